@@ -1,0 +1,2 @@
+//! The `byway` command.
+fn main() {}
