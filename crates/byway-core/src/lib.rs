@@ -1,1 +1,2 @@
-//! Placeholder while the room is being built.
+//! byway-core: being built.
+pub mod time;

@@ -1,0 +1,101 @@
+//! Virtual time: an instant that starts at zero and never reads a clock.
+//!
+//! The core is told what time it is by every call. A simulator passes its own
+//! clock, a driver passes the time since it was started, and both get the same
+//! behaviour.
+
+use core::fmt;
+use core::ops::{Add, AddAssign, Sub};
+pub use core::time::Duration;
+
+/// Nanoseconds since the start of the run. 2^64 ns are 584 years.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Instant(u64);
+
+impl Instant {
+    /// The start of the run.
+    pub const ZERO: Instant = Instant(0);
+    /// Later than anything that happens.
+    pub const FAR_FUTURE: Instant = Instant(u64::MAX);
+
+    /// The instant `nanos` nanoseconds after the start.
+    #[must_use]
+    pub const fn from_nanos(nanos: u64) -> Instant {
+        Instant(nanos)
+    }
+
+    /// The instant `millis` milliseconds after the start.
+    #[must_use]
+    pub const fn from_millis(millis: u64) -> Instant {
+        Instant(millis * 1_000_000)
+    }
+
+    /// The instant `secs` seconds after the start, rounded to nanoseconds.
+    /// Negative and non-finite values become zero.
+    #[must_use]
+    pub fn from_secs_f64(secs: f64) -> Instant {
+        // A float-to-int `as` saturates, so no input can wrap.
+        Instant((secs * 1e9).round() as u64)
+    }
+
+    /// Nanoseconds since the start.
+    #[must_use]
+    pub const fn as_nanos(self) -> u64 {
+        self.0
+    }
+
+    /// Seconds since the start.
+    #[must_use]
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+
+    /// Time from `earlier` to `self`; zero when `earlier` is later.
+    #[must_use]
+    pub const fn since(self, earlier: Instant) -> Duration {
+        Duration::from_nanos(self.0.saturating_sub(earlier.0))
+    }
+}
+
+/// A duration in nanoseconds, saturating at 584 years.
+#[must_use]
+pub(crate) const fn nanos(d: Duration) -> u64 {
+    let n = d.as_nanos();
+    if n > u64::MAX as u128 {
+        u64::MAX
+    } else {
+        n as u64
+    }
+}
+
+impl Add<Duration> for Instant {
+    type Output = Instant;
+    fn add(self, d: Duration) -> Instant {
+        Instant(self.0.saturating_add(nanos(d)))
+    }
+}
+
+impl AddAssign<Duration> for Instant {
+    fn add_assign(&mut self, d: Duration) {
+        *self = *self + d;
+    }
+}
+
+impl Sub<Instant> for Instant {
+    type Output = Duration;
+    fn sub(self, earlier: Instant) -> Duration {
+        self.since(earlier)
+    }
+}
+
+impl fmt::Debug for Instant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.6}s", self.as_secs_f64())
+    }
+}
+
+impl fmt::Display for Instant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.6}", self.as_secs_f64())
+    }
+}
