@@ -1,0 +1,92 @@
+//! DATA: user data (RFC 9260 section 3.3.1), with the I bit of RFC 7053.
+
+use super::{RawChunk, chunk_type};
+use crate::build::{PacketBuilder, chunk_length};
+use crate::error::ChunkError;
+use crate::packet::DATA_HEADER_LEN;
+use crate::tlv::padded;
+use crate::tsn::Tsn;
+
+/// Last fragment of a message.
+pub(super) const END: u8 = 0x01;
+/// First fragment of a message.
+pub(super) const BEGIN: u8 = 0x02;
+/// Unordered message.
+pub(super) const UNORDERED: u8 = 0x04;
+/// The sender wants its SACK at once (RFC 7053).
+pub(super) const IMMEDIATE: u8 = 0x08;
+
+/// A message, or a fragment of one.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Data<'a> {
+    /// Transmission sequence number.
+    pub tsn: Tsn,
+    /// Stream that the message belongs to.
+    pub stream_id: u16,
+    /// Stream sequence number; without meaning when `unordered`.
+    pub ssn: u16,
+    /// Payload protocol identifier, as the upper layer gave it.
+    pub ppid: u32,
+    /// U bit: deliver regardless of stream order.
+    pub unordered: bool,
+    /// B bit: first fragment of its message.
+    pub begin: bool,
+    /// E bit: last fragment of its message.
+    pub end: bool,
+    /// I bit: the sender asks for a SACK without delay (RFC 7053).
+    pub immediate: bool,
+    /// User data. Empty is a protocol violation that the receiver answers with
+    /// a "No User Data" cause (RFC 9260 section 3.3.10.9), so it can be read.
+    pub payload: &'a [u8],
+}
+
+impl<'a> Data<'a> {
+    #[inline]
+    pub(super) fn parse(raw: &RawChunk<'a>) -> Result<Self, ChunkError> {
+        let (&[t0, t1, t2, t3, i0, i1, s0, s1, p0, p1, p2, p3], payload) = raw.fixed::<12>()?;
+        Ok(Data {
+            tsn: Tsn(u32::from_be_bytes([t0, t1, t2, t3])),
+            stream_id: u16::from_be_bytes([i0, i1]),
+            ssn: u16::from_be_bytes([s0, s1]),
+            ppid: u32::from_be_bytes([p0, p1, p2, p3]),
+            unordered: raw.flags & UNORDERED != 0,
+            begin: raw.flags & BEGIN != 0,
+            end: raw.flags & END != 0,
+            immediate: raw.flags & IMMEDIATE != 0,
+            payload,
+        })
+    }
+}
+
+/// The flags that DATA and I-DATA share.
+#[inline]
+pub(super) fn flags(unordered: bool, begin: bool, end: bool, immediate: bool) -> u8 {
+    u8::from(end) * END
+        + u8::from(begin) * BEGIN
+        + u8::from(unordered) * UNORDERED
+        + u8::from(immediate) * IMMEDIATE
+}
+
+impl PacketBuilder<'_> {
+    /// Writes a DATA chunk of [`DATA_HEADER_LEN`] bytes, the payload and padding.
+    ///
+    /// # Panics
+    /// When the payload is longer than 65,519 bytes, more than a chunk holds;
+    /// fragmenting to the PMTU keeps it far below.
+    #[inline]
+    pub fn data(&mut self, data: &Data<'_>) {
+        let length = DATA_HEADER_LEN + data.payload.len();
+        let mut head = [0; DATA_HEADER_LEN];
+        head[0] = chunk_type::DATA;
+        head[1] = flags(data.unordered, data.begin, data.end, data.immediate);
+        head[2..4].copy_from_slice(&chunk_length(length));
+        head[4..8].copy_from_slice(&data.tsn.0.to_be_bytes());
+        head[8..10].copy_from_slice(&data.stream_id.to_be_bytes());
+        head[10..12].copy_from_slice(&data.ssn.to_be_bytes());
+        head[12..16].copy_from_slice(&data.ppid.to_be_bytes());
+        self.buf.reserve(padded(length));
+        self.buf.extend_from_slice(&head);
+        self.buf.extend_from_slice(data.payload);
+        self.end_chunk(length);
+    }
+}

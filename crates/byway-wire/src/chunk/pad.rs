@@ -1,0 +1,27 @@
+//! PAD: filler that makes a packet as long as a probe wants it (RFC 4820
+//! section 3).
+
+use super::chunk_type;
+use crate::build::{PacketBuilder, chunk_length};
+use crate::packet::CHUNK_HEADER_LEN;
+
+/// Filler, to be ignored.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Pad<'a> {
+    /// The filler; its contents mean nothing.
+    pub padding: &'a [u8],
+}
+
+impl PacketBuilder<'_> {
+    /// Writes a PAD chunk with `len` zero bytes behind its header.
+    ///
+    /// # Panics
+    /// When `len` is over 65,531, more than a chunk holds.
+    pub fn pad(&mut self, len: usize) {
+        let length = CHUNK_HEADER_LEN + len;
+        let [l0, l1] = chunk_length(length);
+        self.buf.extend_from_slice(&[chunk_type::PAD, 0, l0, l1]);
+        self.buf.resize(self.buf.len() + len, 0);
+        self.end_chunk(length);
+    }
+}

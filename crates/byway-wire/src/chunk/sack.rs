@@ -1,0 +1,148 @@
+//! SACK (RFC 9260 section 3.3.4).
+
+use super::{RawChunk, chunk_type};
+use crate::build::{PacketBuilder, chunk_length};
+use crate::error::ChunkError;
+use crate::packet::CHUNK_HEADER_LEN;
+use crate::tsn::Tsn;
+
+/// Which TSNs have arrived.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Sack<'a> {
+    /// The last TSN before the first gap.
+    pub cumulative_tsn_ack: Tsn,
+    /// Advertised receiver window credit in bytes.
+    pub a_rwnd: u32,
+    gaps: &'a [[u8; 4]],
+    dups: &'a [[u8; 4]],
+}
+
+/// Bytes before the gap blocks, chunk header included.
+const HEAD_LEN: usize = CHUNK_HEADER_LEN + 12;
+
+impl<'a> Sack<'a> {
+    /// Refuses counts beyond the chunk's end, so both iterators are bounded by
+    /// bytes that really arrived.
+    pub(super) fn parse(raw: &RawChunk<'a>) -> Result<Self, ChunkError> {
+        let (&[t0, t1, t2, t3, w0, w1, w2, w3, g0, g1, d0, d1], lists) = raw.fixed::<12>()?;
+        let (gap_blocks, duplicates) = (u16::from_be_bytes([g0, g1]), u16::from_be_bytes([d0, d1]));
+        let entries = lists.as_chunks().0;
+        let split = entries
+            .split_at_checked(usize::from(gap_blocks))
+            .and_then(|(gaps, after)| {
+                let dups = after.get(..usize::from(duplicates))?;
+                Some((gaps, dups))
+            });
+        let Some((gaps, dups)) = split else {
+            return Err(ChunkError::SackCounts {
+                gap_blocks,
+                duplicates,
+                have: lists.len(),
+            });
+        };
+        Ok(Sack {
+            cumulative_tsn_ack: Tsn(u32::from_be_bytes([t0, t1, t2, t3])),
+            a_rwnd: u32::from_be_bytes([w0, w1, w2, w3]),
+            gaps,
+            dups,
+        })
+    }
+
+    /// Gap ack blocks: first and last TSN of each, as offsets from
+    /// [`Sack::cumulative_tsn_ack`]. Neither order nor `start <= end` is
+    /// promised: that is what a peer says, and the core judges it.
+    #[inline]
+    #[must_use]
+    pub fn gap_blocks(
+        &self,
+    ) -> impl ExactSizeIterator<Item = (u16, u16)> + DoubleEndedIterator + Clone + use<'a> {
+        self.gaps
+            .iter()
+            .map(|&[s0, s1, e0, e1]| (u16::from_be_bytes([s0, s1]), u16::from_be_bytes([e0, e1])))
+    }
+
+    /// How many gap ack blocks there are.
+    #[inline]
+    #[must_use]
+    pub const fn gap_block_count(&self) -> usize {
+        self.gaps.len()
+    }
+
+    /// TSNs that arrived more than once since the SACK before.
+    #[inline]
+    #[must_use]
+    pub fn duplicates(
+        &self,
+    ) -> impl ExactSizeIterator<Item = Tsn> + DoubleEndedIterator + Clone + use<'a> {
+        self.dups
+            .iter()
+            .map(|&bytes| Tsn(u32::from_be_bytes(bytes)))
+    }
+
+    /// How many duplicates are reported.
+    #[inline]
+    #[must_use]
+    pub const fn duplicate_count(&self) -> usize {
+        self.dups.len()
+    }
+}
+
+impl PacketBuilder<'_> {
+    /// Writes a SACK. Gap blocks are offsets from `cumulative`, first and last.
+    ///
+    /// # Panics
+    /// When blocks and duplicates together are more than 16,379, more than a
+    /// chunk holds.
+    #[inline]
+    pub fn sack(&mut self, cumulative: Tsn, a_rwnd: u32, gaps: &[(u16, u16)], dups: &[Tsn]) {
+        self.sack_from(
+            cumulative,
+            a_rwnd,
+            gaps.iter().copied(),
+            dups.iter().copied(),
+        );
+    }
+
+    pub(super) fn copy_sack(&mut self, sack: &Sack<'_>) {
+        self.sack_from(
+            sack.cumulative_tsn_ack,
+            sack.a_rwnd,
+            sack.gap_blocks(),
+            sack.duplicates(),
+        );
+    }
+
+    /// Writes a SACK from iterators, so that no list has to be gathered first.
+    ///
+    /// # Panics
+    /// As [`PacketBuilder::sack`].
+    #[inline]
+    pub fn sack_from(
+        &mut self,
+        cumulative: Tsn,
+        a_rwnd: u32,
+        gaps: impl ExactSizeIterator<Item = (u16, u16)>,
+        dups: impl ExactSizeIterator<Item = Tsn>,
+    ) {
+        let (gap_count, dup_count) = (gaps.len(), dups.len());
+        let length = HEAD_LEN + 4 * (gap_count + dup_count);
+        let mut head = [0; HEAD_LEN];
+        head[0] = chunk_type::SACK;
+        head[2..4].copy_from_slice(&chunk_length(length));
+        head[4..8].copy_from_slice(&cumulative.0.to_be_bytes());
+        head[8..12].copy_from_slice(&a_rwnd.to_be_bytes());
+        // `chunk_length` has bounded both counts well below 65536.
+        head[12..14].copy_from_slice(&(gap_count as u16).to_be_bytes());
+        head[14..16].copy_from_slice(&(dup_count as u16).to_be_bytes());
+        self.buf.reserve(length);
+        self.buf.extend_from_slice(&head);
+        for (start, end) in gaps {
+            let ([s0, s1], [e0, e1]) = (start.to_be_bytes(), end.to_be_bytes());
+            self.buf.extend_from_slice(&[s0, s1, e0, e1]);
+        }
+        for tsn in dups {
+            self.buf.extend_from_slice(&tsn.0.to_be_bytes());
+        }
+        self.end_chunk(length);
+    }
+}

@@ -1,0 +1,123 @@
+//! The packet: common header and a list of chunks (RFC 9260 section 3).
+
+use crate::chunk::RawChunk;
+use crate::crc32c::packet_checksum;
+use crate::error::{ChunkError, PacketError};
+use crate::tlv::Tlvs;
+
+/// Bytes of the common header (RFC 9260 section 3.1).
+pub const COMMON_HEADER_LEN: usize = 12;
+/// Bytes of a chunk header: type, flags, length (RFC 9260 section 3.2).
+pub const CHUNK_HEADER_LEN: usize = 4;
+/// Bytes of a DATA chunk before its user data (RFC 9260 section 3.3.1).
+pub const DATA_HEADER_LEN: usize = 16;
+
+/// The common header without its checksum, which belongs to the packet bytes.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+pub struct CommonHeader {
+    /// The sender's SCTP port.
+    pub source_port: u16,
+    /// The receiver's SCTP port.
+    pub destination_port: u16,
+    /// The tag that the receiver chose in its INIT or INIT ACK; zero in a packet
+    /// that carries an INIT (RFC 9260 section 8.5).
+    pub verification_tag: u32,
+}
+
+/// A received packet, of which only the common header has been looked at.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Packet<'a> {
+    head: &'a [u8; COMMON_HEADER_LEN],
+    bytes: &'a [u8],
+}
+
+impl<'a> Packet<'a> {
+    /// Takes bytes as a packet.
+    ///
+    /// # Errors
+    /// When they are shorter than the common header. A packet without chunks is
+    /// accepted here; [`Packet::chunks`] is then empty.
+    #[inline]
+    pub fn parse(bytes: &'a [u8]) -> Result<Packet<'a>, PacketError> {
+        match bytes.first_chunk() {
+            Some(head) => Ok(Packet { head, bytes }),
+            None => Err(PacketError::TooShort { have: bytes.len() }),
+        }
+    }
+
+    /// Ports and verification tag.
+    #[inline]
+    #[must_use]
+    pub fn header(&self) -> CommonHeader {
+        let [s0, s1, d0, d1, t0, t1, t2, t3, ..] = *self.head;
+        CommonHeader {
+            source_port: u16::from_be_bytes([s0, s1]),
+            destination_port: u16::from_be_bytes([d0, d1]),
+            verification_tag: u32::from_be_bytes([t0, t1, t2, t3]),
+        }
+    }
+
+    /// The checksum field as a number. Zero can mean "left out" when the peer
+    /// was told that this is acceptable (RFC 9653).
+    #[inline]
+    #[must_use]
+    pub fn checksum(&self) -> u32 {
+        // The one field that goes out least significant byte first
+        // (RFC 9260 appendix A).
+        let [.., c0, c1, c2, c3] = *self.head;
+        u32::from_le_bytes([c0, c1, c2, c3])
+    }
+
+    /// Whether the checksum field holds the CRC32c of the packet.
+    #[inline]
+    #[must_use]
+    pub fn checksum_is_valid(&self) -> bool {
+        self.checksum() == packet_checksum(self.bytes)
+    }
+
+    /// The chunks in order.
+    #[inline]
+    #[must_use]
+    pub fn chunks(&self) -> Chunks<'a> {
+        Chunks(Tlvs::new(&self.bytes[COMMON_HEADER_LEN..]))
+    }
+
+    /// The whole packet.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+}
+
+/// The chunks of a packet; ends after the first error, because behind a broken
+/// length no chunk boundary can be trusted.
+#[derive(Copy, Clone, Debug)]
+pub struct Chunks<'a>(Tlvs<'a>);
+
+impl<'a> Chunks<'a> {
+    /// What follows the chunk returned last, padding removed. This is the part
+    /// that an AUTH chunk authenticates besides itself (RFC 4895 section 6.3).
+    #[must_use]
+    pub const fn rest(&self) -> &'a [u8] {
+        self.0.rest()
+    }
+}
+
+impl<'a> Iterator for Chunks<'a> {
+    type Item = Result<RawChunk<'a>, ChunkError>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        Some(match self.0.next()? {
+            Ok(tlv) => Ok(RawChunk {
+                kind: tlv.header[0],
+                flags: tlv.header[1],
+                value: tlv.value,
+                bytes: tlv.bytes,
+            }),
+            Err(error) => Err(ChunkError::List(error)),
+        })
+    }
+}
+
+impl core::iter::FusedIterator for Chunks<'_> {}
