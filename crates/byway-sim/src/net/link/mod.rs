@@ -1,0 +1,448 @@
+//! One-way links. A packet that is offered to a link learns at once whether
+//! and when it arrives at the other end.
+//!
+//! The order of the effects is ns-2's: outage, loss model, corruption and
+//! duplication, drop-tail queue, transmission, propagation, reordering.
+//! Packets must be offered in time order; the link then needs no events of its
+//! own, since all changes are known in advance.
+
+mod effect;
+mod loss;
+mod peek;
+mod queue;
+mod rate;
+mod schedule;
+#[cfg(test)]
+mod tests;
+
+pub use effect::{Corrupt, Duplicate, Reorder};
+pub use loss::{LossModel, PacketMatch, TsnDrop};
+pub use queue::QueueLimit;
+pub use rate::{DeliveryTrace, Rate};
+pub use schedule::LinkChange;
+
+use super::capture::Capture;
+use super::error::BadValue;
+use super::log::{DropReason, LinkCounters};
+use super::packet::Packet;
+use super::rng::{self, Purpose};
+use byway_core::time::{Duration, Instant};
+use chacha20::ChaCha8Rng;
+use loss::LossState;
+use queue::Queue;
+use rate::RateState;
+use schedule::{Change, Timeline};
+
+/// A one-way link. `LinkConfig::default()` is perfect and instantaneous.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct LinkConfig {
+    /// Transmission rate. Default: unlimited.
+    pub rate: Rate,
+    /// Propagation delay. Default: zero.
+    pub delay: Duration,
+    /// Drop-tail limit. Default: unlimited.
+    pub queue: QueueLimit,
+    /// Losses in front of the queue. Default: none.
+    pub loss: LossModel,
+    /// Default: none.
+    pub reorder: Option<Reorder>,
+    /// Default: none.
+    pub duplicate: Option<Duplicate>,
+    /// Default: none.
+    pub corrupt: Option<Corrupt>,
+    /// Changes at set times, in any order. Default: none.
+    pub schedule: Vec<(Instant, LinkChange)>,
+    /// What goes into the pcapng file. Default: nothing.
+    pub capture: Capture,
+    /// Weight in the choice of shortest routes. 0, the default, counts as 1.
+    pub cost: u32,
+}
+
+impl LinkConfig {
+    /// A link with this rate and propagation delay, all else default.
+    #[must_use]
+    pub fn new(rate: Rate, delay: Duration) -> LinkConfig {
+        LinkConfig {
+            rate,
+            delay,
+            ..LinkConfig::default()
+        }
+    }
+
+    /// The same with this queue limit.
+    #[must_use]
+    pub fn queue(mut self, limit: QueueLimit) -> LinkConfig {
+        self.queue = limit;
+        self
+    }
+
+    /// The same with this loss model.
+    #[must_use]
+    pub fn loss(mut self, model: LossModel) -> LinkConfig {
+        self.loss = model;
+        self
+    }
+
+    /// The same with one more scheduled change.
+    #[must_use]
+    pub fn at(mut self, when: Instant, change: LinkChange) -> LinkConfig {
+        self.schedule.push((when, change));
+        self
+    }
+
+    /// The same with an outage that loses what is in flight at its start, and
+    /// ends at `until` or never.
+    #[must_use]
+    pub fn outage(self, from: Instant, until: Option<Instant>) -> LinkConfig {
+        let config = self.at(from, LinkChange::DOWN);
+        match until {
+            Some(until) => config.at(until, LinkChange::Up),
+            None => config,
+        }
+    }
+
+    /// The same with this capture.
+    #[must_use]
+    pub fn capture(mut self, what: Capture) -> LinkConfig {
+        self.capture = what;
+        self
+    }
+}
+
+/// A duration in nanoseconds, saturating at 584 years.
+pub(crate) fn nanos(d: Duration) -> u64 {
+    u64::try_from(d.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// What becomes of one packet on a link.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Fate {
+    /// It comes out at this time (ns).
+    Arrives(u64),
+    /// It is lost at this time (ns).
+    Dropped(DropReason, u64),
+}
+
+/// The fates of a packet and of its copy, if the link made one.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Passage {
+    pub(crate) fate: Fate,
+    pub(crate) copy: Option<Fate>,
+}
+
+/// A running link. The first fields are all that a plain packet touches.
+#[derive(Debug)]
+pub(crate) struct Link {
+    /// When the last bit of the last accepted packet leaves.
+    busy_until: u64,
+    /// Time of the next scheduled change and of the next one that drops what is in flight.
+    next_change: u64,
+    next_kill: u64,
+    delay: u64,
+    /// Bits per second; `UNLIMITED`, or 0 when the rate needs the long way.
+    simple_rate: u64,
+    /// Transmission time of the last size seen, as most packets repeat it.
+    last_size: u32,
+    last_transmission: u64,
+    /// Whether outage or effects need a look.
+    special: bool,
+    queue: Queue,
+    pub(crate) counters: LinkCounters,
+    rest: Box<Rest>,
+}
+
+/// What only special packets touch.
+#[derive(Debug)]
+struct Rest {
+    timeline: Timeline,
+    /// Index of the rate in force in `timeline.rates`.
+    rate: usize,
+    down: bool,
+    loss: LossState,
+    reorder: Option<Reorder>,
+    duplicate: Option<Duplicate>,
+    corrupt: Option<Corrupt>,
+    keeps_order: bool,
+    loss_rng: ChaCha8Rng,
+    effect_rng: ChaCha8Rng,
+}
+
+const UNLIMITED: u64 = u64::MAX;
+
+impl Link {
+    pub(crate) fn new(config: &LinkConfig, seed: u64, id: u32) -> Result<Link, BadValue> {
+        config.rate.check()?;
+        config.loss.check()?;
+        config.reorder.iter().try_for_each(Reorder::check)?;
+        config.duplicate.iter().try_for_each(Duplicate::check)?;
+        config.corrupt.iter().try_for_each(Corrupt::check)?;
+        let timeline = Timeline::new(&config.rate, &config.schedule)?;
+        let delay = nanos(config.delay);
+        let rest = Rest {
+            rate: 0,
+            down: false,
+            loss: LossState::new(&config.loss),
+            reorder: config.reorder,
+            duplicate: config.duplicate,
+            corrupt: config.corrupt,
+            keeps_order: config.reorder.is_none() && timeline.keeps_order(delay),
+            loss_rng: rng::stream(seed, Purpose::Loss, id),
+            effect_rng: rng::stream(seed, Purpose::Effects, id),
+            timeline,
+        };
+        let mut link = Link {
+            busy_until: 0,
+            next_change: rest.timeline.next_change(),
+            next_kill: 0,
+            delay,
+            simple_rate: 0,
+            last_size: 0,
+            last_transmission: 0,
+            special: false,
+            queue: Queue::new(config.queue),
+            counters: LinkCounters::default(),
+            rest: Box::new(rest),
+        };
+        link.settle_state();
+        Ok(link)
+    }
+
+    /// Whether packets always come out in the order in which they went in.
+    pub(crate) fn keeps_order(&self) -> bool {
+        self.rest.keeps_order
+    }
+
+    /// Offers a packet to the link at time `at`, not before any earlier offer.
+    #[inline]
+    pub(crate) fn pass(&mut self, at: u64, packet: &mut Packet) -> Passage {
+        let size = packet.wire_size;
+        if at >= self.next_change {
+            self.advance(at);
+        }
+        self.counters.offered_packets += 1;
+        self.counters.offered_bytes += u64::from(size);
+        if self.special {
+            return self.pass_special(at, packet);
+        }
+        Passage {
+            fate: self.transmit(at, size),
+            copy: None,
+        }
+    }
+
+    fn pass_special(&mut self, at: u64, packet: &mut Packet) -> Passage {
+        let rest = &mut *self.rest;
+        let lost = |reason| Passage {
+            fate: Fate::Dropped(reason, at),
+            copy: None,
+        };
+        if rest.down {
+            self.counters.dropped_down += 1;
+            return lost(DropReason::LinkDown);
+        }
+        if !rest.loss.is_none() && rest.loss.loses(packet, &mut rest.loss_rng) {
+            self.counters.dropped_loss += 1;
+            return lost(DropReason::Loss);
+        }
+        if let Some(corrupt) = rest.corrupt
+            && corrupt.apply(&mut packet.payload, &mut rest.effect_rng)
+        {
+            packet.corrupted = true;
+            self.counters.corrupted += 1;
+        }
+        let twice = rest.duplicate.is_some_and(|d| d.draw(&mut rest.effect_rng));
+        let fate = self.transmit_reordering(at, packet.wire_size);
+        let copy = twice.then(|| {
+            self.counters.duplicated += 1;
+            self.transmit_reordering(at, packet.wire_size)
+        });
+        Passage { fate, copy }
+    }
+
+    fn transmit_reordering(&mut self, at: u64, size: u32) -> Fate {
+        let fate = self.transmit(at, size);
+        let (Fate::Arrives(arrival), Some(reorder)) = (fate, self.rest.reorder) else {
+            return fate;
+        };
+        let extra = reorder.draw(&mut self.rest.effect_rng);
+        if extra == 0 {
+            return fate;
+        }
+        self.counters.reordered += 1;
+        let late = arrival.saturating_add(extra);
+        if late >= self.next_kill {
+            self.counters.delivered_packets -= 1;
+            self.counters.delivered_bytes -= u64::from(size);
+            self.counters.dropped_in_flight += 1;
+            return Fate::Dropped(DropReason::InFlight, self.next_kill);
+        }
+        Fate::Arrives(late)
+    }
+
+    /// Queue, transmission and propagation.
+    #[inline]
+    fn transmit(&mut self, at: u64, size: u32) -> Fate {
+        self.queue.settle(at);
+        if !self.queue.admits(size) {
+            self.counters.dropped_queue += 1;
+            return Fate::Dropped(DropReason::QueueFull, at);
+        }
+        let start = self.busy_until.max(at);
+        let mut departs = match self.simple_rate {
+            UNLIMITED => start,
+            0 => u64::MAX,
+            rate => {
+                if size != self.last_size {
+                    self.last_size = size;
+                    self.last_transmission = rate::transmission(u64::from(size) * 8, rate);
+                }
+                start.saturating_add(self.last_transmission)
+            }
+        };
+        let mut delay = self.delay;
+        if departs >= self.next_change || departs == u64::MAX {
+            departs = self.departure_across_changes(start, size);
+            delay = self.delay_at(departs);
+        }
+        self.busy_until = departs;
+        if departs > at {
+            self.queue.push(departs, size);
+            self.counters.max_queue_packets =
+                self.counters.max_queue_packets.max(self.queue.packets());
+            self.counters.max_queue_bytes = self.counters.max_queue_bytes.max(self.queue.bytes());
+        }
+        let arrival = departs.saturating_add(delay);
+        if arrival >= self.next_kill {
+            return self.never_arrives(at);
+        }
+        self.counters.delivered_packets += 1;
+        self.counters.delivered_bytes += u64::from(size);
+        Fate::Arrives(arrival)
+    }
+
+    #[cold]
+    fn never_arrives(&mut self, at: u64) -> Fate {
+        if self.next_kill == u64::MAX {
+            self.counters.dropped_never_sent += 1;
+            return Fate::Dropped(DropReason::NeverSent, at);
+        }
+        self.counters.dropped_in_flight += 1;
+        Fate::Dropped(DropReason::InFlight, self.next_kill)
+    }
+
+    /// When the last of `size` bytes leaves whose transmission starts at
+    /// `start`, with the rates that will then be in force.
+    #[cold]
+    fn departure_across_changes(&mut self, start: u64, size: u32) -> u64 {
+        let Timeline {
+            changes,
+            next,
+            rates,
+            ..
+        } = &mut self.rest.timeline;
+        let mut coming = changes[*next..]
+            .iter()
+            .filter_map(|(at, change)| match change {
+                Change::Rate(rate) => Some((*at, *rate)),
+                _ => None,
+            })
+            .peekable();
+        let mut rate = self.rest.rate;
+        while let Some((_, new)) = coming.next_if(|(at, _)| *at <= start) {
+            rate = new;
+        }
+        let mut now = start;
+        let mut bits = u64::from(size) * 8;
+        loop {
+            let (end, then) = coming.next().unwrap_or((u64::MAX, rate));
+            match &mut rates[rate] {
+                RateState::Unlimited => return now,
+                RateState::Bits(0) => {}
+                RateState::Bits(speed) => {
+                    let done = now.saturating_add(rate::transmission(bits, *speed));
+                    if done <= end {
+                        return done;
+                    }
+                    // Less than all bits fit before `end`, as `done` is later.
+                    bits -= rate::bits_in(end - now, *speed).min(bits);
+                }
+                // A trace is followed to the end of the packet: opportunities
+                // come often, and a replaced trace no longer matters then.
+                RateState::Trace(trace) => {
+                    return trace.serve(now, bits.div_ceil(8) as u32);
+                }
+            }
+            if end == u64::MAX {
+                return u64::MAX;
+            }
+            now = end;
+            rate = then;
+        }
+    }
+
+    /// Propagation delay in force at `at`, which may be in the future.
+    fn delay_at(&self, at: u64) -> u64 {
+        let timeline = &self.rest.timeline;
+        timeline.changes[timeline.next..]
+            .iter()
+            .take_while(|(when, _)| *when <= at)
+            .filter_map(|(_, change)| match change {
+                Change::Delay(delay) => Some(*delay),
+                _ => None,
+            })
+            .last()
+            .unwrap_or(self.delay)
+    }
+
+    /// Lets all changes up to and including time `now` take effect.
+    #[cold]
+    fn advance(&mut self, now: u64) {
+        let rest = &mut *self.rest;
+        while let Some((at, change)) = rest.timeline.changes.get_mut(rest.timeline.next) {
+            if *at > now {
+                break;
+            }
+            let at = *at;
+            match change {
+                Change::Up => rest.down = false,
+                Change::Down { drop_in_flight } => {
+                    rest.down = true;
+                    if *drop_in_flight {
+                        self.queue.clear();
+                        self.busy_until = self.busy_until.min(at);
+                        rest.timeline.rates.iter_mut().for_each(|r| r.rewind(at));
+                    }
+                }
+                Change::Rate(rate) => rest.rate = *rate,
+                Change::Delay(delay) => self.delay = *delay,
+                Change::Loss(state) => rest.loss = std::mem::replace(state, LossState::None),
+                Change::Queue(limit) => self.queue.limit = *limit,
+                Change::Reorder(e) => rest.reorder = *e,
+                Change::Duplicate(e) => rest.duplicate = *e,
+                Change::Corrupt(e) => rest.corrupt = *e,
+            }
+            rest.timeline.step();
+        }
+        self.settle_state();
+    }
+
+    /// Recomputes what the short way through [`pass`](Link::pass) relies on.
+    fn settle_state(&mut self) {
+        let rest = &mut *self.rest;
+        self.next_change = rest.timeline.next_change();
+        self.next_kill = rest.timeline.next_kill();
+        self.simple_rate = match &rest.timeline.rates[rest.rate] {
+            RateState::Unlimited => UNLIMITED,
+            RateState::Bits(rate) => (*rate).min(UNLIMITED - 1),
+            RateState::Trace(_) => 0,
+        };
+        // Forget the transmission time of the old rate.
+        self.last_size = 0;
+        self.last_transmission = 0;
+        self.special = rest.down
+            || !rest.loss.is_none()
+            || rest.reorder.is_some()
+            || rest.duplicate.is_some()
+            || rest.corrupt.is_some();
+    }
+}

@@ -1,0 +1,176 @@
+//! What changes on a link, and when.
+
+use super::super::error::BadValue;
+use super::effect::{Corrupt, Duplicate, Reorder};
+use super::loss::{LossModel, LossState};
+use super::queue::QueueLimit;
+use super::rate::{Rate, RateState};
+use byway_core::time::{Duration, Instant};
+
+/// A change of one property of a link at a set time. It holds for packets that
+/// reach the place where the property acts at that time or later.
+#[derive(Clone, PartialEq, Debug)]
+pub enum LinkChange {
+    /// The link carries packets again.
+    Up,
+    /// The link drops every packet offered to it.
+    Down {
+        /// Whether packets in the queue and on the wire are lost too, as in
+        /// ns-2; otherwise they still arrive.
+        drop_in_flight: bool,
+    },
+    /// A new rate. The packet being transmitted goes on at the new rate.
+    Rate(Rate),
+    /// A new propagation delay, for packets whose last bit leaves from now on.
+    /// After a decrease they may overtake earlier ones.
+    Delay(Duration),
+    /// A new loss model, which starts afresh.
+    Loss(LossModel),
+    /// A new queue limit. Packets already queued stay.
+    Queue(QueueLimit),
+    /// New reordering, or none.
+    Reorder(Option<Reorder>),
+    /// New duplication, or none.
+    Duplicate(Option<Duplicate>),
+    /// New corruption, or none.
+    Corrupt(Option<Corrupt>),
+}
+
+impl LinkChange {
+    /// The link goes down and loses what is in flight.
+    pub const DOWN: LinkChange = LinkChange::Down {
+        drop_in_flight: true,
+    };
+
+    fn check(&self) -> Result<(), BadValue> {
+        match self {
+            LinkChange::Up
+            | LinkChange::Down { .. }
+            | LinkChange::Delay(_)
+            | LinkChange::Queue(_)
+            | LinkChange::Reorder(None)
+            | LinkChange::Duplicate(None)
+            | LinkChange::Corrupt(None) => Ok(()),
+            LinkChange::Rate(rate) => rate.check(),
+            LinkChange::Loss(model) => model.check(),
+            LinkChange::Reorder(Some(e)) => e.check(),
+            LinkChange::Duplicate(Some(e)) => e.check(),
+            LinkChange::Corrupt(Some(e)) => e.check(),
+        }
+    }
+}
+
+/// A change as the running link needs it.
+#[derive(Debug)]
+pub(super) enum Change {
+    Up,
+    Down {
+        drop_in_flight: bool,
+    },
+    /// Index into [`Timeline::rates`].
+    Rate(usize),
+    Delay(u64),
+    Loss(LossState),
+    Queue(QueueLimit),
+    Reorder(Option<Reorder>),
+    Duplicate(Option<Duplicate>),
+    Corrupt(Option<Corrupt>),
+}
+
+/// All changes of a link in time order.
+#[derive(Debug)]
+pub(super) struct Timeline {
+    pub(super) changes: Vec<(u64, Change)>,
+    /// Index of the first change that has not taken effect.
+    pub(super) next: usize,
+    /// The first rate, then the rates of the schedule.
+    pub(super) rates: Vec<RateState>,
+    /// Times of changes that drop what is in flight.
+    kills: Vec<u64>,
+    next_kill: usize,
+}
+
+impl Timeline {
+    pub(super) fn new(
+        rate: &Rate,
+        schedule: &[(Instant, LinkChange)],
+    ) -> Result<Timeline, BadValue> {
+        let mut sorted: Vec<&(Instant, LinkChange)> = schedule.iter().collect();
+        // Stable: changes of the same instant keep the order in which they were given.
+        sorted.sort_by_key(|(at, _)| *at);
+        let mut rates = vec![RateState::new(rate)];
+        let mut kills = Vec::new();
+        let mut changes = Vec::new();
+        for (at, change) in sorted {
+            change.check()?;
+            let at = at.as_nanos();
+            let change = match change {
+                LinkChange::Up => Change::Up,
+                LinkChange::Down { drop_in_flight } => {
+                    if *drop_in_flight {
+                        kills.push(at);
+                    }
+                    Change::Down {
+                        drop_in_flight: *drop_in_flight,
+                    }
+                }
+                LinkChange::Rate(rate) => {
+                    rates.push(RateState::new(rate));
+                    Change::Rate(rates.len() - 1)
+                }
+                LinkChange::Delay(delay) => Change::Delay(super::nanos(*delay)),
+                LinkChange::Loss(model) => Change::Loss(LossState::new(model)),
+                LinkChange::Queue(limit) => Change::Queue(*limit),
+                LinkChange::Reorder(e) => Change::Reorder(*e),
+                LinkChange::Duplicate(e) => Change::Duplicate(*e),
+                LinkChange::Corrupt(e) => Change::Corrupt(*e),
+            };
+            changes.push((at, change));
+        }
+        Ok(Timeline {
+            changes,
+            next: 0,
+            rates,
+            kills,
+            next_kill: 0,
+        })
+    }
+
+    /// Time of the next change that has not taken effect; `u64::MAX` if none.
+    pub(super) fn next_change(&self) -> u64 {
+        self.changes.get(self.next).map_or(u64::MAX, |(at, _)| *at)
+    }
+
+    /// Counts the next change as done.
+    pub(super) fn step(&mut self) {
+        if let Some((
+            _,
+            Change::Down {
+                drop_in_flight: true,
+            },
+        )) = self.changes.get(self.next)
+        {
+            self.next_kill += 1;
+        }
+        self.next += 1;
+    }
+
+    /// Time of the first outage to come that drops what is in flight; `u64::MAX` if none.
+    pub(super) fn next_kill(&self) -> u64 {
+        self.kills.get(self.next_kill).copied().unwrap_or(u64::MAX)
+    }
+
+    /// Whether packets leave the link in the order in which they entered, whatever happens.
+    pub(super) fn keeps_order(&self, first_delay: u64) -> bool {
+        let mut delay = first_delay;
+        self.changes.iter().all(|(_, change)| match change {
+            Change::Reorder(e) => e.is_none(),
+            Change::Delay(new) => {
+                let shorter = *new < delay;
+                delay = *new;
+                !shorter
+            }
+            _ => true,
+        })
+    }
+}

@@ -1,0 +1,595 @@
+//! The running network: packets in, arrivals and timers out.
+
+use super::address::AddressTable;
+use super::capture::{Capture, CaptureBuffer};
+use super::error::SendError;
+use super::event::{EventQueue, What};
+use super::ids::{LinkId, NodeId, Port, TimerId, TrafficId};
+use super::link::{Fate, Link};
+use super::log::{DropReason, LinkCounters, LogEntry, LogKind};
+use super::packet::{Content, Packet, Pool};
+use super::route::{Graph, Routes};
+use super::timer::Timers;
+use super::traffic::{Source, TrafficCounters};
+use byway_core::time::Instant;
+use std::io;
+use std::net::IpAddr;
+
+/// A packet a host wants to send.
+#[derive(Debug, Clone)]
+pub struct Outgoing {
+    /// Source address; it also selects the interface unless `via` does.
+    pub src: IpAddr,
+    /// Destination address.
+    pub dst: IpAddr,
+    /// The SCTP packet, best in a buffer from [`Network::buffer`].
+    pub payload: Vec<u8>,
+    /// Bytes on the wire; default: payload plus 20 (IPv4) or 40 (IPv6).
+    pub wire_size: Option<u32>,
+    /// Anything the sender wants to find again in the log and at the arrival. Default: 0.
+    pub meta: u64,
+    /// Interface to send from, for packets with a foreign source address. Default: the source's.
+    pub via: Option<Port>,
+}
+
+impl Outgoing {
+    /// A packet with the default size on the wire.
+    #[must_use]
+    pub const fn new(src: IpAddr, dst: IpAddr, payload: Vec<u8>) -> Outgoing {
+        Outgoing {
+            src,
+            dst,
+            payload,
+            wire_size: None,
+            meta: 0,
+            via: None,
+        }
+    }
+}
+
+/// A packet that reached a host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Arrival {
+    /// The host.
+    pub node: NodeId,
+    /// The host's interface, from 0.
+    pub interface: u8,
+    /// The link it came over.
+    pub link: LinkId,
+    /// Source address.
+    pub src: IpAddr,
+    /// Destination address.
+    pub dst: IpAddr,
+    /// The SCTP packet. Give the buffer back with [`Network::recycle`].
+    pub payload: Vec<u8>,
+    /// Bytes on the wire.
+    pub wire_size: u32,
+    /// What the sender noted.
+    pub meta: u64,
+    /// The packet's number, in order of sending.
+    pub packet: u64,
+    /// When it was sent.
+    pub sent_at: Instant,
+    /// Whether a link flipped bits of the payload: its checksum would not match.
+    pub corrupted: bool,
+    /// Whether it is a copy made by a link.
+    pub duplicate: bool,
+}
+
+/// What [`Network::pop`] reports to hosts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// A packet arrived.
+    Arrived(Arrival),
+    /// A timer is due; it is no longer set.
+    Timer {
+        /// The timer's node.
+        node: NodeId,
+        /// The slot.
+        timer: TimerId,
+        /// The token it was added with.
+        token: u64,
+    },
+}
+
+/// What [`TopologyBuilder::build`](super::TopologyBuilder::build) hands over.
+pub(crate) struct Parts {
+    pub(crate) ports: Vec<Port>,
+    pub(crate) columns: Vec<u32>,
+    pub(crate) first_vertex: Vec<u32>,
+    pub(crate) names: Vec<String>,
+    pub(crate) captures: Vec<Capture>,
+    pub(crate) addresses: AddressTable,
+    pub(crate) links: Vec<Link>,
+    /// Per link: whether packets may be followed onto it ahead of time.
+    pub(crate) ahead: Vec<bool>,
+    pub(crate) graph: Graph,
+    pub(crate) routes: Routes,
+    pub(crate) sources: Vec<Source>,
+    pub(crate) log: bool,
+}
+
+/// A running network. See the [module](super) for how to drive it.
+pub struct Network {
+    now: u64,
+    parts: Parts,
+    events: EventQueue,
+    timers: Timers,
+    pool: Pool,
+    next_packet: u64,
+    unroutable: u64,
+    log: Vec<LogEntry>,
+    captured: CaptureBuffer,
+    /// Copies made by links on the way, not yet followed.
+    pending: Vec<(u64, u32, u32)>,
+}
+
+impl Network {
+    pub(crate) fn new(parts: Parts) -> Network {
+        let mut events = EventQueue::default();
+        for (i, source) in parts.sources.iter().enumerate() {
+            events.push(source.start, What::Traffic { source: i as u32 });
+        }
+        Network {
+            now: 0,
+            parts,
+            events,
+            timers: Timers::default(),
+            pool: Pool::default(),
+            next_packet: 0,
+            unroutable: 0,
+            log: Vec::new(),
+            captured: CaptureBuffer::default(),
+            pending: Vec::new(),
+        }
+    }
+
+    /// Time of the last event.
+    #[must_use]
+    pub const fn now(&self) -> Instant {
+        Instant::from_nanos(self.now)
+    }
+
+    /// An empty buffer for a payload, reused if possible.
+    #[must_use]
+    pub fn buffer(&mut self) -> Vec<u8> {
+        self.pool.buffer()
+    }
+
+    /// Takes back the buffer of a payload that is no longer needed.
+    pub fn recycle(&mut self, buffer: Vec<u8>) {
+        self.pool.recycle(buffer);
+    }
+
+    /// Sends a packet at `now` and returns its number. That the network then
+    /// loses it, or has no route, is no error.
+    ///
+    /// # Errors
+    /// When the packet cannot leave: see [`SendError`]. Its buffer is recycled.
+    pub fn send(&mut self, now: Instant, packet: Outgoing) -> Result<u64, SendError> {
+        let from = match self.check(now, &packet) {
+            Ok(vertex) => vertex,
+            Err(error) => {
+                self.recycle(packet.payload);
+                return Err(error);
+            }
+        };
+        self.now = now.as_nanos();
+        let header = if packet.src.is_ipv4() { 20 } else { 40 };
+        let wire_size = packet
+            .wire_size
+            .unwrap_or(packet.payload.len() as u32 + header);
+        Ok(self.emit(
+            from,
+            Packet {
+                src: packet.src,
+                dst: packet.dst,
+                column: 0,
+                wire_size,
+                meta: packet.meta,
+                id: 0,
+                sent_at: self.now,
+                payload: packet.payload,
+                content: Content::Sctp,
+                corrupted: false,
+                duplicate: false,
+            },
+        ))
+    }
+
+    /// The vertex the packet leaves from.
+    fn check(&self, now: Instant, packet: &Outgoing) -> Result<u32, SendError> {
+        let at = now.as_nanos();
+        if at < self.now {
+            return Err(SendError::InThePast { at, now: self.now });
+        }
+        let (src, dst) = (packet.src, packet.dst);
+        if src.is_ipv4() != dst.is_ipv4() {
+            return Err(SendError::MixedFamilies { src, dst });
+        }
+        match packet.via {
+            None => self
+                .parts
+                .addresses
+                .vertex(&src)
+                .ok_or(SendError::UnknownSource(src)),
+            Some(port) => self
+                .vertex(port)
+                .filter(|v| !self.parts.graph.forwards[*v as usize])
+                .ok_or(SendError::NoSuchInterface(port)),
+        }
+    }
+
+    fn vertex(&self, port: Port) -> Option<u32> {
+        let node = port.node.index();
+        let vertex = *self.parts.first_vertex.get(node)? + u32::from(port.interface);
+        (vertex < *self.parts.first_vertex.get(node + 1)?).then_some(vertex)
+    }
+
+    /// Numbers the packet and sends it on its way from `vertex`.
+    fn emit(&mut self, vertex: u32, mut packet: Packet) -> u64 {
+        let id = self.next_packet;
+        self.next_packet += 1;
+        packet.id = id;
+        let target = self.parts.addresses.vertex(&packet.dst);
+        let link = target.filter(|t| *t != vertex).and_then(|target| {
+            packet.column = self.parts.columns[target as usize];
+            self.parts.routes.next(vertex, packet.column)
+        });
+        let slot = self.pool.insert(packet);
+        match link {
+            Some(link) => self.follow(self.now, link, slot),
+            None => self.no_route(self.now, slot),
+        }
+        id
+    }
+
+    fn no_route(&mut self, at: u64, slot: u32) {
+        self.unroutable += 1;
+        self.note(at, None, slot, LogKind::Dropped(DropReason::NoRoute));
+        self.pool.discard(slot);
+    }
+
+    /// Offers the packet to `link` at time `at`, and follows it over all
+    /// further links that nobody else can feed before it gets there.
+    fn follow(&mut self, at: u64, link: u32, slot: u32) {
+        self.follow_one(at, link, slot);
+        while let Some((at, link, slot)) = self.pending.pop() {
+            self.leave(at, link, slot);
+        }
+    }
+
+    fn follow_one(&mut self, mut at: u64, mut link: u32, slot: u32) {
+        loop {
+            let capture = self.parts.captures[link as usize];
+            if capture == Capture::Sent {
+                self.captured.add(at, link, self.pool.get(slot));
+            }
+            let packet = self.pool.get_mut(slot);
+            let passage = self.parts.links[link as usize].pass(at, packet);
+            if let Some(fate) = passage.copy {
+                let copy = self.pool.duplicate(slot);
+                if let Some(arrival) = self.settle(at, link, copy, fate) {
+                    self.pending.push((arrival, link, copy));
+                }
+            }
+            let Some(arrival) = self.settle(at, link, slot, passage.fate) else {
+                return;
+            };
+            let Some(next) = self.next_ahead(arrival, link, slot) else {
+                return;
+            };
+            at = arrival;
+            link = next;
+        }
+    }
+
+    /// Records a packet's fate on a link; its arrival at the other end, if it gets there.
+    #[inline]
+    fn settle(&mut self, at: u64, link: u32, slot: u32, fate: Fate) -> Option<u64> {
+        match fate {
+            Fate::Arrives(arrival) => {
+                let arrives = Instant::from_nanos(arrival);
+                self.note(at, Some(link), slot, LogKind::Forwarded { arrives });
+                if self.parts.captures[link as usize] == Capture::Delivered {
+                    self.captured.add(arrival, link, self.pool.get(slot));
+                }
+                Some(arrival)
+            }
+            Fate::Dropped(reason, when) => {
+                self.note(when, Some(link), slot, LogKind::Dropped(reason));
+                self.pool.discard(slot);
+                None
+            }
+        }
+    }
+
+    /// The next link if the packet may be followed onto it; otherwise queues
+    /// its arrival at the end of `link`, or drops it for want of a route.
+    #[inline]
+    fn next_ahead(&mut self, arrival: u64, link: u32, slot: u32) -> Option<u32> {
+        let to = self.parts.graph.links[link as usize].1;
+        if self.parts.graph.forwards[to as usize] {
+            let column = self.pool.get(slot).column;
+            match self.parts.routes.next(to, column) {
+                Some(next) if self.parts.ahead[next as usize] => return Some(next),
+                Some(_) => {}
+                None => {
+                    self.no_route(arrival, slot);
+                    return None;
+                }
+            }
+        }
+        self.events.push(arrival, What::Hop { link, packet: slot });
+        None
+    }
+
+    /// The packet comes out of `link` at `at`: goes on if it may.
+    fn leave(&mut self, at: u64, link: u32, slot: u32) {
+        if let Some(next) = self.next_ahead(at, link, slot) {
+            self.follow_one(at, next, slot);
+        }
+    }
+
+    #[inline]
+    fn note(&mut self, at: u64, link: Option<u32>, slot: u32, what: LogKind) {
+        if self.parts.log {
+            let packet = self.pool.get(slot);
+            self.log.push(LogEntry {
+                at: Instant::from_nanos(at),
+                link: link.map(LinkId),
+                packet: packet.id,
+                copy: packet.duplicate,
+                meta: packet.meta,
+                wire_size: packet.wire_size,
+                what,
+            });
+        }
+    }
+
+    /// Adds a timer slot to a node, not yet set. `token` comes back with the event.
+    pub fn add_timer(&mut self, node: NodeId, token: u64) -> TimerId {
+        self.timers.add(node, token)
+    }
+
+    /// Sets a timer to go off at `at`, or not at all. A time that has passed
+    /// means at once. Moving a timer to a later time costs next to nothing.
+    ///
+    /// # Panics
+    /// If the timer is another network's and does not exist here.
+    pub fn set_timer(&mut self, timer: TimerId, at: Option<Instant>) {
+        let at = at.map(|at| at.as_nanos().max(self.now));
+        if let Some(at) = self.timers.set(timer, at) {
+            self.events.push(at, What::Timer { timer: timer.0 });
+        }
+    }
+
+    /// A time before which nothing happens; `None` if nothing ever will.
+    ///
+    /// What happens then may be invisible to hosts, such as a packet reaching a router.
+    #[must_use]
+    pub fn next_event_time(&self) -> Option<Instant> {
+        self.events.next_time().map(Instant::from_nanos)
+    }
+
+    /// Runs the network up to the next event for a host and returns it with its time.
+    ///
+    /// Does not return while sources of cross traffic without an end are all
+    /// that is left; use [`pop_until`](Network::pop_until) then.
+    pub fn pop(&mut self) -> Option<(Instant, Event)> {
+        self.pop_until(Instant::FAR_FUTURE)
+    }
+
+    /// Like [`pop`](Network::pop), but handles nothing later than `limit`.
+    /// When that leaves nothing, time moves on to `limit`.
+    pub fn pop_until(&mut self, limit: Instant) -> Option<(Instant, Event)> {
+        let limit = limit.as_nanos();
+        loop {
+            if self.events.next_time().is_none_or(|at| at > limit) {
+                if limit != u64::MAX {
+                    self.now = self.now.max(limit);
+                }
+                return None;
+            }
+            let (at, what) = self.events.pop()?;
+            self.now = at;
+            let event = match what {
+                What::Hop { link, packet } => self.arrive(link, packet),
+                What::Traffic { source } => {
+                    self.emit_traffic(source);
+                    None
+                }
+                What::Timer { timer } => self.timer_due(timer),
+            };
+            if let Some(event) = event {
+                return Some((Instant::from_nanos(at), event));
+            }
+        }
+    }
+
+    /// A packet reaches the end of a link now.
+    fn arrive(&mut self, link: u32, slot: u32) -> Option<Event> {
+        let to = self.parts.graph.links[link as usize].1;
+        let packet = self.pool.get(slot);
+        if self.parts.graph.forwards[to as usize] {
+            match self.parts.routes.next(to, packet.column) {
+                Some(next) => self.follow(self.now, next, slot),
+                None => self.no_route(self.now, slot),
+            }
+            return None;
+        }
+        if self.parts.columns[to as usize] != packet.column {
+            // A cable led to a host that is not the destination; hosts do not forward.
+            self.no_route(self.now, slot);
+            return None;
+        }
+        if packet.content == Content::Background {
+            let counters = &mut self.parts.sources[packet.meta as usize].counters;
+            counters.arrived_packets += 1;
+            counters.arrived_bytes += u64::from(packet.wire_size);
+            self.pool.discard(slot);
+            return None;
+        }
+        let port = self.parts.ports[to as usize];
+        let payload = self.pool.take_payload(slot);
+        let packet = self.pool.get(slot);
+        Some(Event::Arrived(Arrival {
+            node: port.node,
+            interface: port.interface,
+            link: LinkId(link),
+            src: packet.src,
+            dst: packet.dst,
+            payload,
+            wire_size: packet.wire_size,
+            meta: packet.meta,
+            packet: packet.id,
+            sent_at: Instant::from_nanos(packet.sent_at),
+            corrupted: packet.corrupted,
+            duplicate: packet.duplicate,
+        }))
+    }
+
+    fn emit_traffic(&mut self, number: u32) {
+        let source = &mut self.parts.sources[number as usize];
+        let Some((size, next)) = source.emit(self.now) else {
+            return;
+        };
+        let (src, dst, from) = (source.src, source.dst, source.from);
+        self.events.push(next, What::Traffic { source: number });
+        self.emit(
+            from,
+            Packet {
+                src,
+                dst,
+                column: 0,
+                wire_size: size,
+                meta: u64::from(number),
+                id: 0,
+                sent_at: self.now,
+                payload: Vec::new(),
+                content: Content::Background,
+                corrupted: false,
+                duplicate: false,
+            },
+        );
+    }
+
+    fn timer_due(&mut self, number: u32) -> Option<Event> {
+        let timer = TimerId(number);
+        match self.timers.due(timer, self.now) {
+            super::timer::Due::Now { node, token } => Some(Event::Timer { node, timer, token }),
+            super::timer::Due::Later(at) => {
+                self.events.push(at, What::Timer { timer: number });
+                None
+            }
+            super::timer::Due::Never => None,
+        }
+    }
+}
+
+/// Looking at a network.
+impl Network {
+    /// A node's name.
+    #[must_use]
+    pub fn name(&self, node: NodeId) -> &str {
+        self.parts
+            .names
+            .get(node.index())
+            .map_or("", String::as_str)
+    }
+
+    /// A link's name in captures: the names of its ends, with the interface
+    /// number where a host has several.
+    #[must_use]
+    pub fn link_name(&self, link: LinkId) -> String {
+        let Some((from, to, _)) = self.parts.graph.links.get(link.index()) else {
+            return String::new();
+        };
+        let name = |vertex: u32| {
+            let port = self.parts.ports[vertex as usize];
+            let first = self.parts.first_vertex[port.node.index()];
+            let several = self.parts.first_vertex[port.node.index() + 1] - first > 1;
+            match several {
+                true => format!("{}.{}", self.name(port.node), port.interface),
+                false => self.name(port.node).to_owned(),
+            }
+        };
+        format!("{} > {}", name(*from), name(*to))
+    }
+
+    /// The host and interface that have an address.
+    #[must_use]
+    pub fn port_of(&self, address: IpAddr) -> Option<Port> {
+        let vertex = self.parts.addresses.vertex(&address)?;
+        Some(self.parts.ports[vertex as usize])
+    }
+
+    /// Cost of the way from an interface to an address; `None` without a route.
+    #[must_use]
+    pub fn route_cost(&self, from: impl Into<Port>, to: IpAddr) -> Option<u64> {
+        let from = self.vertex(from.into())?;
+        let target = self.parts.addresses.vertex(&to)?;
+        let column = self.parts.columns[target as usize];
+        self.parts.routes.cost(&self.parts.graph, from, column)
+    }
+
+    /// Whether packets may be followed onto this link ahead of time, without an event.
+    #[must_use]
+    pub fn is_followed_ahead(&self, link: LinkId) -> bool {
+        self.parts.ahead.get(link.index()).copied().unwrap_or(false)
+    }
+
+    /// A link's totals; zeros for a link that does not exist.
+    #[must_use]
+    pub fn counters(&self, link: LinkId) -> LinkCounters {
+        let link = self.parts.links.get(link.index());
+        link.map(|l| l.counters).unwrap_or_default()
+    }
+
+    /// A cross traffic source's totals; zeros for a source that does not exist.
+    #[must_use]
+    pub fn traffic_counters(&self, source: TrafficId) -> TrafficCounters {
+        let source = self.parts.sources.get(source.index());
+        source.map(|s| s.counters).unwrap_or_default()
+    }
+
+    /// How many links there are.
+    #[must_use]
+    pub fn link_count(&self) -> usize {
+        self.parts.links.len()
+    }
+
+    /// Packets for which there was no route.
+    #[must_use]
+    pub const fn unroutable(&self) -> u64 {
+        self.unroutable
+    }
+
+    /// Packets now in the network.
+    #[must_use]
+    pub fn in_flight(&self) -> usize {
+        self.pool.in_flight()
+    }
+
+    /// Takes the log so far, in order of time; empty unless
+    /// [`record_log`](super::TopologyBuilder::record_log) was switched on.
+    /// Entries of one instant are in the order of link and packet number.
+    pub fn take_log(&mut self) -> Vec<LogEntry> {
+        let mut log = std::mem::take(&mut self.log);
+        log.sort_by_key(|e| (e.at, e.link, e.packet, e.copy));
+        log
+    }
+
+    /// Writes what the links with a [`Capture`] saw as one pcapng file: one
+    /// interface a link, packets in order of time, which counts from 1970.
+    ///
+    /// # Errors
+    /// What the writer reports.
+    pub fn write_pcapng(&self, out: &mut impl io::Write) -> io::Result<()> {
+        let captured: Vec<(u32, String)> = (0..self.link_count() as u32)
+            .filter(|i| self.parts.captures[*i as usize] != Capture::Off)
+            .map(|i| (i, self.link_name(LinkId(i))))
+            .collect();
+        self.captured.write(&captured, out)
+    }
+}

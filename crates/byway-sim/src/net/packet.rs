@@ -1,0 +1,103 @@
+//! Packets in flight, kept in slots and moved by number.
+
+use std::net::IpAddr;
+
+/// What a packet carries.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Content {
+    /// An SCTP packet of a host: it is delivered.
+    Sctp,
+    /// Cross traffic: it is counted and forgotten at its destination.
+    Background,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Packet {
+    pub(crate) src: IpAddr,
+    pub(crate) dst: IpAddr,
+    /// Where `dst` lives, as a column of the routing table.
+    pub(crate) column: u32,
+    /// Bytes on the wire, IP header included.
+    pub(crate) wire_size: u32,
+    pub(crate) meta: u64,
+    pub(crate) id: u64,
+    pub(crate) sent_at: u64,
+    pub(crate) payload: Vec<u8>,
+    pub(crate) content: Content,
+    pub(crate) corrupted: bool,
+    pub(crate) duplicate: bool,
+}
+
+/// Packet slots and spare payload buffers, both reused, so that a network in
+/// steady state allocates nothing.
+#[derive(Default, Debug)]
+pub(crate) struct Pool {
+    packets: Vec<Packet>,
+    free: Vec<u32>,
+    buffers: Vec<Vec<u8>>,
+}
+
+/// Spare buffers kept; more are given back to the allocator.
+const MAX_SPARE_BUFFERS: usize = 4096;
+
+impl Pool {
+    pub(crate) fn insert(&mut self, packet: Packet) -> u32 {
+        if let Some(slot) = self.free.pop() {
+            self.packets[slot as usize] = packet;
+            slot
+        } else {
+            self.packets.push(packet);
+            (self.packets.len() - 1) as u32
+        }
+    }
+
+    pub(crate) fn get(&self, slot: u32) -> &Packet {
+        &self.packets[slot as usize]
+    }
+
+    pub(crate) fn get_mut(&mut self, slot: u32) -> &mut Packet {
+        &mut self.packets[slot as usize]
+    }
+
+    /// Copies the packet in `slot` to a slot of its own.
+    pub(crate) fn duplicate(&mut self, slot: u32) -> u32 {
+        let mut payload = self.buffer();
+        let original = self.get(slot);
+        payload.extend_from_slice(&original.payload);
+        let copy = Packet {
+            payload,
+            duplicate: true,
+            ..*original
+        };
+        self.insert(copy)
+    }
+
+    /// Frees the slot and keeps its buffer for reuse.
+    pub(crate) fn discard(&mut self, slot: u32) {
+        let payload = std::mem::take(&mut self.packets[slot as usize].payload);
+        self.recycle(payload);
+        self.free.push(slot);
+    }
+
+    /// Frees the slot and hands over the payload.
+    pub(crate) fn take_payload(&mut self, slot: u32) -> Vec<u8> {
+        self.free.push(slot);
+        std::mem::take(&mut self.packets[slot as usize].payload)
+    }
+
+    pub(crate) fn buffer(&mut self) -> Vec<u8> {
+        self.buffers.pop().unwrap_or_default()
+    }
+
+    pub(crate) fn recycle(&mut self, mut buffer: Vec<u8>) {
+        if buffer.capacity() > 0 && self.buffers.len() < MAX_SPARE_BUFFERS {
+            buffer.clear();
+            self.buffers.push(buffer);
+        }
+    }
+
+    /// Packets now in the network.
+    pub(crate) fn in_flight(&self) -> usize {
+        self.packets.len() - self.free.len()
+    }
+}

@@ -1,0 +1,103 @@
+//! Timer slots. A slot has at most one live entry in the event queue; moving
+//! it to a later time leaves that entry alone, which comes up early and is put
+//! back. So a timer that is restarted with every packet costs nothing.
+
+use super::ids::{NodeId, TimerId};
+
+const UNSET: u64 = u64::MAX;
+
+#[derive(Debug)]
+struct Slot {
+    node: NodeId,
+    token: u64,
+    /// When it goes off.
+    at: u64,
+    /// Time of its live entry in the queue.
+    queued: u64,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Timers {
+    slots: Vec<Slot>,
+}
+
+/// What an entry that came up means.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Due {
+    Now {
+        node: NodeId,
+        token: u64,
+    },
+    /// Put it back at this time.
+    Later(u64),
+    Never,
+}
+
+impl Timers {
+    pub(crate) fn add(&mut self, node: NodeId, token: u64) -> TimerId {
+        self.slots.push(Slot {
+            node,
+            token,
+            at: UNSET,
+            queued: UNSET,
+        });
+        TimerId((self.slots.len() - 1) as u32)
+    }
+
+    /// Sets or clears the timer; the time at which an entry must be queued, if any.
+    pub(crate) fn set(&mut self, timer: TimerId, at: Option<u64>) -> Option<u64> {
+        let slot = &mut self.slots[timer.0 as usize];
+        slot.at = at.unwrap_or(UNSET);
+        if slot.at < slot.queued {
+            slot.queued = slot.at;
+            return Some(slot.at);
+        }
+        None
+    }
+
+    /// An entry of this timer came up at `now`.
+    pub(crate) fn due(&mut self, timer: TimerId, now: u64) -> Due {
+        let slot = &mut self.slots[timer.0 as usize];
+        if slot.queued != now {
+            // Left over from before the timer was moved to an earlier time.
+            return Due::Never;
+        }
+        slot.queued = UNSET;
+        if slot.at == UNSET {
+            return Due::Never;
+        }
+        if slot.at > now {
+            slot.queued = slot.at;
+            return Due::Later(slot.at);
+        }
+        slot.at = UNSET;
+        Due::Now {
+            node: slot.node,
+            token: slot.token,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn later_waits_earlier_wins_cleared_stays_silent() {
+        let mut timers = Timers::default();
+        let node = NodeId(3);
+        let t = timers.add(node, 7);
+        let fires = Due::Now { node, token: 7 };
+        assert_eq!(timers.set(t, Some(10)), Some(10));
+        assert_eq!(timers.set(t, Some(20)), None, "the entry at 10 stays");
+        assert_eq!(timers.due(t, 10), Due::Later(20));
+        assert_eq!(timers.set(t, Some(15)), Some(15));
+        assert_eq!(timers.due(t, 15), fires);
+        assert_eq!(timers.due(t, 20), Due::Never, "left over");
+        assert_eq!(timers.set(t, Some(30)), Some(30));
+        assert_eq!(timers.set(t, None), None);
+        assert_eq!(timers.due(t, 30), Due::Never);
+        assert_eq!(timers.set(t, Some(30)), Some(30));
+        assert_eq!(timers.due(t, 30), fires);
+    }
+}
