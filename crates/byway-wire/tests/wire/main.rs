@@ -1,0 +1,10 @@
+//! Tests of the wire format through the public face of the crate.
+
+mod attacks;
+mod checksum;
+mod exercise;
+mod limits;
+mod malformed;
+mod round_trip;
+mod support;
+mod vectors;
