@@ -1,0 +1,241 @@
+/* What the two peer programs (usrsctp and Linux kernel) share: their command line,
+ * addresses, a log line with a clock, and a deadline.
+ *
+ *   PEER recv --port P --addr A[,B] --out FILE [options]
+ *   PEER send --port P --addr A[,B] --to C[,D] --in FILE [options]
+ *
+ * recv takes one association and writes what arrives to FILE until the other end shuts
+ * the association down; send streams FILE as messages and then shuts down gracefully.
+ * Both end with the line "done BYTES" on stdout and status 0. Status 1: the transfer
+ * failed; 2: usage; 3: the deadline passed. */
+#ifndef INTEROP_PEER_H
+#define INTEROP_PEER_H
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MAX_ADDRS 8
+
+union addr {
+	struct sockaddr sa;
+	struct sockaddr_in v4;
+	struct sockaddr_in6 v6;
+};
+
+struct addr_list {
+	union addr at[MAX_ADDRS];
+	int count;
+	int has_v6;
+};
+
+/* Times are in milliseconds, sizes in bytes. -1: leave the stack's own default. */
+struct options {
+	int sending;
+	struct addr_list local, remote;
+	const char *file;
+	long port;
+	long udp_port;      /* our UDP port for encapsulation, RFC 6951 */
+	long peer_udp_port; /* the other end's; default: the same */
+	long message;
+	long buffer; /* send and receive buffer of the SCTP socket */
+	long rto_initial, rto_min, rto_max;
+	long path_max_retrans;
+	long pf_threshold; /* RFC 7829: errors before a path is potentially failed */
+	long heartbeat;
+	long deadline; /* seconds */
+};
+
+static struct timespec peer_started;
+
+static double peer_clock(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)(now.tv_sec - peer_started.tv_sec) +
+	       (double)(now.tv_nsec - peer_started.tv_nsec) / 1e9;
+}
+
+__attribute__((format(printf, 1, 2))) static void note(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	fprintf(stderr, "%9.3f ", peer_clock());
+	vfprintf(stderr, format, args);
+	fputc('\n', stderr);
+	va_end(args);
+}
+
+__attribute__((noreturn)) static void fail(const char *what)
+{
+	note("%s: %s", what, strerror(errno));
+	exit(1);
+}
+
+__attribute__((noreturn)) static void usage(const char *problem, const char *word)
+{
+	fprintf(stderr,
+	        "peer: %s%s%s\n"
+	        "usage: peer recv --port P --addr A[,B] --out FILE [options]\n"
+	        "       peer send --port P --addr A[,B] --to C[,D] --in FILE [options]\n"
+	        "options: --udp-port U --peer-udp-port V --message BYTES --buffer BYTES\n"
+	        "         --rto-initial MS --rto-min MS --rto-max MS --pmr N --pf N\n"
+	        "         --heartbeat MS --deadline SECONDS\n",
+	        problem, word != NULL ? " " : "", word != NULL ? word : "");
+	exit(2);
+}
+
+static void parse_addresses(struct addr_list *list, const char *text)
+{
+	char copy[512], *rest = NULL;
+
+	if (strlen(text) >= sizeof(copy))
+		usage("too many addresses:", text);
+	strcpy(copy, text);
+	for (char *word = strtok_r(copy, ",", &rest); word != NULL; word = strtok_r(NULL, ",", &rest)) {
+		if (list->count == MAX_ADDRS)
+			usage("too many addresses:", text);
+		union addr *a = &list->at[list->count++];
+		memset(a, 0, sizeof(*a));
+		if (inet_pton(AF_INET, word, &a->v4.sin_addr) == 1) {
+			a->v4.sin_family = AF_INET;
+		} else if (inet_pton(AF_INET6, word, &a->v6.sin6_addr) == 1) {
+			a->v6.sin6_family = AF_INET6;
+			list->has_v6 = 1;
+		} else {
+			usage("not an IP address:", word);
+		}
+	}
+}
+
+/* sin_port and sin6_port are at the same place. */
+static void set_port(struct addr_list *list, long port)
+{
+	for (int i = 0; i < list->count; i++)
+		list->at[i].v4.sin_port = htons((uint16_t)port);
+}
+
+static socklen_t addr_size(const union addr *a)
+{
+	return a->sa.sa_family == AF_INET6 ? sizeof(a->v6) : sizeof(a->v4);
+}
+
+static const char *addr_name(const void *address)
+{
+	static _Thread_local char text[INET6_ADDRSTRLEN];
+	const union addr *a = address;
+
+	if (a->sa.sa_family == AF_INET)
+		return inet_ntop(AF_INET, &a->v4.sin_addr, text, sizeof(text));
+	if (a->sa.sa_family == AF_INET6)
+		return inet_ntop(AF_INET6, &a->v6.sin6_addr, text, sizeof(text));
+	return "?";
+}
+
+static long parse_number(const char *name, const char *text)
+{
+	char *end = NULL;
+	long n = strtol(text, &end, 10);
+
+	if (end == text || *end != '\0' || n < 0)
+		usage("not a number after", name);
+	return n;
+}
+
+static struct options parse_options(int argc, char **argv)
+{
+	struct options o = {
+		.port = -1, .udp_port = 9899, .peer_udp_port = -1, .message = 16384, .buffer = 1 << 20,
+		.rto_initial = -1, .rto_min = -1, .rto_max = -1, .path_max_retrans = -1,
+		.pf_threshold = -1, .heartbeat = -1, .deadline = 120,
+	};
+	struct { const char *name; long *value; } numbers[] = {
+		{ "--port", &o.port }, { "--udp-port", &o.udp_port }, { "--peer-udp-port", &o.peer_udp_port },
+		{ "--message", &o.message }, { "--buffer", &o.buffer }, { "--rto-initial", &o.rto_initial },
+		{ "--rto-min", &o.rto_min }, { "--rto-max", &o.rto_max }, { "--pmr", &o.path_max_retrans },
+		{ "--pf", &o.pf_threshold }, { "--heartbeat", &o.heartbeat }, { "--deadline", &o.deadline },
+	};
+	const char *file_option;
+
+	clock_gettime(CLOCK_MONOTONIC, &peer_started);
+	if (argc < 2 || (strcmp(argv[1], "recv") != 0 && strcmp(argv[1], "send") != 0))
+		usage("first word must be recv or send", NULL);
+	o.sending = strcmp(argv[1], "send") == 0;
+	file_option = o.sending ? "--in" : "--out";
+	for (int i = 2; i < argc; i += 2) {
+		size_t n = 0;
+		if (i + 1 == argc)
+			usage("nothing after", argv[i]);
+		if (strcmp(argv[i], "--addr") == 0) {
+			parse_addresses(&o.local, argv[i + 1]);
+		} else if (strcmp(argv[i], "--to") == 0) {
+			parse_addresses(&o.remote, argv[i + 1]);
+		} else if (strcmp(argv[i], file_option) == 0) {
+			o.file = argv[i + 1];
+		} else {
+			while (n < sizeof(numbers) / sizeof(numbers[0]) && strcmp(argv[i], numbers[n].name) != 0)
+				n++;
+			if (n == sizeof(numbers) / sizeof(numbers[0]))
+				usage("unknown option", argv[i]);
+			*numbers[n].value = parse_number(argv[i], argv[i + 1]);
+		}
+	}
+	if (o.port < 1 || o.port > 65535)
+		usage("--port must be 1 to 65535", NULL);
+	if (o.local.count == 0)
+		usage("--addr is missing", NULL);
+	if (o.file == NULL)
+		usage("a file is missing:", file_option);
+	if (o.sending && o.remote.count == 0)
+		usage("--to is missing", NULL);
+	if (o.message < 1)
+		usage("--message must be at least 1", NULL);
+	if (o.peer_udp_port < 0)
+		o.peer_udp_port = o.udp_port;
+	set_port(&o.local, o.sending ? 0 : o.port);
+	set_port(&o.remote, o.port);
+	return o;
+}
+
+/* A peer that hangs must not hang the test. */
+static void *deadline_thread(void *seconds)
+{
+	sleep(*(unsigned *)seconds);
+	note("the deadline of %u s passed", *(unsigned *)seconds);
+	_exit(3);
+}
+
+static void start_deadline(const struct options *o)
+{
+	static unsigned seconds;
+	pthread_t thread;
+
+	seconds = (unsigned)o->deadline;
+	if (pthread_create(&thread, NULL, deadline_thread, &seconds) != 0)
+		fail("pthread_create");
+	pthread_detach(thread);
+}
+
+static FILE *open_file(const struct options *o)
+{
+	FILE *f = fopen(o->file, o->sending ? "rb" : "wb");
+
+	if (f == NULL)
+		fail(o->file);
+	if (!o->sending) /* so that a watcher sees the file grow as the data arrives */
+		setvbuf(f, NULL, _IONBF, 0);
+	return f;
+}
+
+#endif

@@ -1,0 +1,278 @@
+/* A multihomed endpoint of the Linux kernel's SCTP; its command line is in peer.h.
+ *
+ *   cc -O2 -Wall -Wextra -static -I../common -o peer peer.c -lpthread
+ *
+ * Plain system calls only, so that one static program runs in the guest. UDP encapsulation
+ * needs the host's side too: sysctl net.sctp.udp_port. */
+#include "peer.h"
+#ifndef MSG_FIN /* the kernel's header wants it, glibc's hides it without _GNU_SOURCE */
+#define MSG_FIN 0x200
+#endif
+#include <linux/sctp.h>
+
+#ifndef SOL_SCTP
+#define SOL_SCTP 132
+#endif
+#ifndef MSG_NOTIFICATION
+#define MSG_NOTIFICATION 0x8000
+#endif
+
+static int shut_down, lost;
+
+static const char *path_state(int state)
+{
+	switch (state) {
+	case SCTP_ADDR_AVAILABLE: return "available";
+	case SCTP_ADDR_UNREACHABLE: return "unreachable";
+	case SCTP_ADDR_REMOVED: return "removed";
+	case SCTP_ADDR_ADDED: return "added";
+	case SCTP_ADDR_MADE_PRIM: return "made primary";
+	case SCTP_ADDR_CONFIRMED: return "confirmed";
+	case SCTP_ADDR_POTENTIALLY_FAILED: return "potentially failed";
+	default: return "changed";
+	}
+}
+
+static void on_association_change(const struct sctp_assoc_change *change)
+{
+	switch (change->sac_state) {
+	case SCTP_COMM_UP:
+		note("association up: %u streams out, %u in", change->sac_outbound_streams,
+		     change->sac_inbound_streams);
+		break;
+	case SCTP_RESTART:
+		note("association restarted");
+		break;
+	case SCTP_SHUTDOWN_COMP:
+		shut_down = 1;
+		note("association shut down");
+		break;
+	default: /* SCTP_COMM_LOST, SCTP_CANT_STR_ASSOC */
+		lost = 1;
+		note("association lost, error %u", change->sac_error);
+	}
+}
+
+static void on_notification(const void *data)
+{
+	const union sctp_notification *n = data;
+	struct sctp_paddr_change path;
+
+	switch (n->sn_header.sn_type) {
+	case SCTP_ASSOC_CHANGE:
+		on_association_change(&n->sn_assoc_change);
+		break;
+	case SCTP_PEER_ADDR_CHANGE:
+		/* the structure is packed: a copy is aligned */
+		memcpy(&path, data, sizeof(path));
+		note("path %s %s, error %d", addr_name(&path.spc_aaddr), path_state(path.spc_state),
+		     path.spc_error);
+		break;
+	case SCTP_SHUTDOWN_EVENT:
+		/* The kernel ends the stream of data here, before the shutdown is complete. */
+		shut_down = 1;
+		note("the other end shuts down");
+		break;
+	default:
+		note("notification %u", n->sn_header.sn_type);
+	}
+}
+
+/* Reads until the association ends; writes messages to `out` if there is one. */
+static uint64_t read_all(int s, FILE *out)
+{
+	static char buffer[1 << 20];
+	uint64_t bytes = 0;
+
+	for (;;) {
+		struct iovec part = { .iov_base = buffer, .iov_len = sizeof(buffer) };
+		struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+		ssize_t n = recvmsg(s, &message, 0);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno != ENOTCONN) { /* ENOTCONN: the association has ended */
+			lost |= errno == ECONNRESET || errno == ETIMEDOUT || errno == ECONNABORTED;
+			note("receiving: %s", strerror(errno));
+		}
+		if (n <= 0)
+			return bytes;
+		if (message.msg_flags & MSG_NOTIFICATION) {
+			on_notification(buffer);
+			continue;
+		}
+		if (out == NULL) {
+			note("%zd bytes of data arrived at the sending end", n);
+			continue;
+		}
+		if (fwrite(buffer, 1, (size_t)n, out) != (size_t)n)
+			fail("writing the file");
+		bytes += (uint64_t)n;
+	}
+}
+
+static void *reader(void *s)
+{
+	read_all(*(int *)s, NULL);
+	return NULL;
+}
+
+static void set(int s, int option, const void *value, size_t length, const char *name)
+{
+	if (setsockopt(s, SOL_SCTP, option, value, (socklen_t)length) != 0)
+		fail(name);
+}
+#define SET(s, option, value) set(s, option, &(value), sizeof(value), #option)
+
+static void set_times(int s, const struct options *o)
+{
+	struct sctp_rtoinfo rto = { 0 };
+	struct sctp_paddrparams path = { 0 };
+	struct sctp_paddrthlds thresholds = { 0 };
+	socklen_t length = sizeof(thresholds);
+
+	/* 0 leaves a value as it is. */
+	rto.srto_initial = o->rto_initial > 0 ? (uint32_t)o->rto_initial : 0;
+	rto.srto_min = o->rto_min > 0 ? (uint32_t)o->rto_min : 0;
+	rto.srto_max = o->rto_max > 0 ? (uint32_t)o->rto_max : 0;
+	SET(s, SCTP_RTOINFO, rto);
+	if (o->heartbeat >= 0) {
+		path.spp_flags = SPP_HB_ENABLE;
+		path.spp_hbinterval = (uint32_t)o->heartbeat;
+		SET(s, SCTP_PEER_ADDR_PARAMS, path);
+	}
+	if (o->path_max_retrans < 0 && o->pf_threshold < 0)
+		return;
+	if (getsockopt(s, SOL_SCTP, SCTP_PEER_ADDR_THLDS, &thresholds, &length) != 0)
+		fail("SCTP_PEER_ADDR_THLDS");
+	if (o->path_max_retrans >= 0)
+		thresholds.spt_pathmaxrxt = (uint16_t)o->path_max_retrans;
+	if (o->pf_threshold >= 0)
+		thresholds.spt_pathpfthld = (uint16_t)o->pf_threshold;
+	SET(s, SCTP_PEER_ADDR_THLDS, thresholds);
+}
+
+static void set_buffers(int s, const struct options *o)
+{
+	int size = (int)o->buffer;
+
+	/* The forced variants pass net.core.*mem_max, and need root. */
+	if (setsockopt(s, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size)) != 0 ||
+	    setsockopt(s, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size)) != 0)
+		fail("socket buffers");
+}
+
+static size_t pack(const struct addr_list *list, char *packed)
+{
+	size_t length = 0;
+
+	for (int i = 0; i < list->count; i++) {
+		memcpy(packed + length, &list->at[i], addr_size(&list->at[i]));
+		length += addr_size(&list->at[i]);
+	}
+	return length;
+}
+
+static int open_socket(const struct options *o)
+{
+	int v6 = o->local.has_v6 || o->remote.has_v6, one = 1;
+	struct sctp_event_subscribe events = {
+		.sctp_association_event = 1, .sctp_address_event = 1, .sctp_shutdown_event = 1,
+	};
+	struct sctp_udpencaps encaps = { .sue_port = htons((uint16_t)o->peer_udp_port) };
+	char packed[sizeof(o->local.at)];
+	int s = socket(v6 ? AF_INET6 : AF_INET, SOCK_STREAM, IPPROTO_SCTP);
+
+	if (s < 0)
+		fail("socket");
+	encaps.sue_address.ss_family = v6 ? AF_INET6 : AF_INET;
+	if (o->peer_udp_port > 0)
+		SET(s, SCTP_REMOTE_UDP_ENCAPS_PORT, encaps);
+	SET(s, SCTP_EVENTS, events);
+	SET(s, SCTP_NODELAY, one);
+	set_times(s, o);
+	set_buffers(s, o);
+	set(s, SCTP_SOCKOPT_BINDX_ADD, packed, pack(&o->local, packed), "SCTP_SOCKOPT_BINDX_ADD");
+	return s;
+}
+
+static int receive(const struct options *o)
+{
+	FILE *out = open_file(o);
+	int listener = open_socket(o), s;
+	uint64_t bytes;
+
+	if (listen(listener, 1) != 0)
+		fail("listen");
+	note("listening on port %ld", o->port);
+	s = accept(listener, NULL, NULL);
+	if (s < 0)
+		fail("accept");
+	note("accepted");
+	bytes = read_all(s, out);
+	if (fclose(out) != 0)
+		fail("closing the file");
+	close(s);
+	close(listener);
+	if (lost || !shut_down) {
+		note("the association ended without a shutdown, after %llu bytes", (unsigned long long)bytes);
+		return 1;
+	}
+	printf("done %llu\n", (unsigned long long)bytes);
+	return 0;
+}
+
+static uint64_t send_file(int s, const struct options *o, FILE *in)
+{
+	char *message = malloc((size_t)o->message);
+	uint64_t bytes = 0;
+	size_t n;
+
+	if (message == NULL)
+		fail("malloc");
+	while ((n = fread(message, 1, (size_t)o->message, in)) > 0) {
+		if (send(s, message, n, MSG_NOSIGNAL) != (ssize_t)n)
+			fail("send");
+		bytes += n;
+	}
+	if (ferror(in))
+		fail("reading the file");
+	free(message);
+	return bytes;
+}
+
+static int transmit(const struct options *o)
+{
+	FILE *in = open_file(o);
+	int s = open_socket(o);
+	char packed[sizeof(o->remote.at)];
+	pthread_t thread;
+	uint64_t bytes;
+
+	/* Blocks until the association is up; answers with its identifier. */
+	if (setsockopt(s, SOL_SCTP, SCTP_SOCKOPT_CONNECTX, packed, (socklen_t)pack(&o->remote, packed)) < 0)
+		fail("SCTP_SOCKOPT_CONNECTX");
+	if (pthread_create(&thread, NULL, reader, &s) != 0)
+		fail("pthread_create");
+	bytes = send_file(s, o, in);
+	fclose(in);
+	note("all handed to the stack, shutting down");
+	/* The kernel sends SHUTDOWN once everything is acknowledged; the reader then sees the end. */
+	if (shutdown(s, SHUT_WR) != 0)
+		fail("shutdown");
+	pthread_join(thread, NULL);
+	close(s);
+	if (lost || !shut_down) {
+		note("the association ended without a shutdown");
+		return 1;
+	}
+	printf("done %llu\n", (unsigned long long)bytes);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct options o = parse_options(argc, argv);
+
+	start_deadline(&o);
+	return o.sending ? transmit(&o) : receive(&o);
+}

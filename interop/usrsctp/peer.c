@@ -1,0 +1,287 @@
+/* A multihomed usrsctp endpoint over UDP encapsulation; its command line is in peer.h.
+ *
+ *   cc -O2 -Wall -Wextra -I../common -o peer peer.c -lusrsctp -lpthread */
+#include <usrsctp.h>
+#include "peer.h"
+
+/* How the association ended, as the reading thread was told. */
+static int went_up, shut_down, lost;
+
+static const char *path_state(uint32_t state)
+{
+	switch (state) {
+	case SCTP_ADDR_AVAILABLE: return "available";
+	case SCTP_ADDR_UNREACHABLE: return "unreachable";
+	case SCTP_ADDR_REMOVED: return "removed";
+	case SCTP_ADDR_ADDED: return "added";
+	case SCTP_ADDR_MADE_PRIM: return "made primary";
+	case SCTP_ADDR_CONFIRMED: return "confirmed";
+	default: return "changed";
+	}
+}
+
+static void on_association_change(const struct sctp_assoc_change *change)
+{
+	switch (change->sac_state) {
+	case SCTP_COMM_UP:
+		went_up = 1;
+		note("association up: %u streams out, %u in", change->sac_outbound_streams,
+		     change->sac_inbound_streams);
+		break;
+	case SCTP_RESTART:
+		note("association restarted");
+		break;
+	case SCTP_SHUTDOWN_COMP:
+		shut_down = 1;
+		note("association shut down");
+		break;
+	default: /* SCTP_COMM_LOST, SCTP_CANT_STR_ASSOC */
+		lost = 1;
+		note("association lost, error %u", change->sac_error);
+	}
+}
+
+static void on_notification(const void *data)
+{
+	const union sctp_notification *n = data;
+
+	switch (n->sn_header.sn_type) {
+	case SCTP_ASSOC_CHANGE:
+		on_association_change(&n->sn_assoc_change);
+		break;
+	case SCTP_PEER_ADDR_CHANGE:
+		note("path %s %s, error %u", addr_name(&n->sn_paddr_change.spc_aaddr),
+		     path_state(n->sn_paddr_change.spc_state), n->sn_paddr_change.spc_error);
+		break;
+	case SCTP_SHUTDOWN_EVENT:
+		note("the other end shuts down");
+		break;
+	default:
+		note("notification %u", n->sn_header.sn_type);
+	}
+}
+
+/* Reads until the association ends; writes messages to `out` if there is one. */
+static uint64_t read_all(struct socket *s, FILE *out)
+{
+	static char buffer[1 << 20];
+	uint64_t bytes = 0;
+
+	for (;;) {
+		union addr from;
+		socklen_t from_length = sizeof(from), info_length = 0;
+		unsigned info_type = 0;
+		int flags = 0;
+		ssize_t n = usrsctp_recvv(s, buffer, sizeof(buffer), &from.sa, &from_length, NULL,
+		                          &info_length, &info_type, &flags);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			note("receiving: %s", strerror(errno));
+		if (n <= 0)
+			return bytes;
+		if (flags & MSG_NOTIFICATION) {
+			on_notification(buffer);
+			continue;
+		}
+		if (out == NULL) {
+			note("%zd bytes of data arrived at the sending end", n);
+			continue;
+		}
+		if (fwrite(buffer, 1, (size_t)n, out) != (size_t)n)
+			fail("writing the file");
+		bytes += (uint64_t)n;
+	}
+}
+
+static void *reader(void *s)
+{
+	read_all(s, NULL);
+	return NULL;
+}
+
+/* Debug text of the library that matters goes to stderr like our own. */
+static void library_says(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+}
+
+static void configure_stack(const struct options *o)
+{
+	usrsctp_init((uint16_t)o->udp_port, NULL, library_says);
+	/* The default spares the checksum on loopback; a test wants it everywhere. */
+	usrsctp_sysctl_set_sctp_no_csum_on_loopback(0);
+#define SET(control, value) \
+	if ((value) >= 0 && usrsctp_sysctl_set_##control((uint32_t)(value)) != 0) \
+		fail("setting " #control);
+	SET(sctp_rto_initial_default, o->rto_initial)
+	SET(sctp_rto_min_default, o->rto_min)
+	SET(sctp_rto_max_default, o->rto_max)
+	SET(sctp_path_rtx_max_default, o->path_max_retrans)
+	SET(sctp_path_pf_threshold, o->pf_threshold)
+	SET(sctp_heartbeat_interval_default, o->heartbeat)
+	SET(sctp_sendspace, o->buffer)
+	SET(sctp_recvspace, o->buffer)
+#undef SET
+}
+
+static void watch(struct socket *s, uint16_t type)
+{
+	struct sctp_event event = { .se_assoc_id = SCTP_ALL_ASSOC, .se_type = type, .se_on = 1 };
+
+	if (usrsctp_setsockopt(s, IPPROTO_SCTP, SCTP_EVENT, &event, sizeof(event)) != 0)
+		fail("SCTP_EVENT");
+}
+
+static struct socket *open_socket(const struct options *o)
+{
+	int v6 = o->local.has_v6 || o->remote.has_v6, zero = 0, one = 1;
+	struct sctp_udpencaps encaps = { .sue_port = htons((uint16_t)o->peer_udp_port) };
+	struct socket *s = usrsctp_socket(v6 ? AF_INET6 : AF_INET, SOCK_STREAM, IPPROTO_SCTP, NULL,
+	                                  NULL, 0, NULL);
+
+	if (s == NULL)
+		fail("usrsctp_socket");
+	if (v6)
+		usrsctp_setsockopt(s, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof(zero));
+	encaps.sue_address.ss_family = v6 ? AF_INET6 : AF_INET;
+	if (usrsctp_setsockopt(s, IPPROTO_SCTP, SCTP_REMOTE_UDP_ENCAPS_PORT, &encaps, sizeof(encaps)) != 0)
+		fail("SCTP_REMOTE_UDP_ENCAPS_PORT");
+	if (usrsctp_setsockopt(s, IPPROTO_SCTP, SCTP_NODELAY, &one, sizeof(one)) != 0)
+		fail("SCTP_NODELAY");
+	watch(s, SCTP_ASSOC_CHANGE);
+	watch(s, SCTP_PEER_ADDR_CHANGE);
+	watch(s, SCTP_SHUTDOWN_EVENT);
+	/* One by one: the library wants an array of full structures of one family. */
+	for (int i = 0; i < o->local.count; i++) {
+		struct addr_list one_address = { .at = { o->local.at[i] }, .count = 1 };
+		if (i > 0 && !o->sending)
+			set_port(&one_address, o->port);
+		if (usrsctp_bindx(s, &one_address.at[0].sa, 1, SCTP_BINDX_ADD_ADDR) != 0)
+			fail("usrsctp_bindx");
+	}
+	return s;
+}
+
+static void wait_until_up(struct socket *s)
+{
+	/* usrsctp_connectx returns before the association is up, even on a blocking socket. */
+	for (int i = 0; i < 10000; i++) {
+		struct sctp_status status;
+		socklen_t length = sizeof(status);
+		memset(&status, 0, sizeof(status));
+		if (usrsctp_getsockopt(s, IPPROTO_SCTP, SCTP_STATUS, &status, &length) == 0 &&
+		    status.sstat_state == SCTP_ESTABLISHED)
+			return;
+		usleep(1000);
+	}
+	errno = ETIMEDOUT;
+	fail("setting up the association");
+}
+
+static void connect_to_all(struct socket *s, const struct options *o)
+{
+	char packed[sizeof(o->remote.at)];
+	size_t length = 0;
+	sctp_assoc_t id = 0;
+
+	for (int i = 0; i < o->remote.count; i++) {
+		socklen_t n = addr_size(&o->remote.at[i]);
+		memcpy(packed + length, &o->remote.at[i], n);
+		length += n;
+	}
+	if (usrsctp_connectx(s, (const struct sockaddr *)packed, o->remote.count, &id) != 0)
+		fail("usrsctp_connectx");
+	wait_until_up(s);
+}
+
+/* The library lives in this process: it must stay until the last packet is answered. */
+static void finish(struct socket *s)
+{
+	usrsctp_close(s);
+	for (int i = 0; i < 1000 && usrsctp_finish() != 0; i++)
+		usleep(10000);
+}
+
+static int receive(const struct options *o)
+{
+	FILE *out = open_file(o);
+	struct socket *listener = open_socket(o), *s;
+	uint64_t bytes;
+
+	if (usrsctp_listen(listener, 1) != 0)
+		fail("usrsctp_listen");
+	note("listening on port %ld", o->port);
+	s = usrsctp_accept(listener, NULL, NULL);
+	if (s == NULL)
+		fail("usrsctp_accept");
+	note("accepted");
+	bytes = read_all(s, out);
+	if (fclose(out) != 0)
+		fail("closing the file");
+	usrsctp_close(listener);
+	finish(s);
+	if (lost || !shut_down) {
+		note("the association ended without a shutdown, after %llu bytes", (unsigned long long)bytes);
+		return 1;
+	}
+	printf("done %llu\n", (unsigned long long)bytes);
+	return 0;
+}
+
+static uint64_t send_file(struct socket *s, const struct options *o, FILE *in)
+{
+	char *message = malloc((size_t)o->message);
+	uint64_t bytes = 0;
+	size_t n;
+
+	if (message == NULL)
+		fail("malloc");
+	while ((n = fread(message, 1, (size_t)o->message, in)) > 0) {
+		if (usrsctp_sendv(s, message, n, NULL, 0, NULL, 0, SCTP_SENDV_NOINFO, 0) != (ssize_t)n)
+			fail("usrsctp_sendv");
+		bytes += n;
+	}
+	if (ferror(in))
+		fail("reading the file");
+	free(message);
+	return bytes;
+}
+
+static int transmit(const struct options *o)
+{
+	FILE *in = open_file(o);
+	struct socket *s = open_socket(o);
+	pthread_t thread;
+	uint64_t bytes;
+
+	connect_to_all(s, o);
+	if (pthread_create(&thread, NULL, reader, s) != 0)
+		fail("pthread_create");
+	bytes = send_file(s, o, in);
+	fclose(in);
+	note("all handed to the stack, shutting down");
+	if (usrsctp_shutdown(s, SHUT_WR) != 0)
+		fail("usrsctp_shutdown");
+	pthread_join(thread, NULL);
+	finish(s);
+	if (lost || !shut_down) {
+		note("the association ended without a shutdown");
+		return 1;
+	}
+	printf("done %llu\n", (unsigned long long)bytes);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct options o = parse_options(argc, argv);
+
+	start_deadline(&o);
+	configure_stack(&o);
+	return o.sending ? transmit(&o) : receive(&o);
+}
