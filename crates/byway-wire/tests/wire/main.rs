@@ -6,5 +6,6 @@ mod exercise;
 mod limits;
 mod malformed;
 mod round_trip;
+mod seeds;
 mod support;
 mod vectors;
