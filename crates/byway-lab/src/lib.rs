@@ -1,1 +1,16 @@
-//! Placeholder while the room is being built.
+//! Scenarios, runs, tables, pictures and reports for byway.
+
+#![forbid(unsafe_code)]
+
+mod collect;
+pub mod picture;
+pub mod report;
+pub mod result;
+pub mod scenario;
+pub mod series;
+pub mod show;
+pub mod source;
+pub mod table;
+#[cfg(test)]
+mod testing;
+pub mod units;

@@ -1,0 +1,315 @@
+//! Turns the observations of both ends into a result.
+
+use crate::result::{Detection, Outcome, PathSeries, PathTotals, RunResult, Series, Stall};
+use crate::scenario::{Change, Scenario};
+use crate::series::seconds;
+use byway_core::observe::{Observation, Observed, Timer};
+use byway_core::policy::retransmit::LossCause;
+use byway_core::{PathId, PathState};
+use std::fmt::Write;
+
+/// Most timeouts of a path that are marked in plots.
+const MAX_MARKS: usize = 2000;
+
+/// What a run expects to deliver.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Expected {
+    /// Payload bytes in all.
+    pub(crate) bytes: u64,
+}
+
+/// Gathers what the sender and the receiver observe, each in order of time.
+pub(crate) struct Collector {
+    expected: Expected,
+    totals: Vec<PathTotals>,
+    series: Series,
+    digest: Digest,
+    first_data: Option<u64>,
+    /// TSNs sent so far: the greatest place plus one.
+    tsns: u64,
+    first_time_bytes: u64,
+    acked_at: Option<u64>,
+    delivered: u64,
+    delivered_at: Option<u64>,
+    last_delivery: Option<u64>,
+    stall: Option<(u64, u64)>,
+    fast_retransmits: u64,
+    failovers: u64,
+    data_path: Option<PathId>,
+    duplicates: u64,
+    changes: Vec<(u64, PathId, PathState)>,
+}
+
+impl Collector {
+    pub(crate) fn new(scenario: &Scenario, expected: Expected) -> Collector {
+        let totals = scenario.paths.iter().map(|p| PathTotals {
+            name: p.name.clone(),
+            ..PathTotals::default()
+        });
+        Collector {
+            expected,
+            totals: totals.collect(),
+            series: Series {
+                paths: vec![PathSeries::default(); scenario.paths.len()],
+                ..Series::default()
+            },
+            digest: Digest::default(),
+            first_data: None,
+            tsns: 0,
+            first_time_bytes: 0,
+            acked_at: None,
+            delivered: 0,
+            delivered_at: None,
+            last_delivery: None,
+            stall: None,
+            fast_retransmits: 0,
+            failovers: 0,
+            data_path: None,
+            duplicates: 0,
+            changes: Vec::new(),
+        }
+    }
+
+    /// Whether all has been delivered and acknowledged.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.acked_at.is_some() && self.delivered_at.is_some()
+    }
+
+    fn of(&mut self, path: PathId) -> Option<(&mut PathTotals, &mut PathSeries)> {
+        let index = usize::from(path.0);
+        Some((
+            self.totals.get_mut(index)?,
+            self.series.paths.get_mut(index)?,
+        ))
+    }
+
+    /// Takes an observation of the sender.
+    pub(crate) fn sender(&mut self, o: &Observed) {
+        self.digest.observed('s', o);
+        let at = o.at.as_nanos();
+        match &o.what {
+            Observation::PacketSent { path, bytes } => {
+                if let Some((totals, series)) = self.of(*path) {
+                    totals.packets += 1;
+                    totals.bytes += u64::from(*bytes);
+                    series.sent.add(at, u64::from(*bytes));
+                }
+            }
+            Observation::DataSent {
+                path,
+                seq,
+                bytes,
+                retransmission,
+                ..
+            } => {
+                self.data_sent(at, *path, *seq, u64::from(*bytes), *retransmission);
+            }
+            Observation::SackReceived { acked, .. } => {
+                let all_sent = self.first_time_bytes >= self.expected.bytes;
+                if all_sent && *acked >= self.tsns && self.acked_at.is_none() {
+                    self.acked_at = Some(at);
+                }
+            }
+            Observation::TimerFired {
+                timer: Timer::T3Rtx,
+                path: Some(path),
+            } => {
+                if let Some((totals, series)) = self.of(*path) {
+                    totals.timeouts += 1;
+                    if series.timeouts.len() < MAX_MARKS {
+                        series.timeouts.push(at);
+                    }
+                }
+            }
+            Observation::HeartbeatSent { path } => {
+                if let Some((totals, _)) = self.of(*path) {
+                    totals.heartbeats += 1;
+                }
+            }
+            Observation::Rto { path, rto, .. } => {
+                if let Some((_, series)) = self.of(*path) {
+                    series.rto.push_change(at, rto.as_secs_f64());
+                }
+            }
+            Observation::Window { path, cwnd, .. } => {
+                if let Some((_, series)) = self.of(*path) {
+                    series.cwnd.push_change(at, f64::from(*cwnd));
+                }
+            }
+            Observation::PathState { path, to, .. } => {
+                self.changes.push((at, *path, *to));
+                if let Some((_, series)) = self.of(*path) {
+                    series.states.push((at, (*to).into()));
+                }
+            }
+            Observation::DataPath { to } => {
+                if self.data_path.is_some_and(|before| before != *to) {
+                    self.failovers += 1;
+                }
+                self.data_path = Some(*to);
+            }
+            _ => {}
+        }
+    }
+
+    fn data_sent(&mut self, at: u64, path: PathId, seq: u64, bytes: u64, cause: Option<LossCause>) {
+        self.first_data.get_or_insert(at);
+        self.tsns = self.tsns.max(seq + 1);
+        match cause {
+            None => self.first_time_bytes += bytes,
+            Some(LossCause::FastRetransmit) => self.fast_retransmits += 1,
+            Some(LossCause::Timeout) => {}
+        }
+        if let Some((totals, _)) = self.of(path) {
+            if cause.is_some() {
+                totals.retransmitted_bytes += bytes;
+                totals.retransmissions += 1;
+            } else {
+                totals.data_bytes += bytes;
+            }
+        }
+    }
+
+    /// Takes an observation of the receiver.
+    pub(crate) fn receiver(&mut self, o: &Observed) {
+        self.digest.observed('r', o);
+        let at = o.at.as_nanos();
+        match &o.what {
+            Observation::DataReceived { seq, duplicate, .. } => {
+                self.series.received.push(at, *seq as f64);
+                self.duplicates += u64::from(*duplicate);
+            }
+            Observation::Delivered { bytes, .. } => self.delivery(at, u64::from(*bytes)),
+            _ => {}
+        }
+    }
+
+    fn delivery(&mut self, at: u64, bytes: u64) {
+        self.note_gap(at);
+        self.last_delivery = Some(at);
+        self.delivered += bytes;
+        if self.delivered >= self.expected.bytes && self.delivered_at.is_none() {
+            self.delivered_at = Some(at);
+        }
+    }
+
+    /// The time since the last delivery is over at `until`.
+    fn note_gap(&mut self, until: u64) {
+        if let Some(from) = self.last_delivery {
+            let length = until.saturating_sub(from);
+            if self.stall.is_none_or(|(_, longest)| length > longest) {
+                self.stall = Some((from, length));
+            }
+        }
+    }
+
+    /// The result, when the run has ended at `end`. `lost` is the reason when
+    /// the association was lost.
+    pub(crate) fn finish(
+        mut self,
+        scenario: &Scenario,
+        policy: usize,
+        end: u64,
+        lost: Option<String>,
+    ) -> RunResult {
+        let outcome = match lost {
+            _ if self.is_complete() => Outcome::Complete,
+            Some(reason) => Outcome::Lost { reason },
+            None => Outcome::OutOfTime,
+        };
+        if outcome != Outcome::Complete {
+            // The reader still waits: a stall that never ended counts to the end.
+            self.last_delivery = self.last_delivery.or(self.first_data);
+            self.note_gap(end);
+        }
+        let detections = self.detections(scenario);
+        let since_first = |at: Option<u64>| Some(seconds(at?.saturating_sub(self.first_data?)));
+        let policy = &scenario.policies[policy];
+        let sum = |f: fn(&PathTotals) -> u64| self.totals.iter().map(f).sum();
+        RunResult {
+            policy: policy.name.clone(),
+            note: policy.note.clone(),
+            outcome,
+            transfer_s: since_first(self.acked_at),
+            delivered_s: since_first(self.delivered_at),
+            delivered_bytes: self.delivered,
+            stall: self.stall.map(|(from, length)| Stall {
+                from_s: seconds(from),
+                length_s: seconds(length),
+            }),
+            detections,
+            retransmissions: sum(|p| p.retransmissions),
+            fast_retransmits: self.fast_retransmits,
+            timeouts: sum(|p| p.timeouts),
+            failovers: self.failovers,
+            duplicates: self.duplicates,
+            end_s: seconds(end),
+            digest: format!("{:016x}", self.digest.0),
+            paths: self.totals,
+            series: self.series,
+        }
+    }
+
+    /// For each scripted failure, when the sender noticed: the first change of
+    /// that path to either state, before the path is repaired.
+    fn detections(&self, scenario: &Scenario) -> Vec<Detection> {
+        let failures = scenario.events.iter().filter(|e| e.change == Change::Down);
+        failures
+            .map(|failure| {
+                let at = nanos(failure.at);
+                let repaired = scenario
+                    .events
+                    .iter()
+                    .find(|e| {
+                        e.path == failure.path && e.change == Change::Up && e.at >= failure.at
+                    })
+                    .map_or(u64::MAX, |e| nanos(e.at));
+                let first = |state: PathState| {
+                    self.changes
+                        .iter()
+                        .find(|(t, path, to)| {
+                            (at..repaired).contains(t)
+                                && usize::from(path.0) == failure.path
+                                && *to == state
+                        })
+                        .map(|(t, ..)| seconds(t - at))
+                };
+                Detection {
+                    at_s: seconds(at),
+                    path: failure.path,
+                    suspect_after_s: first(PathState::PotentiallyFailed),
+                    inactive_after_s: first(PathState::Inactive),
+                }
+            })
+            .collect()
+    }
+}
+
+pub(crate) fn nanos(d: std::time::Duration) -> u64 {
+    u64::try_from(d.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// FNV-1a over the text of every observation.
+struct Digest(u64);
+
+impl Default for Digest {
+    fn default() -> Self {
+        Digest(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Digest {
+    fn observed(&mut self, side: char, o: &Observed) {
+        // Writing here cannot fail: `write_str` below always succeeds.
+        let _ = write!(self, "{side} {} {:?};", o.at.as_nanos(), o.what);
+    }
+}
+
+impl Write for Digest {
+    fn write_str(&mut self, s: &str) -> std::fmt::Result {
+        for byte in s.bytes() {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+        Ok(())
+    }
+}

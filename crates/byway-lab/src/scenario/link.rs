@@ -1,0 +1,165 @@
+//! Reads `[[path]]`: rate, delay, queue and loss of either direction.
+
+use super::section::Section;
+use super::{Access, LinkSpec, LossSpec, PathSpec};
+use crate::source::{Node, Source, Table};
+use crate::units::{QueueLimit, Rate, Share, format_duration};
+use std::ops::Range;
+use std::time::Duration;
+
+/// Room of a queue when none is named: the papers' 50 packets.
+const DEFAULT_QUEUE: QueueLimit = QueueLimit::Packets(50);
+
+pub(super) fn path(
+    source: &Source<'_>,
+    table: &Table,
+    span: Range<usize>,
+    number: usize,
+) -> Option<PathSpec> {
+    let section = Section::new(source, "[[path]]", table, span);
+    let name = section
+        .text("name")
+        .unwrap_or_else(|| format!("path {number}"));
+    let rate = section.read("rate", Rate::parse);
+    let rate = section.required(rate, "rate", "\"10 Mbit/s\"");
+    let delay = section.duration("delay");
+    let delay = section.required(delay, "delay", "\"45 ms\"");
+    let queue = section
+        .read("queue", QueueLimit::parse)
+        .unwrap_or(DEFAULT_QUEUE);
+    let loss = loss(&section).unwrap_or(LossSpec::Nothing);
+    let access = access(&section);
+    let forward = match (rate, delay) {
+        (Some(rate), Some(delay)) => Some(LinkSpec {
+            rate,
+            delay,
+            queue,
+            loss,
+        }),
+        _ => None,
+    };
+    let reverse = reverse(&section, forward.as_ref());
+    if let (Some(access), Some(forward), Some(reverse)) = (&access, &forward, &reverse) {
+        let needed = access.delay * 2;
+        if forward.delay < needed || reverse.delay < needed {
+            section.wrong_here(format!(
+                "delay is the whole way, {} at each end included, so it is at least {}",
+                format_duration(access.delay),
+                format_duration(needed)
+            ));
+        }
+    }
+    section.finish();
+    Some(PathSpec {
+        name,
+        forward: forward?,
+        reverse: reverse?,
+        access,
+    })
+}
+
+/// `reverse = { rate = "1 Mbit/s" }`: what differs on the way back.
+fn reverse(section: &Section<'_>, forward: Option<&LinkSpec>) -> Option<LinkSpec> {
+    let entry = section.entry("reverse");
+    let forward = forward?.clone();
+    let Some(entry) = entry else {
+        // A list names packets of the way to the receiver; the same numbers on
+        // the way back would be other packets.
+        let loss = match forward.loss {
+            LossSpec::List { .. } => LossSpec::Nothing,
+            other => other,
+        };
+        return Some(LinkSpec { loss, ..forward });
+    };
+    let Node::Table(table) = &entry.value.node else {
+        section.wrong(entry, "expected a table such as { rate = \"1 Mbit/s\" }");
+        return None;
+    };
+    let inner = Section::new(section.source, "reverse", table, entry.value.span.clone());
+    let link = LinkSpec {
+        rate: inner.read("rate", Rate::parse).unwrap_or(forward.rate),
+        delay: inner.duration("delay").unwrap_or(forward.delay),
+        queue: inner
+            .read("queue", QueueLimit::parse)
+            .unwrap_or(forward.queue),
+        loss: loss(&inner).unwrap_or(match forward.loss {
+            LossSpec::List { .. } => LossSpec::Nothing,
+            other => other,
+        }),
+    };
+    inner.finish();
+    Some(link)
+}
+
+fn access(section: &Section<'_>) -> Option<Access> {
+    let entry = section.entry("access")?;
+    let Node::Table(table) = &entry.value.node else {
+        section.wrong(
+            entry,
+            "expected a table such as { rate = \"100 Mbit/s\", delay = \"10 ms\" }",
+        );
+        return None;
+    };
+    let inner = Section::new(section.source, "access", table, entry.value.span.clone());
+    let rate = inner.read("rate", Rate::parse);
+    let rate = inner.required(rate, "rate", "\"100 Mbit/s\"");
+    let delay = inner.duration("delay").unwrap_or(Duration::ZERO);
+    inner.finish();
+    Some(Access { rate: rate?, delay })
+}
+
+/// `loss = "1 %"`, a burst table or a list of packets.
+pub(super) fn loss(section: &Section<'_>) -> Option<LossSpec> {
+    let entry = section.entry("loss")?;
+    let Node::Table(table) = &entry.value.node else {
+        return section
+            .read_entry(entry, Share::parse)
+            .map(|share| match share {
+                Share(0.0) => LossSpec::Nothing,
+                share => LossSpec::Random(share),
+            });
+    };
+    let inner = Section::new(section.source, "loss", table, entry.value.span.clone());
+    let share = |key| inner.read(key, Share::parse);
+    let (to_bad, to_good, good, bad) = (
+        share("to_bad"),
+        share("to_good"),
+        share("good"),
+        share("bad"),
+    );
+    let (data, packets) = (inner.counts("data"), inner.counts("packets"));
+    let listed = table.get("data").is_some() || table.get("packets").is_some();
+    let bursts = ["to_bad", "to_good", "good", "bad"]
+        .iter()
+        .any(|key| table.get(key).is_some());
+    let spec = match (listed, bursts) {
+        (true, true) => {
+            inner.wrong_here(
+                "a list of packets and a burst model exclude each other; keep one of them",
+            );
+            None
+        }
+        (true, false) => Some(LossSpec::List { data, packets }),
+        (false, true) => {
+            let to_bad = inner.required(to_bad, "to_bad", "\"1 %\"");
+            let to_good = inner.required(to_good, "to_good", "\"30 %\"");
+            match (to_bad, to_good) {
+                (Some(to_bad), Some(to_good)) => Some(LossSpec::Burst {
+                    to_bad,
+                    to_good,
+                    good: good.unwrap_or(Share(0.0)),
+                    bad: bad.unwrap_or(Share(1.0)),
+                }),
+                _ => None,
+            }
+        }
+        (false, false) => {
+            inner.wrong_here(
+                "expected a share such as loss = \"1 %\", a list { data = [3, 7] }, or bursts { to_bad = \"1 %\", to_good = \"30 %\" }",
+            );
+            None
+        }
+    };
+    inner.finish();
+    spec
+}

@@ -1,0 +1,146 @@
+//! Reads `[protocol]` and `[[policy]]` into complete settings.
+//!
+//! A policy begins with its preset (else that of `[protocol]`, else RFC 9260),
+//! takes the settings of `[protocol]`, and then its own.
+
+use super::Policy;
+use super::read::{header, tables};
+use super::section::Section;
+use super::settings::{Overlay, Refused};
+use crate::source::{Node, Source, Table};
+use byway_core::Config;
+use std::ops::Range;
+
+/// Keys of `[[policy]]` that are not settings.
+const OWN_KEYS: &[&str] = &["name", "note", "preset"];
+/// More would be unreadable side by side.
+const MAX_POLICIES: usize = 32;
+
+pub(super) fn read(root: &Section<'_>) -> Option<Vec<Policy>> {
+    let source = root.source;
+    let empty = Table::default();
+    let (protocol, protocol_span) = match root.entry("protocol") {
+        None => (&empty, 0..0),
+        Some(entry) => match &entry.value.node {
+            Node::Table(table) => (table, header(entry)),
+            _ => {
+                root.wrong(entry, "written [protocol], a table");
+                return None;
+            }
+        },
+    };
+    // [protocol] is checked by itself, so that what is wrong there is said
+    // once and not again for every policy.
+    let base_preset = preset(source, "[protocol]", protocol, &protocol_span)?;
+    let base = base_preset.clone().unwrap_or_default();
+    let mut overlay = Overlay::new(&base);
+    if !lay(source, "[protocol]", &mut overlay, protocol, &["preset"]) {
+        return None;
+    }
+    let policy_tables = tables(root, "policy");
+    if policy_tables.is_empty() {
+        if root.table.get("policy").is_some() {
+            return None;
+        }
+        let name = match protocol.get("preset").map(|e| e.value.node.clone()) {
+            Some(Node::Text(name)) => name,
+            _ => "rfc9260".to_owned(),
+        };
+        let config = overlay
+            .finish(&protocol_span)
+            .map_err(|r| source.problem(&r.span, r.message))
+            .ok()?;
+        return Some(vec![Policy {
+            name,
+            note: String::new(),
+            config,
+        }]);
+    }
+    if policy_tables.len() > MAX_POLICIES {
+        source.problem(
+            &policy_tables[MAX_POLICIES].1,
+            format!("{} policies; at most {MAX_POLICIES}", policy_tables.len()),
+        );
+    }
+    let mut policies: Vec<Option<Policy>> = Vec::new();
+    for (table, span) in &policy_tables {
+        let policy = policy(source, table, span, &base, protocol);
+        if let Some(policy) = &policy
+            && policies.iter().flatten().any(|p| p.name == policy.name)
+        {
+            source.problem(
+                span,
+                format!(
+                    "[[policy]]: \"{}\" is the name of another policy",
+                    policy.name
+                ),
+            );
+        }
+        policies.push(policy);
+    }
+    policies.into_iter().collect()
+}
+
+fn policy(
+    source: &Source<'_>,
+    table: &Table,
+    span: &Range<usize>,
+    base: &Config,
+    protocol: &Table,
+) -> Option<Policy> {
+    let section = Section::new(source, "[[policy]]", table, span.clone());
+    let name = section.text("name");
+    let name = section.required(name, "name", "\"PF off\"");
+    let note = section.text("note").unwrap_or_default();
+    let preset = preset(source, "[[policy]]", table, span)?;
+    let mut overlay = Overlay::new(preset.as_ref().unwrap_or(base));
+    // Checked already; what it refuses here, it refused there.
+    overlay.lay(protocol, &["preset"], &mut Vec::new());
+    if !lay(source, "[[policy]]", &mut overlay, table, OWN_KEYS) {
+        return None;
+    }
+    let title = name.clone().unwrap_or_default();
+    let config = overlay
+        .finish(span)
+        .map_err(|r| source.problem(&r.span, format!("policy \"{title}\": {}", r.message)))
+        .ok()?;
+    Some(Policy {
+        name: name?,
+        note,
+        config,
+    })
+}
+
+/// Lays `table` over `overlay` and notes what is refused.
+fn lay(
+    source: &Source<'_>,
+    title: &str,
+    overlay: &mut Overlay,
+    table: &Table,
+    skip: &[&str],
+) -> bool {
+    let mut refused: Vec<Refused> = Vec::new();
+    overlay.lay(table, skip, &mut refused);
+    for r in &refused {
+        source.problem(&r.span, format!("{title}: {}", r.message));
+    }
+    refused.is_empty()
+}
+
+/// The preset that `table` names; the outer `None` when it does not exist.
+fn preset(
+    source: &Source<'_>,
+    title: &str,
+    table: &Table,
+    span: &Range<usize>,
+) -> Option<Option<Config>> {
+    if table.get("preset").is_none() {
+        return Some(None);
+    }
+    let section = Section::new(source, title, table, span.clone());
+    section
+        .read("preset", |name| {
+            Config::preset(name).map_err(|e| e.to_string())
+        })
+        .map(Some)
+}

@@ -1,0 +1,348 @@
+//! Reads a whole scenario from its file.
+
+use super::section::Section;
+use super::{
+    Change, CrossShape, CrossSpec, Direction, EventSpec, PathSpec, Scenario, Traffic, link,
+    policies,
+};
+use crate::source::{Entry, Node, Problems, Source, Table};
+use crate::units::{Rate, Size};
+use std::ops::Range;
+use std::time::Duration;
+
+/// Longest run when none is named.
+const DEFAULT_LIMIT: Duration = Duration::from_secs(600);
+/// One DATA chunk that fills a 1500-byte IPv4 packet.
+const FULL_CHUNK: Size = Size(1452);
+/// Most simulated time: 100 days.
+const MAX_LIMIT: Duration = Duration::from_secs(8_640_000);
+
+pub(super) fn scenario(file: &str, text: &str) -> Result<Scenario, Problems> {
+    let source = Source::new(file, text);
+    let root = source.parse();
+    let value = if source.problem_count() == 0 {
+        read(&source, &root)
+    } else {
+        None
+    };
+    source.finish(value)
+}
+
+fn read(source: &Source<'_>, root: &Table) -> Option<Scenario> {
+    let section = Section::new(source, "the scenario", root, 0..0);
+    let name = section.text("name").unwrap_or_else(|| "unnamed".to_owned());
+    let description = section.text("description").unwrap_or_default();
+    let seed = section.integer("seed", 0..=u64::MAX).unwrap_or(1);
+    let limit = section.duration("limit").unwrap_or(DEFAULT_LIMIT);
+    if limit.is_zero() || limit > MAX_LIMIT {
+        if let Some(entry) = root.get("limit") {
+            section.wrong(
+                entry,
+                "a run lasts more than 0 s and at most 2400 h of simulated time",
+            );
+        }
+    }
+    let path_tables = tables(&section, "path");
+    let paths: Vec<Option<PathSpec>> = path_tables
+        .iter()
+        .enumerate()
+        .map(|(i, (table, span))| link::path(source, table, span.clone(), i + 1))
+        .collect();
+    if paths.is_empty() && root.get("path").is_none() {
+        source.problem_of_file("there is no path; add [[path]] with rate = \"10 Mbit/s\" and delay = \"45 ms\", once for each");
+    }
+    if paths.len() > 8
+        && let Some(entry) = root.get("path")
+    {
+        section.wrong(entry, format!("{} paths; at most 8", paths.len()));
+    }
+    // Names of paths that were themselves wrong still count, so that one
+    // mistake does not make every event wrong.
+    let names: Vec<String> = path_tables
+        .iter()
+        .enumerate()
+        .map(|(i, (t, _))| path_name(t, i + 1))
+        .collect();
+    if let Some(twice) = names
+        .iter()
+        .enumerate()
+        .find(|(i, n)| names[..*i].contains(n))
+    {
+        section.source.problem(
+            &path_tables[twice.0].1,
+            format!("[[path]]: \"{}\" is the name of another path", twice.1),
+        );
+    }
+    let mut events: Vec<EventSpec> = tables(&section, "event")
+        .iter()
+        .filter_map(|(table, span)| event(source, table, span.clone(), &names))
+        .collect();
+    events.sort_by_key(|e| e.at);
+    let cross = tables(&section, "cross")
+        .iter()
+        .filter_map(|(table, span)| cross(source, table, span.clone(), &names))
+        .collect();
+    let traffic = traffic(&section);
+    let policies = policies::read(&section);
+    section.finish();
+    let paths: Option<Vec<PathSpec>> = paths.into_iter().collect();
+    Some(Scenario {
+        name,
+        description,
+        seed,
+        limit,
+        paths: paths.filter(|p| !p.is_empty())?,
+        events,
+        traffic: traffic?,
+        cross,
+        policies: policies?,
+    })
+}
+
+fn path_name(table: &Table, number: usize) -> String {
+    match table.get("name").map(|e| &e.value.node) {
+        Some(Node::Text(name)) => name.trim().to_owned(),
+        _ => format!("path {number}"),
+    }
+}
+
+/// The tables of `[[key]]`.
+pub(super) fn tables<'s>(
+    section: &Section<'s>,
+    key: &'static str,
+) -> Vec<(&'s Table, Range<usize>)> {
+    let Some(entry) = section.entry(key) else {
+        return Vec::new();
+    };
+    let Node::List(items) = &entry.value.node else {
+        section.wrong(
+            entry,
+            format!("written [[{key}]], with two brackets, once for each"),
+        );
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    for item in items {
+        match &item.node {
+            Node::Table(table) => found.push((table, item.span.clone())),
+            _ => section.source.problem(
+                &item.span,
+                format!("found {}, expected a table [[{key}]]", item.shown()),
+            ),
+        }
+    }
+    found
+}
+
+/// `path = "primary"` or `path = 1`, counted from 1.
+fn which_path(section: &Section<'_>, names: &[String]) -> Option<usize> {
+    let entry = section.entry("path");
+    let entry = section.required(entry, "path", "1")?;
+    let found = match &entry.value.node {
+        Node::Text(name) => names.iter().position(|n| n == name),
+        Node::Integer(i) => usize::try_from(*i)
+            .ok()
+            .filter(|i| (1..=names.len()).contains(i))
+            .map(|i| i - 1),
+        _ => None,
+    };
+    if found.is_none() {
+        let quoted: Vec<String> = names
+            .iter()
+            .enumerate()
+            .map(|(i, n)| format!("{} (\"{n}\")", i + 1))
+            .collect();
+        section.wrong(
+            entry,
+            format!(
+                "found {}, expected a path: {}",
+                entry.value.shown(),
+                crate::source::listed(quoted.iter().map(String::as_str))
+            ),
+        );
+    }
+    found
+}
+
+const DIRECTIONS: &[(&str, Direction)] = &[
+    ("both", Direction::Both),
+    ("forward", Direction::Forward),
+    ("reverse", Direction::Reverse),
+];
+
+fn event(
+    source: &Source<'_>,
+    table: &Table,
+    span: Range<usize>,
+    names: &[String],
+) -> Option<EventSpec> {
+    #[derive(Copy, Clone)]
+    enum Do {
+        Down,
+        Up,
+        Set,
+    }
+    let section = Section::new(source, "[[event]]", table, span);
+    let at = section.duration("at");
+    let at = section.required(at, "at", "\"2 s\"");
+    let path = which_path(&section, names);
+    let direction = section.word("direction", DIRECTIONS).unwrap_or_default();
+    let verb = section.word(
+        "do",
+        &[("down", Do::Down), ("up", Do::Up), ("set", Do::Set)],
+    );
+    let verb = section.required(verb, "do", "\"down\"");
+    let (rate, delay, loss) = (
+        section.read("rate", Rate::parse),
+        section.duration("delay"),
+        link::loss(&section),
+    );
+    let given = ["rate", "delay", "loss"]
+        .iter()
+        .find_map(|key| table.get(key));
+    let change = match (verb, given) {
+        (Some(Do::Set), None) => {
+            section.wrong_here("do = \"set\" sets nothing; add rate, delay or loss");
+            None
+        }
+        (Some(Do::Set), Some(_)) => Some(Change::Set { rate, delay, loss }),
+        (Some(Do::Down | Do::Up), Some(entry)) => {
+            section.wrong(
+                entry,
+                "goes with do = \"set\" alone; write an event of its own for it",
+            );
+            None
+        }
+        (Some(Do::Down), None) => Some(Change::Down),
+        (Some(Do::Up), None) => Some(Change::Up),
+        (None, _) => None,
+    };
+    section.finish();
+    Some(EventSpec {
+        at: at?,
+        path: path?,
+        direction,
+        change: change?,
+    })
+}
+
+fn cross(
+    source: &Source<'_>,
+    table: &Table,
+    span: Range<usize>,
+    names: &[String],
+) -> Option<CrossSpec> {
+    let section = Section::new(source, "[[cross]]", table, span);
+    let path = which_path(&section, names);
+    let rate = section.read("rate", Rate::parse);
+    let rate = section.required(rate, "rate", "\"5 Mbit/s\"");
+    let spec = CrossSpec {
+        path: path.unwrap_or(0),
+        direction: section.word("direction", DIRECTIONS).unwrap_or_default(),
+        rate: rate.unwrap_or(Rate(1)),
+        packet: section.read("packet", packet_size).unwrap_or(Size(1000)),
+        shape: section
+            .word(
+                "shape",
+                &[
+                    ("constant", CrossShape::Constant),
+                    ("poisson", CrossShape::Poisson),
+                    ("pareto", CrossShape::Pareto),
+                ],
+            )
+            .unwrap_or_default(),
+        from: section.duration("from").unwrap_or(Duration::ZERO),
+        until: section.duration("until"),
+    };
+    if let (Some(until), Some(entry)) = (spec.until, table.get("until"))
+        && until <= spec.from
+    {
+        section.wrong(entry, "ends before it begins; until is later than from");
+    }
+    section.finish();
+    path.and(rate).map(|_| spec)
+}
+
+fn packet_size(text: &str) -> Result<Size, String> {
+    match Size::parse(text)? {
+        Size(40..=65_535) => Size::parse(text),
+        _ => Err(format!(
+            "\"{text}\" is not the size of a packet; 40 B to 65535 B"
+        )),
+    }
+}
+
+fn positive_size(text: &str) -> Result<Size, String> {
+    match Size::parse(text)? {
+        Size(0) => Err("nothing would be sent; at least 1 B".to_owned()),
+        size => Ok(size),
+    }
+}
+
+/// Messages are made in memory and bounded by `buffer.max_message`.
+fn message_size(text: &str) -> Result<Size, String> {
+    match positive_size(text)? {
+        Size(n) if n > 16 << 20 => Err(format!(
+            "\"{text}\" is too long for a message; at most 16 MiB"
+        )),
+        size => Ok(size),
+    }
+}
+
+fn traffic(root: &Section<'_>) -> Option<Traffic> {
+    let entry = root.entry("traffic");
+    let Some(entry) = entry else {
+        root.source.problem_of_file(
+            "there is no traffic; add [traffic] with kind = \"bulk\" and size = \"8 MiB\"",
+        );
+        return None;
+    };
+    let Node::Table(table) = &entry.value.node else {
+        root.wrong(entry, "written [traffic], a table");
+        return None;
+    };
+    let section = Section::new(root.source, "[traffic]", table, header(entry));
+    let bulk = section.word("kind", &[("bulk", true), ("periodic", false)]);
+    let bulk = section.required(bulk, "kind", "\"bulk\" or \"periodic\"");
+    let message = section.read("message", message_size);
+    let streams = section.integer("streams", 1..=65_535).unwrap_or(1) as u16;
+    let start = section.duration("start").unwrap_or(Duration::ZERO);
+    let traffic = match bulk {
+        Some(true) => {
+            let size = section.read("size", positive_size);
+            let size = section.required(size, "size", "\"8 MiB\"");
+            size.map(|size| Traffic::Bulk {
+                size,
+                message: message.unwrap_or(FULL_CHUNK),
+                streams,
+                start,
+            })
+        }
+        Some(false) => {
+            let message = section.required(message, "message", "\"40 B\"");
+            let every = section.duration("every");
+            let every = section.required(every, "every", "\"100 ms\"");
+            let count = section.integer("count", 1..=100_000_000);
+            let count = section.required(count, "count", "600");
+            match (message, every, count) {
+                (Some(message), Some(every), Some(count)) => Some(Traffic::Periodic {
+                    message,
+                    every,
+                    count,
+                    streams,
+                    start,
+                }),
+                _ => None,
+            }
+        }
+        // Without a kind, which keys belong here cannot be said.
+        None => return None,
+    };
+    section.finish();
+    traffic
+}
+
+/// Where a table is named in the file.
+pub(super) fn header(entry: &Entry) -> Range<usize> {
+    entry.key_span.clone()
+}

@@ -1,0 +1,307 @@
+//! A TOML text as a tree that remembers where everything stood.
+//!
+//! Every problem is collected with its line, what was found and what would be
+//! right, so that one look at the messages is enough to mend a file.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::ops::Range;
+use toml::de::{DeTable, DeValue};
+
+/// One thing wrong with a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The file's name, or what stands for it.
+    pub file: String,
+    /// Line, counted from 1; 0 when the whole file is meant.
+    pub line: usize,
+    /// What was found and what would be right.
+    pub message: String,
+    /// The line itself.
+    pub text: String,
+    /// Where on that line, in characters.
+    pub columns: Range<usize>,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.line == 0 {
+            return write!(f, "{}: {}", self.file, self.message);
+        }
+        writeln!(f, "{}:{}: {}", self.file, self.line, self.message)?;
+        writeln!(f, "{:5} | {}", self.line, self.text)?;
+        let width = self.columns.len().max(1);
+        write!(
+            f,
+            "      | {:start$}{:^<width$}",
+            "",
+            "",
+            start = self.columns.start
+        )
+    }
+}
+
+/// All that is wrong with a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problems(pub Vec<Problem>);
+
+impl fmt::Display for Problems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, problem) in self.0.iter().enumerate() {
+            if i > 0 {
+                writeln!(f)?;
+            }
+            problem.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Problems {}
+
+/// A value and where it stood.
+#[derive(Clone, Debug)]
+pub(crate) struct Item {
+    pub(crate) node: Node,
+    pub(crate) span: Range<usize>,
+}
+
+/// A value.
+#[derive(Clone, Debug)]
+pub(crate) enum Node {
+    Text(String),
+    Integer(i64),
+    Float(f64),
+    Bool(bool),
+    List(Vec<Item>),
+    Table(Table),
+    /// A date or a number that TOML knows and nothing here takes.
+    Other(&'static str),
+}
+
+/// A table, in the order of the file.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Table {
+    pub(crate) entries: Vec<Entry>,
+}
+
+/// A key with its value.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) key: String,
+    pub(crate) key_span: Range<usize>,
+    pub(crate) value: Item,
+}
+
+impl Item {
+    fn from_toml(span: Range<usize>, value: &DeValue<'_>) -> Item {
+        let node = match value {
+            DeValue::String(s) => Node::Text(s.to_string()),
+            DeValue::Integer(i) => match i64::from_str_radix(i.as_str(), i.radix()) {
+                Ok(i) => Node::Integer(i),
+                Err(_) => Node::Other("a number beyond 64 bits"),
+            },
+            DeValue::Float(x) => x
+                .as_str()
+                .parse()
+                .map_or(Node::Other("a number"), Node::Float),
+            DeValue::Boolean(b) => Node::Bool(*b),
+            DeValue::Datetime(_) => Node::Other("a date"),
+            DeValue::Array(list) => Node::List(
+                list.iter()
+                    .map(|i| Item::from_toml(i.span(), i.get_ref()))
+                    .collect(),
+            ),
+            DeValue::Table(table) => Node::Table(Table::from_toml(table)),
+        };
+        Item { node, span }
+    }
+
+    /// A value that stands alone, as in `--set rto.min=100ms`: TOML where it
+    /// is TOML, else plain text.
+    pub(crate) fn alone(text: &str) -> Item {
+        match DeValue::parse(text) {
+            Ok(value) => Item::from_toml(value.span(), value.get_ref()),
+            Err(_) => Item {
+                node: Node::Text(text.to_owned()),
+                span: 0..text.len(),
+            },
+        }
+    }
+
+    /// The value in a few words, for messages.
+    pub(crate) fn shown(&self) -> String {
+        match &self.node {
+            Node::Text(s) => format!("\"{s}\""),
+            Node::Integer(i) => i.to_string(),
+            Node::Float(x) => x.to_string(),
+            Node::Bool(b) => b.to_string(),
+            Node::List(_) => "a list".to_owned(),
+            Node::Table(_) => "a table".to_owned(),
+            Node::Other(what) => (*what).to_owned(),
+        }
+    }
+}
+
+impl Table {
+    fn from_toml(table: &DeTable<'_>) -> Table {
+        let mut entries: Vec<Entry> = table
+            .iter()
+            .map(|(key, value)| Entry {
+                key: key.get_ref().to_string(),
+                key_span: key.span(),
+                value: Item::from_toml(value.span(), value.get_ref()),
+            })
+            .collect();
+        entries.sort_by_key(|e| e.key_span.start);
+        Table { entries }
+    }
+
+    /// The value of `key`.
+    pub(crate) fn get(&self, key: &str) -> Option<&Entry> {
+        self.entries.iter().find(|e| e.key == key)
+    }
+}
+
+/// A file being read, and what was found wrong with it so far.
+pub(crate) struct Source<'a> {
+    name: &'a str,
+    text: &'a str,
+    problems: RefCell<Vec<Problem>>,
+}
+
+impl<'a> Source<'a> {
+    pub(crate) fn new(name: &'a str, text: &'a str) -> Source<'a> {
+        Source {
+            name,
+            text,
+            problems: RefCell::default(),
+        }
+    }
+
+    /// The file as a tree; what is not TOML is noted.
+    pub(crate) fn parse(&self) -> Table {
+        let (table, errors) = DeTable::parse_recoverable(self.text);
+        for error in errors {
+            let message = format!("this is not TOML: {}", error.message().replace('\n', "; "));
+            self.problem(&error.span().unwrap_or(0..0), message);
+        }
+        Table::from_toml(table.get_ref())
+    }
+
+    /// Notes a problem at `span`.
+    pub(crate) fn problem(&self, span: &Range<usize>, message: impl Into<String>) {
+        let start = span.start.min(self.text.len());
+        let before = self.text.get(..start).unwrap_or(self.text);
+        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+        let text = self
+            .text
+            .get(line_start..)
+            .unwrap_or("")
+            .lines()
+            .next()
+            .unwrap_or("");
+        let chars = |to: usize| {
+            self.text
+                .get(line_start..to)
+                .map_or(0, |s| s.chars().count())
+        };
+        let end = span.end.clamp(start, line_start + text.len());
+        self.problems.borrow_mut().push(Problem {
+            file: self.name.to_owned(),
+            line: before.matches('\n').count() + 1,
+            message: message.into(),
+            text: text.replace('\t', " "),
+            columns: chars(start)..chars(end),
+        });
+    }
+
+    /// Notes a problem of the file as a whole.
+    pub(crate) fn problem_of_file(&self, message: impl Into<String>) {
+        self.problems.borrow_mut().push(Problem {
+            file: self.name.to_owned(),
+            line: 0,
+            message: message.into(),
+            text: String::new(),
+            columns: 0..0,
+        });
+    }
+
+    /// How many problems were noted.
+    pub(crate) fn problem_count(&self) -> usize {
+        self.problems.borrow().len()
+    }
+
+    /// The value when nothing was wrong, else all that was, in file order.
+    pub(crate) fn finish<T>(self, value: Option<T>) -> Result<T, Problems> {
+        let mut problems = self.problems.into_inner();
+        problems.sort_by_key(|p| p.line);
+        match value {
+            Some(value) if problems.is_empty() => Ok(value),
+            _ => Err(Problems(problems)),
+        }
+    }
+}
+
+/// The known name nearest to `found`, if one is near enough to be meant.
+pub(crate) fn nearest<'n>(
+    found: &str,
+    known: impl IntoIterator<Item = &'n str>,
+) -> Option<&'n str> {
+    known
+        .into_iter()
+        .map(|name| (distance(&found.to_lowercase(), &name.to_lowercase()), name))
+        .min_by_key(|(d, _)| *d)
+        .filter(|(d, name)| *d <= 1 + name.chars().count() / 4)
+        .map(|(_, name)| name)
+}
+
+/// Edits between two words (insertion, deletion, replacement).
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, ca) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, cb) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(ca != *cb);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// "a, b and c".
+pub(crate) fn listed<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
+    let names: Vec<&str> = names.into_iter().collect();
+    match names.as_slice() {
+        [] => "none".to_owned(),
+        [one] => (*one).to_owned(),
+        [rest @ .., last] => format!("{} and {last}", rest.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_typing_error_finds_the_name_that_was_meant() {
+        let known = ["rate", "delay", "queue", "loss"];
+        assert_eq!(nearest("dealy", known), Some("delay"));
+        assert_eq!(nearest("Rate", known), Some("rate"));
+        assert_eq!(nearest("colour", known), None);
+    }
+
+    #[test]
+    fn a_problem_shows_line_and_place() {
+        let source = Source::new("a.toml", "x = 1\nrate = \"ten\"\n");
+        source.problem(&(13..18), "not a rate");
+        let shown = source.finish::<()>(None).unwrap_err().to_string();
+        assert_eq!(
+            shown,
+            "a.toml:2: not a rate\n    2 | rate = \"ten\"\n      |        ^^^^^"
+        );
+    }
+}

@@ -1,0 +1,316 @@
+//! The table of a comparison, for a terminal.
+
+use crate::result::{Comparison, Outcome, RunResult};
+use crate::show;
+
+/// How text may look.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Look {
+    /// Characters in a line.
+    pub width: usize,
+    /// Whether colours may be used.
+    pub colour: bool,
+}
+
+impl Look {
+    /// `text` in the colour with this ANSI code, if colours may be used.
+    pub(crate) fn paint(self, code: &str, text: &str) -> String {
+        if self.colour {
+            format!("\x1b[{code}m{text}\x1b[0m")
+        } else {
+            text.to_owned()
+        }
+    }
+}
+
+/// Narrowest that a table is made.
+const MIN_WIDTH: usize = 60;
+
+struct Column {
+    /// Two lines of heading.
+    head: [String; 2],
+    cells: Vec<String>,
+}
+
+impl Column {
+    fn new(head: [&str; 2], results: &[RunResult], cell: impl Fn(&RunResult) -> String) -> Column {
+        Column {
+            head: head.map(str::to_owned),
+            cells: results.iter().map(cell).collect(),
+        }
+    }
+
+    fn width(&self) -> usize {
+        self.head
+            .iter()
+            .chain(&self.cells)
+            .map(|s| s.chars().count())
+            .max()
+            .unwrap_or(0)
+    }
+}
+
+/// The table, with lines that end in a line feed.
+#[must_use]
+pub fn render(comparison: &Comparison, look: Look) -> String {
+    let results = &comparison.results;
+    let width = look.width.max(MIN_WIDTH);
+    let mut columns = main_columns(comparison);
+    let paths = path_columns(comparison);
+    let counts = count_columns(results);
+    let name_width = results
+        .iter()
+        .map(|r| r.policy.chars().count())
+        .max()
+        .unwrap_or(0)
+        .max("policy".len());
+    let needs = |columns: &[Column]| columns.iter().map(|c| c.width() + 2).sum::<usize>();
+    let mut out = String::new();
+    // One table when it fits, else times and counts apart from the paths.
+    // A long name is cut before the table is split, down to 16 characters.
+    let whole = needs(&columns) + needs(&paths) + needs(&counts);
+    let least_name = name_width.min(16);
+    if whole + least_name <= width {
+        columns.extend(paths);
+        columns.extend(counts);
+        for extra in extra_columns(results) {
+            if needs(&columns) + extra.width() + 2 + name_width <= width {
+                columns.push(extra);
+            }
+        }
+        let name = name_width.min(width - needs(&columns));
+        write_table(&mut out, results, name, &columns, look);
+    } else {
+        columns.extend(counts);
+        let name = name_width.min(width.saturating_sub(needs(&columns))).max(8);
+        write_table(&mut out, results, name, &columns, look);
+        out.push('\n');
+        let name = name_width.min(width.saturating_sub(needs(&paths))).max(8);
+        write_table(&mut out, results, name, &paths, look);
+    }
+    for result in results {
+        match &result.outcome {
+            Outcome::Complete => {}
+            Outcome::Lost { reason } => {
+                out.push_str(&look.paint(
+                    "31",
+                    &format!("{}: association lost: {reason}\n", result.policy),
+                ));
+            }
+            Outcome::OutOfTime => {
+                let text = format!(
+                    "{}: not finished after {} of simulated time ({} delivered)\n",
+                    result.policy,
+                    show::time(result.end_s),
+                    show::bytes(result.delivered_bytes)
+                );
+                out.push_str(&look.paint("31", &text));
+            }
+        }
+    }
+    out
+}
+
+fn main_columns(comparison: &Comparison) -> Vec<Column> {
+    let results = &comparison.results;
+    let mut columns = vec![
+        Column::new(["transfer", "time"], results, transfer),
+        Column::new(["longest", "stall"], results, |r| {
+            r.stall.map_or("-".to_owned(), |s| show::time(s.length_s))
+        }),
+    ];
+    if results.iter().any(|r| !r.detections.is_empty()) {
+        // With several failures, the first: the others are in the report.
+        columns.push(Column::new(["suspect", "after"], results, |r| {
+            show::maybe_time(r.detections.first().and_then(|d| d.suspect_after_s))
+        }));
+        columns.push(Column::new(["inactive", "after"], results, |r| {
+            show::maybe_time(r.detections.first().and_then(|d| d.inactive_after_s))
+        }));
+    }
+    columns
+}
+
+fn transfer(result: &RunResult) -> String {
+    match result.outcome {
+        Outcome::Complete => show::maybe_time(result.transfer_s),
+        Outcome::Lost { .. } => "lost".to_owned(),
+        Outcome::OutOfTime => "unfinished".to_owned(),
+    }
+}
+
+fn path_columns(comparison: &Comparison) -> Vec<Column> {
+    let paths = comparison.scenario.paths.iter().enumerate();
+    paths
+        .map(|(i, path)| {
+            let name = shortened(&path.name, 12);
+            Column::new(["sent on", &name], &comparison.results, |r| {
+                r.paths
+                    .get(i)
+                    .map_or(String::new(), |p| show::bytes(p.bytes))
+            })
+        })
+        .collect()
+}
+
+fn count_columns(results: &[RunResult]) -> Vec<Column> {
+    vec![
+        Column::new(["re-", "sent"], results, |r| r.retransmissions.to_string()),
+        Column::new(["time-", "outs"], results, |r| r.timeouts.to_string()),
+    ]
+}
+
+/// Shown where there is room.
+fn extra_columns(results: &[RunResult]) -> Vec<Column> {
+    vec![
+        Column::new(["fast", "resent"], results, |r| {
+            r.fast_retransmits.to_string()
+        }),
+        Column::new(["fail-", "overs"], results, |r| r.failovers.to_string()),
+        Column::new(["dupli-", "cates"], results, |r| r.duplicates.to_string()),
+        Column::new(["all", "delivered"], results, |r| {
+            show::maybe_time(r.delivered_s)
+        }),
+    ]
+}
+
+fn write_table(
+    out: &mut String,
+    results: &[RunResult],
+    name: usize,
+    columns: &[Column],
+    look: Look,
+) {
+    for (line, first) in ["", "policy"].into_iter().enumerate() {
+        let mut row = format!("{first:<name$}");
+        for column in columns {
+            row.push_str(&format!(
+                "  {:>width$}",
+                column.head[line],
+                width = column.width()
+            ));
+        }
+        out.push_str(&look.paint("1", row.trim_end()));
+        out.push('\n');
+    }
+    for (i, result) in results.iter().enumerate() {
+        let mut row = format!("{:<name$}", shortened(&result.policy, name));
+        for column in columns {
+            row.push_str(&format!(
+                "  {:>width$}",
+                column.cells[i],
+                width = column.width()
+            ));
+        }
+        out.push_str(row.trim_end());
+        out.push('\n');
+    }
+}
+
+/// `text` in at most `width` characters.
+pub(crate) fn shortened(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    let mut cut: String = text.chars().take(width.saturating_sub(1)).collect();
+    cut.push('…');
+    cut
+}
+
+/// The comparison in a sentence.
+#[must_use]
+pub fn summary(comparison: &Comparison) -> String {
+    let stalled: Vec<(&RunResult, f64)> = comparison
+        .results
+        .iter()
+        .filter_map(|r| Some((r, r.stall?.length_s)))
+        .collect();
+    let by_stall = |a: &&(&RunResult, f64), b: &&(&RunResult, f64)| a.1.total_cmp(&b.1);
+    let (Some((best, least)), Some((worst, most))) = (
+        stalled.iter().min_by(by_stall),
+        stalled.iter().max_by(by_stall),
+    ) else {
+        return "Nothing was delivered.".to_owned();
+    };
+    let ending = |r: &RunResult| match (&r.outcome, r.transfer_s) {
+        (Outcome::Complete, Some(t)) => format!(" and was done after {}", show::time(t)),
+        (Outcome::Lost { .. }, _) => " and the association was lost".to_owned(),
+        _ => " and it was not done in time".to_owned(),
+    };
+    if comparison.results.len() == 1 || (most - least) < 0.05 * most {
+        return format!(
+            "With {} the transfer stalled for {} at most{}.",
+            best.policy,
+            show::time(*least),
+            ending(best)
+        );
+    }
+    format!(
+        "With {} the transfer stalled for {}{}; with {} it stalled for {}{}.",
+        best.policy,
+        show::time(*least),
+        ending(best),
+        worst.policy,
+        show::time(*most),
+        ending(worst)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_narrow_table_is_split_and_fits() {
+        let text = render(
+            &crate::testing::comparison(),
+            Look {
+                width: 80,
+                colour: false,
+            },
+        );
+        assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
+        insta::assert_snapshot!("narrow", text);
+    }
+
+    #[test]
+    fn a_wide_table_shows_more() {
+        let text = render(
+            &crate::testing::comparison(),
+            Look {
+                width: 160,
+                colour: false,
+            },
+        );
+        insta::assert_snapshot!("wide", text);
+    }
+
+    #[test]
+    fn colour_is_used_only_when_it_may_be() {
+        let plain = render(
+            &crate::testing::comparison(),
+            Look {
+                width: 80,
+                colour: false,
+            },
+        );
+        assert!(!plain.contains('\x1b'));
+        let coloured = render(
+            &crate::testing::comparison(),
+            Look {
+                width: 80,
+                colour: true,
+            },
+        );
+        assert!(coloured.contains("\x1b["));
+    }
+
+    #[test]
+    fn the_summary_names_best_and_worst() {
+        assert_eq!(
+            summary(&crate::testing::comparison()),
+            "With RFC 9260 the transfer stalled for 1.05 s and was done after 9.05 s; with PMR 5 without potentially \
+             failed it stalled for 31.0 s and was done after 39.0 s."
+        );
+    }
+}
