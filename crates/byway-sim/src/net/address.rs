@@ -1,46 +1,107 @@
-//! Which interface an address belongs to: a fixed open-addressing table.
+//! Addresses as numbers, and which interface each belongs to.
 
 use std::net::IpAddr;
 
-/// Address to vertex number. Built once; looking up costs a multiplication
-/// and, as a rule, one comparison.
+/// An open-addressing table from addresses to numbers. Looking up costs a
+/// multiplication and, as a rule, one comparison.
+///
+/// The addresses of interfaces come first; others get a number when a packet
+/// first names them.
 #[derive(Debug, Default)]
 pub(crate) struct AddressTable {
-    slots: Vec<Option<(IpAddr, u32)>>,
+    known: Vec<(IpAddr, u32)>,
+    /// Numbers, or `EMPTY`; at least half of the slots are empty.
+    slots: Vec<u32>,
     shift: u32,
 }
 
+const EMPTY: u32 = u32::MAX;
+
+/// The vertex of an address that no interface has.
+pub(crate) const NOWHERE: u32 = u32::MAX;
+
 impl AddressTable {
-    /// Builds the table, or names the first address that occurs twice.
+    /// Builds the table from addresses and their vertices, or names the first
+    /// address that occurs twice.
     pub(crate) fn new(addresses: &[(IpAddr, u32)]) -> Result<AddressTable, IpAddr> {
-        let size = (addresses.len() * 2).next_power_of_two().max(2);
-        let mut table = AddressTable {
-            slots: vec![None; size],
-            shift: 64 - size.trailing_zeros(),
-        };
+        let mut table = AddressTable::default();
         for &(address, vertex) in addresses {
-            let mut at = table.start(&address);
-            while let Some((other, _)) = table.slots[at] {
-                if other == address {
-                    return Err(address);
-                }
-                at = (at + 1) & (size - 1);
+            let before = table.known.len();
+            if table.intern_at(address, vertex) as usize != before {
+                return Err(address);
             }
-            table.slots[at] = Some((address, vertex));
         }
         Ok(table)
     }
 
+    /// The address's number; a new one if it is not known yet.
+    #[inline]
+    pub(crate) fn intern(&mut self, address: IpAddr) -> u32 {
+        match self.find(&address) {
+            Some(number) => number,
+            None => self.intern_at(address, NOWHERE),
+        }
+    }
+
+    /// The address with this number.
+    pub(crate) fn address(&self, number: u32) -> IpAddr {
+        self.known[number as usize].0
+    }
+
+    /// The interface's vertex of the address with this number, or `NOWHERE`.
+    pub(crate) fn vertex_of(&self, number: u32) -> u32 {
+        self.known[number as usize].1
+    }
+
+    /// The interface's vertex that has this address.
     pub(crate) fn vertex(&self, address: &IpAddr) -> Option<u32> {
+        let vertex = self.vertex_of(self.find(address)?);
+        (vertex != NOWHERE).then_some(vertex)
+    }
+
+    #[inline]
+    fn find(&self, address: &IpAddr) -> Option<u32> {
+        if self.slots.is_empty() {
+            return None;
+        }
         let mut at = self.start(address);
-        // At least half of the slots are empty, so the search ends.
-        while let Some((other, vertex)) = &self.slots[at] {
-            if other == address {
-                return Some(*vertex);
+        loop {
+            let number = self.slots[at];
+            if number == EMPTY {
+                return None;
+            }
+            if self.known[number as usize].0 == *address {
+                return Some(number);
             }
             at = (at + 1) & (self.slots.len() - 1);
         }
-        None
+    }
+
+    #[cold]
+    fn intern_at(&mut self, address: IpAddr, vertex: u32) -> u32 {
+        if let Some(number) = self.find(&address) {
+            return number;
+        }
+        self.known.push((address, vertex));
+        if self.slots.len() < self.known.len() * 2 {
+            let size = (self.known.len() * 4).next_power_of_two();
+            self.shift = 64 - size.trailing_zeros();
+            self.slots = vec![EMPTY; size];
+            for number in 0..self.known.len() {
+                self.place(number);
+            }
+        } else {
+            self.place(self.known.len() - 1);
+        }
+        (self.known.len() - 1) as u32
+    }
+
+    fn place(&mut self, number: usize) {
+        let mut at = self.start(&self.known[number].0);
+        while self.slots[at] != EMPTY {
+            at = (at + 1) & (self.slots.len() - 1);
+        }
+        self.slots[at] = number as u32;
     }
 
     fn start(&self, address: &IpAddr) -> usize {
@@ -71,25 +132,22 @@ mod tests {
                 (address, i)
             })
             .collect();
-        let table = AddressTable::new(&list).expect("no address twice");
+        let mut table = AddressTable::new(&list).expect("no address twice");
         assert!(list.iter().all(|(a, v)| table.vertex(a) == Some(*v)));
-        assert_eq!(
-            table.vertex(&"192.0.2.1".parse().expect("an address")),
-            None
-        );
-        assert_eq!(AddressTable::default_lookup_is_safe(), None);
-    }
-
-    impl AddressTable {
-        fn default_lookup_is_safe() -> Option<u32> {
-            let empty = AddressTable::new(&[]).expect("nothing twice");
-            empty.vertex(&"::1".parse().expect("an address"))
-        }
+        let foreign: IpAddr = "192.0.2.1".parse().expect("an address");
+        assert_eq!(table.vertex(&foreign), None);
+        let number = table.intern(foreign);
+        assert_eq!(table.intern(foreign), number);
+        assert_eq!(table.address(number), foreign);
+        assert_eq!(table.vertex(&foreign), None);
+        assert!(list.iter().all(|(a, v)| table.vertex(a) == Some(*v)));
     }
 
     #[test]
     fn names_the_address_that_occurs_twice() {
         let a: IpAddr = "10.0.0.1".parse().expect("an address");
         assert_eq!(AddressTable::new(&[(a, 0), (a, 1)]).unwrap_err(), a);
+        let empty = AddressTable::new(&[]).expect("nothing twice");
+        assert_eq!(empty.vertex(&a), None);
     }
 }

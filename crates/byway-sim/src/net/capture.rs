@@ -45,22 +45,22 @@ const HOP_LIMIT: u8 = 64;
 const DISCARD_PORT: u16 = 9;
 
 impl CaptureBuffer {
-    pub(crate) fn add(&mut self, at: u64, link: u32, packet: &Packet) {
+    pub(crate) fn add(&mut self, at: u64, link: u32, packet: &Packet, ends: (IpAddr, IpAddr)) {
         let start = self.bytes.len();
         match packet.content {
             Content::Sctp => {
-                self.ip_header(packet, PROTOCOL_SCTP, packet.payload.len());
+                self.ip_header(packet.id, ends, PROTOCOL_SCTP, packet.payload.len());
                 let body = self.bytes.len();
                 self.bytes.extend_from_slice(&packet.payload);
                 fill_checksum(&mut self.bytes[body..], packet.corrupted);
             }
             Content::Background => {
-                let header = if packet.dst.is_ipv4() { 20 } else { 40 };
+                let header = if ends.1.is_ipv4() { 20 } else { 40 };
                 let length = (packet.wire_size as usize)
                     .saturating_sub(header)
                     .max(UDP_HEADER);
-                self.ip_header(packet, PROTOCOL_UDP, length);
-                self.udp(packet, length);
+                self.ip_header(packet.id, ends, PROTOCOL_UDP, length);
+                self.udp(packet.meta, ends, length);
             }
         }
         self.records.push(Record {
@@ -72,13 +72,13 @@ impl CaptureBuffer {
     }
 
     /// Appends an IP header in front of `length` bytes, which are at most 65,495.
-    fn ip_header(&mut self, packet: &Packet, protocol: u8, length: usize) {
-        match (packet.src, packet.dst) {
+    fn ip_header(&mut self, id: u64, ends: (IpAddr, IpAddr), protocol: u8, length: usize) {
+        match ends {
             (IpAddr::V4(src), IpAddr::V4(dst)) => {
                 let mut header = [0u8; 20];
                 header[0] = 0x45;
                 header[2..4].copy_from_slice(&(length as u16 + 20).to_be_bytes());
-                header[4..6].copy_from_slice(&(packet.id as u16).to_be_bytes());
+                header[4..6].copy_from_slice(&(id as u16).to_be_bytes());
                 header[6] = 0x40; // do not fragment
                 header[8] = HOP_LIMIT;
                 header[9] = protocol;
@@ -102,15 +102,15 @@ impl CaptureBuffer {
     }
 
     /// Appends a UDP header and zeros, `length` bytes together.
-    fn udp(&mut self, packet: &Packet, length: usize) {
+    fn udp(&mut self, source: u64, ends: (IpAddr, IpAddr), length: usize) {
         let mut header = [0u8; UDP_HEADER];
         // The source's number tells the flows apart.
-        let source_port = 49152 | (packet.meta as u16 & 0x3FFF);
+        let source_port = 49152 | (source as u16 & 0x3FFF);
         header[0..2].copy_from_slice(&source_port.to_be_bytes());
         header[2..4].copy_from_slice(&DISCARD_PORT.to_be_bytes());
         header[4..6].copy_from_slice(&(length as u16).to_be_bytes());
         let pseudo = u32::from(PROTOCOL_UDP) + length as u32;
-        let sum = match (packet.src, packet.dst) {
+        let sum = match ends {
             (IpAddr::V4(src), IpAddr::V4(dst)) => {
                 let sum = ones_complement(pseudo, &src.octets());
                 ones_complement(u32::from(sum), &dst.octets())
@@ -258,19 +258,14 @@ mod tests {
     fn ip_header_sums_to_all_ones() {
         let mut buffer = CaptureBuffer::default();
         let packet = Packet {
-            src: "10.0.0.1".parse().expect("an address"),
-            dst: "10.0.0.2".parse().expect("an address"),
-            column: 0,
             wire_size: 44,
             meta: 5,
             id: 0x1234,
-            sent_at: 0,
-            payload: Vec::new(),
             content: Content::Background,
-            corrupted: false,
-            duplicate: false,
+            ..Packet::default()
         };
-        buffer.add(0, 0, &packet);
+        let ends = ([10, 0, 0, 1].into(), [10, 0, 0, 2].into());
+        buffer.add(0, 0, &packet, ends);
         assert_eq!(buffer.bytes.len(), 44);
         assert_eq!(ones_complement(0, &buffer.bytes[..20]), 0xFFFF);
     }

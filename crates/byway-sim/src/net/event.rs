@@ -1,7 +1,9 @@
-//! The event queue: a binary heap of small plain entries.
+//! The event queue: one lane per link for packets, and a small heap over the
+//! heads of the lanes, the timers and the sources of traffic.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+use std::collections::{BinaryHeap, VecDeque};
 
 /// What an entry is about. The order of the variants is the order in which
 /// things at the same nanosecond happen.
@@ -21,19 +23,29 @@ pub(crate) enum What {
 /// then by order of insertion. The middle rule makes the order of simultaneous
 /// packets a property of the topology: it does not depend on how early a
 /// packet's future was computed.
-#[derive(Default, Debug)]
+///
+/// Packets nearly always come out of a link in the order in which they went
+/// in. So they wait in a lane per link, and only each lane's head is in the
+/// heap, which therefore stays small however many packets are under way.
+#[derive(Debug)]
 pub(crate) struct EventQueue {
-    heap: BinaryHeap<Reverse<Entry>>,
+    heap: BinaryHeap<Reverse<Key>>,
+    lanes: Vec<Lane>,
     inserted: u64,
 }
 
-/// Time in the high half of the key; kind (2 bits), number (22) and insertion
-/// count (40) in the low half.
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Entry {
-    key: u128,
-    packet: u32,
+/// Packets on their way to the end of one link.
+#[derive(Debug, Default)]
+struct Lane {
+    /// In order of their keys; the first one's key is in the heap.
+    orderly: VecDeque<(Key, u32)>,
+    /// Those that overtake others, in no order; all their keys are in the heap.
+    strays: Vec<(Key, u32)>,
 }
+
+/// Time in the upper half; kind (2 bits), number (22) and insertion count (40) below.
+/// One machine vector wide, so that the heap moves it in one piece.
+type Key = u128;
 
 const NUMBER_BITS: u32 = 22;
 const COUNT_BITS: u32 = 40;
@@ -41,42 +53,116 @@ const COUNT_BITS: u32 = 40;
 /// Links, sources and timers each have fewer than this many members.
 pub(crate) const MAX_NUMBER: u32 = 1 << NUMBER_BITS;
 
+const HOP: u64 = 0;
+const TRAFFIC: u64 = 1;
+const TIMER: u64 = 2;
+
+fn time(key: Key) -> u64 {
+    (key >> 64) as u64
+}
+
 impl EventQueue {
-    pub(crate) fn push(&mut self, at: u64, what: What) {
-        let (kind, number, packet) = match what {
-            What::Hop { link, packet } => (0u64, link, packet),
-            What::Traffic { source } => (1, source, 0),
-            What::Timer { timer } => (2, timer, 0),
-        };
+    /// An empty queue for a network with this many links.
+    pub(crate) fn new(links: usize) -> EventQueue {
+        EventQueue {
+            heap: BinaryHeap::new(),
+            lanes: std::iter::repeat_with(Lane::default).take(links).collect(),
+            inserted: 0,
+        }
+    }
+
+    /// Queues a packet's arrival at the end of a link.
+    pub(crate) fn push_hop(&mut self, at: u64, link: u32, packet: u32) {
+        let key = self.key(at, HOP, link);
+        let lane = &mut self.lanes[link as usize];
+        match lane.orderly.back() {
+            None => {
+                lane.orderly.push_back((key, packet));
+                self.heap.push(Reverse(key));
+            }
+            Some((last, _)) if key > *last => lane.orderly.push_back((key, packet)),
+            Some(_) => {
+                lane.strays.push((key, packet));
+                self.heap.push(Reverse(key));
+            }
+        }
+    }
+
+    pub(crate) fn push_traffic(&mut self, at: u64, source: u32) {
+        let key = self.key(at, TRAFFIC, source);
+        self.heap.push(Reverse(key));
+    }
+
+    pub(crate) fn push_timer(&mut self, at: u64, timer: u32) {
+        let key = self.key(at, TIMER, timer);
+        self.heap.push(Reverse(key));
+    }
+
+    fn key(&mut self, at: u64, kind: u64, number: u32) -> Key {
         // 2^40 insertions are days of simulation; a wrapped count would only
         // reorder entries of the same instant and the same number.
         let count = self.inserted & ((1 << COUNT_BITS) - 1);
         self.inserted += 1;
         let low = (kind << (NUMBER_BITS + COUNT_BITS)) | (u64::from(number) << COUNT_BITS) | count;
-        self.heap.push(Reverse(Entry {
-            key: (u128::from(at) << 64) | u128::from(low),
-            packet,
-        }));
+        (u128::from(at) << 64) | u128::from(low)
     }
 
     /// Time of the earliest entry, in nanoseconds.
     pub(crate) fn next_time(&self) -> Option<u64> {
-        self.heap.peek().map(|Reverse(e)| (e.key >> 64) as u64)
+        self.heap.peek().map(|Reverse(key)| time(*key))
     }
 
-    pub(crate) fn pop(&mut self) -> Option<(u64, What)> {
-        let Reverse(entry) = self.heap.pop()?;
-        let low = entry.key as u64;
-        let number = (low >> COUNT_BITS) as u32 & (MAX_NUMBER - 1);
-        let what = match low >> (NUMBER_BITS + COUNT_BITS) {
-            0 => What::Hop {
-                link: number,
-                packet: entry.packet,
-            },
-            1 => What::Traffic { source: number },
+    /// Takes the earliest entry, unless it is later than `limit`.
+    pub(crate) fn pop_until(&mut self, limit: u64) -> Option<(u64, What)> {
+        let mut top = self.heap.peek_mut()?;
+        let key = top.0;
+        let at = time(key);
+        if at > limit {
+            return None;
+        }
+        let number = (key as u64 >> COUNT_BITS) as u32 & (MAX_NUMBER - 1);
+        let what = match key as u64 >> (NUMBER_BITS + COUNT_BITS) {
+            HOP => {
+                let lane = &mut self.lanes[number as usize];
+                let packet = match lane.orderly.front() {
+                    Some(&(first, packet)) if first == key => {
+                        lane.orderly.pop_front();
+                        if let Some((next, _)) = lane.orderly.front() {
+                            // One sift instead of a removal and an insertion.
+                            top.0 = *next;
+                            drop(top);
+                        } else {
+                            PeekMut::pop(top);
+                        }
+                        packet
+                    }
+                    _ => {
+                        PeekMut::pop(top);
+                        lane.take_stray(key)
+                    }
+                };
+                return Some((
+                    at,
+                    What::Hop {
+                        link: number,
+                        packet,
+                    },
+                ));
+            }
+            TRAFFIC => What::Traffic { source: number },
             _ => What::Timer { timer: number },
         };
-        Some(((entry.key >> 64) as u64, what))
+        PeekMut::pop(top);
+        Some((at, what))
+    }
+}
+
+impl Lane {
+    fn take_stray(&mut self, key: Key) -> u32 {
+        let place = self.strays.iter().position(|(k, _)| *k == key);
+        // A link's key in the heap is its lane's first or a stray's.
+        let place = place.expect("every key in the heap has its packet");
+        self.strays.swap_remove(place).1
     }
 }
 
@@ -84,20 +170,27 @@ impl EventQueue {
 mod tests {
     use super::*;
 
+    fn drain(q: &mut EventQueue) -> Vec<(u64, What)> {
+        std::iter::from_fn(|| q.pop_until(u64::MAX)).collect()
+    }
+
+    fn hop(link: u32, packet: u32) -> What {
+        What::Hop { link, packet }
+    }
+
     #[test]
     fn time_then_kind_then_number_then_insertion() {
-        let mut q = EventQueue::default();
-        let hop = |link, packet| What::Hop { link, packet };
-        q.push(5, What::Timer { timer: 0 });
-        q.push(5, hop(2, 10));
-        q.push(5, hop(1, 11));
-        q.push(5, hop(1, 12));
-        q.push(5, What::Traffic { source: 3 });
-        q.push(4, What::Timer { timer: 9 });
+        let mut q = EventQueue::new(3);
+        q.push_timer(5, 0);
+        q.push_hop(5, 2, 10);
+        q.push_hop(5, 1, 11);
+        q.push_hop(5, 1, 12);
+        q.push_traffic(5, 3);
+        q.push_timer(4, 9);
         assert_eq!(q.next_time(), Some(4));
-        let order: Vec<_> = std::iter::from_fn(|| q.pop()).collect();
+        assert_eq!(q.pop_until(3), None);
         assert_eq!(
-            order,
+            drain(&mut q),
             [
                 (4, What::Timer { timer: 9 }),
                 (5, hop(1, 11)),
@@ -107,5 +200,21 @@ mod tests {
                 (5, What::Timer { timer: 0 }),
             ]
         );
+    }
+
+    #[test]
+    fn packets_that_overtake_on_a_link_are_sorted_in() {
+        let mut q = EventQueue::new(1);
+        for (at, packet) in [(10, 0), (30, 1), (20, 2), (30, 3), (5, 4), (25, 5)] {
+            q.push_hop(at, 0, packet);
+        }
+        let order: Vec<_> = drain(&mut q);
+        assert_eq!(
+            order,
+            [(5, 4), (10, 0), (20, 2), (25, 5), (30, 1), (30, 3)]
+                .map(|(at, packet)| (at, hop(0, packet)))
+        );
+        q.push_hop(1, 0, 9);
+        assert_eq!(drain(&mut q), [(1, hop(0, 9))], "the lane starts anew");
     }
 }

@@ -1,13 +1,13 @@
 //! The running network: packets in, arrivals and timers out.
 
-use super::address::AddressTable;
+use super::address::{AddressTable, NOWHERE};
 use super::capture::{Capture, CaptureBuffer};
 use super::error::SendError;
 use super::event::{EventQueue, What};
 use super::ids::{LinkId, NodeId, Port, TimerId, TrafficId};
 use super::link::{Fate, Link};
 use super::log::{DropReason, LinkCounters, LogEntry, LogKind};
-use super::packet::{Content, Packet, Pool};
+use super::packet::{Content, Pool};
 use super::route::{Graph, Routes};
 use super::timer::Timers;
 use super::traffic::{Source, TrafficCounters};
@@ -98,15 +98,25 @@ pub(crate) struct Parts {
     pub(crate) columns: Vec<u32>,
     pub(crate) first_vertex: Vec<u32>,
     pub(crate) names: Vec<String>,
-    pub(crate) captures: Vec<Capture>,
+    pub(crate) wires: Vec<Wire>,
     pub(crate) addresses: AddressTable,
     pub(crate) links: Vec<Link>,
-    /// Per link: whether packets may be followed onto it ahead of time.
-    pub(crate) ahead: Vec<bool>,
     pub(crate) graph: Graph,
     pub(crate) routes: Routes,
     pub(crate) sources: Vec<Source>,
     pub(crate) log: bool,
+}
+
+/// What the network needs to know of a link at every packet.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wire {
+    /// The vertex at its end.
+    pub(crate) to: u32,
+    /// Whether that is a router.
+    pub(crate) to_router: bool,
+    /// Whether packets may be followed onto this link ahead of time.
+    pub(crate) ahead: bool,
+    pub(crate) capture: Capture,
 }
 
 /// A running network. See the [module](super) for how to drive it.
@@ -126,9 +136,9 @@ pub struct Network {
 
 impl Network {
     pub(crate) fn new(parts: Parts) -> Network {
-        let mut events = EventQueue::default();
+        let mut events = EventQueue::new(parts.links.len());
         for (i, source) in parts.sources.iter().enumerate() {
-            events.push(source.start, What::Traffic { source: i as u32 });
+            events.push_traffic(source.start, i as u32);
         }
         Network {
             now: 0,
@@ -179,22 +189,15 @@ impl Network {
         let wire_size = packet
             .wire_size
             .unwrap_or(packet.payload.len() as u32 + header);
-        Ok(self.emit(
-            from,
-            Packet {
-                src: packet.src,
-                dst: packet.dst,
-                column: 0,
-                wire_size,
-                meta: packet.meta,
-                id: 0,
-                sent_at: self.now,
-                payload: packet.payload,
-                content: Content::Sctp,
-                corrupted: false,
-                duplicate: false,
-            },
-        ))
+        let src = self.parts.addresses.intern(packet.src);
+        let dst = self.parts.addresses.intern(packet.dst);
+        let slot = self.pool.claim();
+        let new = self.pool.get_mut(slot);
+        new.payload = packet.payload;
+        new.content = Content::Sctp;
+        new.wire_size = wire_size;
+        new.meta = packet.meta;
+        Ok(self.emit(from, src, dst, slot))
     }
 
     /// The vertex the packet leaves from.
@@ -226,18 +229,24 @@ impl Network {
         (vertex < *self.parts.first_vertex.get(node + 1)?).then_some(vertex)
     }
 
-    /// Numbers the packet and sends it on its way from `vertex`.
-    fn emit(&mut self, vertex: u32, mut packet: Packet) -> u64 {
+    /// Completes the packet in `slot` and sends it on its way from `vertex`.
+    fn emit(&mut self, vertex: u32, src: u32, dst: u32, slot: u32) -> u64 {
         let id = self.next_packet;
         self.next_packet += 1;
+        let target = self.parts.addresses.vertex_of(dst);
+        let packet = self.pool.get_mut(slot);
         packet.id = id;
-        let target = self.parts.addresses.vertex(&packet.dst);
-        let link = target.filter(|t| *t != vertex).and_then(|target| {
-            packet.column = self.parts.columns[target as usize];
-            self.parts.routes.next(vertex, packet.column)
-        });
-        let slot = self.pool.insert(packet);
-        match link {
+        packet.src = src;
+        packet.dst = dst;
+        packet.sent_at = self.now;
+        packet.corrupted = false;
+        packet.duplicate = false;
+        if target == NOWHERE || target == vertex {
+            self.no_route(self.now, slot);
+            return id;
+        }
+        packet.column = self.parts.columns[target as usize];
+        match self.parts.routes.next(vertex, packet.column) {
             Some(link) => self.follow(self.now, link, slot),
             None => self.no_route(self.now, slot),
         }
@@ -261,21 +270,23 @@ impl Network {
 
     fn follow_one(&mut self, mut at: u64, mut link: u32, slot: u32) {
         loop {
-            let capture = self.parts.captures[link as usize];
+            let capture = self.parts.wires[link as usize].capture;
             if capture == Capture::Sent {
-                self.captured.add(at, link, self.pool.get(slot));
+                self.capture(at, link, slot);
             }
             let packet = self.pool.get_mut(slot);
-            let passage = self.parts.links[link as usize].pass(at, packet);
-            if let Some(fate) = passage.copy {
+            let running = &mut self.parts.links[link as usize];
+            let fate = running.pass(at, packet);
+            if let Some(fate) = running.take_copy() {
                 let copy = self.pool.duplicate(slot);
-                if let Some(arrival) = self.settle(at, link, copy, fate) {
-                    self.pending.push((arrival, link, copy));
+                if self.settle(at, link, copy, fate) {
+                    self.pending.push((fate.at, link, copy));
                 }
             }
-            let Some(arrival) = self.settle(at, link, slot, passage.fate) else {
+            if !self.settle(at, link, slot, fate) {
                 return;
-            };
+            }
+            let arrival = fate.at;
             let Some(next) = self.next_ahead(arrival, link, slot) else {
                 return;
             };
@@ -284,35 +295,39 @@ impl Network {
         }
     }
 
-    /// Records a packet's fate on a link; its arrival at the other end, if it gets there.
+    /// Records a packet's fate on a link; whether it gets to the other end.
     #[inline]
-    fn settle(&mut self, at: u64, link: u32, slot: u32, fate: Fate) -> Option<u64> {
-        match fate {
-            Fate::Arrives(arrival) => {
-                let arrives = Instant::from_nanos(arrival);
-                self.note(at, Some(link), slot, LogKind::Forwarded { arrives });
-                if self.parts.captures[link as usize] == Capture::Delivered {
-                    self.captured.add(arrival, link, self.pool.get(slot));
-                }
-                Some(arrival)
-            }
-            Fate::Dropped(reason, when) => {
-                self.note(when, Some(link), slot, LogKind::Dropped(reason));
-                self.pool.discard(slot);
-                None
-            }
+    fn settle(&mut self, at: u64, link: u32, slot: u32, fate: Fate) -> bool {
+        if let Some(reason) = fate.lost {
+            self.note(fate.at, Some(link), slot, LogKind::Dropped(reason));
+            self.pool.discard(slot);
+            return false;
         }
+        let arrives = Instant::from_nanos(fate.at);
+        self.note(at, Some(link), slot, LogKind::Forwarded { arrives });
+        if self.parts.wires[link as usize].capture == Capture::Delivered {
+            self.capture(fate.at, link, slot);
+        }
+        true
+    }
+
+    #[cold]
+    fn capture(&mut self, at: u64, link: u32, slot: u32) {
+        let packet = self.pool.get(slot);
+        let addresses = &self.parts.addresses;
+        let ends = (addresses.address(packet.src), addresses.address(packet.dst));
+        self.captured.add(at, link, packet, ends);
     }
 
     /// The next link if the packet may be followed onto it; otherwise queues
     /// its arrival at the end of `link`, or drops it for want of a route.
     #[inline]
     fn next_ahead(&mut self, arrival: u64, link: u32, slot: u32) -> Option<u32> {
-        let to = self.parts.graph.links[link as usize].1;
-        if self.parts.graph.forwards[to as usize] {
+        let wire = self.parts.wires[link as usize];
+        if wire.to_router {
             let column = self.pool.get(slot).column;
-            match self.parts.routes.next(to, column) {
-                Some(next) if self.parts.ahead[next as usize] => return Some(next),
+            match self.parts.routes.next(wire.to, column) {
+                Some(next) if self.parts.wires[next as usize].ahead => return Some(next),
                 Some(_) => {}
                 None => {
                     self.no_route(arrival, slot);
@@ -320,7 +335,7 @@ impl Network {
                 }
             }
         }
-        self.events.push(arrival, What::Hop { link, packet: slot });
+        self.events.push_hop(arrival, link, slot);
         None
     }
 
@@ -360,7 +375,7 @@ impl Network {
     pub fn set_timer(&mut self, timer: TimerId, at: Option<Instant>) {
         let at = at.map(|at| at.as_nanos().max(self.now));
         if let Some(at) = self.timers.set(timer, at) {
-            self.events.push(at, What::Timer { timer: timer.0 });
+            self.events.push_timer(at, timer.0);
         }
     }
 
@@ -385,60 +400,70 @@ impl Network {
     pub fn pop_until(&mut self, limit: Instant) -> Option<(Instant, Event)> {
         let limit = limit.as_nanos();
         loop {
-            if self.events.next_time().is_none_or(|at| at > limit) {
+            let Some((at, what)) = self.events.pop_until(limit) else {
                 if limit != u64::MAX {
                     self.now = self.now.max(limit);
                 }
                 return None;
-            }
-            let (at, what) = self.events.pop()?;
-            self.now = at;
-            let event = match what {
-                What::Hop { link, packet } => self.arrive(link, packet),
-                What::Traffic { source } => {
-                    self.emit_traffic(source);
-                    None
-                }
-                What::Timer { timer } => self.timer_due(timer),
             };
-            if let Some(event) = event {
-                return Some((Instant::from_nanos(at), event));
+            self.now = at;
+            match what {
+                What::Hop { link, packet } => {
+                    if self.arrives_at_host(link, packet) {
+                        let arrival = self.arrival(link, packet);
+                        return Some((Instant::from_nanos(at), Event::Arrived(arrival)));
+                    }
+                }
+                What::Traffic { source } => self.emit_traffic(source),
+                What::Timer { timer } => {
+                    if let Some(event) = self.timer_due(timer) {
+                        return Some((Instant::from_nanos(at), event));
+                    }
+                }
             }
         }
     }
 
-    /// A packet reaches the end of a link now.
-    fn arrive(&mut self, link: u32, slot: u32) -> Option<Event> {
-        let to = self.parts.graph.links[link as usize].1;
+    /// A packet reaches the end of a link now. Whether it is for a host there;
+    /// if not, it has been dealt with.
+    fn arrives_at_host(&mut self, link: u32, slot: u32) -> bool {
+        let Wire { to, to_router, .. } = self.parts.wires[link as usize];
         let packet = self.pool.get(slot);
-        if self.parts.graph.forwards[to as usize] {
+        if to_router {
             match self.parts.routes.next(to, packet.column) {
                 Some(next) => self.follow(self.now, next, slot),
                 None => self.no_route(self.now, slot),
             }
-            return None;
+            return false;
         }
         if self.parts.columns[to as usize] != packet.column {
             // A cable led to a host that is not the destination; hosts do not forward.
             self.no_route(self.now, slot);
-            return None;
+            return false;
         }
         if packet.content == Content::Background {
             let counters = &mut self.parts.sources[packet.meta as usize].counters;
             counters.arrived_packets += 1;
             counters.arrived_bytes += u64::from(packet.wire_size);
             self.pool.discard(slot);
-            return None;
+            return false;
         }
+        true
+    }
+
+    /// Takes the packet out of its slot and hands it to its host.
+    #[inline]
+    fn arrival(&mut self, link: u32, slot: u32) -> Arrival {
+        let to = self.parts.wires[link as usize].to;
         let port = self.parts.ports[to as usize];
         let payload = self.pool.take_payload(slot);
         let packet = self.pool.get(slot);
-        Some(Event::Arrived(Arrival {
+        Arrival {
             node: port.node,
             interface: port.interface,
             link: LinkId(link),
-            src: packet.src,
-            dst: packet.dst,
+            src: self.parts.addresses.address(packet.src),
+            dst: self.parts.addresses.address(packet.dst),
             payload,
             wire_size: packet.wire_size,
             meta: packet.meta,
@@ -446,7 +471,7 @@ impl Network {
             sent_at: Instant::from_nanos(packet.sent_at),
             corrupted: packet.corrupted,
             duplicate: packet.duplicate,
-        }))
+        }
     }
 
     fn emit_traffic(&mut self, number: u32) {
@@ -455,23 +480,13 @@ impl Network {
             return;
         };
         let (src, dst, from) = (source.src, source.dst, source.from);
-        self.events.push(next, What::Traffic { source: number });
-        self.emit(
-            from,
-            Packet {
-                src,
-                dst,
-                column: 0,
-                wire_size: size,
-                meta: u64::from(number),
-                id: 0,
-                sent_at: self.now,
-                payload: Vec::new(),
-                content: Content::Background,
-                corrupted: false,
-                duplicate: false,
-            },
-        );
+        self.events.push_traffic(next, number);
+        let slot = self.pool.claim();
+        let packet = self.pool.get_mut(slot);
+        packet.content = Content::Background;
+        packet.wire_size = size;
+        packet.meta = u64::from(number);
+        self.emit(from, src, dst, slot);
     }
 
     fn timer_due(&mut self, number: u32) -> Option<Event> {
@@ -479,7 +494,7 @@ impl Network {
         match self.timers.due(timer, self.now) {
             super::timer::Due::Now { node, token } => Some(Event::Timer { node, timer, token }),
             super::timer::Due::Later(at) => {
-                self.events.push(at, What::Timer { timer: number });
+                self.events.push_timer(at, number);
                 None
             }
             super::timer::Due::Never => None,
@@ -536,7 +551,7 @@ impl Network {
     /// Whether packets may be followed onto this link ahead of time, without an event.
     #[must_use]
     pub fn is_followed_ahead(&self, link: LinkId) -> bool {
-        self.parts.ahead.get(link.index()).copied().unwrap_or(false)
+        self.parts.wires.get(link.index()).is_some_and(|w| w.ahead)
     }
 
     /// A link's totals; zeros for a link that does not exist.
@@ -587,7 +602,7 @@ impl Network {
     /// What the writer reports.
     pub fn write_pcapng(&self, out: &mut impl io::Write) -> io::Result<()> {
         let captured: Vec<(u32, String)> = (0..self.link_count() as u32)
-            .filter(|i| self.parts.captures[*i as usize] != Capture::Off)
+            .filter(|i| self.parts.wires[*i as usize].capture != Capture::Off)
             .map(|i| (i, self.link_name(LinkId(i))))
             .collect();
         self.captured.write(&captured, out)

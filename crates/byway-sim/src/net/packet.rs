@@ -1,20 +1,21 @@
 //! Packets in flight, kept in slots and moved by number.
 
-use std::net::IpAddr;
-
 /// What a packet carries.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Content {
     /// An SCTP packet of a host: it is delivered.
+    #[default]
     Sctp,
     /// Cross traffic: it is counted and forgotten at its destination.
     Background,
 }
 
-#[derive(Clone, Debug)]
+/// Addresses are numbers from the [`AddressTable`](super::address::AddressTable):
+/// copying them costs nothing.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Packet {
-    pub(crate) src: IpAddr,
-    pub(crate) dst: IpAddr,
+    pub(crate) src: u32,
+    pub(crate) dst: u32,
     /// Where `dst` lives, as a column of the routing table.
     pub(crate) column: u32,
     /// Bytes on the wire, IP header included.
@@ -41,14 +42,12 @@ pub(crate) struct Pool {
 const MAX_SPARE_BUFFERS: usize = 4096;
 
 impl Pool {
-    pub(crate) fn insert(&mut self, packet: Packet) -> u32 {
-        if let Some(slot) = self.free.pop() {
-            self.packets[slot as usize] = packet;
-            slot
-        } else {
-            self.packets.push(packet);
+    /// A slot for a new packet. Its payload is empty, all else left over from an old one.
+    pub(crate) fn claim(&mut self) -> u32 {
+        self.free.pop().unwrap_or_else(|| {
+            self.packets.push(Packet::default());
             (self.packets.len() - 1) as u32
-        }
+        })
     }
 
     pub(crate) fn get(&self, slot: u32) -> &Packet {
@@ -62,21 +61,22 @@ impl Pool {
     /// Copies the packet in `slot` to a slot of its own.
     pub(crate) fn duplicate(&mut self, slot: u32) -> u32 {
         let mut payload = self.buffer();
+        let copy = self.claim();
         let original = self.get(slot);
         payload.extend_from_slice(&original.payload);
-        let copy = Packet {
+        let packet = Packet {
             payload,
             duplicate: true,
             ..*original
         };
-        self.insert(copy)
+        self.packets[copy as usize] = packet;
+        copy
     }
 
     /// Frees the slot and keeps its buffer for reuse.
     pub(crate) fn discard(&mut self, slot: u32) {
-        let payload = std::mem::take(&mut self.packets[slot as usize].payload);
+        let payload = self.take_payload(slot);
         self.recycle(payload);
-        self.free.push(slot);
     }
 
     /// Frees the slot and hands over the payload.

@@ -5,7 +5,7 @@ use super::error::TopologyError;
 use super::event::MAX_NUMBER;
 use super::ids::{LinkId, NodeId, Port, TrafficId};
 use super::link::{Link, LinkConfig};
-use super::network::{Network, Parts};
+use super::network::{Network, Parts, Wire};
 use super::route::{Feeder, Graph, Routes};
 use super::traffic::{Source, TrafficConfig};
 use std::net::IpAddr;
@@ -124,7 +124,8 @@ impl TopologyBuilder {
                 Ok((*address, vertices.find(*port, what)?))
             })
             .collect::<Result<_, TopologyError>>()?;
-        let addresses = AddressTable::new(&addresses).map_err(TopologyError::DuplicateAddress)?;
+        let mut addresses =
+            AddressTable::new(&addresses).map_err(TopologyError::DuplicateAddress)?;
         let (links, graph) = self.links(seed, &vertices, &addresses)?;
         let routes = Routes::new(&graph);
         let feeders = routes
@@ -133,27 +134,32 @@ impl TopologyBuilder {
                 to: vertices.ports[graph.interfaces[circle.column as usize] as usize],
                 link: LinkId(circle.link),
             })?;
-        let ahead = feeders
+        let wires = self
+            .links
             .iter()
-            .map(|feeder| {
-                !self.event_per_hop
+            .zip(&graph.links)
+            .zip(&feeders)
+            .map(|(((_, _, config), &(_, to, _)), feeder)| Wire {
+                to,
+                to_router: graph.forwards[to as usize],
+                capture: config.capture,
+                ahead: !self.event_per_hop
                     && match *feeder {
                         Feeder::Interface => true,
                         Feeder::Link(feeding) => links[feeding as usize].keeps_order(),
                         Feeder::Nobody | Feeder::Several => false,
-                    }
+                    },
             })
             .collect();
-        let sources = self.sources(seed, &addresses)?;
+        let sources = self.sources(seed, &mut addresses)?;
         Ok(Network::new(Parts {
             columns: graph.columns(),
             ports: vertices.ports,
             first_vertex: vertices.first,
             names: self.nodes.iter().map(|n| n.name.clone()).collect(),
-            captures: self.links.iter().map(|(_, _, c)| c.capture).collect(),
+            wires,
             addresses,
             links,
-            ahead,
             graph,
             routes,
             sources,
@@ -227,7 +233,11 @@ impl TopologyBuilder {
         Ok((links, graph))
     }
 
-    fn sources(&self, seed: u64, addresses: &AddressTable) -> Result<Vec<Source>, TopologyError> {
+    fn sources(
+        &self,
+        seed: u64,
+        addresses: &mut AddressTable,
+    ) -> Result<Vec<Source>, TopologyError> {
         check_count("traffic sources", self.traffic.len())?;
         let mut sources = Vec::with_capacity(self.traffic.len());
         for (i, (src, dst, config)) in self.traffic.iter().enumerate() {
@@ -238,8 +248,9 @@ impl TopologyBuilder {
             };
             let from = addresses.vertex(src).ok_or_else(|| missing(*src))?;
             let _ = addresses.vertex(dst).ok_or_else(|| missing(*dst))?;
-            let source = Source::new(config, (*src, *dst), from, seed, i as u32)
-                .map_err(|bad| bad.of(what()))?;
+            let ends = (addresses.intern(*src), addresses.intern(*dst));
+            let source =
+                Source::new(config, ends, from, seed, i as u32).map_err(|bad| bad.of(what()))?;
             sources.push(source);
         }
         Ok(sources)

@@ -116,18 +116,24 @@ pub(crate) fn nanos(d: Duration) -> u64 {
 
 /// What becomes of one packet on a link.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Fate {
-    /// It comes out at this time (ns).
-    Arrives(u64),
-    /// It is lost at this time (ns).
-    Dropped(DropReason, u64),
+pub(crate) struct Fate {
+    /// When it comes out, or is lost (ns).
+    pub(crate) at: u64,
+    /// Why it is lost; `None` if it comes out.
+    pub(crate) lost: Option<DropReason>,
 }
 
-/// The fates of a packet and of its copy, if the link made one.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Passage {
-    pub(crate) fate: Fate,
-    pub(crate) copy: Option<Fate>,
+impl Fate {
+    const fn arrives(at: u64) -> Fate {
+        Fate { at, lost: None }
+    }
+
+    const fn dropped(reason: DropReason, at: u64) -> Fate {
+        Fate {
+            at,
+            lost: Some(reason),
+        }
+    }
 }
 
 /// A running link. The first fields are all that a plain packet touches.
@@ -162,6 +168,8 @@ struct Rest {
     reorder: Option<Reorder>,
     duplicate: Option<Duplicate>,
     corrupt: Option<Corrupt>,
+    /// Fate of the copy of the packet passed last.
+    copy: Option<Fate>,
     keeps_order: bool,
     loss_rng: ChaCha8Rng,
     effect_rng: ChaCha8Rng,
@@ -185,6 +193,7 @@ impl Link {
             reorder: config.reorder,
             duplicate: config.duplicate,
             corrupt: config.corrupt,
+            copy: None,
             keeps_order: config.reorder.is_none() && timeline.keeps_order(delay),
             loss_rng: rng::stream(seed, Purpose::Loss, id),
             effect_rng: rng::stream(seed, Purpose::Effects, id),
@@ -214,7 +223,7 @@ impl Link {
 
     /// Offers a packet to the link at time `at`, not before any earlier offer.
     #[inline]
-    pub(crate) fn pass(&mut self, at: u64, packet: &mut Packet) -> Passage {
+    pub(crate) fn pass(&mut self, at: u64, packet: &mut Packet) -> Fate {
         let size = packet.wire_size;
         if at >= self.next_change {
             self.advance(at);
@@ -224,25 +233,27 @@ impl Link {
         if self.special {
             return self.pass_special(at, packet);
         }
-        Passage {
-            fate: self.transmit(at, size),
-            copy: None,
-        }
+        self.transmit(at, size)
     }
 
-    fn pass_special(&mut self, at: u64, packet: &mut Packet) -> Passage {
+    /// The fate of the copy that the last [`pass`](Link::pass) made, if it made one.
+    #[inline]
+    pub(crate) fn take_copy(&mut self) -> Option<Fate> {
+        if !self.special {
+            return None;
+        }
+        self.rest.copy.take()
+    }
+
+    fn pass_special(&mut self, at: u64, packet: &mut Packet) -> Fate {
         let rest = &mut *self.rest;
-        let lost = |reason| Passage {
-            fate: Fate::Dropped(reason, at),
-            copy: None,
-        };
         if rest.down {
             self.counters.dropped_down += 1;
-            return lost(DropReason::LinkDown);
+            return Fate::dropped(DropReason::LinkDown, at);
         }
-        if !rest.loss.is_none() && rest.loss.loses(packet, &mut rest.loss_rng) {
+        if rest.loss.loses(packet, &mut rest.loss_rng) {
             self.counters.dropped_loss += 1;
-            return lost(DropReason::Loss);
+            return Fate::dropped(DropReason::Loss, at);
         }
         if let Some(corrupt) = rest.corrupt
             && corrupt.apply(&mut packet.payload, &mut rest.effect_rng)
@@ -252,16 +263,16 @@ impl Link {
         }
         let twice = rest.duplicate.is_some_and(|d| d.draw(&mut rest.effect_rng));
         let fate = self.transmit_reordering(at, packet.wire_size);
-        let copy = twice.then(|| {
+        if twice {
             self.counters.duplicated += 1;
-            self.transmit_reordering(at, packet.wire_size)
-        });
-        Passage { fate, copy }
+            self.rest.copy = Some(self.transmit_reordering(at, packet.wire_size));
+        }
+        fate
     }
 
     fn transmit_reordering(&mut self, at: u64, size: u32) -> Fate {
         let fate = self.transmit(at, size);
-        let (Fate::Arrives(arrival), Some(reorder)) = (fate, self.rest.reorder) else {
+        let (None, Some(reorder)) = (fate.lost, self.rest.reorder) else {
             return fate;
         };
         let extra = reorder.draw(&mut self.rest.effect_rng);
@@ -269,14 +280,14 @@ impl Link {
             return fate;
         }
         self.counters.reordered += 1;
-        let late = arrival.saturating_add(extra);
+        let late = fate.at.saturating_add(extra);
         if late >= self.next_kill {
             self.counters.delivered_packets -= 1;
             self.counters.delivered_bytes -= u64::from(size);
             self.counters.dropped_in_flight += 1;
-            return Fate::Dropped(DropReason::InFlight, self.next_kill);
+            return Fate::dropped(DropReason::InFlight, self.next_kill);
         }
-        Fate::Arrives(late)
+        Fate::arrives(late)
     }
 
     /// Queue, transmission and propagation.
@@ -285,7 +296,7 @@ impl Link {
         self.queue.settle(at);
         if !self.queue.admits(size) {
             self.counters.dropped_queue += 1;
-            return Fate::Dropped(DropReason::QueueFull, at);
+            return Fate::dropped(DropReason::QueueFull, at);
         }
         let start = self.busy_until.max(at);
         let mut departs = match self.simple_rate {
@@ -317,17 +328,17 @@ impl Link {
         }
         self.counters.delivered_packets += 1;
         self.counters.delivered_bytes += u64::from(size);
-        Fate::Arrives(arrival)
+        Fate::arrives(arrival)
     }
 
     #[cold]
     fn never_arrives(&mut self, at: u64) -> Fate {
         if self.next_kill == u64::MAX {
             self.counters.dropped_never_sent += 1;
-            return Fate::Dropped(DropReason::NeverSent, at);
+            return Fate::dropped(DropReason::NeverSent, at);
         }
         self.counters.dropped_in_flight += 1;
-        Fate::Dropped(DropReason::InFlight, self.next_kill)
+        Fate::dropped(DropReason::InFlight, self.next_kill)
     }
 
     /// When the last of `size` bytes leaves whose transmission starts at
