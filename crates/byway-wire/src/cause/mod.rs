@@ -50,6 +50,33 @@ pub mod cause_code {
     pub const NO_AUTHORIZATION: u16 = 0x00A4;
     /// Unsupported HMAC Identifier (RFC 4895 section 4.1).
     pub const UNSUPPORTED_HMAC: u16 = 0x0105;
+
+    /// The name that the RFCs give to a cause code, for logs and traces.
+    #[must_use]
+    pub const fn name(code: u16) -> Option<&'static str> {
+        Some(match code {
+            INVALID_STREAM_IDENTIFIER => "Invalid Stream Identifier",
+            MISSING_MANDATORY_PARAMETER => "Missing Mandatory Parameter",
+            STALE_COOKIE => "Stale Cookie",
+            OUT_OF_RESOURCE => "Out of Resource",
+            UNRESOLVABLE_ADDRESS => "Unresolvable Address",
+            UNRECOGNIZED_CHUNK_TYPE => "Unrecognized Chunk Type",
+            INVALID_MANDATORY_PARAMETER => "Invalid Mandatory Parameter",
+            UNRECOGNIZED_PARAMETERS => "Unrecognized Parameters",
+            NO_USER_DATA => "No User Data",
+            COOKIE_RECEIVED_WHILE_SHUTTING_DOWN => "Cookie Received While Shutting Down",
+            RESTART_WITH_NEW_ADDRESSES => "Restart of an Association with New Addresses",
+            USER_INITIATED_ABORT => "User-Initiated Abort",
+            PROTOCOL_VIOLATION => "Protocol Violation",
+            DELETE_LAST_ADDRESS => "Request to Delete Last Remaining IP Address",
+            RESOURCE_SHORTAGE => "Operation Refused Due to Resource Shortage",
+            DELETE_SOURCE_ADDRESS => "Request to Delete Source IP Address",
+            ILLEGAL_ASCONF_ACK => "Association Aborted Due to Illegal ASCONF-ACK",
+            NO_AUTHORIZATION => "Request Refused, No Authorization",
+            UNSUPPORTED_HMAC => "Unsupported HMAC Identifier",
+            _ => return None,
+        })
+    }
 }
 
 /// The causes of a chunk, not yet walked.

@@ -81,6 +81,37 @@ pub mod chunk_type {
     pub const ASCONF: u8 = 193;
     /// Forward cumulative TSN with interleaving (RFC 8260 section 2.3.1).
     pub const I_FORWARD_TSN: u8 = 194;
+
+    /// The name that the RFCs give to a chunk type, for logs and traces.
+    #[must_use]
+    pub const fn name(kind: u8) -> Option<&'static str> {
+        Some(match kind {
+            DATA => "DATA",
+            INIT => "INIT",
+            INIT_ACK => "INIT ACK",
+            SACK => "SACK",
+            HEARTBEAT => "HEARTBEAT",
+            HEARTBEAT_ACK => "HEARTBEAT ACK",
+            ABORT => "ABORT",
+            SHUTDOWN => "SHUTDOWN",
+            SHUTDOWN_ACK => "SHUTDOWN ACK",
+            ERROR => "ERROR",
+            COOKIE_ECHO => "COOKIE ECHO",
+            COOKIE_ACK => "COOKIE ACK",
+            ECNE => "ECNE",
+            CWR => "CWR",
+            SHUTDOWN_COMPLETE => "SHUTDOWN COMPLETE",
+            AUTH => "AUTH",
+            I_DATA => "I-DATA",
+            ASCONF_ACK => "ASCONF-ACK",
+            RE_CONFIG => "RE-CONFIG",
+            PAD => "PAD",
+            FORWARD_TSN => "FORWARD TSN",
+            ASCONF => "ASCONF",
+            I_FORWARD_TSN => "I-FORWARD-TSN",
+            _ => return None,
+        })
+    }
 }
 
 /// What a receiver does with a chunk or parameter type that it does not know;

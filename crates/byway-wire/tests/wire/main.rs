@@ -7,5 +7,6 @@ mod limits;
 mod malformed;
 mod round_trip;
 mod seeds;
+mod serial;
 mod support;
 mod vectors;

@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use crate::support::{self, build};
 use byway_wire::{
     Auth, Cause, Checksum, Chunk, CommonHeader, Data, IData, InitFields, Packet, PacketBuilder,
-    Param, SkippedMessage, Tsn, chunk_type,
+    Param, SkippedMessage, Tsn, cause_code, chunk_type,
 };
 
 /// The bytes of spaced hex digits.
@@ -421,4 +421,18 @@ fn auth_covers_itself_and_what_follows() {
         }))
     );
     assert_eq!(chunks.rest(), &covered[28..]);
+}
+
+#[test]
+fn names_are_those_of_the_rfcs() {
+    assert_eq!(
+        chunk_type::name(chunk_type::COOKIE_ECHO),
+        Some("COOKIE ECHO")
+    );
+    assert_eq!((0..=u8::MAX).filter_map(chunk_type::name).count(), 23);
+    assert_eq!(
+        cause_code::name(cause_code::OUT_OF_RESOURCE),
+        Some("Out of Resource")
+    );
+    assert_eq!((0..=u16::MAX).filter_map(cause_code::name).count(), 19);
 }
