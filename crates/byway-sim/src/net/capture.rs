@@ -17,8 +17,7 @@ pub enum Capture {
     Off,
     /// Every packet offered to the link, at that time, even if the link then loses it.
     Sent,
-    /// Every packet that comes out of the link, at that time. A link that goes
-    /// down later takes none back.
+    /// Every packet that comes out of the link, at that time.
     Delivered,
 }
 

@@ -1,96 +1,22 @@
 //! The running network: packets in, arrivals and timers out.
 
+mod message;
+mod observe;
+
+pub use message::{Arrival, Event, Outgoing};
+
 use super::address::{AddressTable, NOWHERE};
 use super::capture::{Capture, CaptureBuffer};
 use super::error::SendError;
 use super::event::{EventQueue, What};
-use super::ids::{LinkId, NodeId, Port, TimerId, TrafficId};
+use super::ids::{LinkId, NodeId, Port, TimerId};
 use super::link::{Fate, Link};
-use super::log::{DropReason, LinkCounters, LogEntry, LogKind};
+use super::log::{DropReason, LogEntry, LogKind};
 use super::packet::{Content, Pool};
 use super::route::{Graph, Routes};
-use super::timer::Timers;
-use super::traffic::{Source, TrafficCounters};
+use super::timer::{Due, Timers};
+use super::traffic::Source;
 use byway_core::time::Instant;
-use std::io;
-use std::net::IpAddr;
-
-/// A packet a host wants to send.
-#[derive(Debug, Clone)]
-pub struct Outgoing {
-    /// Source address; it also selects the interface unless `via` does.
-    pub src: IpAddr,
-    /// Destination address.
-    pub dst: IpAddr,
-    /// The SCTP packet, best in a buffer from [`Network::buffer`].
-    pub payload: Vec<u8>,
-    /// Bytes on the wire; default: payload plus 20 (IPv4) or 40 (IPv6).
-    pub wire_size: Option<u32>,
-    /// Anything the sender wants to find again in the log and at the arrival. Default: 0.
-    pub meta: u64,
-    /// Interface to send from, for packets with a foreign source address. Default: the source's.
-    pub via: Option<Port>,
-}
-
-impl Outgoing {
-    /// A packet with the default size on the wire.
-    #[must_use]
-    pub const fn new(src: IpAddr, dst: IpAddr, payload: Vec<u8>) -> Outgoing {
-        Outgoing {
-            src,
-            dst,
-            payload,
-            wire_size: None,
-            meta: 0,
-            via: None,
-        }
-    }
-}
-
-/// A packet that reached a host.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Arrival {
-    /// The host.
-    pub node: NodeId,
-    /// The host's interface, from 0.
-    pub interface: u8,
-    /// The link it came over.
-    pub link: LinkId,
-    /// Source address.
-    pub src: IpAddr,
-    /// Destination address.
-    pub dst: IpAddr,
-    /// The SCTP packet. Give the buffer back with [`Network::recycle`].
-    pub payload: Vec<u8>,
-    /// Bytes on the wire.
-    pub wire_size: u32,
-    /// What the sender noted.
-    pub meta: u64,
-    /// The packet's number, in order of sending.
-    pub packet: u64,
-    /// When it was sent.
-    pub sent_at: Instant,
-    /// Whether a link flipped bits of the payload: its checksum would not match.
-    pub corrupted: bool,
-    /// Whether it is a copy made by a link.
-    pub duplicate: bool,
-}
-
-/// What [`Network::pop`] reports to hosts.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Event {
-    /// A packet arrived.
-    Arrived(Arrival),
-    /// A timer is due; it is no longer set.
-    Timer {
-        /// The timer's node.
-        node: NodeId,
-        /// The slot.
-        timer: TimerId,
-        /// The token it was added with.
-        token: u64,
-    },
-}
 
 /// What [`TopologyBuilder::build`](super::TopologyBuilder::build) hands over.
 pub(crate) struct Parts {
@@ -492,119 +418,12 @@ impl Network {
     fn timer_due(&mut self, number: u32) -> Option<Event> {
         let timer = TimerId(number);
         match self.timers.due(timer, self.now) {
-            super::timer::Due::Now { node, token } => Some(Event::Timer { node, timer, token }),
-            super::timer::Due::Later(at) => {
+            Due::Now { node, token } => Some(Event::Timer { node, timer, token }),
+            Due::Later(at) => {
                 self.events.push_timer(at, number);
                 None
             }
-            super::timer::Due::Never => None,
+            Due::Never => None,
         }
-    }
-}
-
-/// Looking at a network.
-impl Network {
-    /// A node's name.
-    #[must_use]
-    pub fn name(&self, node: NodeId) -> &str {
-        self.parts
-            .names
-            .get(node.index())
-            .map_or("", String::as_str)
-    }
-
-    /// A link's name in captures: the names of its ends, with the interface
-    /// number where a host has several.
-    #[must_use]
-    pub fn link_name(&self, link: LinkId) -> String {
-        let Some((from, to, _)) = self.parts.graph.links.get(link.index()) else {
-            return String::new();
-        };
-        let name = |vertex: u32| {
-            let port = self.parts.ports[vertex as usize];
-            let first = self.parts.first_vertex[port.node.index()];
-            let several = self.parts.first_vertex[port.node.index() + 1] - first > 1;
-            match several {
-                true => format!("{}.{}", self.name(port.node), port.interface),
-                false => self.name(port.node).to_owned(),
-            }
-        };
-        format!("{} > {}", name(*from), name(*to))
-    }
-
-    /// The host and interface that have an address.
-    #[must_use]
-    pub fn port_of(&self, address: IpAddr) -> Option<Port> {
-        let vertex = self.parts.addresses.vertex(&address)?;
-        Some(self.parts.ports[vertex as usize])
-    }
-
-    /// Cost of the way from an interface to an address; `None` without a route.
-    #[must_use]
-    pub fn route_cost(&self, from: impl Into<Port>, to: IpAddr) -> Option<u64> {
-        let from = self.vertex(from.into())?;
-        let target = self.parts.addresses.vertex(&to)?;
-        let column = self.parts.columns[target as usize];
-        self.parts.routes.cost(&self.parts.graph, from, column)
-    }
-
-    /// Whether packets may be followed onto this link ahead of time, without an event.
-    #[must_use]
-    pub fn is_followed_ahead(&self, link: LinkId) -> bool {
-        self.parts.wires.get(link.index()).is_some_and(|w| w.ahead)
-    }
-
-    /// A link's totals; zeros for a link that does not exist.
-    #[must_use]
-    pub fn counters(&self, link: LinkId) -> LinkCounters {
-        let link = self.parts.links.get(link.index());
-        link.map(|l| l.counters).unwrap_or_default()
-    }
-
-    /// A cross traffic source's totals; zeros for a source that does not exist.
-    #[must_use]
-    pub fn traffic_counters(&self, source: TrafficId) -> TrafficCounters {
-        let source = self.parts.sources.get(source.index());
-        source.map(|s| s.counters).unwrap_or_default()
-    }
-
-    /// How many links there are.
-    #[must_use]
-    pub fn link_count(&self) -> usize {
-        self.parts.links.len()
-    }
-
-    /// Packets for which there was no route.
-    #[must_use]
-    pub const fn unroutable(&self) -> u64 {
-        self.unroutable
-    }
-
-    /// Packets now in the network.
-    #[must_use]
-    pub fn in_flight(&self) -> usize {
-        self.pool.in_flight()
-    }
-
-    /// Takes the log so far, in order of time; empty unless
-    /// [`record_log`](super::TopologyBuilder::record_log) was switched on.
-    /// Entries of one instant are in the order of link and packet number.
-    pub fn take_log(&mut self) -> Vec<LogEntry> {
-        let mut log = std::mem::take(&mut self.log);
-        log.sort_by_key(|e| (e.at, e.link, e.packet, e.copy));
-        log
-    }
-
-    /// Writes what the links with a [`Capture`] saw as one pcapng file: one
-    /// interface a link, packets in order of time, which counts from 1970.
-    ///
-    /// # Errors
-    /// What the writer reports.
-    pub fn write_pcapng(&self, out: &mut impl io::Write) -> io::Result<()> {
-        let captured: Vec<(u32, String)> = (0..self.link_count() as u32)
-            .filter(|i| self.parts.wires[*i as usize].capture != Capture::Off)
-            .map(|i| (i, self.link_name(LinkId(i))))
-            .collect();
-        self.captured.write(&captured, out)
     }
 }

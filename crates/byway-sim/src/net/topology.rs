@@ -99,7 +99,7 @@ impl TopologyBuilder {
         TrafficId((self.traffic.len() - 1) as u32)
     }
 
-    /// Records every packet's fate on every link, see [`Network::log`]. Default: off.
+    /// Records every packet's fate on every link, see [`Network::take_log`]. Default: off.
     pub fn record_log(&mut self, on: bool) {
         self.log = on;
     }

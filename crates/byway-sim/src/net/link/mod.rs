@@ -6,6 +6,7 @@
 //! Packets must be offered in time order; the link then needs no events of its
 //! own, since all changes are known in advance.
 
+mod config;
 mod effect;
 mod loss;
 mod peek;
@@ -15,99 +16,23 @@ mod schedule;
 #[cfg(test)]
 mod tests;
 
+pub use config::LinkConfig;
 pub use effect::{Corrupt, Duplicate, Reorder};
 pub use loss::{LossModel, PacketMatch, TsnDrop};
 pub use queue::QueueLimit;
 pub use rate::{DeliveryTrace, Rate};
 pub use schedule::LinkChange;
 
-use super::capture::Capture;
 use super::error::BadValue;
 use super::log::{DropReason, LinkCounters};
 use super::packet::Packet;
 use super::rng::{self, Purpose};
-use byway_core::time::{Duration, Instant};
+use byway_core::time::Duration;
 use chacha20::ChaCha8Rng;
 use loss::LossState;
 use queue::Queue;
 use rate::RateState;
 use schedule::{Change, Timeline};
-
-/// A one-way link. `LinkConfig::default()` is perfect and instantaneous.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct LinkConfig {
-    /// Transmission rate. Default: unlimited.
-    pub rate: Rate,
-    /// Propagation delay. Default: zero.
-    pub delay: Duration,
-    /// Drop-tail limit. Default: unlimited.
-    pub queue: QueueLimit,
-    /// Losses in front of the queue. Default: none.
-    pub loss: LossModel,
-    /// Default: none.
-    pub reorder: Option<Reorder>,
-    /// Default: none.
-    pub duplicate: Option<Duplicate>,
-    /// Default: none.
-    pub corrupt: Option<Corrupt>,
-    /// Changes at set times, in any order. Default: none.
-    pub schedule: Vec<(Instant, LinkChange)>,
-    /// What goes into the pcapng file. Default: nothing.
-    pub capture: Capture,
-    /// Weight in the choice of shortest routes. 0, the default, counts as 1.
-    pub cost: u32,
-}
-
-impl LinkConfig {
-    /// A link with this rate and propagation delay, all else default.
-    #[must_use]
-    pub fn new(rate: Rate, delay: Duration) -> LinkConfig {
-        LinkConfig {
-            rate,
-            delay,
-            ..LinkConfig::default()
-        }
-    }
-
-    /// The same with this queue limit.
-    #[must_use]
-    pub fn queue(mut self, limit: QueueLimit) -> LinkConfig {
-        self.queue = limit;
-        self
-    }
-
-    /// The same with this loss model.
-    #[must_use]
-    pub fn loss(mut self, model: LossModel) -> LinkConfig {
-        self.loss = model;
-        self
-    }
-
-    /// The same with one more scheduled change.
-    #[must_use]
-    pub fn at(mut self, when: Instant, change: LinkChange) -> LinkConfig {
-        self.schedule.push((when, change));
-        self
-    }
-
-    /// The same with an outage that loses what is in flight at its start, and
-    /// ends at `until` or never.
-    #[must_use]
-    pub fn outage(self, from: Instant, until: Option<Instant>) -> LinkConfig {
-        let config = self.at(from, LinkChange::DOWN);
-        match until {
-            Some(until) => config.at(until, LinkChange::Up),
-            None => config,
-        }
-    }
-
-    /// The same with this capture.
-    #[must_use]
-    pub fn capture(mut self, what: Capture) -> LinkConfig {
-        self.capture = what;
-        self
-    }
-}
 
 /// A duration in nanoseconds, saturating at 584 years.
 pub(crate) fn nanos(d: Duration) -> u64 {

@@ -110,8 +110,7 @@ impl DeliveryTrace {
         // An opportunity at the very end of a period belongs to the round before.
         let round = at.saturating_sub(1) / self.period;
         let within = at - round * self.period;
-        let index = round * n + self.moments.partition_point(|&m| m < within) as u64;
-        index
+        round * n + self.moments.partition_point(|&m| m < within) as u64
     }
 }
 

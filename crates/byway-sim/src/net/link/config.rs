@@ -1,0 +1,81 @@
+//! How a link is described.
+
+use super::{Corrupt, Duplicate, LinkChange, LossModel, QueueLimit, Rate, Reorder};
+use crate::net::capture::Capture;
+use byway_core::time::{Duration, Instant};
+
+/// A one-way link. `LinkConfig::default()` is perfect and instantaneous.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct LinkConfig {
+    /// Transmission rate. Default: unlimited.
+    pub rate: Rate,
+    /// Propagation delay. Default: zero.
+    pub delay: Duration,
+    /// Drop-tail limit. Default: unlimited.
+    pub queue: QueueLimit,
+    /// Losses in front of the queue. Default: none.
+    pub loss: LossModel,
+    /// Default: none.
+    pub reorder: Option<Reorder>,
+    /// Default: none.
+    pub duplicate: Option<Duplicate>,
+    /// Default: none.
+    pub corrupt: Option<Corrupt>,
+    /// Changes at set times, in any order. Default: none.
+    pub schedule: Vec<(Instant, LinkChange)>,
+    /// What goes into the pcapng file. Default: nothing.
+    pub capture: Capture,
+    /// Weight in the choice of shortest routes. 0, the default, counts as 1.
+    pub cost: u32,
+}
+
+impl LinkConfig {
+    /// A link with this rate and propagation delay, all else default.
+    #[must_use]
+    pub fn new(rate: Rate, delay: Duration) -> LinkConfig {
+        LinkConfig {
+            rate,
+            delay,
+            ..LinkConfig::default()
+        }
+    }
+
+    /// The same with this queue limit.
+    #[must_use]
+    pub fn queue(mut self, limit: QueueLimit) -> LinkConfig {
+        self.queue = limit;
+        self
+    }
+
+    /// The same with this loss model.
+    #[must_use]
+    pub fn loss(mut self, model: LossModel) -> LinkConfig {
+        self.loss = model;
+        self
+    }
+
+    /// The same with one more scheduled change.
+    #[must_use]
+    pub fn at(mut self, when: Instant, change: LinkChange) -> LinkConfig {
+        self.schedule.push((when, change));
+        self
+    }
+
+    /// The same with an outage that loses what is in flight at its start, and
+    /// ends at `until` or never.
+    #[must_use]
+    pub fn outage(self, from: Instant, until: Option<Instant>) -> LinkConfig {
+        let config = self.at(from, LinkChange::DOWN);
+        match until {
+            Some(until) => config.at(until, LinkChange::Up),
+            None => config,
+        }
+    }
+
+    /// The same with this capture.
+    #[must_use]
+    pub fn capture(mut self, what: Capture) -> LinkConfig {
+        self.capture = what;
+        self
+    }
+}
