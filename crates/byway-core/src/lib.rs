@@ -1,2 +1,36 @@
-//! byway-core: being built.
+//! A multihomed SCTP (RFC 9260) protocol core without IO, clock, threads or
+//! global randomness.
+//!
+//! An [`Endpoint`] holds the associations of one SCTP port. Datagrams, commands
+//! and the time go in; datagrams, events and the next timeout come out. The
+//! same core runs in a simulator, over emulated paths and over real sockets,
+//! and the same seed and inputs give the same bytes.
+//!
+//! What can be configured is one plain structure, [`Config`], with the names of
+//! the RFC and of the papers; the papers' ideas stand in [`policy`], one file
+//! each.
+#![forbid(unsafe_code)]
+
+pub mod api;
+mod assoc;
+mod cc;
+pub mod config;
+mod endpoint;
+pub mod observe;
+pub mod path;
+pub mod policy;
+mod recv;
+pub mod routes;
+mod send;
 pub mod time;
+pub mod units;
+
+pub use api::{
+    AssocId, AssocStats, CommandError, ConnectError, Event, LossReason, Message, PathStats,
+    Received, Transmit,
+};
+pub use config::{ChecksumMode, Config, ConfigError, EndpointConfig};
+pub use endpoint::{Endpoint, EndpointStats};
+pub use observe::{Observation, Observed};
+pub use path::{PathId, PathState};
+pub use routes::Routes;

@@ -1,0 +1,259 @@
+//! A packet comes in: tag rules, then one match over its chunks (RFC 9260
+//! sections 3.2, 6.10 and 8.5).
+
+use super::{Association, Control, Ctx, State};
+use crate::api::{Event, LossReason};
+use crate::observe::Observation;
+use crate::path::PathId;
+use crate::recv::acker::Arrived;
+use byway_wire::{Cause, CauseWriter, Causes, Chunk, Packet, RawChunk, UnknownAction, chunk_type};
+use core::net::SocketAddr;
+
+/// A packet with where it came from and where it went.
+#[derive(Copy, Clone)]
+pub(crate) struct Inbound<'a> {
+    pub(crate) source: SocketAddr,
+    pub(crate) destination: SocketAddr,
+    pub(crate) packet: Packet<'a>,
+    /// SCTP bytes.
+    pub(crate) len: usize,
+}
+
+/// What the endpoint has to do about a packet.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Handled {
+    Done,
+    /// It is to be treated as out of the blue (section 8.5.1, E).
+    OutOfTheBlue,
+}
+
+/// What one packet has gathered so far.
+#[derive(Default)]
+pub(super) struct Gathered {
+    pub(super) data: Arrived,
+    pub(super) has_data: bool,
+    /// One packet is answered with at most one ERROR (RFC 5062 section 8).
+    pub(super) reported: bool,
+}
+
+impl Association {
+    /// Handles a packet of this association. `cookie_taken`: its first chunk,
+    /// a COOKIE ECHO, has been handled already.
+    pub(crate) fn handle_packet(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        inbound: &Inbound<'_>,
+        cookie_taken: bool,
+    ) -> Handled {
+        let Some(Ok(first)) = inbound.packet.chunks().next() else {
+            self.discard(ctx, "no well-formed chunk");
+            return Handled::Done;
+        };
+        if !cookie_taken {
+            match self.check_tag(inbound, &first) {
+                TagCheck::Ok => {}
+                TagCheck::Wrong => {
+                    self.discard(ctx, "wrong verification tag");
+                    return Handled::Done;
+                }
+                TagCheck::OutOfTheBlue => return Handled::OutOfTheBlue,
+            }
+        }
+        let from = self.note_arrival(ctx, inbound);
+        self.new_burst();
+        let mut gathered = Gathered::default();
+        let mut chunks = inbound.packet.chunks();
+        if cookie_taken {
+            chunks.next();
+        }
+        for chunk in chunks {
+            if self.state.is_closed() {
+                return Handled::Done;
+            }
+            let Ok(raw) = chunk else {
+                self.discard(ctx, "chunk with a bad length");
+                break;
+            };
+            if !self.handle_chunk(ctx, inbound, from, &raw, &mut gathered) {
+                break;
+            }
+        }
+        if gathered.has_data && !self.state.is_closed() {
+            self.after_data(ctx, from.unwrap_or(self.paths.data), gathered.data);
+        }
+        Handled::Done
+    }
+
+    pub(super) fn discard(&self, ctx: &mut Ctx<'_>, why: &'static str) {
+        self.observe(ctx, || Observation::Discarded { why });
+    }
+
+    /// Section 8.5.
+    fn check_tag(&self, inbound: &Inbound<'_>, first: &RawChunk<'_>) -> TagCheck {
+        let tag = inbound.packet.header().verification_tag;
+        let reflected = first.flags & 1 == 1;
+        let ok = match first.kind {
+            chunk_type::ABORT | chunk_type::SHUTDOWN_COMPLETE => {
+                if reflected {
+                    tag == self.peer_tag && self.peer_tag != 0
+                } else {
+                    tag == self.local_tag
+                }
+            }
+            chunk_type::SHUTDOWN_ACK
+                if matches!(self.state, State::CookieWait | State::CookieEchoed(_)) =>
+            {
+                return TagCheck::OutOfTheBlue;
+            }
+            _ => tag == self.local_tag,
+        };
+        if ok { TagCheck::Ok } else { TagCheck::Wrong }
+    }
+
+    /// The packet is the peer's: which path it used, and that it lives.
+    fn note_arrival(&mut self, ctx: &mut Ctx<'_>, inbound: &Inbound<'_>) -> Option<PathId> {
+        let path = self.paths.find(inbound.source.ip());
+        if let Some(id) = path {
+            let p = self.paths.get_mut(id);
+            // A translator may have moved the peer's UDP port (RFC 6951 5.4).
+            p.remote.set_port(inbound.source.port());
+            p.last_heard = Some(ctx.now);
+            p.counters.bytes_received += inbound.len as u64;
+        }
+        self.stats.packets_received += 1;
+        self.observe(ctx, || Observation::PacketReceived {
+            path,
+            bytes: inbound.len as u32,
+        });
+        path
+    }
+
+    /// Handles one chunk; false ends the packet.
+    fn handle_chunk(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        inbound: &Inbound<'_>,
+        from: Option<PathId>,
+        raw: &RawChunk<'_>,
+        gathered: &mut Gathered,
+    ) -> bool {
+        let chunk = match raw.parse() {
+            Ok(c) => c,
+            Err(_) => {
+                self.discard(ctx, "malformed chunk");
+                return false;
+            }
+        };
+        match chunk {
+            Chunk::Data(d) => {
+                gathered.has_data = true;
+                return self.on_data(ctx, from, &d, gathered);
+            }
+            Chunk::Sack(s) => self.on_sack(ctx, &s),
+            Chunk::Heartbeat(h) => self.on_heartbeat(from, h.info),
+            Chunk::HeartbeatAck(h) => self.on_heartbeat_ack(ctx, h.info),
+            Chunk::InitAck(i) => {
+                self.on_init_ack(ctx, inbound, &i);
+                return false; // it travels alone (section 6.10)
+            }
+            Chunk::CookieAck => self.on_cookie_ack(ctx),
+            Chunk::Shutdown(s) => self.on_shutdown(ctx, s),
+            Chunk::ShutdownAck => self.on_shutdown_ack(ctx, inbound),
+            Chunk::ShutdownComplete(_) => {
+                self.on_shutdown_complete(ctx);
+                return false;
+            }
+            Chunk::Abort(a) => {
+                let causes = describe(a.causes);
+                self.lose(ctx, LossReason::AbortedByPeer(causes));
+                return false;
+            }
+            Chunk::Error(e) => self.on_error(ctx, e.causes),
+            Chunk::Init(_) | Chunk::CookieEcho(_) => {
+                self.discard(ctx, "INIT or COOKIE ECHO behind another chunk");
+                return false;
+            }
+            Chunk::Pad(_) => {}
+            // Their procedures are not spoken yet: unknown, by their upper bits.
+            _ => return self.on_unknown(ctx, from, raw, gathered),
+        }
+        true
+    }
+
+    /// Section 3.2: the upper two bits of an unknown type say what to do.
+    fn on_unknown(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        from: Option<PathId>,
+        raw: &RawChunk<'_>,
+        gathered: &mut Gathered,
+    ) -> bool {
+        let action = RawChunk::unknown_action(raw.kind);
+        self.discard(ctx, "unknown chunk type");
+        if action.reports() && !gathered.reported {
+            gathered.reported = true;
+            // Cut, so that the report stays smaller than what caused it.
+            let cut = raw.bytes.len().min(256);
+            self.report(from, |w| {
+                w.unrecognized_chunk_type(&raw.bytes[..cut]);
+            });
+        }
+        !UnknownAction::stops(action)
+    }
+
+    /// Queues an ERROR for where the cause came from.
+    pub(super) fn report(&mut self, to: Option<PathId>, write: impl FnOnce(&mut CauseWriter<'_>)) {
+        if self.control.len() >= 8 {
+            return;
+        }
+        let mut causes = Vec::new();
+        write(&mut CauseWriter::over(&mut causes));
+        let to = to.unwrap_or(self.paths.data);
+        self.control.push_back(Control::Error(to, causes.into()));
+    }
+
+    fn on_error(&mut self, ctx: &mut Ctx<'_>, causes: Causes<'_>) {
+        for raw in causes.iter() {
+            let Ok(raw) = raw else { break };
+            if let Ok(Cause::StaleCookie { staleness_us }) = raw.parse() {
+                self.on_stale_cookie(ctx, staleness_us);
+                return;
+            }
+        }
+        let cause = describe(causes);
+        self.event(ctx, Event::PeerError { cause });
+    }
+}
+
+enum TagCheck {
+    Ok,
+    Wrong,
+    OutOfTheBlue,
+}
+
+/// Error causes for people; at most four, each cut to a line.
+fn describe(causes: Causes<'_>) -> String {
+    let mut text = String::new();
+    for raw in causes.iter().take(4) {
+        let Ok(raw) = raw else { break };
+        if !text.is_empty() {
+            text.push_str("; ");
+        }
+        match raw.parse() {
+            Ok(Cause::UserInitiatedAbort(reason) | Cause::ProtocolViolation(reason)) => {
+                let cut = &reason[..reason.len().min(128)];
+                text.push_str(&String::from_utf8_lossy(cut));
+            }
+            Ok(Cause::InvalidStreamIdentifier { stream_id }) => {
+                text.push_str(&format!("stream {stream_id} does not exist"));
+            }
+            Ok(Cause::OutOfResource) => text.push_str("it is out of resources"),
+            Ok(Cause::NoUserData { tsn }) => text.push_str(&format!("DATA {tsn} was empty")),
+            Ok(Cause::RestartWithNewAddresses(_)) => {
+                text.push_str("a restart would have added addresses");
+            }
+            _ => text.push_str(&format!("cause {}", raw.code)),
+        }
+    }
+    text
+}

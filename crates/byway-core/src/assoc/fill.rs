@@ -1,0 +1,237 @@
+//! Packets go out: control, heartbeats, retransmissions, new data, SACK, in
+//! this order (RFC 9260 section 6.1, C, and 6.10).
+
+use super::{Association, Control, Ctx, State};
+use crate::api::Transmit;
+use crate::observe::Observation;
+use crate::path::PathId;
+use byway_wire::{CommonHeader, PacketBuilder, padded};
+use smallvec::SmallVec;
+
+/// Gap blocks in one SACK at most: with the header they fill less than half of
+/// the smallest packet, so data still fits beside them.
+const MAX_GAP_BLOCKS: usize = 64;
+
+impl Association {
+    /// Appends the next packet to `buf`.
+    pub(crate) fn poll_transmit(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        buf: &mut Vec<u8>,
+    ) -> Option<Transmit> {
+        if self.state.is_closed() {
+            return None;
+        }
+        while let Some(control) = self.control.pop_front() {
+            if let Some(t) = self.send_control(ctx, buf, control) {
+                return Some(t);
+            }
+        }
+        if let Some(path) = self.heartbeat_wanted() {
+            return Some(self.send_heartbeat(ctx, buf, path));
+        }
+        if self.state.sends_data()
+            && let Some(t) = self.fill_data(ctx, buf)
+        {
+            return Some(t);
+        }
+        if self.recv.acker.due() && self.state.acks_data() {
+            return Some(self.send_sack(ctx, buf));
+        }
+        None
+    }
+
+    fn heartbeat_wanted(&self) -> Option<PathId> {
+        if !self.state.sends_heartbeats() {
+            return None;
+        }
+        self.paths.ids().find(|&p| self.paths.get(p).hb_wanted)
+    }
+
+    /// Counts a packet and says where it goes.
+    pub(super) fn sent(&mut self, ctx: &mut Ctx<'_>, path: PathId, len: usize) -> Transmit {
+        let p = self.paths.get_mut(path);
+        p.counters.packets_sent += 1;
+        p.counters.bytes_sent += len as u64;
+        self.stats.packets_sent += 1;
+        self.observe(ctx, || Observation::PacketSent {
+            path,
+            bytes: len as u32,
+        });
+        let p = self.paths.get(path);
+        Transmit {
+            source: p.local,
+            destination: p.remote,
+            len,
+        }
+    }
+
+    fn send_control(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        buf: &mut Vec<u8>,
+        control: Control,
+    ) -> Option<Transmit> {
+        let checksum = ctx.checksum();
+        let mut path = self.paths.data;
+        let len = match control {
+            Control::Init => {
+                let header = CommonHeader {
+                    verification_tag: 0,
+                    ..self.header()
+                };
+                let mut packet = PacketBuilder::new(buf, header);
+                packet.init(false, &self.init_fields(), |w| self.write_init_params(w));
+                self.start_t1(ctx);
+                packet.finish(checksum)
+            }
+            Control::CookieEcho => {
+                let State::CookieEchoed(cookie) = &self.state else {
+                    return None;
+                };
+                let mut packet = PacketBuilder::new(buf, self.header());
+                packet.cookie_echo(cookie);
+                let len = packet.finish(checksum);
+                self.start_t1(ctx);
+                len
+            }
+            Control::CookieAck(to) => {
+                path = to;
+                let mut packet = PacketBuilder::new(buf, self.header());
+                packet.cookie_ack();
+                packet.finish(checksum)
+            }
+            Control::HeartbeatAck(to, info) => {
+                path = to;
+                let mut packet = PacketBuilder::new(buf, self.header());
+                packet.heartbeat_ack(&info);
+                packet.finish(checksum)
+            }
+            Control::Error(to, causes) => {
+                path = self.reply_to(to);
+                let mut packet = PacketBuilder::new(buf, self.header());
+                packet.raw(byway_wire::chunk_type::ERROR, 0, &causes);
+                packet.finish(checksum)
+            }
+            Control::Shutdown => {
+                if !matches!(self.state, State::ShutdownSent) {
+                    return None;
+                }
+                let with_sack = self.recv.acker.due();
+                let cumulative = self.recv.tsns.cumulative();
+                self.start_t2(ctx);
+                if with_sack {
+                    return Some(self.send_shutdown_and_sack(ctx, buf, path));
+                }
+                let mut packet = PacketBuilder::new(buf, self.header());
+                packet.shutdown(cumulative);
+                packet.finish(checksum)
+            }
+            Control::ShutdownAck => {
+                if !matches!(self.state, State::ShutdownAckSent) {
+                    return None;
+                }
+                self.start_t2(ctx);
+                let mut packet = PacketBuilder::new(buf, self.header());
+                packet.shutdown_ack();
+                packet.finish(checksum)
+            }
+        };
+        Some(self.sent(ctx, path, len))
+    }
+
+    fn send_shutdown_and_sack(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        buf: &mut Vec<u8>,
+        path: PathId,
+    ) -> Transmit {
+        let cumulative = self.recv.tsns.cumulative();
+        let mut packet = PacketBuilder::new(buf, self.header());
+        // Control chunks other than SACK come first (section 6.10 lets SHUTDOWN
+        // ride with SACK).
+        packet.shutdown(cumulative);
+        let (gaps, dups) = self.sack_parts();
+        let a_rwnd = self.recv.a_rwnd();
+        packet.sack(cumulative, a_rwnd, &gaps, &dups);
+        let len = packet.finish(ctx.checksum());
+        self.sack_sent(ctx, path, a_rwnd, gaps.len());
+        self.sent(ctx, path, len)
+    }
+
+    fn send_heartbeat(&mut self, ctx: &mut Ctx<'_>, buf: &mut Vec<u8>, path: PathId) -> Transmit {
+        let info = self.begin_probe(ctx, path);
+        let mut packet = PacketBuilder::new(buf, self.header());
+        packet.heartbeat(&info);
+        let len = packet.finish(ctx.checksum());
+        self.sent(ctx, path, len)
+    }
+
+    /// Where a reply to `to` may go: no chunk but a heartbeat's goes to an
+    /// unconfirmed address (section 5.4).
+    fn reply_to(&self, to: PathId) -> PathId {
+        if self.paths.contains(to) && self.paths.get(to).confirmed {
+            to
+        } else {
+            self.paths.data
+        }
+    }
+
+    /// Where a SACK goes (section 6.4).
+    pub(super) fn sack_path(&self) -> PathId {
+        match self.cfg.sack.destination {
+            crate::config::SackDestination::DataPath => self.paths.data,
+            crate::config::SackDestination::ReplyPath => {
+                let reply = self.recv.acker.reply_path().unwrap_or(self.paths.data);
+                let reply = self.reply_to(reply);
+                // Duplicates hint that our SACKs get lost on the way back: the
+                // other way, then (section 6.4).
+                if self.cfg.sack.vary_on_duplicates && self.recv.acker.only_duplicates() {
+                    self.paths.view().alternate(reply).unwrap_or(reply)
+                } else {
+                    reply
+                }
+            }
+        }
+    }
+
+    /// Gap blocks and duplicates of a SACK that leaves now.
+    pub(super) fn sack_parts(&mut self) -> (GapBlocks, Vec<byway_wire::Tsn>) {
+        let mut gaps = GapBlocks::new();
+        self.recv.tsns.gap_blocks(MAX_GAP_BLOCKS, &mut gaps);
+        (gaps, self.recv.tsns.take_duplicates())
+    }
+
+    /// Bytes that a SACK chunk would take now.
+    pub(super) fn sack_len(&self) -> usize {
+        let gaps = self.recv.tsns.gap_count().min(MAX_GAP_BLOCKS);
+        padded(16 + 4 * gaps + 4 * self.recv.tsns.duplicate_count())
+    }
+
+    pub(super) fn sack_sent(&mut self, ctx: &mut Ctx<'_>, path: PathId, a_rwnd: u32, gaps: usize) {
+        self.recv.acker.sent();
+        self.recv.advertised = a_rwnd;
+        self.stats.sacks_sent += 1;
+        let cumulative = self.recv.tsns.cumulative();
+        self.observe(ctx, || Observation::SackSent {
+            path,
+            cumulative,
+            gaps: gaps as u16,
+            a_rwnd,
+        });
+    }
+
+    fn send_sack(&mut self, ctx: &mut Ctx<'_>, buf: &mut Vec<u8>) -> Transmit {
+        let path = self.sack_path();
+        let (gaps, dups) = self.sack_parts();
+        let a_rwnd = self.recv.a_rwnd();
+        let mut packet = PacketBuilder::new(buf, self.header());
+        packet.sack(self.recv.tsns.cumulative(), a_rwnd, &gaps, &dups);
+        let len = packet.finish(ctx.checksum());
+        self.sack_sent(ctx, path, a_rwnd, gaps.len());
+        self.sent(ctx, path, len)
+    }
+}
+
+/// Gap blocks of a SACK, without an allocation in common cases.
+pub(super) type GapBlocks = SmallVec<[(u16, u16); 16]>;

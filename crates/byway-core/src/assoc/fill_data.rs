@@ -1,0 +1,346 @@
+//! DATA goes out: what is marked first, then what is new (RFC 9260 sections
+//! 6.1 and 6.4).
+
+use super::{Association, Ctx};
+use crate::api::Transmit;
+use crate::cc::reno;
+use crate::observe::Observation;
+use crate::path::{PathId, PathState};
+use crate::policy::retransmit::LossCause;
+use crate::send::ledger::{Fate, Record};
+use crate::send::queue::LaneId;
+use byway_wire::{DATA_HEADER_LEN, Data, PacketBuilder, padded};
+use smallvec::SmallVec;
+
+/// TSNs under way at most: a gap block reaches no farther than 16 bits.
+const MAX_OUTSTANDING: usize = 60_000;
+
+impl Association {
+    pub(super) fn fill_data(&mut self, ctx: &mut Ctx<'_>, buf: &mut Vec<u8>) -> Option<Transmit> {
+        if !self.send.ledger.marks().is_empty()
+            && let Some((path, first)) = self.next_retransmission()
+        {
+            return Some(self.send_retransmission(ctx, buf, path, first));
+        }
+        if self.send.queue.is_empty() {
+            return None;
+        }
+        let (path, lane) = self.next_new(ctx)?;
+        Some(self.send_new(ctx, buf, path, lane))
+    }
+
+    /// The lowest marked chunk whose target may be sent to, with that target.
+    fn next_retransmission(&self) -> Option<(PathId, u64)> {
+        let view = self.paths.view();
+        self.send
+            .ledger
+            .marks()
+            .groups()
+            .iter()
+            .filter_map(|g| {
+                let target = self.cfg.retransmission.target;
+                let path = target.target(g.cause, g.path, &view);
+                let open = self.send.forced_packet || self.paths.get(path).window.open();
+                open.then_some((g.first()?, path))
+            })
+            .min()
+            .map(|(seq, path)| (path, seq))
+    }
+
+    /// A packet of marked chunks, lowest first, all of one target.
+    fn send_retransmission(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        buf: &mut Vec<u8>,
+        path: PathId,
+        first: u64,
+    ) -> Transmit {
+        self.send.forced_packet = false;
+        let limit = self.paths.get(path).packet_limit();
+        let (mut packet, sack_gaps) = self.begin_data_packet(buf, path, first_len(self, first));
+        let mut next = Some(first);
+        let mut sent: SmallVec<[(u64, u32, u32, LossCause); 4]> = SmallVec::new();
+        while let Some(seq) = next {
+            let Some(r) = self.send.ledger.get(seq) else {
+                break;
+            };
+            let Fate::Marked(cause) = r.fate else { break };
+            let fits = packet.len() + r.bytes as usize <= limit || sent.is_empty();
+            if !fits {
+                break;
+            }
+            packet.data(&chunk(r, self.send.ledger.tsn_of(seq)));
+            let (bytes, payload) = (r.bytes, r.payload.len() as u32);
+            self.send.ledger.resend(seq, path, ctx.now);
+            sent.push((seq, bytes, payload, cause));
+            next = self.next_for(path);
+        }
+        let len = packet.finish(ctx.checksum());
+        for &(seq, bytes, payload, cause) in &sent {
+            self.note_resent(ctx, path, seq, (bytes, payload), cause);
+        }
+        if let Some((a_rwnd, gaps)) = sack_gaps {
+            self.sack_sent(ctx, path, a_rwnd, gaps);
+        }
+        self.sent(ctx, path, len)
+    }
+
+    /// The lowest marked chunk that goes to `path`.
+    fn next_for(&self, path: PathId) -> Option<u64> {
+        let view = self.paths.view();
+        let target = self.cfg.retransmission.target;
+        self.send
+            .ledger
+            .marks()
+            .groups()
+            .iter()
+            .filter(|g| target.target(g.cause, g.path, &view) == path)
+            .filter_map(crate::send::marks::Group::first)
+            .min()
+    }
+
+    fn note_resent(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        path: PathId,
+        seq: u64,
+        (bytes, payload): (u32, u32),
+        cause: LossCause,
+    ) {
+        // Rule C5: what was timed behind a retransmitted chunk is no sample.
+        for p in self.paths.iter_mut() {
+            if p.timed.is_some_and(|(timed, _)| timed >= seq) {
+                p.timed = None;
+            }
+        }
+        let p = self.paths.get_mut(path);
+        p.window.flight += bytes;
+        reno::on_use(&mut p.window, ctx.now);
+        p.counters.data_bytes_retransmitted += u64::from(payload);
+        // R1, and: restart when the earliest chunk in flight is sent again.
+        if p.t3.is_none() || p.earliest.is_none_or(|e| seq <= e) {
+            p.t3 = Some(ctx.now + p.rtt.rto());
+        }
+        p.earliest = Some(p.earliest.map_or(seq, |e| e.min(seq)));
+        self.stats.data_chunks_retransmitted += 1;
+        let tsn = self.send.ledger.tsn_of(seq);
+        self.observe(ctx, || Observation::DataSent {
+            path,
+            tsn,
+            seq,
+            bytes: payload,
+            retransmission: Some(cause),
+        });
+    }
+
+    /// The lane that may send now, with its path: rules A, B and D of section
+    /// 6.1.
+    fn next_new(&mut self, ctx: &mut Ctx<'_>) -> Option<(PathId, LaneId)> {
+        if self.send.ledger.len() >= MAX_OUTSTANDING || self.waits_for_confirmation() {
+            return None;
+        }
+        let lanes: SmallVec<[(LaneId, Option<PathId>); 4]> = self.send.queue.lanes().collect();
+        for (lane, wish) in lanes {
+            let path = self.path_for(wish);
+            let p = self.paths.get_mut(path);
+            if p.window.flight == 0 {
+                reno::on_idle(&mut p.window, ctx.now, p.rtt.rto(), &self.cfg.congestion);
+            }
+            if !p.window.open() || p.burst_left == 0 {
+                continue;
+            }
+            if self.rwnd_allows(ctx, path, lane) {
+                return Some((path, lane));
+            }
+        }
+        None
+    }
+
+    /// ns-2's habit: no data before every destination has answered.
+    fn waits_for_confirmation(&self) -> bool {
+        self.cfg.setup.confirm_all_before_data
+            && self
+                .paths
+                .iter()
+                .any(|p| !p.confirmed && p.state != PathState::Inactive)
+    }
+
+    /// The path of new data: the one that the user asked for, as long as it is
+    /// not inactive, else the policies'.
+    fn path_for(&self, wish: Option<PathId>) -> PathId {
+        match wish {
+            Some(p) if self.paths.contains(p) && self.paths.view().is_usable(p) => p,
+            _ => self.paths.data,
+        }
+    }
+
+    /// Rule A: the peer's window, and how it is probed when it is closed.
+    fn rwnd_allows(&mut self, ctx: &mut Ctx<'_>, path: PathId, lane: LaneId) -> bool {
+        let most = self.max_payload(path);
+        let Some(len) = self.send.queue.next_len(lane, most) else {
+            return false;
+        };
+        let needed = len as u64 + u64::from(self.cfg.buffer.peer_overhead);
+        let allowed = u64::from(self.send.rwnd) >= needed;
+        if self.send.rwnd_blocked == allowed {
+            self.send.rwnd_blocked = !allowed;
+            let blocked = !allowed;
+            self.observe(ctx, || Observation::RwndBlocked { blocked });
+        }
+        if allowed {
+            return true;
+        }
+        if !self.send.ledger.is_empty() {
+            return false;
+        }
+        if self.send.probe_now {
+            return true;
+        }
+        if self.send.probe_at.is_none() {
+            let rto = self.paths.get(path).rtt.rto();
+            self.send.probe_at = Some(ctx.now + rto);
+        }
+        false
+    }
+
+    /// Payload bytes of the largest DATA chunk on a path.
+    fn max_payload(&self, path: PathId) -> usize {
+        self.paths.get(path).window.pmdcs as usize - DATA_HEADER_LEN
+    }
+
+    /// A packet of new chunks from one lane.
+    fn send_new(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        buf: &mut Vec<u8>,
+        path: PathId,
+        lane: LaneId,
+    ) -> Transmit {
+        let probing = core::mem::take(&mut self.send.probe_now);
+        if probing {
+            self.send.probing = true;
+            self.send.probe_answered = false;
+        }
+        let most = self.max_payload(path);
+        let limit = self.paths.get(path).packet_limit();
+        let expected = self.send.queue.next_len(lane, most).unwrap_or(0) + DATA_HEADER_LEN;
+        let (mut packet, sack) = self.begin_data_packet(buf, path, expected);
+        let mut first = true;
+        while let Some(len) = self.send.queue.next_len(lane, most) {
+            let charge = len as u64 + u64::from(self.cfg.buffer.peer_overhead);
+            let fits = packet.len() + padded(len + DATA_HEADER_LEN) <= limit;
+            let window = u64::from(self.send.rwnd) >= charge && !probing;
+            if !first && !(fits && window) {
+                break;
+            }
+            let Some(cut) = self.send.queue.cut(lane, most) else {
+                break;
+            };
+            first = false;
+            let bytes = padded(len + DATA_HEADER_LEN) as u32;
+            // The peer need not wait for more when nothing more may come.
+            let last =
+                self.send.queue.is_empty() && matches!(self.state, super::State::ShutdownPending);
+            let record = Record {
+                payload: cut.payload,
+                ppid: cut.ppid,
+                stream: cut.stream,
+                ssn: cut.ssn,
+                unordered: cut.unordered,
+                begin: cut.begin,
+                end: cut.end,
+                immediate: cut.immediate || last,
+                bytes,
+                path,
+                fate: Fate::InFlight,
+                sends: 1,
+                missing: 0,
+                fast_retransmitted: false,
+                sent_at: ctx.now,
+            };
+            packet.data(&chunk(
+                &record,
+                self.send.ledger.tsn_of(self.send.ledger.end()),
+            ));
+            let seq = self.send.ledger.push(record);
+            self.send.rwnd = u64::from(self.send.rwnd).saturating_sub(charge) as u32;
+            self.note_new(ctx, path, seq, bytes, len as u32);
+            if !self.send.queue.has(lane) {
+                break;
+            }
+        }
+        let len = packet.finish(ctx.checksum());
+        if let Some((a_rwnd, gaps)) = sack {
+            self.sack_sent(ctx, path, a_rwnd, gaps);
+        }
+        let p = self.paths.get_mut(path);
+        p.burst_left -= 1;
+        p.last_timed = ctx.now;
+        self.sent(ctx, path, len)
+    }
+
+    fn note_new(&mut self, ctx: &mut Ctx<'_>, path: PathId, seq: u64, bytes: u32, payload: u32) {
+        let p = self.paths.get_mut(path);
+        p.window.flight += bytes;
+        reno::on_use(&mut p.window, ctx.now);
+        p.counters.data_bytes_sent += u64::from(payload);
+        if p.timed.is_none() {
+            p.timed = Some((seq, ctx.now));
+        }
+        if p.t3.is_none() {
+            p.t3 = Some(ctx.now + p.rtt.rto());
+        }
+        if p.earliest.is_none() {
+            p.earliest = Some(seq);
+        }
+        self.stats.data_chunks_sent += 1;
+        let tsn = self.send.ledger.tsn_of(seq);
+        self.observe(ctx, || Observation::DataSent {
+            path,
+            tsn,
+            seq,
+            bytes: payload,
+            retransmission: None,
+        });
+    }
+
+    /// Begins a packet with DATA; a SACK that is owed to the same path rides
+    /// along where it leaves room for the first chunk of `expected` bytes.
+    fn begin_data_packet<'b>(
+        &mut self,
+        buf: &'b mut Vec<u8>,
+        path: PathId,
+        expected: usize,
+    ) -> (PacketBuilder<'b>, Option<(u32, usize)>) {
+        let mut packet = PacketBuilder::new(buf, self.header());
+        let limit = self.paths.get(path).packet_limit();
+        let rides = self.recv.acker.owed()
+            && self.sack_path() == path
+            && packet.len() + self.sack_len() + padded(expected) <= limit;
+        if !rides {
+            return (packet, None);
+        }
+        let (gaps, dups) = self.sack_parts();
+        let a_rwnd = self.recv.a_rwnd();
+        packet.sack(self.recv.tsns.cumulative(), a_rwnd, &gaps, &dups);
+        (packet, Some((a_rwnd, gaps.len())))
+    }
+}
+
+fn first_len(a: &Association, seq: u64) -> usize {
+    a.send.ledger.get(seq).map_or(0, |r| r.bytes as usize)
+}
+
+fn chunk(r: &Record, tsn: byway_wire::Tsn) -> Data<'_> {
+    Data {
+        tsn,
+        stream_id: r.stream,
+        ssn: r.ssn,
+        ppid: r.ppid,
+        unordered: r.unordered,
+        begin: r.begin,
+        end: r.end,
+        immediate: r.immediate,
+        payload: &r.payload,
+    }
+}

@@ -1,0 +1,387 @@
+//! One association: its state, its halves, its paths, and what goes on between
+//! them.
+//!
+//! `dispatch` brings chunks in, `on_*` react, `fill` sends. Nothing is sent on
+//! the way in.
+
+mod dispatch;
+mod fill;
+mod fill_data;
+mod on_data;
+mod on_heartbeat;
+mod on_sack;
+mod on_timeout;
+mod paths;
+mod restart;
+mod setup;
+mod state;
+mod teardown;
+
+pub(crate) use dispatch::{Handled, Inbound};
+pub(crate) use restart::CookieOutcome;
+pub(crate) use setup::{Accepted, BadInit, PeerInit, acceptable_address, write_addresses};
+pub(crate) use state::State;
+
+use crate::api::{
+    AssocId, AssocStats, CommandError, Event, LossReason, Message, PathStats, Received,
+};
+use crate::config::{ChecksumMode, Config};
+use crate::observe::{Observation, Observed};
+use crate::path::{PathId, PathState, PathTable};
+use crate::recv::RecvHalf;
+use crate::routes::Routes;
+use crate::send::SendHalf;
+use crate::time::Instant;
+use byway_wire::{Checksum, CommonHeader, PacketBuilder};
+use chacha20::ChaCha8Rng;
+use core::net::SocketAddr;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Packets that belong to no association, or outlive theirs, wait here; more
+/// than this many at once are dropped, as their peers will ask again.
+const MAX_STRAYS: usize = 1024;
+
+/// A packet that no association sends (any more).
+#[derive(Debug)]
+pub(crate) struct Stray {
+    pub(crate) source: SocketAddr,
+    pub(crate) destination: SocketAddr,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// Where events, observations and stray packets go.
+#[derive(Debug, Default)]
+pub(crate) struct Outbox {
+    pub(crate) events: VecDeque<(AssocId, Event)>,
+    pub(crate) observed: Vec<Observed>,
+    pub(crate) observe: bool,
+    pub(crate) strays: VecDeque<Stray>,
+    /// Strays dropped because too many waited.
+    pub(crate) strays_dropped: u64,
+}
+
+impl Outbox {
+    pub(crate) fn stray(&mut self, stray: Stray) {
+        if self.strays.len() < MAX_STRAYS {
+            self.strays.push_back(stray);
+        } else {
+            self.strays_dropped += 1;
+        }
+    }
+}
+
+/// What an association borrows from its endpoint while it works.
+pub(crate) struct Ctx<'a> {
+    pub(crate) now: Instant,
+    pub(crate) rng: &'a mut ChaCha8Rng,
+    pub(crate) out: &'a mut Outbox,
+    pub(crate) checksum: ChecksumMode,
+    pub(crate) routes: &'a mut dyn Routes,
+}
+
+impl Ctx<'_> {
+    pub(crate) fn checksum(&self) -> Checksum {
+        match self.checksum {
+            ChecksumMode::Crc32c => Checksum::Crc32c,
+            ChecksumMode::Offloaded => Checksum::Zero,
+        }
+    }
+}
+
+/// A control chunk that waits to be sent.
+#[derive(Debug)]
+pub(crate) enum Control {
+    Init,
+    CookieEcho,
+    CookieAck(PathId),
+    HeartbeatAck(PathId, Box<[u8]>),
+    /// Error causes, ready made.
+    Error(PathId, Box<[u8]>),
+    Shutdown,
+    ShutdownAck,
+}
+
+/// The timers that are not a path's.
+#[derive(Debug, Default)]
+pub(crate) struct Timers {
+    /// T1-init or T1-cookie, by state.
+    pub(crate) t1: Option<Instant>,
+    /// T2-shutdown.
+    pub(crate) t2: Option<Instant>,
+    /// T5-shutdown-guard.
+    pub(crate) t5: Option<Instant>,
+    /// INIT or COOKIE ECHO repeats so far.
+    pub(crate) init_retransmits: u32,
+}
+
+/// One association (a TCB in the RFC's words).
+#[derive(Debug)]
+pub(crate) struct Association {
+    pub(crate) id: AssocId,
+    pub(crate) cfg: Arc<Config>,
+    pub(crate) local_port: u16,
+    pub(crate) peer_port: u16,
+    pub(crate) local_tag: u32,
+    pub(crate) peer_tag: u32,
+    /// Random names of this association for cookies of a restart; never the
+    /// tags themselves, so a cookie does not give those away (RFC 5062).
+    pub(crate) tie_tags: (u32, u32),
+    pub(crate) accepted: bool,
+    pub(crate) state: State,
+    pub(crate) paths: PathTable,
+    pub(crate) send: SendHalf,
+    pub(crate) recv: RecvHalf,
+    /// The association's error count (section 8.1).
+    pub(crate) errors: u32,
+    pub(crate) timers: Timers,
+    pub(crate) control: VecDeque<Control>,
+    pub(crate) stats: AssocStats,
+    /// Readable was announced and not all has been read since.
+    pub(crate) readable_told: bool,
+    /// Our own addresses: what INIT lists and new paths leave from.
+    pub(crate) local: Arc<[SocketAddr]>,
+    /// The user shut down before the association stood.
+    pub(crate) shutdown_wanted: bool,
+    /// Stale cookies so far, and by how much the last one was.
+    pub(crate) stale_cookies: u8,
+    pub(crate) stale_by: Option<crate::time::Duration>,
+}
+
+impl Association {
+    pub(crate) fn observe(&self, ctx: &mut Ctx<'_>, what: impl FnOnce() -> Observation) {
+        if ctx.out.observe {
+            let observed = Observed {
+                at: ctx.now,
+                assoc: self.id,
+                what: what(),
+            };
+            ctx.out.observed.push(observed);
+        }
+    }
+
+    pub(crate) fn event(&self, ctx: &mut Ctx<'_>, event: Event) {
+        ctx.out.events.push_back((self.id, event));
+    }
+
+    pub(crate) fn enter(&mut self, ctx: &mut Ctx<'_>, state: State) {
+        self.state = state;
+        let name = self.state.name();
+        self.observe(ctx, || Observation::State { name });
+    }
+
+    pub(crate) fn header(&self) -> CommonHeader {
+        CommonHeader {
+            source_port: self.local_port,
+            destination_port: self.peer_port,
+            verification_tag: self.peer_tag,
+        }
+    }
+
+    /// Packets of new data that this event may release (section 6.1, D).
+    pub(crate) fn new_burst(&mut self) {
+        let most = self.cfg.congestion.max_burst.unwrap_or(u32::MAX);
+        for p in self.paths.iter_mut() {
+            p.burst_left = most;
+        }
+    }
+
+    /// Takes a message for sending.
+    pub(crate) fn send_message(&mut self, message: Message) -> Result<(), CommandError> {
+        if !self.state.takes_messages() {
+            return Err(match self.state {
+                State::Closed => CommandError::Gone,
+                _ => CommandError::ShuttingDown,
+            });
+        }
+        if message.stream >= self.send.streams {
+            return Err(CommandError::NoSuchStream {
+                stream: message.stream,
+                streams: self.send.streams,
+            });
+        }
+        let len = message.payload.len();
+        if len == 0 {
+            return Err(CommandError::EmptyMessage);
+        }
+        if len > self.cfg.buffer.max_message as usize {
+            return Err(CommandError::MessageTooLong {
+                len,
+                limit: self.cfg.buffer.max_message,
+            });
+        }
+        if let Some(path) = message.path {
+            self.check_path(path)?;
+            let p = self.paths.get(path);
+            if p.state == PathState::Unconfirmed {
+                return Err(CommandError::Unconfirmed {
+                    path,
+                    remote: p.remote,
+                });
+            }
+        }
+        let queued = self.send.buffered();
+        // One message always fits, whatever its length, so that none is stuck.
+        if queued > 0 && queued + len as u64 > u64::from(self.cfg.buffer.send) {
+            self.send.writable_wanted = true;
+            return Err(CommandError::WouldBlock {
+                queued,
+                limit: self.cfg.buffer.send,
+            });
+        }
+        self.stats.bytes_queued += len as u64;
+        self.send.queue.push(message);
+        self.send.drain_wanted = true;
+        self.new_burst();
+        Ok(())
+    }
+
+    pub(crate) fn check_path(&self, path: PathId) -> Result<(), CommandError> {
+        if self.paths.contains(path) {
+            Ok(())
+        } else {
+            Err(CommandError::NoSuchPath {
+                path,
+                last: self.paths.len().saturating_sub(1) as u8,
+            })
+        }
+    }
+
+    /// Hands over the next message or part, and tells the peer when that opened
+    /// its window.
+    pub(crate) fn receive(&mut self) -> Option<Received> {
+        let Some(r) = self.recv.reassembly.pop() else {
+            self.readable_told = false;
+            return None;
+        };
+        self.stats.bytes_delivered += r.payload.len() as u64;
+        self.stats.messages_delivered += u64::from(r.last);
+        if self.state.acks_data() && self.recv.window_opened() {
+            self.recv.acker.want_now();
+        }
+        Some(r)
+    }
+
+    /// Ends the association without a word to the peer.
+    pub(crate) fn lose(&mut self, ctx: &mut Ctx<'_>, reason: LossReason) {
+        if matches!(self.state, State::Closed) {
+            return;
+        }
+        let undelivered_messages = self.send.queue.messages() + self.send.ledger.messages();
+        self.close(ctx);
+        let event = Event::Lost {
+            reason,
+            undelivered_messages,
+        };
+        self.event(ctx, event);
+    }
+
+    /// Enters CLOSED: no timer runs and nothing leaves any more. What has
+    /// arrived can still be read.
+    pub(crate) fn close(&mut self, ctx: &mut Ctx<'_>) {
+        self.enter(ctx, State::Closed);
+        self.timers = Timers::default();
+        self.control.clear();
+        for p in self.paths.iter_mut() {
+            p.t3 = None;
+            p.hb_due = None;
+            p.probe = None;
+            p.hb_wanted = false;
+        }
+        self.recv.acker = crate::recv::acker::Acker::default();
+        self.send.probe_at = None;
+    }
+
+    /// Aborts: the peer is told why, with one packet (section 9.1).
+    pub(crate) fn abort(&mut self, ctx: &mut Ctx<'_>, reason: LossReason, told: Told<'_>) {
+        if matches!(self.state, State::Closed) {
+            return;
+        }
+        // Before INIT ACK the peer's tag is unknown: nobody can be told.
+        if !matches!(self.state, State::CookieWait) {
+            let mut bytes = Vec::new();
+            let mut packet = PacketBuilder::new(&mut bytes, self.header());
+            packet.abort(false, |causes| {
+                match told {
+                    Told::User(reason) => causes.user_initiated_abort(reason),
+                    Told::Violation(what) => causes.protocol_violation(what.as_bytes()),
+                    Told::NoUserData(tsn) => causes.no_user_data(tsn),
+                };
+            });
+            packet.finish(ctx.checksum());
+            let p = self.paths.get(self.paths.data);
+            ctx.out.stray(Stray {
+                source: p.local,
+                destination: p.remote,
+                bytes,
+            });
+        }
+        self.lose(ctx, reason);
+    }
+
+    /// The peer broke the protocol: it is told so, and the association ends.
+    pub(crate) fn violation(&mut self, ctx: &mut Ctx<'_>, what: &'static str) {
+        self.abort(
+            ctx,
+            LossReason::ProtocolViolation(what),
+            Told::Violation(what),
+        );
+    }
+
+    pub(crate) fn path_stats(&self, id: PathId) -> PathStats {
+        let p = self.paths.get(id);
+        PathStats {
+            path: id,
+            local: p.local,
+            remote: p.remote,
+            state: p.state,
+            primary: self.paths.primary == id,
+            in_use: self.paths.data == id,
+            cwnd: p.window.cwnd,
+            ssthresh: p.window.ssthresh,
+            flight: p.window.flight,
+            srtt: p.rtt.srtt(),
+            rto: p.rtt.rto(),
+            error_count: p.errors,
+            pmtu: p.pmtu,
+            packets_sent: p.counters.packets_sent,
+            bytes_sent: p.counters.bytes_sent,
+            bytes_received: p.counters.bytes_received,
+            data_bytes_sent: p.counters.data_bytes_sent,
+            data_bytes_retransmitted: p.counters.data_bytes_retransmitted,
+            timeouts: p.counters.timeouts,
+            last_heard: p.last_heard,
+        }
+    }
+
+    /// Recounts every running total (for tests): the first that is wrong.
+    pub(crate) fn check_totals(&self) -> Result<(), String> {
+        for id in self.paths.ids() {
+            let (flight, counted) = (
+                self.paths.get(id).window.flight,
+                self.send.ledger.recount_flight(id),
+            );
+            if flight != counted {
+                return Err(format!(
+                    "flight of path {id} is {flight}, counted {counted}"
+                ));
+            }
+        }
+        let all = [
+            ("ledger", self.send.ledger.totals_agree()),
+            ("send queue", self.send.queue.totals_agree()),
+            ("reassembly", self.recv.reassembly.totals_agree()),
+        ];
+        match all.iter().find(|a| !a.1) {
+            Some((what, _)) => Err(format!("a total of the {what} is wrong")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What an ABORT tells the peer.
+pub(crate) enum Told<'a> {
+    User(&'a [u8]),
+    Violation(&'static str),
+    NoUserData(byway_wire::Tsn),
+}

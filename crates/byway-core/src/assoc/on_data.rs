@@ -1,0 +1,131 @@
+//! DATA comes in (RFC 9260 sections 6.2 and 6.5 to 6.7).
+
+use super::dispatch::Gathered;
+use super::{Association, Control, Ctx, State, Told};
+use crate::api::{Event, LossReason};
+use crate::observe::Observation;
+use crate::path::PathId;
+use crate::recv::acker::Arrived;
+use crate::recv::reassembly::Fragment;
+use crate::recv::tsn_map::Arrival;
+use byway_wire::Data;
+
+impl Association {
+    /// Takes one DATA chunk; false ends the packet.
+    pub(super) fn on_data(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        from: Option<PathId>,
+        d: &Data<'_>,
+        gathered: &mut Gathered,
+    ) -> bool {
+        if !self.state.takes_data() {
+            gathered.has_data = false;
+            self.discard(ctx, "DATA in a state that takes none");
+            return true;
+        }
+        if d.payload.is_empty() {
+            let reason = LossReason::ProtocolViolation("a DATA chunk without data");
+            self.abort(ctx, reason, Told::NoUserData(d.tsn));
+            return false;
+        }
+        let seq = match self.recv.tsns.look(d.tsn) {
+            Arrival::New(seq) => seq,
+            Arrival::Duplicate(seq) => {
+                self.recv.tsns.note_duplicate(d.tsn);
+                self.stats.duplicates_received += 1;
+                gathered.data.duplicate = true;
+                self.observe_data(ctx, from, d, seq, true);
+                return true;
+            }
+            Arrival::OutOfReach => {
+                gathered.data.duplicate = true;
+                self.discard(ctx, "TSN too far ahead");
+                return true;
+            }
+        };
+        if !self.has_room(seq) {
+            // Dropped and not acknowledged: the peer will send it again.
+            gathered.data.duplicate = true;
+            self.discard(ctx, "no room in the receive buffer");
+            return true;
+        }
+        self.observe_data(ctx, from, d, seq, false);
+        self.recv.tsns.take(seq);
+        gathered.data.new = true;
+        gathered.data.immediate |= d.immediate;
+        if d.stream_id >= self.recv.streams {
+            // Acknowledged, reported, and not delivered (section 6.5).
+            if !gathered.reported {
+                gathered.reported = true;
+                self.report(from, |w| {
+                    w.invalid_stream_identifier(d.stream_id);
+                });
+            }
+            return true;
+        }
+        let fragment = Fragment {
+            seq,
+            stream: d.stream_id,
+            ssn: if d.unordered { 0 } else { d.ssn },
+            ppid: d.ppid,
+            unordered: d.unordered,
+            begin: d.begin,
+            end: d.end,
+            payload: d.payload,
+        };
+        let in_order = self.recv.tsns.next();
+        if let Err(misfit) = self.recv.reassembly.insert(&fragment, in_order) {
+            self.violation(ctx, misfit.0);
+            return false;
+        }
+        true
+    }
+
+    fn observe_data(
+        &self,
+        ctx: &mut Ctx<'_>,
+        from: Option<PathId>,
+        d: &Data<'_>,
+        seq: u64,
+        duplicate: bool,
+    ) {
+        self.observe(ctx, || Observation::DataReceived {
+            path: from.unwrap_or(PathId(0)),
+            tsn: d.tsn,
+            seq,
+            bytes: d.payload.len() as u32,
+            duplicate,
+        });
+    }
+
+    /// Section 6.2: with a closed window only what fills a gap is taken, and
+    /// that only up to twice the buffer, which no honest peer reaches.
+    fn has_room(&self, seq: u64) -> bool {
+        let held = self.recv.reassembly.held();
+        let buffer = u64::from(self.cfg.buffer.receive);
+        held < buffer || (seq < self.recv.tsns.end() && held < 2 * buffer)
+    }
+
+    /// A packet with DATA has been taken: what is owed for it.
+    pub(super) fn after_data(&mut self, ctx: &mut Ctx<'_>, from: PathId, mut arrived: Arrived) {
+        arrived.gap = self.recv.tsns.has_gap();
+        self.recv
+            .acker
+            .on_data(ctx.now, from, arrived, &self.cfg.sack);
+        if matches!(self.state, State::ShutdownSent) {
+            // Section 9.2: SACK at once, SHUTDOWN again, T2 anew.
+            self.recv.acker.want_now();
+            self.control.retain(|c| !matches!(c, Control::Shutdown));
+            self.control.push_back(Control::Shutdown);
+        }
+        self.tell_readable(ctx);
+    }
+
+    pub(super) fn tell_readable(&mut self, ctx: &mut Ctx<'_>) {
+        if self.recv.reassembly.has_ready() && !self.readable_told {
+            self.readable_told = true;
+            self.event(ctx, Event::Readable);
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! Heartbeats: when they are due, sent, answered and lost (RFC 9260 sections
+//! 5.4 and 8.3).
+
+use super::{Association, Control, Ctx};
+use crate::config::{HbJitter, PathMaxRetransTest};
+use crate::observe::{Observation, Timer};
+use crate::path::{PathId, PathState, Probe};
+use crate::time::{Duration, Instant};
+use rand::RngExt;
+
+/// Heartbeat Info of ours: path, sending time and nonce. 17 bytes.
+const INFO_LEN: usize = 17;
+
+/// The value of a Heartbeat Info parameter of ours.
+pub(crate) fn heartbeat_info(path: PathId, probe: &Probe) -> [u8; INFO_LEN] {
+    let mut info = [0; INFO_LEN];
+    info[0] = path.0;
+    info[1..9].copy_from_slice(&probe.sent.as_nanos().to_be_bytes());
+    info[9..].copy_from_slice(&probe.nonce.to_be_bytes());
+    info
+}
+
+fn read_info(info: &[u8]) -> Option<(PathId, u64)> {
+    let info: &[u8; INFO_LEN] = info.try_into().ok()?;
+    let nonce = info[9..].try_into().ok().map(u64::from_be_bytes)?;
+    Some((PathId(info[0]), nonce))
+}
+
+impl Association {
+    /// A HEARTBEAT came: it is answered, its information unread.
+    pub(crate) fn on_heartbeat(&mut self, from: Option<PathId>, info: &[u8]) {
+        // A peer that bundles many heartbeats gets few answers (RFC 5062
+        // section 8): one packet of answers at a time.
+        let waiting = |c: &Control| matches!(c, Control::HeartbeatAck(..));
+        if let Some(path) = from
+            && self.state.answers_heartbeats()
+            && self.control.iter().filter(|c| waiting(c)).count() < 8
+        {
+            self.control
+                .push_back(Control::HeartbeatAck(path, info.into()));
+        }
+    }
+
+    /// A HEARTBEAT ACK came. It counts only when it carries the nonce of the
+    /// heartbeat that is under way on the path that it names.
+    pub(crate) fn on_heartbeat_ack(&mut self, ctx: &mut Ctx<'_>, info: &[u8]) {
+        let answered = read_info(info).filter(|(path, nonce)| {
+            self.paths.contains(*path)
+                && self
+                    .paths
+                    .get(*path)
+                    .probe
+                    .is_some_and(|p| p.nonce == *nonce)
+        });
+        let Some((path, _)) = answered else {
+            self.observe(ctx, || Observation::Discarded {
+                why: "HEARTBEAT ACK that answers none of ours",
+            });
+            return;
+        };
+        let p = self.paths.get_mut(path);
+        let Some(probe) = p.probe.take() else { return };
+        p.last_heard = Some(ctx.now);
+        let rtt = ctx.now.since(probe.sent);
+        p.rtt.sample(rtt, &self.cfg.rto);
+        self.errors = 0;
+        self.observe(ctx, || Observation::HeartbeatAcked { path, rtt });
+        self.observe_rto(ctx, path, Some(rtt));
+        if !self.paths.get(path).confirmed {
+            let p = self.paths.get_mut(path);
+            p.confirmed = true;
+            p.errors = 0;
+            self.set_path_state(ctx, path, PathState::Active);
+            self.choose_data_path(ctx, None);
+        }
+        self.clear_errors(ctx, path, true);
+        self.schedule_heartbeat(ctx, path);
+    }
+
+    /// Plans the next heartbeat of a path, counted from now.
+    pub(crate) fn schedule_heartbeat(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
+        let p = self.paths.get(path);
+        // Doubt is resolved at the pace of the RTO (section 5.4; RFC 7829).
+        let eager = match p.state {
+            PathState::Unconfirmed | PathState::PotentiallyFailed => true,
+            PathState::Active | PathState::Inactive => false,
+        };
+        if !eager && !p.hb_enabled {
+            self.paths.get_mut(path).hb_due = None;
+            return;
+        }
+        let rto = p.rtt.rto();
+        let hb = &self.cfg.hb;
+        let wait = match hb.jitter {
+            _ if eager => rto,
+            HbJitter::HalfRto => hb.interval + vary(rto, ctx),
+            HbJitter::HalfInterval => vary(hb.interval, ctx) + rto,
+            HbJitter::Off => hb.interval + rto,
+        };
+        self.paths.get_mut(path).hb_due = Some(ctx.now + wait);
+    }
+
+    /// The heartbeat timer of a path expired.
+    pub(crate) fn on_heartbeat_due(&mut self, ctx: &mut Ctx<'_>, path: PathId, due: Instant) {
+        self.paths.get_mut(path).hb_due = None;
+        if !self.state.sends_heartbeats() {
+            return;
+        }
+        let p = self.paths.get(path);
+        // "Idle": nothing left that measures the round trip since the timer was
+        // set. Which instant that was is not kept; the interval is close.
+        let period = self.cfg.hb.interval;
+        let busy = p.state == PathState::Active && due.since(p.last_timed) < period;
+        if busy {
+            let wait = period
+                .saturating_sub(due.since(p.last_timed))
+                .max(p.rtt.rto());
+            self.paths.get_mut(path).hb_due = Some(ctx.now + wait);
+            return;
+        }
+        self.observe(ctx, || Observation::TimerFired {
+            timer: Timer::HeartbeatDue,
+            path: Some(path),
+        });
+        self.paths.get_mut(path).hb_wanted = true;
+    }
+
+    /// A heartbeat leaves: its nonce is drawn and its answer awaited.
+    pub(crate) fn begin_probe(&mut self, ctx: &mut Ctx<'_>, path: PathId) -> [u8; INFO_LEN] {
+        let rto = self.paths.get(path).rtt.rto();
+        let probe = Probe {
+            nonce: ctx.rng.random(),
+            sent: ctx.now,
+            lost_at: ctx.now + rto,
+        };
+        let p = self.paths.get_mut(path);
+        p.hb_wanted = false;
+        p.hb_due = None;
+        p.probe = Some(probe);
+        p.last_timed = ctx.now;
+        self.observe(ctx, || Observation::HeartbeatSent { path });
+        heartbeat_info(path, &probe)
+    }
+
+    /// A heartbeat was not answered within the RTO.
+    pub(crate) fn on_heartbeat_lost(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
+        let p = self.paths.get_mut(path);
+        p.probe = None;
+        p.rtt.back_off(&self.cfg.rto);
+        let state = p.state;
+        self.observe(ctx, || Observation::TimerFired {
+            timer: Timer::HeartbeatLost,
+            path: Some(path),
+        });
+        self.observe_rto(ctx, path, None);
+        // Section 8.1: only heartbeats on the path that carries data count for
+        // the association, and section 5.4: never those that verify an address.
+        let counts = self.paths.get(path).confirmed
+            && (path == self.paths.data || self.cfg.failure.idle_heartbeats_count);
+        let pmr = self.cfg.failure.path_max_retrans;
+        let limit = match self.cfg.failure.heartbeat_test {
+            PathMaxRetransTest::Exceeds => pmr,
+            PathMaxRetransTest::Reaches => pmr.saturating_sub(1),
+        };
+        self.count_error(ctx, path, counts, limit);
+        if self.peer_is_unreachable(ctx) {
+            return;
+        }
+        // A suspect path is probed once per RTO: the answer is late, so now.
+        let eager = matches!(
+            self.paths.get(path).state,
+            PathState::Unconfirmed | PathState::PotentiallyFailed
+        );
+        if eager && state != PathState::Active {
+            self.paths.get_mut(path).hb_due = Some(ctx.now);
+        } else if !eager {
+            self.schedule_heartbeat(ctx, path);
+        }
+        self.choose_data_path(ctx, None);
+    }
+
+    /// The user, or a policy, asks for a heartbeat now.
+    pub(crate) fn want_heartbeat(&mut self, path: PathId) {
+        self.paths.get_mut(path).hb_wanted = true;
+    }
+
+    /// Section 5.4: probing begins when the association stands; so many at once
+    /// as HB.Max.Burst allows, the rest one RTO later each.
+    pub(crate) fn begin_verification(&mut self, ctx: &mut Ctx<'_>) {
+        let burst = self.cfg.hb.max_burst.max(1);
+        let mut started = 0;
+        for path in self.paths.ids() {
+            if self.cfg.setup.confirm_all_before_data {
+                let p = self.paths.get_mut(path);
+                p.confirmed = false;
+                p.hb_wanted = true;
+                continue;
+            }
+            if self.paths.get(path).confirmed {
+                self.schedule_heartbeat(ctx, path);
+            } else {
+                let wait = self.paths.get(path).rtt.rto() * (started / burst);
+                self.paths.get_mut(path).hb_due = Some(ctx.now + wait);
+                started += 1;
+            }
+        }
+    }
+}
+
+/// `d` times a random factor of 0.5 to 1.5.
+fn vary(d: Duration, ctx: &mut Ctx<'_>) -> Duration {
+    d.mul_f64(ctx.rng.random_range(0.5..1.5))
+}

@@ -1,0 +1,304 @@
+//! A SACK comes in (RFC 9260 sections 6.2.1, 6.3.2 and 7.2).
+//!
+//! Read from top to bottom: the ledger applies it and says what was newly
+//! acknowledged; round trips; missing reports; windows; errors cleared; timers.
+
+use super::{Association, Ctx};
+use crate::api::Event;
+use crate::cc::{PathAck, reno};
+use crate::config::{ErrorClear, FastRecovery, PfClear, RttSampling};
+use crate::observe::Observation;
+use crate::path::{Path, PathId, PathState};
+use crate::send::ledger::{Change, Fate, Record};
+use crate::time::Instant;
+use byway_wire::{Sack, Tsn};
+use smallvec::SmallVec;
+
+/// An association has at most so many paths (`setup.max_paths`).
+const MAX_PATHS: usize = 8;
+
+type Blocks = SmallVec<[(u64, u64); 16]>;
+
+/// What a SACK did to one path.
+#[derive(Copy, Clone, Debug, Default)]
+struct Touched {
+    ack: PathAck,
+    /// The earliest chunk in flight was acknowledged: T3 starts anew (R3).
+    restart_t3: bool,
+    /// Acknowledged chunks clear its error counter.
+    clears: bool,
+    /// A chunk that was sent once, hence there, was acknowledged.
+    unambiguous: bool,
+    /// Round-trip sample.
+    sample: Option<core::time::Duration>,
+    /// Chunks were marked by missing reports.
+    lost: bool,
+}
+
+impl Association {
+    pub(super) fn on_sack(&mut self, ctx: &mut Ctx<'_>, sack: &Sack<'_>) {
+        if self.state.is_closed() || matches!(self.state, super::State::CookieWait) {
+            return;
+        }
+        let Some(covered) = self.send.ledger.covered_by(sack.cumulative_tsn_ack) else {
+            return; // older than one seen before: out of order on its way
+        };
+        let end = self.send.ledger.end();
+        let Some(blocks) = read_blocks(sack, covered, end).filter(|_| covered <= end) else {
+            self.violation(ctx, "a SACK acknowledged a TSN that was never sent");
+            return;
+        };
+        self.stats.sacks_received += 1;
+        self.send.probe_answered = true;
+        self.apply(ctx, covered, &blocks);
+        self.send.set_window(sack.a_rwnd);
+        let gaps = sack.gap_block_count() as u16;
+        let acked = self.send.ledger.base();
+        self.observe(ctx, || Observation::SackReceived {
+            cumulative: sack.cumulative_tsn_ack,
+            acked,
+            gaps,
+            a_rwnd: sack.a_rwnd,
+        });
+        self.after_ack(ctx);
+    }
+
+    /// The cumulative acknowledgement of a SHUTDOWN.
+    pub(super) fn on_cumulative_ack(&mut self, ctx: &mut Ctx<'_>, cumulative: Tsn) {
+        let Some(covered) = self.send.ledger.covered_by(cumulative) else {
+            return;
+        };
+        if covered > self.send.ledger.end() {
+            self.violation(ctx, "a SHUTDOWN acknowledged a TSN that was never sent");
+            return;
+        }
+        // It says nothing of gaps: those that are known stay.
+        let known: Blocks = self.send.ledger.gaps_above(covered).collect();
+        self.apply(ctx, covered, &known);
+        let a_rwnd = self.send.a_rwnd;
+        self.send.set_window(a_rwnd);
+        self.after_ack(ctx);
+    }
+
+    fn apply(&mut self, ctx: &mut Ctx<'_>, covered: u64, blocks: &Blocks) {
+        let mut touched = [Touched::default(); MAX_PATHS];
+        for (t, p) in touched.iter_mut().zip(self.paths.iter()) {
+            t.ack.flight_before = p.window.flight;
+        }
+        let was_recovering = self.send.recover.is_some();
+        let payload_before = self.send.ledger.payload();
+        let (paths, cfg) = (&mut self.paths, &*self.cfg);
+        let now = ctx.now;
+        let applied = self.send.ledger.apply(covered, blocks, |seq, r, change| {
+            let p = paths.get_mut(r.path);
+            let t = &mut touched[r.path.index()];
+            match change {
+                Change::Acked => note_acked(t, p, cfg, seq, r, now),
+                Change::Reneged => p.window.flight += r.bytes,
+            }
+        });
+        self.stats.bytes_acked += payload_before - self.send.ledger.payload();
+        if applied.reneged {
+            self.discard(ctx, "the peer took acknowledgements back");
+        }
+        let any_new = applied.highest_new.is_some();
+        if any_new {
+            self.errors = 0;
+            self.send.probing = false;
+        }
+        if let Some(highest) = applied.highest_new
+            && !blocks.is_empty()
+        {
+            // In fast recovery, progress counts for all that is missing.
+            let reach = blocks.last().map_or(highest, |b| b.1 - 1);
+            let all = was_recovering && applied.cumulative_advanced;
+            self.count_missing(if all { reach } else { highest }, &mut touched);
+        }
+        for id in self.paths.ids() {
+            let t = &mut touched[id.index()];
+            t.ack.cumulative_advanced = applied.cumulative_advanced;
+            self.settle_path(ctx, id, t);
+        }
+        let base = self.send.ledger.base();
+        if self.send.recover.is_some_and(|r| base >= r) {
+            self.send.recover = None;
+        }
+    }
+
+    /// Section 7.2.4: missing reports, and what they take for lost.
+    fn count_missing(&mut self, below: u64, touched: &mut [Touched; MAX_PATHS]) {
+        let threshold = self.cfg.congestion.fast_retransmit_threshold;
+        let mut marked = 0;
+        let paths = &mut self.paths;
+        self.send.ledger.count_missing(below, threshold, |seq, r| {
+            let p = paths.get_mut(r.path);
+            p.window.flight -= r.bytes;
+            if p.earliest == Some(seq) {
+                p.earliest = None;
+                touched[r.path.index()].restart_t3 = true;
+            }
+            touched[r.path.index()].lost = true;
+            marked += 1;
+        });
+        self.stats.fast_retransmits += marked;
+    }
+
+    /// What the SACK means for one path: its round trip, window, errors, timer.
+    fn settle_path(&mut self, ctx: &mut Ctx<'_>, id: PathId, t: &mut Touched) {
+        let base = self.send.ledger.base();
+        let end = self.send.ledger.end();
+        let all_acked = self.send.ledger.is_empty();
+        let p = self.paths.get_mut(id);
+        if p.recover.is_some_and(|r| base >= r) {
+            p.recover = None;
+        }
+        let recovering = match self.cfg.congestion.fast_recovery {
+            FastRecovery::PerAssociation => self.send.recover.is_some_and(|r| base < r),
+            FastRecovery::PerDestination => p.recover.is_some(),
+            FastRecovery::Off => false,
+        };
+        if let Some(rtt) = t.sample {
+            p.rtt.sample(rtt, &self.cfg.rto);
+        }
+        if t.ack.bytes > 0 {
+            t.ack.in_recovery = recovering;
+            t.ack.all_acked = all_acked;
+            reno::on_ack(&mut p.window, t.ack, &self.cfg.congestion);
+        }
+        if t.lost && !recovering {
+            reno::on_fast_retransmit(&mut p.window, &self.cfg.congestion);
+            match self.cfg.congestion.fast_recovery {
+                FastRecovery::PerAssociation => self.send.recover = Some(end),
+                FastRecovery::PerDestination => p.recover = Some(end),
+                FastRecovery::Off => {}
+            }
+            self.send.forced_packet = true;
+        }
+        if t.restart_t3 || p.earliest.is_none() {
+            let p = self.paths.get(id);
+            let earliest = if p.window.flight > 0 {
+                self.send.ledger.first_in_flight(id, base)
+            } else {
+                None
+            };
+            let p = self.paths.get_mut(id);
+            p.earliest = earliest;
+            // R2 and R3 of section 6.3.2.
+            p.t3 = match earliest {
+                None => None,
+                Some(_) if t.restart_t3 => Some(ctx.now + p.rtt.rto()),
+                Some(_) => p.t3.or(Some(ctx.now + p.rtt.rto())),
+            };
+        }
+        if t.sample.is_some() {
+            self.observe_rto(ctx, id, t.sample);
+        }
+        if t.ack.bytes > 0 || t.lost {
+            self.observe_window(ctx, id);
+        }
+        if t.clears {
+            let returns = t.unambiguous && self.data_ends_doubt(id);
+            self.clear_errors(ctx, id, returns);
+        }
+    }
+
+    /// Whether an acknowledgement of data, sent to that path alone, brings it
+    /// back (RFC 7829 section 3.2, rule 7, against natarajan-2006).
+    fn data_ends_doubt(&self, id: PathId) -> bool {
+        let pf = self.cfg.failover.potentially_failed.as_ref();
+        match self.paths.get(id).state {
+            PathState::PotentiallyFailed => pf.is_none_or(|pf| pf.clear == PfClear::Rfc7829),
+            PathState::Inactive => true,
+            PathState::Active | PathState::Unconfirmed => false,
+        }
+    }
+
+    /// After acknowledgements: who waits for room, for the end, or for a window.
+    fn after_ack(&mut self, ctx: &mut Ctx<'_>) {
+        let limit = u64::from(self.cfg.buffer.send);
+        let buffered = self.send.buffered();
+        if self.send.writable_wanted && buffered <= limit / 2 {
+            self.send.writable_wanted = false;
+            self.event(ctx, Event::Writable);
+        }
+        if self.send.is_drained() && self.send.drain_wanted {
+            self.send.drain_wanted = false;
+            self.event(ctx, Event::Drained);
+        }
+        if self.send.rwnd > 0 {
+            self.send.probe_at = None;
+        }
+        self.advance_shutdown(ctx);
+    }
+}
+
+/// One chunk is newly acknowledged.
+fn note_acked(
+    t: &mut Touched,
+    p: &mut Path,
+    cfg: &crate::config::Config,
+    seq: u64,
+    r: &Record,
+    now: Instant,
+) {
+    t.ack.bytes += r.bytes;
+    if r.fate == Fate::InFlight {
+        p.window.flight -= r.bytes;
+    }
+    if p.earliest == Some(seq) {
+        p.earliest = None;
+        t.restart_t3 = true;
+    }
+    let once = r.sends == 1;
+    t.unambiguous |= once;
+    t.clears |= once || cfg.failure.error_clear == ErrorClear::AnyAck;
+    match cfg.rto.sampling {
+        RttSampling::OncePerRound => {
+            if let Some((timed, at)) = p.timed
+                && timed == seq
+            {
+                p.timed = None;
+                if once {
+                    t.sample = Some(now.since(at));
+                }
+            }
+        }
+        RttSampling::EveryChunk => {
+            if once {
+                t.sample = Some(now.since(r.sent_at));
+            }
+        }
+    }
+}
+
+/// The gap blocks as half-open ranges of sequences, in order, joined where they
+/// touch; none if one reaches beyond what was sent. Blocks that end before they
+/// begin are skipped.
+fn read_blocks(sack: &Sack<'_>, covered: u64, end: u64) -> Option<Blocks> {
+    let mut blocks: Blocks = SmallVec::new();
+    let mut in_order = true;
+    for (first, last) in sack.gap_blocks() {
+        if first == 0 || last < first {
+            continue;
+        }
+        // Offset 1 is the TSN behind the cumulative one, sequence `covered`.
+        let (from, to) = (covered + u64::from(first) - 1, covered + u64::from(last));
+        if to > end {
+            return None;
+        }
+        in_order &= blocks.last().is_none_or(|b| b.1 < from);
+        blocks.push((from, to));
+    }
+    if !in_order {
+        blocks.sort_unstable();
+        let mut joined: Blocks = SmallVec::new();
+        for b in blocks {
+            match joined.last_mut() {
+                Some(l) if l.1 >= b.0 => l.1 = l.1.max(b.1),
+                _ => joined.push(b),
+            }
+        }
+        blocks = joined;
+    }
+    Some(blocks)
+}

@@ -1,0 +1,148 @@
+//! Timers (RFC 9260 section 6.3.3 and others).
+
+use super::{Association, Ctx};
+use crate::api::LossReason;
+use crate::cc::reno;
+use crate::observe::{Observation, Timer};
+use crate::path::{PathId, PathState};
+use crate::policy::AfterRto;
+use crate::time::Instant;
+
+impl Association {
+    /// The earliest of all timers.
+    pub(crate) fn next_timeout(&self) -> Option<Instant> {
+        let t = &self.timers;
+        let mut next = Instant::FAR_FUTURE;
+        let mut consider = |t: Option<Instant>| {
+            if let Some(t) = t {
+                next = next.min(t);
+            }
+        };
+        consider(t.t1);
+        consider(t.t2);
+        consider(t.t5);
+        consider(self.recv.acker.timer());
+        consider(self.send.probe_at);
+        for p in self.paths.iter() {
+            consider(p.t3);
+            consider(p.hb_due);
+            consider(p.probe.map(|p| p.lost_at));
+        }
+        (next != Instant::FAR_FUTURE).then_some(next)
+    }
+
+    /// Fires every timer that is due, in a fixed order.
+    pub(crate) fn handle_timeout(&mut self, ctx: &mut Ctx<'_>) {
+        let now = ctx.now;
+        let due = |t: Option<Instant>| t.is_some_and(|t| t <= now);
+        if self.next_timeout().is_none_or(|t| t > now) {
+            return;
+        }
+        self.new_burst();
+        if due(self.timers.t1) {
+            self.on_t1(ctx);
+        }
+        if due(self.timers.t2) {
+            self.on_t2(ctx);
+        }
+        if due(self.timers.t5) {
+            self.on_t5(ctx);
+        }
+        if due(self.recv.acker.timer()) {
+            self.recv.acker.on_timer();
+            self.observe(ctx, || Observation::TimerFired {
+                timer: Timer::SackDelay,
+                path: None,
+            });
+        }
+        if due(self.send.probe_at) {
+            self.send.probe_at = None;
+            self.send.probe_now = true;
+            self.observe(ctx, || Observation::TimerFired {
+                timer: Timer::ZeroWindowProbe,
+                path: None,
+            });
+        }
+        for path in self.paths.ids() {
+            if self.state.is_closed() {
+                return;
+            }
+            let p = self.paths.get(path);
+            if due(p.probe.map(|p| p.lost_at)) {
+                self.on_heartbeat_lost(ctx, path);
+            }
+            if self.state.is_closed() {
+                return;
+            }
+            if due(self.paths.get(path).t3) {
+                self.on_t3(ctx, path);
+            }
+            if let Some(at) = self.paths.get(path).hb_due.filter(|t| *t <= now) {
+                self.on_heartbeat_due(ctx, path, at);
+            }
+        }
+    }
+
+    /// T3-rtx expired (section 6.3.3; 8.1; 8.2; RFC 7829).
+    fn on_t3(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
+        let cfg = self.cfg.clone();
+        self.observe(ctx, || Observation::TimerFired {
+            timer: Timer::T3Rtx,
+            path: Some(path),
+        });
+        self.stats.timeouts += 1;
+        // A window probe that was answered is no error (section 6.1, A).
+        let harmless = self.send.probing && self.send.probe_answered;
+        self.send.probe_answered = false;
+        let p = self.paths.get_mut(path);
+        p.t3 = None;
+        p.timed = None;
+        p.earliest = None;
+        p.counters.timeouts += 1;
+        if !harmless {
+            reno::on_timeout(&mut p.window, &cfg.congestion);
+        }
+        p.recover = None;
+        p.rtt.back_off(&cfg.rto);
+        self.send.recover = None;
+        let window = &mut self.paths.get_mut(path).window;
+        self.send
+            .ledger
+            .mark_path(path, |_, r| window.flight -= r.bytes);
+        self.send.forced_packet = true;
+        self.observe_rto(ctx, path, None);
+        self.observe_window(ctx, path);
+        if !harmless {
+            self.count_error(ctx, path, true, cfg.failure.path_max_retrans);
+            if self.peer_is_unreachable(ctx) {
+                return;
+            }
+        }
+        if cfg.retransmission.after_rto == AfterRto::Heartbeat {
+            self.want_heartbeat(path);
+        }
+        self.choose_data_path(ctx, Some(path));
+        let a_rwnd = self.send.a_rwnd;
+        self.send.set_window(a_rwnd);
+    }
+
+    /// Section 8.1: whether the association's errors exceed their limit, and
+    /// the association with them.
+    pub(super) fn peer_is_unreachable(&mut self, ctx: &mut Ctx<'_>) -> bool {
+        if self.errors <= self.cfg.failure.association_max_retrans {
+            return false;
+        }
+        // Whoever is still in reach of a path that works is told.
+        let told = self.paths.iter().any(|p| p.state == PathState::Active);
+        if told {
+            self.abort(
+                ctx,
+                LossReason::PeerUnreachable,
+                super::Told::User(b"unreachable"),
+            );
+        } else {
+            self.lose(ctx, LossReason::PeerUnreachable);
+        }
+        true
+    }
+}

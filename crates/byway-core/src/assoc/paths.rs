@@ -1,0 +1,208 @@
+//! What changes in the table of paths, and what follows from it.
+
+use super::{Association, Ctx};
+use crate::api::{CommandError, Event};
+use crate::config::PfReturnCwnd;
+use crate::observe::Observation;
+use crate::path::{Path, PathId, PathState};
+use crate::policy::failover;
+use core::net::SocketAddr;
+
+impl Association {
+    pub(crate) fn announce_path(
+        &self,
+        ctx: &mut Ctx<'_>,
+        path: PathId,
+        remote: SocketAddr,
+        state: PathState,
+    ) {
+        self.observe(ctx, || Observation::PathState {
+            path,
+            from: None,
+            to: state,
+        });
+        self.observe_window(ctx, path);
+        let event = Event::PathAdded {
+            path,
+            remote,
+            state,
+        };
+        self.event(ctx, event);
+    }
+
+    /// A path changes its state. The caller asks afterwards where data goes.
+    pub(crate) fn set_path_state(&mut self, ctx: &mut Ctx<'_>, path: PathId, to: PathState) {
+        let from = self.paths.get(path).state;
+        if from == to {
+            return;
+        }
+        self.paths.get_mut(path).state = to;
+        let active = |p: &Path| p.state == PathState::Active;
+        if from == PathState::Active && !self.paths.iter().any(active) {
+            self.paths.last_active = path;
+        }
+        let remote = self.paths.get(path).remote;
+        self.observe(ctx, || Observation::PathState {
+            path,
+            from: Some(from),
+            to,
+        });
+        let event = Event::PathChanged {
+            path,
+            remote,
+            from,
+            to,
+        };
+        self.event(ctx, event);
+    }
+
+    /// Asks the failover policy where new data goes now. `timed_out` is the
+    /// path whose timer expired, if that is why.
+    pub(crate) fn choose_data_path(&mut self, ctx: &mut Ctx<'_>, timed_out: Option<PathId>) {
+        let from = self.paths.data;
+        let to = failover::data_path(&self.cfg.failover, &self.paths.view(), timed_out);
+        if to != from {
+            self.paths.data = to;
+            self.stats.failovers += 1;
+            self.observe(ctx, || Observation::DataPath { to });
+            self.event(ctx, Event::DataPathChanged { from, to });
+        }
+        if let Some(to) = failover::switch_primary(&self.cfg.failover, &self.paths.view()) {
+            self.make_primary(ctx, to);
+        }
+    }
+
+    fn make_primary(&mut self, ctx: &mut Ctx<'_>, to: PathId) {
+        let from = core::mem::replace(&mut self.paths.primary, to);
+        if from != to {
+            self.observe(ctx, || Observation::Primary { to });
+            self.event(ctx, Event::PrimaryChanged { from, to });
+        }
+    }
+
+    /// The user chooses the primary (section 11.1.6).
+    pub(crate) fn set_primary(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        to: PathId,
+    ) -> Result<(), CommandError> {
+        self.check_path(to)?;
+        let p = self.paths.get(to);
+        if p.state == PathState::Unconfirmed {
+            return Err(CommandError::Unconfirmed {
+                path: to,
+                remote: p.remote,
+            });
+        }
+        self.make_primary(ctx, to);
+        self.choose_data_path(ctx, None);
+        self.new_burst();
+        Ok(())
+    }
+
+    /// One more consecutive error of a path (section 8.2), judged against
+    /// `limit`, by which it becomes inactive. `counts` tells whether it also
+    /// counts for the association (section 8.1).
+    pub(crate) fn count_error(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        path: PathId,
+        counts: bool,
+        limit: u32,
+    ) {
+        if counts {
+            self.errors += 1;
+        }
+        let p = self.paths.get_mut(path);
+        if p.state == PathState::Inactive {
+            // "SHOULD stop increasing the counter" (section 8.3); the Change
+            // Primary Threshold of caro-2006 goes on counting.
+            if !matches!(
+                self.cfg.failover.primary_switch,
+                crate::config::PrimarySwitch::Cpt(_)
+            ) {
+                return;
+            }
+        }
+        p.errors += 1;
+        let (errors, state) = (p.errors, p.state);
+        let association = self.errors;
+        self.observe(ctx, || Observation::Errors {
+            path,
+            count: errors,
+            association,
+        });
+        let suspect_after = self
+            .cfg
+            .failover
+            .potentially_failed
+            .as_ref()
+            .map(|pf| pf.max_retrans);
+        if errors > limit {
+            self.set_path_state(ctx, path, PathState::Inactive);
+        } else if state == PathState::Active && suspect_after.is_some_and(|n| errors > n) {
+            self.set_path_state(ctx, path, PathState::PotentiallyFailed);
+            // RFC 7829 section 3.2, rule 4: probe at once, then every RTO.
+            let p = self.paths.get_mut(path);
+            p.hb_due = Some(ctx.now);
+        }
+    }
+
+    /// An acknowledgement proves that a path works (section 8.2).
+    /// `returns` tells whether that ends doubt about it, too.
+    pub(crate) fn clear_errors(&mut self, ctx: &mut Ctx<'_>, path: PathId, returns: bool) {
+        let p = self.paths.get_mut(path);
+        if p.errors != 0 {
+            p.errors = 0;
+            let association = self.errors;
+            self.observe(ctx, || Observation::Errors {
+                path,
+                count: 0,
+                association,
+            });
+        }
+        if !returns {
+            return;
+        }
+        let state = self.paths.get(path).state;
+        if matches!(state, PathState::PotentiallyFailed | PathState::Inactive) {
+            if state == PathState::PotentiallyFailed
+                && let Some(pf) = &self.cfg.failover.potentially_failed
+                && let PfReturnCwnd::Pmdcs(n) = pf.return_cwnd
+            {
+                let w = &mut self.paths.get_mut(path).window;
+                w.cwnd = n.max(1).saturating_mul(w.pmdcs);
+                self.observe_window(ctx, path);
+            }
+            self.set_path_state(ctx, path, PathState::Active);
+            self.schedule_heartbeat(ctx, path);
+            self.choose_data_path(ctx, None);
+        }
+    }
+
+    pub(crate) fn observe_window(&self, ctx: &mut Ctx<'_>, path: PathId) {
+        let w = &self.paths.get(path).window;
+        self.observe(ctx, || Observation::Window {
+            path,
+            cwnd: w.cwnd,
+            ssthresh: w.ssthresh,
+            flight: w.flight,
+            partial_bytes_acked: w.partial_bytes_acked,
+        });
+    }
+
+    pub(crate) fn observe_rto(
+        &self,
+        ctx: &mut Ctx<'_>,
+        path: PathId,
+        sample: Option<core::time::Duration>,
+    ) {
+        let rtt = &self.paths.get(path).rtt;
+        self.observe(ctx, || Observation::Rto {
+            path,
+            sample,
+            srtt: rtt.srtt(),
+            rto: rtt.rto(),
+        });
+    }
+}

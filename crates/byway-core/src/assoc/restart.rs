@@ -1,0 +1,140 @@
+//! A COOKIE ECHO for an association that exists (RFC 9260 section 5.2.4).
+
+use super::{Association, Control, Ctx, State};
+use crate::api::Event;
+use crate::endpoint::cookie::Cookie;
+use crate::path::{Path, PathId, PathTable};
+
+/// What became of the cookie.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum CookieOutcome {
+    /// Taken: what follows in the packet may be handled.
+    Taken,
+    /// Discarded with the packet.
+    Discarded,
+    /// The peer restarted while we shut down: SHUTDOWN ACK again, and an error.
+    WhileShuttingDown,
+}
+
+/// The action of table 12.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Action {
+    /// A: the peer restarted.
+    Restart,
+    /// B: both began at the same time; the peer's tag is new.
+    Collision,
+    /// D: a duplicate, or our own set-up completing.
+    Duplicate,
+    /// C, and all that the table does not show.
+    Discard,
+}
+
+impl Association {
+    /// Table 12: compares the tags of the cookie with ours.
+    fn action(&self, c: &Cookie) -> Action {
+        let local = c.local_tag == self.local_tag;
+        let peer = c.peer_tag == self.peer_tag;
+        let tied = c.tie_tags == self.tie_tags;
+        match (local, peer) {
+            (true, true) => Action::Duplicate,
+            (true, false) => Action::Collision,
+            (false, false) if tied => Action::Restart,
+            (false, _) => Action::Discard,
+        }
+    }
+
+    /// Whether both tags of the cookie are this association's: such a cookie
+    /// is valid however old it is (step 3).
+    pub(crate) fn owns_cookie(&self, c: &Cookie) -> bool {
+        c.local_tag == self.local_tag && c.peer_tag == self.peer_tag
+    }
+
+    pub(crate) fn on_cookie_echo(&mut self, ctx: &mut Ctx<'_>, c: &Cookie) -> CookieOutcome {
+        match self.action(c) {
+            Action::Restart if matches!(self.state, State::ShutdownAckSent) => {
+                self.control.push_back(Control::ShutdownAck);
+                CookieOutcome::WhileShuttingDown
+            }
+            Action::Restart => {
+                self.restart(ctx, c);
+                CookieOutcome::Taken
+            }
+            Action::Collision => {
+                self.collide(ctx, c);
+                CookieOutcome::Taken
+            }
+            Action::Duplicate => {
+                if matches!(self.state, State::CookieEchoed(_)) {
+                    self.establish(ctx);
+                }
+                self.answer_cookie(c);
+                CookieOutcome::Taken
+            }
+            Action::Discard => CookieOutcome::Discarded,
+        }
+    }
+
+    fn answer_cookie(&mut self, c: &Cookie) {
+        let path = self.paths.find(c.source.ip()).unwrap_or(PathId(0));
+        self.control.push_front(Control::CookieAck(path));
+    }
+
+    /// Action A: everything begins anew but what has arrived and was not read.
+    fn restart(&mut self, ctx: &mut Ctx<'_>, c: &Cookie) {
+        let undelivered_messages = self.send.queue.messages() + self.send.ledger.messages();
+        let first = Path::new(c.local, c.source, true, &self.cfg, ctx.now);
+        self.paths = PathTable::new(first);
+        let mut kept = core::mem::replace(
+            &mut self.recv,
+            crate::recv::RecvHalf::new(c.peer_tsn, c.inbound, &self.cfg.buffer),
+        );
+        self.adopt_cookie(ctx, c);
+        kept.reassembly.restart();
+        self.recv.reassembly = kept.reassembly;
+        self.timers = super::Timers::default();
+        self.control.clear();
+        self.errors = 0;
+        self.shutdown_wanted = false;
+        self.paths.primary = PathId(0);
+        self.paths.data = PathId(0);
+        self.enter(ctx, State::Established);
+        self.event(
+            ctx,
+            Event::Restarted {
+                undelivered_messages,
+            },
+        );
+        for id in self.paths.ids() {
+            let (remote, state) = (self.paths.get(id).remote, self.paths.get(id).state);
+            self.announce_path(ctx, id, remote, state);
+        }
+        self.begin_verification(ctx);
+        self.answer_cookie(c);
+    }
+
+    /// Action B: the peer's tag, TSN and window are those of the cookie.
+    fn collide(&mut self, ctx: &mut Ctx<'_>, c: &Cookie) {
+        self.peer_tag = c.peer_tag;
+        let standing = !matches!(self.state, State::CookieWait | State::CookieEchoed(_));
+        if !standing {
+            self.recv = crate::recv::RecvHalf::new(c.peer_tsn, c.inbound, &self.cfg.buffer);
+            self.send.streams = c.outbound;
+            self.send.set_window(c.a_rwnd);
+            for &ip in core::iter::once(&c.source.ip()).chain(&c.addresses) {
+                let room = self.paths.len() < usize::from(self.cfg.setup.max_paths);
+                let known = self.paths.find(ip).is_some();
+                if room
+                    && !known
+                    && super::acceptable_address(ip, c.source.ip())
+                    && let Some(local) = ctx.routes.source(&self.local, ip)
+                {
+                    let remote = core::net::SocketAddr::new(ip, c.source.port());
+                    let path = Path::new(self.local[local], remote, false, &self.cfg, ctx.now);
+                    self.paths.push(path);
+                }
+            }
+            self.establish(ctx);
+        }
+        self.answer_cookie(c);
+    }
+}

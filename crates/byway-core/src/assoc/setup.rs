@@ -1,0 +1,447 @@
+//! Set-up (RFC 9260 section 5.1): the initiator's side, and how an association
+//! begins from a cookie.
+
+use super::{Association, Control, Ctx, Inbound, State, Timers};
+use crate::api::{AssocId, AssocStats, Event, LossReason};
+use crate::config::Config;
+use crate::endpoint::cookie::Cookie;
+use crate::observe::{Observation, Timer};
+use crate::path::{Path, PathId, PathTable};
+use crate::recv::RecvHalf;
+use crate::send::SendHalf;
+use crate::time::Duration;
+use byway_wire::{Init, InitFields, Param, ParamWriter, RawParam, Tsn};
+use core::net::{IpAddr, SocketAddr};
+use rand::RngExt;
+use smallvec::SmallVec;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// What an INIT or INIT ACK said, checked and copied.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PeerInit {
+    pub(crate) tag: u32,
+    pub(crate) a_rwnd: u32,
+    pub(crate) outbound: u16,
+    pub(crate) inbound: u16,
+    pub(crate) tsn: Tsn,
+    pub(crate) addresses: SmallVec<[IpAddr; 4]>,
+    pub(crate) cookie: Option<Box<[u8]>>,
+    /// Asked for with a Cookie Preservative.
+    pub(crate) longer_life: Duration,
+    /// Whole parameters to be reported as unrecognized.
+    pub(crate) unrecognized: Vec<Vec<u8>>,
+}
+
+/// Why an INIT or INIT ACK cannot be used.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum BadInit {
+    /// Drop it without a word.
+    Discard,
+    /// Answer with an ABORT, Invalid Mandatory Parameter.
+    InvalidMandatory,
+    /// Answer with an ABORT, Unresolvable Address: a host name was given.
+    HostName,
+}
+
+/// Most unknown parameters that are reported.
+const MAX_REPORTED: usize = 8;
+/// Longest unknown parameter that is reported: an answer stays smaller than
+/// what asked for it (CVE-2010-1173).
+const MAX_REPORTED_LEN: usize = 256;
+
+impl PeerInit {
+    pub(crate) fn read(init: &Init<'_>) -> Result<PeerInit, BadInit> {
+        if init.initiate_tag == 0 {
+            return Err(BadInit::Discard);
+        }
+        if init.outbound_streams == 0 || init.inbound_streams == 0 || init.a_rwnd < 1500 {
+            return Err(BadInit::InvalidMandatory);
+        }
+        let mut p = PeerInit {
+            tag: init.initiate_tag,
+            a_rwnd: init.a_rwnd,
+            outbound: init.outbound_streams,
+            inbound: init.inbound_streams,
+            tsn: init.initial_tsn,
+            ..PeerInit::default()
+        };
+        for raw in init.params.iter() {
+            let raw = raw.map_err(|_| BadInit::InvalidMandatory)?;
+            match raw.parse().map_err(|_| BadInit::InvalidMandatory)? {
+                Param::Ipv4Address(a) => p.address(IpAddr::V4(a)),
+                Param::Ipv6Address(a) => p.address(IpAddr::V6(a)),
+                Param::StateCookie(c) => p.cookie = Some(c.into()),
+                Param::CookiePreservative(ms) => {
+                    p.longer_life = Duration::from_millis(u64::from(ms));
+                }
+                Param::HostName(_) => return Err(BadInit::HostName),
+                Param::Unknown(u) => {
+                    let action = RawParam::unknown_action(u.kind);
+                    if action.reports() && p.unrecognized.len() < MAX_REPORTED {
+                        let cut = u.bytes.len().min(MAX_REPORTED_LEN);
+                        p.unrecognized.push(u.bytes[..cut].to_vec());
+                    }
+                    if action.stops() {
+                        break;
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(p)
+    }
+
+    fn address(&mut self, a: IpAddr) {
+        // More than 32 are never used: the table holds 8.
+        if self.addresses.len() < 32 && !self.addresses.contains(&a) {
+            self.addresses.push(a);
+        }
+    }
+}
+
+/// Whether an address that a peer lists may become a destination: unicast, and
+/// loopback only when the peer speaks from loopback itself, so that nobody
+/// makes us talk to our own services.
+pub(crate) fn acceptable_address(a: IpAddr, source: IpAddr) -> bool {
+    let broadcast = matches!(a, IpAddr::V4(v4) if v4.is_broadcast());
+    !(a.is_unspecified() || a.is_multicast() || broadcast)
+        && (!a.is_loopback() || source.is_loopback())
+}
+
+/// What an accepted association begins with.
+#[derive(Debug)]
+pub(crate) struct Accepted<'a> {
+    pub(crate) id: AssocId,
+    pub(crate) cfg: Arc<Config>,
+    pub(crate) local: Arc<[SocketAddr]>,
+    pub(crate) cookie: &'a Cookie,
+}
+
+impl Association {
+    fn empty(
+        id: AssocId,
+        cfg: Arc<Config>,
+        local: Arc<[SocketAddr]>,
+        ports: (u16, u16),
+        paths: PathTable,
+        ctx: &mut Ctx<'_>,
+    ) -> Association {
+        let tsn = Tsn(ctx.rng.random());
+        Association {
+            id,
+            local,
+            local_port: ports.0,
+            peer_port: ports.1,
+            local_tag: ctx.rng.random_range(1..=u32::MAX),
+            peer_tag: 0,
+            tie_tags: (
+                ctx.rng.random_range(1..=u32::MAX),
+                ctx.rng.random_range(1..=u32::MAX),
+            ),
+            accepted: false,
+            state: State::CookieWait,
+            paths,
+            send: SendHalf::new(tsn, cfg.setup.outbound_streams, 0, &cfg.buffer),
+            recv: RecvHalf::new(Tsn(0), cfg.setup.max_inbound_streams, &cfg.buffer),
+            errors: 0,
+            timers: Timers::default(),
+            control: VecDeque::new(),
+            stats: AssocStats::default(),
+            readable_told: false,
+            shutdown_wanted: false,
+            stale_cookies: 0,
+            stale_by: None,
+            cfg,
+        }
+    }
+
+    /// The user asks for an association: INIT goes to the first address.
+    pub(crate) fn initiate(
+        id: AssocId,
+        cfg: Arc<Config>,
+        local: Arc<[SocketAddr]>,
+        ports: (u16, u16),
+        remotes: &[(SocketAddr, SocketAddr)],
+        ctx: &mut Ctx<'_>,
+    ) -> Association {
+        let path =
+            |r: &(SocketAddr, SocketAddr), ctx: &Ctx<'_>| Path::new(r.0, r.1, true, &cfg, ctx.now);
+        let mut paths = PathTable::new(path(&remotes[0], ctx));
+        for r in &remotes[1..] {
+            paths.push(path(r, ctx));
+        }
+        let mut a = Association::empty(id, cfg, local, ports, paths, ctx);
+        a.control.push_back(Control::Init);
+        a.enter(ctx, State::CookieWait);
+        a
+    }
+
+    /// The parameters of our INIT, also for an INIT ACK in a collision.
+    pub(crate) fn init_fields(&self) -> InitFields {
+        InitFields {
+            initiate_tag: self.local_tag,
+            a_rwnd: self.cfg.buffer.receive,
+            outbound_streams: self.cfg.setup.outbound_streams,
+            inbound_streams: self.cfg.setup.max_inbound_streams,
+            initial_tsn: self.send.ledger.tsn_of(0),
+        }
+    }
+
+    /// T1 starts, or starts again, with the RTO of the path in use.
+    pub(crate) fn start_t1(&mut self, ctx: &Ctx<'_>) {
+        let rto = self.paths.get(self.paths.data).rtt.rto();
+        self.timers.t1 = Some(ctx.now + rto);
+    }
+
+    /// T1 expired: INIT or COOKIE ECHO again, by another path if there is one.
+    pub(crate) fn on_t1(&mut self, ctx: &mut Ctx<'_>) {
+        self.timers.t1 = None;
+        let timer = match self.state {
+            State::CookieWait => Timer::T1Init,
+            State::CookieEchoed(_) => Timer::T1Cookie,
+            _ => return,
+        };
+        self.observe(ctx, || Observation::TimerFired { timer, path: None });
+        self.timers.init_retransmits += 1;
+        if self.timers.init_retransmits > self.cfg.setup.max_init_retransmits {
+            self.lose(ctx, LossReason::SetupTimedOut);
+            return;
+        }
+        let path = self.paths.data;
+        self.paths.get_mut(path).rtt.back_off(&self.cfg.rto);
+        let next = self
+            .paths
+            .view()
+            .ring(path)
+            .find(|p| self.paths.get(*p).confirmed);
+        self.paths.data = next.unwrap_or(path);
+        self.control.push_back(match timer {
+            Timer::T1Init => Control::Init,
+            _ => Control::CookieEcho,
+        });
+    }
+
+    /// INIT ACK (section 5.1, C): its addresses become paths, its cookie is
+    /// echoed.
+    pub(crate) fn on_init_ack(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        inbound: &Inbound<'_>,
+        init: &Init<'_>,
+    ) {
+        if !matches!(self.state, State::CookieWait) {
+            return; // section 5.2.3
+        }
+        let peer = match PeerInit::read(init) {
+            Ok(p) => p,
+            Err(BadInit::Discard) => return,
+            Err(_) => {
+                self.peer_tag = init.initiate_tag;
+                self.state = State::CookieEchoed(Box::default());
+                self.violation(ctx, "its INIT ACK has an invalid mandatory parameter");
+                return;
+            }
+        };
+        let Some(cookie) = peer.cookie.clone() else {
+            self.peer_tag = peer.tag;
+            self.state = State::CookieEchoed(Box::default());
+            self.violation(ctx, "its INIT ACK has no State Cookie");
+            return;
+        };
+        self.peer_tag = peer.tag;
+        self.recv = RecvHalf::new(
+            peer.tsn,
+            peer.outbound.min(self.cfg.setup.max_inbound_streams),
+            &self.cfg.buffer,
+        );
+        self.send.streams = self.cfg.setup.outbound_streams.min(peer.inbound);
+        self.send.set_window(peer.a_rwnd);
+        self.adopt_addresses(ctx, inbound, &peer);
+        for bytes in &peer.unrecognized {
+            self.report_unrecognized_parameters(bytes);
+        }
+        self.timers.init_retransmits = 0;
+        self.enter(ctx, State::CookieEchoed(cookie));
+        self.control.push_back(Control::CookieEcho);
+    }
+
+    fn report_unrecognized_parameters(&mut self, bytes: &[u8]) {
+        let mut causes = Vec::new();
+        byway_wire::CauseWriter::over(&mut causes).unrecognized_parameters(bytes);
+        if self.control.len() < 8 {
+            self.control
+                .push_back(Control::Error(PathId(0), causes.into()));
+        }
+    }
+
+    /// Section 5.1.2: the paths are the addresses that the peer lists and the
+    /// one it answered from. Those that the user gave are confirmed. The one
+    /// that answered comes first, so data begins where an answer came from.
+    fn adopt_addresses(&mut self, ctx: &mut Ctx<'_>, inbound: &Inbound<'_>, peer: &PeerInit) {
+        let source = inbound.source;
+        let given: SmallVec<[SocketAddr; 8]> = self.paths.iter().map(|p| p.remote).collect();
+        let from_user = |ip: IpAddr| given.iter().find(|g| g.ip() == ip);
+        let mut order: SmallVec<[IpAddr; 8]> = SmallVec::new();
+        order.push(source.ip());
+        order.extend(
+            given
+                .iter()
+                .map(SocketAddr::ip)
+                .filter(|ip| peer.addresses.contains(ip)),
+        );
+        order.extend(peer.addresses.iter().copied());
+        let old = self
+            .paths
+            .find(source.ip())
+            .map(|p| self.paths.get(p).clone());
+        let mut table: Option<PathTable> = None;
+        for (i, &ip) in order.iter().enumerate() {
+            if order[..i].contains(&ip) || !acceptable_address(ip, source.ip()) {
+                continue;
+            }
+            let port = from_user(ip).map_or(source.port(), SocketAddr::port);
+            let remote = SocketAddr::new(ip, port);
+            let Some(local) = ctx.routes.source(&self.local, ip) else {
+                continue;
+            };
+            let confirmed = from_user(ip).is_some();
+            let mut path = Path::new(self.local[local], remote, confirmed, &self.cfg, ctx.now);
+            if i == 0 {
+                path.local = inbound.destination;
+                path.confirmed = true;
+                path.state = crate::path::PathState::Active;
+                if let Some(old) = &old {
+                    path.counters = old.counters.clone();
+                }
+            }
+            match &mut table {
+                None => table = Some(PathTable::new(path)),
+                Some(t) if t.len() < usize::from(self.cfg.setup.max_paths) => {
+                    t.push(path);
+                }
+                Some(_) => break,
+            }
+        }
+        if let Some(table) = table {
+            self.paths = table;
+        }
+    }
+
+    /// COOKIE ACK: the association stands.
+    pub(crate) fn on_cookie_ack(&mut self, ctx: &mut Ctx<'_>) {
+        if matches!(self.state, State::CookieEchoed(_)) {
+            self.establish(ctx);
+        }
+    }
+
+    /// Enters ESTABLISHED from the set-up states.
+    pub(crate) fn establish(&mut self, ctx: &mut Ctx<'_>) {
+        self.timers.t1 = None;
+        self.errors = 0;
+        self.control
+            .retain(|c| !matches!(c, Control::Init | Control::CookieEcho));
+        self.paths.data = self.paths.primary;
+        self.enter(ctx, State::Established);
+        for id in self.paths.ids() {
+            let (remote, state) = (self.paths.get(id).remote, self.paths.get(id).state);
+            self.announce_path(ctx, id, remote, state);
+        }
+        self.event(
+            ctx,
+            Event::Up {
+                accepted: self.accepted,
+                outbound_streams: self.send.streams,
+                inbound_streams: self.recv.streams,
+            },
+        );
+        self.begin_verification(ctx);
+        self.new_burst();
+        if self.shutdown_wanted {
+            self.begin_shutdown(ctx);
+        }
+    }
+
+    /// A stale cookie (section 5.2.6): asked for a longer life once.
+    pub(crate) fn on_stale_cookie(&mut self, ctx: &mut Ctx<'_>, staleness_us: u32) {
+        if !matches!(self.state, State::CookieEchoed(_)) {
+            return;
+        }
+        self.stale_cookies += 1;
+        if self.stale_cookies > 1 {
+            self.lose(ctx, LossReason::StaleCookie);
+            return;
+        }
+        self.stale_by = Some(Duration::from_micros(u64::from(staleness_us)));
+        self.timers.t1 = None;
+        self.enter(ctx, State::CookieWait);
+        self.control.clear();
+        self.control.push_back(Control::Init);
+    }
+
+    /// The optional parameters of our INIT.
+    pub(crate) fn write_init_params(&self, w: &mut ParamWriter<'_>) {
+        write_addresses(w, &self.local);
+        if let Some(stale) = self.stale_by {
+            // "No more than 1 second beyond the measured RTT" (section 5.2.6).
+            let ms = stale.as_millis() as u32 + 1000;
+            w.cookie_preservative(ms);
+        }
+        let mut types: SmallVec<[u16; 2]> = SmallVec::new();
+        if self.local.iter().any(SocketAddr::is_ipv4) {
+            types.push(byway_wire::param_type::IPV4_ADDRESS);
+        }
+        if self.local.iter().any(SocketAddr::is_ipv6) {
+            types.push(byway_wire::param_type::IPV6_ADDRESS);
+        }
+        w.supported_address_types(&types);
+    }
+
+    /// An association begins from an echoed cookie.
+    pub(crate) fn accept(ctx: &mut Ctx<'_>, new: &Accepted<'_>) -> Association {
+        let c = new.cookie;
+        let first = Path::new(c.local, c.source, true, &new.cfg, ctx.now);
+        let mut a = Association::empty(
+            new.id,
+            new.cfg.clone(),
+            new.local.clone(),
+            (c.local_port, c.peer_port),
+            PathTable::new(first),
+            ctx,
+        );
+        a.accepted = true;
+        a.adopt_cookie(ctx, c);
+        a.establish(ctx);
+        a.control.push_back(Control::CookieAck(PathId(0)));
+        a
+    }
+
+    /// Takes over what the cookie says: tags, TSNs, streams, windows, paths.
+    pub(crate) fn adopt_cookie(&mut self, ctx: &mut Ctx<'_>, c: &Cookie) {
+        self.local_tag = c.local_tag;
+        self.peer_tag = c.peer_tag;
+        self.send = SendHalf::new(c.local_tsn, c.outbound, c.a_rwnd, &self.cfg.buffer);
+        self.recv = RecvHalf::new(c.peer_tsn, c.inbound, &self.cfg.buffer);
+        for &ip in &c.addresses {
+            let room = self.paths.len() < usize::from(self.cfg.setup.max_paths);
+            if !room || self.paths.find(ip).is_some() || !acceptable_address(ip, c.source.ip()) {
+                continue;
+            }
+            if let Some(local) = ctx.routes.source(&self.local, ip) {
+                let remote = SocketAddr::new(ip, c.source.port());
+                let path = Path::new(self.local[local], remote, false, &self.cfg, ctx.now);
+                self.paths.push(path);
+            }
+        }
+    }
+}
+
+/// Our addresses, as INIT and INIT ACK list them: none when there is only the
+/// one that the packet comes from (section 5.1.2, A).
+pub(crate) fn write_addresses(w: &mut ParamWriter<'_>, local: &[SocketAddr]) {
+    if local.len() > 1 {
+        for a in local {
+            w.address(a.ip());
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Graceful shutdown (RFC 9260 section 9.2).
+
+use super::{Association, Control, Ctx, State};
+use crate::api::{CommandError, Event, LossReason};
+use crate::observe::{Observation, Timer};
+use byway_wire::Shutdown;
+
+impl Association {
+    /// The user shuts down: what is queued is delivered first.
+    pub(crate) fn shutdown(&mut self, ctx: &mut Ctx<'_>) -> Result<(), CommandError> {
+        match self.state {
+            State::Closed => Err(CommandError::Gone),
+            State::CookieWait | State::CookieEchoed(_) => {
+                self.shutdown_wanted = true;
+                Ok(())
+            }
+            State::Established => {
+                self.begin_shutdown(ctx);
+                Ok(())
+            }
+            // Under way already.
+            _ => Ok(()),
+        }
+    }
+
+    pub(crate) fn begin_shutdown(&mut self, ctx: &mut Ctx<'_>) {
+        self.enter(ctx, State::ShutdownPending);
+        self.advance_shutdown(ctx);
+    }
+
+    /// Once all data is acknowledged, SHUTDOWN or SHUTDOWN ACK follows.
+    pub(crate) fn advance_shutdown(&mut self, ctx: &mut Ctx<'_>) {
+        if !self.send.is_drained() {
+            return;
+        }
+        match self.state {
+            State::ShutdownPending => {
+                self.enter(ctx, State::ShutdownSent);
+                self.control.push_back(Control::Shutdown);
+                self.start_t5(ctx);
+            }
+            State::ShutdownReceived => {
+                self.enter(ctx, State::ShutdownAckSent);
+                self.control.push_back(Control::ShutdownAck);
+                self.start_t5(ctx);
+            }
+            _ => {}
+        }
+    }
+
+    /// T5: five times RTO.Max for the whole (section 9.2).
+    fn start_t5(&mut self, ctx: &Ctx<'_>) {
+        if self.timers.t5.is_none() {
+            self.timers.t5 = Some(ctx.now + self.cfg.rto.max * 5);
+        }
+    }
+
+    /// T2 starts when SHUTDOWN or SHUTDOWN ACK leaves.
+    pub(crate) fn start_t2(&mut self, ctx: &Ctx<'_>) {
+        let rto = self.paths.get(self.paths.data).rtt.rto();
+        self.timers.t2 = Some(ctx.now + rto);
+    }
+
+    pub(crate) fn on_t2(&mut self, ctx: &mut Ctx<'_>) {
+        self.timers.t2 = None;
+        let again = match self.state {
+            State::ShutdownSent => Control::Shutdown,
+            State::ShutdownAckSent => Control::ShutdownAck,
+            _ => return,
+        };
+        self.observe(ctx, || Observation::TimerFired {
+            timer: Timer::T2Shutdown,
+            path: None,
+        });
+        let path = self.paths.data;
+        self.paths.get_mut(path).rtt.back_off(&self.cfg.rto);
+        self.count_error(ctx, path, true, self.cfg.failure.path_max_retrans);
+        if self.peer_is_unreachable(ctx) {
+            return;
+        }
+        // Lost on this path: try the next one.
+        let next = self
+            .paths
+            .view()
+            .ring(path)
+            .find(|p| self.paths.get(*p).confirmed);
+        self.paths.data = next.unwrap_or(path);
+        self.control.push_back(again);
+    }
+
+    pub(crate) fn on_t5(&mut self, ctx: &mut Ctx<'_>) {
+        self.timers.t5 = None;
+        self.observe(ctx, || Observation::TimerFired {
+            timer: Timer::T5ShutdownGuard,
+            path: None,
+        });
+        self.abort(
+            ctx,
+            LossReason::PeerUnreachable,
+            super::Told::User(b"the shutdown took too long"),
+        );
+    }
+
+    /// SHUTDOWN: the peer sends nothing new; its cumulative TSN acknowledges.
+    pub(crate) fn on_shutdown(&mut self, ctx: &mut Ctx<'_>, s: Shutdown) {
+        match self.state {
+            State::Established | State::ShutdownPending => {
+                self.enter(ctx, State::ShutdownReceived);
+                self.event(ctx, Event::PeerShutdown);
+                self.on_cumulative_ack(ctx, s.cumulative_tsn_ack);
+                self.advance_shutdown(ctx);
+            }
+            State::ShutdownReceived => {
+                self.on_cumulative_ack(ctx, s.cumulative_tsn_ack);
+                self.advance_shutdown(ctx);
+            }
+            // Both sides shut down at once.
+            State::ShutdownSent => {
+                self.enter(ctx, State::ShutdownAckSent);
+                self.control.push_back(Control::ShutdownAck);
+                self.timers.t2 = None;
+            }
+            State::ShutdownAckSent => self.control.push_back(Control::ShutdownAck),
+            State::CookieWait | State::CookieEchoed(_) | State::Closed => {}
+        }
+    }
+
+    /// SHUTDOWN ACK: answered with SHUTDOWN COMPLETE, and over.
+    pub(crate) fn on_shutdown_ack(&mut self, ctx: &mut Ctx<'_>, inbound: &super::Inbound<'_>) {
+        if !matches!(self.state, State::ShutdownSent | State::ShutdownAckSent) {
+            return;
+        }
+        let mut bytes = Vec::new();
+        let mut packet = byway_wire::PacketBuilder::new(&mut bytes, self.header());
+        packet.shutdown_complete(false);
+        packet.finish(ctx.checksum());
+        ctx.out.stray(super::Stray {
+            source: inbound.destination,
+            destination: inbound.source,
+            bytes,
+        });
+        self.complete(ctx);
+    }
+
+    pub(crate) fn on_shutdown_complete(&mut self, ctx: &mut Ctx<'_>) {
+        if matches!(self.state, State::ShutdownAckSent) {
+            self.complete(ctx);
+        }
+    }
+
+    fn complete(&mut self, ctx: &mut Ctx<'_>) {
+        self.close(ctx);
+        self.event(ctx, Event::ShutdownComplete);
+    }
+}

@@ -1,0 +1,205 @@
+//! Slow start and congestion avoidance (RFC 9260 sections 7.2.1 to 7.2.3).
+//!
+//! The window grows by what is acknowledged, at most L chunks a SACK, until
+//! ssthresh, then by one chunk for each window acknowledged; a loss halves it
+//! and a timeout sets it to one chunk. The differences between RFC 2960 and
+//! RFC 9260 are fields of the configuration.
+
+use super::PathAck;
+use crate::config::{CongestionConfig, CwndGrowth};
+use crate::path::Window;
+use crate::time::{Duration, Instant};
+
+/// Sections 7.2.1 and 7.2.2: a SACK acknowledged new data of this path.
+pub(crate) fn on_ack(w: &mut Window, ack: PathAck, cfg: &CongestionConfig) {
+    let may_grow = match cfg.growth {
+        CwndGrowth::AnyNewAck => true,
+        CwndGrowth::CumulativeAdvance => ack.cumulative_advanced,
+    };
+    // "Fully utilized": one more chunk would not have fitted.
+    let full = ack.flight_before >= w.cwnd;
+    if w.cwnd <= w.ssthresh {
+        if may_grow && full && !ack.in_recovery {
+            let most = cfg.slow_start_limit.saturating_mul(w.pmdcs);
+            w.cwnd = w.cwnd.saturating_add(ack.bytes.min(most));
+        }
+    } else if may_grow {
+        w.partial_bytes_acked = w.partial_bytes_acked.saturating_add(ack.bytes);
+        if w.partial_bytes_acked >= w.cwnd {
+            if full {
+                w.partial_bytes_acked -= w.cwnd;
+                if !ack.in_recovery {
+                    w.cwnd = w.cwnd.saturating_add(w.pmdcs);
+                }
+            } else {
+                w.partial_bytes_acked = w.cwnd;
+            }
+        }
+    }
+    if ack.all_acked {
+        w.partial_bytes_acked = 0;
+    }
+}
+
+fn floor(w: &Window, cfg: &CongestionConfig) -> u32 {
+    cfg.ssthresh_floor.saturating_mul(w.pmdcs)
+}
+
+/// Section 7.2.3: missing reports announced a loss.
+pub(crate) fn on_fast_retransmit(w: &mut Window, cfg: &CongestionConfig) {
+    w.ssthresh = (w.cwnd / 2).max(floor(w, cfg));
+    w.cwnd = w.ssthresh;
+    w.partial_bytes_acked = 0;
+}
+
+/// Section 7.2.3: the T3-rtx timer expired.
+pub(crate) fn on_timeout(w: &mut Window, cfg: &CongestionConfig) {
+    w.ssthresh = (w.cwnd / 2).max(floor(w, cfg));
+    w.cwnd = cfg.cwnd_after_rto.max(1).saturating_mul(w.pmdcs);
+    w.partial_bytes_acked = 0;
+}
+
+/// Section 7.2.1, last rule: a window that was not used for an RTO shrinks by
+/// half for each, down to the floor. Called before the path is used again.
+pub(crate) fn on_idle(w: &mut Window, now: Instant, rto: Duration, cfg: &CongestionConfig) {
+    if !cfg.idle_decay {
+        return;
+    }
+    let least = floor(w, cfg);
+    while now.since(w.idle_since) >= rto && w.cwnd > least {
+        if cfg.decay_sets_ssthresh && !w.decayed {
+            w.ssthresh = w.cwnd;
+        }
+        w.decayed = true;
+        w.cwnd = (w.cwnd / 2).max(least);
+        w.idle_since += rto;
+    }
+}
+
+/// The path carried data: its idle time starts anew.
+pub(crate) fn on_use(w: &mut Window, now: Instant) {
+    w.idle_since = now;
+    w.decayed = false;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PMDCS: u32 = 1468;
+
+    fn window(cwnd: u32, ssthresh: u32) -> Window {
+        let mut w = Window::new(&CongestionConfig::default(), PMDCS, false, Instant::ZERO);
+        w.cwnd = cwnd * PMDCS;
+        w.ssthresh = ssthresh * PMDCS;
+        w
+    }
+
+    fn full(chunks: u32, w: &Window) -> PathAck {
+        PathAck {
+            bytes: chunks * PMDCS,
+            flight_before: w.cwnd,
+            cumulative_advanced: true,
+            ..PathAck::default()
+        }
+    }
+
+    #[test]
+    fn initial_windows() {
+        let cfg = CongestionConfig::default();
+        let of = |pmdcs, v6| Window::new(&cfg, pmdcs, v6, Instant::ZERO).cwnd;
+        assert_eq!(of(1468, false), 4404);
+        assert_eq!(of(1448, true), 4344);
+        assert_eq!(of(500, false), 2000);
+        assert_eq!(of(9000, false), 18_000);
+    }
+
+    #[test]
+    fn slow_start_grows_by_at_most_l_chunks_and_only_when_full() {
+        let cfg = CongestionConfig::default();
+        let mut w = window(4, 100);
+        let ack = full(2, &w);
+        on_ack(&mut w, ack, &cfg);
+        assert_eq!(w.cwnd, 5 * PMDCS, "two chunks acknowledged, L = 1");
+        let mut ack = full(2, &w);
+        ack.flight_before = w.cwnd - 1;
+        on_ack(&mut w, ack, &cfg);
+        assert_eq!(w.cwnd, 5 * PMDCS, "the window was not full");
+        let mut ack = full(2, &w);
+        ack.in_recovery = true;
+        on_ack(&mut w, ack, &cfg);
+        assert_eq!(w.cwnd, 5 * PMDCS, "fast recovery");
+    }
+
+    #[test]
+    fn rfc_2960_grows_only_when_the_cumulative_tsn_advances() {
+        let cfg = CongestionConfig {
+            growth: CwndGrowth::CumulativeAdvance,
+            ..CongestionConfig::default()
+        };
+        let mut w = window(4, 100);
+        let mut ack = full(1, &w);
+        ack.cumulative_advanced = false;
+        on_ack(&mut w, ack, &cfg);
+        assert_eq!(w.cwnd, 4 * PMDCS);
+    }
+
+    #[test]
+    fn congestion_avoidance_adds_one_chunk_a_window() {
+        let cfg = CongestionConfig::default();
+        let mut w = window(10, 4);
+        for _ in 0..4 {
+            let ack = full(2, &w);
+            on_ack(&mut w, ack, &cfg);
+        }
+        assert_eq!(w.cwnd, 10 * PMDCS);
+        let ack = full(2, &w);
+        on_ack(&mut w, ack, &cfg);
+        assert_eq!((w.cwnd, w.partial_bytes_acked), (11 * PMDCS, 0));
+    }
+
+    #[test]
+    fn acknowledged_credit_is_capped_while_the_window_is_not_full() {
+        let cfg = CongestionConfig::default();
+        let mut w = window(3, 2);
+        for _ in 0..9 {
+            let ack = PathAck {
+                bytes: PMDCS,
+                ..PathAck::default()
+            };
+            on_ack(&mut w, ack, &cfg);
+        }
+        assert_eq!((w.cwnd, w.partial_bytes_acked), (3 * PMDCS, 3 * PMDCS));
+    }
+
+    #[test]
+    fn losses_halve_and_timeouts_collapse_with_the_floor() {
+        let cfg = CongestionConfig::default();
+        let mut w = window(20, 100);
+        on_fast_retransmit(&mut w, &cfg);
+        assert_eq!((w.cwnd, w.ssthresh), (10 * PMDCS, 10 * PMDCS));
+        on_timeout(&mut w, &cfg);
+        assert_eq!((w.cwnd, w.ssthresh), (PMDCS, 5 * PMDCS));
+        on_timeout(&mut w, &cfg);
+        assert_eq!(w.ssthresh, 4 * PMDCS, "floor of RFC 9260");
+        let old = CongestionConfig {
+            ssthresh_floor: 2,
+            ..cfg
+        };
+        on_timeout(&mut w, &old);
+        assert_eq!(w.ssthresh, 2 * PMDCS, "floor of RFC 2960");
+    }
+
+    #[test]
+    fn an_idle_window_halves_once_per_rto_and_remembers_ssthresh() {
+        let cfg = CongestionConfig::default();
+        let rto = Duration::from_secs(1);
+        let mut w = window(32, 100);
+        on_idle(&mut w, Instant::from_millis(999), rto, &cfg);
+        assert_eq!(w.cwnd, 32 * PMDCS);
+        on_idle(&mut w, Instant::from_millis(2500), rto, &cfg);
+        assert_eq!((w.cwnd, w.ssthresh), (8 * PMDCS, 32 * PMDCS));
+        on_idle(&mut w, Instant::from_millis(60_000), rto, &cfg);
+        assert_eq!(w.cwnd, 4 * PMDCS, "the floor");
+    }
+}

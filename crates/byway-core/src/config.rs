@@ -1,0 +1,448 @@
+//! What can be configured: one plain structure with the RFC's names.
+//!
+//! Every row of the comparison between RFC 2960 (which the papers ran) and
+//! RFC 9260 is a named field, so that a run says which rule it obeyed. The
+//! presets [`Config::rfc9260`] (the default) and [`Config::rfc2960`] differ in
+//! those fields alone. A structure is checked once, by [`Config::check`],
+//! before an association uses it.
+
+mod congestion;
+mod endpoint;
+mod failure;
+
+pub use congestion::{
+    CongestionConfig, CwndGrowth, FastRecovery, InitialCwnd, RetransmissionConfig,
+};
+pub use endpoint::{ChecksumMode, EndpointConfig};
+pub use failure::{
+    AllPathsSuspect, Dormant, ErrorClear, FailoverConfig, FailureConfig, HbJitter, HeartbeatConfig,
+    PathMaxRetransTest, PfClear, PfConfig, PfReturnCwnd, PrimarySwitch,
+};
+
+use crate::policy::{AfterRto, RetransmitTarget};
+use crate::units;
+use core::time::Duration;
+use serde::{Deserialize, Serialize};
+
+/// Everything that one association can be told.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Default)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Association set-up (RFC 9260 section 5).
+    pub setup: SetupConfig,
+    /// Retransmission timeout (section 6.3.1).
+    pub rto: RtoConfig,
+    /// Path heartbeats (section 8.3).
+    pub hb: HeartbeatConfig,
+    /// When a path or the peer counts as failed (sections 8.1, 8.2).
+    pub failure: FailureConfig,
+    /// Where traffic goes meanwhile (section 6.4.1, RFC 7829, the papers).
+    pub failover: FailoverConfig,
+    /// Windows, fast retransmit and bursts (section 7).
+    pub congestion: CongestionConfig,
+    /// Who gets a retransmission (section 6.4; caro-2004).
+    pub retransmission: RetransmissionConfig,
+    /// Acknowledgements (section 6.2).
+    pub sack: SackConfig,
+    /// Memory and windows.
+    pub buffer: BufferConfig,
+    /// Largest IP packet that is sent, in bytes, all headers included.
+    pub pmtu: Pmtu,
+}
+
+/// Largest IP packet, in bytes (default 1500, at least 512).
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Pmtu(pub u32);
+
+impl Default for Pmtu {
+    fn default() -> Pmtu {
+        Pmtu(1500)
+    }
+}
+
+/// Association set-up (RFC 9260 section 5).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SetupConfig {
+    /// Valid.Cookie.Life: how long a State Cookie may be echoed (60 s).
+    #[serde(with = "units::duration")]
+    pub valid_cookie_life: Duration,
+    /// The most that a Cookie Preservative may add to a cookie's life (5 s);
+    /// bounds the replay window that a peer can ask for (section 5.2.6).
+    #[serde(with = "units::duration")]
+    pub max_cookie_extension: Duration,
+    /// Max.Init.Retransmits: INIT or COOKIE ECHO repeats before giving up (8).
+    pub max_init_retransmits: u32,
+    /// Outbound streams asked for (10).
+    pub outbound_streams: u16,
+    /// Most inbound streams accepted (2048).
+    pub max_inbound_streams: u16,
+    /// Most addresses of the peer that become paths (8); the rest of a longer
+    /// list is ignored, so that a list cannot make us probe a crowd.
+    pub max_paths: u8,
+    /// Whether data waits until every address of the peer is confirmed, as
+    /// ns-2's module does (false).
+    pub confirm_all_before_data: bool,
+}
+
+impl Default for SetupConfig {
+    fn default() -> Self {
+        SetupConfig {
+            valid_cookie_life: Duration::from_secs(60),
+            max_cookie_extension: Duration::from_secs(5),
+            max_init_retransmits: 8,
+            outbound_streams: 10,
+            max_inbound_streams: 2048,
+            max_paths: 8,
+            confirm_all_before_data: false,
+        }
+    }
+}
+
+/// Which packets give a sample of the round-trip time.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub enum RttSampling {
+    /// One sample a round trip, and none when a chunk before the timed one was
+    /// retransmitted meanwhile (RFC 9260 section 6.3.1, C4 and C5).
+    #[default]
+    OncePerRound,
+    /// Every chunk that was sent once (ns-2's module, the papers).
+    EveryChunk,
+}
+
+/// Retransmission timeout (RFC 9260 section 6.3.1).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RtoConfig {
+    /// RTO.Initial (1 s; 3 s in RFC 2960).
+    #[serde(with = "units::duration")]
+    pub initial: Duration,
+    /// RTO.Min (1 s).
+    #[serde(with = "units::duration")]
+    pub min: Duration,
+    /// RTO.Max (60 s).
+    #[serde(with = "units::duration")]
+    pub max: Duration,
+    /// RTO.Alpha, the gain of SRTT (1/8).
+    pub alpha: f64,
+    /// RTO.Beta, the gain of RTTVAR (1/4).
+    pub beta: f64,
+    /// Which packets are timed.
+    pub sampling: RttSampling,
+}
+
+impl Default for RtoConfig {
+    fn default() -> Self {
+        RtoConfig {
+            initial: Duration::from_secs(1),
+            min: Duration::from_secs(1),
+            max: Duration::from_secs(60),
+            alpha: 0.125,
+            beta: 0.25,
+            sampling: RttSampling::OncePerRound,
+        }
+    }
+}
+
+/// Where a SACK is sent (RFC 9260 section 6.4).
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub enum SackDestination {
+    /// To the address that the last DATA came from.
+    #[default]
+    ReplyPath,
+    /// To the destination that this side's own data would take.
+    DataPath,
+}
+
+/// Acknowledgements (RFC 9260 section 6.2).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SackConfig {
+    /// SACK.Delay: longest wait before a packet is acknowledged (200 ms; the
+    /// RFC forbids more than 500 ms).
+    #[serde(with = "units::duration")]
+    pub delay: Duration,
+    /// A SACK at the latest after this many packets with DATA (2).
+    pub every: u32,
+    /// Whether the very first DATA is acknowledged at once, as ns-2 does (false).
+    pub first_at_once: bool,
+    /// Where it goes.
+    pub destination: SackDestination,
+    /// Whether a packet of nothing but duplicates is acknowledged on another
+    /// path: they hint that SACKs get lost on the reply path (RFC 9260 section
+    /// 6.4, MAY; true, false in RFC 2960).
+    pub vary_on_duplicates: bool,
+}
+
+impl Default for SackConfig {
+    fn default() -> Self {
+        SackConfig {
+            delay: Duration::from_millis(200),
+            every: 2,
+            first_at_once: false,
+            destination: SackDestination::ReplyPath,
+            vary_on_duplicates: true,
+        }
+    }
+}
+
+/// Memory and windows, in bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct BufferConfig {
+    /// Receive buffer; what is free of it is advertised as a_rwnd (1 MiB).
+    pub receive: u32,
+    /// What each DATA chunk held at the receiver costs beyond its payload
+    /// (48), so that tiny chunks cannot hoard memory behind a small count.
+    pub receive_overhead: u32,
+    /// What the sender takes from the peer's window for each chunk beyond its
+    /// payload (0; ns-2 charges the chunk header, 16).
+    pub peer_overhead: u32,
+    /// Payload that may wait in the send queue or be unacknowledged (1 MiB).
+    pub send: u32,
+    /// Largest message that `send` accepts (16 MiB).
+    pub max_message: u32,
+    /// A message whose received front exceeds this is handed over in parts
+    /// (RFC 9260 section 6.9); 0 means half of the receive buffer.
+    pub partial_delivery_point: u32,
+    /// The window that the receiver opens before it tells the peer, as a share
+    /// of the receive buffer in 1/n (4), against silly windows.
+    pub window_update_share: u32,
+}
+
+impl Default for BufferConfig {
+    fn default() -> Self {
+        BufferConfig {
+            receive: 1 << 20,
+            receive_overhead: 48,
+            peer_overhead: 0,
+            send: 1 << 20,
+            max_message: 16 << 20,
+            partial_delivery_point: 0,
+            window_update_share: 4,
+        }
+    }
+}
+
+/// A field that cannot work, with what would.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{field} = {value}: {problem}")]
+pub struct ConfigError {
+    /// The field, as it is written in a scenario: `rto.min`.
+    pub field: &'static str,
+    /// The value that was found.
+    pub value: String,
+    /// What is wrong and what would be right.
+    pub problem: String,
+}
+
+impl Config {
+    /// The standard of 2022 with RFC 7829's quick failover: the default.
+    #[must_use]
+    pub fn rfc9260() -> Config {
+        Config::default()
+    }
+
+    /// The standard of 2000 that the papers of 2003 to 2008 ran, as their
+    /// simulator read it.
+    #[must_use]
+    pub fn rfc2960() -> Config {
+        let mut c = Config::default();
+        c.rto.initial = Duration::from_secs(3);
+        c.rto.sampling = RttSampling::EveryChunk;
+        c.congestion = CongestionConfig {
+            initial_cwnd: InitialCwnd::Pmdcs(2),
+            ssthresh_floor: 2,
+            initial_ssthresh: Some(65_536),
+            growth: CwndGrowth::CumulativeAdvance,
+            fast_retransmit_threshold: 4,
+            fast_recovery: FastRecovery::PerDestination,
+            decay_sets_ssthresh: false,
+            ..CongestionConfig::default()
+        };
+        c.retransmission.target = RetransmitTarget::AllRtxAlt;
+        c.retransmission.after_rto = AfterRto::Nothing;
+        c.failure.idle_heartbeats_count = true;
+        c.failure.heartbeat_test = PathMaxRetransTest::Reaches;
+        c.failure.error_clear = ErrorClear::FirstTransmissionOnly;
+        c.failover.potentially_failed = None;
+        c.sack.vary_on_duplicates = false;
+        c.failover.dormant = Dormant::Hop;
+        c.buffer.receive = 65_536;
+        c.buffer.receive_overhead = 16;
+        c.buffer.peer_overhead = 16;
+        c
+    }
+
+    /// The preset of that name.
+    ///
+    /// # Errors
+    /// When there is none of that name; the message lists those there are.
+    pub fn preset(name: &str) -> Result<Config, ConfigError> {
+        match name {
+            "rfc9260" => Ok(Config::rfc9260()),
+            "rfc2960" => Ok(Config::rfc2960()),
+            other => Err(ConfigError {
+                field: "preset",
+                value: other.to_owned(),
+                problem: "no such preset; there are rfc9260 and rfc2960".to_owned(),
+            }),
+        }
+    }
+
+    /// Refuses what cannot work.
+    ///
+    /// # Errors
+    /// The first field found wrong, with its value and what would be right.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let rule = |ok: bool, field, value: String, problem: &str| {
+            if ok {
+                Ok(())
+            } else {
+                Err(ConfigError {
+                    field,
+                    value,
+                    problem: problem.to_owned(),
+                })
+            }
+        };
+        let d = units::format_duration;
+        let rto = &self.rto;
+        rule(
+            !rto.min.is_zero(),
+            "rto.min",
+            d(rto.min),
+            "a timeout of zero would resend for ever; at least 1 ms",
+        )?;
+        rule(
+            rto.min <= rto.max,
+            "rto.min",
+            d(rto.min),
+            "is above rto.max; lower it or raise rto.max",
+        )?;
+        rule(
+            rto.min <= rto.initial && rto.initial <= rto.max,
+            "rto.initial",
+            d(rto.initial),
+            "lies outside of rto.min to rto.max",
+        )?;
+        let unit = |x: f64| x > 0.0 && x <= 1.0;
+        rule(
+            unit(rto.alpha),
+            "rto.alpha",
+            rto.alpha.to_string(),
+            "must be above 0 and at most 1 (RFC 9260: 0.125)",
+        )?;
+        rule(
+            unit(rto.beta),
+            "rto.beta",
+            rto.beta.to_string(),
+            "must be above 0 and at most 1 (RFC 9260: 0.25)",
+        )?;
+        rule(
+            self.sack.delay <= Duration::from_millis(500),
+            "sack.delay",
+            d(self.sack.delay),
+            "RFC 9260 section 6.2 allows at most 500 ms",
+        )?;
+        rule(
+            self.sack.every >= 1,
+            "sack.every",
+            "0".into(),
+            "must be at least 1 (RFC 9260: 2)",
+        )?;
+        rule(
+            (512..=65_535).contains(&self.pmtu.0),
+            "pmtu",
+            self.pmtu.0.to_string(),
+            "must be 512 to 65535 bytes",
+        )?;
+        rule(
+            self.buffer.receive >= 1500,
+            "buffer.receive",
+            self.buffer.receive.to_string(),
+            "RFC 9260 section 3.3.2 asks for at least 1500 bytes",
+        )?;
+        rule(
+            self.buffer.max_message <= 1 << 30 && self.buffer.max_message > 0,
+            "buffer.max_message",
+            self.buffer.max_message.to_string(),
+            "must be 1 byte to 1 GiB",
+        )?;
+        rule(
+            self.buffer.send > 0,
+            "buffer.send",
+            "0".into(),
+            "nothing could ever be sent; at least one message's size",
+        )?;
+        rule(
+            self.buffer.window_update_share > 0,
+            "buffer.window_update_share",
+            "0".into(),
+            "must be at least 1",
+        )?;
+        rule(
+            self.setup.outbound_streams > 0,
+            "setup.outbound_streams",
+            "0".into(),
+            "must be at least 1",
+        )?;
+        rule(
+            self.setup.max_inbound_streams > 0,
+            "setup.max_inbound_streams",
+            "0".into(),
+            "must be at least 1",
+        )?;
+        rule(
+            (1..=8).contains(&self.setup.max_paths),
+            "setup.max_paths",
+            self.setup.max_paths.to_string(),
+            "must be 1 to 8",
+        )?;
+        rule(
+            self.congestion.fast_retransmit_threshold > 0,
+            "congestion.fast_retransmit_threshold",
+            "0".into(),
+            "must be at least 1 (RFC 9260: 3)",
+        )?;
+        rule(
+            self.congestion.ssthresh_floor > 0,
+            "congestion.ssthresh_floor",
+            "0".into(),
+            "must be at least 1",
+        )?;
+        rule(
+            !matches!(self.congestion.initial_cwnd, InitialCwnd::Pmdcs(0)),
+            "congestion.initial_cwnd",
+            "0".into(),
+            "nothing could ever be sent; at least 1",
+        )?;
+        rule(
+            self.congestion.max_burst != Some(0),
+            "congestion.max_burst",
+            "0".into(),
+            "nothing could ever be sent; at least 1, or leave it out for no limit",
+        )?;
+        if let Some(pf) = &self.failover.potentially_failed {
+            rule(
+                pf.max_retrans <= self.failure.path_max_retrans,
+                "failover.potentially_failed.max_retrans",
+                pf.max_retrans.to_string(),
+                "is above failure.path_max_retrans, so a path would be inactive before it is suspect (RFC 7829 section 3.1)",
+            )?;
+            if let PrimarySwitch::Psmr(n) = self.failover.primary_switch {
+                rule(
+                    n >= pf.max_retrans,
+                    "failover.primary_switch",
+                    n.to_string(),
+                    "must be at least failover.potentially_failed.max_retrans (RFC 7829 section 5)",
+                )?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,97 @@
+//! Windows, fast retransmit, bursts, and who gets a retransmission.
+
+use crate::policy::{AfterRto, RetransmitTarget};
+use serde::{Deserialize, Serialize};
+
+/// The window that a path begins with (RFC 9260 section 7.2.1).
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub enum InitialCwnd {
+    /// min(4 PMDCS, max(2 PMDCS, 4404 bytes)); 4344 bytes for IPv6.
+    #[default]
+    Rfc9260,
+    /// So many full chunks; RFC 2960 allows at most 2.
+    Pmdcs(u32),
+}
+
+/// Which acknowledgements let the window grow.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub enum CwndGrowth {
+    /// Any SACK that acknowledges something new, while the window was full and
+    /// outside of fast recovery (RFC 9260 section 7.2.1).
+    #[default]
+    AnyNewAck,
+    /// Only a SACK that advances the cumulative TSN (RFC 2960 section 7.2.1).
+    CumulativeAdvance,
+}
+
+/// How far one loss event reaches.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub enum FastRecovery {
+    /// One exit point for the association (RFC 9260 section 7.2.4).
+    #[default]
+    PerAssociation,
+    /// An exit point for each destination (ns-2's module, the papers).
+    PerDestination,
+    /// None: every fast retransmit halves the window (RFC 2960's text).
+    Off,
+}
+
+/// Windows, fast retransmit and bursts (RFC 9260 section 7). Windows are in
+/// units of PMDCS, the largest DATA chunk that the path takes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct CongestionConfig {
+    /// The window that a path begins with.
+    pub initial_cwnd: InitialCwnd,
+    /// cwnd after a timeout, in PMDCS (1).
+    pub cwnd_after_rto: u32,
+    /// The least that ssthresh, and an idle path's cwnd, fall to, in PMDCS (4;
+    /// 2 in RFC 2960).
+    pub ssthresh_floor: u32,
+    /// Initial ssthresh in bytes; none means arbitrarily high.
+    pub initial_ssthresh: Option<u32>,
+    /// Which acknowledgements let the window grow.
+    pub growth: CwndGrowth,
+    /// L: how many PMDCS one SACK may add in slow start (1; section 7.2.1).
+    pub slow_start_limit: u32,
+    /// Missing reports that trigger a fast retransmit (3; 4 in RFC 2960).
+    pub fast_retransmit_threshold: u8,
+    /// How far one loss event reaches.
+    pub fast_recovery: FastRecovery,
+    /// Max.Burst: most packets of new data that one event may release on a
+    /// path (4); none means no limit.
+    pub max_burst: Option<u32>,
+    /// Whether an idle path's window is halved once per RTO (true).
+    pub idle_decay: bool,
+    /// Whether ssthresh remembers cwnd before the first halving (true; RFC 9260
+    /// only).
+    pub decay_sets_ssthresh: bool,
+}
+
+impl Default for CongestionConfig {
+    fn default() -> Self {
+        CongestionConfig {
+            initial_cwnd: InitialCwnd::Rfc9260,
+            cwnd_after_rto: 1,
+            ssthresh_floor: 4,
+            initial_ssthresh: None,
+            growth: CwndGrowth::AnyNewAck,
+            slow_start_limit: 1,
+            fast_retransmit_threshold: 3,
+            fast_recovery: FastRecovery::PerAssociation,
+            max_burst: Some(4),
+            idle_decay: true,
+            decay_sets_ssthresh: true,
+        }
+    }
+}
+
+/// Who gets a retransmission (RFC 9260 section 6.4; caro-2004).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(default, deny_unknown_fields)]
+pub struct RetransmissionConfig {
+    /// Where a lost chunk is sent again.
+    pub target: RetransmitTarget,
+    /// What a timeout starts besides the retransmission.
+    pub after_rto: AfterRto,
+}

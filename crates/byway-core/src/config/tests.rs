@@ -1,0 +1,79 @@
+use super::*;
+
+#[test]
+fn both_presets_pass_their_own_check() {
+    for name in ["rfc9260", "rfc2960"] {
+        Config::preset(name).unwrap().check().unwrap();
+    }
+}
+
+#[test]
+fn an_unknown_preset_lists_those_there_are() {
+    let e = Config::preset("rfc4960").unwrap_err().to_string();
+    assert!(e.contains("rfc9260") && e.contains("rfc2960"), "{e}");
+}
+
+#[test]
+fn what_cannot_work_is_refused_with_field_value_and_remedy() {
+    type Break = fn(&mut Config);
+    let table: [(Break, &str); 6] = [
+        (
+            |c| c.rto.min = Duration::from_secs(100),
+            "rto.min = 100 s: is above rto.max",
+        ),
+        (
+            |c| c.sack.delay = Duration::from_secs(1),
+            "sack.delay = 1 s",
+        ),
+        (|c| c.pmtu = Pmtu(100), "pmtu = 100"),
+        (
+            |c| c.congestion.max_burst = Some(0),
+            "congestion.max_burst = 0",
+        ),
+        (|c| c.failure.path_max_retrans = 0, ""),
+        (
+            |c| {
+                c.failover.potentially_failed = Some(PfConfig {
+                    max_retrans: 9,
+                    ..PfConfig::default()
+                });
+            },
+            "failover.potentially_failed.max_retrans = 9",
+        ),
+    ];
+    for (break_it, expected) in table {
+        let mut c = Config::default();
+        break_it(&mut c);
+        match c.check() {
+            Ok(()) => assert!(expected.is_empty(), "should have been refused: {expected}"),
+            Err(e) => assert!(e.to_string().starts_with(expected), "{e}"),
+        }
+    }
+}
+
+#[test]
+fn an_endpoint_refuses_wildcards_and_doubles() {
+    let seed = [0; 32];
+    let of = |list: &[&str]| {
+        EndpointConfig::new(
+            5001,
+            list.iter().map(|a| a.parse().unwrap()).collect(),
+            seed,
+        )
+        .check()
+    };
+    assert!(of(&["10.0.0.1:9899", "10.1.0.1:9899"]).is_ok());
+    assert!(
+        of(&["0.0.0.0:9899"])
+            .unwrap_err()
+            .to_string()
+            .contains("wildcard")
+    );
+    assert!(
+        of(&["10.0.0.1:0", "10.0.0.1:0"])
+            .unwrap_err()
+            .to_string()
+            .contains("twice")
+    );
+    assert!(of(&[]).unwrap_err().to_string().contains("1 to 8"));
+}

@@ -1,0 +1,300 @@
+//! State Cookies (RFC 9260 sections 5.1.3 to 5.1.5): all that an association
+//! needs to begin, sealed with a key of ours, so that nothing is kept for a
+//! peer that has only sent an INIT.
+
+use crate::time::{Duration, Instant};
+use byway_wire::Tsn;
+use chacha20::ChaCha8Rng;
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use hmac::{Hmac, KeyInit, Mac};
+use rand::RngExt;
+use sha2::Sha256;
+use smallvec::SmallVec;
+
+const MAC_LEN: usize = 32;
+/// How long a key seals cookies. The one before still opens them.
+const KEY_LIFE: Duration = Duration::from_secs(3600);
+/// Most addresses in a cookie.
+const MAX_ADDRESSES: usize = 32;
+
+/// What a cookie says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Cookie {
+    pub(crate) created: Instant,
+    pub(crate) life: Duration,
+    pub(crate) local_tag: u32,
+    pub(crate) peer_tag: u32,
+    /// Local and peer's tie-tag; zeros when no association existed.
+    pub(crate) tie_tags: (u32, u32),
+    pub(crate) local_port: u16,
+    pub(crate) peer_port: u16,
+    pub(crate) local_tsn: Tsn,
+    pub(crate) peer_tsn: Tsn,
+    pub(crate) a_rwnd: u32,
+    pub(crate) outbound: u16,
+    pub(crate) inbound: u16,
+    /// Where the INIT came from and went to.
+    pub(crate) source: SocketAddr,
+    pub(crate) local: SocketAddr,
+    pub(crate) addresses: SmallVec<[IpAddr; 4]>,
+}
+
+/// Why a cookie is refused.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum BadCookie {
+    /// Not one of ours, or cut short, or changed.
+    Forged,
+}
+
+/// The keys: of this hour, and of the one before.
+#[derive(Debug)]
+pub(crate) struct CookieKeys {
+    current: [u8; 32],
+    previous: [u8; 32],
+    since: Instant,
+}
+
+impl CookieKeys {
+    pub(crate) fn new(rng: &mut ChaCha8Rng) -> CookieKeys {
+        CookieKeys {
+            current: rng.random(),
+            previous: rng.random(),
+            since: Instant::ZERO,
+        }
+    }
+
+    fn rotate(&mut self, now: Instant, rng: &mut ChaCha8Rng) {
+        if now.since(self.since) >= KEY_LIFE {
+            self.previous = core::mem::replace(&mut self.current, rng.random());
+            self.since = now;
+        }
+    }
+
+    /// Seals a cookie.
+    pub(crate) fn seal(&mut self, c: &Cookie, now: Instant, rng: &mut ChaCha8Rng) -> Vec<u8> {
+        self.rotate(now, rng);
+        let mut bytes = c.encode();
+        let mac = mac(&self.current, &bytes).finalize().into_bytes();
+        bytes.extend_from_slice(&mac);
+        bytes
+    }
+
+    /// Opens a cookie: its MAC is checked in constant time, then it is read
+    /// with the same care as if it were not ours.
+    pub(crate) fn open(&self, bytes: &[u8]) -> Result<Cookie, BadCookie> {
+        let Some(split) = bytes.len().checked_sub(MAC_LEN) else {
+            return Err(BadCookie::Forged);
+        };
+        let (body, tag) = bytes.split_at(split);
+        let genuine = [&self.current, &self.previous]
+            .into_iter()
+            .any(|key| mac(key, body).verify_slice(tag).is_ok());
+        if !genuine {
+            return Err(BadCookie::Forged);
+        }
+        Cookie::decode(body).ok_or(BadCookie::Forged)
+    }
+}
+
+fn mac(key: &[u8; 32], bytes: &[u8]) -> Hmac<Sha256> {
+    let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes keys of any length");
+    mac.update(bytes);
+    mac
+}
+
+impl Cookie {
+    fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(160);
+        out.extend_from_slice(&self.created.as_nanos().to_be_bytes());
+        out.extend_from_slice(&(self.life.as_millis() as u32).to_be_bytes());
+        for word in [
+            self.local_tag,
+            self.peer_tag,
+            self.tie_tags.0,
+            self.tie_tags.1,
+            self.local_tsn.0,
+            self.peer_tsn.0,
+            self.a_rwnd,
+        ] {
+            out.extend_from_slice(&word.to_be_bytes());
+        }
+        for half in [self.local_port, self.peer_port, self.outbound, self.inbound] {
+            out.extend_from_slice(&half.to_be_bytes());
+        }
+        for a in [self.source, self.local] {
+            put_ip(&mut out, a.ip());
+            out.extend_from_slice(&a.port().to_be_bytes());
+        }
+        let listed = &self.addresses[..self.addresses.len().min(MAX_ADDRESSES)];
+        out.push(listed.len() as u8);
+        for &ip in listed {
+            put_ip(&mut out, ip);
+        }
+        out
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Cookie> {
+        let mut r = Reader(bytes);
+        let created = Instant::from_nanos(u64::from_be_bytes(r.take()?));
+        let life = Duration::from_millis(u64::from(r.word()?));
+        let (local_tag, peer_tag) = (r.word()?, r.word()?);
+        let tie_tags = (r.word()?, r.word()?);
+        let (local_tsn, peer_tsn) = (Tsn(r.word()?), Tsn(r.word()?));
+        let a_rwnd = r.word()?;
+        let (local_port, peer_port) = (r.half()?, r.half()?);
+        let (outbound, inbound) = (r.half()?, r.half()?);
+        let source = SocketAddr::new(r.ip()?, r.half()?);
+        let local = SocketAddr::new(r.ip()?, r.half()?);
+        let [count] = r.take()?;
+        let mut addresses = SmallVec::new();
+        for _ in 0..usize::from(count).min(MAX_ADDRESSES) {
+            addresses.push(r.ip()?);
+        }
+        let valid = local_tag != 0 && peer_tag != 0 && outbound != 0 && inbound != 0;
+        (r.0.is_empty() && valid).then_some(Cookie {
+            created,
+            life,
+            local_tag,
+            peer_tag,
+            tie_tags,
+            local_port,
+            peer_port,
+            local_tsn,
+            peer_tsn,
+            a_rwnd,
+            outbound,
+            inbound,
+            source,
+            local,
+            addresses,
+        })
+    }
+
+    /// By how much the cookie is stale, if it is (step 4 of section 5.1.5).
+    pub(crate) fn staleness(&self, now: Instant) -> Option<Duration> {
+        now.since(self.created)
+            .checked_sub(self.life)
+            .filter(|d| !d.is_zero())
+    }
+}
+
+fn put_ip(out: &mut Vec<u8>, ip: IpAddr) {
+    match ip {
+        IpAddr::V4(a) => {
+            out.push(4);
+            out.extend_from_slice(&a.octets());
+        }
+        IpAddr::V6(a) => {
+            out.push(6);
+            out.extend_from_slice(&a.octets());
+        }
+    }
+}
+
+/// Reads from the front; every read is bounded by what is left.
+struct Reader<'a>(&'a [u8]);
+
+impl Reader<'_> {
+    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (head, rest) = self.0.split_first_chunk::<N>()?;
+        self.0 = rest;
+        Some(*head)
+    }
+
+    fn word(&mut self) -> Option<u32> {
+        self.take().map(u32::from_be_bytes)
+    }
+
+    fn half(&mut self) -> Option<u16> {
+        self.take().map(u16::from_be_bytes)
+    }
+
+    fn ip(&mut self) -> Option<IpAddr> {
+        match self.take::<1>()? {
+            [4] => Some(IpAddr::V4(Ipv4Addr::from(self.take::<4>()?))),
+            [6] => Some(IpAddr::V6(Ipv6Addr::from(self.take::<16>()?))),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chacha20::rand_core::SeedableRng;
+
+    fn cookie() -> Cookie {
+        Cookie {
+            created: Instant::from_millis(5),
+            life: Duration::from_secs(60),
+            local_tag: 1,
+            peer_tag: 2,
+            tie_tags: (3, 4),
+            local_port: 5,
+            peer_port: 6,
+            local_tsn: Tsn(7),
+            peer_tsn: Tsn(8),
+            a_rwnd: 9,
+            outbound: 10,
+            inbound: 11,
+            source: "10.0.0.1:9899".parse().unwrap(),
+            local: "[fd00::1]:0".parse().unwrap(),
+            addresses: SmallVec::from_slice(&[
+                "10.1.0.1".parse().unwrap(),
+                "fd00::2".parse().unwrap(),
+            ]),
+        }
+    }
+
+    #[test]
+    fn a_cookie_opens_as_it_was_sealed_and_for_two_hours() {
+        let mut rng = ChaCha8Rng::from_seed([1; 32]);
+        let mut keys = CookieKeys::new(&mut rng);
+        let sealed = keys.seal(&cookie(), Instant::ZERO, &mut rng);
+        assert_eq!(keys.open(&sealed), Ok(cookie()));
+        let hour = |n| Instant::from_millis(3_600_000 * n);
+        keys.seal(&cookie(), hour(1), &mut rng);
+        assert_eq!(
+            keys.open(&sealed),
+            Ok(cookie()),
+            "the key of the hour before"
+        );
+        keys.seal(&cookie(), hour(2), &mut rng);
+        assert_eq!(
+            keys.open(&sealed),
+            Err(BadCookie::Forged),
+            "its key is gone"
+        );
+    }
+
+    #[test]
+    fn attack_forged_cookie_any_changed_bit_or_length_is_refused() {
+        let mut rng = ChaCha8Rng::from_seed([1; 32]);
+        let mut keys = CookieKeys::new(&mut rng);
+        let sealed = keys.seal(&cookie(), Instant::ZERO, &mut rng);
+        for bit in 0..sealed.len() * 8 {
+            let mut forged = sealed.clone();
+            forged[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(keys.open(&forged), Err(BadCookie::Forged));
+        }
+        for len in 0..sealed.len() {
+            assert_eq!(keys.open(&sealed[..len]), Err(BadCookie::Forged));
+        }
+    }
+
+    #[test]
+    fn attack_malformed_cookie_contents_are_bounded_even_behind_a_valid_mac() {
+        let body = cookie().encode();
+        for len in 0..body.len() {
+            assert_eq!(Cookie::decode(&body[..len]), None);
+        }
+        let mut long = body.clone();
+        long.push(0);
+        assert_eq!(Cookie::decode(&long), None);
+        for at in 0..body.len() {
+            let mut changed = body.clone();
+            changed[at] = 0xff;
+            let _ = Cookie::decode(&changed);
+        }
+    }
+}

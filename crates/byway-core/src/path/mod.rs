@@ -1,0 +1,30 @@
+//! One destination of the peer: its addresses, windows, timers and errors, and
+//! the table of them.
+
+mod rtt;
+pub(crate) mod state;
+mod table;
+mod window;
+
+pub(crate) use rtt::RttEstimator;
+pub use state::PathState;
+pub(crate) use table::PathTable;
+pub use table::PathsView;
+pub(crate) use table::{Path, Probe};
+pub(crate) use window::Window;
+
+/// Names a path of an association: its place in the table, counted from 0.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize)]
+pub struct PathId(pub u8);
+
+impl core::fmt::Display for PathId {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl PathId {
+    pub(crate) const fn index(self) -> usize {
+        self.0 as usize
+    }
+}

@@ -1,0 +1,96 @@
+//! Round-trip time and retransmission timeout of one path (RFC 9260 section
+//! 6.3.1).
+
+use crate::config::RtoConfig;
+use core::time::Duration;
+
+/// SRTT, RTTVAR and RTO.
+#[derive(Clone, Debug)]
+pub(crate) struct RttEstimator {
+    /// None before the first sample (rule C1).
+    srtt: Option<Duration>,
+    rttvar: Duration,
+    rto: Duration,
+}
+
+impl RttEstimator {
+    pub(crate) fn new(cfg: &RtoConfig) -> RttEstimator {
+        RttEstimator {
+            srtt: None,
+            rttvar: Duration::ZERO,
+            rto: cfg.initial,
+        }
+    }
+
+    pub(crate) fn srtt(&self) -> Option<Duration> {
+        self.srtt
+    }
+
+    pub(crate) fn rto(&self) -> Duration {
+        self.rto
+    }
+
+    /// Rules C2, C3, C6 and C7: a new measurement, which also collapses a
+    /// backed-off RTO.
+    pub(crate) fn sample(&mut self, rtt: Duration, cfg: &RtoConfig) {
+        let r = rtt.as_nanos() as f64;
+        let (srtt, rttvar) = match self.srtt {
+            None => (r, r / 2.0),
+            Some(srtt) => {
+                let (srtt, var) = (srtt.as_nanos() as f64, self.rttvar.as_nanos() as f64);
+                // RTTVAR first: it uses the SRTT of before.
+                let var = (1.0 - cfg.beta) * var + cfg.beta * (srtt - r).abs();
+                ((1.0 - cfg.alpha) * srtt + cfg.alpha * r, var)
+            }
+        };
+        self.srtt = Some(Duration::from_nanos(srtt as u64));
+        self.rttvar = Duration::from_nanos(rttvar as u64);
+        // Rule G1: the variance counts at least one tick of the clock.
+        let spread = (4.0 * rttvar).max(1.0);
+        self.rto = Duration::from_nanos((srtt + spread) as u64).clamp(cfg.min, cfg.max);
+    }
+
+    /// Rule E2: the timeout doubles, up to RTO.Max.
+    pub(crate) fn back_off(&mut self, cfg: &RtoConfig) {
+        self.rto = (self.rto * 2).min(cfg.max);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    #[test]
+    fn the_rules_of_section_6_3_1() {
+        let cfg = RtoConfig {
+            min: MS,
+            ..RtoConfig::default()
+        };
+        let mut e = RttEstimator::new(&cfg);
+        assert_eq!((e.srtt(), e.rto()), (None, Duration::from_secs(1)));
+        // C2: SRTT = R, RTTVAR = R/2, RTO = SRTT + 4 RTTVAR.
+        e.sample(100 * MS, &cfg);
+        assert_eq!((e.srtt(), e.rto()), (Some(100 * MS), 300 * MS));
+        // C3: RTTVAR = 3/4 * 50 + 1/4 * 100, SRTT = 7/8 * 100 + 1/8 * 200.
+        e.sample(200 * MS, &cfg);
+        assert_eq!(e.srtt(), Some(Duration::from_micros(112_500)));
+        assert_eq!(e.rto(), Duration::from_micros(112_500 + 4 * 62_500));
+    }
+
+    #[test]
+    fn back_off_doubles_to_the_maximum_and_a_sample_collapses_it() {
+        let cfg = RtoConfig::default();
+        let mut e = RttEstimator::new(&cfg);
+        let seconds: Vec<u64> = (0..8)
+            .map(|_| {
+                e.back_off(&cfg);
+                e.rto().as_secs()
+            })
+            .collect();
+        assert_eq!(seconds, [2, 4, 8, 16, 32, 60, 60, 60]);
+        e.sample(10 * MS, &cfg);
+        assert_eq!(e.rto(), cfg.min);
+    }
+}

@@ -1,0 +1,268 @@
+//! The paths of an association: one per address of the peer.
+
+use super::{PathId, PathState, RttEstimator, Window};
+use crate::config::Config;
+use crate::time::Instant;
+use core::net::{IpAddr, SocketAddr};
+
+/// A heartbeat that has not been answered yet.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Probe {
+    /// 64 random bits that the answer must carry (RFC 9260 section 5.4).
+    pub(crate) nonce: u64,
+    pub(crate) sent: Instant,
+    /// Sent + RTO: after that it counts as lost.
+    pub(crate) lost_at: Instant,
+}
+
+/// Counts for statistics.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PathCounters {
+    pub(crate) packets_sent: u64,
+    pub(crate) bytes_sent: u64,
+    pub(crate) bytes_received: u64,
+    pub(crate) data_bytes_sent: u64,
+    pub(crate) data_bytes_retransmitted: u64,
+    pub(crate) timeouts: u64,
+}
+
+/// One destination.
+#[derive(Clone, Debug)]
+pub(crate) struct Path {
+    pub(crate) local: SocketAddr,
+    pub(crate) remote: SocketAddr,
+    pub(crate) state: PathState,
+    /// Whether the address has proved that it is the peer's.
+    pub(crate) confirmed: bool,
+    pub(crate) rtt: RttEstimator,
+    pub(crate) window: Window,
+    /// Consecutive errors (section 8.2).
+    pub(crate) errors: u32,
+    /// T3-rtx.
+    pub(crate) t3: Option<Instant>,
+    /// The next heartbeat.
+    pub(crate) hb_due: Option<Instant>,
+    /// The heartbeat under way.
+    pub(crate) probe: Option<Probe>,
+    /// A heartbeat leaves with the next packets.
+    pub(crate) hb_wanted: bool,
+    /// Whether the user wants heartbeats here.
+    pub(crate) hb_enabled: bool,
+    /// The lowest sequence in flight here: its acknowledgement restarts T3.
+    pub(crate) earliest: Option<u64>,
+    /// When a chunk left that can measure the round trip.
+    pub(crate) last_timed: Instant,
+    /// The chunk that is being timed, with its sending time (rule C4).
+    pub(crate) timed: Option<(u64, Instant)>,
+    /// Packets of new data that the current event may still release.
+    pub(crate) burst_left: u32,
+    /// Until this sequence is acknowledged a loss is part of the last one
+    /// (fast recovery per destination).
+    pub(crate) recover: Option<u64>,
+    /// Largest IP packet.
+    pub(crate) pmtu: u32,
+    pub(crate) last_heard: Option<Instant>,
+    pub(crate) counters: PathCounters,
+}
+
+/// Bytes of IP, UDP and SCTP headers of a packet to `remote`.
+pub(crate) fn header_bytes(remote: SocketAddr) -> u32 {
+    let ip = if remote.is_ipv4() { 20 } else { 40 };
+    let udp = if remote.port() == 0 { 0 } else { 8 };
+    ip + udp + byway_wire::COMMON_HEADER_LEN as u32
+}
+
+impl Path {
+    pub(crate) fn new(
+        local: SocketAddr,
+        remote: SocketAddr,
+        confirmed: bool,
+        cfg: &Config,
+        now: Instant,
+    ) -> Path {
+        let pmtu = cfg.pmtu.0;
+        // Chunks are padded to 4 bytes, so a PMTU that is no multiple of 4
+        // cannot be used to its last byte.
+        let pmdcs = (pmtu - header_bytes(remote)) & !3;
+        Path {
+            local,
+            remote,
+            state: if confirmed {
+                PathState::Active
+            } else {
+                PathState::Unconfirmed
+            },
+            confirmed,
+            rtt: RttEstimator::new(&cfg.rto),
+            window: Window::new(&cfg.congestion, pmdcs, remote.is_ipv6(), now),
+            errors: 0,
+            t3: None,
+            hb_due: None,
+            probe: None,
+            hb_wanted: false,
+            hb_enabled: cfg.hb.enabled,
+            earliest: None,
+            last_timed: now,
+            timed: None,
+            burst_left: u32::MAX,
+            recover: None,
+            pmtu,
+            last_heard: None,
+            counters: PathCounters::default(),
+        }
+    }
+
+    /// SCTP bytes, common header included, that one packet may have.
+    pub(crate) fn packet_limit(&self) -> usize {
+        self.window.pmdcs as usize + byway_wire::COMMON_HEADER_LEN
+    }
+}
+
+/// All paths, which one is primary, which one carries new data.
+#[derive(Clone, Debug)]
+pub(crate) struct PathTable {
+    paths: Vec<Path>,
+    /// Chosen by the user or by a permanent failover.
+    pub(crate) primary: PathId,
+    /// Where new data goes now.
+    pub(crate) data: PathId,
+    /// The last destination that was active, for the dormant state.
+    pub(crate) last_active: PathId,
+}
+
+impl PathTable {
+    pub(crate) fn new(first: Path) -> PathTable {
+        PathTable {
+            paths: vec![first],
+            primary: PathId(0),
+            data: PathId(0),
+            last_active: PathId(0),
+        }
+    }
+
+    pub(crate) fn push(&mut self, path: Path) -> PathId {
+        let id = PathId(self.paths.len() as u8);
+        self.paths.push(path);
+        id
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.paths.len()
+    }
+
+    pub(crate) fn ids(&self) -> impl Iterator<Item = PathId> + use<> {
+        (0..self.paths.len() as u8).map(PathId)
+    }
+
+    pub(crate) fn iter(&self) -> core::slice::Iter<'_, Path> {
+        self.paths.iter()
+    }
+
+    pub(crate) fn iter_mut(&mut self) -> core::slice::IterMut<'_, Path> {
+        self.paths.iter_mut()
+    }
+
+    pub(crate) fn get(&self, id: PathId) -> &Path {
+        &self.paths[id.index()]
+    }
+
+    pub(crate) fn get_mut(&mut self, id: PathId) -> &mut Path {
+        &mut self.paths[id.index()]
+    }
+
+    pub(crate) fn contains(&self, id: PathId) -> bool {
+        id.index() < self.paths.len()
+    }
+
+    /// The path of a peer's address. Addresses are compared without the UDP
+    /// port: a translator may change it (RFC 6951 section 5.4).
+    pub(crate) fn find(&self, remote: IpAddr) -> Option<PathId> {
+        self.paths
+            .iter()
+            .position(|p| p.remote.ip() == remote)
+            .map(|i| PathId(i as u8))
+    }
+
+    pub(crate) fn view(&self) -> PathsView<'_> {
+        PathsView { table: self }
+    }
+}
+
+/// What deciders may read of the paths.
+#[derive(Copy, Clone, Debug)]
+pub struct PathsView<'a> {
+    table: &'a PathTable,
+}
+
+impl PathsView<'_> {
+    /// How many there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.table.len()
+    }
+
+    /// The state of a path.
+    #[must_use]
+    pub fn state(&self, id: PathId) -> PathState {
+        self.table.get(id).state
+    }
+
+    /// Its consecutive errors.
+    #[must_use]
+    pub fn errors(&self, id: PathId) -> u32 {
+        self.table.get(id).errors
+    }
+
+    /// Whether data may be sent there at all: it is confirmed and not inactive.
+    #[must_use]
+    pub fn is_usable(&self, id: PathId) -> bool {
+        matches!(
+            self.state(id),
+            PathState::Active | PathState::PotentiallyFailed
+        )
+    }
+
+    /// Where new data goes now.
+    #[must_use]
+    pub fn data_path(&self) -> PathId {
+        self.table.data
+    }
+
+    /// The primary.
+    #[must_use]
+    pub fn primary(&self) -> PathId {
+        self.table.primary
+    }
+
+    /// The last destination that was active.
+    #[must_use]
+    pub fn last_active(&self) -> PathId {
+        self.table.last_active
+    }
+
+    /// All paths in table order, beginning behind `after` and ending with it.
+    pub fn ring(&self, after: PathId) -> impl Iterator<Item = PathId> + use<> {
+        let n = self.table.len() as u8;
+        (1..=n).map(move |k| PathId((after.0 + k) % n))
+    }
+
+    /// The next active destination after `after`, other than it.
+    #[must_use]
+    pub fn alternate(&self, after: PathId) -> Option<PathId> {
+        self.ring(after)
+            .find(|&p| p != after && self.state(p) == PathState::Active)
+    }
+
+    /// In how many of its two addresses a path differs from another: 0 to 2.
+    #[must_use]
+    pub fn divergence(&self, a: PathId, b: PathId) -> u32 {
+        let (a, b) = (self.table.get(a), self.table.get(b));
+        u32::from(a.local.ip() != b.local.ip()) + u32::from(a.remote.ip() != b.remote.ip())
+    }
+
+    /// Whether the address was ever confirmed.
+    #[must_use]
+    pub fn is_confirmed(&self, id: PathId) -> bool {
+        self.table.get(id).confirmed
+    }
+}

@@ -1,0 +1,50 @@
+//! The congestion window of one path: plain numbers. The rules that change
+//! them are in `cc`.
+
+use crate::config::{CongestionConfig, InitialCwnd};
+use crate::time::Instant;
+
+/// cwnd and its companions, in bytes of DATA chunks, headers and padding
+/// included (RFC 9260 section 7.2).
+#[derive(Clone, Debug)]
+pub(crate) struct Window {
+    pub(crate) cwnd: u32,
+    pub(crate) ssthresh: u32,
+    pub(crate) partial_bytes_acked: u32,
+    /// Bytes sent to this path and neither acknowledged nor taken for lost.
+    pub(crate) flight: u32,
+    /// PMDCS: the largest DATA chunk, header included, that the path takes.
+    pub(crate) pmdcs: u32,
+    /// When the window was last used or decayed; starts at creation.
+    pub(crate) idle_since: Instant,
+    /// Whether it decayed since it was last used (the first decay also sets
+    /// ssthresh).
+    pub(crate) decayed: bool,
+}
+
+impl Window {
+    pub(crate) fn new(cfg: &CongestionConfig, pmdcs: u32, ipv6: bool, now: Instant) -> Window {
+        let cwnd = match cfg.initial_cwnd {
+            InitialCwnd::Rfc9260 => {
+                let bytes = if ipv6 { 4344 } else { 4404 };
+                (4 * pmdcs).min((2 * pmdcs).max(bytes))
+            }
+            InitialCwnd::Pmdcs(n) => n.saturating_mul(pmdcs),
+        };
+        Window {
+            cwnd,
+            ssthresh: cfg.initial_ssthresh.unwrap_or(u32::MAX),
+            partial_bytes_acked: 0,
+            flight: 0,
+            pmdcs,
+            idle_since: now,
+            decayed: false,
+        }
+    }
+
+    /// Rule B of section 6.1: a packet may begin while the flight is below
+    /// cwnd, and may then exceed it by less than one chunk.
+    pub(crate) fn open(&self) -> bool {
+        self.flight < self.cwnd
+    }
+}

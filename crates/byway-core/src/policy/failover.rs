@@ -1,0 +1,88 @@
+//! Which destination new data takes when paths are in doubt (RFC 9260 section
+//! 6.4.1; RFC 7829 sections 3.2 and 4; caro-2006 section III.6).
+//!
+//! The primary serves while it is active. When it is not, an active alternate
+//! takes over, the one in use if there is one; when none is active, the
+//! suspect path with the fewest errors; when all are inactive, the dormant
+//! rule. RFC 9260 leaves the last two open.
+
+use crate::config::{AllPathsSuspect, Dormant, FailoverConfig, PrimarySwitch};
+use crate::path::{PathId, PathState, PathsView};
+
+/// Where new data goes, seen from a table in which states have just changed.
+/// `timed_out` is the path whose timer expired, if that is why it is asked.
+#[must_use]
+pub fn data_path(cfg: &FailoverConfig, paths: &PathsView<'_>, timed_out: Option<PathId>) -> PathId {
+    let now = paths.data_path();
+    let primary = paths.primary();
+    if paths.state(primary) == PathState::Active {
+        return primary;
+    }
+    if paths.state(now) == PathState::Active {
+        return now;
+    }
+    if let Some(p) = paths.alternate(now) {
+        return p;
+    }
+    let suspect = |p: &PathId| paths.state(*p) == PathState::PotentiallyFailed;
+    if paths.ring(now).any(|p| suspect(&p)) {
+        return least_errors(cfg.all_paths_suspect, paths, suspect);
+    }
+    dormant(cfg, paths, timed_out)
+}
+
+fn least_errors(
+    tie: AllPathsSuspect,
+    paths: &PathsView<'_>,
+    among: impl Fn(&PathId) -> bool,
+) -> PathId {
+    let last = paths.last_active();
+    paths
+        .ring(last)
+        .filter(|p| among(p))
+        .min_by_key(|&p| {
+            let tie = match tie {
+                AllPathsSuspect::LeastErrorsThenLastActive => u32::from(p != last),
+                AllPathsSuspect::LeastErrorsThenDivergent => 2 - paths.divergence(last, p),
+            };
+            (paths.errors(p), tie)
+        })
+        .unwrap_or(paths.data_path())
+}
+
+fn dormant(cfg: &FailoverConfig, paths: &PathsView<'_>, timed_out: Option<PathId>) -> PathId {
+    let now = paths.data_path();
+    match cfg.dormant {
+        Dormant::LeastErrors => {
+            least_errors(cfg.all_paths_suspect, paths, |&p| paths.is_confirmed(p))
+        }
+        Dormant::Hop if timed_out == Some(now) => paths
+            .ring(now)
+            .find(|&p| paths.is_confirmed(p))
+            .unwrap_or(now),
+        Dormant::Hop => now,
+        Dormant::Primary => paths.primary(),
+        Dormant::Last => paths.last_active(),
+    }
+}
+
+/// Whether the destination in use becomes the primary (caro-2006 section IV;
+/// RFC 7829 section 5).
+#[must_use]
+pub fn switch_primary(cfg: &FailoverConfig, paths: &PathsView<'_>) -> Option<PathId> {
+    let (primary, now) = (paths.primary(), paths.data_path());
+    if now == primary || paths.state(now) != PathState::Active {
+        return None;
+    }
+    let switch = match cfg.primary_switch {
+        PrimarySwitch::Never => false,
+        PrimarySwitch::Cpt(n) => {
+            paths.state(primary) == PathState::Inactive && paths.errors(primary) > n
+        }
+        PrimarySwitch::Psmr(n) => paths.errors(primary) > n,
+    };
+    switch.then_some(now)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,97 @@
+use super::*;
+use crate::config::Config;
+use crate::path::{Path, PathTable};
+use crate::time::Instant;
+use PathState::{Active as A, Inactive as I, PotentiallyFailed as P, Unconfirmed as U};
+
+/// A table of paths with these states and error counts.
+fn table(states: &[(PathState, u32)], primary: u8, data: u8, last: u8) -> PathTable {
+    let path = |i: usize, (state, errors): (PathState, u32)| {
+        let addr = |net: usize| format!("10.{i}.0.{net}:0").parse().unwrap();
+        let mut p = Path::new(
+            addr(1),
+            addr(2),
+            state != U,
+            &Config::default(),
+            Instant::ZERO,
+        );
+        p.state = state;
+        p.errors = errors;
+        p
+    };
+    let mut t = PathTable::new(path(0, states[0]));
+    for (i, &s) in states.iter().enumerate().skip(1) {
+        t.push(path(i, s));
+    }
+    t.primary = PathId(primary);
+    t.data = PathId(data);
+    t.last_active = PathId(last);
+    t
+}
+
+#[test]
+fn who_carries_new_data() {
+    use Dormant::{Hop, Last, LeastErrors, Primary};
+    // states with errors, primary, in use, last active, dormant, timed out, expected
+    type Row<'a> = (&'a [(PathState, u32)], u8, u8, u8, Dormant, Option<u8>, u8);
+    let rows: [Row<'_>; 14] = [
+        (&[(A, 0), (A, 0)], 0, 0, 0, Hop, None, 0),
+        (&[(P, 1), (A, 0)], 0, 0, 0, Hop, Some(0), 1),
+        (&[(I, 6), (A, 0)], 0, 0, 0, Hop, Some(0), 1),
+        // The primary is back: so is the traffic.
+        (&[(A, 0), (A, 0)], 0, 1, 0, Hop, None, 0),
+        // An alternate in use stays in use, whatever comes before it.
+        (&[(I, 6), (A, 0), (A, 0)], 0, 2, 0, Hop, None, 2),
+        // Unconfirmed addresses never carry data.
+        (&[(I, 6), (U, 0), (A, 0)], 0, 0, 0, Hop, Some(0), 2),
+        // Suspects only: the fewest errors, then the last active.
+        (&[(P, 2), (P, 1)], 0, 0, 0, Hop, Some(0), 1),
+        (&[(P, 1), (P, 1)], 0, 1, 1, Hop, Some(1), 1),
+        // A suspect is better than an inactive path.
+        (&[(I, 6), (P, 4)], 0, 0, 0, Hop, Some(0), 1),
+        // Dormant.
+        (&[(I, 6), (I, 6)], 0, 1, 1, Hop, Some(1), 0),
+        (&[(I, 6), (I, 6)], 0, 1, 1, Hop, Some(0), 1),
+        (&[(I, 6), (I, 6), (I, 6)], 0, 1, 1, Primary, Some(1), 0),
+        (&[(I, 6), (I, 6), (I, 6)], 0, 1, 2, Last, Some(1), 2),
+        (&[(I, 8), (I, 7), (I, 6)], 0, 1, 1, LeastErrors, Some(1), 2),
+    ];
+    for (k, (states, primary, data, last, dormant, timed_out, expected)) in
+        rows.into_iter().enumerate()
+    {
+        let cfg = FailoverConfig {
+            dormant,
+            ..FailoverConfig::default()
+        };
+        let t = table(states, primary, data, last);
+        let chosen = data_path(&cfg, &t.view(), timed_out.map(PathId));
+        assert_eq!(chosen, PathId(expected), "row {k}");
+    }
+}
+
+#[test]
+fn when_a_failover_becomes_permanent() {
+    use PrimarySwitch::{Cpt, Never, Psmr};
+    let rows = [
+        (Never, (I, 99), 1, None),
+        (Cpt(5), (I, 6), 1, Some(1)),
+        (Cpt(6), (I, 6), 1, None),
+        (Cpt(0), (P, 1), 1, None),
+        (Psmr(5), (P, 6), 1, Some(1)),
+        (Psmr(6), (I, 6), 1, None),
+        // Still in use: nothing to switch to.
+        (Cpt(0), (I, 6), 0, None),
+    ];
+    for (k, (primary_switch, primary, data, expected)) in rows.into_iter().enumerate() {
+        let cfg = FailoverConfig {
+            primary_switch,
+            ..FailoverConfig::default()
+        };
+        let t = table(&[primary, (A, 0)], 0, data, 0);
+        assert_eq!(
+            switch_primary(&cfg, &t.view()),
+            expected.map(PathId),
+            "row {k}"
+        );
+    }
+}

@@ -1,0 +1,9 @@
+//! The papers' ideas as deciders: each reads a view and answers with a small
+//! value. None sends, sets timers or edits a path.
+
+pub mod after_rto;
+pub mod failover;
+pub mod retransmit;
+
+pub use after_rto::AfterRto;
+pub use retransmit::RetransmitTarget;

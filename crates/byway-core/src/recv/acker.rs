@@ -1,0 +1,97 @@
+//! When a SACK is due (RFC 9260 section 6.2).
+
+use crate::config::SackConfig;
+use crate::path::PathId;
+use crate::time::Instant;
+
+/// The acknowledgement that is owed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Acker {
+    /// Packets with DATA since the last SACK.
+    packets: u32,
+    /// A SACK leaves with the next packet.
+    now: bool,
+    /// At the latest then (SACK.Delay).
+    timer: Option<Instant>,
+    /// Where the last DATA came from.
+    reply_path: Option<PathId>,
+    /// Whether any DATA has arrived.
+    seen_data: bool,
+    /// The last packet with DATA held nothing new.
+    only_duplicates: bool,
+}
+
+/// What a packet with DATA chunks held.
+#[derive(Copy, Clone, Debug, Default)]
+pub(crate) struct Arrived {
+    /// New chunks.
+    pub(crate) new: bool,
+    /// Chunks that had arrived before, or could not be taken.
+    pub(crate) duplicate: bool,
+    /// A chunk with the I bit.
+    pub(crate) immediate: bool,
+    /// There is a gap now, or one was filled.
+    pub(crate) gap: bool,
+}
+
+impl Acker {
+    /// A packet with DATA was taken.
+    pub(crate) fn on_data(&mut self, now: Instant, from: PathId, a: Arrived, cfg: &SackConfig) {
+        self.reply_path = Some(from);
+        let first = !self.seen_data;
+        self.seen_data = true;
+        self.packets += 1;
+        self.only_duplicates = a.duplicate && !a.new;
+        if self.packets >= cfg.every
+            || a.gap
+            || a.immediate
+            || self.only_duplicates
+            || (first && cfg.first_at_once)
+        {
+            self.now = true;
+        } else if self.timer.is_none() {
+            self.timer = Some(now + cfg.delay);
+        }
+    }
+
+    /// The window opened, or a state asks for an answer.
+    pub(crate) fn want_now(&mut self) {
+        self.now = true;
+    }
+
+    pub(crate) fn timer(&self) -> Option<Instant> {
+        self.timer
+    }
+
+    /// SACK.Delay has passed.
+    pub(crate) fn on_timer(&mut self) {
+        self.timer = None;
+        self.now = true;
+    }
+
+    pub(crate) fn due(&self) -> bool {
+        self.now
+    }
+
+    /// Whether a SACK should ride along with other chunks (section 6.1).
+    pub(crate) fn owed(&self) -> bool {
+        self.now || self.packets > 0
+    }
+
+    /// Where the last DATA came from.
+    pub(crate) fn reply_path(&self) -> Option<PathId> {
+        self.reply_path
+    }
+
+    /// Whether the last packet with DATA held nothing new.
+    pub(crate) fn only_duplicates(&self) -> bool {
+        self.only_duplicates
+    }
+
+    /// A SACK left.
+    pub(crate) fn sent(&mut self) {
+        self.packets = 0;
+        self.now = false;
+        self.timer = None;
+    }
+}

@@ -1,0 +1,55 @@
+//! The receiving half: which TSNs arrived, what messages they make, when they
+//! are acknowledged, and the window that is advertised.
+
+pub(crate) mod acker;
+pub(crate) mod reassembly;
+pub(crate) mod tsn_map;
+
+use crate::config::BufferConfig;
+use acker::Acker;
+use byway_wire::Tsn;
+use reassembly::Reassembly;
+use tsn_map::TsnMap;
+
+/// The receiving half of an association.
+#[derive(Debug)]
+pub(crate) struct RecvHalf {
+    pub(crate) tsns: TsnMap,
+    pub(crate) reassembly: Reassembly,
+    pub(crate) acker: Acker,
+    /// The window that the peer was last told.
+    pub(crate) advertised: u32,
+    /// Inbound streams.
+    pub(crate) streams: u16,
+    buffer: u32,
+    update_at: u32,
+}
+
+impl RecvHalf {
+    pub(crate) fn new(initial_tsn: Tsn, streams: u16, cfg: &BufferConfig) -> RecvHalf {
+        let point = match cfg.partial_delivery_point {
+            0 => cfg.receive / 2,
+            n => n,
+        };
+        RecvHalf {
+            tsns: TsnMap::new(initial_tsn),
+            reassembly: Reassembly::new(cfg.receive_overhead, point as usize),
+            acker: Acker::default(),
+            advertised: cfg.receive,
+            streams,
+            buffer: cfg.receive,
+            update_at: cfg.receive / cfg.window_update_share,
+        }
+    }
+
+    /// The window to advertise: what is free of the buffer.
+    pub(crate) fn a_rwnd(&self) -> u32 {
+        u64::from(self.buffer).saturating_sub(self.reassembly.held()) as u32
+    }
+
+    /// The reader made room: whether the peer should be told without waiting
+    /// (section 6.2; silly windows are avoided by waiting for a good share).
+    pub(crate) fn window_opened(&self) -> bool {
+        self.a_rwnd() >= self.advertised.saturating_add(self.update_at)
+    }
+}

@@ -1,0 +1,320 @@
+//! From fragments to messages, in the order of their streams (RFC 9260 sections
+//! 6.5, 6.6 and 6.9).
+//!
+//! Fragments with consecutive TSNs join into runs; a run from a first to a last
+//! fragment is a message. A message that outgrows the partial delivery point is
+//! handed over in parts, but only once everything before it has arrived, so at
+//! most one message is in parts at a time.
+
+use crate::api::Received;
+use bytes::{Bytes, BytesMut};
+use std::collections::{BTreeMap, VecDeque};
+
+/// A DATA chunk, as far as reassembly looks at it.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Fragment<'a> {
+    pub(crate) seq: u64,
+    pub(crate) stream: u16,
+    pub(crate) ssn: u16,
+    pub(crate) ppid: u32,
+    pub(crate) unordered: bool,
+    pub(crate) begin: bool,
+    pub(crate) end: bool,
+    pub(crate) payload: &'a [u8],
+}
+
+/// Why a fragment cannot be part of any message: the peer broke the protocol.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Misfit(pub(crate) &'static str);
+
+/// Consecutive fragments of one message.
+#[derive(Debug)]
+struct Run {
+    /// One past its last sequence.
+    end_seq: u64,
+    stream: u16,
+    ssn: u16,
+    ppid: u32,
+    unordered: bool,
+    /// Has the first fragment, or its front was handed over already.
+    begin: bool,
+    end: bool,
+    /// Its front was handed over already.
+    in_parts: bool,
+    /// Bytes of the window that it holds.
+    charge: u32,
+    bytes: BytesMut,
+}
+
+/// A message, or part of one, with what it holds of the window.
+#[derive(Debug)]
+struct Ready {
+    message: Received,
+    charge: u32,
+}
+
+#[derive(Debug, Default)]
+struct Stream {
+    next_ssn: u16,
+    /// Whole messages that wait for an earlier one.
+    waiting: BTreeMap<u16, Ready>,
+}
+
+/// All that has arrived and was not read yet.
+#[derive(Debug)]
+pub(crate) struct Reassembly {
+    runs: BTreeMap<u64, Run>,
+    streams: Vec<Stream>,
+    ready: VecDeque<Ready>,
+    /// Bytes of the window in use.
+    held: u64,
+    overhead: u32,
+    partial_delivery_point: usize,
+}
+
+impl Reassembly {
+    pub(crate) fn new(overhead: u32, partial_delivery_point: usize) -> Reassembly {
+        Reassembly {
+            runs: BTreeMap::new(),
+            streams: Vec::new(),
+            ready: VecDeque::new(),
+            held: 0,
+            overhead,
+            partial_delivery_point,
+        }
+    }
+
+    /// Bytes of the window in use, overhead included.
+    pub(crate) fn held(&self) -> u64 {
+        self.held
+    }
+
+    pub(crate) fn has_ready(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
+    /// Hands over the next message or part.
+    pub(crate) fn pop(&mut self) -> Option<Received> {
+        let r = self.ready.pop_front()?;
+        self.held -= u64::from(r.charge);
+        if self.ready.is_empty() && self.ready.capacity() > 64 {
+            // An idle association shall not keep the memory of a busy one.
+            self.ready = VecDeque::new();
+        }
+        Some(r.message)
+    }
+
+    fn stream(&mut self, id: u16) -> &mut Stream {
+        let i = usize::from(id);
+        if self.streams.len() <= i {
+            self.streams.resize_with(i + 1, Stream::default);
+        }
+        &mut self.streams[i]
+    }
+
+    /// Takes a new fragment. `in_order` is the first sequence that is still
+    /// missing: all below have arrived.
+    ///
+    /// # Errors
+    /// When the fragment contradicts its neighbours.
+    pub(crate) fn insert(&mut self, f: &Fragment<'_>, in_order: u64) -> Result<(), Misfit> {
+        let charge = f.payload.len() as u32 + self.overhead;
+        if f.begin && f.end {
+            self.check_alone(f)?;
+            self.held += u64::from(charge);
+            let message = Received {
+                stream: f.stream,
+                ssn: f.ssn,
+                ppid: f.ppid,
+                unordered: f.unordered,
+                first: true,
+                last: true,
+                payload: Bytes::copy_from_slice(f.payload),
+            };
+            self.deliver(Ready { message, charge });
+        } else {
+            let start = self.join(f, charge)?;
+            self.held += u64::from(charge);
+            self.finish(start, in_order);
+        }
+        self.advance_parts(in_order);
+        Ok(())
+    }
+
+    /// A whole message in one chunk must not stand inside another message.
+    fn check_alone(&self, f: &Fragment<'_>) -> Result<(), Misfit> {
+        if let Some((_, left)) = self.runs.range(..f.seq).next_back()
+            && left.end_seq == f.seq
+            && !left.end
+        {
+            return Err(Misfit("a message began inside of another one"));
+        }
+        if self.runs.get(&(f.seq + 1)).is_some_and(|r| !r.begin) {
+            return Err(Misfit("a message ended inside of another one"));
+        }
+        Ok(())
+    }
+
+    /// Puts the fragment into the run that it extends, and answers with the
+    /// start of that run.
+    fn join(&mut self, f: &Fragment<'_>, charge: u32) -> Result<u64, Misfit> {
+        let fits = |r: &Run| {
+            r.stream == f.stream && r.unordered == f.unordered && (f.unordered || r.ssn == f.ssn)
+        };
+        let left = self
+            .runs
+            .range(..f.seq)
+            .next_back()
+            .filter(|(_, r)| r.end_seq == f.seq && !r.end)
+            .map(|(&s, r)| (s, fits(r)));
+        let right = self.runs.get(&(f.seq + 1)).filter(|r| !r.begin).map(&fits);
+        if left.is_some() && f.begin {
+            return Err(Misfit("a message began inside of another one"));
+        }
+        if right.is_some() && f.end {
+            return Err(Misfit("a message ended inside of another one"));
+        }
+        if left.is_some_and(|l| !l.1) || right == Some(false) {
+            return Err(Misfit(
+                "neighbouring fragments name different streams or sequence numbers",
+            ));
+        }
+        let start = left.map_or(f.seq, |l| l.0);
+        let run = self.runs.entry(start).or_insert_with(|| Run {
+            end_seq: f.seq,
+            stream: f.stream,
+            ssn: f.ssn,
+            ppid: f.ppid,
+            unordered: f.unordered,
+            begin: f.begin,
+            end: false,
+            in_parts: false,
+            charge: 0,
+            bytes: BytesMut::new(),
+        });
+        run.bytes.extend_from_slice(f.payload);
+        run.end_seq = f.seq + 1;
+        run.end = f.end;
+        run.charge += charge;
+        if right.is_some() {
+            let tail = self
+                .runs
+                .remove(&(f.seq + 1))
+                .expect("the right neighbour was found above");
+            let run = self.runs.get_mut(&start).expect("inserted above");
+            run.bytes.extend_from_slice(&tail.bytes);
+            run.end_seq = tail.end_seq;
+            run.end = tail.end;
+            run.charge += tail.charge;
+        }
+        Ok(start)
+    }
+
+    /// Hands the run over if it is a whole message.
+    fn finish(&mut self, start: u64, in_order: u64) {
+        let run = &self.runs[&start];
+        if !(run.begin && run.end) || (run.in_parts && run.end_seq > in_order) {
+            return;
+        }
+        let run = self.runs.remove(&start).expect("looked up above");
+        let ready = Ready {
+            charge: run.charge,
+            message: Received {
+                stream: run.stream,
+                ssn: run.ssn,
+                ppid: run.ppid,
+                unordered: run.unordered,
+                first: !run.in_parts,
+                last: true,
+                payload: run.bytes.freeze(),
+            },
+        };
+        self.deliver(ready);
+    }
+
+    /// Puts a whole message, or the last part of one, where the reader finds it
+    /// once its turn has come.
+    fn deliver(&mut self, ready: Ready) {
+        if ready.message.unordered {
+            self.ready.push_back(ready);
+            return;
+        }
+        let (id, ssn) = (ready.message.stream, ready.message.ssn);
+        let stream = self.stream(id);
+        if ssn != stream.next_ssn {
+            // A second message with a waiting number replaces nothing: the first
+            // one stays, as it was acknowledged already.
+            stream.waiting.entry(ssn).or_insert(ready);
+            return;
+        }
+        stream.next_ssn = ssn.wrapping_add(1);
+        self.ready.push_back(ready);
+        loop {
+            let stream = &mut self.streams[usize::from(id)];
+            let Some(next) = stream.waiting.remove(&stream.next_ssn) else {
+                break;
+            };
+            stream.next_ssn = stream.next_ssn.wrapping_add(1);
+            self.ready.push_back(next);
+        }
+    }
+
+    /// Hands over the front of a long message whose turn it is.
+    fn advance_parts(&mut self, in_order: u64) {
+        let Some((&start, run)) = self.runs.range(..in_order).next_back() else {
+            return;
+        };
+        if !run.begin || run.end || run.end_seq != in_order {
+            // It may have become whole while a part of it waited.
+            if run.begin && run.end && run.in_parts {
+                self.finish(start, in_order);
+            }
+            return;
+        }
+        let (id, ssn, unordered) = (run.stream, run.ssn, run.unordered);
+        if run.bytes.len() < self.partial_delivery_point
+            || (!unordered && self.stream(id).next_ssn != ssn)
+        {
+            return;
+        }
+        let run = self.runs.get_mut(&start).expect("looked up above");
+        let part = Ready {
+            charge: core::mem::take(&mut run.charge),
+            message: Received {
+                stream: id,
+                ssn,
+                ppid: run.ppid,
+                unordered,
+                first: !run.in_parts,
+                last: false,
+                payload: run.bytes.split().freeze(),
+            },
+        };
+        run.in_parts = true;
+        self.ready.push_back(part);
+    }
+
+    /// Forgets all streams' order and all fragments, but keeps what is ready:
+    /// the peer restarted (section 5.2.4, action A).
+    pub(crate) fn restart(&mut self) {
+        self.runs.clear();
+        self.streams.clear();
+        self.held = self.ready.iter().map(|r| u64::from(r.charge)).sum();
+    }
+
+    /// Messages and fragments that can never be delivered any more.
+    pub(crate) fn totals_agree(&self) -> bool {
+        let waiting = self.streams.iter().flat_map(|s| s.waiting.values());
+        let messages: u64 = self
+            .ready
+            .iter()
+            .chain(waiting)
+            .map(|r| u64::from(r.charge))
+            .sum();
+        let runs: u64 = self.runs.values().map(|r| u64::from(r.charge)).sum();
+        messages + runs == self.held
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,145 @@
+use super::*;
+
+fn fragment(seq: u64, ssn: u16, begin: bool, end: bool, payload: &[u8]) -> Fragment<'_> {
+    Fragment {
+        seq,
+        stream: 1,
+        ssn,
+        ppid: 7,
+        unordered: false,
+        begin,
+        end,
+        payload,
+    }
+}
+
+fn drain(r: &mut Reassembly) -> Vec<(String, bool, bool)> {
+    core::iter::from_fn(|| r.pop())
+        .map(|m| {
+            (
+                String::from_utf8(m.payload.to_vec()).unwrap(),
+                m.first,
+                m.last,
+            )
+        })
+        .collect()
+}
+
+fn whole(texts: &[&str]) -> Vec<(String, bool, bool)> {
+    texts
+        .iter()
+        .map(|t| ((*t).to_owned(), true, true))
+        .collect()
+}
+
+#[test]
+fn fragments_in_every_order_make_the_same_messages() {
+    let all = [
+        fragment(0, 0, true, false, b"one "),
+        fragment(1, 0, false, false, b"and "),
+        fragment(2, 0, false, true, b"only"),
+        fragment(3, 1, true, true, b"two"),
+        fragment(4, 2, true, false, b"thr"),
+        fragment(5, 2, false, true, b"ee"),
+    ];
+    for k in 0..720usize {
+        // The k-th permutation, by the factorial number system.
+        let mut left: Vec<usize> = (0..6).collect();
+        let (mut r, mut k) = (Reassembly::new(10, 1 << 20), k);
+        let mut arrived = std::collections::BTreeSet::new();
+        for n in (1..=6).rev() {
+            let i = left.remove(k % n);
+            k /= n;
+            arrived.insert(all[i].seq);
+            let in_order = (0..).find(|s| !arrived.contains(s)).unwrap();
+            r.insert(&all[i], in_order).unwrap();
+            assert!(r.totals_agree());
+        }
+        assert_eq!(drain(&mut r), whole(&["one and only", "two", "three"]));
+        assert_eq!(r.held(), 0);
+    }
+}
+
+#[test]
+fn unordered_messages_do_not_wait() {
+    let mut r = Reassembly::new(0, 1 << 20);
+    let mut late = fragment(5, 0, true, true, b"now");
+    late.unordered = true;
+    r.insert(&fragment(4, 1, true, true, b"second"), 0).unwrap();
+    r.insert(&late, 0).unwrap();
+    assert_eq!(drain(&mut r), whole(&["now"]));
+    r.insert(&fragment(0, 0, true, true, b"first"), 1).unwrap();
+    assert_eq!(drain(&mut r), whole(&["first", "second"]));
+}
+
+#[test]
+fn a_long_message_is_handed_over_in_parts_once_all_before_it_is_here() {
+    let mut r = Reassembly::new(1, 6);
+    r.insert(&fragment(1, 1, true, false, b"aaaa"), 0).unwrap();
+    r.insert(&fragment(2, 1, false, false, b"bbbb"), 0).unwrap();
+    assert!(!r.has_ready(), "TSN 0 is missing");
+    r.insert(&fragment(0, 0, true, true, b"0"), 3).unwrap();
+    assert_eq!(
+        drain(&mut r),
+        [("0".into(), true, true), ("aaaabbbb".into(), true, false)]
+    );
+    r.insert(&fragment(4, 1, false, true, b"dd"), 3).unwrap();
+    assert!(!r.has_ready());
+    r.insert(&fragment(3, 1, false, false, b"c"), 5).unwrap();
+    assert_eq!(drain(&mut r), [("cdd".into(), false, true)]);
+    assert_eq!(r.held(), 0);
+    r.insert(&fragment(5, 2, true, true, b"next"), 6).unwrap();
+    assert_eq!(drain(&mut r), whole(&["next"]));
+}
+
+#[test]
+fn contradicting_neighbours_are_refused() {
+    let cases: [(&[Fragment<'_>], &str); 4] = [
+        (
+            &[
+                fragment(0, 0, true, false, b"a"),
+                fragment(1, 0, true, true, b"b"),
+            ],
+            "began inside",
+        ),
+        (
+            &[
+                fragment(1, 0, false, true, b"a"),
+                fragment(0, 0, true, true, b"b"),
+            ],
+            "ended inside",
+        ),
+        (
+            &[
+                fragment(0, 0, true, false, b"a"),
+                fragment(1, 9, false, true, b"b"),
+            ],
+            "different",
+        ),
+        (
+            &[
+                fragment(1, 0, false, false, b"a"),
+                fragment(0, 0, false, true, b"b"),
+            ],
+            "ended inside",
+        ),
+    ];
+    for (fragments, expected) in cases {
+        let mut r = Reassembly::new(0, 1 << 20);
+        let (last, front) = fragments.split_last().unwrap();
+        for f in front {
+            r.insert(f, 0).unwrap();
+        }
+        assert!(r.insert(last, 0).unwrap_err().0.contains(expected));
+    }
+}
+
+#[test]
+fn a_stream_numbers_its_messages_across_the_wrap_at_2_to_the_16() {
+    let mut r = Reassembly::new(0, 1 << 20);
+    for k in 0..70_000u64 {
+        r.insert(&fragment(k, k as u16, true, true, b"x"), k + 1)
+            .unwrap();
+        assert_eq!(drain(&mut r).len(), 1);
+    }
+}

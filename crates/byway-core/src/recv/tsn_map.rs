@@ -1,0 +1,202 @@
+//! Which TSNs have arrived (RFC 9260 sections 6.2 and 6.7).
+//!
+//! Inside the core a TSN is a sequence number of 64 bits that starts at 0 with
+//! the peer's initial TSN, so nothing here wraps; serial arithmetic ends at the
+//! edge, in [`TsnMap::seq`].
+
+use byway_wire::Tsn;
+
+/// The farthest that a TSN may be ahead of the cumulative one: gap blocks hold
+/// 16-bit offsets, so a later one could not be reported.
+const REACH: i64 = u16::MAX as i64;
+
+/// Duplicates listed in one SACK at most.
+const MAX_DUPLICATES: usize = 32;
+
+/// What a TSN turned out to be.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// New; at this place.
+    New(u64),
+    /// Has arrived before; at this place (0 for those from before the start).
+    Duplicate(u64),
+    /// Too far ahead to be taken.
+    OutOfReach,
+}
+
+/// The arrived TSNs: all below `next`, and ranges above it.
+#[derive(Clone, Debug)]
+pub(crate) struct TsnMap {
+    initial: Tsn,
+    /// The first sequence that is missing.
+    next: u64,
+    /// Ranges `[from, to)` above `next`, in order, never touching.
+    ranges: Vec<(u64, u64)>,
+    duplicates: Vec<Tsn>,
+}
+
+impl TsnMap {
+    pub(crate) fn new(initial: Tsn) -> TsnMap {
+        TsnMap {
+            initial,
+            next: 0,
+            ranges: Vec::new(),
+            duplicates: Vec::new(),
+        }
+    }
+
+    /// The first sequence that is missing: so many have arrived in order.
+    pub(crate) fn next(&self) -> u64 {
+        self.next
+    }
+
+    pub(crate) fn tsn_of(&self, seq: u64) -> Tsn {
+        self.initial.plus(seq as u32)
+    }
+
+    pub(crate) fn cumulative(&self) -> Tsn {
+        self.tsn_of(self.next).minus(1)
+    }
+
+    pub(crate) fn gap_count(&self) -> usize {
+        self.ranges.len()
+    }
+
+    pub(crate) fn has_gap(&self) -> bool {
+        !self.ranges.is_empty()
+    }
+
+    /// One past the highest sequence that has arrived.
+    pub(crate) fn end(&self) -> u64 {
+        self.ranges.last().map_or(self.next, |r| r.1)
+    }
+
+    /// What `tsn` is, without taking it.
+    pub(crate) fn look(&self, tsn: Tsn) -> Arrival {
+        let ahead = i64::from(tsn.ahead_of(self.tsn_of(self.next)));
+        if ahead < 0 {
+            return Arrival::Duplicate(self.next.saturating_sub(ahead.unsigned_abs()));
+        }
+        if ahead >= REACH {
+            return Arrival::OutOfReach;
+        }
+        let seq = self.next + ahead.unsigned_abs();
+        let i = self.ranges.partition_point(|r| r.1 <= seq);
+        match self.ranges.get(i) {
+            Some(r) if r.0 <= seq => Arrival::Duplicate(seq),
+            _ => Arrival::New(seq),
+        }
+    }
+
+    /// Takes a sequence that [`look`](Self::look) called new.
+    pub(crate) fn take(&mut self, seq: u64) {
+        if seq == self.next {
+            self.next += 1;
+            if let Some(&(from, to)) = self.ranges.first()
+                && from == self.next
+            {
+                self.next = to;
+                self.ranges.remove(0);
+            }
+            return;
+        }
+        let i = self.ranges.partition_point(|r| r.1 < seq);
+        let joins_left = self.ranges.get(i).is_some_and(|r| r.1 == seq);
+        let right = if joins_left { i + 1 } else { i };
+        let joins_right = self.ranges.get(right).is_some_and(|r| r.0 == seq + 1);
+        match (joins_left, joins_right) {
+            (true, true) => {
+                self.ranges[i].1 = self.ranges[right].1;
+                self.ranges.remove(right);
+            }
+            (true, false) => self.ranges[i].1 = seq + 1,
+            (false, true) => self.ranges[right].0 = seq,
+            (false, false) => self.ranges.insert(i, (seq, seq + 1)),
+        }
+    }
+
+    pub(crate) fn note_duplicate(&mut self, tsn: Tsn) {
+        if self.duplicates.len() < MAX_DUPLICATES {
+            self.duplicates.push(tsn);
+        }
+    }
+
+    /// The duplicates seen since the last SACK.
+    pub(crate) fn take_duplicates(&mut self) -> Vec<Tsn> {
+        core::mem::take(&mut self.duplicates)
+    }
+
+    pub(crate) fn duplicate_count(&self) -> usize {
+        self.duplicates.len()
+    }
+
+    /// Gap Ack Blocks, at most `limit` of them, lowest first, as offsets from
+    /// the cumulative TSN (section 3.3.4).
+    pub(crate) fn gap_blocks(&self, limit: usize, out: &mut impl Extend<(u16, u16)>) {
+        // The cumulative TSN is the one before `next`; offset 1 would be `next`.
+        out.extend(self.ranges.iter().take(limit).map(|&(from, to)| {
+            // REACH bounds the offsets to 16 bits.
+            ((from - self.next + 1) as u16, (to - self.next) as u16)
+        }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arrive(map: &mut TsnMap, tsn: u32) -> Arrival {
+        let a = map.look(Tsn(tsn));
+        if let Arrival::New(seq) = a {
+            map.take(seq);
+        }
+        a
+    }
+
+    fn gaps(map: &TsnMap) -> Vec<(u16, u16)> {
+        let mut out = Vec::new();
+        map.gap_blocks(99, &mut out);
+        out
+    }
+
+    #[test]
+    fn gaps_open_join_and_close_across_the_wrap_at_2_to_the_32() {
+        let mut map = TsnMap::new(Tsn(u32::MAX - 1));
+        assert_eq!(map.cumulative(), Tsn(u32::MAX - 2));
+        assert_eq!(arrive(&mut map, u32::MAX - 1), Arrival::New(0));
+        assert_eq!(arrive(&mut map, 1), Arrival::New(3));
+        assert_eq!(arrive(&mut map, 3), Arrival::New(5));
+        assert_eq!(gaps(&map), [(3 - 1, 3 - 1), (4, 4)]);
+        assert_eq!(arrive(&mut map, 2), Arrival::New(4));
+        assert_eq!(gaps(&map), [(2 + 1 - 1, 4)]);
+        assert_eq!(arrive(&mut map, 1), Arrival::Duplicate(3));
+        assert_eq!(arrive(&mut map, u32::MAX), Arrival::New(1));
+        assert_eq!(arrive(&mut map, 0), Arrival::New(2));
+        assert_eq!((map.cumulative(), map.has_gap()), (Tsn(3), false));
+        assert_eq!(arrive(&mut map, u32::MAX), Arrival::Duplicate(1));
+    }
+
+    #[test]
+    fn a_tsn_beyond_what_a_gap_block_can_report_is_out_of_reach() {
+        let map = TsnMap::new(Tsn(10));
+        assert_eq!(map.look(Tsn(10 + 65_534)), Arrival::New(65_534));
+        assert_eq!(map.look(Tsn(10 + 65_535)), Arrival::OutOfReach);
+    }
+
+    #[test]
+    fn arrivals_in_any_order_equal_a_plain_set() {
+        // A fixed shuffle: 61 is coprime to 199, so every number comes once.
+        let mut map = TsnMap::new(Tsn(5));
+        let mut seen = std::collections::BTreeSet::new();
+        for k in 0..199u32 {
+            let seq = u64::from((k * 61) % 199);
+            assert_eq!(arrive(&mut map, 5 + seq as u32), Arrival::New(seq));
+            seen.insert(seq);
+            let missing = (0..).find(|s| !seen.contains(s)).unwrap();
+            assert_eq!(map.next(), missing);
+            let held: u64 = gaps(&map).iter().map(|g| u64::from(g.1 - g.0) + 1).sum();
+            assert_eq!(held + missing, seen.len() as u64);
+        }
+        assert_eq!(map.next(), 199);
+    }
+}

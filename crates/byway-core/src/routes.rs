@@ -1,0 +1,61 @@
+//! Which local address a packet to a peer's address leaves from.
+
+use core::net::{IpAddr, SocketAddr};
+
+/// Chooses the local address for a new path. A driver asks the kernel's routes;
+/// the default compares addresses.
+pub trait Routes: Send {
+    /// The index in `local` from which `remote` is best reached; none if no
+    /// local address can.
+    fn source(&mut self, local: &[SocketAddr], remote: IpAddr) -> Option<usize>;
+}
+
+/// The local address of the same family that shares the longest prefix with
+/// the remote one; the first among equals.
+#[derive(Copy, Clone, Debug, Default)]
+pub struct LongestPrefix;
+
+impl Routes for LongestPrefix {
+    fn source(&mut self, local: &[SocketAddr], remote: IpAddr) -> Option<usize> {
+        local
+            .iter()
+            .enumerate()
+            .filter_map(|(i, l)| Some((common_prefix(l.ip(), remote)?, i)))
+            .max_by_key(|&(bits, i)| (bits, usize::MAX - i))
+            .map(|(_, i)| i)
+    }
+}
+
+fn common_prefix(a: IpAddr, b: IpAddr) -> Option<u32> {
+    match (a, b) {
+        (IpAddr::V4(a), IpAddr::V4(b)) => Some((a.to_bits() ^ b.to_bits()).leading_zeros()),
+        (IpAddr::V6(a), IpAddr::V6(b)) => Some((a.to_bits() ^ b.to_bits()).leading_zeros()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_common_prefix_of_the_same_family_wins() {
+        let local: Vec<SocketAddr> = ["10.0.1.1:1", "10.0.2.1:1", "[fd00:1::1]:1", "10.0.2.9:1"]
+            .iter()
+            .map(|a| a.parse().unwrap())
+            .collect();
+        for (remote, expected) in [
+            ("10.0.1.7", Some(0)),
+            ("10.0.2.2", Some(1)),
+            ("192.168.0.1", Some(0)),
+            ("fd00:1::2", Some(2)),
+        ] {
+            let remote = remote.parse().unwrap();
+            assert_eq!(LongestPrefix.source(&local, remote), expected, "{remote}");
+        }
+        assert_eq!(
+            LongestPrefix.source(&local[..2], "::1".parse().unwrap()),
+            None
+        );
+    }
+}

@@ -1,0 +1,471 @@
+//! The ledger of TSNs: what was sent, where, how often, and what became of it
+//! (RFC 9260 sections 6.2.1 and 7.2.4).
+//!
+//! A TSN is a sequence number of 64 bits here, counted from the initial TSN, so
+//! nothing wraps. A SACK costs what it newly says: the blocks of the last SACK
+//! are remembered and only the difference is walked, and missing reports are
+//! counted on a list of candidates that a chunk leaves when it is marked.
+
+use super::marks::Marks;
+use crate::path::PathId;
+use crate::policy::retransmit::LossCause;
+use crate::time::Instant;
+use bytes::Bytes;
+use byway_wire::Tsn;
+use std::collections::VecDeque;
+
+/// What became of a chunk.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// On its way.
+    InFlight,
+    /// Taken for lost: waits to be sent again.
+    Marked(LossCause),
+    /// Acknowledged by a gap block, so not for good yet.
+    Acked,
+}
+
+/// A chunk that was sent.
+#[derive(Clone, Debug)]
+pub(crate) struct Record {
+    pub(crate) payload: Bytes,
+    pub(crate) ppid: u32,
+    pub(crate) stream: u16,
+    pub(crate) ssn: u16,
+    pub(crate) unordered: bool,
+    pub(crate) begin: bool,
+    pub(crate) end: bool,
+    pub(crate) immediate: bool,
+    /// Bytes of the chunk, header and padding included: what it takes of cwnd.
+    pub(crate) bytes: u32,
+    /// Where it was sent last.
+    pub(crate) path: PathId,
+    pub(crate) fate: Fate,
+    /// How often it was sent.
+    pub(crate) sends: u8,
+    /// Missing reports since it was sent last.
+    pub(crate) missing: u8,
+    /// Fast retransmitted once: not again (section 7.2.4, step 5).
+    pub(crate) fast_retransmitted: bool,
+    /// When it was sent last.
+    pub(crate) sent_at: Instant,
+}
+
+/// What a SACK changed, besides what the callbacks told.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Applied {
+    pub(crate) cumulative_advanced: bool,
+    /// The highest sequence that this SACK newly acknowledged (HTNA).
+    pub(crate) highest_new: Option<u64>,
+    /// The peer took acknowledgements back.
+    pub(crate) reneged: bool,
+}
+
+/// A change of a record's fate through a SACK.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// Acknowledged for the first time.
+    Acked,
+    /// Was acknowledged by a gap block before, and is no longer.
+    Reneged,
+}
+
+/// All chunks that are not cumulatively acknowledged.
+#[derive(Debug)]
+pub(crate) struct Ledger {
+    initial: Tsn,
+    /// Sequence of the first record: so many are cumulatively acknowledged.
+    base: u64,
+    records: VecDeque<Record>,
+    /// Gap blocks of the last SACK, half open, in order.
+    gaps: Vec<(u64, u64)>,
+    /// One past the highest sequence ever acknowledged.
+    high: u64,
+    /// In flight, below `high`, may still collect missing reports.
+    candidates: Vec<u64>,
+    marks: Marks,
+    /// What records in flight take of the peer's window.
+    rwnd_in_flight: u64,
+    peer_overhead: u32,
+    /// Payload bytes of all records.
+    payload: u64,
+    /// Records that end a message.
+    messages: u64,
+}
+
+impl Ledger {
+    pub(crate) fn new(initial: Tsn, peer_overhead: u32) -> Ledger {
+        Ledger {
+            initial,
+            base: 0,
+            records: VecDeque::new(),
+            gaps: Vec::new(),
+            high: 0,
+            candidates: Vec::new(),
+            marks: Marks::default(),
+            rwnd_in_flight: 0,
+            peer_overhead,
+            payload: 0,
+            messages: 0,
+        }
+    }
+
+    /// One past the last sequence that was sent.
+    pub(crate) fn end(&self) -> u64 {
+        self.base + self.records.len() as u64
+    }
+
+    /// So many are cumulatively acknowledged.
+    pub(crate) fn base(&self) -> u64 {
+        self.base
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    pub(crate) fn marks(&self) -> &Marks {
+        &self.marks
+    }
+
+    /// What records in flight take of the peer's window.
+    pub(crate) fn rwnd_in_flight(&self) -> u64 {
+        self.rwnd_in_flight
+    }
+
+    /// Payload bytes that are not cumulatively acknowledged.
+    pub(crate) fn payload(&self) -> u64 {
+        self.payload
+    }
+
+    /// Messages whose end was sent and is not cumulatively acknowledged.
+    pub(crate) fn messages(&self) -> u64 {
+        self.messages
+    }
+
+    pub(crate) fn tsn_of(&self, seq: u64) -> Tsn {
+        self.initial.plus(seq as u32)
+    }
+
+    /// The last TSN that was cumulatively acknowledged.
+    pub(crate) fn cumulative(&self) -> Tsn {
+        self.tsn_of(self.base).minus(1)
+    }
+
+    /// How many TSNs a cumulative acknowledgement covers; none if it is older
+    /// than one seen before. May be beyond [`end`](Self::end).
+    pub(crate) fn covered_by(&self, cumulative: Tsn) -> Option<u64> {
+        let ahead = i64::from(cumulative.ahead_of(self.cumulative()));
+        u64::try_from(ahead).ok().map(|a| self.base + a)
+    }
+
+    pub(crate) fn get(&self, seq: u64) -> Option<&Record> {
+        self.records.get(seq.checked_sub(self.base)? as usize)
+    }
+
+    fn get_mut(&mut self, seq: u64) -> Option<&mut Record> {
+        self.records.get_mut(seq.checked_sub(self.base)? as usize)
+    }
+
+    fn rwnd_charge(&self, r: &Record) -> u64 {
+        r.payload.len() as u64 + u64::from(self.peer_overhead)
+    }
+
+    /// Enters a chunk that is sent for the first time; answers with its place.
+    pub(crate) fn push(&mut self, r: Record) -> u64 {
+        self.rwnd_in_flight += self.rwnd_charge(&r);
+        self.payload += r.payload.len() as u64;
+        self.messages += u64::from(r.end);
+        self.records.push_back(r);
+        self.end() - 1
+    }
+
+    /// A marked chunk is sent again, on `path`.
+    pub(crate) fn resend(&mut self, seq: u64, path: PathId, now: Instant) -> Option<&Record> {
+        let (cause, last) = match self.get(seq) {
+            Some(r) => match r.fate {
+                Fate::Marked(cause) => (cause, r.path),
+                _ => return None,
+            },
+            None => return None,
+        };
+        self.marks.remove(cause, last, seq);
+        let charge = self.get(seq).map_or(0, |r| self.rwnd_charge(r));
+        self.rwnd_in_flight += charge;
+        let r = self.get_mut(seq)?;
+        r.fate = Fate::InFlight;
+        r.path = path;
+        r.sends = r.sends.saturating_add(1);
+        r.missing = 0;
+        r.sent_at = now;
+        self.get(seq)
+    }
+
+    /// Applies a SACK: `covered` sequences are cumulatively acknowledged (at
+    /// most [`end`](Self::end)), and so are the half-open `blocks`, in order
+    /// and above that. `tell` hears of each record whose fate changes, before
+    /// it does.
+    pub(crate) fn apply(
+        &mut self,
+        covered: u64,
+        blocks: &[(u64, u64)],
+        mut tell: impl FnMut(u64, &Record, Change),
+    ) -> Applied {
+        let mut done = Applied {
+            cumulative_advanced: covered > self.base,
+            ..Applied::default()
+        };
+        while self.base < covered {
+            let Some(r) = self.records.pop_front() else {
+                break;
+            };
+            let seq = self.base;
+            self.base += 1;
+            self.payload -= r.payload.len() as u64;
+            self.messages -= u64::from(r.end);
+            if r.fate != Fate::Acked {
+                done.highest_new = Some(seq);
+                tell(seq, &r, Change::Acked);
+                self.leave(&r, seq);
+            }
+        }
+        if self.records.is_empty() && self.records.capacity() > 64 {
+            // An idle association shall not keep the memory of a busy one.
+            self.records = VecDeque::new();
+        }
+        if !(blocks.is_empty() && self.gaps.is_empty()) {
+            self.apply_gaps(blocks, &mut done, &mut tell);
+        }
+        self.high = self.high.max(self.base);
+        done
+    }
+
+    /// The gap blocks of the last SACK, as far as they lie above `covered`.
+    pub(crate) fn gaps_above(&self, covered: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.gaps
+            .iter()
+            .filter(move |g| g.1 > covered)
+            .map(move |&(from, to)| (from.max(covered), to))
+    }
+
+    /// Takes a record that is acknowledged out of the running totals.
+    fn leave(&mut self, r: &Record, seq: u64) {
+        match r.fate {
+            Fate::InFlight => self.rwnd_in_flight -= self.rwnd_charge(r),
+            Fate::Marked(cause) => self.marks.remove(cause, r.path, seq),
+            Fate::Acked => {}
+        }
+    }
+
+    fn apply_gaps(
+        &mut self,
+        blocks: &[(u64, u64)],
+        done: &mut Applied,
+        tell: &mut impl FnMut(u64, &Record, Change),
+    ) {
+        let old = core::mem::take(&mut self.gaps);
+        let base = self.base;
+        for_each_difference(blocks, &old, |from, to| {
+            for seq in from.max(base)..to {
+                self.ack_gap(seq, done, tell);
+            }
+        });
+        for_each_difference(&old, blocks, |from, to| {
+            for seq in from.max(base)..to {
+                self.renege(seq, done, tell);
+            }
+        });
+        self.gaps = old;
+        self.gaps.clear();
+        self.gaps.extend_from_slice(blocks);
+    }
+
+    fn ack_gap(
+        &mut self,
+        seq: u64,
+        done: &mut Applied,
+        tell: &mut impl FnMut(u64, &Record, Change),
+    ) {
+        let Some(i) = seq.checked_sub(self.base) else {
+            return;
+        };
+        let Some(r) = self.records.get(i as usize) else {
+            return;
+        };
+        if r.fate == Fate::Acked {
+            return;
+        }
+        tell(seq, r, Change::Acked);
+        let charge = self.rwnd_charge(r);
+        let (fate, path) = (r.fate, r.path);
+        match fate {
+            Fate::InFlight => self.rwnd_in_flight -= charge,
+            Fate::Marked(cause) => self.marks.remove(cause, path, seq),
+            Fate::Acked => {}
+        }
+        self.records[i as usize].fate = Fate::Acked;
+        done.highest_new = done.highest_new.max(Some(seq));
+    }
+
+    fn renege(
+        &mut self,
+        seq: u64,
+        done: &mut Applied,
+        tell: &mut impl FnMut(u64, &Record, Change),
+    ) {
+        let Some(r) = self.get(seq) else { return };
+        if r.fate != Fate::Acked {
+            return;
+        }
+        tell(seq, r, Change::Reneged);
+        let charge = self.rwnd_charge(r);
+        self.rwnd_in_flight += charge;
+        if let Some(r) = self.get_mut(seq) {
+            r.fate = Fate::InFlight;
+            r.missing = 0;
+        }
+        // It may collect missing reports again.
+        if let Err(at) = self.candidates.binary_search(&seq) {
+            self.candidates.insert(at, seq);
+        }
+        done.reneged = true;
+    }
+
+    /// Counts missing reports (section 7.2.4): one for every chunk in flight
+    /// below `below`, and hands those with `threshold` of them, not fast
+    /// retransmitted before, to `lost`, marked.
+    pub(crate) fn count_missing(
+        &mut self,
+        below: u64,
+        threshold: u8,
+        mut lost: impl FnMut(u64, &Record),
+    ) {
+        let new_high = below.max(self.high);
+        for seq in self.high.max(self.base)..new_high {
+            if self.get(seq).is_some_and(|r| r.fate == Fate::InFlight) {
+                self.candidates.push(seq);
+            }
+        }
+        self.high = new_high;
+        let mut candidates = core::mem::take(&mut self.candidates);
+        candidates.retain(|&seq| {
+            let Some(r) = self.get_mut(seq) else {
+                return false;
+            };
+            if r.fate != Fate::InFlight || r.fast_retransmitted {
+                return false;
+            }
+            if seq >= below {
+                return true;
+            }
+            r.missing = r.missing.saturating_add(1);
+            if r.missing < threshold {
+                return true;
+            }
+            r.fast_retransmitted = true;
+            self.mark(seq, LossCause::FastRetransmit, &mut lost);
+            false
+        });
+        self.candidates = candidates;
+    }
+
+    /// Takes a chunk in flight for lost.
+    fn mark(&mut self, seq: u64, cause: LossCause, lost: &mut impl FnMut(u64, &Record)) {
+        let Some(r) = self.get(seq) else { return };
+        lost(seq, r);
+        let (charge, path) = (self.rwnd_charge(r), r.path);
+        self.rwnd_in_flight -= charge;
+        self.marks.insert(cause, path, seq);
+        if let Some(r) = self.get_mut(seq) {
+            r.fate = Fate::Marked(cause);
+            r.missing = 0;
+        }
+    }
+
+    /// The T3-rtx timer of `path` expired: all in flight there is taken for
+    /// lost (section 6.3.3, E3).
+    pub(crate) fn mark_path(&mut self, path: PathId, mut lost: impl FnMut(u64, &Record)) {
+        for seq in self.base..self.end() {
+            if self
+                .get(seq)
+                .is_some_and(|r| r.path == path && r.fate == Fate::InFlight)
+            {
+                self.mark(seq, LossCause::Timeout, &mut lost);
+            }
+        }
+    }
+
+    /// The first chunk in flight on `path`, from `from` on.
+    pub(crate) fn first_in_flight(&self, path: PathId, from: u64) -> Option<u64> {
+        let start = from.saturating_sub(self.base) as usize;
+        self.records
+            .iter()
+            .enumerate()
+            .skip(start)
+            .find(|(_, r)| r.path == path && r.fate == Fate::InFlight)
+            .map(|(i, _)| self.base + i as u64)
+    }
+
+    /// Bytes in flight on a path, recounted.
+    pub(crate) fn recount_flight(&self, path: PathId) -> u32 {
+        self.records
+            .iter()
+            .filter(|r| r.path == path && r.fate == Fate::InFlight)
+            .map(|r| r.bytes)
+            .sum()
+    }
+
+    /// Recounts what the running totals say.
+    pub(crate) fn totals_agree(&self) -> bool {
+        let in_flight = self.records.iter().filter(|r| r.fate == Fate::InFlight);
+        let rwnd: u64 = in_flight.map(|r| self.rwnd_charge(r)).sum();
+        let payload: u64 = self.records.iter().map(|r| r.payload.len() as u64).sum();
+        let ends = self.records.iter().filter(|r| r.end).count() as u64;
+        let marked = self
+            .records
+            .iter()
+            .enumerate()
+            .filter_map(|(i, r)| match r.fate {
+                Fate::Marked(cause) => Some((cause, r.path, self.base + i as u64)),
+                _ => None,
+            });
+        rwnd == self.rwnd_in_flight
+            && payload == self.payload
+            && ends == self.messages
+            && self.marks.are_exactly(marked)
+    }
+}
+
+/// Calls `each` with the parts of `a` that `b` does not cover; both are sorted
+/// lists of half-open ranges.
+fn for_each_difference(a: &[(u64, u64)], b: &[(u64, u64)], mut each: impl FnMut(u64, u64)) {
+    let mut k = 0;
+    for &(mut from, to) in a {
+        while k < b.len() && b[k].1 <= from {
+            k += 1;
+        }
+        let mut j = k;
+        while from < to {
+            match b.get(j) {
+                Some(&(bf, bt)) if bf < to => {
+                    if from < bf {
+                        each(from, bf);
+                    }
+                    from = from.max(bt);
+                    j += 1;
+                }
+                _ => {
+                    each(from, to);
+                    break;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

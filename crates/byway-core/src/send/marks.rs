@@ -1,0 +1,82 @@
+//! Which chunks are marked for retransmission, by cause and by the path that
+//! lost them: chunks of one group go to one target, so a target whose window
+//! is closed costs one look and not one for each of its chunks.
+
+use crate::path::PathId;
+use crate::policy::retransmit::LossCause;
+use std::collections::BTreeSet;
+
+/// The marked chunks of one cause and path.
+#[derive(Debug)]
+pub(crate) struct Group {
+    pub(crate) cause: LossCause,
+    pub(crate) path: PathId,
+    seqs: BTreeSet<u64>,
+}
+
+impl Group {
+    /// The lowest marked sequence; a group is never empty.
+    pub(crate) fn first(&self) -> Option<u64> {
+        self.seqs.first().copied()
+    }
+}
+
+/// All marked chunks.
+#[derive(Debug, Default)]
+pub(crate) struct Marks {
+    groups: Vec<Group>,
+}
+
+impl Marks {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.groups.is_empty()
+    }
+
+    /// The groups, in no particular but repeatable order.
+    pub(crate) fn groups(&self) -> &[Group] {
+        &self.groups
+    }
+
+    pub(crate) fn insert(&mut self, cause: LossCause, path: PathId, seq: u64) {
+        match self.find(cause, path) {
+            Some(i) => {
+                self.groups[i].seqs.insert(seq);
+            }
+            None => self.groups.push(Group {
+                cause,
+                path,
+                seqs: BTreeSet::from([seq]),
+            }),
+        }
+    }
+
+    pub(crate) fn remove(&mut self, cause: LossCause, path: PathId, seq: u64) {
+        if let Some(i) = self.find(cause, path) {
+            self.groups[i].seqs.remove(&seq);
+            if self.groups[i].seqs.is_empty() {
+                self.groups.remove(i);
+            }
+        }
+    }
+
+    fn find(&self, cause: LossCause, path: PathId) -> Option<usize> {
+        self.groups
+            .iter()
+            .position(|g| g.cause == cause && g.path == path)
+    }
+
+    /// Whether exactly these are marked.
+    pub(crate) fn are_exactly(&self, all: impl Iterator<Item = (LossCause, PathId, u64)>) -> bool {
+        let mut count = 0;
+        for (cause, path, seq) in all {
+            count += 1;
+            let known = self
+                .find(cause, path)
+                .is_some_and(|i| self.groups[i].seqs.contains(&seq));
+            if !known {
+                return false;
+            }
+        }
+        count == self.groups.iter().map(|g| g.seqs.len()).sum::<usize>()
+    }
+}

@@ -1,0 +1,80 @@
+//! The sending half: what waits, what is under way, and the peer's window.
+
+pub(crate) mod ledger;
+pub(crate) mod marks;
+pub(crate) mod queue;
+
+use crate::config::BufferConfig;
+use crate::time::Instant;
+use byway_wire::Tsn;
+use ledger::Ledger;
+use queue::SendQueue;
+
+/// The sending half of an association.
+#[derive(Debug)]
+pub(crate) struct SendHalf {
+    pub(crate) queue: SendQueue,
+    pub(crate) ledger: Ledger,
+    /// The peer's window, less what is in flight (RFC 9260 section 6.2.1).
+    pub(crate) rwnd: u32,
+    /// The window of the peer's last SACK.
+    pub(crate) a_rwnd: u32,
+    /// Outbound streams.
+    pub(crate) streams: u16,
+    /// Until this sequence is acknowledged, losses belong to the last one
+    /// (fast recovery of the association, section 7.2.4).
+    pub(crate) recover: Option<u64>,
+    /// One packet of retransmissions may ignore cwnd (sections 6.3.3 and 7.2.4).
+    pub(crate) forced_packet: bool,
+    /// The next window probe (section 6.1 A).
+    pub(crate) probe_at: Option<Instant>,
+    /// Probing the closed window: one chunk may ignore rwnd.
+    pub(crate) probe_now: bool,
+    /// The chunk under way is a window probe.
+    pub(crate) probing: bool,
+    /// A SACK came since the probe left: the peer lives.
+    pub(crate) probe_answered: bool,
+    /// A send was refused for want of room: tell when there is some.
+    pub(crate) writable_wanted: bool,
+    /// Messages were handed over since Drained was told last.
+    pub(crate) drain_wanted: bool,
+    /// Data waits for the peer's window.
+    pub(crate) rwnd_blocked: bool,
+}
+
+impl SendHalf {
+    pub(crate) fn new(initial: Tsn, streams: u16, a_rwnd: u32, cfg: &BufferConfig) -> SendHalf {
+        SendHalf {
+            queue: SendQueue::default(),
+            ledger: Ledger::new(initial, cfg.peer_overhead),
+            rwnd: a_rwnd,
+            a_rwnd,
+            streams,
+            recover: None,
+            forced_packet: false,
+            probe_at: None,
+            probe_now: false,
+            probing: false,
+            probe_answered: false,
+            writable_wanted: false,
+            drain_wanted: false,
+            rwnd_blocked: false,
+        }
+    }
+
+    /// Payload bytes that wait or are not cumulatively acknowledged.
+    pub(crate) fn buffered(&self) -> u64 {
+        self.queue.bytes() + self.ledger.payload()
+    }
+
+    /// Nothing waits and all is acknowledged.
+    pub(crate) fn is_drained(&self) -> bool {
+        self.queue.is_empty() && self.ledger.is_empty()
+    }
+
+    /// Section 6.2.1: the window of a SACK, less what is in flight.
+    pub(crate) fn set_window(&mut self, a_rwnd: u32) {
+        self.a_rwnd = a_rwnd;
+        self.rwnd = u64::from(a_rwnd).saturating_sub(self.ledger.rwnd_in_flight()) as u32;
+    }
+}

@@ -1,0 +1,235 @@
+//! Messages that wait to be sent, and their cutting into fragments (RFC 9260
+//! sections 6.5, 6.6 and 6.9).
+//!
+//! Messages leave first come, first served. Those that the user bound to a path
+//! stand in a lane of their own, so that a path that does not move holds up
+//! nothing but them. A message, once begun, is finished before another begins:
+//! its fragments need consecutive TSNs.
+
+use crate::api::Message;
+use crate::path::PathId;
+use bytes::Bytes;
+use std::collections::VecDeque;
+
+/// A message that waits, in part or whole.
+#[derive(Debug)]
+struct Pending {
+    stream: u16,
+    ssn: u16,
+    ppid: u32,
+    unordered: bool,
+    immediate: bool,
+    payload: Bytes,
+    /// Bytes that were cut off already.
+    cut: usize,
+}
+
+#[derive(Debug)]
+struct Lane {
+    path: Option<PathId>,
+    messages: VecDeque<Pending>,
+}
+
+/// A fragment, ready to get its TSN.
+#[derive(Clone, Debug)]
+pub(crate) struct Cut {
+    pub(crate) stream: u16,
+    pub(crate) ssn: u16,
+    pub(crate) ppid: u32,
+    pub(crate) unordered: bool,
+    pub(crate) immediate: bool,
+    pub(crate) begin: bool,
+    pub(crate) end: bool,
+    pub(crate) payload: Bytes,
+}
+
+/// Names a lane until the queue changes.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LaneId(usize);
+
+/// All that waits.
+#[derive(Debug, Default)]
+pub(crate) struct SendQueue {
+    lanes: Vec<Lane>,
+    /// The lane whose first message is partly cut.
+    begun: Option<usize>,
+    /// Next stream sequence numbers, as far as streams were used.
+    next_ssn: Vec<u16>,
+    bytes: u64,
+    messages: u64,
+}
+
+impl SendQueue {
+    /// Payload bytes that wait.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Messages that wait, a partly cut one included.
+    pub(crate) fn messages(&self) -> u64 {
+        self.messages
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.messages == 0
+    }
+
+    /// Puts a message at the end of its lane and numbers it.
+    pub(crate) fn push(&mut self, m: Message) {
+        let ssn = if m.unordered {
+            0
+        } else {
+            let i = usize::from(m.stream);
+            if self.next_ssn.len() <= i {
+                self.next_ssn.resize(i + 1, 0);
+            }
+            let ssn = self.next_ssn[i];
+            self.next_ssn[i] = ssn.wrapping_add(1);
+            ssn
+        };
+        self.bytes += m.payload.len() as u64;
+        self.messages += 1;
+        let pending = Pending {
+            stream: m.stream,
+            ssn,
+            ppid: m.ppid,
+            unordered: m.unordered,
+            immediate: m.immediate_ack,
+            payload: m.payload,
+            cut: 0,
+        };
+        match self.lanes.iter_mut().find(|l| l.path == m.path) {
+            Some(lane) => lane.messages.push_back(pending),
+            None => self.lanes.push(Lane {
+                path: m.path,
+                messages: VecDeque::from([pending]),
+            }),
+        }
+    }
+
+    /// The lanes that have something to send now, each with the path that its
+    /// user asked for.
+    pub(crate) fn lanes(&self) -> impl Iterator<Item = (LaneId, Option<PathId>)> + '_ {
+        self.lanes
+            .iter()
+            .enumerate()
+            .filter(|(i, l)| !l.messages.is_empty() && self.begun.is_none_or(|b| b == *i))
+            .map(|(i, l)| (LaneId(i), l.path))
+    }
+
+    /// Whether a lane still has something.
+    pub(crate) fn has(&self, lane: LaneId) -> bool {
+        self.lanes
+            .get(lane.0)
+            .is_some_and(|l| !l.messages.is_empty())
+    }
+
+    /// Payload bytes of the next fragment of a lane, where at most `most` fit
+    /// into a packet of their own.
+    pub(crate) fn next_len(&self, lane: LaneId, most: usize) -> Option<usize> {
+        let first = self.lanes.get(lane.0)?.messages.front()?;
+        Some((first.payload.len() - first.cut).min(most))
+    }
+
+    /// Cuts the next fragment of a lane, at most `most` bytes.
+    pub(crate) fn cut(&mut self, lane: LaneId, most: usize) -> Option<Cut> {
+        let queue = &mut self.lanes.get_mut(lane.0)?.messages;
+        let m = queue.front_mut()?;
+        let len = (m.payload.len() - m.cut).min(most);
+        let (begin, end) = (m.cut == 0, m.cut + len == m.payload.len());
+        let payload = if begin && end {
+            core::mem::take(&mut m.payload)
+        } else {
+            m.payload.slice(m.cut..m.cut + len)
+        };
+        let cut = Cut {
+            stream: m.stream,
+            ssn: m.ssn,
+            ppid: m.ppid,
+            unordered: m.unordered,
+            immediate: m.immediate && end,
+            begin,
+            end,
+            payload,
+        };
+        m.cut += len;
+        self.bytes -= len as u64;
+        if end {
+            queue.pop_front();
+            self.messages -= 1;
+            self.begun = None;
+            if self.messages == 0 && queue.capacity() > 64 {
+                // An idle association shall not keep a busy one's memory.
+                self.lanes.clear();
+            }
+        } else {
+            self.begun = Some(lane.0);
+        }
+        Some(cut)
+    }
+
+    /// Recounts what the running totals say.
+    pub(crate) fn totals_agree(&self) -> bool {
+        let all = || self.lanes.iter().flat_map(|l| &l.messages);
+        let bytes: u64 = all().map(|m| (m.payload.len() - m.cut) as u64).sum();
+        bytes == self.bytes && all().count() as u64 == self.messages
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lane_of(q: &SendQueue, path: Option<PathId>) -> Option<LaneId> {
+        q.lanes().find(|l| l.1 == path).map(|l| l.0)
+    }
+
+    #[test]
+    fn a_long_message_is_cut_and_marked_at_its_ends() {
+        let mut q = SendQueue::default();
+        q.push(Message::new(3, vec![7; 25]));
+        let lane = lane_of(&q, None).unwrap();
+        let cuts: Vec<_> = core::iter::from_fn(|| q.cut(lane, 10))
+            .map(|c| (c.payload.len(), c.begin, c.end, c.ssn))
+            .collect();
+        assert_eq!(
+            cuts,
+            [
+                (10, true, false, 0),
+                (10, false, false, 0),
+                (5, false, true, 0)
+            ]
+        );
+        assert!(q.is_empty() && q.totals_agree());
+    }
+
+    #[test]
+    fn a_begun_message_is_finished_before_another_lane_moves() {
+        let mut q = SendQueue::default();
+        q.push(Message::new(0, vec![0; 30]));
+        let mut pinned = Message::new(1, vec![1; 5]);
+        pinned.path = Some(PathId(1));
+        q.push(pinned);
+        let main = lane_of(&q, None).unwrap();
+        q.cut(main, 10);
+        assert_eq!(lane_of(&q, Some(PathId(1))), None, "held until the end");
+        q.cut(main, 20);
+        assert!(lane_of(&q, Some(PathId(1))).is_some());
+    }
+
+    #[test]
+    fn ordered_messages_are_numbered_per_stream_and_unordered_ones_are_not() {
+        let mut q = SendQueue::default();
+        for stream in [0, 5, 5, 0] {
+            q.push(Message::new(stream, vec![1]));
+        }
+        let mut loose = Message::new(5, vec![1]);
+        loose.unordered = true;
+        q.push(loose);
+        let lane = lane_of(&q, None).unwrap();
+        let ssns: Vec<_> = core::iter::from_fn(|| q.cut(lane, 10))
+            .map(|c| (c.stream, c.ssn))
+            .collect();
+        assert_eq!(ssns, [(0, 0), (5, 0), (5, 1), (0, 1), (5, 0)]);
+    }
+}

@@ -1,0 +1,122 @@
+//! Values as people write them: "45 ms", "1.5 s".
+//!
+//! Only durations live here, because the protocol's configuration needs them;
+//! rates, sizes and shares belong to scenarios.
+
+use core::time::Duration;
+
+/// Reads a duration such as `200 ms`, `1s`, `1.5 min` or `0`.
+///
+/// # Errors
+/// A sentence that says what was found and what would be right.
+pub fn parse_duration(text: &str) -> Result<Duration, String> {
+    let text = text.trim();
+    let split = text
+        .find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '_')))
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let value: f64 = number.replace('_', "").parse().map_err(|_| {
+        format!("'{text}' is not a duration; write a number and a unit, such as \"200 ms\"")
+    })?;
+    let seconds = match unit.trim() {
+        "ns" => value * 1e-9,
+        "us" | "µs" => value * 1e-6,
+        "ms" => value * 1e-3,
+        "s" | "sec" => value,
+        "min" | "m" => value * 60.0,
+        "h" => value * 3600.0,
+        "" if value == 0.0 => 0.0,
+        "" => {
+            return Err(format!(
+                "'{text}' has no unit; write for instance \"{text} ms\" or \"{text} s\""
+            ));
+        }
+        other => {
+            return Err(format!(
+                "'{other}' is not a unit of time; use ns, us, ms, s, min or h"
+            ));
+        }
+    };
+    if seconds.is_finite() && seconds < 1e9 {
+        Ok(Duration::from_nanos((seconds * 1e9).round() as u64))
+    } else {
+        Err(format!(
+            "'{text}' is too long; at most 30 years can be written"
+        ))
+    }
+}
+
+/// Writes a duration so that [`parse_duration`] reads the same value back.
+#[must_use]
+pub fn format_duration(d: Duration) -> String {
+    let n = d.as_nanos();
+    if n == 0 {
+        "0 s".to_owned()
+    } else if n.is_multiple_of(1_000_000_000) {
+        format!("{} s", n / 1_000_000_000)
+    } else if n.is_multiple_of(1_000_000) {
+        format!("{} ms", n / 1_000_000)
+    } else if n.is_multiple_of(1_000) {
+        format!("{} us", n / 1_000)
+    } else {
+        format!("{n} ns")
+    }
+}
+
+/// `#[serde(with = "units::duration")]`: a duration as a string with a unit.
+pub mod duration {
+    use core::time::Duration;
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    /// Writes the duration as text with a unit.
+    ///
+    /// # Errors
+    /// Only those of the serializer.
+    pub fn serialize<S: Serializer>(d: &Duration, s: S) -> Result<S::Ok, S::Error> {
+        s.serialize_str(&super::format_duration(*d))
+    }
+
+    /// Reads a duration from text with a unit.
+    ///
+    /// # Errors
+    /// When the text is not a number with a unit of time.
+    pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Duration, D::Error> {
+        let text = String::deserialize(d)?;
+        super::parse_duration(&text).map_err(D::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_read_as_people_write_them() {
+        for (text, nanos) in [
+            ("45 ms", 45_000_000),
+            ("45ms", 45_000_000),
+            ("1.5 s", 1_500_000_000),
+            ("2 min", 120_000_000_000),
+            ("10 us", 10_000),
+            ("0", 0),
+        ] {
+            assert_eq!(
+                parse_duration(text),
+                Ok(Duration::from_nanos(nanos)),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_bad_duration_says_what_would_be_right() {
+        assert!(parse_duration("45").unwrap_err().contains("45 ms"));
+        assert!(
+            parse_duration("45 parsecs")
+                .unwrap_err()
+                .contains("use ns, us, ms")
+        );
+        assert!(parse_duration("soon").unwrap_err().contains("200 ms"));
+        assert!(parse_duration("-1 s").is_err());
+    }
+}
