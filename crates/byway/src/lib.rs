@@ -1,1 +1,77 @@
-//! Placeholder while the room is being built.
+//! Multihomed SCTP (RFC 9260) over UDP (RFC 6951) for tokio.
+//!
+//! An [`Endpoint`] owns one SCTP port on one or more local addresses, each with
+//! its UDP socket. It sets up [`Association`]s and accepts those of others. An
+//! association carries messages on numbered [`Stream`]s over all paths between
+//! the two hosts, and moves the traffic when one of them fails.
+//!
+//! ```
+//! use byway::{Endpoint, EndpointOptions, Message};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let server = Endpoint::bind(EndpointOptions::new(["127.0.0.1:0".parse()?]).sctp_port(7))?;
+//! let client = Endpoint::bind(EndpointOptions::new(["127.0.0.1:0".parse()?]))?;
+//!
+//! let echo = tokio::spawn({
+//!     let server = server.clone();
+//!     async move {
+//!         let association = server.accept().await.expect("the endpoint is open");
+//!         while let Some(received) = association.recv().await {
+//!             let echo = Message::new(received.stream, received.payload);
+//!             association.send(echo).await.expect("the client waits for it");
+//!         }
+//!         association.closed().await
+//!     }
+//! });
+//!
+//! let association = client.connect(&server.local_addresses(), 7).await?;
+//! association.send(Message::new(0, "over and out")).await?;
+//! let received = association.recv().await.expect("the echo");
+//! assert_eq!(received.payload, "over and out");
+//! association.shutdown().await?;
+//! assert_eq!(echo.await?, byway::Closed::Gracefully);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The protocol itself is [`byway_core`], which does no IO: this crate brings
+//! it the sockets, the clock and the system's random generator. One task of the
+//! surrounding runtime, the driver, moves datagrams in batches with segmentation
+//! offload; handles call the core directly under a lock, so that a message does
+//! not cost a switch of tasks.
+//!
+//! # When handles are dropped
+//! Handles are cheap clones. Dropping the last one of an association starts a
+//! graceful shutdown in the background: what was sent is still delivered, and
+//! what the peer still sends is discarded. Dropping the last one of an endpoint
+//! stops accepting and aborts associations that nobody has accepted; those in
+//! use go on. The background needs a runtime to live in: before `main` ends,
+//! await [`Association::shutdown`] or [`Endpoint::close`].
+
+#![forbid(unsafe_code)]
+
+mod association;
+mod batch;
+mod driver;
+mod endpoint;
+mod error;
+mod events;
+mod inbox;
+mod routes;
+mod shared;
+mod state;
+mod stream;
+mod udp;
+mod wakers;
+
+pub use association::Association;
+pub use byway_core::{
+    AssocStats, CommandError, Config, ConfigError, Event, LossReason, Message, PathId, PathState,
+    PathStats, Received,
+};
+pub use endpoint::{Endpoint, EndpointOptions};
+pub use error::{BindError, Closed, ConnectError, SendError};
+pub use events::Events;
+pub use state::DriverStats;
+pub use stream::{ByteStream, Stream};

@@ -1,0 +1,49 @@
+//! `loopback-recv`: takes one association and counts what arrives.
+
+use crate::figures::{Common, cpu_seconds, transfer};
+use anyhow::Context;
+use byway::{Endpoint, EndpointOptions};
+use std::net::SocketAddr;
+use std::time::Instant;
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Local addresses with their UDP ports
+    #[arg(long, value_delimiter = ',', required = true)]
+    bind: Vec<SocketAddr>,
+    #[command(flatten)]
+    common: Common,
+}
+
+pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
+    arguments.common.runtime()?.block_on(receive(arguments))
+}
+
+async fn receive(arguments: Arguments) -> anyhow::Result<()> {
+    let options = EndpointOptions::new(arguments.bind)
+        .sctp_port(arguments.common.sctp_port)
+        .config(arguments.common.config());
+    let endpoint = Endpoint::bind(options)?;
+    let association = endpoint.accept().await.context("the endpoint closed")?;
+    // Only from the first message on: the sender may take its time to begin.
+    let mut bytes = 0;
+    let mut received = association.recv().await;
+    let (begin, cpu) = (Instant::now(), cpu_seconds());
+    let mut end = begin;
+    while let Some(message) = received {
+        bytes += message.payload.len() as u64;
+        received = association.recv().await;
+        end = Instant::now();
+    }
+    let spent = cpu_seconds() - cpu;
+    let stats = association.stats();
+    let closed = association.closed().await;
+    let mut line = transfer(bytes, end - begin, spent, endpoint.driver_stats());
+    line["program"] = "loopback-recv".into();
+    line["closed"] = closed.to_string().into();
+    line["sacks_sent"] = stats.sacks_sent.into();
+    line["duplicates_received"] = stats.duplicates_received.into();
+    println!("{line}");
+    endpoint.close().await;
+    Ok(())
+}

@@ -1,0 +1,30 @@
+//! Programs that measure byway. Each prints one line of JSON at its end.
+
+mod figures;
+mod loopback_recv;
+mod loopback_send;
+
+use clap::{Parser, Subcommand};
+
+/// Programs that measure byway. Each prints one line of JSON at its end.
+#[derive(Parser)]
+#[command(version)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Receive what loopback-send sends, over real sockets
+    LoopbackRecv(loopback_recv::Arguments),
+    /// Send messages as fast as they are taken, over real sockets
+    LoopbackSend(loopback_send::Arguments),
+}
+
+fn main() -> anyhow::Result<()> {
+    match Arguments::parse().command {
+        Command::LoopbackRecv(arguments) => loopback_recv::run(arguments),
+        Command::LoopbackSend(arguments) => loopback_send::run(arguments),
+    }
+}

@@ -1,0 +1,130 @@
+//! Received messages on their way to readers of one stream or of all.
+//!
+//! While nobody asks for a stream of its own, messages stay in the core, whose
+//! buffer is what the peer's window advertises. A reader of one stream must get
+//! past the messages of other streams, so those are parked here, up to a limit:
+//! beyond it they stay in the core and hold up what is behind them.
+
+use crate::wakers::Wakers;
+use byway_core::Received;
+use std::collections::{BTreeMap, VecDeque};
+use std::task::Waker;
+
+/// Payload bytes that may be parked for one association.
+pub(crate) const PARKED_BYTES: usize = 1 << 20;
+
+#[derive(Debug, Default)]
+struct Lane {
+    parked: VecDeque<Received>,
+    readers: Wakers,
+}
+
+/// Messages parked by stream, and who waits for them.
+#[derive(Debug, Default)]
+pub(crate) struct Inbox {
+    lanes: BTreeMap<u16, Lane>,
+    bytes: usize,
+    /// Readers of any stream.
+    readers: Wakers,
+}
+
+impl Inbox {
+    /// Whether messages are sorted by stream at all.
+    pub(crate) fn sorts(&self) -> bool {
+        !self.lanes.is_empty()
+    }
+
+    /// Sorts messages by stream from now on.
+    pub(crate) fn open(&mut self, stream: u16) {
+        self.lanes.entry(stream).or_default();
+    }
+
+    /// Whether another message may be parked.
+    pub(crate) fn has_room(&self) -> bool {
+        self.bytes < PARKED_BYTES
+    }
+
+    /// Parks a message and wakes the readers of its stream, and of all.
+    pub(crate) fn park(&mut self, received: Received, wake: &mut Vec<Waker>) {
+        self.bytes += received.payload.len();
+        let lane = self.lanes.entry(received.stream).or_default();
+        lane.parked.push_back(received);
+        lane.readers.move_to(wake);
+        self.readers.move_to(wake);
+    }
+
+    /// The next parked message of `stream`, or of any (the lowest that has one).
+    pub(crate) fn take(&mut self, stream: Option<u16>) -> Option<Received> {
+        let received = match stream {
+            Some(n) => self.lanes.get_mut(&n)?.parked.pop_front(),
+            None => self
+                .lanes
+                .values_mut()
+                .find_map(|lane| lane.parked.pop_front()),
+        }?;
+        self.bytes -= received.payload.len();
+        Some(received)
+    }
+
+    /// Remembers a task until something for it arrives.
+    pub(crate) fn register(&mut self, stream: Option<u16>, waker: &Waker) {
+        match stream {
+            Some(n) => self.lanes.entry(n).or_default().readers.register(waker),
+            None => self.readers.register(waker),
+        }
+    }
+
+    /// Wakes readers of all streams.
+    pub(crate) fn wake_any(&mut self, wake: &mut Vec<Waker>) {
+        self.readers.move_to(wake);
+    }
+
+    /// Wakes every reader.
+    pub(crate) fn wake_all(&mut self, wake: &mut Vec<Waker>) {
+        self.readers.move_to(wake);
+        for lane in self.lanes.values_mut() {
+            lane.readers.move_to(wake);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(stream: u16, len: usize) -> Received {
+        Received {
+            stream,
+            ssn: 0,
+            ppid: 0,
+            unordered: false,
+            last: true,
+            first: true,
+            payload: vec![0; len].into(),
+        }
+    }
+
+    #[test]
+    fn a_message_goes_to_the_reader_of_its_stream_or_of_any() {
+        let (mut inbox, mut wake) = (Inbox::default(), Vec::new());
+        inbox.register(Some(3), Waker::noop());
+        inbox.park(message(2, 5), &mut wake);
+        assert!(wake.is_empty(), "the reader of stream 3 has nothing yet");
+        inbox.park(message(3, 5), &mut wake);
+        assert_eq!(wake.len(), 1);
+        assert_eq!(inbox.take(Some(3)).map(|m| m.stream), Some(3));
+        assert_eq!(inbox.take(Some(3)), None);
+        assert_eq!(inbox.take(None).map(|m| m.stream), Some(2));
+    }
+
+    #[test]
+    fn parking_is_bounded_and_room_returns() {
+        let (mut inbox, mut wake) = (Inbox::default(), Vec::new());
+        while inbox.has_room() {
+            inbox.park(message(1, PARKED_BYTES / 4), &mut wake);
+        }
+        assert_eq!(inbox.bytes, PARKED_BYTES);
+        inbox.take(Some(1)).unwrap();
+        assert!(inbox.has_room());
+    }
+}

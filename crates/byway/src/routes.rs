@@ -1,0 +1,106 @@
+//! Which local address a path starts from: the kernel's routes decide.
+
+use byway_core::Routes;
+use byway_core::routes::LongestPrefix;
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::time::{Duration, Instant};
+
+/// How long an answer is taken for true; routes change.
+const LIFETIME: Duration = Duration::from_secs(5);
+
+/// Answers kept. Peers name addresses, so the memory for them is bounded.
+const ANSWERS: usize = 1024;
+
+/// Asks the kernel by connecting a throwaway UDP socket, which sends nothing.
+#[derive(Debug, Default)]
+pub(crate) struct KernelRoutes {
+    answers: BTreeMap<IpAddr, (Instant, Option<IpAddr>)>,
+}
+
+impl KernelRoutes {
+    fn ask(&mut self, remote: IpAddr) -> Option<IpAddr> {
+        let now = Instant::now();
+        if let Some((at, answer)) = self.answers.get(&remote)
+            && now.saturating_duration_since(*at) < LIFETIME
+        {
+            return *answer;
+        }
+        let answer = source(remote);
+        if self.answers.len() >= ANSWERS {
+            self.answers.clear();
+        }
+        self.answers.insert(remote, (now, answer));
+        answer
+    }
+}
+
+impl Routes for KernelRoutes {
+    /// The bound address that the kernel would choose. The longest common
+    /// prefix decides when that one is not bound, and for loopback: there the
+    /// kernel says 127.0.0.1 whatever the destination, although each address
+    /// can be a path of its own.
+    fn source(&mut self, local: &[SocketAddr], remote: IpAddr) -> Option<usize> {
+        let asked = if remote.is_loopback() {
+            None
+        } else {
+            self.ask(remote)
+        };
+        asked
+            .and_then(|answer| local.iter().position(|l| l.ip() == answer))
+            .or_else(|| LongestPrefix.source(local, remote))
+    }
+}
+
+/// The source address of the kernel's route to `remote`.
+fn source(remote: IpAddr) -> Option<IpAddr> {
+    let any: IpAddr = match remote {
+        IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    // The discard port; no packet goes there.
+    let socket = UdpSocket::bind((any, 0)).and_then(|s| s.connect((remote, 9)).map(|()| s));
+    match socket.and_then(|s| s.local_addr()) {
+        Ok(local) => Some(local.ip()),
+        Err(error) => {
+            tracing::debug!(%remote, %error, "the kernel has no route");
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernel_names_the_source() {
+        assert_eq!(source([127, 0, 0, 1].into()), Some([127, 0, 0, 1].into()));
+    }
+
+    #[test]
+    fn loopback_and_unbound_sources_are_left_to_the_prefix() {
+        let mut routes = KernelRoutes::default();
+        let local = [
+            "127.0.0.1:1".parse().unwrap(),
+            "127.0.0.2:1".parse().unwrap(),
+        ];
+        assert_eq!(routes.source(&local, [127, 0, 0, 2].into()), Some(1));
+        // Reserved for documentation, so that no host has a route of its own.
+        let documentation = [192, 0, 2, 1].into();
+        assert_eq!(routes.source(&local, documentation), Some(0));
+        assert_eq!(routes.source(&local, Ipv6Addr::LOCALHOST.into()), None);
+    }
+
+    #[test]
+    fn answers_are_bounded() {
+        let mut routes = KernelRoutes::default();
+        for i in 0..ANSWERS as u32 + 10 {
+            routes
+                .answers
+                .insert(IpAddr::from(i.to_be_bytes()), (Instant::now(), None));
+        }
+        routes.ask([127, 0, 0, 1].into());
+        assert!(routes.answers.len() <= ANSWERS);
+    }
+}

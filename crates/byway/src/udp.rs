@@ -1,0 +1,224 @@
+//! UDP sockets with batches and segmentation offload, through quinn-udp.
+
+use crate::batch::Batch;
+use crate::error::BindError;
+use quinn_udp::{BATCH_SIZE, RecvMeta, UdpSockRef, UdpSocketState};
+use socket2::{Domain, Protocol, SockRef, Socket as RawSocket, Type};
+use std::io::{self, IoSliceMut};
+use std::net::SocketAddr;
+use std::task::{Context, Poll, ready};
+use tokio::io::Interest;
+use tokio::net::UdpSocket;
+
+/// Room for one receive, coalesced or not: the largest UDP datagram.
+const RECEIVE_LEN: usize = 1 << 16;
+
+/// What the socket buffers are asked to hold, in bytes. The kernel grants up
+/// to `net.core.rmem_max` and `net.core.wmem_max`.
+const SOCKET_BUFFER: usize = 4 << 20;
+
+/// How often one port is looked for that is free on every address.
+const PORT_TRIES: usize = 32;
+
+/// One bound socket.
+#[derive(Debug)]
+pub(crate) struct Socket {
+    io: UdpSocket,
+    state: UdpSocketState,
+    local: SocketAddr,
+}
+
+/// Memory for one call that receives a batch.
+pub(crate) struct Received {
+    storage: Box<[u8]>,
+    metas: [RecvMeta; BATCH_SIZE],
+}
+
+impl Received {
+    /// Memory for a whole batch.
+    pub(crate) fn new() -> Received {
+        Received {
+            storage: vec![0; BATCH_SIZE * RECEIVE_LEN].into_boxed_slice(),
+            metas: [RecvMeta::default(); BATCH_SIZE],
+        }
+    }
+
+    /// The first `n` buffers, each as its source and its datagrams.
+    pub(crate) fn buffers(
+        &self,
+        n: usize,
+    ) -> impl Iterator<Item = (SocketAddr, impl Iterator<Item = &[u8]>)> {
+        self.metas
+            .iter()
+            .zip(self.storage.chunks(RECEIVE_LEN))
+            .take(n)
+            .map(|(meta, buffer)| {
+                let filled = &buffer[..meta.len.min(buffer.len())];
+                // An empty datagram has no stride; chunks of one of nothing are none.
+                (meta.addr, filled.chunks(meta.stride.max(1)))
+            })
+    }
+}
+
+impl Socket {
+    /// Binds one address. Port 0 takes any free one.
+    pub(crate) fn bind(address: SocketAddr) -> Result<Socket, BindError> {
+        let (std, state) = bound(address).map_err(|e| BindError::socket(address, e))?;
+        Socket::adopt(std, state).map_err(|e| BindError::socket(address, e))
+    }
+
+    fn adopt(std: std::net::UdpSocket, state: UdpSocketState) -> io::Result<Socket> {
+        let local = std.local_addr()?;
+        Ok(Socket {
+            io: UdpSocket::from_std(std)?,
+            state,
+            local,
+        })
+    }
+
+    /// The address with the port that it got.
+    pub(crate) fn local(&self) -> SocketAddr {
+        self.local
+    }
+
+    /// Datagrams that one call can send; 1 without segmentation offload.
+    pub(crate) fn max_segments(&self) -> usize {
+        self.state.max_gso_segments().max(1)
+    }
+
+    /// Receives up to a batch of buffers and says how many, or waits.
+    pub(crate) fn poll_receive(
+        &self,
+        cx: &mut Context<'_>,
+        into: &mut Received,
+    ) -> Poll<io::Result<usize>> {
+        loop {
+            ready!(self.io.poll_recv_ready(cx))?;
+            let mut chunks = into.storage.chunks_mut(RECEIVE_LEN);
+            let mut slices: [IoSliceMut<'_>; BATCH_SIZE] = std::array::from_fn(|_| {
+                IoSliceMut::new(chunks.next().expect("storage holds BATCH_SIZE chunks"))
+            });
+            let metas = &mut into.metas;
+            let got = self.io.try_io(Interest::READABLE, || {
+                self.state
+                    .recv(UdpSockRef::from(&self.io), &mut slices, metas)
+            });
+            match got {
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+                other => return Poll::Ready(other),
+            }
+        }
+    }
+
+    /// Sends a batch, or waits until the socket takes it.
+    ///
+    /// An error means that these datagrams were not sent and will not be: the
+    /// protocol treats it as loss.
+    pub(crate) fn poll_send(
+        &self,
+        cx: &mut Context<'_>,
+        batch: &mut Batch,
+    ) -> Poll<io::Result<()>> {
+        let segment = batch.segment;
+        if batch.sent == 0 && batch.datagrams() <= self.max_segments() {
+            match ready!(self.poll_send_bytes(cx, batch.destination, segment, &batch.bytes)) {
+                // The kernel or the card refused to segment: quinn-udp has
+                // lowered max_segments, so the datagrams go one by one.
+                Err(_) if batch.datagrams() > self.max_segments() => {}
+                other => return Poll::Ready(other),
+            }
+        }
+        while batch.sent < batch.bytes.len() {
+            let end = batch.bytes.len().min(batch.sent + segment);
+            let datagram = &batch.bytes[batch.sent..end];
+            ready!(self.poll_send_bytes(cx, batch.destination, datagram.len(), datagram))?;
+            batch.sent = end;
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_send_bytes(
+        &self,
+        cx: &mut Context<'_>,
+        destination: SocketAddr,
+        segment: usize,
+        contents: &[u8],
+    ) -> Poll<io::Result<()>> {
+        let transmit = quinn_udp::Transmit {
+            destination,
+            ecn: None,
+            contents,
+            segment_size: Some(segment),
+            src_ip: None,
+        };
+        loop {
+            let sent = self.io.try_io(Interest::WRITABLE, || {
+                self.state.try_send(UdpSockRef::from(&self.io), &transmit)
+            });
+            match sent {
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
+                    ready!(self.io.poll_send_ready(cx))?;
+                }
+                other => return Poll::Ready(other),
+            }
+        }
+    }
+}
+
+/// Binds every address. Those with port 0 get one port that is free on all of
+/// them, because a peer assumes one encapsulation port for all addresses of a
+/// host (RFC 6951 section 5.1).
+pub(crate) fn bind_all(addresses: &[SocketAddr]) -> Result<Vec<Socket>, BindError> {
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        let mut chosen = 0;
+        let mut sockets = Vec::with_capacity(addresses.len());
+        for &address in addresses {
+            let mut wanted = address;
+            if address.port() == 0 {
+                wanted.set_port(chosen);
+            }
+            match Socket::bind(wanted) {
+                Ok(socket) => {
+                    if address.port() == 0 {
+                        chosen = socket.local().port();
+                    }
+                    sockets.push(socket);
+                }
+                Err(e) if wanted != address && e.in_use() && tries < PORT_TRIES => break,
+                Err(e) => return Err(e),
+            }
+        }
+        if sockets.len() == addresses.len() {
+            return Ok(sockets);
+        }
+    }
+}
+
+fn bound(address: SocketAddr) -> io::Result<(std::net::UdpSocket, UdpSocketState)> {
+    let raw = RawSocket::new(
+        Domain::for_address(address),
+        Type::DGRAM,
+        Some(Protocol::UDP),
+    )?;
+    if address.is_ipv6() {
+        raw.set_only_v6(true)?;
+    }
+    raw.bind(&address.into())?;
+    let std = std::net::UdpSocket::from(raw);
+    let state = UdpSocketState::new(UdpSockRef::from(&std))?;
+    // Larger buffers are a wish: with less, bursts are lost and repeated.
+    let sock = SockRef::from(&std);
+    if let Err(error) = sock
+        .set_recv_buffer_size(SOCKET_BUFFER)
+        .and_then(|()| sock.set_send_buffer_size(SOCKET_BUFFER))
+    {
+        tracing::debug!(%address, %error, "the socket buffers keep their default size");
+    }
+    Ok((std, state))
+}
+
+#[cfg(test)]
+#[path = "udp_tests.rs"]
+mod tests;

@@ -1,0 +1,109 @@
+use super::*;
+use crate::batch::Outbox;
+use std::collections::VecDeque;
+use std::future::poll_fn;
+
+fn any(ip: &str) -> SocketAddr {
+    SocketAddr::new(ip.parse().unwrap(), 0)
+}
+
+/// Sends datagrams of these lengths as the driver would and returns what
+/// arrives, with the number of calls that it took to send.
+async fn through(ip: &str, lengths: &[usize]) -> (Vec<Vec<u8>>, usize) {
+    let (a, b) = (
+        Socket::bind(any(ip)).unwrap(),
+        Socket::bind(any(ip)).unwrap(),
+    );
+    let mut outbox = Outbox::new(vec![a.max_segments()]);
+    for (i, len) in lengths.iter().enumerate() {
+        outbox.push(0, b.local(), &vec![i as u8; *len]);
+    }
+    let mut batches = VecDeque::new();
+    outbox.drain_into(0, &mut batches);
+    let mut into = Received::new();
+    let mut got: Vec<Vec<u8>> = Vec::new();
+    let calls = batches.len();
+    for batch in &mut batches {
+        poll_fn(|cx| a.poll_send(cx, batch)).await.unwrap();
+    }
+    while got.len() < lengths.len() {
+        let n = poll_fn(|cx| b.poll_receive(cx, &mut into)).await.unwrap();
+        for (source, datagrams) in into.buffers(n) {
+            assert_eq!(source, a.local());
+            got.extend(datagrams.map(<[u8]>::to_vec));
+        }
+    }
+    (got, calls)
+}
+
+#[tokio::test]
+async fn datagrams_arrive_whole_and_in_order_however_they_were_gathered() {
+    let mixed: Vec<usize> = (0..200)
+        .map(|i| if i % 12 == 11 { 300 } else { 1472 })
+        .collect();
+    for ip in ["127.0.0.1", "::1"] {
+        for lengths in [&[1][..], &[1472; 44], &[28; 64], &[1472, 28, 1472], &mixed] {
+            let (got, _) = through(ip, lengths).await;
+            let expected: Vec<Vec<u8>> = lengths
+                .iter()
+                .enumerate()
+                .map(|(i, len)| vec![i as u8; *len])
+                .collect();
+            assert_eq!(got, expected, "{ip} {lengths:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn equal_datagrams_take_few_calls_where_the_kernel_segments() {
+    let segments = Socket::bind(any("127.0.0.1")).unwrap().max_segments();
+    let (_, calls) = through("127.0.0.1", &[1000; 128]).await;
+    // 65,000 bytes hold 65 of these, above the kernel's 64 in one call.
+    assert_eq!(calls, 128_usize.div_ceil(segments.min(65)));
+}
+
+#[tokio::test]
+async fn a_batch_beyond_what_the_socket_segments_goes_one_by_one() {
+    let (a, b) = (
+        Socket::bind(any("127.0.0.1")).unwrap(),
+        Socket::bind(any("127.0.0.1")).unwrap(),
+    );
+    let mut outbox = Outbox::new(vec![1000]);
+    for i in 0..200_u8 {
+        outbox.push(0, b.local(), &[i; 40]);
+    }
+    let mut batches = VecDeque::new();
+    outbox.drain_into(0, &mut batches);
+    assert_eq!(batches.len(), 1);
+    poll_fn(|cx| a.poll_send(cx, &mut batches[0]))
+        .await
+        .unwrap();
+    let (mut into, mut got) = (Received::new(), 0);
+    while got < 200 {
+        let n = poll_fn(|cx| b.poll_receive(cx, &mut into)).await.unwrap();
+        got += into
+            .buffers(n)
+            .map(|(_, datagrams)| datagrams.count())
+            .sum::<usize>();
+    }
+    assert_eq!(got, 200);
+}
+
+#[tokio::test]
+async fn port_0_becomes_one_port_on_all_addresses() {
+    let sockets = bind_all(&[any("127.0.0.1"), any("127.0.0.2"), any("::1")]).unwrap();
+    let port = sockets[0].local().port();
+    assert_ne!(port, 0);
+    assert!(sockets.iter().all(|s| s.local().port() == port));
+}
+
+#[tokio::test]
+async fn a_port_in_use_is_reported_with_its_address() {
+    let first = Socket::bind(any("127.0.0.1")).unwrap();
+    let error = bind_all(&[first.local()]).unwrap_err();
+    assert!(error.in_use());
+    assert!(
+        error.to_string().contains(&first.local().to_string()),
+        "{error}"
+    );
+}

@@ -1,0 +1,38 @@
+//! Tasks that wait for something.
+
+use std::task::Waker;
+
+/// Wakers of waiting tasks, each task once.
+#[derive(Debug, Default)]
+pub(crate) struct Wakers(Vec<Waker>);
+
+impl Wakers {
+    /// Remembers a task until the next [`Wakers::move_to`].
+    pub(crate) fn register(&mut self, waker: &Waker) {
+        if !self.0.iter().any(|w| w.will_wake(waker)) {
+            self.0.push(waker.clone());
+        }
+    }
+
+    /// Moves all tasks to the list of those to wake. They are not woken here
+    /// because that would happen under the lock that they want next.
+    pub(crate) fn move_to(&mut self, list: &mut Vec<Waker>) {
+        list.append(&mut self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_that_asks_twice_is_woken_once() {
+        let waker = Waker::noop();
+        let (mut wakers, mut list) = (Wakers::default(), Vec::new());
+        wakers.register(waker);
+        wakers.register(waker);
+        wakers.move_to(&mut list);
+        wakers.move_to(&mut list);
+        assert_eq!(list.len(), 1);
+    }
+}

@@ -1,0 +1,281 @@
+//! How associations and endpoints end, and fail to begin.
+
+use crate::common::{PORT, any, bounded, client, pair, quick, server};
+use byway::{BindError, Closed, ConnectError, Endpoint, EndpointOptions, LossReason, Message};
+
+#[tokio::test]
+async fn a_graceful_shutdown_delivers_what_was_sent_and_ends_both_sides() {
+    // A -> SHUTDOWN -> Z, Z -> SHUTDOWN ACK -> A, A -> SHUTDOWN COMPLETE -> Z
+    bounded(async {
+        let p = pair(&["127.0.0.1", "127.0.0.2"], quick()).await;
+        for i in 0..50_u8 {
+            p.a.send(Message::new(0, vec![i; 10_000])).await.unwrap();
+        }
+        let z = p.z.clone();
+        let reader = tokio::spawn(async move {
+            let mut count = 0_u8;
+            while let Some(message) = z.recv().await {
+                assert_eq!(message.payload, vec![count; 10_000]);
+                count += 1;
+            }
+            count
+        });
+        p.a.shutdown().await.unwrap();
+        assert_eq!(reader.await.unwrap(), 50);
+        assert_eq!(p.a.closed().await, Closed::Gracefully);
+        assert_eq!(p.z.closed().await, Closed::Gracefully);
+        let error =
+            p.z.send(Message::new(0, "late"))
+                .await
+                .unwrap_err()
+                .to_string();
+        assert!(error.contains("gracefully"), "{error}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn both_sides_may_shut_down_at_once() {
+    bounded(async {
+        let p = pair(&["127.0.0.1"], quick()).await;
+        let (a, z) = tokio::join!(p.a.shutdown(), p.z.shutdown());
+        a.unwrap();
+        z.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_abort_tells_the_peer_and_both_readers() {
+    // A -> ABORT -> Z
+    bounded(async {
+        let p = pair(&["127.0.0.1"], quick()).await;
+        let z = p.z.clone();
+        let reader = tokio::spawn(async move { z.recv().await });
+        p.a.abort(b"enough").unwrap();
+        let lost = |closed| match closed {
+            Closed::Lost { reason, .. } => reason,
+            other => panic!("{other}"),
+        };
+        assert_eq!(lost(p.a.closed().await), LossReason::AbortedLocally);
+        let LossReason::AbortedByPeer(cause) = lost(p.z.closed().await) else {
+            panic!("the peer aborted");
+        };
+        assert!(cause.contains("enough"), "{cause}");
+        assert_eq!(reader.await.unwrap(), None);
+        assert!(p.a.send(Message::new(0, "late")).await.is_err());
+        assert!(p.a.abort(b"again").is_err());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_port_where_nobody_listens_fails_with_the_peers_address() {
+    // A -> INIT -> (nobody), four times
+    bounded(async {
+        let endpoint = client(&["127.0.0.1"], quick());
+        let gone = client(&["127.0.0.1"], quick());
+        let remote = gone.local_addresses();
+        gone.close().await;
+        let error = endpoint.connect(&remote, PORT).await.unwrap_err();
+        let ConnectError::Failed {
+            closed: Closed::Lost { ref reason, .. },
+            ..
+        } = error
+        else {
+            panic!("{error}");
+        };
+        assert_eq!(*reason, LossReason::SetupTimedOut);
+        assert!(
+            error.to_string().contains(&remote[0].to_string()),
+            "{error}"
+        );
+        // The endpoint goes on.
+        let server = server(&["127.0.0.1"], quick());
+        endpoint
+            .connect(&server.local_addresses(), PORT)
+            .await
+            .unwrap();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_unknown_sctp_port_is_refused_by_the_peer() {
+    // A -> INIT -> Z, Z -> ABORT -> A
+    bounded(async {
+        let (client, server) = (
+            client(&["127.0.0.1"], quick()),
+            server(&["127.0.0.1"], quick()),
+        );
+        let error = client
+            .connect(&server.local_addresses(), PORT + 1)
+            .await
+            .unwrap_err();
+        assert!(error.to_string().contains("aborted"), "{error}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_dropped_association_is_shut_down_and_what_it_sent_arrives() {
+    bounded(async {
+        let p = pair(&["127.0.0.1"], quick()).await;
+        p.a.send(Message::new(0, "farewell")).await.unwrap();
+        // What the other side sends now is discarded, and does not hold it up.
+        for _ in 0..20 {
+            p.z.send(Message::new(0, vec![0; 100_000])).await.unwrap();
+        }
+        drop(p.a);
+        assert_eq!(p.z.recv().await.unwrap().payload, "farewell");
+        assert_eq!(p.z.recv().await, None);
+        assert_eq!(p.z.closed().await, Closed::Gracefully);
+        while p.client.association_count() > 0 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_dropped_endpoint_leaves_its_associations_alone() {
+    bounded(async {
+        let p = pair(&["127.0.0.1"], quick()).await;
+        drop(p.client);
+        drop(p.server);
+        p.a.send(Message::new(0, "still here")).await.unwrap();
+        assert_eq!(p.z.recv().await.unwrap().payload, "still here");
+        p.a.shutdown().await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_nobody_accepted_is_aborted_when_the_endpoint_goes() {
+    bounded(async {
+        let (client, server) = (
+            client(&["127.0.0.1"], quick()),
+            server(&["127.0.0.1"], quick()),
+        );
+        let a = client
+            .connect(&server.local_addresses(), PORT)
+            .await
+            .unwrap();
+        // The COOKIE ACK is here, so the server stands too.
+        drop(server);
+        assert!(matches!(a.closed().await, Closed::Lost { .. }));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn closing_an_endpoint_ends_all_and_frees_the_port() {
+    bounded(async {
+        let p = pair(&["127.0.0.1"], quick()).await;
+        p.a.send(Message::new(0, "last words")).await.unwrap();
+        let local = p.server.local_addresses();
+        let accept = tokio::spawn({
+            let server = p.server.clone();
+            async move { server.accept().await.is_none() }
+        });
+        p.server.close().await;
+        assert!(accept.await.unwrap());
+        assert_eq!(p.z.recv().await.unwrap().payload, "last words");
+        assert_eq!(p.z.closed().await, Closed::Gracefully);
+        assert_eq!(p.a.closed().await, Closed::Gracefully);
+        Endpoint::bind(EndpointOptions::new(local)).unwrap();
+        let error = p
+            .server
+            .connect(&any(&["127.0.0.1"]), PORT)
+            .await
+            .unwrap_err();
+        assert_eq!(error, ConnectError::EndpointClosed);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn more_than_the_backlog_is_aborted() {
+    bounded(async {
+        let mut options = EndpointOptions::new(any(&["127.0.0.1"])).sctp_port(PORT);
+        options.backlog = 1;
+        let server = Endpoint::bind(options).unwrap();
+        let (c, d) = (
+            client(&["127.0.0.1"], quick()),
+            client(&["127.0.0.1"], quick()),
+        );
+        let first = c.connect(&server.local_addresses(), PORT).await.unwrap();
+        // Up for a moment, or not at all.
+        match d.connect(&server.local_addresses(), PORT).await {
+            Ok(second) => assert!(matches!(second.closed().await, Closed::Lost { .. })),
+            Err(error) => assert!(error.to_string().contains("aborted"), "{error}"),
+        }
+        assert!(server.accept().await.is_some());
+        first.shutdown().await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn forgotten_events_are_counted() {
+    bounded(async {
+        let p = pair(&["127.0.0.1", "127.0.0.2"], quick()).await;
+        while p
+            .a
+            .paths()
+            .iter()
+            .any(|path| path.state != byway::PathState::Active)
+        {
+            tokio::task::yield_now().await;
+        }
+        for i in 0..400_u32 {
+            p.a.set_primary(byway::PathId((i % 2) as u8)).unwrap();
+        }
+        let events = p.a.events();
+        assert!(events.missed() > 0);
+        let mut kept = 0;
+        while events.try_next().is_some() {
+            kept += 1;
+        }
+        assert_eq!(kept, 256);
+        p.a.shutdown().await.unwrap();
+        while events.next().await.is_some() {}
+    })
+    .await;
+}
+
+#[test]
+fn without_its_runtime_an_association_says_so() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let p = runtime.block_on(bounded(pair(&["127.0.0.1"], quick())));
+    drop(runtime);
+    let other = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    other.block_on(async {
+        assert_eq!(p.a.closed().await, Closed::DriverGone);
+        assert_eq!(p.a.recv().await, None);
+        assert!(p.a.send(Message::new(0, "late")).await.is_err());
+        assert!(p.server.accept().await.is_none());
+        p.server.close().await;
+    });
+}
+
+#[tokio::test]
+async fn what_cannot_be_bound_is_named() {
+    let first = server(&["127.0.0.1"], quick());
+    let taken = first.local_addresses();
+    let error = Endpoint::bind(EndpointOptions::new(taken.clone())).unwrap_err();
+    assert!(error.to_string().contains(&taken[0].to_string()), "{error}");
+    let error = Endpoint::bind(EndpointOptions::new(any(&["0.0.0.0"]))).unwrap_err();
+    assert!(matches!(error, BindError::Config(_)), "{error}");
+    // Reserved for documentation, so no host has it.
+    let error = Endpoint::bind(EndpointOptions::new(any(&["192.0.2.1"]))).unwrap_err();
+    assert!(error.to_string().contains("192.0.2.1"), "{error}");
+}
+
+#[test]
+fn without_a_runtime_an_endpoint_is_refused() {
+    let error = Endpoint::bind(EndpointOptions::new(any(&["127.0.0.1"]))).unwrap_err();
+    assert!(matches!(error, BindError::NoRuntime));
+}

@@ -1,0 +1,5 @@
+//! The whole stack over real sockets of this machine's loopback addresses.
+
+mod common;
+mod ending;
+mod transfer;
