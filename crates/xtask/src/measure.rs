@@ -1,0 +1,58 @@
+//! The measurements: one file each, and what they have in common.
+
+mod core_throughput;
+mod loopback;
+mod memory;
+mod sim_speed;
+
+use crate::peers::Workspace;
+use crate::runner::{self, Plan};
+use anyhow::Result;
+use clap::ValueEnum;
+
+/// Which measurement, and how often.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// What to measure
+    #[arg(value_enum)]
+    name: Name,
+    /// Runs of each program, after the warm-up
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    runs: u32,
+    /// Runs of each program that are not counted
+    #[arg(long, default_value_t = 1)]
+    warm_up: u32,
+    /// Measure the peers alone
+    #[arg(long)]
+    peers_only: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Name {
+    /// CPU time of one simulated 80 MB transfer, against ns-2
+    SimSpeed,
+    /// Protocol alone, two ends in memory, against sctp-proto
+    CoreThroughput,
+    /// Two processes over UDP on loopback, against usrsctp
+    Loopback,
+    /// Memory of an idle association, against usrsctp
+    Memory,
+}
+
+/// Builds what is needed, runs all programs in turn and prints the report.
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let workspace = Workspace::find()?;
+    let mut plan: Plan = match arguments.name {
+        Name::SimSpeed => sim_speed::plan(&workspace)?,
+        Name::CoreThroughput => core_throughput::plan(&workspace)?,
+        Name::Loopback => loopback::plan(&workspace)?,
+        Name::Memory => memory::plan(&workspace)?,
+    };
+    if arguments.peers_only {
+        plan.contenders.retain(|contender| !contender.ours);
+    }
+    let report = runner::measure(plan, arguments.runs, arguments.warm_up)?;
+    print!("{}", report.table());
+    println!("{}", report.json());
+    report.verdict(arguments.peers_only)
+}

@@ -1,0 +1,155 @@
+//! Gets the programs ready: ours, and the peers from Debian packages and our sources in `bench/`.
+
+use crate::runner::{limited, run_quietly};
+use anyhow::{Context, Result, bail, ensure};
+use std::cell::OnceCell;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::rc::Rc;
+
+/// The checked-out repository.
+pub(crate) struct Workspace {
+    root: PathBuf,
+}
+
+impl Workspace {
+    /// The repository that this program was built from.
+    pub(crate) fn find() -> Result<Self> {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let root = here
+            .ancestors()
+            .nth(2)
+            .context("this crate is not below a workspace")?;
+        ensure!(
+            root.join("bench").is_dir(),
+            "no folder 'bench' in {}",
+            root.display()
+        );
+        Ok(Self {
+            root: root.to_path_buf(),
+        })
+    }
+
+    /// A file of the folder `bench`.
+    pub(crate) fn bench(&self, path: &str) -> PathBuf {
+        self.root.join("bench").join(path)
+    }
+
+    fn target(&self) -> PathBuf {
+        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| self.root.join("target"), PathBuf::from)
+    }
+
+    /// Our measuring programs, built when the first of them is asked for.
+    pub(crate) fn byway_bench(&self) -> Byway {
+        Byway {
+            root: self.root.clone(),
+            program: self.target().join("release/byway-bench"),
+            built: Rc::default(),
+        }
+    }
+
+    /// Builds the package `bench/NAME` and returns its program NAME-bench.
+    pub(crate) fn cargo_peer(&self, name: &str) -> Result<PathBuf> {
+        eprintln!("building the peer {name}");
+        let target = self.target().join("peers").join(name);
+        let mut cargo = Command::new("cargo");
+        cargo
+            .args(["build", "--quiet", "--release", "--locked", "--target-dir"])
+            .arg(&target)
+            .current_dir(self.bench(name));
+        run_quietly(&mut cargo)?;
+        Ok(target.join("release").join(format!("{name}-bench")))
+    }
+
+    /// Compiles `bench/SOURCE` with the libraries named and returns the program.
+    pub(crate) fn c_peer(&self, source: &str, libraries: &[&str]) -> Result<PathBuf> {
+        eprintln!("building the peer {source}");
+        let folder = self.target().join("peers");
+        std::fs::create_dir_all(&folder)
+            .with_context(|| format!("cannot make {}", folder.display()))?;
+        let program = folder.join(source.replace(['/', '.'], "-"));
+        let mut gcc = Command::new("gcc");
+        gcc.args(["-O2", "-Wall", "-Wextra", "-o"])
+            .arg(&program)
+            .arg(self.bench(source));
+        gcc.args(libraries.iter().map(|l| format!("-l{l}")));
+        run_quietly(&mut gcc)?;
+        Ok(program)
+    }
+}
+
+/// Our measuring programs. Copies share the build.
+#[derive(Clone)]
+pub(crate) struct Byway {
+    root: PathBuf,
+    program: PathBuf,
+    built: Rc<OnceCell<Result<(), String>>>,
+}
+
+impl Byway {
+    /// The program of byway-bench that is called `word`.
+    pub(crate) fn command(&self, word: &str) -> Result<Command> {
+        if let Err(reason) = self.built.get_or_init(|| self.build()) {
+            bail!("{reason}");
+        }
+        let mut command = limited(&self.program);
+        command.arg(word);
+        Ok(command)
+    }
+
+    fn build(&self) -> Result<(), String> {
+        if !self.root.join("crates/byway-bench").is_dir() {
+            return Err("this repository has no crate byway-bench".into());
+        }
+        eprintln!("building byway-bench");
+        let mut cargo = Command::new("cargo");
+        cargo
+            .args(["build", "--quiet", "--release", "--package", "byway-bench"])
+            .current_dir(&self.root);
+        run_quietly(&mut cargo).map_err(|error| {
+            let text = format!("{error:#}");
+            let first = text.lines().find(|line| line.starts_with("error"));
+            format!("cannot build byway-bench: {}", first.unwrap_or(&text))
+        })
+    }
+}
+
+/// Installs those of the Debian packages that are absent.
+pub(crate) fn need_packages(packages: &[&str]) -> Result<()> {
+    let absent: Vec<&str> = packages.iter().copied().filter(|p| !installed(p)).collect();
+    if absent.is_empty() {
+        return Ok(());
+    }
+    eprintln!("installing {}", absent.join(" "));
+    let install = || {
+        let mut apt = Command::new("apt-get");
+        apt.env("DEBIAN_FRONTEND", "noninteractive")
+            .args([
+                "install",
+                "--yes",
+                "--no-install-recommends",
+                "-o",
+                "DPkg::Lock::Timeout=120",
+            ])
+            .args(&absent);
+        run_quietly(&mut apt)
+    };
+    // The first may fail only because the lists of packages are old or absent.
+    if install().is_err() {
+        run_quietly(Command::new("apt-get").arg("update"))?;
+        install().with_context(|| {
+            format!(
+                "cannot install {} (root and Debian are needed)",
+                absent.join(" ")
+            )
+        })?;
+    }
+    Ok(())
+}
+
+fn installed(package: &str) -> bool {
+    let query = Command::new("dpkg-query")
+        .args(["--show", "--showformat=${db:Status-Status}", package])
+        .output();
+    query.is_ok_and(|output| output.stdout == b"installed")
+}

@@ -1,0 +1,335 @@
+//! Medians, spread, ratio; the table and the line of JSON.
+
+use crate::runner::Figures;
+use anyhow::{Result, bail};
+use serde_json::{Map, Value, json};
+use std::fmt::Write;
+
+/// Which way a figure is good.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Better {
+    /// A rate.
+    Larger,
+    /// A cost.
+    Smaller,
+}
+
+/// The counted runs of one contender.
+pub(crate) struct Series {
+    name: &'static str,
+    setting: &'static str,
+    ours: bool,
+    runs: Vec<Figures>,
+}
+
+/// Median and extremes of one figure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Spread {
+    median: f64,
+    min: f64,
+    max: f64,
+}
+
+impl Spread {
+    /// `None` if there are no values.
+    fn of(mut values: Vec<f64>) -> Option<Self> {
+        values.sort_by(f64::total_cmp);
+        let (min, max) = (*values.first()?, *values.last()?);
+        let middle = values.len() / 2;
+        let median = match values.len() % 2 {
+            1 => values[middle],
+            _ => (values[middle - 1] + values[middle]) / 2.0,
+        };
+        Some(Self { median, min, max })
+    }
+
+    fn json(self) -> Value {
+        json!({"median": rounded(self.median), "min": rounded(self.min), "max": rounded(self.max)})
+    }
+
+    fn cell(self) -> String {
+        format!(
+            "{} ({}-{})",
+            short(self.median),
+            short(self.min),
+            short(self.max)
+        )
+    }
+}
+
+impl Series {
+    /// No runs yet.
+    pub(crate) fn new(name: &'static str, setting: &'static str, ours: bool) -> Self {
+        Self {
+            name,
+            setting,
+            ours,
+            runs: Vec::new(),
+        }
+    }
+
+    /// Adds a run.
+    pub(crate) fn push(&mut self, figures: Figures) {
+        self.runs.push(figures);
+    }
+
+    fn spread(&self, figure: &str) -> Option<Spread> {
+        let of_run = |run: &Figures| {
+            run.iter()
+                .find(|(name, _)| *name == figure)
+                .map(|(_, v)| *v)
+        };
+        Spread::of(self.runs.iter().filter_map(of_run).collect())
+    }
+
+    /// The figures' names, in the order of the first run.
+    fn figures(&self) -> impl Iterator<Item = &'static str> {
+        self.runs
+            .first()
+            .into_iter()
+            .flatten()
+            .map(|(name, _)| *name)
+    }
+}
+
+/// A finished measurement.
+pub(crate) struct Report {
+    /// Name on the command line.
+    pub(crate) name: &'static str,
+    /// The setting whose ratio counts.
+    pub(crate) headline: &'static str,
+    /// The figure that is compared.
+    pub(crate) figure: &'static str,
+    /// Which way the figure is good.
+    pub(crate) better: Better,
+    /// Counted runs of each contender.
+    pub(crate) runs: u32,
+    /// One series a contender.
+    pub(crate) series: Vec<Series>,
+    /// Programs of ours that could not be run, and why.
+    pub(crate) missing: Vec<String>,
+}
+
+impl Report {
+    /// Ours against the best peer with the same setting, by the medians; larger is better.
+    fn ratio(&self, setting: &str) -> Option<f64> {
+        let medians = |ours: bool| {
+            self.series
+                .iter()
+                .filter(move |s| s.setting == setting && s.ours == ours)
+                .filter_map(|s| Some(s.spread(self.figure)?.median))
+        };
+        let ours = medians(true).next()?;
+        match self.better {
+            Better::Larger => Some(ours / medians(false).reduce(f64::max)?),
+            Better::Smaller => Some(medians(false).reduce(f64::min)? / ours),
+        }
+    }
+
+    fn settings(&self) -> Vec<&'static str> {
+        let mut settings: Vec<&'static str> = Vec::new();
+        for series in &self.series {
+            if !settings.contains(&series.setting) {
+                settings.push(series.setting);
+            }
+        }
+        settings
+    }
+
+    /// The table, for people.
+    pub(crate) fn table(&self) -> String {
+        let mut columns: Vec<&'static str> = Vec::new();
+        for figure in self.series.iter().flat_map(Series::figures) {
+            if !columns.contains(&figure) {
+                columns.push(figure);
+            }
+        }
+        let mut rows = vec![
+            ["setting", "program"]
+                .iter()
+                .chain(&columns)
+                .map(|c| (*c).to_string())
+                .collect::<Vec<_>>(),
+        ];
+        for setting in self.settings() {
+            for series in self.series.iter().filter(|s| s.setting == setting) {
+                let mut row = vec![setting.to_string(), series.name.to_string()];
+                let cell =
+                    |figure: &&'static str| series.spread(figure).map_or("-".into(), Spread::cell);
+                row.extend(columns.iter().map(cell));
+                rows.push(row);
+            }
+        }
+        let mut text = format!(
+            "{}: median (smallest-largest) of {} runs\n\n",
+            self.name, self.runs
+        );
+        text.push_str(&aligned(&rows));
+        text.push('\n');
+        for setting in self.settings() {
+            if let Some(ratio) = self.ratio(setting) {
+                // A string takes every write.
+                let _ = writeln!(
+                    text,
+                    "{setting}: byway {ratio:.2} times as good as the best peer ({})",
+                    self.figure
+                );
+            }
+        }
+        text
+    }
+
+    /// The line for programs.
+    pub(crate) fn json(&self) -> Value {
+        let mut ratios = Map::new();
+        let mut figures = Map::new();
+        for setting in self.settings() {
+            ratios.insert(setting.into(), self.ratio(setting).map(rounded).into());
+            let mut programs = Map::new();
+            for series in self.series.iter().filter(|s| s.setting == setting) {
+                let all = series
+                    .figures()
+                    .filter_map(|f| Some((f.to_string(), series.spread(f)?.json())));
+                programs.insert(series.name.into(), Value::Object(all.collect()));
+            }
+            figures.insert(setting.into(), Value::Object(programs));
+        }
+        json!({
+            "name": self.name,
+            "ratio": self.ratio(self.headline).map(rounded),
+            "of": self.figure,
+            "setting": self.headline,
+            "runs": self.runs,
+            "ratios": ratios,
+            "figures": figures,
+            "missing": self.missing,
+        })
+    }
+
+    /// An error if a program of ours is missing, unless only peers were asked for.
+    pub(crate) fn verdict(&self, peers_only: bool) -> Result<()> {
+        if !self.missing.is_empty() {
+            bail!(
+                "no ratio, of our programs these did not run: {}",
+                self.missing.join("; ")
+            );
+        }
+        if self.ratio(self.headline).is_none() && !peers_only {
+            bail!(
+                "no ratio: no figure '{}' for setting '{}'",
+                self.figure,
+                self.headline
+            );
+        }
+        Ok(())
+    }
+}
+
+fn aligned(rows: &[Vec<String>]) -> String {
+    let columns = rows.first().map_or(0, Vec::len);
+    let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let mut text = String::new();
+    for row in rows {
+        let cells = row
+            .iter()
+            .zip(&widths)
+            .map(|(cell, width)| format!("{cell:width$}"));
+        text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// Four significant digits, so that the line stays readable.
+fn rounded(value: f64) -> f64 {
+    if value == 0.0 || !value.is_finite() {
+        return 0.0;
+    }
+    let scale = 10f64.powf(3.0 - value.abs().log10().floor());
+    (value * scale).round() / scale
+}
+
+fn short(value: f64) -> String {
+    let digits = match value.abs() {
+        v if v >= 100.0 => 0,
+        v if v >= 10.0 => 1,
+        v if v >= 1.0 => 2,
+        _ => 3,
+    };
+    format!("{value:.digits$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn series(name: &'static str, ours: bool, values: &[f64]) -> Series {
+        let mut series = Series::new(name, "plain", ours);
+        for value in values {
+            series.push(vec![("mb_per_s", *value)]);
+        }
+        series
+    }
+
+    fn report(better: Better, series: Vec<Series>) -> Report {
+        Report {
+            name: "test",
+            headline: "plain",
+            figure: "mb_per_s",
+            better,
+            runs: 3,
+            series,
+            missing: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn spread_of_odd_and_even_counts() {
+        let table = [
+            (vec![], None),
+            (vec![2.0], Some((2.0, 2.0, 2.0))),
+            (vec![3.0, 1.0, 2.0], Some((2.0, 1.0, 3.0))),
+            (vec![4.0, 1.0, 2.0, 3.0], Some((2.5, 1.0, 4.0))),
+        ];
+        for (values, expected) in table {
+            let expected = expected.map(|(median, min, max)| Spread { median, min, max });
+            assert_eq!(Spread::of(values.clone()), expected, "{values:?}");
+        }
+    }
+
+    #[test]
+    fn ratio_is_against_the_best_peer_and_larger_is_better() {
+        let all = || {
+            vec![
+                series("byway", true, &[90.0, 100.0, 500.0]),
+                series("slow", false, &[10.0, 10.0, 10.0]),
+                series("fast", false, &[50.0, 50.0, 50.0]),
+            ]
+        };
+        assert_eq!(report(Better::Larger, all()).ratio("plain"), Some(2.0));
+        assert_eq!(report(Better::Smaller, all()).ratio("plain"), Some(0.1));
+    }
+
+    #[test]
+    fn without_ours_there_is_no_ratio_and_an_error() {
+        let mut alone = report(Better::Larger, vec![series("peer", false, &[1.0])]);
+        assert_eq!(alone.json()["ratio"], Value::Null);
+        assert!(alone.verdict(false).is_err());
+        assert!(alone.verdict(true).is_ok());
+        alone.missing.push("byway: no program".into());
+        assert!(alone.verdict(false).is_err());
+    }
+
+    #[test]
+    fn four_significant_digits() {
+        for (value, expected) in [
+            (123_456.0, 123_500.0),
+            (0.012_345_6, 0.012_35),
+            (0.0, 0.0),
+            (2.5, 2.5),
+        ] {
+            assert!((rounded(value) - expected).abs() < 1e-9, "{value}");
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! Runs programs in turn and takes their time.
+
+use crate::report::{Better, Report, Series};
+use anyhow::{Context, Result, bail, ensure};
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::signal::{Signal, kill};
+use nix::sys::time::TimeValLike;
+use nix::unistd::Pid;
+use serde_json::Value;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// No program of a measurement runs longer than this.
+const LIMIT_SECONDS: u64 = 300;
+
+/// What one run showed: names, which carry the unit, with their values.
+pub(crate) type Figures = Vec<(&'static str, f64)>;
+
+/// One program with one setting.
+pub(crate) struct Contender {
+    /// Name of the program.
+    pub(crate) name: &'static str,
+    /// Contenders of equal setting are compared.
+    pub(crate) setting: &'static str,
+    /// Ours, not a peer.
+    pub(crate) ours: bool,
+    /// One run.
+    pub(crate) run: Box<dyn FnMut() -> Result<Figures>>,
+}
+
+/// A measurement before it is run.
+pub(crate) struct Plan {
+    /// Name on the command line.
+    pub(crate) name: &'static str,
+    /// The setting whose ratio counts.
+    pub(crate) headline: &'static str,
+    /// The figure that is compared.
+    pub(crate) figure: &'static str,
+    /// Which way the figure is good.
+    pub(crate) better: Better,
+    /// All programs, in the order of a round.
+    pub(crate) contenders: Vec<Contender>,
+}
+
+/// Runs all contenders in turn, A B A B, so that a change of the machine's load meets them all.
+///
+/// A peer that fails ends the measurement. One of ours that fails in its first run is left out
+/// and reported as missing.
+pub(crate) fn measure(plan: Plan, runs: u32, warm_up: u32) -> Result<Report> {
+    let mut missing = Vec::new();
+    let mut series: Vec<_> = plan
+        .contenders
+        .into_iter()
+        .map(|contender| {
+            (
+                Series::new(contender.name, contender.setting, contender.ours),
+                contender,
+            )
+        })
+        .collect();
+    for round in 0..warm_up + runs {
+        eprintln!("round {} of {}", round + 1, warm_up + runs);
+        let mut absent = Vec::new();
+        for (index, (samples, contender)) in series.iter_mut().enumerate() {
+            let what = || format!("{} ({})", contender.name, contender.setting);
+            match (contender.run)() {
+                Ok(figures) if round >= warm_up => samples.push(figures),
+                Ok(_) => {}
+                Err(error) if contender.ours && round == 0 => {
+                    missing.push(format!("{}: {error:#}", what()));
+                    absent.push(index);
+                }
+                Err(error) => return Err(error.context(what())),
+            }
+        }
+        for index in absent.into_iter().rev() {
+            series.remove(index);
+        }
+    }
+    Ok(Report {
+        name: plan.name,
+        headline: plan.headline,
+        figure: plan.figure,
+        better: plan.better,
+        runs,
+        series: series.into_iter().map(|(samples, _)| samples).collect(),
+        missing,
+    })
+}
+
+/// What a program cost, and the last line of JSON that it printed, if any.
+pub(crate) struct Finished {
+    /// User and system time of the process and its children.
+    pub(crate) cpu: Duration,
+    /// Time that passed.
+    pub(crate) wall: Duration,
+    /// Last line of standard output that is a JSON object.
+    pub(crate) line: Option<Value>,
+}
+
+impl Finished {
+    /// A number of the program's line of JSON.
+    pub(crate) fn number(&self, field: &str) -> Result<f64> {
+        number(self.line.as_ref(), field)
+    }
+}
+
+/// The number called `field` in `line`.
+pub(crate) fn number(line: Option<&Value>, field: &str) -> Result<f64> {
+    let line = line.context("the program printed no line of JSON")?;
+    line.get(field)
+        .and_then(Value::as_f64)
+        .with_context(|| format!("no number '{field}' in {line}"))
+}
+
+/// `program` under a time limit; its arguments follow.
+pub(crate) fn limited(program: impl AsRef<std::ffi::OsStr>) -> Command {
+    let mut command = Command::new("timeout");
+    command
+        .arg(LIMIT_SECONDS.to_string())
+        .arg(program)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::inherit());
+    command
+}
+
+/// Runs a program to its end. No other child may end meanwhile: the time is taken from the sum
+/// over all children that were waited for.
+pub(crate) fn run_to_end(command: &mut Command) -> Result<Finished> {
+    let (began, before) = (Instant::now(), children_cpu()?);
+    let output = command
+        .stderr(Stdio::piped())
+        .output()
+        .with_context(|| format!("cannot start {}", name_of(command)))?;
+    let (wall, cpu) = (began.elapsed(), children_cpu()?.saturating_sub(before));
+    if !output.status.success() {
+        let messages = String::from_utf8_lossy(&output.stderr);
+        let first = messages
+            .lines()
+            .find(|l| !l.trim().is_empty())
+            .unwrap_or("no message");
+        bail!("{} ended with {}: {first}", name_of(command), output.status);
+    }
+    Ok(Finished {
+        cpu,
+        wall,
+        line: last_json(&String::from_utf8_lossy(&output.stdout)),
+    })
+}
+
+/// Asks a child of [`limited`] to end. Not by `Child::kill`: that would end the time limit and
+/// leave its program behind.
+pub(crate) fn stop(child: &Child) {
+    if let Ok(pid) = i32::try_from(child.id()) {
+        // It may have ended by itself.
+        let _ = kill(Pid::from_raw(pid), Signal::SIGTERM);
+    }
+}
+
+/// Runs a program whose output is of no interest, and shows it if it fails.
+pub(crate) fn run_quietly(command: &mut Command) -> Result<()> {
+    let name = name_of(command);
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .with_context(|| format!("cannot start {name}"))?;
+    ensure!(
+        output.status.success(),
+        "{name} ended with {}:\n{}",
+        output.status,
+        String::from_utf8_lossy(&output.stderr)
+    );
+    Ok(())
+}
+
+/// The last line of `text` that is a JSON object.
+pub(crate) fn last_json(text: &str) -> Option<Value> {
+    text.lines()
+        .rev()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+        .find(Value::is_object)
+}
+
+/// Processor time, user and system, of all children that were waited for.
+pub(crate) fn children_cpu() -> Result<Duration> {
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN).context("getrusage")?;
+    let micros = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
+    Ok(Duration::from_micros(
+        u64::try_from(micros).context("negative CPU time")?,
+    ))
+}
+
+/// The program and its first word, as an error shows it.
+fn name_of(command: &Command) -> String {
+    let limited = command.get_program() == "timeout";
+    let mut words = command.get_args().skip(usize::from(limited));
+    let program = match limited {
+        true => words.next().unwrap_or_default(),
+        false => command.get_program(),
+    };
+    let program = std::path::Path::new(program);
+    let program = program.file_name().unwrap_or_default().to_string_lossy();
+    match words.next() {
+        Some(word) => format!("{program} {}", word.to_string_lossy()),
+        None => program.into_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_object_counts() {
+        let text = "{\"ready\":true}\n{\"n\":2}\ntext\n3\n";
+        assert_eq!(last_json(text), Some(serde_json::json!({"n": 2})));
+        assert_eq!(last_json("text"), None);
+    }
+
+    #[test]
+    fn errors_name_the_program_behind_the_limit() {
+        let mut command = limited("/some/where/byway-bench");
+        command.arg("core").arg("--message");
+        assert_eq!(name_of(&command), "byway-bench core");
+    }
+}
