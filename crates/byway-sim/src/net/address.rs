@@ -59,8 +59,9 @@ impl AddressTable {
         (vertex != NOWHERE).then_some(vertex)
     }
 
+    /// The address's number, if it has one.
     #[inline]
-    fn find(&self, address: &IpAddr) -> Option<u32> {
+    pub(crate) fn find(&self, address: &IpAddr) -> Option<u32> {
         if self.slots.is_empty() {
             return None;
         }

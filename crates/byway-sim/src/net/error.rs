@@ -94,6 +94,14 @@ pub enum SendError {
         /// The destination address.
         dst: IpAddr,
     },
+    /// Events before the packet's time have not been taken.
+    #[error("the packet is to leave at {at} ns, but an event at {next} ns has not been taken")]
+    EventsPending {
+        /// When the packet was to leave, in nanoseconds.
+        at: u64,
+        /// Time of the next event, in nanoseconds.
+        next: u64,
+    },
     /// The packet would leave before the last event.
     #[error("the packet is to leave at {at} ns, but it is already {now} ns")]
     InThePast {

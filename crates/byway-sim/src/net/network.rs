@@ -100,52 +100,59 @@ impl Network {
     /// Sends a packet at `now` and returns its number. That the network then
     /// loses it, or has no route, is no error.
     ///
+    /// Events up to `now` must have been taken first, as a host might answer
+    /// them with earlier packets.
+    ///
     /// # Errors
     /// When the packet cannot leave: see [`SendError`]. Its buffer is recycled.
     pub fn send(&mut self, now: Instant, packet: Outgoing) -> Result<u64, SendError> {
-        let from = match self.check(now, &packet) {
-            Ok(vertex) => vertex,
+        let (from, src) = match self.check(now, &packet) {
+            Ok(found) => found,
             Err(error) => {
                 self.recycle(packet.payload);
                 return Err(error);
             }
         };
         self.now = now.as_nanos();
-        let header = if packet.src.is_ipv4() { 20 } else { 40 };
-        let wire_size = packet
-            .wire_size
-            .unwrap_or(packet.payload.len() as u32 + header);
-        let src = self.parts.addresses.intern(packet.src);
         let dst = self.parts.addresses.intern(packet.dst);
         let slot = self.pool.claim();
         let new = self.pool.get_mut(slot);
-        new.payload = packet.payload;
         new.content = Content::Sctp;
-        new.wire_size = wire_size;
+        new.wire_size = packet.wire_size.unwrap_or_else(|| {
+            let header = if packet.src.is_ipv4() { 20 } else { 40 };
+            packet.payload.len() as u32 + header
+        });
+        new.payload = packet.payload;
         new.meta = packet.meta;
         Ok(self.emit(from, src, dst, slot))
     }
 
-    /// The vertex the packet leaves from.
-    fn check(&self, now: Instant, packet: &Outgoing) -> Result<u32, SendError> {
+    /// The vertex the packet leaves from, and its source address's number.
+    fn check(&mut self, now: Instant, packet: &Outgoing) -> Result<(u32, u32), SendError> {
         let at = now.as_nanos();
         if at < self.now {
             return Err(SendError::InThePast { at, now: self.now });
+        }
+        if let Some(next) = self.events.next_time().filter(|next| *next < at) {
+            return Err(SendError::EventsPending { at, next });
         }
         let (src, dst) = (packet.src, packet.dst);
         if src.is_ipv4() != dst.is_ipv4() {
             return Err(SendError::MixedFamilies { src, dst });
         }
-        match packet.via {
-            None => self
-                .parts
-                .addresses
-                .vertex(&src)
-                .ok_or(SendError::UnknownSource(src)),
-            Some(port) => self
+        let addresses = &mut self.parts.addresses;
+        if let Some(port) = packet.via {
+            let number = addresses.intern(src);
+            return self
                 .vertex(port)
                 .filter(|v| !self.parts.graph.forwards[*v as usize])
-                .ok_or(SendError::NoSuchInterface(port)),
+                .map(|vertex| (vertex, number))
+                .ok_or(SendError::NoSuchInterface(port));
+        }
+        let number = addresses.find(&src).ok_or(SendError::UnknownSource(src))?;
+        match addresses.vertex_of(number) {
+            NOWHERE => Err(SendError::UnknownSource(src)),
+            vertex => Ok((vertex, number)),
         }
     }
 
@@ -289,6 +296,9 @@ impl Network {
     }
 
     /// Adds a timer slot to a node, not yet set. `token` comes back with the event.
+    ///
+    /// # Panics
+    /// With more than 4 million timers.
     pub fn add_timer(&mut self, node: NodeId, token: u64) -> TimerId {
         self.timers.add(node, token)
     }

@@ -248,6 +248,8 @@ fn bad_packets_are_refused() {
     assert_eq!(try_send(ms(1), v4(1), v4(2), Some(port)), missing);
     let past = try_send(ms(0), v4(1), v4(2), None);
     assert!(matches!(past, Some(SendError::InThePast { .. })));
+    let early = try_send(ms(1000), v4(1), v4(2), None);
+    assert!(matches!(early, Some(SendError::EventsPending { .. })));
     let got = arrivals(&mut net);
     assert_eq!((got.len(), got[0].1.src), (1, foreign));
 }

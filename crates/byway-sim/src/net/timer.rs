@@ -2,6 +2,7 @@
 //! it to a later time leaves that entry alone, which comes up early and is put
 //! back. So a timer that is restarted with every packet costs nothing.
 
+use super::event::MAX_NUMBER;
 use super::ids::{NodeId, TimerId};
 
 const UNSET: u64 = u64::MAX;
@@ -35,6 +36,10 @@ pub(crate) enum Due {
 
 impl Timers {
     pub(crate) fn add(&mut self, node: NodeId, token: u64) -> TimerId {
+        assert!(
+            self.slots.len() < MAX_NUMBER as usize,
+            "a network has at most {MAX_NUMBER} timers"
+        );
         self.slots.push(Slot {
             node,
             token,

@@ -196,9 +196,10 @@ impl Source {
         ((self.burst_scale * self.pareto() + 0.5) as u64).max(1)
     }
 
-    /// Pareto with scale 1.
+    /// Pareto with scale 1. The system's `pow` may differ between machines in
+    /// the last bit, and with it the whole run; this one does not.
     fn pareto(&mut self) -> f64 {
-        unit_open(&mut self.rng).powf(-1.0 / self.shape)
+        libm::pow(unit_open(&mut self.rng), -1.0 / self.shape)
     }
 }
 

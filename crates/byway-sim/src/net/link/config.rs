@@ -61,6 +61,15 @@ impl LinkConfig {
         self
     }
 
+    /// The same with a recorded rate: bits per second from each time on.
+    #[must_use]
+    pub fn rate_over_time(mut self, steps: &[(Instant, u64)]) -> LinkConfig {
+        let change = |rate| LinkChange::Rate(Rate::BitsPerSecond(rate));
+        let changes = steps.iter().map(|(at, rate)| (*at, change(*rate)));
+        self.schedule.extend(changes);
+        self
+    }
+
     /// The same with an outage that loses what is in flight at its start, and
     /// ends at `until` or never.
     #[must_use]

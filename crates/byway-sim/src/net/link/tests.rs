@@ -244,10 +244,7 @@ fn a_soft_outage_only_refuses_new_packets() {
 #[test]
 fn rate_changes_apply_to_the_rest_of_a_packet() {
     let config = ten_megabits(0)
-        .at(
-            Instant::from_nanos(600_000),
-            LinkChange::Rate(Rate::mbps(1)),
-        )
+        .rate_over_time(&[(Instant::from_nanos(600_000), 1_000_000)])
         .at(ms(20), LinkChange::Rate(Rate::Unlimited));
     let mut l = link(&config);
     // Half at 10 Mb/s in 0.6 ms, half at 1 Mb/s in 6 ms; the next ones 12 ms
