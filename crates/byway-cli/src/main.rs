@@ -1,2 +1,56 @@
 //! The `byway` command.
-fn main() {}
+
+#![forbid(unsafe_code)]
+
+mod args;
+mod failure;
+mod lab;
+mod net;
+
+use args::{Cli, Command};
+use clap::{CommandFactory, Parser};
+use failure::{Failure, Kind};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match dispatch(cli.command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("byway: {failure}");
+            ExitCode::from(failure.kind as u8)
+        }
+    }
+}
+
+fn dispatch(command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Run(args) => lab::run(&args),
+        Command::Scenario => lab::print(byway_lab::scenario::BUILT_IN),
+        Command::Check { file, json } => lab::check(&file, json),
+        Command::Settings { settings } => lab::settings(&settings),
+        Command::Recv(args) => network(net::recv(args)),
+        Command::Send(args) => network(net::send(args)),
+        Command::Listen(args) => network(net::listen(args)),
+        Command::Cat(args) => network(net::cat(args)),
+        Command::Completions { shell } => {
+            let mut out = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "byway", &mut out);
+            lab::print(&String::from_utf8_lossy(&out))
+        }
+    }
+}
+
+/// Runs what needs sockets.
+fn network(work: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
+    // Two threads: the driver goes on while this one reads and writes files.
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(|e| Failure::new(Kind::Failed, format!("cannot start the runtime: {e}")))?;
+    let result = runtime.block_on(work);
+    // A read of standard input cannot be cancelled; do not wait for it.
+    runtime.shutdown_background();
+    result
+}

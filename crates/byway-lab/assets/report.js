@@ -197,6 +197,7 @@
       ctx.clip();
       ctx.font = `${12 * dpr}px system-ui, sans-serif`;
       ctx.textBaseline = "middle";
+      ctx.textAlign = "left";
       run.paths.forEach((path, i) => {
         const top = u.valToPos(count - i - 0.14, "y", true), bottom = u.valToPos(count - i - 0.86, "y", true);
         path.states.forEach(([from, state], k) => {

@@ -5,6 +5,7 @@ use crate::scenario::{Change, Scenario};
 use crate::series::seconds;
 use byway_core::observe::{Observation, Observed, Timer};
 use byway_core::policy::retransmit::LossCause;
+use byway_core::time::Instant;
 use byway_core::{PathId, PathState};
 use std::fmt::Write;
 
@@ -174,17 +175,15 @@ impl Collector {
     pub(crate) fn receiver(&mut self, o: &Observed) {
         self.digest.observed('r', o);
         let at = o.at.as_nanos();
-        match &o.what {
-            Observation::DataReceived { seq, duplicate, .. } => {
-                self.series.received.push(at, *seq as f64);
-                self.duplicates += u64::from(*duplicate);
-            }
-            Observation::Delivered { bytes, .. } => self.delivery(at, u64::from(*bytes)),
-            _ => {}
+        if let Observation::DataReceived { seq, duplicate, .. } = &o.what {
+            self.series.received.push(at, *seq as f64);
+            self.duplicates += u64::from(*duplicate);
         }
     }
 
-    fn delivery(&mut self, at: u64, bytes: u64) {
+    /// The reader has taken `bytes` at the receiver.
+    pub(crate) fn delivery(&mut self, now: Instant, bytes: u64) {
+        let at = now.as_nanos();
         self.note_gap(at);
         self.last_delivery = Some(at);
         self.delivered += bytes;

@@ -3,9 +3,12 @@
 #![forbid(unsafe_code)]
 
 mod collect;
+mod drive;
+mod network;
 pub mod picture;
 pub mod report;
 pub mod result;
+pub mod run;
 pub mod scenario;
 pub mod series;
 pub mod show;

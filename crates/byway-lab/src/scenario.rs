@@ -9,7 +9,7 @@ mod read;
 mod section;
 mod settings;
 
-pub use settings::{Override, apply_overrides};
+pub use settings::{Override, apply_overrides, setting_lines};
 
 use crate::source::Problems;
 use crate::units::{QueueLimit, Rate, Share, Size};
@@ -256,8 +256,6 @@ pub enum CrossShape {
     /// Evenly.
     #[default]
     Constant,
-    /// With exponential gaps.
-    Poisson,
     /// In bursts and pauses of heavy-tailed length (Pareto, shape 1.5).
     Pareto,
 }

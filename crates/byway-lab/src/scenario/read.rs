@@ -6,7 +6,7 @@ use super::{
     policies,
 };
 use crate::source::{Entry, Node, Problems, Source, Table};
-use crate::units::{Rate, Size};
+use crate::units::{Rate, Size, format_duration};
 use std::ops::Range;
 use std::time::Duration;
 
@@ -84,6 +84,7 @@ fn read(source: &Source<'_>, root: &Table) -> Option<Scenario> {
         .collect();
     let traffic = traffic(&section);
     let policies = policies::read(&section);
+    check_event_delays(&section, &paths);
     section.finish();
     let paths: Option<Vec<PathSpec>> = paths.into_iter().collect();
     Some(Scenario {
@@ -97,6 +98,36 @@ fn read(source: &Source<'_>, root: &Table) -> Option<Scenario> {
         cross,
         policies: policies?,
     })
+}
+
+/// A delay that an event sets covers the whole way, access links included.
+fn check_event_delays(section: &Section<'_>, paths: &[Option<PathSpec>]) {
+    let names: Vec<String> = paths
+        .iter()
+        .map(|p| p.as_ref().map_or(String::new(), |p| p.name.clone()))
+        .collect();
+    for (table, span) in tables(section, "event") {
+        // What else is wrong with the event has been said.
+        let silent = Source::new("", "");
+        let quiet = Section::new(&silent, "", table, span.clone());
+        let (Some(index), Some(delay)) = (which_path(&quiet, &names), quiet.duration("delay"))
+        else {
+            continue;
+        };
+        if let (Some(access), Some(entry)) = (
+            paths[index].as_ref().and_then(|p| p.access),
+            table.get("delay"),
+        ) && delay < access.delay * 2
+        {
+            section.source.problem(
+                &entry.value.span,
+                format!(
+                    "delay in [[event]]: is the whole way, access links included, so at least {}",
+                    format_duration(access.delay * 2)
+                ),
+            );
+        }
+    }
 }
 
 fn path_name(table: &Table, number: usize) -> String {
@@ -246,7 +277,6 @@ fn cross(
                 "shape",
                 &[
                     ("constant", CrossShape::Constant),
-                    ("poisson", CrossShape::Poisson),
                     ("pareto", CrossShape::Pareto),
                 ],
             )

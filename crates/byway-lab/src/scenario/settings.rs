@@ -270,6 +270,65 @@ fn convert(item: &Item, kind: &Value, key: &str) -> Result<Value, String> {
     }
 }
 
+/// Every setting with its value in `config` and, where it is a choice, what
+/// there is to choose from: one "key = value" a line, as a scenario takes it.
+#[must_use]
+pub fn setting_lines(config: &Config) -> String {
+    let (values, template) = (json(config), json(&template()));
+    let mut out = String::new();
+    for key in keys(&template) {
+        let place: Vec<String> = key.split('.').map(str::to_owned).collect();
+        let Some(kind) = pointer(&template, &place) else {
+            continue;
+        };
+        let value = match pointer(&values, &place) {
+            None | Some(Value::Null) => "\"off\"".to_owned(),
+            Some(value) => written(value),
+        };
+        let choices = choices(&template, &place, kind);
+        let remark = if choices.is_empty() {
+            String::new()
+        } else {
+            format!("  # {}", choices.join(", "))
+        };
+        out.push_str(&format!("{key} = {value}{remark}\n"));
+    }
+    out
+}
+
+/// A value as a scenario takes it.
+fn written(value: &Value) -> String {
+    match value {
+        Value::Object(map) => match map.iter().next() {
+            Some((name, number)) => format!("\"{name}({number})\""),
+            None => "{}".to_owned(),
+        },
+        other => other.to_string(),
+    }
+}
+
+/// What a choice can be: serde lists it when it is asked for one there is not.
+fn choices(template: &Value, place: &[String], kind: &Value) -> Vec<String> {
+    if !kind.is_string() || is_duration(kind) {
+        return Vec::new();
+    }
+    let mut asked = template.clone();
+    if let Some(slot) = pointer_mut(&mut asked, place) {
+        *slot = Value::String("?".to_owned());
+    }
+    match serde_json::from_value::<Config>(asked) {
+        Ok(_) => Vec::new(),
+        Err(e) => e
+            .to_string()
+            .split('`')
+            .skip(1)
+            .step_by(2)
+            .skip(1)
+            .map(str::to_owned)
+            .collect(),
+    }
+}
+
 fn counts_bytes(key: &str) -> bool {
     !matches!(
         key,

@@ -1,0 +1,223 @@
+//! The command line.
+
+use byway_lab::scenario::Override;
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+use std::time::Duration;
+
+const EXAMPLES: &str = "\
+Examples:
+  byway run                                   the built-in failover, six policies side by side
+  byway scenario > mine.toml                  a scenario of your own to start from
+  byway check mine.toml                       look for mistakes in it
+  byway run mine.toml --seed 7 --pcap         run it; tables here, report and captures in out/
+
+  byway recv --bind 10.0.0.1,10.1.0.1 --dir inbox
+  byway send video.mkv --to 10.0.0.1,10.1.0.1
+  byway listen --bind 10.0.0.1 | tar x        and, on the other side:
+  tar c folder | byway cat --to 10.0.0.1
+
+Exit status: 0 done; 1 failed; 2 wrong arguments, scenario or settings;
+3 association lost; 4 refused by the other side, or damaged on the way;
+130 interrupted.";
+
+/// Multihomed SCTP: failover in a simulated network and over real ones.
+#[derive(Debug, Parser)]
+#[command(name = "byway", version, about, after_help = EXAMPLES, propagate_version = true, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Simulate a scenario and compare its policies
+    ///
+    /// Runs every policy of the scenario with the same seed and prints a table,
+    /// a picture of each path over time, and writes report.html with
+    /// interactive plots. The same scenario and seed give the same packets.
+    #[command(after_help = RUN_EXAMPLES)]
+    Run(RunArgs),
+    /// Print the built-in scenario, which explains every key
+    Scenario,
+    /// Look for mistakes in a scenario without running it
+    Check {
+        /// Scenario file (TOML)
+        file: PathBuf,
+        /// Print the result as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// List every setting of the protocol with its value and choices
+    Settings {
+        #[command(flatten)]
+        settings: SettingArgs,
+    },
+    /// Receive files
+    ///
+    /// Waits for senders and stores their files. A file arrives as NAME.part
+    /// and gets its name when its SHA-256 has been found right; a later send of
+    /// the same file goes on where an earlier one was cut off.
+    #[command(after_help = RECV_EXAMPLES)]
+    Recv(RecvArgs),
+    /// Send files
+    ///
+    /// Reports success only when the receiver has confirmed the SHA-256 of each
+    /// file. When the association is lost, it is set up again and the transfer
+    /// goes on from what the receiver has, at most --retries times.
+    #[command(after_help = SEND_EXAMPLES)]
+    Send(SendArgs),
+    /// Accept one association and write what it brings to standard output
+    Listen(ListenArgs),
+    /// Send a file or standard input to a `byway listen`
+    Cat(CatArgs),
+    /// Print completions for a shell
+    ///
+    /// For bash: byway completions bash > ~/.local/share/bash-completion/completions/byway
+    Completions {
+        /// Shell
+        shell: clap_complete::Shell,
+    },
+}
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  byway run
+  byway run mine.toml --seed 7 --out results --pcap
+  byway run --only 'RFC 9260' --only 'PMR 0'
+  byway run --json | jq '.results[] | {policy, transfer_s}'";
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// Scenario file (TOML); without one, the built-in failover
+    pub(crate) scenario: Option<PathBuf>,
+    /// Seed of all chance, instead of the scenario's
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Folder for report.html and captures
+    #[arg(long, value_name = "DIR", default_value = "out")]
+    pub(crate) out: PathBuf,
+    /// Write a pcapng of every link for each policy (Wireshark reads it)
+    #[arg(long)]
+    pub(crate) pcap: bool,
+    /// Run this policy alone; may be repeated
+    #[arg(long, value_name = "POLICY")]
+    pub(crate) only: Vec<String>,
+    /// Print the results as JSON (and write the report)
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SettingArgs {
+    /// Settings to begin with: rfc9260 or rfc2960
+    #[arg(long, value_name = "NAME", default_value = "rfc9260")]
+    pub(crate) preset: String,
+    /// Change a setting, such as rto.min=100ms; may be repeated (see `byway settings`)
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<Override>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HereArgs {
+    /// Local addresses, separated by commas, each with a UDP port if not the default
+    #[arg(long, value_name = "ADDR[,ADDR]", value_delimiter = ',')]
+    pub(crate) bind: Vec<String>,
+    #[command(flatten)]
+    pub(crate) settings: SettingArgs,
+    /// Print the result as JSON, and no progress
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print errors only
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ThereArgs {
+    /// The other side's addresses, separated by commas, each with a UDP port if not 9899
+    #[arg(
+        long,
+        value_name = "ADDR[,ADDR]",
+        value_delimiter = ',',
+        required = true
+    )]
+    pub(crate) to: Vec<String>,
+    /// The other side's SCTP port
+    #[arg(long, value_name = "PORT", default_value_t = 5001, value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) port: u16,
+    /// How long to wait for an answer to the set-up
+    #[arg(long, value_name = "TIME", default_value = "20 s", value_parser = byway_lab::units::parse_duration)]
+    pub(crate) connect_timeout: Duration,
+}
+
+const RECV_EXAMPLES: &str = "\
+Examples:
+  byway recv --bind 10.0.0.1,10.1.0.1 --dir inbox
+  byway recv --bind 127.0.0.1:9899,127.0.0.2:9899 --once
+Without --bind, the address that the default route uses.";
+
+#[derive(Debug, Args)]
+pub(crate) struct RecvArgs {
+    #[command(flatten)]
+    pub(crate) here: HereArgs,
+    /// SCTP port
+    #[arg(long, value_name = "PORT", default_value_t = 5001, value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) port: u16,
+    /// Give an association up when nothing is heard of the other side for this long
+    #[arg(long, value_name = "TIME", default_value = "2 min", value_parser = byway_lab::units::parse_duration)]
+    pub(crate) give_up: Duration,
+    /// Folder for the files
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) dir: PathBuf,
+    /// End after the first association; its failure is then this command's
+    #[arg(long)]
+    pub(crate) once: bool,
+    /// Replace files that exist
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+const SEND_EXAMPLES: &str = "\
+Examples:
+  byway send report.pdf --to 10.0.0.1,10.1.0.1
+  byway send a.bin b.bin --to 10.0.0.1:9899 --bind 10.0.0.2,10.1.0.2
+  byway send big.iso --to 10.0.0.1,10.1.0.1 --set rto.min=100ms --retries 10
+Without --bind, the addresses that the kernel's routes choose for each of --to.";
+
+#[derive(Debug, Args)]
+pub(crate) struct SendArgs {
+    /// Files to send
+    #[arg(required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) there: ThereArgs,
+    #[command(flatten)]
+    pub(crate) here: HereArgs,
+    /// Times that a lost association is set up again
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub(crate) retries: u32,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListenArgs {
+    #[command(flatten)]
+    pub(crate) here: HereArgs,
+    /// SCTP port
+    #[arg(long, value_name = "PORT", default_value_t = 5001, value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) port: u16,
+    /// Give an association up when nothing is heard of the other side for this long
+    #[arg(long, value_name = "TIME", default_value = "2 min", value_parser = byway_lab::units::parse_duration)]
+    pub(crate) give_up: Duration,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CatArgs {
+    /// File, or - for standard input
+    #[arg(default_value = "-")]
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) there: ThereArgs,
+    #[command(flatten)]
+    pub(crate) here: HereArgs,
+}

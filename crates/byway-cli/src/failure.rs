@@ -1,0 +1,81 @@
+//! How a command fails: with a sentence and an exit status.
+
+use byway::{BindError, Closed, ConnectError};
+use std::fmt;
+use std::path::Path;
+
+/// Why a command failed.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) kind: Kind,
+    pub(crate) message: String,
+}
+
+/// The exit statuses, as `byway --help` lists them.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Failed = 1,
+    Wrong = 2,
+    Lost = 3,
+    Refused = 4,
+    Interrupted = 130,
+}
+
+impl Failure {
+    pub(crate) fn new(kind: Kind, message: impl Into<String>) -> Failure {
+        Failure {
+            kind,
+            message: message.into(),
+        }
+    }
+
+    pub(crate) fn wrong(message: impl Into<String>) -> Failure {
+        Failure::new(Kind::Wrong, message)
+    }
+
+    /// A file could not be read or written.
+    pub(crate) fn file(doing: &str, path: &Path, error: &std::io::Error) -> Failure {
+        Failure::new(
+            Kind::Failed,
+            format!("cannot {doing} {}: {error}", path.display()),
+        )
+    }
+
+    pub(crate) fn interrupted() -> Failure {
+        Failure::new(Kind::Interrupted, "interrupted")
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl From<BindError> for Failure {
+    fn from(error: BindError) -> Failure {
+        let kind = if matches!(error, BindError::Config(_)) {
+            Kind::Wrong
+        } else {
+            Kind::Failed
+        };
+        Failure::new(kind, error.to_string())
+    }
+}
+
+impl From<ConnectError> for Failure {
+    fn from(error: ConnectError) -> Failure {
+        let kind = if matches!(error, ConnectError::Refused(_)) {
+            Kind::Wrong
+        } else {
+            Kind::Lost
+        };
+        Failure::new(kind, error.to_string())
+    }
+}
+
+impl From<Closed> for Failure {
+    fn from(closed: Closed) -> Failure {
+        Failure::new(Kind::Lost, closed.to_string())
+    }
+}

@@ -1,0 +1,196 @@
+//! Simulated networks: run, scenario, check, settings.
+
+use crate::args::{RunArgs, SettingArgs};
+use crate::failure::{Failure, Kind};
+use byway_lab::result::Comparison;
+use byway_lab::run::{RunOptions, capture_name};
+use byway_lab::scenario::{BUILT_IN, BUILT_IN_NAME, Scenario, setting_lines};
+use byway_lab::table::Look;
+use byway_lab::{picture, report, table};
+use console::Term;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// A run that takes longer shows its progress.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Characters in a line when nobody says how many.
+const DEFAULT_WIDTH: usize = 80;
+
+/// Writes to standard output; a reader that has gone (`| head`) is no error.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::new(
+            Kind::Failed,
+            format!("cannot write to standard output: {e}"),
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn read(file: &Path) -> Result<Scenario, Failure> {
+    let text = std::fs::read_to_string(file).map_err(|e| {
+        Failure::wrong(format!(
+            "cannot read {}: {e}; `byway scenario` prints one to start from",
+            file.display()
+        ))
+    })?;
+    let name = file.display().to_string();
+    Scenario::parse(&name, &text).map_err(|problems| {
+        let count = problems.0.len();
+        let noun = if count == 1 { "problem" } else { "problems" };
+        Failure::wrong(format!("{count} {noun} in the scenario\n{problems}"))
+    })
+}
+
+pub(crate) fn check(file: &Path, json: bool) -> Result<(), Failure> {
+    let text = std::fs::read_to_string(file)
+        .map_err(|e| Failure::wrong(format!("cannot read {}: {e}", file.display())))?;
+    let found = Scenario::parse(&file.display().to_string(), &text);
+    if json {
+        let problems: Vec<serde_json::Value> = found
+            .as_ref()
+            .err()
+            .into_iter()
+            .flat_map(|p| &p.0)
+            .map(|p| serde_json::json!({ "file": p.file, "line": p.line, "message": p.message }))
+            .collect();
+        let result = serde_json::json!({ "schema": "byway.check/1", "ok": found.is_ok(), "problems": problems });
+        print(&format!("{result}\n"))?;
+    }
+    let scenario = match found {
+        Ok(scenario) => scenario,
+        Err(problems) if json => {
+            return Err(Failure::wrong(format!("{} problems", problems.0.len())));
+        }
+        Err(_) => read(file)?,
+    };
+    if json {
+        return Ok(());
+    }
+    print(&format!(
+        "{}: no mistakes; {} paths, {} events, {} policies\n",
+        file.display(),
+        scenario.paths.len(),
+        scenario.events.len(),
+        scenario.policies.len()
+    ))
+}
+
+pub(crate) fn settings(args: &SettingArgs) -> Result<(), Failure> {
+    print(&setting_lines(&crate::net::config(args)?))
+}
+
+pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
+    let mut scenario = match &args.scenario {
+        Some(file) => read(file)?,
+        None => {
+            Scenario::parse(BUILT_IN_NAME, BUILT_IN).map_err(|e| Failure::wrong(e.to_string()))?
+        }
+    };
+    if let Some(seed) = args.seed {
+        scenario.seed = seed;
+    }
+    keep_only(&mut scenario, &args.only)?;
+    std::fs::create_dir_all(&args.out)
+        .map_err(|e| Failure::file("make the folder", &args.out, &e))?;
+    let comparison = run_with_progress(&scenario, args)?;
+    let report_file = args.out.join("report.html");
+    std::fs::write(&report_file, report::html(&comparison))
+        .map_err(|e| Failure::file("write", &report_file, &e))?;
+    if args.json {
+        let text = serde_json::to_string_pretty(&comparison)
+            .map_err(|e| Failure::new(Kind::Failed, format!("cannot write JSON: {e}")))?;
+        return print(&format!("{text}\n"));
+    }
+    print(&shown(&comparison))?;
+    let mut written = vec![report_file.display().to_string()];
+    if args.pcap {
+        let names = comparison.results.iter().enumerate();
+        written.extend(names.map(|(i, r)| {
+            args.out
+                .join(capture_name(i, &r.policy))
+                .display()
+                .to_string()
+        }));
+    }
+    print(&format!("\nwritten: {}\n", written.join(", ")))
+}
+
+fn keep_only(scenario: &mut Scenario, only: &[String]) -> Result<(), Failure> {
+    for name in only {
+        if !scenario.policies.iter().any(|p| p.name == *name) {
+            let names: Vec<String> = scenario
+                .policies
+                .iter()
+                .map(|p| format!("\"{}\"", p.name))
+                .collect();
+            return Err(Failure::wrong(format!(
+                "--only {name}: no such policy; there are {}",
+                names.join(", ")
+            )));
+        }
+    }
+    if !only.is_empty() {
+        scenario.policies.retain(|p| only.contains(&p.name));
+    }
+    Ok(())
+}
+
+fn run_with_progress(scenario: &Scenario, args: &RunArgs) -> Result<Comparison, Failure> {
+    let bar = ProgressBar::with_draw_target(Some(1000), ProgressDrawTarget::hidden());
+    // A fixed template: a test draws it.
+    if let Ok(style) = ProgressStyle::with_template(
+        "simulating [{bar:30}] {percent} % of the longest time, {elapsed}",
+    ) {
+        bar.set_style(style.progress_chars("=> "));
+    }
+    let shares: Vec<std::sync::atomic::AtomicU64> =
+        scenario.policies.iter().map(|_| 0.into()).collect();
+    let begun = Instant::now();
+    let progress = |index: usize, share: f64| {
+        use std::sync::atomic::Ordering::Relaxed;
+        shares[index].store((share * 1000.0) as u64, Relaxed);
+        if begun.elapsed() > PATIENCE && !args.json {
+            if bar.is_hidden() {
+                bar.set_draw_target(ProgressDrawTarget::stderr());
+            }
+            let sum: u64 = shares.iter().map(|s| s.load(Relaxed)).sum();
+            bar.set_position(sum / shares.len().max(1) as u64);
+        }
+    };
+    let options = RunOptions {
+        captures: args.pcap.then_some(args.out.as_path()),
+        progress: Some(&progress),
+    };
+    let result = byway_lab::run::run(scenario, options)
+        .map_err(|e| Failure::new(Kind::Failed, e.to_string()));
+    bar.finish_and_clear();
+    result
+}
+
+fn shown(comparison: &Comparison) -> String {
+    let terminal = std::io::stdout().is_terminal();
+    // https://no-color.org: any value that is not empty.
+    let plain = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
+    let width = match Term::stdout().size_checked() {
+        Some((_, columns)) if terminal => usize::from(columns),
+        _ => DEFAULT_WIDTH,
+    };
+    let look = Look {
+        width,
+        colour: terminal && !plain,
+    };
+    let s = &comparison.scenario;
+    format!(
+        "{}: {} (seed {})\n\n{}\n{}\n{}\n",
+        s.name,
+        s.description,
+        s.seed,
+        table::render(comparison, look),
+        picture::render(comparison, look),
+        table::summary(comparison)
+    )
+}

@@ -1,0 +1,154 @@
+//! Addresses as they are written, and those that the kernel would choose.
+
+use crate::failure::{Failure, Kind};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
+
+/// The registered port of SCTP over UDP (RFC 6951 section 7).
+pub(super) const ENCAPSULATION_PORT: u16 = 9899;
+
+/// Reads a list of addresses: "10.0.0.1", "10.0.0.1:9899", "::1", "[::1]:9899"
+/// or a host's name with or without a port.
+pub(super) fn parse_all(
+    option: &str,
+    list: &[String],
+    default_port: u16,
+) -> Result<Vec<SocketAddr>, Failure> {
+    let mut found: Vec<SocketAddr> = Vec::new();
+    for text in list {
+        let address = parse(text.trim(), default_port)
+            .map_err(|e| Failure::wrong(format!("{option} {text}: {e}")))?;
+        if found.contains(&address) {
+            return Err(Failure::wrong(format!("{option} {text}: is listed twice")));
+        }
+        found.push(address);
+    }
+    Ok(found)
+}
+
+fn parse(text: &str, default_port: u16) -> Result<SocketAddr, String> {
+    const RIGHT: &str = "write an address such as 10.0.0.1, 10.0.0.1:9899 or [2001:db8::1]:9899";
+    if text.is_empty() {
+        return Err(format!("an address is missing; {RIGHT}"));
+    }
+    if let Ok(address) = text.parse::<SocketAddr>() {
+        return Ok(address);
+    }
+    if let Ok(ip) = text.trim_matches(['[', ']']).parse::<IpAddr>() {
+        return Ok(SocketAddr::new(ip, default_port));
+    }
+    let resolved = match text.rsplit_once(':') {
+        Some((host, port)) => match port.parse::<u16>() {
+            Ok(port) => (host, port).to_socket_addrs(),
+            Err(_) => return Err(format!("\"{port}\" is not a UDP port; {RIGHT}")),
+        },
+        None => (text, default_port).to_socket_addrs(),
+    };
+    resolved
+        .ok()
+        .and_then(|mut all| all.next())
+        .ok_or_else(|| format!("neither an address nor a known host; {RIGHT}"))
+}
+
+/// The local addresses from which the kernel's routes reach `remote`, each
+/// once, in that order, with any free port.
+pub(super) fn by_routes(remote: &[SocketAddr]) -> Result<Vec<SocketAddr>, Failure> {
+    let mut local: Vec<SocketAddr> = Vec::new();
+    let mut unreachable = Vec::new();
+    for to in remote {
+        match source_for(*to) {
+            Ok(ip) => {
+                let address = SocketAddr::new(ip, 0);
+                if !local.contains(&address) {
+                    local.push(address);
+                }
+            }
+            Err(e) => unreachable.push(format!("{to}: {e}")),
+        }
+    }
+    if local.is_empty() {
+        return Err(Failure::new(
+            Kind::Failed,
+            format!(
+                "no route to any address ({}); name local addresses with --bind",
+                unreachable.join("; ")
+            ),
+        ));
+    }
+    Ok(local)
+}
+
+/// The address that the default route uses, for a receiver that names none.
+pub(super) fn of_default_route() -> Result<Vec<SocketAddr>, Failure> {
+    // Documentation addresses (RFC 5737, RFC 3849): outside, and nothing is sent.
+    let outside: [IpAddr; 2] = [
+        Ipv4Addr::new(192, 0, 2, 1).into(),
+        Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1).into(),
+    ];
+    let found: Vec<SocketAddr> = outside
+        .into_iter()
+        .filter_map(|ip| source_for(SocketAddr::new(ip, ENCAPSULATION_PORT)).ok())
+        .map(|ip| SocketAddr::new(ip, ENCAPSULATION_PORT))
+        .collect();
+    if found.is_empty() {
+        return Err(Failure::wrong(
+            "there is no default route to take an address from; name addresses with --bind, such as --bind 127.0.0.1",
+        ));
+    }
+    Ok(found)
+}
+
+/// Connecting a UDP socket sends nothing; it makes the kernel choose.
+fn source_for(to: SocketAddr) -> std::io::Result<IpAddr> {
+    let any: IpAddr = if to.is_ipv4() {
+        Ipv4Addr::UNSPECIFIED.into()
+    } else {
+        Ipv6Addr::UNSPECIFIED.into()
+    };
+    let socket = UdpSocket::bind((any, 0))?;
+    socket.connect(to)?;
+    Ok(socket.local_addr()?.ip())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_read_as_people_write_them() {
+        for (text, expected) in [
+            ("10.0.0.1", "10.0.0.1:9899"),
+            ("10.0.0.1:7", "10.0.0.1:7"),
+            ("::1", "[::1]:9899"),
+            ("[::1]", "[::1]:9899"),
+            ("[::1]:7", "[::1]:7"),
+        ] {
+            assert_eq!(
+                parse(text, 9899).unwrap(),
+                expected.parse::<SocketAddr>().unwrap(),
+                "{text}"
+            );
+        }
+        assert!(
+            parse("10.0.0.1:udp", 9899)
+                .unwrap_err()
+                .contains("\"udp\" is not a UDP port")
+        );
+        let twice = ["127.0.0.1".to_owned(), "127.0.0.1".to_owned()];
+        assert_eq!(
+            parse_all("--to", &twice, 1).unwrap_err().message,
+            "--to 127.0.0.1: is listed twice"
+        );
+    }
+
+    #[test]
+    fn the_kernel_names_a_source() {
+        assert_eq!(
+            by_routes(&[
+                "127.0.0.1:9899".parse().unwrap(),
+                "127.0.0.2:9899".parse().unwrap()
+            ])
+            .unwrap(),
+            ["127.0.0.1:0".parse().unwrap()]
+        );
+    }
+}

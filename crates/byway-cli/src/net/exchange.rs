@@ -1,0 +1,99 @@
+//! One message of the file protocol at a time.
+
+use super::protocol::{Note, PPID};
+use crate::failure::{Failure, Kind};
+use bytes::{Bytes, BytesMut};
+use byway::{Association, Closed, Message, SendError};
+
+/// More than any message of the protocol has.
+const MAX_NOTE: usize = 128 * 1024;
+
+/// The association, as a carrier of [`Note`]s.
+pub(super) struct Exchange<'a> {
+    association: &'a Association,
+    /// Parts of a message that came in parts (RFC 9260 section 6.9).
+    parts: BytesMut,
+}
+
+impl<'a> Exchange<'a> {
+    pub(super) fn new(association: &'a Association) -> Exchange<'a> {
+        Exchange {
+            association,
+            parts: BytesMut::new(),
+        }
+    }
+
+    pub(super) fn association(&self) -> &'a Association {
+        self.association
+    }
+
+    pub(super) async fn send(&self, note: &Note) -> Result<(), Failure> {
+        let mut message = Message::new(0, note.encode());
+        message.ppid = PPID;
+        self.association.send(message).await.map_err(ended)
+    }
+
+    /// The next message; none when the peer has shut down in good order.
+    ///
+    /// Cancel safe: parts that have come are kept.
+    pub(super) async fn receive(&mut self) -> Result<Option<Note>, Failure> {
+        loop {
+            let Some(received) = self.association.recv().await else {
+                return match self.association.closed().await {
+                    Closed::Gracefully => Ok(None),
+                    lost => Err(lost.into()),
+                };
+            };
+            if received.ppid != PPID {
+                return Err(strange(&format!(
+                    "payload protocol identifier {}",
+                    received.ppid
+                )));
+            }
+            let payload = if received.last && self.parts.is_empty() {
+                received.payload
+            } else {
+                if self.parts.len() + received.payload.len() > MAX_NOTE {
+                    return Err(strange("a message that never ends"));
+                }
+                self.parts.extend_from_slice(&received.payload);
+                if !received.last {
+                    continue;
+                }
+                self.parts.split().freeze()
+            };
+            return self.read(&payload).map(Some);
+        }
+    }
+
+    fn read(&self, payload: &Bytes) -> Result<Note, Failure> {
+        Note::decode(payload).map_err(|what| strange(&what))
+    }
+
+    /// The next message, where the peer must not end yet.
+    pub(super) async fn expect(&mut self, waiting_for: &str) -> Result<Note, Failure> {
+        match self.receive().await? {
+            Some(note) => Ok(note),
+            None => Err(Failure::new(
+                Kind::Failed,
+                format!("the other side ended before its {waiting_for}"),
+            )),
+        }
+    }
+}
+
+/// The peer does not speak our protocol.
+pub(super) fn strange(what: &str) -> Failure {
+    Failure::new(
+        Kind::Failed,
+        format!("the other side sent {what}; is it `byway send` or `byway recv` of this version?"),
+    )
+}
+
+pub(super) fn ended(error: SendError) -> Failure {
+    let kind = match &error {
+        SendError::Ended(Closed::Lost { .. } | Closed::DriverGone) => Kind::Lost,
+        _ => Kind::Failed,
+    };
+    Failure::new(kind, error.to_string())
+}

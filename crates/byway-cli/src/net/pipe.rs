@@ -1,0 +1,171 @@
+//! `byway listen` and `byway cat`: bytes from one process to another.
+
+use super::exchange::ended;
+use super::progress::{Progress, Watch};
+use super::stall::StallMeter;
+use crate::args::{CatArgs, ListenArgs};
+use crate::failure::{Failure, Kind};
+use byway::{Association, Closed, Message};
+use byway_lab::show;
+use std::cell::{Cell, RefCell};
+use std::path::Path;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+
+/// Bytes in a message.
+const BLOCK: usize = 16 * 1024;
+
+pub(crate) async fn listen(args: ListenArgs) -> Result<(), Failure> {
+    let endpoint = super::serve(&args.here, args.port)?;
+    let progress = Progress::new(args.here.quiet || args.here.json);
+    let meter = RefCell::new(StallMeter::new());
+    let bytes = Cell::new(0);
+    let work = async {
+        let Some(association) = endpoint.accept().await else {
+            return Err(Failure::new(Kind::Failed, "the endpoint has ended"));
+        };
+        let watch = Watch::new(&association, &progress);
+        tokio::select! {
+            result = to_stdout(&association, &bytes) => result,
+            never = watch.run(&meter, || bytes.get(), Some(args.give_up)) => match never {},
+        }
+    };
+    let result = tokio::select! {
+        result = work => result,
+        _ = tokio::signal::ctrl_c() => Err(Failure::interrupted()),
+    };
+    progress.end();
+    endpoint.close().await;
+    report(
+        args.here.json,
+        args.here.quiet,
+        "received",
+        bytes.get(),
+        &meter.borrow(),
+        result.as_ref().err(),
+    );
+    result
+}
+
+async fn to_stdout(association: &Association, bytes: &Cell<u64>) -> Result<(), Failure> {
+    let mut stdout = tokio::io::stdout();
+    let writing = |e: std::io::Error| {
+        Failure::new(
+            Kind::Failed,
+            format!("cannot write to standard output: {e}"),
+        )
+    };
+    while let Some(received) = association.recv().await {
+        let written = async {
+            stdout.write_all(&received.payload).await?;
+            stdout.flush().await
+        };
+        if let Err(e) = written.await {
+            // Refused when it has ended already.
+            let _ = association.abort(b"the reader is gone");
+            return Err(writing(e));
+        }
+        bytes.set(bytes.get() + received.payload.len() as u64);
+    }
+    match association.closed().await {
+        Closed::Gracefully => Ok(()),
+        lost => Err(lost.into()),
+    }
+}
+
+pub(crate) async fn cat(args: CatArgs) -> Result<(), Failure> {
+    // Opened before the other side is bothered.
+    let mut input: Box<dyn AsyncRead + Unpin> = if args.file == Path::new("-") {
+        Box::new(tokio::io::stdin())
+    } else {
+        let file = tokio::fs::File::open(&args.file).await;
+        Box::new(file.map_err(|e| Failure::file("read", &args.file, &e))?)
+    };
+    let progress = Progress::new(args.here.quiet || args.here.json);
+    let meter = RefCell::new(StallMeter::new());
+    let bytes = Cell::new(0);
+    let work = async {
+        let (endpoint, association) = super::connect(&args.here, &args.there).await?;
+        let watch = Watch::new(&association, &progress);
+        let result = tokio::select! {
+            result = from_input(&args, &mut input, &association, &bytes) => result,
+            never = watch.run(&meter, || association.stats().bytes_acked, None) => match never {},
+        };
+        if let Err(failure) = &result {
+            let _ = association.abort(
+                failure
+                    .message
+                    .as_bytes()
+                    .get(..100)
+                    .unwrap_or(failure.message.as_bytes()),
+            );
+        }
+        drop(association);
+        endpoint.close().await;
+        result
+    };
+    let result = tokio::select! {
+        result = work => result,
+        _ = tokio::signal::ctrl_c() => Err(Failure::interrupted()),
+    };
+    progress.end();
+    report(
+        args.here.json,
+        args.here.quiet,
+        "sent",
+        bytes.get(),
+        &meter.borrow(),
+        result.as_ref().err(),
+    );
+    result
+}
+
+async fn from_input(
+    args: &CatArgs,
+    input: &mut (dyn AsyncRead + Unpin),
+    association: &Association,
+    bytes: &Cell<u64>,
+) -> Result<(), Failure> {
+    let mut block = vec![0; BLOCK];
+    loop {
+        // A peer that has gone is noticed even while there is nothing to send.
+        let n = tokio::select! {
+            n = input.read(&mut block) => n.map_err(|e| Failure::file("read", &args.file, &e))?,
+            closed = association.closed() => return Err(match closed {
+                Closed::Gracefully => Failure::new(Kind::Failed, "the other side ended before all was sent"),
+                lost => lost.into(),
+            }),
+        };
+        if n == 0 {
+            break;
+        }
+        association
+            .send(Message::new(0, block[..n].to_vec()))
+            .await
+            .map_err(ended)?;
+        bytes.set(bytes.get() + n as u64);
+    }
+    association.shutdown().await.map_err(Failure::from)
+}
+
+fn report(
+    json: bool,
+    quiet: bool,
+    verb: &str,
+    bytes: u64,
+    meter: &StallMeter,
+    failure: Option<&Failure>,
+) {
+    if json {
+        // Standard output carries the data of `listen`: the result goes beside it.
+        let result = serde_json::json!({
+            "schema": "byway.pipe/1",
+            "ok": failure.is_none(),
+            "error": failure.map(|f| f.message.clone()),
+            "bytes": bytes,
+            "longest_stall_s": meter.longest().as_secs_f64(),
+        });
+        eprintln!("{result}");
+    } else if !quiet && failure.is_none() {
+        eprintln!("{verb} {}, {}", show::bytes(bytes), meter.words(bytes));
+    }
+}

@@ -1,0 +1,177 @@
+//! What a person sees meanwhile: a bar, the paths, and what happens to them.
+
+use super::stall::StallMeter;
+use byway::{Association, PathState, PathStats};
+use byway_lab::show;
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+/// Between two looks at an association.
+pub(super) const TICK: Duration = Duration::from_millis(20);
+
+/// A bar and a line for the paths, on standard error when that is a terminal.
+pub(super) struct Progress {
+    multi: MultiProgress,
+    bar: ProgressBar,
+    paths: ProgressBar,
+    quiet: bool,
+}
+
+impl Progress {
+    pub(super) fn new(quiet: bool) -> Progress {
+        let multi = MultiProgress::new();
+        if quiet {
+            multi.set_draw_target(indicatif::ProgressDrawTarget::hidden());
+        }
+        let bar = multi.add(ProgressBar::no_length());
+        let paths = multi.add(ProgressBar::no_length());
+        // Fixed templates: a test draws them.
+        if let Ok(style) = ProgressStyle::with_template(
+            "{msg} [{bar:24}] {percent:>3} %  {decimal_bytes}/{decimal_total_bytes}  {decimal_bytes_per_sec}  {eta} left",
+        ) {
+            bar.set_style(style.progress_chars("=> "));
+        }
+        if let Ok(style) = ProgressStyle::with_template("{wide_msg}") {
+            paths.set_style(style);
+        }
+        Progress {
+            multi,
+            bar,
+            paths,
+            quiet,
+        }
+    }
+
+    /// A file begins, of which `done` bytes are there.
+    pub(super) fn begin(&self, name: &str, size: u64, done: u64) {
+        self.bar.reset();
+        self.bar.set_message(name.to_owned());
+        self.bar.set_length(size);
+        self.bar.set_position(done);
+        self.bar.reset_eta();
+    }
+
+    pub(super) fn position(&self, done: u64) {
+        self.bar.set_position(done);
+    }
+
+    fn show_paths(&self, paths: &[PathStats]) {
+        let texts: Vec<String> = paths.iter().map(words).collect();
+        self.paths.set_message(texts.join("   "));
+    }
+
+    /// A line that stays.
+    pub(super) fn say(&self, text: &str) {
+        if self.quiet {
+            return;
+        }
+        if self.multi.is_hidden() {
+            eprintln!("{text}");
+        } else {
+            self.multi.suspend(|| eprintln!("{text}"));
+        }
+    }
+
+    pub(super) fn end(&self) {
+        self.bar.finish_and_clear();
+        self.paths.finish_and_clear();
+    }
+}
+
+fn words(path: &PathStats) -> String {
+    let rtt = path
+        .srtt
+        .map_or("-".to_owned(), |d| show::time(d.as_secs_f64()));
+    let used = if path.in_use { "*" } else { "" };
+    format!(
+        "{}{used} {}, rtt {rtt}, cwnd {}",
+        path.remote,
+        path.state,
+        show::bytes(path.cwnd.into())
+    )
+}
+
+/// Looks at an association again and again.
+pub(super) struct Watch<'a> {
+    association: &'a Association,
+    progress: &'a Progress,
+    states: Vec<(SocketAddr, PathState)>,
+    in_use: Option<SocketAddr>,
+    heard: u64,
+    heard_at: Instant,
+}
+
+impl<'a> Watch<'a> {
+    pub(super) fn new(association: &'a Association, progress: &'a Progress) -> Watch<'a> {
+        Watch {
+            association,
+            progress,
+            states: Vec::new(),
+            in_use: None,
+            heard: 0,
+            heard_at: Instant::now(),
+        }
+    }
+
+    /// Goes on until it is dropped. `done` says how far the transfer is.
+    pub(super) async fn run(
+        mut self,
+        meter: &std::cell::RefCell<StallMeter>,
+        done: impl Fn() -> u64,
+        give_up: Option<Duration>,
+    ) -> std::convert::Infallible {
+        let mut tick = tokio::time::interval(TICK);
+        tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
+        loop {
+            tick.tick().await;
+            let done = done();
+            meter.borrow_mut().update(done);
+            self.progress.position(done);
+            self.look();
+            let heard = self.association.stats().packets_received;
+            if heard != self.heard {
+                self.heard = heard;
+                self.heard_at = Instant::now();
+            }
+            if let Some(limit) = give_up
+                && self.heard_at.elapsed() > limit
+            {
+                // Refused only when it has ended already.
+                let _ = self.association.abort(b"nothing heard for too long");
+                self.heard_at = Instant::now();
+            }
+        }
+    }
+
+    /// Tells what changed since the last look.
+    fn look(&mut self) {
+        let paths = self.association.paths();
+        if paths.is_empty() {
+            return;
+        }
+        for path in &paths {
+            match self
+                .states
+                .iter_mut()
+                .find(|(remote, _)| *remote == path.remote)
+            {
+                Some((_, state)) if *state == path.state => {}
+                Some((remote, state)) => {
+                    self.progress
+                        .say(&format!("path {remote}: {} -> {}", state, path.state));
+                    *state = path.state;
+                }
+                None => self.states.push((path.remote, path.state)),
+            }
+        }
+        let in_use = paths.iter().find(|p| p.in_use).map(|p| p.remote);
+        if let (Some(before), Some(now)) = (self.in_use, in_use)
+            && before != now
+        {
+            self.progress.say(&format!("data goes to {now} now"));
+        }
+        self.in_use = in_use.or(self.in_use);
+        self.progress.show_paths(&paths);
+    }
+}

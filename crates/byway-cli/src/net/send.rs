@@ -1,0 +1,350 @@
+//! `byway send`.
+
+use super::exchange::{Exchange, strange};
+use super::progress::{Progress, Watch};
+use super::protocol::{BLOCK, Hash, Note, check_name};
+use super::stall::StallMeter;
+use crate::args::SendArgs;
+use crate::failure::{Failure, Kind};
+use byway::Association;
+use byway_lab::show;
+use sha2::{Digest, Sha256};
+use std::cell::{Cell, RefCell};
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// Pause before the association is set up again, times the attempt.
+const PAUSE: Duration = Duration::from_millis(500);
+
+struct Source {
+    path: PathBuf,
+    name: String,
+    size: u64,
+    stored: Option<Stored>,
+}
+
+/// A file that the receiver has confirmed.
+struct Stored {
+    hash: Hash,
+    /// Bytes that were there before this association.
+    resumed_from: u64,
+}
+
+pub(crate) async fn send(args: SendArgs) -> Result<(), Failure> {
+    let mut sources = open_all(&args.files)?;
+    let quiet = args.here.quiet || args.here.json;
+    let progress = Progress::new(quiet);
+    let meter = RefCell::new(StallMeter::new());
+    let mut sender = [0; 16];
+    getrandom::fill(&mut sender).map_err(|e| {
+        Failure::new(
+            Kind::Failed,
+            format!("the system's random generator failed: {e}"),
+        )
+    })?;
+    let begun = Instant::now();
+    let mut attempt = 0;
+    let outcome = loop {
+        let result = tokio::select! {
+            result = once(&args, sender, &mut sources, &progress, &meter) => result,
+            _ = tokio::signal::ctrl_c() => Err((Failure::interrupted(), true)),
+        };
+        match result {
+            Ok(()) => break Ok(()),
+            // Without an association ever, the address is probably wrong.
+            Err((failure, was_up))
+                if failure.kind == Kind::Lost
+                    && (was_up || attempt > 0)
+                    && attempt < args.retries =>
+            {
+                attempt += 1;
+                progress.say(&format!(
+                    "{failure}; setting up again, attempt {attempt} of {}",
+                    args.retries
+                ));
+                tokio::time::sleep(PAUSE * attempt).await;
+            }
+            Err((failure, _)) => break Err(failure),
+        }
+    };
+    progress.end();
+    report(
+        &args,
+        &sources,
+        &meter.borrow(),
+        begun.elapsed(),
+        outcome.as_ref().err(),
+        attempt,
+    );
+    outcome
+}
+
+/// Opens what shall be sent before anything is.
+fn open_all(files: &[PathBuf]) -> Result<Vec<Source>, Failure> {
+    let mut sources: Vec<Source> = Vec::new();
+    for path in files {
+        let file = File::open(path).map_err(|e| Failure::file("read", path, &e))?;
+        let metadata = file
+            .metadata()
+            .map_err(|e| Failure::file("read", path, &e))?;
+        if !metadata.is_file() {
+            return Err(Failure::wrong(format!(
+                "{} is not a file; pack folders first, for instance: tar c {} | byway cat --to ADDR",
+                path.display(),
+                path.display()
+            )));
+        }
+        let name = path
+            .file_name()
+            .map(|n| n.to_string_lossy().into_owned())
+            .unwrap_or_default();
+        check_name(&name).map_err(|e| Failure::wrong(format!("cannot send {e}")))?;
+        if sources.iter().any(|s| s.name == name) {
+            return Err(Failure::wrong(format!(
+                "two files are named \"{name}\"; send them one after the other"
+            )));
+        }
+        sources.push(Source {
+            path: path.clone(),
+            name,
+            size: metadata.len(),
+            stored: None,
+        });
+    }
+    Ok(sources)
+}
+
+/// One association; the failure comes with whether it was up.
+async fn once(
+    args: &SendArgs,
+    sender: [u8; 16],
+    sources: &mut [Source],
+    progress: &Progress,
+    meter: &RefCell<StallMeter>,
+) -> Result<(), (Failure, bool)> {
+    let (endpoint, association) = super::connect(&args.here, &args.there)
+        .await
+        .map_err(|e| (e, false))?;
+    let taken = Cell::new(0);
+    let watch = Watch::new(&association, progress);
+    // Of what was handed over, what the receiver has acknowledged; from the
+    // start of the file on, so that the bar can show it.
+    let done = || {
+        let stats = association.stats();
+        u64::saturating_sub(
+            taken.get(),
+            stats.bytes_queued.saturating_sub(stats.bytes_acked),
+        )
+    };
+    let work = all_files(&association, sender, sources, progress, &taken);
+    let result = tokio::select! {
+        result = work => result,
+        never = watch.run(meter, done, None) => match never {},
+    };
+    match &result {
+        Ok(()) => {
+            // Every file is confirmed: how the association ends matters no more.
+            if let Err(lost) = association.shutdown().await {
+                progress.say(&format!("all files are stored; then {lost}"));
+            }
+        }
+        Err(failure) => {
+            // Refused when it has ended already.
+            let _ = association.abort(
+                failure
+                    .message
+                    .as_bytes()
+                    .get(..100)
+                    .unwrap_or(failure.message.as_bytes()),
+            );
+        }
+    }
+    drop(association);
+    endpoint.close().await;
+    result.map_err(|e| (e, true))
+}
+
+async fn all_files(
+    association: &Association,
+    sender: [u8; 16],
+    sources: &mut [Source],
+    progress: &Progress,
+    taken: &Cell<u64>,
+) -> Result<(), Failure> {
+    let mut exchange = Exchange::new(association);
+    for source in sources.iter_mut().filter(|s| s.stored.is_none()) {
+        taken.set(0);
+        let stored = one_file(&mut exchange, sender, source, progress, taken).await?;
+        progress.say(&format!(
+            "{}: {} stored and verified",
+            source.name,
+            show::bytes(source.size)
+        ));
+        source.stored = Some(stored);
+    }
+    Ok(())
+}
+
+async fn one_file(
+    exchange: &mut Exchange<'_>,
+    sender: [u8; 16],
+    source: &Source,
+    progress: &Progress,
+    taken: &Cell<u64>,
+) -> Result<Stored, Failure> {
+    let reading = |e: &std::io::Error| Failure::file("read", &source.path, e);
+    let mut file = File::open(&source.path).map_err(|e| reading(&e))?;
+    exchange
+        .send(&Note::Offer {
+            sender,
+            size: source.size,
+            name: source.name.clone(),
+        })
+        .await?;
+    let (have, theirs) = match exchange.expect("answer to the offer").await? {
+        Note::Have { offset, hash } => (offset, hash),
+        Note::Refuse { reason } => return Err(refused(&source.name, &reason)),
+        other => return Err(strange(other.name())),
+    };
+    let mut hasher = Sha256::new();
+    let mut at = 0;
+    if have > 0 && have <= source.size {
+        hash_front(&mut file, have, &mut hasher).map_err(|e| reading(&e))?;
+        if Hash::from(hasher.clone().finalize()) == theirs {
+            at = have;
+            progress.say(&format!("{}: goes on at {}", source.name, show::bytes(at)));
+        } else {
+            hasher = Sha256::new();
+            file.seek(SeekFrom::Start(0)).map_err(|e| reading(&e))?;
+        }
+    }
+    let resumed_from = at;
+    progress.begin(&source.name, source.size, at);
+    taken.set(at);
+    exchange.send(&Note::Start { offset: at }).await?;
+    let mut block = vec![0; BLOCK];
+    while at < source.size {
+        let want = block
+            .len()
+            .min(usize::try_from(source.size - at).unwrap_or(BLOCK));
+        let n = file.read(&mut block[..want]).map_err(|e| reading(&e))?;
+        if n == 0 {
+            return Err(Failure::new(
+                Kind::Failed,
+                format!(
+                    "{} became shorter while it was sent ({at} of {} bytes)",
+                    source.path.display(),
+                    source.size
+                ),
+            ));
+        }
+        hasher.update(&block[..n]);
+        let note = Note::Data(block[..n].to_vec().into());
+        send_unless_refused(exchange, &note, &source.name).await?;
+        at += n as u64;
+        taken.set(at);
+    }
+    let hash = Hash::from(hasher.finalize());
+    exchange.send(&Note::End { hash }).await?;
+    match exchange.expect("confirmation").await? {
+        Note::Stored => Ok(Stored { hash, resumed_from }),
+        Note::Refuse { reason } => Err(refused(&source.name, &reason)),
+        other => Err(strange(other.name())),
+    }
+}
+
+/// Sends, unless the receiver says meanwhile that it takes no more.
+async fn send_unless_refused(
+    exchange: &mut Exchange<'_>,
+    note: &Note,
+    name: &str,
+) -> Result<(), Failure> {
+    // Both are cancel safe. Sending goes first: an answer is rare.
+    let answer = {
+        let mut other = Exchange::new(exchange.association());
+        tokio::select! {
+            biased;
+            sent = exchange.send(note) => return sent,
+            answer = other.receive() => answer,
+        }
+    };
+    match answer? {
+        Some(Note::Refuse { reason }) => Err(refused(name, &reason)),
+        Some(other) => Err(strange(other.name())),
+        None => Err(Failure::new(
+            Kind::Failed,
+            "the other side ended in the middle of a file",
+        )),
+    }
+}
+
+fn refused(name: &str, reason: &str) -> Failure {
+    Failure::new(Kind::Refused, format!("{name} was refused: {reason}"))
+}
+
+fn hash_front(file: &mut File, len: u64, hasher: &mut Sha256) -> std::io::Result<()> {
+    let mut block = vec![0; 1 << 16];
+    let mut front = file.take(len);
+    loop {
+        match front.read(&mut block)? {
+            0 => return Ok(()),
+            n => hasher.update(&block[..n]),
+        }
+    }
+}
+
+fn report(
+    args: &SendArgs,
+    sources: &[Source],
+    meter: &StallMeter,
+    took: Duration,
+    failure: Option<&Failure>,
+    attempts: u32,
+) {
+    let total: u64 = sources
+        .iter()
+        .filter(|s| s.stored.is_some())
+        .map(|s| s.size)
+        .sum();
+    if args.here.json {
+        let files: Vec<serde_json::Value> = sources
+            .iter()
+            .map(|s| {
+                serde_json::json!({
+                    "name": s.name,
+                    "bytes": s.size,
+                    "stored": s.stored.is_some(),
+                    "sha256": s.stored.as_ref().map(|f| hex(&f.hash)),
+                    "resumed_from": s.stored.as_ref().map(|f| f.resumed_from),
+                })
+            })
+            .collect();
+        let result = serde_json::json!({
+            "schema": "byway.send/1",
+            "ok": failure.is_none(),
+            "error": failure.map(|f| f.message.clone()),
+            "seconds": took.as_secs_f64(),
+            "longest_stall_s": meter.longest().as_secs_f64(),
+            "set_up_again": attempts,
+            "files": files,
+        });
+        println!("{result}");
+    } else if failure.is_none() && !args.here.quiet {
+        let rate = total as f64 * 8.0 / took.as_secs_f64().max(1e-6);
+        let size = sources.last().map_or(0, |s| s.size);
+        eprintln!(
+            "sent {} in {} ({}), {}",
+            show::bytes(total),
+            show::time(took.as_secs_f64()),
+            show::rate(rate),
+            meter.words(size)
+        );
+    }
+}
+
+/// Lower-case hexadecimal, as sha256sum prints it.
+pub(super) fn hex(hash: &Hash) -> String {
+    hash.iter().map(|b| format!("{b:02x}")).collect()
+}

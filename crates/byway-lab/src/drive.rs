@@ -1,0 +1,313 @@
+//! Runs one policy: two core endpoints on the simulated network, one that
+//! sends the scenario's traffic and one that reads it.
+
+use crate::collect::Collector;
+use crate::network::{Built, instant, receiver_address, sender_address};
+use crate::scenario::{Scenario, Traffic};
+use bytes::Bytes;
+use byway_core::time::Instant;
+use byway_core::{
+    AssocId, ChecksumMode, CommandError, Config, ConfigError, ConnectError, Endpoint,
+    EndpointConfig, Event, Message,
+};
+use byway_sim::net::{Event as NetEvent, Network, NodeId, Outgoing, SendError, TimerId};
+use std::net::{IpAddr, SocketAddr};
+
+/// SCTP port of both.
+const PORT: u16 = 5001;
+/// Tokens of timers.
+const ENDPOINT_DUE: u64 = 0;
+const TRAFFIC_DUE: u64 = 1;
+
+/// Why a run could not be done.
+#[derive(Debug, thiserror::Error)]
+pub enum DriveError {
+    /// An endpoint refuses its settings.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The association cannot be begun.
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    /// A message of the scenario's traffic is refused.
+    #[error("traffic: {0}")]
+    Send(#[from] CommandError),
+    /// The network does not take a packet.
+    #[error(transparent)]
+    Network(#[from] SendError),
+}
+
+/// How a run ended.
+pub(crate) struct Ended {
+    pub(crate) at: Instant,
+    /// Why the sender lost the association, if it did.
+    pub(crate) lost: Option<String>,
+    pub(crate) net: Network,
+}
+
+struct Host {
+    endpoint: Endpoint,
+    timer: TimerId,
+}
+
+impl Host {
+    fn new(
+        net: &mut Network,
+        node: NodeId,
+        local: Vec<IpAddr>,
+        seed: [u8; 32],
+        config: &Config,
+    ) -> Result<Host, ConfigError> {
+        let local = local.into_iter().map(|ip| SocketAddr::new(ip, 0)).collect();
+        let mut settings = EndpointConfig::new(PORT, local, seed);
+        settings.accepted = config.clone();
+        settings.checksum = ChecksumMode::Offloaded;
+        settings.observe = true;
+        let endpoint = Endpoint::new(settings)?;
+        let timer = net.add_timer(node, ENDPOINT_DUE);
+        Ok(Host { endpoint, timer })
+    }
+
+    /// Sends what there is to send and sets the timer.
+    fn flush(&mut self, net: &mut Network, now: Instant) -> Result<(), SendError> {
+        loop {
+            let mut payload = net.buffer();
+            let Some(transmit) = self.endpoint.poll_transmit(now, &mut payload) else {
+                net.recycle(payload);
+                break;
+            };
+            net.send(
+                now,
+                Outgoing::new(transmit.source.ip(), transmit.destination.ip(), payload),
+            )?;
+        }
+        // It may be early but never late; a time that has passed is due now.
+        let due = self.endpoint.poll_timeout().map(|at| at.max(now));
+        net.set_timer(self.timer, due);
+        Ok(())
+    }
+}
+
+/// The application at the sender.
+struct App {
+    message: usize,
+    streams: u16,
+    /// Bytes not handed over yet.
+    left: u64,
+    sent: u64,
+    /// Time between two messages, and when the next one is due.
+    every: Option<(std::time::Duration, Instant)>,
+}
+
+impl App {
+    fn new(traffic: &Traffic) -> App {
+        match *traffic {
+            Traffic::Bulk {
+                size,
+                message,
+                streams,
+                ..
+            } => App {
+                message: message.0 as usize,
+                streams,
+                left: size.0,
+                sent: 0,
+                every: None,
+            },
+            Traffic::Periodic {
+                message,
+                every,
+                count,
+                streams,
+                ..
+            } => {
+                let every = Some((every, Instant::ZERO));
+                App {
+                    message: message.0 as usize,
+                    streams,
+                    left: message.0 * count,
+                    sent: 0,
+                    every,
+                }
+            }
+        }
+    }
+
+    /// Hands over what is due and has room; when the next message is due.
+    fn supply(
+        &mut self,
+        endpoint: &mut Endpoint,
+        id: AssocId,
+        now: Instant,
+    ) -> Result<Option<Instant>, CommandError> {
+        while self.left > 0 {
+            if let Some((_, due)) = self.every
+                && due > now
+            {
+                return Ok(Some(due));
+            }
+            let len = self
+                .message
+                .min(usize::try_from(self.left).unwrap_or(self.message));
+            let stream = (self.sent % u64::from(self.streams)) as u16;
+            match endpoint.send(now, id, Message::new(stream, Bytes::from(vec![0; len]))) {
+                Ok(()) => {}
+                // `Writable` follows.
+                Err(CommandError::WouldBlock { .. }) => return Ok(None),
+                // The event that says why follows.
+                Err(CommandError::Gone | CommandError::ShuttingDown) => return Ok(None),
+                Err(other) => return Err(other),
+            }
+            self.left -= len as u64;
+            self.sent += 1;
+            if let Some((every, due)) = &mut self.every {
+                *due += *every;
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Seeds an endpoint; both must differ, and other runs of the scenario repeat it.
+fn seed(scenario: u64, host: u8) -> [u8; 32] {
+    let mut seed = [host; 32];
+    seed[..8].copy_from_slice(&scenario.to_le_bytes());
+    seed
+}
+
+/// Runs until all is delivered and acknowledged, the association is lost, or
+/// the scenario's time is over. `progress` is told the simulated time.
+pub(crate) fn drive(
+    scenario: &Scenario,
+    config: &Config,
+    built: Built,
+    collector: &mut Collector,
+    progress: &dyn Fn(Instant),
+) -> Result<Ended, DriveError> {
+    let Built {
+        mut net,
+        sender,
+        receiver,
+    } = built;
+    let paths = scenario.paths.len();
+    let mut config = config.clone();
+    let (Traffic::Bulk { streams, start, .. } | Traffic::Periodic { streams, start, .. }) =
+        scenario.traffic;
+    config.setup.outbound_streams = config.setup.outbound_streams.max(streams);
+    let mut hosts = [
+        Host::new(
+            &mut net,
+            sender,
+            (0..paths).map(sender_address).collect(),
+            seed(scenario.seed, 1),
+            &config,
+        )?,
+        Host::new(
+            &mut net,
+            receiver,
+            (0..paths).map(receiver_address).collect(),
+            seed(scenario.seed, 2),
+            &config,
+        )?,
+    ];
+    let mut app = App::new(&scenario.traffic);
+    let wake = net.add_timer(sender, TRAFFIC_DUE);
+    let (begin, limit) = (instant(start), instant(scenario.limit));
+    net.set_timer(wake, Some(begin));
+    let (mut association, mut accepted) = (None, None);
+    let mut up = false;
+    let mut lost = None;
+    let mut now = Instant::ZERO;
+    let mut events: u64 = 0;
+    while let Some((at, event)) = net.pop_until(limit) {
+        now = at;
+        events += 1;
+        if events.is_multiple_of(4096) {
+            progress(now);
+        }
+        let side = match &event {
+            NetEvent::Arrived(a) => usize::from(a.node == receiver),
+            NetEvent::Timer { node, .. } => usize::from(*node == receiver),
+        };
+        match event {
+            NetEvent::Arrived(arrival) => {
+                // A real card would see the wrong checksum.
+                if !arrival.corrupted {
+                    let (from, to) = (
+                        SocketAddr::new(arrival.src, 0),
+                        SocketAddr::new(arrival.dst, 0),
+                    );
+                    hosts[side]
+                        .endpoint
+                        .handle_datagram(now, from, to, &arrival.payload);
+                }
+                net.recycle(arrival.payload);
+            }
+            NetEvent::Timer {
+                token: TRAFFIC_DUE, ..
+            } => match association {
+                None => {
+                    let remote: Vec<SocketAddr> = (0..paths)
+                        .map(|i| SocketAddr::new(receiver_address(i), 0))
+                        .collect();
+                    association = Some(hosts[0].endpoint.connect(
+                        now,
+                        &remote,
+                        PORT,
+                        config.clone(),
+                    )?);
+                }
+                Some(id) if up => {
+                    let due = app.supply(&mut hosts[0].endpoint, id, now)?;
+                    net.set_timer(wake, due);
+                }
+                Some(_) => {}
+            },
+            NetEvent::Timer { .. } => hosts[side].endpoint.handle_timeout(now),
+        }
+        let mut supply = false;
+        while let Some((id, event)) = hosts[side].endpoint.poll_event() {
+            if side == 1 {
+                accepted = Some(id);
+            }
+            match (side, event) {
+                (0, Event::Up { .. }) => {
+                    up = true;
+                    supply = true;
+                    if let Some((_, due)) = &mut app.every {
+                        *due = now;
+                    }
+                }
+                (0, Event::Writable) => supply = true,
+                (0, Event::Lost { reason, .. }) => lost = Some(reason.to_string()),
+                _ => {}
+            }
+        }
+        if let (true, Some(id)) = (supply, association) {
+            let due = app.supply(&mut hosts[0].endpoint, id, now)?;
+            net.set_timer(wake, due);
+        }
+        if let (1, Some(id)) = (side, accepted) {
+            // The reader is always there: what can be read is delivered.
+            while let Some(part) = hosts[1].endpoint.receive(id) {
+                collector.delivery(now, part.payload.len() as u64);
+            }
+        }
+        hosts[side].flush(&mut net, now)?;
+        for observed in hosts[side].endpoint.drain_observations() {
+            if side == 0 {
+                collector.sender(&observed)
+            } else {
+                collector.receiver(&observed)
+            }
+        }
+        if lost.is_some() || collector.is_complete() {
+            return Ok(Ended { at: now, lost, net });
+        }
+    }
+    // Nothing more happens, or the time is over.
+    Ok(Ended {
+        at: limit.max(now),
+        lost,
+        net,
+    })
+}

@@ -1,0 +1,256 @@
+//! Runs a scenario's policies side by side.
+
+use crate::collect::{Collector, Expected, nanos};
+pub use crate::drive::DriveError;
+use crate::drive::drive;
+use crate::network;
+use crate::result::{Comparison, EventInfo, PathInfo, RunResult, SCHEMA, ScenarioInfo};
+use crate::scenario::{Change, LossSpec, PathSpec, Scenario, Traffic};
+use crate::units::format_duration;
+use byway_sim::net::TopologyError;
+use rayon::prelude::*;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// What a run is told besides its scenario.
+#[derive(Copy, Clone, Default)]
+pub struct RunOptions<'a> {
+    /// Where captures of the paths are written, one pcapng for each policy.
+    pub captures: Option<&'a Path>,
+    /// Told the policy's place and the share of the scenario's time that has
+    /// passed, now and then, from several threads.
+    pub progress: Option<&'a (dyn Fn(usize, f64) + Sync)>,
+}
+
+/// Why a scenario could not be run.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The simulator refuses the network.
+    #[error("the scenario's network cannot be built: {0}")]
+    Topology(#[from] TopologyError),
+    /// A policy cannot be run.
+    #[error("policy \"{policy}\": {error}")]
+    Policy {
+        /// Its name.
+        policy: String,
+        /// Why.
+        error: DriveError,
+    },
+    /// A capture cannot be written.
+    #[error("cannot write {path}: {error}")]
+    Capture {
+        /// Its file.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+}
+
+/// Runs all policies, each with the scenario's seed, on as many threads as
+/// there are processors. The results do not depend on that.
+///
+/// # Errors
+/// The first policy that could not be run.
+pub fn run(scenario: &Scenario, options: RunOptions<'_>) -> Result<Comparison, RunError> {
+    let results: Result<Vec<RunResult>, RunError> = (0..scenario.policies.len())
+        .into_par_iter()
+        .map(|i| one(scenario, i, options))
+        .collect();
+    Ok(Comparison {
+        schema: SCHEMA,
+        scenario: info(scenario),
+        results: results?,
+    })
+}
+
+fn one(scenario: &Scenario, index: usize, options: RunOptions<'_>) -> Result<RunResult, RunError> {
+    let policy = &scenario.policies[index];
+    let built = network::build(scenario, options.captures.is_some())?;
+    let mut collector = Collector::new(
+        scenario,
+        Expected {
+            bytes: total_bytes(&scenario.traffic),
+        },
+    );
+    let limit = scenario.limit.as_secs_f64();
+    let progress = |now: byway_core::time::Instant| {
+        if let Some(progress) = options.progress {
+            progress(index, now.as_secs_f64() / limit);
+        }
+    };
+    let ended =
+        drive(scenario, &policy.config, built, &mut collector, &progress).map_err(|error| {
+            RunError::Policy {
+                policy: policy.name.clone(),
+                error,
+            }
+        })?;
+    if let Some(dir) = options.captures {
+        let path = dir.join(capture_name(index, &policy.name));
+        write_capture(&path, &ended.net).map_err(|error| RunError::Capture { path, error })?;
+    }
+    Ok(collector.finish(scenario, index, ended.at.as_nanos(), ended.lost))
+}
+
+fn write_capture(path: &Path, net: &byway_sim::net::Network) -> io::Result<()> {
+    let mut out = BufWriter::new(File::create(path)?);
+    net.write_pcapng(&mut out)?;
+    out.flush()
+}
+
+/// "2-pmr-0.pcapng": in the order of the policies, and fit for any file system.
+#[must_use]
+pub fn capture_name(index: usize, policy: &str) -> String {
+    let mut name = String::new();
+    for c in policy.chars().take(60) {
+        if c.is_ascii_alphanumeric() {
+            name.push(c.to_ascii_lowercase());
+        } else if !name.ends_with('-') && !name.is_empty() {
+            name.push('-');
+        }
+    }
+    let name = name.trim_end_matches('-');
+    format!(
+        "{}-{}.pcapng",
+        index + 1,
+        if name.is_empty() { "policy" } else { name }
+    )
+}
+
+fn total_bytes(traffic: &Traffic) -> u64 {
+    match traffic {
+        Traffic::Bulk { size, .. } => size.0,
+        Traffic::Periodic { message, count, .. } => message.0.saturating_mul(*count),
+    }
+}
+
+fn info(scenario: &Scenario) -> ScenarioInfo {
+    ScenarioInfo {
+        name: scenario.name.clone(),
+        description: scenario.description.clone(),
+        seed: scenario.seed,
+        limit_s: scenario.limit.as_secs_f64(),
+        traffic: match &scenario.traffic {
+            Traffic::Bulk { size, message, .. } => {
+                format!("a file of {size} in messages of {message}")
+            }
+            Traffic::Periodic {
+                message,
+                every,
+                count,
+                ..
+            } => {
+                format!(
+                    "{count} messages of {message}, one every {}",
+                    format_duration(*every)
+                )
+            }
+        },
+        paths: scenario
+            .paths
+            .iter()
+            .map(|p| PathInfo {
+                name: p.name.clone(),
+                rate_bit_s: p.forward.rate.0,
+                words: path_words(p),
+            })
+            .collect(),
+        events: scenario
+            .events
+            .iter()
+            .map(|e| EventInfo {
+                at_s: nanos(e.at) as f64 / 1e9,
+                path: e.path,
+                words: e.change.words(),
+                failure: e.change == Change::Down,
+            })
+            .collect(),
+    }
+}
+
+fn path_words(path: &PathSpec) -> String {
+    let link = &path.forward;
+    let loss = match &link.loss {
+        LossSpec::Nothing => String::new(),
+        LossSpec::Random(share) => format!(", {share} loss"),
+        LossSpec::Burst { .. } => ", losses in bursts".to_owned(),
+        LossSpec::List { .. } => ", listed losses".to_owned(),
+    };
+    let back = if path.forward == path.reverse {
+        ""
+    } else {
+        "; other values on the way back"
+    };
+    format!(
+        "{}, {} one way, queue of {}{loss}{back}",
+        link.rate,
+        format_duration(link.delay),
+        link.queue
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn captures_get_names_that_any_file_system_takes() {
+        assert_eq!(capture_name(0, "RFC 9260"), "1-rfc-9260.pcapng");
+        assert_eq!(
+            capture_name(5, "PF, RTO.Min 100 ms"),
+            "6-pf-rto-min-100-ms.pcapng"
+        );
+        assert_eq!(capture_name(1, "../€"), "2-policy.pcapng");
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_run() {
+        let mut scenario = Scenario::built_in();
+        scenario.policies.truncate(2);
+        let digests = |s: &Scenario| -> Vec<String> {
+            run(s, RunOptions::default())
+                .unwrap()
+                .results
+                .into_iter()
+                .map(|r| r.digest)
+                .collect()
+        };
+        let first = digests(&scenario);
+        assert_eq!(first, digests(&scenario));
+        scenario.seed = 2;
+        assert_ne!(first, digests(&scenario));
+    }
+
+    #[test]
+    fn a_dead_path_stops_only_what_waits_for_its_failure() {
+        let comparison = run(&Scenario::built_in(), RunOptions::default()).unwrap();
+        let of = |name: &str| {
+            comparison
+                .results
+                .iter()
+                .find(|r| r.policy == name)
+                .unwrap()
+        };
+        for result in &comparison.results {
+            assert_eq!(
+                result.outcome,
+                crate::result::Outcome::Complete,
+                "{}",
+                result.policy
+            );
+            assert_eq!(result.delivered_bytes, 8 << 20);
+        }
+        let stall = |name: &str| of(name).stall.unwrap().length_s;
+        // RFC 7829: suspect after the first timeout, whose RTO is RTO.Min.
+        let suspect = of("RFC 9260").detections[0].suspect_after_s.unwrap();
+        assert!((0.9..1.3).contains(&suspect), "{suspect}");
+        assert!(stall("RFC 9260") < 2.0, "{}", stall("RFC 9260"));
+        // Timeouts of 1, 2, 4, 8, 16 and 32 s pass Path.Max.Retrans (caro-2004 section V.A).
+        let inactive = of("RFC 2960 AllRtxSame").detections[0]
+            .inactive_after_s
+            .unwrap();
+        assert!((62.0..66.0).contains(&inactive), "{inactive}");
+        assert!(stall("PF, RTO.Min 100 ms") < stall("RFC 9260"));
+    }
+}
