@@ -183,6 +183,8 @@ pub enum LossReason {
     ProtocolViolation(&'static str),
     /// The cookie went stale twice.
     StaleCookie,
+    /// This side refused a command that the association needed, as text.
+    Refused(String),
 }
 
 impl core::fmt::Display for LossReason {
@@ -198,6 +200,7 @@ impl core::fmt::Display for LossReason {
             LossReason::ProtocolViolation(what) => {
                 write!(f, "the peer broke the protocol: {what}")
             }
+            LossReason::Refused(why) => f.write_str(why),
             LossReason::StaleCookie => f.write_str("the set-up took longer than the cookie lives"),
         }
     }

@@ -169,10 +169,6 @@ pub struct SackConfig {
     pub first_at_once: bool,
     /// Where it goes.
     pub destination: SackDestination,
-    /// Whether a packet of nothing but duplicates is acknowledged on another
-    /// path: they hint that SACKs get lost on the reply path (RFC 9260 section
-    /// 6.4, MAY; true, false in RFC 2960).
-    pub vary_on_duplicates: bool,
 }
 
 impl Default for SackConfig {
@@ -182,7 +178,6 @@ impl Default for SackConfig {
             every: 2,
             first_at_once: false,
             destination: SackDestination::ReplyPath,
-            vary_on_duplicates: true,
         }
     }
 }
@@ -267,7 +262,6 @@ impl Config {
         c.failure.heartbeat_test = PathMaxRetransTest::Reaches;
         c.failure.error_clear = ErrorClear::FirstTransmissionOnly;
         c.failover.potentially_failed = None;
-        c.sack.vary_on_duplicates = false;
         c.failover.dormant = Dormant::Hop;
         c.buffer.receive = 65_536;
         c.buffer.receive_overhead = 16;

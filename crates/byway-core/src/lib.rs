@@ -25,6 +25,8 @@ mod send;
 pub mod time;
 pub mod units;
 
+pub use bytes::Bytes;
+
 pub use api::{
     AssocId, AssocStats, CommandError, ConnectError, Event, LossReason, Message, PathStats,
     Received, Transmit,

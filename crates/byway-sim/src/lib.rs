@@ -15,4 +15,8 @@
 //! The same topology, seed and calls give the same events on every machine.
 #![forbid(unsafe_code)]
 
+pub mod host;
 pub mod net;
+mod simulation;
+
+pub use simulation::{HostId, Simulation};

@@ -183,14 +183,7 @@ impl Association {
             crate::config::SackDestination::DataPath => self.paths.data,
             crate::config::SackDestination::ReplyPath => {
                 let reply = self.recv.acker.reply_path().unwrap_or(self.paths.data);
-                let reply = self.reply_to(reply);
-                // Duplicates hint that our SACKs get lost on the way back: the
-                // other way, then (section 6.4).
-                if self.cfg.sack.vary_on_duplicates && self.recv.acker.only_duplicates() {
-                    self.paths.view().alternate(reply).unwrap_or(reply)
-                } else {
-                    reply
-                }
+                self.reply_to(reply)
             }
         }
     }

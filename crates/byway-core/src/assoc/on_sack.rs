@@ -9,6 +9,7 @@ use crate::cc::{PathAck, reno};
 use crate::config::{ErrorClear, FastRecovery, PfClear, RttSampling};
 use crate::observe::Observation;
 use crate::path::{Path, PathId, PathState};
+use crate::policy::retransmit::LossCause;
 use crate::send::ledger::{Change, Fate, Record};
 use crate::time::Instant;
 use byway_wire::{Sack, Tsn};
@@ -250,8 +251,11 @@ fn note_acked(
         t.restart_t3 = true;
     }
     let once = r.sends == 1;
-    t.unambiguous |= once;
-    t.clears |= once || cfg.failure.error_clear == ErrorClear::AnyAck;
+    // A chunk whose timer had expired says when it arrived as little as where:
+    // before the path died, perhaps. It is no proof that the path works.
+    let timely = r.fate != Fate::Marked(LossCause::Timeout);
+    t.unambiguous |= once && timely;
+    t.clears |= timely && (once || cfg.failure.error_clear == ErrorClear::AnyAck);
     match cfg.rto.sampling {
         RttSampling::OncePerRound => {
             if let Some((timed, at)) = p.timed

@@ -25,6 +25,7 @@ impl Endpoint {
                     return;
                 }
                 chunk_type::SHUTDOWN_ACK => shutdown_ack = true,
+                chunk_type::INIT => return self.refuse_init(inbound, &raw),
                 chunk_type::ERROR if has_stale_cookie(&raw) => return,
                 _ => {}
             }
@@ -37,6 +38,17 @@ impl Endpoint {
                 p.abort(true, |_| {});
             }
         });
+    }
+
+    /// An INIT to a port where nobody listens. The ABORT carries the peer's own
+    /// tag and no T bit (section 8.4, rule 3), or the peer would not take it.
+    fn refuse_init(&mut self, inbound: &Inbound<'_>, raw: &byway_wire::RawChunk<'_>) {
+        let Ok(Chunk::Init(init)) = raw.parse() else {
+            return;
+        };
+        if init.initiate_tag != 0 && inbound.packet.header().verification_tag == 0 {
+            self.answer(inbound, init.initiate_tag, |p| p.abort(false, |_| {}));
+        }
     }
 
     /// Queues one packet of answer, with the ports turned round.

@@ -252,7 +252,7 @@ mod tests {
         let mut keys = CookieKeys::new(&mut rng);
         let sealed = keys.seal(&cookie(), Instant::ZERO, &mut rng);
         assert_eq!(keys.open(&sealed), Ok(cookie()));
-        let hour = |n| Instant::from_millis(3_600_000 * n);
+        let hour = |n: u64| Instant::from_millis(3_600_000 * n);
         keys.seal(&cookie(), hour(1), &mut rng);
         assert_eq!(
             keys.open(&sealed),

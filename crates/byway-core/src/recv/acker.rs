@@ -17,8 +17,6 @@ pub(crate) struct Acker {
     reply_path: Option<PathId>,
     /// Whether any DATA has arrived.
     seen_data: bool,
-    /// The last packet with DATA held nothing new.
-    only_duplicates: bool,
 }
 
 /// What a packet with DATA chunks held.
@@ -41,11 +39,11 @@ impl Acker {
         let first = !self.seen_data;
         self.seen_data = true;
         self.packets += 1;
-        self.only_duplicates = a.duplicate && !a.new;
+        let only_duplicates = a.duplicate && !a.new;
         if self.packets >= cfg.every
             || a.gap
             || a.immediate
-            || self.only_duplicates
+            || only_duplicates
             || (first && cfg.first_at_once)
         {
             self.now = true;
@@ -81,11 +79,6 @@ impl Acker {
     /// Where the last DATA came from.
     pub(crate) fn reply_path(&self) -> Option<PathId> {
         self.reply_path
-    }
-
-    /// Whether the last packet with DATA held nothing new.
-    pub(crate) fn only_duplicates(&self) -> bool {
-        self.only_duplicates
     }
 
     /// A SACK left.

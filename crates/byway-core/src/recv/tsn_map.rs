@@ -166,9 +166,9 @@ mod tests {
         assert_eq!(arrive(&mut map, u32::MAX - 1), Arrival::New(0));
         assert_eq!(arrive(&mut map, 1), Arrival::New(3));
         assert_eq!(arrive(&mut map, 3), Arrival::New(5));
-        assert_eq!(gaps(&map), [(3 - 1, 3 - 1), (4, 4)]);
+        assert_eq!(gaps(&map), [(3, 3), (5, 5)]);
         assert_eq!(arrive(&mut map, 2), Arrival::New(4));
-        assert_eq!(gaps(&map), [(2 + 1 - 1, 4)]);
+        assert_eq!(gaps(&map), [(3, 5)]);
         assert_eq!(arrive(&mut map, 1), Arrival::Duplicate(3));
         assert_eq!(arrive(&mut map, u32::MAX), Arrival::New(1));
         assert_eq!(arrive(&mut map, 0), Arrival::New(2));

@@ -1,0 +1,244 @@
+//! Hosts on a network: the loop that drives them.
+
+use crate::host::{AppCtx, Application};
+use crate::net::{Event as NetEvent, Network, NodeId, Outgoing, SendError, TimerId};
+use byway_core::time::Instant;
+use byway_core::{ChecksumMode, ConfigError, Endpoint, EndpointConfig};
+use core::any::Any;
+
+/// Names a host of a simulation.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+pub struct HostId(usize);
+
+struct Host {
+    endpoint: Endpoint,
+    app: Box<dyn Application>,
+    app_timer: Option<Instant>,
+    timer: TimerId,
+    /// The network, like a card that offloads checksums, drops damaged packets.
+    offloaded: bool,
+}
+
+/// A network with endpoints and applications at its hosts.
+///
+/// [`step`](Simulation::step) takes one event of the network to its host and
+/// lets that host answer; [`run_until`](Simulation::run_until) goes on to a
+/// time. The same network, seeds and applications give the same run.
+pub struct Simulation {
+    net: Network,
+    hosts: Vec<Host>,
+    /// The host of a node.
+    by_node: Vec<Option<usize>>,
+    started: bool,
+    /// Packets that the network refused: a packet from an address that is no
+    /// interface's.
+    refused: u64,
+}
+
+impl core::fmt::Debug for Simulation {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Simulation")
+            .field("now", &self.net.now())
+            .field("hosts", &self.hosts.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Simulation {
+    /// A simulation on a network, without hosts yet.
+    #[must_use]
+    pub fn new(net: Network) -> Simulation {
+        Simulation {
+            net,
+            hosts: Vec::new(),
+            by_node: Vec::new(),
+            started: false,
+            refused: 0,
+        }
+    }
+
+    /// Puts an endpoint and its application at a node. The endpoint's local
+    /// addresses must be the node's, with port 0 for plain SCTP over IP.
+    ///
+    /// # Errors
+    /// When a setting of the endpoint cannot work.
+    pub fn add_host(
+        &mut self,
+        node: NodeId,
+        config: EndpointConfig,
+        app: impl Application,
+    ) -> Result<HostId, ConfigError> {
+        let host = HostId(self.hosts.len());
+        let timer = self.net.add_timer(node, host.0 as u64);
+        let offloaded = config.checksum == ChecksumMode::Offloaded;
+        self.hosts.push(Host {
+            endpoint: Endpoint::new(config)?,
+            app: Box::new(app),
+            app_timer: None,
+            timer,
+            offloaded,
+        });
+        if self.by_node.len() <= node.index() {
+            self.by_node.resize(node.index() + 1, None);
+        }
+        self.by_node[node.index()] = Some(host.0);
+        Ok(host)
+    }
+
+    /// The time.
+    #[must_use]
+    pub fn now(&self) -> Instant {
+        self.net.now()
+    }
+
+    /// The network.
+    #[must_use]
+    pub fn network(&self) -> &Network {
+        &self.net
+    }
+
+    /// The network, for its logs and captures.
+    pub fn network_mut(&mut self) -> &mut Network {
+        &mut self.net
+    }
+
+    /// A host's endpoint.
+    #[must_use]
+    pub fn endpoint(&self, host: HostId) -> &Endpoint {
+        &self.hosts[host.0].endpoint
+    }
+
+    /// Packets that the network could not take.
+    #[must_use]
+    pub fn refused(&self) -> u64 {
+        self.refused
+    }
+
+    /// A host's application, if it is of that type.
+    #[must_use]
+    pub fn app<A: Application>(&self, host: HostId) -> Option<&A> {
+        let app: &dyn Any = &*self.hosts[host.0].app;
+        app.downcast_ref()
+    }
+
+    /// Does something with a host's endpoint at the present time; what follows
+    /// from it is sent.
+    pub fn with_endpoint<T>(
+        &mut self,
+        host: HostId,
+        run: impl FnOnce(Instant, &mut Endpoint) -> T,
+    ) -> T {
+        let now = self.net.now();
+        let result = run(now, &mut self.hosts[host.0].endpoint);
+        self.pump(host.0, now);
+        result
+    }
+
+    /// Starts the applications, once.
+    pub fn start(&mut self) {
+        if core::mem::replace(&mut self.started, true) {
+            return;
+        }
+        let now = self.net.now();
+        for i in 0..self.hosts.len() {
+            call(&mut self.hosts[i], now, |app, ctx| app.start(ctx));
+            self.pump(i, now);
+        }
+    }
+
+    /// Handles the next event that is not later than `limit`; false if there
+    /// is none.
+    pub fn step(&mut self, limit: Instant) -> bool {
+        self.start();
+        let Some((now, event)) = self.net.pop_until(limit) else {
+            return false;
+        };
+        match event {
+            NetEvent::Arrived(a) => {
+                if let Some(Some(i)) = self.by_node.get(a.node.index()).copied()
+                    && !(a.corrupted && self.hosts[i].offloaded)
+                {
+                    let (src, dst) = ((a.src, 0).into(), (a.dst, 0).into());
+                    let host = &mut self.hosts[i];
+                    host.endpoint.handle_datagram(now, src, dst, &a.payload);
+                    self.net.recycle(a.payload);
+                    self.pump(i, now);
+                } else {
+                    self.net.recycle(a.payload);
+                }
+            }
+            NetEvent::Timer { token, .. } => {
+                let i = token as usize;
+                let host = &mut self.hosts[i];
+                host.endpoint.handle_timeout(now);
+                if host.app_timer.is_some_and(|t| t <= now) {
+                    host.app_timer = None;
+                    call(host, now, |app, ctx| app.on_timer(ctx));
+                }
+                self.pump(i, now);
+            }
+        }
+        true
+    }
+
+    /// Handles all events up to and including `limit`.
+    pub fn run_until(&mut self, limit: Instant) {
+        while self.step(limit) {}
+    }
+
+    /// Handles events until `done` says so, or none is left before `limit`;
+    /// whether it was done.
+    pub fn run_until_done(
+        &mut self,
+        limit: Instant,
+        mut done: impl FnMut(&Simulation) -> bool,
+    ) -> bool {
+        self.start();
+        loop {
+            if done(self) {
+                return true;
+            }
+            if !self.step(limit) {
+                return done(self);
+            }
+        }
+    }
+
+    /// Takes everything out of an endpoint: events to the application, packets
+    /// to the network, the next timeout to the queue.
+    fn pump(&mut self, i: usize, now: Instant) {
+        let host = &mut self.hosts[i];
+        let mut buffer = self.net.buffer();
+        loop {
+            // Events first: an application that reads at once opens the window
+            // that the SACK is about to advertise.
+            while let Some((id, event)) = host.endpoint.poll_event() {
+                call(host, now, |app, ctx| app.on_event(ctx, id, &event));
+            }
+            let Some(t) = host.endpoint.poll_transmit(now, &mut buffer) else {
+                break;
+            };
+            let packet = Outgoing::new(t.source.ip(), t.destination.ip(), buffer);
+            if let Err(e) = self.net.send(now, packet) {
+                debug_assert!(!matches!(e, SendError::InThePast { .. }));
+                self.refused += 1;
+            }
+            buffer = self.net.buffer();
+        }
+        self.net.recycle(buffer);
+        let next = match (host.endpoint.poll_timeout(), host.app_timer) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        self.net.set_timer(host.timer, next);
+    }
+}
+
+fn call(host: &mut Host, now: Instant, run: impl FnOnce(&mut dyn Application, &mut AppCtx<'_>)) {
+    let mut ctx = AppCtx {
+        now,
+        endpoint: &mut host.endpoint,
+        timer: &mut host.app_timer,
+    };
+    run(&mut *host.app, &mut ctx);
+}

@@ -1,0 +1,96 @@
+//! Whole transfers over the papers' topology.
+
+mod common;
+
+use byway_core::time::{Duration, Instant};
+use byway_core::{Config, PathId};
+use byway_sim::Simulation;
+use byway_sim::host::{Bulk, Sink};
+use byway_sim::net::{LinkChange, LossModel};
+use common::{LIMIT, core_link, dumbbells, transfer};
+
+fn done(a: byway_sim::HostId) -> impl FnMut(&Simulation) -> bool {
+    move |s| {
+        s.app::<Bulk>(a)
+            .is_some_and(|b| b.report().ended_at.is_some())
+    }
+}
+
+#[test]
+fn a_clean_transfer_takes_as_long_as_in_the_paper() {
+    let d = dumbbells(&[core_link(), core_link()]);
+    let (mut sim, a, b) = transfer(&d, &Config::rfc2960(), 80 << 20, 1);
+    assert!(sim.run_until_done(LIMIT, done(a)));
+    let report = sim.app::<Bulk>(a).unwrap().report().clone();
+    assert_eq!(report.lost, None);
+    assert_eq!(sim.app::<Sink>(b).unwrap().report().bytes, 80 << 20);
+    // caro-2006 section III.3: 122.3 s; ns-2 122.35 s.
+    let took = report
+        .acked_at
+        .unwrap()
+        .since(report.up_at.unwrap())
+        .as_secs_f64();
+    assert!((122.0..122.7).contains(&took), "{took}");
+    let stats = sim.endpoint(a).stats(report.assoc.unwrap()).unwrap();
+    assert_eq!(stats.data_chunks_sent, 57_773);
+    assert_eq!(stats.data_chunks_retransmitted, 0);
+    assert_eq!(stats.timeouts, 0);
+}
+
+#[test]
+fn losses_are_repaired() {
+    for (seed, loss) in [(1, 0.01), (2, 0.03), (3, 0.08)] {
+        let d = dumbbells(&[core_link().loss(LossModel::Uniform(loss)), core_link()]);
+        for config in [Config::rfc9260(), Config::rfc2960()] {
+            let (mut sim, a, b) = transfer(&d, &config, 2 << 20, seed);
+            assert!(sim.run_until_done(LIMIT, done(a)));
+            assert_eq!(sim.app::<Sink>(b).unwrap().report().bytes, 2 << 20);
+            let report = sim.app::<Bulk>(a).unwrap().report();
+            assert_eq!(report.lost, None);
+        }
+    }
+}
+
+#[test]
+fn a_silent_death_of_the_primary_is_survived() {
+    let down = core_link().at(
+        Instant::from_millis(2000),
+        LinkChange::Down {
+            drop_in_flight: true,
+        },
+    );
+    let d = dumbbells(&[down, core_link()]);
+    let mut stalls = Vec::new();
+    for config in [Config::rfc9260(), Config::rfc2960()] {
+        let (mut sim, a, b) = transfer(&d, &config, 4 << 20, 7);
+        assert!(sim.run_until_done(LIMIT, done(a)));
+        let sink = sim.app::<Sink>(b).unwrap().report();
+        assert_eq!(sink.bytes, 4 << 20);
+        stalls.push(sink.longest_stall);
+        let report = sim.app::<Bulk>(a).unwrap().report();
+        let alternate = sim
+            .endpoint(a)
+            .path_stats(report.assoc.unwrap(), PathId(1))
+            .unwrap();
+        assert!(alternate.data_bytes_sent > 0);
+    }
+    // One RTO with the potentially failed state, many without.
+    assert!(stalls[0] < Duration::from_secs(2), "{stalls:?}");
+    assert!(stalls[1] > Duration::from_secs(4), "{stalls:?}");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_run() {
+    let run = || {
+        let d = dumbbells(&[core_link().loss(LossModel::Uniform(0.02)), core_link()]);
+        let (mut sim, a, _) = transfer(&d, &Config::rfc9260(), 1 << 20, 3);
+        sim.run_until_done(LIMIT, done(a));
+        let report = sim.app::<Bulk>(a).unwrap().report().clone();
+        (
+            report.clone(),
+            sim.endpoint(a).stats(report.assoc.unwrap()),
+            sim.now(),
+        )
+    };
+    assert_eq!(run(), run());
+}
