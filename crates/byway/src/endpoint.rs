@@ -141,7 +141,7 @@ impl Endpoint {
     /// # Errors
     /// What cannot work, or how the set-up ended. A peer that does not answer is
     /// given up after Max.Init.Retransmits: minutes, unless
-    /// [`SetupConfig`](byway_core::SetupConfig) says less.
+    /// [`SetupConfig`](byway_core::config::SetupConfig) says less.
     pub async fn connect(
         &self,
         remote: &[SocketAddr],
