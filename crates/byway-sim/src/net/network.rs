@@ -268,8 +268,25 @@ impl Network {
                 }
             }
         }
-        self.events.push_hop(arrival, link, slot);
+        if !wire.to_router && self.pool.get(slot).content == Content::Background {
+            self.end_background(arrival, wire, slot);
+        } else {
+            self.events.push_hop(arrival, link, slot);
+        }
         None
+    }
+
+    /// A packet of cross traffic comes to a host, where nobody waits for it: no
+    /// event is needed.
+    fn end_background(&mut self, at: u64, wire: Wire, slot: u32) {
+        let packet = self.pool.get(slot);
+        if self.parts.columns[wire.to as usize] != packet.column {
+            return self.no_route(at, slot);
+        }
+        let counters = &mut self.parts.sources[packet.meta as usize].counters;
+        counters.arrived_packets += 1;
+        counters.arrived_bytes += u64::from(packet.wire_size);
+        self.pool.discard(slot);
     }
 
     /// The packet comes out of `link` at `at`: goes on if it may.
@@ -375,13 +392,6 @@ impl Network {
         if self.parts.columns[to as usize] != packet.column {
             // A cable led to a host that is not the destination; hosts do not forward.
             self.no_route(self.now, slot);
-            return false;
-        }
-        if packet.content == Content::Background {
-            let counters = &mut self.parts.sources[packet.meta as usize].counters;
-            counters.arrived_packets += 1;
-            counters.arrived_bytes += u64::from(packet.wire_size);
-            self.pool.discard(slot);
             return false;
         }
         true

@@ -64,7 +64,11 @@ impl Routes {
         let mut incoming = vec![Vec::new(); graph.forwards.len()];
         for (i, &(from, to, _)) in graph.links.iter().enumerate() {
             outgoing[from as usize].push(i as u32);
-            incoming[to as usize].push(i as u32);
+            // Ways go through routers only, and most links of a large network
+            // start at interfaces.
+            if graph.forwards[from as usize] {
+                incoming[to as usize].push(i as u32);
+            }
         }
         let columns = graph.interfaces.len();
         let mut rows = Vec::with_capacity(outgoing.len());
@@ -173,7 +177,8 @@ impl Routes {
     }
 }
 
-/// Cost from every vertex to `target`, through routers only.
+/// Cost from every router to `target`; `incoming` are the links from routers by
+/// where they end.
 fn distances(graph: &Graph, incoming: &[Vec<u32>], target: u32) -> Vec<Option<u64>> {
     let mut distance = vec![None; incoming.len()];
     let mut heap = BinaryHeap::from([Reverse((0u64, target))]);
@@ -182,9 +187,6 @@ fn distances(graph: &Graph, incoming: &[Vec<u32>], target: u32) -> Vec<Option<u6
             continue;
         }
         distance[vertex as usize] = Some(d);
-        if vertex != target && !graph.forwards[vertex as usize] {
-            continue;
-        }
         for &link in &incoming[vertex as usize] {
             let (from, _, cost) = graph.links[link as usize];
             heap.push(Reverse((d + u64::from(cost), from)));

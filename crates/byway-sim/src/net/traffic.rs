@@ -107,7 +107,8 @@ pub(crate) struct Source {
     pub(crate) counters: TrafficCounters,
 }
 
-/// Totals of one source of cross traffic.
+/// Totals of one source of cross traffic. Those of arrivals may include packets
+/// that are still on the last links of their way.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct TrafficCounters {
     /// Packets sent.
