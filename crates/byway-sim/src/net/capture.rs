@@ -131,17 +131,19 @@ impl CaptureBuffer {
         self.bytes.resize(end, 0);
     }
 
-    /// Writes the file: `links` are the captured links' numbers and names.
+    /// Writes the file with all packets up to the time `until`: `links` are the
+    /// captured links' numbers and names.
     pub(crate) fn write(
         &self,
         links: &[(u32, String)],
+        until: u64,
         out: &mut impl io::Write,
     ) -> io::Result<()> {
         out.write_all(&section_header())?;
         for (_, name) in links {
             out.write_all(&interface(name))?;
         }
-        let mut order: Vec<&Record> = self.records.iter().collect();
+        let mut order: Vec<&Record> = self.records.iter().filter(|r| r.at <= until).collect();
         // Stable: packets of one instant on one link stay in their order.
         order.sort_by_key(|r| (r.at, r.link));
         for record in order {

@@ -5,6 +5,7 @@ use crate::net::capture::Capture;
 use crate::net::ids::{LinkId, NodeId, Port, TrafficId};
 use crate::net::log::{LinkCounters, LogEntry};
 use crate::net::traffic::TrafficCounters;
+use byway_core::time::Instant;
 use std::io;
 use std::net::IpAddr;
 
@@ -91,16 +92,27 @@ impl Network {
         self.pool.in_flight()
     }
 
-    /// Takes the log so far, in order of time; empty unless
+    /// Takes the log up to now, in order of time; empty unless
     /// [`record_log`](crate::net::TopologyBuilder::record_log) was switched on.
     /// Entries of one instant are in the order of link and packet number.
     pub fn take_log(&mut self) -> Vec<LogEntry> {
         let mut log = std::mem::take(&mut self.log);
         log.sort_by_key(|e| (e.at, e.link, e.packet, e.copy));
+        let horizon = self.horizon();
+        self.log = log.split_off(log.partition_point(|e| e.at <= horizon));
         log
     }
 
-    /// Writes what the links with a [`Capture`] saw as one pcapng file: one
+    /// Packets are followed ahead of time; observers see them up to here: to
+    /// the present, or to the end if nothing more will happen.
+    fn horizon(&self) -> Instant {
+        match self.events.next_time() {
+            Some(_) => self.now(),
+            None => Instant::FAR_FUTURE,
+        }
+    }
+
+    /// Writes what the links with a [`Capture`] saw up to now as one pcapng file: one
     /// interface a link, packets in order of time, which counts from 1970.
     ///
     /// # Errors
@@ -110,6 +122,7 @@ impl Network {
             .filter(|i| self.parts.wires[*i as usize].capture != Capture::Off)
             .map(|i| (i, self.link_name(LinkId(i))))
             .collect();
-        self.captured.write(&captured, out)
+        self.captured
+            .write(&captured, self.horizon().as_nanos(), out)
     }
 }
