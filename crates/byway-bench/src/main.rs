@@ -1,8 +1,11 @@
 //! Programs that measure byway. Each prints one line of JSON at its end.
 
+mod core;
 mod figures;
 mod loopback_recv;
 mod loopback_send;
+mod memory;
+mod sim_transfer;
 
 use clap::{Parser, Subcommand};
 
@@ -20,11 +23,17 @@ enum Command {
     LoopbackRecv(loopback_recv::Arguments),
     /// Send messages as fast as they are taken, over real sockets
     LoopbackSend(loopback_send::Arguments),
+    Core(core::Arguments),
+    SimTransfer(sim_transfer::Arguments),
+    Memory(memory::Arguments),
 }
 
 fn main() -> anyhow::Result<()> {
     match Arguments::parse().command {
         Command::LoopbackRecv(arguments) => loopback_recv::run(arguments),
         Command::LoopbackSend(arguments) => loopback_send::run(arguments),
+        Command::Core(arguments) => core::run(arguments),
+        Command::SimTransfer(arguments) => sim_transfer::run(arguments),
+        Command::Memory(arguments) => memory::run(arguments),
     }
 }

@@ -1,0 +1,151 @@
+//! Two associations of the core wired in memory: both ends in one thread, no
+//! sockets, no loss, checksums on. Rates are over the processor time of the
+//! thread, so that a busy machine changes them little.
+
+use anyhow::{Context, Result, ensure};
+use byway_core::time::{Duration, Instant};
+use byway_core::{AssocId, CommandError, Config, Endpoint, EndpointConfig, Event, Message};
+use bytes::Bytes;
+use serde_json::json;
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+
+/// Transfer messages between two associations in memory
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Bytes of each message
+    #[arg(long, default_value_t = 16_384)]
+    message: usize,
+    /// Bytes that the sending application keeps queued and in flight
+    #[arg(long, default_value_t = 262_144)]
+    in_flight: u32,
+    /// Bytes to transfer
+    #[arg(long, default_value_t = 268_435_456)]
+    bytes: u64,
+    /// Packets that the receiver gets before its acknowledgements are collected
+    #[arg(long, default_value_t = 2)]
+    batch: usize,
+    /// Largest IP packet, encapsulated in UDP over IPv4
+    #[arg(long, default_value_t = 1500)]
+    mtu: u32,
+}
+
+/// Packets on their way, in buffers that are used again.
+#[derive(Default)]
+struct Wire {
+    packets: VecDeque<Vec<u8>>,
+    spare: Vec<Vec<u8>>,
+}
+
+impl Wire {
+    /// Moves all that an endpoint wants to send onto the wire; how many packets.
+    fn collect(&mut self, from: &mut Endpoint, now: Instant) -> u64 {
+        let mut count = 0;
+        loop {
+            let mut buffer = self.spare.pop().unwrap_or_default();
+            buffer.clear();
+            if from.poll_transmit(now, &mut buffer).is_none() {
+                self.spare.push(buffer);
+                return count;
+            }
+            self.packets.push_back(buffer);
+            count += 1;
+        }
+    }
+
+    /// Hands at most `most` packets to an endpoint; how many.
+    fn deliver(&mut self, to: &mut Endpoint, now: Instant, most: usize) -> u64 {
+        let (source, destination) = if to.port() == 1 { (Z, A) } else { (A, Z) };
+        let count = self.packets.len().min(most);
+        for packet in self.packets.drain(..count) {
+            to.handle_datagram(now, source, destination, &packet);
+            self.spare.push(packet);
+        }
+        count as u64
+    }
+}
+
+const A: SocketAddr = address(1);
+const Z: SocketAddr = address(2);
+
+const fn address(host: u8) -> SocketAddr {
+    let ip = std::net::Ipv4Addr::new(192, 0, 2, host);
+    SocketAddr::new(std::net::IpAddr::V4(ip), 9899)
+}
+
+fn up(endpoint: &mut Endpoint) -> Option<AssocId> {
+    std::iter::from_fn(|| endpoint.poll_event()).find_map(|(id, event)| match event {
+        Event::Up { .. } => Some(id),
+        _ => None,
+    })
+}
+
+pub(crate) fn run(arguments: Arguments) -> Result<()> {
+    let mut config = Config::default();
+    config.pmtu.0 = arguments.mtu;
+    config.buffer.send = arguments.in_flight;
+    // Large enough that the window never limits what --in-flight asks for.
+    config.buffer.receive = (arguments.in_flight * 2).max(5 << 20);
+    let end = |port, local| {
+        let mut e = EndpointConfig::new(port, vec![local], [port as u8; 32]);
+        e.accepted = config.clone();
+        Endpoint::new(e)
+    };
+    let (mut a, mut z) = (end(1, A)?, end(2, Z)?);
+    let mut now = Instant::ZERO;
+    let (mut forward, mut back) = (Wire::default(), Wire::default());
+    let at_a = a.connect(now, &[Z], 2, config.clone())?;
+    // A -> INIT -> Z -> INIT ACK -> A -> COOKIE ECHO -> Z -> COOKIE ACK -> A
+    for _ in 0..4 {
+        forward.collect(&mut a, now);
+        forward.deliver(&mut z, now, 9);
+        back.collect(&mut z, now);
+        back.deliver(&mut a, now, 9);
+    }
+    ensure!(up(&mut a).is_some(), "the association did not come up");
+    let at_z = up(&mut z).context("the receiver has no association")?;
+    let payload = Bytes::from(vec![7; arguments.message]);
+    let count = arguments.bytes / arguments.message as u64;
+    let (mut written, mut read, mut data, mut other) = (0, 0, 0, 0);
+    let start = crate::figures::cpu_seconds();
+    while read < count {
+        while written < count {
+            match a.send(now, at_a, Message::new(1, payload.clone())) {
+                Ok(()) => written += 1,
+                Err(CommandError::WouldBlock { .. }) => break,
+                Err(e) => return Err(e.into()),
+            }
+        }
+        data += forward.collect(&mut a, now);
+        if forward.deliver(&mut z, now, arguments.batch) == 0 {
+            let due = [a.poll_timeout(), z.poll_timeout()];
+            now = due.into_iter().flatten().min().context("nothing is left to do")?;
+            a.handle_timeout(now);
+            z.handle_timeout(now);
+        }
+        while z.poll_event().is_some() {}
+        while let Some(m) = z.receive(at_z) {
+            ensure!(m.payload.len() == arguments.message, "a message of a wrong length");
+            read += 1;
+        }
+        other += back.collect(&mut z, now);
+        back.deliver(&mut a, now, usize::MAX);
+        while a.poll_event().is_some() {}
+        now += Duration::from_nanos(100);
+    }
+    let cpu = crate::figures::cpu_seconds() - start;
+    let bytes = count * arguments.message as u64;
+    let stats = a.stats(at_a).context("the association is gone")?;
+    println!(
+        "{}",
+        json!({
+            "bytes": bytes,
+            "mb_per_s": bytes as f64 / 1e6 / cpu,
+            "ns_per_data_packet": cpu * 1e9 / data as f64,
+            "data_packets": data,
+            "sacks_per_data_packet": other as f64 / data as f64,
+            "retransmitted": stats.data_chunks_retransmitted,
+        })
+    );
+    Ok(())
+}
