@@ -119,14 +119,6 @@ impl Outbox {
         self.most[socket] = most;
     }
 
-    /// Moves the batches of one socket to the end of `into`.
-    pub(crate) fn drain_into(&mut self, socket: usize, into: &mut VecDeque<Batch>) {
-        for batch in self.queues[socket].drain(..) {
-            self.bytes -= batch.bytes.len();
-            into.push_back(batch);
-        }
-    }
-
     /// Takes sent buffers back for use again.
     pub(crate) fn recycle(&mut self, sent: &mut Vec<Vec<u8>>) {
         for mut buffer in sent.drain(..) {
@@ -135,6 +127,64 @@ impl Outbox {
                 self.spare.push(buffer);
             }
         }
+    }
+}
+
+/// Batches on their way to one socket. What the socket does not take at once
+/// waits here; beyond a limit the newest are dropped, as in a full interface
+/// queue: a path that is stuck must not stop the others.
+#[derive(Debug, Default)]
+pub(crate) struct Waiting {
+    batches: VecDeque<Batch>,
+    bytes: usize,
+}
+
+impl Waiting {
+    /// Bytes that may wait.
+    const MOST: usize = 4 << 20;
+
+    /// Takes over the batches of a socket. Returns how many datagrams had to be
+    /// dropped; their buffers go to `spent`.
+    pub(crate) fn take_over(
+        &mut self,
+        outbox: &mut Outbox,
+        socket: usize,
+        spent: &mut Vec<Vec<u8>>,
+    ) -> u64 {
+        for batch in outbox.queues[socket].drain(..) {
+            outbox.bytes -= batch.bytes.len();
+            self.bytes += batch.bytes.len();
+            self.batches.push_back(batch);
+        }
+        let mut dropped = 0;
+        // Never the first, which may have been sent in part.
+        while self.bytes > Waiting::MOST && self.batches.len() > 1 {
+            let Some(batch) = self.batches.pop_back() else {
+                break;
+            };
+            self.bytes -= batch.bytes.len();
+            dropped += batch.datagrams() as u64;
+            spent.push(batch.bytes);
+        }
+        dropped
+    }
+
+    /// The next batch to send.
+    pub(crate) fn first(&mut self) -> Option<&mut Batch> {
+        self.batches.front_mut()
+    }
+
+    /// Done with the next batch.
+    pub(crate) fn remove_first(&mut self, spent: &mut Vec<Vec<u8>>) {
+        if let Some(batch) = self.batches.pop_front() {
+            self.bytes -= batch.bytes.len();
+            spent.push(batch.bytes);
+        }
+    }
+
+    /// Whether nothing waits.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.batches.is_empty()
     }
 }
 
@@ -155,10 +205,12 @@ mod tests {
         }
         let total: usize = sends.iter().map(|s| s.1).sum();
         assert_eq!(outbox.bytes(), total);
-        let mut out = VecDeque::new();
-        outbox.drain_into(0, &mut out);
-        assert_eq!(outbox.bytes(), 0);
-        out.iter()
+        let mut waiting = Waiting::default();
+        assert_eq!(waiting.take_over(&mut outbox, 0, &mut Vec::new()), 0);
+        assert_eq!((outbox.bytes(), waiting.bytes), (0, total));
+        waiting
+            .batches
+            .iter()
             .map(|b| (b.destination.port(), b.segment, b.bytes.len()))
             .collect()
     }
@@ -205,5 +257,38 @@ mod tests {
     #[test]
     fn without_offload_every_datagram_is_alone() {
         assert_eq!(batches(1, &[(1, 10), (1, 10)]), [(1, 10, 10), (1, 10, 10)]);
+    }
+
+    #[test]
+    fn a_stuck_socket_drops_the_newest_and_never_what_it_began() {
+        let (mut outbox, mut waiting) = (Outbox::new(vec![64]), Waiting::default());
+        let mut spent = Vec::new();
+        let mut dropped = 0;
+        for port in 0..5000 {
+            outbox.push(0, to(port), &[0; 1400]);
+            dropped += waiting.take_over(&mut outbox, 0, &mut spent);
+        }
+        let kept = Waiting::MOST / 1400;
+        assert_eq!(waiting.batches.len(), kept);
+        assert_eq!(dropped, 5000 - kept as u64);
+        assert_eq!(waiting.first().map(|b| b.destination.port()), Some(0));
+        let newest = waiting.batches.back().map(|b| b.destination.port());
+        assert_eq!(newest, Some(kept as u16 - 1));
+        waiting.remove_first(&mut spent);
+        assert_eq!(waiting.bytes, (kept - 1) * 1400);
+    }
+
+    #[test]
+    fn buffers_are_used_again() {
+        let (mut outbox, mut waiting) = (Outbox::new(vec![64]), Waiting::default());
+        let mut spent = Vec::new();
+        outbox.push(0, to(1), &[0; 1400]);
+        waiting.take_over(&mut outbox, 0, &mut spent);
+        waiting.remove_first(&mut spent);
+        assert!(waiting.is_empty());
+        outbox.recycle(&mut spent);
+        assert_eq!((spent.len(), outbox.spare.len()), (0, 1));
+        outbox.push(0, to(1), &[0; 1400]);
+        assert_eq!(outbox.spare.len(), 0);
     }
 }

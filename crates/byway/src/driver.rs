@@ -5,11 +5,10 @@
 //! send them. The lock is held for one buffer, or one fill, at a time and never
 //! during a system call, so that handles on other threads get in between.
 
-use crate::batch::Batch;
+use crate::batch::Waiting;
 use crate::shared::Shared;
 use crate::udp::{Received, Socket};
 use byway_core::time::Instant;
-use std::collections::VecDeque;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
@@ -21,11 +20,6 @@ use tokio::time::Sleep;
 /// Turns in a row before other tasks of the runtime get theirs.
 const TURNS: usize = 8;
 
-/// Bytes that may wait for one full socket. Beyond, datagrams are dropped and
-/// counted, as in a full interface queue: a path that is stuck must not stop
-/// the others.
-const WAITING: usize = 4 << 20;
-
 /// How long a socket rests after an error of receiving, so that an error that
 /// stays does not keep a core busy.
 const REST: Duration = Duration::from_millis(100);
@@ -33,8 +27,7 @@ const REST: Duration = Duration::from_millis(100);
 /// A socket, and what waits for it.
 struct Port {
     socket: Socket,
-    waiting: VecDeque<Batch>,
-    waiting_bytes: usize,
+    waiting: Waiting,
     resting: Option<Pin<Box<Sleep>>>,
 }
 
@@ -56,8 +49,7 @@ impl Driver {
     pub(crate) fn new(shared: Arc<Shared>, sockets: Vec<Socket>) -> Driver {
         let port = |socket| Port {
             socket,
-            waiting: VecDeque::new(),
-            waiting_bytes: 0,
+            waiting: Waiting::default(),
             resting: None,
         };
         Driver {
@@ -114,20 +106,10 @@ impl Driver {
             let due = state.turn(self.shared.now());
             for (index, port) in self.ports.iter_mut().enumerate() {
                 state.outbox.set_most(index, port.socket.max_segments());
-                let known = port.waiting.len();
-                state.outbox.drain_into(index, &mut port.waiting);
-                for batch in port.waiting.range(known..) {
-                    port.waiting_bytes += batch.bytes.len();
-                }
-                // The newest go, and never one that has partly been sent.
-                while port.waiting_bytes > WAITING && port.waiting.len() > 1 {
-                    let Some(batch) = port.waiting.pop_back() else {
-                        break;
-                    };
-                    port.waiting_bytes -= batch.bytes.len();
-                    state.stats.datagrams_overflowed += batch.datagrams() as u64;
-                    self.sent.push(batch.bytes);
-                }
+                let dropped = port
+                    .waiting
+                    .take_over(&mut state.outbox, index, &mut self.sent);
+                state.stats.datagrams_overflowed += dropped;
             }
             (due, state.finished())
         })
@@ -137,7 +119,7 @@ impl Driver {
     fn send(&mut self, cx: &mut Context<'_>) -> bool {
         let (mut datagrams, mut batches, mut refused) = (0, 0, 0);
         for port in &mut self.ports {
-            while let Some(batch) = port.waiting.front_mut() {
+            while let Some(batch) = port.waiting.first() {
                 let count = batch.datagrams() as u64;
                 match port.socket.poll_send(cx, batch) {
                     Poll::Pending => break,
@@ -152,10 +134,7 @@ impl Driver {
                         tracing::debug!(%from, %to, %error, "datagrams not sent");
                     }
                 }
-                if let Some(batch) = port.waiting.pop_front() {
-                    port.waiting_bytes -= batch.bytes.len();
-                    self.sent.push(batch.bytes);
-                }
+                port.waiting.remove_first(&mut self.sent);
             }
         }
         if batches + refused > 0 {

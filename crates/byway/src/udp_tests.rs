@@ -1,6 +1,5 @@
 use super::*;
-use crate::batch::Outbox;
-use std::collections::VecDeque;
+use crate::batch::{Outbox, Waiting};
 use std::future::poll_fn;
 
 fn any(ip: &str) -> SocketAddr {
@@ -18,13 +17,15 @@ async fn through(ip: &str, lengths: &[usize]) -> (Vec<Vec<u8>>, usize) {
     for (i, len) in lengths.iter().enumerate() {
         outbox.push(0, b.local(), &vec![i as u8; *len]);
     }
-    let mut batches = VecDeque::new();
-    outbox.drain_into(0, &mut batches);
+    let mut waiting = Waiting::default();
+    waiting.take_over(&mut outbox, 0, &mut Vec::new());
     let mut into = Received::new();
     let mut got: Vec<Vec<u8>> = Vec::new();
-    let calls = batches.len();
-    for batch in &mut batches {
+    let mut calls = 0;
+    while let Some(batch) = waiting.first() {
         poll_fn(|cx| a.poll_send(cx, batch)).await.unwrap();
+        waiting.remove_first(&mut Vec::new());
+        calls += 1;
     }
     while got.len() < lengths.len() {
         let n = poll_fn(|cx| b.poll_receive(cx, &mut into)).await.unwrap();
@@ -72,12 +73,11 @@ async fn a_batch_beyond_what_the_socket_segments_goes_one_by_one() {
     for i in 0..200_u8 {
         outbox.push(0, b.local(), &[i; 40]);
     }
-    let mut batches = VecDeque::new();
-    outbox.drain_into(0, &mut batches);
-    assert_eq!(batches.len(), 1);
-    poll_fn(|cx| a.poll_send(cx, &mut batches[0]))
-        .await
-        .unwrap();
+    let mut waiting = Waiting::default();
+    waiting.take_over(&mut outbox, 0, &mut Vec::new());
+    let batch = waiting.first().unwrap();
+    assert_eq!(batch.datagrams(), 200);
+    poll_fn(|cx| a.poll_send(cx, batch)).await.unwrap();
     let (mut into, mut got) = (Received::new(), 0);
     while got < 200 {
         let n = poll_fn(|cx| b.poll_receive(cx, &mut into)).await.unwrap();

@@ -270,3 +270,51 @@ async fn one_port_serves_all_addresses() {
     );
     assert_eq!(any(&["::1"])[0].port(), 0);
 }
+
+#[tokio::test]
+async fn bytes_that_are_not_sctp_disturb_nothing() {
+    bounded(async {
+        let p = pair(&["127.0.0.1"], quick()).await;
+        let stranger = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        let server = p.server.local_addresses()[0];
+        for len in [0, 1, 11, 12, 13, 100, 1472, 65_507] {
+            stranger.send_to(&pattern(len), server).unwrap();
+        }
+        // Behind them, so that they have been read once this has arrived.
+        p.a.send(Message::new(0, "hello")).await.unwrap();
+        assert_eq!(p.z.recv().await.unwrap().payload, "hello");
+        let stats = p.server.stats();
+        assert_eq!(stats.malformed + stats.bad_checksums, 7, "{stats:?}");
+        p.a.shutdown().await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_unread_stream_stays_in_order_for_whoever_reads_it_later() {
+    bounded(async {
+        let p = pair(&["127.0.0.1"], quick()).await;
+        for i in 0..30_u8 {
+            p.a.send(Message::new(u16::from(i % 3), vec![i]))
+                .await
+                .unwrap();
+        }
+        let one = p.z.stream(1);
+        for i in (1..30).step_by(3) {
+            assert_eq!(one.recv().await.unwrap().payload, vec![i]);
+        }
+        p.a.shutdown().await.unwrap();
+        assert_eq!(one.recv().await, None);
+        let mut rest = Vec::new();
+        while let Some(m) = p.z.recv().await {
+            rest.push((m.stream, m.payload[0]));
+        }
+        let of = |stream: u8| {
+            (0..30)
+                .filter(move |i| i % 3 == stream)
+                .map(move |i| (stream.into(), i))
+        };
+        assert_eq!(rest, of(0).chain(of(2)).collect::<Vec<(u16, u8)>>());
+    })
+    .await;
+}

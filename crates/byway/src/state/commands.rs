@@ -1,0 +1,232 @@
+//! What handles ask for.
+
+use super::State;
+use super::entry::Entry;
+use crate::error::{Closed, ConnectError, SendError};
+use byway_core::time::Instant;
+use byway_core::{AssocId, CommandError, Config, Message, Received};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::task::{Poll, Waker};
+
+impl State {
+    /// Begins an association; its handle must exist from now on.
+    pub(crate) fn connect(
+        &mut self,
+        now: Instant,
+        remote: &[SocketAddr],
+        port: u16,
+        config: Config,
+    ) -> Result<AssocId, ConnectError> {
+        if !self.open || self.driver_gone {
+            return Err(ConnectError::EndpointClosed);
+        }
+        let id = self.core.connect(now, remote, port, config)?;
+        self.entries.entry(id).or_default().held = true;
+        self.call_driver();
+        Ok(id)
+    }
+
+    /// Does something with an association that has not ended.
+    pub(crate) fn command<R>(
+        &mut self,
+        now: Instant,
+        id: AssocId,
+        work: impl FnOnce(&mut byway_core::Endpoint) -> Result<R, CommandError>,
+    ) -> Result<R, SendError> {
+        let ended = |entries: &BTreeMap<AssocId, Entry>| {
+            entries
+                .get(&id)
+                .and_then(|e| e.closed.clone())
+                .map(SendError::Ended)
+        };
+        if let Some(error) = ended(&self.entries) {
+            return Err(error);
+        }
+        let done = work(&mut self.core);
+        if done.is_ok() {
+            self.call_driver();
+        }
+        // An abort ends the association here and now.
+        self.dispatch(now);
+        done.map_err(|e| match e {
+            CommandError::Gone => ended(&self.entries).unwrap_or(SendError::Refused(e)),
+            other => SendError::Refused(other),
+        })
+    }
+
+    /// Sends, or waits for room.
+    pub(crate) fn poll_send(
+        &mut self,
+        now: Instant,
+        id: AssocId,
+        message: &Message,
+        waker: &Waker,
+    ) -> Poll<Result<(), SendError>> {
+        match self.command(now, id, |core| core.send(now, id, message.clone())) {
+            Err(SendError::Refused(CommandError::WouldBlock { .. })) => {
+                if let Some(entry) = self.entries.get_mut(&id) {
+                    entry.writers.register(waker);
+                }
+                Poll::Pending
+            }
+            other => Poll::Ready(other),
+        }
+    }
+
+    /// The next message of a stream, or of any; none at the end.
+    pub(crate) fn poll_receive(
+        &mut self,
+        now: Instant,
+        id: AssocId,
+        stream: Option<u16>,
+        waker: &Waker,
+    ) -> Poll<Option<Received>> {
+        let Some(entry) = self.entries.get_mut(&id) else {
+            return Poll::Ready(None);
+        };
+        let received = entry.inbox.take(stream).or_else(|| {
+            while entry.inbox.has_room() {
+                let received = self.core.receive(id)?;
+                if stream.is_none_or(|n| n == received.stream) {
+                    return Some(received);
+                }
+                entry.inbox.park(received, &mut self.wake);
+            }
+            None
+        });
+        // With the inbox full, what the core still holds is not known.
+        let over = entry.over() && entry.inbox.has_room();
+        if received.is_none() && !over {
+            entry.inbox.register(stream, waker);
+        }
+        if received.is_some() {
+            if over {
+                // A reader of another stream may now be at its end.
+                entry.inbox.wake_all(&mut self.wake);
+            }
+            self.sort(id);
+            self.offer_window(now);
+        }
+        match received {
+            None if !over => Poll::Pending,
+            other => Poll::Ready(other),
+        }
+    }
+
+    /// Sorts messages by stream from now on.
+    pub(crate) fn open_stream(&mut self, id: AssocId, stream: u16) {
+        if let Some(entry) = self.entries.get_mut(&id) {
+            entry.inbox.open(stream);
+        }
+        self.sort(id);
+    }
+
+    /// A read may have opened the window enough to tell the peer: then there is
+    /// a packet, and only then is the driver called.
+    pub(super) fn offer_window(&mut self, now: Instant) {
+        self.fill(now);
+        if self.outbox.bytes() > 0 {
+            self.call_driver();
+        }
+    }
+
+    /// Waits for the association to come up.
+    pub(crate) fn poll_up(&mut self, id: AssocId, waker: &Waker) -> Poll<Result<(), Closed>> {
+        match self.entries.get_mut(&id) {
+            // It may have come up and ended before its task looked.
+            Some(entry) if entry.up => Poll::Ready(Ok(())),
+            Some(entry) if entry.closed.is_none() => {
+                entry.waiters.register(waker);
+                Poll::Pending
+            }
+            entry => Poll::Ready(Err(entry
+                .and_then(|e| e.closed.clone())
+                .unwrap_or(Closed::DriverGone))),
+        }
+    }
+
+    /// Waits for the end of an association.
+    pub(crate) fn poll_closed(&mut self, id: AssocId, waker: &Waker) -> Poll<Closed> {
+        let Some(entry) = self.entries.get_mut(&id) else {
+            return Poll::Ready(Closed::DriverGone);
+        };
+        if let Some(closed) = &entry.closed {
+            return Poll::Ready(closed.clone());
+        }
+        entry.waiters.register(waker);
+        Poll::Pending
+    }
+
+    /// Waits until the peer has acknowledged all that was sent.
+    pub(crate) fn poll_drained(&mut self, id: AssocId, waker: &Waker) -> Poll<Result<(), Closed>> {
+        if self.core.buffered(id) == Some(0) {
+            return Poll::Ready(Ok(()));
+        }
+        self.poll_closed(id, waker).map(Err)
+    }
+
+    /// The entry of an association that has a handle.
+    pub(crate) fn entry(&mut self, id: AssocId) -> Option<&mut Entry> {
+        self.entries.get_mut(&id)
+    }
+
+    /// The next association that a peer has set up; none when closed.
+    pub(crate) fn poll_accept(&mut self, waker: &Waker) -> Poll<Option<AssocId>> {
+        if let Some(id) = self.incoming.pop_front() {
+            self.entries.entry(id).or_default().held = true;
+            return Poll::Ready(Some(id));
+        }
+        if !self.open || self.driver_gone {
+            return Poll::Ready(None);
+        }
+        self.acceptors.register(waker);
+        Poll::Pending
+    }
+
+    /// The last handle of an association is gone.
+    pub(crate) fn drop_association(&mut self, now: Instant, id: AssocId) {
+        let Some(entry) = self.entries.get_mut(&id) else {
+            return;
+        };
+        entry.held = false;
+        if entry.closed.is_some() {
+            self.remove(now, id);
+        } else {
+            // Refused only if it is shutting down already.
+            let _ = self.core.shutdown(now, id);
+            self.discard(id);
+            self.call_driver();
+            self.dispatch(now);
+        }
+    }
+
+    /// Stops accepting; with `all`, also shuts down every association.
+    pub(crate) fn close(&mut self, now: Instant, all: bool) {
+        self.open = false;
+        for id in std::mem::take(&mut self.incoming) {
+            // Refused only if it has ended already.
+            let _ = self.core.abort(now, id, b"not accepted");
+        }
+        if all {
+            let alive = self.entries.iter().filter(|(_, e)| e.closed.is_none());
+            let ids: Vec<AssocId> = alive.map(|(id, _)| *id).collect();
+            for id in ids {
+                // As above.
+                let _ = self.core.shutdown(now, id);
+            }
+        }
+        self.acceptors.move_to(&mut self.wake);
+        self.call_driver();
+        self.dispatch(now);
+    }
+
+    /// Waits for the driver to end.
+    pub(crate) fn poll_driver_gone(&mut self, waker: &Waker) -> Poll<()> {
+        if self.driver_gone {
+            return Poll::Ready(());
+        }
+        self.closers.register(waker);
+        Poll::Pending
+    }
+}

@@ -1,0 +1,87 @@
+//! What the driver asks for.
+
+use super::State;
+use crate::error::Closed;
+use byway_core::time::Instant;
+use std::net::SocketAddr;
+use std::task::Waker;
+
+/// Bytes that are taken from the core before they are sent, so that the lock
+/// is not held for long and the sockets are not idle meanwhile.
+const FILL: usize = 256 << 10;
+
+impl State {
+    /// Remembers how to call the driver.
+    pub(crate) fn set_driver(&mut self, waker: &Waker) {
+        if !self.driver.as_ref().is_some_and(|w| w.will_wake(waker)) {
+            self.driver = Some(waker.clone());
+        }
+    }
+
+    /// Hands over the datagrams of one buffer.
+    pub(crate) fn arrive<'a>(
+        &mut self,
+        now: Instant,
+        source: SocketAddr,
+        socket: usize,
+        datagrams: impl Iterator<Item = &'a [u8]>,
+    ) {
+        let destination = self.local[socket];
+        self.stats.buffers_received += 1;
+        for datagram in datagrams {
+            self.stats.datagrams_received += 1;
+            self.core
+                .handle_datagram(now, source, destination, datagram);
+            // Between any two: an acknowledgement is due after every second
+            // packet (RFC 9260 section 6.2), not after every buffer.
+            self.fill(now);
+        }
+        self.dispatch(now);
+    }
+
+    /// Runs what is due and gathers packets, up to a limit. Returns when to
+    /// look again at the latest.
+    pub(crate) fn turn(&mut self, now: Instant) -> Option<Instant> {
+        self.called = false;
+        if self.core.poll_timeout().is_some_and(|due| due <= now) {
+            self.core.handle_timeout(now);
+        }
+        self.fill(now);
+        self.dispatch(now);
+        self.core.poll_timeout()
+    }
+
+    /// Whether there is nothing more to drive.
+    pub(crate) fn finished(&self) -> bool {
+        !self.open && self.outbox.bytes() == 0 && self.entries.values().all(|e| e.closed.is_some())
+    }
+
+    /// The driver has ended; so has everything that was still alive.
+    pub(crate) fn end_driver(&mut self) {
+        self.open = false;
+        self.driver_gone = true;
+        for entry in self.entries.values_mut() {
+            entry.end(Closed::DriverGone, &mut self.wake);
+        }
+        self.acceptors.move_to(&mut self.wake);
+        self.closers.move_to(&mut self.wake);
+    }
+
+    /// Gathers packets, up to a limit.
+    pub(super) fn fill(&mut self, now: Instant) {
+        while self.outbox.bytes() < FILL {
+            self.scratch.clear();
+            let Some(transmit) = self.core.poll_transmit(now, &mut self.scratch) else {
+                break;
+            };
+            let socket = self.local.iter().position(|l| *l == transmit.source);
+            match socket {
+                Some(i) => self.outbox.push(i, transmit.destination, &self.scratch),
+                // The core only knows the addresses that are bound.
+                None => {
+                    tracing::error!(source = %transmit.source, "a path starts at an unbound address")
+                }
+            }
+        }
+    }
+}

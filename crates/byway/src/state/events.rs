@@ -1,0 +1,117 @@
+//! What the core tells, passed on to whom it concerns.
+
+use super::State;
+use crate::error::Closed;
+use byway_core::time::Instant;
+use byway_core::{AssocId, Event};
+
+impl State {
+    /// Passes the core's events on.
+    pub(super) fn dispatch(&mut self, now: Instant) {
+        while let Some((id, event)) = self.core.poll_event() {
+            self.on_event(now, id, event);
+        }
+    }
+
+    pub(super) fn on_event(&mut self, now: Instant, id: AssocId, event: Event) {
+        let entry = self.entries.entry(id).or_default();
+        let wake = &mut self.wake;
+        match event {
+            Event::Readable if entry.inbox.sorts() || !entry.held => {}
+            Event::Readable => return entry.inbox.wake_any(wake),
+            Event::Writable => return entry.writers.move_to(wake),
+            Event::Drained => return entry.waiters.move_to(wake),
+            Event::Up { accepted, .. } => {
+                entry.up = true;
+                entry.waiters.move_to(wake);
+                entry.record(event, wake);
+                if accepted {
+                    self.on_incoming(now, id);
+                }
+                return;
+            }
+            Event::PeerShutdown => {
+                entry.peer_shutdown = true;
+                entry.inbox.wake_all(wake);
+                return entry.record(event, wake);
+            }
+            Event::Lost {
+                ref reason,
+                undelivered_messages,
+            } => {
+                let closed = Closed::Lost {
+                    reason: reason.clone(),
+                    undelivered_messages,
+                };
+                entry.record(event, wake);
+                entry.end(closed, wake);
+                return self.forget_if_unheld(now, id);
+            }
+            Event::ShutdownComplete => {
+                entry.record(event, wake);
+                entry.end(Closed::Gracefully, wake);
+                return self.forget_if_unheld(now, id);
+            }
+            other => return entry.record(other, wake),
+        }
+        // Readable, and messages are sorted, or nobody reads any more.
+        if self.entries.get(&id).is_some_and(|e| e.held) || self.incoming.contains(&id) {
+            self.sort(id);
+        } else {
+            self.discard(id);
+        }
+    }
+
+    /// Parks what the core holds for readers of single streams, if there are any.
+    pub(super) fn sort(&mut self, id: AssocId) {
+        if let Some(entry) = self.entries.get_mut(&id)
+            && entry.inbox.sorts()
+        {
+            while entry.inbox.has_room() {
+                let Some(received) = self.core.receive(id) else {
+                    break;
+                };
+                entry.inbox.park(received, &mut self.wake);
+            }
+        }
+    }
+
+    /// A peer has set up an association.
+    pub(super) fn on_incoming(&mut self, now: Instant, id: AssocId) {
+        if self.open && self.incoming.len() < self.backlog {
+            self.incoming.push_back(id);
+            self.acceptors.move_to(&mut self.wake);
+        } else {
+            let why: &[u8] = if self.open {
+                b"too many unaccepted associations"
+            } else {
+                b"closed"
+            };
+            // Refused only if it has ended already.
+            let _ = self.core.abort(now, id, why);
+            self.call_driver();
+        }
+    }
+
+    pub(super) fn forget_if_unheld(&mut self, now: Instant, id: AssocId) {
+        let held = self.entries.get(&id).is_some_and(|e| e.held);
+        if !held && !self.incoming.contains(&id) {
+            self.remove(now, id);
+        }
+    }
+
+    pub(super) fn remove(&mut self, now: Instant, id: AssocId) {
+        if let Some(mut entry) = self.entries.remove(&id) {
+            // Not dropped under the lock: with a waker may go a whole task,
+            // and with that a handle, which takes the lock.
+            entry.wake_all(&mut self.wake);
+        }
+        self.core.release(now, id);
+    }
+
+    /// Throws away what arrives for an association that nobody reads, so that
+    /// its shutdown is not held up by a closed window.
+    pub(super) fn discard(&mut self, id: AssocId) {
+        while self.core.receive(id).is_some() {}
+    }
+}

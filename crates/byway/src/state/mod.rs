@@ -1,0 +1,103 @@
+//! What the lock protects: the core, what it wants to send, and who waits for
+//! what. Nothing here does IO or waits.
+
+mod commands;
+mod driving;
+mod entry;
+mod events;
+
+use crate::batch::Outbox;
+use crate::wakers::Wakers;
+use byway_core::AssocId;
+use entry::Entry;
+use std::collections::{BTreeMap, VecDeque};
+use std::net::SocketAddr;
+use std::task::Waker;
+
+/// What the sockets of an endpoint have done.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct DriverStats {
+    /// Datagrams received.
+    pub datagrams_received: u64,
+    /// Buffers received; each holds one datagram, or several that the kernel
+    /// coalesced.
+    pub buffers_received: u64,
+    /// Datagrams handed to the kernel.
+    pub datagrams_sent: u64,
+    /// Calls that handed them over.
+    pub batches_sent: u64,
+    /// Datagrams that the kernel refused for good, for instance because there
+    /// is no route or a filter forbids them. SCTP sees them as lost.
+    pub datagrams_refused: u64,
+    /// Datagrams dropped because their socket had stayed full for too long.
+    pub datagrams_overflowed: u64,
+}
+
+/// The core and everything that the driver and the handles share.
+pub(crate) struct State {
+    pub(crate) core: byway_core::Endpoint,
+    pub(crate) outbox: Outbox,
+    pub(crate) stats: DriverStats,
+    /// Wakers to call once the lock is free.
+    pub(crate) wake: Vec<Waker>,
+    local: Vec<SocketAddr>,
+    scratch: Vec<u8>,
+    entries: BTreeMap<AssocId, Entry>,
+    /// Associations that wait to be accepted.
+    incoming: VecDeque<AssocId>,
+    backlog: usize,
+    acceptors: Wakers,
+    /// Tasks that wait for the driver to end.
+    closers: Wakers,
+    /// Whether associations are still begun and accepted.
+    open: bool,
+    driver: Option<Waker>,
+    /// Whether the driver has been called since it last looked.
+    called: bool,
+    driver_gone: bool,
+}
+
+impl std::fmt::Debug for State {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("State")
+            .field("local", &self.local)
+            .field("entries", &self.entries.len())
+            .field("open", &self.open)
+            .finish_non_exhaustive()
+    }
+}
+
+impl State {
+    pub(crate) fn new(
+        core: byway_core::Endpoint,
+        local: Vec<SocketAddr>,
+        outbox: Outbox,
+        backlog: usize,
+    ) -> State {
+        State {
+            core,
+            outbox,
+            stats: DriverStats::default(),
+            wake: Vec::new(),
+            local,
+            scratch: Vec::with_capacity(2048),
+            entries: BTreeMap::new(),
+            incoming: VecDeque::new(),
+            backlog,
+            acceptors: Wakers::default(),
+            closers: Wakers::default(),
+            open: true,
+            driver: None,
+            called: false,
+            driver_gone: false,
+        }
+    }
+
+    /// Makes the driver look at the core again.
+    fn call_driver(&mut self) {
+        if !self.called {
+            self.called = true;
+            self.wake.extend(self.driver.clone());
+        }
+    }
+}
