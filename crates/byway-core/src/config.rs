@@ -6,12 +6,13 @@
 //! those fields alone. A structure is checked once, by [`Config::check`],
 //! before an association uses it.
 
+mod check;
 mod congestion;
 mod endpoint;
 mod failure;
 
 pub use congestion::{
-    CongestionConfig, CwndGrowth, FastRecovery, InitialCwnd, RetransmissionConfig,
+    BurstRule, CongestionConfig, CwndGrowth, FastRecovery, InitialCwnd, RetransmissionConfig,
 };
 pub use endpoint::{ChecksumMode, EndpointConfig};
 pub use failure::{
@@ -283,158 +284,6 @@ impl Config {
                 problem: "no such preset; there are rfc9260 and rfc2960".to_owned(),
             }),
         }
-    }
-
-    /// Refuses what cannot work.
-    ///
-    /// # Errors
-    /// The first field found wrong, with its value and what would be right.
-    pub fn check(&self) -> Result<(), ConfigError> {
-        let rule = |ok: bool, field, value: String, problem: &str| {
-            if ok {
-                Ok(())
-            } else {
-                Err(ConfigError {
-                    field,
-                    value,
-                    problem: problem.to_owned(),
-                })
-            }
-        };
-        let d = units::format_duration;
-        let rto = &self.rto;
-        rule(
-            !rto.min.is_zero(),
-            "rto.min",
-            d(rto.min),
-            "a timeout of zero would resend for ever; at least 1 ms",
-        )?;
-        rule(
-            rto.min <= rto.max,
-            "rto.min",
-            d(rto.min),
-            "is above rto.max; lower it or raise rto.max",
-        )?;
-        rule(
-            rto.min <= rto.initial && rto.initial <= rto.max,
-            "rto.initial",
-            d(rto.initial),
-            "lies outside of rto.min to rto.max",
-        )?;
-        let unit = |x: f64| x > 0.0 && x <= 1.0;
-        rule(
-            unit(rto.alpha),
-            "rto.alpha",
-            rto.alpha.to_string(),
-            "must be above 0 and at most 1 (RFC 9260: 0.125)",
-        )?;
-        rule(
-            unit(rto.beta),
-            "rto.beta",
-            rto.beta.to_string(),
-            "must be above 0 and at most 1 (RFC 9260: 0.25)",
-        )?;
-        rule(
-            self.sack.delay <= Duration::from_millis(500),
-            "sack.delay",
-            d(self.sack.delay),
-            "RFC 9260 section 6.2 allows at most 500 ms",
-        )?;
-        rule(
-            self.sack.every >= 1,
-            "sack.every",
-            "0".into(),
-            "must be at least 1 (RFC 9260: 2)",
-        )?;
-        rule(
-            (512..=65_535).contains(&self.pmtu.0),
-            "pmtu",
-            self.pmtu.0.to_string(),
-            "must be 512 to 65535 bytes",
-        )?;
-        rule(
-            self.buffer.receive >= 1500,
-            "buffer.receive",
-            self.buffer.receive.to_string(),
-            "RFC 9260 section 3.3.2 asks for at least 1500 bytes",
-        )?;
-        rule(
-            self.buffer.max_message <= 1 << 30 && self.buffer.max_message > 0,
-            "buffer.max_message",
-            self.buffer.max_message.to_string(),
-            "must be 1 byte to 1 GiB",
-        )?;
-        rule(
-            self.buffer.send > 0,
-            "buffer.send",
-            "0".into(),
-            "nothing could ever be sent; at least one message's size",
-        )?;
-        rule(
-            self.buffer.window_update_share > 0,
-            "buffer.window_update_share",
-            "0".into(),
-            "must be at least 1",
-        )?;
-        rule(
-            self.setup.outbound_streams > 0,
-            "setup.outbound_streams",
-            "0".into(),
-            "must be at least 1",
-        )?;
-        rule(
-            self.setup.max_inbound_streams > 0,
-            "setup.max_inbound_streams",
-            "0".into(),
-            "must be at least 1",
-        )?;
-        rule(
-            (1..=8).contains(&self.setup.max_paths),
-            "setup.max_paths",
-            self.setup.max_paths.to_string(),
-            "must be 1 to 8",
-        )?;
-        rule(
-            self.congestion.fast_retransmit_threshold > 0,
-            "congestion.fast_retransmit_threshold",
-            "0".into(),
-            "must be at least 1 (RFC 9260: 3)",
-        )?;
-        rule(
-            self.congestion.ssthresh_floor > 0,
-            "congestion.ssthresh_floor",
-            "0".into(),
-            "must be at least 1",
-        )?;
-        rule(
-            !matches!(self.congestion.initial_cwnd, InitialCwnd::Pmdcs(0)),
-            "congestion.initial_cwnd",
-            "0".into(),
-            "nothing could ever be sent; at least 1",
-        )?;
-        rule(
-            self.congestion.max_burst != Some(0),
-            "congestion.max_burst",
-            "0".into(),
-            "nothing could ever be sent; at least 1, or leave it out for no limit",
-        )?;
-        if let Some(pf) = &self.failover.potentially_failed {
-            rule(
-                pf.max_retrans <= self.failure.path_max_retrans,
-                "failover.potentially_failed.max_retrans",
-                pf.max_retrans.to_string(),
-                "is above failure.path_max_retrans, so a path would be inactive before it is suspect (RFC 7829 section 3.1)",
-            )?;
-            if let PrimarySwitch::Psmr(n) = self.failover.primary_switch {
-                rule(
-                    n >= pf.max_retrans,
-                    "failover.primary_switch",
-                    n.to_string(),
-                    "must be at least failover.potentially_failed.max_retrans (RFC 7829 section 5)",
-                )?;
-            }
-        }
-        Ok(())
     }
 }
 

@@ -4,8 +4,9 @@
 use super::{Association, Ctx};
 use crate::api::Transmit;
 use crate::cc::reno;
+use crate::config::{BurstRule, CongestionConfig};
 use crate::observe::Observation;
-use crate::path::{PathId, PathState};
+use crate::path::{Path, PathId, PathState};
 use crate::policy::retransmit::LossCause;
 use crate::send::ledger::{Fate, Record};
 use crate::send::queue::LaneId;
@@ -146,7 +147,7 @@ impl Association {
             if p.window.flight == 0 {
                 reno::on_idle(&mut p.window, ctx.now, p.rtt.rto(), &self.cfg.congestion);
             }
-            if !p.window.open() || p.burst_left == 0 {
+            if !p.window.open() || !within_burst(p, &self.cfg.congestion) {
                 continue;
             }
             if self.rwnd_allows(ctx, path, lane) {
@@ -230,7 +231,7 @@ impl Association {
             let charge = len as u64 + u64::from(self.cfg.buffer.peer_overhead);
             let fits = packet.len() + padded(len + DATA_HEADER_LEN) <= limit;
             let window = u64::from(self.send.rwnd) >= charge && !probing;
-            if !first && !(fits && window) {
+            if !(first || (fits && window)) {
                 break;
             }
             let Some(cut) = self.send.queue.cut(lane, most) else {
@@ -274,7 +275,7 @@ impl Association {
             self.sack_sent(ctx, path, a_rwnd, gaps);
         }
         let p = self.paths.get_mut(path);
-        p.burst_left -= 1;
+        p.burst_left = p.burst_left.saturating_sub(1);
         p.last_timed = ctx.now;
         self.sent(ctx, path, len)
     }
@@ -325,6 +326,24 @@ impl Association {
         packet.sack(self.recv.tsns.cumulative(), a_rwnd, &gaps, &dups);
         (packet, Some((a_rwnd, gaps.len())))
     }
+}
+
+/// Rule D: whether the current event may release another packet.
+fn within_burst(p: &mut Path, cfg: &CongestionConfig) -> bool {
+    let (rule, Some(most)) = (cfg.burst_rule, cfg.max_burst) else {
+        return true;
+    };
+    if rule == BurstRule::CountPackets {
+        return p.burst_left > 0;
+    }
+    let w = &mut p.window;
+    let limit = *p
+        .burst_flight
+        .get_or_insert(w.flight.saturating_add(most.saturating_mul(w.pmdcs)));
+    if rule == BurstRule::ShrinkWindow {
+        w.cwnd = w.cwnd.min(limit);
+    }
+    w.flight < limit
 }
 
 fn first_len(a: &Association, seq: u64) -> usize {

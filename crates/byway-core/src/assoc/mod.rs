@@ -25,7 +25,7 @@ pub(crate) use state::State;
 use crate::api::{
     AssocId, AssocStats, CommandError, Event, LossReason, Message, PathStats, Received,
 };
-use crate::config::{ChecksumMode, Config};
+use crate::config::{BurstRule, ChecksumMode, Config};
 use crate::observe::{Observation, Observed};
 use crate::path::{PathId, PathState, PathTable};
 use crate::recv::RecvHalf;
@@ -180,9 +180,13 @@ impl Association {
 
     /// Packets of new data that this event may release (section 6.1, D).
     pub(crate) fn new_burst(&mut self) {
-        let most = self.cfg.congestion.max_burst.unwrap_or(u32::MAX);
+        let most = match self.cfg.congestion.burst_rule {
+            BurstRule::CountPackets => self.cfg.congestion.max_burst.unwrap_or(u32::MAX),
+            BurstRule::LimitWindow | BurstRule::ShrinkWindow => u32::MAX,
+        };
         for p in self.paths.iter_mut() {
             p.burst_left = most;
+            p.burst_flight = None;
         }
     }
 
@@ -285,6 +289,7 @@ impl Association {
         for p in self.paths.iter_mut() {
             p.t3 = None;
             p.hb_due = None;
+            p.doubt_tick = None;
             p.probe = None;
             p.hb_wanted = false;
         }

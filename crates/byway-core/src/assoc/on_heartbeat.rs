@@ -20,10 +20,10 @@ pub(crate) fn heartbeat_info(path: PathId, probe: &Probe) -> [u8; INFO_LEN] {
     info
 }
 
-fn read_info(info: &[u8]) -> Option<(PathId, u64)> {
+fn read_info(info: &[u8]) -> Option<(PathId, u64, Instant)> {
     let info: &[u8; INFO_LEN] = info.try_into().ok()?;
-    let nonce = info[9..].try_into().ok().map(u64::from_be_bytes)?;
-    Some((PathId(info[0]), nonce))
+    let word = |at: usize| info[at..at + 8].try_into().ok().map(u64::from_be_bytes);
+    Some((PathId(info[0]), word(9)?, Instant::from_nanos(word(1)?)))
 }
 
 impl Association {
@@ -44,7 +44,7 @@ impl Association {
     /// A HEARTBEAT ACK came. It counts only when it carries the nonce of the
     /// heartbeat that is under way on the path that it names.
     pub(crate) fn on_heartbeat_ack(&mut self, ctx: &mut Ctx<'_>, info: &[u8]) {
-        let answered = read_info(info).filter(|(path, nonce)| {
+        let answered = read_info(info).filter(|(path, nonce, _)| {
             self.paths.contains(*path)
                 && self
                     .paths
@@ -52,7 +52,7 @@ impl Association {
                     .probe
                     .is_some_and(|p| p.nonce == *nonce)
         });
-        let Some((path, _)) = answered else {
+        let Some((path, _, sent)) = answered else {
             self.observe(ctx, || Observation::Discarded {
                 why: "HEARTBEAT ACK that answers none of ours",
             });
@@ -61,7 +61,7 @@ impl Association {
         let p = self.paths.get_mut(path);
         let Some(probe) = p.probe.take() else { return };
         p.last_heard = Some(ctx.now);
-        let rtt = ctx.now.since(probe.sent);
+        let rtt = ctx.now.since(sent.clamp(probe.first_sent, probe.sent));
         p.rtt.sample(rtt, &self.cfg.rto);
         self.errors = 0;
         self.observe(ctx, || Observation::HeartbeatAcked { path, rtt });
@@ -128,9 +128,14 @@ impl Association {
     /// A heartbeat leaves: its nonce is drawn and its answer awaited.
     pub(crate) fn begin_probe(&mut self, ctx: &mut Ctx<'_>, path: PathId) -> [u8; INFO_LEN] {
         let rto = self.paths.get(path).rtt.rto();
+        // A path in doubt is probed faster than it may answer: its heartbeats
+        // share one nonce, so that a late answer counts.
+        let p = self.paths.get(path);
+        let shared = p.probe.filter(|_| p.doubted_since.is_some());
         let probe = Probe {
-            nonce: ctx.rng.random(),
+            nonce: shared.map_or_else(|| ctx.rng.random(), |p| p.nonce),
             sent: ctx.now,
+            first_sent: shared.map_or(ctx.now, |p| p.first_sent),
             lost_at: ctx.now + rto,
         };
         let p = self.paths.get_mut(path);
@@ -145,6 +150,14 @@ impl Association {
     /// A heartbeat was not answered within the RTO.
     pub(crate) fn on_heartbeat_lost(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
         let p = self.paths.get_mut(path);
+        if p.doubted_since.is_some() {
+            // Probes of the detector are neither repeated nor counted, and leave
+            // the RTO alone (cortes-2008); the nonce goes on waiting.
+            if let Some(probe) = &mut p.probe {
+                probe.lost_at = Instant::FAR_FUTURE;
+            }
+            return;
+        }
         p.probe = None;
         p.rtt.back_off(&self.cfg.rto);
         let state = p.state;

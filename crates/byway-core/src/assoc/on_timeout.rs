@@ -5,7 +5,8 @@ use crate::api::LossReason;
 use crate::cc::reno;
 use crate::observe::{Observation, Timer};
 use crate::path::{PathId, PathState};
-use crate::policy::AfterRto;
+use crate::policy::probing::Verdict;
+use crate::policy::{AfterRto, Detection};
 use crate::time::Instant;
 
 impl Association {
@@ -26,6 +27,7 @@ impl Association {
         for p in self.paths.iter() {
             consider(p.t3);
             consider(p.hb_due);
+            consider(p.doubt_tick);
             consider(p.probe.map(|p| p.lost_at));
         }
         (next != Instant::FAR_FUTURE).then_some(next)
@@ -77,6 +79,9 @@ impl Association {
             if due(self.paths.get(path).t3) {
                 self.on_t3(ctx, path);
             }
+            if due(self.paths.get(path).doubt_tick) {
+                self.look_at_doubted(ctx, path);
+            }
             if let Some(at) = self.paths.get(path).hb_due.filter(|t| *t <= now) {
                 self.on_heartbeat_due(ctx, path, at);
             }
@@ -121,9 +126,45 @@ impl Association {
         if cfg.retransmission.after_rto == AfterRto::Heartbeat {
             self.want_heartbeat(path);
         }
+        if !harmless {
+            self.begin_doubt(ctx, path);
+        }
         self.choose_data_path(ctx, Some(path));
         let a_rwnd = self.send.a_rwnd;
         self.send.set_window(a_rwnd);
+    }
+
+    /// The probing detector begins to doubt a path, at its first timeout.
+    fn begin_doubt(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
+        let p = self.paths.get_mut(path);
+        let probing = matches!(self.cfg.failure.detection, Detection::Probing(_));
+        if probing && p.doubted_since.is_none() && p.state != PathState::Inactive {
+            p.doubted_since = Some(ctx.now);
+            self.look_at_doubted(ctx, path);
+        }
+    }
+
+    /// Another probe, or the end of the path (cortes-2008).
+    fn look_at_doubted(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
+        let p = self.paths.get_mut(path);
+        p.doubt_tick = None;
+        let (Detection::Probing(probing), Some(since)) =
+            (self.cfg.failure.detection, p.doubted_since)
+        else {
+            return;
+        };
+        match probing.verdict(since, ctx.now) {
+            Verdict::Probe(next) => {
+                p.doubt_tick = Some(next);
+                p.hb_wanted = true;
+            }
+            Verdict::Failed => {
+                p.doubted_since = None;
+                self.set_path_state(ctx, path, PathState::Inactive);
+                self.schedule_heartbeat(ctx, path);
+                self.choose_data_path(ctx, Some(path));
+            }
+        }
     }
 
     /// Section 8.1: whether the association's errors exceed their limit, and

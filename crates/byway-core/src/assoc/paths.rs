@@ -152,6 +152,8 @@ impl Association {
     /// `returns` tells whether that ends doubt about it, too.
     pub(crate) fn clear_errors(&mut self, ctx: &mut Ctx<'_>, path: PathId, returns: bool) {
         let p = self.paths.get_mut(path);
+        p.doubted_since = None;
+        p.doubt_tick = None;
         if p.errors != 0 {
             p.errors = 0;
             let association = self.errors;

@@ -24,6 +24,22 @@ pub enum CwndGrowth {
     CumulativeAdvance,
 }
 
+/// How Max.Burst limits what one event releases on a path (RFC 9260 section
+/// 6.1, D).
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub enum BurstRule {
+    /// At most so many packets of new data (ns-2's module, and the RFC's second
+    /// way).
+    #[default]
+    CountPackets,
+    /// As if cwnd were the flight and so many PMDCS, for this event (the RFC's
+    /// formula).
+    LimitWindow,
+    /// The same, but cwnd stays reduced (the text of natarajan-2006; the RFC
+    /// says that it should not).
+    ShrinkWindow,
+}
+
 /// How far one loss event reaches.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub enum FastRecovery {
@@ -61,6 +77,8 @@ pub struct CongestionConfig {
     /// Max.Burst: most packets of new data that one event may release on a
     /// path (4); none means no limit.
     pub max_burst: Option<u32>,
+    /// How Max.Burst limits.
+    pub burst_rule: BurstRule,
     /// Whether an idle path's window is halved once per RTO (true).
     pub idle_decay: bool,
     /// Whether ssthresh remembers cwnd before the first halving (true; RFC 9260
@@ -80,6 +98,7 @@ impl Default for CongestionConfig {
             fast_retransmit_threshold: 3,
             fast_recovery: FastRecovery::PerAssociation,
             max_burst: Some(4),
+            burst_rule: BurstRule::CountPackets,
             idle_decay: true,
             decay_sets_ssthresh: true,
         }

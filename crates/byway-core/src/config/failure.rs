@@ -1,5 +1,6 @@
 //! When a path or the peer counts as failed, and where traffic goes meanwhile.
 
+use crate::policy::Detection;
 use crate::units;
 use core::time::Duration;
 use serde::{Deserialize, Serialize};
@@ -72,6 +73,8 @@ pub struct FailureConfig {
     pub path_max_retrans: u32,
     /// Association.Max.Retrans, AMR (10).
     pub association_max_retrans: u32,
+    /// How a dead path is noticed, besides by the errors that PMR limits.
+    pub detection: Detection,
     /// How a lost heartbeat is compared with PMR.
     pub heartbeat_test: PathMaxRetransTest,
     /// Whether heartbeats lost on an idle path count towards AMR. RFC 9260
@@ -87,6 +90,7 @@ impl Default for FailureConfig {
         FailureConfig {
             path_max_retrans: 5,
             association_max_retrans: 10,
+            detection: Detection::ErrorCount,
             heartbeat_test: PathMaxRetransTest::Exceeds,
             idle_heartbeats_count: false,
             error_clear: ErrorClear::AnyAck,

@@ -11,6 +11,8 @@ pub(crate) struct Probe {
     /// 64 random bits that the answer must carry (RFC 9260 section 5.4).
     pub(crate) nonce: u64,
     pub(crate) sent: Instant,
+    /// When the first heartbeat with this nonce left.
+    pub(crate) first_sent: Instant,
     /// Sent + RTO: after that it counts as lost.
     pub(crate) lost_at: Instant,
 }
@@ -56,6 +58,13 @@ pub(crate) struct Path {
     pub(crate) timed: Option<(u64, Instant)>,
     /// Packets of new data that the current event may still release.
     pub(crate) burst_left: u32,
+    /// Flight up to which the current event may release new data; none before
+    /// the event's first packet.
+    pub(crate) burst_flight: Option<u32>,
+    /// Since when the probing detector doubts the path.
+    pub(crate) doubted_since: Option<Instant>,
+    /// When it looks again.
+    pub(crate) doubt_tick: Option<Instant>,
     /// Until this sequence is acknowledged a loss is part of the last one
     /// (fast recovery per destination).
     pub(crate) recover: Option<u64>,
@@ -105,6 +114,9 @@ impl Path {
             last_timed: now,
             timed: None,
             burst_left: u32::MAX,
+            burst_flight: None,
+            doubted_since: None,
+            doubt_tick: None,
             recover: None,
             pmtu,
             last_heard: None,

@@ -3,7 +3,9 @@
 
 pub mod after_rto;
 pub mod failover;
+pub mod probing;
 pub mod retransmit;
 
 pub use after_rto::AfterRto;
+pub use probing::Detection;
 pub use retransmit::RetransmitTarget;

@@ -1,0 +1,196 @@
+//! What settings cannot work, and what would.
+
+use super::{Config, ConfigError, InitialCwnd, PrimarySwitch};
+use crate::policy::Detection;
+use crate::units::format_duration as d;
+use core::time::Duration;
+
+/// Refuses `value` of `field` unless `ok`.
+fn rule(
+    ok: bool,
+    field: &'static str,
+    value: impl ToString,
+    problem: &str,
+) -> Result<(), ConfigError> {
+    if ok {
+        Ok(())
+    } else {
+        Err(ConfigError {
+            field,
+            value: value.to_string(),
+            problem: problem.to_owned(),
+        })
+    }
+}
+
+impl Config {
+    /// Refuses what cannot work.
+    ///
+    /// # Errors
+    /// The first field found wrong, with its value and what would be right.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        self.check_rto()?;
+        self.check_acknowledgements()?;
+        self.check_buffers()?;
+        self.check_setup()?;
+        self.check_congestion()?;
+        self.check_failover()
+    }
+
+    fn check_rto(&self) -> Result<(), ConfigError> {
+        let rto = &self.rto;
+        rule(
+            !rto.min.is_zero(),
+            "rto.min",
+            d(rto.min),
+            "a timeout of zero would resend for ever; at least 1 ms",
+        )?;
+        rule(
+            rto.min <= rto.max,
+            "rto.min",
+            d(rto.min),
+            "is above rto.max; lower it or raise rto.max",
+        )?;
+        rule(
+            rto.min <= rto.initial && rto.initial <= rto.max,
+            "rto.initial",
+            d(rto.initial),
+            "lies outside of rto.min to rto.max",
+        )?;
+        let unit = |x: f64| x > 0.0 && x <= 1.0;
+        let right = |rfc| format!("must be above 0 and at most 1 (RFC 9260: {rfc})");
+        rule(unit(rto.alpha), "rto.alpha", rto.alpha, &right(0.125))?;
+        rule(unit(rto.beta), "rto.beta", rto.beta, &right(0.25))
+    }
+
+    fn check_acknowledgements(&self) -> Result<(), ConfigError> {
+        rule(
+            self.sack.delay <= Duration::from_millis(500),
+            "sack.delay",
+            d(self.sack.delay),
+            "RFC 9260 section 6.2 allows at most 500 ms",
+        )?;
+        rule(
+            self.sack.every >= 1,
+            "sack.every",
+            self.sack.every,
+            "must be at least 1 (RFC 9260: 2)",
+        )
+    }
+
+    fn check_buffers(&self) -> Result<(), ConfigError> {
+        let b = &self.buffer;
+        rule(
+            (512..=65_535).contains(&self.pmtu.0),
+            "pmtu",
+            self.pmtu.0,
+            "must be 512 to 65535 bytes",
+        )?;
+        rule(
+            b.receive >= 1500,
+            "buffer.receive",
+            b.receive,
+            "RFC 9260 section 3.3.2 asks for at least 1500 bytes",
+        )?;
+        rule(
+            (1..=1 << 30).contains(&b.max_message),
+            "buffer.max_message",
+            b.max_message,
+            "must be 1 byte to 1 GiB",
+        )?;
+        rule(
+            b.send > 0,
+            "buffer.send",
+            b.send,
+            "nothing could ever be sent; at least one message's size",
+        )?;
+        rule(
+            b.window_update_share > 0,
+            "buffer.window_update_share",
+            b.window_update_share,
+            "must be at least 1",
+        )
+    }
+
+    fn check_setup(&self) -> Result<(), ConfigError> {
+        let s = &self.setup;
+        let least = "must be at least 1";
+        rule(
+            s.outbound_streams > 0,
+            "setup.outbound_streams",
+            s.outbound_streams,
+            least,
+        )?;
+        rule(
+            s.max_inbound_streams > 0,
+            "setup.max_inbound_streams",
+            s.max_inbound_streams,
+            least,
+        )?;
+        rule(
+            (1..=8).contains(&s.max_paths),
+            "setup.max_paths",
+            s.max_paths,
+            "must be 1 to 8",
+        )
+    }
+
+    fn check_congestion(&self) -> Result<(), ConfigError> {
+        let c = &self.congestion;
+        rule(
+            c.fast_retransmit_threshold > 0,
+            "congestion.fast_retransmit_threshold",
+            c.fast_retransmit_threshold,
+            "must be at least 1 (RFC 9260: 3)",
+        )?;
+        rule(
+            c.ssthresh_floor > 0,
+            "congestion.ssthresh_floor",
+            c.ssthresh_floor,
+            "must be at least 1 (RFC 9260: 4)",
+        )?;
+        rule(
+            c.initial_cwnd != InitialCwnd::Pmdcs(0),
+            "congestion.initial_cwnd",
+            0,
+            "nothing could ever be sent; at least 1",
+        )?;
+        rule(
+            c.max_burst != Some(0),
+            "congestion.max_burst",
+            0,
+            "nothing could ever be sent; at least 1, or leave it out for no limit",
+        )
+    }
+
+    fn check_failover(&self) -> Result<(), ConfigError> {
+        let pmr = self.failure.path_max_retrans;
+        if let Detection::Probing(p) = &self.failure.detection {
+            rule(
+                !p.dmax.is_zero() && p.n >= 1,
+                "failure.detection",
+                format!("dmax {} with n {}", d(p.dmax), p.n),
+                "dmax must be above 0 and n at least 1 (cortes-2008: 10 s and 10)",
+            )?;
+        }
+        let Some(pf) = &self.failover.potentially_failed else {
+            return Ok(());
+        };
+        rule(
+            pf.max_retrans <= pmr,
+            "failover.potentially_failed.max_retrans",
+            pf.max_retrans,
+            "is above failure.path_max_retrans, so a path would be inactive before it is \
+             suspect (RFC 7829 section 3.1)",
+        )?;
+        if let PrimarySwitch::Psmr(n) = self.failover.primary_switch {
+            rule(
+                n >= pf.max_retrans,
+                "failover.primary_switch",
+                n,
+                "must be at least failover.potentially_failed.max_retrans (RFC 7829 section 5)",
+            )?;
+        }
+        Ok(())
+    }
+}
