@@ -39,9 +39,8 @@ fn read(file: &Path) -> Result<Scenario, Failure> {
     })?;
     let name = file.display().to_string();
     Scenario::parse(&name, &text).map_err(|problems| {
-        let count = problems.0.len();
-        let noun = if count == 1 { "problem" } else { "problems" };
-        Failure::wrong(format!("{count} {noun} in the scenario\n{problems}"))
+        let count = counted(problems.0.len(), "problem", "problems");
+        Failure::wrong(format!("{count} in the scenario\n{problems}"))
     })
 }
 
@@ -63,7 +62,11 @@ pub(crate) fn check(file: &Path, json: bool) -> Result<(), Failure> {
     let scenario = match found {
         Ok(scenario) => scenario,
         Err(problems) if json => {
-            return Err(Failure::wrong(format!("{} problems", problems.0.len())));
+            return Err(Failure::wrong(counted(
+                problems.0.len(),
+                "problem",
+                "problems",
+            )));
         }
         Err(_) => read(file)?,
     };
@@ -71,12 +74,16 @@ pub(crate) fn check(file: &Path, json: bool) -> Result<(), Failure> {
         return Ok(());
     }
     print(&format!(
-        "{}: no mistakes; {} paths, {} events, {} policies\n",
+        "{}: no mistakes; {}, {}, {}\n",
         file.display(),
-        scenario.paths.len(),
-        scenario.events.len(),
-        scenario.policies.len()
+        counted(scenario.paths.len(), "path", "paths"),
+        counted(scenario.events.len(), "event", "events"),
+        counted(scenario.policies.len(), "policy", "policies")
     ))
+}
+
+fn counted(n: usize, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
 }
 
 pub(crate) fn settings(args: &SettingArgs) -> Result<(), Failure> {

@@ -36,7 +36,8 @@ pub(crate) struct Collector {
     stall: Option<(u64, u64)>,
     fast_retransmits: u64,
     failovers: u64,
-    data_path: Option<PathId>,
+    /// Where new data goes; the primary at first.
+    data_path: PathId,
     duplicates: u64,
     changes: Vec<(u64, PathId, PathState)>,
 }
@@ -65,7 +66,7 @@ impl Collector {
             stall: None,
             fast_retransmits: 0,
             failovers: 0,
-            data_path: None,
+            data_path: PathId(0),
             duplicates: 0,
             changes: Vec::new(),
         }
@@ -144,10 +145,8 @@ impl Collector {
                 }
             }
             Observation::DataPath { to } => {
-                if self.data_path.is_some_and(|before| before != *to) {
-                    self.failovers += 1;
-                }
-                self.data_path = Some(*to);
+                self.failovers += u64::from(self.data_path != *to);
+                self.data_path = *to;
             }
             _ => {}
         }

@@ -132,6 +132,13 @@ impl App {
         }
     }
 
+    /// The first message is due at `now`.
+    fn begin(&mut self, now: Instant) {
+        if let Some((_, due)) = &mut self.every {
+            *due = now;
+        }
+    }
+
     /// Hands over what is due and has room; when the next message is due.
     fn supply(
         &mut self,
@@ -183,131 +190,194 @@ pub(crate) fn drive(
     collector: &mut Collector,
     progress: &dyn Fn(Instant),
 ) -> Result<Ended, DriveError> {
-    let Built {
-        mut net,
-        sender,
-        receiver,
-    } = built;
-    let paths = scenario.paths.len();
-    let mut config = config.clone();
-    let (Traffic::Bulk { streams, start, .. } | Traffic::Periodic { streams, start, .. }) =
-        scenario.traffic;
-    config.setup.outbound_streams = config.setup.outbound_streams.max(streams);
-    let mut hosts = [
-        Host::new(
-            &mut net,
-            sender,
-            (0..paths).map(sender_address).collect(),
-            seed(scenario.seed, 1),
-            &config,
-        )?,
-        Host::new(
-            &mut net,
-            receiver,
-            (0..paths).map(receiver_address).collect(),
-            seed(scenario.seed, 2),
-            &config,
-        )?,
-    ];
-    let mut app = App::new(&scenario.traffic);
-    let wake = net.add_timer(sender, TRAFFIC_DUE);
-    let (begin, limit) = (instant(start), instant(scenario.limit));
-    net.set_timer(wake, Some(begin));
-    let (mut association, mut accepted) = (None, None);
-    let mut up = false;
-    let mut lost = None;
+    let mut run = Run::new(scenario, config, built)?;
+    let limit = instant(scenario.limit);
     let mut now = Instant::ZERO;
     let mut events: u64 = 0;
-    while let Some((at, event)) = net.pop_until(limit) {
+    while let Some((at, event)) = run.net.pop_until(limit) {
         now = at;
         events += 1;
         if events.is_multiple_of(4096) {
             progress(now);
         }
-        let side = match &event {
-            NetEvent::Arrived(a) => usize::from(a.node == receiver),
-            NetEvent::Timer { node, .. } => usize::from(*node == receiver),
-        };
-        match event {
-            NetEvent::Arrived(arrival) => {
-                // A real card would see the wrong checksum.
-                if !arrival.corrupted {
-                    let (from, to) = (
-                        SocketAddr::new(arrival.src, 0),
-                        SocketAddr::new(arrival.dst, 0),
-                    );
-                    hosts[side]
-                        .endpoint
-                        .handle_datagram(now, from, to, &arrival.payload);
-                }
-                net.recycle(arrival.payload);
-            }
-            NetEvent::Timer {
-                token: TRAFFIC_DUE, ..
-            } => match association {
-                None => {
-                    let remote: Vec<SocketAddr> = (0..paths)
-                        .map(|i| SocketAddr::new(receiver_address(i), 0))
-                        .collect();
-                    association = Some(hosts[0].endpoint.connect(
-                        now,
-                        &remote,
-                        PORT,
-                        config.clone(),
-                    )?);
-                }
-                Some(id) if up => {
-                    let due = app.supply(&mut hosts[0].endpoint, id, now)?;
-                    net.set_timer(wake, due);
-                }
-                Some(_) => {}
-            },
-            NetEvent::Timer { .. } => hosts[side].endpoint.handle_timeout(now),
-        }
-        let mut supply = false;
-        while let Some((id, event)) = hosts[side].endpoint.poll_event() {
-            if side == 1 {
-                accepted = Some(id);
-            }
-            match (side, event) {
-                (0, Event::Up { .. }) => {
-                    up = true;
-                    supply = true;
-                    if let Some((_, due)) = &mut app.every {
-                        *due = now;
-                    }
-                }
-                (0, Event::Writable) => supply = true,
-                (0, Event::Lost { reason, .. }) => lost = Some(reason.to_string()),
-                _ => {}
-            }
-        }
-        if let (true, Some(id)) = (supply, association) {
-            let due = app.supply(&mut hosts[0].endpoint, id, now)?;
-            net.set_timer(wake, due);
-        }
-        if let (1, Some(id)) = (side, accepted) {
-            // The reader is always there: what can be read is delivered.
-            while let Some(part) = hosts[1].endpoint.receive(id) {
-                collector.delivery(now, part.payload.len() as u64);
-            }
-        }
-        hosts[side].flush(&mut net, now)?;
-        for observed in hosts[side].endpoint.drain_observations() {
-            if side == 0 {
-                collector.sender(&observed)
-            } else {
-                collector.receiver(&observed)
-            }
-        }
-        if lost.is_some() || collector.is_complete() {
-            return Ok(Ended { at: now, lost, net });
+        let side = run.take(now, event)?;
+        run.react(now, side, collector)?;
+        if run.lost.is_some() || collector.is_complete() {
+            return Ok(Ended {
+                at: now,
+                lost: run.lost,
+                net: run.net,
+            });
         }
     }
     // Nothing more happens, or the time is over.
     Ok(Ended {
         at: limit.max(now),
-        lost,
-        net,
+        lost: run.lost,
+        net: run.net,
     })
+}
+
+/// Places in [`Run::hosts`].
+const SENDER: usize = 0;
+const RECEIVER: usize = 1;
+
+/// A run under way.
+struct Run {
+    net: Network,
+    receiver: NodeId,
+    hosts: [Host; 2],
+    app: App,
+    config: Config,
+    /// The receiver's addresses.
+    remote: Vec<SocketAddr>,
+    /// Wakes the application.
+    wake: TimerId,
+    /// The sender's association, and whether it stands.
+    begun: Option<AssocId>,
+    up: bool,
+    /// The receiver's association.
+    accepted: Option<AssocId>,
+    lost: Option<String>,
+}
+
+impl Run {
+    fn new(scenario: &Scenario, config: &Config, built: Built) -> Result<Run, ConfigError> {
+        let Built {
+            mut net,
+            sender,
+            receiver,
+        } = built;
+        let (Traffic::Bulk { streams, start, .. } | Traffic::Periodic { streams, start, .. }) =
+            scenario.traffic;
+        let mut config = config.clone();
+        config.setup.outbound_streams = config.setup.outbound_streams.max(streams);
+        let addresses =
+            |of: fn(usize) -> IpAddr| (0..scenario.paths.len()).map(of).collect::<Vec<_>>();
+        let mut host = |node, of, number| {
+            Host::new(
+                &mut net,
+                node,
+                addresses(of),
+                seed(scenario.seed, number),
+                &config,
+            )
+        };
+        let hosts = [
+            host(sender, sender_address, 1)?,
+            host(receiver, receiver_address, 2)?,
+        ];
+        let wake = net.add_timer(sender, TRAFFIC_DUE);
+        net.set_timer(wake, Some(instant(start)));
+        Ok(Run {
+            net,
+            receiver,
+            hosts,
+            app: App::new(&scenario.traffic),
+            config,
+            remote: addresses(receiver_address)
+                .into_iter()
+                .map(|ip| SocketAddr::new(ip, 0))
+                .collect(),
+            wake,
+            begun: None,
+            up: false,
+            accepted: None,
+            lost: None,
+        })
+    }
+
+    /// Hands an event of the network to its host; which one that is.
+    fn take(&mut self, now: Instant, event: NetEvent) -> Result<usize, DriveError> {
+        match event {
+            NetEvent::Arrived(arrival) => {
+                let side = self.side(arrival.node);
+                // A receiver would see the wrong checksum.
+                if !arrival.corrupted {
+                    let (from, to) = (
+                        SocketAddr::new(arrival.src, 0),
+                        SocketAddr::new(arrival.dst, 0),
+                    );
+                    self.hosts[side]
+                        .endpoint
+                        .handle_datagram(now, from, to, &arrival.payload);
+                }
+                self.net.recycle(arrival.payload);
+                Ok(side)
+            }
+            NetEvent::Timer {
+                token: TRAFFIC_DUE, ..
+            } => {
+                if self.begun.is_none() {
+                    let endpoint = &mut self.hosts[SENDER].endpoint;
+                    self.begun =
+                        Some(endpoint.connect(now, &self.remote, PORT, self.config.clone())?);
+                } else {
+                    self.supply(now)?;
+                }
+                Ok(SENDER)
+            }
+            NetEvent::Timer { node, .. } => {
+                let side = self.side(node);
+                self.hosts[side].endpoint.handle_timeout(now);
+                Ok(side)
+            }
+        }
+    }
+
+    fn side(&self, node: NodeId) -> usize {
+        if node == self.receiver {
+            RECEIVER
+        } else {
+            SENDER
+        }
+    }
+
+    /// Lets the application send what is due.
+    fn supply(&mut self, now: Instant) -> Result<(), CommandError> {
+        if let (true, Some(id)) = (self.up, self.begun) {
+            let due = self.app.supply(&mut self.hosts[SENDER].endpoint, id, now)?;
+            self.net.set_timer(self.wake, due);
+        }
+        Ok(())
+    }
+
+    /// Lets the applications react to what happened to the host `side`, sends
+    /// its packets and gathers what was observed.
+    fn react(
+        &mut self,
+        now: Instant,
+        side: usize,
+        collector: &mut Collector,
+    ) -> Result<(), DriveError> {
+        while let Some((id, event)) = self.hosts[side].endpoint.poll_event() {
+            match (side, event) {
+                (SENDER, Event::Up { .. }) => {
+                    self.up = true;
+                    self.app.begin(now);
+                    self.supply(now)?;
+                }
+                (SENDER, Event::Writable) => self.supply(now)?,
+                (SENDER, Event::Lost { reason, .. }) => self.lost = Some(reason.to_string()),
+                (RECEIVER, _) => self.accepted = Some(id),
+                _ => {}
+            }
+        }
+        let host = &mut self.hosts[side];
+        if let (RECEIVER, Some(id)) = (side, self.accepted) {
+            // The reader is always there: what can be read is delivered.
+            while let Some(part) = host.endpoint.receive(id) {
+                collector.delivery(now, part.payload.len() as u64);
+            }
+        }
+        host.flush(&mut self.net, now)?;
+        for observed in host.endpoint.drain_observations() {
+            if side == SENDER {
+                collector.sender(&observed)
+            } else {
+                collector.receiver(&observed)
+            }
+        }
+        Ok(())
+    }
 }

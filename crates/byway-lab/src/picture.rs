@@ -10,27 +10,29 @@ const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█
 /// One colour a path, told apart by colour-blind eyes too.
 const COLOURS: [&str; 4] = ["34", "33", "36", "35"];
 
-/// One row a path for every policy, on one scale of time, with a legend.
+/// When runs differ in length by more than this, each gets a scale of its own.
+const ONE_SCALE: f64 = 4.0;
+
+/// One row a path for every policy, with the scale of time and a legend.
 #[must_use]
 pub fn render(comparison: &Comparison, look: Look) -> String {
     let paths = &comparison.scenario.paths;
-    let label = paths
-        .iter()
-        .map(|p| p.name.chars().count())
-        .max()
-        .unwrap_or(0)
-        .clamp(4, 14);
+    let names = paths.iter().map(|p| p.name.chars().count());
+    let label = names.max().unwrap_or(0).clamp(4, 14);
     let columns = look.width.saturating_sub(label + 4).clamp(20, MAX_COLUMNS);
-    let until = comparison
-        .results
-        .iter()
-        .map(|r| (r.end_s * 1e9) as u64)
-        .max()
-        .unwrap_or(0)
-        .max(1);
-    let scale = Scale { columns, until };
+    let ends = || comparison.results.iter().map(|r| r.end_s);
+    let (shortest, longest) = (
+        ends().fold(f64::INFINITY, f64::min),
+        ends().fold(0.0, f64::max),
+    );
+    let own = longest > ONE_SCALE * shortest;
     let mut out = String::new();
     for result in &comparison.results {
+        let end = if own { result.end_s } else { longest };
+        let scale = Scale {
+            columns,
+            until: ((end * 1e9) as u64).max(1),
+        };
         out.push_str(&look.paint("1", &result.policy));
         if !result.note.is_empty() {
             let room = look.width.saturating_sub(result.policy.chars().count() + 3);
@@ -42,9 +44,20 @@ pub fn render(comparison: &Comparison, look: Look) -> String {
             out.push_str(&row(comparison, result, i, scale, look));
             out.push('\n');
         }
+        if own {
+            out.push_str(&axis(label, scale));
+        }
     }
-    out.push_str(&axis(label, scale));
-    out.push_str(&look.paint("2", &legend(comparison)));
+    if !own {
+        out.push_str(&axis(
+            label,
+            Scale {
+                columns,
+                until: ((longest * 1e9) as u64).max(1),
+            },
+        ));
+    }
+    out.push_str(&look.paint("2", &legend(comparison, own)));
     out
 }
 
@@ -134,35 +147,25 @@ fn cell(series: &PathSeries, rate_bit_s: u64, from: u64, to: u64) -> char {
     }
 }
 
+/// "0 s─────2 s─────4 s─────": each number begins where its time is.
 fn axis(label: usize, scale: Scale) -> String {
-    let mut line = vec![' '; scale.columns + 8];
-    let total = scale.until as f64 / 1e9;
-    let step = nice_step(total, scale.columns / 12);
-    let mut ticks = String::new();
-    let mut i = 0;
-    loop {
+    let mut line = vec!['─'; scale.columns];
+    let step = nice_step(scale.until as f64 / 1e9, scale.columns / 10);
+    for i in 0.. {
         let at = step * f64::from(i);
         let Some(column) = scale.column((at * 1e9) as u64) else {
             break;
         };
         let text = show::tick(at, step);
-        if column + text.chars().count() <= line.len() {
-            for (k, c) in text.chars().enumerate() {
-                line[column + k] = c;
-            }
+        if column + text.chars().count() > line.len() {
+            break;
         }
-        while ticks.chars().count() < column {
-            ticks.push('─');
+        for (k, c) in text.chars().enumerate() {
+            line[column + k] = c;
         }
-        ticks.push('┬');
-        i += 1;
     }
-    while ticks.chars().count() < scale.columns {
-        ticks.push('─');
-    }
-    let numbers: String = line.into_iter().collect();
-    let pad = " ".repeat(label + 3);
-    format!("{pad}{ticks}\n{pad}{}\n", numbers.trim_end())
+    let line: String = line.into_iter().collect();
+    format!("{}{line}\n", " ".repeat(label + 3))
 }
 
 /// 1, 2 or 5 times a power of ten, so that about `ticks` of them fill `total`.
@@ -176,7 +179,7 @@ fn nice_step(total: f64, ticks: usize) -> f64 {
     step.unwrap_or(total).max(1e-9)
 }
 
-fn legend(comparison: &Comparison) -> String {
+fn legend(comparison: &Comparison, own: bool) -> String {
     let mut parts = vec!["▁▄█ sent, up to the path's rate", "· idle", "T timeout"];
     let shown = |state| {
         comparison
@@ -201,6 +204,9 @@ fn legend(comparison: &Comparison) -> String {
         .any(|e| e.words == "is repaired")
     {
         parts.push("O path repaired");
+    }
+    if own {
+        parts.push("each policy has its own scale of time");
     }
     let mut out = String::new();
     let mut line = String::new();

@@ -193,6 +193,7 @@ fn path_words(path: &PathSpec) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::result::Outcome;
 
     #[test]
     fn captures_get_names_that_any_file_system_takes() {
@@ -233,12 +234,7 @@ mod tests {
                 .unwrap()
         };
         for result in &comparison.results {
-            assert_eq!(
-                result.outcome,
-                crate::result::Outcome::Complete,
-                "{}",
-                result.policy
-            );
+            assert_eq!(result.outcome, Outcome::Complete, "{}", result.policy);
             assert_eq!(result.delivered_bytes, 8 << 20);
         }
         let stall = |name: &str| of(name).stall.unwrap().length_s;
@@ -247,10 +243,96 @@ mod tests {
         assert!((0.9..1.3).contains(&suspect), "{suspect}");
         assert!(stall("RFC 9260") < 2.0, "{}", stall("RFC 9260"));
         // Timeouts of 1, 2, 4, 8, 16 and 32 s pass Path.Max.Retrans (caro-2004 section V.A).
-        let inactive = of("RFC 2960 AllRtxSame").detections[0]
+        let inactive = of("RFC 9260 without PF").detections[0]
             .inactive_after_s
             .unwrap();
         assert!((62.0..66.0).contains(&inactive), "{inactive}");
         assert!(stall("PF, RTO.Min 100 ms") < stall("RFC 9260"));
+    }
+
+    /// A small scenario around `rest`.
+    fn small(path: &str, rest: &str) -> RunResult {
+        let text = format!(
+            "limit = \"100 s\"\n\
+             [[path]]\nrate = \"10 Mbit/s\"\ndelay = \"20 ms\"\n{path}\n\
+             [[path]]\nrate = \"10 Mbit/s\"\ndelay = \"20 ms\"\n{rest}\n"
+        );
+        let scenario = Scenario::parse("small", &text).unwrap_or_else(|e| panic!("{e}"));
+        run(&scenario, RunOptions::default())
+            .unwrap()
+            .results
+            .remove(0)
+    }
+
+    const BULK: &str = "[traffic]\nkind = \"bulk\"\nsize = \"1 MB\"\n";
+
+    #[test]
+    fn periodic_messages_pause_for_their_interval_only() {
+        let result = small(
+            "",
+            "[traffic]\nkind = \"periodic\"\nmessage = \"40 B\"\nevery = \"100 ms\"\ncount = 50\nstreams = 20\n",
+        );
+        assert_eq!(result.outcome, Outcome::Complete);
+        assert_eq!(result.delivered_bytes, 2000);
+        let stall = result.stall.unwrap().length_s;
+        assert!((stall - 0.1).abs() < 0.001, "{stall}");
+        assert_eq!(
+            (result.retransmissions, result.timeouts, result.failovers),
+            (0, 0, 0)
+        );
+    }
+
+    #[test]
+    fn listed_packets_are_lost_and_sent_again() {
+        let result = small("loss = { data = [3] }", BULK);
+        assert_eq!(result.outcome, Outcome::Complete);
+        assert_eq!((result.retransmissions, result.fast_retransmits), (1, 1));
+    }
+
+    #[test]
+    fn other_traffic_takes_its_share() {
+        let cross = "[[cross]]\npath = 1\nrate = \"8 Mbit/s\"\nshape = \"constant\"\n";
+        let (alone, shared) = (small("", BULK), small("", &format!("{BULK}{cross}")));
+        assert_eq!(shared.outcome, Outcome::Complete);
+        assert!(
+            shared.transfer_s > alone.transfer_s.map(|t| 2.0 * t),
+            "{:?} {:?}",
+            shared.transfer_s,
+            alone.transfer_s
+        );
+    }
+
+    #[test]
+    fn a_slower_path_is_felt_and_a_repaired_one_is_used_again() {
+        let slow = "[[event]]\nat = \"100 ms\"\npath = 1\ndo = \"set\"\nrate = \"1 Mbit/s\"\n";
+        let result = small("", &format!("{BULK}{slow}"));
+        assert!(result.transfer_s.unwrap() > 7.0, "{:?}", result.transfer_s);
+        let bulk = BULK.replace("1 MB", "10 MB");
+        let events = "[[event]]\nat = \"500 ms\"\npath = 1\ndo = \"down\"\n[[event]]\nat = \"2 s\"\npath = 1\ndo = \"up\"\n";
+        let result = small("", &format!("{bulk}{events}"));
+        assert_eq!(result.outcome, Outcome::Complete);
+        assert_eq!(result.failovers, 2, "away and back");
+        assert!(result.detections[0].suspect_after_s.is_some());
+    }
+
+    #[test]
+    fn without_any_path_the_association_is_lost_with_its_reason() {
+        let events = "[[event]]\nat = \"500 ms\"\npath = 1\ndo = \"down\"\n[[event]]\nat = \"500 ms\"\npath = 2\ndo = \"down\"\n";
+        let hasty =
+            "[protocol]\nfailure.association_max_retrans = 3\nfailure.path_max_retrans = 1\n";
+        let result = small("", &format!("{BULK}{events}{hasty}"));
+        assert!(
+            matches!(&result.outcome, Outcome::Lost { reason } if reason.contains("Association.Max.Retrans")),
+            "{:?}",
+            result.outcome
+        );
+        assert!(result.transfer_s.is_none() && result.delivered_bytes < 1_000_000);
+        // The stall lasts until the end.
+        let stall = result.stall.unwrap();
+        assert!(
+            (stall.from_s + stall.length_s - result.end_s).abs() < 1e-3,
+            "{stall:?} {}",
+            result.end_s
+        );
     }
 }

@@ -166,6 +166,6 @@ fn report(
         });
         eprintln!("{result}");
     } else if !quiet && failure.is_none() {
-        eprintln!("{verb} {}, {}", show::bytes(bytes), meter.words(bytes));
+        eprintln!("{verb} {}, {}", show::bytes(bytes), meter.words());
     }
 }

@@ -4,6 +4,7 @@ use super::stall::StallMeter;
 use byway::{Association, PathState, PathStats};
 use byway_lab::show;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
@@ -16,6 +17,8 @@ pub(super) struct Progress {
     bar: ProgressBar,
     paths: ProgressBar,
     quiet: bool,
+    /// The file that is under way, and its size.
+    current: RefCell<(String, u64)>,
 }
 
 impl Progress {
@@ -40,16 +43,29 @@ impl Progress {
             bar,
             paths,
             quiet,
+            current: RefCell::default(),
         }
     }
 
     /// A file begins, of which `done` bytes are there.
     pub(super) fn begin(&self, name: &str, size: u64, done: u64) {
+        *self.current.borrow_mut() = (name.to_owned(), size);
         self.bar.reset();
         self.bar.set_message(name.to_owned());
         self.bar.set_length(size);
         self.bar.set_position(done);
         self.bar.reset_eta();
+    }
+
+    /// How far `done` bytes are: "34 % of big.iso", or the bytes where the end
+    /// is not known.
+    pub(super) fn place(&self, done: u64) -> String {
+        let (name, size) = &*self.current.borrow();
+        if *size > 0 {
+            format!("{:.0} % of {name}", done as f64 * 100.0 / *size as f64)
+        } else {
+            show::bytes(done)
+        }
     }
 
     pub(super) fn position(&self, done: u64) {
@@ -126,7 +142,9 @@ impl<'a> Watch<'a> {
         loop {
             tick.tick().await;
             let done = done();
-            meter.borrow_mut().update(done);
+            meter
+                .borrow_mut()
+                .update(done, |at| self.progress.place(at));
             self.progress.position(done);
             self.look();
             let heard = self.association.stats().packets_received;

@@ -280,13 +280,12 @@ fn report(
         println!("{result}");
     } else if !args.here.quiet && failure.is_none() {
         let total: u64 = done.iter().map(|f| f.size).sum();
-        let last = done.last().map_or(0, |f| f.size);
         eprintln!(
             "received {} in {} ({}), {}",
             show::bytes(total),
             show::time(took.as_secs_f64()),
             show::rate(total as f64 * 8.0 / took.as_secs_f64().max(1e-6)),
-            meter.words(last)
+            meter.words()
         );
     }
 }

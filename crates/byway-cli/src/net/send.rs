@@ -333,13 +333,12 @@ fn report(
         println!("{result}");
     } else if failure.is_none() && !args.here.quiet {
         let rate = total as f64 * 8.0 / took.as_secs_f64().max(1e-6);
-        let size = sources.last().map_or(0, |s| s.size);
         eprintln!(
             "sent {} in {} ({}), {}",
             show::bytes(total),
             show::time(took.as_secs_f64()),
             show::rate(rate),
-            meter.words(size)
+            meter.words()
         );
     }
 }

@@ -8,7 +8,7 @@ pub(super) struct StallMeter {
     since: Instant,
     last: u64,
     longest: Duration,
-    at: u64,
+    place: String,
 }
 
 impl StallMeter {
@@ -17,20 +17,20 @@ impl StallMeter {
             since: Instant::now(),
             last: 0,
             longest: Duration::ZERO,
-            at: 0,
+            place: String::new(),
         }
     }
 
-    /// The number is `done` now.
-    pub(super) fn update(&mut self, done: u64) {
-        self.update_at(Instant::now(), done);
+    /// The number is `done` now; `place` says in words how far that is.
+    pub(super) fn update(&mut self, done: u64, place: impl Fn(u64) -> String) {
+        self.update_at(Instant::now(), done, place);
     }
 
-    fn update_at(&mut self, now: Instant, done: u64) {
+    fn update_at(&mut self, now: Instant, done: u64, place: impl Fn(u64) -> String) {
         let length = now.saturating_duration_since(self.since);
         if length > self.longest {
             self.longest = length;
-            self.at = self.last;
+            self.place = place(self.last);
         }
         if done != self.last {
             self.last = done;
@@ -43,17 +43,14 @@ impl StallMeter {
         self.longest
     }
 
-    /// "longest stall 1.2 s at 34 %" of `total`.
-    pub(super) fn words(&self, total: u64) -> String {
-        let percent = if total == 0 {
-            100.0
+    /// "longest stall 1.2 s at 34 % of big.iso".
+    pub(super) fn words(&self) -> String {
+        let length = byway_lab::show::time(self.longest.as_secs_f64());
+        if self.place.is_empty() {
+            format!("longest stall {length}")
         } else {
-            self.at as f64 * 100.0 / total as f64
-        };
-        format!(
-            "longest stall {} at {percent:.0} %",
-            byway_lab::show::time(self.longest.as_secs_f64())
-        )
+            format!("longest stall {length} at {}", self.place)
+        }
     }
 }
 
@@ -66,9 +63,11 @@ mod tests {
         let mut meter = StallMeter::new();
         let start = meter.since;
         for (ms, done) in [(10, 100), (20, 340), (1_220, 350), (1_230, 1_000)] {
-            meter.update_at(start + Duration::from_millis(ms), done);
+            meter.update_at(start + Duration::from_millis(ms), done, |at| {
+                format!("{} %", at / 10)
+            });
         }
         assert_eq!(meter.longest(), Duration::from_millis(1_200));
-        assert_eq!(meter.words(1_000), "longest stall 1.20 s at 34 %");
+        assert_eq!(meter.words(), "longest stall 1.20 s at 34 %");
     }
 }

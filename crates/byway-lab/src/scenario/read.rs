@@ -34,13 +34,13 @@ fn read(source: &Source<'_>, root: &Table) -> Option<Scenario> {
     let description = section.text("description").unwrap_or_default();
     let seed = section.integer("seed", 0..=u64::MAX).unwrap_or(1);
     let limit = section.duration("limit").unwrap_or(DEFAULT_LIMIT);
-    if limit.is_zero() || limit > MAX_LIMIT {
-        if let Some(entry) = root.get("limit") {
-            section.wrong(
-                entry,
-                "a run lasts more than 0 s and at most 2400 h of simulated time",
-            );
-        }
+    if (limit.is_zero() || limit > MAX_LIMIT)
+        && let Some(entry) = root.get("limit")
+    {
+        section.wrong(
+            entry,
+            "a run lasts more than 0 s and at most 2400 h of simulated time",
+        );
     }
     let path_tables = tables(&section, "path");
     let paths: Vec<Option<PathSpec>> = path_tables

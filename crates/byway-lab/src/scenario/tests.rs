@@ -60,216 +60,217 @@ fn the_built_in_scenario_is_the_papers_failover() {
     assert_eq!(s.policies[5].config.rto.min, Duration::from_millis(100));
 }
 
+/// What is replaced in the good file, by what, and the message with its line.
+const MISTAKES: &[(&str, &str, usize, &str)] = &[
+    (
+        "delay = \"45 ms\"",
+        "dealy = \"45 ms\"",
+        4,
+        "\"dealy\" is not a key of [[path]]; did you mean \"delay\"?",
+    ),
+    (
+        "rate = \"10 Mbit/s\"",
+        "rate = 10",
+        3,
+        "rate in [[path]]: \"10\" has no unit; write a rate with bit/s, kbit/s, Mbit/s, Gbit/s, kB/s or MB/s, such as \"10 Mbit/s\"",
+    ),
+    (
+        "rate = \"10 Mbit/s\"",
+        "rate = \"10 Mbit/h\"",
+        3,
+        "rate in [[path]]: \"Mbit/h\" is not a unit of rate; use bit/s, kbit/s, Mbit/s, Gbit/s, kB/s or MB/s, such as \"10 Mbit/s\"",
+    ),
+    (
+        "delay = \"45 ms\"",
+        "delay = \"45\"",
+        4,
+        "delay in [[path]]: '45' has no unit; write for instance \"45 ms\" or \"45 s\"",
+    ),
+    (
+        "delay = \"45 ms\"",
+        "delay = \"45 ms\"\nloss = \"1\"",
+        5,
+        "loss in [[path]]: \"1\" has no unit; write \"1 %\" for 1 of a hundred",
+    ),
+    (
+        "delay = \"45 ms\"",
+        "delay = \"45 ms\"\nloss = { to_bad = \"1 %\" }",
+        5,
+        "loss: to_good is missing; write for instance to_good = \"30 %\"",
+    ),
+    (
+        "delay = \"45 ms\"",
+        "delay = \"45 ms\"\nloss = { data = [0] }",
+        5,
+        "data in loss: found 0, expected whole numbers from 1, such as [3, 7]",
+    ),
+    (
+        "delay = \"45 ms\"",
+        "delay = \"45 ms\"\nloss = { data = [1], bad = \"2 %\" }",
+        5,
+        "loss: a list of packets and a burst model exclude each other; keep one of them",
+    ),
+    (
+        "delay = \"45 ms\"",
+        "delay = \"45 ms\"\nqueue = \"many\"",
+        5,
+        "queue in [[path]]: \"many\" is not a queue; write \"50 packets\", or a size such as \"64 KiB\"",
+    ),
+    (
+        "delay = \"45 ms\"",
+        "delay = \"15 ms\"\naccess = { rate = \"100 Mbit/s\", delay = \"10 ms\" }",
+        2,
+        "[[path]]: delay is the whole way, 10 ms at each end included, so it is at least 20 ms",
+    ),
+    (
+        "delay = \"45 ms\"",
+        "",
+        2,
+        "[[path]]: delay is missing; write for instance delay = \"45 ms\"",
+    ),
+    (
+        "path = 1",
+        "path = 3",
+        10,
+        "path in [[event]]: found 3, expected a path: 1 (\"path 1\") and 2 (\"path 2\")",
+    ),
+    (
+        "do = \"down\"",
+        "do = \"dwon\"",
+        11,
+        "do in [[event]]: found \"dwon\", expected one of down, up and set; did you mean \"down\"?",
+    ),
+    (
+        "do = \"down\"",
+        "do = \"set\"",
+        8,
+        "[[event]]: do = \"set\" sets nothing; add rate, delay or loss",
+    ),
+    (
+        "do = \"down\"",
+        "do = \"down\"\nrate = \"1 Mbit/s\"",
+        12,
+        "rate in [[event]]: goes with do = \"set\" alone; write an event of its own for it",
+    ),
+    (
+        "size = \"8 MiB\"",
+        "size = \"8 MeB\"",
+        14,
+        "size in [traffic]: \"MeB\" is not a unit of size; use B, kB, MB, GB (powers of 1000), KiB, MiB or GiB (powers of 1024), such as \"64 KiB\"",
+    ),
+    (
+        "kind = \"bulk\"",
+        "kind = \"bluk\"",
+        13,
+        "kind in [traffic]: found \"bluk\", expected one of bulk and periodic; did you mean \"bulk\"?",
+    ),
+    (
+        "size = \"8 MiB\"",
+        "size = \"8 MiB\"\nevery = \"1 s\"",
+        15,
+        "\"every\" is not a key of [traffic]; there are kind, message, streams, start and size",
+    ),
+    (
+        "preset = \"rfc9260\"",
+        "preset = \"rfc4960\"",
+        16,
+        "preset in [protocol]: preset = rfc4960: no such preset; there are rfc9260 and rfc2960",
+    ),
+    (
+        "rto.min = \"500 ms\"",
+        "rto.minimum = \"500 ms\"",
+        19,
+        "[[policy]]: \"minimum\" is not a setting of rto; there are alpha, beta, initial, max, min and sampling",
+    ),
+    (
+        "rto.min = \"500 ms\"",
+        "rto.mim = \"500 ms\"",
+        19,
+        "[[policy]]: \"mim\" is not a setting of rto; did you mean \"min\"?",
+    ),
+    (
+        "rto.min = \"500 ms\"",
+        "path_max_retrans = 2",
+        19,
+        "[[policy]]: \"path_max_retrans\" is not a setting; did you mean \"failure.path_max_retrans\"?",
+    ),
+    (
+        "rto.min = \"500 ms\"",
+        "rto.min = 500",
+        19,
+        "[[policy]]: rto.min: '500' has no unit; write for instance \"500 ms\" or \"500 s\"",
+    ),
+    (
+        "rto.min = \"500 ms\"",
+        "rto.min = \"90 s\"",
+        19,
+        "policy \"one\": rto.min = 90 s: is above rto.max; lower it or raise rto.max",
+    ),
+    (
+        "rto.min = \"500 ms\"",
+        "rto.max = \"500 ms\"",
+        19,
+        "policy \"one\": rto.min = 1 s: is above rto.max; lower it or raise rto.max",
+    ),
+    (
+        "rto.min = \"500 ms\"",
+        "sack.every = -1",
+        19,
+        "[[policy]]: sack.every: found -1, expected a whole number, 0 or more",
+    ),
+    (
+        "rto.min = \"500 ms\"",
+        "retransmission.target = \"AllRtxSam\"",
+        19,
+        "[[policy]]: retransmission.target: found \"AllRtxSam\", expected one of AllRtxSame, AllRtxAlt and FrSameRtoAlt; did you mean \"AllRtxSame\"?",
+    ),
+    (
+        "rto.min = \"500 ms\"",
+        "failover.primary_switch = \"Cpt\"",
+        19,
+        "[[policy]]: failover.primary_switch: found \"Cpt\", which needs a number: \"Cpt(2)\"",
+    ),
+    (
+        "rto.min = \"500 ms\"",
+        "rto.min = \"off\"",
+        19,
+        "[[policy]]: rto.min: found \"off\", but this cannot be off",
+    ),
+    (
+        "rto.min = \"500 ms\"",
+        "hb.enabled = \"perhaps\"",
+        19,
+        "[[policy]]: hb.enabled: found \"perhaps\", expected true or false",
+    ),
+    (
+        "seed = 7",
+        "seed = -7",
+        1,
+        "seed in the scenario: found -7, expected a whole number, 0 or more",
+    ),
+    (
+        "seed = 7",
+        "sead = 7",
+        1,
+        "\"sead\" is not a key of the scenario; did you mean \"seed\"?",
+    ),
+    (
+        "[[policy]]\nname = \"one\"",
+        "[[policy]]",
+        17,
+        "[[policy]]: name is missing; write for instance name = \"PF off\"",
+    ),
+    (
+        "[[path]]",
+        "[path]",
+        2,
+        "path in the scenario: written [[path]], with two brackets, once for each",
+    ),
+];
+
 #[test]
 fn every_mistake_is_named_with_its_line_and_what_would_be_right() {
-    // What is replaced in the good file, by what, and the message with its line.
-    let table: &[(&str, &str, usize, &str)] = &[
-        (
-            "delay = \"45 ms\"",
-            "dealy = \"45 ms\"",
-            4,
-            "\"dealy\" is not a key of [[path]]; did you mean \"delay\"?",
-        ),
-        (
-            "rate = \"10 Mbit/s\"",
-            "rate = 10",
-            3,
-            "rate in [[path]]: \"10\" has no unit; write a rate with bit/s, kbit/s, Mbit/s, Gbit/s, kB/s or MB/s, such as \"10 Mbit/s\"",
-        ),
-        (
-            "rate = \"10 Mbit/s\"",
-            "rate = \"10 Mbit/h\"",
-            3,
-            "rate in [[path]]: \"Mbit/h\" is not a unit of rate; use bit/s, kbit/s, Mbit/s, Gbit/s, kB/s or MB/s, such as \"10 Mbit/s\"",
-        ),
-        (
-            "delay = \"45 ms\"",
-            "delay = \"45\"",
-            4,
-            "delay in [[path]]: '45' has no unit; write for instance \"45 ms\" or \"45 s\"",
-        ),
-        (
-            "delay = \"45 ms\"",
-            "delay = \"45 ms\"\nloss = \"1\"",
-            5,
-            "loss in [[path]]: \"1\" has no unit; write \"1 %\" for 1 of a hundred",
-        ),
-        (
-            "delay = \"45 ms\"",
-            "delay = \"45 ms\"\nloss = { to_bad = \"1 %\" }",
-            5,
-            "loss: to_good is missing; write for instance to_good = \"30 %\"",
-        ),
-        (
-            "delay = \"45 ms\"",
-            "delay = \"45 ms\"\nloss = { data = [0] }",
-            5,
-            "data in loss: found 0, expected whole numbers from 1, such as [3, 7]",
-        ),
-        (
-            "delay = \"45 ms\"",
-            "delay = \"45 ms\"\nloss = { data = [1], bad = \"2 %\" }",
-            5,
-            "loss: a list of packets and a burst model exclude each other; keep one of them",
-        ),
-        (
-            "delay = \"45 ms\"",
-            "delay = \"45 ms\"\nqueue = \"many\"",
-            5,
-            "queue in [[path]]: \"many\" is not a queue; write \"50 packets\", or a size such as \"64 KiB\"",
-        ),
-        (
-            "delay = \"45 ms\"",
-            "delay = \"15 ms\"\naccess = { rate = \"100 Mbit/s\", delay = \"10 ms\" }",
-            2,
-            "[[path]]: delay is the whole way, 10 ms at each end included, so it is at least 20 ms",
-        ),
-        (
-            "delay = \"45 ms\"",
-            "",
-            2,
-            "[[path]]: delay is missing; write for instance delay = \"45 ms\"",
-        ),
-        (
-            "path = 1",
-            "path = 3",
-            10,
-            "path in [[event]]: found 3, expected a path: 1 (\"path 1\") and 2 (\"path 2\")",
-        ),
-        (
-            "do = \"down\"",
-            "do = \"dwon\"",
-            11,
-            "do in [[event]]: found \"dwon\", expected one of down, up and set; did you mean \"down\"?",
-        ),
-        (
-            "do = \"down\"",
-            "do = \"set\"",
-            8,
-            "[[event]]: do = \"set\" sets nothing; add rate, delay or loss",
-        ),
-        (
-            "do = \"down\"",
-            "do = \"down\"\nrate = \"1 Mbit/s\"",
-            12,
-            "rate in [[event]]: goes with do = \"set\" alone; write an event of its own for it",
-        ),
-        (
-            "size = \"8 MiB\"",
-            "size = \"8 MeB\"",
-            14,
-            "size in [traffic]: \"MeB\" is not a unit of size; use B, kB, MB, GB (powers of 1000), KiB, MiB or GiB (powers of 1024), such as \"64 KiB\"",
-        ),
-        (
-            "kind = \"bulk\"",
-            "kind = \"bluk\"",
-            13,
-            "kind in [traffic]: found \"bluk\", expected one of bulk and periodic; did you mean \"bulk\"?",
-        ),
-        (
-            "size = \"8 MiB\"",
-            "size = \"8 MiB\"\nevery = \"1 s\"",
-            15,
-            "\"every\" is not a key of [traffic]; there are kind, message, streams, start and size",
-        ),
-        (
-            "preset = \"rfc9260\"",
-            "preset = \"rfc4960\"",
-            16,
-            "preset in [protocol]: preset = rfc4960: no such preset; there are rfc9260 and rfc2960",
-        ),
-        (
-            "rto.min = \"500 ms\"",
-            "rto.minimum = \"500 ms\"",
-            19,
-            "[[policy]]: \"minimum\" is not a setting of rto; there are alpha, beta, initial, max, min and sampling",
-        ),
-        (
-            "rto.min = \"500 ms\"",
-            "rto.mim = \"500 ms\"",
-            19,
-            "[[policy]]: \"mim\" is not a setting of rto; did you mean \"min\"?",
-        ),
-        (
-            "rto.min = \"500 ms\"",
-            "path_max_retrans = 2",
-            19,
-            "[[policy]]: \"path_max_retrans\" is not a setting; did you mean \"failure.path_max_retrans\"?",
-        ),
-        (
-            "rto.min = \"500 ms\"",
-            "rto.min = 500",
-            19,
-            "[[policy]]: rto.min: '500' has no unit; write for instance \"500 ms\" or \"500 s\"",
-        ),
-        (
-            "rto.min = \"500 ms\"",
-            "rto.min = \"90 s\"",
-            19,
-            "policy \"one\": rto.min = 90 s: is above rto.max; lower it or raise rto.max",
-        ),
-        (
-            "rto.min = \"500 ms\"",
-            "rto.max = \"500 ms\"",
-            19,
-            "policy \"one\": rto.min = 1 s: is above rto.max; lower it or raise rto.max",
-        ),
-        (
-            "rto.min = \"500 ms\"",
-            "sack.every = -1",
-            19,
-            "[[policy]]: sack.every: found -1, expected a whole number, 0 or more",
-        ),
-        (
-            "rto.min = \"500 ms\"",
-            "retransmission.target = \"AllRtxSam\"",
-            19,
-            "[[policy]]: retransmission.target: found \"AllRtxSam\", expected one of AllRtxSame, AllRtxAlt and FrSameRtoAlt; did you mean \"AllRtxSame\"?",
-        ),
-        (
-            "rto.min = \"500 ms\"",
-            "failover.primary_switch = \"Cpt\"",
-            19,
-            "[[policy]]: failover.primary_switch: found \"Cpt\", which needs a number: \"Cpt(2)\"",
-        ),
-        (
-            "rto.min = \"500 ms\"",
-            "rto.min = \"off\"",
-            19,
-            "[[policy]]: rto.min: found \"off\", but this cannot be off",
-        ),
-        (
-            "rto.min = \"500 ms\"",
-            "hb.enabled = \"perhaps\"",
-            19,
-            "[[policy]]: hb.enabled: found \"perhaps\", expected true or false",
-        ),
-        (
-            "seed = 7",
-            "seed = -7",
-            1,
-            "seed in the scenario: found -7, expected a whole number, 0 or more",
-        ),
-        (
-            "seed = 7",
-            "sead = 7",
-            1,
-            "\"sead\" is not a key of the scenario; did you mean \"seed\"?",
-        ),
-        (
-            "[[policy]]\nname = \"one\"",
-            "[[policy]]",
-            17,
-            "[[policy]]: name is missing; write for instance name = \"PF off\"",
-        ),
-        (
-            "[[path]]",
-            "[path]",
-            2,
-            "path in the scenario: written [[path]], with two brackets, once for each",
-        ),
-    ];
-    for (good, bad, line, message) in table {
+    for (good, bad, line, message) in MISTAKES {
         // `[path]` cannot stand twice: the second one goes too.
         let text = if *bad == "[path]" {
             GOOD.replacen("[[path]]\nrate = \"10 Mbit/s\"\ndelay = \"45 ms\"\n", "", 1)

@@ -1,0 +1,568 @@
+//! The command from outside: arguments, output, exit statuses, files moved
+//! between processes.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+/// Timers so short that a lost peer is noticed soon.
+const HASTY: [&str; 10] = [
+    "--set",
+    "rto.min=20ms",
+    "--set",
+    "rto.initial=50ms",
+    "--set",
+    "rto.max=100ms",
+    "--set",
+    "failure.association_max_retrans=4",
+    "--set",
+    "failure.path_max_retrans=2",
+];
+
+fn byway() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_byway"));
+    command.env_remove("NO_COLOR");
+    command
+}
+
+fn run(args: &[&str]) -> Output {
+    byway().args(args).output().expect("the command was built")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A new folder for one test.
+fn folder(name: &str) -> PathBuf {
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&dir);
+    std::fs::create_dir_all(&dir).unwrap();
+    dir
+}
+
+/// Bytes without a pattern that a wrong offset could hide behind.
+fn contents(len: usize) -> Vec<u8> {
+    let mut x: u32 = 12_345;
+    let mut next = || {
+        x = x.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (x >> 24) as u8
+    };
+    (0..len).map(|_| next()).collect()
+}
+
+/// A running `byway recv` or `byway listen`, and where it listens.
+struct Server {
+    child: Child,
+    /// For `--to`.
+    addresses: String,
+    rest: BufReader<std::process::ChildStderr>,
+}
+
+impl Server {
+    /// Starts `args` on two loopback addresses with a free UDP port.
+    fn start(args: &[&str]) -> Server {
+        let mut child = byway()
+            .args(args)
+            .args(["--bind", "127.0.0.1:0,127.0.0.2:0"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut rest = BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        rest.read_line(&mut line).unwrap();
+        // "listening on A, B, SCTP port 5001"
+        let list = line
+            .strip_prefix("listening on ")
+            .and_then(|l| l.split(", SCTP").next());
+        let addresses = list.unwrap_or_else(|| panic!("{line}")).replace(", ", ",");
+        Server {
+            child,
+            addresses,
+            rest,
+        }
+    }
+
+    fn finish(mut self) -> (Option<i32>, Vec<u8>, String) {
+        let mut out = Vec::new();
+        self.child
+            .stdout
+            .take()
+            .unwrap()
+            .read_to_end(&mut out)
+            .unwrap();
+        let mut err = String::new();
+        self.rest.read_to_string(&mut err).unwrap();
+        (self.child.wait().unwrap().code(), out, err)
+    }
+}
+
+/// A scenario that takes no time to run.
+const SMALL: &str = r#"
+name = "small"
+description = "One megabyte, the first path dies."
+limit = "100 s"
+[[path]]
+rate = "10 Mbit/s"
+delay = "20 ms"
+[[path]]
+rate = "10 Mbit/s"
+delay = "20 ms"
+[[event]]
+at = "500 ms"
+path = 1
+do = "down"
+[traffic]
+kind = "bulk"
+size = "1 MB"
+[[policy]]
+name = "default"
+[[policy]]
+name = "fast"
+rto.min = "100 ms"
+rto.initial = "500 ms"
+sack.delay = "20 ms"
+"#;
+
+#[test]
+fn the_help_shows_examples_and_exit_statuses() {
+    let out = run(&["--help"]);
+    assert!(out.status.success());
+    let help = text(&out.stdout);
+    for part in [
+        "byway run",
+        "byway send video.mkv --to",
+        "Exit status: 0 done",
+    ] {
+        assert!(help.contains(part), "{part}\n{help}");
+    }
+    for command in [
+        "run", "send", "recv", "listen", "cat", "check", "scenario", "settings",
+    ] {
+        assert!(run(&[command, "--help"]).status.success(), "{command}");
+    }
+    assert!(text(&run(&["--version"]).stdout).starts_with("byway "));
+    assert!(text(&run(&["completions", "bash"]).stdout).contains("_byway"));
+    assert_eq!(run(&["flight"]).status.code(), Some(2));
+}
+
+#[test]
+fn the_printed_scenario_is_one_that_can_be_checked() {
+    let dir = folder("scenario");
+    let file = dir.join("mine.toml");
+    std::fs::write(&file, run(&["scenario"]).stdout).unwrap();
+    let out = run(&["check", file.to_str().unwrap()]);
+    assert!(out.status.success(), "{}", text(&out.stderr));
+    assert!(
+        text(&out.stdout).ends_with("no mistakes; 2 paths, 1 event, 6 policies\n"),
+        "{}",
+        text(&out.stdout)
+    );
+}
+
+#[test]
+fn the_same_seed_prints_the_same_and_another_seed_does_not() {
+    let dir = folder("seed");
+    let file = dir.join("small.toml");
+    std::fs::write(
+        &file,
+        SMALL.replace(
+            "rate = \"10 Mbit/s\"",
+            "rate = \"10 Mbit/s\"
+loss = \"1 %\"",
+        ),
+    )
+    .unwrap();
+    let json = |seed: &str, out: &str| {
+        let out = dir.join(out);
+        let args = [
+            "run",
+            file.to_str().unwrap(),
+            "--seed",
+            seed,
+            "--json",
+            "--out",
+            out.to_str().unwrap(),
+        ];
+        let found = run(&args);
+        assert!(found.status.success(), "{}", text(&found.stderr));
+        assert!(out.join("report.html").exists());
+        text(&found.stdout)
+    };
+    let first = json("7", "a");
+    assert_eq!(first, json("7", "b"));
+    assert_ne!(first, json("8", "c"));
+}
+
+#[test]
+fn the_json_has_the_fields_that_scripts_rely_on() {
+    let dir = folder("json");
+    let file = dir.join("small.toml");
+    std::fs::write(&file, SMALL).unwrap();
+    let out = run(&[
+        "run",
+        file.to_str().unwrap(),
+        "--json",
+        "--out",
+        dir.to_str().unwrap(),
+    ]);
+    let value: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+    assert_eq!(value["schema"], "byway.run/1");
+    let keys = |v: &serde_json::Value| {
+        v.as_object()
+            .unwrap()
+            .keys()
+            .cloned()
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    assert_eq!(
+        keys(&value["scenario"]),
+        "description events limit_s name paths seed traffic"
+    );
+    assert_eq!(
+        keys(&value["results"][0]),
+        "delivered_bytes delivered_s detections digest duplicates end_s failovers fast_retransmits note outcome paths \
+         policy retransmissions stall timeouts transfer_s"
+    );
+    assert_eq!(
+        keys(&value["results"][0]["paths"][0]),
+        "bytes data_bytes heartbeats name packets retransmissions retransmitted_bytes timeouts"
+    );
+    assert_eq!(
+        keys(&value["results"][0]["detections"][0]),
+        "at_s inactive_after_s path suspect_after_s"
+    );
+    assert_eq!(value["results"][0]["outcome"]["is"], "complete");
+    assert_eq!(value["results"][0]["delivered_bytes"], 1_000_000);
+}
+
+#[test]
+fn a_run_prints_table_picture_and_files() {
+    let dir = folder("run");
+    let file = dir.join("small.toml");
+    std::fs::write(&file, SMALL).unwrap();
+    let out = run(&[
+        "run",
+        file.to_str().unwrap(),
+        "--pcap",
+        "--out",
+        dir.to_str().unwrap(),
+        "--only",
+        "fast",
+    ]);
+    let shown = text(&out.stdout);
+    assert!(out.status.success(), "{}", text(&out.stderr));
+    for part in [
+        "longest",
+        "path 1",
+        "X path fails",
+        "With fast the transfer stalled for",
+        "report.html",
+    ] {
+        assert!(shown.contains(part), "{part}\n{shown}");
+    }
+    assert!(!shown.contains('\x1b'), "no colours in a pipe");
+    assert!(
+        shown
+            .lines()
+            .filter(|l| !l.starts_with("written"))
+            .all(|l| l.chars().count() <= 100),
+        "{shown}"
+    );
+    let capture = std::fs::read(dir.join("1-fast.pcapng")).unwrap();
+    assert_eq!(
+        capture[..4],
+        [0x0a, 0x0d, 0x0d, 0x0a],
+        "a section header block"
+    );
+    let wrong = run(&[
+        "run",
+        file.to_str().unwrap(),
+        "--only",
+        "slow",
+        "--out",
+        dir.to_str().unwrap(),
+    ]);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(text(&wrong.stderr).contains("there are \"default\", \"fast\""));
+}
+
+#[test]
+fn a_wrong_scenario_is_refused_with_its_lines() {
+    let dir = folder("wrong");
+    let file = dir.join("wrong.toml");
+    std::fs::write(
+        &file,
+        SMALL.replacen("20 ms", "20", 1).replacen("1 MB", "1 MO", 1),
+    )
+    .unwrap();
+    let out = run(&[
+        "run",
+        file.to_str().unwrap(),
+        "--out",
+        dir.to_str().unwrap(),
+    ]);
+    assert_eq!(out.status.code(), Some(2));
+    let shown = text(&out.stderr);
+    for part in [
+        "2 problems in the scenario",
+        "wrong.toml:7: delay in [[path]]: '20' has no unit",
+        "wrong.toml:17: size in [traffic]",
+    ] {
+        assert!(shown.contains(part), "{part}\n{shown}");
+    }
+    let out = run(&["check", file.to_str().unwrap(), "--json"]);
+    assert_eq!(out.status.code(), Some(2));
+    let value: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+    assert_eq!(value["problems"][0]["line"], 7);
+    let out = run(&["run", "no-such-file.toml"]);
+    assert_eq!(out.status.code(), Some(2));
+    assert!(text(&out.stderr).contains("byway scenario"));
+}
+
+#[test]
+fn settings_are_listed_as_they_are_written() {
+    let shown = text(&run(&["settings", "--preset", "rfc2960", "--set", "rto.max=10s"]).stdout);
+    for line in [
+        "rto.initial = \"3 s\"",
+        "rto.max = \"10 s\"",
+        "failover.potentially_failed.max_retrans = \"off\"",
+        "retransmission.target = \"AllRtxAlt\"  # AllRtxSame, AllRtxAlt, FrSameRtoAlt",
+        "congestion.initial_cwnd = \"Pmdcs(2)\"",
+    ] {
+        assert!(shown.lines().any(|l| l == line), "{line}\n{shown}");
+    }
+    let wrong = run(&["settings", "--set", "rto.mix=1s"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(text(&wrong.stderr).contains("\"mix\" is not a setting of rto; did you mean \"min\"?"));
+}
+
+#[test]
+fn files_arrive_whole_over_two_paths() {
+    let dir = folder("files");
+    let (inbox, big, empty) = (
+        dir.join("inbox"),
+        dir.join("big.bin"),
+        dir.join("empty.txt"),
+    );
+    std::fs::write(&big, contents(3_000_000)).unwrap();
+    std::fs::write(&empty, b"").unwrap();
+    let server = Server::start(&["recv", "--once", "--dir", inbox.to_str().unwrap()]);
+    let out = run(&[
+        "send",
+        big.to_str().unwrap(),
+        empty.to_str().unwrap(),
+        "--to",
+        &server.addresses,
+        "--json",
+    ]);
+    assert!(out.status.success(), "{}", text(&out.stderr));
+    let value: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+    assert_eq!(
+        (&value["ok"], &value["files"][0]["bytes"]),
+        (&true.into(), &3_000_000.into())
+    );
+    let (code, _, err) = server.finish();
+    assert_eq!(code, Some(0), "{err}");
+    assert!(err.contains("longest stall"), "{err}");
+    assert_eq!(
+        std::fs::read(inbox.join("big.bin")).unwrap(),
+        contents(3_000_000)
+    );
+    assert_eq!(std::fs::read(inbox.join("empty.txt")).unwrap(), b"");
+}
+
+#[test]
+fn a_send_goes_on_from_what_is_there() {
+    let dir = folder("resume");
+    let file = dir.join("a.bin");
+    std::fs::write(&file, contents(500_000)).unwrap();
+    for (case, there, resumed) in [
+        ("same", contents(200_000), 200_000),
+        ("other", vec![1; 200_000], 0),
+    ] {
+        let inbox = dir.join(case);
+        std::fs::create_dir_all(&inbox).unwrap();
+        std::fs::write(inbox.join("a.bin.part"), there).unwrap();
+        let server = Server::start(&["recv", "--once", "--dir", inbox.to_str().unwrap()]);
+        let out = run(&[
+            "send",
+            file.to_str().unwrap(),
+            "--to",
+            &server.addresses,
+            "--json",
+        ]);
+        let value: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+        assert_eq!(
+            value["files"][0]["resumed_from"], resumed,
+            "{case}: {value}"
+        );
+        assert_eq!(server.finish().0, Some(0));
+        assert_eq!(
+            std::fs::read(inbox.join("a.bin")).unwrap(),
+            contents(500_000),
+            "{case}"
+        );
+        assert!(!inbox.join("a.bin.part").exists());
+    }
+}
+
+#[test]
+fn what_is_there_is_replaced_only_by_force() {
+    let dir = folder("force");
+    let (inbox, file) = (dir.join("inbox"), dir.join("a.bin"));
+    std::fs::create_dir_all(&inbox).unwrap();
+    std::fs::write(&file, b"new").unwrap();
+    std::fs::write(inbox.join("a.bin"), b"old").unwrap();
+    let args = [
+        "recv",
+        "--once",
+        "--dir",
+        inbox.to_str().unwrap(),
+        "--force",
+    ];
+    let server = Server::start(&args[..4]);
+    let out = run(&["send", file.to_str().unwrap(), "--to", &server.addresses]);
+    assert_eq!(out.status.code(), Some(4));
+    assert!(
+        text(&out.stderr).contains("a.bin exists already"),
+        "{}",
+        text(&out.stderr)
+    );
+    assert_eq!(server.finish().0, Some(4));
+    assert_eq!(std::fs::read(inbox.join("a.bin")).unwrap(), b"old");
+    let server = Server::start(&args);
+    assert!(
+        run(&["send", file.to_str().unwrap(), "--to", &server.addresses])
+            .status
+            .success()
+    );
+    assert_eq!(server.finish().0, Some(0));
+    assert_eq!(std::fs::read(inbox.join("a.bin")).unwrap(), b"new");
+}
+
+#[test]
+fn a_pipe_carries_bytes_to_the_end() {
+    let server = Server::start(&["listen"]);
+    let mut cat = byway()
+        .args(["cat", "--to", &server.addresses])
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    cat.stdin
+        .take()
+        .unwrap()
+        .write_all(&contents(300_000))
+        .unwrap();
+    assert!(cat.wait().unwrap().success());
+    let (code, out, _) = server.finish();
+    assert_eq!((code, out == contents(300_000)), (Some(0), true));
+}
+
+#[test]
+fn a_lost_association_is_reported_and_fails() {
+    let mut server = Server::start(&["listen"]);
+    let mut cat = byway()
+        .args(["cat", "--to", &server.addresses])
+        .args(HASTY)
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = cat.stdin.take().unwrap();
+    input.write_all(b"first").unwrap();
+    // It has arrived, so the association stands; then the other side vanishes.
+    let mut first = [0; 5];
+    server
+        .child
+        .stdout
+        .as_mut()
+        .unwrap()
+        .read_exact(&mut first)
+        .unwrap();
+    server.child.kill().unwrap();
+    server.child.wait().unwrap();
+    input.write_all(b"second").unwrap();
+    let out = cat.wait_with_output().unwrap();
+    assert_eq!(out.status.code(), Some(3), "{}", text(&out.stderr));
+    assert!(
+        text(&out.stderr).contains("the association was lost"),
+        "{}",
+        text(&out.stderr)
+    );
+}
+
+#[test]
+fn nobody_there_is_reported_and_fails() {
+    let dir = folder("nobody");
+    let file = dir.join("a.bin");
+    std::fs::write(&file, b"a").unwrap();
+    // A socket that never answers, so that the port is nobody else's.
+    let silent = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let to = silent.local_addr().unwrap().to_string();
+    let out = run(&[
+        "send",
+        file.to_str().unwrap(),
+        "--to",
+        &to,
+        "--connect-timeout",
+        "200ms",
+    ]);
+    assert_eq!(out.status.code(), Some(3));
+    assert!(
+        text(&out.stderr).contains("no answer within 200 ms"),
+        "{}",
+        text(&out.stderr)
+    );
+}
+
+#[test]
+fn wrong_arguments_say_what_would_be_right() {
+    let dir = folder("arguments");
+    let file = dir.join("a.bin");
+    std::fs::write(&file, b"a").unwrap();
+    let (file, dir) = (file.to_str().unwrap(), dir.to_str().unwrap());
+    for (args, part) in [
+        (
+            &["send", file, "--to", "127.0.0.1:x"][..],
+            "\"x\" is not a UDP port",
+        ),
+        (
+            &["send", file, "--to", "127.0.0.1,127.0.0.1"],
+            "is listed twice",
+        ),
+        (
+            &["send", dir, "--to", "127.0.0.1"],
+            "is not a file; pack folders first",
+        ),
+        (
+            &["send", file, "--to", "127.0.0.1", "--preset", "rfc1"],
+            "there are rfc9260 and rfc2960",
+        ),
+        (
+            &["send", file, "--to", "127.0.0.1", "--set", "rto.min"],
+            "write KEY=VALUE",
+        ),
+        (
+            &["send", file, "--to", "127.0.0.1", "--set", "rto.min=5"],
+            "has no unit",
+        ),
+        (&["recv", "--bind", "0.0.0.0"], "wildcard"),
+        (&["recv", "--give-up", "soon"], "200 ms"),
+    ] {
+        let out = run(args);
+        assert_eq!(
+            out.status.code(),
+            Some(2),
+            "{args:?}: {}",
+            text(&out.stderr)
+        );
+        assert!(
+            text(&out.stderr).contains(part),
+            "{args:?}: {}",
+            text(&out.stderr)
+        );
+    }
+}
