@@ -6,6 +6,7 @@
 //! kernel cuts a batch into equal segments of which only the last may be
 //! shorter; that rule is all there is to [`Batch::take`].
 
+use crate::udp::Refused;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
@@ -31,6 +32,11 @@ pub(crate) struct Batch {
     pub(crate) bytes: Vec<u8>,
     /// Bytes that are sent already, when it could not go in one call.
     pub(crate) sent: usize,
+    /// Whether it goes one by one because of an error that may have been about
+    /// segmentation.
+    pub(crate) in_doubt: bool,
+    /// What was refused then.
+    pub(crate) refused: Option<Refused>,
     /// Whether the last datagram is shorter, so that none may follow.
     ended: bool,
 }
@@ -110,6 +116,8 @@ impl Outbox {
             segment,
             bytes,
             sent: 0,
+            in_doubt: false,
+            refused: None,
             ended: false,
         });
     }

@@ -7,7 +7,7 @@
 
 use crate::batch::Waiting;
 use crate::shared::Shared;
-use crate::udp::{Received, Socket};
+use crate::udp::{Received, Refused, Socket};
 use byway_core::time::Instant;
 use std::future::Future;
 use std::io;
@@ -29,6 +29,8 @@ struct Port {
     socket: Socket,
     waiting: Waiting,
     resting: Option<Pin<Box<Sleep>>>,
+    /// Whether it was said that packets are too large for the interface.
+    warned_of_size: bool,
 }
 
 /// The driver of one endpoint.
@@ -51,6 +53,7 @@ impl Driver {
             socket,
             waiting: Waiting::default(),
             resting: None,
+            warned_of_size: false,
         };
         Driver {
             shared,
@@ -123,28 +126,35 @@ impl Driver {
                 let count = batch.datagrams() as u64;
                 match port.socket.poll_send(cx, batch) {
                     Poll::Pending => break,
-                    Poll::Ready(Ok(())) => {
-                        datagrams += count;
-                        batches += 1;
-                    }
-                    Poll::Ready(Err(error)) => {
-                        refused += count;
+                    Poll::Ready(Ok(())) => datagrams += count,
+                    Poll::Ready(Err(Refused {
+                        error,
+                        datagrams: n,
+                    })) => {
+                        datagrams += count - n;
+                        refused += n;
                         let from = port.socket.local();
                         let to = batch.destination;
                         tracing::debug!(%from, %to, %error, "datagrams not sent");
+                        if quinn_udp::is_msg_size_err(&error) && !port.warned_of_size {
+                            port.warned_of_size = true;
+                            let bytes = batch.segment;
+                            tracing::warn!(%from, %to, bytes, "the interface's MTU is smaller than Config::pmtu; lower that");
+                        }
                     }
                 }
+                batches += 1;
                 port.waiting.remove_first(&mut self.sent);
             }
         }
-        if batches + refused > 0 {
+        if batches > 0 {
             self.shared.with(|state| {
                 state.stats.datagrams_sent += datagrams;
                 state.stats.batches_sent += batches;
                 state.stats.datagrams_refused += refused;
             });
         }
-        batches + refused > 0
+        batches > 0
     }
 
     /// Sets the timer to `due` unless it fires earlier anyway: timers mostly

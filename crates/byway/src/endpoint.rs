@@ -21,7 +21,9 @@ pub struct EndpointOptions {
     /// free, the same on all addresses that ask for it. Wildcards are refused:
     /// an address that is not named is not advertised to peers.
     pub local: Vec<SocketAddr>,
-    /// The SCTP port; 0 (the default) chooses one of 49152 to 65535.
+    /// The SCTP port; 0 (the default) takes the number of the first UDP port.
+    /// A peer tells associations apart by address and SCTP port alone, so two
+    /// endpoints on one address need different ones, and UDP ports always are.
     pub sctp_port: u16,
     /// Whether associations that others set up are accepted (true).
     pub accept: bool,
@@ -99,18 +101,15 @@ impl Endpoint {
     pub fn bind(options: EndpointOptions) -> Result<Endpoint, BindError> {
         let runtime = tokio::runtime::Handle::try_current().map_err(|_| BindError::NoRuntime)?;
         let mut seed = [0; 32];
-        let mut port = [0; 2];
-        for random in [&mut seed[..], &mut port[..]] {
-            getrandom::fill(random).map_err(|e| BindError::Random(e.to_string()))?;
-        }
-        let sctp_port = match options.sctp_port {
-            // The dynamic range of RFC 6335.
-            0 => u16::from_ne_bytes(port) | 0xc000,
-            chosen => chosen,
-        };
+        getrandom::fill(&mut seed).map_err(|e| BindError::Random(e.to_string()))?;
         // Checked before sockets are bound, so that the setting is what the
         // error speaks of; with the real ports below.
-        let mut config = EndpointConfig::new(sctp_port, options.local, seed);
+        let port = if options.sctp_port == 0 {
+            1
+        } else {
+            options.sctp_port
+        };
+        let mut config = EndpointConfig::new(port, options.local, seed);
         config.accept = options.accept;
         config.max_associations = options.max_associations;
         config.max_associations_per_peer = options.max_associations_per_peer;
@@ -119,6 +118,11 @@ impl Endpoint {
         let sockets = udp::bind_all(&config.local)?;
         config.local = sockets.iter().map(Socket::local).collect();
         let local = config.local.clone();
+        if options.sctp_port == 0 {
+            // The check above refuses an empty list.
+            config.port = local[0].port();
+        }
+        let sctp_port = config.port;
 
         let mut core = byway_core::Endpoint::new(config)?;
         core.set_routes(Box::new(KernelRoutes::default()));
@@ -160,6 +164,9 @@ impl Endpoint {
         port: u16,
         config: Config,
     ) -> Result<Association, ConnectError> {
+        if let Some(bad) = remote.iter().find(|r| r.port() == 0) {
+            return Err(ConnectError::NoUdpPort(*bad));
+        }
         let shared = &self.0.shared;
         let id = shared.with(|state| state.connect(shared.now(), remote, port, config))?;
         let association = Association::new(shared.clone(), id);

@@ -85,6 +85,9 @@ pub enum ConnectError {
     /// Refused at once.
     #[error(transparent)]
     Refused(#[from] byway_core::ConnectError),
+    /// An address lacks its UDP port.
+    #[error("{0} has UDP port 0; give the peer's encapsulation port, 9899 unless it chose another")]
+    NoUdpPort(SocketAddr),
     /// Begun, but it did not come up.
     #[error("no association with {}, SCTP port {port}: {closed}", list(remote))]
     Failed {

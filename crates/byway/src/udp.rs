@@ -26,6 +26,10 @@ pub(crate) struct Socket {
     io: UdpSocket,
     state: UdpSocketState,
     local: SocketAddr,
+    /// Datagrams that one call can send. Kept here because quinn-udp gives
+    /// segmentation up at any EINVAL, which a peer could provoke by listing an
+    /// address to which nothing can be sent.
+    segments: usize,
 }
 
 /// Memory for one call that receives a batch.
@@ -69,10 +73,12 @@ impl Socket {
 
     fn adopt(std: std::net::UdpSocket, state: UdpSocketState) -> io::Result<Socket> {
         let local = std.local_addr()?;
+        let segments = state.max_gso_segments().max(1);
         Ok(Socket {
             io: UdpSocket::from_std(std)?,
             state,
             local,
+            segments,
         })
     }
 
@@ -83,7 +89,7 @@ impl Socket {
 
     /// Datagrams that one call can send; 1 without segmentation offload.
     pub(crate) fn max_segments(&self) -> usize {
-        self.state.max_gso_segments().max(1)
+        self.segments
     }
 
     /// Receives up to a batch of buffers and says how many, or waits.
@@ -110,31 +116,55 @@ impl Socket {
         }
     }
 
-    /// Sends a batch, or waits until the socket takes it.
-    ///
-    /// An error means that these datagrams were not sent and will not be: the
-    /// protocol treats it as loss.
+    /// Sends a batch, or waits until the socket takes it. Returns the first
+    /// error and how many datagrams it and its like concern: those were not
+    /// sent and will not be, which the protocol sees as loss.
     pub(crate) fn poll_send(
-        &self,
+        &mut self,
         cx: &mut Context<'_>,
         batch: &mut Batch,
-    ) -> Poll<io::Result<()>> {
-        let segment = batch.segment;
-        if batch.sent == 0 && batch.datagrams() <= self.max_segments() {
-            match ready!(self.poll_send_bytes(cx, batch.destination, segment, &batch.bytes)) {
-                // The kernel or the card refused to segment: quinn-udp has
-                // lowered max_segments, so the datagrams go one by one.
-                Err(_) if batch.datagrams() > self.max_segments() => {}
-                other => return Poll::Ready(other),
+    ) -> Poll<Result<(), Refused>> {
+        let count = batch.datagrams();
+        if batch.sent == 0 && count <= self.segments {
+            match ready!(self.poll_send_bytes(cx, batch.destination, batch.segment, &batch.bytes)) {
+                Ok(()) => return Poll::Ready(Ok(())),
+                Err(error) if count > 1 && may_be_segmentation(&error) => batch.in_doubt = true,
+                Err(error) => {
+                    let datagrams = count as u64;
+                    return Poll::Ready(Err(Refused { error, datagrams }));
+                }
             }
         }
         while batch.sent < batch.bytes.len() {
-            let end = batch.bytes.len().min(batch.sent + segment);
+            let end = batch.bytes.len().min(batch.sent + batch.segment);
             let datagram = &batch.bytes[batch.sent..end];
-            ready!(self.poll_send_bytes(cx, batch.destination, datagram.len(), datagram))?;
+            let sent = self.poll_send_bytes(cx, batch.destination, datagram.len(), datagram);
+            match ready!(sent) {
+                Ok(()) => {}
+                Err(error) => match &mut batch.refused {
+                    Some(refused) => refused.datagrams += 1,
+                    none => {
+                        *none = Some(Refused {
+                            error,
+                            datagrams: 1,
+                        })
+                    }
+                },
+            }
             batch.sent = end;
         }
-        Poll::Ready(Ok(()))
+        match batch.refused.take() {
+            Some(refused) => Poll::Ready(Err(refused)),
+            None => {
+                if batch.in_doubt && self.segments > 1 {
+                    // One by one they went: it was not the destination.
+                    let address = self.local;
+                    tracing::info!(%address, "no segmentation offload here");
+                    self.segments = 1;
+                }
+                Poll::Ready(Ok(()))
+            }
+        }
     }
 
     fn poll_send_bytes(
@@ -163,6 +193,20 @@ impl Socket {
             }
         }
     }
+}
+
+/// Datagrams that the kernel refused, and its first reason.
+#[derive(Debug)]
+pub(crate) struct Refused {
+    pub(crate) error: io::Error,
+    pub(crate) datagrams: u64,
+}
+
+/// Whether an error may mean that the kernel or the card cannot segment:
+/// EINVAL and, from drivers, EIO.
+fn may_be_segmentation(error: &io::Error) -> bool {
+    const EIO: i32 = 5;
+    error.kind() == io::ErrorKind::InvalidInput || error.raw_os_error() == Some(EIO)
 }
 
 /// Binds every address. Those with port 0 get one port that is free on all of

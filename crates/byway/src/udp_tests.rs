@@ -9,7 +9,7 @@ fn any(ip: &str) -> SocketAddr {
 /// Sends datagrams of these lengths as the driver would and returns what
 /// arrives, with the number of calls that it took to send.
 async fn through(ip: &str, lengths: &[usize]) -> (Vec<Vec<u8>>, usize) {
-    let (a, b) = (
+    let (mut a, b) = (
         Socket::bind(any(ip)).unwrap(),
         Socket::bind(any(ip)).unwrap(),
     );
@@ -65,10 +65,11 @@ async fn equal_datagrams_take_few_calls_where_the_kernel_segments() {
 
 #[tokio::test]
 async fn a_batch_beyond_what_the_socket_segments_goes_one_by_one() {
-    let (a, b) = (
+    let (mut a, b) = (
         Socket::bind(any("127.0.0.1")).unwrap(),
         Socket::bind(any("127.0.0.1")).unwrap(),
     );
+    let segments = a.max_segments();
     let mut outbox = Outbox::new(vec![1000]);
     for i in 0..200_u8 {
         outbox.push(0, b.local(), &[i; 40]);
@@ -87,6 +88,10 @@ async fn a_batch_beyond_what_the_socket_segments_goes_one_by_one() {
             .sum::<usize>();
     }
     assert_eq!(got, 200);
+    assert!(
+        a.max_segments() == segments,
+        "too many is no reason to give up segmentation"
+    );
 }
 
 #[tokio::test]
@@ -106,4 +111,24 @@ async fn a_port_in_use_is_reported_with_its_address() {
         error.to_string().contains(&first.local().to_string()),
         "{error}"
     );
+}
+
+#[tokio::test]
+async fn a_destination_that_cannot_be_does_not_cost_segmentation_offload() {
+    let mut a = Socket::bind(any("127.0.0.1")).unwrap();
+    let segments = a.max_segments();
+    let mut outbox = Outbox::new(vec![segments]);
+    // The kernel answers EINVAL: "this network" is no destination.
+    for _ in 0..3 {
+        outbox.push(0, "0.1.2.3:9899".parse().unwrap(), &[0; 100]);
+    }
+    let mut waiting = Waiting::default();
+    waiting.take_over(&mut outbox, 0, &mut Vec::new());
+    let mut refused = 0;
+    while let Some(batch) = waiting.first() {
+        let sent = poll_fn(|cx| a.poll_send(cx, batch)).await;
+        refused += sent.unwrap_err().datagrams;
+        waiting.remove_first(&mut Vec::new());
+    }
+    assert_eq!((refused, a.max_segments()), (3, segments));
 }

@@ -28,6 +28,10 @@ impl State {
     ) {
         let destination = self.local[socket];
         self.stats.buffers_received += 1;
+        if source.port() == 0 {
+            // Nothing can be sent back there.
+            return;
+        }
         for datagram in datagrams {
             self.stats.datagrams_received += 1;
             self.core

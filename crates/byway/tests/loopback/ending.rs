@@ -118,6 +118,14 @@ async fn an_unknown_sctp_port_is_refused_by_the_peer() {
 }
 
 #[tokio::test]
+async fn an_address_without_its_udp_port_is_refused() {
+    let endpoint = client(&["127.0.0.1"], quick());
+    let remote = any(&["127.0.0.1"]);
+    let error = endpoint.connect(&remote, PORT).await.unwrap_err();
+    assert_eq!(error, ConnectError::NoUdpPort(remote[0]));
+}
+
+#[tokio::test]
 async fn a_dropped_association_is_shut_down_and_what_it_sent_arrives() {
     bounded(async {
         let mut config = quick();
@@ -189,7 +197,7 @@ async fn closing_an_endpoint_ends_all_and_frees_the_port() {
         Endpoint::bind(EndpointOptions::new(local)).unwrap();
         let error = p
             .server
-            .connect(&any(&["127.0.0.1"]), PORT)
+            .connect(&p.client.local_addresses(), PORT)
             .await
             .unwrap_err();
         assert_eq!(error, ConnectError::EndpointClosed);
