@@ -328,15 +328,15 @@ fn settings_are_listed_as_they_are_written() {
     for line in [
         "rto.initial = \"3 s\"",
         "rto.max = \"10 s\"",
-        "failover.potentially_failed.max_retrans = \"off\"",
+        "failover.potentially_failed = \"off\"  # off, on",
         "retransmission.target = \"AllRtxAlt\"  # AllRtxSame, AllRtxAlt, FrSameRtoAlt",
-        "congestion.initial_cwnd = \"Pmdcs(2)\"",
+        "congestion.initial_cwnd = { Pmdcs = 2 }  # Rfc9260, Pmdcs",
     ] {
         assert!(shown.lines().any(|l| l == line), "{line}\n{shown}");
     }
-    let wrong = run(&["settings", "--set", "rto.mix=1s"]);
+    let wrong = run(&["settings", "--set", "rto.mim=1s"]);
     assert_eq!(wrong.status.code(), Some(2));
-    assert!(text(&wrong.stderr).contains("\"mix\" is not a setting of rto; did you mean \"min\"?"));
+    assert!(text(&wrong.stderr).contains("\"mim\" is not a setting of rto; did you mean \"min\"?"));
 }
 
 #[test]

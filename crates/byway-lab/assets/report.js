@@ -263,7 +263,7 @@
     for (let s = floor; s <= ceiling; s *= 2) steps.push(s);
     perPath("rto", "rto", 1, " s", 3, {
       scale: { distr: 3, log: 2, range: () => [floor, ceiling] },
-      axis: axis("RTO, s (doubling scale)", { size: wide, splits: () => steps, values: (u, v) => v.map((s) => number(s, 3)) }) });
+      axis: axis("RTO, s (doubling scale)", { size: wide, splits: () => steps, filter: (u, v) => v, values: (u, v) => v.map((s) => (s == null ? "" : number(s, 3))) }) });
     if (range) show(range[0], range[1]);
     else show(0, end);
     [...el("choice").children].forEach((b, i) => b.setAttribute("aria-selected", String(i === shown)));

@@ -104,7 +104,7 @@ impl Overlay {
     }
 
     fn set(&mut self, place: &[String], item: &Item, kind: &Value) -> Result<(), String> {
-        let value = convert(item, kind, place.last().map_or("", String::as_str))?;
+        let value = convert(item, kind, place)?;
         let slot =
             pointer_mut(&mut self.values, place).ok_or("the group that it belongs to is off")?;
         let before = std::mem::replace(slot, value);
@@ -116,6 +116,24 @@ impl Overlay {
         }
         self.set.push((place.join("."), item.span.clone()));
         Ok(())
+    }
+
+    /// A choice that has settings of its own may be written without them: it
+    /// gets their defaults then.
+    fn with_defaults(&self, place: &[String], value: Value) -> Value {
+        let Value::String(name) = &value else {
+            return value;
+        };
+        let mut asked = self.values.clone();
+        let mut map = Map::new();
+        map.insert(name.clone(), Value::Object(Map::new()));
+        if let Some(slot) = pointer_mut(&mut asked, place) {
+            *slot = Value::Object(map);
+        }
+        match serde_json::from_value::<Config>(asked) {
+            Ok(config) => pointer(&json(&config), place).cloned().unwrap_or(value),
+            Err(_) => value,
+        }
     }
 
     /// The message for a key that does not exist.
@@ -214,7 +232,7 @@ fn is_duration(kind: &Value) -> bool {
 }
 
 /// The written value as the JSON that serde expects for a field like `kind`.
-fn convert(item: &Item, kind: &Value, key: &str) -> Result<Value, String> {
+fn convert(item: &Item, kind: &Value, place: &[String]) -> Result<Value, String> {
     let found = || item.shown();
     match (&item.node, kind) {
         (Node::Text(s), _) if matches!(s.as_str(), "off" | "none") => Ok(Value::Null),
@@ -230,8 +248,8 @@ fn convert(item: &Item, kind: &Value, key: &str) -> Result<Value, String> {
                 return Ok(i.into());
             }
             match Size::parse(s) {
-                Ok(Size(bytes)) if counts_bytes(key) => Ok(bytes.into()),
-                _ if counts_bytes(key) => Err(format!(
+                Ok(Size(bytes)) if counts_bytes(place) => Ok(bytes.into()),
+                _ if counts_bytes(place) => Err(format!(
                     "found {}, expected bytes, such as 65536 or \"64 KiB\"",
                     found()
                 )),
@@ -276,33 +294,56 @@ fn convert(item: &Item, kind: &Value, key: &str) -> Result<Value, String> {
 pub fn setting_lines(config: &Config) -> String {
     let (values, template) = (json(config), json(&template()));
     let mut out = String::new();
-    for key in keys(&template) {
-        let place: Vec<String> = key.split('.').map(str::to_owned).collect();
-        let Some(kind) = pointer(&template, &place) else {
-            continue;
-        };
-        let value = match pointer(&values, &place) {
-            None | Some(Value::Null) => "\"off\"".to_owned(),
-            Some(value) => written(value),
-        };
-        let choices = choices(&template, &place, kind);
-        let remark = if choices.is_empty() {
-            String::new()
-        } else {
-            format!("  # {}", choices.join(", "))
-        };
-        out.push_str(&format!("{key} = {value}{remark}\n"));
-    }
+    list(&values, &template, &template, &mut Vec::new(), &mut out);
     out
+}
+
+fn list(
+    values: &Value,
+    kinds: &Value,
+    template: &Value,
+    place: &mut Vec<String>,
+    out: &mut String,
+) {
+    let Value::Object(kinds) = kinds else {
+        return;
+    };
+    for (key, kind) in kinds {
+        place.push(key.clone());
+        let value = values.get(key).unwrap_or(&Value::Null);
+        if kind.is_object() && value.is_object() {
+            list(value, kind, template, place, out);
+        } else {
+            let mut choices = choices(template, place, kind);
+            if kind.is_object() {
+                choices = vec!["off".to_owned(), "on".to_owned()];
+            }
+            let remark = if choices.is_empty() {
+                String::new()
+            } else {
+                format!("  # {}", choices.join(", "))
+            };
+            out.push_str(&format!(
+                "{} = {}{remark}\n",
+                place.join("."),
+                written(value)
+            ));
+        }
+        place.pop();
+    }
 }
 
 /// A value as a scenario takes it.
 fn written(value: &Value) -> String {
     match value {
-        Value::Object(map) => match map.iter().next() {
-            Some((name, number)) => format!("\"{name}({number})\""),
-            None => "{}".to_owned(),
-        },
+        Value::Null => "\"off\"".to_owned(),
+        Value::Object(map) => {
+            let parts: Vec<String> = map
+                .iter()
+                .map(|(key, value)| format!("{key} = {}", written(value)))
+                .collect();
+            format!("{{ {} }}", parts.join(", "))
+        }
         other => other.to_string(),
     }
 }
@@ -329,24 +370,13 @@ fn choices(template: &Value, place: &[String], kind: &Value) -> Vec<String> {
     }
 }
 
-fn counts_bytes(key: &str) -> bool {
-    !matches!(
-        key,
-        "every"
-            | "max_burst"
-            | "window_update_share"
-            | "max_retrans"
-            | "path_max_retrans"
-            | "association_max_retrans"
-            | "max_init_retransmits"
-            | "outbound_streams"
-            | "max_inbound_streams"
-            | "max_paths"
-            | "cwnd_after_rto"
-            | "ssthresh_floor"
-            | "slow_start_limit"
-            | "fast_retransmit_threshold"
-    )
+/// Whether a number at `place` is one of bytes, which may be written "64 KiB".
+fn counts_bytes(place: &[String]) -> bool {
+    match place {
+        [group, key] if group == "buffer" => key != "window_update_share",
+        [.., key] => key == "pmtu" || key == "initial_ssthresh",
+        [] => false,
+    }
 }
 
 /// "Pmdcs(2)" is the choice Pmdcs with the number 2; other text stands for
@@ -363,14 +393,18 @@ fn choice(text: &str) -> Value {
     Value::String(text.to_owned())
 }
 
-/// A table of whole numbers, such as `{ Pmdcs = 2 }`.
+/// A table such as `{ Pmdcs = 2 }` or `{ Probing = { dmax = "10 s", n = 10 } }`.
 fn plain(table: &Table) -> Option<Value> {
     let mut map = Map::new();
     for entry in &table.entries {
-        match entry.value.node {
-            Node::Integer(i) => map.insert(entry.key.clone(), i.into()),
+        let value = match &entry.value.node {
+            Node::Integer(i) => (*i).into(),
+            Node::Text(s) => s.clone().into(),
+            Node::Bool(b) => (*b).into(),
+            Node::Table(inner) => plain(inner)?,
             _ => return None,
         };
+        map.insert(entry.key.clone(), value);
     }
     Some(Value::Object(map))
 }

@@ -1,6 +1,6 @@
 use super::*;
 use byway_core::config::{InitialCwnd, PrimarySwitch};
-use byway_core::policy::RetransmitTarget;
+use byway_core::policy::{Detection, RetransmitTarget};
 
 /// A scenario that is right, for tests that make it wrong.
 const GOOD: &str = r#"seed = 7
@@ -369,6 +369,30 @@ rto.alpha = 1
     assert_eq!(c.congestion.max_burst, None);
     assert_eq!(c.buffer.receive, 65_536);
     assert_eq!(c.rto.alpha, 1.0);
+}
+
+#[test]
+fn a_choice_with_settings_takes_its_defaults_or_a_table() {
+    let of = |own: &str| {
+        let s = Scenario::parse("t", &GOOD.replacen("rto.min = \"500 ms\"", own, 1))
+            .unwrap_or_else(|e| panic!("{e}"));
+        s.policies[0].config.failure.detection
+    };
+    let default = of("failure.detection = \"Probing\"");
+    assert!(matches!(default, Detection::Probing(_)));
+    let own = of("failure.detection = { Probing = { dmax = \"3 s\", n = 5 } }");
+    assert!(matches!(own, Detection::Probing(p) if p.n == 5 && p.dmax == Duration::from_secs(3)));
+}
+
+#[test]
+fn what_settings_lists_is_read_back_the_same() {
+    for preset in ["rfc9260", "rfc2960"] {
+        let config = Config::preset(preset).unwrap();
+        let listed = setting_lines(&config);
+        let s = Scenario::parse("t", &GOOD.replacen("rto.min = \"500 ms\"", &listed, 1))
+            .unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(s.policies[0].config, config, "{preset}");
+    }
 }
 
 #[test]
