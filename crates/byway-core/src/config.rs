@@ -202,6 +202,9 @@ pub struct BufferConfig {
     /// A message whose received front exceeds this is handed over in parts
     /// (RFC 9260 section 6.9); 0 means half of the receive buffer.
     pub partial_delivery_point: u32,
+    /// Whether a long message may begin in the room that the end of another one
+    /// left in a packet (true; ns-2 begins each message in a packet of its own).
+    pub fill_packets: bool,
     /// The window that the receiver opens before it tells the peer, as a share
     /// of the receive buffer in 1/n (4), against silly windows.
     pub window_update_share: u32,
@@ -216,6 +219,7 @@ impl Default for BufferConfig {
             send: 1 << 20,
             max_message: 16 << 20,
             partial_delivery_point: 0,
+            fill_packets: true,
             window_update_share: 4,
         }
     }
@@ -259,6 +263,7 @@ impl Config {
         };
         c.retransmission.target = RetransmitTarget::AllRtxAlt;
         c.retransmission.after_rto = AfterRto::Nothing;
+        c.retransmission.new_data_at_rto = false;
         c.failure.idle_heartbeats_count = true;
         c.failure.heartbeat_test = PathMaxRetransTest::Reaches;
         c.failure.error_clear = ErrorClear::FirstTransmissionOnly;
@@ -267,6 +272,7 @@ impl Config {
         c.buffer.receive = 65_536;
         c.buffer.receive_overhead = 16;
         c.buffer.peer_overhead = 16;
+        c.buffer.fill_packets = false;
         c
     }
 

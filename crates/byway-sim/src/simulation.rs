@@ -121,6 +121,11 @@ impl Simulation {
         app.downcast_ref()
     }
 
+    /// Begins or ends the recording of a host's observations.
+    pub fn observe(&mut self, host: HostId, on: bool) {
+        self.hosts[host.0].endpoint.observe(on);
+    }
+
     /// Does something with a host's endpoint at the present time; what follows
     /// from it is sent.
     pub fn with_endpoint<T>(

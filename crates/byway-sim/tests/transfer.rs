@@ -94,3 +94,37 @@ fn the_same_seed_gives_the_same_run() {
     };
     assert_eq!(run(), run());
 }
+
+#[test]
+fn detection_takes_as_long_as_in_the_paper() {
+    use byway_core::policy::RetransmitTarget::{AllRtxAlt, AllRtxSame, FrSameRtoAlt};
+    use byway_core::{Observation, PathState};
+    let down = core_link().at(Instant::from_millis(4000), LinkChange::DOWN);
+    let d = dumbbells(&[down, core_link()]);
+    // caro-2004 section V.A: 63 s and 64 s; ns-2 63.01 s and 64.27 s.
+    for (target, expected) in [(AllRtxSame, 63.0), (AllRtxAlt, 64.2), (FrSameRtoAlt, 64.2)] {
+        let mut config = Config::rfc2960();
+        config.retransmission.target = target;
+        let (mut sim, a, _) = transfer(&d, &config, 4 << 20, 1);
+        sim.observe(a, true);
+        sim.run_until(Instant::from_millis(100_000));
+        let inactive = sim.with_endpoint(a, |_, e| {
+            e.drain_observations().find_map(|o| match o.what {
+                Observation::PathState {
+                    path: PathId(0),
+                    to: PathState::Inactive,
+                    ..
+                } => Some(o.at),
+                _ => None,
+            })
+        });
+        let took = inactive
+            .unwrap()
+            .since(Instant::from_millis(4000))
+            .as_secs_f64();
+        assert!(
+            (expected - 0.5..expected + 1.0).contains(&took),
+            "{target:?}: {took}"
+        );
+    }
+}

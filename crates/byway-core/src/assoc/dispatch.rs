@@ -157,7 +157,7 @@ impl Association {
                 return false; // it travels alone (section 6.10)
             }
             Chunk::CookieAck => self.on_cookie_ack(ctx),
-            Chunk::Shutdown(s) => self.on_shutdown(ctx, s),
+            Chunk::Shutdown(s) => self.on_shutdown(ctx, from, s),
             Chunk::ShutdownAck => self.on_shutdown_ack(ctx, inbound),
             Chunk::ShutdownComplete(_) => {
                 self.on_shutdown_complete(ctx);

@@ -127,11 +127,16 @@ impl Association {
                 packet.shutdown(cumulative);
                 packet.finish(checksum)
             }
-            Control::ShutdownAck => {
+            Control::ShutdownAck(to) => {
                 if !matches!(self.state, State::ShutdownAckSent) {
                     return None;
                 }
-                self.start_t2(ctx);
+                path = self.reply_to(to);
+                // An answer to a repeated SHUTDOWN leaves T2 running, or a
+                // peer that repeats often would keep it from ever firing.
+                if self.timers.t2.is_none() {
+                    self.start_t2(ctx);
+                }
                 let mut packet = PacketBuilder::new(buf, self.header());
                 packet.shutdown_ack();
                 packet.finish(checksum)

@@ -18,9 +18,10 @@ const MAX_OUTSTANDING: usize = 60_000;
 
 impl Association {
     pub(super) fn fill_data(&mut self, ctx: &mut Ctx<'_>, buf: &mut Vec<u8>) -> Option<Transmit> {
-        if !self.send.ledger.marks().is_empty()
-            && let Some((path, first)) = self.next_retransmission()
-        {
+        if !self.send.ledger.marks().is_empty() {
+            // Rule C: nothing new before all that is marked has left, even
+            // where its window is closed and another one is open.
+            let (path, first) = self.next_retransmission()?;
             return Some(self.send_retransmission(ctx, buf, path, first));
         }
         if self.send.queue.is_empty() {
@@ -228,13 +229,14 @@ impl Association {
         let (mut packet, sack) = self.begin_data_packet(buf, path, expected);
         let mut first = true;
         while let Some(len) = self.send.queue.next_len(lane, most) {
+            let len = self.shortened(lane, most, len, limit - packet.len(), first);
             let charge = len as u64 + u64::from(self.cfg.buffer.peer_overhead);
             let fits = packet.len() + padded(len + DATA_HEADER_LEN) <= limit;
             let window = u64::from(self.send.rwnd) >= charge && !probing;
             if !(first || (fits && window)) {
                 break;
             }
-            let Some(cut) = self.send.queue.cut(lane, most) else {
+            let Some(cut) = self.send.queue.cut(lane, len) else {
                 break;
             };
             first = false;
@@ -278,6 +280,18 @@ impl Association {
         p.burst_left = p.burst_left.saturating_sub(1);
         p.last_timed = ctx.now;
         self.sent(ctx, path, len)
+    }
+
+    /// A long message that begins behind another one in a packet is cut to the
+    /// room that is left, if that is worth a chunk: packets stay full.
+    fn shortened(&self, lane: LaneId, most: usize, len: usize, room: usize, first: bool) -> usize {
+        let room = room.saturating_sub(DATA_HEADER_LEN) & !3;
+        let worth = !first
+            && room < len
+            && room >= most / 4
+            && self.cfg.buffer.fill_packets
+            && self.send.queue.begins_long(lane, most);
+        if worth { room } else { len }
     }
 
     fn note_new(&mut self, ctx: &mut Ctx<'_>, path: PathId, seq: u64, bytes: u32, payload: u32) {
@@ -331,9 +345,9 @@ impl Association {
 /// Rule D: whether the current event may release another packet.
 fn within_burst(p: &mut Path, cfg: &CongestionConfig) -> bool {
     let (rule, Some(most)) = (cfg.burst_rule, cfg.max_burst) else {
-        return true;
+        return p.burst_left > 0;
     };
-    if rule == BurstRule::CountPackets {
+    if rule == BurstRule::CountPackets || p.burst_left == 0 {
         return p.burst_left > 0;
     }
     let w = &mut p.window;

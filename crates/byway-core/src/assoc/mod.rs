@@ -99,7 +99,8 @@ pub(crate) enum Control {
     /// Error causes, ready made.
     Error(PathId, Box<[u8]>),
     Shutdown,
-    ShutdownAck,
+    /// To where the SHUTDOWN came from (section 6.4), or to where T2 moved on.
+    ShutdownAck(PathId),
 }
 
 /// The timers that are not a path's.
@@ -143,6 +144,8 @@ pub(crate) struct Association {
     pub(crate) local: Arc<[SocketAddr]>,
     /// The user shut down before the association stood.
     pub(crate) shutdown_wanted: bool,
+    /// Where the peer's last SHUTDOWN came from.
+    pub(crate) shutdown_from: Option<PathId>,
     /// Stale cookies so far, and by how much the last one was.
     pub(crate) stale_cookies: u8,
     pub(crate) stale_by: Option<crate::time::Duration>,

@@ -99,12 +99,15 @@ impl Association {
         });
     }
 
-    /// Section 6.2: with a closed window only what fills a gap is taken, and
-    /// that only up to twice the buffer, which no honest peer reaches.
+    /// Section 6.2: with a closed window only what fills a gap is taken. The
+    /// peer counts payload against the window that it was told, so payload
+    /// decides; with the overhead of hoarded tiny chunks the limit is twice the
+    /// buffer.
     fn has_room(&self, seq: u64) -> bool {
-        let held = self.recv.reassembly.held();
+        let held = &self.recv.reassembly;
         let buffer = u64::from(self.cfg.buffer.receive);
-        held < buffer || (seq < self.recv.tsns.end() && held < 2 * buffer)
+        let fills_gap = seq < self.recv.tsns.end();
+        (held.held_payload() < buffer || fills_gap) && held.held() < 2 * buffer
     }
 
     /// A packet with DATA has been taken: what is owed for it.

@@ -110,7 +110,10 @@ impl Association {
         // "Idle": nothing left that measures the round trip since the timer was
         // set. Which instant that was is not kept; the interval is close.
         let period = self.cfg.hb.interval;
-        let busy = p.state == PathState::Active && due.since(p.last_timed) < period;
+        // A path whose T3 runs is being tried by data: a heartbeat beside it
+        // would count the same silence twice.
+        let timed = due.since(p.last_timed) < period || p.t3.is_some();
+        let busy = p.state == PathState::Active && timed;
         if busy {
             let wait = period
                 .saturating_sub(due.since(p.last_timed))

@@ -251,9 +251,10 @@ fn note_acked(
         t.restart_t3 = true;
     }
     let once = r.sends == 1;
-    // A chunk whose timer had expired says when it arrived as little as where:
-    // before the path died, perhaps. It is no proof that the path works.
-    let timely = r.fate != Fate::Marked(LossCause::Timeout);
+    // A chunk that left before the path's last error may have arrived before
+    // the path died, its SACK lost on the way back: it proves nothing of now.
+    let timely =
+        p.last_error.is_none_or(|e| r.sent_at > e) && r.fate != Fate::Marked(LossCause::Timeout);
     t.unambiguous |= once && timely;
     t.clears |= timely && (once || cfg.failure.error_clear == ErrorClear::AnyAck);
     match cfg.rto.sampling {
@@ -262,13 +263,13 @@ fn note_acked(
                 && timed == seq
             {
                 p.timed = None;
-                if once {
+                if once && timely {
                     t.sample = Some(now.since(at));
                 }
             }
         }
         RttSampling::EveryChunk => {
-            if once {
+            if once && timely {
                 t.sample = Some(now.since(r.sent_at));
             }
         }

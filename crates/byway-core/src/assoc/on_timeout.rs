@@ -123,6 +123,12 @@ impl Association {
                 return;
             }
         }
+        if !cfg.retransmission.new_data_at_rto {
+            for p in self.paths.iter_mut() {
+                p.burst_left = 0;
+                p.burst_flight = Some(0);
+            }
+        }
         if cfg.retransmission.after_rto == AfterRto::Heartbeat {
             self.want_heartbeat(path);
         }

@@ -114,6 +114,7 @@ impl Association {
             self.errors += 1;
         }
         let p = self.paths.get_mut(path);
+        p.last_error = Some(ctx.now);
         if p.state == PathState::Inactive {
             // "SHOULD stop increasing the counter" (section 8.3); the Change
             // Primary Threshold of caro-2006 goes on counting.

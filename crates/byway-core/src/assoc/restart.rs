@@ -52,7 +52,8 @@ impl Association {
     pub(crate) fn on_cookie_echo(&mut self, ctx: &mut Ctx<'_>, c: &Cookie) -> CookieOutcome {
         match self.action(c) {
             Action::Restart if matches!(self.state, State::ShutdownAckSent) => {
-                self.control.push_back(Control::ShutdownAck);
+                let to = self.paths.find(c.source.ip()).unwrap_or(self.paths.data);
+                self.control.push_back(Control::ShutdownAck(to));
                 CookieOutcome::WhileShuttingDown
             }
             Action::Restart => {

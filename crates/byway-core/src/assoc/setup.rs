@@ -150,6 +150,7 @@ impl Association {
             stats: AssocStats::default(),
             readable_told: false,
             shutdown_wanted: false,
+            shutdown_from: None,
             stale_cookies: 0,
             stale_by: None,
             cfg,

@@ -3,6 +3,7 @@
 use super::{Association, Control, Ctx, State};
 use crate::api::{CommandError, Event, LossReason};
 use crate::observe::{Observation, Timer};
+use crate::path::PathId;
 use byway_wire::Shutdown;
 
 impl Association {
@@ -41,7 +42,8 @@ impl Association {
             }
             State::ShutdownReceived => {
                 self.enter(ctx, State::ShutdownAckSent);
-                self.control.push_back(Control::ShutdownAck);
+                let to = self.shutdown_from.unwrap_or(self.paths.data);
+                self.control.push_back(Control::ShutdownAck(to));
                 self.start_t5(ctx);
             }
             _ => {}
@@ -63,11 +65,9 @@ impl Association {
 
     pub(crate) fn on_t2(&mut self, ctx: &mut Ctx<'_>) {
         self.timers.t2 = None;
-        let again = match self.state {
-            State::ShutdownSent => Control::Shutdown,
-            State::ShutdownAckSent => Control::ShutdownAck,
-            _ => return,
-        };
+        if !matches!(self.state, State::ShutdownSent | State::ShutdownAckSent) {
+            return;
+        }
         self.observe(ctx, || Observation::TimerFired {
             timer: Timer::T2Shutdown,
             path: None,
@@ -79,13 +79,14 @@ impl Association {
             return;
         }
         // Lost on this path: try the next one.
-        let next = self
-            .paths
-            .view()
-            .ring(path)
-            .find(|p| self.paths.get(*p).confirmed);
-        self.paths.data = next.unwrap_or(path);
-        self.control.push_back(again);
+        let view = self.paths.view();
+        let confirmed = || view.ring(path).find(|p| view.is_confirmed(*p));
+        let next = view.alternate(path).or_else(confirmed).unwrap_or(path);
+        self.paths.data = next;
+        self.control.push_back(match self.state {
+            State::ShutdownSent => Control::Shutdown,
+            _ => Control::ShutdownAck(next),
+        });
     }
 
     pub(crate) fn on_t5(&mut self, ctx: &mut Ctx<'_>) {
@@ -102,7 +103,9 @@ impl Association {
     }
 
     /// SHUTDOWN: the peer sends nothing new; its cumulative TSN acknowledges.
-    pub(crate) fn on_shutdown(&mut self, ctx: &mut Ctx<'_>, s: Shutdown) {
+    pub(crate) fn on_shutdown(&mut self, ctx: &mut Ctx<'_>, from: Option<PathId>, s: Shutdown) {
+        let reply = from.unwrap_or(self.paths.data);
+        self.shutdown_from = from;
         match self.state {
             State::Established | State::ShutdownPending => {
                 self.enter(ctx, State::ShutdownReceived);
@@ -117,10 +120,10 @@ impl Association {
             // Both sides shut down at once.
             State::ShutdownSent => {
                 self.enter(ctx, State::ShutdownAckSent);
-                self.control.push_back(Control::ShutdownAck);
+                self.control.push_back(Control::ShutdownAck(reply));
                 self.timers.t2 = None;
             }
-            State::ShutdownAckSent => self.control.push_back(Control::ShutdownAck),
+            State::ShutdownAckSent => self.control.push_back(Control::ShutdownAck(reply)),
             State::CookieWait | State::CookieEchoed(_) | State::Closed => {}
         }
     }

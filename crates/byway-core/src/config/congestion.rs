@@ -106,11 +106,25 @@ impl Default for CongestionConfig {
 }
 
 /// Who gets a retransmission (RFC 9260 section 6.4; caro-2004).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RetransmissionConfig {
     /// Where a lost chunk is sent again.
     pub target: RetransmitTarget,
     /// What a timeout starts besides the retransmission.
     pub after_rto: AfterRto,
+    /// Whether new data may leave at a timeout, too, where windows allow (true);
+    /// ns-2's module only repeats then, and sends new data with the next SACK,
+    /// which adds about a second to its detection times (caro-2004 section V.A).
+    pub new_data_at_rto: bool,
+}
+
+impl Default for RetransmissionConfig {
+    fn default() -> Self {
+        RetransmissionConfig {
+            target: RetransmitTarget::FrSameRtoAlt,
+            after_rto: AfterRto::Nothing,
+            new_data_at_rto: true,
+        }
+    }
 }

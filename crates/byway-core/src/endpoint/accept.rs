@@ -119,7 +119,8 @@ impl Endpoint {
             // Section 9.2: the peer restarted before our SHUTDOWN ACK came.
             State::ShutdownAckSent => {
                 let a = &mut self.table[index as usize].assoc;
-                a.control.push_back(crate::assoc::Control::ShutdownAck);
+                let to = a.paths.find(inbound.source.ip()).unwrap_or(a.paths.data);
+                a.control.push_back(crate::assoc::Control::ShutdownAck(to));
                 self.wake(index);
                 return;
             }

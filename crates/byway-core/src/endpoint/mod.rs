@@ -466,6 +466,11 @@ impl Endpoint {
         self.out.events.pop_front()
     }
 
+    /// Begins or ends the recording of observations.
+    pub fn observe(&mut self, on: bool) {
+        self.out.observe = on;
+    }
+
     /// What was observed since the last call, oldest first; nothing unless
     /// `EndpointConfig::observe` is set.
     pub fn drain_observations(&mut self) -> std::vec::Drain<'_, Observed> {

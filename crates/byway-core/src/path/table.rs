@@ -40,6 +40,8 @@ pub(crate) struct Path {
     pub(crate) window: Window,
     /// Consecutive errors (section 8.2).
     pub(crate) errors: u32,
+    /// When the last of them happened: what was sent before proves nothing.
+    pub(crate) last_error: Option<Instant>,
     /// T3-rtx.
     pub(crate) t3: Option<Instant>,
     /// The next heartbeat.
@@ -105,6 +107,7 @@ impl Path {
             rtt: RttEstimator::new(&cfg.rto),
             window: Window::new(&cfg.congestion, pmdcs, remote.is_ipv6(), now),
             errors: 0,
+            last_error: None,
             t3: None,
             hb_due: None,
             probe: None,

@@ -68,6 +68,8 @@ pub(crate) struct Reassembly {
     ready: VecDeque<Ready>,
     /// Bytes of the window in use.
     held: u64,
+    /// The same without overhead.
+    held_payload: u64,
     overhead: u32,
     partial_delivery_point: usize,
 }
@@ -79,6 +81,7 @@ impl Reassembly {
             streams: Vec::new(),
             ready: VecDeque::new(),
             held: 0,
+            held_payload: 0,
             overhead,
             partial_delivery_point,
         }
@@ -89,6 +92,11 @@ impl Reassembly {
         self.held
     }
 
+    /// Payload bytes that were not read yet.
+    pub(crate) fn held_payload(&self) -> u64 {
+        self.held_payload
+    }
+
     pub(crate) fn has_ready(&self) -> bool {
         !self.ready.is_empty()
     }
@@ -97,6 +105,7 @@ impl Reassembly {
     pub(crate) fn pop(&mut self) -> Option<Received> {
         let r = self.ready.pop_front()?;
         self.held -= u64::from(r.charge);
+        self.held_payload -= r.message.payload.len() as u64;
         if self.ready.is_empty() && self.ready.capacity() > 64 {
             // An idle association shall not keep the memory of a busy one.
             self.ready = VecDeque::new();
@@ -122,6 +131,7 @@ impl Reassembly {
         if f.begin && f.end {
             self.check_alone(f)?;
             self.held += u64::from(charge);
+            self.held_payload += f.payload.len() as u64;
             let message = Received {
                 stream: f.stream,
                 ssn: f.ssn,
@@ -135,6 +145,7 @@ impl Reassembly {
         } else {
             let start = self.join(f, charge)?;
             self.held += u64::from(charge);
+            self.held_payload += f.payload.len() as u64;
             self.finish(start, in_order);
         }
         self.advance_parts(in_order);
@@ -300,6 +311,8 @@ impl Reassembly {
         self.runs.clear();
         self.streams.clear();
         self.held = self.ready.iter().map(|r| u64::from(r.charge)).sum();
+        let lengths = self.ready.iter().map(|r| r.message.payload.len() as u64);
+        self.held_payload = lengths.sum();
     }
 
     /// Messages and fragments that can never be delivered any more.
@@ -312,7 +325,15 @@ impl Reassembly {
             .map(|r| u64::from(r.charge))
             .sum();
         let runs: u64 = self.runs.values().map(|r| u64::from(r.charge)).sum();
-        messages + runs == self.held
+        let waiting = self.streams.iter().flat_map(|s| s.waiting.values());
+        let ready = self.ready.iter().chain(waiting);
+        let payload = ready.map(|r| r.message.payload.len() as u64).sum::<u64>()
+            + self
+                .runs
+                .values()
+                .map(|r| r.bytes.len() as u64)
+                .sum::<u64>();
+        messages + runs == self.held && payload == self.held_payload
     }
 }
 

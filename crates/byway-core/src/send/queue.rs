@@ -124,6 +124,15 @@ impl SendQueue {
             .is_some_and(|l| !l.messages.is_empty())
     }
 
+    /// Whether the lane's next message has not begun and needs more than one
+    /// fragment of `most` bytes.
+    pub(crate) fn begins_long(&self, lane: LaneId, most: usize) -> bool {
+        self.lanes
+            .get(lane.0)
+            .and_then(|l| l.messages.front())
+            .is_some_and(|m| m.cut == 0 && m.payload.len() > most)
+    }
+
     /// Payload bytes of the next fragment of a lane, where at most `most` fit
     /// into a packet of their own.
     pub(crate) fn next_len(&self, lane: LaneId, most: usize) -> Option<usize> {
