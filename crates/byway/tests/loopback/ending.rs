@@ -290,3 +290,32 @@ fn without_a_runtime_an_endpoint_is_refused() {
     let error = Endpoint::bind(EndpointOptions::new(any(&["127.0.0.1"]))).unwrap_err();
     assert!(matches!(error, BindError::NoRuntime));
 }
+
+#[tokio::test]
+async fn the_same_two_endpoints_meet_again_and_again() {
+    bounded(async {
+        let (client, server) = (
+            client(&["127.0.0.1", "127.0.0.2"], quick()),
+            server(&["127.0.0.1", "127.0.0.2"], quick()),
+        );
+        let remote = server.local_addresses();
+        for i in 0..200_u32 {
+            let (a, z) = tokio::join!(client.connect(&remote, PORT), server.accept());
+            let (a, z) = (a.unwrap(), z.unwrap());
+            a.send(Message::new(0, i.to_be_bytes().to_vec()))
+                .await
+                .unwrap();
+            assert_eq!(z.recv().await.unwrap().payload, i.to_be_bytes().to_vec());
+            // From either side, gracefully or not.
+            match i % 3 {
+                0 => a.shutdown().await.unwrap(),
+                1 => z.shutdown().await.unwrap(),
+                _ => a.abort(b"next").unwrap(),
+            }
+            a.closed().await;
+            z.closed().await;
+        }
+        assert_eq!(client.association_count() + server.association_count(), 0);
+    })
+    .await;
+}

@@ -2,4 +2,5 @@
 
 mod common;
 mod ending;
+mod failover;
 mod transfer;

@@ -1,0 +1,125 @@
+//! A path that dies and returns, behind a translator of UDP ports.
+
+use crate::common::{PORT, bounded, quick};
+use byway::{Endpoint, EndpointOptions, Event, Message, PathId, PathState};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use tokio::net::UdpSocket;
+
+// The first path is 127.0.1.1 to 127.0.1.2 and goes through the translator,
+// the second one, 127.0.2.1 to 127.0.2.2, does not.
+
+/// Passes datagrams on between a client and a server as a NAT does that keeps
+/// addresses and changes ports, until it is cut.
+struct Translator {
+    /// What the client takes for the server.
+    front: SocketAddr,
+    cut: Arc<AtomicBool>,
+}
+
+impl Translator {
+    async fn between(client: SocketAddr, server: SocketAddr) -> Translator {
+        let front = UdpSocket::bind((server.ip(), 0)).await.unwrap();
+        let back = UdpSocket::bind((client.ip(), 0)).await.unwrap();
+        let cut = Arc::new(AtomicBool::new(false));
+        let translator = Translator {
+            front: front.local_addr().unwrap(),
+            cut: cut.clone(),
+        };
+        tokio::spawn(async move {
+            let (mut there, mut here) = (vec![0; 65_536], vec![0; 65_536]);
+            loop {
+                let (out, to, bytes) = tokio::select! {
+                    got = front.recv_from(&mut there) => {
+                        (&back, server, &there[..got.unwrap().0])
+                    }
+                    got = back.recv_from(&mut here) => {
+                        (&front, client, &here[..got.unwrap().0])
+                    }
+                };
+                if !cut.load(Ordering::Relaxed) {
+                    out.send_to(bytes, to).await.unwrap();
+                }
+            }
+        });
+        translator
+    }
+}
+
+fn endpoint(ips: [&str; 2], sctp_port: u16) -> Endpoint {
+    let mut config = quick();
+    config.hb.interval = Duration::from_millis(50);
+    config.failure.path_max_retrans = 2;
+    // Each address with a port of its own, so that neither side can guess.
+    let first = std::net::UdpSocket::bind((ips[0], 0)).unwrap();
+    let second = std::net::UdpSocket::bind((ips[1], 0)).unwrap();
+    let local = [&first, &second].map(|s| s.local_addr().unwrap());
+    drop((first, second));
+    Endpoint::bind(
+        EndpointOptions::new(local)
+            .sctp_port(sctp_port)
+            .config(config),
+    )
+    .unwrap()
+}
+
+#[tokio::test]
+async fn traffic_moves_off_a_dead_path_and_returns() {
+    bounded(async {
+        let client = endpoint(["127.0.1.1", "127.0.2.1"], 4000);
+        let server = endpoint(["127.0.1.2", "127.0.2.2"], PORT);
+        let (c, s) = (client.local_addresses(), server.local_addresses());
+        let translator = Translator::between(c[0], s[0]).await;
+        let remote = [translator.front, s[1]];
+        let (a, z) = tokio::join!(client.connect(&remote, PORT), server.accept());
+        let (a, z) = (a.unwrap(), z.unwrap());
+        while a.paths().iter().any(|p| p.state != PathState::Active) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let reader = tokio::spawn(async move {
+            let mut next = 0_u32;
+            while let Some(message) = z.recv().await {
+                assert_eq!(message.payload[..4], next.to_be_bytes());
+                next += 1;
+            }
+            next
+        });
+
+        let mut sent = 0_u32;
+        let mut send = async |count: u32| {
+            for _ in 0..count {
+                a.send(Message::new(0, sent.to_be_bytes().repeat(250))).await.unwrap();
+                sent += 1;
+            }
+            a.drained().await.unwrap();
+        };
+        let events = a.events();
+        let until = async |wanted: &dyn Fn(&Event) -> bool| {
+            while !wanted(&events.next().await.expect("the association stands")) {}
+        };
+        let first = PathId(0);
+
+        send(500).await;
+        assert!(a.paths()[0].data_bytes_sent >= 500_000, "the first path is the primary");
+        translator.cut.store(true, Ordering::Relaxed);
+        // Lost on the first path, timed out, sent again on the second.
+        send(500).await;
+        until(&|e| matches!(e, Event::DataPathChanged { to, .. } if *to != first)).await;
+        until(&|e| matches!(e, Event::PathChanged { path, to: PathState::Inactive, .. } if *path == first)).await;
+        let second = a.paths()[1].data_bytes_sent;
+        send(500).await;
+        assert!(a.paths()[1].data_bytes_sent >= second + 500_000);
+
+        translator.cut.store(false, Ordering::Relaxed);
+        // A heartbeat is answered, and the primary serves again.
+        until(&|e| matches!(e, Event::DataPathChanged { to, .. } if *to == first)).await;
+        let before = a.paths()[0].data_bytes_sent;
+        send(500).await;
+        assert!(a.paths()[0].data_bytes_sent >= before + 500_000);
+        a.shutdown().await.unwrap();
+        assert_eq!(reader.await.unwrap(), 2000);
+    })
+    .await;
+}
