@@ -7,6 +7,7 @@ use crate::stream::Stream;
 use byway_core::{AssocId, AssocStats, Config, Message, PathId, PathStats, Received};
 use std::future::poll_fn;
 use std::sync::Arc;
+use tokio::task::coop::cooperative;
 
 /// What all handles of one association share; dropping it lets go of it.
 #[derive(Debug)]
@@ -44,16 +45,17 @@ impl Association {
     /// (`buffer.send` of [`Config`], 1 MiB). When it returns, the message is
     /// queued; [`Association::drained`] waits for its acknowledgement.
     ///
-    /// Cancel safe: a dropped call has not sent the message.
+    /// Cancel safe: a dropped call has not sent the message. Now and then it
+    /// lets other tasks of the runtime run although there is room.
     ///
     /// # Errors
     /// When the message cannot be sent at all, or the association shuts down or
     /// has ended.
     pub async fn send(&self, message: Message) -> Result<(), SendError> {
-        poll_fn(|cx| {
+        cooperative(poll_fn(|cx| {
             self.shared()
                 .with(|state| state.poll_send(self.shared().now(), self.id(), &message, cx.waker()))
-        })
+        }))
         .await
     }
 
@@ -85,11 +87,11 @@ impl Association {
     }
 
     pub(crate) async fn receive(&self, stream: Option<u16>) -> Option<Received> {
-        poll_fn(|cx| {
+        cooperative(poll_fn(|cx| {
             self.shared().with(|state| {
                 state.poll_receive(self.shared().now(), self.id(), stream, cx.waker())
             })
-        })
+        }))
         .await
     }
 

@@ -8,6 +8,7 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::task::coop::poll_proceed;
 
 /// Most bytes of one message that [`ByteStream`] makes.
 const WRITE: usize = 16 << 10;
@@ -100,6 +101,7 @@ impl AsyncRead for ByteStream {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        let budget = ready!(poll_proceed(cx));
         if self.rest.is_empty() {
             let (association, number) = (&self.stream.association, self.stream.number);
             let shared = association.shared();
@@ -114,6 +116,7 @@ impl AsyncRead for ByteStream {
         let n = self.rest.len().min(buffer.remaining());
         buffer.put_slice(&self.rest[..n]);
         self.rest.advance(n);
+        budget.made_progress();
         Poll::Ready(Ok(()))
     }
 }
@@ -144,12 +147,16 @@ impl AsyncWrite for ByteStream {
         if bytes.is_empty() {
             return Poll::Ready(Ok(0));
         }
+        let budget = ready!(poll_proceed(cx));
         let n = bytes.len().min(WRITE);
         let association = &self.stream.association;
         let shared = association.shared();
         let message = Message::new(self.stream.number, Bytes::copy_from_slice(&bytes[..n]));
         let sent = shared
             .with(|state| state.poll_send(shared.now(), association.id(), &message, cx.waker()));
+        if sent.is_ready() {
+            budget.made_progress();
+        }
         sent.map(|done| done.map(|()| n).map_err(io::Error::from))
     }
 

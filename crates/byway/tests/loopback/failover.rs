@@ -2,6 +2,7 @@
 
 use crate::common::{PORT, bounded, quick};
 use byway::{Endpoint, EndpointOptions, Event, Message, PathId, PathState};
+use std::cell::Cell;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -50,6 +51,10 @@ impl Translator {
 
 fn endpoint(ips: [&str; 2], sctp_port: u16) -> Endpoint {
     let mut config = quick();
+    // Long enough that a busy machine is not taken for a dead path.
+    config.rto.initial = Duration::from_millis(250);
+    config.rto.min = Duration::from_millis(250);
+    config.rto.max = Duration::from_millis(500);
     config.hb.interval = Duration::from_millis(50);
     config.failure.path_max_retrans = 2;
     // Each address with a port of its own, so that neither side can guess.
@@ -87,39 +92,40 @@ async fn traffic_moves_off_a_dead_path_and_returns() {
             next
         });
 
-        let mut sent = 0_u32;
-        let mut send = async |count: u32| {
-            for _ in 0..count {
-                a.send(Message::new(0, sent.to_be_bytes().repeat(250))).await.unwrap();
-                sent += 1;
+        let sent = Cell::new(0_u32);
+        // Sends until so much went over a path for the first time.
+        let send = async |path: PathId, bytes: u64| {
+            let carried = || a.paths()[usize::from(path.0)].data_bytes_sent;
+            let enough = carried() + bytes;
+            while carried() < enough {
+                let message = sent.get().to_be_bytes().repeat(250);
+                a.send(Message::new(0, message)).await.unwrap();
+                sent.set(sent.get() + 1);
+                if sent.get().is_multiple_of(100) {
+                    a.drained().await.unwrap();
+                }
             }
-            a.drained().await.unwrap();
         };
         let events = a.events();
         let until = async |wanted: &dyn Fn(&Event) -> bool| {
             while !wanted(&events.next().await.expect("the association stands")) {}
         };
-        let first = PathId(0);
+        let (first, second) = (PathId(0), PathId(1));
 
-        send(500).await;
-        assert!(a.paths()[0].data_bytes_sent >= 500_000, "the first path is the primary");
+        assert!(a.paths()[0].primary);
+        send(first, 500_000).await;
         translator.cut.store(true, Ordering::Relaxed);
         // Lost on the first path, timed out, sent again on the second.
-        send(500).await;
-        until(&|e| matches!(e, Event::DataPathChanged { to, .. } if *to != first)).await;
+        send(second, 500_000).await;
+        until(&|e| matches!(e, Event::DataPathChanged { to, .. } if *to == second)).await;
         until(&|e| matches!(e, Event::PathChanged { path, to: PathState::Inactive, .. } if *path == first)).await;
-        let second = a.paths()[1].data_bytes_sent;
-        send(500).await;
-        assert!(a.paths()[1].data_bytes_sent >= second + 500_000);
 
         translator.cut.store(false, Ordering::Relaxed);
         // A heartbeat is answered, and the primary serves again.
         until(&|e| matches!(e, Event::DataPathChanged { to, .. } if *to == first)).await;
-        let before = a.paths()[0].data_bytes_sent;
-        send(500).await;
-        assert!(a.paths()[0].data_bytes_sent >= before + 500_000);
+        send(first, 500_000).await;
         a.shutdown().await.unwrap();
-        assert_eq!(reader.await.unwrap(), 2000);
+        assert_eq!(reader.await.unwrap(), sent.get());
     })
     .await;
 }
