@@ -101,12 +101,23 @@ impl PeerInit {
 }
 
 /// Whether an address that a peer lists may become a destination: unicast, and
-/// loopback only when the peer speaks from loopback itself, so that nobody
-/// makes us talk to our own services.
+/// of no narrower scope than the address that it speaks from, so that nobody
+/// makes us talk to our own services or to a stranger on our own wire.
 pub(crate) fn acceptable_address(a: IpAddr, source: IpAddr) -> bool {
-    let broadcast = matches!(a, IpAddr::V4(v4) if v4.is_broadcast());
-    !(a.is_unspecified() || a.is_multicast() || broadcast)
+    let never = match a {
+        IpAddr::V4(v4) => v4.octets()[0] == 0 || v4.is_broadcast() || v4.is_multicast(),
+        IpAddr::V6(v6) => v6.is_unspecified() || v6.is_multicast(),
+    };
+    !never
         && (!a.is_loopback() || source.is_loopback())
+        && (!is_link_local(a) || is_link_local(source))
+}
+
+fn is_link_local(a: IpAddr) -> bool {
+    match a {
+        IpAddr::V4(v4) => v4.is_link_local(),
+        IpAddr::V6(v6) => v6.is_unicast_link_local(),
+    }
 }
 
 /// What an accepted association begins with.
@@ -443,6 +454,33 @@ pub(crate) fn write_addresses(w: &mut ParamWriter<'_>, local: &[SocketAddr]) {
     if local.len() > 1 {
         for a in local {
             w.address(a.ip());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn listed_addresses_of_a_narrower_scope_are_ignored() {
+        let rows = [
+            ("10.0.0.2", "10.0.0.1", true),
+            ("127.0.0.2", "127.0.0.1", true),
+            ("127.0.0.1", "10.0.0.1", false),
+            ("0.1.2.3", "10.0.0.1", false),
+            ("255.255.255.255", "10.0.0.1", false),
+            ("224.0.0.1", "10.0.0.1", false),
+            ("169.254.1.1", "10.0.0.1", false),
+            ("169.254.1.1", "169.254.1.2", true),
+            ("::1", "fd00::1", false),
+            ("fe80::1", "fd00::1", false),
+            ("ff02::1", "fe80::2", false),
+            ("fd00::2", "fd00::1", true),
+        ];
+        for (address, source, expected) in rows {
+            let accepted = acceptable_address(address.parse().unwrap(), source.parse().unwrap());
+            assert_eq!(accepted, expected, "{address} from {source}");
         }
     }
 }
