@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 /// A run that takes longer shows its progress.
 const PATIENCE: Duration = Duration::from_secs(2);
+const PROGRESS: &str = "simulating [{bar:30}] {percent} % of the longest time, {elapsed}";
 /// Characters in a line when nobody says how many.
 const DEFAULT_WIDTH: usize = 80;
 
@@ -148,12 +149,10 @@ fn keep_only(scenario: &mut Scenario, only: &[String]) -> Result<(), Failure> {
 
 fn run_with_progress(scenario: &Scenario, args: &RunArgs) -> Result<Comparison, Failure> {
     let bar = ProgressBar::with_draw_target(Some(1000), ProgressDrawTarget::hidden());
-    // A fixed template: a test draws it.
-    if let Ok(style) = ProgressStyle::with_template(
-        "simulating [{bar:30}] {percent} % of the longest time, {elapsed}",
-    ) {
-        bar.set_style(style.progress_chars("=> "));
-    }
+    bar.set_style(ProgressStyle::with_template(PROGRESS).map_or_else(
+        |_| ProgressStyle::default_bar(),
+        |style| style.progress_chars("=> "),
+    ));
     let shares: Vec<std::sync::atomic::AtomicU64> =
         scenario.policies.iter().map(|_| 0.into()).collect();
     let begun = Instant::now();
@@ -200,4 +199,14 @@ fn shown(comparison: &Comparison) -> String {
         picture::render(comparison, look),
         table::summary(comparison)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_template_can_be_read() {
+        assert!(ProgressStyle::with_template(PROGRESS).is_ok());
+    }
 }

@@ -1,7 +1,7 @@
 //! Turns the observations of both ends into a result.
 
 use crate::result::{Detection, Outcome, PathSeries, PathTotals, RunResult, Series, Stall};
-use crate::scenario::{Change, Scenario};
+use crate::scenario::{Change, Policy, Scenario};
 use crate::series::seconds;
 use byway_core::observe::{Observation, Observed, Timer};
 use byway_core::policy::retransmit::LossCause;
@@ -22,6 +22,7 @@ pub(crate) struct Expected {
 /// Gathers what the sender and the receiver observe, each in order of time.
 pub(crate) struct Collector {
     expected: Expected,
+    initial_rto_s: f64,
     totals: Vec<PathTotals>,
     series: Series,
     digest: Digest,
@@ -43,13 +44,14 @@ pub(crate) struct Collector {
 }
 
 impl Collector {
-    pub(crate) fn new(scenario: &Scenario, expected: Expected) -> Collector {
+    pub(crate) fn new(scenario: &Scenario, policy: &Policy, expected: Expected) -> Collector {
         let totals = scenario.paths.iter().map(|p| PathTotals {
             name: p.name.clone(),
             ..PathTotals::default()
         });
         Collector {
             expected,
+            initial_rto_s: policy.config.rto.initial.as_secs_f64(),
             totals: totals.collect(),
             series: Series {
                 paths: vec![PathSeries::default(); scenario.paths.len()],
@@ -70,6 +72,11 @@ impl Collector {
             duplicates: 0,
             changes: Vec::new(),
         }
+    }
+
+    /// Payload bytes that a complete run delivers.
+    pub(crate) fn expected_bytes(&self) -> u64 {
+        self.expected.bytes
     }
 
     /// Whether all has been delivered and acknowledged.
@@ -138,8 +145,14 @@ impl Collector {
                     series.cwnd.push_change(at, f64::from(*cwnd));
                 }
             }
-            Observation::PathState { path, to, .. } => {
+            Observation::PathState { path, from, to } => {
                 self.changes.push((at, *path, *to));
+                let initial = self.initial_rto_s;
+                if let (None, Some((_, series))) = (from, self.of(*path))
+                    && series.rto.points().is_empty()
+                {
+                    series.rto.push(at, initial);
+                }
                 if let Some((_, series)) = self.of(*path) {
                     series.states.push((at, (*to).into()));
                 }

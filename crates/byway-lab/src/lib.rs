@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod apps;
 mod collect;
 mod drive;
 mod network;

@@ -69,6 +69,7 @@ fn one(scenario: &Scenario, index: usize, options: RunOptions<'_>) -> Result<Run
     let built = network::build(scenario, options.captures.is_some())?;
     let mut collector = Collector::new(
         scenario,
+        policy,
         Expected {
             bytes: total_bytes(&scenario.traffic),
         },
@@ -88,7 +89,8 @@ fn one(scenario: &Scenario, index: usize, options: RunOptions<'_>) -> Result<Run
         })?;
     if let Some(dir) = options.captures {
         let path = dir.join(capture_name(index, &policy.name));
-        write_capture(&path, &ended.net).map_err(|error| RunError::Capture { path, error })?;
+        write_capture(&path, ended.simulation.network())
+            .map_err(|error| RunError::Capture { path, error })?;
     }
     Ok(collector.finish(scenario, index, ended.at.as_nanos(), ended.lost))
 }

@@ -4,12 +4,16 @@
 //! A scenario is a TOML file; [`BUILT_IN`] is one that documents every key.
 
 mod link;
+mod listing;
+mod overrides;
 mod policies;
 mod read;
 mod section;
 mod settings;
+mod value;
 
-pub use settings::{Override, apply_overrides, setting_lines};
+pub use listing::setting_lines;
+pub use overrides::{Override, apply_overrides};
 
 use crate::source::Problems;
 use crate::units::{QueueLimit, Rate, Share, Size};

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket}
 /// The registered port of SCTP over UDP (RFC 6951 section 7).
 pub(super) const ENCAPSULATION_PORT: u16 = 9899;
 
-/// Reads a list of addresses: "10.0.0.1", "10.0.0.1:9899", "::1", "[::1]:9899"
+/// Reads a list of addresses: `10.0.0.1`, `10.0.0.1:9899`, `::1`, `[::1]:9899`
 /// or a host's name with or without a port.
 pub(super) fn parse_all(
     option: &str,

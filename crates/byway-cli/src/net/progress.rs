@@ -11,6 +11,18 @@ use std::time::{Duration, Instant};
 /// Between two looks at an association.
 pub(super) const TICK: Duration = Duration::from_millis(20);
 
+const BAR: &str = "{msg} [{bar:24}] {percent:>3} %  {decimal_bytes}/{decimal_total_bytes}  \
+                   {decimal_bytes_per_sec}  {eta} left";
+const PATHS: &str = "{wide_msg}";
+
+/// The style of one of the templates above; a test reads them.
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).map_or_else(
+        |_| ProgressStyle::default_bar(),
+        |style| style.progress_chars("=> "),
+    )
+}
+
 /// A bar and a line for the paths, on standard error when that is a terminal.
 pub(super) struct Progress {
     multi: MultiProgress,
@@ -29,15 +41,8 @@ impl Progress {
         }
         let bar = multi.add(ProgressBar::no_length());
         let paths = multi.add(ProgressBar::no_length());
-        // Fixed templates: a test draws them.
-        if let Ok(style) = ProgressStyle::with_template(
-            "{msg} [{bar:24}] {percent:>3} %  {decimal_bytes}/{decimal_total_bytes}  {decimal_bytes_per_sec}  {eta} left",
-        ) {
-            bar.set_style(style.progress_chars("=> "));
-        }
-        if let Ok(style) = ProgressStyle::with_template("{wide_msg}") {
-            paths.set_style(style);
-        }
+        bar.set_style(style(BAR));
+        paths.set_style(style(PATHS));
         Progress {
             multi,
             bar,
@@ -191,5 +196,25 @@ impl<'a> Watch<'a> {
         }
         self.in_use = in_use.or(self.in_use);
         self.progress.show_paths(&paths);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_templates_can_be_read() {
+        for template in [BAR, PATHS] {
+            assert!(ProgressStyle::with_template(template).is_ok(), "{template}");
+        }
+    }
+
+    #[test]
+    fn a_place_is_a_share_where_the_end_is_known() {
+        let progress = Progress::new(true);
+        assert_eq!(progress.place(2_500), "2.50 kB");
+        progress.begin("a", 10_000, 0);
+        assert_eq!(progress.place(2_500), "25 % of a");
     }
 }

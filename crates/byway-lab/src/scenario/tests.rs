@@ -63,6 +63,12 @@ fn the_built_in_scenario_is_the_papers_failover() {
 /// What is replaced in the good file, by what, and the message with its line.
 const MISTAKES: &[(&str, &str, usize, &str)] = &[
     (
+        "rto.min = \"500 ms\"",
+        "hb.jitter = \"off\"",
+        19,
+        "[[policy]]: hb.jitter: found \"off\", expected one of HalfRto, HalfInterval and Off; did you mean \"Off\"?",
+    ),
+    (
         "delay = \"45 ms\"",
         "dealy = \"45 ms\"",
         4,

@@ -1,0 +1,88 @@
+//! Every setting, as a scenario takes it.
+
+use super::settings::{json, pointer_mut, template};
+use super::value::is_duration;
+use byway_core::Config;
+use serde_json::Value;
+
+/// Every setting with its value in `config` and, where it is a choice, what
+/// there is to choose from: one "key = value" a line, as a scenario takes it.
+#[must_use]
+pub fn setting_lines(config: &Config) -> String {
+    let (values, template) = (json(config), json(&template()));
+    let mut out = String::new();
+    list(&values, &template, &template, &mut Vec::new(), &mut out);
+    out
+}
+
+fn list(
+    values: &Value,
+    kinds: &Value,
+    template: &Value,
+    place: &mut Vec<String>,
+    out: &mut String,
+) {
+    let Value::Object(kinds) = kinds else {
+        return;
+    };
+    for (key, kind) in kinds {
+        place.push(key.clone());
+        let value = values.get(key).unwrap_or(&Value::Null);
+        if kind.is_object() && value.is_object() {
+            list(value, kind, template, place, out);
+        } else {
+            let mut choices = choices(template, place, kind);
+            if kind.is_object() {
+                choices = vec!["off".to_owned(), "on".to_owned()];
+            }
+            let remark = if choices.is_empty() {
+                String::new()
+            } else {
+                format!("  # {}", choices.join(", "))
+            };
+            out.push_str(&format!(
+                "{} = {}{remark}\n",
+                place.join("."),
+                written(value)
+            ));
+        }
+        place.pop();
+    }
+}
+
+/// A value as a scenario takes it.
+fn written(value: &Value) -> String {
+    match value {
+        Value::Null => "\"off\"".to_owned(),
+        Value::Object(map) => {
+            let parts: Vec<String> = map
+                .iter()
+                .map(|(key, value)| format!("{key} = {}", written(value)))
+                .collect();
+            format!("{{ {} }}", parts.join(", "))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// What a choice can be: serde lists it when it is asked for one there is not.
+fn choices(template: &Value, place: &[String], kind: &Value) -> Vec<String> {
+    if !kind.is_string() || is_duration(kind) {
+        return Vec::new();
+    }
+    let mut asked = template.clone();
+    if let Some(slot) = pointer_mut(&mut asked, place) {
+        *slot = Value::String("?".to_owned());
+    }
+    match serde_json::from_value::<Config>(asked) {
+        Ok(_) => Vec::new(),
+        Err(e) => e
+            .to_string()
+            .split('`')
+            .skip(1)
+            .step_by(2)
+            .skip(1)
+            .map(str::to_owned)
+            .collect(),
+    }
+}
