@@ -3,9 +3,9 @@
 //! thread, so that a busy machine changes them little.
 
 use anyhow::{Context, Result, ensure};
+use bytes::Bytes;
 use byway_core::time::{Duration, Instant};
 use byway_core::{AssocId, CommandError, Config, Endpoint, EndpointConfig, Event, Message};
-use bytes::Bytes;
 use serde_json::json;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -28,13 +28,29 @@ pub(crate) struct Arguments {
     /// Largest IP packet, encapsulated in UDP over IPv4
     #[arg(long, default_value_t = 1500)]
     mtu: u32,
+    /// Time the handling of each acknowledgement, which slows the rest a little
+    #[arg(long)]
+    time_sacks: bool,
 }
 
-/// Packets on their way, in buffers that are used again.
+/// Bytes of a batch: what a driver hands to the system in one call.
+const BATCH: usize = 60_000;
+
+/// Packets on their way, one behind the other as in a driver's batch.
+#[derive(Default)]
+struct Batch {
+    bytes: Vec<u8>,
+    /// Where each packet ends.
+    ends: Vec<usize>,
+    /// Packets that were delivered.
+    done: usize,
+}
+
+/// Packets on their way, in batches that are used again.
 #[derive(Default)]
 struct Wire {
-    packets: VecDeque<Vec<u8>>,
-    spare: Vec<Vec<u8>>,
+    batches: VecDeque<Batch>,
+    spare: Vec<Batch>,
 }
 
 impl Wire {
@@ -42,13 +58,16 @@ impl Wire {
     fn collect(&mut self, from: &mut Endpoint, now: Instant) -> u64 {
         let mut count = 0;
         loop {
-            let mut buffer = self.spare.pop().unwrap_or_default();
-            buffer.clear();
-            if from.poll_transmit(now, &mut buffer).is_none() {
-                self.spare.push(buffer);
+            if self.batches.back().is_none_or(|b| b.bytes.len() > BATCH) {
+                self.batches.push_back(self.spare.pop().unwrap_or_default());
+            }
+            let Some(batch) = self.batches.back_mut() else {
+                return count;
+            };
+            if from.poll_transmit(now, &mut batch.bytes).is_none() {
                 return count;
             }
-            self.packets.push_back(buffer);
+            batch.ends.push(batch.bytes.len());
             count += 1;
         }
     }
@@ -56,10 +75,23 @@ impl Wire {
     /// Hands at most `most` packets to an endpoint; how many.
     fn deliver(&mut self, to: &mut Endpoint, now: Instant, most: usize) -> u64 {
         let (source, destination) = if to.port() == 1 { (Z, A) } else { (A, Z) };
-        let count = self.packets.len().min(most);
-        for packet in self.packets.drain(..count) {
-            to.handle_datagram(now, source, destination, &packet);
-            self.spare.push(packet);
+        let mut count = 0;
+        while count < most {
+            let Some(batch) = self.batches.front_mut() else {
+                break;
+            };
+            let Some(&end) = batch.ends.get(batch.done) else {
+                let mut empty = self.batches.pop_front().unwrap_or_default();
+                empty.bytes.clear();
+                empty.ends.clear();
+                empty.done = 0;
+                self.spare.push(empty);
+                continue;
+            };
+            let begin = batch.done.checked_sub(1).map_or(0, |last| batch.ends[last]);
+            to.handle_datagram(now, source, destination, &batch.bytes[begin..end]);
+            batch.done += 1;
+            count += 1;
         }
         count as u64
     }
@@ -107,6 +139,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
     let payload = Bytes::from(vec![7; arguments.message]);
     let count = arguments.bytes / arguments.message as u64;
     let (mut written, mut read, mut data, mut other) = (0, 0, 0, 0);
+    let (mut sacks, mut in_sacks) = (0, Duration::ZERO);
     let start = crate::figures::cpu_seconds();
     while read < count {
         while written < count {
@@ -119,17 +152,28 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
         data += forward.collect(&mut a, now);
         if forward.deliver(&mut z, now, arguments.batch) == 0 {
             let due = [a.poll_timeout(), z.poll_timeout()];
-            now = due.into_iter().flatten().min().context("nothing is left to do")?;
+            now = due
+                .into_iter()
+                .flatten()
+                .min()
+                .context("nothing is left to do")?;
             a.handle_timeout(now);
             z.handle_timeout(now);
         }
         while z.poll_event().is_some() {}
         while let Some(m) = z.receive(at_z) {
-            ensure!(m.payload.len() == arguments.message, "a message of a wrong length");
+            ensure!(
+                m.payload.len() == arguments.message,
+                "a message of a wrong length"
+            );
             read += 1;
         }
         other += back.collect(&mut z, now);
-        back.deliver(&mut a, now, usize::MAX);
+        let begun = arguments.time_sacks.then(std::time::Instant::now);
+        sacks += back.deliver(&mut a, now, usize::MAX);
+        if let Some(begun) = begun {
+            in_sacks += begun.elapsed();
+        }
         while a.poll_event().is_some() {}
         now += Duration::from_nanos(100);
     }
@@ -144,6 +188,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
             "ns_per_data_packet": cpu * 1e9 / data as f64,
             "data_packets": data,
             "sacks_per_data_packet": other as f64 / data as f64,
+            "ns_per_sack": arguments.time_sacks.then(|| in_sacks.as_nanos() as f64 / sacks as f64),
             "retransmitted": stats.data_chunks_retransmitted,
         })
     );

@@ -32,8 +32,14 @@ impl Application for Opener {
     }
 
     fn on_timer(&mut self, ctx: &mut AppCtx<'_>) {
-        let Some(peer) = self.peers.get(self.next) else { return };
-        if ctx.endpoint.connect(ctx.now, peer, 5001, Config::default()).is_ok() {
+        let Some(peer) = self.peers.get(self.next) else {
+            return;
+        };
+        if ctx
+            .endpoint
+            .connect(ctx.now, peer, 5001, Config::default())
+            .is_ok()
+        {
             self.next += 1;
             *ctx.timer = Some(ctx.now + Duration::from_millis(20));
         }
@@ -45,16 +51,27 @@ impl Application for Opener {
 }
 
 fn ip(path: u8, side: u8, host: u32) -> IpAddr {
-    [10, path * 2 + side, (host / 250) as u8, (host % 250 + 1) as u8].into()
+    [
+        10,
+        path * 2 + side,
+        (host / 250) as u8,
+        (host % 250 + 1) as u8,
+    ]
+    .into()
 }
 
 fn addresses(side: u8, host: u32) -> Vec<SocketAddr> {
-    (0..2).map(|p| SocketAddr::new(ip(p, side, host), 0)).collect()
+    (0..2)
+        .map(|p| SocketAddr::new(ip(p, side, host), 0))
+        .collect()
 }
 
 fn resident_kib() -> Result<f64> {
     let text = std::fs::read_to_string("/proc/self/status")?;
-    let line = text.lines().find(|l| l.starts_with("VmRSS:")).context("no VmRSS")?;
+    let line = text
+        .lines()
+        .find(|l| l.starts_with("VmRSS:"))
+        .context("no VmRSS")?;
     let number = line.split_ascii_whitespace().nth(1).context("no number")?;
     Ok(number.parse()?)
 }
@@ -67,7 +84,10 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
     let routers = [0, 1].map(|p| t.add_router(&format!("router {p}")));
     let mut nodes = Vec::new();
     for (s, host) in (0..2).flat_map(|s| (0..side).map(move |h| (s, h))) {
-        let node = t.add_host(&format!("host {s}.{host}"), &[ip(0, s, host), ip(1, s, host)]);
+        let node = t.add_host(
+            &format!("host {s}.{host}"),
+            &[ip(0, s, host), ip(1, s, host)],
+        );
         for p in 0..2u8 {
             t.add_duplex(node.interface(p), routers[usize::from(p)], link.clone());
         }
@@ -85,14 +105,22 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
         };
         if s == 0 {
             let peers = (0..side).map(|h| addresses(1, h)).collect();
-            let opener = Opener { peers, next: 0, up: 0 };
+            let opener = Opener {
+                peers,
+                next: 0,
+                up: 0,
+            };
             clients.push(sim.add_host(node, config, opener)?);
         } else {
             sim.add_host(node, config, Idle)?;
         }
     }
     sim.run_until(Instant::from_millis(20_000));
-    let up: usize = clients.iter().filter_map(|&c| sim.app::<Opener>(c)).map(|o| o.up).sum();
+    let up: usize = clients
+        .iter()
+        .filter_map(|&c| sim.app::<Opener>(c))
+        .map(|o| o.up)
+        .sum();
     let count = side * side;
     ensure!(up == count as usize, "{up} of {count} associations came up");
     let each = (resident_kib()? - before) / f64::from(count) / 2.0;

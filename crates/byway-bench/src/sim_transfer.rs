@@ -34,8 +34,8 @@ fn ip(path: u8, host: u8) -> IpAddr {
 pub(crate) fn run(arguments: Arguments) -> Result<()> {
     let mut t = TopologyBuilder::new();
     let [a, b] = [1, 2].map(|h| t.add_host(&format!("host {h}"), &[ip(0, h), ip(1, h)]));
-    let edge = LinkConfig::new(Rate::mbps(100), Duration::from_millis(10))
-        .queue(QueueLimit::Packets(50));
+    let edge =
+        LinkConfig::new(Rate::mbps(100), Duration::from_millis(10)).queue(QueueLimit::Packets(50));
     for p in 0..PATHS {
         let mut core = LinkConfig::new(Rate::mbps(10), Duration::from_millis(25))
             .queue(QueueLimit::Packets(50));
@@ -50,7 +50,9 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
     let mut config = Config::rfc2960();
     config.retransmission.target = RetransmitTarget::FrSameRtoAlt;
     let addresses = |host| -> Vec<SocketAddr> {
-        (0..PATHS).map(|p| SocketAddr::new(ip(p, host), 0)).collect()
+        (0..PATHS)
+            .map(|p| SocketAddr::new(ip(p, host), 0))
+            .collect()
     };
     let endpoint = |host: u8| EndpointConfig {
         checksum: ChecksumMode::Offloaded,
@@ -63,15 +65,28 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
     let a = sim.add_host(a, endpoint(1), bulk)?;
     let b = sim.add_host(b, endpoint(2), Sink::new())?;
     let limit = Instant::from_millis(100_000_000);
-    let ended = |s: &Simulation| s.app::<Bulk>(a).is_some_and(|b| b.report().ended_at.is_some());
+    let ended = |s: &Simulation| {
+        s.app::<Bulk>(a)
+            .is_some_and(|b| b.report().ended_at.is_some())
+    };
     ensure!(sim.run_until_done(limit, ended), "the transfer did not end");
     let sent = sim.app::<Bulk>(a).context("no sender")?.report().clone();
     let received = sim.app::<Sink>(b).context("no receiver")?.report();
     ensure!(sent.lost.is_none(), "lost: {:?}", sent.lost);
-    ensure!(received.bytes == arguments.bytes, "{} bytes arrived", received.bytes);
-    let (up, acked) = (sent.up_at.context("never up")?, sent.acked_at.context("never done")?);
+    ensure!(
+        received.bytes == arguments.bytes,
+        "{} bytes arrived",
+        received.bytes
+    );
+    let (up, acked) = (
+        sent.up_at.context("never up")?,
+        sent.acked_at.context("never done")?,
+    );
     let id = sent.assoc.context("never begun")?;
-    let stats = sim.endpoint(a).stats(id).context("the association is gone")?;
+    let stats = sim
+        .endpoint(a)
+        .stats(id)
+        .context("the association is gone")?;
     println!(
         "{}",
         json!({
