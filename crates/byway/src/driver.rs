@@ -33,6 +33,16 @@ struct Port {
     warned_of_size: bool,
 }
 
+/// What the core left behind after a turn.
+struct Turn {
+    /// When it wants to be looked at again.
+    due: Option<Instant>,
+    /// Whether it has more to send.
+    more: bool,
+    /// Whether all is over once everything is sent.
+    finished: bool,
+}
+
 /// The driver of one endpoint.
 pub(crate) struct Driver {
     shared: Arc<Shared>,
@@ -101,12 +111,10 @@ impl Driver {
     }
 
     /// Lets the core do what is due and takes over what it wants to send.
-    /// Returns the time at which the core wants to be looked at again, and
-    /// whether all is over once that is sent.
-    fn turn(&mut self) -> (Option<Instant>, bool) {
+    fn turn(&mut self) -> Turn {
         self.shared.with(|state| {
             state.outbox.recycle(&mut self.sent);
-            let due = state.turn(self.shared.now());
+            let (due, more) = state.turn(self.shared.now());
             for (index, port) in self.ports.iter_mut().enumerate() {
                 state.outbox.set_most(index, port.socket.max_segments());
                 let dropped = port
@@ -114,7 +122,11 @@ impl Driver {
                     .take_over(&mut state.outbox, index, &mut self.sent);
                 state.stats.datagrams_overflowed += dropped;
             }
-            (due, state.finished())
+            Turn {
+                due,
+                more,
+                finished: state.finished(),
+            }
         })
     }
 
@@ -197,13 +209,13 @@ impl Future for Driver {
         this.shared.with(|state| state.set_driver(cx.waker()));
         for _ in 0..TURNS {
             let received = this.receive(cx);
-            let (due, finished) = this.turn();
+            let turn = this.turn();
             let sent = this.send(cx);
-            if finished && this.ports.iter().all(|p| p.waiting.is_empty()) {
+            if turn.finished && this.ports.iter().all(|p| p.waiting.is_empty()) {
                 return Poll::Ready(());
             }
-            let fired = this.wait_until(cx, due);
-            if !(received || sent || fired) {
+            let fired = this.wait_until(cx, turn.due);
+            if !(received || turn.more || sent || fired) {
                 return Poll::Pending;
             }
         }

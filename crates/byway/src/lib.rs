@@ -41,6 +41,10 @@
 //! offload; handles call the core directly under a lock, so that a message does
 //! not cost a switch of tasks.
 //!
+//! Packets leave with the Don't Fragment bit and are at most `pmtu` of
+//! [`Config`] long, 1500 bytes with all headers. Where a path takes less, as
+//! through most tunnels, say so there.
+//!
 //! # When handles are dropped
 //! Handles are cheap clones. Dropping the last one of an association starts a
 //! graceful shutdown in the background: what was sent is still delivered, and

@@ -44,15 +44,15 @@ impl State {
     }
 
     /// Runs what is due and gathers packets, up to a limit. Returns when to
-    /// look again at the latest.
-    pub(crate) fn turn(&mut self, now: Instant) -> Option<Instant> {
+    /// look again at the latest, and whether the limit was reached.
+    pub(crate) fn turn(&mut self, now: Instant) -> (Option<Instant>, bool) {
         self.called = false;
         if self.core.poll_timeout().is_some_and(|due| due <= now) {
             self.core.handle_timeout(now);
         }
         self.fill(now);
         self.dispatch(now);
-        self.core.poll_timeout()
+        (self.core.poll_timeout(), self.outbox.bytes() >= FILL)
     }
 
     /// Whether there is nothing more to drive.
