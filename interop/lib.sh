@@ -183,31 +183,39 @@ lab_capture_end() {
     LAB_CAPTURES=()
 }
 
-# Does every packet of the captures $1.path{1,2}.pcapng dissect clean: SCTP in UDP, a good
-# CRC32c, nothing malformed, no error by the dissector? Sets LAB_PACKETS and LAB_DISSECT.
+# Does every packet of capture $1 that display filter $2 lets through dissect clean: SCTP (in UDP
+# on UDP_PORT), a good CRC32c, nothing malformed, no error by the dissector? The dissector's table
+# goes to $3. Adds to LAB_PACKETS; sets LAB_DISSECT if not.
+lab_dissect_file() {
+    local counts bad
+    # Payload is random bytes: nothing above SCTP is to be guessed from it.
+    if ! timeout 300 tshark -n -r "$1" -d "udp.port==$UDP_PORT,sctp" \
+        -o 'sctp.checksum:CRC 32c' -o sctp.tsn_analysis:FALSE \
+        -o sctp.reassembly:FALSE -o sctp.ulp_dissection:FALSE -Y "$2" \
+        -T fields -E 'separator=|' -e frame.number -e sctp.checksum.status \
+        -e _ws.expert.severity -e _ws.expert.message >"$3" 2>"$3.err"; then
+        LAB_DISSECT="tshark failed: $(tail -1 "$3.err")"
+        return 1
+    fi
+    # checksum status 1: good; severity 0x800000: error
+    counts=$(awk -F '|' '{ n++ }
+        $2 != "1" || $4 ~ /[Mm]alformed/ || $3 ~ /8388608|0x00800000|[Ee]rror/ { bad++; if (!first) first = $0 }
+        END { printf "%d %d %s", n, bad, first }' "$3")
+    bad=${counts#* }
+    LAB_PACKETS=$((LAB_PACKETS + ${counts%% *}))
+    if [ "${bad%% *}" != 0 ]; then
+        LAB_DISSECT="${bad%% *} of ${counts%% *} packets do not dissect clean, first: ${bad#* }"
+        return 1
+    fi
+}
+
+# The same of both captures $1.path{1,2}.pcapng. Sets LAB_PACKETS and LAB_DISSECT.
 lab_dissect() {
-    local i file out counts
+    local i
     LAB_PACKETS=0 LAB_DISSECT=
     for i in 1 2; do
-        file=$1.path$i.pcapng
-        out=$1.path$i.dissected
-        # Payload is random bytes: nothing above SCTP is to be guessed from it.
-        if ! timeout 300 tshark -n -r "$file" -d "udp.port==$UDP_PORT,sctp" \
-            -o 'sctp.checksum:CRC 32c' -o sctp.tsn_analysis:FALSE \
-            -o sctp.reassembly:FALSE -o sctp.ulp_dissection:FALSE -Y "udp.port == $UDP_PORT && !icmp && !icmpv6" \
-            -T fields -E 'separator=|' -e frame.number -e sctp.checksum.status \
-            -e _ws.expert.severity -e _ws.expert.message >"$out" 2>"$out.err"; then
-            LAB_DISSECT="tshark failed on path $i: $(tail -1 "$out.err")"
-            return 1
-        fi
-        # checksum status 1: good; severity 0x800000: error
-        counts=$(awk -F '|' '{ n++ }
-            $2 != "1" || $4 ~ /[Mm]alformed/ || $3 ~ /8388608|0x00800000|[Ee]rror/ { bad++; if (!first) first = $0 }
-            END { printf "%d %d %s", n, bad, first }' "$out")
-        set -- "$1" "${counts%% *}" "${counts#* }"
-        LAB_PACKETS=$((LAB_PACKETS + $2))
-        if [ "${3%% *}" != 0 ]; then
-            LAB_DISSECT="path $i: ${3%% *} of $2 packets do not dissect clean, first: ${3#* }"
+        if ! lab_dissect_file "$1.path$i.pcapng" "udp.port == $UDP_PORT && !icmp && !icmpv6" "$1.path$i.dissected"; then
+            LAB_DISSECT="path $i: $LAB_DISSECT"
             return 1
         fi
     done
