@@ -23,7 +23,7 @@ Exit status: 0 done; 1 failed; 2 wrong arguments, scenario or settings;
 
 /// Multihomed SCTP: failover in a simulated network and over real ones.
 #[derive(Debug, Parser)]
-#[command(name = "byway", version, about, after_help = EXAMPLES, propagate_version = true, max_term_width = 100)]
+#[command(name = "byway", version, after_help = EXAMPLES, propagate_version = true, max_term_width = 100)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -120,7 +120,8 @@ pub(crate) struct SettingArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct HereArgs {
-    /// Local addresses, separated by commas, each with a UDP port if not the default
+    /// Local addresses, separated by commas, each with a UDP port if it shall not be
+    /// 9899 (where one waits) or any that is free (where one begins)
     #[arg(long, value_name = "ADDR[,ADDR]", value_delimiter = ',')]
     pub(crate) bind: Vec<String>,
     #[command(flatten)]

@@ -100,6 +100,8 @@ fn row(
         .filter_map(|e| Some((scale.column((e.at_s * 1e9) as u64)?, e.failure)))
         .collect();
     let mut out = String::new();
+    // Neighbours of one colour are painted together.
+    let (mut run, mut run_colour) = (String::new(), "");
     for column in 0..scale.columns {
         let (from, to) = (scale.start(column), scale.start(column + 1));
         if from >= end {
@@ -109,17 +111,25 @@ fn row(
             .iter()
             .find(|(at, _)| *at == column)
             .map(|(_, failure)| *failure);
-        out.push_str(
-            &match (mark, series.timeouts.iter().any(|t| (from..to).contains(t))) {
-                (Some(true), _) => look.paint("1;31", "X"),
-                (Some(false), _) => look.paint("1;32", "O"),
-                (None, true) => look.paint("31", "T"),
-                (None, false) => {
-                    let glyph = cell(series, info.rate_bit_s, from, to.min(end));
-                    look.paint(COLOURS[path % COLOURS.len()], &glyph.to_string())
-                }
-            },
-        );
+        let timeout = series.timeouts.iter().any(|t| (from..to).contains(t));
+        let (colour, glyph) = match (mark, timeout) {
+            (Some(true), _) => ("1;31", 'X'),
+            (Some(false), _) => ("1;32", 'O'),
+            (None, true) => ("31", 'T'),
+            (None, false) => (
+                COLOURS[path % COLOURS.len()],
+                cell(series, info.rate_bit_s, from, to.min(end)),
+            ),
+        };
+        if colour != run_colour && !run.is_empty() {
+            out.push_str(&look.paint(run_colour, &run));
+            run.clear();
+        }
+        run_colour = colour;
+        run.push(glyph);
+    }
+    if !run.is_empty() {
+        out.push_str(&look.paint(run_colour, &run));
     }
     out
 }

@@ -88,6 +88,10 @@ pub fn render(comparison: &Comparison, look: Look) -> String {
         let name = name_width.min(width.saturating_sub(needs(&paths))).max(8);
         write_table(&mut out, results, name, &paths, look);
     }
+    for line in footnote(results) {
+        out.push_str(&look.paint("2", line));
+        out.push('\n');
+    }
     for result in results {
         match &result.outcome {
             Outcome::Complete => {}
@@ -109,6 +113,15 @@ pub fn render(comparison: &Comparison, look: Look) -> String {
         }
     }
     out
+}
+
+/// What the columns mean.
+fn footnote(results: &[RunResult]) -> Vec<&'static str> {
+    let mut lines = vec!["longest stall: without delivery at the receiver"];
+    if results.iter().any(|r| !r.detections.is_empty()) {
+        lines.push("suspect, inactive: from the failure until the path was doubted, given up");
+    }
+    lines
 }
 
 fn main_columns(comparison: &Comparison) -> Vec<Column> {
