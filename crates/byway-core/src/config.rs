@@ -200,7 +200,8 @@ pub struct BufferConfig {
     /// Largest message that `send` accepts (16 MiB).
     pub max_message: u32,
     /// A message whose received front exceeds this is handed over in parts
-    /// (RFC 9260 section 6.9); 0 means half of the receive buffer.
+    /// (RFC 9260 section 6.9); 0, or more than that, means half of the receive
+    /// buffer.
     pub partial_delivery_point: u32,
     /// Whether a long message may begin in the room that the end of another one
     /// left in a packet (true; ns-2 begins each message in a packet of its own).

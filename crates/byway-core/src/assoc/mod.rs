@@ -34,7 +34,8 @@ use crate::send::SendHalf;
 use crate::time::Instant;
 use byway_wire::{Checksum, CommonHeader, PacketBuilder};
 use chacha20::ChaCha8Rng;
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
+use smallvec::SmallVec;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -140,6 +141,9 @@ pub(crate) struct Association {
     pub(crate) stats: AssocStats,
     /// Readable was announced and not all has been read since.
     pub(crate) readable_told: bool,
+    /// Addresses of the peer that are no paths, as there are enough of those or
+    /// none of ours reaches them. What comes from there is still the peer's.
+    pub(crate) pathless: SmallVec<[IpAddr; 2]>,
     /// Our own addresses: what INIT lists and new paths leave from.
     pub(crate) local: Arc<[SocketAddr]>,
     /// The user shut down before the association stood.

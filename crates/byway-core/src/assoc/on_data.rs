@@ -102,12 +102,17 @@ impl Association {
     /// Section 6.2: with a closed window only what fills a gap is taken. The
     /// peer counts payload against the window that it was told, so payload
     /// decides; with the overhead of hoarded tiny chunks the limit is twice the
-    /// buffer.
+    /// buffer. What is missing in front of such a hoard must find room, or it
+    /// would never go: it does while the reader keeps up. Fragments and messages
+    /// out of their turn can then hold no more than four times the buffer.
     fn has_room(&self, seq: u64) -> bool {
         let held = &self.recv.reassembly;
         let buffer = u64::from(self.cfg.buffer.receive);
         let fills_gap = seq < self.recv.tsns.end();
-        (held.held_payload() < buffer || fills_gap) && held.held() < 2 * buffer
+        let hoard = held.held();
+        let frees = fills_gap && seq == self.recv.tsns.next() && held.held_ready() < buffer;
+        hoard < 2 * buffer && (held.held_payload() < buffer || fills_gap)
+            || frees && hoard < 4 * buffer
     }
 
     /// A packet with DATA has been taken: what is owed for it.

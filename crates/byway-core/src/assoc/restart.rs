@@ -121,19 +121,7 @@ impl Association {
             self.recv = crate::recv::RecvHalf::new(c.peer_tsn, c.inbound, &self.cfg.buffer);
             self.send.streams = c.outbound;
             self.send.set_window(c.a_rwnd);
-            for &ip in core::iter::once(&c.source.ip()).chain(&c.addresses) {
-                let room = self.paths.len() < usize::from(self.cfg.setup.max_paths);
-                let known = self.paths.find(ip).is_some();
-                if room
-                    && !known
-                    && super::acceptable_address(ip, c.source.ip())
-                    && let Some(local) = ctx.routes.source(&self.local, ip)
-                {
-                    let remote = core::net::SocketAddr::new(ip, c.source.port());
-                    let path = Path::new(self.local[local], remote, false, &self.cfg, ctx.now);
-                    self.paths.push(path);
-                }
-            }
+            self.add_listed(ctx, c);
             self.establish(ctx);
         }
         self.answer_cookie(c);

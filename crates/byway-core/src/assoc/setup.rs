@@ -162,6 +162,7 @@ impl Association {
             readable_told: false,
             shutdown_wanted: false,
             shutdown_from: None,
+            pathless: SmallVec::new(),
             stale_cookies: 0,
             stale_by: None,
             cfg,
@@ -308,6 +309,7 @@ impl Association {
             .find(source.ip())
             .map(|p| self.paths.get(p).clone());
         let mut table: Option<PathTable> = None;
+        self.pathless.clear();
         for (i, &ip) in order.iter().enumerate() {
             if order[..i].contains(&ip) || !acceptable_address(ip, source.ip()) {
                 continue;
@@ -315,6 +317,7 @@ impl Association {
             let port = from_user(ip).map_or(source.port(), SocketAddr::port);
             let remote = SocketAddr::new(ip, port);
             let Some(local) = ctx.routes.source(&self.local, ip) else {
+                self.pathless.push(ip);
                 continue;
             };
             let confirmed = from_user(ip).is_some();
@@ -332,7 +335,7 @@ impl Association {
                 Some(t) if t.len() < usize::from(self.cfg.setup.max_paths) => {
                     t.push(path);
                 }
-                Some(_) => break,
+                Some(_) => self.pathless.push(ip),
             }
         }
         if let Some(table) = table {
@@ -349,6 +352,17 @@ impl Association {
 
     /// Enters ESTABLISHED from the set-up states.
     pub(crate) fn establish(&mut self, ctx: &mut Ctx<'_>) {
+        if let Some(stream) = self.send.queue.stream_beyond(self.send.streams) {
+            // Sent before the number of streams was agreed upon; the peer would
+            // acknowledge such a message and throw it away.
+            let why = format!(
+                "a message waits for stream {stream}, and the peer allows {} streams",
+                self.send.streams
+            );
+            let told = super::Told::User(b"too few streams");
+            self.abort(ctx, LossReason::Refused(why), told);
+            return;
+        }
         self.timers.t1 = None;
         self.errors = 0;
         self.control
@@ -434,17 +448,38 @@ impl Association {
         self.peer_tag = c.peer_tag;
         self.send = SendHalf::new(c.local_tsn, c.outbound, c.a_rwnd, &self.cfg.buffer);
         self.recv = RecvHalf::new(c.peer_tsn, c.inbound, &self.cfg.buffer);
-        for &ip in &c.addresses {
-            let room = self.paths.len() < usize::from(self.cfg.setup.max_paths);
-            if !room || self.paths.find(ip).is_some() || !acceptable_address(ip, c.source.ip()) {
+        self.pathless.clear();
+        self.add_listed(ctx, c);
+    }
+
+    /// The addresses that a cookie lists become paths, as far as they may and
+    /// there is room.
+    pub(crate) fn add_listed(&mut self, ctx: &mut Ctx<'_>, c: &Cookie) {
+        for &ip in core::iter::once(&c.source.ip()).chain(&c.addresses) {
+            if self.knows(ip) || !acceptable_address(ip, c.source.ip()) {
                 continue;
             }
-            if let Some(local) = ctx.routes.source(&self.local, ip) {
-                let remote = SocketAddr::new(ip, c.source.port());
-                let path = Path::new(self.local[local], remote, false, &self.cfg, ctx.now);
-                self.paths.push(path);
+            let room = self.paths.len() < usize::from(self.cfg.setup.max_paths);
+            match ctx.routes.source(&self.local, ip) {
+                Some(local) if room => {
+                    let remote = SocketAddr::new(ip, c.source.port());
+                    let path = Path::new(self.local[local], remote, false, &self.cfg, ctx.now);
+                    self.paths.push(path);
+                }
+                _ => self.pathless.push(ip),
             }
         }
+    }
+
+    /// Whether an address is the peer's, path or not.
+    pub(crate) fn knows(&self, ip: IpAddr) -> bool {
+        self.paths.find(ip).is_some() || self.pathless.contains(&ip)
+    }
+
+    /// All addresses of the peer.
+    pub(crate) fn peer_addresses(&self) -> impl Iterator<Item = IpAddr> + '_ {
+        let paths = self.paths.iter().map(|p| p.remote.ip());
+        paths.chain(self.pathless.iter().copied())
     }
 }
 

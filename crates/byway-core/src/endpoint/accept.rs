@@ -135,7 +135,7 @@ impl Endpoint {
             let source = inbound.source.ip();
             let added: Vec<IpAddr> = core::iter::once(source)
                 .chain(peer.addresses.iter().copied())
-                .filter(|&ip| acceptable_address(ip, source) && a.paths.find(ip).is_none())
+                .filter(|&ip| acceptable_address(ip, source) && !a.knows(ip))
                 .collect();
             if !added.is_empty() {
                 let mut list = Vec::new();

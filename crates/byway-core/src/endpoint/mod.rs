@@ -223,18 +223,16 @@ impl Endpoint {
     /// Makes the association found by all its peer's addresses.
     fn link(&mut self, index: u32) {
         let a = &self.table[index as usize].assoc;
-        for p in a.paths.iter() {
-            self.by_peer
-                .entry((p.remote.ip(), a.peer_port))
-                .or_insert(index);
+        for ip in a.peer_addresses() {
+            self.by_peer.entry((ip, a.peer_port)).or_insert(index);
         }
     }
 
     fn unlink(&mut self, index: u32) {
         self.last = None;
         let a = &self.table[index as usize].assoc;
-        for p in a.paths.iter() {
-            let key = (p.remote.ip(), a.peer_port);
+        for ip in a.peer_addresses() {
+            let key = (ip, a.peer_port);
             if self.by_peer.get(&key) == Some(&index) {
                 self.by_peer.remove(&key);
             }

@@ -27,9 +27,12 @@ pub(crate) struct RecvHalf {
 
 impl RecvHalf {
     pub(crate) fn new(initial_tsn: Tsn, streams: u16, cfg: &BufferConfig) -> RecvHalf {
+        // A message that could close the window before it reaches the point would
+        // never be handed over.
+        let half = cfg.receive / 2;
         let point = match cfg.partial_delivery_point {
-            0 => cfg.receive / 2,
-            n => n,
+            0 => half,
+            n => n.min(half),
         };
         RecvHalf {
             tsns: TsnMap::new(initial_tsn),

@@ -8,6 +8,7 @@
 
 use crate::api::Received;
 use bytes::{Bytes, BytesMut};
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 
 /// A DATA chunk, as far as reassembly looks at it.
@@ -70,6 +71,8 @@ pub(crate) struct Reassembly {
     held: u64,
     /// The same without overhead.
     held_payload: u64,
+    /// What of `held` is ready to be read.
+    held_ready: u64,
     overhead: u32,
     partial_delivery_point: usize,
 }
@@ -82,6 +85,7 @@ impl Reassembly {
             ready: VecDeque::new(),
             held: 0,
             held_payload: 0,
+            held_ready: 0,
             overhead,
             partial_delivery_point,
         }
@@ -97,6 +101,11 @@ impl Reassembly {
         self.held_payload
     }
 
+    /// Bytes of the window that only wait for the reader.
+    pub(crate) fn held_ready(&self) -> u64 {
+        self.held_ready
+    }
+
     pub(crate) fn has_ready(&self) -> bool {
         !self.ready.is_empty()
     }
@@ -105,6 +114,7 @@ impl Reassembly {
     pub(crate) fn pop(&mut self) -> Option<Received> {
         let r = self.ready.pop_front()?;
         self.held -= u64::from(r.charge);
+        self.held_ready -= u64::from(r.charge);
         self.held_payload -= r.message.payload.len() as u64;
         if self.ready.is_empty() && self.ready.capacity() > 64 {
             // An idle association shall not keep the memory of a busy one.
@@ -247,7 +257,7 @@ impl Reassembly {
     /// once its turn has come.
     fn deliver(&mut self, ready: Ready) {
         if ready.message.unordered {
-            self.ready.push_back(ready);
+            self.make_ready(ready);
             return;
         }
         let (id, ssn) = (ready.message.stream, ready.message.ssn);
@@ -255,19 +265,33 @@ impl Reassembly {
         if ssn != stream.next_ssn {
             // A second message with a waiting number replaces nothing: the first
             // one stays, as it was acknowledged already.
-            stream.waiting.entry(ssn).or_insert(ready);
+            let (charge, payload) = (ready.charge, ready.message.payload.len());
+            match stream.waiting.entry(ssn) {
+                Entry::Vacant(free) => {
+                    free.insert(ready);
+                }
+                Entry::Occupied(_) => {
+                    self.held -= u64::from(charge);
+                    self.held_payload -= payload as u64;
+                }
+            }
             return;
         }
         stream.next_ssn = ssn.wrapping_add(1);
-        self.ready.push_back(ready);
+        self.make_ready(ready);
         loop {
             let stream = &mut self.streams[usize::from(id)];
             let Some(next) = stream.waiting.remove(&stream.next_ssn) else {
                 break;
             };
             stream.next_ssn = stream.next_ssn.wrapping_add(1);
-            self.ready.push_back(next);
+            self.make_ready(next);
         }
+    }
+
+    fn make_ready(&mut self, ready: Ready) {
+        self.held_ready += u64::from(ready.charge);
+        self.ready.push_back(ready);
     }
 
     /// Hands over the front of a long message whose turn it is.
@@ -283,7 +307,9 @@ impl Reassembly {
             return;
         }
         let (id, ssn, unordered) = (run.stream, run.ssn, run.unordered);
-        if run.bytes.len() < self.partial_delivery_point
+        // Counted with its overhead, so that a message in tiny fragments cannot
+        // fill the window without ever reaching the point.
+        if (run.charge as usize) < self.partial_delivery_point
             || (!unordered && self.stream(id).next_ssn != ssn)
         {
             return;
@@ -302,7 +328,7 @@ impl Reassembly {
             },
         };
         run.in_parts = true;
-        self.ready.push_back(part);
+        self.make_ready(part);
     }
 
     /// Forgets all streams' order and all fragments, but keeps what is ready:
@@ -310,7 +336,7 @@ impl Reassembly {
     pub(crate) fn restart(&mut self) {
         self.runs.clear();
         self.streams.clear();
-        self.held = self.ready.iter().map(|r| u64::from(r.charge)).sum();
+        self.held = self.held_ready;
         let lengths = self.ready.iter().map(|r| r.message.payload.len() as u64);
         self.held_payload = lengths.sum();
     }
@@ -324,6 +350,7 @@ impl Reassembly {
             .chain(waiting)
             .map(|r| u64::from(r.charge))
             .sum();
+        let unread: u64 = self.ready.iter().map(|r| u64::from(r.charge)).sum();
         let runs: u64 = self.runs.values().map(|r| u64::from(r.charge)).sum();
         let waiting = self.streams.iter().flat_map(|s| s.waiting.values());
         let ready = self.ready.iter().chain(waiting);
@@ -333,7 +360,7 @@ impl Reassembly {
                 .values()
                 .map(|r| r.bytes.len() as u64)
                 .sum::<u64>();
-        messages + runs == self.held && payload == self.held_payload
+        messages + runs == self.held && payload == self.held_payload && unread == self.held_ready
     }
 }
 

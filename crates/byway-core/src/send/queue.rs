@@ -3,8 +3,10 @@
 //!
 //! Messages leave first come, first served. Those that the user bound to a path
 //! stand in a lane of their own, so that a path that does not move holds up
-//! nothing but them. A message, once begun, is finished before another begins:
-//! its fragments need consecutive TSNs.
+//! nothing but them and what follows them in their streams: messages of a stream
+//! get their TSNs in its order, or the receiver's buffer could fill with
+//! messages that wait for one that its window keeps out. A message, once begun,
+//! is finished before another begins: its fragments need consecutive TSNs.
 
 use crate::api::Message;
 use crate::path::PathId;
@@ -47,14 +49,23 @@ pub(crate) struct Cut {
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LaneId(usize);
 
+/// The numbers of one stream.
+#[derive(Copy, Clone, Debug, Default)]
+struct Ssns {
+    /// Of the next message that is handed over.
+    next: u16,
+    /// Of the next message that may begin to be sent.
+    turn: u16,
+}
+
 /// All that waits.
 #[derive(Debug, Default)]
 pub(crate) struct SendQueue {
     lanes: Vec<Lane>,
     /// The lane whose first message is partly cut.
     begun: Option<usize>,
-    /// Next stream sequence numbers, as far as streams were used.
-    next_ssn: Vec<u16>,
+    /// Stream sequence numbers, as far as streams were used.
+    ssns: Vec<Ssns>,
     bytes: u64,
     messages: u64,
 }
@@ -80,11 +91,11 @@ impl SendQueue {
             0
         } else {
             let i = usize::from(m.stream);
-            if self.next_ssn.len() <= i {
-                self.next_ssn.resize(i + 1, 0);
+            if self.ssns.len() <= i {
+                self.ssns.resize(i + 1, Ssns::default());
             }
-            let ssn = self.next_ssn[i];
-            self.next_ssn[i] = ssn.wrapping_add(1);
+            let ssn = self.ssns[i].next;
+            self.ssns[i].next = ssn.wrapping_add(1);
             ssn
         };
         self.bytes += m.payload.len() as u64;
@@ -113,37 +124,50 @@ impl SendQueue {
         self.lanes
             .iter()
             .enumerate()
-            .filter(|(i, l)| !l.messages.is_empty() && self.begun.is_none_or(|b| b == *i))
+            .filter(|(i, _)| self.begun.is_none_or(|b| b == *i) && self.has(LaneId(*i)))
             .map(|(i, l)| (LaneId(i), l.path))
     }
 
-    /// Whether a lane still has something.
+    /// A stream, not below `streams`, that a waiting message names.
+    pub(crate) fn stream_beyond(&self, streams: u16) -> Option<u16> {
+        let all = self.lanes.iter().flat_map(|l| &l.messages);
+        all.map(|m| m.stream).find(|s| *s >= streams)
+    }
+
+    /// Whether a lane has something whose turn has come.
     pub(crate) fn has(&self, lane: LaneId) -> bool {
-        self.lanes
-            .get(lane.0)
-            .is_some_and(|l| !l.messages.is_empty())
+        self.front(lane).is_some()
+    }
+
+    /// The first message of a lane, if its turn in its stream has come.
+    fn front(&self, lane: LaneId) -> Option<&Pending> {
+        let m = self.lanes.get(lane.0)?.messages.front()?;
+        let turn = m.unordered || m.cut > 0 || self.ssns[usize::from(m.stream)].turn == m.ssn;
+        turn.then_some(m)
     }
 
     /// Whether the lane's next message has not begun and needs more than one
     /// fragment of `most` bytes.
     pub(crate) fn begins_long(&self, lane: LaneId, most: usize) -> bool {
-        self.lanes
-            .get(lane.0)
-            .and_then(|l| l.messages.front())
+        self.front(lane)
             .is_some_and(|m| m.cut == 0 && m.payload.len() > most)
     }
 
     /// Payload bytes of the next fragment of a lane, where at most `most` fit
     /// into a packet of their own.
     pub(crate) fn next_len(&self, lane: LaneId, most: usize) -> Option<usize> {
-        let first = self.lanes.get(lane.0)?.messages.front()?;
+        let first = self.front(lane)?;
         Some((first.payload.len() - first.cut).min(most))
     }
 
     /// Cuts the next fragment of a lane, at most `most` bytes.
     pub(crate) fn cut(&mut self, lane: LaneId, most: usize) -> Option<Cut> {
+        self.front(lane)?;
         let queue = &mut self.lanes.get_mut(lane.0)?.messages;
         let m = queue.front_mut()?;
+        if m.cut == 0 && !m.unordered {
+            self.ssns[usize::from(m.stream)].turn = m.ssn.wrapping_add(1);
+        }
         let len = (m.payload.len() - m.cut).min(most);
         let (begin, end) = (m.cut == 0, m.cut + len == m.payload.len());
         let payload = if begin && end {
@@ -224,6 +248,18 @@ mod tests {
         assert_eq!(lane_of(&q, Some(PathId(1))), None, "held until the end");
         q.cut(main, 20);
         assert!(lane_of(&q, Some(PathId(1))).is_some());
+    }
+
+    #[test]
+    fn a_message_waits_for_earlier_ones_of_its_stream_in_other_lanes() {
+        let mut q = SendQueue::default();
+        let mut pinned = Message::new(4, vec![0; 9]);
+        pinned.path = Some(PathId(1));
+        q.push(pinned);
+        q.push(Message::new(4, vec![1; 9]));
+        assert_eq!(lane_of(&q, None), None, "the first one is pinned");
+        q.cut(lane_of(&q, Some(PathId(1))).unwrap(), 9);
+        assert!(lane_of(&q, None).is_some());
     }
 
     #[test]

@@ -143,3 +143,24 @@ fn a_stream_numbers_its_messages_across_the_wrap_at_2_to_the_16() {
         assert_eq!(drain(&mut r).len(), 1);
     }
 }
+
+#[test]
+fn a_second_message_with_a_waiting_number_holds_nothing_of_the_window() {
+    let mut r = Reassembly::new(16, 100);
+    r.insert(&fragment(1, 1, true, true, b"first"), 0).unwrap();
+    r.insert(&fragment(2, 1, true, true, b"second"), 0).unwrap();
+    assert!(r.totals_agree());
+    r.insert(&fragment(0, 0, true, true, b"zero"), 3).unwrap();
+    assert_eq!(drain(&mut r), whole(&["zero", "first"]));
+    assert_eq!(r.held(), 0);
+}
+
+#[test]
+fn tiny_fragments_reach_the_partial_delivery_point_by_their_overhead() {
+    let mut r = Reassembly::new(48, 100);
+    r.insert(&fragment(0, 0, true, false, b"a"), 1).unwrap();
+    r.insert(&fragment(1, 0, false, false, b"b"), 2).unwrap();
+    assert!(!r.has_ready());
+    r.insert(&fragment(2, 0, false, false, b"c"), 3).unwrap();
+    assert_eq!(drain(&mut r), [("abc".to_owned(), true, false)]);
+}
