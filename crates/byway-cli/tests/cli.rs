@@ -494,6 +494,124 @@ fn a_lost_association_is_reported_and_fails() {
     );
 }
 
+/// A file too large to be sent before a test has acted.
+fn endless(dir: &Path) -> PathBuf {
+    let file = dir.join("endless.bin");
+    std::fs::File::create(&file)
+        .unwrap()
+        .set_len(1 << 40)
+        .unwrap();
+    file
+}
+
+/// Waits until something of a file has been written.
+fn wait_for(part: &Path) {
+    while std::fs::metadata(part).map_or(0, |m| m.len()) == 0 {
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+}
+
+#[test]
+fn a_send_whose_receiver_vanishes_fails_when_its_retries_are_used_up() {
+    let dir = folder("vanished");
+    let inbox = dir.join("inbox");
+    let mut server = Server::start(&["recv", "--dir", inbox.to_str().unwrap()]);
+    let send = byway()
+        .args([
+            "send",
+            endless(&dir).to_str().unwrap(),
+            "--to",
+            &server.addresses,
+        ])
+        .args(["--retries", "1", "--connect-timeout", "100ms"])
+        .args(HASTY)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    wait_for(&inbox.join("endless.bin.part"));
+    server.child.kill().unwrap();
+    server.child.wait().unwrap();
+    let out = send.wait_with_output().unwrap();
+    let shown = text(&out.stderr);
+    assert_eq!(out.status.code(), Some(3), "{shown}");
+    assert!(
+        shown.contains("setting up again, attempt 1 of 1"),
+        "{shown}"
+    );
+    assert!(shown.contains("-> potentially failed"), "{shown}");
+    std::fs::remove_dir_all(&dir).unwrap();
+}
+
+#[test]
+fn a_send_is_resumed_when_its_receiver_comes_back() {
+    let dir = folder("back");
+    let (inbox, file) = (dir.join("inbox"), dir.join("a.bin"));
+    std::fs::write(&file, contents(50_000_000)).unwrap();
+    let args = ["recv", "--dir", inbox.to_str().unwrap()];
+    let mut server = Server::start(&args);
+    let addresses = server.addresses.clone();
+    let send = byway()
+        .args(["send", file.to_str().unwrap(), "--to", &addresses, "--json"])
+        .args(HASTY)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    wait_for(&inbox.join("a.bin.part"));
+    server.child.kill().unwrap();
+    server.child.wait().unwrap();
+    let mut again = byway()
+        .args(args)
+        .args(["--quiet", "--bind", &addresses])
+        .spawn()
+        .unwrap();
+    let out = send.wait_with_output().unwrap();
+    again.kill().unwrap();
+    again.wait().unwrap();
+    let value: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+    assert_eq!(
+        (out.status.code(), &value["ok"]),
+        (Some(0), &true.into()),
+        "{value}"
+    );
+    assert!(std::fs::read(inbox.join("a.bin")).unwrap() == contents(50_000_000));
+    std::fs::remove_dir_all(&dir).unwrap();
+}
+
+#[test]
+fn a_receiver_gives_up_a_sender_that_has_vanished() {
+    let dir = folder("given-up");
+    let inbox = dir.join("inbox");
+    let server = Server::start(&[
+        "recv",
+        "--once",
+        "--give-up",
+        "300ms",
+        "--dir",
+        inbox.to_str().unwrap(),
+    ]);
+    let mut send = byway()
+        .args([
+            "send",
+            endless(&dir).to_str().unwrap(),
+            "--quiet",
+            "--to",
+            &server.addresses,
+        ])
+        .spawn()
+        .unwrap();
+    wait_for(&inbox.join("endless.bin.part"));
+    send.kill().unwrap();
+    send.wait().unwrap();
+    let (code, _, err) = server.finish();
+    assert_eq!(code, Some(3), "{err}");
+    assert!(
+        err.contains("nothing was heard of the other side for 300 ms"),
+        "{err}"
+    );
+    std::fs::remove_dir_all(&dir).unwrap();
+}
+
 #[test]
 fn nobody_there_is_reported_and_fails() {
     let dir = folder("nobody");

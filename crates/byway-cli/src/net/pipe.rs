@@ -26,7 +26,7 @@ pub(crate) async fn listen(args: ListenArgs) -> Result<(), Failure> {
         let watch = Watch::new(&association, &progress);
         tokio::select! {
             result = to_stdout(&association, &bytes) => result,
-            never = watch.run(&meter, || bytes.get(), Some(args.give_up)) => match never {},
+            failure = watch.run(&meter, || bytes.get(), Some(args.give_up)) => Err(failure),
         }
     };
     let result = tokio::select! {
@@ -88,7 +88,7 @@ pub(crate) async fn cat(args: CatArgs) -> Result<(), Failure> {
         let watch = Watch::new(&association, &progress);
         let result = tokio::select! {
             result = from_input(&args, &mut input, &association, &bytes) => result,
-            never = watch.run(&meter, || association.stats().bytes_acked, None) => match never {},
+            failure = watch.run(&meter, || association.stats().bytes_acked, None) => Err(failure),
         };
         if let Err(failure) = &result {
             let _ = association.abort(

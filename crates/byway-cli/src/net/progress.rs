@@ -1,6 +1,7 @@
 //! What a person sees meanwhile: a bar, the paths, and what happens to them.
 
 use super::stall::StallMeter;
+use crate::failure::{Failure, Kind};
 use byway::{Association, PathState, PathStats};
 use byway_lab::show;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
@@ -135,13 +136,14 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Goes on until it is dropped. `done` says how far the transfer is.
+    /// Goes on until it is dropped, or until nothing was heard for `give_up`: then
+    /// the association is aborted. `done` says how far the transfer is.
     pub(super) async fn run(
         mut self,
         meter: &std::cell::RefCell<StallMeter>,
         done: impl Fn() -> u64,
         give_up: Option<Duration>,
-    ) -> std::convert::Infallible {
+    ) -> Failure {
         let mut tick = tokio::time::interval(TICK);
         tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
         loop {
@@ -162,7 +164,13 @@ impl<'a> Watch<'a> {
             {
                 // Refused only when it has ended already.
                 let _ = self.association.abort(b"nothing heard for too long");
-                self.heard_at = Instant::now();
+                let limit = byway_lab::units::format_duration(limit);
+                return Failure::new(
+                    Kind::Lost,
+                    format!(
+                        "the association was given up: nothing was heard of the other side for {limit} (--give-up)"
+                    ),
+                );
             }
         }
     }

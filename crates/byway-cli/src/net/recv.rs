@@ -78,7 +78,7 @@ async fn serve_one(
     let watch = Watch::new(&association, &progress);
     let result = tokio::select! {
         result = files(args, claims, &association, &progress, &here, &done) => result,
-        never = watch.run(&meter, || here.get(), Some(args.give_up)) => match never {},
+        failure = watch.run(&meter, || here.get(), Some(args.give_up)) => Err(failure),
     };
     if let Err(failure) = &result {
         let _ = association.abort(

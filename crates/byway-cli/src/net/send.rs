@@ -141,7 +141,7 @@ async fn once(
     let work = all_files(&association, sender, sources, progress, &taken);
     let result = tokio::select! {
         result = work => result,
-        never = watch.run(meter, done, None) => match never {},
+        failure = watch.run(meter, done, None) => Err(failure),
     };
     match &result {
         Ok(()) => {
