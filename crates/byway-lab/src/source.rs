@@ -206,7 +206,7 @@ impl<'a> Source<'a> {
                 .get(line_start..to)
                 .map_or(0, |s| s.chars().count())
         };
-        let end = span.end.clamp(start, line_start + text.len());
+        let end = span.end.min(line_start + text.len()).max(start);
         self.problems.borrow_mut().push(Problem {
             file: self.name.to_owned(),
             line: before.matches('\n').count() + 1,

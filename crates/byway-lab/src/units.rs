@@ -50,6 +50,9 @@ const RATES: &[(&str, u64)] = &[
     ("kbit", 1_000),
 ];
 
+/// Faster links leave no room to reckon in nanoseconds.
+const MAX_RATE: u64 = 1_000_000_000_000_000;
+
 const SIZES: &[(&str, u64)] = &[
     ("GiB", 1 << 30),
     ("MiB", 1 << 20),
@@ -139,6 +142,11 @@ impl Rate {
         if bits == 0 {
             return Err(format!(
                 "\"{text}\" would carry nothing; a rate is above 0 (to cut a path, use an [[event]] with do = \"down\")"
+            ));
+        }
+        if bits > MAX_RATE {
+            return Err(format!(
+                "\"{text}\" is faster than anything; at most 1000000 Gbit/s"
             ));
         }
         Ok(Rate(bits))

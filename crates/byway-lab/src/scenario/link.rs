@@ -3,7 +3,7 @@
 use super::section::Section;
 use super::{Access, LinkSpec, LossSpec, PathSpec};
 use crate::source::{Node, Source, Table};
-use crate::units::{QueueLimit, Rate, Share, format_duration};
+use crate::units::{QueueLimit, Rate, Share, format_duration, parse_duration};
 use std::ops::Range;
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ pub(super) fn path(
         .unwrap_or_else(|| format!("path {number}"));
     let rate = section.read("rate", Rate::parse);
     let rate = section.required(rate, "rate", "\"10 Mbit/s\"");
-    let delay = section.duration("delay");
+    let delay = section.read("delay", delay);
     let delay = section.required(delay, "delay", "\"45 ms\"");
     let queue = section
         .read("queue", QueueLimit::parse)
@@ -58,6 +58,16 @@ pub(super) fn path(
     })
 }
 
+/// A one-way delay: an hour is far beyond any network, and leaves room to add.
+pub(super) fn delay(text: &str) -> Result<Duration, String> {
+    match parse_duration(text)? {
+        d if d <= Duration::from_secs(3600) => Ok(d),
+        _ => Err(format!(
+            "\"{text}\" is longer than any path's delay; at most 1 h"
+        )),
+    }
+}
+
 /// `reverse = { rate = "1 Mbit/s" }`: what differs on the way back.
 fn reverse(section: &Section<'_>, forward: Option<&LinkSpec>) -> Option<LinkSpec> {
     let entry = section.entry("reverse");
@@ -78,7 +88,7 @@ fn reverse(section: &Section<'_>, forward: Option<&LinkSpec>) -> Option<LinkSpec
     let inner = Section::new(section.source, "reverse", table, entry.value.span.clone());
     let link = LinkSpec {
         rate: inner.read("rate", Rate::parse).unwrap_or(forward.rate),
-        delay: inner.duration("delay").unwrap_or(forward.delay),
+        delay: inner.read("delay", delay).unwrap_or(forward.delay),
         queue: inner
             .read("queue", QueueLimit::parse)
             .unwrap_or(forward.queue),
@@ -103,7 +113,7 @@ fn access(section: &Section<'_>) -> Option<Access> {
     let inner = Section::new(section.source, "access", table, entry.value.span.clone());
     let rate = inner.read("rate", Rate::parse);
     let rate = inner.required(rate, "rate", "\"100 Mbit/s\"");
-    let delay = inner.duration("delay").unwrap_or(Duration::ZERO);
+    let delay = inner.read("delay", delay).unwrap_or(Duration::ZERO);
     inner.finish();
     Some(Access { rate: rate?, delay })
 }

@@ -225,7 +225,7 @@ fn event(
     let verb = section.required(verb, "do", "\"down\"");
     let (rate, delay, loss) = (
         section.read("rate", Rate::parse),
-        section.duration("delay"),
+        section.read("delay", link::delay),
         link::loss(&section),
     );
     let given = ["rate", "delay", "loss"]

@@ -312,6 +312,66 @@ fn what_is_not_toml_is_said_with_its_line() {
 }
 
 #[test]
+fn no_text_makes_the_reader_panic() {
+    let read = |text: &str| {
+        if let Err(problems) = Scenario::parse("t", text) {
+            assert!(!problems.to_string().is_empty());
+        }
+    };
+    for (at, _) in BUILT_IN.char_indices().step_by(3) {
+        read(&BUILT_IN[..at]);
+        read(&BUILT_IN[at..]);
+    }
+    let crlf = GOOD.replace('\n', "\r\n");
+    assert!(Scenario::parse("t", &crlf).is_ok());
+    // Every word of the good file, replaced by things that do not belong there.
+    for odd in [
+        "",
+        "\"",
+        "=",
+        "ä",
+        "[[",
+        "-1",
+        "1e999",
+        "\r",
+        "0",
+        "{ a = 1 }",
+        "\"9999999999999 h\"",
+        "99999999999999999999",
+    ] {
+        for (at, word) in GOOD.match_indices(|c: char| !c.is_whitespace()).step_by(2) {
+            let text = format!("{}{odd}{}", &GOOD[..at], &GOOD[at + word.len()..]);
+            read(&text);
+            read(&text.replace('\n', "\r\n"));
+        }
+    }
+}
+
+#[test]
+fn what_the_simulator_could_not_reckon_is_refused() {
+    let found = problems(
+        &GOOD
+            .replacen("10 Mbit/s", "9000000 Gbit/s", 1)
+            .replacen("45 ms", "2 h", 1),
+    );
+    assert_eq!(
+        found[0],
+        (
+            3,
+            "rate in [[path]]: \"9000000 Gbit/s\" is faster than anything; at most 1000000 Gbit/s"
+                .to_owned()
+        )
+    );
+    assert_eq!(
+        found[1],
+        (
+            4,
+            "delay in [[path]]: \"2 h\" is longer than any path's delay; at most 1 h".to_owned()
+        )
+    );
+}
+
+#[test]
 fn an_empty_file_says_what_is_missing() {
     let messages: Vec<String> = problems("").into_iter().map(|(_, m)| m).collect();
     assert_eq!(
