@@ -166,7 +166,8 @@ pub struct SackConfig {
     pub delay: Duration,
     /// A SACK at the latest after this many packets with DATA (2).
     pub every: u32,
-    /// Whether the very first DATA is acknowledged at once, as ns-2 does (false).
+    /// Whether the very first DATA is acknowledged at once (true, RFC 9260
+    /// section 5.1; false in RFC 2960's preset, as the papers' simulator).
     pub first_at_once: bool,
     /// Where it goes.
     pub destination: SackDestination,
@@ -177,7 +178,7 @@ impl Default for SackConfig {
         SackConfig {
             delay: Duration::from_millis(200),
             every: 2,
-            first_at_once: false,
+            first_at_once: true,
             destination: SackDestination::ReplyPath,
         }
     }
@@ -270,6 +271,7 @@ impl Config {
         c.failure.error_clear = ErrorClear::FirstTransmissionOnly;
         c.failover.potentially_failed = None;
         c.failover.dormant = Dormant::Hop;
+        c.sack.first_at_once = false;
         c.buffer.receive = 65_536;
         c.buffer.receive_overhead = 16;
         c.buffer.peer_overhead = 16;

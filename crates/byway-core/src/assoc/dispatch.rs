@@ -61,6 +61,8 @@ impl Association {
         }
         let from = self.note_arrival(ctx, inbound);
         self.new_burst();
+        let had_gap = self.recv.tsns.has_gap();
+        self.note_life_in_shutdown(ctx);
         let mut gathered = Gathered::default();
         let mut chunks = inbound.packet.chunks();
         if cookie_taken {
@@ -79,9 +81,23 @@ impl Association {
             }
         }
         if gathered.has_data && !self.state.is_closed() {
+            // What fills a gap, and what rides with COOKIE ECHO, is
+            // acknowledged at once (sections 6.2 and 5.1.5).
+            gathered.data.gap = had_gap || self.recv.tsns.has_gap();
+            gathered.data.immediate |= cookie_taken;
             self.after_data(ctx, from.unwrap_or(self.paths.data), gathered.data);
         }
         Handled::Done
+    }
+
+    /// Section 9.2: in SHUTDOWN-SENT any packet shows that the peer goes on.
+    fn note_life_in_shutdown(&mut self, ctx: &Ctx<'_>) {
+        if matches!(self.state, State::ShutdownSent) {
+            self.errors = 0;
+            if self.timers.t2.is_some() {
+                self.start_t2(ctx);
+            }
+        }
     }
 
     pub(super) fn discard(&self, ctx: &mut Ctx<'_>, why: &'static str) {

@@ -5,12 +5,14 @@ use super::{Association, Control, Ctx, State};
 use crate::api::Transmit;
 use crate::observe::Observation;
 use crate::path::PathId;
-use byway_wire::{CommonHeader, PacketBuilder, padded};
+use byway_wire::{COMMON_HEADER_LEN, CommonHeader, PacketBuilder};
 use smallvec::SmallVec;
 
-/// Gap blocks in one SACK at most: with the header they fill less than half of
-/// the smallest packet, so data still fits beside them.
-const MAX_GAP_BLOCKS: usize = 64;
+/// Bytes of a SACK without gaps and duplicates.
+const SACK_LEN: usize = 16;
+/// Gap blocks at most in a SACK that rides with other chunks; one of its own
+/// lists as many as fit (section 6.2).
+const MAX_RIDING_GAPS: usize = 64;
 
 impl Association {
     /// Appends the next packet to `buf`.
@@ -156,7 +158,7 @@ impl Association {
         // Control chunks other than SACK come first (section 6.10 lets SHUTDOWN
         // ride with SACK).
         packet.shutdown(cumulative);
-        let (gaps, dups) = self.sack_parts();
+        let (gaps, dups) = self.sack_parts(MAX_RIDING_GAPS);
         let a_rwnd = self.recv.a_rwnd();
         packet.sack(cumulative, a_rwnd, &gaps, &dups);
         let len = packet.finish(ctx.checksum());
@@ -194,16 +196,23 @@ impl Association {
     }
 
     /// Gap blocks and duplicates of a SACK that leaves now.
-    pub(super) fn sack_parts(&mut self) -> (GapBlocks, Vec<byway_wire::Tsn>) {
+    pub(super) fn sack_parts(&mut self, most: usize) -> (GapBlocks, Vec<byway_wire::Tsn>) {
         let mut gaps = GapBlocks::new();
-        self.recv.tsns.gap_blocks(MAX_GAP_BLOCKS, &mut gaps);
+        self.recv.tsns.gap_blocks(most, &mut gaps);
         (gaps, self.recv.tsns.take_duplicates())
     }
 
-    /// Bytes that a SACK chunk would take now.
-    pub(super) fn sack_len(&self) -> usize {
-        let gaps = self.recv.tsns.gap_count().min(MAX_GAP_BLOCKS);
-        padded(16 + 4 * gaps + 4 * self.recv.tsns.duplicate_count())
+    /// Gap blocks that fit into a packet of their own.
+    fn gaps_that_fit(&self, path: PathId) -> usize {
+        let room = self.paths.get(path).packet_limit() - COMMON_HEADER_LEN - SACK_LEN;
+        (room / 4).saturating_sub(self.recv.tsns.duplicate_count())
+    }
+
+    /// Bytes of a SACK chunk that rides with data, if it may.
+    pub(super) fn riding_sack_len(&self) -> Option<usize> {
+        let gaps = self.recv.tsns.gap_count();
+        let len = SACK_LEN + 4 * gaps + 4 * self.recv.tsns.duplicate_count();
+        (gaps <= MAX_RIDING_GAPS).then_some(len)
     }
 
     pub(super) fn sack_sent(&mut self, ctx: &mut Ctx<'_>, path: PathId, a_rwnd: u32, gaps: usize) {
@@ -221,7 +230,7 @@ impl Association {
 
     fn send_sack(&mut self, ctx: &mut Ctx<'_>, buf: &mut Vec<u8>) -> Transmit {
         let path = self.sack_path();
-        let (gaps, dups) = self.sack_parts();
+        let (gaps, dups) = self.sack_parts(self.gaps_that_fit(path));
         let a_rwnd = self.recv.a_rwnd();
         let mut packet = PacketBuilder::new(buf, self.header());
         packet.sack(self.recv.tsns.cumulative(), a_rwnd, &gaps, &dups);

@@ -42,7 +42,7 @@ impl Association {
             .filter_map(|g| {
                 let target = self.cfg.retransmission.target;
                 let path = target.target(g.cause, g.path, &view);
-                let open = self.send.forced_packet || self.paths.get(path).window.open();
+                let open = self.send.forced_packet || self.paths.get(path).open();
                 open.then_some((g.first()?, path))
             })
             .min()
@@ -148,7 +148,7 @@ impl Association {
             if p.window.flight == 0 {
                 reno::on_idle(&mut p.window, ctx.now, p.rtt.rto(), &self.cfg.congestion);
             }
-            if !p.window.open() || !within_burst(p, &self.cfg.congestion) {
+            if !p.open() || !within_burst(p, &self.cfg.congestion) {
                 continue;
             }
             if self.rwnd_allows(ctx, path, lane) {
@@ -178,12 +178,12 @@ impl Association {
 
     /// Rule A: the peer's window, and how it is probed when it is closed.
     fn rwnd_allows(&mut self, ctx: &mut Ctx<'_>, path: PathId, lane: LaneId) -> bool {
-        let most = self.max_payload(path);
+        let most = self.max_payload();
         let Some(len) = self.send.queue.next_len(lane, most) else {
             return false;
         };
         let needed = len as u64 + u64::from(self.cfg.buffer.peer_overhead);
-        let allowed = u64::from(self.send.rwnd) >= needed;
+        let allowed = self.send.rwnd() >= needed;
         if self.send.rwnd_blocked == allowed {
             self.send.rwnd_blocked = !allowed;
             let blocked = !allowed;
@@ -205,9 +205,11 @@ impl Association {
         false
     }
 
-    /// Payload bytes of the largest DATA chunk on a path.
-    fn max_payload(&self, path: PathId) -> usize {
-        self.paths.get(path).window.pmdcs as usize - DATA_HEADER_LEN
+    /// Payload bytes of the largest DATA chunk: one that every path takes, as a
+    /// chunk cannot be cut again when it moves to another one (section 6.9).
+    fn max_payload(&self) -> usize {
+        let pmdcs = self.paths.iter().map(|p| p.window.pmdcs).min();
+        pmdcs.unwrap_or_default() as usize - DATA_HEADER_LEN
     }
 
     /// A packet of new chunks from one lane.
@@ -223,7 +225,7 @@ impl Association {
             self.send.probing = true;
             self.send.probe_answered = false;
         }
-        let most = self.max_payload(path);
+        let most = self.max_payload();
         let limit = self.paths.get(path).packet_limit();
         let expected = self.send.queue.next_len(lane, most).unwrap_or(0) + DATA_HEADER_LEN;
         let (mut packet, sack) = self.begin_data_packet(buf, path, expected);
@@ -232,7 +234,7 @@ impl Association {
             let len = self.shortened(lane, most, len, limit - packet.len(), first);
             let charge = len as u64 + u64::from(self.cfg.buffer.peer_overhead);
             let fits = packet.len() + padded(len + DATA_HEADER_LEN) <= limit;
-            let window = u64::from(self.send.rwnd) >= charge && !probing;
+            let window = self.send.rwnd() >= charge && !probing;
             if !(first || (fits && window)) {
                 break;
             }
@@ -257,6 +259,7 @@ impl Association {
                 path,
                 fate: Fate::InFlight,
                 sends: 1,
+                one_path: true,
                 missing: 0,
                 fast_retransmitted: false,
                 sent_at: ctx.now,
@@ -266,7 +269,6 @@ impl Association {
                 self.send.ledger.tsn_of(self.send.ledger.end()),
             ));
             let seq = self.send.ledger.push(record);
-            self.send.rwnd = u64::from(self.send.rwnd).saturating_sub(charge) as u32;
             self.note_new(ctx, path, seq, bytes, len as u32);
             if !self.send.queue.has(lane) {
                 break;
@@ -331,11 +333,13 @@ impl Association {
         let limit = self.paths.get(path).packet_limit();
         let rides = self.recv.acker.owed()
             && self.sack_path() == path
-            && packet.len() + self.sack_len() + padded(expected) <= limit;
+            && self
+                .riding_sack_len()
+                .is_some_and(|len| packet.len() + len + padded(expected) <= limit);
         if !rides {
             return (packet, None);
         }
-        let (gaps, dups) = self.sack_parts();
+        let (gaps, dups) = self.sack_parts(usize::MAX);
         let a_rwnd = self.recv.a_rwnd();
         packet.sack(self.recv.tsns.cumulative(), a_rwnd, &gaps, &dups);
         (packet, Some((a_rwnd, gaps.len())))

@@ -148,6 +148,8 @@ pub(crate) struct Association {
     pub(crate) local: Arc<[SocketAddr]>,
     /// The user shut down before the association stood.
     pub(crate) shutdown_wanted: bool,
+    /// Parameters of the INIT ACK to be reported once the association stands.
+    pub(crate) reports: Vec<Vec<u8>>,
     /// Where the peer's last SHUTDOWN came from.
     pub(crate) shutdown_from: Option<PathId>,
     /// Stale cookies so far, and by how much the last one was.

@@ -116,8 +116,7 @@ impl Association {
     }
 
     /// A packet with DATA has been taken: what is owed for it.
-    pub(super) fn after_data(&mut self, ctx: &mut Ctx<'_>, from: PathId, mut arrived: Arrived) {
-        arrived.gap = self.recv.tsns.has_gap();
+    pub(super) fn after_data(&mut self, ctx: &mut Ctx<'_>, from: PathId, arrived: Arrived) {
         self.recv
             .acker
             .on_data(ctx.now, from, arrived, &self.cfg.sack);

@@ -4,7 +4,7 @@
 use super::{Association, Control, Ctx};
 use crate::config::{HbJitter, PathMaxRetransTest};
 use crate::observe::{Observation, Timer};
-use crate::path::{PathId, PathState, Probe};
+use crate::path::{Path, PathId, PathState, Probe};
 use crate::time::{Duration, Instant};
 use rand::RngExt;
 
@@ -81,10 +81,7 @@ impl Association {
     pub(crate) fn schedule_heartbeat(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
         let p = self.paths.get(path);
         // Doubt is resolved at the pace of the RTO (section 5.4; RFC 7829).
-        let eager = match p.state {
-            PathState::Unconfirmed | PathState::PotentiallyFailed => true,
-            PathState::Active | PathState::Inactive => false,
-        };
+        let eager = is_eager(p);
         if !eager && !p.hb_enabled {
             self.paths.get_mut(path).hb_due = None;
             return;
@@ -113,7 +110,7 @@ impl Association {
         // A path whose T3 runs is being tried by data: a heartbeat beside it
         // would count the same silence twice.
         let timed = due.since(p.last_timed) < period || p.t3.is_some();
-        let busy = p.state == PathState::Active && timed;
+        let busy = p.state == PathState::Active && p.confirmed && timed;
         if busy {
             let wait = period
                 .saturating_sub(due.since(p.last_timed))
@@ -163,7 +160,6 @@ impl Association {
         }
         p.probe = None;
         p.rtt.back_off(&self.cfg.rto);
-        let state = p.state;
         self.observe(ctx, || Observation::TimerFired {
             timer: Timer::HeartbeatLost,
             path: Some(path),
@@ -183,13 +179,10 @@ impl Association {
             return;
         }
         // A suspect path is probed once per RTO: the answer is late, so now.
-        let eager = matches!(
-            self.paths.get(path).state,
-            PathState::Unconfirmed | PathState::PotentiallyFailed
-        );
-        if eager && state != PathState::Active {
+        let eager = is_eager(self.paths.get(path));
+        if eager {
             self.paths.get_mut(path).hb_due = Some(ctx.now);
-        } else if !eager {
+        } else {
             self.schedule_heartbeat(ctx, path);
         }
         self.choose_data_path(ctx, None);
@@ -220,6 +213,18 @@ impl Association {
                 started += 1;
             }
         }
+    }
+}
+
+/// Whether a path is probed once an RTO: its address is not confirmed, also
+/// where data waits for that (`confirm_all_before_data`), or it is suspect.
+fn is_eager(p: &Path) -> bool {
+    match p.state {
+        PathState::Unconfirmed => true,
+        // Not where the user turned heartbeats off (RFC 7829 section 3.2, rule 5).
+        PathState::PotentiallyFailed => p.hb_enabled || !p.confirmed,
+        PathState::Active => !p.confirmed,
+        PathState::Inactive => false,
     }
 }
 

@@ -26,6 +26,10 @@ struct Touched {
     ack: PathAck,
     /// The earliest chunk in flight was acknowledged: T3 starts anew (R3).
     restart_t3: bool,
+    /// Behind this one the next earliest is found.
+    after: u64,
+    /// It may be before, too: chunks came back.
+    rescan: bool,
     /// Acknowledged chunks clear its error counter.
     clears: bool,
     /// A chunk that was sent once, hence there, was acknowledged.
@@ -52,7 +56,7 @@ impl Association {
         self.stats.sacks_received += 1;
         self.send.probe_answered = true;
         self.apply(ctx, covered, &blocks);
-        self.send.set_window(sack.a_rwnd);
+        self.send.a_rwnd = sack.a_rwnd;
         let gaps = sack.gap_block_count() as u16;
         let acked = self.send.ledger.base();
         self.observe(ctx, || Observation::SackReceived {
@@ -76,8 +80,6 @@ impl Association {
         // It says nothing of gaps: those that are known stay.
         let known: Blocks = self.send.ledger.gaps_above(covered).collect();
         self.apply(ctx, covered, &known);
-        let a_rwnd = self.send.a_rwnd;
-        self.send.set_window(a_rwnd);
         self.after_ack(ctx);
     }
 
@@ -115,14 +117,16 @@ impl Association {
             let all = was_recovering && applied.cumulative_advanced;
             self.count_missing(if all { reach } else { highest }, &mut touched);
         }
-        for id in self.paths.ids() {
-            let t = &mut touched[id.index()];
-            t.ack.cumulative_advanced = applied.cumulative_advanced;
-            self.settle_path(ctx, id, t);
-        }
         let base = self.send.ledger.base();
         if self.send.recover.is_some_and(|r| base >= r) {
             self.send.recover = None;
+        }
+        let recovering = self.send.recover.is_some();
+        for id in self.paths.ids() {
+            let t = &mut touched[id.index()];
+            t.ack.cumulative_advanced = applied.cumulative_advanced;
+            t.rescan |= applied.reneged;
+            self.settle_path(ctx, id, recovering, t);
         }
     }
 
@@ -137,6 +141,7 @@ impl Association {
             if p.earliest == Some(seq) {
                 p.earliest = None;
                 touched[r.path.index()].restart_t3 = true;
+                touched[r.path.index()].after = seq;
             }
             touched[r.path.index()].lost = true;
             marked += 1;
@@ -145,7 +150,8 @@ impl Association {
     }
 
     /// What the SACK means for one path: its round trip, window, errors, timer.
-    fn settle_path(&mut self, ctx: &mut Ctx<'_>, id: PathId, t: &mut Touched) {
+    /// `recovering`: the association was in fast recovery before.
+    fn settle_path(&mut self, ctx: &mut Ctx<'_>, id: PathId, recovering: bool, t: &mut Touched) {
         let base = self.send.ledger.base();
         let end = self.send.ledger.end();
         let all_acked = self.send.ledger.is_empty();
@@ -154,7 +160,7 @@ impl Association {
             p.recover = None;
         }
         let recovering = match self.cfg.congestion.fast_recovery {
-            FastRecovery::PerAssociation => self.send.recover.is_some_and(|r| base < r),
+            FastRecovery::PerAssociation => recovering,
             FastRecovery::PerDestination => p.recover.is_some(),
             FastRecovery::Off => false,
         };
@@ -164,6 +170,7 @@ impl Association {
         if t.ack.bytes > 0 {
             t.ack.in_recovery = recovering;
             t.ack.all_acked = all_acked;
+            p.one_packet = false;
             reno::on_ack(&mut p.window, t.ack, &self.cfg.congestion);
         }
         if t.lost && !recovering {
@@ -178,7 +185,8 @@ impl Association {
         if t.restart_t3 || p.earliest.is_none() {
             let p = self.paths.get(id);
             let earliest = if p.window.flight > 0 {
-                self.send.ledger.first_in_flight(id, base)
+                let from = if t.rescan { base } else { t.after };
+                self.send.ledger.first_in_flight(id, from)
             } else {
                 None
             };
@@ -226,7 +234,7 @@ impl Association {
             self.send.drain_wanted = false;
             self.event(ctx, Event::Drained);
         }
-        if self.send.rwnd > 0 {
+        if self.send.rwnd() > 0 {
             self.send.probe_at = None;
         }
         self.advance_shutdown(ctx);
@@ -249,14 +257,19 @@ fn note_acked(
     if p.earliest == Some(seq) {
         p.earliest = None;
         t.restart_t3 = true;
+        t.after = seq;
     }
     let once = r.sends == 1;
     // A chunk that left before the path's last error may have arrived before
     // the path died, its SACK lost on the way back: it proves nothing of now.
     let timely =
         p.last_error.is_none_or(|e| r.sent_at > e) && r.fate != Fate::Marked(LossCause::Timeout);
-    t.unambiguous |= once && timely;
-    t.clears |= timely && (once || cfg.failure.error_clear == ErrorClear::AnyAck);
+    t.unambiguous |= r.one_path && timely;
+    // An inactive path's count is cleared by what went there alone (RFC 7829
+    // section 3.2, rule 9).
+    let any = cfg.failure.error_clear == ErrorClear::AnyAck
+        && (r.one_path || p.state != PathState::Inactive);
+    t.clears |= timely && (once || any);
     match cfg.rto.sampling {
         RttSampling::OncePerRound => {
             if let Some((timed, at)) = p.timed

@@ -106,6 +106,7 @@ impl Association {
         p.counters.timeouts += 1;
         if !harmless {
             reno::on_timeout(&mut p.window, &cfg.congestion);
+            p.one_packet = true;
         }
         p.recover = None;
         p.rtt.back_off(&cfg.rto);
@@ -136,8 +137,6 @@ impl Association {
             self.begin_doubt(ctx, path);
         }
         self.choose_data_path(ctx, Some(path));
-        let a_rwnd = self.send.a_rwnd;
-        self.send.set_window(a_rwnd);
     }
 
     /// The probing detector begins to doubt a path, at its first timeout.

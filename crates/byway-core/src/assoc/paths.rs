@@ -115,15 +115,16 @@ impl Association {
         }
         let p = self.paths.get_mut(path);
         p.last_error = Some(ctx.now);
-        if p.state == PathState::Inactive {
-            // "SHOULD stop increasing the counter" (section 8.3); the Change
-            // Primary Threshold of caro-2006 goes on counting.
-            if !matches!(
-                self.cfg.failover.primary_switch,
-                crate::config::PrimarySwitch::Cpt(_)
-            ) {
-                return;
-            }
+        // An inactive path's counter goes on "up to some reasonable limit above
+        // PMR + 1" (RFC 7829 section 4.1), so that the choice among dead paths
+        // moves on; the Change Primary Threshold of caro-2006 knows no limit.
+        let endless = matches!(
+            self.cfg.failover.primary_switch,
+            crate::config::PrimarySwitch::Cpt(_)
+        );
+        let most = 10 * self.cfg.failure.path_max_retrans.saturating_add(1);
+        if p.state == PathState::Inactive && p.errors >= most && !endless {
+            return;
         }
         p.errors += 1;
         let (errors, state) = (p.errors, p.state);
@@ -145,7 +146,7 @@ impl Association {
             self.set_path_state(ctx, path, PathState::PotentiallyFailed);
             // RFC 7829 section 3.2, rule 4: probe at once, then every RTO.
             let p = self.paths.get_mut(path);
-            p.hb_due = Some(ctx.now);
+            p.hb_due = p.hb_enabled.then_some(ctx.now);
         }
     }
 

@@ -120,7 +120,11 @@ impl Association {
         if !standing {
             self.recv = crate::recv::RecvHalf::new(c.peer_tsn, c.inbound, &self.cfg.buffer);
             self.send.streams = c.outbound;
-            self.send.set_window(c.a_rwnd);
+            self.send.a_rwnd = c.a_rwnd;
+            self.check_queued_streams(ctx);
+            if self.state.is_closed() {
+                return;
+            }
             self.add_listed(ctx, c);
             self.establish(ctx);
         }

@@ -162,6 +162,7 @@ impl Association {
             readable_told: false,
             shutdown_wanted: false,
             shutdown_from: None,
+            reports: Vec::new(),
             pathless: SmallVec::new(),
             stale_cookies: 0,
             stale_by: None,
@@ -269,40 +270,68 @@ impl Association {
             &self.cfg.buffer,
         );
         self.send.streams = self.cfg.setup.outbound_streams.min(peer.inbound);
-        self.send.set_window(peer.a_rwnd);
+        self.send.a_rwnd = peer.a_rwnd;
         self.adopt_addresses(ctx, inbound, &peer);
-        for bytes in &peer.unrecognized {
-            self.report_unrecognized_parameters(bytes);
+        self.check_queued_streams(ctx);
+        if self.state.is_closed() {
+            return;
         }
+        self.reports = peer.unrecognized;
         self.timers.init_retransmits = 0;
         self.enter(ctx, State::CookieEchoed(cookie));
         self.control.push_back(Control::CookieEcho);
     }
 
-    fn report_unrecognized_parameters(&mut self, bytes: &[u8]) {
-        let mut causes = Vec::new();
-        byway_wire::CauseWriter::over(&mut causes).unrecognized_parameters(bytes);
-        if self.control.len() < 8 {
+    /// Parameters of the INIT ACK that were not understood are reported once the
+    /// association stands: before COOKIE ACK nothing but COOKIE ECHO may leave
+    /// (section 5.1, C), and the peer would not know whose report it is.
+    fn report_unrecognized_parameters(&mut self) {
+        for bytes in core::mem::take(&mut self.reports) {
+            let mut causes = Vec::new();
+            byway_wire::CauseWriter::over(&mut causes).unrecognized_parameters(&bytes);
             self.control
-                .push_back(Control::Error(PathId(0), causes.into()));
+                .push_back(Control::Error(self.paths.data, causes.into()));
+        }
+    }
+
+    /// Section 5.1.1: a message that waits for a stream that the peer does not
+    /// grant can never be sent, and shall not vanish.
+    pub(crate) fn check_queued_streams(&mut self, ctx: &mut Ctx<'_>) {
+        let streams = self.send.streams;
+        if let Some(highest) = self.send.queue.highest_stream().filter(|s| *s >= streams) {
+            let why = format!(
+                "a message waits for stream {highest}, but the peer accepts {streams} streams"
+            );
+            self.abort(
+                ctx,
+                LossReason::Refused(why),
+                super::Told::User(b"too few streams"),
+            );
         }
     }
 
     /// Section 5.1.2: the paths are the addresses that the peer lists and the
-    /// one it answered from. Those that the user gave are confirmed. The one
-    /// that answered comes first, so data begins where an answer came from.
+    /// one it answered from. Those that the user gave are confirmed, and no
+    /// others (section 5.4): not even the source of the INIT ACK, which anybody
+    /// may have forged. The user's address that answered comes first.
     fn adopt_addresses(&mut self, ctx: &mut Ctx<'_>, inbound: &Inbound<'_>, peer: &PeerInit) {
         let source = inbound.source;
         let given: SmallVec<[SocketAddr; 8]> = self.paths.iter().map(|p| p.remote).collect();
         let from_user = |ip: IpAddr| given.iter().find(|g| g.ip() == ip);
         let mut order: SmallVec<[IpAddr; 8]> = SmallVec::new();
-        order.push(source.ip());
+        order.extend(from_user(source.ip()).map(SocketAddr::ip));
         order.extend(
             given
                 .iter()
                 .map(SocketAddr::ip)
                 .filter(|ip| peer.addresses.contains(ip)),
         );
+        if order.is_empty() {
+            // None of the user's is left: the one that INIT went to stays, as
+            // the only one that can be trusted.
+            order.push(self.paths.get(self.paths.data).remote.ip());
+        }
+        order.push(source.ip());
         order.extend(peer.addresses.iter().copied());
         let old = self
             .paths
@@ -323,9 +352,9 @@ impl Association {
             let confirmed = from_user(ip).is_some();
             let mut path = Path::new(self.local[local], remote, confirmed, &self.cfg, ctx.now);
             if i == 0 {
-                path.local = inbound.destination;
-                path.confirmed = true;
-                path.state = crate::path::PathState::Active;
+                if ip == source.ip() {
+                    path.local = inbound.destination;
+                }
                 if let Some(old) = &old {
                     path.counters = old.counters.clone();
                 }
@@ -347,22 +376,12 @@ impl Association {
     pub(crate) fn on_cookie_ack(&mut self, ctx: &mut Ctx<'_>) {
         if matches!(self.state, State::CookieEchoed(_)) {
             self.establish(ctx);
+            self.report_unrecognized_parameters();
         }
     }
 
     /// Enters ESTABLISHED from the set-up states.
     pub(crate) fn establish(&mut self, ctx: &mut Ctx<'_>) {
-        if let Some(stream) = self.send.queue.stream_beyond(self.send.streams) {
-            // Sent before the number of streams was agreed upon; the peer would
-            // acknowledge such a message and throw it away.
-            let why = format!(
-                "a message waits for stream {stream}, and the peer allows {} streams",
-                self.send.streams
-            );
-            let told = super::Told::User(b"too few streams");
-            self.abort(ctx, LossReason::Refused(why), told);
-            return;
-        }
         self.timers.t1 = None;
         self.errors = 0;
         self.control

@@ -7,6 +7,7 @@ use crate::assoc::{
     Accepted, Association, BadInit, CookieOutcome, Ctx, Inbound, PeerInit, State,
     acceptable_address, write_addresses,
 };
+use crate::config::Config;
 use crate::time::{Duration, Instant};
 use byway_wire::{Chunk, InitFields, ParamWriter, RawChunk, Tsn};
 use core::net::IpAddr;
@@ -81,7 +82,8 @@ impl Endpoint {
             tsn: Tsn(self.rng.random()),
             tie_tags: (0, 0),
         };
-        self.send_init_ack(now, inbound, peer, &ours);
+        let cfg = self.accepted.clone();
+        self.send_init_ack(now, inbound, peer, &ours, &cfg);
     }
 
     fn is_full(&self, ip: IpAddr) -> bool {
@@ -109,7 +111,13 @@ impl Endpoint {
         let (tag, tsn) = (a.local_tag, a.send.ledger.tsn_of(0));
         let tie_tags = a.tie_tags;
         let ours = match a.state {
-            // Section 5.2.1: our own INIT's parameters.
+            // Section 5.2.1: our own INIT's parameters, and only to an address
+            // that our user named: whoever is answered could take the peer's
+            // place.
+            State::CookieWait if a.paths.find(inbound.source.ip()).is_none() => {
+                self.stats.malformed += 1;
+                return;
+            }
             State::CookieWait => Ours {
                 tag,
                 tsn,
@@ -151,11 +159,18 @@ impl Endpoint {
                 return;
             }
         }
-        self.send_init_ack(now, inbound, peer, &ours);
+        let cfg = self.table[index as usize].assoc.cfg.clone();
+        self.send_init_ack(now, inbound, peer, &ours, &cfg);
     }
 
-    fn send_init_ack(&mut self, now: Instant, inbound: &Inbound<'_>, peer: &PeerInit, ours: &Ours) {
-        let cfg = self.accepted.clone();
+    fn send_init_ack(
+        &mut self,
+        now: Instant,
+        inbound: &Inbound<'_>,
+        peer: &PeerInit,
+        ours: &Ours,
+        cfg: &Config,
+    ) {
         let header = inbound.packet.header();
         let outbound = cfg.setup.outbound_streams.min(peer.inbound);
         let longer = peer.longer_life.min(cfg.setup.max_cookie_extension);

@@ -70,6 +70,9 @@ pub(crate) struct Path {
     /// Until this sequence is acknowledged a loss is part of the last one
     /// (fast recovery per destination).
     pub(crate) recover: Option<u64>,
+    /// One packet at a time, since a timeout and until an acknowledgement
+    /// (section 7.2.3).
+    pub(crate) one_packet: bool,
     /// Largest IP packet.
     pub(crate) pmtu: u32,
     pub(crate) last_heard: Option<Instant>,
@@ -121,10 +124,19 @@ impl Path {
             doubted_since: None,
             doubt_tick: None,
             recover: None,
+            one_packet: false,
             pmtu,
             last_heard: None,
             counters: PathCounters::default(),
         }
+    }
+
+    /// Rule B of section 6.1: a packet may begin while the flight is below
+    /// cwnd, and may then exceed it by less than one chunk; after a timeout only
+    /// while nothing is in flight.
+    pub(crate) fn open(&self) -> bool {
+        let w = &self.window;
+        w.flight < w.cwnd && (w.flight == 0 || !self.one_packet)
     }
 
     /// SCTP bytes, common header included, that one packet may have.

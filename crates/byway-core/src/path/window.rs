@@ -41,10 +41,4 @@ impl Window {
             decayed: false,
         }
     }
-
-    /// Rule B of section 6.1: a packet may begin while the flight is below
-    /// cwnd, and may then exceed it by less than one chunk.
-    pub(crate) fn open(&self) -> bool {
-        self.flight < self.cwnd
-    }
 }

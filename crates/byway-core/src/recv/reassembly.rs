@@ -44,7 +44,35 @@ struct Run {
     in_parts: bool,
     /// Bytes of the window that it holds.
     charge: u32,
-    bytes: BytesMut,
+    /// Its bytes, in pieces: a run that grows at its front or joins another one
+    /// copies nothing, whatever order a peer sends in.
+    pieces: VecDeque<BytesMut>,
+}
+
+impl Run {
+    /// Adds bytes behind what is there.
+    fn append(&mut self, payload: &[u8]) {
+        match self.pieces.back_mut() {
+            Some(last) => last.extend_from_slice(payload),
+            None => self.pieces.push_back(payload.into()),
+        }
+    }
+
+    /// All bytes as one.
+    fn take_bytes(&mut self) -> Bytes {
+        if self.pieces.len() > 1 {
+            let mut whole = BytesMut::with_capacity(self.len());
+            for piece in self.pieces.drain(..) {
+                whole.extend_from_slice(&piece);
+            }
+            return whole.freeze();
+        }
+        self.pieces.pop_front().unwrap_or_default().freeze()
+    }
+
+    fn len(&self) -> usize {
+        self.pieces.iter().map(BytesMut::len).sum()
+    }
 }
 
 /// A message, or part of one, with what it holds of the window.
@@ -211,19 +239,27 @@ impl Reassembly {
             end: false,
             in_parts: false,
             charge: 0,
-            bytes: BytesMut::new(),
+            pieces: VecDeque::new(),
         });
-        run.bytes.extend_from_slice(f.payload);
+        run.append(f.payload);
         run.end_seq = f.seq + 1;
         run.end = f.end;
         run.charge += charge;
         if right.is_some() {
-            let tail = self
+            let mut tail = self
                 .runs
                 .remove(&(f.seq + 1))
                 .expect("the right neighbour was found above");
             let run = self.runs.get_mut(&start).expect("inserted above");
-            run.bytes.extend_from_slice(&tail.bytes);
+            if run.pieces.len() < tail.pieces.len() {
+                // The shorter list moves.
+                while let Some(piece) = run.pieces.pop_back() {
+                    tail.pieces.push_front(piece);
+                }
+                run.pieces = tail.pieces;
+            } else {
+                run.pieces.append(&mut tail.pieces);
+            }
             run.end_seq = tail.end_seq;
             run.end = tail.end;
             run.charge += tail.charge;
@@ -237,7 +273,7 @@ impl Reassembly {
         if !(run.begin && run.end) || (run.in_parts && run.end_seq > in_order) {
             return;
         }
-        let run = self.runs.remove(&start).expect("looked up above");
+        let mut run = self.runs.remove(&start).expect("looked up above");
         let ready = Ready {
             charge: run.charge,
             message: Received {
@@ -247,7 +283,7 @@ impl Reassembly {
                 unordered: run.unordered,
                 first: !run.in_parts,
                 last: true,
-                payload: run.bytes.freeze(),
+                payload: run.take_bytes(),
             },
         };
         self.deliver(ready);
@@ -324,7 +360,7 @@ impl Reassembly {
                 unordered,
                 first: !run.in_parts,
                 last: false,
-                payload: run.bytes.split().freeze(),
+                payload: run.take_bytes(),
             },
         };
         run.in_parts = true;
@@ -355,11 +391,7 @@ impl Reassembly {
         let waiting = self.streams.iter().flat_map(|s| s.waiting.values());
         let ready = self.ready.iter().chain(waiting);
         let payload = ready.map(|r| r.message.payload.len() as u64).sum::<u64>()
-            + self
-                .runs
-                .values()
-                .map(|r| r.bytes.len() as u64)
-                .sum::<u64>();
+            + self.runs.values().map(|r| r.len() as u64).sum::<u64>();
         messages + runs == self.held && payload == self.held_payload && unread == self.held_ready
     }
 }

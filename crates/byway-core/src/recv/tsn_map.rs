@@ -13,6 +13,10 @@ const REACH: i64 = u16::MAX as i64;
 /// Duplicates listed in one SACK at most.
 const MAX_DUPLICATES: usize = 32;
 
+/// Ranges that are kept apart at most. A SACK cannot report more than some
+/// hundred; a peer that makes more holes is not honest.
+const MAX_RANGES: usize = 4096;
+
 /// What a TSN turned out to be.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {
@@ -84,6 +88,7 @@ impl TsnMap {
         let i = self.ranges.partition_point(|r| r.1 <= seq);
         match self.ranges.get(i) {
             Some(r) if r.0 <= seq => Arrival::Duplicate(seq),
+            _ if self.ranges.len() >= MAX_RANGES && seq != self.next => Arrival::OutOfReach,
             _ => Arrival::New(seq),
         }
     }

@@ -43,6 +43,8 @@ pub(crate) struct Record {
     pub(crate) fate: Fate,
     /// How often it was sent.
     pub(crate) sends: u8,
+    /// It was sent to one path alone.
+    pub(crate) one_path: bool,
     /// Missing reports since it was sent last.
     pub(crate) missing: u8,
     /// Fast retransmitted once: not again (section 7.2.4, step 5).
@@ -198,6 +200,7 @@ impl Ledger {
         self.rwnd_in_flight += charge;
         let r = self.get_mut(seq)?;
         r.fate = Fate::InFlight;
+        r.one_path &= r.path == path;
         r.path = path;
         r.sends = r.sends.saturating_add(1);
         r.missing = 0;
@@ -279,6 +282,10 @@ impl Ledger {
                 self.renege(seq, done, tell);
             }
         });
+        if done.reneged {
+            self.candidates.sort_unstable();
+            self.candidates.dedup();
+        }
         self.gaps = old;
         self.gaps.clear();
         self.gaps.extend_from_slice(blocks);
@@ -329,9 +336,7 @@ impl Ledger {
             r.missing = 0;
         }
         // It may collect missing reports again.
-        if let Err(at) = self.candidates.binary_search(&seq) {
-            self.candidates.insert(at, seq);
-        }
+        self.candidates.push(seq);
         done.reneged = true;
     }
 

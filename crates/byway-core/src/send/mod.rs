@@ -15,9 +15,7 @@ use queue::SendQueue;
 pub(crate) struct SendHalf {
     pub(crate) queue: SendQueue,
     pub(crate) ledger: Ledger,
-    /// The peer's window, less what is in flight (RFC 9260 section 6.2.1).
-    pub(crate) rwnd: u32,
-    /// The window of the peer's last SACK.
+    /// The window of the peer's last SACK (RFC 9260 section 6.2.1).
     pub(crate) a_rwnd: u32,
     /// Outbound streams.
     pub(crate) streams: u16,
@@ -47,7 +45,6 @@ impl SendHalf {
         SendHalf {
             queue: SendQueue::default(),
             ledger: Ledger::new(initial, cfg.peer_overhead),
-            rwnd: a_rwnd,
             a_rwnd,
             streams,
             recover: None,
@@ -72,9 +69,9 @@ impl SendHalf {
         self.queue.is_empty() && self.ledger.is_empty()
     }
 
-    /// Section 6.2.1: the window of a SACK, less what is in flight.
-    pub(crate) fn set_window(&mut self, a_rwnd: u32) {
-        self.a_rwnd = a_rwnd;
-        self.rwnd = u64::from(a_rwnd).saturating_sub(self.ledger.rwnd_in_flight()) as u32;
+    /// Section 6.2.1: what the peer's window has left: that of its last SACK,
+    /// less what is in flight.
+    pub(crate) fn rwnd(&self) -> u64 {
+        u64::from(self.a_rwnd).saturating_sub(self.ledger.rwnd_in_flight())
     }
 }

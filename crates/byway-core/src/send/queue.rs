@@ -68,6 +68,8 @@ pub(crate) struct SendQueue {
     ssns: Vec<Ssns>,
     bytes: u64,
     messages: u64,
+    /// The highest stream that a message was ever queued for.
+    highest_stream: Option<u16>,
 }
 
 impl SendQueue {
@@ -79,6 +81,11 @@ impl SendQueue {
     /// Messages that wait, a partly cut one included.
     pub(crate) fn messages(&self) -> u64 {
         self.messages
+    }
+
+    /// The highest stream that a message was ever queued for.
+    pub(crate) fn highest_stream(&self) -> Option<u16> {
+        self.highest_stream
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -100,6 +107,7 @@ impl SendQueue {
         };
         self.bytes += m.payload.len() as u64;
         self.messages += 1;
+        self.highest_stream = self.highest_stream.max(Some(m.stream));
         let pending = Pending {
             stream: m.stream,
             ssn,
@@ -126,12 +134,6 @@ impl SendQueue {
             .enumerate()
             .filter(|(i, _)| self.begun.is_none_or(|b| b == *i) && self.has(LaneId(*i)))
             .map(|(i, l)| (LaneId(i), l.path))
-    }
-
-    /// A stream, not below `streams`, that a waiting message names.
-    pub(crate) fn stream_beyond(&self, streams: u16) -> Option<u16> {
-        let all = self.lanes.iter().flat_map(|l| &l.messages);
-        all.map(|m| m.stream).find(|s| *s >= streams)
     }
 
     /// Whether a lane has something whose turn has come.

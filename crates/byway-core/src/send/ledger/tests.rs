@@ -17,6 +17,7 @@ fn record(path: PathId) -> Record {
         path,
         fate: Fate::InFlight,
         sends: 1,
+        one_path: true,
         missing: 0,
         fast_retransmitted: false,
         sent_at: Instant::ZERO,

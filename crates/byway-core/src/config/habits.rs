@@ -1,0 +1,85 @@
+//! Where ns-2's SCTP module reads the RFCs in its own way.
+
+use serde::{Deserialize, Serialize};
+
+/// Habits of the SCTP module of ns-2 (release 2.35, by the authors of the
+/// caro and natarajan papers), each where it differs from RFC 9260. All are off
+/// by default; [`HabitsConfig::ns2`] has them all on, so that runs can be
+/// compared packet by packet with the module's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(default, deny_unknown_fields)]
+pub struct HabitsConfig {
+    /// The responder takes the addresses that the peer lists as confirmed;
+    /// RFC 9260 section 5.4 asks for a heartbeat first.
+    pub trusts_listed_addresses: bool,
+    /// A SACK and a timeout alone release data: a SACK that reports losses one
+    /// packet of retransmissions, any other what cwnd allows, then new data if
+    /// nothing is left to be retransmitted; a timeout one packet. All
+    /// retransmissions of one event go where the first one goes. By RFC 9260
+    /// any event may release what the windows allow.
+    pub sack_clocked: bool,
+    /// Chunks that wait to be retransmitted count as outstanding where windows
+    /// grow and timers stop; by RFC 9260 section 7.2.4 they do not.
+    pub marked_is_outstanding: bool,
+    /// Max.Burst limits only what follows the acknowledgement of a fast
+    /// retransmitted chunk, and until it has limited something once; RFC 9260
+    /// section 6.1 applies it always.
+    pub burst_after_fast_retransmit: bool,
+    /// One chunk at a time is timed, told by a flag of the path that a loss
+    /// resets; a chunk that was chosen before may then be measured in place of a
+    /// later one. RFC 9260 section 6.3.1, C4 and C5, drops what was overtaken.
+    pub rtt_flag: bool,
+    /// The highest TSN newly acknowledged is remembered from one SACK to the
+    /// next; RFC 9260 section 7.2.4 takes that of the SACK at hand.
+    pub remembers_highest_new: bool,
+    /// A loss beyond the exit point of fast recovery cuts the window again
+    /// before that point is reached, and a timeout leaves the exit point; by
+    /// RFC 9260 section 7.2.4 it ends with the exit point alone.
+    pub cuts_beyond_exit: bool,
+    /// In congestion avoidance bytes count only while the window is full, those
+    /// of gap blocks only when the cumulative TSN advances, too.
+    pub partial_bytes_when_full: bool,
+    /// An RTO after its last packet a path's window is halved, in flight or not;
+    /// RFC 9260 section 7.2.1 means idle paths. The window must be above so many
+    /// PMDCS (the module's `initialCwnd_`, 2); 0 is RFC 9260's rule.
+    pub decays_above: u32,
+    /// A timeout while cwnd is one PMDCS leaves ssthresh; RFC 9260 section 7.2.3
+    /// sets it to the floor.
+    pub spares_ssthresh: bool,
+    /// Any chunk that the cumulative TSN passes restarts T3-rtx of the path that
+    /// it was sent to last, and so does the retransmission of that path's
+    /// earliest chunk elsewhere; RFC 9260 section 6.3.2, R3, means the earliest
+    /// outstanding one.
+    pub restarts_t3_freely: bool,
+    /// A SACK is not hurried by a gap that closes (RFC 9260 section 6.7).
+    pub closes_gaps_quietly: bool,
+    /// A window probe leaves at once when nothing is in flight, not an RTO later
+    /// (RFC 9260 section 6.1, A).
+    pub probes_window_at_once: bool,
+    /// Bytes of chunks that may wait for their cumulative acknowledgement (the
+    /// module's `initialSwnd_`), looked at before each packet; 0 for no limit.
+    pub send_window: u32,
+}
+
+impl HabitsConfig {
+    /// All habits, without a send window.
+    #[must_use]
+    pub fn ns2() -> HabitsConfig {
+        HabitsConfig {
+            trusts_listed_addresses: true,
+            sack_clocked: true,
+            marked_is_outstanding: true,
+            burst_after_fast_retransmit: true,
+            rtt_flag: true,
+            remembers_highest_new: true,
+            cuts_beyond_exit: true,
+            partial_bytes_when_full: true,
+            decays_above: 2,
+            spares_ssthresh: true,
+            restarts_t3_freely: true,
+            closes_gaps_quietly: true,
+            probes_window_at_once: true,
+            send_window: 0,
+        }
+    }
+}
