@@ -141,9 +141,10 @@ impl Book {
         epoch.sent[index].delivered = true;
     }
 
-    /// What should have arrived and has not.
-    pub(crate) fn missing(&self) -> Vec<(usize, usize)> {
-        let all = self.epochs.iter().enumerate().filter(|e| !e.1.excused);
+    /// What has not arrived; with `excused` also what need not.
+    pub(crate) fn missing(&self, excused: bool) -> Vec<(usize, usize)> {
+        let all = self.epochs.iter().enumerate();
+        let all = all.filter(|e| excused || !e.1.excused);
         all.flat_map(|(n, e)| {
             let open = e.sent.iter().enumerate().filter(|s| !s.1.delivered);
             open.map(move |(i, _)| (n, i))

@@ -1,1 +1,107 @@
-//! Programs that failed once, made small.
+//! Programs that failed once, made small. Each runs twice and must come out the
+//! same.
+
+use crate::program::{Op, PathPlan, Program, Settings, Step};
+use crate::run::{Outcome, run};
+
+fn twice(program: &Program) -> Outcome {
+    let outcome = run(program);
+    assert_eq!(outcome, run(program));
+    outcome
+}
+
+fn path(delay_ms: u8) -> PathPlan {
+    PathPlan {
+        delay_ms,
+        ..PathPlan::default()
+    }
+}
+
+fn step(wait_ms: u16, side: usize, op: Op) -> Step {
+    Step { wait_ms, side, op }
+}
+
+fn send(stream: u8, len: u32, count: u8) -> Op {
+    Op::Send {
+        stream,
+        len,
+        count,
+        unordered: false,
+        path: None,
+    }
+}
+
+fn two(a: Settings, z: Settings) -> [Settings; 2] {
+    [a, z]
+}
+
+#[test]
+fn a_message_longer_than_the_window_is_handed_over_in_parts() {
+    let tight = Settings {
+        receive: 6,
+        parts: 2,
+        ..Settings::default()
+    };
+    let outcome = twice(&Program {
+        paths: vec![path(0), path(0)],
+        settings: two(tight, Settings::default()),
+        steps: vec![step(0, 1, send(0, 2905, 1))],
+        ..Program::default()
+    });
+    assert_eq!(outcome.failures, [""; 0]);
+}
+
+#[test]
+fn a_message_for_a_stream_that_the_peer_does_not_allow_is_reported() {
+    let one_stream = Settings {
+        streams: 4,
+        ..Settings::default()
+    };
+    let outcome = twice(&Program {
+        paths: vec![path(26)],
+        settings: two(Settings::default(), one_stream),
+        steps: vec![step(0, 0, send(1, 1, 1))],
+        ..Program::default()
+    });
+    assert_eq!(outcome.failures.len(), 1);
+}
+
+#[test]
+fn packets_from_addresses_beyond_max_paths_do_not_end_the_association() {
+    let one_path = Settings {
+        streams: 16,
+        ..Settings::default()
+    };
+    let outcome = twice(&Program {
+        paths: vec![path(0); 3],
+        settings: two(one_path, Settings::default()),
+        steps: vec![step(0, 0, send(0, 1, 1))],
+        ..Program::default()
+    });
+    assert_eq!(outcome.failures, [""; 0]);
+}
+
+#[test]
+fn data_that_waits_for_confirmation_leaves_when_the_first_heartbeats_were_late() {
+    let hasty = Settings {
+        rto: 3,
+        hb: 16,
+        misc: 1,
+        ..Settings::default()
+    };
+    for pf in 0..4 {
+        let outcome = twice(&Program {
+            paths: vec![path(51)],
+            settings: two(
+                Settings {
+                    pf,
+                    ..hasty.clone()
+                },
+                Settings::default(),
+            ),
+            steps: vec![step(0, 0, send(0, 1, 1))],
+            ..Program::default()
+        });
+        assert_eq!(outcome.failures, [""; 0]);
+    }
+}

@@ -26,8 +26,12 @@ pub(crate) struct Outcome {
     hash: u64,
     events: u64,
     ended_at: Instant,
-    /// Reports that an association was lost or restarted.
-    pub(crate) failures: u32,
+    /// Messages that never came, whether a failure was reported or not.
+    pub(crate) missing: usize,
+    /// Reports that an association was lost or restarted, before the shutdown
+    /// at the end. (There the last packet may be an ABORT for a packet that
+    /// came late to a side that was done.)
+    pub(crate) failures: Vec<String>,
 }
 
 struct Side {
@@ -48,7 +52,7 @@ struct Run<'a> {
     book: Book,
     hash: DefaultHasher,
     events: u64,
-    failures: u32,
+    failures: Vec<String>,
 }
 
 /// Runs the program to its end; panics when a promise is broken.
@@ -138,7 +142,7 @@ impl Run<'_> {
             book: Book::default(),
             hash: DefaultHasher::new(),
             events: 0,
-            failures: 0,
+            failures: Vec::new(),
         }
     }
 
@@ -237,14 +241,15 @@ impl Run<'_> {
             }
             Event::Readable if self.sides[side].reading => self.read(side, id),
             Event::Restarted { .. } => {
-                self.failures += 1;
+                self.failures.push(format!("{side}: restarted by the peer"));
                 self.read(side, id);
                 self.book.forget_parts(side, id);
                 self.book.excuse(Some(side));
                 self.book.begin(side);
             }
-            Event::Lost { .. } => {
-                self.failures += 1;
+            Event::Lost { reason, .. } => {
+                let now = self.net.now();
+                self.failures.push(format!("{side} at {now:?}: {reason}"));
                 self.book.excuse(None);
                 self.end(side, id);
             }
@@ -341,7 +346,7 @@ impl Run<'_> {
 
     fn restart(&mut self, side: usize) {
         self.book.excuse(None);
-        self.failures += 1;
+        self.failures.push(format!("{side}: replaced"));
         let s = &mut self.sides[side];
         s.lives += 1;
         s.endpoint = endpoint(self.program, side, s.lives);
@@ -370,6 +375,7 @@ impl Run<'_> {
             })
         });
         assert!(drained, "neither delivered nor lost: {:?}", self.states());
+        let failures = self.failures.clone();
         let now = self.net.now();
         for side in 0..2 {
             self.perform(side, &Op::Shutdown, now);
@@ -380,12 +386,13 @@ impl Run<'_> {
                 .all(|s| s.endpoint.association_count() == 0)
         });
         assert!(over, "an association does not end: {:?}", self.states());
-        assert_eq!(self.book.missing(), [], "(epoch, message) never came");
+        assert_eq!(self.book.missing(false), [], "(epoch, message) never came");
         Outcome {
             hash: self.hash.finish(),
             events: self.events,
             ended_at: self.net.now(),
-            failures: self.failures,
+            missing: self.book.missing(true).len(),
+            failures,
         }
     }
 
