@@ -187,12 +187,12 @@ pub enum Observation {
         /// Path now.
         to: PathId,
     },
-    /// A message, or a part of one, became readable.
+    /// A packet made messages, or parts of some, readable.
     Delivered {
-        /// Stream.
-        stream: u16,
+        /// Messages and parts.
+        messages: u32,
         /// Payload bytes.
-        bytes: u32,
+        bytes: u64,
     },
     /// The sender has data but the peer's window holds it back (true), or no
     /// longer does (false).

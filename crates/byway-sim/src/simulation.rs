@@ -17,6 +17,8 @@ struct Host {
     timer: TimerId,
     /// The network, like a card that offloads checksums, drops damaged packets.
     offloaded: bool,
+    /// Nothing reaches it and nothing leaves it any more.
+    silent: bool,
 }
 
 /// A network with endpoints and applications at its hosts.
@@ -33,7 +35,12 @@ pub struct Simulation {
     /// Packets that the network refused: a packet from an address that is no
     /// interface's.
     refused: u64,
+    /// Sees each packet before the network does.
+    outgoing: Option<OutgoingHook>,
 }
+
+/// Sees a packet that leaves a host, and may change its size or its mark.
+type OutgoingHook = Box<dyn FnMut(&mut Outgoing) + Send>;
 
 impl core::fmt::Debug for Simulation {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
@@ -54,6 +61,7 @@ impl Simulation {
             by_node: Vec::new(),
             started: false,
             refused: 0,
+            outgoing: None,
         }
     }
 
@@ -77,6 +85,7 @@ impl Simulation {
             app_timer: None,
             timer,
             offloaded,
+            silent: false,
         });
         if self.by_node.len() <= node.index() {
             self.by_node.resize(node.index() + 1, None);
@@ -126,6 +135,21 @@ impl Simulation {
         self.hosts[host.0].endpoint.observe(on);
     }
 
+    /// Shows every packet to `hook` before the network takes it. The hook may
+    /// set [`Outgoing::wire_size`] and [`Outgoing::meta`], for instance to give
+    /// packets the sizes of another stack; addresses are not to be changed.
+    pub fn on_outgoing(&mut self, hook: impl FnMut(&mut Outgoing) + Send + 'static) {
+        self.outgoing = Some(Box::new(hook));
+    }
+
+    /// Cuts a host off, as if it lost its power: nothing reaches it, no timer of
+    /// it fires, and nothing leaves it any more.
+    pub fn silence(&mut self, host: HostId) {
+        let host = &mut self.hosts[host.0];
+        host.silent = true;
+        self.net.set_timer(host.timer, None);
+    }
+
     /// Does something with a host's endpoint at the present time; what follows
     /// from it is sent.
     pub fn with_endpoint<T>(
@@ -162,6 +186,7 @@ impl Simulation {
             NetEvent::Arrived(a) => {
                 if let Some(Some(i)) = self.by_node.get(a.node.index()).copied()
                     && !(a.corrupted && self.hosts[i].offloaded)
+                    && !self.hosts[i].silent
                 {
                     let (src, dst) = ((a.src, 0).into(), (a.dst, 0).into());
                     let host = &mut self.hosts[i];
@@ -213,6 +238,9 @@ impl Simulation {
     /// to the network, the next timeout to the queue.
     fn pump(&mut self, i: usize, now: Instant) {
         let host = &mut self.hosts[i];
+        if host.silent {
+            return;
+        }
         let mut buffer = self.net.buffer();
         loop {
             // Events first: an application that reads at once opens the window
@@ -223,7 +251,10 @@ impl Simulation {
             let Some(t) = host.endpoint.poll_transmit(now, &mut buffer) else {
                 break;
             };
-            let packet = Outgoing::new(t.source.ip(), t.destination.ip(), buffer);
+            let mut packet = Outgoing::new(t.source.ip(), t.destination.ip(), buffer);
+            if let Some(hook) = &mut self.outgoing {
+                hook(&mut packet);
+            }
             if let Err(e) = self.net.send(now, packet) {
                 debug_assert!(!matches!(e, SendError::InThePast { .. }));
                 self.refused += 1;

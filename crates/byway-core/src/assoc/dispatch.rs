@@ -34,6 +34,8 @@ pub(super) struct Gathered {
     pub(super) has_data: bool,
     /// One packet is answered with at most one ERROR (RFC 5062 section 8).
     pub(super) reported: bool,
+    /// A HEARTBEAT was answered.
+    heartbeat: bool,
 }
 
 impl Association {
@@ -132,7 +134,7 @@ impl Association {
         if let Some(id) = path {
             let p = self.paths.get_mut(id);
             // A translator may have moved the peer's UDP port (RFC 6951 5.4).
-            p.remote.set_port(inbound.source.port());
+            p.move_port(inbound.source.port());
             p.last_heard = Some(ctx.now);
             p.counters.bytes_received += inbound.len as u64;
         }
@@ -162,11 +164,15 @@ impl Association {
         };
         match chunk {
             Chunk::Data(d) => {
-                gathered.has_data = true;
                 return self.on_data(ctx, from, &d, gathered);
             }
             Chunk::Sack(s) => self.on_sack(ctx, &s),
-            Chunk::Heartbeat(h) => self.on_heartbeat(from, h.info),
+            Chunk::Heartbeat(h) => {
+                // One packet gets one answer (RFC 5062 section 8).
+                if !core::mem::replace(&mut gathered.heartbeat, true) {
+                    self.on_heartbeat(ctx, inbound, from, h.info);
+                }
+            }
             Chunk::HeartbeatAck(h) => self.on_heartbeat_ack(ctx, h.info),
             Chunk::InitAck(i) => {
                 self.on_init_ack(ctx, inbound, &i);

@@ -171,8 +171,18 @@ impl Association {
     /// not inactive, else the policies'.
     fn path_for(&self, wish: Option<PathId>) -> PathId {
         match wish {
-            Some(p) if self.paths.contains(p) && self.paths.view().is_usable(p) => p,
+            Some(p) if self.paths.contains(p) && self.takes_pinned(p) => p,
             _ => self.paths.data,
+        }
+    }
+
+    /// Whether a path carries what its user bound to it: while it is active, or
+    /// suspect and no other is active (RFC 7829 section 3.2, rule 3).
+    fn takes_pinned(&self, path: PathId) -> bool {
+        match self.paths.get(path).state {
+            PathState::Active => true,
+            PathState::PotentiallyFailed => self.paths.view().alternate(path).is_none(),
+            PathState::Unconfirmed | PathState::Inactive => false,
         }
     }
 

@@ -20,10 +20,10 @@ impl Association {
         gathered: &mut Gathered,
     ) -> bool {
         if !self.state.takes_data() {
-            gathered.has_data = false;
             self.discard(ctx, "DATA in a state that takes none");
             return true;
         }
+        gathered.has_data = true;
         if d.payload.is_empty() {
             let reason = LossReason::ProtocolViolation("a DATA chunk without data");
             self.abort(ctx, reason, Told::NoUserData(d.tsn));
@@ -45,8 +45,9 @@ impl Association {
             }
         };
         if !self.has_room(seq) {
-            // Dropped and not acknowledged: the peer will send it again.
-            gathered.data.duplicate = true;
+            // Dropped and not acknowledged: the peer will send it again, and is
+            // told at once (section 6.2).
+            gathered.data.immediate = true;
             self.discard(ctx, "no room in the receive buffer");
             return true;
         }
@@ -130,6 +131,10 @@ impl Association {
     }
 
     pub(super) fn tell_readable(&mut self, ctx: &mut Ctx<'_>) {
+        let (messages, bytes) = self.recv.reassembly.take_fresh();
+        if messages > 0 {
+            self.observe(ctx, || Observation::Delivered { messages, bytes });
+        }
         if self.recv.reassembly.has_ready() && !self.readable_told {
             self.readable_told = true;
             self.event(ctx, Event::Readable);

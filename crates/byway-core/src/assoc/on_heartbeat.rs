@@ -1,7 +1,7 @@
 //! Heartbeats: when they are due, sent, answered and lost (RFC 9260 sections
 //! 5.4 and 8.3).
 
-use super::{Association, Control, Ctx};
+use super::{Association, Control, Ctx, Inbound, Stray};
 use crate::config::{HbJitter, PathMaxRetransTest};
 use crate::observe::{Observation, Timer};
 use crate::path::{Path, PathId, PathState, Probe};
@@ -28,17 +28,39 @@ fn read_info(info: &[u8]) -> Option<(PathId, u64, Instant)> {
 
 impl Association {
     /// A HEARTBEAT came: it is answered, its information unread.
-    pub(crate) fn on_heartbeat(&mut self, from: Option<PathId>, info: &[u8]) {
+    pub(crate) fn on_heartbeat(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        inbound: &Inbound<'_>,
+        from: Option<PathId>,
+        info: &[u8],
+    ) {
+        if !self.state.answers_heartbeats() {
+            return;
+        }
+        let Some(path) = from else {
+            // An address of the peer that is no path of ours may be one of its.
+            return self.answer_pathless(ctx, inbound, info);
+        };
         // A peer that bundles many heartbeats gets few answers (RFC 5062
         // section 8): one packet of answers at a time.
         let waiting = |c: &Control| matches!(c, Control::HeartbeatAck(..));
-        if let Some(path) = from
-            && self.state.answers_heartbeats()
-            && self.control.iter().filter(|c| waiting(c)).count() < 8
-        {
+        if self.control.iter().filter(|c| waiting(c)).count() < 8 {
             self.control
                 .push_back(Control::HeartbeatAck(path, info.into()));
         }
+    }
+
+    fn answer_pathless(&self, ctx: &mut Ctx<'_>, inbound: &Inbound<'_>, info: &[u8]) {
+        let mut bytes = Vec::new();
+        let mut packet = byway_wire::PacketBuilder::new(&mut bytes, self.header());
+        packet.heartbeat_ack(info);
+        packet.finish(ctx.checksum());
+        ctx.out.stray(Stray {
+            source: inbound.destination,
+            destination: inbound.source,
+            bytes,
+        });
     }
 
     /// A HEARTBEAT ACK came. It counts only when it carries the nonce of the

@@ -50,7 +50,10 @@ impl Association {
         };
         let end = self.send.ledger.end();
         let Some(blocks) = read_blocks(sack, covered, end).filter(|_| covered <= end) else {
-            self.violation(ctx, "a SACK acknowledged a TSN that was never sent");
+            self.violation(
+                ctx,
+                "a SACK acknowledged a TSN that was never sent, or contradicts itself",
+            );
             return;
         };
         self.stats.sacks_received += 1;
@@ -263,7 +266,7 @@ fn note_acked(
     // A chunk that left before the path's last error may have arrived before
     // the path died, its SACK lost on the way back: it proves nothing of now.
     let timely =
-        p.last_error.is_none_or(|e| r.sent_at > e) && r.fate != Fate::Marked(LossCause::Timeout);
+        p.last_error.is_none_or(|e| r.sent_at >= e) && r.fate != Fate::Marked(LossCause::Timeout);
     t.unambiguous |= r.one_path && timely;
     // An inactive path's count is cleared by what went there alone (RFC 7829
     // section 3.2, rule 9).
@@ -290,7 +293,8 @@ fn note_acked(
 }
 
 /// The gap blocks as half-open ranges of sequences, in order, joined where they
-/// touch; none if one reaches beyond what was sent. Blocks that end before they
+/// touch; none if one reaches beyond what was sent or touches the cumulative
+/// TSN. Blocks that end before they
 /// begin are skipped.
 fn read_blocks(sack: &Sack<'_>, covered: u64, end: u64) -> Option<Blocks> {
     let mut blocks: Blocks = SmallVec::new();
@@ -298,6 +302,10 @@ fn read_blocks(sack: &Sack<'_>, covered: u64, end: u64) -> Option<Blocks> {
     for (first, last) in sack.gap_blocks() {
         if first == 0 || last < first {
             continue;
+        }
+        if first == 1 {
+            // It would acknowledge what the cumulative TSN says is missing.
+            return None;
         }
         // Offset 1 is the TSN behind the cumulative one, sequence `covered`.
         let (from, to) = (covered + u64::from(first) - 1, covered + u64::from(last));

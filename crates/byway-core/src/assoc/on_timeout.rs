@@ -110,7 +110,10 @@ impl Association {
         }
         p.recover = None;
         p.rtt.back_off(&cfg.rto);
-        self.send.recover = None;
+        if path == self.paths.data {
+            // The window collapsed: the next loss is a new event.
+            self.send.recover = None;
+        }
         let window = &mut self.paths.get_mut(path).window;
         self.send
             .ledger
@@ -179,8 +182,10 @@ impl Association {
             return false;
         }
         // Whoever is still in reach of a path that works is told.
-        let told = self.paths.iter().any(|p| p.state == PathState::Active);
-        if told {
+        let reachable = self.paths.ids();
+        let active = |p: &PathId| self.paths.get(*p).state == PathState::Active;
+        if let Some(path) = reachable.into_iter().find(active) {
+            self.paths.data = path;
             self.abort(
                 ctx,
                 LossReason::PeerUnreachable,

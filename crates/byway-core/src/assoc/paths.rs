@@ -6,6 +6,7 @@ use crate::config::PfReturnCwnd;
 use crate::observe::Observation;
 use crate::path::{Path, PathId, PathState};
 use crate::policy::failover;
+use crate::time::Instant;
 use core::net::SocketAddr;
 
 impl Association {
@@ -88,7 +89,7 @@ impl Association {
     ) -> Result<(), CommandError> {
         self.check_path(to)?;
         let p = self.paths.get(to);
-        if p.state == PathState::Unconfirmed {
+        if !p.confirmed {
             return Err(CommandError::Unconfirmed {
                 path: to,
                 remote: p.remote,
@@ -153,9 +154,8 @@ impl Association {
     /// An acknowledgement proves that a path works (section 8.2).
     /// `returns` tells whether that ends doubt about it, too.
     pub(crate) fn clear_errors(&mut self, ctx: &mut Ctx<'_>, path: PathId, returns: bool) {
+        self.end_doubt(ctx, path);
         let p = self.paths.get_mut(path);
-        p.doubted_since = None;
-        p.doubt_tick = None;
         if p.errors != 0 {
             p.errors = 0;
             let association = self.errors;
@@ -181,6 +181,19 @@ impl Association {
             self.set_path_state(ctx, path, PathState::Active);
             self.schedule_heartbeat(ctx, path);
             self.choose_data_path(ctx, None);
+        }
+    }
+
+    /// The probing detector is satisfied: ordinary heartbeats go on.
+    fn end_doubt(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
+        let p = self.paths.get_mut(path);
+        p.doubt_tick = None;
+        if p.doubted_since.take().is_none() {
+            return;
+        }
+        p.probe = p.probe.filter(|p| p.lost_at != Instant::FAR_FUTURE);
+        if p.probe.is_none() && p.hb_due.is_none() && !p.hb_wanted {
+            self.schedule_heartbeat(ctx, path);
         }
     }
 

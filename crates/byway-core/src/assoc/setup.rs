@@ -249,7 +249,12 @@ impl Association {
         }
         let peer = match PeerInit::read(init) {
             Ok(p) => p,
-            Err(BadInit::Discard) => return,
+            Err(BadInit::Discard) => {
+                // Section 3.3.3: a zero tag ends the attempt.
+                self.lose(ctx, LossReason::ProtocolViolation("its INIT ACK has tag 0"));
+                return;
+            }
+            Err(_) if init.a_rwnd < 1500 => return, // section 3.3.3: discard
             Err(_) => {
                 self.peer_tag = init.initiate_tag;
                 self.state = State::CookieEchoed(Box::default());

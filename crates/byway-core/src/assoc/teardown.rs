@@ -123,7 +123,13 @@ impl Association {
                 self.control.push_back(Control::ShutdownAck(reply));
                 self.timers.t2 = None;
             }
-            State::ShutdownAckSent => self.control.push_back(Control::ShutdownAck(reply)),
+            State::ShutdownAckSent => {
+                // One answer is enough for a packet full of SHUTDOWNs.
+                let queued = |c: &Control| matches!(c, Control::ShutdownAck(_));
+                if !self.control.iter().any(queued) {
+                    self.control.push_back(Control::ShutdownAck(reply));
+                }
+            }
             State::CookieWait | State::CookieEchoed(_) | State::Closed => {}
         }
     }

@@ -167,13 +167,22 @@ impl Config {
         let pmr = self.failure.path_max_retrans;
         if let Detection::Probing(p) = &self.failure.detection {
             rule(
-                !p.dmax.is_zero() && p.n >= 1,
+                p.n >= 1 && p.interval() >= Duration::from_millis(1),
                 "failure.detection",
                 format!("dmax {} with n {}", d(p.dmax), p.n),
-                "dmax must be above 0 and n at least 1 (cortes-2008: 10 s and 10)",
+                "n must be at least 1 and dmax / n at least 1 ms (cortes-2008: 10 s and 10)",
             )?;
         }
         let Some(pf) = &self.failover.potentially_failed else {
+            if let PrimarySwitch::Psmr(n) = self.failover.primary_switch {
+                rule(
+                    n >= pmr,
+                    "failover.primary_switch",
+                    n,
+                    "must be at least failure.path_max_retrans where there is no potentially \
+                     failed state (RFC 7829 section 5)",
+                )?;
+            }
             return Ok(());
         };
         rule(

@@ -131,6 +131,16 @@ impl Path {
         }
     }
 
+    /// The peer's UDP port is another one now, or it speaks plain IP, or no
+    /// longer: then the UDP header counts, or no longer (RFC 6951 section 5.6).
+    pub(crate) fn move_port(&mut self, port: u16) {
+        let before = header_bytes(self.remote);
+        self.remote.set_port(port);
+        if header_bytes(self.remote) != before {
+            self.window.pmdcs = (self.pmtu - header_bytes(self.remote)) & !3;
+        }
+    }
+
     /// Rule B of section 6.1: a packet may begin while the flight is below
     /// cwnd, and may then exceed it by less than one chunk; after a timeout only
     /// while nothing is in flight.

@@ -101,6 +101,9 @@ pub(crate) struct Reassembly {
     held_payload: u64,
     /// What of `held` is ready to be read.
     held_ready: u64,
+    /// Messages and parts, and their bytes, that became ready since the last
+    /// [`take_fresh`](Self::take_fresh).
+    fresh: (u32, u64),
     overhead: u32,
     partial_delivery_point: usize,
 }
@@ -113,6 +116,7 @@ impl Reassembly {
             ready: VecDeque::new(),
             held: 0,
             held_payload: 0,
+            fresh: (0, 0),
             held_ready: 0,
             overhead,
             partial_delivery_point,
@@ -132,6 +136,12 @@ impl Reassembly {
     /// Bytes of the window that only wait for the reader.
     pub(crate) fn held_ready(&self) -> u64 {
         self.held_ready
+    }
+
+    /// How many messages and parts, and bytes of them, have become ready since
+    /// this was asked last.
+    pub(crate) fn take_fresh(&mut self) -> (u32, u64) {
+        core::mem::take(&mut self.fresh)
     }
 
     pub(crate) fn has_ready(&self) -> bool {
@@ -327,6 +337,8 @@ impl Reassembly {
 
     fn make_ready(&mut self, ready: Ready) {
         self.held_ready += u64::from(ready.charge);
+        self.fresh.0 += 1;
+        self.fresh.1 += ready.message.payload.len() as u64;
         self.ready.push_back(ready);
     }
 

@@ -205,6 +205,13 @@ impl Ledger {
         r.sends = r.sends.saturating_add(1);
         r.missing = 0;
         r.sent_at = now;
+        if seq < self.high
+            && !self.records[(seq - self.base) as usize].fast_retransmitted
+            && let Err(at) = self.candidates.binary_search(&seq)
+        {
+            // Repeated after a timeout: it may still be lost and noticed.
+            self.candidates.insert(at, seq);
+        }
         self.get(seq)
     }
 
@@ -349,7 +356,8 @@ impl Ledger {
         threshold: u8,
         mut lost: impl FnMut(u64, &Record),
     ) {
-        let new_high = below.max(self.high);
+        // The one at `below` was acknowledged, so the next is the first unseen.
+        let new_high = (below + 1).max(self.high).min(self.end());
         for seq in self.high.max(self.base)..new_high {
             if self.get(seq).is_some_and(|r| r.fate == Fate::InFlight) {
                 self.candidates.push(seq);

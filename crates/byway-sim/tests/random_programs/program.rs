@@ -196,7 +196,7 @@ impl Settings {
         c.failover.primary_switch = [
             PrimarySwitch::Never,
             PrimarySwitch::Cpt(2),
-            PrimarySwitch::Psmr(3),
+            PrimarySwitch::Psmr(c.failure.path_max_retrans.max(3)),
         ][usize::from(self.switch % 3)];
         if self.detection == 1 {
             c.failure.detection = Detection::Probing(Probing {

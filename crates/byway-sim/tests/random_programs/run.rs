@@ -367,7 +367,7 @@ impl Run<'_> {
         let limit = at + PATIENCE;
         let drained = self.advance(limit, |run| {
             run.sides.iter().all(|s| {
-                s.current.is_none_or(|id| {
+                s.ids.iter().all(|&id| {
                     s.endpoint.buffered(id).is_none_or(|b| b == 0)
                         && s.endpoint.state_name(id) != Some("COOKIE-WAIT")
                         && s.endpoint.state_name(id) != Some("COOKIE-ECHOED")
@@ -378,7 +378,11 @@ impl Run<'_> {
         let failures = self.failures.clone();
         let now = self.net.now();
         for side in 0..2 {
-            self.perform(side, &Op::Shutdown, now);
+            for id in self.sides[side].ids.clone() {
+                // One that is on its way out already is as good.
+                let _ = self.sides[side].endpoint.shutdown(now, id);
+            }
+            self.pump(side, now);
         }
         let over = self.advance(now + PATIENCE, |run| {
             run.sides
