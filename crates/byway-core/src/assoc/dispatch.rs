@@ -34,6 +34,8 @@ pub(super) struct Gathered {
     pub(super) has_data: bool,
     /// One packet is answered with at most one ERROR (RFC 5062 section 8).
     pub(super) reported: bool,
+    /// A heartbeat from an address that is no path was answered: one a packet.
+    pub(super) answered: bool,
     /// A HEARTBEAT was answered.
     heartbeat: bool,
 }
@@ -170,7 +172,7 @@ impl Association {
             Chunk::Heartbeat(h) => {
                 // One packet gets one answer (RFC 5062 section 8).
                 if !core::mem::replace(&mut gathered.heartbeat, true) {
-                    self.on_heartbeat(ctx, inbound, from, h.info);
+                    self.on_heartbeat(ctx, inbound, h.info, gathered);
                 }
             }
             Chunk::HeartbeatAck(h) => self.on_heartbeat_ack(ctx, h.info),

@@ -1,6 +1,7 @@
 //! Heartbeats: when they are due, sent, answered and lost (RFC 9260 sections
 //! 5.4 and 8.3).
 
+use super::dispatch::Gathered;
 use super::{Association, Control, Ctx, Inbound, Stray};
 use crate::config::{HbJitter, PathMaxRetransTest};
 use crate::observe::{Observation, Timer};
@@ -28,19 +29,22 @@ fn read_info(info: &[u8]) -> Option<(PathId, u64, Instant)> {
 
 impl Association {
     /// A HEARTBEAT came: it is answered, its information unread.
-    pub(crate) fn on_heartbeat(
+    pub(super) fn on_heartbeat(
         &mut self,
         ctx: &mut Ctx<'_>,
         inbound: &Inbound<'_>,
-        from: Option<PathId>,
         info: &[u8],
+        gathered: &mut Gathered,
     ) {
         if !self.state.answers_heartbeats() {
             return;
         }
-        let Some(path) = from else {
+        let Some(path) = self.paths.find(inbound.source.ip()) else {
             // An address of the peer that is no path of ours may be one of its.
-            return self.answer_pathless(ctx, inbound, info);
+            if !core::mem::replace(&mut gathered.answered, true) {
+                self.answer_pathless(ctx, inbound, info);
+            }
+            return;
         };
         // A peer that bundles many heartbeats gets few answers (RFC 5062
         // section 8): one packet of answers at a time.

@@ -96,8 +96,10 @@ impl Association {
             path: Some(path),
         });
         self.stats.timeouts += 1;
-        // A window probe that was answered is no error (section 6.1, A).
-        let harmless = self.send.probing && self.send.probe_answered;
+        // A window probe that was answered is no error (section 6.1, A), nor is
+        // any chunk that the peer has no room for and answers.
+        let closed = self.send.probing || self.send.a_rwnd == 0;
+        let harmless = closed && self.send.probe_answered;
         self.send.probe_answered = false;
         let p = self.paths.get_mut(path);
         p.t3 = None;

@@ -264,6 +264,7 @@ impl Run<'_> {
         let s = &mut self.sides[side];
         s.endpoint.release(now, id);
         s.ids.retain(|i| *i != id);
+        self.book.forget_parts(side, id);
         if s.current == Some(id) {
             s.current = None;
         }
