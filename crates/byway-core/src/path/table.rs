@@ -283,11 +283,14 @@ impl PathsView<'_> {
         (1..=n).map(move |k| PathId((after.0 + k) % n))
     }
 
-    /// The next active destination after `after`, other than it.
+    /// The active destination that differs most from `after` in its two
+    /// addresses (RFC 9260 section 6.4.1), the next one in table order among
+    /// equals; never `after` itself.
     #[must_use]
     pub fn alternate(&self, after: PathId) -> Option<PathId> {
         self.ring(after)
-            .find(|&p| p != after && self.state(p) == PathState::Active)
+            .filter(|&p| p != after && self.state(p) == PathState::Active)
+            .min_by_key(|&p| 2 - self.divergence(p, after))
     }
 
     /// In how many of its two addresses a path differs from another: 0 to 2.
