@@ -278,7 +278,7 @@ impl Endpoint {
             slot.queued = true;
             self.ready.push_back(index);
         }
-        self.arm(index);
+        // Its timers are looked at when it has nothing more to send.
     }
 
     /// Puts an association's earliest timer into the queue, unless an earlier

@@ -33,11 +33,13 @@ impl RttEstimator {
     /// Rules C2, C3, C6 and C7: a new measurement, which also collapses a
     /// backed-off RTO.
     pub(crate) fn sample(&mut self, rtt: Duration, cfg: &RtoConfig) {
-        let r = rtt.as_nanos() as f64;
+        // 64 bits hold 584 years, and turn into a float faster than 128 do.
+        let ns = |d: Duration| d.as_nanos() as u64 as f64;
+        let r = ns(rtt);
         let (srtt, rttvar) = match self.srtt {
             None => (r, r / 2.0),
             Some(srtt) => {
-                let (srtt, var) = (srtt.as_nanos() as f64, self.rttvar.as_nanos() as f64);
+                let (srtt, var) = (ns(srtt), ns(self.rttvar));
                 // RTTVAR first: it uses the SRTT of before.
                 let var = (1.0 - cfg.beta) * var + cfg.beta * (srtt - r).abs();
                 ((1.0 - cfg.alpha) * srtt + cfg.alpha * r, var)

@@ -11,6 +11,9 @@ use bytes::{Bytes, BytesMut};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 
+/// Room that is made at most for a message whose length is not known yet.
+const MOST_EXPECTED: usize = 1 << 18;
+
 /// A DATA chunk, as far as reassembly looks at it.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Fragment<'a> {
@@ -99,6 +102,8 @@ pub(crate) struct Reassembly {
     held: u64,
     /// The same without overhead.
     held_payload: u64,
+    /// Length of the last message that came in fragments.
+    usual: usize,
     /// What of `held` is ready to be read.
     held_ready: u64,
     /// Messages and parts, and their bytes, that became ready since the last
@@ -116,6 +121,7 @@ impl Reassembly {
             ready: VecDeque::new(),
             held: 0,
             held_payload: 0,
+            usual: 0,
             fresh: (0, 0),
             held_ready: 0,
             overhead,
@@ -191,7 +197,7 @@ impl Reassembly {
             };
             self.deliver(Ready { message, charge });
         } else {
-            let start = self.join(f, charge)?;
+            let start = self.join(f, charge, in_order)?;
             self.held += u64::from(charge);
             self.held_payload += f.payload.len() as u64;
             self.finish(start, in_order);
@@ -216,7 +222,7 @@ impl Reassembly {
 
     /// Puts the fragment into the run that it extends, and answers with the
     /// start of that run.
-    fn join(&mut self, f: &Fragment<'_>, charge: u32) -> Result<u64, Misfit> {
+    fn join(&mut self, f: &Fragment<'_>, charge: u32, in_order: u64) -> Result<u64, Misfit> {
         let fits = |r: &Run| {
             r.stream == f.stream && r.unordered == f.unordered && (f.unordered || r.ssn == f.ssn)
         };
@@ -239,6 +245,13 @@ impl Reassembly {
             ));
         }
         let start = left.map_or(f.seq, |l| l.0);
+        // A message that begins in order will probably be as long as the last
+        // one. Only the one at the front gets that room: a crowd of beginnings
+        // shall not.
+        let mut first_piece = VecDeque::new();
+        if left.is_none() && f.begin && f.seq + 1 == in_order {
+            first_piece.push_back(BytesMut::with_capacity(self.usual.max(f.payload.len())));
+        }
         let run = self.runs.entry(start).or_insert_with(|| Run {
             end_seq: f.seq,
             stream: f.stream,
@@ -249,7 +262,7 @@ impl Reassembly {
             end: false,
             in_parts: false,
             charge: 0,
-            pieces: VecDeque::new(),
+            pieces: first_piece,
         });
         run.append(f.payload);
         run.end_seq = f.seq + 1;
@@ -284,6 +297,7 @@ impl Reassembly {
             return;
         }
         let mut run = self.runs.remove(&start).expect("looked up above");
+        self.usual = run.len().min(MOST_EXPECTED);
         let ready = Ready {
             charge: run.charge,
             message: Received {
