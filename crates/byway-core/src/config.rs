@@ -10,6 +10,7 @@ mod check;
 mod congestion;
 mod endpoint;
 mod failure;
+mod habits;
 
 pub use congestion::{
     BurstRule, CongestionConfig, CwndGrowth, FastRecovery, InitialCwnd, RetransmissionConfig,
@@ -19,6 +20,8 @@ pub use failure::{
     AllPathsSuspect, Dormant, ErrorClear, FailoverConfig, FailureConfig, HbJitter, HeartbeatConfig,
     PathMaxRetransTest, PfClear, PfConfig, PfReturnCwnd, PrimarySwitch,
 };
+
+pub use habits::HabitsConfig;
 
 use crate::policy::{AfterRto, RetransmitTarget};
 use crate::units;
@@ -49,6 +52,8 @@ pub struct Config {
     pub buffer: BufferConfig,
     /// Largest IP packet that is sent, in bytes, all headers included.
     pub pmtu: Pmtu,
+    /// Readings of ns-2's SCTP module; all off.
+    pub habits: HabitsConfig,
 }
 
 /// Largest IP packet, in bytes (default 1500, at least 512).

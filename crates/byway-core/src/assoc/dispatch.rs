@@ -64,6 +64,7 @@ impl Association {
             }
         }
         let from = self.note_arrival(ctx, inbound);
+        self.begin_habit_event(true);
         self.new_burst();
         let had_gap = self.recv.tsns.has_gap();
         self.note_life_in_shutdown(ctx);
@@ -87,7 +88,8 @@ impl Association {
         if gathered.has_data && !self.state.is_closed() {
             // What fills a gap, and what rides with COOKIE ECHO, is
             // acknowledged at once (sections 6.2 and 5.1.5).
-            gathered.data.gap = had_gap || self.recv.tsns.has_gap();
+            let closes = had_gap && !self.cfg.habits.closes_gaps_quietly;
+            gathered.data.gap = closes || self.recv.tsns.has_gap();
             gathered.data.immediate |= cookie_taken;
             self.after_data(ctx, from.unwrap_or(self.paths.data), gathered.data);
         }

@@ -5,6 +5,7 @@ use super::{Association, Control, Ctx, State};
 use crate::api::Transmit;
 use crate::observe::Observation;
 use crate::path::PathId;
+use crate::send::habits::Release;
 use byway_wire::{COMMON_HEADER_LEN, CommonHeader, PacketBuilder};
 use smallvec::SmallVec;
 
@@ -44,7 +45,10 @@ impl Association {
     }
 
     fn heartbeat_wanted(&self) -> Option<PathId> {
-        if !self.state.sends_heartbeats() {
+        let data_first = self.cfg.habits.sack_clocked
+            && self.send.habits.marked == Release::OnePacket
+            && !self.send.ledger.marks().is_empty();
+        if !self.state.sends_heartbeats() || data_first {
             return None;
         }
         self.paths.ids().find(|&p| self.paths.get(p).hb_wanted)

@@ -21,7 +21,11 @@ impl Association {
         if !self.send.ledger.marks().is_empty() {
             // Rule C: nothing new before all that is marked has left, even
             // where its window is closed and another one is open.
-            let (path, first) = self.next_retransmission()?;
+            let (path, first) = if self.cfg.habits.sack_clocked {
+                self.next_clocked()?
+            } else {
+                self.next_retransmission()?
+            };
             return Some(self.send_retransmission(ctx, buf, path, first));
         }
         if self.send.queue.is_empty() {
@@ -61,7 +65,7 @@ impl Association {
         let limit = self.paths.get(path).packet_limit();
         let (mut packet, sack_gaps) = self.begin_data_packet(buf, path, first_len(self, first));
         let mut next = Some(first);
-        let mut sent: SmallVec<[(u64, u32, u32, LossCause); 4]> = SmallVec::new();
+        let mut sent: SmallVec<[(u64, u32, LossCause); 4]> = SmallVec::new();
         while let Some(seq) = next {
             let Some(r) = self.send.ledger.get(seq) else {
                 break;
@@ -72,14 +76,25 @@ impl Association {
                 break;
             }
             packet.data(&chunk(r, self.send.ledger.tsn_of(seq)));
-            let (bytes, payload) = (r.bytes, r.payload.len() as u32);
+            let (bytes, payload, last) = (r.bytes, r.payload.len() as u32, r.path);
+            let timed = r.timed;
+            let old = self.paths.get_mut(last);
+            old.window.marked -= bytes;
+            if old.rtt_pending && timed {
+                old.rtt_pending = false;
+                self.send.ledger.forget_timing(seq);
+            }
+            if self.cfg.habits.restarts_t3_freely {
+                self.restart_timers(ctx, seq, last, path);
+            }
             self.send.ledger.resend(seq, path, ctx.now);
-            sent.push((seq, bytes, payload, cause));
+            self.paths.get_mut(path).window.flight += bytes;
+            sent.push((seq, payload, cause));
             next = self.next_for(path);
         }
         let len = packet.finish(ctx.checksum());
-        for &(seq, bytes, payload, cause) in &sent {
-            self.note_resent(ctx, path, seq, (bytes, payload), cause);
+        for &(seq, payload, cause) in &sent {
+            self.note_resent(ctx, path, seq, payload, cause);
         }
         if let Some((a_rwnd, gaps)) = sack_gaps {
             self.sack_sent(ctx, path, a_rwnd, gaps);
@@ -96,7 +111,9 @@ impl Association {
             .marks()
             .groups()
             .iter()
-            .filter(|g| target.target(g.cause, g.path, &view) == path)
+            .filter(|g| {
+                self.cfg.habits.sack_clocked || target.target(g.cause, g.path, &view) == path
+            })
             .filter_map(crate::send::marks::Group::first)
             .min()
     }
@@ -106,7 +123,7 @@ impl Association {
         ctx: &mut Ctx<'_>,
         path: PathId,
         seq: u64,
-        (bytes, payload): (u32, u32),
+        payload: u32,
         cause: LossCause,
     ) {
         // Rule C5: what was timed behind a retransmitted chunk is no sample.
@@ -115,12 +132,16 @@ impl Association {
                 p.timed = None;
             }
         }
+        let habits = &self.cfg.habits;
         let p = self.paths.get_mut(path);
-        p.window.flight += bytes;
+        if habits.decays_above > 0 {
+            p.decay_at = Some(ctx.now + p.rtt.rto());
+        }
         reno::on_use(&mut p.window, ctx.now);
         p.counters.data_bytes_retransmitted += u64::from(payload);
         // R1, and: restart when the earliest chunk in flight is sent again.
-        if p.t3.is_none() || p.earliest.is_none_or(|e| seq <= e) {
+        let earliest = p.earliest.is_none_or(|e| seq <= e) && !habits.restarts_t3_freely;
+        if p.t3.is_none() || earliest {
             p.t3 = Some(ctx.now + p.rtt.rto());
         }
         p.earliest = Some(p.earliest.map_or(seq, |e| e.min(seq)));
@@ -141,21 +162,42 @@ impl Association {
         if self.send.ledger.len() >= MAX_OUTSTANDING || self.waits_for_confirmation() {
             return None;
         }
+        let clocked = self.cfg.habits.sack_clocked;
+        if clocked && !(self.send.habits.new_allowed && self.send.habits.new_wanted) {
+            return None;
+        }
         let lanes: SmallVec<[(LaneId, Option<PathId>); 4]> = self.send.queue.lanes().collect();
         for (lane, wish) in lanes {
             let path = self.path_for(wish);
             let p = self.paths.get_mut(path);
-            if p.window.flight == 0 {
+            if p.window.flight == 0 && self.cfg.habits.decays_above == 0 {
                 reno::on_idle(&mut p.window, ctx.now, p.rtt.rto(), &self.cfg.congestion);
             }
-            if !p.open() || !within_burst(p, &self.cfg.congestion) {
-                continue;
-            }
-            if self.rwnd_allows(ctx, path, lane) {
+            let open = if clocked {
+                p.window.flight < p.window.cwnd
+            } else {
+                p.open() && within_burst(p, &self.cfg.congestion)
+            };
+            if open && self.rwnd_allows(ctx, path, lane) && self.habits_allow(lane) {
                 return Some((path, lane));
             }
         }
+        if clocked {
+            self.send.habits.new_wanted = false;
+            self.send.habits.burst = 0;
+        }
         None
+    }
+
+    /// Whether ns-2's burst limit and send window let a packet begin.
+    fn habits_allow(&mut self, lane: LaneId) -> bool {
+        let most = self.cfg.congestion.max_burst;
+        if self.cfg.habits.burst_after_fast_retransmit && self.send.habits.exceeds_burst(most) {
+            return false;
+        }
+        let len = self.send.queue.next_len(lane, self.max_payload());
+        let bytes = padded(len.unwrap_or(0) + DATA_HEADER_LEN) as u32;
+        self.send_window_allows(bytes)
     }
 
     /// ns-2's habit: no data before every destination has answered.
@@ -205,7 +247,7 @@ impl Association {
         if !self.send.ledger.is_empty() {
             return false;
         }
-        if self.send.probe_now {
+        if self.send.probe_now || self.cfg.habits.probes_window_at_once {
             return true;
         }
         if self.send.probe_at.is_none() {
@@ -271,6 +313,7 @@ impl Association {
                 sends: 1,
                 one_path: true,
                 missing: 0,
+                timed: !self.paths.get(path).rtt_pending,
                 fast_retransmitted: false,
                 sent_at: ctx.now,
             };
@@ -307,7 +350,12 @@ impl Association {
     }
 
     fn note_new(&mut self, ctx: &mut Ctx<'_>, path: PathId, seq: u64, bytes: u32, payload: u32) {
+        self.take_send_window(bytes);
         let p = self.paths.get_mut(path);
+        p.rtt_pending = true;
+        if self.cfg.habits.decays_above > 0 {
+            p.decay_at = Some(ctx.now + p.rtt.rto());
+        }
         p.window.flight += bytes;
         reno::on_use(&mut p.window, ctx.now);
         p.counters.data_bytes_sent += u64::from(payload);

@@ -7,6 +7,7 @@
 mod dispatch;
 mod fill;
 mod fill_data;
+mod habits;
 mod on_data;
 mod on_heartbeat;
 mod on_sack;
@@ -245,6 +246,7 @@ impl Association {
         self.stats.bytes_queued += len as u64;
         self.send.queue.push(message);
         self.send.drain_wanted = true;
+        self.begin_habit_event(true);
         self.new_burst();
         Ok(())
     }
@@ -375,6 +377,10 @@ impl Association {
                 self.paths.get(id).window.flight,
                 self.send.ledger.recount_flight(id),
             );
+            let marked = self.send.ledger.recount_marked(id);
+            if self.paths.get(id).window.marked != marked {
+                return Err(format!("marked bytes of path {id} are not {marked}"));
+            }
             if flight != counted {
                 return Err(format!(
                     "flight of path {id} is {flight}, counted {counted}"

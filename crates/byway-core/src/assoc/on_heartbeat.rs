@@ -97,6 +97,7 @@ impl Association {
             p.confirmed = true;
             p.errors = 0;
             self.set_path_state(ctx, path, PathState::Active);
+            self.send.habits.new_wanted |= self.paths.iter().all(|p| p.confirmed);
             self.choose_data_path(ctx, None);
         }
         self.clear_errors(ctx, path, true);

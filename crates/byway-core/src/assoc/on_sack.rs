@@ -10,13 +10,13 @@ use crate::config::{ErrorClear, FastRecovery, PfClear, RttSampling};
 use crate::observe::Observation;
 use crate::path::{Path, PathId, PathState};
 use crate::policy::retransmit::LossCause;
-use crate::send::ledger::{Change, Fate, Record};
+use crate::send::ledger::{Applied, Change, Fate, Record};
 use crate::time::Instant;
 use byway_wire::{Sack, Tsn};
 use smallvec::SmallVec;
 
 /// An association has at most so many paths (`setup.max_paths`).
-const MAX_PATHS: usize = 8;
+pub(super) const MAX_PATHS: usize = 8;
 
 type Blocks = SmallVec<[(u64, u64); 16]>;
 
@@ -38,6 +38,9 @@ struct Touched {
     sample: Option<core::time::Duration>,
     /// Chunks were marked by missing reports.
     lost: bool,
+    /// T3 stops, to start anew if anything is outstanding
+    /// (`habits.restarts_t3_freely`).
+    stop_t3: bool,
 }
 
 impl Association {
@@ -58,6 +61,7 @@ impl Association {
         };
         self.stats.sacks_received += 1;
         self.send.probe_answered = true;
+        self.decay_windows(ctx);
         self.apply(ctx, covered, &blocks);
         self.send.a_rwnd = sack.a_rwnd;
         let gaps = sack.gap_block_count() as u16;
@@ -89,18 +93,35 @@ impl Association {
     fn apply(&mut self, ctx: &mut Ctx<'_>, covered: u64, blocks: &Blocks) {
         let mut touched = [Touched::default(); MAX_PATHS];
         for (t, p) in touched.iter_mut().zip(self.paths.iter()) {
-            t.ack.flight_before = p.window.flight;
+            t.ack.flight_before = p.outstanding(&self.cfg.habits);
         }
         let was_recovering = self.send.recover.is_some();
         let payload_before = self.send.ledger.payload();
+        let firsts = if self.cfg.habits.restarts_t3_freely {
+            self.first_outstanding(covered)
+        } else {
+            [None; MAX_PATHS]
+        };
         let (paths, cfg) = (&mut self.paths, &*self.cfg);
+        let habits = &mut self.send.habits;
         let now = ctx.now;
         let applied = self.send.ledger.apply(covered, blocks, |seq, r, change| {
             let p = paths.get_mut(r.path);
             let t = &mut touched[r.path.index()];
+            if seq < covered {
+                t.stop_t3 = true;
+                habits.burst_limited |= r.fast_retransmitted;
+                habits.window_left = habits.window_left.map(|left| left + r.bytes);
+            } else {
+                t.stop_t3 |= firsts[r.path.index()] == Some(seq);
+            }
             match change {
-                Change::Acked => note_acked(t, p, cfg, seq, r, now),
+                Change::Acked => {
+                    t.ack.gap_bytes += if seq < covered { 0 } else { r.bytes };
+                    note_acked(t, p, cfg, seq, r, now);
+                }
                 Change::Reneged => p.window.flight += r.bytes,
+                Change::Passed => {}
             }
         });
         self.stats.bytes_acked += payload_before - self.send.ledger.payload();
@@ -112,7 +133,10 @@ impl Association {
             self.errors = 0;
             self.send.probing = false;
         }
-        if let Some(highest) = applied.highest_new
+        let mut lost = false;
+        if self.cfg.habits.remembers_highest_new {
+            lost = self.count_missing_as_ns2(&applied, blocks, &mut touched);
+        } else if let Some(highest) = applied.highest_new
             && !blocks.is_empty()
         {
             // In fast recovery, progress counts for all that is missing.
@@ -124,13 +148,50 @@ impl Association {
         if self.send.recover.is_some_and(|r| base >= r) {
             self.send.recover = None;
         }
-        let recovering = self.send.recover.is_some();
+        let recovering = if self.cfg.habits.cuts_beyond_exit {
+            base < self.send.habits.exit
+        } else {
+            self.send.recover.is_some()
+        };
         for id in self.paths.ids() {
             let t = &mut touched[id.index()];
             t.ack.cumulative_advanced = applied.cumulative_advanced;
             t.rescan |= applied.reneged;
             self.settle_path(ctx, id, recovering, t);
         }
+        if self.cfg.habits.sack_clocked {
+            self.release_by_sack(lost);
+        }
+        if lost && self.cfg.habits.cuts_beyond_exit {
+            self.cut_beyond_exit(ctx);
+        }
+    }
+
+    /// The same by ns-2's habits; whether anything was marked.
+    fn count_missing_as_ns2(
+        &mut self,
+        applied: &Applied,
+        blocks: &Blocks,
+        touched: &mut [Touched; MAX_PATHS],
+    ) -> bool {
+        let h = &mut self.send.habits;
+        let new = applied.highest_new.map_or(0, |seq| seq + 1);
+        h.highest_new = if applied.cumulative_new {
+            new
+        } else {
+            h.highest_new.max(new)
+        };
+        let Some((last, highest)) = blocks.last().zip(h.highest_new.checked_sub(1)) else {
+            return false;
+        };
+        let all = applied.cumulative_advanced && highest < h.exit;
+        let below = if all {
+            highest.max(last.1 - 1)
+        } else {
+            highest
+        };
+        self.count_missing(below, touched);
+        touched.iter().any(|t| t.lost)
     }
 
     /// Section 7.2.4: missing reports, and what they take for lost.
@@ -140,7 +201,7 @@ impl Association {
         let paths = &mut self.paths;
         self.send.ledger.count_missing(below, threshold, |seq, r| {
             let p = paths.get_mut(r.path);
-            p.window.flight -= r.bytes;
+            p.window.lose(r.bytes);
             if p.earliest == Some(seq) {
                 p.earliest = None;
                 touched[r.path.index()].restart_t3 = true;
@@ -170,13 +231,19 @@ impl Association {
         if let Some(rtt) = t.sample {
             p.rtt.sample(rtt, &self.cfg.rto);
         }
-        if t.ack.bytes > 0 {
+        if self.cfg.habits.partial_bytes_when_full {
+            t.ack.in_recovery = recovering;
+            reno::on_ack_when_full(&mut p.window, t.ack, &self.cfg.congestion);
+            if p.outstanding(&self.cfg.habits) == 0 {
+                p.window.partial_bytes_acked = 0;
+            }
+        } else if t.ack.bytes > 0 {
             t.ack.in_recovery = recovering;
             t.ack.all_acked = all_acked;
             p.one_packet = false;
             reno::on_ack(&mut p.window, t.ack, &self.cfg.congestion);
         }
-        if t.lost && !recovering {
+        if t.lost && !recovering && !self.cfg.habits.cuts_beyond_exit {
             reno::on_fast_retransmit(&mut p.window, &self.cfg.congestion);
             match self.cfg.congestion.fast_recovery {
                 FastRecovery::PerAssociation => self.send.recover = Some(end),
@@ -185,7 +252,12 @@ impl Association {
             }
             self.send.forced_packet = true;
         }
-        if t.restart_t3 || p.earliest.is_none() {
+        if self.cfg.habits.restarts_t3_freely {
+            let p = self.paths.get_mut(id);
+            let outstanding = p.outstanding(&self.cfg.habits) > 0;
+            let running = p.t3.filter(|_| outstanding && !t.stop_t3);
+            p.t3 = running.or(outstanding.then_some(ctx.now + p.rtt.rto()));
+        } else if t.restart_t3 || p.earliest.is_none() {
             let p = self.paths.get(id);
             let earliest = if p.window.flight > 0 {
                 let from = if t.rescan { base } else { t.after };
@@ -254,8 +326,10 @@ fn note_acked(
     now: Instant,
 ) {
     t.ack.bytes += r.bytes;
-    if r.fate == Fate::InFlight {
-        p.window.flight -= r.bytes;
+    match r.fate {
+        Fate::InFlight => p.window.flight -= r.bytes,
+        Fate::Marked(_) => p.window.marked -= r.bytes,
+        Fate::Acked => {}
     }
     if p.earliest == Some(seq) {
         p.earliest = None;
@@ -273,6 +347,15 @@ fn note_acked(
     let any = cfg.failure.error_clear == ErrorClear::AnyAck
         && (r.one_path || p.state != PathState::Inactive);
     t.clears |= timely && (once || any);
+    if cfg.habits.rtt_flag {
+        if p.rtt_pending && r.timed && once {
+            p.rtt_pending = false;
+            if r.fate != Fate::Marked(LossCause::Timeout) {
+                t.sample = Some(now.since(r.sent_at));
+            }
+        }
+        return;
+    }
     match cfg.rto.sampling {
         RttSampling::OncePerRound => {
             if let Some((timed, at)) = p.timed

@@ -40,6 +40,7 @@ impl Association {
         if self.next_timeout().is_none_or(|t| t > now) {
             return;
         }
+        self.begin_habit_event(false);
         self.new_burst();
         if due(self.timers.t1) {
             self.on_t1(ctx);
@@ -96,6 +97,7 @@ impl Association {
             path: Some(path),
         });
         self.stats.timeouts += 1;
+        self.decay_windows(ctx);
         // A window probe that was answered is no error (section 6.1, A), nor is
         // any chunk that the peer has no room for and answers.
         let closed = self.send.probing || self.send.a_rwnd == 0;
@@ -106,10 +108,13 @@ impl Association {
         p.timed = None;
         p.earliest = None;
         p.counters.timeouts += 1;
-        if !harmless {
+        p.rtt_pending = false;
+        p.decay_at = None;
+        let spared = cfg.habits.spares_ssthresh && p.window.cwnd <= p.window.pmdcs;
+        if !harmless && !spared {
             reno::on_timeout(&mut p.window, &cfg.congestion);
-            p.one_packet = true;
         }
+        p.one_packet |= !harmless;
         p.recover = None;
         p.rtt.back_off(&cfg.rto);
         if path == self.paths.data {
@@ -119,8 +124,9 @@ impl Association {
         let window = &mut self.paths.get_mut(path).window;
         self.send
             .ledger
-            .mark_path(path, |_, r| window.flight -= r.bytes);
+            .mark_path(path, |_, r| window.lose(r.bytes));
         self.send.forced_packet = true;
+        self.release_by_timeout();
         self.observe_rto(ctx, path, None);
         self.observe_window(ctx, path);
         if !harmless {
@@ -135,7 +141,8 @@ impl Association {
                 p.burst_flight = Some(0);
             }
         }
-        if cfg.retransmission.after_rto == AfterRto::Heartbeat {
+        let elsewhere = self.paths.view().alternate(path).is_some();
+        if cfg.retransmission.after_rto == AfterRto::Heartbeat && elsewhere {
             self.want_heartbeat(path);
         }
         if !harmless {

@@ -479,6 +479,7 @@ impl Association {
     /// The addresses that a cookie lists become paths, as far as they may and
     /// there is room.
     pub(crate) fn add_listed(&mut self, ctx: &mut Ctx<'_>, c: &Cookie) {
+        let trusted = self.cfg.habits.trusts_listed_addresses;
         for &ip in core::iter::once(&c.source.ip()).chain(&c.addresses) {
             if self.knows(ip) || !acceptable_address(ip, c.source.ip()) {
                 continue;
@@ -487,7 +488,7 @@ impl Association {
             match ctx.routes.source(&self.local, ip) {
                 Some(local) if room => {
                     let remote = SocketAddr::new(ip, c.source.port());
-                    let path = Path::new(self.local[local], remote, false, &self.cfg, ctx.now);
+                    let path = Path::new(self.local[local], remote, trusted, &self.cfg, ctx.now);
                     self.paths.push(path);
                 }
                 _ => self.pathless.push(ip),

@@ -8,7 +8,10 @@ pub(crate) mod reno;
 pub(crate) struct PathAck {
     /// Bytes newly acknowledged of what was last sent there.
     pub(crate) bytes: u32,
-    /// Flight before the SACK was applied.
+    /// Those of them that gap blocks acknowledged.
+    pub(crate) gap_bytes: u32,
+    /// Flight before the SACK was applied; with ns-2's habit what was taken for
+    /// lost, too.
     pub(crate) flight_before: u32,
     /// Whether the cumulative TSN advanced.
     pub(crate) cumulative_advanced: bool,

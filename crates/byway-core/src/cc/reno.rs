@@ -41,6 +41,31 @@ pub(crate) fn on_ack(w: &mut Window, ack: PathAck, cfg: &CongestionConfig) {
     }
 }
 
+/// The same with ns-2's habit `partial_bytes_when_full`.
+pub(crate) fn on_ack_when_full(w: &mut Window, ack: PathAck, cfg: &CongestionConfig) {
+    let full = ack.flight_before >= w.cwnd;
+    let avoiding = w.cwnd > w.ssthresh;
+    if avoiding {
+        let cumulative = if full { ack.bytes - ack.gap_bytes } else { 0 };
+        let gaps = if ack.cumulative_advanced {
+            ack.gap_bytes
+        } else {
+            0
+        };
+        w.partial_bytes_acked = w.partial_bytes_acked.saturating_add(cumulative + gaps);
+    }
+    if !ack.cumulative_advanced || ack.in_recovery || ack.bytes == 0 || !full {
+        return;
+    }
+    if !avoiding {
+        let most = cfg.slow_start_limit.saturating_mul(w.pmdcs);
+        w.cwnd = w.cwnd.saturating_add(ack.bytes.min(most));
+    } else if w.partial_bytes_acked >= w.cwnd {
+        w.partial_bytes_acked -= w.cwnd;
+        w.cwnd = w.cwnd.saturating_add(w.pmdcs);
+    }
+}
+
 fn floor(w: &Window, cfg: &CongestionConfig) -> u32 {
     cfg.ssthresh_floor.saturating_mul(w.pmdcs)
 }
@@ -73,6 +98,13 @@ pub(crate) fn on_idle(w: &mut Window, now: Instant, rto: Duration, cfg: &Congest
         w.decayed = true;
         w.cwnd = (w.cwnd / 2).max(least);
         w.idle_since += rto;
+    }
+}
+
+/// ns-2's habit `decays_above`: an RTO has passed since the last packet.
+pub(crate) fn on_decay(w: &mut Window, above: u32, cfg: &CongestionConfig) {
+    if w.cwnd > above.saturating_mul(w.pmdcs) {
+        w.cwnd = (w.cwnd / 2).max(floor(w, cfg));
     }
 }
 

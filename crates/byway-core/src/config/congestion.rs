@@ -9,6 +9,9 @@ pub enum InitialCwnd {
     /// min(4 PMDCS, max(2 PMDCS, 4404 bytes)); 4344 bytes for IPv6.
     #[default]
     Rfc9260,
+    /// min(4 PMDCS, max(2 PMDCS, 4380 bytes)): RFC 4960's rule, with PMDCS for
+    /// its MTU as ns-2.35 reads it.
+    Rfc4960,
     /// So many full chunks; RFC 2960 allows at most 2.
     Pmdcs(u32),
 }

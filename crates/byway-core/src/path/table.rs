@@ -56,6 +56,10 @@ pub(crate) struct Path {
     pub(crate) earliest: Option<u64>,
     /// When a chunk left that can measure the round trip.
     pub(crate) last_timed: Instant,
+    /// A chunk is being timed, as ns-2 tells it (`habits.rtt_flag`).
+    pub(crate) rtt_pending: bool,
+    /// When the window is halved unless a packet leaves (`habits.decays_above`).
+    pub(crate) decay_at: Option<Instant>,
     /// The chunk that is being timed, with its sending time (rule C4).
     pub(crate) timed: Option<(u64, Instant)>,
     /// Packets of new data that the current event may still release.
@@ -118,6 +122,8 @@ impl Path {
             hb_enabled: cfg.hb.enabled,
             earliest: None,
             last_timed: now,
+            rtt_pending: false,
+            decay_at: None,
             timed: None,
             burst_left: u32::MAX,
             burst_flight: None,
@@ -147,6 +153,17 @@ impl Path {
     pub(crate) fn open(&self) -> bool {
         let w = &self.window;
         w.flight < w.cwnd && (w.flight == 0 || !self.one_packet)
+    }
+
+    /// Bytes that are outstanding: in flight, and with ns-2's habit what waits
+    /// to be sent again.
+    pub(crate) fn outstanding(&self, habits: &crate::config::HabitsConfig) -> u32 {
+        let marked = if habits.marked_is_outstanding {
+            self.window.marked
+        } else {
+            0
+        };
+        self.window.flight + marked
     }
 
     /// SCTP bytes, common header included, that one packet may have.

@@ -13,6 +13,8 @@ pub(crate) struct Window {
     pub(crate) partial_bytes_acked: u32,
     /// Bytes sent to this path and neither acknowledged nor taken for lost.
     pub(crate) flight: u32,
+    /// Bytes taken for lost there that wait to be sent again, anywhere.
+    pub(crate) marked: u32,
     /// PMDCS: the largest DATA chunk, header included, that the path takes.
     pub(crate) pmdcs: u32,
     /// When the window was last used or decayed; starts at creation.
@@ -23,12 +25,19 @@ pub(crate) struct Window {
 }
 
 impl Window {
+    /// Bytes in flight are taken for lost.
+    pub(crate) fn lose(&mut self, bytes: u32) {
+        self.flight -= bytes;
+        self.marked += bytes;
+    }
+
     pub(crate) fn new(cfg: &CongestionConfig, pmdcs: u32, ipv6: bool, now: Instant) -> Window {
         let cwnd = match cfg.initial_cwnd {
             InitialCwnd::Rfc9260 => {
                 let bytes = if ipv6 { 4344 } else { 4404 };
                 (4 * pmdcs).min((2 * pmdcs).max(bytes))
             }
+            InitialCwnd::Rfc4960 => (4 * pmdcs).min((2 * pmdcs).max(4380)),
             InitialCwnd::Pmdcs(n) => n.saturating_mul(pmdcs),
         };
         Window {
@@ -36,6 +45,7 @@ impl Window {
             ssthresh: cfg.initial_ssthresh.unwrap_or(u32::MAX),
             partial_bytes_acked: 0,
             flight: 0,
+            marked: 0,
             pmdcs,
             idle_since: now,
             decayed: false,

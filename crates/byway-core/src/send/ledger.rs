@@ -47,6 +47,8 @@ pub(crate) struct Record {
     pub(crate) one_path: bool,
     /// Missing reports since it was sent last.
     pub(crate) missing: u8,
+    /// It is the one that is timed (`habits.rtt_flag`).
+    pub(crate) timed: bool,
     /// Fast retransmitted once: not again (section 7.2.4, step 5).
     pub(crate) fast_retransmitted: bool,
     /// When it was sent last.
@@ -57,6 +59,8 @@ pub(crate) struct Record {
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Applied {
     pub(crate) cumulative_advanced: bool,
+    /// It passed chunks that were not acknowledged before.
+    pub(crate) cumulative_new: bool,
     /// The highest sequence that this SACK newly acknowledged (HTNA).
     pub(crate) highest_new: Option<u64>,
     /// The peer took acknowledgements back.
@@ -70,6 +74,8 @@ pub(crate) enum Change {
     Acked,
     /// Was acknowledged by a gap block before, and is no longer.
     Reneged,
+    /// Was acknowledged by a gap block before, and now for good.
+    Passed,
 }
 
 /// All chunks that are not cumulatively acknowledged.
@@ -239,8 +245,11 @@ impl Ledger {
             self.messages -= u64::from(r.end);
             if r.fate != Fate::Acked {
                 done.highest_new = Some(seq);
+                done.cumulative_new = true;
                 tell(seq, &r, Change::Acked);
                 self.leave(&r, seq);
+            } else {
+                tell(seq, &r, Change::Passed);
             }
         }
         if self.records.is_empty() && self.records.capacity() > 64 {
@@ -412,6 +421,13 @@ impl Ledger {
         }
     }
 
+    /// A chunk is not the one that is timed any more.
+    pub(crate) fn forget_timing(&mut self, seq: u64) {
+        if let Some(r) = self.get_mut(seq) {
+            r.timed = false;
+        }
+    }
+
     /// The first chunk in flight on `path`, from `from` on.
     pub(crate) fn first_in_flight(&self, path: PathId, from: u64) -> Option<u64> {
         let start = from.saturating_sub(self.base) as usize;
@@ -428,6 +444,15 @@ impl Ledger {
         self.records
             .iter()
             .filter(|r| r.path == path && r.fate == Fate::InFlight)
+            .map(|r| r.bytes)
+            .sum()
+    }
+
+    /// Bytes on a path that wait to be sent again, recounted.
+    pub(crate) fn recount_marked(&self, path: PathId) -> u32 {
+        self.records
+            .iter()
+            .filter(|r| r.path == path && matches!(r.fate, Fate::Marked(_)))
             .map(|r| r.bytes)
             .sum()
     }

@@ -1,5 +1,6 @@
 //! The sending half: what waits, what is under way, and the peer's window.
 
+pub(crate) mod habits;
 pub(crate) mod ledger;
 pub(crate) mod marks;
 pub(crate) mod queue;
@@ -7,6 +8,7 @@ pub(crate) mod queue;
 use crate::config::BufferConfig;
 use crate::time::Instant;
 use byway_wire::Tsn;
+use habits::HabitState;
 use ledger::Ledger;
 use queue::SendQueue;
 
@@ -38,6 +40,8 @@ pub(crate) struct SendHalf {
     pub(crate) drain_wanted: bool,
     /// Data waits for the peer's window.
     pub(crate) rwnd_blocked: bool,
+    /// What ns-2's habits remember.
+    pub(crate) habits: HabitState,
 }
 
 impl SendHalf {
@@ -56,6 +60,7 @@ impl SendHalf {
             writable_wanted: false,
             drain_wanted: false,
             rwnd_blocked: false,
+            habits: HabitState::default(),
         }
     }
 

@@ -18,6 +18,7 @@ fn record(path: PathId) -> Record {
         fate: Fate::InFlight,
         sends: 1,
         one_path: true,
+        timed: false,
         missing: 0,
         fast_retransmitted: false,
         sent_at: Instant::ZERO,
@@ -38,6 +39,7 @@ fn sack(l: &mut Ledger, covered: u64, blocks: &[(u64, u64)]) -> (Vec<u64>, Vec<u
     l.apply(covered, blocks, |seq, _, change| match change {
         Change::Acked => acked.push(seq),
         Change::Reneged => reneged.push(seq),
+        Change::Passed => {}
     });
     assert!(l.totals_agree());
     (acked, reneged)

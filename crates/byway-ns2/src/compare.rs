@@ -1,0 +1,109 @@
+//! Where two traces differ first.
+
+use crate::trace::{Kind, Row, StreamName, Trace};
+use std::fmt;
+
+/// Two times are the same within this many seconds: the traces are printed to
+/// the microsecond.
+pub const TOLERANCE_S: f64 = 2e-6;
+
+/// The first difference of two traces.
+#[derive(Clone, Debug)]
+pub struct Difference {
+    /// In which stream.
+    pub stream: StreamName,
+    /// At which row of it, from 0.
+    pub row: usize,
+    /// What ns-2 did; none when it did nothing more.
+    pub expected: Option<Row>,
+    /// What byway did; none when it did nothing more.
+    pub found: Option<Row>,
+}
+
+impl Difference {
+    /// When the traces part.
+    fn time_s(&self) -> f64 {
+        let of = |r: &Option<Row>| r.map_or(f64::INFINITY, |r| r.time_s);
+        of(&self.expected).min(of(&self.found))
+    }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (what, from, to) = self.stream;
+        write!(f, "{} {from}->{to} row {}: ns-2 ", what.name(), self.row)?;
+        show(f, self.expected)?;
+        write!(f, ", byway ")?;
+        show(f, self.found)
+    }
+}
+
+fn show(f: &mut fmt::Formatter<'_>, row: Option<Row>) -> fmt::Result {
+    let Some(row) = row else {
+        return write!(f, "nothing");
+    };
+    let kind = match row.chunk.kind {
+        Kind::Data => "DATA",
+        Kind::Sack => "SACK",
+    };
+    write!(
+        f,
+        "{kind} {} of {} bytes at {:.6} s",
+        row.chunk.tsn, row.size, row.time_s
+    )?;
+    match row.chunk.stream {
+        Some((stream, ssn)) => write!(f, " (stream {stream}, SSN {ssn})"),
+        None => Ok(()),
+    }
+}
+
+/// What a comparison found.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// Rows that agree.
+    pub agreeing: usize,
+    /// Rows of the reference.
+    pub rows: usize,
+    /// The earliest difference.
+    pub first: Option<Difference>,
+}
+
+/// Compares every stream of two traces, row by row.
+#[must_use]
+pub fn compare(expected: &Trace, found: &Trace) -> Comparison {
+    let mut result = Comparison {
+        agreeing: 0,
+        rows: expected.values().map(Vec::len).sum(),
+        first: None,
+    };
+    let mut names: Vec<&StreamName> = expected.keys().chain(found.keys()).collect();
+    names.sort_unstable();
+    names.dedup();
+    for name in names {
+        let (e, f) = (rows(expected, name), rows(found, name));
+        let same = e.iter().zip(f).take_while(|(e, f)| agree(e, f)).count();
+        result.agreeing += same;
+        if same == e.len() && same == f.len() {
+            continue;
+        }
+        let difference = Difference {
+            stream: *name,
+            row: same,
+            expected: e.get(same).copied(),
+            found: f.get(same).copied(),
+        };
+        let earlier = |d: &Difference| d.time_s() <= difference.time_s();
+        if !result.first.as_ref().is_some_and(earlier) {
+            result.first = Some(difference);
+        }
+    }
+    result
+}
+
+fn rows<'a>(trace: &'a Trace, name: &StreamName) -> &'a [Row] {
+    trace.get(name).map_or(&[], Vec::as_slice)
+}
+
+fn agree(a: &Row, b: &Row) -> bool {
+    a.chunk == b.chunk && a.size == b.size && (a.time_s - b.time_s).abs() <= TOLERANCE_S
+}

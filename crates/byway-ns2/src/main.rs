@@ -1,0 +1,90 @@
+//! `byway-ns2 [DIR]`: runs a folder of scenarios and compares their traces.
+
+use anyhow::Result;
+use byway_ns2::suite::{self, Binds, Outcome};
+use clap::Parser;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Compares byway with traces of ns-2's SCTP module
+#[derive(Parser)]
+struct Arguments {
+    /// Folder of scenarios (NAME.json), traces (NAME.csv or .csv.gz) and CLASSES.csv
+    folder: PathBuf,
+    /// Only scenarios whose name contains this
+    #[arg(long, default_value = "")]
+    only: String,
+}
+
+#[derive(Default)]
+struct Totals {
+    scenarios: u32,
+    matched: u32,
+    excused: u32,
+    failed: u32,
+    not_binding: u32,
+}
+
+fn main() -> Result<ExitCode> {
+    let arguments = Arguments::parse();
+    let mut totals = Totals::default();
+    for entry in suite::list(&arguments.folder)? {
+        if !entry.name.contains(&arguments.only) {
+            continue;
+        }
+        if entry.binds == Binds::No {
+            totals.not_binding += 1;
+            println!("{:44} not binding", entry.name);
+            continue;
+        }
+        totals.scenarios += 1;
+        report(&entry.name, &entry.outcome(), &mut totals);
+    }
+    println!(
+        "{}",
+        serde_json::json!({
+            "measurement": "ns2-suite",
+            "scenarios": totals.scenarios,
+            "matched": totals.matched,
+            "excused": totals.excused,
+            "failed": totals.failed,
+            "not_binding": totals.not_binding,
+        })
+    );
+    let good = totals.failed == 0 && totals.excused * 10 <= totals.scenarios;
+    Ok(if good {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+fn report(name: &str, outcome: &Outcome, totals: &mut Totals) {
+    match outcome {
+        Outcome::Matched(c) => {
+            totals.matched += 1;
+            println!("{name:44} matched, {} rows", c.agreeing);
+        }
+        Outcome::Excused(c, why) => {
+            totals.excused += 1;
+            println!(
+                "{name:44} excused ({} of {} rows): {why}",
+                c.agreeing, c.rows
+            );
+        }
+        Outcome::Failed(c, missing) => {
+            totals.failed += 1;
+            println!("{name:44} differs, {} of {} rows agree", c.agreeing, c.rows);
+            if let Some(policy) = missing {
+                println!("    needs {policy}");
+            }
+            if let Some(d) = &c.first {
+                println!("    {d}");
+            }
+        }
+        Outcome::Broken(why) => {
+            totals.failed += 1;
+            println!("{name:44} cannot be run: {why}");
+        }
+    }
+}

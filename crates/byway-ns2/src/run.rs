@@ -1,0 +1,189 @@
+//! A scenario's run in byway's simulator, as a trace.
+
+use crate::network::{self, Built, ShortestWay, address, at, destination};
+use crate::scenario::{Host, Role, Scenario, What};
+use crate::settings;
+use crate::source::{Load, Source};
+use crate::trace::{Happening, Row, Trace};
+use crate::wire::{Notary, Note};
+use anyhow::{Context, Result, anyhow};
+use byway_core::time::Instant;
+use byway_core::{ChecksumMode, EndpointConfig};
+use byway_sim::host::Sink;
+use byway_sim::net::{LinkId, LogEntry, LogKind};
+use byway_sim::{HostId, Simulation};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+const PORT: u16 = 5001;
+/// Bytes of a DATA chunk that are not payload.
+const DATA_HEADER: u32 = 16;
+/// Payload bytes that ns-2 puts into a packet less the chunk header.
+const HEADERS: u32 = 32 + DATA_HEADER;
+
+/// Runs a scenario up to a time and returns what its links saw.
+///
+/// # Errors
+/// When the scenario cannot be built, or asks for something impossible.
+pub fn run(scenario: &Scenario, until_s: f64) -> Result<Trace> {
+    let Built {
+        net,
+        initiator,
+        responder,
+        ends,
+    } = network::build(scenario)?;
+    let (ours, peers) = (
+        scenario.host(Role::Initiator)?,
+        scenario.host(Role::Responder)?,
+    );
+    let way = |host: &Host, node, peer: &Host| {
+        ShortestWay::new(&net, node, host.interfaces.len(), &peer.interfaces)
+    };
+    let ways = [way(ours, initiator, peers), way(peers, responder, ours)];
+    let [our_way, peer_way] = ways;
+    let mut sim = Simulation::new(net);
+    let notes: Arc<Mutex<Vec<Note>>> = Arc::default();
+    let (noted, mut notary) = (notes.clone(), Notary::default());
+    sim.on_outgoing(move |packet| {
+        let note = notary.note(&packet.payload);
+        packet.wire_size = Some(note.size);
+        let mut notes = noted.lock().unwrap_or_else(PoisonError::into_inner);
+        packet.meta = notes.len() as u64;
+        notes.push(note);
+    });
+    let sink = sim.add_host(responder, endpoint(peers, scenario, 2), Sink::new())?;
+    sim.with_endpoint(sink, |_, e| e.set_routes(Box::new(peer_way)));
+    let source = sim.add_host(
+        initiator,
+        endpoint(ours, scenario, 1),
+        app(scenario, ours, peers)?,
+    )?;
+    sim.with_endpoint(source, |_, e| e.set_routes(Box::new(our_way)));
+    for event in scenario.events.iter().filter(|e| e.time_s <= until_s) {
+        sim.run_until(at(event.time_s));
+        act(&mut sim, source, &event.what)
+            .with_context(|| format!("{} at {} s", scenario.name, event.time_s))?;
+    }
+    sim.run_until(at(until_s));
+    if let Some(why) = sim.app::<Source>(source).and_then(|a| a.failure.clone())
+        && std::env::var_os("NS2_VERBOSE").is_some()
+    {
+        eprintln!("{}: {why}", scenario.name);
+    }
+    let end = sim.now();
+    let log = sim.network_mut().take_log();
+    let notes = notes.lock().unwrap_or_else(PoisonError::into_inner);
+    Ok(trace(&log, &notes, &ends, end))
+}
+
+fn endpoint(host: &Host, scenario: &Scenario, seed: u8) -> EndpointConfig {
+    let local = host.interfaces.iter().map(|n| destination(*n)).collect();
+    let mut config = EndpointConfig::new(PORT, local, [seed; 32]);
+    config.checksum = ChecksumMode::Offloaded;
+    config.accepted = settings::config(host, scenario.build());
+    config
+}
+
+fn app(scenario: &Scenario, ours: &Host, peers: &Host) -> Result<Source> {
+    let (begin, bytes) = scenario
+        .events
+        .iter()
+        .find_map(|e| match e.what {
+            What::AppStart => Some((e.time_s, None)),
+            What::AppSend { bytes } => Some((e.time_s, Some(bytes))),
+            _ => None,
+        })
+        .ok_or_else(|| anyhow!("{}: no data is sent", scenario.name))?;
+    let p = &ours.params;
+    // A finite source is cut at the MTU, on one stream.
+    let (message, streams) = match bytes {
+        Some(_) => (p.mtu - HEADERS, 1),
+        None => (p.data_chunk_size - DATA_HEADER, p.num_out_streams),
+    };
+    // ns-2 goes round its destinations in the order in which they were added,
+    // and its primary is the last one unless another one is chosen.
+    let primary = ours
+        .primary_destination
+        .or(peers.interfaces.last().copied());
+    let mut peer = peers.interfaces.clone();
+    let first = peer.iter().position(|n| Some(*n) == primary).unwrap_or(0);
+    peer.rotate_left(first);
+    let load = Load {
+        begin: at(begin),
+        bytes,
+        message,
+        streams,
+        unordered: p.unordered != 0,
+    };
+    let peer = peer.into_iter().map(destination).collect();
+    let config = settings::config(ours, scenario.build());
+    Ok(Source::new(peer, PORT, config, load))
+}
+
+/// What happens at a set time, apart from the network's changes, which it knows.
+fn act(sim: &mut Simulation, source: HostId, what: &What) -> Result<()> {
+    match what {
+        What::AppStop => sim.silence(source),
+        What::SetPrimary { dest } => {
+            let id = association(sim, source)?;
+            let ip = address(*dest);
+            let paths = sim.endpoint(source).paths(id);
+            let path = paths
+                .iter()
+                .find(|p| p.remote.ip() == ip)
+                .ok_or_else(|| anyhow!("{ip} is no destination"))?
+                .path;
+            sim.with_endpoint(source, |now, e| e.set_primary(now, id, path))?;
+        }
+        What::ForceSource { .. } | What::AppStart | What::AppSend { .. } => {}
+        What::LinkDown { .. } | What::LinkUp { .. } | What::End => {}
+    }
+    Ok(())
+}
+
+fn association(sim: &Simulation, source: HostId) -> Result<byway_core::AssocId> {
+    let app = sim.app::<Source>(source);
+    app.and_then(|a| a.assoc)
+        .ok_or_else(|| anyhow!("there is no association yet"))
+}
+
+/// The network's log as a trace.
+fn trace(
+    log: &[LogEntry],
+    notes: &[Note],
+    ends: &BTreeMap<LinkId, (u32, u32)>,
+    end: Instant,
+) -> Trace {
+    let mut trace = Trace::new();
+    let mut add = |what: Happening, at: Instant, (from, to): (u32, u32), note: &Note| {
+        for chunk in &note.chunks {
+            trace.entry((what, from, to)).or_default().push(Row {
+                time_s: at.as_nanos() as f64 / 1e9,
+                chunk: *chunk,
+                size: note.size,
+            });
+        }
+    };
+    for entry in log {
+        let ends = entry.link.and_then(|l| ends.get(&l));
+        let (Some(ends), Some(note)) = (ends, notes.get(entry.meta as usize)) else {
+            continue;
+        };
+        match entry.what {
+            LogKind::Forwarded { arrives } => {
+                add(Happening::Send, entry.at, *ends, note);
+                if arrives <= end {
+                    add(Happening::Recv, arrives, *ends, note);
+                }
+            }
+            LogKind::Dropped(_) => {
+                add(Happening::Send, entry.at, *ends, note);
+                add(Happening::Drop, entry.at, *ends, note);
+            }
+        }
+    }
+    for rows in trace.values_mut() {
+        rows.sort_by(|a, b| a.time_s.total_cmp(&b.time_s));
+    }
+    trace
+}
