@@ -157,7 +157,9 @@ impl Settings {
         c.hb.interval = ms([30_000, 1000, 100][usize::from(self.hb % 3)]);
         c.hb.jitter = [HbJitter::HalfRto, HbJitter::HalfInterval, HbJitter::Off]
             [usize::from(self.hb / 3 % 3)];
-        c.hb.enabled = self.hb & 16 == 0;
+        // A side that sends its SACKs where it would send data, and never tries
+        // that path, does not find out that it is dead.
+        c.hb.enabled = self.hb & 16 == 0 || self.sack & 32 != 0;
         c.hb.max_burst = [1, 4][usize::from(self.hb / 32 % 2)];
         c.setup.confirm_all_before_data = self.misc & 1 != 0;
         c.failure.idle_heartbeats_count |= self.misc & 2 != 0;

@@ -306,7 +306,8 @@ impl Run<'_> {
                 let _ = endpoint.request_heartbeat(now, id, PathId(*p));
             }
             (Op::EnableHeartbeats(p, on), Some(id)) => {
-                let _ = endpoint.enable_heartbeat(now, id, PathId(*p), *on);
+                let on = *on || self.program.settings[side].sack & 32 != 0;
+                let _ = endpoint.enable_heartbeat(now, id, PathId(*p), on);
             }
             (Op::Shutdown, Some(id)) => {
                 let _ = endpoint.shutdown(now, id);

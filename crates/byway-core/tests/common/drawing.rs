@@ -1,0 +1,115 @@
+//! A packet as text.
+
+use byway_wire::{Causes, Chunk, Packet, Tsn, cause_code, chunk_type};
+
+/// Reads packets, and learns tags and initial TSNs from INIT and INIT ACK.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Reader {
+    /// Tags that packets to A and to Z carry.
+    pub(crate) tags: [u32; 2],
+    /// The TSNs of the first DATA chunks of A and of Z.
+    pub(crate) initial: [Tsn; 2],
+}
+
+impl Reader {
+    /// A TSN of `side`'s data, counted from 1.
+    fn number(&self, side: usize, tsn: Tsn) -> i32 {
+        tsn.ahead_of(self.initial[side]).wrapping_add(1)
+    }
+
+    /// The TSN of that number.
+    pub(crate) fn tsn(&self, side: usize, number: u32) -> Tsn {
+        self.initial[side].plus(number.wrapping_sub(1))
+    }
+
+    pub(crate) fn read(&mut self, from: usize, bytes: &[u8]) -> String {
+        let Ok(packet) = Packet::parse(bytes) else {
+            return "nothing".to_owned();
+        };
+        let mut texts = Vec::new();
+        for raw in packet.chunks() {
+            match raw.map(|r| (r.kind, r.parse())) {
+                Ok((_, Ok(chunk))) => texts.push(self.chunk(from, &chunk)),
+                Ok((kind, Err(_))) => texts.push(format!("broken {kind}")),
+                Err(_) => texts.push("broken".to_owned()),
+            }
+        }
+        texts.join(", ")
+    }
+
+    fn chunk(&mut self, from: usize, chunk: &Chunk<'_>) -> String {
+        match chunk {
+            Chunk::Init(i) | Chunk::InitAck(i) => {
+                self.tags[from] = i.initiate_tag;
+                self.initial[from] = i.initial_tsn;
+                let name = matches!(chunk, Chunk::Init(_));
+                (if name { "INIT" } else { "INIT ACK" }).to_owned()
+            }
+            Chunk::Data(d) => {
+                let mut text = format!("DATA {}", self.number(from, d.tsn));
+                if d.stream_id != 0 {
+                    text += &format!(" s{}", d.stream_id);
+                }
+                if d.unordered {
+                    text += " U";
+                }
+                if d.immediate {
+                    text += " I";
+                }
+                match (d.begin, d.end) {
+                    (true, true) => {}
+                    (true, false) => text += " begin",
+                    (false, false) => text += " middle",
+                    (false, true) => text += " end",
+                }
+                text
+            }
+            Chunk::Sack(s) => {
+                let cumulative = self.number(1 - from, s.cumulative_tsn_ack);
+                let mut text = format!("SACK {cumulative}");
+                for (a, b) in s.gap_blocks() {
+                    text += &format!(
+                        " [{}-{}]",
+                        cumulative + i32::from(a),
+                        cumulative + i32::from(b)
+                    );
+                }
+                for d in s.duplicates() {
+                    text += &format!(" twice {}", self.number(1 - from, d));
+                }
+                if s.a_rwnd == 0 {
+                    text += " closed";
+                }
+                text
+            }
+            Chunk::Shutdown(s) => {
+                format!("SHUTDOWN {}", self.number(1 - from, s.cumulative_tsn_ack))
+            }
+            Chunk::Abort(a) => {
+                let t = if a.tag_reflected { " (T)" } else { "" };
+                format!("ABORT{t}{}", causes(a.causes))
+            }
+            Chunk::ShutdownComplete(c) => {
+                let t = if c.tag_reflected { " (T)" } else { "" };
+                format!("SHUTDOWN COMPLETE{t}")
+            }
+            Chunk::Error(e) => format!("ERROR{}", causes(e.causes)),
+            Chunk::Heartbeat(_) => "HEARTBEAT".to_owned(),
+            Chunk::HeartbeatAck(_) => "HEARTBEAT ACK".to_owned(),
+            Chunk::CookieEcho(_) => "COOKIE ECHO".to_owned(),
+            Chunk::CookieAck => "COOKIE ACK".to_owned(),
+            Chunk::ShutdownAck => "SHUTDOWN ACK".to_owned(),
+            Chunk::Unknown(raw) => format!("type {}", raw.kind),
+            _ => chunk_type::name(chunk_type::PAD)
+                .unwrap_or_default()
+                .to_owned(),
+        }
+    }
+}
+
+fn causes(causes: Causes<'_>) -> String {
+    let names = causes.iter().map_while(Result::ok);
+    names
+        .map(|c| format!(": {}", cause_code::name(c.code).unwrap_or("unknown cause")))
+        .collect()
+}

@@ -1,0 +1,485 @@
+//! Two endpoints, A and Z, in virtual time, with a hand on every packet between
+//! them.
+//!
+//! Each packet becomes a drawing, such as `A -> INIT -> Z` or
+//! `Z -> SACK 5 [7-8] -> A (path 1)`; TSNs count from 1. Tests say what happens
+//! as lists of drawings.
+
+mod drawing;
+
+use byway_core::time::{Duration, Instant};
+use byway_core::{
+    AssocId, Config, Endpoint, EndpointConfig, Event, Message, Observation, PathId, PathState,
+    PathStats, Received,
+};
+use byway_wire::{Checksum, CommonHeader, PacketBuilder};
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use drawing::Reader;
+use std::collections::BTreeMap;
+
+pub(crate) const A: usize = 0;
+pub(crate) const Z: usize = 1;
+/// SCTP ports of A and Z.
+pub(crate) const PORTS: [u16; 2] = [5001, 5002];
+
+/// What becomes of a packet.
+#[derive(Clone, Debug)]
+pub(crate) enum Fate {
+    Pass,
+    Lose,
+    Twice,
+    /// Arrives so much later.
+    Late(u64),
+    /// Arrives with other bytes.
+    Changed(Vec<u8>),
+}
+
+/// A packet that somebody sends.
+#[derive(Clone, Debug)]
+pub(crate) struct Passing {
+    pub(crate) from: usize,
+    pub(crate) path: usize,
+    /// Chunks only: `SACK 5 [7-8]`.
+    pub(crate) text: String,
+    pub(crate) bytes: Vec<u8>,
+}
+
+type Hand = Box<dyn FnMut(&Passing) -> Fate>;
+
+struct Flying {
+    to: usize,
+    source: SocketAddr,
+    destination: SocketAddr,
+    bytes: Vec<u8>,
+}
+
+pub(crate) struct Pair {
+    pub(crate) now: Instant,
+    pub(crate) ends: [Endpoint; 2],
+    pub(crate) ids: [Option<AssocId>; 2],
+    pub(crate) paths: usize,
+    /// One way, of each path.
+    pub(crate) delay_ms: [u64; 4],
+    /// Whether messages are read as soon as they can be.
+    pub(crate) reading: [bool; 2],
+    pub(crate) got: [Vec<Received>; 2],
+    pub(crate) reader: Reader,
+    /// Draw the time in front of each packet.
+    pub(crate) timed: bool,
+    /// Every packet that was sent, oldest first.
+    pub(crate) sent: Vec<Passing>,
+    hand: Hand,
+    flying: BTreeMap<(Instant, u64), Flying>,
+    count: u64,
+    drawings: Vec<String>,
+    events: [Vec<Event>; 2],
+    observed: [Vec<Observation>; 2],
+}
+
+/// Settings of both sides: RFC 9260's, without jitter and without heartbeats of
+/// idle paths, so that nothing happens but what a test is about.
+pub(crate) fn plain() -> Config {
+    let mut c = Config::rfc9260();
+    c.hb.jitter = byway_core::config::HbJitter::Off;
+    c.hb.enabled = false;
+    c
+}
+
+pub(crate) fn ms(n: u64) -> Duration {
+    Duration::from_millis(n)
+}
+
+pub(crate) fn address(path: usize, side: usize) -> SocketAddr {
+    let ip: IpAddr = Ipv4Addr::new(10, path as u8, 0, side as u8 + 1).into();
+    SocketAddr::new(ip, 0)
+}
+
+pub(crate) fn addresses(paths: usize, side: usize) -> Vec<SocketAddr> {
+    (0..paths).map(|p| address(p, side)).collect()
+}
+
+pub(crate) fn endpoint(paths: usize, side: usize, seed: u8, accepted: &Config) -> Endpoint {
+    let config = EndpointConfig {
+        accepted: accepted.clone(),
+        observe: true,
+        ..EndpointConfig::new(PORTS[side], addresses(paths, side), [seed; 32])
+    };
+    Endpoint::new(config).expect("the settings of the tests are sound")
+}
+
+impl Pair {
+    /// Two endpoints with so many paths and these settings; nothing is set up.
+    pub(crate) fn new(paths: usize, config: &Config) -> Pair {
+        Pair::of(
+            [endpoint(paths, A, 1, config), endpoint(paths, Z, 2, config)],
+            paths,
+        )
+    }
+
+    pub(crate) fn of(ends: [Endpoint; 2], paths: usize) -> Pair {
+        Pair {
+            now: Instant::ZERO,
+            ends,
+            ids: [None, None],
+            paths,
+            delay_ms: [10; 4],
+            reading: [true; 2],
+            got: [Vec::new(), Vec::new()],
+            reader: Reader::default(),
+            timed: false,
+            sent: Vec::new(),
+            hand: Box::new(|_| Fate::Pass),
+            flying: BTreeMap::new(),
+            count: 0,
+            drawings: Vec::new(),
+            events: [Vec::new(), Vec::new()],
+            observed: [Vec::new(), Vec::new()],
+        }
+    }
+
+    /// A pair whose association stands, on which nothing has been sent yet.
+    pub(crate) fn up(paths: usize, config: &Config) -> Pair {
+        let mut p = Pair::new(paths, config);
+        p.connect(A, config);
+        // Every address is confirmed one RTO after the other.
+        p.run(4000);
+        for side in [A, Z] {
+            assert_eq!(p.state(side), "ESTABLISHED");
+            p.take_events(side);
+            p.observed[side].clear();
+        }
+        p.take_drawings();
+        p.sent.clear();
+        p
+    }
+
+    pub(crate) fn connect(&mut self, side: usize, config: &Config) -> AssocId {
+        let peer = addresses(self.paths, 1 - side);
+        let id = self.ends[side]
+            .connect(self.now, &peer, PORTS[1 - side], config.clone())
+            .expect("the peer's addresses are sound");
+        self.ids[side] = Some(id);
+        self.pump(side);
+        id
+    }
+
+    pub(crate) fn id(&self, side: usize) -> AssocId {
+        self.ids[side].expect("an association was begun or accepted")
+    }
+
+    pub(crate) fn state(&self, side: usize) -> &'static str {
+        self.ends[side]
+            .state_name(self.id(side))
+            .unwrap_or("released")
+    }
+
+    pub(crate) fn path(&self, side: usize, path: u8) -> PathStats {
+        self.ends[side]
+            .path_stats(self.id(side), PathId(path))
+            .expect("the path exists")
+    }
+
+    pub(crate) fn path_state(&self, side: usize, path: u8) -> PathState {
+        self.path(side, path).state
+    }
+
+    /// From now on this decides what becomes of packets.
+    pub(crate) fn hand(&mut self, hand: impl FnMut(&Passing) -> Fate + 'static) {
+        self.hand = Box::new(hand);
+    }
+
+    /// From now on loses packets for which this is true.
+    pub(crate) fn lose(&mut self, mut which: impl FnMut(&Passing) -> bool + 'static) {
+        self.hand(move |p| if which(p) { Fate::Lose } else { Fate::Pass });
+    }
+
+    /// Loses each packet that begins with one of these texts, once.
+    pub(crate) fn lose_once(&mut self, texts: &[&str]) {
+        let mut left: Vec<String> = texts.iter().map(|t| (*t).to_owned()).collect();
+        self.lose(
+            move |p| match left.iter().position(|t| p.text.starts_with(t)) {
+                Some(i) => {
+                    left.remove(i);
+                    true
+                }
+                None => false,
+            },
+        );
+    }
+
+    /// Packets of these paths are lost, both ways.
+    pub(crate) fn cut(&mut self, paths: &'static [usize]) {
+        self.lose(move |p| paths.contains(&p.path));
+    }
+
+    pub(crate) fn heal(&mut self) {
+        self.hand(|_| Fate::Pass);
+    }
+
+    pub(crate) fn send(&mut self, side: usize, message: Message) {
+        let (now, id) = (self.now, self.id(side));
+        self.ends[side]
+            .send(now, id, message)
+            .expect("the association takes messages");
+        self.pump(side);
+    }
+
+    /// Sends `count` messages of `len` bytes on stream 0, handed over at once.
+    pub(crate) fn send_many(&mut self, side: usize, len: usize, count: usize) {
+        let (now, id) = (self.now, self.id(side));
+        for i in 0..count {
+            self.ends[side]
+                .send(now, id, Message::new(0, vec![i as u8; len]))
+                .expect("the association takes messages");
+        }
+        self.pump(side);
+    }
+
+    pub(crate) fn shutdown(&mut self, side: usize) {
+        let (now, id) = (self.now, self.id(side));
+        self.ends[side].shutdown(now, id).expect("it lives");
+        self.pump(side);
+    }
+
+    /// Does something with an endpoint, and sends what follows.
+    pub(crate) fn with<T>(
+        &mut self,
+        side: usize,
+        run: impl FnOnce(Instant, &mut Endpoint, AssocId) -> T,
+    ) -> T {
+        let id = self.id(side);
+        let result = run(self.now, &mut self.ends[side], id);
+        self.pump(side);
+        result
+    }
+
+    /// Puts a packet to `to` on the wire, as if the other side had sent it. The
+    /// tag is the right one.
+    pub(crate) fn inject(
+        &mut self,
+        to: usize,
+        path: usize,
+        write: impl FnOnce(&mut PacketBuilder<'_>),
+    ) {
+        let tag = self.reader.tags[to];
+        self.inject_tagged(to, path, tag, write);
+    }
+
+    pub(crate) fn inject_tagged(
+        &mut self,
+        to: usize,
+        path: usize,
+        tag: u32,
+        write: impl FnOnce(&mut PacketBuilder<'_>),
+    ) {
+        let bytes = packet(1 - to, tag, write);
+        self.inject_bytes(to, address(path, 1 - to), &bytes);
+    }
+
+    /// Hands bytes to an endpoint, from any address.
+    pub(crate) fn inject_bytes(&mut self, to: usize, source: SocketAddr, bytes: &[u8]) {
+        let path = match source.ip() {
+            IpAddr::V4(ip) => usize::from(ip.octets()[1]).min(self.paths - 1),
+            IpAddr::V6(_) => 0,
+        };
+        self.ends[to].handle_datagram(self.now, source, address(path, to), bytes);
+        self.pump(to);
+    }
+
+    /// Takes everything out of an endpoint.
+    pub(crate) fn pump(&mut self, side: usize) {
+        let mut buffer = Vec::new();
+        loop {
+            while let Some((id, event)) = self.ends[side].poll_event() {
+                if let Event::Up { accepted: true, .. } = event {
+                    self.ids[side] = Some(id);
+                }
+                if event == Event::Readable && self.reading[side] {
+                    self.read(side);
+                }
+                self.events[side].push(event);
+            }
+            buffer.clear();
+            let Some(t) = self.ends[side].poll_transmit(self.now, &mut buffer) else {
+                break;
+            };
+            assert_eq!(t.len, buffer.len());
+            self.fly(side, t.source, t.destination, buffer.clone());
+        }
+        let observed = self.ends[side].drain_observations();
+        self.observed[side].extend(observed.map(|o| o.what));
+        if let Some(id) = self.ids[side] {
+            self.ends[side].check_totals(id).expect("totals agree");
+        }
+    }
+
+    pub(crate) fn read(&mut self, side: usize) {
+        let id = self.id(side);
+        while let Some(r) = self.ends[side].receive(id) {
+            self.got[side].push(r);
+        }
+    }
+
+    fn fly(&mut self, from: usize, source: SocketAddr, destination: SocketAddr, bytes: Vec<u8>) {
+        let IpAddr::V4(ip) = destination.ip() else {
+            unreachable!("the tests' addresses are of IPv4")
+        };
+        let (path, to) = (usize::from(ip.octets()[1]), 1 - from);
+        let text = self.reader.read(from, &bytes);
+        let passing = Passing {
+            from,
+            path,
+            text,
+            bytes: bytes.clone(),
+        };
+        let known = destination == address(path, to);
+        let fate = if known {
+            (self.hand)(&passing)
+        } else {
+            Fate::Lose
+        };
+        let end = match &fate {
+            Fate::Lose => "lost".to_owned(),
+            Fate::Pass | Fate::Twice | Fate::Changed(_) | Fate::Late(_) => ["A", "Z"][to].into(),
+        };
+        let at = if self.timed {
+            format!("{} ms ", self.now.as_nanos() / 1_000_000)
+        } else {
+            String::new()
+        };
+        let on = match path {
+            0 => String::new(),
+            n => format!(" (path {n})"),
+        };
+        let text = &passing.text;
+        self.drawings
+            .push(format!("{at}{} -> {text} -> {end}{on}", ["A", "Z"][from]));
+        self.sent.push(passing);
+        let delay = self.delay_ms[path.min(3)];
+        let (copies, delay, bytes) = match fate {
+            Fate::Lose => return,
+            Fate::Pass => (1, delay, bytes),
+            Fate::Twice => (2, delay, bytes),
+            Fate::Late(more) => (1, delay + more, bytes),
+            Fate::Changed(other) => (1, delay, other),
+        };
+        for _ in 0..copies {
+            self.count += 1;
+            let key = (self.now + ms(delay), self.count);
+            let flying = Flying {
+                to,
+                source,
+                destination,
+                bytes: bytes.clone(),
+            };
+            self.flying.insert(key, flying);
+        }
+    }
+
+    /// Lets so many milliseconds pass.
+    pub(crate) fn run(&mut self, millis: u64) {
+        let until = self.now + ms(millis);
+        loop {
+            let timers = [A, Z].map(|s| {
+                (
+                    self.ends[s].poll_timeout().unwrap_or(Instant::FAR_FUTURE),
+                    s,
+                )
+            });
+            let timer = timers[0].min(timers[1]);
+            let packet = self.flying.keys().next().copied();
+            match packet {
+                Some((at, n)) if at <= timer.0 && at <= until => {
+                    self.now = at;
+                    let f = self.flying.remove(&(at, n)).expect("found above");
+                    self.ends[f.to].handle_datagram(at, f.source, f.destination, &f.bytes);
+                    self.pump(f.to);
+                }
+                _ if timer.0 <= until => {
+                    self.now = self.now.max(timer.0);
+                    self.ends[timer.1].handle_timeout(self.now);
+                    self.pump(timer.1);
+                }
+                _ => break,
+            }
+        }
+        self.now = until;
+    }
+
+    /// What was sent since the last call.
+    pub(crate) fn take_drawings(&mut self) -> Vec<String> {
+        core::mem::take(&mut self.drawings)
+    }
+
+    /// The same, but only what contains one of these texts.
+    pub(crate) fn take_drawings_with(&mut self, texts: &[&str]) -> Vec<String> {
+        let mut all = self.take_drawings();
+        all.retain(|d| texts.iter().any(|t| d.contains(t)));
+        all
+    }
+
+    pub(crate) fn take_events(&mut self, side: usize) -> Vec<Event> {
+        core::mem::take(&mut self.events[side])
+    }
+
+    pub(crate) fn take_observed(&mut self, side: usize) -> Vec<Observation> {
+        core::mem::take(&mut self.observed[side])
+    }
+
+    /// Why packets or chunks were not taken since the last look.
+    pub(crate) fn take_discards(&mut self, side: usize) -> Vec<&'static str> {
+        let all = self.take_observed(side);
+        let why = |o: &Observation| match o {
+            Observation::Discarded { why } => Some(*why),
+            _ => None,
+        };
+        all.iter().filter_map(why).collect()
+    }
+
+    /// Stream and length of the messages that were read.
+    pub(crate) fn take_got(&mut self, side: usize) -> Vec<(u16, usize)> {
+        let got = core::mem::take(&mut self.got[side]);
+        got.iter().map(|r| (r.stream, r.payload.len())).collect()
+    }
+
+    /// Replaces an endpoint by one that knows nothing.
+    pub(crate) fn replace(&mut self, side: usize, seed: u8, config: &Config) {
+        self.ends[side] = endpoint(self.paths, side, seed, config);
+        self.ids[side] = None;
+    }
+}
+
+/// A packet from `from` to the other side.
+pub(crate) fn packet(from: usize, tag: u32, write: impl FnOnce(&mut PacketBuilder<'_>)) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let header = CommonHeader {
+        source_port: PORTS[from],
+        destination_port: PORTS[1 - from],
+        verification_tag: tag,
+    };
+    let mut p = PacketBuilder::new(&mut bytes, header);
+    write(&mut p);
+    p.finish(Checksum::Crc32c);
+    bytes
+}
+
+/// Asserts a list of drawings.
+#[track_caller]
+pub(crate) fn assert_drawn(found: &[String], expected: &[&str]) {
+    if found != expected {
+        let list = found.iter().map(|d| format!("        \"{d}\",\n"));
+        panic!("drawn otherwise:\n{}", list.collect::<String>());
+    }
+}
+
+/// The one reason for which the association was lost.
+#[track_caller]
+pub(crate) fn loss(events: &[Event]) -> String {
+    let mut all = events.iter().filter_map(|e| match e {
+        Event::Lost { reason, .. } => Some(reason.to_string()),
+        _ => None,
+    });
+    let first = all.next().expect("the association was lost");
+    assert_eq!(all.next(), None, "it was lost twice");
+    first
+}

@@ -1,0 +1,16 @@
+//! The protocol over the public API, drawn packet by packet (RFC 9260).
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod attacks;
+mod congestion;
+mod data;
+mod errors;
+mod ootb;
+mod paths;
+mod presets;
+mod restart;
+mod setup;
+mod teardown;
+mod windows;

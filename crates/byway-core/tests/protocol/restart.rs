@@ -1,0 +1,133 @@
+//! Restarts and old cookies (RFC 9260 sections 5.2.2 and 5.2.4, table 12).
+
+use crate::common::{A, Pair, Z, address, assert_drawn, packet, plain};
+use byway_core::Event;
+use byway_wire::{InitFields, Tsn};
+
+#[test]
+fn a_peer_that_restarted_takes_its_place_again() {
+    // Table 12, A: both tags are new, the tie-tags match.
+    let mut p = Pair::up(1, &plain());
+    p.reading[Z] = false;
+    p.send_many(A, 30, 1);
+    p.run(300);
+    p.cut(&[0]);
+    p.send_many(Z, 40, 2);
+    p.take_drawings();
+    p.replace(A, 9, &plain());
+    p.heal();
+    p.connect(A, &plain());
+    p.run(100);
+    assert_drawn(
+        &p.take_drawings(),
+        &[
+            "A -> INIT -> Z",
+            "Z -> INIT ACK -> A",
+            "A -> COOKIE ECHO -> Z",
+            "Z -> COOKIE ACK -> A",
+        ],
+    );
+    let restarted = Event::Restarted {
+        undelivered_messages: 2,
+    };
+    assert!(p.take_events(Z).contains(&restarted));
+    assert_eq!(p.ends[Z].association_count(), 1);
+    // What had arrived before can still be read; streams begin anew.
+    p.send_many(A, 50, 1);
+    p.run(300);
+    p.read(Z);
+    assert_eq!(p.take_got(Z), [(0, 30), (0, 50)]);
+    p.send_many(Z, 60, 1);
+    p.run(300);
+    assert_eq!(p.take_got(A), [(0, 60)]);
+}
+
+fn init(tag: u32) -> InitFields {
+    InitFields {
+        initiate_tag: tag,
+        a_rwnd: 65_536,
+        outbound_streams: 1,
+        inbound_streams: 1,
+        initial_tsn: Tsn(1),
+    }
+}
+
+#[test]
+fn a_restart_with_new_addresses_is_refused() {
+    let mut p = Pair::up(1, &plain());
+    let bytes = packet(A, 0, |b| {
+        b.init(false, &init(77), |w| {
+            w.address("10.0.0.1".parse().unwrap());
+            w.address("10.9.9.9".parse().unwrap());
+        });
+    });
+    p.inject_bytes(Z, address(0, A), &bytes);
+    assert_drawn(
+        &p.take_drawings(),
+        &["Z -> ABORT: Restart of an Association with New Addresses -> A"],
+    );
+    p.run(1000);
+    assert_eq!((p.state(A), p.state(Z)), ("ESTABLISHED", "ESTABLISHED"));
+}
+
+#[test]
+fn an_unexpected_init_without_its_cookie_changes_nothing() {
+    let mut p = Pair::up(1, &plain());
+    let tags = p.reader.tags;
+    let bytes = packet(A, 0, |b| b.init(false, &init(77), |_| {}));
+    p.inject_bytes(Z, address(0, A), &bytes);
+    assert_drawn(&p.take_drawings(), &["Z -> INIT ACK -> A"]);
+    p.reader.tags = tags;
+    p.run(1000);
+    p.send_many(A, 10, 1);
+    p.send_many(Z, 20, 1);
+    p.run(1000);
+    assert_eq!(
+        (p.take_got(Z), p.take_got(A)),
+        (vec![(0, 10)], vec![(0, 20)])
+    );
+}
+
+#[test]
+fn the_cookie_of_an_earlier_life_is_dropped() {
+    // Table 12, C, and cookies whose tie-tags are not of this association.
+    let mut p = Pair::new(1, &plain());
+    p.connect(A, &plain());
+    p.run(100);
+    let old = p
+        .sent
+        .iter()
+        .find(|q| q.text == "COOKIE ECHO")
+        .unwrap()
+        .bytes
+        .clone();
+    p.shutdown(A);
+    p.run(100);
+    p.connect(A, &plain());
+    p.run(100);
+    p.take_drawings();
+    let before = p.id(Z);
+    p.inject_bytes(Z, address(0, A), &old);
+    assert_drawn(&p.take_drawings(), &[]);
+    assert_eq!(p.id(Z), before);
+    assert_eq!((p.state(A), p.state(Z)), ("ESTABLISHED", "ESTABLISHED"));
+}
+
+#[test]
+fn a_restart_during_the_shutdown_is_told_to_wait() {
+    // Section 9.2: SHUTDOWN ACK again instead of an INIT ACK.
+    let mut p = Pair::up(1, &plain());
+    p.lose(|q| q.text == "SHUTDOWN ACK");
+    p.shutdown(A);
+    p.run(50);
+    assert_eq!(p.state(Z), "SHUTDOWN-ACK-SENT");
+    p.take_drawings();
+    p.heal();
+    let bytes = packet(A, 0, |b| b.init(false, &init(77), |_| {}));
+    p.inject_bytes(Z, address(0, A), &bytes);
+    p.run(15);
+    assert_drawn(
+        &p.take_drawings(),
+        &["Z -> SHUTDOWN ACK -> A", "A -> SHUTDOWN COMPLETE -> Z"],
+    );
+}

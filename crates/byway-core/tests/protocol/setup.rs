@@ -1,0 +1,290 @@
+//! Association set-up (RFC 9260 sections 5.1 and 5.2.1).
+
+use crate::common::{A, Fate, Pair, Z, assert_drawn, loss, ms, plain};
+use byway_core::config::Config;
+use byway_core::{Event, LossReason, Message};
+
+#[test]
+fn four_packets_set_up_an_association() {
+    let mut p = Pair::new(1, &plain());
+    p.connect(A, &plain());
+    p.run(100);
+    assert_drawn(
+        &p.take_drawings(),
+        &[
+            "A -> INIT -> Z",
+            "Z -> INIT ACK -> A",
+            "A -> COOKIE ECHO -> Z",
+            "Z -> COOKIE ACK -> A",
+        ],
+    );
+    for (side, accepted) in [(A, false), (Z, true)] {
+        let up = Event::Up {
+            accepted,
+            outbound_streams: 10,
+            inbound_streams: 10,
+        };
+        assert!(p.take_events(side).contains(&up));
+    }
+}
+
+#[test]
+fn streams_are_the_lesser_of_what_is_asked_and_what_is_allowed() {
+    let (mut a, mut z) = (plain(), plain());
+    (a.setup.outbound_streams, a.setup.max_inbound_streams) = (5, 3);
+    (z.setup.outbound_streams, z.setup.max_inbound_streams) = (7, 2);
+    let mut p = Pair::new(1, &z);
+    p.connect(A, &a);
+    p.run(100);
+    let up = |accepted, outbound_streams, inbound_streams| Event::Up {
+        accepted,
+        outbound_streams,
+        inbound_streams,
+    };
+    assert!(p.take_events(A).contains(&up(false, 2, 3)));
+    assert!(p.take_events(Z).contains(&up(true, 3, 2)));
+}
+
+#[test]
+fn a_message_for_a_stream_that_the_peer_does_not_grant_ends_the_set_up() {
+    let mut z = plain();
+    z.setup.max_inbound_streams = 2;
+    let mut p = Pair::new(1, &z);
+    p.connect(A, &plain());
+    p.send(A, Message::new(2, vec![1]));
+    p.run(100);
+    assert_eq!(
+        loss(&p.take_events(A)),
+        "a message waits for stream 2, but the peer accepts 2 streams"
+    );
+}
+
+#[test]
+fn t1_repeats_init_with_doubled_waits_and_gives_up() {
+    let mut p = Pair::new(1, &plain());
+    p.timed = true;
+    p.cut(&[0]);
+    p.connect(A, &plain());
+    p.run(300_000);
+    assert_drawn(
+        &p.take_drawings(),
+        &[
+            "0 ms A -> INIT -> lost",
+            "1000 ms A -> INIT -> lost",
+            "3000 ms A -> INIT -> lost",
+            "7000 ms A -> INIT -> lost",
+            "15000 ms A -> INIT -> lost",
+            "31000 ms A -> INIT -> lost",
+            "63000 ms A -> INIT -> lost",
+            "123000 ms A -> INIT -> lost",
+            "183000 ms A -> INIT -> lost",
+        ],
+    );
+    assert_eq!(
+        p.take_events(A),
+        [Event::Lost {
+            reason: LossReason::SetupTimedOut,
+            undelivered_messages: 0,
+        }]
+    );
+}
+
+#[test]
+fn a_lost_init_ack_or_cookie_echo_or_cookie_ack_is_repeated() {
+    for lost in ["INIT ACK", "COOKIE ECHO", "COOKIE ACK"] {
+        let mut p = Pair::new(1, &plain());
+        p.lose_once(&[lost]);
+        p.connect(A, &plain());
+        p.run(2000);
+        assert_eq!(
+            (p.state(A), p.state(Z)),
+            ("ESTABLISHED", "ESTABLISHED"),
+            "{lost}"
+        );
+        assert_eq!(p.ends[Z].association_count(), 1);
+    }
+}
+
+#[test]
+fn init_moves_to_the_second_address_when_the_first_is_silent() {
+    let mut p = Pair::new(2, &plain());
+    p.cut(&[0]);
+    p.connect(A, &plain());
+    p.run(1500);
+    assert_drawn(
+        &p.take_drawings_with(&["INIT", "COOKIE"]),
+        &[
+            "A -> INIT -> lost",
+            "A -> INIT -> Z (path 1)",
+            "Z -> INIT ACK -> A (path 1)",
+            "A -> COOKIE ECHO -> Z (path 1)",
+            "Z -> COOKIE ACK -> A (path 1)",
+        ],
+    );
+    assert_eq!(p.state(A), "ESTABLISHED");
+}
+
+#[test]
+fn both_sides_begin_at_once_and_get_one_association() {
+    // Table 12, B and D: each answers the other's INIT with its own tag.
+    let mut p = Pair::new(1, &plain());
+    p.connect(A, &plain());
+    p.connect(Z, &plain());
+    p.run(3000);
+    assert_drawn(
+        &p.take_drawings(),
+        &[
+            "A -> INIT -> Z",
+            "Z -> INIT -> A",
+            "Z -> INIT ACK -> A",
+            "A -> INIT ACK -> Z",
+            "A -> COOKIE ECHO -> Z",
+            "Z -> COOKIE ECHO -> A",
+            "Z -> COOKIE ACK -> A",
+            "A -> COOKIE ACK -> Z",
+        ],
+    );
+    for side in [A, Z] {
+        assert_eq!(p.state(side), "ESTABLISHED");
+        assert_eq!(p.ends[side].association_count(), 1);
+        let ups = p.take_events(side);
+        let ups = ups.iter().filter(|e| matches!(e, Event::Up { .. }));
+        assert_eq!(ups.count(), 1);
+    }
+    p.send_many(A, 10, 1);
+    p.send_many(Z, 20, 1);
+    p.run(1000);
+    assert_eq!(
+        (p.take_got(Z), p.take_got(A)),
+        (vec![(0, 10)], vec![(0, 20)])
+    );
+}
+
+#[test]
+fn a_collision_with_every_possible_loss_still_ends_in_one_association() {
+    for lost in 0..8 {
+        let mut p = Pair::new(1, &plain());
+        let mut count = 0;
+        p.lose(move |_| {
+            count += 1;
+            count == lost + 1
+        });
+        p.connect(A, &plain());
+        p.connect(Z, &plain());
+        p.run(10_000);
+        p.send_many(A, 10, 1);
+        p.send_many(Z, 20, 1);
+        p.run(5000);
+        assert_eq!(
+            (p.state(A), p.state(Z)),
+            ("ESTABLISHED", "ESTABLISHED"),
+            "{lost}"
+        );
+        assert_eq!(
+            (p.take_got(Z), p.take_got(A)),
+            (vec![(0, 10)], vec![(0, 20)])
+        );
+    }
+}
+
+#[test]
+fn a_duplicate_cookie_echo_is_answered_and_changes_nothing() {
+    let mut p = Pair::new(1, &plain());
+    p.hand(|q| match q.text.as_str() {
+        "COOKIE ECHO" => Fate::Twice,
+        _ => Fate::Pass,
+    });
+    p.connect(A, &plain());
+    p.run(100);
+    assert_drawn(
+        &p.take_drawings(),
+        &[
+            "A -> INIT -> Z",
+            "Z -> INIT ACK -> A",
+            "A -> COOKIE ECHO -> Z",
+            "Z -> COOKIE ACK -> A",
+            "Z -> COOKIE ACK -> A",
+        ],
+    );
+    assert_eq!(p.ends[Z].association_count(), 1);
+}
+
+#[test]
+fn a_stale_cookie_is_reported_and_a_longer_life_asked_for() {
+    let mut z: Config = plain();
+    z.setup.valid_cookie_life = ms(15);
+    let mut p = Pair::new(1, &z);
+    let mut first = true;
+    p.hand(move |q| {
+        if q.text == "COOKIE ECHO" && core::mem::take(&mut first) {
+            Fate::Late(40)
+        } else {
+            Fate::Pass
+        }
+    });
+    p.connect(A, &plain());
+    p.run(500);
+    // The second INIT carries a Cookie Preservative.
+    assert_drawn(
+        &p.take_drawings(),
+        &[
+            "A -> INIT -> Z",
+            "Z -> INIT ACK -> A",
+            "A -> COOKIE ECHO -> Z",
+            "Z -> ERROR: Stale Cookie -> A",
+            "A -> INIT -> Z",
+            "Z -> INIT ACK -> A",
+            "A -> COOKIE ECHO -> Z",
+            "Z -> COOKIE ACK -> A",
+        ],
+    );
+    let inits: Vec<usize> = p
+        .sent
+        .iter()
+        .filter(|q| q.text == "INIT")
+        .map(|q| q.bytes.len())
+        .collect();
+    assert_eq!(inits[1], inits[0] + 8);
+    assert_eq!(p.ends[Z].endpoint_stats().stale_cookies, 1);
+}
+
+#[test]
+fn a_cookie_that_is_stale_again_ends_the_set_up() {
+    let mut z = plain();
+    z.setup.valid_cookie_life = ms(15);
+    z.setup.max_cookie_extension = ms(0);
+    let mut p = Pair::new(1, &z);
+    p.delay_ms[0] = 50;
+    p.connect(A, &plain());
+    p.run(1000);
+    assert_eq!(
+        loss(&p.take_events(A)),
+        "the set-up took longer than the cookie lives"
+    );
+    assert_eq!(p.ends[Z].association_count(), 0);
+}
+
+#[test]
+fn messages_and_a_shutdown_before_the_association_stands_are_kept_for_later() {
+    let mut p = Pair::new(1, &plain());
+    p.connect(A, &plain());
+    p.send_many(A, 100, 2);
+    p.shutdown(A);
+    p.run(1000);
+    assert_eq!(p.take_got(Z), [(0, 100), (0, 100)]);
+    assert!(p.take_events(A).contains(&Event::ShutdownComplete));
+    assert!(p.take_events(Z).contains(&Event::ShutdownComplete));
+}
+
+#[test]
+fn an_endpoint_that_accepts_nothing_refuses_with_an_abort() {
+    let mut config = byway_core::EndpointConfig::new(5002, crate::common::addresses(1, Z), [2; 32]);
+    config.accept = false;
+    let z = byway_core::Endpoint::new(config).unwrap();
+    let a = crate::common::endpoint(1, A, 1, &plain());
+    let mut p = Pair::of([a, z], 1);
+    p.connect(A, &plain());
+    p.run(100);
+    assert_drawn(&p.take_drawings(), &["A -> INIT -> Z", "Z -> ABORT -> A"]);
+    assert_eq!(loss(&p.take_events(A)), "the peer aborted");
+}

@@ -1,0 +1,196 @@
+//! Graceful shutdown and abort (RFC 9260 section 9).
+
+use crate::common::{A, Pair, Z, assert_drawn, loss, plain};
+use byway_core::{Event, LossReason, Message};
+
+#[test]
+fn three_packets_end_an_association() {
+    let mut p = Pair::up(1, &plain());
+    p.shutdown(A);
+    p.run(100);
+    assert_drawn(
+        &p.take_drawings(),
+        &[
+            "A -> SHUTDOWN 0 -> Z",
+            "Z -> SHUTDOWN ACK -> A",
+            "A -> SHUTDOWN COMPLETE -> Z",
+        ],
+    );
+    assert_eq!(p.take_events(A), [Event::ShutdownComplete]);
+    assert_eq!(
+        p.take_events(Z),
+        [Event::PeerShutdown, Event::ShutdownComplete]
+    );
+    assert_eq!(
+        p.ends[A].association_count() + p.ends[Z].association_count(),
+        0
+    );
+}
+
+#[test]
+fn everything_handed_over_is_delivered_first_on_both_sides() {
+    let mut p = Pair::up(1, &plain());
+    p.send_many(A, 1000, 20);
+    p.send_many(Z, 1000, 20);
+    p.shutdown(A);
+    p.shutdown(Z);
+    p.run(3000);
+    assert_eq!((p.take_got(A).len(), p.take_got(Z).len()), (20, 20));
+    assert!(p.take_events(A).contains(&Event::ShutdownComplete));
+    assert!(p.take_events(Z).contains(&Event::ShutdownComplete));
+}
+
+#[test]
+fn the_peer_finishes_its_data_after_shutdown() {
+    let mut p = Pair::up(1, &plain());
+    p.send_many(Z, 1400, 30);
+    p.shutdown(A);
+    p.run(3000);
+    assert_eq!(p.take_got(A).len(), 30);
+    let all = p.take_drawings();
+    // Each packet of data is answered with SHUTDOWN and SACK.
+    assert!(
+        all.iter().any(|d| d.starts_with("A -> SHUTDOWN 2, SACK 2")),
+        "{all:?}"
+    );
+    assert_eq!(p.take_events(A).last(), Some(&Event::ShutdownComplete));
+}
+
+#[test]
+fn both_shut_down_at_once() {
+    let mut p = Pair::up(1, &plain());
+    p.shutdown(A);
+    p.shutdown(Z);
+    p.run(100);
+    assert_drawn(
+        &p.take_drawings(),
+        &[
+            "A -> SHUTDOWN 0 -> Z",
+            "Z -> SHUTDOWN 0 -> A",
+            "Z -> SHUTDOWN ACK -> A",
+            "A -> SHUTDOWN ACK -> Z",
+            "A -> SHUTDOWN COMPLETE -> Z",
+            "Z -> SHUTDOWN COMPLETE -> A",
+        ],
+    );
+    assert!(p.take_events(A).contains(&Event::ShutdownComplete));
+    assert!(p.take_events(Z).contains(&Event::ShutdownComplete));
+}
+
+#[test]
+fn t2_repeats_what_was_lost() {
+    for lost in ["SHUTDOWN 0", "SHUTDOWN ACK", "SHUTDOWN COMPLETE"] {
+        let mut p = Pair::up(1, &plain());
+        p.lose_once(&[lost]);
+        p.shutdown(A);
+        p.run(3000);
+        assert_eq!(
+            p.take_events(A).last(),
+            Some(&Event::ShutdownComplete),
+            "{lost}"
+        );
+        assert_eq!(
+            p.take_events(Z).last(),
+            Some(&Event::ShutdownComplete),
+            "{lost}"
+        );
+    }
+}
+
+#[test]
+fn a_lost_shutdown_complete_is_repeated_out_of_the_blue() {
+    let mut p = Pair::up(1, &plain());
+    p.lose_once(&["SHUTDOWN COMPLETE"]);
+    p.shutdown(A);
+    p.run(3000);
+    assert_drawn(
+        &p.take_drawings(),
+        &[
+            "A -> SHUTDOWN 0 -> Z",
+            "Z -> SHUTDOWN ACK -> A",
+            "A -> SHUTDOWN COMPLETE -> lost",
+            "Z -> SHUTDOWN ACK -> A",
+            "A -> SHUTDOWN COMPLETE (T) -> Z",
+        ],
+    );
+}
+
+#[test]
+fn a_shutdown_that_nobody_answers_ends_with_association_max_retrans() {
+    let mut c = plain();
+    c.failure.association_max_retrans = 4;
+    let mut p = Pair::up(1, &c);
+    p.cut(&[0]);
+    p.shutdown(A);
+    p.run(60_000);
+    assert_eq!(p.take_drawings_with(&["SHUTDOWN"]).len(), 1 + 4);
+    assert_eq!(
+        loss(&p.take_events(A)),
+        "the peer could not be reached on any path (Association.Max.Retrans exceeded)"
+    );
+}
+
+#[test]
+fn t5_ends_a_shutdown_that_takes_too_long() {
+    // The peer answers, but never finishes: its reader's data is never taken.
+    let mut c = plain();
+    c.rto.max = c.rto.initial;
+    let mut p = Pair::up(1, &c);
+    p.lose(|q| q.text.starts_with("SHUTDOWN"));
+    p.shutdown(A);
+    let mut left = 10;
+    while left > 0 {
+        p.run(900);
+        // Any packet shows that the peer goes on (section 9.2).
+        p.inject(A, 0, |b| b.cookie_ack());
+        left -= 1;
+    }
+    assert_eq!(p.state(A), "CLOSED");
+    let told = p.take_drawings_with(&["ABORT"]);
+    assert_drawn(&told, &["A -> ABORT: User-Initiated Abort -> Z"]);
+}
+
+#[test]
+fn an_abort_ends_both_sides_at_once_and_says_why() {
+    let mut p = Pair::up(1, &plain());
+    p.cut(&[0]);
+    p.send_many(A, 10, 3);
+    p.heal();
+    p.with(A, |now, e, id| e.abort(now, id, b"had enough"))
+        .unwrap();
+    p.run(100);
+    assert_eq!(
+        p.take_drawings_with(&["ABORT"]),
+        ["A -> ABORT: User-Initiated Abort -> Z"]
+    );
+    assert_eq!(
+        p.take_events(A),
+        [Event::Lost {
+            reason: LossReason::AbortedLocally,
+            undelivered_messages: 3,
+        }]
+    );
+    assert_eq!(loss(&p.take_events(Z)), "the peer aborted: had enough");
+}
+
+#[test]
+fn what_has_arrived_is_read_after_the_end_until_it_is_released() {
+    let mut p = Pair::up(1, &plain());
+    p.reading[Z] = false;
+    p.send_many(A, 10, 2);
+    p.shutdown(A);
+    p.run(1000);
+    let id = p.id(Z);
+    assert_eq!(p.state(Z), "CLOSED");
+    assert!(p.ends[Z].receive(id).is_some());
+    let now = p.now;
+    p.ends[Z].release(now, id);
+    assert!(p.ends[Z].receive(id).is_none());
+    assert_eq!(p.ends[Z].state_name(id), None);
+    assert!(p.ends[Z].send(now, id, Message::new(0, vec![1])).is_err());
+    // The next association has another name.
+    p.connect(A, &plain());
+    p.run(100);
+    assert_ne!(p.id(Z), id);
+    assert_eq!(p.id(Z).index(), id.index());
+}
