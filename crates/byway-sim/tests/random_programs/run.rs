@@ -232,12 +232,10 @@ impl Run<'_> {
 
     fn on_event(&mut self, side: usize, id: AssocId, event: &Event) {
         match event {
-            Event::Up { accepted, .. } => {
-                if *accepted {
-                    self.sides[side].current = Some(id);
-                    self.sides[side].ids.push(id);
-                    self.book.begin(side);
-                }
+            Event::Up { accepted: true, .. } => {
+                self.sides[side].current = Some(id);
+                self.sides[side].ids.push(id);
+                self.book.begin(side);
             }
             Event::Readable if self.sides[side].reading => self.read(side, id),
             Event::Restarted { .. } => {
