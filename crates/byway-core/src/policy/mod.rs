@@ -5,6 +5,8 @@ pub mod after_rto;
 pub mod failover;
 pub mod probing;
 pub mod retransmit;
+#[cfg(test)]
+mod testing;
 
 pub use after_rto::AfterRto;
 pub use probing::Detection;

@@ -6,7 +6,7 @@
 //! single loss, and moves away after timeouts, whose cause may be a dead path.
 //! RFC 2960 asked for AllRtxAlt; RFC 9260 asks for FrSameRtoAlt, the default.
 
-use crate::path::{PathId, PathsView};
+use crate::path::{PathId, PathState, PathsView};
 use serde::{Deserialize, Serialize};
 
 /// Where a lost chunk is sent again.
@@ -34,8 +34,9 @@ impl RetransmitTarget {
     /// The path on which a chunk is repeated that was last sent on `last` and
     /// was lost for `cause`.
     ///
-    /// An alternate is the next active destination after `last`, in the order
-    /// of the table; without one, the destination that data would take now.
+    /// A suspect path gets nothing while another one is active (RFC 7829 section
+    /// 3.2, rule 3), whatever the policy. An alternate is the active destination
+    /// most unlike `last`; without one, the destination that data would take now.
     #[must_use]
     pub fn target(self, cause: LossCause, last: PathId, paths: &PathsView<'_>) -> PathId {
         let stay = match self {
@@ -43,9 +44,54 @@ impl RetransmitTarget {
             RetransmitTarget::AllRtxAlt => false,
             RetransmitTarget::FrSameRtoAlt => cause == LossCause::FastRetransmit,
         };
-        if stay && paths.is_usable(last) {
+        if stay && paths.state(last) == PathState::Active {
             return last;
         }
-        paths.alternate(last).unwrap_or_else(|| paths.data_path())
+        match paths.alternate(last) {
+            Some(active) => active,
+            None if stay && paths.is_usable(last) => last,
+            None => paths.data_path(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::LossCause::{FastRetransmit, Timeout};
+    use super::RetransmitTarget::{AllRtxAlt, AllRtxSame, FrSameRtoAlt};
+    use super::*;
+    use crate::policy::testing::table;
+    use PathState::{Active as A, Inactive as I, PotentiallyFailed as P, Unconfirmed as U};
+
+    #[test]
+    fn where_a_lost_chunk_goes() {
+        // states, path in use, policy, cause, lost on, expected
+        type Row<'a> = (&'a [PathState], u8, RetransmitTarget, LossCause, u8, u8);
+        let rows: [Row<'_>; 14] = [
+            (&[A, A], 0, AllRtxSame, FastRetransmit, 0, 0),
+            (&[A, A], 0, AllRtxSame, Timeout, 0, 0),
+            (&[A, A], 0, AllRtxAlt, FastRetransmit, 0, 1),
+            (&[A, A], 0, AllRtxAlt, Timeout, 0, 1),
+            (&[A, A], 0, FrSameRtoAlt, FastRetransmit, 0, 0),
+            (&[A, A], 0, FrSameRtoAlt, Timeout, 0, 1),
+            // From the alternate back to the primary.
+            (&[A, A], 0, FrSameRtoAlt, Timeout, 1, 0),
+            // Next in the order of the table.
+            (&[A, A, A], 0, AllRtxAlt, Timeout, 1, 2),
+            (&[A, I, A], 0, AllRtxAlt, Timeout, 0, 2),
+            (&[A, U], 0, AllRtxAlt, Timeout, 0, 0),
+            // A suspect path gets nothing while another one is active.
+            (&[P, A], 1, AllRtxSame, FastRetransmit, 0, 1),
+            (&[P, A], 1, FrSameRtoAlt, FastRetransmit, 0, 1),
+            (&[P, I], 0, AllRtxSame, Timeout, 0, 0),
+            // All inactive: where data goes.
+            (&[I, I], 1, AllRtxSame, Timeout, 0, 1),
+        ];
+        for (k, (states, data, policy, cause, last, expected)) in rows.into_iter().enumerate() {
+            let states: Vec<_> = states.iter().map(|s| (*s, 0)).collect();
+            let t = table(&states, 0, data, 0);
+            let target = policy.target(cause, PathId(last), &t.view());
+            assert_eq!(target, PathId(expected), "row {k}");
+        }
     }
 }

@@ -1,33 +1,6 @@
 use super::*;
-use crate::config::Config;
-use crate::path::{Path, PathTable};
-use crate::time::Instant;
+use crate::policy::testing::table;
 use PathState::{Active as A, Inactive as I, PotentiallyFailed as P, Unconfirmed as U};
-
-/// A table of paths with these states and error counts.
-fn table(states: &[(PathState, u32)], primary: u8, data: u8, last: u8) -> PathTable {
-    let path = |i: usize, (state, errors): (PathState, u32)| {
-        let addr = |net: usize| format!("10.{i}.0.{net}:0").parse().unwrap();
-        let mut p = Path::new(
-            addr(1),
-            addr(2),
-            state != U,
-            &Config::default(),
-            Instant::ZERO,
-        );
-        p.state = state;
-        p.errors = errors;
-        p
-    };
-    let mut t = PathTable::new(path(0, states[0]));
-    for (i, &s) in states.iter().enumerate().skip(1) {
-        t.push(path(i, s));
-    }
-    t.primary = PathId(primary);
-    t.data = PathId(data);
-    t.last_active = PathId(last);
-    t
-}
 
 #[test]
 fn who_carries_new_data() {

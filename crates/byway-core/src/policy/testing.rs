@@ -1,0 +1,30 @@
+//! Tables of paths for the deciders' tests.
+
+use crate::config::Config;
+use crate::path::{Path, PathId, PathState, PathTable};
+use crate::time::Instant;
+
+/// A table of paths with these states and error counts.
+pub(crate) fn table(states: &[(PathState, u32)], primary: u8, data: u8, last: u8) -> PathTable {
+    let path = |i: usize, (state, errors): (PathState, u32)| {
+        let addr = |net: usize| format!("10.{i}.0.{net}:0").parse().unwrap();
+        let mut p = Path::new(
+            addr(1),
+            addr(2),
+            state != PathState::Unconfirmed,
+            &Config::default(),
+            Instant::ZERO,
+        );
+        p.state = state;
+        p.errors = errors;
+        p
+    };
+    let mut t = PathTable::new(path(0, states[0]));
+    for (i, &s) in states.iter().enumerate().skip(1) {
+        t.push(path(i, s));
+    }
+    t.primary = PathId(primary);
+    t.data = PathId(data);
+    t.last_active = PathId(last);
+    t
+}
