@@ -7,7 +7,7 @@ use byway_core::Routes;
 use byway_core::time::{Duration, Instant};
 use byway_sim::net::{
     LinkChange, LinkConfig, LinkId, LossModel, Network, NodeId, PacketMatch, Port, QueueLimit,
-    Rate, TopologyBuilder,
+    Rate, Simultaneous, TopologyBuilder,
 };
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -50,6 +50,7 @@ pub fn at(seconds: f64) -> Instant {
 pub fn build(scenario: &Scenario) -> Result<Built> {
     let mut topology = TopologyBuilder::new();
     topology.record_log(true);
+    topology.simultaneous(Simultaneous::AsScheduled);
     let mut ports: BTreeMap<u32, Port> = BTreeMap::new();
     let mut host = |role: Role, name: &str| -> Result<NodeId> {
         let nodes = &scenario.host(role)?.interfaces;

@@ -177,7 +177,7 @@ fn trace(
                 }
             }
             LogKind::Dropped(_) => {
-                add(Happening::Send, entry.at, *ends, note);
+                add(Happening::Send, entry.offered, *ends, note);
                 add(Happening::Drop, entry.at, *ends, note);
             }
         }

@@ -62,6 +62,8 @@ pub fn config(host: &Host, build: Build) -> Config {
     c.sack.delay = Duration::from_secs_f64(p.sack_delay);
     c.sack.first_at_once = true;
     c.buffer.receive = p.initial_rwnd;
+    // No window updates: only what a whole buffer frees would be told.
+    c.buffer.window_update_share = 1;
     c.pmtu.0 = p.mtu;
     c.habits = HabitsConfig::ns2();
     c.habits.decays_above = p.initial_cwnd;

@@ -120,11 +120,12 @@ impl Association {
         h.highest_sent
     }
 
-    /// Windows whose paths were quiet for an RTO are halved, once for each.
+    /// Windows whose paths were quiet for more than an RTO are halved, once for
+    /// each.
     pub(super) fn decay_windows(&mut self, ctx: &Ctx<'_>) {
         let above = self.cfg.habits.decays_above;
         for p in self.paths.iter_mut() {
-            while let Some(at) = p.decay_at.filter(|at| *at <= ctx.now) {
+            while let Some(at) = p.decay_at.filter(|at| *at < ctx.now) {
                 reno::on_decay(&mut p.window, above, &self.cfg.congestion);
                 p.decay_at = Some(at + p.rtt.rto());
             }

@@ -11,15 +11,31 @@ use std::collections::{BinaryHeap, VecDeque};
 pub(crate) enum What {
     /// A packet (slot number) comes out of a link (number).
     Hop { link: u32, packet: u32 },
+    /// A link has sent a packet's last bit ([`Simultaneous::AsScheduled`]).
+    Free { link: u32 },
     /// A source of cross traffic emits its next packet.
     Traffic { source: u32 },
     /// A timer slot is due.
     Timer { timer: u32 },
 }
 
+/// What happens first of what happens at the same nanosecond.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub enum Simultaneous {
+    /// Packets before timers, packets in the order of their links' numbers: a
+    /// property of the topology. The default.
+    #[default]
+    ByLink,
+    /// As in ns-2, whose clock is a 64-bit float of seconds: by that clock, each
+    /// event's time being that of its cause plus a delay, rounding included;
+    /// then what was scheduled first. A packet's arrival is scheduled when its
+    /// transmission begins. Every hop is an event then.
+    AsScheduled,
+}
+
 /// Future events in time order.
 ///
-/// Ties are broken by kind, then by the number of the link, source or timer,
+/// By default ties are broken by kind, then by the number of the link, source or timer,
 /// then by order of insertion. The middle rule makes the order of simultaneous
 /// packets a property of the topology: it does not depend on how early a
 /// packet's future was computed.
@@ -32,6 +48,9 @@ pub(crate) struct EventQueue {
     heap: BinaryHeap<Reverse<Key>>,
     lanes: Vec<Lane>,
     inserted: u64,
+    order: Simultaneous,
+    /// Time of the last event in seconds, with [`Simultaneous::AsScheduled`].
+    clock: f64,
 }
 
 /// Packets on their way to the end of one link.
@@ -43,7 +62,9 @@ struct Lane {
     strays: Vec<(Key, u32)>,
 }
 
-/// Time in the upper half; kind (2 bits), number (22) and insertion count (40) below.
+/// Time in the upper half, in nanoseconds or as the bits of a float of seconds,
+/// which sort as well; kind (2 bits), number (22) and insertion count (40)
+/// below, the count first where it decides.
 /// One machine vector wide, so that the heap moves it in one piece.
 type Key = u128;
 
@@ -56,24 +77,50 @@ pub(crate) const MAX_NUMBER: u32 = 1 << NUMBER_BITS;
 const HOP: u64 = 0;
 const TRAFFIC: u64 = 1;
 const TIMER: u64 = 2;
+const FREE: u64 = 3;
+const KIND_BITS: u32 = 2;
 
-fn time(key: Key) -> u64 {
-    (key >> 64) as u64
+fn time(key: Key, order: Simultaneous) -> u64 {
+    let time = (key >> 64) as u64;
+    match order {
+        Simultaneous::ByLink => time,
+        Simultaneous::AsScheduled => (f64::from_bits(time) * 1e9).round() as u64,
+    }
+}
+
+/// Nanoseconds in seconds.
+pub(crate) fn seconds(nanos: u64) -> f64 {
+    nanos as f64 / 1e9
 }
 
 impl EventQueue {
     /// An empty queue for a network with this many links.
-    pub(crate) fn new(links: usize) -> EventQueue {
+    pub(crate) fn new(links: usize, order: Simultaneous) -> EventQueue {
         EventQueue {
             heap: BinaryHeap::new(),
             lanes: std::iter::repeat_with(Lane::default).take(links).collect(),
             inserted: 0,
+            order,
+            clock: 0.0,
         }
     }
 
     /// Queues a packet's arrival at the end of a link.
     pub(crate) fn push_hop(&mut self, at: u64, link: u32, packet: u32) {
-        let key = self.key(at, HOP, link);
+        self.push_hop_at(self.stamp(at), link, packet);
+    }
+
+    /// A transmission begins: queues the packet's arrival and the end of its
+    /// transmission, for [`Simultaneous::AsScheduled`].
+    pub(crate) fn push_transmission(&mut self, link: u32, packet: u32, (sends, delay): (f64, f64)) {
+        let arrives = self.clock + (sends + delay);
+        self.push_hop_at(arrives.to_bits(), link, packet);
+        let key = self.key((self.clock + sends).to_bits(), FREE, link);
+        self.heap.push(Reverse(key));
+    }
+
+    fn push_hop_at(&mut self, stamp: u64, link: u32, packet: u32) {
+        let key = self.key(stamp, HOP, link);
         let lane = &mut self.lanes[link as usize];
         match lane.orderly.back() {
             None => {
@@ -89,39 +136,73 @@ impl EventQueue {
     }
 
     pub(crate) fn push_traffic(&mut self, at: u64, source: u32) {
-        let key = self.key(at, TRAFFIC, source);
+        let key = self.key(self.stamp(at), TRAFFIC, source);
         self.heap.push(Reverse(key));
     }
 
-    pub(crate) fn push_timer(&mut self, at: u64, timer: u32) {
-        let key = self.key(at, TIMER, timer);
+    /// Queues a timer, whose time is also given in seconds of [`clock`](Self::clock).
+    pub(crate) fn push_timer(&mut self, at: u64, seconds: f64, timer: u32) {
+        let stamp = match self.order {
+            Simultaneous::ByLink => at,
+            Simultaneous::AsScheduled => seconds.to_bits(),
+        };
+        let key = self.key(stamp, TIMER, timer);
         self.heap.push(Reverse(key));
     }
 
-    fn key(&mut self, at: u64, kind: u64, number: u32) -> Key {
+    /// Time of the last event in seconds.
+    pub(crate) fn clock(&self) -> f64 {
+        self.clock
+    }
+
+    /// Nothing has happened up to then.
+    pub(crate) fn advance_clock(&mut self, at: u64) {
+        self.clock = self.clock.max(seconds(at));
+    }
+
+    /// The upper half of a key.
+    fn stamp(&self, at: u64) -> u64 {
+        match self.order {
+            Simultaneous::ByLink => at,
+            Simultaneous::AsScheduled => seconds(at).to_bits(),
+        }
+    }
+
+    fn key(&mut self, stamp: u64, kind: u64, number: u32) -> Key {
         // 2^40 insertions are days of simulation; a wrapped count would only
         // reorder entries of the same instant and the same number.
         let count = self.inserted & ((1 << COUNT_BITS) - 1);
         self.inserted += 1;
-        let low = (kind << (NUMBER_BITS + COUNT_BITS)) | (u64::from(number) << COUNT_BITS) | count;
-        (u128::from(at) << 64) | u128::from(low)
+        let name = (kind << NUMBER_BITS) | u64::from(number);
+        let low = match self.order {
+            Simultaneous::ByLink => (name << COUNT_BITS) | count,
+            Simultaneous::AsScheduled => (count << (KIND_BITS + NUMBER_BITS)) | name,
+        };
+        (u128::from(stamp) << 64) | u128::from(low)
     }
 
     /// Time of the earliest entry, in nanoseconds.
     pub(crate) fn next_time(&self) -> Option<u64> {
-        self.heap.peek().map(|Reverse(key)| time(*key))
+        self.heap.peek().map(|Reverse(key)| time(*key, self.order))
     }
 
     /// Takes the earliest entry, unless it is later than `limit`.
     pub(crate) fn pop_until(&mut self, limit: u64) -> Option<(u64, What)> {
         let mut top = self.heap.peek_mut()?;
         let key = top.0;
-        let at = time(key);
+        let at = time(key, self.order);
         if at > limit {
             return None;
         }
-        let number = (key as u64 >> COUNT_BITS) as u32 & (MAX_NUMBER - 1);
-        let what = match key as u64 >> (NUMBER_BITS + COUNT_BITS) {
+        if self.order == Simultaneous::AsScheduled {
+            self.clock = f64::from_bits((key >> 64) as u64);
+        }
+        let name = match self.order {
+            Simultaneous::ByLink => key as u64 >> COUNT_BITS,
+            Simultaneous::AsScheduled => key as u64,
+        };
+        let number = name as u32 & (MAX_NUMBER - 1);
+        let what = match (name >> NUMBER_BITS) & ((1 << KIND_BITS) - 1) {
             HOP => {
                 let lane = &mut self.lanes[number as usize];
                 let packet = match lane.orderly.front() {
@@ -150,6 +231,7 @@ impl EventQueue {
                 ));
             }
             TRAFFIC => What::Traffic { source: number },
+            FREE => What::Free { link: number },
             _ => What::Timer { timer: number },
         };
         PeekMut::pop(top);
@@ -180,13 +262,13 @@ mod tests {
 
     #[test]
     fn time_then_kind_then_number_then_insertion() {
-        let mut q = EventQueue::new(3);
-        q.push_timer(5, 0);
+        let mut q = EventQueue::new(3, Simultaneous::ByLink);
+        q.push_timer(5, 5e-9, 0);
         q.push_hop(5, 2, 10);
         q.push_hop(5, 1, 11);
         q.push_hop(5, 1, 12);
         q.push_traffic(5, 3);
-        q.push_timer(4, 9);
+        q.push_timer(4, 4e-9, 9);
         assert_eq!(q.next_time(), Some(4));
         assert_eq!(q.pop_until(3), None);
         assert_eq!(
@@ -203,8 +285,28 @@ mod tests {
     }
 
     #[test]
+    fn time_then_insertion_where_the_order_is_as_scheduled() {
+        let mut q = EventQueue::new(3, Simultaneous::AsScheduled);
+        q.push_timer(5, 5e-9, 0);
+        q.push_transmission(2, 10, (5e-9, 0.0));
+        q.push_hop(5, 1, 11);
+        q.push_hop(4, 1, 12);
+        let free = What::Free { link: 2 };
+        let timer = What::Timer { timer: 0 };
+        let all = [(4, hop(1, 12)), (5, timer), (5, hop(2, 10)), (5, free)];
+        assert_eq!(drain(&mut q)[..4], all);
+        // 0.1 + 0.2 is later than 0.3 by that clock.
+        let mut q = EventQueue::new(2, Simultaneous::AsScheduled);
+        q.advance_clock(100_000_000);
+        q.push_transmission(0, 1, (0.0, 0.2));
+        q.push_hop(300_000_000, 1, 2);
+        let order: Vec<What> = drain(&mut q).into_iter().map(|e| e.1).collect();
+        assert_eq!(order, [What::Free { link: 0 }, hop(1, 2), hop(0, 1)]);
+    }
+
+    #[test]
     fn packets_that_overtake_on_a_link_are_sorted_in() {
-        let mut q = EventQueue::new(1);
+        let mut q = EventQueue::new(1, Simultaneous::ByLink);
         for (at, packet) in [(10, 0), (30, 1), (20, 2), (30, 3), (5, 4), (25, 5)] {
             q.push_hop(at, 0, packet);
         }

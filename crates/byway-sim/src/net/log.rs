@@ -87,6 +87,8 @@ pub enum LogKind {
 pub struct LogEntry {
     /// When: the time of the offer, or of the loss.
     pub at: Instant,
+    /// When it was offered to the link.
+    pub offered: Instant,
     /// On which link; none for [`DropReason::NoRoute`].
     pub link: Option<LinkId>,
     /// The packet's number, in order of sending; a copy has its original's.

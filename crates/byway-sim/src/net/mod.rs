@@ -74,6 +74,7 @@ mod traffic;
 
 pub use capture::Capture;
 pub use error::{SendError, TopologyError};
+pub use event::Simultaneous;
 pub use ids::{LinkId, NodeId, Port, TimerId, TrafficId};
 pub use link::{
     Corrupt, DeliveryTrace, Duplicate, LinkChange, LinkConfig, LossModel, PacketMatch, QueueLimit,

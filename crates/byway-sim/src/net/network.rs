@@ -8,7 +8,7 @@ pub use message::{Arrival, Event, Outgoing};
 use super::address::{AddressTable, NOWHERE};
 use super::capture::{Capture, CaptureBuffer};
 use super::error::SendError;
-use super::event::{EventQueue, What};
+use super::event::{EventQueue, Simultaneous, What, seconds};
 use super::ids::{LinkId, NodeId, Port, TimerId};
 use super::link::{Fate, Link};
 use super::log::{DropReason, LogEntry, LogKind};
@@ -17,6 +17,7 @@ use super::route::{Graph, Routes};
 use super::timer::{Due, Timers};
 use super::traffic::Source;
 use byway_core::time::Instant;
+use std::collections::VecDeque;
 
 /// What [`TopologyBuilder::build`](super::TopologyBuilder::build) hands over.
 pub(crate) struct Parts {
@@ -31,6 +32,7 @@ pub(crate) struct Parts {
     pub(crate) routes: Routes,
     pub(crate) sources: Vec<Source>,
     pub(crate) log: bool,
+    pub(crate) simultaneous: Simultaneous,
 }
 
 /// What the network needs to know of a link at every packet.
@@ -58,11 +60,25 @@ pub struct Network {
     captured: CaptureBuffer,
     /// Copies made by links on the way, not yet followed.
     pending: Vec<(u64, u32, u32)>,
+    /// Each link's transmissions, with [`Simultaneous::AsScheduled`].
+    turns: Vec<Turn>,
+}
+
+/// A link's transmissions where their order counts.
+#[derive(Debug, Default)]
+struct Turn {
+    busy: bool,
+    /// Packets that wait.
+    waiting: VecDeque<u32>,
 }
 
 impl Network {
     pub(crate) fn new(parts: Parts) -> Network {
-        let mut events = EventQueue::new(parts.links.len());
+        let mut events = EventQueue::new(parts.links.len(), parts.simultaneous);
+        let turns = match parts.simultaneous {
+            Simultaneous::ByLink => 0,
+            Simultaneous::AsScheduled => parts.links.len(),
+        };
         for (i, source) in parts.sources.iter().enumerate() {
             events.push_traffic(source.start, i as u32);
         }
@@ -77,6 +93,7 @@ impl Network {
             log: Vec::new(),
             captured: CaptureBuffer::default(),
             pending: Vec::new(),
+            turns: std::iter::repeat_with(Turn::default).take(turns).collect(),
         }
     }
 
@@ -188,7 +205,7 @@ impl Network {
 
     fn no_route(&mut self, at: u64, slot: u32) {
         self.unroutable += 1;
-        self.note(at, None, slot, LogKind::Dropped(DropReason::NoRoute));
+        self.note((at, at), None, slot, LogKind::Dropped(DropReason::NoRoute));
         self.pool.discard(slot);
     }
 
@@ -220,6 +237,9 @@ impl Network {
                 return;
             }
             let arrival = fate.at;
+            if !self.turns.is_empty() && self.pool.get(slot).content == Content::Sctp {
+                return self.take_turn(link, slot);
+            }
             let Some(next) = self.next_ahead(arrival, link, slot) else {
                 return;
             };
@@ -228,16 +248,34 @@ impl Network {
         }
     }
 
+    /// A packet is transmitted now, or waits for those before it.
+    fn take_turn(&mut self, link: u32, slot: u32) {
+        let turn = &mut self.turns[link as usize];
+        if turn.busy {
+            turn.waiting.push_back(slot);
+        } else {
+            self.transmit(link, slot);
+        }
+    }
+
+    /// A transmission begins: its events are scheduled.
+    fn transmit(&mut self, link: u32, slot: u32) {
+        self.turns[link as usize].busy = true;
+        let size = self.pool.get(slot).wire_size;
+        let times = self.parts.links[link as usize].seconds_for(size);
+        self.events.push_transmission(link, slot, times);
+    }
+
     /// Records a packet's fate on a link; whether it gets to the other end.
     #[inline]
     fn settle(&mut self, at: u64, link: u32, slot: u32, fate: Fate) -> bool {
         if let Some(reason) = fate.lost {
-            self.note(fate.at, Some(link), slot, LogKind::Dropped(reason));
+            self.note((at, fate.at), Some(link), slot, LogKind::Dropped(reason));
             self.pool.discard(slot);
             return false;
         }
         let arrives = Instant::from_nanos(fate.at);
-        self.note(at, Some(link), slot, LogKind::Forwarded { arrives });
+        self.note((at, at), Some(link), slot, LogKind::Forwarded { arrives });
         if self.parts.wires[link as usize].capture == Capture::Delivered {
             self.capture(fate.at, link, slot);
         }
@@ -297,11 +335,12 @@ impl Network {
     }
 
     #[inline]
-    fn note(&mut self, at: u64, link: Option<u32>, slot: u32, what: LogKind) {
+    fn note(&mut self, (offered, at): (u64, u64), link: Option<u32>, slot: u32, what: LogKind) {
         if self.parts.log {
             let packet = self.pool.get(slot);
             self.log.push(LogEntry {
                 at: Instant::from_nanos(at),
+                offered: Instant::from_nanos(offered),
                 link: link.map(LinkId),
                 packet: packet.id,
                 copy: packet.duplicate,
@@ -327,8 +366,9 @@ impl Network {
     /// If the timer is another network's and does not exist here.
     pub fn set_timer(&mut self, timer: TimerId, at: Option<Instant>) {
         let at = at.map(|at| at.as_nanos().max(self.now));
-        if let Some(at) = self.timers.set(timer, at) {
-            self.events.push_timer(at, timer.0);
+        let seconds = at.map_or(0.0, |at| self.events.clock() + seconds(at - self.now));
+        if let Some(at) = self.timers.set(timer, at, seconds) {
+            self.events.push_timer(at, seconds, timer.0);
         }
     }
 
@@ -356,6 +396,7 @@ impl Network {
             let Some((at, what)) = self.events.pop_until(limit) else {
                 if limit != u64::MAX {
                     self.now = self.now.max(limit);
+                    self.events.advance_clock(self.now);
                 }
                 return None;
             };
@@ -365,6 +406,13 @@ impl Network {
                     if self.arrives_at_host(link, packet) {
                         let arrival = self.arrival(link, packet);
                         return Some((Instant::from_nanos(at), Event::Arrived(arrival)));
+                    }
+                }
+                What::Free { link } => {
+                    let turn = &mut self.turns[link as usize];
+                    turn.busy = false;
+                    if let Some(slot) = turn.waiting.pop_front() {
+                        self.transmit(link, slot);
                     }
                 }
                 What::Traffic { source } => self.emit_traffic(source),
@@ -439,8 +487,8 @@ impl Network {
         let timer = TimerId(number);
         match self.timers.due(timer, self.now) {
             Due::Now { node, token } => Some(Event::Timer { node, timer, token }),
-            Due::Later(at) => {
-                self.events.push_timer(at, number);
+            Due::Later(at, seconds) => {
+                self.events.push_timer(at, seconds, number);
                 None
             }
             Due::Never => None,

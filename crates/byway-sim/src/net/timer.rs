@@ -13,6 +13,8 @@ struct Slot {
     token: u64,
     /// When it goes off.
     at: u64,
+    /// The same in seconds of the queue's clock.
+    seconds: f64,
     /// Time of its live entry in the queue.
     queued: u64,
 }
@@ -23,14 +25,14 @@ pub(crate) struct Timers {
 }
 
 /// What an entry that came up means.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub(crate) enum Due {
     Now {
         node: NodeId,
         token: u64,
     },
-    /// Put it back at this time.
-    Later(u64),
+    /// Put it back at this time, given in nanoseconds and in seconds.
+    Later(u64, f64),
     Never,
 }
 
@@ -44,15 +46,20 @@ impl Timers {
             node,
             token,
             at: UNSET,
+            seconds: 0.0,
             queued: UNSET,
         });
         TimerId((self.slots.len() - 1) as u32)
     }
 
     /// Sets or clears the timer; the time at which an entry must be queued, if any.
-    pub(crate) fn set(&mut self, timer: TimerId, at: Option<u64>) -> Option<u64> {
+    pub(crate) fn set(&mut self, timer: TimerId, at: Option<u64>, seconds: f64) -> Option<u64> {
         let slot = &mut self.slots[timer.0 as usize];
-        slot.at = at.unwrap_or(UNSET);
+        let at = at.unwrap_or(UNSET);
+        if slot.at != at {
+            slot.at = at;
+            slot.seconds = seconds;
+        }
         if slot.at < slot.queued {
             slot.queued = slot.at;
             return Some(slot.at);
@@ -73,7 +80,7 @@ impl Timers {
         }
         if slot.at > now {
             slot.queued = slot.at;
-            return Due::Later(slot.at);
+            return Due::Later(slot.at, slot.seconds);
         }
         slot.at = UNSET;
         Due::Now {
@@ -93,16 +100,16 @@ mod tests {
         let node = NodeId(3);
         let t = timers.add(node, 7);
         let fires = Due::Now { node, token: 7 };
-        assert_eq!(timers.set(t, Some(10)), Some(10));
-        assert_eq!(timers.set(t, Some(20)), None, "the entry at 10 stays");
-        assert_eq!(timers.due(t, 10), Due::Later(20));
-        assert_eq!(timers.set(t, Some(15)), Some(15));
+        assert_eq!(timers.set(t, Some(10), 0.0), Some(10));
+        assert_eq!(timers.set(t, Some(20), 0.0), None, "the entry at 10 stays");
+        assert_eq!(timers.due(t, 10), Due::Later(20, 0.0));
+        assert_eq!(timers.set(t, Some(15), 0.0), Some(15));
         assert_eq!(timers.due(t, 15), fires);
         assert_eq!(timers.due(t, 20), Due::Never, "left over");
-        assert_eq!(timers.set(t, Some(30)), Some(30));
-        assert_eq!(timers.set(t, None), None);
+        assert_eq!(timers.set(t, Some(30), 0.0), Some(30));
+        assert_eq!(timers.set(t, None, 0.0), None);
         assert_eq!(timers.due(t, 30), Due::Never);
-        assert_eq!(timers.set(t, Some(30)), Some(30));
+        assert_eq!(timers.set(t, Some(30), 0.0), Some(30));
         assert_eq!(timers.due(t, 30), fires);
     }
 }

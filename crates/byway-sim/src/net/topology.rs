@@ -2,7 +2,7 @@
 
 use super::address::AddressTable;
 use super::error::TopologyError;
-use super::event::MAX_NUMBER;
+use super::event::{MAX_NUMBER, Simultaneous};
 use super::ids::{LinkId, NodeId, Port, TrafficId};
 use super::link::{Link, LinkConfig};
 use super::network::{Network, Parts, Wire};
@@ -19,6 +19,7 @@ pub struct TopologyBuilder {
     routes: Vec<(Port, IpAddr, LinkId)>,
     traffic: Vec<(IpAddr, IpAddr, TrafficConfig)>,
     event_per_hop: bool,
+    simultaneous: Simultaneous,
     log: bool,
 }
 
@@ -110,6 +111,12 @@ impl TopologyBuilder {
         self.event_per_hop = on;
     }
 
+    /// What happens first of what happens at the same nanosecond.
+    /// Default: [`Simultaneous::ByLink`].
+    pub fn simultaneous(&mut self, order: Simultaneous) {
+        self.simultaneous = order;
+    }
+
     /// Checks everything and builds the network. All randomness comes from `seed`.
     ///
     /// # Errors
@@ -144,6 +151,7 @@ impl TopologyBuilder {
                 to_router: graph.forwards[to as usize],
                 capture: config.capture,
                 ahead: !self.event_per_hop
+                    && self.simultaneous == Simultaneous::ByLink
                     && match *feeder {
                         Feeder::Interface => true,
                         Feeder::Link(feeding) => links[feeding as usize].keeps_order(),
@@ -164,6 +172,7 @@ impl TopologyBuilder {
             routes,
             sources,
             log: self.log,
+            simultaneous: self.simultaneous,
         }))
     }
 

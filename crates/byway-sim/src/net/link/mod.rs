@@ -161,6 +161,16 @@ impl Link {
         self.transmit(at, size)
     }
 
+    /// Transmission time and propagation delay of a packet in seconds, as far as
+    /// the rate is plain.
+    pub(crate) fn seconds_for(&self, size: u32) -> (f64, f64) {
+        let sends = match self.simple_rate {
+            UNLIMITED | 0 => 0.0,
+            rate => 8.0 * f64::from(size) / rate as f64,
+        };
+        (sends, super::event::seconds(self.delay))
+    }
+
     /// The fate of the copy that the last [`pass`](Link::pass) made, if it made one.
     #[inline]
     pub(crate) fn take_copy(&mut self) -> Option<Fate> {
