@@ -318,6 +318,10 @@ pub struct AssocStats {
     pub sacks_received: u64,
     /// Times that the destination of new data moved.
     pub failovers: u64,
+    /// Times that the probe timeout made a path suspect.
+    pub suspicions: u64,
+    /// How many of those the path answered in time: needless ones.
+    pub needless_suspicions: u64,
 }
 
 /// State and counts of one path.

@@ -35,6 +35,8 @@ pub enum Timer {
     T3Rtx,
     /// T5-shutdown-guard: the whole shutdown takes too long.
     T5ShutdownGuard,
+    /// An acknowledgement is overdue by the path's own round trips.
+    ProbeTimeout,
     /// A delayed SACK is due.
     SackDelay,
     /// A heartbeat is due.

@@ -128,3 +128,32 @@ fn detection_takes_as_long_as_in_the_paper() {
         );
     }
 }
+
+#[test]
+fn the_probe_timeout_costs_three_round_trips_at_most() {
+    let mut config = Config::rfc9260();
+    config.failover.probe_timeout = Some(byway_core::policy::ProbeTimeout::default());
+    config.buffer.receive = 65_536;
+    for fails_at in [1500, 1777, 2000, 2345, 3210] {
+        let down = core_link().at(Instant::from_millis(fails_at), LinkChange::DOWN);
+        let d = dumbbells(&[down, core_link()]);
+        let (mut sim, a, b) = transfer(&d, &config, 4 << 20, 7);
+        assert!(sim.run_until_done(LIMIT, done(a)));
+        let sink = sim.app::<Sink>(b).unwrap().report();
+        assert_eq!(sink.bytes, 4 << 20);
+        let report = sim.app::<Bulk>(a).unwrap().report();
+        let stats = sim.endpoint(a).stats(report.assoc.unwrap()).unwrap();
+        assert_eq!(
+            (stats.suspicions, stats.needless_suspicions),
+            (1, 0),
+            "at {fails_at}"
+        );
+        // 92 ms a round trip; RFC 9260 alone needs a second more.
+        let most = Duration::from_millis(3 * 92 + 200);
+        assert!(
+            sink.longest_stall <= most,
+            "{:?} at {fails_at}",
+            sink.longest_stall
+        );
+    }
+}

@@ -10,6 +10,7 @@ mod fill_data;
 mod habits;
 mod on_data;
 mod on_heartbeat;
+mod on_overdue;
 mod on_sack;
 mod on_timeout;
 mod paths;
@@ -301,6 +302,8 @@ impl Association {
             p.t3 = None;
             p.hb_due = None;
             p.doubt_tick = None;
+            p.overdue_at = None;
+            p.moves_at = None;
             p.probe = None;
             p.hb_wanted = false;
         }

@@ -10,7 +10,7 @@ use crate::config::{ErrorClear, FastRecovery, PfClear, RttSampling};
 use crate::observe::Observation;
 use crate::path::{Path, PathId, PathState};
 use crate::policy::retransmit::LossCause;
-use crate::send::ledger::{Applied, Change, Fate, Record};
+use crate::send::ledger::{Applied, Change, Fate, Missing, Record};
 use crate::time::Instant;
 use byway_wire::{Sack, Tsn};
 use smallvec::SmallVec;
@@ -110,7 +110,7 @@ impl Association {
             let t = &mut touched[r.path.index()];
             if seq < covered {
                 t.stop_t3 = true;
-                habits.burst_limited |= r.fast_retransmitted;
+                habits.burst_limited |= r.fast_retransmitted.is_some();
                 habits.window_left = habits.window_left.map(|left| left + r.bytes);
             } else {
                 t.stop_t3 |= firsts[r.path.index()] == Some(seq);
@@ -142,7 +142,7 @@ impl Association {
             // In fast recovery, progress counts for all that is missing.
             let reach = blocks.last().map_or(highest, |b| b.1 - 1);
             let all = was_recovering && applied.cumulative_advanced;
-            self.count_missing(if all { reach } else { highest }, &mut touched);
+            self.count_missing(if all { reach } else { highest }, highest, &mut touched);
         }
         let base = self.send.ledger.base();
         if self.send.recover.is_some_and(|r| base >= r) {
@@ -190,16 +190,31 @@ impl Association {
         } else {
             highest
         };
-        self.count_missing(below, touched);
+        self.count_missing(below, highest, touched);
         touched.iter().any(|t| t.lost)
     }
 
     /// Section 7.2.4: missing reports, and what they take for lost.
-    fn count_missing(&mut self, below: u64, touched: &mut [Touched; MAX_PATHS]) {
-        let threshold = self.cfg.congestion.fast_retransmit_threshold;
+    fn count_missing(
+        &mut self,
+        below: u64,
+        highest_new: u64,
+        touched: &mut [Touched; MAX_PATHS],
+    ) {
+        let missing = Missing {
+            below,
+            highest_new,
+            threshold: self.cfg.congestion.fast_retransmit_threshold,
+            rule: self.cfg.retransmission.fast_retransmits,
+            outstanding: if self.cfg.habits.cuts_beyond_exit {
+                self.highest_outstanding()
+            } else {
+                self.send.ledger.end()
+            },
+        };
         let mut marked = 0;
         let paths = &mut self.paths;
-        self.send.ledger.count_missing(below, threshold, |seq, r| {
+        self.send.ledger.count_missing(&missing, |seq, r| {
             let p = paths.get_mut(r.path);
             p.window.lose(r.bytes);
             if p.earliest == Some(seq) {
@@ -279,6 +294,7 @@ impl Association {
         }
         if t.ack.bytes > 0 || t.lost {
             self.observe_window(ctx, id);
+            self.await_acknowledgement(ctx, id);
         }
         if t.clears {
             let returns = t.unambiguous && self.data_ends_doubt(id);

@@ -28,6 +28,8 @@ impl Association {
             consider(p.t3);
             consider(p.hb_due);
             consider(p.doubt_tick);
+            consider(p.overdue_at);
+            consider(p.moves_at);
             consider(p.probe.map(|p| p.lost_at));
         }
         (next != Instant::FAR_FUTURE).then_some(next)
@@ -80,6 +82,12 @@ impl Association {
             if due(self.paths.get(path).t3) {
                 self.on_t3(ctx, path);
             }
+            if due(self.paths.get(path).overdue_at) {
+                self.on_overdue(ctx, path);
+            }
+            if due(self.paths.get(path).moves_at) {
+                self.on_heartbeat_overdue(ctx, path);
+            }
             if due(self.paths.get(path).doubt_tick) {
                 self.look_at_doubted(ctx, path);
             }
@@ -105,6 +113,7 @@ impl Association {
         self.send.probe_answered = false;
         let p = self.paths.get_mut(path);
         p.t3 = None;
+        p.overdue_at = None;
         p.timed = None;
         p.earliest = None;
         p.counters.timeouts += 1;

@@ -178,6 +178,9 @@ impl Association {
                 w.cwnd = n.max(1).saturating_mul(w.pmdcs);
                 self.observe_window(ctx, path);
             }
+            if self.paths.get_mut(path).moves_at.take().is_some() {
+                self.stats.needless_suspicions += 1;
+            }
             self.set_path_state(ctx, path, PathState::Active);
             self.schedule_heartbeat(ctx, path);
             self.choose_data_path(ctx, None);

@@ -1,6 +1,6 @@
 //! Windows, fast retransmit, bursts, and who gets a retransmission.
 
-use crate::policy::{AfterRto, RetransmitTarget};
+use crate::policy::{AfterRto, FastRetransmits, RetransmitTarget};
 use serde::{Deserialize, Serialize};
 
 /// The window that a path begins with (RFC 9260 section 7.2.1).
@@ -114,6 +114,8 @@ impl Default for CongestionConfig {
 pub struct RetransmissionConfig {
     /// Where a lost chunk is sent again.
     pub target: RetransmitTarget,
+    /// How often a chunk may be fast retransmitted.
+    pub fast_retransmits: FastRetransmits,
     /// What a timeout starts besides the retransmission.
     pub after_rto: AfterRto,
     /// Whether new data may leave at a timeout, too, where windows allow (true);
@@ -126,6 +128,7 @@ impl Default for RetransmissionConfig {
     fn default() -> Self {
         RetransmissionConfig {
             target: RetransmitTarget::FrSameRtoAlt,
+            fast_retransmits: FastRetransmits::Once,
             after_rto: AfterRto::Nothing,
             new_data_at_rto: true,
         }

@@ -1,6 +1,6 @@
 //! When a path or the peer counts as failed, and where traffic goes meanwhile.
 
-use crate::policy::Detection;
+use crate::policy::{Detection, ProbeTimeout};
 use crate::units;
 use core::time::Duration;
 use serde::{Deserialize, Serialize};
@@ -178,6 +178,9 @@ pub enum PrimarySwitch {
 pub struct FailoverConfig {
     /// RFC 7829's potentially failed state, on by default.
     pub potentially_failed: Option<PfConfig>,
+    /// Leave a path as soon as an acknowledgement is overdue by its own round
+    /// trips, instead of after RTO.Min; off by default.
+    pub probe_timeout: Option<ProbeTimeout>,
     /// Which path serves while none is active but some are suspect.
     pub all_paths_suspect: AllPathsSuspect,
     /// Where data goes while all paths are inactive.
@@ -190,6 +193,7 @@ impl Default for FailoverConfig {
     fn default() -> Self {
         FailoverConfig {
             potentially_failed: Some(PfConfig::default()),
+            probe_timeout: None,
             all_paths_suspect: AllPathsSuspect::LeastErrorsThenLastActive,
             dormant: Dormant::LeastErrors,
             primary_switch: PrimarySwitch::Never,

@@ -26,6 +26,10 @@ impl RttEstimator {
         self.srtt
     }
 
+    pub(crate) fn rttvar(&self) -> Duration {
+        self.rttvar
+    }
+
     pub(crate) fn rto(&self) -> Duration {
         self.rto
     }

@@ -67,6 +67,10 @@ pub(crate) struct Path {
     /// Flight up to which the current event may release new data; none before
     /// the event's first packet.
     pub(crate) burst_flight: Option<u32>,
+    /// When an acknowledgement is overdue (`failover.probe_timeout`).
+    pub(crate) overdue_at: Option<Instant>,
+    /// Suspect by the probe timeout: when its heartbeat is overdue, too.
+    pub(crate) moves_at: Option<Instant>,
     /// Since when the probing detector doubts the path.
     pub(crate) doubted_since: Option<Instant>,
     /// When it looks again.
@@ -127,6 +131,8 @@ impl Path {
             timed: None,
             burst_left: u32::MAX,
             burst_flight: None,
+            overdue_at: None,
+            moves_at: None,
             doubted_since: None,
             doubt_tick: None,
             recover: None,

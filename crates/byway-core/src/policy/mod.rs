@@ -3,11 +3,15 @@
 
 pub mod after_rto;
 pub mod failover;
+pub mod fast_retransmit;
+pub mod probe_timeout;
 pub mod probing;
 pub mod retransmit;
 #[cfg(test)]
 mod testing;
 
 pub use after_rto::AfterRto;
+pub use fast_retransmit::FastRetransmits;
+pub use probe_timeout::ProbeTimeout;
 pub use probing::Detection;
 pub use retransmit::RetransmitTarget;

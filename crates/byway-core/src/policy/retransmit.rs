@@ -28,6 +28,8 @@ pub enum LossCause {
     FastRetransmit,
     /// The retransmission timer of its path expired.
     Timeout,
+    /// Its path is suspect by the probe timeout.
+    ProbeTimeout,
 }
 
 impl RetransmitTarget {
@@ -40,6 +42,7 @@ impl RetransmitTarget {
     #[must_use]
     pub fn target(self, cause: LossCause, last: PathId, paths: &PathsView<'_>) -> PathId {
         let stay = match self {
+            _ if cause == LossCause::ProbeTimeout => false,
             RetransmitTarget::AllRtxSame => true,
             RetransmitTarget::AllRtxAlt => false,
             RetransmitTarget::FrSameRtoAlt => cause == LossCause::FastRetransmit,

@@ -8,6 +8,7 @@
 
 use super::marks::Marks;
 use crate::path::PathId;
+use crate::policy::FastRetransmits;
 use crate::policy::retransmit::LossCause;
 use crate::time::Instant;
 use bytes::Bytes;
@@ -49,8 +50,9 @@ pub(crate) struct Record {
     pub(crate) missing: u8,
     /// It is the one that is timed (`habits.rtt_flag`).
     pub(crate) timed: bool,
-    /// Fast retransmitted once: not again (section 7.2.4, step 5).
-    pub(crate) fast_retransmitted: bool,
+    /// One past what was outstanding when it was last fast retransmitted, if it
+    /// was.
+    pub(crate) fast_retransmitted: Option<u64>,
     /// When it was sent last.
     pub(crate) sent_at: Instant,
 }
@@ -76,6 +78,21 @@ pub(crate) enum Change {
     Reneged,
     /// Was acknowledged by a gap block before, and now for good.
     Passed,
+}
+
+/// What is reported missing, and what follows.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Missing {
+    /// Chunks below this one.
+    pub(crate) below: u64,
+    /// The highest sequence newly acknowledged.
+    pub(crate) highest_new: u64,
+    /// So many reports mark a chunk.
+    pub(crate) threshold: u8,
+    /// How often.
+    pub(crate) rule: FastRetransmits,
+    /// One past the highest sequence that is outstanding.
+    pub(crate) outstanding: u64,
 }
 
 /// All chunks that are not cumulatively acknowledged.
@@ -212,7 +229,6 @@ impl Ledger {
         r.missing = 0;
         r.sent_at = now;
         if seq < self.high
-            && !self.records[(seq - self.base) as usize].fast_retransmitted
             && let Err(at) = self.candidates.binary_search(&seq)
         {
             // Repeated after a timeout: it may still be lost and noticed.
@@ -357,14 +373,14 @@ impl Ledger {
     }
 
     /// Counts missing reports (section 7.2.4): one for every chunk in flight
-    /// below `below`, and hands those with `threshold` of them, not fast
-    /// retransmitted before, to `lost`, marked.
+    /// below a sequence, and hands those with enough of them that may be fast
+    /// retransmitted (again) to `lost`, marked.
     pub(crate) fn count_missing(
         &mut self,
-        below: u64,
-        threshold: u8,
+        missing: &Missing,
         mut lost: impl FnMut(u64, &Record),
     ) {
+        let Missing { below, .. } = *missing;
         // The one at `below` was acknowledged, so the next is the first unseen.
         let new_high = (below + 1).max(self.high).min(self.end());
         for seq in self.high.max(self.base)..new_high {
@@ -378,17 +394,18 @@ impl Ledger {
             let Some(r) = self.get_mut(seq) else {
                 return false;
             };
-            if r.fate != Fate::InFlight || r.fast_retransmitted {
+            let repeated = r.fast_retransmitted;
+            if r.fate != Fate::InFlight || (repeated.is_some() && !missing.rule.repeats()) {
                 return false;
             }
-            if seq >= below {
+            if seq >= below || !missing.rule.counts(repeated, missing.highest_new) {
                 return true;
             }
             r.missing = r.missing.saturating_add(1);
-            if r.missing < threshold {
+            if r.missing < missing.threshold {
                 return true;
             }
-            r.fast_retransmitted = true;
+            r.fast_retransmitted = Some(missing.outstanding);
             self.mark(seq, LossCause::FastRetransmit, &mut lost);
             false
         });
@@ -410,13 +427,30 @@ impl Ledger {
 
     /// The T3-rtx timer of `path` expired: all in flight there is taken for
     /// lost (section 6.3.3, E3).
-    pub(crate) fn mark_path(&mut self, path: PathId, mut lost: impl FnMut(u64, &Record)) {
+    pub(crate) fn mark_path(&mut self, path: PathId, lost: impl FnMut(u64, &Record)) {
+        self.mark_path_for(path, LossCause::Timeout, lost);
+    }
+
+    /// Takes one chunk in flight for lost with its path, by the probe timeout.
+    pub(crate) fn mark_one(&mut self, seq: u64, mut lost: impl FnMut(u64, &Record)) {
+        if self.get(seq).is_some_and(|r| r.fate == Fate::InFlight) {
+            self.mark(seq, LossCause::ProbeTimeout, &mut lost);
+        }
+    }
+
+    /// All in flight on `path` is taken for lost, for `cause`.
+    pub(crate) fn mark_path_for(
+        &mut self,
+        path: PathId,
+        cause: LossCause,
+        mut lost: impl FnMut(u64, &Record),
+    ) {
         for seq in self.base..self.end() {
             if self
                 .get(seq)
                 .is_some_and(|r| r.path == path && r.fate == Fate::InFlight)
             {
-                self.mark(seq, LossCause::Timeout, &mut lost);
+                self.mark(seq, cause, &mut lost);
             }
         }
     }

@@ -20,7 +20,7 @@ fn record(path: PathId) -> Record {
         one_path: true,
         timed: false,
         missing: 0,
-        fast_retransmitted: false,
+        fast_retransmitted: None,
         sent_at: Instant::ZERO,
     }
 }
@@ -66,9 +66,21 @@ fn a_renegade_peer_gets_its_chunks_back_in_flight() {
     assert_eq!(l.get(2).unwrap().fate, Fate::InFlight);
 }
 
+fn missing(l: &Ledger, below: u64, rule: FastRetransmits) -> Missing {
+    Missing {
+        below,
+        highest_new: below,
+        threshold: 3,
+        rule,
+        outstanding: l.end(),
+    }
+}
+
 fn count(l: &mut Ledger, below: u64) -> Vec<u64> {
     let mut lost = Vec::new();
-    l.count_missing(below, 3, |seq, _| lost.push(seq));
+    l.count_missing(&missing(l, below, FastRetransmits::Once), |seq, _| {
+        lost.push(seq)
+    });
     assert!(l.totals_agree());
     lost
 }
@@ -89,6 +101,32 @@ fn the_third_missing_report_marks_a_chunk_once() {
         sack(&mut l, 0, &[(1, end)]);
         assert_eq!(count(&mut l, end - 1), [0; 0], "only once per TSN");
     }
+}
+
+#[test]
+fn multiple_fast_retransmit_marks_a_chunk_again_by_what_was_sent_after_it() {
+    let mut l = ledger(&[A; 10]);
+    let mut lost = Vec::new();
+    let mut report = |l: &mut Ledger, end: u64| {
+        sack(l, 0, &[(1, end)]);
+        let missing = missing(l, end - 1, FastRetransmits::Multiple);
+        lost.clear();
+        l.count_missing(&missing, |seq, _| lost.push(seq));
+        assert!(l.totals_agree());
+        lost.clone()
+    };
+    for (end, expected) in [(3, vec![]), (4, vec![]), (5, vec![0])] {
+        assert_eq!(report(&mut l, end), expected);
+    }
+    l.resend(0, A, Instant::ZERO).unwrap();
+    for _ in 0..4 {
+        l.push(record(A));
+    }
+    // 5 to 9 left before the repetition: they say nothing of it.
+    for end in 6..=12 {
+        assert_eq!(report(&mut l, end), [0; 0], "up to {end}");
+    }
+    assert_eq!(report(&mut l, 13), [0], "10, 11 and 12 left after it");
 }
 
 #[test]

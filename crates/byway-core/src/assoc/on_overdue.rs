@@ -1,0 +1,91 @@
+//! The probe timeout of a path: an acknowledgement is overdue, and the heartbeat
+//! that asked why is overdue, too (`policy/probe_timeout.rs`).
+
+use super::{Association, Ctx};
+use crate::observe::{Observation, Timer};
+use crate::path::{PathId, PathState};
+use crate::policy::ProbeTimeout;
+
+impl Association {
+    /// Something was sent to a path, or acknowledged from it: the wait for the
+    /// next acknowledgement begins anew, if any is owed.
+    pub(super) fn await_acknowledgement(&mut self, ctx: &Ctx<'_>, path: PathId) {
+        let Some(rule) = self.cfg.failover.probe_timeout else {
+            return;
+        };
+        let p = self.paths.get_mut(path);
+        p.overdue_at = match p.rtt.srtt() {
+            Some(srtt) if p.window.flight > 0 => {
+                let packets = p.window.flight.div_ceil(p.window.pmdcs);
+                Some(ctx.now + rule.acknowledgement(srtt, p.rtt.rttvar(), packets))
+            }
+            _ => None,
+        };
+    }
+
+    /// An acknowledgement is overdue: the path is suspect, a heartbeat asks it,
+    /// and its oldest chunk leaves on another path, as does new data.
+    pub(super) fn on_overdue(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
+        self.paths.get_mut(path).overdue_at = None;
+        let Some(rule) = self.cfg.failover.probe_timeout else {
+            return;
+        };
+        let p = self.paths.get(path);
+        let elsewhere = self.paths.view().alternate(path).is_some();
+        if p.state != PathState::Active || !p.confirmed || !elsewhere {
+            return;
+        }
+        self.observe(ctx, || Observation::TimerFired {
+            timer: Timer::ProbeTimeout,
+            path: Some(path),
+        });
+        self.stats.suspicions += 1;
+        let base = self.send.ledger.base();
+        if let Some(seq) = self.send.ledger.first_in_flight(path, base) {
+            let p = self.paths.get_mut(path);
+            self.send
+                .ledger
+                .mark_one(seq, |_, r| p.window.lose(r.bytes));
+            p.earliest = self.send.ledger.first_in_flight(path, seq);
+            if p.earliest.is_none() {
+                p.t3 = None;
+            }
+            self.send.forced_packet = true;
+        }
+        // What was sent before may have arrived before the path died.
+        self.paths.get_mut(path).last_error = Some(ctx.now);
+        self.set_path_state(ctx, path, PathState::PotentiallyFailed);
+        self.want_heartbeat(path);
+        self.paths.get_mut(path).moves_at = Some(ctx.now + self.answer_time(rule, path));
+        self.choose_data_path(ctx, None);
+    }
+
+    fn answer_time(&self, rule: ProbeTimeout, path: PathId) -> crate::time::Duration {
+        let rtt = &self.paths.get(path).rtt;
+        rule.answer(rtt.srtt().unwrap_or(rtt.rto()), rtt.rttvar())
+    }
+
+    /// The heartbeat is overdue, too: all that is outstanding there moves. The
+    /// window stays as it is, as nothing says that the network was congested.
+    pub(super) fn on_heartbeat_overdue(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
+        let p = self.paths.get_mut(path);
+        p.moves_at = None;
+        if p.state != PathState::PotentiallyFailed {
+            return;
+        }
+        p.t3 = None;
+        p.earliest = None;
+        p.timed = None;
+        let window = &mut p.window;
+        let ledger = &mut self.send.ledger;
+        ledger.mark_path_for(
+            path,
+            crate::policy::retransmit::LossCause::ProbeTimeout,
+            |_, r| {
+                window.lose(r.bytes);
+            },
+        );
+        self.observe_window(ctx, path);
+        self.choose_data_path(ctx, None);
+    }
+}
