@@ -1,1 +1,262 @@
+//! Data transfer and acknowledgements (RFC 9260 sections 6.2 to 6.10).
 
+use crate::common::{A, Fate, Pair, Z, assert_drawn, plain};
+use byway_core::Message;
+use byway_wire::Data;
+
+fn message(stream: u16, len: usize) -> Message {
+    Message::new(stream, vec![7; len])
+}
+
+fn hand_over(p: &mut Pair, messages: Vec<Message>) {
+    p.with(A, |now, e, id| {
+        for m in messages {
+            e.send(now, id, m).unwrap();
+        }
+    });
+}
+
+#[test]
+fn small_messages_share_a_packet() {
+    let mut p = Pair::up(1, &plain());
+    hand_over(
+        &mut p,
+        vec![message(0, 100), message(1, 200), message(0, 300)],
+    );
+    p.run(50);
+    assert_drawn(
+        &p.take_drawings(),
+        &["A -> DATA 1, DATA 2 s1, DATA 3 -> Z", "Z -> SACK 3 -> A"],
+    );
+    assert_eq!(p.take_got(Z), [(0, 100), (1, 200), (0, 300)]);
+}
+
+#[test]
+fn a_long_message_is_cut_and_put_together() {
+    let mut p = Pair::up(1, &plain());
+    hand_over(&mut p, vec![message(0, 3000)]);
+    p.run(50);
+    assert_drawn(
+        &p.take_drawings(),
+        &[
+            "A -> DATA 1 begin -> Z",
+            "A -> DATA 2 middle -> Z",
+            "A -> DATA 3 end -> Z",
+            "Z -> SACK 1 -> A",
+            "Z -> SACK 3 -> A",
+        ],
+    );
+    assert_eq!(p.take_got(Z), [(0, 3000)]);
+}
+
+#[test]
+fn the_first_data_is_acknowledged_at_once_then_after_200_ms_or_two_packets() {
+    let mut p = Pair::up(1, &plain());
+    p.timed = true;
+    let start = p.now.as_nanos() / 1_000_000;
+    assert_eq!(start, 4000);
+    p.send_many(A, 1000, 1);
+    p.run(500);
+    p.send_many(A, 1000, 1);
+    p.run(500);
+    p.send_many(A, 1000, 2);
+    p.run(1000);
+    assert_drawn(
+        &p.take_drawings(),
+        &[
+            "4000 ms A -> DATA 1 -> Z",
+            "4010 ms Z -> SACK 1 -> A",
+            "4500 ms A -> DATA 2 -> Z",
+            "4710 ms Z -> SACK 2 -> A",
+            "5000 ms A -> DATA 3 -> Z",
+            "5000 ms A -> DATA 4 -> Z",
+            "5010 ms Z -> SACK 4 -> A",
+        ],
+    );
+}
+
+#[test]
+fn the_i_bit_asks_for_an_acknowledgement_at_once() {
+    let mut p = Pair::up(1, &plain());
+    let mut m = message(0, 10);
+    m.immediate_ack = true;
+    hand_over(&mut p, vec![m]);
+    p.run(30);
+    assert_drawn(
+        &p.take_drawings(),
+        &["A -> DATA 1 I -> Z", "Z -> SACK 1 -> A"],
+    );
+}
+
+#[test]
+fn a_gap_is_reported_at_once_and_its_filling_too() {
+    let mut p = Pair::up(1, &plain());
+    p.hand(|q| match q.text.as_str() {
+        "DATA 2" => Fate::Late(50),
+        _ => Fate::Pass,
+    });
+    p.send_many(A, 1400, 3);
+    p.run(100);
+    assert_drawn(
+        &p.take_drawings(),
+        &[
+            "A -> DATA 1 -> Z",
+            "A -> DATA 2 -> Z",
+            "A -> DATA 3 -> Z",
+            "Z -> SACK 1 -> A",
+            "Z -> SACK 1 [3-3] -> A",
+            "Z -> SACK 3 -> A",
+        ],
+    );
+}
+
+#[test]
+fn duplicates_are_listed_in_the_next_sack() {
+    let mut p = Pair::up(1, &plain());
+    p.hand(|q| match q.text.as_str() {
+        "DATA 1" => Fate::Twice,
+        _ => Fate::Pass,
+    });
+    p.send_many(A, 1400, 1);
+    p.run(100);
+    assert_drawn(
+        &p.take_drawings(),
+        &[
+            "A -> DATA 1 -> Z",
+            "Z -> SACK 1 -> A",
+            "Z -> SACK 1 twice 1 -> A",
+        ],
+    );
+    assert_eq!(p.take_got(Z), [(0, 1400)]);
+}
+
+#[test]
+fn order_holds_within_a_stream_and_only_there() {
+    let mut p = Pair::up(1, &plain());
+    p.lose_once(&["DATA 1"]);
+    let mut loose = message(0, 1204);
+    loose.unordered = true;
+    hand_over(
+        &mut p,
+        vec![message(0, 1201), message(0, 1202), message(1, 1203), loose],
+    );
+    p.run(20);
+    // The first of stream 0 is missing: the second waits, the others do not.
+    assert_eq!(p.take_got(Z), [(1, 1203), (0, 1204)]);
+    p.run(3000);
+    assert_eq!(p.take_got(Z), [(0, 1201), (0, 1202)]);
+}
+
+#[test]
+fn many_streams_each_in_order() {
+    let mut c = plain();
+    c.setup.outbound_streams = 500;
+    let mut p = Pair::up(1, &c);
+    p.lose_once(&["DATA 3", "DATA 90", "DATA 700"]);
+    let all = (0..1000usize).map(|i| message((i % 500) as u16, 10 + i));
+    hand_over(&mut p, all.collect());
+    p.run(20_000);
+    let got = p.take_got(Z);
+    assert_eq!(got.len(), 1000);
+    for stream in 0..500u16 {
+        let of: Vec<usize> = got.iter().filter(|g| g.0 == stream).map(|g| g.1).collect();
+        assert_eq!(of, [10 + usize::from(stream), 510 + usize::from(stream)]);
+    }
+}
+
+#[test]
+fn a_message_longer_than_every_buffer_is_handed_over_in_parts() {
+    let mut c = plain();
+    c.buffer.receive = 8000;
+    c.buffer.send = 3000;
+    let mut p = Pair::up(1, &c);
+    hand_over(&mut p, vec![message(4, 50_000)]);
+    p.run(60_000);
+    let got = core::mem::take(&mut p.got[Z]);
+    assert_eq!(got.iter().map(|r| r.payload.len()).sum::<usize>(), 50_000);
+    assert!(got.len() > 5);
+    assert!(got[0].first && !got[0].last);
+    assert!(got[1..].iter().all(|r| !r.first && r.stream == 4));
+    assert!(got.last().unwrap().last);
+    assert!(got[..got.len() - 1].iter().all(|r| !r.last));
+}
+
+#[test]
+fn data_for_a_stream_that_does_not_exist_is_acknowledged_and_reported() {
+    let mut p = Pair::up(1, &plain());
+    let tsn = p.reader.tsn(A, 1);
+    p.inject(Z, 0, |b| {
+        b.data(&Data {
+            tsn,
+            stream_id: 99,
+            ssn: 0,
+            ppid: 0,
+            unordered: false,
+            begin: true,
+            end: true,
+            immediate: true,
+            payload: b"nobody reads this",
+        });
+    });
+    assert_drawn(
+        &p.take_drawings(),
+        &[
+            "Z -> ERROR: Invalid Stream Identifier -> A",
+            "Z -> SACK 1 -> A",
+        ],
+    );
+    assert_eq!(p.take_got(Z), []);
+}
+
+#[test]
+fn data_without_data_ends_the_association() {
+    let mut p = Pair::up(1, &plain());
+    let tsn = p.reader.tsn(A, 1);
+    p.inject(Z, 0, |b| {
+        b.data(&Data {
+            tsn,
+            stream_id: 0,
+            ssn: 0,
+            ppid: 0,
+            unordered: false,
+            begin: true,
+            end: true,
+            immediate: false,
+            payload: b"",
+        });
+    });
+    assert_drawn(&p.take_drawings(), &["Z -> ABORT: No User Data -> A"]);
+}
+
+#[test]
+fn unknown_chunk_types_by_their_upper_two_bits() {
+    for (kind, answer, goes_on) in [
+        (0x3f, None, false),
+        (
+            0x7f,
+            Some("Z -> ERROR: Unrecognized Chunk Type -> A"),
+            false,
+        ),
+        (0xbf, None, true),
+        (0xff, Some("Z -> ERROR: Unrecognized Chunk Type -> A"), true),
+    ] {
+        let mut p = Pair::up(1, &plain());
+        p.inject(Z, 0, |b| {
+            b.raw(kind, 0, b"news");
+            b.heartbeat(b"there?");
+        });
+        let mut expected: Vec<&str> = answer.into_iter().collect();
+        if goes_on {
+            expected.push("Z -> HEARTBEAT ACK -> A");
+        }
+        assert_drawn(&p.take_drawings(), &expected);
+    }
+}
+
+#[test]
+fn a_heartbeat_is_answered_with_its_information_to_where_it_came_from() {
+    let mut p = Pair::up(2, &plain());
+    p.inject(Z, 1, |b| b.heartbeat(b"any information"));
+    assert_drawn(&p.take_drawings(), &["Z -> HEARTBEAT ACK -> A (path 1)"]);
+    assert!(p.sent[0].bytes.windows(15).any(|w| w == b"any information"));
+}

@@ -1,1 +1,170 @@
+//! Every refused call, with its words.
 
+use crate::common::{A, Pair, Z, address, addresses, endpoint, plain};
+use byway_core::time::Instant;
+use byway_core::{Endpoint, EndpointConfig, Message, PathId};
+use core::net::SocketAddr;
+
+#[test]
+fn connects_that_cannot_work() {
+    let socket = |s: &str| -> SocketAddr { s.parse().unwrap() };
+    let mut bad = plain();
+    bad.rto.min = core::time::Duration::ZERO;
+    let rows = [
+        (
+            vec![],
+            1,
+            plain(),
+            "no address to connect to; give at least one",
+        ),
+        (
+            vec![socket("0.0.0.0:1")],
+            1,
+            plain(),
+            "0.0.0.0:1 cannot be a destination: it is a wildcard, multicast or zero-port address",
+        ),
+        (
+            vec![socket("224.0.0.9:1")],
+            1,
+            plain(),
+            "224.0.0.9:1 cannot be a destination: it is a wildcard, multicast or zero-port address",
+        ),
+        (
+            vec![socket("[fd00::1]:9")],
+            1,
+            plain(),
+            "[fd00::1]:9 cannot be reached: no local address of its family is bound; bind one",
+        ),
+        (
+            vec![address(0, Z)],
+            5002,
+            plain(),
+            "an association with 10.0.0.2:0 exists already; use it, or shut it down first",
+        ),
+        (
+            vec![address(0, Z)],
+            7,
+            bad,
+            "rto.min = 0 s: a timeout of zero would resend for ever; at least 1 ms",
+        ),
+    ];
+    let mut e = endpoint(1, A, 1, &plain());
+    e.connect(Instant::ZERO, &addresses(1, Z), 5002, plain())
+        .unwrap();
+    for (to, port, config, expected) in rows {
+        let error = e.connect(Instant::ZERO, &to, port, config).unwrap_err();
+        assert_eq!(error.to_string(), expected);
+    }
+    assert_eq!(e.association_count(), 1);
+}
+
+#[test]
+fn an_endpoint_has_a_limit() {
+    let mut config = EndpointConfig::new(1, addresses(1, A), [0; 32]);
+    config.max_associations = 1;
+    let mut e = Endpoint::new(config).unwrap();
+    e.connect(Instant::ZERO, &addresses(1, Z), 1, plain())
+        .unwrap();
+    let error = e
+        .connect(Instant::ZERO, &addresses(1, Z), 2, plain())
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the endpoint has 1 associations, its limit (max_associations)"
+    );
+}
+
+#[test]
+fn sends_that_cannot_work() {
+    let mut c = plain();
+    c.buffer.max_message = 1000;
+    let mut p = Pair::up(2, &c);
+    let on_path = |path| {
+        let mut m = Message::new(0, vec![1]);
+        m.path = Some(PathId(path));
+        m
+    };
+    for (m, expected) in [
+        (
+            Message::new(10, vec![1]),
+            "stream 10 does not exist; there are 10 outbound streams, 0 to 9",
+        ),
+        (
+            Message::new(0, vec![]),
+            "an empty message cannot be sent; SCTP needs at least one byte (RFC 9260 section 3.3.1)",
+        ),
+        (
+            Message::new(0, vec![0; 1001]),
+            "the message has 1001 bytes; buffer.max_message is 1000",
+        ),
+        (
+            on_path(9),
+            "path 9 does not exist; the association has paths 0 to 1",
+        ),
+    ] {
+        let error = p.with(A, |now, e, id| e.send(now, id, m)).unwrap_err();
+        assert_eq!(error.to_string(), expected);
+    }
+    p.shutdown(A);
+    let error = p.with(A, |now, e, id| e.send(now, id, Message::new(0, vec![1])));
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        "the association is shutting down; nothing more can be sent"
+    );
+    p.run(100);
+    let error = p.with(A, |now, e, id| e.send(now, id, Message::new(0, vec![1])));
+    assert_eq!(error.unwrap_err().to_string(), "the association has ended");
+}
+
+#[test]
+fn commands_on_what_is_not_there() {
+    let mut p = Pair::up(2, &plain());
+    let nowhere = "path 2 does not exist; the association has paths 0 to 1";
+    let path = PathId(2);
+    let all = p.with(A, |now, e, id| {
+        [
+            e.set_primary(now, id, path),
+            e.request_heartbeat(now, id, path),
+            e.enable_heartbeat(now, id, path, true),
+        ]
+    });
+    for result in all {
+        assert_eq!(result.unwrap_err().to_string(), nowhere);
+    }
+    p.with(A, |now, e, id| e.abort(now, id, b"")).unwrap();
+    let gone = p.with(A, |now, e, id| {
+        [
+            e.set_primary(now, id, PathId(0)),
+            e.request_heartbeat(now, id, PathId(0)),
+            e.enable_heartbeat(now, id, PathId(0), true),
+            e.shutdown(now, id),
+            e.abort(now, id, b""),
+        ]
+    });
+    for result in gone {
+        assert_eq!(result.unwrap_err().to_string(), "the association has ended");
+    }
+}
+
+#[test]
+fn endpoints_that_cannot_work() {
+    let socket = |s: &str| -> SocketAddr { s.parse().unwrap() };
+    let rows = [
+        (vec![], 1, "local = 0 addresses: give 1 to 8 addresses"),
+        (
+            vec![socket("0.0.0.0:9899")],
+            1,
+            "local = 0.0.0.0:9899: name each address that peers shall see; a wildcard or multicast address cannot be a path",
+        ),
+        (
+            vec![socket("10.0.0.1:1"), socket("10.0.0.1:2")],
+            1,
+            "local = 10.0.0.1:2: is listed twice",
+        ),
+        (addresses(1, A), 0, "port = 0: an SCTP port is 1 to 65535"),
+    ];
+    for (local, port, expected) in rows {
+        let error = Endpoint::new(EndpointConfig::new(port, local, [0; 32])).unwrap_err();
+        assert_eq!(error.to_string(), expected);
+    }
+}

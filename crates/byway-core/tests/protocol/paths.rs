@@ -1,1 +1,356 @@
+//! Several paths: failure, failover, heartbeats, primaries (RFC 9260 sections
+//! 5.4, 6.4 and 8; RFC 7829; the papers' policies).
 
+use crate::common::{A, Pair, Z, assert_drawn, loss, ms, plain};
+use byway_core::config::{Config, Dormant, PrimarySwitch};
+use byway_core::observe::Observation;
+use byway_core::{Event, Message, PathId, PathState};
+
+fn without_pf() -> Config {
+    let mut c = plain();
+    c.failover.potentially_failed = None;
+    c
+}
+
+fn switches(events: &[Event]) -> Vec<(u8, u8)> {
+    let of = |e: &Event| match e {
+        Event::DataPathChanged { from, to } => Some((from.0, to.0)),
+        _ => None,
+    };
+    events.iter().filter_map(of).collect()
+}
+
+#[test]
+fn addresses_are_verified_by_heartbeat_before_they_carry_data() {
+    let mut c = plain();
+    c.hb.max_burst = 1;
+    let mut p = Pair::new(3, &c);
+    p.timed = true;
+    p.connect(A, &c);
+    p.run(3000);
+    // A's user named Z's addresses; Z has A's from the INIT and tries one each
+    // RTO (HB.Max.Burst).
+    let tries = p.take_drawings_with(&["Z -> HEARTBEAT -> "]);
+    assert_drawn(
+        &tries,
+        &[
+            "30 ms Z -> HEARTBEAT -> A (path 1)",
+            "1030 ms Z -> HEARTBEAT -> A (path 2)",
+        ],
+    );
+    let changes = p.take_events(Z);
+    let confirmed = changes.iter().filter(|e| {
+        matches!(
+            e,
+            Event::PathChanged {
+                from: PathState::Unconfirmed,
+                to: PathState::Active,
+                ..
+            }
+        )
+    });
+    assert_eq!(confirmed.count(), 2);
+}
+
+#[test]
+fn only_the_right_nonce_and_path_confirm_an_address() {
+    let mut p = Pair::new(2, &plain());
+    p.lose(|q| q.text == "HEARTBEAT ACK");
+    p.connect(A, &plain());
+    p.run(100);
+    assert_eq!(p.path_state(Z, 1), PathState::Unconfirmed);
+    let probe = p.sent.iter().find(|q| q.text == "HEARTBEAT").unwrap();
+    let info = probe.bytes[20..37].to_vec();
+    for at in [0, 9, 16] {
+        // The path, the first and the last byte of the nonce.
+        let mut wrong = info.clone();
+        wrong[at] ^= 1;
+        p.inject(Z, 1, |b| b.heartbeat_ack(&wrong));
+        assert_eq!(p.path_state(Z, 1), PathState::Unconfirmed, "byte {at}");
+    }
+    p.inject(Z, 1, |b| b.heartbeat_ack(&info[..9]));
+    assert_eq!(p.path_state(Z, 1), PathState::Unconfirmed);
+    p.inject(Z, 1, |b| b.heartbeat_ack(&info));
+    assert_eq!(p.path_state(Z, 1), PathState::Active);
+}
+
+#[test]
+fn an_unconfirmed_address_is_given_no_data_and_refused_as_primary() {
+    let mut p = Pair::new(2, &plain());
+    p.lose(|q| q.text.starts_with("HEARTBEAT"));
+    p.connect(A, &plain());
+    p.run(100);
+    let refused = p.with(Z, |now, e, id| e.set_primary(now, id, PathId(1)));
+    let text = "path 1 (10.1.0.1:0) is unconfirmed: its address has not answered a heartbeat yet";
+    assert_eq!(refused.unwrap_err().to_string(), text);
+    let mut m = Message::new(0, vec![1]);
+    m.path = Some(PathId(1));
+    let refused = p.with(Z, |now, e, id| e.send(now, id, m));
+    assert_eq!(refused.unwrap_err().to_string(), text);
+}
+
+#[test]
+fn heartbeats_come_each_interval_and_rto() {
+    let mut c = plain();
+    c.hb.enabled = true;
+    let mut p = Pair::up(1, &c);
+    p.timed = true;
+    p.run(70_000);
+    let at: Vec<String> = p.take_drawings_with(&["A -> HEARTBEAT -> "]);
+    let at: Vec<u64> = at
+        .iter()
+        .map(|d| d.split(' ').next().unwrap().parse().unwrap())
+        .collect();
+    // HB.interval + RTO behind the one before.
+    assert_eq!(at.len(), 2);
+    assert_eq!(at[1] - at[0], 31_020);
+}
+
+#[test]
+fn one_timeout_makes_a_path_suspect_and_data_moves_and_comes_back() {
+    let mut c = plain();
+    c.hb.enabled = true;
+    let mut p = Pair::up(2, &c);
+    p.cut(&[0]);
+    p.send_many(A, 100, 1);
+    p.run(1100);
+    assert_eq!(p.path_state(A, 0), PathState::PotentiallyFailed);
+    assert_drawn(
+        &p.take_drawings_with(&["DATA", "A -> HEARTBEAT"]),
+        &[
+            "A -> DATA 1 -> lost",
+            "A -> HEARTBEAT -> lost",
+            "A -> DATA 1 -> Z (path 1)",
+        ],
+    );
+    assert_eq!(p.take_got(Z), [(0, 100)]);
+    p.send_many(A, 200, 1);
+    assert_drawn(
+        &p.take_drawings_with(&["DATA 2"]),
+        &["A -> DATA 2 -> Z (path 1)"],
+    );
+    p.heal();
+    p.run(5000);
+    // A HEARTBEAT ACK brings the primary back.
+    assert_eq!(p.path_state(A, 0), PathState::Active);
+    assert_eq!(switches(&p.take_events(A)), [(0, 1), (1, 0)]);
+    p.take_drawings();
+    p.send_many(A, 300, 1);
+    assert_drawn(&p.take_drawings(), &["A -> DATA 3 -> Z"]);
+}
+
+#[test]
+fn without_the_suspect_state_a_path_serves_until_pmr_is_exceeded() {
+    let mut p = Pair::up(2, &without_pf());
+    p.cut(&[0]);
+    let start = p.now;
+    for i in 0..200 {
+        p.send_many(A, 100 + i, 1);
+        p.run(500);
+        if p.path_state(A, 0) == PathState::Inactive {
+            break;
+        }
+    }
+    // 1 + 2 + 4 + 8 + 16 + 32 s (the papers' 63 s).
+    let took = p.now.since(start);
+    assert!((ms(63_000)..ms(64_000)).contains(&took), "{took:?}");
+    assert_eq!(p.path(A, 0).error_count, 6);
+    assert_eq!(switches(&p.take_events(A)), [(0, 1)]);
+    // A dead path is still asked, and comes back when it answers.
+    p.heal();
+    p.with(A, |now, e, id| e.request_heartbeat(now, id, PathId(0)))
+        .unwrap();
+    p.run(100);
+    assert_eq!(p.path_state(A, 0), PathState::Active);
+    assert_eq!(switches(&p.take_events(A)), [(1, 0)]);
+}
+
+#[test]
+fn heartbeats_lost_on_an_idle_path_make_it_inactive_and_nothing_more() {
+    let mut c = plain();
+    c.hb.enabled = true;
+    let mut p = Pair::up(2, &c);
+    p.cut(&[1]);
+    p.run(3_600_000);
+    assert_eq!(p.path_state(A, 1), PathState::Inactive);
+    assert_eq!((p.state(A), p.state(Z)), ("ESTABLISHED", "ESTABLISHED"));
+}
+
+#[test]
+fn idle_heartbeats_end_the_association_only_where_they_are_told_to_count() {
+    // The primary is the idle path's only competition: nothing clears the count.
+    let ended = [false, true].map(|counts| {
+        let mut c = plain();
+        c.hb.interval = ms(1000);
+        c.hb.enabled = true;
+        c.failure.idle_heartbeats_count = counts;
+        c.failure.association_max_retrans = 4;
+        let mut p = Pair::up(2, &c);
+        p.with(A, |now, e, id| {
+            e.enable_heartbeat(now, id, PathId(0), false)
+        })
+        .unwrap();
+        p.cut(&[1]);
+        p.run(600_000);
+        p.state(A) == "CLOSED"
+    });
+    assert_eq!(ended, [false, true]);
+}
+
+#[test]
+fn errors_on_all_paths_end_the_association() {
+    let mut p = Pair::up(2, &plain());
+    p.cut(&[0, 1]);
+    p.send_many(A, 10, 1);
+    p.run(3_600_000);
+    assert_eq!(
+        loss(&p.take_events(A)),
+        "the peer could not be reached on any path (Association.Max.Retrans exceeded)"
+    );
+}
+
+#[test]
+fn the_user_changes_the_primary() {
+    let mut p = Pair::up(2, &plain());
+    p.with(A, |now, e, id| e.set_primary(now, id, PathId(1)))
+        .unwrap();
+    p.send_many(A, 10, 1);
+    p.run(50);
+    assert_drawn(
+        &p.take_drawings(),
+        &["A -> DATA 1 -> Z (path 1)", "Z -> SACK 1 -> A (path 1)"],
+    );
+    let changed = Event::PrimaryChanged {
+        from: PathId(0),
+        to: PathId(1),
+    };
+    assert!(p.take_events(A).contains(&changed));
+    assert!(p.path(A, 1).primary);
+}
+
+#[test]
+fn a_message_may_name_its_path_as_long_as_that_is_in_order() {
+    let mut p = Pair::up(2, &plain());
+    let mut m = Message::new(0, vec![0; 10]);
+    m.path = Some(PathId(1));
+    p.send(A, m.clone());
+    assert_drawn(&p.take_drawings(), &["A -> DATA 1 -> Z (path 1)"]);
+    p.run(500);
+    p.cut(&[1]);
+    p.send(A, m.clone());
+    p.run(1200);
+    p.take_drawings();
+    assert_eq!(p.path_state(A, 1), PathState::PotentiallyFailed);
+    p.send(A, m);
+    assert_drawn(&p.take_drawings_with(&["DATA"]), &["A -> DATA 3 -> Z"]);
+}
+
+#[test]
+fn the_dormant_rules_where_every_path_is_inactive() {
+    // caro-2006 section III.6: the path of each repeat while nothing answers.
+    let used = |dormant| {
+        let mut c = without_pf();
+        c.failure.path_max_retrans = 0;
+        c.failure.association_max_retrans = 8;
+        c.failover.dormant = dormant;
+        let mut p = Pair::up(3, &c);
+        p.cut(&[0, 1, 2]);
+        p.send_many(A, 10, 1);
+        p.run(500_000);
+        let last = |d: &String| d.chars().rev().find(char::is_ascii_digit);
+        let on = |d: &String| {
+            if d.contains("path") {
+                last(d)
+            } else {
+                Some('0')
+            }
+        };
+        p.take_drawings_with(&["DATA 1 "])
+            .iter()
+            .filter_map(on)
+            .collect::<String>()
+    };
+    // The first three find each path inactive.
+    assert_eq!(used(Dormant::Hop), "012012012");
+    assert_eq!(used(Dormant::Primary), "012000000");
+    assert_eq!(used(Dormant::Last), "012222222");
+    // The fewest errors: each in its turn.
+    let least = used(Dormant::LeastErrors);
+    for path in ['0', '1', '2'] {
+        assert_eq!(least.matches(path).count(), 3, "{least}");
+    }
+}
+
+#[test]
+fn a_failover_becomes_permanent_by_psmr() {
+    let mut c = plain();
+    c.hb.enabled = true;
+    c.failover.primary_switch = PrimarySwitch::Psmr(2);
+    let mut p = Pair::up(2, &c);
+    p.cut(&[0]);
+    p.send_many(A, 10, 1);
+    p.run(2000);
+    assert!(p.path(A, 0).primary, "one or two errors are not enough");
+    p.run(30_000);
+    assert!(p.path(A, 1).primary);
+    p.heal();
+    p.run(200_000);
+    assert!(p.path(A, 1).in_use);
+    assert_eq!(switches(&p.take_events(A)), [(0, 1)], "it does not go back");
+}
+
+#[test]
+fn a_failover_becomes_permanent_by_cpt_once_the_primary_is_inactive() {
+    let mut c = without_pf();
+    c.failure.path_max_retrans = 1;
+    c.hb.interval = ms(1000);
+    c.hb.enabled = true;
+    c.failover.primary_switch = PrimarySwitch::Cpt(4);
+    let mut p = Pair::up(2, &c);
+    p.cut(&[0]);
+    p.send_many(A, 10, 1);
+    p.run(5000);
+    assert_eq!(p.path_state(A, 0), PathState::Inactive);
+    assert!(p.path(A, 0).primary);
+    p.run(200_000);
+    assert!(p.path(A, 1).primary);
+}
+
+#[test]
+fn heartbeat_after_rto_asks_the_path_that_timed_out() {
+    let mut c = without_pf();
+    c.retransmission.after_rto = byway_core::policy::AfterRto::Heartbeat;
+    let mut p = Pair::up(2, &c);
+    p.lose_once(&["DATA 1"]);
+    p.send_many(A, 10, 1);
+    p.run(1100);
+    assert_drawn(
+        &p.take_drawings_with(&["A -> "]),
+        &[
+            "A -> DATA 1 -> lost",
+            "A -> HEARTBEAT -> Z",
+            "A -> DATA 1 -> Z (path 1)",
+        ],
+    );
+    let acked = |o: &Observation| matches!(o, Observation::HeartbeatAcked { .. });
+    assert!(p.take_observed(A).iter().any(acked));
+}
+
+#[test]
+fn more_addresses_than_max_paths_do_no_harm() {
+    let mut c = plain();
+    c.setup.max_paths = 1;
+    let mut p = Pair::new(3, &plain());
+    p.connect(A, &c);
+    p.run(60_000);
+    // Z asks all of A's addresses and A answers, from all.
+    assert_eq!(p.with(A, |_, e, id| e.paths(id)).len(), 1);
+    for path in 0..3 {
+        assert_eq!(p.path_state(Z, path), PathState::Active);
+    }
+    p.with(Z, |now, e, id| e.set_primary(now, id, PathId(2)))
+        .unwrap();
+    p.send_many(Z, 10, 1);
+    p.run(1000);
+    assert_eq!(p.take_got(A), [(0, 10)]);
+}

@@ -1,1 +1,123 @@
+//! The peer's window: closing, probing, opening (RFC 9260 sections 6.1 and 6.2).
 
+use crate::common::{A, Pair, Z, plain};
+use byway_core::Config;
+
+/// A pair whose reader Z sleeps, with a full window.
+fn closed(receive: u32) -> Pair {
+    let mut c: Config = plain();
+    c.buffer.receive = receive;
+    c.buffer.receive_overhead = 0;
+    let mut p = Pair::up(1, &c);
+    p.reading[Z] = false;
+    p.send_many(A, 1000, 12);
+    p.run(500);
+    p
+}
+
+#[test]
+fn a_full_window_stops_the_sender() {
+    let mut p = closed(8000);
+    let all = p.take_drawings();
+    assert!(all.last().unwrap().contains("SACK 8 closed"), "{all:?}");
+    assert_eq!(p.path(A, 0).flight, 0);
+}
+
+#[test]
+fn a_closed_window_is_probed_after_one_rto_and_then_with_back_off() {
+    let mut p = closed(8000);
+    p.timed = true;
+    p.take_drawings();
+    p.run(40_000);
+    let probes = p.take_drawings_with(&["DATA"]);
+    let at: Vec<u64> = probes
+        .iter()
+        .map(|d| d.split(' ').next().unwrap().parse().unwrap())
+        .collect();
+    let waits: Vec<u64> = at.windows(2).map(|w| w[1] - w[0]).collect();
+    assert_eq!(waits, [1000, 2000, 4000, 8000, 16_000], "{probes:?}");
+    assert!(probes.iter().all(|d| d.contains("DATA 9")), "one chunk");
+}
+
+#[test]
+fn a_window_that_stays_closed_for_a_day_does_not_end_the_association() {
+    let mut p = closed(8000);
+    p.run(24 * 3600 * 1000);
+    assert_eq!((p.state(A), p.state(Z)), ("ESTABLISHED", "ESTABLISHED"));
+    assert_eq!(p.path(A, 0).error_count, 0);
+    p.reading[Z] = true;
+    p.read(Z);
+    p.pump(Z);
+    p.run(100_000);
+    assert_eq!(p.take_got(Z).len(), 12);
+}
+
+#[test]
+fn a_closed_window_whose_probes_nobody_answers_ends_the_association() {
+    let mut p = closed(8000);
+    p.cut(&[0]);
+    p.run(3600 * 1000);
+    assert_eq!(p.state(A), "CLOSED");
+}
+
+#[test]
+fn reading_opens_the_window_and_says_so() {
+    let mut p = closed(8000);
+    p.take_drawings();
+    p.reading[Z] = true;
+    p.read(Z);
+    p.pump(Z);
+    p.run(300);
+    let all = p.take_drawings();
+    assert_eq!(all[0], "Z -> SACK 8 -> A");
+    assert!(all[1].starts_with("A -> DATA 9"), "{all:?}");
+    assert_eq!(p.take_got(Z).len(), 12);
+}
+
+#[test]
+fn tiny_messages_against_a_sleeping_reader_do_not_end_the_association() {
+    // Their overhead closes the window while more of them are under way.
+    let mut c = plain();
+    c.buffer.receive = 1500;
+    c.buffer.receive_overhead = 256;
+    let mut p = Pair::up(1, &c);
+    p.reading[Z] = false;
+    p.send_many(A, 1, 13);
+    p.run(3_600_000);
+    assert_eq!(p.state(A), "ESTABLISHED");
+    p.reading[Z] = true;
+    p.read(Z);
+    p.pump(Z);
+    p.run(100_000);
+    assert_eq!(p.take_got(Z).len(), 13);
+}
+
+#[test]
+fn what_is_missing_in_front_of_a_hoard_finds_room() {
+    let mut c = plain();
+    c.buffer.receive = 1500;
+    let mut p = Pair::up(1, &c);
+    p.lose_once(&["DATA 1"]);
+    for _ in 0..200 {
+        p.send_many(A, 1, 1);
+    }
+    p.run(200_000);
+    assert_eq!(p.take_got(Z).len(), 200);
+}
+
+#[test]
+fn the_send_buffer_refuses_and_calls_when_there_is_room() {
+    let mut c = plain();
+    c.buffer.send = 2500;
+    let mut p = Pair::up(1, &c);
+    p.send_many(A, 1000, 2);
+    let refused = p.with(A, |now, e, id| {
+        e.send(now, id, byway_core::Message::new(0, vec![0; 1000]))
+    });
+    assert_eq!(
+        refused.unwrap_err().to_string(),
+        "the send buffer is full (2000 of 2500 bytes); wait for Writable"
+    );
+    p.run(100);
+    assert!(p.take_events(A).contains(&byway_core::Event::Writable));
+}
