@@ -6,7 +6,7 @@ use crate::assoc::{Association, Ctx, Told};
 use crate::config::Config;
 use crate::path::PathId;
 use crate::time::Instant;
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 
 impl Endpoint {
     /// Runs a command on a living association and looks after what follows.
@@ -83,6 +83,22 @@ impl Endpoint {
         path: PathId,
     ) -> Result<(), CommandError> {
         self.command(now, id, |a, ctx| a.set_primary(ctx, path))
+    }
+
+    /// Sends everything on a path from this local address (RFC 9260 section
+    /// 11.1.5, the optional source address) instead of the one that
+    /// [`Routes`](crate::Routes) chose.
+    ///
+    /// # Errors
+    /// When there is no such path, or the address is not one of ours.
+    pub fn set_source(
+        &mut self,
+        now: Instant,
+        id: AssocId,
+        path: PathId,
+        local: IpAddr,
+    ) -> Result<(), CommandError> {
+        self.command(now, id, |a, _| a.set_source(path, local))
     }
 
     /// Sends a heartbeat on a path now (RFC 9260 section 11.1.10).
@@ -198,6 +214,14 @@ impl Endpoint {
             answers_dropped: self.out.strays_dropped,
             ..self.stats
         }
+    }
+
+    /// A cookie of any contents with a genuine MAC: fuzzing alone has this.
+    #[cfg(fuzzing)]
+    #[doc(hidden)]
+    #[must_use]
+    pub fn seal_for_fuzzing(&self, contents: &[u8]) -> Vec<u8> {
+        self.keys.seal_bytes(contents)
     }
 
     /// Recounts every running total of an association: flights, windows,

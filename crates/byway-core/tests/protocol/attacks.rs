@@ -338,6 +338,7 @@ fn attack_data_bombing_of_a_listed_victim_sends_it_no_data() {
 #[test]
 fn attack_heartbeat_amplification_is_bounded_by_burst_and_paths() {
     let mut p = listing(30);
+    p.run(10);
     let beats = |p: &Pair| p.sent.iter().filter(|q| q.text == "HEARTBEAT").count();
     assert_eq!(beats(&p), 1, "one an RTO");
     p.run(3_600_000);
