@@ -3,7 +3,7 @@
 use crate::path::{PathId, PathState};
 use crate::time::Instant;
 use bytes::Bytes;
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
 
 /// Names one association of an [`Endpoint`](crate::Endpoint) for as long as it
@@ -276,6 +276,14 @@ pub enum CommandError {
         path: PathId,
         /// The last one there is.
         last: u8,
+    },
+    /// Not one of our addresses, or of another family than the path's.
+    #[error("{local} cannot be the source of path {path}: it is not a local address of its family")]
+    NoSuchSource {
+        /// The path.
+        path: PathId,
+        /// The address asked for.
+        local: IpAddr,
     },
     /// The path's address was never confirmed.
     #[error("path {path} ({remote}) is unconfirmed: its address has not answered a heartbeat yet")]

@@ -135,7 +135,14 @@ fn act(sim: &mut Simulation, source: HostId, what: &What) -> Result<()> {
                 .path;
             sim.with_endpoint(source, |now, e| e.set_primary(now, id, path))?;
         }
-        What::ForceSource { .. } | What::AppStart | What::AppSend { .. } => {}
+        What::ForceSource { source: node } => {
+            let id = association(sim, source)?;
+            for path in sim.endpoint(source).paths(id) {
+                let from = address(*node);
+                sim.with_endpoint(source, |now, e| e.set_source(now, id, path.path, from))?;
+            }
+        }
+        What::AppStart | What::AppSend { .. } => {}
         What::LinkDown { .. } | What::LinkUp { .. } | What::End => {}
     }
     Ok(())

@@ -6,16 +6,15 @@ use byway_core::Config;
 use byway_core::config::{
     CwndGrowth, FastRecovery, HabitsConfig, InitialCwnd, PathMaxRetransTest, RttSampling,
 };
-use byway_core::policy::{AfterRto, RetransmitTarget};
+use byway_core::policy::{AfterRto, FastRetransmits, RetransmitTarget};
 use std::time::Duration;
 
 /// Policies of ns-2's classes that byway does not have.
 #[must_use]
 pub fn missing_policy(host: &Host) -> Option<&'static str> {
     match host.agent_class.as_str() {
-        "SCTP" | "SCTP/HbAfterRto" => None,
+        "SCTP" | "SCTP/HbAfterRto" | "SCTP/MultipleFastRtx" | "SCTP/MfrHbAfterRto" => None,
         "SCTP/CMT" => Some("CMT"),
-        "SCTP/MultipleFastRtx" | "SCTP/MfrHbAfterRto" => Some("Multiple Fast Retransmit"),
         "SCTP/Timestamp" | "SCTP/MfrTimestamp" => Some("timestamps"),
         _ => Some("an unknown class"),
     }
@@ -55,6 +54,9 @@ pub fn config(host: &Host, build: Build) -> Config {
         2 => RetransmitTarget::FrSameRtoAlt,
         _ => RetransmitTarget::AllRtxAlt,
     };
+    if host.agent_class.contains("MultipleFastRtx") || host.agent_class.contains("Mfr") {
+        c.retransmission.fast_retransmits = FastRetransmits::Multiple;
+    }
     if host.agent_class.contains("HbAfterRto") {
         c.retransmission.after_rto = AfterRto::Heartbeat;
     }

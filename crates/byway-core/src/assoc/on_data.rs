@@ -118,9 +118,12 @@ impl Association {
 
     /// A packet with DATA has been taken: what is owed for it.
     pub(super) fn after_data(&mut self, ctx: &mut Ctx<'_>, from: PathId, arrived: Arrived) {
-        self.recv
-            .acker
-            .on_data(ctx.now, from, arrived, &self.cfg.sack);
+        let (acker, cfg) = (&mut self.recv.acker, &self.cfg.sack);
+        if self.cfg.habits.counts_packets_apart {
+            acker.on_data_counted_apart(ctx.now, from, arrived, cfg);
+        } else {
+            acker.on_data(ctx.now, from, arrived, cfg);
+        }
         if matches!(self.state, State::ShutdownSent) {
             // Section 9.2: SACK at once, SHUTDOWN again, T2 anew.
             self.recv.acker.want_now();

@@ -105,6 +105,7 @@ impl Association {
         let (paths, cfg) = (&mut self.paths, &*self.cfg);
         let habits = &mut self.send.habits;
         let now = ctx.now;
+        let mut newest_sent = Instant::ZERO;
         let applied = self.send.ledger.apply(covered, blocks, |seq, r, change| {
             let p = paths.get_mut(r.path);
             let t = &mut touched[r.path.index()];
@@ -117,6 +118,7 @@ impl Association {
             }
             match change {
                 Change::Acked => {
+                    newest_sent = newest_sent.max(r.sent_at);
                     t.ack.gap_bytes += if seq < covered { 0 } else { r.bytes };
                     note_acked(t, p, cfg, seq, r, now);
                 }
@@ -142,7 +144,8 @@ impl Association {
             // In fast recovery, progress counts for all that is missing.
             let reach = blocks.last().map_or(highest, |b| b.1 - 1);
             let all = was_recovering && applied.cumulative_advanced;
-            self.count_missing(if all { reach } else { highest }, highest, &mut touched);
+            let below = if all { reach } else { highest };
+            self.count_missing(below, highest, newest_sent, &mut touched);
         }
         let base = self.send.ledger.base();
         if self.send.recover.is_some_and(|r| base >= r) {
@@ -190,7 +193,8 @@ impl Association {
         } else {
             highest
         };
-        self.count_missing(below, highest, touched);
+        // It counts whatever was sent when.
+        self.count_missing(below, highest, Instant::FAR_FUTURE, touched);
         touched.iter().any(|t| t.lost)
     }
 
@@ -199,9 +203,11 @@ impl Association {
         &mut self,
         below: u64,
         highest_new: u64,
+        newest_sent: Instant,
         touched: &mut [Touched; MAX_PATHS],
     ) {
         let missing = Missing {
+            newest_sent,
             below,
             highest_new,
             threshold: self.cfg.congestion.fast_retransmit_threshold,

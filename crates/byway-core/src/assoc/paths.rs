@@ -7,7 +7,7 @@ use crate::observe::Observation;
 use crate::path::{Path, PathId, PathState};
 use crate::policy::failover;
 use crate::time::Instant;
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 
 impl Association {
     pub(crate) fn announce_path(
@@ -98,6 +98,18 @@ impl Association {
         self.make_primary(ctx, to);
         self.choose_data_path(ctx, None);
         self.new_burst();
+        Ok(())
+    }
+
+    /// The user chooses the address that a path's packets leave from.
+    pub(crate) fn set_source(&mut self, path: PathId, local: IpAddr) -> Result<(), CommandError> {
+        self.check_path(path)?;
+        let p = self.paths.get_mut(path);
+        let ours = self.local.iter().find(|a| a.ip() == local);
+        match ours.filter(|a| a.is_ipv4() == p.remote.is_ipv4()) {
+            Some(a) => p.local = *a,
+            None => return Err(CommandError::NoSuchSource { path, local }),
+        }
         Ok(())
     }
 

@@ -53,6 +53,10 @@ pub struct HabitsConfig {
     pub restarts_t3_freely: bool,
     /// A SACK is not hurried by a gap that closes (RFC 9260 section 6.7).
     pub closes_gaps_quietly: bool,
+    /// A SACK that a duplicate hurries leaves the count of packets and the timer
+    /// of delayed SACKs alone; by RFC 9260 section 6.2 every SACK acknowledges
+    /// what was counted.
+    pub counts_packets_apart: bool,
     /// A window probe leaves at once when nothing is in flight, not an RTO later
     /// (RFC 9260 section 6.1, A).
     pub probes_window_at_once: bool,
@@ -78,6 +82,7 @@ impl HabitsConfig {
             spares_ssthresh: true,
             restarts_t3_freely: true,
             closes_gaps_quietly: true,
+            counts_packets_apart: true,
             probes_window_at_once: true,
             send_window: 0,
         }

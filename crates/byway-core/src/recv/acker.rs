@@ -17,6 +17,8 @@ pub(crate) struct Acker {
     reply_path: Option<PathId>,
     /// Whether any DATA has arrived.
     seen_data: bool,
+    /// A SACK does not end the counting of packets (`habits.counts_packets_apart`).
+    counts_apart: bool,
 }
 
 /// What a packet with DATA chunks held.
@@ -52,6 +54,32 @@ impl Acker {
         }
     }
 
+    /// The same with ns-2's habit `counts_packets_apart`: every second packet
+    /// and every gap begins the count anew, a duplicate hurries a SACK beside it.
+    pub(crate) fn on_data_counted_apart(
+        &mut self,
+        now: Instant,
+        from: PathId,
+        a: Arrived,
+        cfg: &SackConfig,
+    ) {
+        self.reply_path = Some(from);
+        self.counts_apart = true;
+        let first = !core::mem::replace(&mut self.seen_data, true) && cfg.first_at_once;
+        if !first && cfg.every > 1 {
+            self.packets += 1;
+            if self.packets == 1 {
+                self.timer = Some(now + cfg.delay);
+            }
+        }
+        let counted = self.packets >= cfg.every;
+        if counted || a.gap {
+            self.packets = 0;
+            self.timer = None;
+        }
+        self.now = counted || first || cfg.every == 1 || a.gap || a.duplicate || a.immediate;
+    }
+
     /// The window opened, or a state asks for an answer.
     pub(crate) fn want_now(&mut self) {
         self.now = true;
@@ -65,6 +93,7 @@ impl Acker {
     pub(crate) fn on_timer(&mut self) {
         self.timer = None;
         self.now = true;
+        self.packets = 0;
     }
 
     pub(crate) fn due(&self) -> bool {
@@ -83,8 +112,10 @@ impl Acker {
 
     /// A SACK left.
     pub(crate) fn sent(&mut self) {
-        self.packets = 0;
         self.now = false;
-        self.timer = None;
+        if !self.counts_apart {
+            self.packets = 0;
+            self.timer = None;
+        }
     }
 }

@@ -93,6 +93,9 @@ pub(crate) struct Missing {
     pub(crate) rule: FastRetransmits,
     /// One past the highest sequence that is outstanding.
     pub(crate) outstanding: u64,
+    /// When the latest of the newly acknowledged chunks was sent: it says nothing
+    /// of a chunk that was sent again since.
+    pub(crate) newest_sent: Instant,
 }
 
 /// All chunks that are not cumulatively acknowledged.
@@ -375,11 +378,7 @@ impl Ledger {
     /// Counts missing reports (section 7.2.4): one for every chunk in flight
     /// below a sequence, and hands those with enough of them that may be fast
     /// retransmitted (again) to `lost`, marked.
-    pub(crate) fn count_missing(
-        &mut self,
-        missing: &Missing,
-        mut lost: impl FnMut(u64, &Record),
-    ) {
+    pub(crate) fn count_missing(&mut self, missing: &Missing, mut lost: impl FnMut(u64, &Record)) {
         let Missing { below, .. } = *missing;
         // The one at `below` was acknowledged, so the next is the first unseen.
         let new_high = (below + 1).max(self.high).min(self.end());
@@ -398,7 +397,9 @@ impl Ledger {
             if r.fate != Fate::InFlight || (repeated.is_some() && !missing.rule.repeats()) {
                 return false;
             }
-            if seq >= below || !missing.rule.counts(repeated, missing.highest_new) {
+            let outlived = r.sends == 1 || r.sent_at < missing.newest_sent;
+            let counts = outlived && missing.rule.counts(repeated, missing.highest_new);
+            if seq >= below || !counts {
                 return true;
             }
             r.missing = r.missing.saturating_add(1);
