@@ -171,7 +171,7 @@ impl Collector {
         match cause {
             None => self.first_time_bytes += bytes,
             Some(LossCause::FastRetransmit) => self.fast_retransmits += 1,
-            Some(LossCause::Timeout) => {}
+            Some(LossCause::Timeout | LossCause::ProbeTimeout) => {}
         }
         if let Some((totals, _)) = self.of(path) {
             if cause.is_some() {

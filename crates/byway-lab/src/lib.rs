@@ -5,6 +5,7 @@
 mod apps;
 mod collect;
 mod drive;
+pub mod failover_time;
 mod network;
 pub mod picture;
 pub mod report;

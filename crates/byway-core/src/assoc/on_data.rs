@@ -29,6 +29,9 @@ impl Association {
             self.abort(ctx, reason, Told::NoUserData(d.tsn));
             return false;
         }
+        let first = self.recv.tsns.tsn_of(0) == d.tsn;
+        gathered.data.first |= first;
+        gathered.data.others |= !first;
         let seq = match self.recv.tsns.look(d.tsn) {
             Arrival::New(seq) => seq,
             Arrival::Duplicate(seq) => {
@@ -54,6 +57,7 @@ impl Association {
         self.observe_data(ctx, from, d, seq, false);
         self.recv.tsns.take(seq);
         gathered.data.new = true;
+        gathered.data.gap_between |= self.recv.tsns.has_gap();
         gathered.data.immediate |= d.immediate;
         if d.stream_id >= self.recv.streams {
             // Acknowledged, reported, and not delivered (section 6.5).

@@ -32,6 +32,12 @@ pub(crate) struct Arrived {
     pub(crate) immediate: bool,
     /// There is a gap now, or one was filled.
     pub(crate) gap: bool,
+    /// There was a gap behind one of the chunks.
+    pub(crate) gap_between: bool,
+    /// The association's first TSN.
+    pub(crate) first: bool,
+    /// Another one.
+    pub(crate) others: bool,
 }
 
 impl Acker {
@@ -65,19 +71,21 @@ impl Acker {
     ) {
         self.reply_path = Some(from);
         self.counts_apart = true;
-        let first = !core::mem::replace(&mut self.seen_data, true) && cfg.first_at_once;
-        if !first && cfg.every > 1 {
+        let first = a.first && cfg.first_at_once;
+        // Chunk by chunk: others count the packet that brings the first one.
+        if (!first || a.others) && cfg.every > 1 {
             self.packets += 1;
             if self.packets == 1 {
                 self.timer = Some(now + cfg.delay);
             }
         }
         let counted = self.packets >= cfg.every;
-        if counted || a.gap {
+        let gap = a.gap || a.gap_between;
+        if counted || gap {
             self.packets = 0;
             self.timer = None;
         }
-        self.now = counted || first || cfg.every == 1 || a.gap || a.duplicate || a.immediate;
+        self.now = counted || first || cfg.every == 1 || gap || a.duplicate || a.immediate;
     }
 
     /// The window opened, or a state asks for an answer.

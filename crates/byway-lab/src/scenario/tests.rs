@@ -48,7 +48,7 @@ fn the_built_in_scenario_is_the_papers_failover() {
         (0, Duration::from_secs(2))
     );
     assert!(matches!(s.traffic, Traffic::Bulk { size: Size(n), .. } if n == 8 << 20));
-    assert_eq!(s.policies.len(), 6);
+    assert_eq!(s.policies.len(), 7);
     assert_eq!(s.policies[0].config, Config::rfc9260());
     assert_eq!(s.policies[1].config.failover.potentially_failed, None);
     assert_eq!(s.policies[2].config.failure.path_max_retrans, 0);

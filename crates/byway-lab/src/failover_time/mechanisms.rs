@@ -1,0 +1,387 @@
+//! Each mechanism of a configuration: what it does and how long it takes.
+
+use super::simulated::{Death, both_die};
+use super::timeline::{Luck, Sum, Waiting};
+use super::timeline::{
+    course, idle_course, longest_period, pause, rto_after, soonest_loss, suspicion,
+};
+use super::words::{count, seconds};
+use super::{Answer, Case, Frame, Goal, Mechanism, Milestone, answer};
+use byway_core::Config;
+use byway_core::config::{Dormant, PathMaxRetransTest};
+use byway_core::policy::{AfterRto, Detection, RetransmitTarget};
+use std::time::Duration;
+
+fn milestone(goal: Goal, cases: Vec<Answer>, why: impl Into<String>) -> Milestone {
+    Milestone {
+        goal,
+        cases,
+        why: why.into(),
+    }
+}
+
+/// Path.Max.Retrans.
+fn pmr(cfg: &Config) -> u32 {
+    cfg.failure.path_max_retrans
+}
+
+/// All mechanisms together, for a path that carries data.
+pub(super) fn together(frame: &Frame<'_>) -> Vec<Milestone> {
+    let cfg = frame.config;
+    let of = |luck: Luck| course(cfg, luck);
+    vec![
+        milestone(Goal::Suspect, frame.cases(|l| of(l).suspect), ""),
+        milestone(Goal::Inactive, frame.cases(|l| of(l).inactive), ""),
+        milestone(Goal::Moved, frame.cases(|l| Some(of(l).moved)), ""),
+        stall(frame, cfg),
+    ]
+}
+
+/// The stall under `cfg`, which may have fewer mechanisms than the frame's.
+fn stall(frame: &Frame<'_>, cfg: &Config) -> Milestone {
+    let cases = frame.cases(|l| Some(pause(cfg, &course(cfg, l), frame.way())));
+    milestone(Goal::Stall, cases, stall_words(cfg))
+}
+
+fn stall_words(cfg: &Config) -> &'static str {
+    let timeouts = match suspicion(cfg) {
+        Some(n) => n.saturating_add(1),
+        None => pmr(cfg).saturating_add(1),
+    };
+    if timeouts == 1 {
+        "Nothing arrives until the timeout; then all that was lost is sent on the \
+         other path, and new data too."
+    } else if cfg.retransmission.target == RetransmitTarget::AllRtxSame {
+        "Lost data is repeated on the path that lost it (AllRtxSame), so nothing \
+         arrives until the data moves."
+    } else {
+        "Each timeout sends the lost data on the other path, but new data tries the \
+         dead one again and waits for the next, longer timeout: delivery comes in \
+         drips until the data moves. This is the longest pause."
+    }
+}
+
+/// All mechanisms, each by itself.
+pub(super) fn all(frame: &Frame<'_>) -> Vec<Mechanism> {
+    let death = both_die(frame);
+    vec![
+        error_count(frame),
+        potentially_failed(frame),
+        probing(frame),
+        idle_heartbeats(frame),
+        association(frame, death),
+        dormant(frame, death),
+    ]
+}
+
+/// PMR (RFC 9260 section 8.2; caro-2006 section II).
+fn error_count(frame: &Frame<'_>) -> Mechanism {
+    let cfg = frame.config;
+    let mut alone = cfg.clone();
+    alone.failover.potentially_failed = None;
+    alone.failure.detection = Detection::ErrorCount;
+    let errors = pmr(cfg).saturating_add(1);
+    let mut why = format!(
+        "T3 begins at the RTO and doubles with each timeout, up to RTO.Max ({}). \
+         {} exceed PMR {}.",
+        seconds(cfg.rto.max),
+        count(errors, "error", "errors"),
+        pmr(cfg)
+    );
+    let probing = cfg.failure.detection != Detection::ErrorCount;
+    if suspicion(cfg).is_some() && probing {
+        why = "never: a suspect path carries no data, and the probing detector does \
+               not count its heartbeats."
+            .to_owned();
+    } else if suspicion(cfg).is_some() && !cfg.hb.enabled {
+        why = "never: a suspect path carries no data, and heartbeats are off, so \
+               there is nothing to count."
+            .to_owned();
+    } else if suspicion(cfg).is_some() {
+        why.push_str(
+            " A suspect path carries no data; unanswered heartbeats go on counting, with the same doubling.",
+        );
+    } else if cfg.retransmission.after_rto == AfterRto::Heartbeat {
+        why.push_str(" The heartbeat after each timeout counts errors, too.");
+    }
+    if cfg.failure.heartbeat_test == PathMaxRetransTest::Reaches && suspicion(cfg).is_some() {
+        why.push_str(" For heartbeats it is enough to reach PMR.");
+    }
+    if !frame.luck(Case::Typical).sack.is_zero() {
+        why.push_str(
+            " New data tries the dead path again only when a SACK has come over the other: \
+             typically a round trip and a delayed SACK for each timeout but the first.",
+        );
+    }
+    let mut counting = cfg.clone();
+    counting.failure.detection = Detection::ErrorCount;
+    let course_of = if probing && suspicion(cfg).is_none() {
+        &counting
+    } else {
+        cfg
+    };
+    let inactive = frame.cases(|l| {
+        let c = course(course_of, l);
+        let by_probing = |s: &Sum| s.steps().iter().any(|s| s.waiting == Waiting::Dmax);
+        c.inactive.filter(|s| !by_probing(s))
+    });
+    let mut stall = stall(frame, &alone);
+    if suspicion(cfg).is_some() || probing {
+        stall.why = format!("If this alone moved the data: {}", lower(&stall.why));
+    }
+    Mechanism {
+        id: "error_count",
+        title: format!("Error counting (Path.Max.Retrans {})", pmr(cfg)),
+        on: true,
+        about: "Each timeout on a path adds an error; any acknowledgement from it sets \
+                the count to 0. The path is inactive when the count exceeds PMR."
+            .to_owned(),
+        milestones: vec![milestone(Goal::Inactive, inactive, why), stall],
+    }
+}
+
+/// The sentence with a small first letter.
+fn lower(sentence: &str) -> String {
+    let mut chars = sentence.chars();
+    chars.next().map_or(String::new(), |c| {
+        c.to_lowercase().chain(chars).collect()
+    })
+}
+
+fn off(id: &'static str, title: &str, about: &str) -> Mechanism {
+    Mechanism {
+        id,
+        title: title.to_owned(),
+        on: false,
+        about: about.to_owned(),
+        milestones: Vec::new(),
+    }
+}
+
+/// RFC 7829.
+fn potentially_failed(frame: &Frame<'_>) -> Mechanism {
+    let cfg = frame.config;
+    let (id, title) = ("potentially_failed", "Potentially failed (RFC 7829)");
+    let Some(limit) = suspicion(cfg) else {
+        let about = match cfg.failover.potentially_failed {
+            None => "Off: data leaves a path only when it is inactive.",
+            Some(_) => {
+                "Without effect: its PFMR equals PMR, so a path is inactive before it is suspect."
+            }
+        };
+        return off(id, title, about);
+    };
+    let errors = limit.saturating_add(1);
+    let mut alone = cfg.clone();
+    alone.failure.detection = Detection::ErrorCount;
+    let why = format!(
+        "{} more than PFMR ({limit}) allows: PFMR + 1 = {errors}.",
+        if errors == 1 { "One error is" } else { "So many errors are" }
+    );
+    Mechanism {
+        id,
+        title: format!("{title}, PFMR {limit}"),
+        on: true,
+        about: "After a few errors a path is suspect: data goes elsewhere at once, and \
+                heartbeats find out whether the path is dead. A false alarm ends with \
+                the answer to a heartbeat."
+            .to_owned(),
+        milestones: vec![
+            milestone(Goal::Suspect, frame.cases(|l| course(&alone, l).suspect), why),
+            milestone(
+                Goal::Inactive,
+                frame.cases(|l| course(&alone, l).inactive),
+                "Left to error counting; the data has moved long since.",
+            ),
+            stall(frame, &alone),
+        ],
+    }
+}
+
+/// cortes-2008.
+fn probing(frame: &Frame<'_>) -> Mechanism {
+    let cfg = frame.config;
+    let (id, title) = ("probing", "Probing detector (Dmax/n, cortes-2008)");
+    let Detection::Probing(p) = cfg.failure.detection else {
+        return off(id, title, "Off (failure.detection is ErrorCount).");
+    };
+    let mut alone = cfg.clone();
+    alone.failover.potentially_failed = None;
+    let dmax = |l: Luck| Sum::of(l.rto, Waiting::T3).and(1, p.dmax, Waiting::Dmax);
+    let about = format!(
+        "From the first timeout on, a heartbeat leaves every Dmax/n = {} / {} = {}. Any \
+         answer ends the doubt; none within Dmax, and the path is inactive.",
+        seconds(p.dmax),
+        p.n,
+        seconds(p.interval())
+    );
+    let why = format!(
+        "One timeout, then Dmax. The paper counts from the first timeout: {}.",
+        seconds(p.dmax)
+    );
+    let mut stall = stall(frame, &alone);
+    if suspicion(cfg).is_some() {
+        stall.why = "Without the potentially failed state; with it, see there.".to_owned();
+    }
+    Mechanism {
+        id,
+        title: title.to_owned(),
+        on: true,
+        about,
+        milestones: vec![
+            milestone(Goal::Inactive, frame.cases(|l| Some(dmax(l))), why),
+            stall,
+        ],
+    }
+}
+
+/// Heartbeats where no data goes (RFC 9260 section 8.3).
+fn idle_heartbeats(frame: &Frame<'_>) -> Mechanism {
+    let cfg = frame.config;
+    let (id, title) = ("idle_heartbeats", "Heartbeats on an idle path");
+    if !cfg.hb.enabled {
+        let about = "Off: the death of a path without data goes unnoticed.";
+        return off(id, title, about);
+    }
+    let about = format!(
+        "A path without data is tried by a heartbeat about every {} (HB.interval) plus \
+         its RTO. Best case: one leaves just as the path dies. The RTO of a path that \
+         has not answered any heartbeat yet is RTO.Initial ({}).",
+        seconds(cfg.hb.interval),
+        seconds(cfg.rto.initial)
+    );
+    let why = if suspicion(cfg).is_some() {
+        "The wait for the next heartbeat, then one RTO for each unanswered one, doubling; \
+         a suspect path is tried again at once."
+    } else {
+        "Each heartbeat waits for its turn (the periods), then one RTO for its answer, \
+         doubling."
+    };
+    let none = [Case::Best, Case::Typical, Case::Worst].map(|c| answer(c, Some(Sum::default())));
+    Mechanism {
+        id,
+        title: title.to_owned(),
+        on: true,
+        about,
+        milestones: vec![
+            milestone(Goal::Suspect, frame.cases(|l| idle_course(cfg, l).0), ""),
+            milestone(Goal::Inactive, frame.cases(|l| idle_course(cfg, l).1), why),
+            milestone(Goal::Stall, none.to_vec(), "No data waits there."),
+        ],
+    }
+}
+
+fn simulated(seconds_s: Option<f64>) -> Answer {
+    Answer {
+        case: Case::Typical,
+        seconds_s,
+        steps: Sum::default(),
+        sum: seconds_s.map_or("none".to_owned(), |s| {
+            format!("about {} (simulated)", words_of(s))
+        }),
+    }
+}
+
+fn words_of(seconds_s: f64) -> String {
+    seconds(Duration::try_from_secs_f64(seconds_s.round()).unwrap_or(Duration::MAX))
+}
+
+/// AMR (RFC 9260 section 8.1).
+fn association(frame: &Frame<'_>, death: Death) -> Mechanism {
+    let cfg = frame.config;
+    let amr = cfg.failure.association_max_retrans;
+    let errors = amr.saturating_add(1);
+    let best = soonest_loss(cfg, cfg.rto.min);
+    let worst = Sum::default().and(errors, cfg.rto.max, Waiting::T3);
+    let mut cases = vec![answer(Case::Best, Some(best))];
+    cases.extend(death.lost_s.map(|s| simulated(Some(s))));
+    cases.push(answer(Case::Worst, Some(worst)));
+    let why = format!(
+        "Errors of all paths add up; the {}. Best: T3 and heartbeats of two paths count \
+         side by side, and no run can be faster. Worst: T3 alone, each at RTO.Max.",
+        if errors == 1 {
+            "first ends the association".to_owned()
+        } else {
+            format!("association ends with error {errors}")
+        }
+    );
+    Mechanism {
+        id: "association",
+        title: format!("The peer is gone (Association.Max.Retrans {amr})"),
+        on: true,
+        about: "When all paths die, errors count for the association as well; when they \
+                exceed AMR, it is lost. Typical: two paths die at once, a small message \
+                every 100 ms."
+            .to_owned(),
+        milestones: vec![milestone(Goal::Lost, cases, why)],
+    }
+}
+
+/// caro-2006 section III.6; RFC 7829 section 4.
+fn dormant(frame: &Frame<'_>, death: Death) -> Mechanism {
+    let cfg = frame.config;
+    let (rule, where_to) = match cfg.failover.dormant {
+        Dormant::LeastErrors => ("LeastErrors", "the path with the fewest errors"),
+        Dormant::Hop => ("Hop", "the next path after each timeout"),
+        Dormant::Primary => ("Primary", "the primary"),
+        Dormant::Last => ("Last", "the path that was active last"),
+    };
+    let mut milestones = Vec::new();
+    let entered = death.inactive_s;
+    milestones.extend(entered.map(|s| {
+        let why = "All paths are inactive: the dormant state begins.";
+        milestone(Goal::Inactive, vec![simulated(Some(s))], why)
+    }));
+    milestones.push(return_of_a_path(frame));
+    let short = match (death.inactive_s, death.lost_s) {
+        (None, Some(_)) => {
+            " With these settings and two paths that die at once, the association is lost before."
+        }
+        _ => "",
+    };
+    Mechanism {
+        id: "dormant",
+        title: format!("All paths inactive (dormant state, {rule})"),
+        on: true,
+        about: format!(
+            "While every path is inactive, data is tried on {where_to}, until a path \
+             answers or the association is lost.{short}"
+        ),
+        milestones,
+    }
+}
+
+/// How long data waits once one of the dead paths works again.
+fn return_of_a_path(frame: &Frame<'_>) -> Milestone {
+    let cfg = frame.config;
+    let reached = rto_after(cfg, frame.rto, pmr(cfg).saturating_add(1));
+    let way = |sum: Sum| sum.and(1, frame.way(), Waiting::Way);
+    let by_heartbeat = Sum::of(cfg.rto.max, Waiting::Heartbeat)
+        .and(1, longest_period(cfg), Waiting::Period)
+        .and(1, frame.rtt, Waiting::Heartbeat);
+    let worst = match cfg.failover.dormant {
+        Dormant::Hop => Some(way(Sum::default().and(2, cfg.rto.max, Waiting::T3))),
+        _ if cfg.hb.enabled => Some(way(by_heartbeat)),
+        _ => None,
+    };
+    let why = format!(
+        "Counted from the return of a path. Best: T3 runs out just then. Typical: half \
+         of the RTO, which {} have raised to {}. Worst: {}.",
+        count(pmr(cfg).saturating_add(1), "error", "errors"),
+        seconds(reached),
+        match (cfg.failover.dormant, cfg.hb.enabled) {
+            (Dormant::Hop, _) => "two timeouts, the first on the other path",
+            (_, true) => {
+                "data stays on the other path, a heartbeat has just been lost, and the next \
+                 one is far"
+            }
+            (_, false) => "data stays on the other path, and heartbeats are off",
+        }
+    );
+    let cases = vec![
+        answer(Case::Best, Some(way(Sum::default()))),
+        answer(Case::Typical, Some(way(Sum::of(reached / 2, Waiting::T3)))),
+        answer(Case::Worst, worst),
+    ];
+    milestone(Goal::Stall, cases, why)
+}
