@@ -19,7 +19,7 @@ mod run;
 use proptest::prelude::*;
 
 /// Programs a test run, unless `PROPTEST_CASES` says otherwise.
-const CASES: u32 = 48;
+const CASES: u32 = 200;
 
 fn cases() -> u32 {
     std::env::var("PROPTEST_CASES")
