@@ -330,7 +330,7 @@ fn settings_are_listed_as_they_are_written() {
         "rto.max = \"10 s\"",
         "failover.potentially_failed = \"off\"  # off, on",
         "retransmission.target = \"AllRtxAlt\"  # AllRtxSame, AllRtxAlt, FrSameRtoAlt",
-        "congestion.initial_cwnd = { Pmdcs = 2 }  # Rfc9260, Pmdcs",
+        "congestion.initial_cwnd = { Pmdcs = 2 }  # Rfc9260, Rfc4960, Pmdcs",
     ] {
         assert!(shown.lines().any(|l| l == line), "{line}\n{shown}");
     }

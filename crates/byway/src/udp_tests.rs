@@ -42,7 +42,7 @@ async fn datagrams_arrive_whole_and_in_order_however_they_were_gathered() {
     let mixed: Vec<usize> = (0..200)
         .map(|i| if i % 12 == 11 { 300 } else { 1472 })
         .collect();
-    for ip in ["127.0.0.1", "::1"] {
+    for ip in available(&["127.0.0.1", "::1"]) {
         for lengths in [&[1][..], &[1472; 44], &[28; 64], &[1472, 28, 1472], &mixed] {
             let (got, _) = through(ip, lengths).await;
             let expected: Vec<Vec<u8>> = lengths
@@ -96,7 +96,11 @@ async fn a_batch_beyond_what_the_socket_segments_goes_one_by_one() {
 
 #[tokio::test]
 async fn port_0_becomes_one_port_on_all_addresses() {
-    let sockets = bind_all(&[any("127.0.0.1"), any("127.0.0.2"), any("::1")]).unwrap();
+    let all: Vec<_> = available(&["127.0.0.1", "127.0.0.2", "::1"])
+        .into_iter()
+        .map(any)
+        .collect();
+    let sockets = bind_all(&all).unwrap();
     let port = sockets[0].local().port();
     assert_ne!(port, 0);
     assert!(sockets.iter().all(|s| s.local().port() == port));
@@ -131,4 +135,17 @@ async fn a_destination_that_cannot_be_does_not_cost_segmentation_offload() {
         waiting.remove_first(&mut Vec::new());
     }
     assert_eq!((refused, a.max_segments()), (3, segments));
+}
+
+/// Those of the addresses whose family this machine has: IPv6 is often off in
+/// containers.
+fn available<'a>(ips: &[&'a str]) -> Vec<&'a str> {
+    let v6 = std::net::UdpSocket::bind("[::1]:0").is_ok();
+    if !v6 {
+        println!("skipped: ::1, this machine has no IPv6");
+    }
+    ips.iter()
+        .copied()
+        .filter(|ip| v6 || !ip.contains(':'))
+        .collect()
 }

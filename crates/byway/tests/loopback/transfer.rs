@@ -14,6 +14,10 @@ async fn an_echo_returns_over_every_kind_of_address() {
         &["127.0.0.1", "::1"],
     ];
     for ips in table {
+        let ips = &available(ips)[..];
+        if ips.is_empty() {
+            continue;
+        }
         bounded(async {
             let p = pair(ips, quick()).await;
             p.a.send(Message::new(3, "hello")).await.unwrap();
@@ -260,7 +264,7 @@ async fn a_slow_reader_holds_the_sender_back() {
 
 #[tokio::test]
 async fn one_port_serves_all_addresses() {
-    let endpoint = server(&["127.0.0.1", "127.0.0.2", "::1"], quick());
+    let endpoint = server(&available(&["127.0.0.1", "127.0.0.2", "::1"]), quick());
     let port = endpoint.local_addresses()[0].port();
     assert!(
         endpoint
@@ -317,4 +321,17 @@ async fn an_unread_stream_stays_in_order_for_whoever_reads_it_later() {
         assert_eq!(rest, of(0).chain(of(2)).collect::<Vec<(u16, u8)>>());
     })
     .await;
+}
+
+/// Those of the addresses whose family this machine has: IPv6 is often off in
+/// containers.
+fn available<'a>(ips: &[&'a str]) -> Vec<&'a str> {
+    let v6 = std::net::UdpSocket::bind("[::1]:0").is_ok();
+    if !v6 {
+        println!("skipped: ::1, this machine has no IPv6");
+    }
+    ips.iter()
+        .copied()
+        .filter(|ip| v6 || !ip.contains(':'))
+        .collect()
 }
