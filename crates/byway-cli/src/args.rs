@@ -11,6 +11,7 @@ Examples:
   byway scenario > mine.toml                  a scenario of your own to start from
   byway check mine.toml                       look for mistakes in it
   byway run mine.toml --seed 7 --pcap         run it; tables here, report and captures in out/
+  byway failover-time --set rto.min=300ms     how long a dead path goes unnoticed, and why
 
   byway recv --bind 10.0.0.1,10.1.0.1 --dir inbox
   byway send video.mkv --to 10.0.0.1,10.1.0.1
@@ -53,6 +54,13 @@ pub(crate) enum Command {
         #[command(flatten)]
         settings: SettingArgs,
     },
+    /// Reckon how long a dead path goes unnoticed, step by step
+    ///
+    /// Adds up the timers of a configuration: the best, typical and worst time
+    /// until a dead path is suspect, until it is inactive, and how long delivery
+    /// pauses, for each mechanism. Nothing is sent.
+    #[command(after_help = FAILOVER_TIME_EXAMPLES)]
+    FailoverTime(FailoverTimeArgs),
     /// Receive files
     ///
     /// Waits for senders and stores their files. A file arrives as NAME.part
@@ -116,6 +124,29 @@ pub(crate) struct SettingArgs {
     /// Change a setting, such as rto.min=100ms; may be repeated (see `byway settings`)
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) set: Vec<Override>,
+}
+
+const FAILOVER_TIME_EXAMPLES: &str = "\
+Examples:
+  byway failover-time                                 RFC 9260's defaults
+  byway failover-time --preset rfc2960 --set failure.path_max_retrans=3
+  byway failover-time --set rto.min=300ms --rtt '20 ms'
+  byway failover-time --rto '4 s'                     after losses doubled the RTO twice
+  byway failover-time --json | jq '.together[] | {goal, cases}'";
+
+#[derive(Debug, Args)]
+pub(crate) struct FailoverTimeArgs {
+    #[command(flatten)]
+    pub(crate) settings: SettingArgs,
+    /// Round-trip time of each path
+    #[arg(long, value_name = "TIME", default_value = "90 ms", value_parser = byway_lab::units::parse_duration)]
+    pub(crate) rtt: Duration,
+    /// RTO when the path dies; without it, what the round trip gives
+    #[arg(long, value_name = "TIME", value_parser = byway_lab::units::parse_duration)]
+    pub(crate) rto: Option<Duration>,
+    /// Print the result as JSON; fields in _s are seconds
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -1,7 +1,8 @@
-//! Simulated networks: run, scenario, check, settings.
+//! Simulated networks and settings: run, scenario, check, settings, failover-time.
 
-use crate::args::{RunArgs, SettingArgs};
+use crate::args::{FailoverTimeArgs, RunArgs, SettingArgs};
 use crate::failure::{Failure, Kind};
+use byway_lab::failover_time::{self, Question};
 use byway_lab::result::Comparison;
 use byway_lab::run::{RunOptions, capture_name};
 use byway_lab::scenario::{BUILT_IN, BUILT_IN_NAME, Scenario, setting_lines};
@@ -89,6 +90,27 @@ fn counted(n: usize, one: &str, many: &str) -> String {
 
 pub(crate) fn settings(args: &SettingArgs) -> Result<(), Failure> {
     print(&setting_lines(&crate::net::config(args)?))
+}
+
+pub(crate) fn failover_time(args: &FailoverTimeArgs) -> Result<(), Failure> {
+    let mut name = args.settings.preset.clone();
+    for setting in &args.settings.set {
+        name.push_str(&format!(", {} = {}", setting.key, setting.value));
+    }
+    let question = Question {
+        name,
+        config: crate::net::config(&args.settings)?,
+        rtt: args.rtt,
+        rto: args.rto,
+    };
+    let found =
+        failover_time::failover_time(&question).map_err(|e| Failure::wrong(e.to_string()))?;
+    if args.json {
+        let text = serde_json::to_string_pretty(&found)
+            .map_err(|e| Failure::new(Kind::Failed, format!("cannot write JSON: {e}")))?;
+        return print(&format!("{text}\n"));
+    }
+    print(&failover_time::render(&found))
 }
 
 pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {

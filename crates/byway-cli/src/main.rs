@@ -29,6 +29,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Scenario => lab::print(byway_lab::scenario::BUILT_IN),
         Command::Check { file, json } => lab::check(&file, json),
         Command::Settings { settings } => lab::settings(&settings),
+        Command::FailoverTime(args) => lab::failover_time(&args),
         Command::Recv(args) => network(net::recv(args)),
         Command::Send(args) => network(net::send(args)),
         Command::Listen(args) => network(net::listen(args)),

@@ -138,7 +138,15 @@ fn the_help_shows_examples_and_exit_statuses() {
         assert!(help.contains(part), "{part}\n{help}");
     }
     for command in [
-        "run", "send", "recv", "listen", "cat", "check", "scenario", "settings",
+        "run",
+        "send",
+        "recv",
+        "listen",
+        "cat",
+        "check",
+        "scenario",
+        "settings",
+        "failover-time",
     ] {
         assert!(run(&[command, "--help"]).status.success(), "{command}");
     }
@@ -193,6 +201,37 @@ loss = \"1 %\"",
     let first = json("7", "a");
     assert_eq!(first, json("7", "b"));
     assert_ne!(first, json("8", "c"));
+}
+
+#[test]
+fn failover_times_are_explained_and_written_as_json() {
+    let out = run(&[
+        "failover-time",
+        "--preset",
+        "rfc2960",
+        "--set",
+        "retransmission.target=AllRtxSame",
+    ]);
+    assert!(out.status.success(), "{}", text(&out.stderr));
+    let shown = text(&out.stdout);
+    for part in [
+        "1 + 2 + 4 + 8 + 16 + 32 (T3) = 63 s",
+        "6 x 60 (T3) = 360 s",
+        "What follows",
+    ] {
+        assert!(shown.contains(part), "{part}\n{shown}");
+    }
+    let out = run(&["failover-time", "--rto", "4 s", "--json"]);
+    let value: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+    assert_eq!(value["schema"], "byway.failover-time/1");
+    assert_eq!(value["rto_s"][1], 4.0);
+    let suspect = &value["together"][0];
+    assert_eq!(suspect["goal"], "suspect");
+    assert_eq!(suspect["cases"][1]["seconds_s"], 4.0);
+    assert_eq!(suspect["cases"][1]["steps"][0]["waiting"], "t3");
+    let refused = run(&["failover-time", "--rto", "2 min"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains("rto.max (60 s)"));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What follows from the numbers, and what it costs.
 
 use super::timeline::{course, pause, suspicion};
-use super::words::{count, seconds};
+use super::words::seconds;
 use super::{Case, Frame, rto_of};
 use crate::units::format_duration;
 use byway_core::Config;
@@ -33,7 +33,7 @@ fn late_sack(frame: &Frame<'_>) -> Duration {
 /// `d` rounded up to hundredths of a second.
 fn rounded_up(d: Duration) -> Duration {
     let ms = u64::try_from(d.as_millis()).unwrap_or(u64::MAX / 2);
-    let ms = if d.subsec_nanos() % 1_000_000 == 0 {
+    let ms = if d.subsec_nanos().is_multiple_of(1_000_000) {
         ms
     } else {
         ms + 1
@@ -92,8 +92,8 @@ fn leave_soon(frame: &Frame<'_>) -> Option<String> {
     Some(format!(
         "To leave within 1 s, lower RTO.Min and {pf}: --set rto.min={}{set} gives an RTO of \
          {} and a typical stall of {}. It leaves a round trip ({}) and a delayed SACK ({}) \
-         room. The price: an acknowledgement that is later than the RTO by the network's \
-         whim counts as a loss and moves the data.",
+         room. The price: an acknowledgement that only comes later than the RTO \
+         counts as a loss and moves the data.",
         compact(min),
         seconds(rto),
         seconds(stall),
@@ -166,16 +166,11 @@ fn bound_the_worst(frame: &Frame<'_>) -> Option<String> {
     };
     let ((inactive, pause), (sooner, shorter)) = (worst(cfg)?, worst(&lower)?);
     Some(format!(
-        "The worst case is RTO.Max's: {} in {}, at {} each. --set rto.max=10s \
-         makes it {} and the longest pause {} instead of {}. The price: the back-off ends \
-         there, so a jammed path is tried every 10 s at least.",
-        seconds(inactive),
-        count(
-            cfg.failure.path_max_retrans.saturating_add(1),
-            "wait",
-            "waits"
-        ),
+        "The worst case comes from RTO.Max ({}): the path is inactive after {}. With --set \
+         rto.max=10s it is after {}, and the longest pause is {} instead of {}. The price: the \
+         back-off ends there, so a jammed path is tried every 10 s at least.",
         seconds(cfg.rto.max),
+        seconds(inactive),
         seconds(sooner),
         seconds(shorter),
         seconds(pause)

@@ -90,12 +90,12 @@ fn error_count(frame: &Frame<'_>) -> Mechanism {
     );
     let probing = cfg.failure.detection != Detection::ErrorCount;
     if suspicion(cfg).is_some() && probing {
-        why = "never: a suspect path carries no data, and the probing detector does \
-               not count its heartbeats."
+        why = "A suspect path carries no data, and while the probing detector doubts a path \
+               its heartbeats do not count."
             .to_owned();
     } else if suspicion(cfg).is_some() && !cfg.hb.enabled {
-        why = "never: a suspect path carries no data, and heartbeats are off, so \
-               there is nothing to count."
+        why = "A suspect path carries no data, and heartbeats are off, so there is \
+               nothing to count."
             .to_owned();
     } else if suspicion(cfg).is_some() {
         why.push_str(
@@ -143,9 +143,9 @@ fn error_count(frame: &Frame<'_>) -> Mechanism {
 /// The sentence with a small first letter.
 fn lower(sentence: &str) -> String {
     let mut chars = sentence.chars();
-    chars.next().map_or(String::new(), |c| {
-        c.to_lowercase().chain(chars).collect()
-    })
+    chars
+        .next()
+        .map_or(String::new(), |c| c.to_lowercase().chain(chars).collect())
 }
 
 fn off(id: &'static str, title: &str, about: &str) -> Mechanism {
@@ -176,7 +176,11 @@ fn potentially_failed(frame: &Frame<'_>) -> Mechanism {
     alone.failure.detection = Detection::ErrorCount;
     let why = format!(
         "{} more than PFMR ({limit}) allows: PFMR + 1 = {errors}.",
-        if errors == 1 { "One error is" } else { "So many errors are" }
+        if errors == 1 {
+            "One error is"
+        } else {
+            "So many errors are"
+        }
     );
     Mechanism {
         id,
@@ -187,11 +191,15 @@ fn potentially_failed(frame: &Frame<'_>) -> Mechanism {
                 the answer to a heartbeat."
             .to_owned(),
         milestones: vec![
-            milestone(Goal::Suspect, frame.cases(|l| course(&alone, l).suspect), why),
+            milestone(
+                Goal::Suspect,
+                frame.cases(|l| course(&alone, l).suspect),
+                why,
+            ),
             milestone(
                 Goal::Inactive,
-                frame.cases(|l| course(&alone, l).inactive),
-                "Left to error counting; the data has moved long since.",
+                frame.cases(|l| course(cfg, l).inactive),
+                "Left to error counting or the probing detector; the data has moved before.",
             ),
             stall(frame, &alone),
         ],
@@ -305,14 +313,21 @@ fn association(frame: &Frame<'_>, death: Death) -> Mechanism {
             format!("association ends with error {errors}")
         }
     );
+    let about = match death.lost_s {
+        Some(_) => {
+            "When all paths die, errors count for the association as well; when they exceed \
+             AMR, it is lost. Typical: two paths die at once, a small message every 100 ms."
+        }
+        None => {
+            "When all paths die, errors count for the association as well; when they exceed \
+             AMR, it is lost."
+        }
+    };
     Mechanism {
         id: "association",
         title: format!("The peer is gone (Association.Max.Retrans {amr})"),
         on: true,
-        about: "When all paths die, errors count for the association as well; when they \
-                exceed AMR, it is lost. Typical: two paths die at once, a small message \
-                every 100 ms."
-            .to_owned(),
+        about: about.to_owned(),
         milestones: vec![milestone(Goal::Lost, cases, why)],
     }
 }

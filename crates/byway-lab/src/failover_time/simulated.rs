@@ -24,7 +24,8 @@ pub(super) struct Death {
 }
 
 const NETWORK: &str = "limit = \"1 h\"\n\
-    [[path]]\nrate = \"10 Mbit/s\"\n[[path]]\nrate = \"10 Mbit/s\"\n\
+    [[path]]\nrate = \"10 Mbit/s\"\ndelay = \"45 ms\"\n\
+    [[path]]\nrate = \"10 Mbit/s\"\ndelay = \"45 ms\"\n\
     [[event]]\nat = \"5 s\"\npath = 1\ndo = \"down\"\n\
     [[event]]\nat = \"5 s\"\npath = 2\ndo = \"down\"\n\
     [traffic]\nkind = \"periodic\"\nmessage = \"40 B\"\nevery = \"100 ms\"\ncount = 36000\n";
@@ -59,7 +60,11 @@ pub(super) fn both_die(frame: &Frame<'_>) -> Death {
     let Some(result) = comparison.results.first() else {
         return Death::default();
     };
-    let both: Option<Vec<f64>> = result.detections.iter().map(|d| d.inactive_after_s).collect();
+    let both: Option<Vec<f64>> = result
+        .detections
+        .iter()
+        .map(|d| d.inactive_after_s)
+        .collect();
     let lost = matches!(result.outcome, Outcome::Lost { .. }) && result.end_s > DEATH_S;
     Death {
         inactive_s: both.map(|times| times.into_iter().fold(0.0, f64::max)),

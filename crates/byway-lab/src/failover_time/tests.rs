@@ -43,9 +43,27 @@ fn the_numbers_of_the_papers() {
         ("rfc9260", &[], Goal::Inactive, 63.0, 360.0),
         ("rfc9260", &[PF_OFF], Goal::Inactive, 63.0, 360.0),
         // Section III.2.
-        ("rfc2960", &["failure.path_max_retrans=3"], Goal::Inactive, 15.0, 240.0),
-        ("rfc2960", &["failure.path_max_retrans=6"], Goal::Inactive, 123.0, 420.0),
-        ("rfc2960", &["failure.path_max_retrans=0"], Goal::Inactive, 1.0, 60.0),
+        (
+            "rfc2960",
+            &["failure.path_max_retrans=3"],
+            Goal::Inactive,
+            15.0,
+            240.0,
+        ),
+        (
+            "rfc2960",
+            &["failure.path_max_retrans=6"],
+            Goal::Inactive,
+            123.0,
+            420.0,
+        ),
+        (
+            "rfc2960",
+            &["failure.path_max_retrans=0"],
+            Goal::Inactive,
+            1.0,
+            60.0,
+        ),
         // RFC 7829: PFMR + 1 timeouts.
         ("rfc9260", &[], Goal::Suspect, 1.0, 60.0),
         (
@@ -91,10 +109,16 @@ fn sums_are_written_out() {
     assert_eq!(inactive[2].sum, "6 x 60 (T3) = 360 s");
     let found = reckon("rfc9260", &["failure.detection=Probing"]);
     let probing = mechanism(&found, "probing");
-    assert_eq!(probing.milestones[0].cases[0].sum, "1 (T3) + 10 (Dmax) = 11 s");
+    assert_eq!(
+        probing.milestones[0].cases[0].sum,
+        "1 (T3) + 10 (Dmax) = 11 s"
+    );
     // D1: counted from the first timeout, as the paper does.
     let dmax = probing.milestones[0].cases[0].steps.steps()[1];
-    assert_eq!((dmax.each, dmax.waiting), (Duration::from_secs(10), Waiting::Dmax));
+    assert_eq!(
+        (dmax.each, dmax.waiting),
+        (Duration::from_secs(10), Waiting::Dmax)
+    );
 }
 
 #[test]
@@ -138,7 +162,10 @@ fn simulate(config: &Config, path: u32, at: u32, count: u32) -> RunResult {
     );
     let mut scenario = Scenario::parse("dies", &text).unwrap_or_else(|e| panic!("{e}"));
     scenario.policies[0].config = config.clone();
-    run(&scenario, RunOptions::default()).unwrap().results.remove(0)
+    run(&scenario, RunOptions::default())
+        .unwrap()
+        .results
+        .remove(0)
 }
 
 /// Seconds by which a run may differ. The sum counts from the last
@@ -159,7 +186,10 @@ fn the_typical_case_is_what_the_simulator_does() {
         ("rfc9260", &["failure.detection=Probing"]),
         ("rfc9260", &[PF_OFF, "retransmission.after_rto=Heartbeat"]),
         ("rfc9260", &["failure.heartbeat_test=Reaches"]),
-        ("rfc9260", &["rto.min=300ms", "failover.potentially_failed.max_retrans=1"]),
+        (
+            "rfc9260",
+            &["rto.min=300ms", "failover.potentially_failed.max_retrans=1"],
+        ),
         ("rfc2960", &[SAME]),
     ];
     for (preset, settings) in rows {
@@ -197,7 +227,10 @@ fn an_idle_path_dies_within_the_bounds() {
         let inactive = ran.detections[0].inactive_after_s.unwrap();
         let cases = all_of(idle, Goal::Inactive);
         let (best, typical) = (cases[0].unwrap(), cases[1].unwrap());
-        assert!(inactive >= best, "{preset} {settings:?}: {inactive} < {best}");
+        assert!(
+            inactive >= best,
+            "{preset} {settings:?}: {inactive} < {best}"
+        );
         // Each of at most six waits varies by half of its chance part.
         assert!(
             (inactive - typical).abs() <= typical - best,
@@ -212,15 +245,30 @@ fn the_loss_of_the_peer_lies_between_its_bounds() {
         ("rfc9260", &[] as &[&str]),
         ("rfc9260", &["failure.idle_heartbeats_count=true"]),
         ("rfc9260", &["failover.potentially_failed=off"]),
-        ("rfc9260", &["retransmission.after_rto=Heartbeat", "failover.potentially_failed=off"]),
-        ("rfc9260", &["failure.association_max_retrans=4", "failure.path_max_retrans=1"]),
+        (
+            "rfc9260",
+            &[
+                "retransmission.after_rto=Heartbeat",
+                "failover.potentially_failed=off",
+            ],
+        ),
+        (
+            "rfc9260",
+            &[
+                "failure.association_max_retrans=4",
+                "failure.path_max_retrans=1",
+            ],
+        ),
         ("rfc2960", &[]),
     ] {
         let found = reckon(preset, settings);
         let lost = all_of(&mechanism(&found, "association").milestones, Goal::Lost);
         assert_eq!(lost.len(), 3, "{preset} {settings:?}");
         // The run counts from the deaths, up to 0.2 s after the last acknowledgement.
-        assert!(lost[0].unwrap() <= lost[1].unwrap() + TOLERANCE_S, "{lost:?}");
+        assert!(
+            lost[0].unwrap() <= lost[1].unwrap() + TOLERANCE_S,
+            "{lost:?}"
+        );
         assert!(lost[1] <= lost[2], "{preset} {settings:?}: {lost:?}");
     }
 }
@@ -239,14 +287,24 @@ fn what_can_never_be_noticed_is_said() {
 #[test]
 fn advice_keeps_its_promise() {
     let default = reckon("rfc9260", &[]);
-    assert!(default.advice[0].contains("--set rto.min=290ms"), "{:?}", default.advice);
+    assert!(
+        default.advice[0].contains("--set rto.min=290ms"),
+        "{:?}",
+        default.advice
+    );
     let then = reckon("rfc9260", &["rto.min=290ms"]);
     assert!(all_of(&then.together, Goal::Stall)[1].unwrap() < 1.0);
     assert!(!then.advice.iter().any(|a| a.contains("within 1 s")));
     let old = reckon("rfc2960", &[]).advice.join("\n");
-    assert!(old.contains("--set failover.potentially_failed=on"), "{old}");
+    assert!(
+        old.contains("--set failover.potentially_failed=on"),
+        "{old}"
+    );
     let hasty = reckon("rfc9260", &["rto.min=100ms"]).advice.join("\n");
-    assert!(hasty.contains("may time out although it arrived"), "{hasty}");
+    assert!(
+        hasty.contains("may time out although it arrived"),
+        "{hasty}"
+    );
 }
 
 #[test]
@@ -264,20 +322,39 @@ fn questions_that_cannot_be_are_refused() {
     assert!(ask(Duration::ZERO, None, &[]).starts_with("--rtt 0 s: "));
     assert!(ask(Duration::from_secs(4000), None, &[]).contains("at most 1 h"));
     let rto = ask(RTT, Some(RTT), &[]);
-    assert!(rto.starts_with("--rto 90 ms: lies outside of rto.min (1 s)"), "{rto}");
+    assert!(
+        rto.starts_with("--rto 90 ms: lies outside of rto.min (1 s)"),
+        "{rto}"
+    );
 }
 
 #[test]
 fn extreme_settings_end_soon_and_fit_the_page() {
     for settings in [
         &["failure.path_max_retrans=4294967295"] as &[&str],
-        &["failure.path_max_retrans=4294967295", "failover.potentially_failed=off"],
-        &["failure.path_max_retrans=4294967295", "failover.potentially_failed.max_retrans=4294967294"],
-        &["failure.path_max_retrans=4294967295", "failover.potentially_failed=off", "retransmission.after_rto=Heartbeat"],
-        &["failure.association_max_retrans=4294967295", "rto.max=20000h"],
+        &[
+            "failure.path_max_retrans=4294967295",
+            "failover.potentially_failed=off",
+        ],
+        &[
+            "failure.path_max_retrans=4294967295",
+            "failover.potentially_failed.max_retrans=4294967294",
+        ],
+        &[
+            "failure.path_max_retrans=4294967295",
+            "failover.potentially_failed=off",
+            "retransmission.after_rto=Heartbeat",
+        ],
+        &[
+            "failure.association_max_retrans=4294967295",
+            "rto.max=20000h",
+        ],
         &["rto.min=1ns", "rto.max=30ns", "rto.initial=2ns"],
         &["failure.detection={ Probing = { dmax = \"20000 h\", n = 4 } }"],
-        &["failure.path_max_retrans=0", "failure.heartbeat_test=Reaches"],
+        &[
+            "failure.path_max_retrans=0",
+            "failure.heartbeat_test=Reaches",
+        ],
         &["failover.dormant=Hop", "hb.enabled=false"],
     ] {
         for preset in ["rfc9260", "rfc2960"] {

@@ -169,9 +169,7 @@ pub(super) fn course(cfg: &Config, luck: Luck) -> Course {
     let mut course = Course::default();
     let errors = count_errors(cfg, luck, &mut course);
     let probing = match cfg.failure.detection {
-        Detection::Probing(p) => {
-            Some(Sum::of(luck.rto, Waiting::T3).and(1, p.dmax, Waiting::Dmax))
-        }
+        Detection::Probing(p) => Some(Sum::of(luck.rto, Waiting::T3).and(1, p.dmax, Waiting::Dmax)),
         Detection::ErrorCount => None,
     };
     let sooner = |a: Option<Sum>, b: Option<Sum>| match (a, b) {

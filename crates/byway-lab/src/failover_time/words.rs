@@ -9,9 +9,13 @@ use std::time::Duration;
 const WIDTH: usize = 80;
 
 /// A number of seconds without needless digits: three places after the point,
-/// more for less than 10 ms.
+/// more for less than 10 ms, none from 10,000 s on.
 fn number(d: Duration) -> String {
-    let places = if d < Duration::from_millis(10) { 6 } else { 3 };
+    let places = match d {
+        _ if d >= Duration::from_secs(10_000) => return d.as_secs().to_string(),
+        _ if d < Duration::from_millis(10) => 9,
+        _ => 3,
+    };
     let text = format!("{:.places$}", d.as_secs_f64());
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
@@ -49,7 +53,10 @@ pub(super) fn sum(sum: &Sum) -> String {
             out.push_str(" + ");
         }
         out.push_str(&step(s));
-        if steps.get(i + 1).is_none_or(|next| next.waiting != s.waiting) {
+        if steps
+            .get(i + 1)
+            .is_none_or(|next| next.waiting != s.waiting)
+        {
             let _ = write!(out, " ({})", s.waiting.words());
         }
     }
@@ -95,15 +102,22 @@ pub fn render(answer: &FailoverTime) -> String {
     wrapped(
         &mut out,
         "",
-        &format!("When a path dies: {}, round trip {}", answer.name, seconds(rtt)),
+        &format!(
+            "When a path dies: {}, round trip {}",
+            answer.name,
+            seconds(rtt)
+        ),
     );
     out.push('\n');
-    wrapped(&mut out, "", &format!(
+    wrapped(
+        &mut out,
+        "",
         "A path dies silently: packets vanish and nobody says so. The sender only notices \
-         that acknowledgements stay away. T3, the retransmission timer, runs for one RTO \
-         from the last acknowledgement; time is counted from there. The other path works. \
-         A sender with nothing under way notices nothing until it sends: add that pause."
-    ));
+         that acknowledgements stay away: T3, the retransmission timer, runs out one RTO \
+         (retransmission timeout) after the last of them. Time is counted from that \
+         acknowledgement. The other path works. A sender with nothing under way notices \
+         nothing until it sends: add that pause.",
+    );
     out.push('\n');
     for (name, rto, why) in [
         ("best", best, "RTO.Min, and chance is kind".to_owned()),
@@ -158,9 +172,11 @@ fn summary(out: &mut String, together: &[Milestone]) {
         };
         let _ = write!(out, "{label:<43}");
         for a in &m.cases {
-            let shown = a
-                .seconds_s
-                .map_or("never".to_owned(), |s| seconds(from_seconds(s)));
+            let shown = match a.seconds_s {
+                None => "never".to_owned(),
+                Some(s) if s >= 1e9 => "> 30 years".to_owned(),
+                Some(s) => seconds(from_seconds(s)),
+            };
             let _ = write!(out, " {shown:>11}");
         }
         out.push('\n');
