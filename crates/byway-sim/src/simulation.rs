@@ -35,6 +35,8 @@ pub struct Simulation {
     /// Packets that the network refused: a packet from an address that is no
     /// interface's.
     refused: u64,
+    /// Hosts' timers are set to the moment, not early.
+    exact_timers: bool,
     /// Sees each packet before the network does.
     outgoing: Option<OutgoingHook>,
 }
@@ -61,6 +63,7 @@ impl Simulation {
             by_node: Vec::new(),
             started: false,
             refused: 0,
+            exact_timers: false,
             outgoing: None,
         }
     }
@@ -140,6 +143,15 @@ impl Simulation {
     /// packets the sizes of another stack; addresses are not to be changed.
     pub fn on_outgoing(&mut self, hook: impl FnMut(&mut Outgoing) + Send + 'static) {
         self.outgoing = Some(Box::new(hook));
+    }
+
+    /// Sets timers as soon as they are known instead of looking again when an
+    /// earlier one is due, so that events at the same time are in the order in
+    /// which they were scheduled ([`Simultaneous::AsScheduled`]).
+    ///
+    /// [`Simultaneous::AsScheduled`]: crate::net::Simultaneous::AsScheduled
+    pub fn exact_timers(&mut self, on: bool) {
+        self.exact_timers = on;
     }
 
     /// Cuts a host off, as if it lost its power: nothing reaches it, no timer of
@@ -262,7 +274,12 @@ impl Simulation {
             buffer = self.net.buffer();
         }
         self.net.recycle(buffer);
-        let next = match (host.endpoint.poll_timeout(), host.app_timer) {
+        let timeout = if self.exact_timers {
+            host.endpoint.earliest_timer()
+        } else {
+            host.endpoint.poll_timeout()
+        };
+        let next = match (timeout, host.app_timer) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         };

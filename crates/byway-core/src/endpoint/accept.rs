@@ -303,7 +303,7 @@ impl Endpoint {
         let mut ctx = ctx!(self, now);
         let mut assoc = Association::accept(&mut ctx, &new);
         assoc.handle_packet(&mut ctx, inbound, true);
-        self.insert(id, assoc);
+        self.insert(id, assoc, Some(ip));
         self.wake(id.index);
     }
 }

@@ -57,6 +57,8 @@ struct Slot {
     armed: Option<Instant>,
     /// Packets no longer find it.
     unlinked: bool,
+    /// The peer's address that it counts for, if it was accepted.
+    counted: Option<IpAddr>,
 }
 
 /// All associations of one SCTP port, without IO and without a clock.
@@ -193,7 +195,7 @@ impl Endpoint {
         let local = self.local.clone();
         let mut ctx = ctx!(self, now);
         let assoc = Association::initiate(id, Arc::new(config), local, ports, &pairs, &mut ctx);
-        self.insert(id, assoc);
+        self.insert(id, assoc, None);
         self.wake(id.index);
         Ok(id)
     }
@@ -207,13 +209,15 @@ impl Endpoint {
         }
     }
 
-    fn insert(&mut self, id: AssocId, assoc: Association) {
+    /// `counted`: the address that an accepted association counts for.
+    fn insert(&mut self, id: AssocId, assoc: Association, counted: Option<IpAddr>) {
         let at = self.table.insert(Slot {
             assoc: Box::new(assoc),
             generation: id.generation,
             queued: false,
             armed: None,
             unlinked: false,
+            counted,
         });
         debug_assert_eq!(at, id.index as usize);
         self.live += 1;
@@ -297,14 +301,12 @@ impl Endpoint {
     fn retire(&mut self, index: u32) {
         self.unlink(index);
         self.live -= 1;
-        let a = &self.table[index as usize].assoc;
-        if a.accepted {
-            let ip = a.paths.get(crate::path::PathId(0)).remote.ip();
-            if let Some(n) = self.per_peer.get_mut(&ip) {
-                *n -= 1;
-                if *n == 0 {
-                    self.per_peer.remove(&ip);
-                }
+        if let Some(ip) = self.table[index as usize].counted
+            && let Some(n) = self.per_peer.get_mut(&ip)
+        {
+            *n -= 1;
+            if *n == 0 {
+                self.per_peer.remove(&ip);
             }
         }
     }
@@ -430,6 +432,17 @@ impl Endpoint {
             self.timers.pop();
         }
         None
+    }
+
+    /// The earliest timer of all, exactly: [`poll_timeout`](Self::poll_timeout)
+    /// may be early. It looks at every association, so it is for simulations
+    /// in which the moment at which a timer was set counts.
+    #[must_use]
+    pub fn earliest_timer(&self) -> Option<Instant> {
+        self.table
+            .iter()
+            .filter_map(|(_, slot)| slot.assoc.next_timeout())
+            .min()
     }
 
     /// Appends the next packet to `buf`, at most one, and says where it goes.

@@ -163,6 +163,7 @@ impl Settings {
         c.hb.max_burst = [1, 4][usize::from(self.hb / 32 % 2)];
         c.setup.confirm_all_before_data = self.misc & 1 != 0;
         c.failure.idle_heartbeats_count |= self.misc & 2 != 0;
+        c.failover.probe_timeout = (self.misc & 8 != 0).then(Default::default);
         if self.misc & 4 != 0 {
             c.failure.error_clear = ErrorClear::FirstTransmissionOnly;
         }
@@ -215,7 +216,7 @@ fn settings() -> impl Strategy<Value = Settings> {
     let odd = (
         (any::<bool>(), 0..8u8, 0..10u8, 0..5u8, 0..3u8, 0..4u8),
         (any::<bool>(), 0..12u8, 0..60u8, 0..4u8, 0..12u8, 0..4u8),
-        (0..8u8, 0..64u8, 0..64u8, 0..48u8, 0..2u8, 0..8u8),
+        (0..8u8, 0..64u8, 0..64u8, 0..48u8, 0..2u8, 0..16u8),
     )
         .prop_map(|(a, b, c)| Settings {
             old: a.0,
