@@ -42,6 +42,7 @@ pub fn run(scenario: &Scenario, until_s: f64) -> Result<Trace> {
     let ways = [way(ours, initiator, peers), way(peers, responder, ours)];
     let [our_way, peer_way] = ways;
     let mut sim = Simulation::new(net);
+    sim.exact_timers(true);
     let notes: Arc<Mutex<Vec<Note>>> = Arc::default();
     let (noted, mut notary) = (notes.clone(), Notary::default());
     sim.on_outgoing(move |packet| {
