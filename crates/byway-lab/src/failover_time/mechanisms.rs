@@ -44,6 +44,9 @@ fn stall(frame: &Frame<'_>, cfg: &Config) -> Milestone {
 }
 
 fn stall_words(cfg: &Config) -> &'static str {
+    if cfg.failover.probe_timeout.is_some() {
+        return "";
+    }
     let timeouts = match suspicion(cfg) {
         Some(n) => n.saturating_add(1),
         None => pmr(cfg).saturating_add(1),
@@ -61,13 +64,32 @@ fn stall_words(cfg: &Config) -> &'static str {
     }
 }
 
+/// The settings without the probe timeout, which would come before all else.
+fn without_probe_timeout(cfg: &Config) -> Config {
+    let mut cfg = cfg.clone();
+    cfg.failover.probe_timeout = None;
+    cfg
+}
+
+/// The frame's settings replaced.
+fn under<'a>(frame: &Frame<'_>, config: &'a Config) -> Frame<'a> {
+    Frame {
+        config,
+        rtt: frame.rtt,
+        rto: frame.rto,
+    }
+}
+
 /// All mechanisms, each by itself.
 pub(super) fn all(frame: &Frame<'_>) -> Vec<Mechanism> {
     let death = both_die(frame);
+    let plain = without_probe_timeout(frame.config);
+    let plain = under(frame, &plain);
     vec![
-        error_count(frame),
-        potentially_failed(frame),
-        probing(frame),
+        error_count(&plain),
+        potentially_failed(&plain),
+        probe_timeout(frame),
+        probing(&plain),
         idle_heartbeats(frame),
         association(frame, death),
         dormant(frame, death),
@@ -202,6 +224,43 @@ fn potentially_failed(frame: &Frame<'_>) -> Mechanism {
                 "Left to error counting or the probing detector; the data has moved before.",
             ),
             stall(frame, &alone),
+        ],
+    }
+}
+
+/// byway's own: an acknowledgement overdue by the path's round trips.
+fn probe_timeout(frame: &Frame<'_>) -> Mechanism {
+    let cfg = frame.config;
+    let (id, title) = ("probe_timeout", "Probe timeout (byway's own)");
+    let Some(rule) = &cfg.failover.probe_timeout else {
+        return off(id, title, "Off (failover.probe_timeout).");
+    };
+    let about = format!(
+        "A path is suspect when an acknowledgement is overdue by the path's own round \
+         trips, without waiting for RTO.Min: a heartbeat asks it, and data moves. A single \
+         packet's acknowledgement may take {} longer.",
+        seconds(rule.ack_delay)
+    );
+    let why = "Best: the round trip is steady. Typical: it was measured once, so its variance \
+               counts as half of it. Worst: each packet sent begins the wait anew, until T3 \
+               decides. Where T3 is sooner, it decides.";
+    Mechanism {
+        id,
+        title: title.to_owned(),
+        on: true,
+        about,
+        milestones: vec![
+            milestone(Goal::Suspect, frame.cases(|l| course(cfg, l).suspect), why),
+            milestone(
+                Goal::Inactive,
+                frame.cases(|l| course(cfg, l).inactive),
+                "Unanswered heartbeats count, their wait doubling from the RTO.",
+            ),
+            milestone(
+                Goal::Stall,
+                frame.cases(|l| Some(pause(cfg, &course(cfg, l), frame.way()))),
+                "The oldest lost packet leaves at once on the other path.",
+            ),
         ],
     }
 }

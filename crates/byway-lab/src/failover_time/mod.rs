@@ -196,12 +196,18 @@ impl Frame<'_> {
         let cfg = self.config;
         let same = cfg.retransmission.target == RetransmitTarget::AllRtxSame;
         let waits = !same && !cfg.retransmission.new_data_at_rto;
+        // Steady round trips, or a single sample, whose variance is half of it.
+        let overdue = |variance: Duration| {
+            let rule = cfg.failover.probe_timeout.as_ref()?;
+            Some(rule.acknowledgement(self.rtt, variance, 2))
+        };
         match case {
             Case::Best => Luck {
                 rto: cfg.rto.min,
                 spread: 0.5,
                 phase: 0.0,
                 sack: Duration::ZERO,
+                overdue: overdue(Duration::ZERO),
             },
             Case::Typical => Luck {
                 rto: self.rto,
@@ -212,12 +218,14 @@ impl Frame<'_> {
                 } else {
                     Duration::ZERO
                 },
+                overdue: overdue(self.rtt / 2),
             },
             Case::Worst => Luck {
                 rto: cfg.rto.max,
                 spread: 1.5,
                 phase: 1.0,
                 sack: Duration::ZERO,
+                overdue: None,
             },
         }
     }

@@ -34,7 +34,8 @@ const NETWORK: &str = "limit = \"1 h\"\n\
 /// Nothing when that would take too long to simulate.
 pub(super) fn both_die(frame: &Frame<'_>) -> Death {
     let slow = Duration::from_millis(10);
-    let too_long = frame.config.failure.association_max_retrans > MOST_ERRORS
+    let limits = &frame.config.failure;
+    let too_long = limits.association_max_retrans.max(limits.path_max_retrans) > MOST_ERRORS
         || frame.config.rto.max < slow
         || frame.rtt > Duration::from_secs(1);
     let Some(mut scenario) = Scenario::parse("both paths die", NETWORK)

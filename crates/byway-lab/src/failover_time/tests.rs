@@ -213,6 +213,19 @@ fn the_typical_case_is_what_the_simulator_does() {
 }
 
 #[test]
+fn an_overdue_acknowledgement_beats_the_timer() {
+    let found = reckon("rfc9260", &["failover.probe_timeout=on"]);
+    // 90 ms and an eighth; three round trips after one sample; T3 at RTO.Max.
+    let suspect = all_of(&found.together, Goal::Suspect);
+    assert_eq!(suspect, [Some(0.10125), Some(0.27), Some(60.0)]);
+    assert_eq!(all_of(&found.together, Goal::Inactive)[1], Some(63.27));
+    assert_eq!(all_of(&found.together, Goal::Stall)[1], Some(0.315));
+    // The mechanisms beside it are shown without it.
+    let pf = mechanism(&found, "potentially_failed");
+    assert_eq!(all_of(&pf.milestones, Goal::Suspect)[1], Some(1.0));
+}
+
+#[test]
 fn an_idle_path_dies_within_the_bounds() {
     for (preset, settings) in [
         ("rfc9260", &[] as &[&str]),

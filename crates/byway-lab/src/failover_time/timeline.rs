@@ -22,6 +22,8 @@ pub enum Waiting {
     Sack,
     /// The time that the next HEARTBEAT is due.
     Period,
+    /// An acknowledgement that is overdue by the path's round trips.
+    Overdue,
     /// Dmax of the probing detector.
     Dmax,
     /// The way of the data to the receiver.
@@ -39,6 +41,7 @@ impl Waiting {
             Waiting::Either => "T3 or heartbeat",
             Waiting::Sack => "SACK",
             Waiting::Period => "period",
+            Waiting::Overdue => "overdue",
             Waiting::Dmax => "Dmax",
             Waiting::Way => "way",
         }
@@ -120,6 +123,8 @@ pub(super) struct Luck {
     pub(super) phase: f64,
     /// What a SACK takes that new data waits for after a timeout.
     pub(super) sack: Duration,
+    /// When the probe timeout finds an acknowledgement overdue.
+    pub(super) overdue: Option<Duration>,
 }
 
 /// What happens to a path that carries data.
@@ -166,6 +171,9 @@ fn at_once(rto: Duration, max: Duration, left: u32, errors: u32) -> u32 {
 /// The course of a path that carries data until it dies, with a live one
 /// beside it.
 pub(super) fn course(cfg: &Config, luck: Luck) -> Course {
+    if let Some(overdue) = luck.overdue.filter(|d| *d < luck.rto) {
+        return overdue_course(cfg, luck, overdue);
+    }
     let mut course = Course::default();
     let errors = count_errors(cfg, luck, &mut course);
     let probing = match cfg.failure.detection {
@@ -180,6 +188,37 @@ pub(super) fn course(cfg: &Config, luck: Luck) -> Course {
     // One of the two always comes: without suspicion data goes on timing out.
     course.moved = sooner(course.suspect.clone(), course.inactive.clone()).unwrap_or_default();
     course
+}
+
+/// The course of a path that the probe timeout suspects before T3 runs out:
+/// data moves at once, and only heartbeats count errors.
+fn overdue_course(cfg: &Config, luck: Luck, overdue: Duration) -> Course {
+    let moved = Sum::of(overdue, Waiting::Overdue);
+    let inactive = cfg.hb.enabled.then(|| {
+        let mut sum = moved.clone();
+        add_heartbeats(cfg, &mut sum, luck.rto, 0);
+        sum
+    });
+    Course {
+        suspect: Some(moved.clone()),
+        inactive,
+        moved,
+    }
+}
+
+/// Appends the heartbeats that a suspect path with `errors` leaves unanswered
+/// until it is inactive.
+fn add_heartbeats(cfg: &Config, sum: &mut Sum, mut rto: Duration, mut errors: u32) {
+    let limit = heartbeat_limit(cfg);
+    while errors <= limit {
+        let n = at_once(rto, cfg.rto.max, (limit - errors).saturating_add(1), 1);
+        sum.push(n, rto, Waiting::Heartbeat);
+        errors = errors.saturating_add(n);
+        if errors == u32::MAX {
+            break;
+        }
+        rto = backed_off(rto, cfg.rto.max, 1);
+    }
 }
 
 /// The error counter of RFC 9260 section 8.2 alone; notes the suspicion.
@@ -217,16 +256,7 @@ fn count_errors(cfg: &Config, luck: Luck, course: &mut Course) -> Option<Sum> {
         return None;
     }
     sum.push(sacks, luck.sack, Waiting::Sack);
-    let limit = heartbeat_limit(cfg);
-    while errors <= limit {
-        let n = at_once(rto, max, (limit - errors).saturating_add(1), 1);
-        sum.push(n, rto, Waiting::Heartbeat);
-        errors = errors.saturating_add(n);
-        if errors == u32::MAX {
-            break;
-        }
-        rto = backed_off(rto, max, 1);
-    }
+    add_heartbeats(cfg, &mut sum, rto, errors);
     Some(sum)
 }
 
@@ -237,7 +267,9 @@ fn count_errors(cfg: &Config, luck: Luck, course: &mut Course) -> Option<Sum> {
 /// leaves it. Where timeouts move data, each timeout delivers what it moved, and
 /// the next pause lasts as long as the next timeout.
 pub(super) fn pause(cfg: &Config, course: &Course, way: Duration) -> Sum {
-    if cfg.retransmission.target == RetransmitTarget::AllRtxSame {
+    let overdue = |s: &Step| s.waiting == Waiting::Overdue;
+    let overdue = course.moved.0.first().is_some_and(overdue);
+    if overdue || cfg.retransmission.target == RetransmitTarget::AllRtxSame {
         return course.moved.clone().and(1, way, Waiting::Way);
     }
     let steps = &course.moved.0;

@@ -13,7 +13,7 @@ const WIDTH: usize = 80;
 fn number(d: Duration) -> String {
     let places = match d {
         _ if d >= Duration::from_secs(10_000) => return d.as_secs().to_string(),
-        _ if d < Duration::from_millis(10) => 9,
+        _ if d < Duration::from_millis(10) => 6,
         _ => 3,
     };
     let text = format!("{:.places$}", d.as_secs_f64());
