@@ -107,3 +107,46 @@ fn rows<'a>(trace: &'a Trace, name: &StreamName) -> &'a [Row] {
 fn agree(a: &Row, b: &Row) -> bool {
     a.chunk == b.chunk && a.size == b.size && (a.time_s - b.time_s).abs() <= TOLERANCE_S
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::{Chunk, Happening};
+
+    fn trace(rows: &[(f64, u32, u32)]) -> Trace {
+        let row = |&(time_s, tsn, size): &(f64, u32, u32)| Row {
+            time_s,
+            chunk: Chunk {
+                kind: Kind::Data,
+                tsn,
+                stream: Some((0, 0)),
+            },
+            size,
+        };
+        let rows = rows.iter().map(row).collect();
+        Trace::from([((Happening::Send, 0, 1), rows)])
+    }
+
+    #[test]
+    fn the_first_row_that_differs_is_reported_with_both_sides() {
+        let expected = [(1.0, 1, 1500), (2.0, 2, 1500)];
+        for (found, first) in [
+            (vec![(1.000_001, 1, 1500), (2.0, 2, 1500)], None),
+            (vec![(1.0, 1, 1500), (2.000_01, 2, 1500)], Some(1)),
+            (vec![(1.0, 1, 1500), (2.0, 3, 1500)], Some(1)),
+            (vec![(1.0, 1, 1480), (2.0, 2, 1500)], Some(0)),
+            (vec![(1.0, 1, 1500)], Some(1)),
+            (vec![], Some(0)),
+        ] {
+            let c = compare(&trace(&expected), &trace(&found));
+            assert_eq!(c.first.as_ref().map(|d| d.row), first, "{found:?}");
+            assert_eq!(c.agreeing, first.unwrap_or(2));
+        }
+        let c = compare(&trace(&expected), &trace(&[(1.0, 7, 1500)]));
+        assert_eq!(
+            c.first.unwrap().to_string(),
+            "send 0->1 row 0: ns-2 DATA 1 of 1500 bytes at 1.000000 s (stream 0, SSN 0), \
+             byway DATA 7 of 1500 bytes at 1.000000 s (stream 0, SSN 0)"
+        );
+    }
+}

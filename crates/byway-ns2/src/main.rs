@@ -1,4 +1,4 @@
-//! `byway-ns2 [DIR]`: runs a folder of scenarios and compares their traces.
+//! `byway-ns2 DIR...`: runs folders of scenarios and compares their traces.
 
 use anyhow::Result;
 use byway_ns2::suite::{self, Binds, Outcome};
@@ -9,8 +9,9 @@ use std::process::ExitCode;
 /// Compares byway with traces of ns-2's SCTP module
 #[derive(Parser)]
 struct Arguments {
-    /// Folder of scenarios (NAME.json), traces (NAME.csv or .csv.gz) and CLASSES.csv
-    folder: PathBuf,
+    /// Folders of scenarios (NAME.json), traces (NAME.csv or .csv.gz) and CLASSES.csv
+    #[arg(required = true)]
+    folders: Vec<PathBuf>,
     /// Only scenarios whose name contains this
     #[arg(long, default_value = "")]
     only: String,
@@ -28,17 +29,20 @@ struct Totals {
 fn main() -> Result<ExitCode> {
     let arguments = Arguments::parse();
     let mut totals = Totals::default();
-    for entry in suite::list(&arguments.folder)? {
-        if !entry.name.contains(&arguments.only) {
-            continue;
+    for folder in &arguments.folders {
+        println!("{}", folder.display());
+        for entry in suite::list(folder)? {
+            if !entry.name.contains(&arguments.only) {
+                continue;
+            }
+            if entry.binds == Binds::No {
+                totals.not_binding += 1;
+                println!("  {:42} not binding", entry.name);
+                continue;
+            }
+            totals.scenarios += 1;
+            report(&entry.name, &entry.outcome(), &mut totals);
         }
-        if entry.binds == Binds::No {
-            totals.not_binding += 1;
-            println!("{:44} not binding", entry.name);
-            continue;
-        }
-        totals.scenarios += 1;
-        report(&entry.name, &entry.outcome(), &mut totals);
     }
     println!(
         "{}",
@@ -51,6 +55,7 @@ fn main() -> Result<ExitCode> {
             "not_binding": totals.not_binding,
         })
     );
+    // At most one scenario in ten may be excused.
     let good = totals.failed == 0 && totals.excused * 10 <= totals.scenarios;
     Ok(if good {
         ExitCode::SUCCESS
@@ -63,18 +68,21 @@ fn report(name: &str, outcome: &Outcome, totals: &mut Totals) {
     match outcome {
         Outcome::Matched(c) => {
             totals.matched += 1;
-            println!("{name:44} matched, {} rows", c.agreeing);
+            println!("  {name:42} matched, {} rows", c.agreeing);
         }
         Outcome::Excused(c, why) => {
             totals.excused += 1;
             println!(
-                "{name:44} excused ({} of {} rows): {why}",
+                "  {name:42} excused ({} of {} rows): {why}",
                 c.agreeing, c.rows
             );
         }
         Outcome::Failed(c, missing) => {
             totals.failed += 1;
-            println!("{name:44} differs, {} of {} rows agree", c.agreeing, c.rows);
+            println!(
+                "  {name:42} differs, {} of {} rows agree",
+                c.agreeing, c.rows
+            );
             if let Some(policy) = missing {
                 println!("    needs {policy}");
             }
@@ -84,7 +92,7 @@ fn report(name: &str, outcome: &Outcome, totals: &mut Totals) {
         }
         Outcome::Broken(why) => {
             totals.failed += 1;
-            println!("{name:44} cannot be run: {why}");
+            println!("  {name:42} cannot be run: {why}");
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::settings;
 use crate::source::{Load, Source};
 use crate::trace::{Happening, Row, Trace};
 use crate::wire::{Notary, Note};
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 use byway_core::time::Instant;
 use byway_core::{ChecksumMode, EndpointConfig};
 use byway_sim::host::Sink;
@@ -66,10 +66,8 @@ pub fn run(scenario: &Scenario, until_s: f64) -> Result<Trace> {
             .with_context(|| format!("{} at {} s", scenario.name, event.time_s))?;
     }
     sim.run_until(at(until_s));
-    if let Some(why) = sim.app::<Source>(source).and_then(|a| a.failure.clone())
-        && std::env::var_os("NS2_VERBOSE").is_some()
-    {
-        eprintln!("{}: {why}", scenario.name);
+    if let Some(why) = sim.app::<Source>(source).and_then(|a| a.failure.as_ref()) {
+        bail!("{}: {why}", scenario.name);
     }
     let end = sim.now();
     let log = sim.network_mut().take_log();

@@ -19,7 +19,7 @@ pub struct Source {
     unordered: bool,
     /// The association, once it was begun.
     pub assoc: Option<AssocId>,
-    /// Why it could not be begun, or ended.
+    /// Why it could not be begun, or took no data.
     pub failure: Option<String>,
 }
 
@@ -97,10 +97,8 @@ impl Application for Source {
     }
 
     fn on_event(&mut self, ctx: &mut AppCtx<'_>, id: AssocId, event: &Event) {
-        match event {
-            Event::Writable => self.push(ctx, id),
-            Event::Lost { reason, .. } => self.failure = Some(reason.to_string()),
-            _ => {}
+        if matches!(event, Event::Writable) {
+            self.push(ctx, id);
         }
     }
 }

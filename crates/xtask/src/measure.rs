@@ -3,12 +3,14 @@
 mod core_throughput;
 mod loopback;
 mod memory;
+mod ns2_suite;
 mod sim_speed;
 
 use crate::peers::Workspace;
 use crate::runner::{self, Plan};
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::ValueEnum;
+use std::path::PathBuf;
 
 /// Which measurement, and how often.
 #[derive(clap::Args)]
@@ -16,6 +18,8 @@ pub(crate) struct Arguments {
     /// What to measure
     #[arg(value_enum)]
     name: Name,
+    /// Folders of scenarios, for ns2-suite [default: those of experiments/ns2-suite]
+    folders: Vec<PathBuf>,
     /// Runs of each program, after the warm-up
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     runs: u32,
@@ -37,6 +41,8 @@ enum Name {
     Loopback,
     /// Memory of an idle association, against usrsctp
     Memory,
+    /// Packet traces of ns-2's validation suite, compared with byway's
+    Ns2Suite,
 }
 
 /// Builds what is needed, runs all programs in turn and prints the report.
@@ -47,7 +53,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         Name::CoreThroughput => core_throughput::plan(&workspace)?,
         Name::Loopback => loopback::plan(&workspace)?,
         Name::Memory => memory::plan(&workspace)?,
+        Name::Ns2Suite => return ns2_suite::run(&workspace, &arguments.folders),
     };
+    ensure!(arguments.folders.is_empty(), "only ns2-suite takes folders");
     if arguments.peers_only {
         plan.contenders.retain(|contender| !contender.ours);
     }

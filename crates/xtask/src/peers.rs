@@ -30,6 +30,11 @@ impl Workspace {
         })
     }
 
+    /// A file of the repository.
+    pub(crate) fn file(&self, path: &str) -> PathBuf {
+        self.root.join(path)
+    }
+
     /// A file of the folder `bench`.
     pub(crate) fn bench(&self, path: &str) -> PathBuf {
         self.root.join("bench").join(path)
