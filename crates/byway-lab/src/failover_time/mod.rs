@@ -7,6 +7,7 @@
 //! two dead paths interlock; these come from a small simulated run.
 
 mod advice;
+mod all_dead;
 mod mechanisms;
 mod simulated;
 mod timeline;

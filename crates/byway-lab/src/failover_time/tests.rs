@@ -219,7 +219,28 @@ fn an_overdue_acknowledgement_beats_the_timer() {
     let suspect = all_of(&found.together, Goal::Suspect);
     assert_eq!(suspect, [Some(0.10125), Some(0.27), Some(60.0)]);
     assert_eq!(all_of(&found.together, Goal::Inactive)[1], Some(63.27));
-    assert_eq!(all_of(&found.together, Goal::Stall)[1], Some(0.315));
+    assert_eq!(all_of(&found.together, Goal::Stall)[1], Some(0.585));
+    // A full window in a run: between a steady round trip and a single sample.
+    let text = "[[path]]\nrate = \"10 Mbit/s\"\ndelay = \"45 ms\"\n\
+        [[path]]\nrate = \"10 Mbit/s\"\ndelay = \"45 ms\"\n\
+        [[event]]\nat = \"5 s\"\npath = 1\ndo = \"down\"\n\
+        [traffic]\nkind = \"bulk\"\nsize = \"8 MB\"\n\
+        [protocol]\nfailover.probe_timeout = \"on\"\n";
+    let scenario = Scenario::parse("bulk", text).unwrap_or_else(|e| panic!("{e}"));
+    let ran = run(&scenario, RunOptions::default())
+        .unwrap()
+        .results
+        .remove(0);
+    for (goal, seconds) in [
+        (Goal::Suspect, ran.detections[0].suspect_after_s),
+        (Goal::Stall, ran.stall.map(|s| s.length_s)),
+    ] {
+        let bounds = all_of(&found.together, goal);
+        assert!(
+            bounds[0] <= seconds && seconds <= bounds[1],
+            "{goal:?}: {seconds:?}, {bounds:?}"
+        );
+    }
     // The mechanisms beside it are shown without it.
     let pf = mechanism(&found, "potentially_failed");
     assert_eq!(all_of(&pf.milestones, Goal::Suspect)[1], Some(1.0));

@@ -267,9 +267,14 @@ fn count_errors(cfg: &Config, luck: Luck, course: &mut Course) -> Option<Sum> {
 /// leaves it. Where timeouts move data, each timeout delivers what it moved, and
 /// the next pause lasts as long as the next timeout.
 pub(super) fn pause(cfg: &Config, course: &Course, way: Duration) -> Sum {
-    let overdue = |s: &Step| s.waiting == Waiting::Overdue;
-    let overdue = course.moved.0.first().is_some_and(overdue);
-    if overdue || cfg.retransmission.target == RetransmitTarget::AllRtxSame {
+    let overdue = course.moved.0.first();
+    if let Some(overdue) = overdue.filter(|s| s.waiting == Waiting::Overdue) {
+        // The heartbeat may take as long again; then all that was lost moves.
+        return Sum::default()
+            .and(2, overdue.each, Waiting::Overdue)
+            .and(1, way, Waiting::Way);
+    }
+    if cfg.retransmission.target == RetransmitTarget::AllRtxSame {
         return course.moved.clone().and(1, way, Waiting::Way);
     }
     let steps = &course.moved.0;
