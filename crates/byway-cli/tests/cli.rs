@@ -163,7 +163,7 @@ fn the_printed_scenario_is_one_that_can_be_checked() {
     let out = run(&["check", file.to_str().unwrap()]);
     assert!(out.status.success(), "{}", text(&out.stderr));
     assert!(
-        text(&out.stdout).ends_with("no mistakes; 2 paths, 1 event, 6 policies\n"),
+        text(&out.stdout).ends_with("no mistakes; 2 paths, 1 event, 7 policies\n"),
         "{}",
         text(&out.stdout)
     );

@@ -103,9 +103,10 @@ fn error_count(frame: &Frame<'_>) -> Mechanism {
     let errors = pmr(cfg).saturating_add(1);
     let mut why = format!(
         "T3 begins at the RTO and doubles with each timeout, up to RTO.Max ({}). \
-         {} exceed PMR {}.",
+         {} {} PMR {}.",
         seconds(cfg.rto.max),
         count(errors, "error", "errors"),
+        if errors == 1 { "exceeds" } else { "exceed" },
         pmr(cfg)
     );
     let probing = cfg.failure.detection != Detection::ErrorCount;
