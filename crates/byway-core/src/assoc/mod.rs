@@ -14,14 +14,16 @@ mod on_overdue;
 mod on_sack;
 mod on_timeout;
 mod paths;
+mod peer_init;
 mod restart;
 mod setup;
 mod state;
 mod teardown;
 
 pub(crate) use dispatch::{Handled, Inbound};
+pub(crate) use peer_init::{BadInit, PeerInit, acceptable_address};
 pub(crate) use restart::CookieOutcome;
-pub(crate) use setup::{Accepted, BadInit, PeerInit, acceptable_address, write_addresses};
+pub(crate) use setup::{Accepted, write_addresses};
 pub(crate) use state::State;
 
 use crate::api::{

@@ -1,7 +1,9 @@
 //! Set-up (RFC 9260 section 5.1): the initiator's side, and how an association
 //! begins from a cookie.
 
-use super::{Association, Control, Ctx, Inbound, State, Timers};
+use super::{
+    Association, BadInit, Control, Ctx, Inbound, PeerInit, State, Timers, acceptable_address,
+};
 use crate::api::{AssocId, AssocStats, Event, LossReason};
 use crate::config::Config;
 use crate::endpoint::cookie::Cookie;
@@ -10,115 +12,12 @@ use crate::path::{Path, PathId, PathTable};
 use crate::recv::RecvHalf;
 use crate::send::SendHalf;
 use crate::time::Duration;
-use byway_wire::{Init, InitFields, Param, ParamWriter, RawParam, Tsn};
+use byway_wire::{Init, InitFields, ParamWriter, Tsn};
 use core::net::{IpAddr, SocketAddr};
 use rand::RngExt;
 use smallvec::SmallVec;
 use std::collections::VecDeque;
 use std::sync::Arc;
-
-/// What an INIT or INIT ACK said, checked and copied.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct PeerInit {
-    pub(crate) tag: u32,
-    pub(crate) a_rwnd: u32,
-    pub(crate) outbound: u16,
-    pub(crate) inbound: u16,
-    pub(crate) tsn: Tsn,
-    pub(crate) addresses: SmallVec<[IpAddr; 4]>,
-    pub(crate) cookie: Option<Box<[u8]>>,
-    /// Asked for with a Cookie Preservative.
-    pub(crate) longer_life: Duration,
-    /// Whole parameters to be reported as unrecognized.
-    pub(crate) unrecognized: Vec<Vec<u8>>,
-}
-
-/// Why an INIT or INIT ACK cannot be used.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(crate) enum BadInit {
-    /// Drop it without a word.
-    Discard,
-    /// Answer with an ABORT, Invalid Mandatory Parameter.
-    InvalidMandatory,
-    /// Answer with an ABORT, Unresolvable Address: a host name was given.
-    HostName,
-}
-
-/// Most unknown parameters that are reported.
-const MAX_REPORTED: usize = 8;
-/// Longest unknown parameter that is reported: an answer stays smaller than
-/// what asked for it (CVE-2010-1173).
-const MAX_REPORTED_LEN: usize = 256;
-
-impl PeerInit {
-    pub(crate) fn read(init: &Init<'_>) -> Result<PeerInit, BadInit> {
-        if init.initiate_tag == 0 {
-            return Err(BadInit::Discard);
-        }
-        if init.outbound_streams == 0 || init.inbound_streams == 0 || init.a_rwnd < 1500 {
-            return Err(BadInit::InvalidMandatory);
-        }
-        let mut p = PeerInit {
-            tag: init.initiate_tag,
-            a_rwnd: init.a_rwnd,
-            outbound: init.outbound_streams,
-            inbound: init.inbound_streams,
-            tsn: init.initial_tsn,
-            ..PeerInit::default()
-        };
-        for raw in init.params.iter() {
-            let raw = raw.map_err(|_| BadInit::InvalidMandatory)?;
-            match raw.parse().map_err(|_| BadInit::InvalidMandatory)? {
-                Param::Ipv4Address(a) => p.address(IpAddr::V4(a)),
-                Param::Ipv6Address(a) => p.address(IpAddr::V6(a)),
-                Param::StateCookie(c) => p.cookie = Some(c.into()),
-                Param::CookiePreservative(ms) => {
-                    p.longer_life = Duration::from_millis(u64::from(ms));
-                }
-                Param::HostName(_) => return Err(BadInit::HostName),
-                Param::Unknown(u) => {
-                    let action = RawParam::unknown_action(u.kind);
-                    if action.reports() && p.unrecognized.len() < MAX_REPORTED {
-                        let cut = u.bytes.len().min(MAX_REPORTED_LEN);
-                        p.unrecognized.push(u.bytes[..cut].to_vec());
-                    }
-                    if action.stops() {
-                        break;
-                    }
-                }
-                _ => {}
-            }
-        }
-        Ok(p)
-    }
-
-    fn address(&mut self, a: IpAddr) {
-        // More than 32 are never used: the table holds 8.
-        if self.addresses.len() < 32 && !self.addresses.contains(&a) {
-            self.addresses.push(a);
-        }
-    }
-}
-
-/// Whether an address that a peer lists may become a destination: unicast, and
-/// of no narrower scope than the address that it speaks from, so that nobody
-/// makes us talk to our own services or to a stranger on our own wire.
-pub(crate) fn acceptable_address(a: IpAddr, source: IpAddr) -> bool {
-    let never = match a {
-        IpAddr::V4(v4) => v4.octets()[0] == 0 || v4.is_broadcast() || v4.is_multicast(),
-        IpAddr::V6(v6) => v6.is_unspecified() || v6.is_multicast(),
-    };
-    !never
-        && (!a.is_loopback() || source.is_loopback())
-        && (!is_link_local(a) || is_link_local(source))
-}
-
-fn is_link_local(a: IpAddr) -> bool {
-    match a {
-        IpAddr::V4(v4) => v4.is_link_local(),
-        IpAddr::V6(v6) => v6.is_unicast_link_local(),
-    }
-}
 
 /// What an accepted association begins with.
 #[derive(Debug)]
@@ -514,33 +413,6 @@ pub(crate) fn write_addresses(w: &mut ParamWriter<'_>, local: &[SocketAddr]) {
     if local.len() > 1 {
         for a in local {
             w.address(a.ip());
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn listed_addresses_of_a_narrower_scope_are_ignored() {
-        let rows = [
-            ("10.0.0.2", "10.0.0.1", true),
-            ("127.0.0.2", "127.0.0.1", true),
-            ("127.0.0.1", "10.0.0.1", false),
-            ("0.1.2.3", "10.0.0.1", false),
-            ("255.255.255.255", "10.0.0.1", false),
-            ("224.0.0.1", "10.0.0.1", false),
-            ("169.254.1.1", "10.0.0.1", false),
-            ("169.254.1.1", "169.254.1.2", true),
-            ("::1", "fd00::1", false),
-            ("fe80::1", "fd00::1", false),
-            ("ff02::1", "fe80::2", false),
-            ("fd00::2", "fd00::1", true),
-        ];
-        for (address, source, expected) in rows {
-            let accepted = acceptable_address(address.parse().unwrap(), source.parse().unwrap());
-            assert_eq!(accepted, expected, "{address} from {source}");
         }
     }
 }
