@@ -70,5 +70,8 @@ pub fn config(host: &Host, build: Build) -> Config {
     c.habits = HabitsConfig::ns2();
     c.habits.decays_above = p.initial_cwnd;
     c.habits.send_window = p.initial_swnd;
+    if host.agent_class.contains("HbAfterRto") {
+        c.habits.timeout_floor = p.initial_cwnd;
+    }
     c
 }

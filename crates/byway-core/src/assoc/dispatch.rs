@@ -141,6 +141,9 @@ impl Association {
             p.move_port(inbound.source.port());
             p.last_heard = Some(ctx.now);
             p.counters.bytes_received += inbound.len as u64;
+            if self.cfg.habits.replies_to_last_packet {
+                self.recv.acker.reply_to(id);
+            }
         }
         self.stats.packets_received += 1;
         self.observe(ctx, || Observation::PacketReceived {

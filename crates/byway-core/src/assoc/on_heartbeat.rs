@@ -207,7 +207,9 @@ impl Association {
         }
         // A suspect path is probed once per RTO: the answer is late, so now.
         let eager = is_eager(self.paths.get(path));
-        if eager {
+        if self.cfg.habits.repeats_heartbeats {
+            self.want_heartbeat(path);
+        } else if eager {
             self.paths.get_mut(path).hb_due = Some(ctx.now);
         } else {
             self.schedule_heartbeat(ctx, path);

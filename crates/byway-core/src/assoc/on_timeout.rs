@@ -119,9 +119,11 @@ impl Association {
         p.counters.timeouts += 1;
         p.rtt_pending = false;
         p.decay_at = None;
+        let floored = reno::halved(&p.window, &cfg.congestion, cfg.habits.timeout_floor);
         let spared = cfg.habits.spares_ssthresh && p.window.cwnd <= p.window.pmdcs;
         if !harmless && !spared {
             reno::on_timeout(&mut p.window, &cfg.congestion);
+            p.window.ssthresh = floored;
         }
         p.one_packet |= !harmless;
         p.recover = None;

@@ -77,6 +77,15 @@ pub(crate) fn on_fast_retransmit(w: &mut Window, cfg: &CongestionConfig) {
     w.partial_bytes_acked = 0;
 }
 
+/// ssthresh at a timeout; `least`: its floor in PMDCS, 0 for the usual one.
+pub(crate) fn halved(w: &Window, cfg: &CongestionConfig, least: u32) -> u32 {
+    let least = match least {
+        0 => floor(w, cfg),
+        n => n.saturating_mul(w.pmdcs),
+    };
+    (w.cwnd / 2).max(least)
+}
+
 /// Section 7.2.3: the T3-rtx timer expired.
 pub(crate) fn on_timeout(w: &mut Window, cfg: &CongestionConfig) {
     w.ssthresh = (w.cwnd / 2).max(floor(w, cfg));

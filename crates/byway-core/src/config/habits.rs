@@ -46,6 +46,10 @@ pub struct HabitsConfig {
     /// A timeout while cwnd is one PMDCS leaves ssthresh; RFC 9260 section 7.2.3
     /// sets it to the floor.
     pub spares_ssthresh: bool,
+    /// The floor of ssthresh at a timeout, in PMDCS, where it is not that of fast
+    /// retransmits: the module's Heartbeat After RTO classes take their
+    /// `initialCwnd_`. 0 for `congestion.ssthresh_floor`.
+    pub timeout_floor: u32,
     /// Any chunk that the cumulative TSN passes restarts T3-rtx of the path that
     /// it was sent to last, and so does the retransmission of that path's
     /// earliest chunk elsewhere; RFC 9260 section 6.3.2, R3, means the earliest
@@ -57,6 +61,12 @@ pub struct HabitsConfig {
     /// of delayed SACKs alone; by RFC 9260 section 6.2 every SACK acknowledges
     /// what was counted.
     pub counts_packets_apart: bool,
+    /// A delayed SACK goes to where the last packet came from, whatever it
+    /// held; RFC 9260 section 6.4 means the DATA that it acknowledges.
+    pub replies_to_last_packet: bool,
+    /// A lost heartbeat is sent again at once; RFC 9260 section 8.3 waits for
+    /// HB.interval and the RTO.
+    pub repeats_heartbeats: bool,
     /// A window probe leaves at once when nothing is in flight, not an RTO later
     /// (RFC 9260 section 6.1, A).
     pub probes_window_at_once: bool,
@@ -80,9 +90,12 @@ impl HabitsConfig {
             partial_bytes_when_full: true,
             decays_above: 2,
             spares_ssthresh: true,
+            timeout_floor: 0,
             restarts_t3_freely: true,
             closes_gaps_quietly: true,
             counts_packets_apart: true,
+            replies_to_last_packet: true,
+            repeats_heartbeats: true,
             probes_window_at_once: true,
             send_window: 0,
         }

@@ -113,6 +113,11 @@ impl Acker {
         self.now || self.packets > 0
     }
 
+    /// Where a SACK that is owed shall go.
+    pub(crate) fn reply_to(&mut self, path: PathId) {
+        self.reply_path = Some(path);
+    }
+
     /// Where the last DATA came from.
     pub(crate) fn reply_path(&self) -> Option<PathId> {
         self.reply_path
