@@ -194,8 +194,7 @@ impl Association {
             highest
         };
         // It counts whatever was sent when.
-        self.count_missing(below, highest, Instant::FAR_FUTURE, touched);
-        touched.iter().any(|t| t.lost)
+        self.count_missing(below, highest, Instant::FAR_FUTURE, touched)
     }
 
     /// Section 7.2.4: missing reports, and what they take for lost.
@@ -205,7 +204,7 @@ impl Association {
         highest_new: u64,
         newest_sent: Instant,
         touched: &mut [Touched; MAX_PATHS],
-    ) {
+    ) -> bool {
         let missing = Missing {
             newest_sent,
             below,
@@ -217,10 +216,11 @@ impl Association {
             } else {
                 self.send.ledger.end()
             },
+            marked_too: self.cfg.habits.counts_marked,
         };
         let mut marked = 0;
         let paths = &mut self.paths;
-        self.send.ledger.count_missing(&missing, |seq, r| {
+        let again = self.send.ledger.count_missing(&missing, |seq, r| {
             let p = paths.get_mut(r.path);
             p.window.lose(r.bytes);
             if p.earliest == Some(seq) {
@@ -232,6 +232,7 @@ impl Association {
             marked += 1;
         });
         self.stats.fast_retransmits += marked;
+        again || marked > 0
     }
 
     /// What the SACK means for one path: its round trip, window, errors, timer.

@@ -72,6 +72,13 @@ impl Association {
             if self.state.is_closed() {
                 return;
             }
+            let t3_first = self.cfg.habits.repeats_heartbeats && due(self.paths.get(path).t3);
+            if t3_first {
+                self.on_t3(ctx, path);
+                if self.state.is_closed() {
+                    return;
+                }
+            }
             let p = self.paths.get(path);
             if due(p.probe.map(|p| p.lost_at)) {
                 self.on_heartbeat_lost(ctx, path);
@@ -136,6 +143,9 @@ impl Association {
         self.send
             .ledger
             .mark_path(path, |_, r| window.lose(r.bytes));
+        if cfg.habits.counts_marked {
+            self.send.ledger.remark_path(path);
+        }
         self.send.forced_packet = true;
         self.release_by_timeout();
         self.observe_rto(ctx, path, None);
@@ -154,6 +164,10 @@ impl Association {
         }
         let elsewhere = self.paths.view().alternate(path).is_some();
         if cfg.retransmission.after_rto == AfterRto::Heartbeat && elsewhere {
+            if cfg.habits.repeats_heartbeats {
+                // The one under way, if any, is given up without an error.
+                self.paths.get_mut(path).probe = None;
+            }
             self.want_heartbeat(path);
         }
         if !harmless {

@@ -36,6 +36,10 @@ pub struct HabitsConfig {
     /// before that point is reached, and a timeout leaves the exit point; by
     /// RFC 9260 section 7.2.4 it ends with the exit point alone.
     pub cuts_beyond_exit: bool,
+    /// Chunks that wait to be retransmitted collect missing reports, too, and
+    /// keep them; a timeout takes them for its own. By RFC 9260 section 7.2.4
+    /// only what is outstanding is counted.
+    pub counts_marked: bool,
     /// In congestion avoidance bytes count only while the window is full, those
     /// of gap blocks only when the cumulative TSN advances, too.
     pub partial_bytes_when_full: bool,
@@ -87,6 +91,7 @@ impl HabitsConfig {
             rtt_flag: true,
             remembers_highest_new: true,
             cuts_beyond_exit: true,
+            counts_marked: true,
             partial_bytes_when_full: true,
             decays_above: 2,
             spares_ssthresh: true,

@@ -93,9 +93,21 @@ pub(crate) struct Missing {
     pub(crate) rule: FastRetransmits,
     /// One past the highest sequence that is outstanding.
     pub(crate) outstanding: u64,
+    /// Whether marked chunks are counted, too (`habits.counts_marked`).
+    pub(crate) marked_too: bool,
     /// When the latest of the newly acknowledged chunks was sent: it says nothing
     /// of a chunk that was sent again since.
     pub(crate) newest_sent: Instant,
+}
+
+impl Missing {
+    fn counts(&self, fate: Fate) -> bool {
+        match fate {
+            Fate::InFlight => true,
+            Fate::Marked(_) => self.marked_too,
+            Fate::Acked => false,
+        }
+    }
 }
 
 /// All chunks that are not cumulatively acknowledged.
@@ -229,7 +241,6 @@ impl Ledger {
         r.one_path &= r.path == path;
         r.path = path;
         r.sends = r.sends.saturating_add(1);
-        r.missing = 0;
         r.sent_at = now;
         if seq < self.high
             && let Err(at) = self.candidates.binary_search(&seq)
@@ -377,13 +388,18 @@ impl Ledger {
 
     /// Counts missing reports (section 7.2.4): one for every chunk in flight
     /// below a sequence, and hands those with enough of them that may be fast
-    /// retransmitted (again) to `lost`, marked.
-    pub(crate) fn count_missing(&mut self, missing: &Missing, mut lost: impl FnMut(u64, &Record)) {
+    /// retransmitted (again) to `lost`, marked. Whether any was marked before.
+    pub(crate) fn count_missing(
+        &mut self,
+        missing: &Missing,
+        mut lost: impl FnMut(u64, &Record),
+    ) -> bool {
         let Missing { below, .. } = *missing;
+        let mut again = false;
         // The one at `below` was acknowledged, so the next is the first unseen.
         let new_high = (below + 1).max(self.high).min(self.end());
         for seq in self.high.max(self.base)..new_high {
-            if self.get(seq).is_some_and(|r| r.fate == Fate::InFlight) {
+            if self.get(seq).is_some_and(|r| missing.counts(r.fate)) {
                 self.candidates.push(seq);
             }
         }
@@ -394,7 +410,7 @@ impl Ledger {
                 return false;
             };
             let repeated = r.fast_retransmitted;
-            if r.fate != Fate::InFlight || (repeated.is_some() && !missing.rule.repeats()) {
+            if !missing.counts(r.fate) || (repeated.is_some() && !missing.rule.repeats()) {
                 return false;
             }
             let outlived = r.sends == 1 || r.sent_at < missing.newest_sent;
@@ -407,10 +423,38 @@ impl Ledger {
                 return true;
             }
             r.fast_retransmitted = Some(missing.outstanding);
-            self.mark(seq, LossCause::FastRetransmit, &mut lost);
-            false
+            if let Fate::Marked(cause) = r.fate {
+                self.remark(seq, cause, LossCause::FastRetransmit);
+                again = true;
+            } else {
+                self.mark(seq, LossCause::FastRetransmit, &mut lost);
+            }
+            missing.marked_too
         });
         self.candidates = candidates;
+        again
+    }
+
+    /// A marked chunk is marked for another cause.
+    fn remark(&mut self, seq: u64, from: LossCause, to: LossCause) {
+        let Some(r) = self.get_mut(seq) else { return };
+        r.missing = 0;
+        r.fate = Fate::Marked(to);
+        let path = r.path;
+        self.marks.remove(from, path, seq);
+        self.marks.insert(to, path, seq);
+    }
+
+    /// What is marked on `path` for another cause counts as lost by the timeout.
+    pub(crate) fn remark_path(&mut self, path: PathId) {
+        for seq in self.base..self.end() {
+            if let Some(r) = self.get(seq)
+                && r.path == path
+                && let Fate::Marked(cause) = r.fate
+            {
+                self.remark(seq, cause, LossCause::Timeout);
+            }
+        }
     }
 
     /// Takes a chunk in flight for lost.

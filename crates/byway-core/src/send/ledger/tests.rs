@@ -73,6 +73,7 @@ fn missing(l: &Ledger, below: u64, rule: FastRetransmits) -> Missing {
         threshold: 3,
         rule,
         outstanding: l.end(),
+        marked_too: false,
         newest_sent: Instant::FAR_FUTURE,
     }
 }
