@@ -99,7 +99,7 @@ impl Association {
         if let Some((a_rwnd, gaps)) = sack_gaps {
             self.sack_sent(ctx, path, a_rwnd, gaps);
         }
-        self.await_acknowledgement(ctx, path);
+        self.note_owed_acknowledgement(ctx, path);
         self.sent(ctx, path, len)
     }
 
@@ -335,7 +335,7 @@ impl Association {
         let p = self.paths.get_mut(path);
         p.burst_left = p.burst_left.saturating_sub(1);
         p.last_timed = ctx.now;
-        self.await_acknowledgement(ctx, path);
+        self.note_owed_acknowledgement(ctx, path);
         self.sent(ctx, path, len)
     }
 

@@ -7,20 +7,29 @@ use crate::path::{PathId, PathState};
 use crate::policy::ProbeTimeout;
 
 impl Association {
-    /// Something was sent to a path, or acknowledged from it: the wait for the
-    /// next acknowledgement begins anew, if any is owed.
+    /// Something was acknowledged from a path: the wait for the next
+    /// acknowledgement begins anew, if any is owed.
     pub(super) fn await_acknowledgement(&mut self, ctx: &Ctx<'_>, path: PathId) {
+        self.paths.get_mut(path).overdue_at = None;
+        self.note_owed_acknowledgement(ctx, path);
+    }
+
+    /// Something was sent to a path: it owes an acknowledgement. More of it
+    /// does not put off what is owed already, but may hurry it: a second packet
+    /// ends the peer's delay.
+    pub(super) fn note_owed_acknowledgement(&mut self, ctx: &Ctx<'_>, path: PathId) {
         let Some(rule) = self.cfg.failover.probe_timeout else {
             return;
         };
         let p = self.paths.get_mut(path);
-        p.overdue_at = match p.rtt.srtt() {
-            Some(srtt) if p.window.flight > 0 => {
-                let packets = p.window.flight.div_ceil(p.window.pmdcs);
-                Some(ctx.now + rule.acknowledgement(srtt, p.rtt.rttvar(), packets))
-            }
-            _ => None,
+        let Some(srtt) = p.rtt.srtt().filter(|_| p.window.flight > 0) else {
+            return;
         };
+        // The least that so many bytes can be, in packets: two small chunks may
+        // be one, and are taken for two here only when a packet cannot hold both.
+        let packets = p.window.flight.div_ceil(p.window.pmdcs);
+        let at = ctx.now + rule.acknowledgement(srtt, p.rtt.rttvar(), packets);
+        p.overdue_at = Some(p.overdue_at.map_or(at, |before| before.min(at)));
     }
 
     /// An acknowledgement is overdue: the path is suspect, a heartbeat asks it,

@@ -135,7 +135,8 @@ impl Association {
             self.cfg.failover.primary_switch,
             crate::config::PrimarySwitch::Cpt(_)
         );
-        let most = 10 * self.cfg.failure.path_max_retrans.saturating_add(1);
+        let pmr = self.cfg.failure.path_max_retrans;
+        let most = pmr.saturating_add(1).saturating_mul(10);
         if p.state == PathState::Inactive && p.errors >= most && !endless {
             return;
         }

@@ -236,14 +236,13 @@ fn probe_timeout(frame: &Frame<'_>) -> Mechanism {
     };
     let about = format!(
         "A path is suspect when an acknowledgement is overdue by the path's own round \
-         trips, without waiting for RTO.Min: a heartbeat asks it, and data moves. Every packet \
-         sent begins the wait anew: a sender with a full window gains, a steady trickle of \
-         small messages waits for T3. A single packet's acknowledgement may take {} longer.",
+         trips, without waiting for RTO.Min: a heartbeat asks it, and data moves. A \
+         single packet's acknowledgement may take {} longer, as the peer may hold it back.",
         seconds(rule.ack_delay)
     );
     let why = "Best: the round trip is steady. Typical: it was measured once, so its variance \
-               counts as half of it. Worst: each packet sent begins the wait anew, until T3 \
-               decides. Where T3 is sooner, it decides.";
+               counts as half of it. Worst: the round trip was never measured, and T3 decides, \
+               as it does wherever it is sooner.";
     Mechanism {
         id,
         title: title.to_owned(),
