@@ -49,6 +49,8 @@ impl Association {
             return;
         }
         let Some(covered) = self.send.ledger.covered_by(sack.cumulative_tsn_ack) else {
+            // For ns-2 it releases new data all the same.
+            self.send.habits.new_wanted = true;
             return; // older than one seen before: out of order on its way
         };
         let end = self.send.ledger.end();

@@ -75,7 +75,7 @@ impl Association {
             let t3_first = self.cfg.habits.repeats_heartbeats && due(self.paths.get(path).t3);
             if t3_first {
                 self.on_t3(ctx, path);
-                if self.state.is_closed() {
+                if self.state.is_closed() || self.cfg.habits.sack_clocked {
                     return;
                 }
             }
@@ -88,6 +88,10 @@ impl Association {
             }
             if due(self.paths.get(path).t3) {
                 self.on_t3(ctx, path);
+                if self.cfg.habits.sack_clocked {
+                    // Its packet leaves before the next timer is looked at.
+                    return;
+                }
             }
             if due(self.paths.get(path).overdue_at) {
                 self.on_overdue(ctx, path);
