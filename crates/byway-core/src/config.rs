@@ -284,6 +284,23 @@ impl Config {
         c
     }
 
+    /// RFC 2960 with all habits of ns-2's SCTP module, for comparisons with its
+    /// traces packet by packet.
+    #[must_use]
+    pub fn ns2() -> Config {
+        let mut c = Config::rfc2960();
+        c.setup.confirm_all_before_data = true;
+        c.rto.sampling = RttSampling::OncePerRound;
+        c.failure.heartbeat_test = PathMaxRetransTest::Exceeds;
+        c.congestion.fast_recovery = FastRecovery::PerAssociation;
+        c.congestion.fast_retransmit_threshold = 3;
+        c.sack.first_at_once = true;
+        // No window updates: only what a whole buffer frees would be told.
+        c.buffer.window_update_share = 1;
+        c.habits = HabitsConfig::ns2();
+        c
+    }
+
     /// The preset of that name.
     ///
     /// # Errors

@@ -1,11 +1,9 @@
-//! byway's settings for a host of a scenario: RFC 2960's preset with ns-2's
-//! habits on top.
+//! byway's settings for a host of a scenario: ns-2's preset with the scenario's
+//! values.
 
 use crate::scenario::{Build, Host, Role};
 use byway_core::Config;
-use byway_core::config::{
-    CwndGrowth, FastRecovery, HabitsConfig, InitialCwnd, PathMaxRetransTest, RttSampling,
-};
+use byway_core::config::InitialCwnd;
 use byway_core::policy::{AfterRto, FastRetransmits, RetransmitTarget};
 use std::time::Duration;
 
@@ -24,27 +22,23 @@ pub fn missing_policy(host: &Host) -> Option<&'static str> {
 #[must_use]
 pub fn config(host: &Host, build: Build) -> Config {
     let p = &host.params;
-    let mut c = Config::rfc2960();
+    let mut c = Config::ns2();
     c.setup.confirm_all_before_data = host.role == Role::Initiator;
     c.setup.max_init_retransmits = p.max_init_retransmits;
     c.setup.outbound_streams = p.num_out_streams;
     c.rto.initial = Duration::from_secs_f64(p.initial_rto);
     c.rto.min = Duration::from_secs_f64(p.min_rto);
     c.rto.max = Duration::from_secs_f64(p.max_rto);
-    c.rto.sampling = RttSampling::OncePerRound;
     c.hb.enabled = false;
     c.hb.interval = Duration::from_secs(p.heartbeat_interval.into());
     c.failure.path_max_retrans = p.path_max_retrans;
     c.failure.association_max_retrans = p.association_max_retrans;
-    c.failure.heartbeat_test = PathMaxRetransTest::Exceeds;
     let cc = &mut c.congestion;
     (cc.initial_cwnd, cc.ssthresh_floor) = match build {
         Build::Rfc2960 => (InitialCwnd::Pmdcs(2), 2),
         Build::Stock => (InitialCwnd::Rfc4960, 4),
     };
     cc.initial_ssthresh = Some(p.initial_ssthresh);
-    cc.growth = CwndGrowth::CumulativeAdvance;
-    cc.fast_recovery = FastRecovery::PerAssociation;
     cc.fast_retransmit_threshold = p.fast_rtx_trigger;
     if p.use_max_burst == 0 {
         cc.max_burst = None;
@@ -62,12 +56,8 @@ pub fn config(host: &Host, build: Build) -> Config {
     }
     c.sack.every = if p.use_delayed_sacks == 0 { 1 } else { 2 };
     c.sack.delay = Duration::from_secs_f64(p.sack_delay);
-    c.sack.first_at_once = true;
     c.buffer.receive = p.initial_rwnd;
-    // No window updates: only what a whole buffer frees would be told.
-    c.buffer.window_update_share = 1;
     c.pmtu.0 = p.mtu;
-    c.habits = HabitsConfig::ns2();
     c.habits.decays_above = p.initial_cwnd;
     c.habits.send_window = p.initial_swnd;
     if host.agent_class.contains("HbAfterRto") {
