@@ -8,6 +8,7 @@
 
 pub mod compare;
 pub mod excuses;
+pub mod grid;
 pub mod network;
 pub mod run;
 pub mod scenario;

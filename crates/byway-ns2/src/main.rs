@@ -1,20 +1,49 @@
 //! `byway-ns2 DIR...`: runs folders of scenarios and compares their traces.
+//! `byway-ns2 grid TABLE`: compares means over many random runs.
 
 use anyhow::Result;
+use byway_ns2::grid;
 use byway_ns2::suite::{self, Binds, Outcome};
-use clap::Parser;
+use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Compares byway with traces of ns-2's SCTP module
 #[derive(Parser)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 struct Arguments {
+    #[command(subcommand)]
+    what: Option<What>,
     /// Folders of scenarios (NAME.json), traces (NAME.csv or .csv.gz) and CLASSES.csv
     #[arg(required = true)]
     folders: Vec<PathBuf>,
     /// Only scenarios whose name contains this
     #[arg(long, default_value = "")]
     only: String,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Compares means over many random runs with those of ns-2
+    Grid(GridArguments),
+}
+
+#[derive(Args)]
+struct GridArguments {
+    /// Table of ns-2's means, .csv or .csv.gz
+    table: PathBuf,
+    /// Runs of each cell
+    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(2..))]
+    seeds: u32,
+    /// Only a fixed choice of small cells
+    #[arg(long)]
+    light: bool,
+    /// Only the experiment of this name
+    #[arg(long, default_value = "")]
+    experiment: String,
+    /// Leave the cells that agree out of the table
+    #[arg(long)]
+    misses: bool,
 }
 
 #[derive(Default)]
@@ -28,6 +57,9 @@ struct Totals {
 
 fn main() -> Result<ExitCode> {
     let arguments = Arguments::parse();
+    if let Some(What::Grid(arguments)) = &arguments.what {
+        return compare_grid(arguments);
+    }
     let mut totals = Totals::default();
     for folder in &arguments.folders {
         println!("{}", folder.display());
@@ -58,6 +90,25 @@ fn main() -> Result<ExitCode> {
     // At most one scenario in ten may be excused.
     let good = totals.failed == 0 && totals.excused * 10 <= totals.scenarios;
     Ok(if good {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+fn compare_grid(arguments: &GridArguments) -> Result<ExitCode> {
+    let choice = grid::Choice {
+        seeds: arguments.seeds,
+        light: arguments.light,
+        experiment: arguments.experiment.clone(),
+    };
+    let (cells, not_built) = grid::choose(&arguments.table, &choice)?;
+    let measured = grid::measure(cells, &choice)?;
+    let report = grid::report::Report::new(measured, not_built, choice.seeds);
+    print!("{}", report.table(arguments.misses));
+    print!("{}", report.summary());
+    println!("{}", report.json());
+    Ok(if report.is_good() {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE

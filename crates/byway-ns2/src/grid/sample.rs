@@ -44,8 +44,8 @@ impl Sample {
         if a + b == 0.0 {
             return Some(0.0);
         }
-        let freedom = (a + b).powi(2)
-            / (a * a / f64::from(self.n - 1) + b * b / f64::from(other.n - 1));
+        let freedom =
+            (a + b).powi(2) / (a * a / f64::from(self.n - 1) + b * b / f64::from(other.n - 1));
         Some(t975(freedom) * (a + b).sqrt())
     }
 
