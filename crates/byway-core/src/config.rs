@@ -113,7 +113,8 @@ pub enum RttSampling {
     /// retransmitted meanwhile (RFC 9260 section 6.3.1, C4 and C5).
     #[default]
     OncePerRound,
-    /// Every chunk that was sent once (ns-2's module, the papers).
+    /// Every chunk that was sent once (the README of ns-2 and the papers say so;
+    /// ns-2.35 times one chunk a round, see `habits.rtt_flag`).
     EveryChunk,
 }
 
