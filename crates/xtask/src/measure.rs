@@ -3,6 +3,7 @@
 mod core_throughput;
 mod loopback;
 mod memory;
+mod ns2_grid;
 mod ns2_suite;
 mod sim_speed;
 
@@ -18,8 +19,15 @@ pub(crate) struct Arguments {
     /// What to measure
     #[arg(value_enum)]
     name: Name,
-    /// Folders of scenarios, for ns2-suite [default: those of experiments/ns2-suite]
+    /// Folders of scenarios, for ns2-suite [default: those of experiments/ns2-suite];
+    /// a table of ns-2's means, for ns2-grid [default: that of experiments/ns2-grid]
     folders: Vec<PathBuf>,
+    /// Runs of each cell, for ns2-grid
+    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(2..))]
+    seeds: u32,
+    /// Only a fixed choice of small cells, for ns2-grid
+    #[arg(long)]
+    light: bool,
     /// Runs of each program, after the warm-up
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     runs: u32,
@@ -43,6 +51,8 @@ enum Name {
     Memory,
     /// Packet traces of ns-2's validation suite, compared with byway's
     Ns2Suite,
+    /// Means over many random runs of ns-2, compared with byway's
+    Ns2Grid,
 }
 
 /// Builds what is needed, runs all programs in turn and prints the report.
@@ -54,8 +64,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         Name::Loopback => loopback::plan(&workspace)?,
         Name::Memory => memory::plan(&workspace)?,
         Name::Ns2Suite => return ns2_suite::run(&workspace, &arguments.folders),
+        Name::Ns2Grid => return ns2_grid::run(&workspace, arguments),
     };
-    ensure!(arguments.folders.is_empty(), "only ns2-suite takes folders");
+    ensure!(
+        arguments.folders.is_empty(),
+        "only ns2-suite takes folders, and ns2-grid a table"
+    );
     if arguments.peers_only {
         plan.contenders.retain(|contender| !contender.ours);
     }

@@ -24,9 +24,9 @@ use verdict::Measured;
 pub const ENOUGH: u32 = 5;
 /// Cells of the light version.
 const LIGHT_CELLS: usize = 24;
-/// Largest transfer of the light version, bytes.
+/// Largest transfer of the light version, bytes; longer ones are long.
 const LIGHT_BYTES: u64 = 8 << 20;
-/// Seeds of cells that are only compared as a pool.
+/// Seeds of long transfers that are only compared as a pool.
 const POOLED_SEEDS: u32 = 6;
 
 /// What to compare.
@@ -66,7 +66,7 @@ pub fn choose(table: &Path, choice: &Choice) -> Result<(Vec<Cell>, usize)> {
 pub fn measure(cells: Vec<Cell>, choice: &Choice) -> Result<Vec<Measured>> {
     let mut settings: BTreeMap<Setting, u32> = BTreeMap::new();
     for cell in &cells {
-        let seeds = if cell.transfer.n >= ENOUGH {
+        let seeds = if cell.transfer.n >= ENOUGH || cell.setting.size <= LIGHT_BYTES {
             choice.seeds
         } else {
             choice.seeds.min(POOLED_SEEDS)

@@ -339,8 +339,14 @@ impl Application for Watched {
                 path,
                 to: PathState::Inactive,
                 ..
-            } if path.0 == self.failure.path && ctx.now.as_nanos() >= self.failure.at_ns => {
-                self.detected.get_or_insert(ctx.now);
+            } => {
+                // A path that has just failed is probed at once (caro-2006
+                // section III.7, and ns-2); RFC 9260 waits for HB.interval. A
+                // refusal means that the association has ended.
+                let _ = ctx.endpoint.request_heartbeat(ctx.now, id, *path);
+                if path.0 == self.failure.path && ctx.now.as_nanos() >= self.failure.at_ns {
+                    self.detected.get_or_insert(ctx.now);
+                }
             }
             _ => {}
         }
