@@ -157,3 +157,50 @@ fn the_probe_timeout_costs_three_round_trips_at_most() {
         );
     }
 }
+
+#[test]
+fn eight_interfaces_of_both_families_are_confirmed_and_used_in_turn() {
+    use byway_core::PathState;
+    use byway_sim::net::TopologyBuilder;
+    use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+    // Even paths are IPv4, odd ones IPv6.
+    let ip = |path: u8, host: u8| -> IpAddr {
+        if path % 2 == 0 {
+            Ipv4Addr::new(10, path, 0, host).into()
+        } else {
+            Ipv6Addr::new(0xfd00, path.into(), 0, 0, 0, 0, 0, host.into()).into()
+        }
+    };
+    let all = |host| -> Vec<SocketAddr> { common::native((0..8).map(|p| ip(p, host))) };
+    let ips = |host| (0..8).map(|p| ip(p, host)).collect::<Vec<_>>();
+    let mut topology = TopologyBuilder::new();
+    let a = topology.add_host("A", &ips(1));
+    let b = topology.add_host("B", &ips(2));
+    for p in 0..8 {
+        // One after the other dies, each two seconds after the one before.
+        let dies = Instant::from_millis(2000 + 2000 * u64::from(p));
+        let link = if p < 7 {
+            core_link().at(dies, LinkChange::DOWN)
+        } else {
+            core_link()
+        };
+        topology.add_duplex(a.interface(p), b.interface(p), link);
+    }
+    let config = Config::rfc9260();
+    let mut sim = Simulation::new(topology.build(1).unwrap());
+    let bulk = Bulk::new(all(2), 5001, config.clone(), 8 << 20, 1452);
+    let a = sim
+        .add_host(a, common::endpoint(all(1), 1, &config), bulk)
+        .unwrap();
+    let b = sim
+        .add_host(b, common::endpoint(all(2), 2, &config), Sink::new())
+        .unwrap();
+    assert!(sim.run_until_done(LIMIT, done(a)));
+    assert_eq!(sim.app::<Sink>(b).unwrap().report().bytes, 8 << 20);
+    let id = sim.app::<Bulk>(a).unwrap().report().assoc.unwrap();
+    let paths = sim.endpoint(a).paths(id);
+    assert_eq!(paths.len(), 8);
+    let used = paths.iter().filter(|p| p.data_bytes_sent > 0).count();
+    assert!(used >= 4, "{used} paths carried data");
+    assert!(paths.iter().all(|p| p.state != PathState::Unconfirmed));
+}
