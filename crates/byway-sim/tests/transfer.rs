@@ -165,7 +165,7 @@ fn eight_interfaces_of_both_families_are_confirmed_and_used_in_turn() {
     use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
     // Even paths are IPv4, odd ones IPv6.
     let ip = |path: u8, host: u8| -> IpAddr {
-        if path % 2 == 0 {
+        if path.is_multiple_of(2) {
             Ipv4Addr::new(10, path, 0, host).into()
         } else {
             Ipv6Addr::new(0xfd00, path.into(), 0, 0, 0, 0, 0, host.into()).into()
