@@ -192,8 +192,12 @@ impl Association {
 
     /// Whether ns-2's burst limit and send window let a packet begin.
     fn habits_allow(&mut self, lane: LaneId) -> bool {
+        let habits = &self.cfg.habits;
+        if habits.send_window == 0 && !habits.burst_after_fast_retransmit {
+            return true;
+        }
         let most = self.cfg.congestion.max_burst;
-        if self.cfg.habits.burst_after_fast_retransmit && self.send.habits.exceeds_burst(most) {
+        if habits.burst_after_fast_retransmit && self.send.habits.exceeds_burst(most) {
             return false;
         }
         let len = self.send.queue.next_len(lane, self.max_payload());
