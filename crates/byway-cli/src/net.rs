@@ -83,3 +83,11 @@ async fn connect(here: &HereArgs, there: &ThereArgs) -> Result<(Endpoint, Associ
         }
     }
 }
+
+/// Aborts an association because of a failure of ours; the other side is told
+/// the first 100 bytes of it.
+fn abort_for(association: &Association, failure: &Failure) {
+    let reason = failure.message.as_bytes();
+    // Refused when it has ended already, which is what is wanted.
+    let _ = association.abort(&reason[..reason.len().min(100)]);
+}

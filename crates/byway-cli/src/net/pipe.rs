@@ -91,13 +91,7 @@ pub(crate) async fn cat(args: CatArgs) -> Result<(), Failure> {
             failure = watch.run(&meter, || association.stats().bytes_acked, None) => Err(failure),
         };
         if let Err(failure) = &result {
-            let _ = association.abort(
-                failure
-                    .message
-                    .as_bytes()
-                    .get(..100)
-                    .unwrap_or(failure.message.as_bytes()),
-            );
+            super::abort_for(&association, failure);
         }
         drop(association);
         endpoint.close().await;

@@ -81,13 +81,7 @@ async fn serve_one(
         failure = watch.run(&meter, || here.get(), Some(args.give_up)) => Err(failure),
     };
     if let Err(failure) = &result {
-        let _ = association.abort(
-            failure
-                .message
-                .as_bytes()
-                .get(..100)
-                .unwrap_or(failure.message.as_bytes()),
-        );
+        super::abort_for(&association, failure);
     }
     progress.end();
     report(

@@ -151,14 +151,7 @@ async fn once(
             }
         }
         Err(failure) => {
-            // Refused when it has ended already.
-            let _ = association.abort(
-                failure
-                    .message
-                    .as_bytes()
-                    .get(..100)
-                    .unwrap_or(failure.message.as_bytes()),
-            );
+            super::abort_for(&association, failure);
         }
     }
     drop(association);
