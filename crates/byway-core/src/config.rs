@@ -17,8 +17,8 @@ pub use congestion::{
 };
 pub use endpoint::{ChecksumMode, EndpointConfig};
 pub use failure::{
-    AllPathsSuspect, Dormant, ErrorClear, FailoverConfig, FailureConfig, HbJitter, HeartbeatConfig,
-    PathMaxRetransTest, PfClear, PfConfig, PfReturnCwnd, PrimarySwitch,
+    AllPathsSuspect, Dormant, ErrorClear, FailedProbes, FailoverConfig, FailureConfig, HbJitter,
+    HeartbeatConfig, PathMaxRetransTest, PfClear, PfConfig, PfReturnCwnd, PrimarySwitch,
 };
 
 pub use habits::HabitsConfig;

@@ -3,7 +3,7 @@
 
 use super::dispatch::Gathered;
 use super::{Association, Control, Ctx, Inbound, Stray};
-use crate::config::{HbJitter, PathMaxRetransTest};
+use crate::config::{FailedProbes, HbJitter, PathMaxRetransTest};
 use crate::observe::{Observation, Timer};
 use crate::path::{Path, PathId, PathState, Probe};
 use crate::time::{Duration, Instant};
@@ -108,7 +108,7 @@ impl Association {
     pub(crate) fn schedule_heartbeat(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
         let p = self.paths.get(path);
         // Doubt is resolved at the pace of the RTO (section 5.4; RFC 7829).
-        let eager = is_eager(p);
+        let eager = is_eager(p, self.cfg.hb.failed);
         if !eager && !p.hb_enabled {
             self.paths.get_mut(path).hb_due = None;
             return;
@@ -185,7 +185,11 @@ impl Association {
             }
             return;
         }
-        p.probe = None;
+        if let (Some(probe), Some(left)) = (p.probe.take(), p.left_at)
+            && probe.sent >= left
+        {
+            p.heartbeats_lost = p.heartbeats_lost.saturating_add(1);
+        }
         p.rtt.back_off(&self.cfg.rto);
         self.observe(ctx, || Observation::TimerFired {
             timer: Timer::HeartbeatLost,
@@ -206,7 +210,7 @@ impl Association {
             return;
         }
         // A suspect path is probed once per RTO: the answer is late, so now.
-        let eager = is_eager(self.paths.get(path));
+        let eager = is_eager(self.paths.get(path), self.cfg.hb.failed);
         if self.cfg.habits.repeats_heartbeats {
             self.want_heartbeat(path);
         } else if eager {
@@ -246,14 +250,15 @@ impl Association {
 }
 
 /// Whether a path is probed once an RTO: its address is not confirmed, also
-/// where data waits for that (`confirm_all_before_data`), or it is suspect.
-fn is_eager(p: &Path) -> bool {
+/// where data waits for that (`confirm_all_before_data`), or it is suspect, or
+/// failed where the user wants that to be so (`hb.failed`).
+fn is_eager(p: &Path, failed: FailedProbes) -> bool {
     match p.state {
         PathState::Unconfirmed => true,
         // Not where the user turned heartbeats off (RFC 7829 section 3.2, rule 5).
         PathState::PotentiallyFailed => p.hb_enabled || !p.confirmed,
         PathState::Active => !p.confirmed,
-        PathState::Inactive => false,
+        PathState::Inactive => p.hb_enabled && failed == FailedProbes::OncePerRto,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Association, Ctx};
 use crate::api::{CommandError, Event};
-use crate::config::PfReturnCwnd;
+use crate::config::{FailedProbes, PfReturnCwnd};
 use crate::observe::Observation;
 use crate::path::{Path, PathId, PathState};
 use crate::policy::failover;
@@ -37,7 +37,16 @@ impl Association {
         if from == to {
             return;
         }
-        self.paths.get_mut(path).state = to;
+        let p = self.paths.get_mut(path);
+        p.state = to;
+        match (from, to) {
+            (_, PathState::Active) => {
+                p.left_at = None;
+                p.heartbeats_lost = 0;
+            }
+            (PathState::Active, _) => p.left_at = Some(ctx.now),
+            _ => {}
+        }
         let active = |p: &Path| p.state == PathState::Active;
         if from == PathState::Active && !self.paths.iter().any(active) {
             self.paths.last_active = path;
@@ -155,7 +164,12 @@ impl Association {
             .as_ref()
             .map(|pf| pf.max_retrans);
         if errors > limit {
+            let newly = state != PathState::Inactive;
             self.set_path_state(ctx, path, PathState::Inactive);
+            let p = self.paths.get_mut(path);
+            if newly && p.hb_enabled && self.cfg.hb.failed == FailedProbes::OncePerRto {
+                p.hb_due = Some(ctx.now);
+            }
         } else if state == PathState::Active && suspect_after.is_some_and(|n| errors > n) {
             self.set_path_state(ctx, path, PathState::PotentiallyFailed);
             // RFC 7829 section 3.2, rule 4: probe at once, then every RTO.

@@ -18,6 +18,17 @@ pub enum HbJitter {
     Off,
 }
 
+/// How an inactive path is probed.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub enum FailedProbes {
+    /// Once per HB.interval and RTO, as any idle path (RFC 9260 section 8.3).
+    #[default]
+    AtInterval,
+    /// At once when it fails, and again whenever a heartbeat is lost (caro-2006
+    /// section III.7, figure 8; ns-2).
+    OncePerRto,
+}
+
 /// Path heartbeats (RFC 9260 section 8.3).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -31,6 +42,8 @@ pub struct HeartbeatConfig {
     pub jitter: HbJitter,
     /// HB.Max.Burst: heartbeats sent in one RTO for address verification (1).
     pub max_burst: u32,
+    /// How an inactive path is probed.
+    pub failed: FailedProbes,
 }
 
 impl Default for HeartbeatConfig {
@@ -40,6 +53,7 @@ impl Default for HeartbeatConfig {
             interval: Duration::from_secs(30),
             jitter: HbJitter::HalfRto,
             max_burst: 1,
+            failed: FailedProbes::AtInterval,
         }
     }
 }
@@ -165,8 +179,15 @@ pub enum PrimarySwitch {
     #[default]
     Never,
     /// When the primary is inactive and its consecutive errors exceed the
-    /// Change Primary Threshold (caro-2006 section IV, as ns-2 counts).
+    /// Change Primary Threshold (caro-2006 section IV, as ns-2 counts): those
+    /// that caused the failover count, so with PMR 0 and CPT 0 every failover
+    /// is permanent, and no CPT up to PMR differs from another.
     Cpt(u32),
+    /// When more heartbeats than the Change Primary Threshold were lost on the
+    /// primary that were sent after the failover (caro-2006 section IV, as its
+    /// text says): the counter begins at zero when the primary stops being
+    /// active.
+    CptHeartbeats(u32),
     /// When the primary's errors exceed Primary.Switchover.Max.Retrans
     /// (RFC 7829 section 5).
     Psmr(u32),

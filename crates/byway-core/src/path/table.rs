@@ -42,6 +42,10 @@ pub(crate) struct Path {
     pub(crate) errors: u32,
     /// When the last of them happened: what was sent before proves nothing.
     pub(crate) last_error: Option<Instant>,
+    /// Since when it is not active any more; none while it is.
+    pub(crate) left_at: Option<Instant>,
+    /// Heartbeats that were sent since then and lost.
+    pub(crate) heartbeats_lost: u32,
     /// T3-rtx.
     pub(crate) t3: Option<Instant>,
     /// The next heartbeat.
@@ -119,6 +123,8 @@ impl Path {
             window: Window::new(&cfg.congestion, pmdcs, remote.is_ipv6(), now),
             errors: 0,
             last_error: None,
+            left_at: None,
+            heartbeats_lost: 0,
             t3: None,
             hb_due: None,
             probe: None,
@@ -271,6 +277,13 @@ impl PathsView<'_> {
     #[must_use]
     pub fn errors(&self, id: PathId) -> u32 {
         self.table.get(id).errors
+    }
+
+    /// Heartbeats lost of those that were sent since the path stopped being
+    /// active.
+    #[must_use]
+    pub fn heartbeats_lost(&self, id: PathId) -> u32 {
+        self.table.get(id).heartbeats_lost
     }
 
     /// Whether data may be sent there at all: it is confirmed and not inactive.

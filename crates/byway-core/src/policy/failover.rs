@@ -68,10 +68,13 @@ fn dormant(cfg: &FailoverConfig, paths: &PathsView<'_>, timed_out: Option<PathId
 
 /// Whether the destination in use becomes the primary (caro-2006 section IV;
 /// RFC 7829 section 5).
+///
+/// By CPT it does so in the dormant state, too: figure 9 draws that edge, and
+/// ns-2 takes it. By PSMR only for an active destination.
 #[must_use]
 pub fn switch_primary(cfg: &FailoverConfig, paths: &PathsView<'_>) -> Option<PathId> {
     let (primary, now) = (paths.primary(), paths.data_path());
-    if now == primary || paths.state(now) != PathState::Active {
+    if now == primary {
         return None;
     }
     let switch = match cfg.primary_switch {
@@ -79,7 +82,10 @@ pub fn switch_primary(cfg: &FailoverConfig, paths: &PathsView<'_>) -> Option<Pat
         PrimarySwitch::Cpt(n) => {
             paths.state(primary) == PathState::Inactive && paths.errors(primary) > n
         }
-        PrimarySwitch::Psmr(n) => paths.errors(primary) > n,
+        PrimarySwitch::CptHeartbeats(n) => paths.heartbeats_lost(primary) > n,
+        PrimarySwitch::Psmr(n) => {
+            paths.state(now) == PathState::Active && paths.errors(primary) > n
+        }
     };
     switch.then_some(now)
 }

@@ -7,6 +7,7 @@ mod attacks;
 mod congestion;
 mod data;
 mod errors;
+mod failover;
 mod ootb;
 mod paths;
 mod presets;

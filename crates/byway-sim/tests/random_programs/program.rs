@@ -3,8 +3,8 @@
 
 use byway_core::Config;
 use byway_core::config::{
-    AllPathsSuspect, BurstRule, CwndGrowth, Dormant, ErrorClear, FastRecovery, HbJitter, PfClear,
-    PfConfig, PfReturnCwnd, Pmtu, PrimarySwitch, RttSampling, SackDestination,
+    AllPathsSuspect, BurstRule, CwndGrowth, Dormant, ErrorClear, FailedProbes, FastRecovery,
+    HbJitter, PfClear, PfConfig, PfReturnCwnd, Pmtu, PrimarySwitch, RttSampling, SackDestination,
 };
 use byway_core::policy::probing::{Detection, Probing};
 use byway_core::policy::{AfterRto, RetransmitTarget};
@@ -200,7 +200,11 @@ impl Settings {
             PrimarySwitch::Never,
             PrimarySwitch::Cpt(2),
             PrimarySwitch::Psmr(c.failure.path_max_retrans.max(3)),
-        ][usize::from(self.switch % 3)];
+            PrimarySwitch::CptHeartbeats(1),
+        ][usize::from(self.switch % 4)];
+        if self.switch >= 4 {
+            c.hb.failed = FailedProbes::OncePerRto;
+        }
         if self.detection == 1 {
             c.failure.detection = Detection::Probing(Probing {
                 dmax: Duration::from_secs(2),
@@ -214,7 +218,7 @@ fn settings() -> impl Strategy<Value = Settings> {
     // Half of all sides run plain defaults, so that a bug that needs one odd
     // setting is found beside plain ones.
     let odd = (
-        (any::<bool>(), 0..8u8, 0..10u8, 0..5u8, 0..3u8, 0..4u8),
+        (any::<bool>(), 0..8u8, 0..10u8, 0..5u8, 0..8u8, 0..4u8),
         (any::<bool>(), 0..12u8, 0..60u8, 0..4u8, 0..12u8, 0..4u8),
         (0..8u8, 0..64u8, 0..64u8, 0..48u8, 0..2u8, 0..16u8),
     )

@@ -44,23 +44,50 @@ fn who_carries_new_data() {
 
 #[test]
 fn when_a_failover_becomes_permanent() {
-    use PrimarySwitch::{Cpt, Never, Psmr};
-    let rows = [
-        (Never, (I, 99), 1, None),
-        (Cpt(5), (I, 6), 1, Some(1)),
-        (Cpt(6), (I, 6), 1, None),
-        (Cpt(0), (P, 1), 1, None),
-        (Psmr(5), (P, 6), 1, Some(1)),
-        (Psmr(6), (I, 6), 1, None),
+    use PrimarySwitch::{Cpt, CptHeartbeats, Never, Psmr};
+    // rule, primary with its errors, heartbeats lost there since the failover,
+    // state of the alternate, path in use, expected
+    type Row = (
+        PrimarySwitch,
+        (PathState, u32),
+        u32,
+        PathState,
+        u8,
+        Option<u8>,
+    );
+    let rows: [Row; 16] = [
+        (Never, (I, 99), 99, A, 1, None),
+        (Cpt(5), (I, 6), 0, A, 1, Some(1)),
+        (Cpt(6), (I, 6), 0, A, 1, None),
+        // Only a failed primary: a suspect one may still come back.
+        (Cpt(0), (P, 1), 0, A, 1, None),
+        (Psmr(5), (P, 6), 0, A, 1, Some(1)),
+        (Psmr(6), (I, 6), 0, A, 1, None),
         // Still in use: nothing to switch to.
-        (Cpt(0), (I, 6), 0, None),
+        (Cpt(0), (I, 6), 0, A, 0, None),
+        (CptHeartbeats(0), (I, 6), 6, A, 0, None),
+        // Trap 2 of ns-2: PMR 0 and CPT 0 switch with the first timeout; by
+        // the paper's text it takes a lost heartbeat.
+        (Cpt(0), (I, 1), 0, A, 1, Some(1)),
+        (CptHeartbeats(0), (I, 1), 0, A, 1, None),
+        (CptHeartbeats(0), (I, 2), 1, A, 1, Some(1)),
+        // A suspect primary counts as left, too (figure 13).
+        (CptHeartbeats(1), (P, 3), 2, A, 1, Some(1)),
+        (CptHeartbeats(2), (I, 9), 2, A, 1, None),
+        // In the dormant state, as figure 9 draws it; by PSMR not.
+        (Cpt(5), (I, 6), 0, I, 1, Some(1)),
+        (CptHeartbeats(1), (I, 6), 2, I, 1, Some(1)),
+        (Psmr(5), (I, 6), 0, I, 1, None),
     ];
-    for (k, (primary_switch, primary, data, expected)) in rows.into_iter().enumerate() {
+    for (k, (primary_switch, primary, lost, alternate, data, expected)) in
+        rows.into_iter().enumerate()
+    {
         let cfg = FailoverConfig {
             primary_switch,
             ..FailoverConfig::default()
         };
-        let t = table(&[primary, (A, 0)], 0, data, 0);
+        let mut t = table(&[primary, (alternate, 0)], 0, data, 0);
+        t.get_mut(PathId(0)).heartbeats_lost = lost;
         assert_eq!(
             switch_primary(&cfg, &t.view()),
             expected.map(PathId),
