@@ -13,7 +13,8 @@ mod failure;
 mod habits;
 
 pub use congestion::{
-    BurstRule, CongestionConfig, CwndGrowth, FastRecovery, InitialCwnd, RetransmissionConfig,
+    BurstRule, CongestionAlgorithm, CongestionConfig, Coupling, Cubic, CwndGrowth, FastRecovery,
+    InitialCwnd, RetransmissionConfig,
 };
 pub use endpoint::{ChecksumMode, EndpointConfig};
 pub use failure::{

@@ -3,7 +3,7 @@
 
 use super::{Association, Ctx};
 use crate::api::Transmit;
-use crate::cc::reno;
+use crate::cc;
 use crate::config::{BurstRule, CongestionConfig};
 use crate::observe::Observation;
 use crate::path::{Path, PathId, PathState};
@@ -138,7 +138,7 @@ impl Association {
         if habits.decays_above > 0 {
             p.decay_at = Some(ctx.now + p.rtt.rto());
         }
-        reno::on_use(&mut p.window, ctx.now);
+        cc::on_use(&mut p.window, ctx.now);
         p.counters.data_bytes_retransmitted += u64::from(payload);
         // R1, and: restart when the earliest chunk in flight is sent again.
         let earliest = p.earliest.is_none_or(|e| seq <= e) && !habits.restarts_t3_freely;
@@ -172,7 +172,7 @@ impl Association {
             let path = self.path_for(wish);
             let p = self.paths.get_mut(path);
             if p.window.flight == 0 && self.cfg.habits.decays_above == 0 {
-                reno::on_idle(&mut p.window, ctx.now, p.rtt.rto(), &self.cfg.congestion);
+                cc::on_idle(&mut p.window, ctx.now, p.rtt.rto(), &self.cfg.congestion);
             }
             let open = if clocked {
                 p.window.flight < p.window.cwnd
@@ -363,7 +363,7 @@ impl Association {
             p.decay_at = Some(ctx.now + p.rtt.rto());
         }
         p.window.flight += bytes;
-        reno::on_use(&mut p.window, ctx.now);
+        cc::on_use(&mut p.window, ctx.now);
         p.counters.data_bytes_sent += u64::from(payload);
         if p.timed.is_none() {
             p.timed = Some((seq, ctx.now));

@@ -2,7 +2,7 @@
 //! need the whole association.
 
 use super::{Association, Ctx};
-use crate::cc::reno;
+use crate::cc::{self, reno};
 use crate::path::PathId;
 use crate::send::habits::Release;
 use crate::send::ledger::Fate;
@@ -98,7 +98,7 @@ impl Association {
             cut[path.index()] = true;
             self.send.habits.exit = self.highest_outstanding();
             let p = self.paths.get_mut(path);
-            reno::on_fast_retransmit(&mut p.window, &self.cfg.congestion);
+            cc::on_fast_retransmit(&mut p.window, &self.cfg.congestion);
             p.rtt_pending = false;
             self.observe_window(ctx, path);
         }

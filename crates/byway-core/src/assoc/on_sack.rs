@@ -5,8 +5,8 @@
 
 use super::{Association, Ctx};
 use crate::api::Event;
-use crate::cc::{PathAck, reno};
-use crate::config::{ErrorClear, FastRecovery, PfClear, RttSampling};
+use crate::cc::{self, Moment, PathAck, coupled::Flow, reno};
+use crate::config::{Coupling, ErrorClear, FastRecovery, PfClear, RttSampling};
 use crate::observe::Observation;
 use crate::path::{Path, PathId, PathState};
 use crate::policy::retransmit::LossCause;
@@ -24,6 +24,8 @@ type Blocks = SmallVec<[(u64, u64); 16]>;
 #[derive(Copy, Clone, Debug, Default)]
 struct Touched {
     ack: PathAck,
+    /// What a window of acknowledged bytes adds, in PMDCS.
+    step: f64,
     /// The earliest chunk in flight was acknowledged: T3 starts anew (R3).
     restart_t3: bool,
     /// Behind this one the next earliest is found.
@@ -158,8 +160,10 @@ impl Association {
         } else {
             self.send.recover.is_some()
         };
+        let steps = self.coupled_steps(&touched);
         for id in self.paths.ids() {
             let t = &mut touched[id.index()];
+            t.step = steps.map_or(1.0, |s| s[id.index()]);
             t.ack.cumulative_advanced = applied.cumulative_advanced;
             t.rescan |= applied.reneged;
             self.settle_path(ctx, id, recovering, t);
@@ -170,6 +174,21 @@ impl Association {
         if lost && self.cfg.habits.cuts_beyond_exit {
             self.cut_beyond_exit(ctx);
         }
+    }
+
+    /// How coupled paths share what their windows grow by; none where they are
+    /// not coupled.
+    fn coupled_steps(&mut self, touched: &[Touched; MAX_PATHS]) -> Option<[f64; MAX_PATHS]> {
+        let coupling = self.cfg.congestion.coupled;
+        if coupling == Coupling::Off {
+            return None;
+        }
+        let mut flows = [None; MAX_PATHS];
+        for ((p, t), flow) in self.paths.iter_mut().zip(touched).zip(&mut flows) {
+            p.window.interval.on_acked(t.ack.bytes);
+            *flow = Flow::new(&p.window, t.ack.flight_before, p.rtt.srtt());
+        }
+        Some(coupling.steps(&flows))
     }
 
     /// The same by ns-2's habits; whether anything was marked.
@@ -265,10 +284,15 @@ impl Association {
             t.ack.in_recovery = recovering;
             t.ack.all_acked = all_acked;
             p.one_packet = false;
-            reno::on_ack(&mut p.window, t.ack, &self.cfg.congestion);
+            let at = Moment {
+                now: ctx.now,
+                srtt: p.rtt.srtt().unwrap_or_default(),
+                step: t.step,
+            };
+            cc::on_ack(&mut p.window, t.ack, at, &self.cfg.congestion);
         }
         if t.lost && !recovering && !self.cfg.habits.cuts_beyond_exit {
-            reno::on_fast_retransmit(&mut p.window, &self.cfg.congestion);
+            cc::on_fast_retransmit(&mut p.window, &self.cfg.congestion);
             match self.cfg.congestion.fast_recovery {
                 FastRecovery::PerAssociation => self.send.recover = Some(end),
                 FastRecovery::PerDestination => p.recover = Some(end),

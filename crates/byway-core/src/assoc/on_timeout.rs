@@ -2,7 +2,7 @@
 
 use super::{Association, Ctx};
 use crate::api::LossReason;
-use crate::cc::reno;
+use crate::cc;
 use crate::observe::{Observation, Timer};
 use crate::path::{PathId, PathState};
 use crate::policy::probing::Verdict;
@@ -130,11 +130,9 @@ impl Association {
         p.counters.timeouts += 1;
         p.rtt_pending = false;
         p.decay_at = None;
-        let floored = reno::halved(&p.window, &cfg.congestion, cfg.habits.timeout_floor);
         let spared = cfg.habits.spares_ssthresh && p.window.cwnd <= p.window.pmdcs;
         if !harmless && !spared {
-            reno::on_timeout(&mut p.window, &cfg.congestion);
-            p.window.ssthresh = floored;
+            cc::on_timeout(&mut p.window, cfg.habits.timeout_floor, &cfg.congestion);
         }
         p.one_packet |= !harmless;
         p.recover = None;

@@ -10,26 +10,18 @@ use crate::config::{CongestionConfig, CwndGrowth};
 use crate::path::Window;
 use crate::time::{Duration, Instant};
 
-/// Sections 7.2.1 and 7.2.2: a SACK acknowledged new data of this path.
-pub(crate) fn on_ack(w: &mut Window, ack: PathAck, cfg: &CongestionConfig) {
-    let may_grow = match cfg.growth {
-        CwndGrowth::AnyNewAck => true,
-        CwndGrowth::CumulativeAdvance => ack.cumulative_advanced,
-    };
-    // "Fully utilized": one more chunk would not have fitted.
-    let full = ack.flight_before >= w.cwnd;
+/// Sections 7.2.1 and 7.2.2: a SACK acknowledged new data of this path. `step`:
+/// what a window of it adds in congestion avoidance, in PMDCS.
+pub(super) fn on_ack(w: &mut Window, ack: PathAck, step: f64, cfg: &CongestionConfig) {
     if w.cwnd <= w.ssthresh {
-        if may_grow && full && !ack.in_recovery {
-            let most = cfg.slow_start_limit.saturating_mul(w.pmdcs);
-            w.cwnd = w.cwnd.saturating_add(ack.bytes.min(most));
-        }
-    } else if may_grow {
+        slow_start(w, ack, cfg);
+    } else if may_grow(ack, cfg) {
         w.partial_bytes_acked = w.partial_bytes_acked.saturating_add(ack.bytes);
         if w.partial_bytes_acked >= w.cwnd {
-            if full {
+            if is_full(w, ack) {
                 w.partial_bytes_acked -= w.cwnd;
                 if !ack.in_recovery {
-                    w.cwnd = w.cwnd.saturating_add(w.pmdcs);
+                    add(w, step);
                 }
             } else {
                 w.partial_bytes_acked = w.cwnd;
@@ -38,6 +30,36 @@ pub(crate) fn on_ack(w: &mut Window, ack: PathAck, cfg: &CongestionConfig) {
     }
     if ack.all_acked {
         w.partial_bytes_acked = 0;
+    }
+}
+
+/// Section 7.2.1: at most L chunks a SACK.
+pub(super) fn slow_start(w: &mut Window, ack: PathAck, cfg: &CongestionConfig) {
+    if may_grow(ack, cfg) && is_full(w, ack) && !ack.in_recovery {
+        let most = cfg.slow_start_limit.saturating_mul(w.pmdcs);
+        w.cwnd = w.cwnd.saturating_add(ack.bytes.min(most));
+    }
+}
+
+fn may_grow(ack: PathAck, cfg: &CongestionConfig) -> bool {
+    match cfg.growth {
+        CwndGrowth::AnyNewAck => true,
+        CwndGrowth::CumulativeAdvance => ack.cumulative_advanced,
+    }
+}
+
+/// "Fully utilized": one more chunk would not have fitted.
+fn is_full(w: &Window, ack: PathAck) -> bool {
+    ack.flight_before >= w.cwnd
+}
+
+/// One chunk, or what coupled paths leave of it; never more.
+fn add(w: &mut Window, step: f64) {
+    if step >= 1.0 {
+        w.cwnd = w.cwnd.saturating_add(w.pmdcs);
+    } else {
+        let bytes = (step * f64::from(w.pmdcs)) as i32;
+        w.cwnd = w.cwnd.saturating_add_signed(bytes).max(w.pmdcs);
     }
 }
 
@@ -70,32 +92,37 @@ fn floor(w: &Window, cfg: &CongestionConfig) -> u32 {
     cfg.ssthresh_floor.saturating_mul(w.pmdcs)
 }
 
+/// The least that ssthresh falls to: so many PMDCS, 0 for the usual floor.
+pub(super) fn least(w: &Window, cfg: &CongestionConfig, pmdcs: u32) -> u32 {
+    match pmdcs {
+        0 => floor(w, cfg),
+        n => n.saturating_mul(w.pmdcs),
+    }
+}
+
 /// Section 7.2.3: missing reports announced a loss.
-pub(crate) fn on_fast_retransmit(w: &mut Window, cfg: &CongestionConfig) {
+pub(super) fn on_fast_retransmit(w: &mut Window, cfg: &CongestionConfig) {
     w.ssthresh = (w.cwnd / 2).max(floor(w, cfg));
     w.cwnd = w.ssthresh;
     w.partial_bytes_acked = 0;
 }
 
-/// ssthresh at a timeout; `least`: its floor in PMDCS, 0 for the usual one.
-pub(crate) fn halved(w: &Window, cfg: &CongestionConfig, least: u32) -> u32 {
-    let least = match least {
-        0 => floor(w, cfg),
-        n => n.saturating_mul(w.pmdcs),
-    };
-    (w.cwnd / 2).max(least)
+/// Section 7.2.3: the T3-rtx timer expired; `at_least`: the floor of ssthresh in
+/// PMDCS, 0 for the usual one.
+pub(super) fn on_timeout(w: &mut Window, at_least: u32, cfg: &CongestionConfig) {
+    w.ssthresh = (w.cwnd / 2).max(least(w, cfg, at_least));
+    w.cwnd = after_timeout(w, cfg);
+    w.partial_bytes_acked = 0;
 }
 
-/// Section 7.2.3: the T3-rtx timer expired.
-pub(crate) fn on_timeout(w: &mut Window, cfg: &CongestionConfig) {
-    w.ssthresh = (w.cwnd / 2).max(floor(w, cfg));
-    w.cwnd = cfg.cwnd_after_rto.max(1).saturating_mul(w.pmdcs);
-    w.partial_bytes_acked = 0;
+/// The window after a timeout.
+pub(super) fn after_timeout(w: &Window, cfg: &CongestionConfig) -> u32 {
+    cfg.cwnd_after_rto.max(1).saturating_mul(w.pmdcs)
 }
 
 /// Section 7.2.1, last rule: a window that was not used for an RTO shrinks by
 /// half for each, down to the floor. Called before the path is used again.
-pub(crate) fn on_idle(w: &mut Window, now: Instant, rto: Duration, cfg: &CongestionConfig) {
+pub(super) fn on_idle(w: &mut Window, now: Instant, rto: Duration, cfg: &CongestionConfig) {
     if !cfg.idle_decay {
         return;
     }
@@ -160,15 +187,15 @@ mod tests {
         let cfg = CongestionConfig::default();
         let mut w = window(4, 100);
         let ack = full(2, &w);
-        on_ack(&mut w, ack, &cfg);
+        on_ack(&mut w, ack, 1.0, &cfg);
         assert_eq!(w.cwnd, 5 * PMDCS, "two chunks acknowledged, L = 1");
         let mut ack = full(2, &w);
         ack.flight_before = w.cwnd - 1;
-        on_ack(&mut w, ack, &cfg);
+        on_ack(&mut w, ack, 1.0, &cfg);
         assert_eq!(w.cwnd, 5 * PMDCS, "the window was not full");
         let mut ack = full(2, &w);
         ack.in_recovery = true;
-        on_ack(&mut w, ack, &cfg);
+        on_ack(&mut w, ack, 1.0, &cfg);
         assert_eq!(w.cwnd, 5 * PMDCS, "fast recovery");
     }
 
@@ -181,7 +208,7 @@ mod tests {
         let mut w = window(4, 100);
         let mut ack = full(1, &w);
         ack.cumulative_advanced = false;
-        on_ack(&mut w, ack, &cfg);
+        on_ack(&mut w, ack, 1.0, &cfg);
         assert_eq!(w.cwnd, 4 * PMDCS);
     }
 
@@ -191,11 +218,11 @@ mod tests {
         let mut w = window(10, 4);
         for _ in 0..4 {
             let ack = full(2, &w);
-            on_ack(&mut w, ack, &cfg);
+            on_ack(&mut w, ack, 1.0, &cfg);
         }
         assert_eq!(w.cwnd, 10 * PMDCS);
         let ack = full(2, &w);
-        on_ack(&mut w, ack, &cfg);
+        on_ack(&mut w, ack, 1.0, &cfg);
         assert_eq!((w.cwnd, w.partial_bytes_acked), (11 * PMDCS, 0));
     }
 
@@ -208,7 +235,7 @@ mod tests {
                 bytes: PMDCS,
                 ..PathAck::default()
             };
-            on_ack(&mut w, ack, &cfg);
+            on_ack(&mut w, ack, 1.0, &cfg);
         }
         assert_eq!((w.cwnd, w.partial_bytes_acked), (3 * PMDCS, 3 * PMDCS));
     }
@@ -219,15 +246,15 @@ mod tests {
         let mut w = window(20, 100);
         on_fast_retransmit(&mut w, &cfg);
         assert_eq!((w.cwnd, w.ssthresh), (10 * PMDCS, 10 * PMDCS));
-        on_timeout(&mut w, &cfg);
+        on_timeout(&mut w, 0, &cfg);
         assert_eq!((w.cwnd, w.ssthresh), (PMDCS, 5 * PMDCS));
-        on_timeout(&mut w, &cfg);
+        on_timeout(&mut w, 0, &cfg);
         assert_eq!(w.ssthresh, 4 * PMDCS, "floor of RFC 9260");
         let old = CongestionConfig {
             ssthresh_floor: 2,
             ..cfg
         };
-        on_timeout(&mut w, &old);
+        on_timeout(&mut w, 0, &old);
         assert_eq!(w.ssthresh, 2 * PMDCS, "floor of RFC 2960");
     }
 

@@ -1,6 +1,6 @@
 //! What settings cannot work, and what would.
 
-use super::{Config, ConfigError, InitialCwnd, PrimarySwitch};
+use super::{Config, ConfigError, CongestionAlgorithm, Coupling, InitialCwnd, PrimarySwitch};
 use crate::policy::Detection;
 use crate::units::format_duration as d;
 use core::time::Duration;
@@ -137,6 +137,21 @@ impl Config {
 
     fn check_congestion(&self) -> Result<(), ConfigError> {
         let c = &self.congestion;
+        let plain = c.algorithm == CongestionAlgorithm::Rfc9260;
+        rule(
+            plain || c.coupled == Coupling::Off,
+            "congestion.coupled",
+            format!("{:?}", c.coupled),
+            "shares the growth that RFC 9260 gives (RFC 6356 section 3); set \
+             congestion.algorithm to Rfc9260, or coupled to Off",
+        )?;
+        rule(
+            plain && c.coupled == Coupling::Off || !self.habits.partial_bytes_when_full,
+            "habits.partial_bytes_when_full",
+            true,
+            "is a reading of RFC 9260's rule; congestion.algorithm must be Rfc9260 and \
+             congestion.coupled Off",
+        )?;
         rule(
             c.fast_retransmit_threshold > 0,
             "congestion.fast_retransmit_threshold",

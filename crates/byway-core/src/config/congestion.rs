@@ -3,6 +3,20 @@
 use crate::policy::{AfterRto, FastRetransmits, RetransmitTarget};
 use serde::{Deserialize, Serialize};
 
+pub use crate::cc::coupled::Coupling;
+pub use crate::cc::cubic::Cubic;
+
+/// How a window grows and falls.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub enum CongestionAlgorithm {
+    /// One chunk more a round trip, half of it at a loss (RFC 9260 section 7.2;
+    /// Reno, with appropriate byte counting).
+    #[default]
+    Rfc9260,
+    /// A cubic function of the time since the last loss (RFC 9438).
+    Cubic(Cubic),
+}
+
 /// The window that a path begins with (RFC 9260 section 7.2.1).
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub enum InitialCwnd {
@@ -60,6 +74,11 @@ pub enum FastRecovery {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CongestionConfig {
+    /// How a window grows and falls (RFC 9260's rules).
+    pub algorithm: CongestionAlgorithm,
+    /// How paths that carry data at the same time share their growth (not at
+    /// all: each as if it were alone).
+    pub coupled: Coupling,
     /// The window that a path begins with.
     pub initial_cwnd: InitialCwnd,
     /// cwnd after a timeout, in PMDCS (1).
@@ -92,6 +111,8 @@ pub struct CongestionConfig {
 impl Default for CongestionConfig {
     fn default() -> Self {
         CongestionConfig {
+            algorithm: CongestionAlgorithm::Rfc9260,
+            coupled: Coupling::Off,
             initial_cwnd: InitialCwnd::Rfc9260,
             cwnd_after_rto: 1,
             ssthresh_floor: 4,

@@ -16,7 +16,7 @@ fn an_unknown_preset_lists_those_there_are() {
 #[test]
 fn what_cannot_work_is_refused_with_field_value_and_remedy() {
     type Break = fn(&mut Config);
-    let table: [(Break, &str); 6] = [
+    let table: [(Break, &str); 8] = [
         (
             |c| c.rto.min = Duration::from_secs(100),
             "rto.min = 100 s: is above rto.max",
@@ -29,6 +29,20 @@ fn what_cannot_work_is_refused_with_field_value_and_remedy() {
         (
             |c| c.congestion.max_burst = Some(0),
             "congestion.max_burst = 0",
+        ),
+        (
+            |c| {
+                c.congestion.algorithm = CongestionAlgorithm::Cubic(Cubic::default());
+                c.congestion.coupled = Coupling::Lia;
+            },
+            "congestion.coupled = Lia",
+        ),
+        (
+            |c| {
+                *c = Config::ns2();
+                c.congestion.algorithm = CongestionAlgorithm::Cubic(Cubic::default());
+            },
+            "habits.partial_bytes_when_full = true",
         ),
         (|c| c.failure.path_max_retrans = 0, ""),
         (

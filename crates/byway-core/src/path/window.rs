@@ -1,6 +1,8 @@
 //! The congestion window of one path: plain numbers. The rules that change
 //! them are in `cc`.
 
+use crate::cc::coupled::LossInterval;
+use crate::cc::cubic::Curve;
 use crate::config::{CongestionConfig, InitialCwnd};
 use crate::time::Instant;
 
@@ -22,6 +24,10 @@ pub(crate) struct Window {
     /// Whether it decayed since it was last used (the first decay also sets
     /// ssthresh).
     pub(crate) decayed: bool,
+    /// Bytes between losses (`congestion.coupled = Olia`).
+    pub(crate) interval: LossInterval,
+    /// CUBIC's curve, once there was an acknowledgement or a loss with it.
+    pub(crate) curve: Option<Box<Curve>>,
 }
 
 impl Window {
@@ -49,6 +55,8 @@ impl Window {
             pmdcs,
             idle_since: now,
             decayed: false,
+            interval: LossInterval::default(),
+            curve: None,
         }
     }
 }

@@ -1,0 +1,188 @@
+//! CUBIC (RFC 9438), for `congestion.algorithm = Cubic`.
+//!
+//! RFC 9260 adds one chunk a round trip, so a path of 1 Gbit/s and 100 ms needs
+//! minutes to recover from one loss. CUBIC lets the window follow a cubic
+//! function of the time since the loss, W(t) = C (t - K)^3 + W_max: fast towards
+//! the window that was too large, flat around it, and then fast again in search
+//! of more, independent of the round-trip time. Where that would be slower than
+//! RFC 9260 it grows as RFC 9260 would on average (the Reno-friendly region), and
+//! a loss takes 30 % instead of half. RFC 9260 section 7.2.2 is the default.
+//!
+//! In SCTP's words: SMSS is PMDCS, each destination has a curve of its own, and a
+//! window is fully used when RFC 9260 section 7.2.1 says so. Time in which it was
+//! not, or in which the association was in fast recovery, does not count (section
+//! 5.8). Slow start, L and the floor of ssthresh stay RFC 9260's; there is no undo
+//! after a spurious loss (section 4.9).
+
+use super::{Moment, PathAck, reno};
+use crate::config::{CongestionConfig, CwndGrowth};
+use crate::path::Window;
+use crate::time::Instant;
+use serde::{Deserialize, Serialize};
+
+/// Settings of CUBIC; C is 0.4 PMDCS/s^3 and beta 0.7 (RFC 9438 sections 4.6
+/// and 5).
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Cubic {
+    /// Whether a flow that lost below its last plateau leaves room for others
+    /// (true; section 4.7).
+    pub fast_convergence: bool,
+}
+
+impl Default for Cubic {
+    fn default() -> Cubic {
+        Cubic {
+            fast_convergence: true,
+        }
+    }
+}
+
+/// C, in PMDCS/s^3.
+const C: f64 = 0.4;
+/// What a loss leaves of the window.
+const BETA: f64 = 0.7;
+/// What grows as fast on average with `BETA` as one PMDCS a round trip does with
+/// one half (section 4.3).
+const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
+
+/// What CUBIC remembers of a path. Windows are in bytes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Curve {
+    /// The plateau: the window before the last loss, or less.
+    w_max: f64,
+    /// The window before the last loss (cwnd_prior).
+    prior: f64,
+    /// The part of a byte that is earned but not given.
+    fraction: f64,
+    stage: Option<Stage>,
+}
+
+/// One stage of congestion avoidance: from its first growth to the next loss.
+#[derive(Clone, Debug)]
+struct Stage {
+    /// t = 0, put off by what does not count.
+    began: Instant,
+    /// When it was looked at last.
+    seen: Instant,
+    /// When the curve reaches its plateau, in seconds.
+    k: f64,
+    /// What RFC 9260 would have (W_est).
+    friendly: f64,
+}
+
+impl Curve {
+    /// The time since the last look does not count.
+    fn pause(&mut self, now: Instant) {
+        if let Some(s) = &mut self.stage {
+            s.began += now.since(s.seen);
+            s.seen = now;
+        }
+    }
+
+    /// Nothing was in flight until now; `decayed`: the window fell meanwhile.
+    pub(super) fn on_idle(&mut self, now: Instant, decayed: bool) {
+        if decayed {
+            self.stage = None;
+        } else {
+            self.pause(now);
+        }
+    }
+
+    /// A loss: the plateau is where it happened (section 4.6), or below if the
+    /// window had not reached the one before (section 4.7).
+    fn on_loss(&mut self, cwnd: f64, cfg: Cubic) {
+        self.w_max = if cfg.fast_convergence && cwnd < self.w_max {
+            cwnd * (1.0 + BETA) / 2.0
+        } else {
+            cwnd
+        };
+        self.prior = cwnd;
+        self.fraction = 0.0;
+        self.stage = None;
+    }
+
+    /// Sections 4.2 to 4.5: the window after `bytes` were acknowledged.
+    fn grown(&mut self, cwnd: f64, pmdcs: f64, bytes: f64, at: Moment) -> f64 {
+        let c = C * pmdcs;
+        let w_max = &mut self.w_max;
+        let stage = self.stage.get_or_insert_with(|| {
+            // Nothing to return to: the search begins at once.
+            *w_max = w_max.max(cwnd);
+            Stage {
+                began: at.now,
+                seen: at.now,
+                k: libm::cbrt((*w_max - cwnd) / c),
+                friendly: cwnd,
+            }
+        });
+        stage.seen = at.now;
+        let curve = |t: f64| {
+            let d = t - stage.k;
+            c * d * d * d + *w_max
+        };
+        let t = at.now.since(stage.began).as_secs_f64();
+        let alpha = if stage.friendly < self.prior {
+            ALPHA
+        } else {
+            1.0
+        };
+        let friendly = stage.friendly + alpha * pmdcs * bytes / cwnd;
+        let cubic = if curve(t) < friendly {
+            friendly
+        } else {
+            let target = curve(t + at.srtt.as_secs_f64()).clamp(cwnd, 1.5 * cwnd);
+            cwnd + (target - cwnd) / cwnd * bytes
+        };
+        stage.friendly = friendly;
+        cubic.max(cwnd)
+    }
+}
+
+fn less(w: &Window, cfg: &CongestionConfig, least: u32) -> u32 {
+    // In whole numbers, so that a round window stays one.
+    let left = u64::from(w.cwnd) * 7 / 10;
+    (left as u32).max(reno::least(w, cfg, least))
+}
+
+/// A SACK acknowledged new data of this path.
+pub(super) fn on_ack(w: &mut Window, ack: PathAck, at: Moment, cfg: &CongestionConfig) {
+    if w.cwnd <= w.ssthresh {
+        reno::slow_start(w, ack, cfg);
+        return;
+    }
+    let curve = w.curve.get_or_insert_default();
+    if ack.flight_before < w.cwnd || ack.in_recovery {
+        curve.pause(at.now);
+        return;
+    }
+    if cfg.growth == CwndGrowth::CumulativeAdvance && !ack.cumulative_advanced {
+        return;
+    }
+    let cwnd = f64::from(w.cwnd) + curve.fraction;
+    let grown = curve.grown(cwnd, w.pmdcs.into(), ack.bytes.into(), at);
+    w.cwnd = grown as u32;
+    curve.fraction = grown - f64::from(w.cwnd);
+}
+
+/// Missing reports announced a loss.
+pub(super) fn on_fast_retransmit(w: &mut Window, cubic: Cubic, cfg: &CongestionConfig) {
+    w.ssthresh = less(w, cfg, 0);
+    let cwnd = w.cwnd.into();
+    w.curve.get_or_insert_default().on_loss(cwnd, cubic);
+    w.cwnd = w.ssthresh;
+}
+
+/// T3-rtx expired (section 4.8): the next stage begins at its own plateau.
+pub(super) fn on_timeout(w: &mut Window, least: u32, cfg: &CongestionConfig) {
+    w.ssthresh = less(w, cfg, least);
+    let curve = w.curve.get_or_insert_default();
+    **curve = Curve {
+        prior: w.cwnd.into(),
+        ..Curve::default()
+    };
+    w.cwnd = reno::after_timeout(w, cfg);
+}
+
+#[cfg(test)]
+mod tests;
