@@ -3,8 +3,9 @@
 //! Every row of the comparison between RFC 2960 (which the papers ran) and
 //! RFC 9260 is a named field, so that a run says which rule it obeyed. The
 //! presets [`Config::rfc9260`] (the default) and [`Config::rfc2960`] differ in
-//! those fields alone. A structure is checked once, by [`Config::check`],
-//! before an association uses it.
+//! those fields alone; [`Config::ns2`] adds the habits of the papers' simulator.
+//! A structure is checked once, by [`Config::check`], before an association uses
+//! it.
 
 mod check;
 mod congestion;
@@ -91,6 +92,10 @@ pub struct SetupConfig {
     /// Whether data waits until every address of the peer is confirmed, as
     /// ns-2's module does (false).
     pub confirm_all_before_data: bool,
+    /// Whether INIT and COOKIE ECHO are repeated to the first address alone, as
+    /// by ns-2's module (false); else each repeat goes to the next address that
+    /// the user gave, so that a dead first path does not hinder set-up.
+    pub first_address_only: bool,
 }
 
 impl Default for SetupConfig {
@@ -103,6 +108,7 @@ impl Default for SetupConfig {
             max_inbound_streams: 2048,
             max_paths: 8,
             confirm_all_before_data: false,
+            first_address_only: false,
         }
     }
 }
@@ -286,12 +292,15 @@ impl Config {
         c
     }
 
-    /// RFC 2960 with all habits of ns-2's SCTP module, for comparisons with its
-    /// traces packet by packet.
+    /// RFC 2960 with all habits of ns-2's SCTP module (release 2.35 with RFC
+    /// 2960's windows), for comparisons with its traces packet by packet and for
+    /// the papers' settings as their simulator ran them.
     #[must_use]
     pub fn ns2() -> Config {
         let mut c = Config::rfc2960();
         c.setup.confirm_all_before_data = true;
+        c.setup.first_address_only = true;
+        c.hb.failed = FailedProbes::OncePerRto;
         c.rto.sampling = RttSampling::OncePerRound;
         c.failure.heartbeat_test = PathMaxRetransTest::Exceeds;
         c.congestion.fast_recovery = FastRecovery::PerAssociation;
@@ -311,10 +320,11 @@ impl Config {
         match name {
             "rfc9260" => Ok(Config::rfc9260()),
             "rfc2960" => Ok(Config::rfc2960()),
+            "ns2" => Ok(Config::ns2()),
             other => Err(ConfigError {
                 field: "preset",
                 value: other.to_owned(),
-                problem: "no such preset; there are rfc9260 and rfc2960".to_owned(),
+                problem: "no such preset; there are rfc9260, rfc2960 and ns2".to_owned(),
             }),
         }
     }

@@ -231,8 +231,11 @@ impl Association {
     pub(crate) fn begin_verification(&mut self, ctx: &mut Ctx<'_>) {
         let burst = self.cfg.hb.max_burst.max(1);
         let mut started = 0;
+        // In ns-2 the initiator alone does it.
+        let all = self.cfg.setup.confirm_all_before_data
+            && !(self.accepted && self.cfg.habits.trusts_listed_addresses);
         for path in self.paths.ids() {
-            if self.cfg.setup.confirm_all_before_data {
+            if all {
                 let p = self.paths.get_mut(path);
                 p.confirmed = false;
                 p.hb_wanted = true;

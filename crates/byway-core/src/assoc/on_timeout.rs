@@ -3,6 +3,7 @@
 use super::{Association, Ctx};
 use crate::api::LossReason;
 use crate::cc;
+use crate::config::FailedProbes;
 use crate::observe::{Observation, Timer};
 use crate::path::{PathId, PathState};
 use crate::policy::probing::Verdict;
@@ -164,18 +165,29 @@ impl Association {
                 p.burst_flight = Some(0);
             }
         }
-        let elsewhere = self.paths.view().alternate(path).is_some();
-        if cfg.retransmission.after_rto == AfterRto::Heartbeat && elsewhere {
-            if cfg.habits.repeats_heartbeats {
-                // The one under way, if any, is given up without an error.
-                self.paths.get_mut(path).probe = None;
-            }
-            self.want_heartbeat(path);
-        }
+        self.probe_after_timeout(path);
         if !harmless {
             self.begin_doubt(ctx, path);
         }
         self.choose_data_path(ctx, Some(path));
+    }
+
+    /// T3-rtx expired: whether a heartbeat follows (HAR; `hb.failed`).
+    fn probe_after_timeout(&mut self, path: PathId) {
+        let p = self.paths.get(path);
+        let har = self.cfg.retransmission.after_rto == AfterRto::Heartbeat
+            && self.paths.view().alternate(path).is_some();
+        let failed = self.cfg.hb.failed == FailedProbes::OncePerRto
+            && p.hb_enabled
+            && p.state == PathState::Inactive;
+        if !har && !failed {
+            return;
+        }
+        if self.cfg.habits.repeats_heartbeats {
+            // The one under way, if any, is given up without an error.
+            self.paths.get_mut(path).probe = None;
+        }
+        self.want_heartbeat(path);
     }
 
     /// The probing detector begins to doubt a path, at its first timeout.

@@ -163,6 +163,10 @@ impl Association {
             .potentially_failed
             .as_ref()
             .map(|pf| pf.max_retrans);
+        let p = self.paths.get(path);
+        if !p.confirmed && self.cfg.habits.unconfirmed_never_fails {
+            return;
+        }
         if errors > limit {
             let newly = state != PathState::Inactive;
             self.set_path_state(ctx, path, PathState::Inactive);

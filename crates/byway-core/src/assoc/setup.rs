@@ -123,12 +123,11 @@ impl Association {
         }
         let path = self.paths.data;
         self.paths.get_mut(path).rtt.back_off(&self.cfg.rto);
-        let next = self
-            .paths
-            .view()
-            .ring(path)
-            .find(|p| self.paths.get(*p).confirmed);
-        self.paths.data = next.unwrap_or(path);
+        if !self.cfg.setup.first_address_only {
+            let view = self.paths.view();
+            let next = view.ring(path).find(|p| view.is_confirmed(*p));
+            self.paths.data = next.unwrap_or(path);
+        }
         self.control.push_back(match timer {
             Timer::T1Init => Control::Init,
             _ => Control::CookieEcho,

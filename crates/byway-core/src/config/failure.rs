@@ -24,8 +24,9 @@ pub enum FailedProbes {
     /// Once per HB.interval and RTO, as any idle path (RFC 9260 section 8.3).
     #[default]
     AtInterval,
-    /// At once when it fails, and again whenever a heartbeat is lost (caro-2006
-    /// section III.7, figure 8; ns-2).
+    /// At once when it fails, and again whenever a heartbeat is lost or data
+    /// times out there (caro-2006 section III.7, figure 8; ns-2), so that a
+    /// spurious failover ends after a round trip.
     OncePerRto,
 }
 

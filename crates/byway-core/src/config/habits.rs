@@ -12,6 +12,9 @@ pub struct HabitsConfig {
     /// The responder takes the addresses that the peer lists as confirmed;
     /// RFC 9260 section 5.4 asks for a heartbeat first.
     pub trusts_listed_addresses: bool,
+    /// A destination that is not confirmed yet never fails, however many
+    /// heartbeats it loses; RFC 9260 section 5.4 lets it become inactive.
+    pub unconfirmed_never_fails: bool,
     /// A SACK and a timeout alone release data: a SACK that reports losses one
     /// packet of retransmissions, any other what cwnd allows, then new data if
     /// nothing is left to be retransmitted; a timeout one packet. All
@@ -85,6 +88,7 @@ impl HabitsConfig {
     pub fn ns2() -> HabitsConfig {
         HabitsConfig {
             trusts_listed_addresses: true,
+            unconfirmed_never_fails: true,
             sack_clocked: true,
             marked_is_outstanding: true,
             burst_after_fast_retransmit: true,

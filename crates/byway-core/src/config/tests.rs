@@ -1,8 +1,8 @@
 use super::*;
 
 #[test]
-fn both_presets_pass_their_own_check() {
-    for name in ["rfc9260", "rfc2960"] {
+fn every_preset_passes_its_own_check() {
+    for name in ["rfc9260", "rfc2960", "ns2"] {
         Config::preset(name).unwrap().check().unwrap();
     }
 }

@@ -106,6 +106,18 @@ fn a_lost_init_ack_or_cookie_echo_or_cookie_ack_is_repeated() {
 }
 
 #[test]
+fn init_stays_with_the_first_address_where_it_is_told_to() {
+    let mut c = plain();
+    c.setup.first_address_only = true;
+    let mut p = Pair::new(2, &c);
+    p.cut(&[0]);
+    p.connect(A, &c);
+    p.run(1500);
+    let tries = p.take_drawings_with(&["INIT", "COOKIE"]);
+    assert_drawn(&tries, &["A -> INIT -> lost", "A -> INIT -> lost"]);
+}
+
+#[test]
 fn init_moves_to_the_second_address_when_the_first_is_silent() {
     let mut p = Pair::new(2, &plain());
     p.cut(&[0]);

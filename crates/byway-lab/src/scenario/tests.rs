@@ -180,7 +180,7 @@ const MISTAKES: &[(&str, &str, usize, &str)] = &[
         "preset = \"rfc9260\"",
         "preset = \"rfc4960\"",
         16,
-        "preset in [protocol]: preset = rfc4960: no such preset; there are rfc9260 and rfc2960",
+        "preset in [protocol]: preset = rfc4960: no such preset; there are rfc9260, rfc2960 and ns2",
     ),
     (
         "rto.min = \"500 ms\"",
@@ -452,7 +452,7 @@ fn a_choice_with_settings_takes_its_defaults_or_a_table() {
 
 #[test]
 fn what_settings_lists_is_read_back_the_same() {
-    for preset in ["rfc9260", "rfc2960"] {
+    for preset in ["rfc9260", "rfc2960", "ns2"] {
         let config = Config::preset(preset).unwrap();
         let listed = setting_lines(&config);
         let s = Scenario::parse("t", &GOOD.replacen("rto.min = \"500 ms\"", &listed, 1))

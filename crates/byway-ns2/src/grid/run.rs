@@ -211,10 +211,7 @@ pub fn run(setting: &Setting, seed: u64) -> Result<Run> {
         streams: 1,
         unordered: false,
     };
-    // ns-2 sends INIT to the primary only (trap 10 of the reference's notes);
-    // byway tries every address that it is given, so it learns the other one
-    // from the INIT ACK.
-    let peer = vec![destination(RECEIVER[0])];
+    let peer = RECEIVER.map(destination).to_vec();
     let source = Source::new(peer, PORT, setting.config(Role::Initiator)?, load);
     let watched = Watched::new(source, setting);
     let source = endpoint(setting, Role::Initiator, seed)?;
@@ -225,13 +222,6 @@ pub fn run(setting: &Setting, seed: u64) -> Result<Run> {
     let first = sim.now();
     let over = |s: &Simulation| s.app::<Watched>(host).is_some_and(Watched::is_over);
     sim.run_until_done(limit, over);
-    eprintln!(
-        "DBG {first:?} {:?} {:?} {:?}",
-        sim.now(),
-        sim.app::<Watched>(host)
-            .map(|w| (w.source.failure.clone(), w.done, w.source.assoc)),
-        sim.refused()
-    );
     let Some(app) = sim.app::<Watched>(host) else {
         bail!("the sender's application is gone");
     };
@@ -339,14 +329,8 @@ impl Application for Watched {
                 path,
                 to: PathState::Inactive,
                 ..
-            } => {
-                // A path that has just failed is probed at once (caro-2006
-                // section III.7, and ns-2); RFC 9260 waits for HB.interval. A
-                // refusal means that the association has ended.
-                let _ = ctx.endpoint.request_heartbeat(ctx.now, id, *path);
-                if path.0 == self.failure.path && ctx.now.as_nanos() >= self.failure.at_ns {
-                    self.detected.get_or_insert(ctx.now);
-                }
+            } if path.0 == self.failure.path && ctx.now.as_nanos() >= self.failure.at_ns => {
+                self.detected.get_or_insert(ctx.now);
             }
             _ => {}
         }
