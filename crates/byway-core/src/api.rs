@@ -146,6 +146,15 @@ pub enum Event {
         /// State now.
         to: PathState,
     },
+    /// A path answers heartbeats or small packets, but does not acknowledge its
+    /// data: it becomes inactive until a packet of full size comes through
+    /// (`failure.dead_data`). A black hole of the path MTU looks like this.
+    PathDeadForData {
+        /// The path.
+        path: PathId,
+        /// The peer's address.
+        remote: SocketAddr,
+    },
     /// New data goes to another destination now.
     DataPathChanged {
         /// Path before.
@@ -175,6 +184,10 @@ pub enum LossReason {
     SetupTimedOut,
     /// The error count passed Association.Max.Retrans.
     PeerUnreachable,
+    /// Heartbeats were answered, but no data was acknowledged on any path for
+    /// `failure.dead_data.give_up`, or until errors passed
+    /// Association.Max.Retrans.
+    DataUnacknowledged,
     /// The peer sent an ABORT; its causes as text.
     AbortedByPeer(String),
     /// The local user aborted.
@@ -193,6 +206,10 @@ impl core::fmt::Display for LossReason {
             LossReason::SetupTimedOut => f.write_str("the peer did not answer the set-up"),
             LossReason::PeerUnreachable => f.write_str(
                 "the peer could not be reached on any path (Association.Max.Retrans exceeded)",
+            ),
+            LossReason::DataUnacknowledged => f.write_str(
+                "the peer answers heartbeats but acknowledges no data on any path \
+                 (a black hole for large packets, or a half-dead peer)",
             ),
             LossReason::AbortedByPeer(c) if c.is_empty() => f.write_str("the peer aborted"),
             LossReason::AbortedByPeer(c) => write!(f, "the peer aborted: {c}"),
@@ -330,6 +347,9 @@ pub struct AssocStats {
     pub suspicions: u64,
     /// How many of those the path answered in time: needless ones.
     pub needless_suspicions: u64,
+    /// Times that a path was given up because it acknowledged no data, although
+    /// it answered (`failure.dead_data`).
+    pub dead_for_data: u64,
 }
 
 /// State and counts of one path.
@@ -359,6 +379,9 @@ pub struct PathStats {
     pub rto: Duration,
     /// Consecutive errors.
     pub error_count: u32,
+    /// It answers heartbeats, but its data was not acknowledged
+    /// (`failure.dead_data`).
+    pub dead_for_data: bool,
     /// Largest packet, bytes.
     pub pmtu: u32,
     /// Packets sent.

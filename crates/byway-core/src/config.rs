@@ -282,6 +282,7 @@ impl Config {
         c.failure.idle_heartbeats_count = true;
         c.failure.heartbeat_test = PathMaxRetransTest::Reaches;
         c.failure.error_clear = ErrorClear::FirstTransmissionOnly;
+        c.failure.dead_data = None;
         c.failover.potentially_failed = None;
         c.failover.dormant = Dormant::Hop;
         c.sack.first_at_once = false;

@@ -179,6 +179,12 @@ pub enum Observation {
         /// State now.
         to: PathState,
     },
+    /// A path answers, but does not acknowledge its data: it is given up
+    /// (`failure.dead_data`).
+    DeadForData {
+        /// Path.
+        path: PathId,
+    },
     /// New data goes to another destination now.
     DataPath {
         /// Path now.

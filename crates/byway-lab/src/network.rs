@@ -205,6 +205,9 @@ fn loss(spec: &LossSpec) -> LossModel {
             loss_good: good.0,
             loss_bad: bad.0,
         },
+        LossSpec::LargerThan(size) => {
+            LossModel::LargerThan(u32::try_from(size.0).unwrap_or(u32::MAX))
+        }
         LossSpec::List { data, packets } => {
             let positions = |of, list: &[u64]| LossModel::Positions {
                 of,

@@ -178,6 +178,7 @@ fn path_words(path: &PathSpec) -> String {
         LossSpec::Random(share) => format!(", {share} loss"),
         LossSpec::Burst { .. } => ", losses in bursts".to_owned(),
         LossSpec::List { .. } => ", listed losses".to_owned(),
+        LossSpec::LargerThan(size) => format!(", loses packets over {size}"),
     };
     let back = if path.forward == path.reverse {
         ""

@@ -129,6 +129,9 @@ pub enum LossSpec {
         /// Which of all packets.
         packets: Vec<u64>,
     },
+    /// Every packet of more bytes than this, IP header included: the black hole
+    /// that a smaller MTU on the way makes where nobody says so.
+    LargerThan(Size),
 }
 
 /// Which way.

@@ -174,6 +174,14 @@ impl Association {
         let info = self.begin_probe(ctx, path);
         let mut packet = PacketBuilder::new(buf, self.header());
         packet.heartbeat(&info);
+        let p = self.paths.get(path);
+        if p.probe.is_some_and(|probe| probe.whole) {
+            // As large as a packet of DATA (RFC 4820; RFC 8899 section 4.1).
+            let room = p.packet_limit().saturating_sub(packet.len());
+            if let Some(padding) = room.checked_sub(byway_wire::CHUNK_HEADER_LEN) {
+                packet.pad(padding);
+            }
+        }
         let len = packet.finish(ctx.checksum());
         self.sent(ctx, path, len)
     }

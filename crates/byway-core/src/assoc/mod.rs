@@ -4,6 +4,7 @@
 //! `dispatch` brings chunks in, `on_*` react, `fill` sends. Nothing is sent on
 //! the way in.
 
+mod dead_data;
 mod dispatch;
 mod fill;
 mod fill_data;
@@ -156,6 +157,9 @@ pub(crate) struct Association {
     pub(crate) reports: Vec<Vec<u8>>,
     /// Where the peer's last SHUTDOWN came from.
     pub(crate) shutdown_from: Option<PathId>,
+    /// The first T3-rtx expiration since anything was acknowledged
+    /// (`failure.dead_data`).
+    pub(crate) unacknowledged_since: Option<Instant>,
     /// Stale cookies so far, and by how much the last one was.
     pub(crate) stale_cookies: u8,
     pub(crate) stale_by: Option<crate::time::Duration>,
@@ -364,6 +368,7 @@ impl Association {
             srtt: p.rtt.srtt(),
             rto: p.rtt.rto(),
             error_count: p.errors,
+            dead_for_data: p.dead_for_data,
             pmtu: p.pmtu,
             packets_sent: p.counters.packets_sent,
             bytes_sent: p.counters.bytes_sent,

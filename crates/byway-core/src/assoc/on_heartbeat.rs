@@ -87,6 +87,7 @@ impl Association {
         let p = self.paths.get_mut(path);
         let Some(probe) = p.probe.take() else { return };
         p.last_heard = Some(ctx.now);
+        let whole = probe.whole;
         let rtt = ctx.now.since(sent.clamp(probe.first_sent, probe.sent));
         p.rtt.sample(rtt, &self.cfg.rto);
         self.errors = 0;
@@ -100,7 +101,11 @@ impl Association {
             self.send.habits.new_wanted |= self.paths.iter().all(|p| p.confirmed);
             self.choose_data_path(ctx, None);
         }
-        self.clear_errors(ctx, path, true);
+        if self.answer_proves(ctx, path, whole) {
+            self.clear_errors(ctx, path, true);
+        } else {
+            self.choose_data_path(ctx, None);
+        }
         self.schedule_heartbeat(ctx, path);
     }
 
@@ -164,6 +169,7 @@ impl Association {
             sent: ctx.now,
             first_sent: shared.map_or(ctx.now, |p| p.first_sent),
             lost_at: ctx.now + rto,
+            whole: p.dead_for_data,
         };
         let p = self.paths.get_mut(path);
         p.hb_wanted = false;

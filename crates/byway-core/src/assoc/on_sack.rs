@@ -36,6 +36,8 @@ struct Touched {
     clears: bool,
     /// A chunk that was sent once, hence there, was acknowledged.
     unambiguous: bool,
+    /// Bytes of the largest of them.
+    largest: u32,
     /// Round-trip sample.
     sample: Option<core::time::Duration>,
     /// Chunks were marked by missing reports.
@@ -137,6 +139,7 @@ impl Association {
         let any_new = applied.highest_new.is_some();
         if any_new {
             self.errors = 0;
+            self.unacknowledged_since = None;
             self.send.probing = false;
         }
         let mut lost = false;
@@ -329,6 +332,9 @@ impl Association {
             self.observe_window(ctx, id);
             self.await_acknowledgement(ctx, id);
         }
+        if t.largest > 0 && !self.paths.get(id).trial.is_clear() {
+            self.note_data_acknowledged(id, t.largest);
+        }
         if t.clears {
             let returns = t.unambiguous && self.data_ends_doubt(id);
             self.clear_errors(ctx, id, returns);
@@ -341,7 +347,7 @@ impl Association {
         let pf = self.cfg.failover.potentially_failed.as_ref();
         match self.paths.get(id).state {
             PathState::PotentiallyFailed => pf.is_none_or(|pf| pf.clear == PfClear::Rfc7829),
-            PathState::Inactive => true,
+            PathState::Inactive => !self.paths.get(id).dead_for_data,
             PathState::Active | PathState::Unconfirmed => false,
         }
     }
@@ -390,7 +396,10 @@ fn note_acked(
     // the path died, its SACK lost on the way back: it proves nothing of now.
     let timely =
         p.last_error.is_none_or(|e| r.sent_at >= e) && r.fate != Fate::Marked(LossCause::Timeout);
-    t.unambiguous |= r.one_path && timely;
+    if r.one_path && timely {
+        t.unambiguous = true;
+        t.largest = t.largest.max(r.bytes);
+    }
     // An inactive path's count is cleared by what went there alone (RFC 7829
     // section 3.2, rule 9).
     let any = cfg.failure.error_clear == ErrorClear::AnyAck

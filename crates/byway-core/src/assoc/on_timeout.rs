@@ -143,9 +143,11 @@ impl Association {
             self.send.recover = None;
         }
         let window = &mut self.paths.get_mut(path).window;
-        self.send
-            .ledger
-            .mark_path(path, |_, r| window.lose(r.bytes));
+        let mut largest = 0;
+        self.send.ledger.mark_path(path, |_, r| {
+            window.lose(r.bytes);
+            largest = largest.max(r.bytes);
+        });
         if cfg.habits.counts_marked {
             self.send.ledger.remark_path(path);
         }
@@ -155,7 +157,7 @@ impl Association {
         self.observe_window(ctx, path);
         if !harmless {
             self.count_error(ctx, path, true, cfg.failure.path_max_retrans);
-            if self.peer_is_unreachable(ctx) {
+            if self.peer_is_unreachable(ctx) || !self.note_data_timeout(ctx, path, largest) {
                 return;
             }
         }
@@ -229,18 +231,19 @@ impl Association {
         if self.errors <= self.cfg.failure.association_max_retrans {
             return false;
         }
+        let reason = if self.data_is_dead() {
+            LossReason::DataUnacknowledged
+        } else {
+            LossReason::PeerUnreachable
+        };
         // Whoever is still in reach of a path that works is told.
         let reachable = self.paths.ids();
         let active = |p: &PathId| self.paths.get(*p).state == PathState::Active;
         if let Some(path) = reachable.into_iter().find(active) {
             self.paths.data = path;
-            self.abort(
-                ctx,
-                LossReason::PeerUnreachable,
-                super::Told::User(b"unreachable"),
-            );
+            self.abort(ctx, reason, super::Told::User(b"unreachable"));
         } else {
-            self.lose(ctx, LossReason::PeerUnreachable);
+            self.lose(ctx, reason);
         }
         true
     }

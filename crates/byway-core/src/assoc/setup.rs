@@ -64,6 +64,7 @@ impl Association {
             reports: Vec::new(),
             pathless: SmallVec::new(),
             stale_cookies: 0,
+            unacknowledged_since: None,
             stale_by: None,
             cfg,
         }

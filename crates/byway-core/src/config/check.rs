@@ -188,6 +188,20 @@ impl Config {
                 "n must be at least 1 and dmax / n at least 1 ms (cortes-2008: 10 s and 10)",
             )?;
         }
+        if let Some(dead) = &self.failure.dead_data {
+            rule(
+                dead.timeouts >= 1,
+                "failure.dead_data.timeouts",
+                dead.timeouts,
+                "must be at least 1 (3); with 1 any timeout of a path that answers counts",
+            )?;
+            rule(
+                dead.give_up >= self.rto.min,
+                "failure.dead_data.give_up",
+                d(dead.give_up),
+                "is below rto.min, so the first timeout might end the association (2 min)",
+            )?;
+        }
         let Some(pf) = &self.failover.potentially_failed else {
             if let PrimarySwitch::Psmr(n) = self.failover.primary_switch {
                 rule(

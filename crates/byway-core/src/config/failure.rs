@@ -1,6 +1,6 @@
 //! When a path or the peer counts as failed, and where traffic goes meanwhile.
 
-use crate::policy::{Detection, ProbeTimeout};
+use crate::policy::{DeadData, Detection, ProbeTimeout};
 use crate::units;
 use core::time::Duration;
 use serde::{Deserialize, Serialize};
@@ -98,6 +98,9 @@ pub struct FailureConfig {
     pub idle_heartbeats_count: bool,
     /// Which acknowledgement clears a path's error counter.
     pub error_clear: ErrorClear,
+    /// Notice paths, and peers, that answer heartbeats and acknowledge no data;
+    /// on by default, as it does nothing while data is acknowledged.
+    pub dead_data: Option<DeadData>,
 }
 
 impl Default for FailureConfig {
@@ -109,6 +112,7 @@ impl Default for FailureConfig {
             heartbeat_test: PathMaxRetransTest::Exceeds,
             idle_heartbeats_count: false,
             error_clear: ErrorClear::AnyAck,
+            dead_data: Some(DeadData::default()),
         }
     }
 }

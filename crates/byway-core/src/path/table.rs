@@ -2,6 +2,7 @@
 
 use super::{PathId, PathState, RttEstimator, Window};
 use crate::config::Config;
+use crate::policy::dead_data::Trial;
 use crate::time::Instant;
 use core::net::{IpAddr, SocketAddr};
 
@@ -15,6 +16,8 @@ pub(crate) struct Probe {
     pub(crate) first_sent: Instant,
     /// Sent + RTO: after that it counts as lost.
     pub(crate) lost_at: Instant,
+    /// It was as large as the path's packets.
+    pub(crate) whole: bool,
 }
 
 /// Counts for statistics.
@@ -85,6 +88,12 @@ pub(crate) struct Path {
     /// One packet at a time, since a timeout and until an acknowledgement
     /// (section 7.2.3).
     pub(crate) one_packet: bool,
+    /// What its data has met since it was last acknowledged
+    /// (`failure.dead_data`).
+    pub(crate) trial: Trial,
+    /// It answers, but acknowledges no data: only a heartbeat as large as its
+    /// packets, or data, brings it back.
+    pub(crate) dead_for_data: bool,
     /// Largest IP packet.
     pub(crate) pmtu: u32,
     pub(crate) last_heard: Option<Instant>,
@@ -143,6 +152,8 @@ impl Path {
             doubt_tick: None,
             recover: None,
             one_packet: false,
+            trial: Trial::default(),
+            dead_for_data: false,
             pmtu,
             last_heard: None,
             counters: PathCounters::default(),

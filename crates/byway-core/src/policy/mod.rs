@@ -2,6 +2,7 @@
 //! value. None sends, sets timers or edits a path.
 
 pub mod after_rto;
+pub mod dead_data;
 pub mod failover;
 pub mod fast_retransmit;
 pub mod probe_timeout;
@@ -11,6 +12,7 @@ pub mod retransmit;
 mod testing;
 
 pub use after_rto::AfterRto;
+pub use dead_data::DeadData;
 pub use fast_retransmit::FastRetransmits;
 pub use probe_timeout::ProbeTimeout;
 pub use probing::Detection;

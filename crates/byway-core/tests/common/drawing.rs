@@ -99,6 +99,7 @@ impl Reader {
             Chunk::CookieEcho(_) => "COOKIE ECHO".to_owned(),
             Chunk::CookieAck => "COOKIE ACK".to_owned(),
             Chunk::ShutdownAck => "SHUTDOWN ACK".to_owned(),
+            Chunk::Pad(_) => "PAD".to_owned(),
             Chunk::Unknown(raw) => format!("type {}", raw.kind),
             _ => chunk_type::name(chunk_type::PAD)
                 .unwrap_or_default()

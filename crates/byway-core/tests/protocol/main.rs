@@ -6,6 +6,7 @@ mod common;
 mod attacks;
 mod congestion;
 mod data;
+mod dead_data;
 mod errors;
 mod failover;
 mod ootb;

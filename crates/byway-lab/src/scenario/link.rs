@@ -3,7 +3,7 @@
 use super::section::Section;
 use super::{Access, LinkSpec, LossSpec, PathSpec};
 use crate::source::{Node, Source, Table};
-use crate::units::{QueueLimit, Rate, Share, format_duration, parse_duration};
+use crate::units::{QueueLimit, Rate, Share, Size, format_duration, parse_duration};
 use std::ops::Range;
 use std::time::Duration;
 
@@ -118,7 +118,7 @@ fn access(section: &Section<'_>) -> Option<Access> {
     Some(Access { rate: rate?, delay })
 }
 
-/// `loss = "1 %"`, a burst table or a list of packets.
+/// `loss = "1 %"`, a burst table, a list of packets or a largest size.
 pub(super) fn loss(section: &Section<'_>) -> Option<LossSpec> {
     let entry = section.entry("loss")?;
     let Node::Table(table) = &entry.value.node else {
@@ -138,6 +138,11 @@ pub(super) fn loss(section: &Section<'_>) -> Option<LossSpec> {
         share("bad"),
     );
     let (data, packets) = (inner.counts("data"), inner.counts("packets"));
+    if table.get("larger_than").is_some() {
+        let size = inner.read("larger_than", Size::parse);
+        inner.finish();
+        return size.map(LossSpec::LargerThan);
+    }
     let listed = table.get("data").is_some() || table.get("packets").is_some();
     let bursts = ["to_bad", "to_good", "good", "bad"]
         .iter()
@@ -165,7 +170,7 @@ pub(super) fn loss(section: &Section<'_>) -> Option<LossSpec> {
         }
         (false, false) => {
             inner.wrong_here(
-                "expected a share such as loss = \"1 %\", a list { data = [3, 7] }, or bursts { to_bad = \"1 %\", to_good = \"30 %\" }",
+                "expected a share such as loss = \"1 %\", a list { data = [3, 7] }, bursts { to_bad = \"1 %\", to_good = \"30 %\" }, or { larger_than = \"1200 B\" }",
             );
             None
         }

@@ -47,6 +47,11 @@ pub enum LossModel {
         /// Whether to start over at the end; otherwise nothing more is lost.
         repeat: bool,
     },
+    /// Every packet that matches.
+    All(PacketMatch),
+    /// Every packet of more bytes on the wire than this, IP header included: the
+    /// black hole that a smaller MTU on the way makes where nobody says so.
+    LargerThan(u32),
     /// Several models one after another; a packet one of them loses is not seen by the next.
     Several(Vec<LossModel>),
 }
@@ -117,7 +122,11 @@ impl LossModel {
 
     pub(super) fn check(&self) -> Result<(), BadValue> {
         match self {
-            LossModel::None | LossModel::Tsns(_) | LossModel::Trace { .. } => Ok(()),
+            LossModel::None
+            | LossModel::Tsns(_)
+            | LossModel::Trace { .. }
+            | LossModel::All(_)
+            | LossModel::LargerThan(_) => Ok(()),
             LossModel::Uniform(p) => check_probability("loss rate", *p),
             LossModel::GilbertElliott {
                 to_bad,
@@ -168,6 +177,8 @@ pub(super) enum LossState {
         repeat: bool,
         next: usize,
     },
+    All(PacketMatch),
+    LargerThan(u32),
     Several(Vec<LossState>),
 }
 
@@ -205,6 +216,8 @@ impl LossState {
                 repeat: *repeat,
                 next: 0,
             },
+            LossModel::All(of) => LossState::All(*of),
+            LossModel::LargerThan(bytes) => LossState::LargerThan(*bytes),
             LossModel::Several(models) => {
                 LossState::Several(models.iter().map(LossState::new).collect())
             }
@@ -246,6 +259,8 @@ impl LossState {
                 *next = next.saturating_add(1);
                 hit
             }
+            LossState::All(of) => matches(*of, packet),
+            LossState::LargerThan(bytes) => packet.wire_size > *bytes,
             LossState::Several(models) => models.iter_mut().any(|m| m.loses(packet, rng)),
         }
     }

@@ -168,6 +168,15 @@ fn lists_lose_exactly_what_they_name() {
 }
 
 #[test]
+fn a_kind_or_a_size_is_lost_for_ever() {
+    let flow = [sctp(peek::DATA, 1), sctp(SACK, 0), sctp(SACK, 0)];
+    let sacks = LossModel::All(PacketMatch::Chunk(SACK));
+    assert_eq!(lost(sacks, &flow), [2, 3]);
+    let flow = [1200, 1201, 60, 1500].map(packet);
+    assert_eq!(lost(LossModel::LargerThan(1200), &flow), [2, 4]);
+}
+
+#[test]
 fn tsns_are_lost_as_often_as_asked() {
     let drops = LossModel::Tsns(vec![
         TsnDrop {

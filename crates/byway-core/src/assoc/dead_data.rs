@@ -1,0 +1,84 @@
+//! Paths that answer heartbeats and acknowledge no data
+//! (`policy/dead_data.rs`).
+
+use super::{Association, Ctx, Told};
+use crate::api::{Event, LossReason};
+use crate::observe::Observation;
+use crate::path::{PathId, PathState};
+
+impl Association {
+    /// T3-rtx of a path expired, the largest chunk in flight had so many bytes.
+    /// False when the association ended for it.
+    pub(super) fn note_data_timeout(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        path: PathId,
+        largest: u32,
+    ) -> bool {
+        let Some(rule) = self.cfg.failure.dead_data else {
+            return true;
+        };
+        let since = *self.unacknowledged_since.get_or_insert(ctx.now);
+        self.paths.get_mut(path).trial.on_timeout(largest);
+        if rule.ends(since, ctx.now) && self.data_is_dead() {
+            self.abort(
+                ctx,
+                LossReason::DataUnacknowledged,
+                Told::User(b"no data acknowledged"),
+            );
+            return false;
+        }
+        self.judge_data(ctx, path);
+        true
+    }
+
+    /// A heartbeat was answered: whether that proves the path good. `whole`: it
+    /// was as large as the path's packets.
+    pub(super) fn answer_proves(&mut self, ctx: &mut Ctx<'_>, path: PathId, whole: bool) -> bool {
+        if self.cfg.failure.dead_data.is_none() {
+            return true;
+        }
+        let p = self.paths.get_mut(path);
+        p.trial.on_answer(whole);
+        p.dead_for_data &= !whole;
+        self.judge_data(ctx, path);
+        !self.paths.get(path).dead_for_data
+    }
+
+    /// A chunk of so many bytes was acknowledged that was sent to that path alone.
+    pub(super) fn note_data_acknowledged(&mut self, path: PathId, bytes: u32) {
+        if self.cfg.failure.dead_data.is_some() {
+            let p = self.paths.get_mut(path);
+            p.trial.on_acknowledged(bytes);
+            p.dead_for_data &= !p.trial.is_clear();
+        }
+    }
+
+    /// Gives a path up whose data is dead.
+    fn judge_data(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
+        let p = self.paths.get_mut(path);
+        let dead = self
+            .cfg
+            .failure
+            .dead_data
+            .is_some_and(|rule| p.trial.is_dead(&rule));
+        if !dead || p.dead_for_data {
+            return;
+        }
+        p.dead_for_data = true;
+        // The first heartbeat of full size leaves at once: it may all have been
+        // a misfortune.
+        p.hb_wanted = true;
+        let remote = p.remote;
+        self.stats.dead_for_data += 1;
+        self.observe(ctx, || Observation::DeadForData { path });
+        self.event(ctx, Event::PathDeadForData { path, remote });
+        self.set_path_state(ctx, path, PathState::Inactive);
+    }
+
+    /// Whether some path answers and yet acknowledges no data: then it is not
+    /// that the peer could not be reached.
+    pub(super) fn data_is_dead(&self) -> bool {
+        self.paths.iter().any(|p| p.trial.was_answered())
+    }
+}
