@@ -482,6 +482,35 @@ fn a_list_of_losses_is_for_the_way_to_the_receiver() {
 }
 
 #[test]
+fn a_black_hole_swallows_what_is_larger() {
+    let with = |loss: &str| {
+        let delay = "delay = \"45 ms\"";
+        let text = GOOD.replacen(delay, &format!("{delay}\nloss = {loss}"), 1);
+        Scenario::parse("t", &text)
+    };
+    let s = with("{ larger_than = \"1200 B\" }").unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(s.paths[0].forward.loss, LossSpec::LargerThan(Size(1200)));
+    assert_eq!(s.paths[0].reverse.loss, LossSpec::LargerThan(Size(1200)));
+    let e = with("{ larger_than = \"1200 B\", data = [1] }").unwrap_err();
+    assert!(e.to_string().contains("data"), "{e}");
+}
+
+#[test]
+fn every_scenario_of_the_experiments_is_sound() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+    for folder in ["dead-data"] {
+        for entry in std::fs::read_dir(root.join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|e| e == "toml") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                Scenario::parse(&path.display().to_string(), &text)
+                    .unwrap_or_else(|e| panic!("{e}"));
+            }
+        }
+    }
+}
+
+#[test]
 fn settings_of_the_command_line_say_which_of_them_is_wrong() {
     let set = |list: &[&str]| {
         let list: Vec<Override> = list.iter().map(|s| s.parse().unwrap()).collect();
