@@ -130,6 +130,11 @@ pub(super) fn loss(section: &Section<'_>) -> Option<LossSpec> {
             });
     };
     let inner = Section::new(section.source, "loss", table, entry.value.span.clone());
+    if table.get("larger_than").is_some() {
+        let size = inner.read("larger_than", Size::parse);
+        inner.finish();
+        return size.map(LossSpec::LargerThan);
+    }
     let share = |key| inner.read(key, Share::parse);
     let (to_bad, to_good, good, bad) = (
         share("to_bad"),
@@ -138,11 +143,6 @@ pub(super) fn loss(section: &Section<'_>) -> Option<LossSpec> {
         share("bad"),
     );
     let (data, packets) = (inner.counts("data"), inner.counts("packets"));
-    if table.get("larger_than").is_some() {
-        let size = inner.read("larger_than", Size::parse);
-        inner.finish();
-        return size.map(LossSpec::LargerThan);
-    }
     let listed = table.get("data").is_some() || table.get("packets").is_some();
     let bursts = ["to_bad", "to_good", "good", "bad"]
         .iter()
