@@ -192,6 +192,7 @@ fn run_with_progress(scenario: &Scenario, args: &RunArgs) -> Result<Comparison, 
     let options = RunOptions {
         captures: args.pcap.then_some(args.out.as_path()),
         progress: Some(&progress),
+        ..RunOptions::default()
     };
     let result = byway_lab::run::run(scenario, options)
         .map_err(|e| Failure::new(Kind::Failed, e.to_string()));

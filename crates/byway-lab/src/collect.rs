@@ -1,5 +1,6 @@
 //! Turns the observations of both ends into a result.
 
+use crate::drive::Stop;
 use crate::result::{Detection, Outcome, PathSeries, PathTotals, RunResult, Series, Stall};
 use crate::scenario::{Change, Policy, Scenario};
 use crate::series::seconds;
@@ -17,6 +18,8 @@ const MAX_MARKS: usize = 2000;
 pub(crate) struct Expected {
     /// Payload bytes in all.
     pub(crate) bytes: u64,
+    /// Whether values over time and the digest are wanted.
+    pub(crate) detailed: bool,
 }
 
 /// Gathers what the sender and the receiver observe, each in order of time.
@@ -84,24 +87,22 @@ impl Collector {
         self.acked_at.is_some() && self.delivered_at.is_some()
     }
 
-    fn of(&mut self, path: PathId) -> Option<(&mut PathTotals, &mut PathSeries)> {
-        let index = usize::from(path.0);
-        Some((
-            self.totals.get_mut(index)?,
-            self.series.paths.get_mut(index)?,
-        ))
+    fn totals_of(&mut self, path: PathId) -> Option<&mut PathTotals> {
+        self.totals.get_mut(usize::from(path.0))
     }
 
     /// Takes an observation of the sender.
     pub(crate) fn sender(&mut self, o: &Observed) {
-        self.digest.observed('s', o);
+        if self.expected.detailed {
+            self.digest.observed('s', o);
+            self.draw(o);
+        }
         let at = o.at.as_nanos();
         match &o.what {
             Observation::PacketSent { path, bytes } => {
-                if let Some((totals, series)) = self.of(*path) {
+                if let Some(totals) = self.totals_of(*path) {
                     totals.packets += 1;
                     totals.bytes += u64::from(*bytes);
-                    series.sent.add(at, u64::from(*bytes));
                 }
             }
             Observation::DataSent {
@@ -123,43 +124,46 @@ impl Collector {
                 timer: Timer::T3Rtx,
                 path: Some(path),
             } => {
-                if let Some((totals, series)) = self.of(*path) {
+                if let Some(totals) = self.totals_of(*path) {
                     totals.timeouts += 1;
-                    if series.timeouts.len() < MAX_MARKS {
-                        series.timeouts.push(at);
-                    }
                 }
             }
             Observation::HeartbeatSent { path } => {
-                if let Some((totals, _)) = self.of(*path) {
+                if let Some(totals) = self.totals_of(*path) {
                     totals.heartbeats += 1;
                 }
             }
-            Observation::Rto { path, rto, .. } => {
-                if let Some((_, series)) = self.of(*path) {
-                    series.rto.push_change(at, rto.as_secs_f64());
-                }
-            }
-            Observation::Window { path, cwnd, .. } => {
-                if let Some((_, series)) = self.of(*path) {
-                    series.cwnd.push_change(at, f64::from(*cwnd));
-                }
-            }
-            Observation::PathState { path, from, to } => {
-                self.changes.push((at, *path, *to));
-                let initial = self.initial_rto_s;
-                if let (None, Some((_, series))) = (from, self.of(*path))
-                    && series.rto.points().is_empty()
-                {
-                    series.rto.push(at, initial);
-                }
-                if let Some((_, series)) = self.of(*path) {
-                    series.states.push((at, (*to).into()));
-                }
-            }
+            Observation::PathState { path, to, .. } => self.changes.push((at, *path, *to)),
             Observation::DataPath { to } => {
                 self.failovers += u64::from(self.data_path != *to);
                 self.data_path = *to;
+            }
+            _ => {}
+        }
+    }
+
+    /// Keeps what an observation of the sender shows of values over time.
+    fn draw(&mut self, o: &Observed) {
+        let at = o.at.as_nanos();
+        let initial = self.initial_rto_s;
+        let Some(path) = path_of(&o.what) else {
+            return;
+        };
+        let Some(series) = self.series.paths.get_mut(usize::from(path.0)) else {
+            return;
+        };
+        match &o.what {
+            Observation::PacketSent { bytes, .. } => series.sent.add(at, u64::from(*bytes)),
+            Observation::TimerFired { .. } if series.timeouts.len() < MAX_MARKS => {
+                series.timeouts.push(at);
+            }
+            Observation::Rto { rto, .. } => series.rto.push_change(at, rto.as_secs_f64()),
+            Observation::Window { cwnd, .. } => series.cwnd.push_change(at, f64::from(*cwnd)),
+            Observation::PathState { from, to, .. } => {
+                if from.is_none() && series.rto.points().is_empty() {
+                    series.rto.push(at, initial);
+                }
+                series.states.push((at, (*to).into()));
             }
             _ => {}
         }
@@ -173,7 +177,7 @@ impl Collector {
             Some(LossCause::FastRetransmit) => self.fast_retransmits += 1,
             Some(LossCause::Timeout | LossCause::ProbeTimeout) => {}
         }
-        if let Some((totals, _)) = self.of(path) {
+        if let Some(totals) = self.totals_of(path) {
             if cause.is_some() {
                 totals.retransmitted_bytes += bytes;
                 totals.retransmissions += 1;
@@ -185,10 +189,13 @@ impl Collector {
 
     /// Takes an observation of the receiver.
     pub(crate) fn receiver(&mut self, o: &Observed) {
-        self.digest.observed('r', o);
-        let at = o.at.as_nanos();
+        if self.expected.detailed {
+            self.digest.observed('r', o);
+        }
         if let Observation::DataReceived { seq, duplicate, .. } = &o.what {
-            self.series.received.push(at, *seq as f64);
+            if self.expected.detailed {
+                self.series.received.push(o.at.as_nanos(), *seq as f64);
+            }
             self.duplicates += u64::from(*duplicate);
         }
     }
@@ -214,19 +221,19 @@ impl Collector {
         }
     }
 
-    /// The result, when the run has ended at `end`. `lost` is the reason when
-    /// the association was lost.
+    /// The result, when the run has ended at `end`.
     pub(crate) fn finish(
         mut self,
         scenario: &Scenario,
         policy: usize,
         end: u64,
-        lost: Option<String>,
+        stopped: Stop,
     ) -> RunResult {
-        let outcome = match lost {
+        let outcome = match stopped {
             _ if self.is_complete() => Outcome::Complete,
-            Some(reason) => Outcome::Lost { reason },
-            None => Outcome::OutOfTime,
+            Stop::Lost(reason) => Outcome::Lost { reason },
+            Stop::Events => Outcome::OutOfEvents,
+            Stop::Done | Stop::Time => Outcome::OutOfTime,
         };
         if outcome != Outcome::Complete {
             // The reader still waits: a stall that never ended counts to the end.
@@ -293,6 +300,21 @@ impl Collector {
                 }
             })
             .collect()
+    }
+}
+
+/// The path that an observation drawn over time is about.
+fn path_of(what: &Observation) -> Option<PathId> {
+    match what {
+        Observation::PacketSent { path, .. }
+        | Observation::Rto { path, .. }
+        | Observation::Window { path, .. }
+        | Observation::PathState { path, .. }
+        | Observation::TimerFired {
+            timer: Timer::T3Rtx,
+            path: Some(path),
+        } => Some(*path),
+        _ => None,
     }
 }
 

@@ -26,24 +26,39 @@ pub enum DriveError {
     /// The network did not take some packets.
     #[error("the network refused {0} packets")]
     Packets(u64),
+    /// Whoever asked for the run wants it no longer.
+    #[error("cancelled")]
+    Cancelled,
+}
+
+/// Why a run went no further.
+pub(crate) enum Stop {
+    /// All was delivered and acknowledged.
+    Done,
+    /// The sender lost the association, for this reason.
+    Lost(String),
+    /// The scenario's time was over, or nothing was left to happen.
+    Time,
+    /// The scenario's events were used up.
+    Events,
 }
 
 /// How a run ended.
 pub(crate) struct Ended {
     pub(crate) at: Instant,
-    /// Why the sender lost the association, if it did.
-    pub(crate) lost: Option<String>,
+    pub(crate) stop: Stop,
     pub(crate) simulation: Simulation,
 }
 
 /// Runs until all is delivered and acknowledged, the association is lost, or
-/// the scenario's time is over. `progress` is told the simulated time.
+/// the scenario's time or its events are over. `progress` is told the simulated
+/// time and says whether to go on.
 pub(crate) fn drive(
     scenario: &Scenario,
     config: &Config,
     built: Built,
     collector: &mut Collector,
-    progress: &dyn Fn(Instant),
+    progress: &dyn Fn(Instant) -> bool,
 ) -> Result<Ended, DriveError> {
     let (Traffic::Bulk { streams, .. } | Traffic::Periodic { streams, .. }) = scenario.traffic;
     let mut config = config.clone();
@@ -77,21 +92,27 @@ pub(crate) fn drive(
 
     let limit = instant(scenario.limit);
     let mut events: u64 = 0;
-    let over = loop {
-        let ended = simulation
-            .app::<Source>(sender)
-            .and_then(Source::ended)
-            .cloned();
-        if ended.is_some() || is_done(&simulation, sender, receiver, collector.expected_bytes()) {
-            break ended;
+    let stop = loop {
+        match simulation.app::<Source>(sender).and_then(Source::ended) {
+            Some(SourceEnd::Refused(why)) => return Err(DriveError::Refused(why.clone())),
+            Some(SourceEnd::Lost(reason)) => break Stop::Lost(reason.clone()),
+            None => {}
+        }
+        if is_done(&simulation, sender, receiver, collector.expected_bytes()) {
+            break Stop::Done;
+        }
+        if events == scenario.max_events {
+            break Stop::Events;
         }
         if !simulation.step(limit) {
-            break None;
+            break Stop::Time;
         }
         events += 1;
         if events.is_multiple_of(BATCH) {
             gather(&mut simulation, sender, receiver, collector);
-            progress(simulation.now());
+            if !progress(simulation.now()) {
+                return Err(DriveError::Cancelled);
+            }
         }
     };
     gather(&mut simulation, sender, receiver, collector);
@@ -101,23 +122,16 @@ pub(crate) fn drive(
     for (at, bytes) in deliveries.unwrap_or_default() {
         collector.delivery(*at, *bytes);
     }
-    let lost = match over {
-        Some(SourceEnd::Refused(why)) => return Err(DriveError::Refused(why)),
-        Some(SourceEnd::Lost(reason)) => Some(reason),
-        None => None,
-    };
     if simulation.refused() > 0 {
         return Err(DriveError::Packets(simulation.refused()));
     }
-    // Without an end of its own, it lasted until the scenario's time was over.
-    let at = if lost.is_some() || collector.is_complete() {
-        simulation.now()
-    } else {
-        limit
+    let at = match stop {
+        Stop::Time if !collector.is_complete() => limit,
+        _ => simulation.now(),
     };
     Ok(Ended {
         at,
-        lost,
+        stop,
         simulation,
     })
 }

@@ -15,6 +15,8 @@ pub mod scenario;
 pub mod series;
 pub mod show;
 pub mod source;
+pub mod stats;
+pub mod sweep;
 pub mod table;
 #[cfg(test)]
 mod testing;

@@ -160,7 +160,7 @@ fn row(out: &mut String, result: &RunResult, detects: bool) {
             "<td class=\"bad\">lost<small>{}</small></td>",
             escape(reason)
         ),
-        Outcome::OutOfTime => "<td class=\"bad\">unfinished</td>".to_owned(),
+        Outcome::OutOfTime | Outcome::OutOfEvents => "<td class=\"bad\">unfinished</td>".to_owned(),
     });
     let mut cells = vec![show::maybe_time(result.stall.map(|s| s.length_s))];
     if detects {

@@ -74,6 +74,8 @@ pub enum Outcome {
     },
     /// The simulated time was over.
     OutOfTime,
+    /// The simulator had handled as many events as the scenario allows.
+    OutOfEvents,
 }
 
 /// What one policy did.

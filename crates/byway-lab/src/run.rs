@@ -12,6 +12,7 @@ use rayon::prelude::*;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What a run is told besides its scenario.
 #[derive(Copy, Clone, Default)]
@@ -21,6 +22,10 @@ pub struct RunOptions<'a> {
     /// Told the policy's place and the share of the scenario's time that has
     /// passed, now and then, from several threads.
     pub progress: Option<&'a (dyn Fn(usize, f64) + Sync)>,
+    /// Leaves out values over time and the digest: a third of the time.
+    pub figures_only: bool,
+    /// Ends runs early, with [`DriveError::Cancelled`], once it is true.
+    pub cancel: Option<&'a AtomicBool>,
 }
 
 /// Why a scenario could not be run.
@@ -64,7 +69,15 @@ pub fn run(scenario: &Scenario, options: RunOptions<'_>) -> Result<Comparison, R
     })
 }
 
-fn one(scenario: &Scenario, index: usize, options: RunOptions<'_>) -> Result<RunResult, RunError> {
+/// Runs the policy at place `index`, on this thread.
+///
+/// # Errors
+/// When it cannot be run, or was cancelled.
+pub(crate) fn one(
+    scenario: &Scenario,
+    index: usize,
+    options: RunOptions<'_>,
+) -> Result<RunResult, RunError> {
     let policy = &scenario.policies[index];
     let built = network::build(scenario, options.captures.is_some())?;
     let mut collector = Collector::new(
@@ -72,6 +85,7 @@ fn one(scenario: &Scenario, index: usize, options: RunOptions<'_>) -> Result<Run
         policy,
         Expected {
             bytes: total_bytes(&scenario.traffic),
+            detailed: !options.figures_only,
         },
     );
     let limit = scenario.limit.as_secs_f64();
@@ -79,6 +93,7 @@ fn one(scenario: &Scenario, index: usize, options: RunOptions<'_>) -> Result<Run
         if let Some(progress) = options.progress {
             progress(index, now.as_secs_f64() / limit);
         }
+        !options.cancel.is_some_and(|c| c.load(Ordering::Relaxed))
     };
     let ended =
         drive(scenario, &policy.config, built, &mut collector, &progress).map_err(|error| {
@@ -92,7 +107,7 @@ fn one(scenario: &Scenario, index: usize, options: RunOptions<'_>) -> Result<Run
         write_capture(&path, ended.simulation.network())
             .map_err(|error| RunError::Capture { path, error })?;
     }
-    Ok(collector.finish(scenario, index, ended.at.as_nanos(), ended.lost))
+    Ok(collector.finish(scenario, index, ended.at.as_nanos(), ended.stop))
 }
 
 fn write_capture(path: &Path, net: &byway_sim::net::Network) -> io::Result<()> {

@@ -11,9 +11,12 @@ mod read;
 mod section;
 mod settings;
 mod value;
+mod write;
 
 pub use listing::setting_lines;
 pub use overrides::{Override, apply_overrides};
+pub(crate) use read::{read as read_tree, tables};
+pub(crate) use section::Section;
 
 use crate::source::Problems;
 use crate::units::{QueueLimit, Rate, Share, Size};
@@ -38,6 +41,10 @@ pub struct Scenario {
     pub seed: u64,
     /// When a run ends that has not finished.
     pub limit: Duration,
+    /// Most events of the simulator in a run: a guard against scenarios that
+    /// never get anywhere. What is one event is the simulator's affair, a few
+    /// for each packet.
+    pub max_events: u64,
     /// The paths; the first is the primary.
     pub paths: Vec<PathSpec>,
     /// What happens to them, in order of time.
@@ -57,6 +64,20 @@ impl Scenario {
     /// Everything that is wrong with it, each with its line.
     pub fn parse(file: &str, text: &str) -> Result<Scenario, Problems> {
         read::scenario(file, text)
+    }
+
+    /// The scenario as a file that holds all of it: every default and every
+    /// setting is written out, so that it means the same to a later version.
+    /// Reading it gives the same scenario again.
+    #[must_use]
+    pub fn to_toml(&self) -> String {
+        write::scenario(self, Some(self.seed))
+    }
+
+    /// The same without the line of the seed: what the runs of a cell share.
+    #[must_use]
+    pub(crate) fn to_toml_without_seed(&self) -> String {
+        write::scenario(self, None)
     }
 
     /// The built-in scenario.

@@ -129,6 +129,15 @@ impl Item {
         }
     }
 
+    fn shift(&mut self, by: usize) {
+        self.span = self.span.start + by..self.span.end + by;
+        match &mut self.node {
+            Node::List(items) => items.iter_mut().for_each(|i| i.shift(by)),
+            Node::Table(table) => table.shift(by),
+            _ => {}
+        }
+    }
+
     /// The value in a few words, for messages.
     pub(crate) fn shown(&self) -> String {
         match &self.node {
@@ -157,6 +166,18 @@ impl Table {
         Table { entries }
     }
 
+    fn shift(&mut self, by: usize) {
+        for entry in &mut self.entries {
+            entry.key_span = entry.key_span.start + by..entry.key_span.end + by;
+            entry.value.shift(by);
+        }
+    }
+
+    /// The value of `key`, to be changed.
+    pub(crate) fn get_mut(&mut self, key: &str) -> Option<&mut Entry> {
+        self.entries.iter_mut().find(|e| e.key == key)
+    }
+
     /// The value of `key`.
     pub(crate) fn get(&self, key: &str) -> Option<&Entry> {
         self.entries.iter().find(|e| e.key == key)
@@ -164,37 +185,83 @@ impl Table {
 }
 
 /// A file being read, and what was found wrong with it so far.
+///
+/// A second file may be read beside it: its places count on after those of the
+/// first, so that a tree made of parts of both still knows where each stood.
 pub(crate) struct Source<'a> {
+    files: Vec<File<'a>>,
+    problems: RefCell<Vec<(usize, Problem)>>,
+}
+
+/// One of the files of a [`Source`].
+struct File<'a> {
     name: &'a str,
     text: &'a str,
-    problems: RefCell<Vec<Problem>>,
+    /// Where its places begin.
+    begin: usize,
 }
 
 impl<'a> Source<'a> {
     pub(crate) fn new(name: &'a str, text: &'a str) -> Source<'a> {
         Source {
-            name,
-            text,
+            files: vec![File {
+                name,
+                text,
+                begin: 0,
+            }],
             problems: RefCell::default(),
         }
     }
 
+    /// Reads another file beside those that there are.
+    pub(crate) fn and(mut self, name: &'a str, text: &'a str) -> Source<'a> {
+        let begin = self.files.last().map_or(0, |f| f.begin + f.text.len() + 1);
+        self.files.push(File { name, text, begin });
+        self
+    }
+
     /// The file as a tree; what is not TOML is noted.
     pub(crate) fn parse(&self) -> Table {
-        let (table, errors) = DeTable::parse_recoverable(self.text);
+        self.parse_file(0)
+    }
+
+    /// The file at place `index` as a tree; what is not TOML is noted.
+    pub(crate) fn parse_file(&self, index: usize) -> Table {
+        let Some(file) = self.files.get(index) else {
+            return Table::default();
+        };
+        let (table, errors) = DeTable::parse_recoverable(file.text);
         for error in errors {
             let message = format!("this is not TOML: {}", error.message().replace('\n', "; "));
-            self.problem(&error.span().unwrap_or(0..0), message);
+            let span = error.span().unwrap_or(0..0);
+            self.problem(&(span.start + file.begin..span.end + file.begin), message);
         }
-        Table::from_toml(table.get_ref())
+        let mut table = Table::from_toml(table.get_ref());
+        table.shift(file.begin);
+        table
+    }
+
+    /// The text at `span`, as it was written.
+    pub(crate) fn written(&self, span: &Range<usize>) -> &'a str {
+        let (_, file) = self.file_at(span.start);
+        file.text
+            .get(span.start - file.begin..span.end.saturating_sub(file.begin))
+            .unwrap_or_default()
+    }
+
+    fn file_at(&self, place: usize) -> (usize, &File<'a>) {
+        // The first begins at 0, so there is always one.
+        let index = self.files.partition_point(|f| f.begin <= place) - 1;
+        (index, &self.files[index])
     }
 
     /// Notes a problem at `span`.
     pub(crate) fn problem(&self, span: &Range<usize>, message: impl Into<String>) {
-        let start = span.start.min(self.text.len());
-        let before = self.text.get(..start).unwrap_or(self.text);
+        let (index, file) = self.file_at(span.start);
+        let start = (span.start - file.begin).min(file.text.len());
+        let before = file.text.get(..start).unwrap_or(file.text);
         let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-        let text = self
+        let text = file
             .text
             .get(line_start..)
             .unwrap_or("")
@@ -202,29 +269,49 @@ impl<'a> Source<'a> {
             .next()
             .unwrap_or("");
         let chars = |to: usize| {
-            self.text
+            file.text
                 .get(line_start..to)
                 .map_or(0, |s| s.chars().count())
         };
-        let end = span.end.min(line_start + text.len()).max(start);
-        self.problems.borrow_mut().push(Problem {
-            file: self.name.to_owned(),
+        let end = span.end.saturating_sub(file.begin);
+        let end = end.min(line_start + text.len()).max(start);
+        let problem = Problem {
+            file: file.name.to_owned(),
             line: before.matches('\n').count() + 1,
             message: message.into(),
             text: text.replace('\t', " "),
             columns: chars(start)..chars(end),
-        });
+        };
+        self.note(index, problem);
     }
 
-    /// Notes a problem of the file as a whole.
+    /// Notes a problem of the first file as a whole.
+    pub(crate) fn problem_at_start(&self, message: impl Into<String>) {
+        self.problem_of(0, message.into());
+    }
+
+    /// Notes a problem of the scenario's file as a whole: the last one.
     pub(crate) fn problem_of_file(&self, message: impl Into<String>) {
-        self.problems.borrow_mut().push(Problem {
-            file: self.name.to_owned(),
+        self.problem_of(self.files.len() - 1, message.into());
+    }
+
+    fn problem_of(&self, file: usize, message: String) {
+        let problem = Problem {
+            file: self.files[file].name.to_owned(),
             line: 0,
-            message: message.into(),
+            message,
             text: String::new(),
             columns: 0..0,
-        });
+        };
+        self.note(file, problem);
+    }
+
+    /// What is wrong in the same way in every cell of a grid is said once.
+    fn note(&self, file: usize, problem: Problem) {
+        let mut problems = self.problems.borrow_mut();
+        if !problems.iter().any(|(_, p)| *p == problem) {
+            problems.push((file, problem));
+        }
     }
 
     /// How many problems were noted.
@@ -235,7 +322,8 @@ impl<'a> Source<'a> {
     /// The value when nothing was wrong, else all that was, in file order.
     pub(crate) fn finish<T>(self, value: Option<T>) -> Result<T, Problems> {
         let mut problems = self.problems.into_inner();
-        problems.sort_by_key(|p| p.line);
+        problems.sort_by_key(|(file, p)| (*file, p.line));
+        let problems: Vec<Problem> = problems.into_iter().map(|(_, p)| p).collect();
         match value {
             Some(value) if problems.is_empty() => Ok(value),
             _ => Err(Problems(problems)),

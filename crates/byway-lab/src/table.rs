@@ -101,6 +101,15 @@ pub fn render(comparison: &Comparison, look: Look) -> String {
                     &format!("{}: association lost: {reason}\n", result.policy),
                 ));
             }
+            Outcome::OutOfEvents => {
+                let text = format!(
+                    "{}: stopped after max_events events of the simulator, at {} of simulated time ({} delivered)\n",
+                    result.policy,
+                    show::time(result.end_s),
+                    show::bytes(result.delivered_bytes)
+                );
+                out.push_str(&look.paint("31", &text));
+            }
             Outcome::OutOfTime => {
                 let text = format!(
                     "{}: not finished after {} of simulated time ({} delivered)\n",
@@ -148,7 +157,7 @@ fn transfer(result: &RunResult) -> String {
     match result.outcome {
         Outcome::Complete => show::maybe_time(result.transfer_s),
         Outcome::Lost { .. } => "lost".to_owned(),
-        Outcome::OutOfTime => "unfinished".to_owned(),
+        Outcome::OutOfTime | Outcome::OutOfEvents => "unfinished".to_owned(),
     }
 }
 

@@ -1,7 +1,8 @@
 //! Reads `[protocol]` and `[[policy]]` into complete settings.
 //!
 //! A policy begins with its preset (else that of `[protocol]`, else RFC 9260),
-//! takes the settings of `[protocol]`, and then its own.
+//! takes the settings of `[protocol]`, and then its own. A sweep lays the
+//! settings of a cell over all of these.
 
 use super::Policy;
 use super::read::{header, tables};
@@ -13,10 +14,13 @@ use std::ops::Range;
 
 /// Keys of `[[policy]]` that are not settings.
 const OWN_KEYS: &[&str] = &["name", "note", "preset"];
+/// Title of a sweep's settings in messages.
+const SWEPT: &str = "[[axis]]";
 /// More would be unreadable side by side.
 const MAX_POLICIES: usize = 32;
 
-pub(super) fn read(root: &Section<'_>) -> Option<Vec<Policy>> {
+/// `over` holds the settings of a sweep's cell; it is empty for a scenario.
+pub(super) fn read(root: &Section<'_>, over: &Table) -> Option<Vec<Policy>> {
     let source = root.source;
     let empty = Table::default();
     let (protocol, protocol_span) = match root.entry("protocol") {
@@ -32,7 +36,8 @@ pub(super) fn read(root: &Section<'_>) -> Option<Vec<Policy>> {
     // [protocol] is checked by itself, so that what is wrong there is said
     // once and not again for every policy.
     let base_preset = preset(source, "[protocol]", protocol, &protocol_span)?;
-    let base = base_preset.clone().unwrap_or_default();
+    let swept = preset(source, SWEPT, over, &protocol_span)?;
+    let base = swept.clone().or(base_preset).unwrap_or_default();
     let mut overlay = Overlay::new(&base);
     if !lay(source, "[protocol]", &mut overlay, protocol, &["preset"]) {
         return None;
@@ -42,7 +47,11 @@ pub(super) fn read(root: &Section<'_>) -> Option<Vec<Policy>> {
         if root.table.get("policy").is_some() {
             return None;
         }
-        let name = match protocol.get("preset").map(|e| e.value.node.clone()) {
+        if !lay(source, SWEPT, &mut overlay, over, &["preset"]) {
+            return None;
+        }
+        let named = over.get("preset").or_else(|| protocol.get("preset"));
+        let name = match named.map(|e| e.value.node.clone()) {
             Some(Node::Text(name)) => name,
             _ => "rfc9260".to_owned(),
         };
@@ -64,7 +73,13 @@ pub(super) fn read(root: &Section<'_>) -> Option<Vec<Policy>> {
     }
     let mut policies: Vec<Option<Policy>> = Vec::new();
     for (table, span) in &policy_tables {
-        let policy = policy(source, table, span, &base, protocol);
+        let layers = Layers {
+            base: &base,
+            protocol,
+            swept: swept.as_ref(),
+            over,
+        };
+        let policy = policy(source, table, span, &layers);
         if let Some(policy) = &policy
             && policies.iter().flatten().any(|p| p.name == policy.name)
         {
@@ -81,22 +96,35 @@ pub(super) fn read(root: &Section<'_>) -> Option<Vec<Policy>> {
     policies.into_iter().collect()
 }
 
+/// What every policy has below and above its own settings.
+struct Layers<'a> {
+    /// The settings that it begins with, unless it names a preset.
+    base: &'a Config,
+    /// `[protocol]`.
+    protocol: &'a Table,
+    /// The preset of a sweep's cell, which goes before the policy's own.
+    swept: Option<&'a Config>,
+    /// The settings of a sweep's cell.
+    over: &'a Table,
+}
+
 fn policy(
     source: &Source<'_>,
     table: &Table,
     span: &Range<usize>,
-    base: &Config,
-    protocol: &Table,
+    layers: &Layers<'_>,
 ) -> Option<Policy> {
     let section = Section::new(source, "[[policy]]", table, span.clone());
     let name = section.text("name");
     let name = section.required(name, "name", "\"PF off\"");
     let note = section.text("note").unwrap_or_default();
     let preset = preset(source, "[[policy]]", table, span)?;
-    let mut overlay = Overlay::new(preset.as_ref().unwrap_or(base));
+    let begin = layers.swept.or(preset.as_ref()).unwrap_or(layers.base);
+    let mut overlay = Overlay::new(begin);
     // Checked already; what it refuses here, it refused there.
-    overlay.lay(protocol, &["preset"], &mut Vec::new());
-    if !lay(source, "[[policy]]", &mut overlay, table, OWN_KEYS) {
+    overlay.lay(layers.protocol, &["preset"], &mut Vec::new());
+    let own = lay(source, "[[policy]]", &mut overlay, table, OWN_KEYS);
+    if !lay(source, SWEPT, &mut overlay, layers.over, &["preset"]) || !own {
         return None;
     }
     let title = name.clone().unwrap_or_default();

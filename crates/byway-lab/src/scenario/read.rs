@@ -14,6 +14,8 @@ use std::time::Duration;
 const DEFAULT_LIMIT: Duration = Duration::from_secs(600);
 /// One DATA chunk that fills a 1500-byte IPv4 packet.
 const FULL_CHUNK: Size = Size(1452);
+/// Most events when no number is named: some minutes of a processor.
+const DEFAULT_MAX_EVENTS: u64 = 1_000_000_000;
 /// Most simulated time: 100 days.
 const MAX_LIMIT: Duration = Duration::from_secs(8_640_000);
 
@@ -21,14 +23,15 @@ pub(super) fn scenario(file: &str, text: &str) -> Result<Scenario, Problems> {
     let source = Source::new(file, text);
     let root = source.parse();
     let value = if source.problem_count() == 0 {
-        read(&source, &root)
+        read(&source, &root, &Table::default())
     } else {
         None
     };
     source.finish(value)
 }
 
-fn read(source: &Source<'_>, root: &Table) -> Option<Scenario> {
+/// Reads the tree `root`; the settings `over` go before those of its policies.
+pub(crate) fn read(source: &Source<'_>, root: &Table, over: &Table) -> Option<Scenario> {
     let section = Section::new(source, "the scenario", root, 0..0);
     let name = section.text("name").unwrap_or_else(|| "unnamed".to_owned());
     let description = section.text("description").unwrap_or_default();
@@ -42,6 +45,9 @@ fn read(source: &Source<'_>, root: &Table) -> Option<Scenario> {
             "a run lasts more than 0 s and at most 2400 h of simulated time",
         );
     }
+    let max_events = section
+        .integer("max_events", 1..=u64::MAX)
+        .unwrap_or(DEFAULT_MAX_EVENTS);
     let path_tables = tables(&section, "path");
     let paths: Vec<Option<PathSpec>> = path_tables
         .iter()
@@ -83,7 +89,7 @@ fn read(source: &Source<'_>, root: &Table) -> Option<Scenario> {
         .filter_map(|(table, span)| cross(source, table, span.clone(), &names))
         .collect();
     let traffic = traffic(&section);
-    let policies = policies::read(&section);
+    let policies = policies::read(&section, over);
     check_event_delays(&section, &paths);
     section.finish();
     let paths: Option<Vec<PathSpec>> = paths.into_iter().collect();
@@ -92,6 +98,7 @@ fn read(source: &Source<'_>, root: &Table) -> Option<Scenario> {
         description,
         seed,
         limit,
+        max_events,
         paths: paths.filter(|p| !p.is_empty())?,
         events,
         traffic: traffic?,
@@ -138,7 +145,7 @@ fn path_name(table: &Table, number: usize) -> String {
 }
 
 /// The tables of `[[key]]`.
-pub(super) fn tables<'s>(
+pub(crate) fn tables<'s>(
     section: &Section<'s>,
     key: &'static str,
 ) -> Vec<(&'s Table, Range<usize>)> {

@@ -7,8 +7,8 @@ use std::ops::Range;
 use std::time::Duration;
 
 /// A table with a title for messages.
-pub(super) struct Section<'s> {
-    pub(super) source: &'s Source<'s>,
+pub(crate) struct Section<'s> {
+    pub(crate) source: &'s Source<'s>,
     pub(super) table: &'s Table,
     title: String,
     span: Range<usize>,
@@ -16,7 +16,7 @@ pub(super) struct Section<'s> {
 }
 
 impl<'s> Section<'s> {
-    pub(super) fn new(
+    pub(crate) fn new(
         source: &'s Source<'s>,
         title: impl Into<String>,
         table: &'s Table,
@@ -32,26 +32,26 @@ impl<'s> Section<'s> {
     }
 
     /// The value of `key`, which is known from now on.
-    pub(super) fn entry(&self, key: &'static str) -> Option<&'s Entry> {
+    pub(crate) fn entry(&self, key: &'static str) -> Option<&'s Entry> {
         self.asked.borrow_mut().push(key);
         self.table.get(key)
     }
 
     /// Notes a problem with an entry: "key in [title]: message".
-    pub(super) fn wrong(&self, entry: &Entry, message: impl AsRef<str>) {
+    pub(crate) fn wrong(&self, entry: &Entry, message: impl AsRef<str>) {
         let message = format!("{} in {}: {}", entry.key, self.title, message.as_ref());
         self.source.problem(&entry.value.span, message);
     }
 
     /// Notes a problem with the table as a whole.
-    pub(super) fn wrong_here(&self, message: impl AsRef<str>) {
+    pub(crate) fn wrong_here(&self, message: impl AsRef<str>) {
         self.source
             .problem(&self.span, format!("{}: {}", self.title, message.as_ref()));
     }
 
     /// The value of `key`, read by `parse` from text; numbers without a unit
     /// reach it as text too, so that it can name the unit.
-    pub(super) fn read<T>(
+    pub(crate) fn read<T>(
         &self,
         key: &'static str,
         parse: impl Fn(&str) -> Result<T, String>,
@@ -60,7 +60,7 @@ impl<'s> Section<'s> {
         self.read_entry(entry, parse)
     }
 
-    pub(super) fn read_entry<T>(
+    pub(crate) fn read_entry<T>(
         &self,
         entry: &Entry,
         parse: impl Fn(&str) -> Result<T, String>,
@@ -86,7 +86,7 @@ impl<'s> Section<'s> {
     }
 
     /// Plain text.
-    pub(super) fn text(&self, key: &'static str) -> Option<String> {
+    pub(crate) fn text(&self, key: &'static str) -> Option<String> {
         let entry = self.entry(key)?;
         match &entry.value.node {
             Node::Text(text) => Some(text.trim().to_owned()),
@@ -101,12 +101,12 @@ impl<'s> Section<'s> {
     }
 
     /// A duration.
-    pub(super) fn duration(&self, key: &'static str) -> Option<Duration> {
+    pub(crate) fn duration(&self, key: &'static str) -> Option<Duration> {
         self.read(key, parse_duration)
     }
 
     /// A whole number from `range`.
-    pub(super) fn integer(
+    pub(crate) fn integer(
         &self,
         key: &'static str,
         range: std::ops::RangeInclusive<u64>,
@@ -134,7 +134,7 @@ impl<'s> Section<'s> {
     }
 
     /// One of a few words.
-    pub(super) fn word<T: Copy>(&self, key: &'static str, words: &[(&str, T)]) -> Option<T> {
+    pub(crate) fn word<T: Copy>(&self, key: &'static str, words: &[(&str, T)]) -> Option<T> {
         let entry = self.entry(key)?;
         let names = || words.iter().map(|(word, _)| *word);
         if let Node::Text(text) = &entry.value.node
@@ -160,7 +160,7 @@ impl<'s> Section<'s> {
     }
 
     /// Whole numbers of at least 1.
-    pub(super) fn counts(&self, key: &'static str) -> Vec<u64> {
+    pub(crate) fn counts(&self, key: &'static str) -> Vec<u64> {
         let Some(entry) = self.entry(key) else {
             return Vec::new();
         };
@@ -196,7 +196,7 @@ impl<'s> Section<'s> {
     }
 
     /// Notes that `key` is missing.
-    pub(super) fn missing(&self, key: &str, example: &str) {
+    pub(crate) fn missing(&self, key: &str, example: &str) {
         self.wrong_here(format!(
             "{key} is missing; write for instance {key} = {example}"
         ));
@@ -204,7 +204,7 @@ impl<'s> Section<'s> {
 
     /// The value, or a note that `key` is missing. A key that is there but
     /// wrong has been noted already.
-    pub(super) fn required<T>(&self, value: Option<T>, key: &str, example: &str) -> Option<T> {
+    pub(crate) fn required<T>(&self, value: Option<T>, key: &str, example: &str) -> Option<T> {
         if value.is_none() && self.table.get(key).is_none() {
             self.missing(key, example);
         }
@@ -212,7 +212,7 @@ impl<'s> Section<'s> {
     }
 
     /// Notes every key that nobody asked for.
-    pub(super) fn finish(self) {
+    pub(crate) fn finish(self) {
         let asked = self.asked.into_inner();
         for entry in &self.table.entries {
             if !asked.contains(&entry.key.as_str()) {

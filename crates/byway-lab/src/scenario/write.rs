@@ -1,0 +1,320 @@
+//! Writes a scenario as a file with nothing left to defaults.
+
+use super::{
+    Change, CrossShape, Direction, EventSpec, LinkSpec, LossSpec, PathSpec, Scenario, Traffic,
+    setting_lines,
+};
+use crate::units::{Share, format_duration};
+use std::fmt::{Display, Write};
+
+/// The scenario's text; without `seed`, its line is left out.
+pub(super) fn scenario(s: &Scenario, seed: Option<u64>) -> String {
+    let mut out = Lines::default();
+    if let Some(seed) = seed {
+        out.plain("seed", seed);
+    }
+    out.text("name", &s.name);
+    out.text("description", &s.description);
+    out.text("limit", format_duration(s.limit));
+    out.plain("max_events", s.max_events);
+    for path in &s.paths {
+        write_path(&mut out, path);
+    }
+    for event in &s.events {
+        write_event(&mut out, event);
+    }
+    for cross in &s.cross {
+        out.head("[[cross]]");
+        out.plain("path", cross.path + 1);
+        out.text("direction", direction(cross.direction));
+        out.text("rate", cross.rate);
+        out.text("packet", cross.packet);
+        out.text(
+            "shape",
+            match cross.shape {
+                CrossShape::Constant => "constant",
+                CrossShape::Pareto => "pareto",
+            },
+        );
+        out.text("from", format_duration(cross.from));
+        if let Some(until) = cross.until {
+            out.text("until", format_duration(until));
+        }
+    }
+    write_traffic(&mut out, &s.traffic);
+    for policy in &s.policies {
+        out.head("[[policy]]");
+        out.text("name", &policy.name);
+        out.text("note", &policy.note);
+        for line in setting_lines(&policy.config).lines() {
+            // Without the remark on what there is to choose from.
+            let line = line.split("  # ").next().unwrap_or(line);
+            out.0.push_str(line);
+            out.0.push('\n');
+        }
+    }
+    out.0
+}
+
+#[derive(Default)]
+struct Lines(String);
+
+impl Lines {
+    fn head(&mut self, head: &str) {
+        let _ = write!(self.0, "\n{head}\n");
+    }
+
+    fn text(&mut self, key: &str, value: impl Display) {
+        self.plain(key, quoted(value));
+    }
+
+    fn plain(&mut self, key: &str, value: impl Display) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(self.0, "{key} = {value}");
+    }
+}
+
+fn quoted(value: impl Display) -> toml::Value {
+    toml::Value::String(value.to_string())
+}
+
+fn write_path(out: &mut Lines, path: &PathSpec) {
+    out.head("[[path]]");
+    out.text("name", &path.name);
+    let link = &path.forward;
+    out.text("rate", link.rate);
+    out.text("delay", format_duration(link.delay));
+    out.text("queue", link.queue);
+    out.plain("loss", loss(&link.loss));
+    if let Some(access) = &path.access {
+        out.plain(
+            "access",
+            format_args!(
+                "{{ rate = {}, delay = {} }}",
+                quoted(access.rate),
+                quoted(format_duration(access.delay))
+            ),
+        );
+    }
+    let LinkSpec {
+        rate,
+        delay,
+        queue,
+        loss: lost,
+    } = &path.reverse;
+    out.plain(
+        "reverse",
+        format_args!(
+            "{{ rate = {}, delay = {}, queue = {}, loss = {} }}",
+            quoted(rate),
+            quoted(format_duration(*delay)),
+            quoted(queue),
+            loss(lost)
+        ),
+    );
+}
+
+fn write_event(out: &mut Lines, event: &EventSpec) {
+    out.head("[[event]]");
+    out.text("at", format_duration(event.at));
+    out.plain("path", event.path + 1);
+    out.text("direction", direction(event.direction));
+    match &event.change {
+        Change::Down => out.text("do", "down"),
+        Change::Up => out.text("do", "up"),
+        Change::Set {
+            rate,
+            delay,
+            loss: lost,
+        } => {
+            out.text("do", "set");
+            if let Some(rate) = rate {
+                out.text("rate", rate);
+            }
+            if let Some(delay) = delay {
+                out.text("delay", format_duration(*delay));
+            }
+            if let Some(lost) = lost {
+                out.plain("loss", loss(lost));
+            }
+        }
+    }
+}
+
+fn write_traffic(out: &mut Lines, traffic: &Traffic) {
+    out.head("[traffic]");
+    match traffic {
+        Traffic::Bulk {
+            size,
+            message,
+            streams,
+            start,
+        } => {
+            out.text("kind", "bulk");
+            out.text("size", size);
+            out.text("message", message);
+            out.plain("streams", streams);
+            out.text("start", format_duration(*start));
+        }
+        Traffic::Periodic {
+            message,
+            every,
+            count,
+            streams,
+            start,
+        } => {
+            out.text("kind", "periodic");
+            out.text("message", message);
+            out.text("every", format_duration(*every));
+            out.plain("count", count);
+            out.plain("streams", streams);
+            out.text("start", format_duration(*start));
+        }
+    }
+}
+
+fn direction(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Both => "both",
+        Direction::Forward => "forward",
+        Direction::Reverse => "reverse",
+    }
+}
+
+fn loss(spec: &LossSpec) -> String {
+    match spec {
+        LossSpec::Nothing => "\"0 %\"".to_owned(),
+        LossSpec::Random(s) => share(*s),
+        LossSpec::Burst {
+            to_bad,
+            to_good,
+            good,
+            bad,
+        } => format!(
+            "{{ to_bad = {}, to_good = {}, good = {}, bad = {} }}",
+            share(*to_bad),
+            share(*to_good),
+            share(*good),
+            share(*bad)
+        ),
+        LossSpec::List { data, packets } => {
+            format!("{{ data = {data:?}, packets = {packets:?} }}")
+        }
+    }
+}
+
+/// A share that reads back exactly: as people write it where that is exact,
+/// else with as many digits as it takes.
+fn share(share: Share) -> String {
+    let reads_back = |text: &String| Share::parse(text) == Ok(share);
+    let percent = share.0 * 100.0;
+    // A product is rounded: the number that was read may stand beside it.
+    let exact = [percent, percent.next_up(), percent.next_down()]
+        .into_iter()
+        .map(|p| format!("{p} %"));
+    let text = std::iter::once(share.to_string())
+        .chain(exact)
+        .find(reads_back)
+        .unwrap_or_else(|| share.to_string());
+    format!("\"{text}\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use byway_core::Config;
+    use std::time::Duration;
+
+    fn reads_back(scenario: &Scenario) {
+        let text = scenario.to_toml();
+        let again = Scenario::parse("written", &text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        assert_eq!(&again, scenario, "{text}");
+        assert_eq!(again.to_toml(), text);
+    }
+
+    #[test]
+    fn what_is_written_reads_back_the_same() {
+        reads_back(&Scenario::built_in());
+        let text = r#"
+name = "everything \"odd\""
+seed = 9_007_199_254_740_993
+limit = "1234567 ns"
+max_events = 77
+[[path]]
+rate = "1234567 bit/s"
+delay = "45.0001 ms"
+queue = "64 KiB"
+loss = { to_bad = "0.3333333333333 %", to_good = "30 %" }
+reverse = { loss = "7.7 %", queue = "3 packets" }
+[[path]]
+name = "b"
+rate = "1 Gbit/s"
+delay = "1 us"
+loss = { data = [3, 7], packets = [1] }
+[[event]]
+at = "1 s"
+path = "b"
+do = "set"
+loss = "12.345678901 %"
+direction = "reverse"
+[[event]]
+at = "1 s"
+path = 1
+do = "set"
+rate = "5 Mbit/s"
+delay = "3 ms"
+[[event]]
+at = "2 s"
+path = 1
+do = "up"
+[[cross]]
+path = 2
+rate = "3 Mbit/s"
+until = "9 s"
+direction = "both"
+shape = "pareto"
+[traffic]
+kind = "periodic"
+message = "40 B"
+every = "100 ms"
+count = 5
+streams = 3
+[[policy]]
+name = "probing"
+failure.detection = { Probing = { dmax = "7 s", n = 9 } }
+failover.primary_switch = "Cpt(4)"
+failover.probe_timeout = { margin = "1 us" }
+congestion.initial_ssthresh = "64 KiB"
+"#;
+        reads_back(&Scenario::parse("odd", text).unwrap_or_else(|e| panic!("{e}")));
+    }
+
+    #[test]
+    fn every_preset_reads_back() {
+        for config in [Config::rfc9260(), Config::rfc2960(), Config::ns2()] {
+            let mut scenario = Scenario::built_in();
+            scenario.policies.truncate(1);
+            scenario.policies[0].config = config;
+            reads_back(&scenario);
+        }
+    }
+
+    #[test]
+    fn shares_keep_every_digit() {
+        for k in 1..2000_u32 {
+            let percent = f64::from(k) / 19.0;
+            let Ok(read) = Share::parse(&format!("{percent} %")) else {
+                continue;
+            };
+            let text = share(read);
+            assert_eq!(Share::parse(text.trim_matches('"')), Ok(read), "{text}");
+        }
+    }
+
+    #[test]
+    fn durations_are_written_to_the_nanosecond() {
+        let mut scenario = Scenario::built_in();
+        scenario.paths[0].forward.delay = Duration::from_nanos(45_000_001);
+        reads_back(&scenario);
+    }
+}

@@ -1,0 +1,563 @@
+//! Reads a sweep file.
+
+use super::cells::{self, Dimension, Grid, Skip};
+use super::metrics::Metric;
+use super::patch::Patch;
+use super::plan::{Load, Plan, StopRule};
+use crate::scenario::{BUILT_IN, BUILT_IN_NAME, Section, tables};
+use crate::source::{Entry, Item, Node, Problem, Problems, Source, Table, listed, nearest};
+use crate::units::Share;
+use std::ops::Range;
+use std::path::Path;
+
+/// Seeds when none are named: as many as the papers' claims are checked with.
+const DEFAULT_SEEDS: u64 = 30;
+/// Most seeds; more would not fit a plan in memory.
+const MAX_SEEDS: u64 = 1_000_000;
+/// The papers' rule: the 90 % interval within 10 % of the mean.
+const PAPERS_CONFIDENCE: f64 = 0.9;
+const PAPERS_WITHIN: f64 = 0.1;
+/// Fewest runs of a cell, and runs between two looks, when none are named.
+const DEFAULT_LEAST: u64 = 10;
+const DEFAULT_STEP: u64 = 5;
+/// The axis that a scenario's policies make.
+const POLICY: &str = "policy";
+
+/// Reads `file` and the scenario beside it.
+pub(super) fn file(file: &Path) -> Result<Plan, Problems> {
+    let name = file.display().to_string();
+    let whole = |message: String| {
+        Problems(vec![Problem {
+            file: name.clone(),
+            line: 0,
+            message,
+            text: String::new(),
+            columns: 0..0,
+        }])
+    };
+    let text = std::fs::read_to_string(file).map_err(|e| whole(format!("cannot be read: {e}")))?;
+    let load = |path: &str| {
+        let path = file.parent().unwrap_or(Path::new("")).join(path);
+        match std::fs::read_to_string(&path) {
+            Ok(text) => Ok((path.display().to_string(), text)),
+            Err(e) => Err(format!("cannot read {}: {e}", path.display())),
+        }
+    };
+    plan(&name, &text, &load)
+}
+
+/// Reads a sweep from its text.
+pub(super) fn plan(name: &str, text: &str, load: &Load<'_>) -> Result<Plan, Problems> {
+    // The scenario's file is named in this one: a first look finds it.
+    let first = Source::new(name, text);
+    let root = first.parse();
+    let mut scenario = None;
+    if let Some(Entry {
+        value: Item {
+            node: Node::Text(path),
+            span,
+        },
+        ..
+    }) = root.get("scenario")
+    {
+        match path.as_str() {
+            "built-in" => scenario = Some((BUILT_IN_NAME.to_owned(), BUILT_IN.to_owned())),
+            path => match load(path) {
+                Ok(found) => scenario = Some(found),
+                Err(message) => first.problem(span, format!("scenario: {message}")),
+            },
+        }
+    }
+    if first.problem_count() > 0 {
+        return first.finish(None);
+    }
+    let source = Source::new(name, text);
+    let (source, beside) = match &scenario {
+        Some((name, text)) => {
+            let source = source.and(name, text);
+            let table = source.parse_file(1);
+            (source, Some(table))
+        }
+        None => (source, None),
+    };
+    let plan = if source.problem_count() == 0 {
+        read(&source, &root, beside)
+    } else {
+        None
+    };
+    source.finish(plan)
+}
+
+fn read(source: &Source<'_>, root: &Table, beside: Option<Table>) -> Option<Plan> {
+    let section = Section::new(source, "the sweep", root, 0..0);
+    let name = section.text("name").unwrap_or_else(|| "unnamed".to_owned());
+    let description = section.text("description").unwrap_or_default();
+    let scenario = scenario(&section, beside);
+    let seeds = seeds(&section);
+    let mut dimensions: Vec<Dimension> = tables(&section, "axis")
+        .iter()
+        .filter_map(|(table, span)| axis(source, table, span))
+        .collect();
+    let (metrics_entry, stop_entry) = (section.entry("metrics"), section.entry("stop"));
+    let chosen = policies(&section, scenario.as_ref());
+    dimensions.extend(chosen);
+    check_names(source, &dimensions);
+    let skips = tables(&section, "skip")
+        .iter()
+        .filter_map(|(table, span)| skip(source, table, span, &dimensions))
+        .collect();
+    section.finish();
+    let (scenario, seeds) = (scenario?, seeds?);
+    if source.problem_count() > 0 {
+        return None;
+    }
+    let grid = Grid {
+        scenario,
+        dimensions,
+        skips,
+    };
+    let cells = cells::build(source, &grid, seeds.len())?;
+    let axes: Vec<&str> = grid.dimensions.iter().map(|d| d.name.as_str()).collect();
+    let mut plan = Plan::of(&name, &axes, cells, seeds);
+    plan.description = description;
+    if let Some(entry) = metrics_entry {
+        plan.shown = metrics(source, "metrics", entry, &plan.metrics)?;
+    }
+    if let Some(entry) = stop_entry {
+        plan.stop = Some(stop(source, entry, &plan)?);
+    }
+    Some(plan)
+}
+
+/// The scenario's tree: a table here, or the file beside.
+fn scenario(section: &Section<'_>, beside: Option<Table>) -> Option<Table> {
+    let Some(entry) = section.entry("scenario") else {
+        section.source.problem_at_start(
+            "there is no scenario; add scenario = \"FILE\" or a table [scenario] with its paths and traffic (scenario = \"built-in\" is that of `byway run`)",
+        );
+        return None;
+    };
+    match (&entry.value.node, beside) {
+        (Node::Table(table), _) => Some(table.clone()),
+        (_, Some(table)) => Some(table),
+        _ => {
+            section.wrong(
+                entry,
+                format!(
+                    "found {}, expected a file's name or a table",
+                    entry.value.shown()
+                ),
+            );
+            None
+        }
+    }
+}
+
+/// `seeds = 30`, `seeds = [4, 7]` or `seeds = { from = 100, count = 30 }`.
+fn seeds(section: &Section<'_>) -> Option<Vec<u64>> {
+    let Some(entry) = section.entry("seeds") else {
+        return Some((1..=DEFAULT_SEEDS).collect());
+    };
+    match &entry.value.node {
+        Node::Integer(_) => {
+            let count = section.integer("seeds", 1..=MAX_SEEDS)?;
+            Some((1..=count).collect())
+        }
+        Node::List(items) => {
+            let mut seeds = Vec::new();
+            for item in items {
+                let seed = match item.node {
+                    Node::Integer(i) => u64::try_from(i).ok(),
+                    _ => None,
+                };
+                let Some(seed) = seed.filter(|s| !seeds.contains(s)) else {
+                    section.source.problem(
+                        &item.span,
+                        format!(
+                            "seeds: found {}, expected whole numbers from 0, each once",
+                            item.shown()
+                        ),
+                    );
+                    return None;
+                };
+                seeds.push(seed);
+            }
+            if seeds.is_empty() {
+                section.wrong(
+                    entry,
+                    "an empty list runs nothing; write a number, such as 30",
+                );
+                return None;
+            }
+            Some(seeds)
+        }
+        Node::Table(table) => {
+            let inner = Section::new(section.source, "seeds", table, entry.value.span.clone());
+            let from = inner
+                .integer("from", 0..=i64::MAX as u64 - MAX_SEEDS)
+                .unwrap_or(1);
+            let count = inner.integer("count", 1..=MAX_SEEDS);
+            let count = inner.required(count, "count", "30");
+            inner.finish();
+            Some((from..from + count?).collect())
+        }
+        _ => {
+            section.wrong(
+                entry,
+                format!(
+                    "found {}, expected how many, such as 30, or a list of them",
+                    entry.value.shown()
+                ),
+            );
+            None
+        }
+    }
+}
+
+/// Reads one `[[axis]]`.
+fn axis(source: &Source<'_>, table: &Table, span: &Range<usize>) -> Option<Dimension> {
+    let section = Section::new(source, "[[axis]]", table, span.clone());
+    let keys = keys(&section)?;
+    let name = section.text("name");
+    let name = match (name, keys.first()) {
+        (Some(name), _) => name,
+        (None, Some((key, _))) => key.clone(),
+        (None, None) => {
+            section.wrong_here("has neither key nor name; write key = \"path.1.loss\" to vary that, or name it and give each of its values a name and what it sets");
+            return None;
+        }
+    };
+    let values = section.entry("values");
+    let values = section.required(values, "values", "[\"0 %\", \"1 %\"]")?;
+    let Node::List(items) = &values.value.node else {
+        section.wrong(
+            values,
+            format!("found {}, expected a list", values.value.shown()),
+        );
+        return None;
+    };
+    if items.is_empty() {
+        section.wrong(
+            values,
+            "an empty list leaves no cell; write at least one value",
+        );
+    }
+    let mut found: Vec<(String, Patch)> = Vec::new();
+    for item in items {
+        let Some((label, patch)) = value(&section, &keys, item) else {
+            continue;
+        };
+        if found.iter().any(|(l, _)| *l == label) {
+            source.problem(
+                &item.span,
+                format!("axis \"{name}\": \"{label}\" is there twice"),
+            );
+        }
+        found.push((label, patch));
+    }
+    section.finish();
+    Some(Dimension {
+        name,
+        span: span.clone(),
+        values: found,
+        policies: false,
+    })
+}
+
+/// `key = "..."` or `keys = ["...", "..."]`, with their places.
+fn keys(section: &Section<'_>) -> Option<Vec<(String, Range<usize>)>> {
+    let (one, many) = (section.entry("key"), section.entry("keys"));
+    let items: &[Item] = match (one, many) {
+        (Some(_), Some(both)) => {
+            section.wrong(both, "key and keys exclude each other; keep one of them");
+            return None;
+        }
+        (Some(entry), None) => std::slice::from_ref(&entry.value),
+        (None, Some(entry)) => match &entry.value.node {
+            Node::List(items) => items,
+            _ => {
+                section.wrong(
+                    entry,
+                    "expected a list such as [\"path.1.loss\", \"path.2.loss\"]",
+                );
+                return None;
+            }
+        },
+        (None, None) => &[],
+    };
+    items
+        .iter()
+        .map(|item| match &item.node {
+            Node::Text(key) => Some((key.trim().to_owned(), item.span.clone())),
+            _ => {
+                section.source.problem(
+                    &item.span,
+                    format!(
+                        "[[axis]]: found {}, expected a key in quotes, such as \"rto.min\"",
+                        item.shown()
+                    ),
+                );
+                None
+            }
+        })
+        .collect()
+}
+
+/// One value of an axis: its name in results, and what it sets.
+fn value(
+    section: &Section<'_>,
+    keys: &[(String, Range<usize>)],
+    item: &Item,
+) -> Option<(String, Patch)> {
+    let source = section.source;
+    if !keys.is_empty() {
+        let mut patch = Patch::default();
+        for (key, span) in keys {
+            patch.add(&Patch::of_key(source, key, span, item));
+        }
+        let label = match &item.node {
+            Node::Text(text) => text.clone(),
+            // Tables and lists as they were written.
+            _ => source
+                .written(&item.span)
+                .split_whitespace()
+                .collect::<Vec<_>>()
+                .join(" "),
+        };
+        return Some((label, patch));
+    }
+    let Node::Table(table) = &item.node else {
+        source.problem(
+            &item.span,
+            format!(
+                "[[axis]]: found {}, but there is no key that it could be a value of; add key = \"...\", or write {{ name = \"...\", rto.min = \"...\" }}",
+                item.shown()
+            ),
+        );
+        return None;
+    };
+    let inner = Section::new(source, "a value of [[axis]]", table, item.span.clone());
+    let name = inner.text("name");
+    let name = inner.required(name, "name", "\"RTO.Min 100 ms\"");
+    let patch = Patch::new(source, table, &["name"]);
+    Some((name?, patch))
+}
+
+/// The axis that the scenario's policies make: all, or those of `policies`.
+fn policies(section: &Section<'_>, scenario: Option<&Table>) -> Option<Dimension> {
+    let entry = section.entry("policies");
+    let scenario = scenario?;
+    let mut names: Vec<String> = Vec::new();
+    if let Some(Node::List(items)) = scenario.get(POLICY).map(|e| &e.value.node) {
+        for item in items {
+            if let Node::Table(table) = &item.node
+                && let Some(Node::Text(name)) = table.get("name").map(|e| &e.value.node)
+            {
+                names.push(name.trim().to_owned());
+            }
+        }
+    }
+    if let Some(entry) = entry {
+        let Node::List(items) = &entry.value.node else {
+            section.wrong(
+                entry,
+                "expected a list of policies of the scenario, such as [\"RFC 9260\"]",
+            );
+            return None;
+        };
+        let mut chosen: Vec<String> = Vec::new();
+        for item in items {
+            match &item.node {
+                Node::Text(name) if names.contains(name) && !chosen.contains(name) => {
+                    chosen.push(name.clone());
+                }
+                _ => section.source.problem(
+                    &item.span,
+                    format!(
+                        "policies: found {}, expected policies of the scenario, each once: {}",
+                        item.shown(),
+                        listed(names.iter().map(String::as_str))
+                    ),
+                ),
+            }
+        }
+        names = chosen;
+    } else if names.len() < 2 {
+        return None;
+    }
+    Some(Dimension {
+        name: POLICY.to_owned(),
+        span: entry.map_or(0..0, |e| e.key_span.clone()),
+        values: names.into_iter().map(|n| (n, Patch::default())).collect(),
+        policies: true,
+    })
+}
+
+/// Names of axes become columns of the results.
+fn check_names(source: &Source<'_>, dimensions: &[Dimension]) {
+    for (i, d) in dimensions.iter().enumerate() {
+        let taken = ["cell", "seed", "status", "reason", "scenario"].contains(&d.name.as_str());
+        if taken || d.name.is_empty() {
+            source.problem(
+                &d.span,
+                format!(
+                    "[[axis]]: \"{}\" is a column of every result; give the axis another name",
+                    d.name
+                ),
+            );
+        }
+        if dimensions[..i].iter().any(|e| e.name == d.name) {
+            let remedy = if d.policies {
+                "the scenario's policies make an axis of that name"
+            } else {
+                "another axis has that name"
+            };
+            let at = dimensions[..i]
+                .iter()
+                .find(|e| e.name == d.name)
+                .map_or(&d.span, |e| &e.span);
+            let span = if d.policies { at } else { &d.span };
+            source.problem(
+                span,
+                format!("[[axis]]: \"{}\": {remedy}; give this one another", d.name),
+            );
+        }
+    }
+}
+
+/// One `[[skip]]`: cells that have all of these values are left out.
+fn skip(
+    source: &Source<'_>,
+    table: &Table,
+    span: &Range<usize>,
+    dimensions: &[Dimension],
+) -> Option<Skip> {
+    let mut skip = Vec::new();
+    for entry in &table.entries {
+        let Some(d) = dimensions.iter().position(|d| d.name == entry.key) else {
+            source.problem(
+                &entry.key_span,
+                format!(
+                    "[[skip]]: \"{}\" is not an axis; there are {}",
+                    entry.key,
+                    listed(dimensions.iter().map(|d| d.name.as_str()))
+                ),
+            );
+            return None;
+        };
+        let items = match &entry.value.node {
+            Node::List(items) => items.as_slice(),
+            _ => std::slice::from_ref(&entry.value),
+        };
+        let mut places = Vec::new();
+        for item in items {
+            let label = match &item.node {
+                Node::Text(text) => text.clone(),
+                _ => source.written(&item.span).to_owned(),
+            };
+            match dimensions[d].values.iter().position(|(l, _)| *l == label) {
+                Some(place) => places.push(place),
+                None => source.problem(
+                    &item.span,
+                    format!(
+                        "[[skip]]: {} is not a value of axis \"{}\"",
+                        item.shown(),
+                        entry.key
+                    ),
+                ),
+            }
+        }
+        skip.push((d, places));
+    }
+    if skip.is_empty() {
+        source.problem(
+            span,
+            "[[skip]]: names no axis, so it would leave out every cell",
+        );
+        return None;
+    }
+    Some(skip)
+}
+
+/// Names of metrics, as their places.
+fn metrics(
+    source: &Source<'_>,
+    title: &str,
+    entry: &Entry,
+    known: &[Metric],
+) -> Option<Vec<usize>> {
+    let items = match &entry.value.node {
+        Node::List(items) => items.as_slice(),
+        _ => std::slice::from_ref(&entry.value),
+    };
+    let mut places = Vec::new();
+    for item in items {
+        let name = match &item.node {
+            Node::Text(name) => name.as_str(),
+            _ => "",
+        };
+        let Some(place) = known.iter().position(|m| m.name == name) else {
+            let names = || known.iter().map(|m| m.name.as_str());
+            let hint = match nearest(name, names()) {
+                Some(name) => format!("did you mean \"{name}\"?"),
+                None => format!("there are {}", listed(names())),
+            };
+            source.problem(
+                &item.span,
+                format!(
+                    "{title}: found {}, which is not a metric; {hint}",
+                    item.shown()
+                ),
+            );
+            return None;
+        };
+        places.push(place);
+    }
+    if places.is_empty() {
+        source.problem(
+            &entry.value.span,
+            format!("{title}: an empty list; name a metric, such as \"transfer_s\""),
+        );
+        return None;
+    }
+    Some(places)
+}
+
+/// `[stop]`: when a cell has had enough runs.
+fn stop(source: &Source<'_>, entry: &Entry, plan: &Plan) -> Option<StopRule> {
+    let Node::Table(table) = &entry.value.node else {
+        source.problem(
+            &entry.value.span,
+            format!("stop: found {}, expected a table such as {{ metrics = [\"transfer_s\"], within = \"10 %\", confidence = \"90 %\" }}", entry.value.shown()),
+        );
+        return None;
+    };
+    let section = Section::new(source, "[stop]", table, entry.key_span.clone());
+    let share = |key, least: f64, most: f64, default: f64| {
+        let read = |text: &str| match Share::parse(text)? {
+            Share(s) if s > least && s < most => Ok(s),
+            _ => Err(format!(
+                "\"{text}\" leaves no sense; more than {} and less than {}",
+                Share(least),
+                Share(most)
+            )),
+        };
+        section.read(key, read).unwrap_or(default)
+    };
+    let rule = StopRule {
+        metrics: match section.entry("metrics") {
+            Some(entry) => metrics(source, "metrics in [stop]", entry, &plan.metrics)?,
+            None => plan.shown[..1].to_vec(),
+        },
+        within: share("within", 0.0, 1.0, PAPERS_WITHIN),
+        confidence: share("confidence", 0.0, 1.0, PAPERS_CONFIDENCE),
+        least: section
+            .integer("least", 2..=MAX_SEEDS)
+            .unwrap_or(DEFAULT_LEAST) as usize,
+        step: section
+            .integer("step", 1..=MAX_SEEDS)
+            .unwrap_or(DEFAULT_STEP) as usize,
+    };
+    section.finish();
+    Some(rule)
+}
