@@ -350,6 +350,11 @@ pub struct AssocStats {
     /// Times that a path was given up because it acknowledged no data, although
     /// it answered (`failure.dead_data`).
     pub dead_for_data: u64,
+    /// Receive buffer blocking: how long data waited for the peer's window alone,
+    /// though a path had room in its own; episodes that have ended.
+    pub rwnd_blocked: Duration,
+    /// How often it began to wait so.
+    pub rwnd_blocked_episodes: u64,
 }
 
 /// State and counts of one path.

@@ -8,11 +8,13 @@
 //! it.
 
 mod check;
+mod concurrent;
 mod congestion;
 mod endpoint;
 mod failure;
 mod habits;
 
+pub use concurrent::ConcurrentConfig;
 pub use congestion::{
     BurstRule, CongestionAlgorithm, CongestionConfig, Coupling, Cubic, CwndGrowth, FastRecovery,
     InitialCwnd, RetransmissionConfig,
@@ -48,6 +50,8 @@ pub struct Config {
     pub congestion: CongestionConfig,
     /// Who gets a retransmission (section 6.4; caro-2004).
     pub retransmission: RetransmissionConfig,
+    /// New data on every path at once (CMT; natarajan-2006); off by default.
+    pub concurrent: Option<ConcurrentConfig>,
     /// Acknowledgements (section 6.2).
     pub sack: SackConfig,
     /// Memory and windows.

@@ -163,8 +163,8 @@ impl Association {
         // ride with SACK).
         packet.shutdown(cumulative);
         let (gaps, dups) = self.sack_parts(MAX_RIDING_GAPS);
-        let a_rwnd = self.recv.a_rwnd();
-        packet.sack(cumulative, a_rwnd, &gaps, &dups);
+        let (a_rwnd, flags) = (self.recv.a_rwnd(), self.sack_flags());
+        packet.sack_flagged(flags, cumulative, a_rwnd, &gaps, &dups);
         let len = packet.finish(ctx.checksum());
         self.sack_sent(ctx, path, a_rwnd, gaps.len());
         self.sent(ctx, path, len)
@@ -243,9 +243,10 @@ impl Association {
     fn send_sack(&mut self, ctx: &mut Ctx<'_>, buf: &mut Vec<u8>) -> Transmit {
         let path = self.sack_path();
         let (gaps, dups) = self.sack_parts(self.gaps_that_fit(path));
-        let a_rwnd = self.recv.a_rwnd();
+        let (a_rwnd, flags) = (self.recv.a_rwnd(), self.sack_flags());
+        let cumulative = self.recv.tsns.cumulative();
         let mut packet = PacketBuilder::new(buf, self.header());
-        packet.sack(self.recv.tsns.cumulative(), a_rwnd, &gaps, &dups);
+        packet.sack_flagged(flags, cumulative, a_rwnd, &gaps, &dups);
         let len = packet.finish(ctx.checksum());
         self.sack_sent(ctx, path, a_rwnd, gaps.len());
         self.sent(ctx, path, len)

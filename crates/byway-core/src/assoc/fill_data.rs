@@ -1,7 +1,7 @@
 //! DATA goes out: what is marked first, then what is new (RFC 9260 sections
 //! 6.1 and 6.4).
 
-use super::{Association, Ctx};
+use super::{Association, Ctx, MAX_PATHS};
 use crate::api::Transmit;
 use crate::cc;
 use crate::config::{BurstRule, CongestionConfig};
@@ -11,7 +11,7 @@ use crate::policy::retransmit::LossCause;
 use crate::send::ledger::{Fate, Record};
 use crate::send::queue::LaneId;
 use byway_wire::{DATA_HEADER_LEN, Data, PacketBuilder, padded};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 /// TSNs under way at most: a gap block reaches no farther than 16 bits.
 const MAX_OUTSTANDING: usize = 60_000;
@@ -21,14 +21,19 @@ impl Association {
         if !self.send.ledger.marks().is_empty() {
             // Rule C: nothing new before all that is marked has left, even
             // where its window is closed and another one is open.
-            let (path, first) = if self.cfg.habits.sack_clocked {
-                self.next_clocked()?
+            let next = if self.cfg.habits.sack_clocked {
+                self.next_clocked()
             } else {
-                self.next_retransmission()?
+                self.next_retransmission()
             };
-            return Some(self.send_retransmission(ctx, buf, path, first));
+            if let Some((path, first)) = next {
+                return Some(self.send_retransmission(ctx, buf, path, first));
+            }
+            // Concurrent multipath transfer fills the other paths meanwhile.
+            self.send.concurrent.as_ref()?;
         }
         if self.send.queue.is_empty() {
+            self.note_rwnd_blocked(ctx, false);
             return None;
         }
         let (path, lane) = self.next_new(ctx)?;
@@ -44,8 +49,7 @@ impl Association {
             .groups()
             .iter()
             .filter_map(|g| {
-                let target = self.cfg.retransmission.target;
-                let path = target.target(g.cause, g.path, &view);
+                let path = self.target(g.cause, g.path, &view);
                 let open = self.send.forced_packet || self.paths.get(path).open();
                 open.then_some((g.first()?, path))
             })
@@ -88,6 +92,7 @@ impl Association {
                 self.restart_timers(ctx, seq, last, path);
             }
             self.send.ledger.resend(seq, path, ctx.now);
+            self.note_moved(last, path);
             self.paths.get_mut(path).window.flight += bytes;
             sent.push((seq, payload, cause));
             next = self.next_for(path);
@@ -106,15 +111,12 @@ impl Association {
     /// The lowest marked chunk that goes to `path`.
     fn next_for(&self, path: PathId) -> Option<u64> {
         let view = self.paths.view();
-        let target = self.cfg.retransmission.target;
         self.send
             .ledger
             .marks()
             .groups()
             .iter()
-            .filter(|g| {
-                self.cfg.habits.sack_clocked || target.target(g.cause, g.path, &view) == path
-            })
+            .filter(|g| self.cfg.habits.sack_clocked || self.target(g.cause, g.path, &view) == path)
             .filter_map(crate::send::marks::Group::first)
             .min()
     }
@@ -168,26 +170,38 @@ impl Association {
             return None;
         }
         let lanes: SmallVec<[(LaneId, Option<PathId>); 4]> = self.send.queue.lanes().collect();
+        let mut open = false;
         for (lane, wish) in lanes {
-            let path = self.path_for(wish);
-            let p = self.paths.get_mut(path);
-            if p.window.flight == 0 && self.cfg.habits.decays_above == 0 {
-                cc::on_idle(&mut p.window, ctx.now, p.rtt.rto(), &self.cfg.congestion);
+            for path in self.candidates(wish) {
+                if self.may_begin(ctx, path) {
+                    open = true;
+                    if self.rwnd_allows(ctx, path, lane) && self.habits_allow(lane) {
+                        return Some((path, lane));
+                    }
+                }
             }
-            let open = if clocked {
-                p.window.flight < p.window.cwnd
-            } else {
-                p.open() && within_burst(p, &self.cfg.congestion)
-            };
-            if open && self.rwnd_allows(ctx, path, lane) && self.habits_allow(lane) {
-                return Some((path, lane));
-            }
+        }
+        if !open {
+            self.note_rwnd_blocked(ctx, false);
         }
         if clocked {
             self.send.habits.new_wanted = false;
             self.send.habits.burst = 0;
         }
         None
+    }
+
+    /// Rules B and D: whether a packet of new data may begin on a path.
+    fn may_begin(&mut self, ctx: &Ctx<'_>, path: PathId) -> bool {
+        let p = self.paths.get_mut(path);
+        if p.window.flight == 0 && self.cfg.habits.decays_above == 0 {
+            cc::on_idle(&mut p.window, ctx.now, p.rtt.rto(), &self.cfg.congestion);
+        }
+        if self.cfg.habits.sack_clocked {
+            p.window.flight < p.window.cwnd
+        } else {
+            p.open() && within_burst(p, &self.cfg.congestion)
+        }
     }
 
     /// Whether ns-2's burst limit and send window let a packet begin.
@@ -214,12 +228,13 @@ impl Association {
                 .any(|p| !p.confirmed && p.state != PathState::Inactive)
     }
 
-    /// The path of new data: the one that the user asked for, as long as it is
+    /// The paths of new data, in order: the one that the user asked for, as long as it is
     /// not inactive, else the policies'.
-    fn path_for(&self, wish: Option<PathId>) -> PathId {
-        match wish {
-            Some(p) if self.paths.contains(p) && self.takes_pinned(p) => p,
-            _ => self.paths.data,
+    fn candidates(&self, wish: Option<PathId>) -> SmallVec<[PathId; MAX_PATHS]> {
+        match (wish, &self.send.concurrent) {
+            (Some(p), _) if self.paths.contains(p) && self.takes_pinned(p) => smallvec![p],
+            (_, Some(c)) => self.round(c.first),
+            (_, None) => smallvec![self.paths.data],
         }
     }
 
@@ -241,11 +256,7 @@ impl Association {
         };
         let needed = len as u64 + u64::from(self.cfg.buffer.peer_overhead);
         let allowed = self.send.rwnd() >= needed;
-        if self.send.rwnd_blocked == allowed {
-            self.send.rwnd_blocked = !allowed;
-            let blocked = !allowed;
-            self.observe(ctx, || Observation::RwndBlocked { blocked });
-        }
+        self.note_rwnd_blocked(ctx, !allowed);
         if allowed {
             return true;
         }
@@ -260,6 +271,22 @@ impl Association {
             self.send.probe_at = Some(ctx.now + rto);
         }
         false
+    }
+
+    /// Data waits for the peer's window though a path has room, or no longer
+    /// (receive buffer blocking).
+    fn note_rwnd_blocked(&mut self, ctx: &mut Ctx<'_>, blocked: bool) {
+        if self.send.rwnd_blocked.is_some() == blocked {
+            return;
+        }
+        match self.send.rwnd_blocked.take() {
+            Some(since) => self.stats.rwnd_blocked += ctx.now.since(since),
+            None => {
+                self.send.rwnd_blocked = Some(ctx.now);
+                self.stats.rwnd_blocked_episodes += 1;
+            }
+        }
+        self.observe(ctx, || Observation::RwndBlocked { blocked });
     }
 
     /// Payload bytes of the largest DATA chunk: one that every path takes, as a
@@ -336,6 +363,9 @@ impl Association {
         if let Some((a_rwnd, gaps)) = sack {
             self.sack_sent(ctx, path, a_rwnd, gaps);
         }
+        if let Some(c) = &mut self.send.concurrent {
+            c.last = Some(path);
+        }
         let p = self.paths.get_mut(path);
         p.burst_left = p.burst_left.saturating_sub(1);
         p.last_timed = ctx.now;
@@ -404,8 +434,9 @@ impl Association {
             return (packet, None);
         }
         let (gaps, dups) = self.sack_parts(usize::MAX);
-        let a_rwnd = self.recv.a_rwnd();
-        packet.sack(self.recv.tsns.cumulative(), a_rwnd, &gaps, &dups);
+        let (a_rwnd, flags) = (self.recv.a_rwnd(), self.sack_flags());
+        let cumulative = self.recv.tsns.cumulative();
+        packet.sack_flagged(flags, cumulative, a_rwnd, &gaps, &dups);
         (packet, Some((a_rwnd, gaps.len())))
     }
 }

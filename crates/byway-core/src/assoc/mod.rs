@@ -4,6 +4,7 @@
 //! `dispatch` brings chunks in, `on_*` react, `fill` sends. Nothing is sent on
 //! the way in.
 
+mod concurrent;
 mod dead_data;
 mod dispatch;
 mod fill;
@@ -22,6 +23,7 @@ mod state;
 mod teardown;
 
 pub(crate) use dispatch::{Handled, Inbound};
+pub(crate) use on_sack::MAX_PATHS;
 pub(crate) use peer_init::{BadInit, PeerInit, acceptable_address};
 pub(crate) use restart::CookieOutcome;
 pub(crate) use setup::{Accepted, write_addresses};
@@ -204,6 +206,9 @@ impl Association {
         for p in self.paths.iter_mut() {
             p.burst_left = most;
             p.burst_flight = None;
+        }
+        if let Some(c) = &mut self.send.concurrent {
+            c.begin_event(self.paths.len());
         }
     }
 

@@ -121,7 +121,11 @@ impl Association {
     }
 
     /// A packet with DATA has been taken: what is owed for it.
-    pub(super) fn after_data(&mut self, ctx: &mut Ctx<'_>, from: PathId, arrived: Arrived) {
+    pub(super) fn after_data(&mut self, ctx: &mut Ctx<'_>, from: PathId, mut arrived: Arrived) {
+        if self.counts_packets() {
+            // DAC: delayed in spite of gaps.
+            (arrived.gap, arrived.gap_between) = (false, false);
+        }
         let (acker, cfg) = (&mut self.recv.acker, &self.cfg.sack);
         if self.cfg.habits.counts_packets_apart {
             acker.on_data_counted_apart(ctx.now, from, arrived, cfg);

@@ -3,12 +3,15 @@
 //! Read from top to bottom: the ledger applies it and says what was newly
 //! acknowledged; round trips; missing reports; windows; errors cleared; timers.
 
+use super::concurrent::note_outcome;
 use super::{Association, Ctx};
 use crate::api::Event;
 use crate::cc::{self, Moment, PathAck, coupled::Flow, reno};
 use crate::config::{Coupling, ErrorClear, FastRecovery, PfClear, RttSampling};
 use crate::observe::Observation;
 use crate::path::{Path, PathId, PathState};
+use crate::policy::concurrent::dac;
+use crate::policy::concurrent::sfr::NewlyAcked;
 use crate::policy::retransmit::LossCause;
 use crate::send::ledger::{Applied, Change, Fate, Missing, Record};
 use crate::time::Instant;
@@ -16,9 +19,9 @@ use byway_wire::{Sack, Tsn};
 use smallvec::SmallVec;
 
 /// An association has at most so many paths (`setup.max_paths`).
-pub(super) const MAX_PATHS: usize = 8;
+pub(crate) const MAX_PATHS: usize = 8;
 
-type Blocks = SmallVec<[(u64, u64); 16]>;
+pub(super) type Blocks = SmallVec<[(u64, u64); 16]>;
 
 /// What a SACK did to one path.
 #[derive(Copy, Clone, Debug, Default)]
@@ -42,6 +45,8 @@ struct Touched {
     sample: Option<core::time::Duration>,
     /// Chunks were marked by missing reports.
     lost: bool,
+    /// One of them left after the path's last loss was noticed.
+    lost_anew: bool,
     /// T3 stops, to start anew if anything is outstanding
     /// (`habits.restarts_t3_freely`).
     stop_t3: bool,
@@ -68,6 +73,9 @@ impl Association {
         self.stats.sacks_received += 1;
         self.send.probe_answered = true;
         self.decay_windows(ctx);
+        if let Some(c) = &mut self.send.concurrent {
+            c.begin_sack(dac::packets(sack.flags));
+        }
         self.apply(ctx, covered, &blocks);
         self.send.a_rwnd = sack.a_rwnd;
         let gaps = sack.gap_block_count() as u16;
@@ -92,6 +100,9 @@ impl Association {
         }
         // It says nothing of gaps: those that are known stay.
         let known: Blocks = self.send.ledger.gaps_above(covered).collect();
+        if let Some(c) = &mut self.send.concurrent {
+            c.begin_sack(0);
+        }
         self.apply(ctx, covered, &known);
         self.after_ack(ctx);
     }
@@ -108,7 +119,9 @@ impl Association {
         } else {
             [None; MAX_PATHS]
         };
+        self.advance_pseudo_cumulatives(covered, blocks);
         let (paths, cfg) = (&mut self.paths, &*self.cfg);
+        let concurrent = &mut self.send.concurrent;
         let habits = &mut self.send.habits;
         let now = ctx.now;
         let mut newest_sent = Instant::ZERO;
@@ -125,6 +138,10 @@ impl Association {
             match change {
                 Change::Acked => {
                     newest_sent = newest_sent.max(r.sent_at);
+                    if let Some(c) = concurrent {
+                        NewlyAcked::join(&mut c.newly[r.path.index()], seq, r.sent_at);
+                        note_outcome(&mut p.loss_rate, 0.0);
+                    }
                     t.ack.gap_bytes += if seq < covered { 0 } else { r.bytes };
                     note_acked(t, p, cfg, seq, r, now);
                 }
@@ -150,7 +167,8 @@ impl Association {
         {
             // In fast recovery, progress counts for all that is missing.
             let reach = blocks.last().map_or(highest, |b| b.1 - 1);
-            let all = was_recovering && applied.cumulative_advanced;
+            let sfr = cfg.concurrent.as_ref().is_some_and(|c| c.sfr);
+            let all = was_recovering && applied.cumulative_advanced && !sfr;
             let below = if all { reach } else { highest };
             self.count_missing(below, highest, newest_sent, &mut touched);
         }
@@ -241,9 +259,12 @@ impl Association {
                 self.send.ledger.end()
             },
             marked_too: self.cfg.habits.counts_marked,
+            whenever: self.cfg.habits.remembers_highest_new,
+            split: self.split(),
         };
         let mut marked = 0;
         let paths = &mut self.paths;
+        let concurrent = self.send.concurrent.is_some();
         let again = self.send.ledger.count_missing(&missing, |seq, r| {
             let p = paths.get_mut(r.path);
             p.window.lose(r.bytes);
@@ -252,7 +273,12 @@ impl Association {
                 touched[r.path.index()].restart_t3 = true;
                 touched[r.path.index()].after = seq;
             }
-            touched[r.path.index()].lost = true;
+            let t = &mut touched[r.path.index()];
+            t.lost = true;
+            t.lost_anew |= p.recover.is_none_or(|end| seq >= end);
+            if concurrent {
+                note_outcome(&mut p.loss_rate, 1.0);
+            }
             marked += 1;
         });
         self.stats.fast_retransmits += marked;
@@ -265,11 +291,13 @@ impl Association {
         let base = self.send.ledger.base();
         let end = self.send.ledger.end();
         let all_acked = self.send.ledger.is_empty();
+        let rule = self.fast_recovery();
+        let grows = self.pseudo_cumulative_advanced(id);
         let p = self.paths.get_mut(id);
         if p.recover.is_some_and(|r| base >= r) {
             p.recover = None;
         }
-        let recovering = match self.cfg.congestion.fast_recovery {
+        let recovering = match rule {
             FastRecovery::PerAssociation => recovering,
             FastRecovery::PerDestination => p.recover.is_some(),
             FastRecovery::Off => false,
@@ -292,11 +320,15 @@ impl Association {
                 srtt: p.rtt.srtt().unwrap_or_default(),
                 step: t.step,
             };
-            cc::on_ack(&mut p.window, t.ack, at, &self.cfg.congestion);
+            t.ack.cumulative_advanced |= grows == Some(true);
+            if grows != Some(false) {
+                cc::on_ack(&mut p.window, t.ack, at, &self.cfg.congestion);
+            }
         }
-        if t.lost && !recovering && !self.cfg.habits.cuts_beyond_exit {
+        let anew = !recovering || self.send.concurrent.is_some() && t.lost_anew;
+        if t.lost && anew && !self.cfg.habits.cuts_beyond_exit {
             cc::on_fast_retransmit(&mut p.window, &self.cfg.congestion);
-            match self.cfg.congestion.fast_recovery {
+            match rule {
                 FastRecovery::PerAssociation => self.send.recover = Some(end),
                 FastRecovery::PerDestination => p.recover = Some(end),
                 FastRecovery::Off => {}
@@ -325,6 +357,7 @@ impl Association {
                 Some(_) => p.t3.or(Some(ctx.now + p.rtt.rto())),
             };
         }
+        self.end_recovery(id);
         if t.sample.is_some() {
             self.observe_rto(ctx, id, t.sample);
         }

@@ -1,5 +1,6 @@
 //! Timers (RFC 9260 section 6.3.3 and others).
 
+use super::concurrent::note_outcome;
 use super::{Association, Ctx};
 use crate::api::LossReason;
 use crate::cc;
@@ -142,11 +143,15 @@ impl Association {
             // The window collapsed: the next loss is a new event.
             self.send.recover = None;
         }
-        let window = &mut self.paths.get_mut(path).window;
+        let concurrent = self.send.concurrent.is_some();
+        let p = self.paths.get_mut(path);
         let mut largest = 0;
         self.send.ledger.mark_path(path, |_, r| {
-            window.lose(r.bytes);
+            p.window.lose(r.bytes);
             largest = largest.max(r.bytes);
+            if concurrent {
+                note_outcome(&mut p.loss_rate, 1.0);
+            }
         });
         if cfg.habits.counts_marked {
             self.send.ledger.remark_path(path);

@@ -52,7 +52,7 @@ impl Association {
             accepted: false,
             state: State::CookieWait,
             paths,
-            send: SendHalf::new(tsn, cfg.setup.outbound_streams, 0, &cfg.buffer),
+            send: SendHalf::new(tsn, cfg.setup.outbound_streams, 0, &cfg),
             recv: RecvHalf::new(Tsn(0), cfg.setup.max_inbound_streams, &cfg.buffer),
             errors: 0,
             timers: Timers::default(),
@@ -369,7 +369,7 @@ impl Association {
     pub(crate) fn adopt_cookie(&mut self, ctx: &mut Ctx<'_>, c: &Cookie) {
         self.local_tag = c.local_tag;
         self.peer_tag = c.peer_tag;
-        self.send = SendHalf::new(c.local_tsn, c.outbound, c.a_rwnd, &self.cfg.buffer);
+        self.send = SendHalf::new(c.local_tsn, c.outbound, c.a_rwnd, &self.cfg);
         self.recv = RecvHalf::new(c.peer_tsn, c.inbound, &self.cfg.buffer);
         self.pathless.clear();
         self.add_listed(ctx, c);

@@ -34,6 +34,7 @@ impl Config {
         self.check_buffers()?;
         self.check_setup()?;
         self.check_congestion()?;
+        self.check_concurrent()?;
         self.check_failover()
     }
 
@@ -175,6 +176,16 @@ impl Config {
             "congestion.max_burst",
             0,
             "nothing could ever be sent; at least 1, or leave it out for no limit",
+        )
+    }
+
+    fn check_concurrent(&self) -> Result<(), ConfigError> {
+        rule(
+            self.concurrent.is_none() || self.setup.max_paths > 1,
+            "setup.max_paths",
+            self.setup.max_paths,
+            "concurrent multipath transfer needs at least 2 paths; raise it or switch \
+             concurrent off",
         )
     }
 

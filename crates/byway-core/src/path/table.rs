@@ -94,6 +94,9 @@ pub(crate) struct Path {
     /// It answers, but acknowledges no data: only a heartbeat as large as its
     /// packets, or data, brings it back.
     pub(crate) dead_for_data: bool,
+    /// Share of the chunks sent here that were lost, smoothed
+    /// (`concurrent.rtx`).
+    pub(crate) loss_rate: f32,
     /// Largest IP packet.
     pub(crate) pmtu: u32,
     pub(crate) last_heard: Option<Instant>,
@@ -154,6 +157,7 @@ impl Path {
             one_packet: false,
             trial: Trial::default(),
             dead_for_data: false,
+            loss_rate: 0.0,
             pmtu,
             last_heard: None,
             counters: PathCounters::default(),
@@ -322,6 +326,37 @@ impl PathsView<'_> {
     #[must_use]
     pub fn last_active(&self) -> PathId {
         self.table.last_active
+    }
+
+    /// All paths in table order.
+    pub fn all(&self) -> impl Iterator<Item = PathId> + use<> {
+        self.table.ids()
+    }
+
+    /// Congestion window of a path, bytes.
+    #[must_use]
+    pub fn cwnd(&self, id: PathId) -> u32 {
+        self.table.get(id).window.cwnd
+    }
+
+    /// Slow start threshold of a path, bytes.
+    #[must_use]
+    pub fn ssthresh(&self, id: PathId) -> u32 {
+        self.table.get(id).window.ssthresh
+    }
+
+    /// What a path's congestion window has left, bytes.
+    #[must_use]
+    pub fn room(&self, id: PathId) -> u32 {
+        let w = &self.table.get(id).window;
+        w.cwnd.saturating_sub(w.flight)
+    }
+
+    /// Estimated share of a path's chunks that are lost, 0 to 1; kept up to date
+    /// with concurrent multipath transfer only.
+    #[must_use]
+    pub fn loss_rate(&self, id: PathId) -> f32 {
+        self.table.get(id).loss_rate
     }
 
     /// All paths in table order, beginning behind `after` and ending with it.

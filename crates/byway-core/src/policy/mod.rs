@@ -2,6 +2,7 @@
 //! value. None sends, sets timers or edits a path.
 
 pub mod after_rto;
+pub mod concurrent;
 pub mod dead_data;
 pub mod failover;
 pub mod fast_retransmit;
@@ -12,6 +13,7 @@ pub mod retransmit;
 mod testing;
 
 pub use after_rto::AfterRto;
+pub use concurrent::{Cuc, RtxPolicy};
 pub use dead_data::DeadData;
 pub use fast_retransmit::FastRetransmits;
 pub use probe_timeout::ProbeTimeout;

@@ -17,6 +17,8 @@ pub(crate) struct Acker {
     reply_path: Option<PathId>,
     /// Whether any DATA has arrived.
     seen_data: bool,
+    /// Packets with DATA since the last SACK that left (DAC).
+    answers: u32,
     /// A SACK does not end the counting of packets (`habits.counts_packets_apart`).
     counts_apart: bool,
 }
@@ -44,6 +46,7 @@ impl Acker {
     /// A packet with DATA was taken.
     pub(crate) fn on_data(&mut self, now: Instant, from: PathId, a: Arrived, cfg: &SackConfig) {
         self.reply_path = Some(from);
+        self.answers += 1;
         let first = !self.seen_data;
         self.seen_data = true;
         self.packets += 1;
@@ -70,6 +73,7 @@ impl Acker {
         cfg: &SackConfig,
     ) {
         self.reply_path = Some(from);
+        self.answers += 1;
         self.counts_apart = true;
         let first = a.first && cfg.first_at_once;
         // Chunk by chunk: others count the packet that brings the first one.
@@ -108,6 +112,11 @@ impl Acker {
         self.now
     }
 
+    /// How many packets with DATA the next SACK answers.
+    pub(crate) fn answers(&self) -> u32 {
+        self.answers
+    }
+
     /// Whether a SACK should ride along with other chunks (section 6.1).
     pub(crate) fn owed(&self) -> bool {
         self.now || self.packets > 0
@@ -126,6 +135,7 @@ impl Acker {
     /// A SACK left.
     pub(crate) fn sent(&mut self) {
         self.now = false;
+        self.answers = 0;
         if !self.counts_apart {
             self.packets = 0;
             self.timer = None;

@@ -6,6 +6,7 @@
 //! are remembered and only the difference is walked, and missing reports are
 //! counted on a list of candidates that a chunk leaves when it is marked.
 
+use super::concurrent::Split;
 use super::marks::Marks;
 use crate::path::PathId;
 use crate::policy::FastRetransmits;
@@ -98,9 +99,30 @@ pub(crate) struct Missing {
     /// When the latest of the newly acknowledged chunks was sent: it says nothing
     /// of a chunk that was sent again since.
     pub(crate) newest_sent: Instant,
+    /// Chunks count whenever they were sent (`habits.remembers_highest_new`).
+    pub(crate) whenever: bool,
+    /// By concurrent multipath transfer's rules.
+    pub(crate) split: Option<Split>,
 }
 
 impl Missing {
+    /// Whether the SACK reports a chunk missing, by RFC 9260.
+    pub(crate) fn reports(&self, seq: u64, r: &Record) -> bool {
+        let outlived = r.sends == 1 || self.whenever || r.sent_at < self.newest_sent;
+        seq < self.below && outlived
+    }
+
+    /// How many missing reports it is for that chunk.
+    fn count(&self, seq: u64, r: &Record) -> u8 {
+        match &self.split {
+            None => {
+                let again = self.rule.counts(r.fast_retransmitted, self.highest_new);
+                u8::from(self.reports(seq, r) && again)
+            }
+            Some(split) => split.reports(seq, r, self),
+        }
+    }
+
     fn counts(&self, fate: Fate) -> bool {
         match fate {
             Fate::InFlight => true,
@@ -413,12 +435,11 @@ impl Ledger {
             if !missing.counts(r.fate) || (repeated.is_some() && !missing.rule.repeats()) {
                 return false;
             }
-            let outlived = r.sends == 1 || r.sent_at < missing.newest_sent;
-            let counts = outlived && missing.rule.counts(repeated, missing.highest_new);
-            if seq >= below || !counts {
+            let reports = missing.count(seq, r);
+            if reports == 0 {
                 return true;
             }
-            r.missing = r.missing.saturating_add(1);
+            r.missing = r.missing.saturating_add(reports);
             if r.missing < missing.threshold {
                 return true;
             }

@@ -1,13 +1,15 @@
 //! The sending half: what waits, what is under way, and the peer's window.
 
+pub(crate) mod concurrent;
 pub(crate) mod habits;
 pub(crate) mod ledger;
 pub(crate) mod marks;
 pub(crate) mod queue;
 
-use crate::config::BufferConfig;
+use crate::config::Config;
 use crate::time::Instant;
 use byway_wire::Tsn;
+use concurrent::Concurrent;
 use habits::HabitState;
 use ledger::Ledger;
 use queue::SendQueue;
@@ -38,17 +40,19 @@ pub(crate) struct SendHalf {
     pub(crate) writable_wanted: bool,
     /// Messages were handed over since Drained was told last.
     pub(crate) drain_wanted: bool,
-    /// Data waits for the peer's window.
-    pub(crate) rwnd_blocked: bool,
+    /// Since when data waits for the peer's window alone, if it does.
+    pub(crate) rwnd_blocked: Option<Instant>,
+    /// What concurrent multipath transfer remembers, where it is configured.
+    pub(crate) concurrent: Option<Box<Concurrent>>,
     /// What ns-2's habits remember.
     pub(crate) habits: HabitState,
 }
 
 impl SendHalf {
-    pub(crate) fn new(initial: Tsn, streams: u16, a_rwnd: u32, cfg: &BufferConfig) -> SendHalf {
+    pub(crate) fn new(initial: Tsn, streams: u16, a_rwnd: u32, cfg: &Config) -> SendHalf {
         SendHalf {
             queue: SendQueue::default(),
-            ledger: Ledger::new(initial, cfg.peer_overhead),
+            ledger: Ledger::new(initial, cfg.buffer.peer_overhead),
             a_rwnd,
             streams,
             recover: None,
@@ -59,7 +63,8 @@ impl SendHalf {
             probe_answered: false,
             writable_wanted: false,
             drain_wanted: false,
-            rwnd_blocked: false,
+            rwnd_blocked: None,
+            concurrent: cfg.concurrent.as_ref().map(|_| Box::default()),
             habits: HabitState::default(),
         }
     }

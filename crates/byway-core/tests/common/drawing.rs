@@ -9,6 +9,8 @@ pub(crate) struct Reader {
     pub(crate) tags: [u32; 2],
     /// The TSNs of the first DATA chunks of A and of Z.
     pub(crate) initial: [Tsn; 2],
+    /// Draws windows of SACKs, in units of so many bytes.
+    pub(crate) window_unit: Option<u32>,
 }
 
 impl Reader {
@@ -77,7 +79,12 @@ impl Reader {
                 for d in s.duplicates() {
                     text += &format!(" twice {}", self.number(1 - from, d));
                 }
-                if s.a_rwnd == 0 {
+                if s.flags != 0 {
+                    text += &format!(" answers {}", s.flags >> 6);
+                }
+                if let Some(unit) = self.window_unit {
+                    text += &format!(" R{}", s.a_rwnd / unit);
+                } else if s.a_rwnd == 0 {
                     text += " closed";
                 }
                 text

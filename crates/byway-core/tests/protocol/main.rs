@@ -4,6 +4,7 @@
 mod common;
 
 mod attacks;
+mod concurrent;
 mod congestion;
 mod data;
 mod dead_data;

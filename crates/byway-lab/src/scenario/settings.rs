@@ -8,7 +8,7 @@
 use super::value::{convert, refusal};
 use crate::source::{Item, Node, Table, nearest};
 use byway_core::Config;
-use byway_core::config::{ConfigError, PfConfig};
+use byway_core::config::{ConcurrentConfig, ConfigError, PfConfig};
 use byway_core::policy::{DeadData, ProbeTimeout};
 use serde_json::{Map, Value};
 use std::ops::Range;
@@ -33,6 +33,7 @@ pub(super) fn template() -> Config {
     config.failover.potentially_failed = Some(PfConfig::default());
     config.failover.probe_timeout = Some(ProbeTimeout::default());
     config.failure.dead_data = Some(DeadData::default());
+    config.concurrent = Some(ConcurrentConfig::default());
     config.congestion.initial_ssthresh = Some(1);
     config.congestion.max_burst = Some(1);
     config

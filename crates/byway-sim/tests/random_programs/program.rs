@@ -3,11 +3,12 @@
 
 use byway_core::Config;
 use byway_core::config::{
-    AllPathsSuspect, BurstRule, CwndGrowth, Dormant, ErrorClear, FailedProbes, FastRecovery,
-    HbJitter, PfClear, PfConfig, PfReturnCwnd, Pmtu, PrimarySwitch, RttSampling, SackDestination,
+    AllPathsSuspect, BurstRule, ConcurrentConfig, CwndGrowth, Dormant, ErrorClear, FailedProbes,
+    FastRecovery, HbJitter, PfClear, PfConfig, PfReturnCwnd, Pmtu, PrimarySwitch, RttSampling,
+    SackDestination,
 };
 use byway_core::policy::probing::{Detection, Probing};
-use byway_core::policy::{AfterRto, RetransmitTarget};
+use byway_core::policy::{AfterRto, Cuc, RetransmitTarget, RtxPolicy};
 use byway_core::time::Duration;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -62,6 +63,7 @@ pub(crate) struct Settings {
     pub(crate) streams: u8,
     pub(crate) detection: u8,
     pub(crate) misc: u8,
+    pub(crate) concurrent: u8,
 }
 
 #[derive(Clone, Debug)]
@@ -114,6 +116,7 @@ impl Settings {
             c.retransmission.after_rto = AfterRto::Heartbeat;
         }
         self.failover(&mut c);
+        self.concurrent(&mut c);
         c.congestion.fast_recovery = [
             c.congestion.fast_recovery,
             FastRecovery::PerAssociation,
@@ -170,6 +173,25 @@ impl Settings {
         c
     }
 
+    /// Odd numbers switch it on.
+    fn concurrent(&self, c: &mut Config) {
+        let n = self.concurrent / 2;
+        let concurrent = ConcurrentConfig {
+            sfr: n & 1 == 0,
+            dac: n & 2 == 0,
+            cuc: [Cuc::V2, Cuc::V1, Cuc::Off][usize::from(n / 4 % 3)],
+            rtx: [
+                RtxPolicy::Ssthresh,
+                RtxPolicy::Same,
+                RtxPolicy::Asap,
+                RtxPolicy::Cwnd,
+                RtxPolicy::LossRate,
+            ][usize::from(n / 12 % 5)],
+        };
+        let on = self.concurrent % 2 == 1 && c.setup.max_paths > 1;
+        c.concurrent = on.then_some(concurrent);
+    }
+
     fn failover(&self, c: &mut Config) {
         c.failover.potentially_failed = match self.pf % 5 {
             0 => c.failover.potentially_failed.clone(),
@@ -220,7 +242,7 @@ fn settings() -> impl Strategy<Value = Settings> {
     let odd = (
         (any::<bool>(), 0..8u8, 0..10u8, 0..5u8, 0..8u8, 0..4u8),
         (any::<bool>(), 0..12u8, 0..60u8, 0..4u8, 0..12u8, 0..4u8),
-        (0..8u8, 0..64u8, 0..64u8, 0..48u8, 0..2u8, 0..16u8),
+        (0..8u8, 0..64u8, 0..64u8, 0..48u8, 0..2u8, 0..16u8, 0..120u8),
     )
         .prop_map(|(a, b, c)| Settings {
             old: a.0,
@@ -241,6 +263,7 @@ fn settings() -> impl Strategy<Value = Settings> {
             streams: c.3,
             detection: c.4,
             misc: c.5,
+            concurrent: c.6,
         });
     prop_oneof![Just(Settings::default()), odd]
 }

@@ -13,6 +13,9 @@ pub struct Sack<'a> {
     pub cumulative_tsn_ack: Tsn,
     /// Advertised receiver window credit in bytes.
     pub a_rwnd: u32,
+    /// The chunk's flags: 0 by RFC 9260; concurrent multipath transfer counts
+    /// packets there.
+    pub flags: u8,
     gaps: &'a [[u8; 4]],
     dups: &'a [[u8; 4]],
 }
@@ -43,6 +46,7 @@ impl<'a> Sack<'a> {
         Ok(Sack {
             cumulative_tsn_ack: Tsn(u32::from_be_bytes([t0, t1, t2, t3])),
             a_rwnd: u32::from_be_bytes([w0, w1, w2, w3]),
+            flags: raw.flags,
             gaps,
             dups,
         })
@@ -95,16 +99,29 @@ impl PacketBuilder<'_> {
     /// chunk holds.
     #[inline]
     pub fn sack(&mut self, cumulative: Tsn, a_rwnd: u32, gaps: &[(u16, u16)], dups: &[Tsn]) {
-        self.sack_from(
-            cumulative,
-            a_rwnd,
-            gaps.iter().copied(),
-            dups.iter().copied(),
-        );
+        self.sack_flagged(0, cumulative, a_rwnd, gaps, dups);
+    }
+
+    /// The same with flags.
+    ///
+    /// # Panics
+    /// As [`PacketBuilder::sack`].
+    #[inline]
+    pub fn sack_flagged(
+        &mut self,
+        flags: u8,
+        cumulative: Tsn,
+        a_rwnd: u32,
+        gaps: &[(u16, u16)],
+        dups: &[Tsn],
+    ) {
+        let (gaps, dups) = (gaps.iter().copied(), dups.iter().copied());
+        self.sack_from(flags, cumulative, a_rwnd, gaps, dups);
     }
 
     pub(super) fn copy_sack(&mut self, sack: &Sack<'_>) {
         self.sack_from(
+            sack.flags,
             sack.cumulative_tsn_ack,
             sack.a_rwnd,
             sack.gap_blocks(),
@@ -119,6 +136,7 @@ impl PacketBuilder<'_> {
     #[inline]
     pub fn sack_from(
         &mut self,
+        flags: u8,
         cumulative: Tsn,
         a_rwnd: u32,
         gaps: impl ExactSizeIterator<Item = (u16, u16)>,
@@ -128,6 +146,7 @@ impl PacketBuilder<'_> {
         let length = HEAD_LEN + 4 * (gap_count + dup_count);
         let mut head = [0; HEAD_LEN];
         head[0] = chunk_type::SACK;
+        head[1] = flags;
         head[2..4].copy_from_slice(&chunk_length(length));
         head[4..8].copy_from_slice(&cumulative.0.to_be_bytes());
         head[8..12].copy_from_slice(&a_rwnd.to_be_bytes());

@@ -75,6 +75,8 @@ fn missing(l: &Ledger, below: u64, rule: FastRetransmits) -> Missing {
         outstanding: l.end(),
         marked_too: false,
         newest_sent: Instant::FAR_FUTURE,
+        whenever: false,
+        split: None,
     }
 }
 

@@ -1,0 +1,160 @@
+//! Concurrent multipath transfer's hooks: where the rules of
+//! `policy/concurrent` are asked, and what is kept for them.
+
+use super::on_sack::Blocks;
+use super::{Association, MAX_PATHS};
+use crate::config::FastRecovery;
+use crate::path::{PathId, PathsView};
+use crate::policy::concurrent::cuc::Chunk;
+use crate::policy::concurrent::{Cuc, choice, dac};
+use crate::policy::retransmit::LossCause;
+use crate::send::concurrent::Split;
+use crate::send::ledger::Fate;
+use smallvec::SmallVec;
+
+/// What one chunk tells of a path's loss rate.
+const LOSS_GAIN: f32 = 1.0 / 64.0;
+
+/// A chunk that was sent last to a path was lost (1) or acknowledged (0).
+pub(super) fn note_outcome(loss_rate: &mut f32, lost: f32) {
+    *loss_rate += (lost - *loss_rate) * LOSS_GAIN;
+}
+
+impl Association {
+    /// Whether SACKs are delayed in spite of gaps, and count packets (DAC).
+    pub(super) fn counts_packets(&self) -> bool {
+        self.cfg.concurrent.as_ref().is_some_and(|c| c.dac)
+    }
+
+    /// The flags of a SACK that leaves now.
+    pub(super) fn sack_flags(&self) -> u8 {
+        if self.counts_packets() {
+            dac::flags(self.recv.acker.answers())
+        } else {
+            0
+        }
+    }
+
+    /// The path on which a lost chunk is repeated.
+    pub(super) fn target(&self, cause: LossCause, last: PathId, view: &PathsView<'_>) -> PathId {
+        match &self.cfg.concurrent {
+            None => self.cfg.retransmission.target.target(cause, last, view),
+            Some(c) => c.rtx.target(last, view),
+        }
+    }
+
+    /// The paths of new data, in the order of the round.
+    pub(super) fn round(&self, first: Option<PathId>) -> SmallVec<[PathId; MAX_PATHS]> {
+        let first = first.unwrap_or(self.paths.primary);
+        choice::order(first, &self.paths.view()).collect()
+    }
+
+    /// A lost chunk of `from` was repeated on `to`: what CUC expects may have
+    /// gone from there, and come here.
+    pub(super) fn note_moved(&mut self, from: PathId, to: PathId) {
+        let Some(c) = &mut self.send.concurrent else {
+            return;
+        };
+        if from != to {
+            c.cumulatives[from.index()].find();
+        }
+        if self
+            .cfg
+            .concurrent
+            .as_ref()
+            .is_some_and(|c| c.cuc == Cuc::V1)
+        {
+            c.cumulatives[to.index()].find();
+        }
+    }
+
+    /// CUC: which pseudo cumulative TSNs a SACK advances. Asked before the ledger
+    /// applies it.
+    pub(super) fn advance_pseudo_cumulatives(&mut self, covered: u64, blocks: &Blocks) {
+        let Some(c) = &mut self.send.concurrent else {
+            return;
+        };
+        let version = self.cfg.concurrent.as_ref().map_or(Cuc::Off, |c| c.cuc);
+        if version == Cuc::Off {
+            return;
+        }
+        let ledger = &self.send.ledger;
+        for seq in ledger.base()..covered {
+            if let Some(r) = ledger.get(seq).filter(|r| r.fate != Fate::Acked) {
+                let path = r.path.index();
+                c.cumulatives[path].find();
+                c.advanced[path].get_or_insert(seq);
+            }
+        }
+        let Some(end) = blocks.last().map(|b| b.1 + 1) else {
+            return;
+        };
+        for path in self.paths.ids() {
+            let look = |seq| {
+                let r = ledger.get(seq)?;
+                Some(Chunk {
+                    here: r.path == path,
+                    again: r.sends > 1,
+                    acked: r.fate == Fate::Acked,
+                    newly: is_in(blocks, seq),
+                })
+            };
+            let advanced = c.cumulatives[path.index()].advance(version, covered, end, look);
+            let all = &mut c.advanced[path.index()];
+            *all = all.or(advanced);
+        }
+    }
+
+    /// How far one loss reaches: with several paths at once each has its own fast
+    /// recovery, unless there is none at all.
+    pub(super) fn fast_recovery(&self) -> FastRecovery {
+        match (self.cfg.congestion.fast_recovery, &self.send.concurrent) {
+            (FastRecovery::PerAssociation, Some(_)) => FastRecovery::PerDestination,
+            (rule, _) => rule,
+        }
+    }
+
+    /// A path's fast recovery ends with what was in flight there when it began,
+    /// whatever the other paths still owe.
+    pub(super) fn end_recovery(&mut self, path: PathId) {
+        if self.send.concurrent.is_none() {
+            return;
+        }
+        let p = self.paths.get_mut(path);
+        if p.recover
+            .is_some_and(|end| p.earliest.is_none_or(|e| e >= end))
+        {
+            p.recover = None;
+        }
+    }
+
+    /// How the SACK at hand counts missing reports.
+    pub(super) fn split(&self) -> Option<Split> {
+        let (cfg, c) = (
+            self.cfg.concurrent.as_ref()?,
+            self.send.concurrent.as_ref()?,
+        );
+        Some(Split {
+            newly: c.newly,
+            sfr: cfg.sfr,
+            packets: cfg.dac.then_some(c.packets),
+            destinations: c.newly.iter().flatten().count() as u32,
+        })
+    }
+
+    /// Whether the SACK at hand lets a path's window grow, if CUC says so.
+    pub(super) fn pseudo_cumulative_advanced(&self, path: PathId) -> Option<bool> {
+        let c = self.send.concurrent.as_ref()?;
+        let on = self
+            .cfg
+            .concurrent
+            .as_ref()
+            .is_some_and(|c| c.cuc != Cuc::Off);
+        on.then(|| c.advanced[path.index()].is_some())
+    }
+}
+
+fn is_in(blocks: &Blocks, seq: u64) -> bool {
+    let after = blocks.partition_point(|b| b.1 <= seq);
+    blocks.get(after).is_some_and(|b| b.0 <= seq)
+}

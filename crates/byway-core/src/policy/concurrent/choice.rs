@@ -1,0 +1,67 @@
+//! Which paths new data takes (CMT paper section III; natarajan-2006 section 3).
+//!
+//! Every active path may carry new data while its own window has room. Paths are
+//! filled one after the other, in a round that goes on behind the path that was
+//! filled last, as in the authors' simulator. While none is active the failover
+//! policy's one path carries it: the suspect one with the fewest errors, the one
+//! last in use among equals, so that CMT-PF is never worse than CMT. RFC 9260
+//! uses one path at a time; it is the default.
+
+use crate::path::{PathId, PathState, PathsView};
+
+/// Whether data, new or repeated, may go to a path now.
+#[must_use]
+pub fn carries(path: PathId, paths: &PathsView<'_>) -> bool {
+    paths.state(path) == PathState::Active
+        || path == paths.data_path() && paths.is_usable(path) && !any_active(paths)
+        || path == paths.data_path() && !any_usable(paths)
+}
+
+fn any_active(paths: &PathsView<'_>) -> bool {
+    paths.all().any(|p| paths.state(p) == PathState::Active)
+}
+
+fn any_usable(paths: &PathsView<'_>) -> bool {
+    paths.all().any(|p| paths.is_usable(p))
+}
+
+/// The paths that may carry new data, in the order in which they are filled;
+/// `first` begins the round.
+pub fn order<'a>(first: PathId, paths: &'a PathsView<'_>) -> impl Iterator<Item = PathId> + 'a {
+    let n = paths.count() as u8;
+    (0..n)
+        .map(move |k| PathId((first.0 + k) % n))
+        .filter(move |&p| carries(p, paths))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::testing::table;
+    use PathState::{Active as A, Inactive as I, PotentiallyFailed as P, Unconfirmed as U};
+
+    #[test]
+    fn all_active_paths_in_a_round_else_the_failover_policys() {
+        // states, path of the failover policy, first of the round, expected
+        type Row<'a> = (&'a [PathState], u8, u8, &'a [u8]);
+        let rows: [Row<'_>; 9] = [
+            (&[A, A, A], 0, 0, &[0, 1, 2]),
+            (&[A, A, A], 0, 2, &[2, 0, 1]),
+            (&[A, P, A], 0, 1, &[2, 0]),
+            (&[A, I], 0, 1, &[0]),
+            (&[A, U], 0, 1, &[0]),
+            // The exception: all are potentially failed.
+            (&[P, P], 1, 0, &[1]),
+            (&[P, I, P], 2, 0, &[2]),
+            // Dormant.
+            (&[I, I], 1, 0, &[1]),
+            (&[I, I, I], 0, 2, &[0]),
+        ];
+        for (states, data, first, expected) in rows {
+            let states: Vec<_> = states.iter().map(|s| (*s, 0)).collect();
+            let t = table(&states, 0, data, 0);
+            let found: Vec<u8> = order(PathId(first), &t.view()).map(|p| p.0).collect();
+            assert_eq!(found, expected, "{states:?} from {first}");
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Delayed Acknowledgements for CMT, DAC (CMT paper section IV.C).
+//!
+//! With several paths chunks arrive out of order all the time, and RFC 9260
+//! section 6.7 would acknowledge every packet at once. So the receiver delays its
+//! SACKs in spite of gaps and says in each how many packets with DATA it answers;
+//! the sender, who then sees fewer SACKs, counts so many missing reports where
+//! that is safe, and one where the SACK acknowledges chunks of several
+//! destinations or on both sides of the missing one. The number travels in the
+//! two highest bits of the SACK's flags, where usrsctp puts it; a receiver that
+//! knows nothing of DAC leaves them 0, and each of its SACKs is one report. Off
+//! by default in RFC 9260, which has no such flags (section 3.3.4: ignored on
+//! receipt), on with CMT.
+
+use super::sfr::NewlyAcked;
+
+/// Where the count begins in the flags.
+const SHIFT: u32 = 6;
+/// The most that fits.
+const MOST: u32 = 3;
+
+/// The flags of a SACK that answers so many packets.
+#[must_use]
+pub fn flags(packets: u32) -> u8 {
+    (packets.min(MOST) << SHIFT) as u8
+}
+
+/// How many packets a SACK with these flags answers; 0 if it does not say.
+#[must_use]
+pub fn packets(flags: u8) -> u8 {
+    flags >> SHIFT
+}
+
+/// How many missing reports a SACK is for a chunk that it reports missing.
+/// `packets`: those that it answers; `destinations`: of how many it newly
+/// acknowledges chunks; `same`: which of the chunk's own.
+#[must_use]
+pub fn reports(packets: u8, destinations: u32, seq: u64, same: &NewlyAcked) -> u8 {
+    let across = same.lowest < seq;
+    if destinations > 1 || across {
+        1
+    } else {
+        packets.max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::Instant;
+
+    #[test]
+    fn as_many_reports_as_packets_where_that_is_safe() {
+        let seen = |lowest, highest| NewlyAcked {
+            lowest,
+            highest,
+            newest_sent: Instant::ZERO,
+        };
+        // packets, destinations, chunk, newly acknowledged there, reports
+        let rows = [
+            (2, 1, 5, seen(7, 9), 2),
+            (1, 1, 5, seen(7, 7), 1),
+            // A peer that does not count.
+            (0, 1, 5, seen(7, 9), 1),
+            // A mixed SACK.
+            (2, 2, 5, seen(7, 9), 1),
+            // Chunks on both sides of the missing one.
+            (2, 1, 5, seen(4, 9), 1),
+        ];
+        for (packets, destinations, seq, same, expected) in rows {
+            let found = reports(packets, destinations, seq, &same);
+            assert_eq!(found, expected, "{packets} {destinations} {same:?}");
+        }
+    }
+
+    #[test]
+    fn the_count_survives_the_flags() {
+        for (n, read) in [(0, 0), (1, 1), (2, 2), (3, 3), (7, 3)] {
+            assert_eq!(packets(flags(n)), read);
+        }
+        assert_eq!(flags(2), 0x80, "usrsctp's bit");
+    }
+}

@@ -1,0 +1,17 @@
+//! Concurrent multipath transfer (CMT): new data on every path at once
+//! (Iyengar, Amer and Stewart, "Concurrent Multipath Transfer Using SCTP
+//! Multihoming Over Independent End-to-End Paths", IEEE/ACM Transactions on
+//! Networking 14(5), 2006; natarajan-2006 for failures).
+//!
+//! One file for each of its rules: which path new data takes ([`choice`]), what
+//! reports a chunk missing ([`sfr`], [`dac`]), when a window grows ([`cuc`]), and
+//! where a lost chunk goes ([`rtx`]).
+
+pub mod choice;
+pub mod cuc;
+pub mod dac;
+pub mod rtx;
+pub mod sfr;
+
+pub use cuc::Cuc;
+pub use rtx::RtxPolicy;

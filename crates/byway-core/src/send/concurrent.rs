@@ -1,0 +1,75 @@
+//! What concurrent multipath transfer remembers of an association, and what a
+//! SACK says under it (`policy/concurrent`).
+
+use super::ledger::{Missing, Record};
+use crate::assoc::MAX_PATHS;
+use crate::path::PathId;
+use crate::policy::concurrent::cuc::PseudoCumulative;
+use crate::policy::concurrent::sfr::NewlyAcked;
+use crate::policy::concurrent::{dac, sfr};
+
+/// The sender's memory.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Concurrent {
+    /// Where the round of the present event begins; the primary if it is not
+    /// known yet.
+    pub(crate) first: Option<PathId>,
+    /// Where new data went last.
+    pub(crate) last: Option<PathId>,
+    /// The pseudo cumulative TSNs of each path.
+    pub(crate) cumulatives: [PseudoCumulative; MAX_PATHS],
+    /// The sequence from which on the SACK at hand advances them, if it does.
+    pub(crate) advanced: [Option<u64>; MAX_PATHS],
+    /// What the SACK at hand newly acknowledges of each path.
+    pub(crate) newly: [Option<NewlyAcked>; MAX_PATHS],
+    /// How many packets it answers; 0 if it does not say.
+    pub(crate) packets: u8,
+}
+
+impl Concurrent {
+    /// An event begins: the round goes on behind the path that was filled last.
+    pub(crate) fn begin_event(&mut self, paths: usize) {
+        self.first = self.last.map(|p| PathId((p.0 + 1) % paths as u8));
+    }
+
+    /// A SACK is about to be applied that answers so many packets.
+    pub(crate) fn begin_sack(&mut self, packets: u8) {
+        self.packets = packets;
+        self.newly = [None; MAX_PATHS];
+        self.advanced = [None; MAX_PATHS];
+    }
+}
+
+/// How missing reports are counted with concurrent multipath transfer.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Split {
+    /// What the SACK newly acknowledges of each path.
+    pub(crate) newly: [Option<NewlyAcked>; MAX_PATHS],
+    /// Split Fast Retransmit.
+    pub(crate) sfr: bool,
+    /// How many packets the SACK answers, where that is counted (DAC).
+    pub(crate) packets: Option<u8>,
+    /// Of how many paths it newly acknowledges chunks.
+    pub(crate) destinations: u32,
+}
+
+impl Split {
+    /// How many missing reports the SACK is for a chunk.
+    pub(crate) fn reports(&self, seq: u64, r: &Record, missing: &Missing) -> u8 {
+        let same = self.newly[r.path.index()].as_ref();
+        let (reported, highest) = if self.sfr {
+            let repeated_at = (r.sends > 1 && !missing.whenever).then_some(r.sent_at);
+            let highest = same.map_or(0, |n| n.highest);
+            (sfr::reports(seq, repeated_at, same), highest)
+        } else {
+            (missing.reports(seq, r), missing.highest_new)
+        };
+        if !(reported && missing.rule.counts(r.fast_retransmitted, highest)) {
+            return 0;
+        }
+        match (self.packets, same) {
+            (Some(packets), Some(same)) => dac::reports(packets, self.destinations, seq, same),
+            _ => 1,
+        }
+    }
+}
