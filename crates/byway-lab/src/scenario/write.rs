@@ -200,6 +200,7 @@ fn loss(spec: &LossSpec) -> String {
         LossSpec::List { data, packets } => {
             format!("{{ data = {data:?}, packets = {packets:?} }}")
         }
+        LossSpec::LargerThan(size) => format!("{{ larger_than = {} }}", quoted(size)),
     }
 }
 
@@ -267,6 +268,11 @@ delay = "3 ms"
 at = "2 s"
 path = 1
 do = "up"
+[[event]]
+at = "3 s"
+path = 1
+do = "set"
+loss = { larger_than = "1000 B" }
 [[cross]]
 path = 2
 rate = "3 Mbit/s"
