@@ -49,6 +49,7 @@ impl Association {
         let rule = self.cfg.retransmission.target;
         let path = match self.send.habits.target {
             Some(path) => path,
+            None if self.cfg.habits.keeps_destination => self.kept_target(cause, last),
             None => rule.target(cause, last, &self.paths.view()),
         };
         let h = &mut self.send.habits;

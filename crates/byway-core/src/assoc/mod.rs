@@ -15,6 +15,7 @@ mod on_heartbeat;
 mod on_overdue;
 mod on_sack;
 mod on_timeout;
+mod path_habits;
 mod paths;
 mod peer_init;
 mod restart;
@@ -120,6 +121,8 @@ pub(crate) struct Timers {
     pub(crate) t2: Option<Instant>,
     /// T5-shutdown-guard.
     pub(crate) t5: Option<Instant>,
+    /// The one heartbeat timer of ns-2's habit.
+    pub(crate) heartbeat_round: Option<path_habits::HeartbeatRound>,
     /// INIT or COOKIE ECHO repeats so far.
     pub(crate) init_retransmits: u32,
 }

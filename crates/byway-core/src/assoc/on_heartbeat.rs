@@ -99,6 +99,7 @@ impl Association {
             p.errors = 0;
             self.set_path_state(ctx, path, PathState::Active);
             self.send.habits.new_wanted |= self.paths.iter().all(|p| p.confirmed);
+            self.begin_heartbeat_rounds(ctx);
             self.choose_data_path(ctx, None);
         }
         if self.answer_proves(ctx, path, whole) {
@@ -114,7 +115,7 @@ impl Association {
         let p = self.paths.get(path);
         // Doubt is resolved at the pace of the RTO (section 5.4; RFC 7829).
         let eager = is_eager(p, self.cfg.hb.failed);
-        if !eager && !p.hb_enabled {
+        if !eager && (!p.hb_enabled || self.cfg.habits.one_heartbeat_timer) {
             self.paths.get_mut(path).hb_due = None;
             return;
         }
@@ -255,6 +256,7 @@ impl Association {
                 started += 1;
             }
         }
+        self.begin_heartbeat_rounds(ctx);
     }
 }
 

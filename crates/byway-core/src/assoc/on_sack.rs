@@ -433,6 +433,11 @@ fn note_acked(
         t.unambiguous = true;
         t.largest = t.largest.max(r.bytes);
     }
+    if cfg.habits.clears_errors_freely {
+        let clears = r.fate != Fate::Marked(LossCause::Timeout);
+        t.clears |= clears;
+        t.unambiguous |= clears;
+    }
     // An inactive path's count is cleared by what went there alone (RFC 7829
     // section 3.2, rule 9).
     let any = cfg.failure.error_clear == ErrorClear::AnyAck

@@ -24,6 +24,7 @@ impl Association {
         consider(t.t1);
         consider(t.t2);
         consider(t.t5);
+        consider(t.heartbeat_round.map(|r| r.due));
         consider(self.recv.acker.timer());
         consider(self.send.probe_at);
         for p in self.paths.iter() {
@@ -69,6 +70,9 @@ impl Association {
                 timer: Timer::ZeroWindowProbe,
                 path: None,
             });
+        }
+        if let Some(round) = self.timers.heartbeat_round.filter(|r| r.due <= now) {
+            self.on_heartbeat_round(ctx, round);
         }
         for path in self.paths.ids() {
             if self.state.is_closed() {

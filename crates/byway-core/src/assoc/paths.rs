@@ -69,16 +69,23 @@ impl Association {
     /// Asks the failover policy where new data goes now. `timed_out` is the
     /// path whose timer expired, if that is why.
     pub(crate) fn choose_data_path(&mut self, ctx: &mut Ctx<'_>, timed_out: Option<PathId>) {
-        let from = self.paths.data;
-        let to = failover::data_path(&self.cfg.failover, &self.paths.view(), timed_out);
+        let to = if self.cfg.habits.keeps_destination {
+            self.kept_destination()
+        } else {
+            failover::data_path(&self.cfg.failover, &self.paths.view(), timed_out)
+        };
+        self.move_data(ctx, to);
+        if let Some(to) = failover::switch_primary(&self.cfg.failover, &self.paths.view()) {
+            self.make_primary(ctx, to);
+        }
+    }
+
+    pub(super) fn move_data(&mut self, ctx: &mut Ctx<'_>, to: PathId) {
+        let from = core::mem::replace(&mut self.paths.data, to);
         if to != from {
-            self.paths.data = to;
             self.stats.failovers += 1;
             self.observe(ctx, || Observation::DataPath { to });
             self.event(ctx, Event::DataPathChanged { from, to });
-        }
-        if let Some(to) = failover::switch_primary(&self.cfg.failover, &self.paths.view()) {
-            self.make_primary(ctx, to);
         }
     }
 
@@ -132,10 +139,11 @@ impl Association {
         counts: bool,
         limit: u32,
     ) {
-        if counts {
+        let p = self.paths.get_mut(path);
+        let spared = self.cfg.habits.counts_active_alone && p.state != PathState::Active;
+        if counts && !spared {
             self.errors += 1;
         }
-        let p = self.paths.get_mut(path);
         p.last_error = Some(ctx.now);
         // An inactive path's counter goes on "up to some reasonable limit above
         // PMR + 1" (RFC 7829 section 4.1), so that the choice among dead paths
@@ -173,6 +181,9 @@ impl Association {
             let p = self.paths.get_mut(path);
             if newly && p.hb_enabled && self.cfg.hb.failed == FailedProbes::OncePerRto {
                 p.hb_due = Some(ctx.now);
+            }
+            if newly {
+                self.leave_failed(ctx, path);
             }
         } else if state == PathState::Active && suspect_after.is_some_and(|n| errors > n) {
             self.set_path_state(ctx, path, PathState::PotentiallyFailed);

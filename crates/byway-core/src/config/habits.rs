@@ -15,6 +15,25 @@ pub struct HabitsConfig {
     /// A destination that is not confirmed yet never fails, however many
     /// heartbeats it loses; RFC 9260 section 5.4 lets it become inactive.
     pub unconfirmed_never_fails: bool,
+    /// New data stays with a destination until that fails and goes to the next
+    /// one then, once; in the dormant state it moves no further, and only the
+    /// primary's recovery brings it back. Retransmissions that leave a
+    /// destination go to the next one after it. By `failover` every change of a
+    /// path is judged anew.
+    pub keeps_destination: bool,
+    /// Whatever is acknowledged clears the errors of the destination that it
+    /// was sent to last and makes that active, unless it waits to be repeated
+    /// after a timeout. `failure.error_clear` and byway's own comparison of
+    /// sending time and last error ask for more.
+    pub clears_errors_freely: bool,
+    /// Errors count for the association on active destinations alone; RFC 9260
+    /// section 8.1 counts all retransmissions.
+    pub counts_active_alone: bool,
+    /// One timer for all heartbeats: when it expires, the destination that was
+    /// idle longest is probed, if it was idle since the timer started. What
+    /// keeps a destination from being idle is new data and heartbeats. RFC 9260
+    /// section 8.3 gives each destination its own.
+    pub one_heartbeat_timer: bool,
     /// A SACK and a timeout alone release data: a SACK that reports losses one
     /// packet of retransmissions, any other what cwnd allows, then new data if
     /// nothing is left to be retransmitted; a timeout one packet. All
@@ -89,6 +108,10 @@ impl HabitsConfig {
         HabitsConfig {
             trusts_listed_addresses: true,
             unconfirmed_never_fails: true,
+            keeps_destination: true,
+            clears_errors_freely: true,
+            counts_active_alone: true,
+            one_heartbeat_timer: true,
             sack_clocked: true,
             marked_is_outstanding: true,
             burst_after_fast_retransmit: true,

@@ -33,6 +33,18 @@ pub enum LossCause {
 }
 
 impl RetransmitTarget {
+    /// Whether what was lost for `cause` is repeated where it was, if that path
+    /// is active.
+    #[must_use]
+    pub fn stays(self, cause: LossCause) -> bool {
+        match self {
+            _ if cause == LossCause::ProbeTimeout => false,
+            RetransmitTarget::AllRtxSame => true,
+            RetransmitTarget::AllRtxAlt => false,
+            RetransmitTarget::FrSameRtoAlt => cause == LossCause::FastRetransmit,
+        }
+    }
+
     /// The path on which a chunk is repeated that was last sent on `last` and
     /// was lost for `cause`.
     ///
@@ -41,12 +53,7 @@ impl RetransmitTarget {
     /// most unlike `last`; without one, the destination that data would take now.
     #[must_use]
     pub fn target(self, cause: LossCause, last: PathId, paths: &PathsView<'_>) -> PathId {
-        let stay = match self {
-            _ if cause == LossCause::ProbeTimeout => false,
-            RetransmitTarget::AllRtxSame => true,
-            RetransmitTarget::AllRtxAlt => false,
-            RetransmitTarget::FrSameRtoAlt => cause == LossCause::FastRetransmit,
-        };
+        let stay = self.stays(cause);
         if stay && paths.state(last) == PathState::Active {
             return last;
         }
