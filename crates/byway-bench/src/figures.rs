@@ -1,5 +1,6 @@
 //! What the programs of this crate report, and what they share to run.
 
+use anyhow::Context;
 use byway::DriverStats;
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
@@ -48,6 +49,18 @@ impl Common {
         };
         Ok(builder.enable_all().build()?)
     }
+}
+
+/// A line of this process's status, in KiB: `VmRSS` is resident memory, `VmHWM`
+/// the most that it ever was.
+pub(crate) fn status_kib(name: &str) -> anyhow::Result<f64> {
+    let text = std::fs::read_to_string("/proc/self/status")?;
+    let value = text
+        .lines()
+        .find_map(|l| l.strip_prefix(name)?.strip_prefix(':'))
+        .with_context(|| format!("no {name} in /proc/self/status"))?;
+    let number = value.split_ascii_whitespace().next().context("no number")?;
+    Ok(number.parse()?)
 }
 
 /// Processor time of this process so far, user and system, in seconds.

@@ -5,6 +5,7 @@ mod figures;
 mod loopback_recv;
 mod loopback_send;
 mod memory;
+mod sim_many;
 mod sim_transfer;
 
 use clap::{Parser, Subcommand};
@@ -25,6 +26,7 @@ enum Command {
     LoopbackSend(loopback_send::Arguments),
     Core(core::Arguments),
     SimTransfer(sim_transfer::Arguments),
+    SimMany(sim_many::Arguments),
     Memory(memory::Arguments),
 }
 
@@ -34,6 +36,7 @@ fn main() -> anyhow::Result<()> {
         Command::LoopbackSend(arguments) => loopback_send::run(arguments),
         Command::Core(arguments) => core::run(arguments),
         Command::SimTransfer(arguments) => sim_transfer::run(arguments),
+        Command::SimMany(arguments) => sim_many::run(arguments),
         Command::Memory(arguments) => memory::run(arguments),
     }
 }

@@ -2,7 +2,8 @@
 //! hundred clients, each with an association to each of a hundred servers, two
 //! paths each, all confirmed.
 
-use anyhow::{Context, Result, ensure};
+use crate::figures::status_kib;
+use anyhow::{Result, ensure};
 use byway_core::time::{Duration, Instant};
 use byway_core::{AssocId, ChecksumMode, Config, EndpointConfig, Event};
 use byway_sim::host::{AppCtx, Application, Idle};
@@ -66,16 +67,6 @@ fn addresses(side: u8, host: u32) -> Vec<SocketAddr> {
         .collect()
 }
 
-fn resident_kib() -> Result<f64> {
-    let text = std::fs::read_to_string("/proc/self/status")?;
-    let line = text
-        .lines()
-        .find(|l| l.starts_with("VmRSS:"))
-        .context("no VmRSS")?;
-    let number = line.split_ascii_whitespace().nth(1).context("no number")?;
-    Ok(number.parse()?)
-}
-
 pub(crate) fn run(arguments: Arguments) -> Result<()> {
     let side = arguments.associations.isqrt();
     let mut t = TopologyBuilder::new();
@@ -94,7 +85,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
         nodes.push((s, host, node));
     }
     let mut sim = Simulation::new(t.build(1)?);
-    let before = resident_kib()?;
+    let before = status_kib("VmRSS")?;
     let mut clients: Vec<HostId> = Vec::new();
     for (k, &(s, host, node)) in nodes.iter().enumerate() {
         let mut seed = [s; 32];
@@ -123,7 +114,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
         .sum();
     let count = side * side;
     ensure!(up == count as usize, "{up} of {count} associations came up");
-    let each = (resident_kib()? - before) / f64::from(count) / 2.0;
+    let each = (status_kib("VmRSS")? - before) / f64::from(count) / 2.0;
     println!(
         "{}",
         json!({ "associations": count, "kib_per_end": each, "paths_each": 2 })

@@ -1,15 +1,17 @@
 //! One transfer of paper caro-2006 in the simulator: two dumbbells of 10 Mbit/s
 //! with 45 ms one way, RFC 2960 settings, loss on the first path.
 
-use anyhow::{Context, Result, ensure};
+use crate::figures::status_kib;
+use anyhow::{Context, Result, anyhow, ensure};
 use byway_core::policy::RetransmitTarget;
 use byway_core::time::{Duration, Instant};
 use byway_core::{ChecksumMode, Config, EndpointConfig};
 use byway_sim::Simulation;
 use byway_sim::host::{Bulk, Sink};
 use byway_sim::net::{LinkConfig, LossModel, QueueLimit, Rate, TopologyBuilder};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Simulate one transfer of paper caro-2006
 #[derive(clap::Args)]
@@ -23,6 +25,12 @@ pub(crate) struct Arguments {
     /// Seeds the losses
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Transfers to simulate, one with each seed from `seed` on
+    #[arg(long, default_value_t = 1)]
+    repeat: u64,
+    /// Threads that share them, as in a sweep
+    #[arg(long, default_value_t = 1)]
+    threads: usize,
 }
 
 const PATHS: u8 = 2;
@@ -32,6 +40,37 @@ fn ip(path: u8, host: u8) -> IpAddr {
 }
 
 pub(crate) fn run(arguments: Arguments) -> Result<()> {
+    let began = std::time::Instant::now();
+    let first = simulate(&arguments, arguments.seed)?;
+    let next = AtomicU64::new(1);
+    let work = || -> Result<()> {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= arguments.repeat {
+                return Ok(());
+            }
+            simulate(&arguments, arguments.seed + number)?;
+        }
+    };
+    if arguments.repeat > 1 {
+        std::thread::scope(|scope| {
+            let others: Vec<_> = (1..arguments.threads).map(|_| scope.spawn(work)).collect();
+            let mine = work();
+            others
+                .into_iter()
+                .map(|o| o.join().map_err(|_| anyhow!("a simulation panicked"))?)
+                .fold(mine, Result::and)
+        })?;
+    }
+    let mut line = first;
+    line["wall_seconds"] = began.elapsed().as_secs_f64().into();
+    line["peak_kib"] = status_kib("VmHWM")?.into();
+    println!("{line}");
+    Ok(())
+}
+
+/// One transfer; what it came to.
+fn simulate(arguments: &Arguments, seed: u64) -> Result<Value> {
     let mut t = TopologyBuilder::new();
     let [a, b] = [1, 2].map(|h| t.add_host(&format!("host {h}"), &[ip(0, h), ip(1, h)]));
     let edge =
@@ -57,9 +96,9 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
     let endpoint = |host: u8| EndpointConfig {
         checksum: ChecksumMode::Offloaded,
         accepted: config.clone(),
-        ..EndpointConfig::new(5001, addresses(host), [host ^ arguments.seed as u8; 32])
+        ..EndpointConfig::new(5001, addresses(host), [host ^ seed as u8; 32])
     };
-    let mut sim = Simulation::new(t.build(arguments.seed)?);
+    let mut sim = Simulation::new(t.build(seed)?);
     // 1452 bytes fill a packet: as ns-2 cuts a file.
     let bulk = Bulk::new(addresses(2), 5001, config.clone(), arguments.bytes, 1452);
     let a = sim.add_host(a, endpoint(1), bulk)?;
@@ -87,16 +126,12 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
         .endpoint(a)
         .stats(id)
         .context("the association is gone")?;
-    println!(
-        "{}",
-        json!({
-            "bytes": arguments.bytes,
-            "seconds": acked.since(up).as_secs_f64(),
-            "data_packets": stats.data_chunks_sent,
-            "retransmitted": stats.data_chunks_retransmitted,
-            "timeouts": stats.timeouts,
-            "failovers": stats.failovers,
-        })
-    );
-    Ok(())
+    Ok(json!({
+        "bytes": arguments.bytes,
+        "seconds": acked.since(up).as_secs_f64(),
+        "data_packets": stats.data_chunks_sent,
+        "retransmitted": stats.data_chunks_retransmitted,
+        "timeouts": stats.timeouts,
+        "failovers": stats.failovers,
+    }))
 }

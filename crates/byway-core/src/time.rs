@@ -60,11 +60,9 @@ impl Instant {
 /// A duration in nanoseconds, saturating at 584 years.
 #[must_use]
 pub(crate) const fn nanos(d: Duration) -> u64 {
-    let n = d.as_nanos();
-    if n > u64::MAX as u128 {
-        u64::MAX
-    } else {
-        n as u64
+    match d.as_secs().checked_mul(1_000_000_000) {
+        Some(n) => n.saturating_add(d.subsec_nanos() as u64),
+        None => u64::MAX,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Hosts on a network: the loop that drives them.
 
 use crate::host::{AppCtx, Application};
-use crate::net::{Event as NetEvent, Network, NodeId, Outgoing, SendError, TimerId};
+use crate::net::{Happened, Network, NodeId, Outgoing, SendError, TimerId};
 use byway_core::time::Instant;
 use byway_core::{ChecksumMode, ConfigError, Endpoint, EndpointConfig};
 use core::any::Any;
@@ -15,6 +15,8 @@ struct Host {
     app: Box<dyn Application>,
     app_timer: Option<Instant>,
     timer: TimerId,
+    /// What `timer` is set to.
+    armed: Option<Instant>,
     /// The network, like a card that offloads checksums, drops damaged packets.
     offloaded: bool,
     /// Nothing reaches it and nothing leaves it any more.
@@ -87,6 +89,7 @@ impl Simulation {
             app: Box::new(app),
             app_timer: None,
             timer,
+            armed: None,
             offloaded,
             silent: false,
         });
@@ -159,6 +162,7 @@ impl Simulation {
     pub fn silence(&mut self, host: HostId) {
         let host = &mut self.hosts[host.0];
         host.silent = true;
+        host.armed = None;
         self.net.set_timer(host.timer, None);
     }
 
@@ -191,27 +195,16 @@ impl Simulation {
     /// is none.
     pub fn step(&mut self, limit: Instant) -> bool {
         self.start();
-        let Some((now, event)) = self.net.pop_until(limit) else {
+        let Some(happened) = self.net.next_happening(limit) else {
             return false;
         };
-        match event {
-            NetEvent::Arrived(a) => {
-                if let Some(Some(i)) = self.by_node.get(a.node.index()).copied()
-                    && !(a.corrupted && self.hosts[i].offloaded)
-                    && !self.hosts[i].silent
-                {
-                    let (src, dst) = ((a.src, 0).into(), (a.dst, 0).into());
-                    let host = &mut self.hosts[i];
-                    host.endpoint.handle_datagram(now, src, dst, &a.payload);
-                    self.net.recycle(a.payload);
-                    self.pump(i, now);
-                } else {
-                    self.net.recycle(a.payload);
-                }
-            }
-            NetEvent::Timer { token, .. } => {
+        let now = self.net.now();
+        match happened {
+            Happened::Arrived { link, slot } => self.arrived(now, link, slot),
+            Happened::Timer { token, .. } => {
                 let i = token as usize;
                 let host = &mut self.hosts[i];
+                host.armed = None;
                 host.endpoint.handle_timeout(now);
                 if host.app_timer.is_some_and(|t| t <= now) {
                     host.app_timer = None;
@@ -221,6 +214,26 @@ impl Simulation {
             }
         }
         true
+    }
+
+    /// A packet came out of a link at a host.
+    #[inline]
+    fn arrived(&mut self, now: Instant, link: u32, slot: u32) {
+        let packet = self.net.arrived(link, slot);
+        let host = self.by_node.get(packet.node.index()).copied().flatten();
+        let taken = host.filter(|&i| {
+            let host = &self.hosts[i];
+            !(host.silent || packet.corrupted && host.offloaded)
+        });
+        if let Some(i) = taken {
+            let endpoint = &mut self.hosts[i].endpoint;
+            let parts = (packet.payload, packet.tail);
+            endpoint.handle_parts(now, *packet.src, *packet.dst, parts);
+        }
+        self.net.discard(slot);
+        if let Some(i) = taken {
+            self.pump(i, now);
+        }
     }
 
     /// Handles all events up to and including `limit`.
@@ -253,27 +266,36 @@ impl Simulation {
         if host.silent {
             return;
         }
-        let mut buffer = self.net.buffer();
         loop {
             // Events first: an application that reads at once opens the window
             // that the SACK is about to advertise.
             while let Some((id, event)) = host.endpoint.poll_event() {
                 call(host, now, |app, ctx| app.on_event(ctx, id, &event));
             }
-            let Some(t) = host.endpoint.poll_transmit(now, &mut buffer) else {
-                break;
-            };
-            let mut packet = Outgoing::new(t.source.ip(), t.destination.ip(), buffer);
-            if let Some(hook) = &mut self.outgoing {
+            let sent = if let Some(hook) = &mut self.outgoing {
+                let mut buffer = self.net.buffer();
+                let Some(t) = host.endpoint.poll_transmit(now, &mut buffer) else {
+                    self.net.recycle(buffer);
+                    break;
+                };
+                let mut packet = Outgoing::new(t.source.ip(), t.destination.ip(), buffer);
                 hook(&mut packet);
-            }
-            if let Err(e) = self.net.send(now, packet) {
+                self.net.send(now, packet)
+            } else {
+                // Written where it stays while it is under way.
+                let slot = self.net.claim();
+                let (bytes, tail) = self.net.blank(slot);
+                let Some(t) = host.endpoint.poll_transmit_parts(now, bytes, tail) else {
+                    self.net.discard(slot);
+                    break;
+                };
+                self.net.send_slot(now, (&t.source, &t.destination), slot)
+            };
+            if let Err(e) = sent {
                 debug_assert!(!matches!(e, SendError::InThePast { .. }));
                 self.refused += 1;
             }
-            buffer = self.net.buffer();
         }
-        self.net.recycle(buffer);
         let timeout = if self.exact_timers {
             host.endpoint.earliest_timer()
         } else {
@@ -283,7 +305,10 @@ impl Simulation {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         };
-        self.net.set_timer(host.timer, next);
+        if host.armed != next {
+            host.armed = next;
+            self.net.set_timer(host.timer, next);
+        }
     }
 }
 

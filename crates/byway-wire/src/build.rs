@@ -30,6 +30,8 @@ pub struct PacketBuilder<'b> {
     pub(crate) start: usize,
     chunks: usize,
     limit: usize,
+    /// Payload bytes of the last chunk that stand elsewhere.
+    pub(crate) apart: usize,
 }
 
 impl<'b> PacketBuilder<'b> {
@@ -47,6 +49,7 @@ impl<'b> PacketBuilder<'b> {
             start,
             chunks: 0,
             limit: usize::MAX,
+            apart: 0,
         }
     }
 
@@ -64,7 +67,7 @@ impl<'b> PacketBuilder<'b> {
     #[inline]
     #[must_use]
     pub fn len(&self) -> usize {
-        self.buf.len() - self.start
+        self.buf.len() - self.start + self.apart
     }
 
     /// Whether no chunk has been written yet.
@@ -94,6 +97,7 @@ impl<'b> PacketBuilder<'b> {
     pub fn finish(self, kind: Checksum) -> usize {
         let len = self.len();
         if kind == Checksum::Crc32c {
+            debug_assert_eq!(self.apart, 0, "a packet in two parts has no checksum");
             let packet = &mut self.buf[self.start..];
             // `new` wrote the field as zero, as the sum wants it.
             let sum = checksum(packet);

@@ -1,6 +1,6 @@
 //! The packet: common header and a list of chunks (RFC 9260 section 3).
 
-use crate::chunk::RawChunk;
+use crate::chunk::{RawChunk, chunk_type};
 use crate::crc32c::packet_checksum;
 use crate::error::{ChunkError, PacketError};
 use crate::tlv::Tlvs;
@@ -29,6 +29,7 @@ pub struct CommonHeader {
 pub struct Packet<'a> {
     head: &'a [u8; COMMON_HEADER_LEN],
     bytes: &'a [u8],
+    tail: &'a [u8],
 }
 
 impl<'a> Packet<'a> {
@@ -39,8 +40,19 @@ impl<'a> Packet<'a> {
     /// accepted here; [`Packet::chunks`] is then empty.
     #[inline]
     pub fn parse(bytes: &'a [u8]) -> Result<Packet<'a>, PacketError> {
+        Packet::parse_parts(bytes, &[])
+    }
+
+    /// Takes a packet in two parts: the user data of its last chunk, a DATA
+    /// chunk, stands apart in `tail`, as
+    /// [`PacketBuilder::data_apart`](crate::PacketBuilder::data_apart) leaves it.
+    ///
+    /// # Errors
+    /// When `bytes` are shorter than the common header.
+    #[inline]
+    pub fn parse_parts(bytes: &'a [u8], tail: &'a [u8]) -> Result<Packet<'a>, PacketError> {
         match bytes.first_chunk() {
-            Some(head) => Ok(Packet { head, bytes }),
+            Some(head) => Ok(Packet { head, bytes, tail }),
             None => Err(PacketError::TooShort { have: bytes.len() }),
         }
     }
@@ -68,21 +80,25 @@ impl<'a> Packet<'a> {
         u32::from_le_bytes([c0, c1, c2, c3])
     }
 
-    /// Whether the checksum field holds the CRC32c of the packet.
+    /// Whether the checksum field holds the CRC32c of the packet. A packet in two
+    /// parts has none.
     #[inline]
     #[must_use]
     pub fn checksum_is_valid(&self) -> bool {
-        self.checksum() == packet_checksum(self.bytes)
+        self.tail.is_empty() && self.checksum() == packet_checksum(self.bytes)
     }
 
     /// The chunks in order.
     #[inline]
     #[must_use]
     pub fn chunks(&self) -> Chunks<'a> {
-        Chunks(Tlvs::new(&self.bytes[COMMON_HEADER_LEN..]))
+        Chunks {
+            list: Tlvs::new(&self.bytes[COMMON_HEADER_LEN..]),
+            tail: self.tail,
+        }
     }
 
-    /// The whole packet.
+    /// The whole packet, but for user data that stands apart.
     #[must_use]
     pub const fn as_bytes(&self) -> &'a [u8] {
         self.bytes
@@ -92,14 +108,38 @@ impl<'a> Packet<'a> {
 /// The chunks of a packet; ends after the first error, because behind a broken
 /// length no chunk boundary can be trusted.
 #[derive(Copy, Clone, Debug)]
-pub struct Chunks<'a>(Tlvs<'a>);
+pub struct Chunks<'a> {
+    list: Tlvs<'a>,
+    /// User data of the last chunk, where it stands apart.
+    tail: &'a [u8],
+}
 
 impl<'a> Chunks<'a> {
     /// What follows the chunk returned last, padding removed. This is the part
     /// that an AUTH chunk authenticates besides itself (RFC 4895 section 6.3).
     #[must_use]
     pub const fn rest(&self) -> &'a [u8] {
-        self.0.rest()
+        self.list.rest()
+    }
+
+    /// The packet's last chunk, if it comes now and its user data stands apart.
+    #[inline]
+    fn next_apart(&mut self) -> Option<RawChunk<'a>> {
+        let bytes: &'a [u8; DATA_HEADER_LEN] = self.list.rest().try_into().ok()?;
+        let [kind, flags, l0, l1, ..] = *bytes;
+        let length = usize::from(u16::from_be_bytes([l0, l1]));
+        let apart = kind == chunk_type::DATA && length == DATA_HEADER_LEN + self.tail.len();
+        if !apart {
+            return None;
+        }
+        self.list = Tlvs::new(&[]);
+        Some(RawChunk {
+            kind,
+            flags,
+            value: &bytes[CHUNK_HEADER_LEN..],
+            bytes,
+            apart: self.tail,
+        })
     }
 }
 
@@ -108,12 +148,18 @@ impl<'a> Iterator for Chunks<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        Some(match self.0.next()? {
+        if !self.tail.is_empty()
+            && let Some(chunk) = self.next_apart()
+        {
+            return Some(Ok(chunk));
+        }
+        Some(match self.list.next()? {
             Ok(tlv) => Ok(RawChunk {
                 kind: tlv.header[0],
                 flags: tlv.header[1],
                 value: tlv.value,
                 bytes: tlv.bytes,
+                apart: &[],
             }),
             Err(error) => Err(ChunkError::List(error)),
         })

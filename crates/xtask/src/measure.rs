@@ -5,6 +5,7 @@ mod loopback;
 mod memory;
 mod ns2_grid;
 mod ns2_suite;
+mod sim_scale;
 mod sim_speed;
 
 use crate::peers::Workspace;
@@ -43,6 +44,8 @@ pub(crate) struct Arguments {
 enum Name {
     /// CPU time of one simulated 80 MB transfer, against ns-2
     SimSpeed,
+    /// How a simulation's cost grows with packets, associations and processors
+    SimScale,
     /// Protocol alone, two ends in memory, against sctp-proto
     CoreThroughput,
     /// Two processes over UDP on loopback, against usrsctp
@@ -60,6 +63,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let workspace = Workspace::find()?;
     let mut plan: Plan = match arguments.name {
         Name::SimSpeed => sim_speed::plan(&workspace)?,
+        Name::SimScale => return sim_scale::run(&workspace, arguments),
         Name::CoreThroughput => core_throughput::plan(&workspace)?,
         Name::Loopback => loopback::plan(&workspace)?,
         Name::Memory => memory::plan(&workspace)?,

@@ -25,14 +25,14 @@ pub(crate) struct Series {
 /// Median and extremes of one figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Spread {
-    median: f64,
+    pub(crate) median: f64,
     min: f64,
     max: f64,
 }
 
 impl Spread {
     /// `None` if there are no values.
-    fn of(mut values: Vec<f64>) -> Option<Self> {
+    pub(crate) fn of(mut values: Vec<f64>) -> Option<Self> {
         values.sort_by(f64::total_cmp);
         let (min, max) = (*values.first()?, *values.last()?);
         let middle = values.len() / 2;
@@ -47,7 +47,7 @@ impl Spread {
         json!({"median": rounded(self.median), "min": rounded(self.min), "max": rounded(self.max)})
     }
 
-    fn cell(self) -> String {
+    pub(crate) fn cell(self) -> String {
         format!(
             "{} ({}-{})",
             short(self.median),
@@ -242,7 +242,7 @@ fn aligned(rows: &[Vec<String>]) -> String {
 }
 
 /// Four significant digits, so that the line stays readable.
-fn rounded(value: f64) -> f64 {
+pub(crate) fn rounded(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return 0.0;
     }

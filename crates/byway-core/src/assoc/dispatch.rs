@@ -6,6 +6,7 @@ use crate::api::{Event, LossReason};
 use crate::observe::Observation;
 use crate::path::PathId;
 use crate::recv::acker::Arrived;
+use bytes::Bytes;
 use byway_wire::{Cause, CauseWriter, Causes, Chunk, Packet, RawChunk, UnknownAction, chunk_type};
 use core::net::SocketAddr;
 
@@ -17,6 +18,10 @@ pub(crate) struct Inbound<'a> {
     pub(crate) packet: Packet<'a>,
     /// SCTP bytes.
     pub(crate) len: usize,
+    /// User data of the last chunk that stands apart, or nothing.
+    pub(crate) tail: &'a Bytes,
+    /// Type and flags of the first chunk.
+    pub(crate) first: (u8, u8),
 }
 
 /// What the endpoint has to do about a packet.
@@ -49,12 +54,8 @@ impl Association {
         inbound: &Inbound<'_>,
         cookie_taken: bool,
     ) -> Handled {
-        let Some(Ok(first)) = inbound.packet.chunks().next() else {
-            self.discard(ctx, "no well-formed chunk");
-            return Handled::Done;
-        };
         if !cookie_taken {
-            match self.check_tag(inbound, &first) {
+            match self.check_tag(inbound) {
                 TagCheck::Ok => {}
                 TagCheck::Wrong => {
                     self.discard(ctx, "wrong verification tag");
@@ -111,10 +112,11 @@ impl Association {
     }
 
     /// Section 8.5.
-    fn check_tag(&self, inbound: &Inbound<'_>, first: &RawChunk<'_>) -> TagCheck {
+    fn check_tag(&self, inbound: &Inbound<'_>) -> TagCheck {
         let tag = inbound.packet.header().verification_tag;
-        let reflected = first.flags & 1 == 1;
-        let ok = match first.kind {
+        let (kind, flags) = inbound.first;
+        let reflected = flags & 1 == 1;
+        let ok = match kind {
             chunk_type::ABORT | chunk_type::SHUTDOWN_COMPLETE => {
                 if reflected {
                     tag == self.peer_tag && self.peer_tag != 0
@@ -171,7 +173,7 @@ impl Association {
         };
         match chunk {
             Chunk::Data(d) => {
-                return self.on_data(ctx, from, &d, gathered);
+                return self.on_data(ctx, (from, inbound.tail), &d, gathered);
             }
             Chunk::Sack(s) => self.on_sack(ctx, &s),
             Chunk::Heartbeat(h) => {

@@ -2,7 +2,6 @@
 //! this order (RFC 9260 section 6.1, C, and 6.10).
 
 use super::{Association, Control, Ctx, State};
-use crate::api::Transmit;
 use crate::observe::Observation;
 use crate::path::PathId;
 use crate::send::habits::Release;
@@ -15,13 +14,29 @@ const SACK_LEN: usize = 16;
 /// lists as many as fit (section 6.2).
 const MAX_RIDING_GAPS: usize = 64;
 
+/// A packet was appended to the buffer.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Sent {
+    /// Where it goes.
+    pub(crate) path: PathId,
+    /// Its bytes.
+    pub(crate) len: usize,
+}
+
 impl Association {
+    /// Whether there is surely nothing to send: as after most packets that
+    /// arrive. Cheap enough to be asked first.
+    #[inline]
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.send.queue.is_empty()
+            && self.send.ledger.marks().is_empty()
+            && !self.recv.acker.due()
+            && self.control.is_empty()
+            && !self.paths.iter().any(|p| p.hb_wanted)
+    }
+
     /// Appends the next packet to `buf`.
-    pub(crate) fn poll_transmit(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        buf: &mut Vec<u8>,
-    ) -> Option<Transmit> {
+    pub(crate) fn poll_transmit(&mut self, ctx: &mut Ctx<'_>, buf: &mut Vec<u8>) -> Option<Sent> {
         if self.state.is_closed() {
             return None;
         }
@@ -55,7 +70,7 @@ impl Association {
     }
 
     /// Counts a packet and says where it goes.
-    pub(super) fn sent(&mut self, ctx: &mut Ctx<'_>, path: PathId, len: usize) -> Transmit {
+    pub(super) fn sent(&mut self, ctx: &mut Ctx<'_>, path: PathId, len: usize) -> Sent {
         let p = self.paths.get_mut(path);
         p.counters.packets_sent += 1;
         p.counters.bytes_sent += len as u64;
@@ -64,12 +79,7 @@ impl Association {
             path,
             bytes: len as u32,
         });
-        let p = self.paths.get(path);
-        Transmit {
-            source: p.local,
-            destination: p.remote,
-            len,
-        }
+        Sent { path, len }
     }
 
     fn send_control(
@@ -77,7 +87,7 @@ impl Association {
         ctx: &mut Ctx<'_>,
         buf: &mut Vec<u8>,
         control: Control,
-    ) -> Option<Transmit> {
+    ) -> Option<Sent> {
         let checksum = ctx.checksum();
         let mut path = self.paths.data;
         let len = match control {
@@ -156,7 +166,7 @@ impl Association {
         ctx: &mut Ctx<'_>,
         buf: &mut Vec<u8>,
         path: PathId,
-    ) -> Transmit {
+    ) -> Sent {
         let cumulative = self.recv.tsns.cumulative();
         let mut packet = PacketBuilder::new(buf, self.header());
         // Control chunks other than SACK come first (section 6.10 lets SHUTDOWN
@@ -170,7 +180,7 @@ impl Association {
         self.sent(ctx, path, len)
     }
 
-    fn send_heartbeat(&mut self, ctx: &mut Ctx<'_>, buf: &mut Vec<u8>, path: PathId) -> Transmit {
+    fn send_heartbeat(&mut self, ctx: &mut Ctx<'_>, buf: &mut Vec<u8>, path: PathId) -> Sent {
         let info = self.begin_probe(ctx, path);
         let mut packet = PacketBuilder::new(buf, self.header());
         packet.heartbeat(&info);
@@ -240,7 +250,7 @@ impl Association {
         });
     }
 
-    fn send_sack(&mut self, ctx: &mut Ctx<'_>, buf: &mut Vec<u8>) -> Transmit {
+    fn send_sack(&mut self, ctx: &mut Ctx<'_>, buf: &mut Vec<u8>) -> Sent {
         let path = self.sack_path();
         let (gaps, dups) = self.sack_parts(self.gaps_that_fit(path));
         let (a_rwnd, flags) = (self.recv.a_rwnd(), self.sack_flags());

@@ -1,8 +1,7 @@
 //! DATA goes out: what is marked first, then what is new (RFC 9260 sections
 //! 6.1 and 6.4).
 
-use super::{Association, Ctx, MAX_PATHS};
-use crate::api::Transmit;
+use super::{Association, Ctx, MAX_PATHS, Sent};
 use crate::cc;
 use crate::config::{BurstRule, CongestionConfig};
 use crate::observe::Observation;
@@ -10,6 +9,7 @@ use crate::path::{Path, PathId, PathState};
 use crate::policy::retransmit::LossCause;
 use crate::send::ledger::{Fate, Record};
 use crate::send::queue::LaneId;
+use bytes::Bytes;
 use byway_wire::{DATA_HEADER_LEN, Data, PacketBuilder, padded};
 use smallvec::{SmallVec, smallvec};
 
@@ -17,7 +17,7 @@ use smallvec::{SmallVec, smallvec};
 const MAX_OUTSTANDING: usize = 60_000;
 
 impl Association {
-    pub(super) fn fill_data(&mut self, ctx: &mut Ctx<'_>, buf: &mut Vec<u8>) -> Option<Transmit> {
+    pub(super) fn fill_data(&mut self, ctx: &mut Ctx<'_>, buf: &mut Vec<u8>) -> Option<Sent> {
         if !self.send.ledger.marks().is_empty() {
             // Rule C: nothing new before all that is marked has left, even
             // where its window is closed and another one is open.
@@ -64,7 +64,7 @@ impl Association {
         buf: &mut Vec<u8>,
         path: PathId,
         first: u64,
-    ) -> Transmit {
+    ) -> Sent {
         self.send.forced_packet = false;
         let limit = self.paths.get(path).packet_limit();
         let (mut packet, sack_gaps) = self.begin_data_packet(buf, path, first_len(self, first));
@@ -169,9 +169,10 @@ impl Association {
         if clocked && !(self.send.habits.new_allowed && self.send.habits.new_wanted) {
             return None;
         }
-        let lanes: SmallVec<[(LaneId, Option<PathId>); 4]> = self.send.queue.lanes().collect();
+        // The queue does not change here, but the association is borrowed.
+        let mut next = self.send.queue.lanes().next();
         let mut open = false;
-        for (lane, wish) in lanes {
+        while let Some((lane, wish)) = next {
             for path in self.candidates(wish) {
                 if self.may_begin(ctx, path) {
                     open = true;
@@ -180,6 +181,7 @@ impl Association {
                     }
                 }
             }
+            next = self.send.queue.lanes().find(|l| l.0 > lane);
         }
         if !open {
             self.note_rwnd_blocked(ctx, false);
@@ -303,7 +305,7 @@ impl Association {
         buf: &mut Vec<u8>,
         path: PathId,
         lane: LaneId,
-    ) -> Transmit {
+    ) -> Sent {
         let probing = core::mem::take(&mut self.send.probe_now);
         if probing {
             self.send.probing = true;
@@ -311,9 +313,15 @@ impl Association {
         }
         let most = self.max_payload();
         let limit = self.paths.get(path).packet_limit();
-        let expected = self.send.queue.next_len(lane, most).unwrap_or(0) + DATA_HEADER_LEN;
+        let expected = if self.recv.acker.owed() {
+            self.send.queue.next_len(lane, most).unwrap_or(0) + DATA_HEADER_LEN
+        } else {
+            // Nothing rides along that would have to leave room.
+            0
+        };
         let (mut packet, sack) = self.begin_data_packet(buf, path, expected);
         let mut first = true;
+        let mut apart: Option<Bytes> = None;
         while let Some(len) = self.send.queue.next_len(lane, most) {
             let len = self.shortened(lane, most, len, limit - packet.len(), first);
             let charge = len as u64 + u64::from(self.cfg.buffer.peer_overhead);
@@ -349,17 +357,23 @@ impl Association {
                 fast_retransmitted: None,
                 sent_at: ctx.now,
             };
-            packet.data(&chunk(
-                &record,
-                self.send.ledger.tsn_of(self.send.ledger.end()),
-            ));
+            let tsn = self.send.ledger.tsn_of(self.send.ledger.end());
+            if let Some(before) = apart.take() {
+                packet.join(&before);
+            }
+            if ctx.apart.is_some() && stands_apart(len) {
+                packet.data_apart(&chunk(&record, tsn));
+                apart = Some(record.payload.clone());
+            } else {
+                packet.data(&chunk(&record, tsn));
+            }
             let seq = self.send.ledger.push(record);
             self.note_new(ctx, path, seq, bytes, len as u32);
-            if !self.send.queue.has(lane) {
-                break;
-            }
         }
         let len = packet.finish(ctx.checksum());
+        if let (Some(tail), Some(payload)) = (ctx.apart.as_deref_mut(), apart) {
+            *tail = payload;
+        }
         if let Some((a_rwnd, gaps)) = sack {
             self.sack_sent(ctx, path, a_rwnd, gaps);
         }
@@ -457,6 +471,12 @@ fn within_burst(p: &mut Path, cfg: &CongestionConfig) -> bool {
         w.cwnd = w.cwnd.min(limit);
     }
     w.flight < limit
+}
+
+/// Whether a payload of so many bytes is worth leaving where it is. Nobody would
+/// write its padding.
+fn stands_apart(len: usize) -> bool {
+    len >= 256 && len.is_multiple_of(4)
 }
 
 fn first_len(a: &Association, seq: u64) -> usize {

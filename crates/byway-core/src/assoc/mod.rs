@@ -24,6 +24,7 @@ mod state;
 mod teardown;
 
 pub(crate) use dispatch::{Handled, Inbound};
+pub(crate) use fill::Sent;
 pub(crate) use on_sack::MAX_PATHS;
 pub(crate) use peer_init::{BadInit, PeerInit, acceptable_address};
 pub(crate) use restart::CookieOutcome;
@@ -40,6 +41,7 @@ use crate::recv::RecvHalf;
 use crate::routes::Routes;
 use crate::send::SendHalf;
 use crate::time::Instant;
+use bytes::Bytes;
 use byway_wire::{Checksum, CommonHeader, PacketBuilder};
 use chacha20::ChaCha8Rng;
 use core::net::{IpAddr, SocketAddr};
@@ -87,6 +89,9 @@ pub(crate) struct Ctx<'a> {
     pub(crate) out: &'a mut Outbox,
     pub(crate) checksum: ChecksumMode,
     pub(crate) routes: &'a mut dyn Routes,
+    /// Where the payload of a packet's last chunk may be left instead of being
+    /// copied; none where a packet has to be in one piece.
+    pub(crate) apart: Option<&'a mut Bytes>,
 }
 
 impl Ctx<'_> {

@@ -8,14 +8,16 @@ use crate::path::PathId;
 use crate::recv::acker::Arrived;
 use crate::recv::reassembly::Fragment;
 use crate::recv::tsn_map::Arrival;
+use bytes::Bytes;
 use byway_wire::Data;
 
 impl Association {
-    /// Takes one DATA chunk; false ends the packet.
+    /// Takes one DATA chunk; false ends the packet. `tail`: its payload is part
+    /// of the packet's bytes, or it is this.
     pub(super) fn on_data(
         &mut self,
         ctx: &mut Ctx<'_>,
-        from: Option<PathId>,
+        (from, tail): (Option<PathId>, &Bytes),
         d: &Data<'_>,
         gathered: &mut Gathered,
     ) -> bool {
@@ -78,6 +80,7 @@ impl Association {
             begin: d.begin,
             end: d.end,
             payload: d.payload,
+            shared: Some(tail).filter(|t| core::ptr::eq(&***t, d.payload)),
         };
         let in_order = self.recv.tsns.next();
         if let Err(misfit) = self.recv.reassembly.insert(&fragment, in_order) {

@@ -108,7 +108,9 @@ impl Association {
     }
 
     fn apply(&mut self, ctx: &mut Ctx<'_>, covered: u64, blocks: &Blocks) {
-        let mut touched = [Touched::default(); MAX_PATHS];
+        // Not an array: eight of them are a lot to clear for every SACK.
+        let mut touched: SmallVec<[Touched; MAX_PATHS]> = SmallVec::new();
+        touched.resize(self.paths.len(), Touched::default());
         for (t, p) in touched.iter_mut().zip(self.paths.iter()) {
             t.ack.flight_before = p.outstanding(&self.cfg.habits);
         }
@@ -199,7 +201,7 @@ impl Association {
 
     /// How coupled paths share what their windows grow by; none where they are
     /// not coupled.
-    fn coupled_steps(&mut self, touched: &[Touched; MAX_PATHS]) -> Option<[f64; MAX_PATHS]> {
+    fn coupled_steps(&mut self, touched: &[Touched]) -> Option<[f64; MAX_PATHS]> {
         let coupling = self.cfg.congestion.coupled;
         if coupling == Coupling::Off {
             return None;
@@ -217,7 +219,7 @@ impl Association {
         &mut self,
         applied: &Applied,
         blocks: &Blocks,
-        touched: &mut [Touched; MAX_PATHS],
+        touched: &mut [Touched],
     ) -> bool {
         let h = &mut self.send.habits;
         let new = applied.highest_new.map_or(0, |seq| seq + 1);
@@ -245,7 +247,7 @@ impl Association {
         below: u64,
         highest_new: u64,
         newest_sent: Instant,
-        touched: &mut [Touched; MAX_PATHS],
+        touched: &mut [Touched],
     ) -> bool {
         let missing = Missing {
             newest_sent,

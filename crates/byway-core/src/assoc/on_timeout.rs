@@ -16,11 +16,7 @@ impl Association {
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
         let t = &self.timers;
         let mut next = Instant::FAR_FUTURE;
-        let mut consider = |t: Option<Instant>| {
-            if let Some(t) = t {
-                next = next.min(t);
-            }
-        };
+        let mut consider = |t: Option<Instant>| next = next.min(t.unwrap_or(Instant::FAR_FUTURE));
         consider(t.t1);
         consider(t.t2);
         consider(t.t5);

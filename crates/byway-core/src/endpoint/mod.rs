@@ -7,11 +7,12 @@ mod commands;
 pub(crate) mod cookie;
 
 use crate::api::{AssocId, ConnectError, Event, Transmit};
-use crate::assoc::{Association, Ctx, Handled, Inbound, Outbox, State};
+use crate::assoc::{Association, Ctx, Handled, Inbound, Outbox, Sent, State};
 use crate::config::{ChecksumMode, Config, ConfigError, EndpointConfig};
 use crate::observe::Observed;
 use crate::routes::{LongestPrefix, Routes};
 use crate::time::Instant;
+use bytes::Bytes;
 use byway_wire::{Chunk, Packet, RawChunk, chunk_type};
 use chacha20::ChaCha8Rng;
 use chacha20::rand_core::SeedableRng;
@@ -112,6 +113,7 @@ macro_rules! ctx {
             out: &mut $self.out,
             checksum: $self.cfg.checksum,
             routes: &mut *$self.routes,
+            apart: None,
         }
     };
 }
@@ -269,6 +271,7 @@ impl Endpoint {
 
     /// After anything happened to an association: it may have something to
     /// send, another timer, or an end.
+    #[inline]
     fn wake(&mut self, index: u32) {
         let slot = &mut self.table[index as usize];
         if slot.assoc.state.is_closed() {
@@ -298,6 +301,7 @@ impl Endpoint {
     }
 
     /// An association ended: packets no longer find it.
+    #[cold]
     fn retire(&mut self, index: u32) {
         self.unlink(index);
         self.live -= 1;
@@ -320,8 +324,23 @@ impl Endpoint {
         destination: SocketAddr,
         payload: &[u8],
     ) {
+        self.handle_parts(now, source, destination, (payload, &Bytes::new()));
+    }
+
+    /// Takes a packet in two parts, as [`poll_transmit_parts`] gives it. The
+    /// second part is kept as it is and not copied, unless its message is in
+    /// several fragments.
+    ///
+    /// [`poll_transmit_parts`]: Self::poll_transmit_parts
+    pub fn handle_parts(
+        &mut self,
+        now: Instant,
+        source: SocketAddr,
+        destination: SocketAddr,
+        (payload, tail): (&[u8], &Bytes),
+    ) {
         self.stats.datagrams_received += 1;
-        let Ok(packet) = Packet::parse(payload) else {
+        let Ok(packet) = Packet::parse_parts(payload, tail) else {
             self.stats.malformed += 1;
             return;
         };
@@ -329,15 +348,17 @@ impl Endpoint {
             self.stats.bad_checksums += 1;
             return;
         }
+        let Some(Ok(first)) = packet.chunks().next() else {
+            self.stats.malformed += 1;
+            return;
+        };
         let inbound = Inbound {
             source,
             destination,
             packet,
-            len: payload.len(),
-        };
-        let Some(Ok(first)) = packet.chunks().next() else {
-            self.stats.malformed += 1;
-            return;
+            len: payload.len() + tail.len(),
+            tail,
+            first: (first.kind, first.flags),
         };
         let header = packet.header();
         if header.destination_port != self.cfg.port {
@@ -447,6 +468,30 @@ impl Endpoint {
 
     /// Appends the next packet to `buf`, at most one, and says where it goes.
     pub fn poll_transmit(&mut self, now: Instant, buf: &mut Vec<u8>) -> Option<Transmit> {
+        self.next_packet(now, buf, None)
+    }
+
+    /// The same, but the payload of the packet's last chunk may be left in
+    /// `tail`, which is a reference into a message: the packet is what stands in
+    /// `buf` and then `tail`. For drivers that can send a packet from two places.
+    /// Where the endpoint fills in checksums itself `tail` stays empty.
+    pub fn poll_transmit_parts(
+        &mut self,
+        now: Instant,
+        buf: &mut Vec<u8>,
+        tail: &mut Bytes,
+    ) -> Option<Transmit> {
+        let whole = self.cfg.checksum == ChecksumMode::Crc32c;
+        self.next_packet(now, buf, (!whole).then_some(tail))
+    }
+
+    #[inline]
+    fn next_packet(
+        &mut self,
+        now: Instant,
+        buf: &mut Vec<u8>,
+        mut apart: Option<&mut Bytes>,
+    ) -> Option<Transmit> {
         if let Some(stray) = self.out.strays.pop_front() {
             buf.extend_from_slice(&stray.bytes);
             return Some(Transmit {
@@ -459,10 +504,20 @@ impl Endpoint {
             if let Some(slot) = self.table.get_mut(index as usize)
                 && slot.queued
             {
-                let mut ctx = ctx!(self, now);
-                let slot = &mut self.table[index as usize];
-                if let Some(t) = slot.assoc.poll_transmit(&mut ctx, buf) {
-                    return Some(t);
+                if !slot.assoc.is_quiet() {
+                    let mut ctx = Ctx {
+                        apart: apart.as_deref_mut(),
+                        ..ctx!(self, now)
+                    };
+                    if let Some(Sent { path, len }) = slot.assoc.poll_transmit(&mut ctx, buf) {
+                        // The addresses are copied once, from where they stand.
+                        let p = slot.assoc.paths.get(path);
+                        return Some(Transmit {
+                            source: p.local,
+                            destination: p.remote,
+                            len,
+                        });
+                    }
                 }
                 slot.queued = false;
                 self.arm(index);

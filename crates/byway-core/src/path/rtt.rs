@@ -37,8 +37,8 @@ impl RttEstimator {
     /// Rules C2, C3, C6 and C7: a new measurement, which also collapses a
     /// backed-off RTO.
     pub(crate) fn sample(&mut self, rtt: Duration, cfg: &RtoConfig) {
-        // 64 bits hold 584 years, and turn into a float faster than 128 do.
-        let ns = |d: Duration| d.as_nanos() as u64 as f64;
+        // 63 bits hold 292 years, and turn into a float faster than more do.
+        let ns = |d: Duration| crate::time::nanos(d).cast_signed() as f64;
         let r = ns(rtt);
         let (srtt, rttvar) = match self.srtt {
             None => (r, r / 2.0),
@@ -49,11 +49,12 @@ impl RttEstimator {
                 ((1.0 - cfg.alpha) * srtt + cfg.alpha * r, var)
             }
         };
-        self.srtt = Some(Duration::from_nanos(srtt as u64));
-        self.rttvar = Duration::from_nanos(rttvar as u64);
+        let duration = |ns: f64| Duration::from_nanos((ns as i64).cast_unsigned());
+        self.srtt = Some(duration(srtt));
+        self.rttvar = duration(rttvar);
         // Rule G1: the variance counts at least one tick of the clock.
         let spread = (4.0 * rttvar).max(1.0);
-        self.rto = Duration::from_nanos((srtt + spread) as u64).clamp(cfg.min, cfg.max);
+        self.rto = duration(srtt + spread).clamp(cfg.min, cfg.max);
     }
 
     /// Rule E2: the timeout doubles, up to RTO.Max.

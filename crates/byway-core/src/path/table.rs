@@ -166,7 +166,11 @@ impl Path {
 
     /// The peer's UDP port is another one now, or it speaks plain IP, or no
     /// longer: then the UDP header counts, or no longer (RFC 6951 section 5.6).
+    #[inline]
     pub(crate) fn move_port(&mut self, port: u16) {
+        if port == self.remote.port() {
+            return;
+        }
         let before = header_bytes(self.remote);
         self.remote.set_port(port);
         if header_bytes(self.remote) != before {

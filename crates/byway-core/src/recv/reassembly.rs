@@ -25,6 +25,8 @@ pub(crate) struct Fragment<'a> {
     pub(crate) begin: bool,
     pub(crate) end: bool,
     pub(crate) payload: &'a [u8],
+    /// The same bytes where they can be kept without copying them.
+    pub(crate) shared: Option<&'a Bytes>,
 }
 
 /// Why a fragment cannot be part of any message: the peer broke the protocol.
@@ -193,7 +195,10 @@ impl Reassembly {
                 unordered: f.unordered,
                 first: true,
                 last: true,
-                payload: Bytes::copy_from_slice(f.payload),
+                payload: match f.shared {
+                    Some(payload) => payload.clone(),
+                    None => Bytes::copy_from_slice(f.payload),
+                },
             };
             self.deliver(Ready { message, charge });
         } else {
@@ -208,6 +213,9 @@ impl Reassembly {
 
     /// A whole message in one chunk must not stand inside another message.
     fn check_alone(&self, f: &Fragment<'_>) -> Result<(), Misfit> {
+        if self.runs.is_empty() {
+            return Ok(());
+        }
         if let Some((_, left)) = self.runs.range(..f.seq).next_back()
             && left.end_seq == f.seq
             && !left.end
@@ -358,6 +366,9 @@ impl Reassembly {
 
     /// Hands over the front of a long message whose turn it is.
     fn advance_parts(&mut self, in_order: u64) {
+        if self.runs.is_empty() {
+            return;
+        }
         let Some((&start, run)) = self.runs.range(..in_order).next_back() else {
             return;
         };

@@ -46,7 +46,7 @@ pub(crate) struct Cut {
 }
 
 /// Names a lane until the queue changes.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd)]
 pub(crate) struct LaneId(usize);
 
 /// The numbers of one stream.
@@ -164,7 +164,9 @@ impl SendQueue {
 
     /// Cuts the next fragment of a lane, at most `most` bytes.
     pub(crate) fn cut(&mut self, lane: LaneId, most: usize) -> Option<Cut> {
-        self.front(lane)?;
+        debug_assert!(
+            self.lanes.get(lane.0).is_none_or(|l| l.messages.is_empty()) || self.has(lane)
+        );
         let queue = &mut self.lanes.get_mut(lane.0)?.messages;
         let m = queue.front_mut()?;
         if m.cut == 0 && !m.unordered {

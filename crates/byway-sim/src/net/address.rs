@@ -1,6 +1,7 @@
 //! Addresses as numbers, and which interface each belongs to.
 
-use std::net::IpAddr;
+use super::flow::{SPREAD, folded};
+use std::net::{IpAddr, SocketAddr};
 
 /// An open-addressing table from addresses to numbers. Looking up costs a
 /// multiplication and, as a rule, one comparison.
@@ -9,7 +10,8 @@ use std::net::IpAddr;
 /// first names them.
 #[derive(Debug, Default)]
 pub(crate) struct AddressTable {
-    known: Vec<(IpAddr, u32)>,
+    /// With port 0: as endpoints know them.
+    known: Vec<(SocketAddr, u32)>,
     /// Numbers, or `EMPTY`; at least half of the slots are empty.
     slots: Vec<u32>,
     shift: u32,
@@ -45,12 +47,23 @@ impl AddressTable {
 
     /// The address with this number.
     pub(crate) fn address(&self, number: u32) -> IpAddr {
-        self.known[number as usize].0
+        self.known[number as usize].0.ip()
+    }
+
+    /// The address with this number and port 0.
+    #[inline]
+    pub(crate) fn socket(&self, number: u32) -> &SocketAddr {
+        &self.known[number as usize].0
     }
 
     /// The interface's vertex of the address with this number, or `NOWHERE`.
     pub(crate) fn vertex_of(&self, number: u32) -> u32 {
         self.known[number as usize].1
+    }
+
+    /// How many addresses are known.
+    pub(crate) fn len(&self) -> usize {
+        self.known.len()
     }
 
     /// The interface's vertex that has this address.
@@ -71,7 +84,7 @@ impl AddressTable {
             if number == EMPTY {
                 return None;
             }
-            if self.known[number as usize].0 == *address {
+            if self.known[number as usize].0.ip() == *address {
                 return Some(number);
             }
             at = (at + 1) & (self.slots.len() - 1);
@@ -83,7 +96,7 @@ impl AddressTable {
         if let Some(number) = self.find(&address) {
             return number;
         }
-        self.known.push((address, vertex));
+        self.known.push(((address, 0).into(), vertex));
         if self.slots.len() < self.known.len() * 2 {
             let size = (self.known.len() * 4).next_power_of_two();
             self.shift = 64 - size.trailing_zeros();
@@ -98,7 +111,7 @@ impl AddressTable {
     }
 
     fn place(&mut self, number: usize) {
-        let mut at = self.start(&self.known[number].0);
+        let mut at = self.start(&self.known[number].0.ip());
         while self.slots[at] != EMPTY {
             at = (at + 1) & (self.slots.len() - 1);
         }
@@ -106,14 +119,7 @@ impl AddressTable {
     }
 
     fn start(&self, address: &IpAddr) -> usize {
-        let folded = match address {
-            IpAddr::V4(a) => u64::from(a.to_bits()),
-            IpAddr::V6(a) => {
-                let bits = a.to_bits();
-                (bits as u64) ^ ((bits >> 64) as u64).rotate_left(29) ^ 1
-            }
-        };
-        (folded.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> self.shift) as usize
+        (folded(address).wrapping_mul(SPREAD) >> self.shift) as usize
     }
 }
 

@@ -48,9 +48,11 @@ impl CaptureBuffer {
         let start = self.bytes.len();
         match packet.content {
             Content::Sctp => {
-                self.ip_header(packet.id, ends, PROTOCOL_SCTP, packet.payload.len());
+                let length = packet.payload.len() + packet.tail.len();
+                self.ip_header(packet.id, ends, PROTOCOL_SCTP, length);
                 let body = self.bytes.len();
                 self.bytes.extend_from_slice(&packet.payload);
+                self.bytes.extend_from_slice(&packet.tail);
                 fill_checksum(&mut self.bytes[body..], packet.corrupted);
             }
             Content::Background => {

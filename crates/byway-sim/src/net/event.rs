@@ -150,6 +150,12 @@ impl EventQueue {
         self.heap.push(Reverse(key));
     }
 
+    /// Whether times count in seconds of [`clock`](Self::clock).
+    #[inline]
+    pub(crate) fn counts_seconds(&self) -> bool {
+        self.order == Simultaneous::AsScheduled
+    }
+
     /// Time of the last event in seconds.
     pub(crate) fn clock(&self) -> f64 {
         self.clock

@@ -59,6 +59,7 @@ mod address;
 mod capture;
 mod error;
 mod event;
+mod flow;
 mod ids;
 mod link;
 mod log;
@@ -81,6 +82,7 @@ pub use link::{
     Rate, Reorder, TsnDrop,
 };
 pub use log::{DropReason, LinkCounters, LogEntry, LogKind};
+pub(crate) use network::Happened;
 pub use network::{Arrival, Event, Network, Outgoing};
 pub use topology::TopologyBuilder;
 pub use traffic::{CARO_2003_SIZES, TrafficConfig, TrafficCounters};

@@ -2,13 +2,14 @@
 
 mod message;
 mod observe;
+mod send;
 
 pub use message::{Arrival, Event, Outgoing};
 
-use super::address::{AddressTable, NOWHERE};
+use super::address::AddressTable;
 use super::capture::{Capture, CaptureBuffer};
-use super::error::SendError;
 use super::event::{EventQueue, Simultaneous, What, seconds};
+use super::flow::{Flows, Way};
 use super::ids::{LinkId, NodeId, Port, TimerId};
 use super::link::{Fate, Link};
 use super::log::{DropReason, LogEntry, LogKind};
@@ -16,8 +17,10 @@ use super::packet::{Content, Pool};
 use super::route::{Graph, Routes};
 use super::timer::{Due, Timers};
 use super::traffic::Source;
+use byway_core::Bytes;
 use byway_core::time::Instant;
 use std::collections::VecDeque;
+use std::net::SocketAddr;
 
 /// What [`TopologyBuilder::build`](super::TopologyBuilder::build) hands over.
 pub(crate) struct Parts {
@@ -62,6 +65,34 @@ pub struct Network {
     pending: Vec<(u64, u32, u32)>,
     /// Each link's transmissions, with [`Simultaneous::AsScheduled`].
     turns: Vec<Turn>,
+    flows: Flows,
+    /// There is a log or a capture to be written.
+    watched: bool,
+}
+
+/// What a host has to hear of.
+#[derive(Copy, Clone, Debug)]
+pub(crate) enum Happened {
+    /// A packet arrived at the end of a link.
+    Arrived { link: u32, slot: u32 },
+    /// A timer is due.
+    Timer {
+        node: NodeId,
+        timer: TimerId,
+        token: u64,
+    },
+}
+
+/// What a host's endpoint needs of a packet.
+#[derive(Debug)]
+pub(crate) struct Arrived<'a> {
+    pub(crate) node: NodeId,
+    pub(crate) src: &'a SocketAddr,
+    pub(crate) dst: &'a SocketAddr,
+    pub(crate) payload: &'a [u8],
+    /// What follows `payload`.
+    pub(crate) tail: &'a Bytes,
+    pub(crate) corrupted: bool,
 }
 
 /// A link's transmissions where their order counts.
@@ -84,7 +115,6 @@ impl Network {
         }
         Network {
             now: 0,
-            parts,
             events,
             timers: Timers::default(),
             pool: Pool::default(),
@@ -93,7 +123,10 @@ impl Network {
             log: Vec::new(),
             captured: CaptureBuffer::default(),
             pending: Vec::new(),
+            watched: parts.log || parts.wires.iter().any(|w| w.capture != Capture::Off),
+            flows: Flows::new(parts.addresses.len()),
             turns: std::iter::repeat_with(Turn::default).take(turns).collect(),
+            parts,
         }
     }
 
@@ -114,95 +147,6 @@ impl Network {
         self.pool.recycle(buffer);
     }
 
-    /// Sends a packet at `now` and returns its number. That the network then
-    /// loses it, or has no route, is no error.
-    ///
-    /// Events up to `now` must have been taken first, as a host might answer
-    /// them with earlier packets.
-    ///
-    /// # Errors
-    /// When the packet cannot leave: see [`SendError`]. Its buffer is recycled.
-    pub fn send(&mut self, now: Instant, packet: Outgoing) -> Result<u64, SendError> {
-        let (from, src) = match self.check(now, &packet) {
-            Ok(found) => found,
-            Err(error) => {
-                self.recycle(packet.payload);
-                return Err(error);
-            }
-        };
-        self.now = now.as_nanos();
-        let dst = self.parts.addresses.intern(packet.dst);
-        let slot = self.pool.claim();
-        let new = self.pool.get_mut(slot);
-        new.content = Content::Sctp;
-        new.wire_size = packet.wire_size.unwrap_or_else(|| {
-            let header = if packet.src.is_ipv4() { 20 } else { 40 };
-            packet.payload.len() as u32 + header
-        });
-        new.payload = packet.payload;
-        new.meta = packet.meta;
-        Ok(self.emit(from, src, dst, slot))
-    }
-
-    /// The vertex the packet leaves from, and its source address's number.
-    fn check(&mut self, now: Instant, packet: &Outgoing) -> Result<(u32, u32), SendError> {
-        let at = now.as_nanos();
-        if at < self.now {
-            return Err(SendError::InThePast { at, now: self.now });
-        }
-        if let Some(next) = self.events.next_time().filter(|next| *next < at) {
-            return Err(SendError::EventsPending { at, next });
-        }
-        let (src, dst) = (packet.src, packet.dst);
-        if src.is_ipv4() != dst.is_ipv4() {
-            return Err(SendError::MixedFamilies { src, dst });
-        }
-        let addresses = &mut self.parts.addresses;
-        if let Some(port) = packet.via {
-            let number = addresses.intern(src);
-            return self
-                .vertex(port)
-                .filter(|v| !self.parts.graph.forwards[*v as usize])
-                .map(|vertex| (vertex, number))
-                .ok_or(SendError::NoSuchInterface(port));
-        }
-        let number = addresses.find(&src).ok_or(SendError::UnknownSource(src))?;
-        match addresses.vertex_of(number) {
-            NOWHERE => Err(SendError::UnknownSource(src)),
-            vertex => Ok((vertex, number)),
-        }
-    }
-
-    fn vertex(&self, port: Port) -> Option<u32> {
-        let node = port.node.index();
-        let vertex = *self.parts.first_vertex.get(node)? + u32::from(port.interface);
-        (vertex < *self.parts.first_vertex.get(node + 1)?).then_some(vertex)
-    }
-
-    /// Completes the packet in `slot` and sends it on its way from `vertex`.
-    fn emit(&mut self, vertex: u32, src: u32, dst: u32, slot: u32) -> u64 {
-        let id = self.next_packet;
-        self.next_packet += 1;
-        let target = self.parts.addresses.vertex_of(dst);
-        let packet = self.pool.get_mut(slot);
-        packet.id = id;
-        packet.src = src;
-        packet.dst = dst;
-        packet.sent_at = self.now;
-        packet.corrupted = false;
-        packet.duplicate = false;
-        if target == NOWHERE || target == vertex {
-            self.no_route(self.now, slot);
-            return id;
-        }
-        packet.column = self.parts.columns[target as usize];
-        match self.parts.routes.next(vertex, packet.column) {
-            Some(link) => self.follow(self.now, link, slot),
-            None => self.no_route(self.now, slot),
-        }
-        id
-    }
-
     fn no_route(&mut self, at: u64, slot: u32) {
         self.unroutable += 1;
         self.note((at, at), None, slot, LogKind::Dropped(DropReason::NoRoute));
@@ -210,18 +154,19 @@ impl Network {
     }
 
     /// Offers the packet to `link` at time `at`, and follows it over all
-    /// further links that nobody else can feed before it gets there.
-    fn follow(&mut self, at: u64, link: u32, slot: u32) {
-        self.follow_one(at, link, slot);
+    /// further links that nobody else can feed before it gets there. `way`:
+    /// these links, `link` included, as far as they are known.
+    fn follow(&mut self, at: u64, link: u32, slot: u32, way: &Way) {
+        self.follow_one(at, link, slot, way);
         while let Some((at, link, slot)) = self.pending.pop() {
             self.leave(at, link, slot);
         }
     }
 
-    fn follow_one(&mut self, mut at: u64, mut link: u32, slot: u32) {
-        loop {
-            let capture = self.parts.wires[link as usize].capture;
-            if capture == Capture::Sent {
+    #[inline]
+    fn follow_one(&mut self, mut at: u64, mut link: u32, slot: u32, way: &Way) {
+        for place in 1.. {
+            if self.watched && self.parts.wires[link as usize].capture == Capture::Sent {
                 self.capture(at, link, slot);
             }
             let packet = self.pool.get_mut(slot);
@@ -233,15 +178,23 @@ impl Network {
                     self.pending.push((fate.at, link, copy));
                 }
             }
-            if !self.settle(at, link, slot, fate) {
-                return;
+            if self.watched {
+                if !self.settle(at, link, slot, fate) {
+                    return;
+                }
+            } else if fate.lost.is_some() {
+                return self.pool.discard(slot);
             }
             let arrival = fate.at;
             if !self.turns.is_empty() && self.pool.get(slot).content == Content::Sctp {
                 return self.take_turn(link, slot);
             }
-            let Some(next) = self.next_ahead(arrival, link, slot) else {
-                return;
+            let next = match way.get(place) {
+                Some(next) => next,
+                None => match self.next_ahead(arrival, link, slot) {
+                    Some(next) => next,
+                    None => return,
+                },
             };
             at = arrival;
             link = next;
@@ -267,7 +220,6 @@ impl Network {
     }
 
     /// Records a packet's fate on a link; whether it gets to the other end.
-    #[inline]
     fn settle(&mut self, at: u64, link: u32, slot: u32, fate: Fate) -> bool {
         if let Some(reason) = fate.lost {
             self.note((at, fate.at), Some(link), slot, LogKind::Dropped(reason));
@@ -330,7 +282,7 @@ impl Network {
     /// The packet comes out of `link` at `at`: goes on if it may.
     fn leave(&mut self, at: u64, link: u32, slot: u32) {
         if let Some(next) = self.next_ahead(at, link, slot) {
-            self.follow_one(at, next, slot);
+            self.follow_one(at, next, slot, &Way::default());
         }
     }
 
@@ -366,7 +318,12 @@ impl Network {
     /// If the timer is another network's and does not exist here.
     pub fn set_timer(&mut self, timer: TimerId, at: Option<Instant>) {
         let at = at.map(|at| at.as_nanos().max(self.now));
-        let seconds = at.map_or(0.0, |at| self.events.clock() + seconds(at - self.now));
+        let seconds = match at {
+            Some(at) if self.events.counts_seconds() => {
+                self.events.clock() + seconds(at - self.now)
+            }
+            _ => 0.0,
+        };
         if let Some(at) = self.timers.set(timer, at, seconds) {
             self.events.push_timer(at, seconds, timer.0);
         }
@@ -391,6 +348,17 @@ impl Network {
     /// Like [`pop`](Network::pop), but handles nothing later than `limit`.
     /// When that leaves nothing, time moves on to `limit`.
     pub fn pop_until(&mut self, limit: Instant) -> Option<(Instant, Event)> {
+        let happened = self.next_happening(limit)?;
+        let event = match happened {
+            Happened::Arrived { link, slot } => Event::Arrived(self.arrival(link, slot)),
+            Happened::Timer { node, timer, token } => Event::Timer { node, timer, token },
+        };
+        Some((self.now(), event))
+    }
+
+    /// What [`pop_until`](Network::pop_until) does, with the packet left in its
+    /// slot.
+    pub(crate) fn next_happening(&mut self, limit: Instant) -> Option<Happened> {
         let limit = limit.as_nanos();
         loop {
             let Some((at, what)) = self.events.pop_until(limit) else {
@@ -404,8 +372,7 @@ impl Network {
             match what {
                 What::Hop { link, packet } => {
                     if self.arrives_at_host(link, packet) {
-                        let arrival = self.arrival(link, packet);
-                        return Some((Instant::from_nanos(at), Event::Arrived(arrival)));
+                        return Some(Happened::Arrived { link, slot: packet });
                     }
                 }
                 What::Free { link } => {
@@ -417,8 +384,8 @@ impl Network {
                 }
                 What::Traffic { source } => self.emit_traffic(source),
                 What::Timer { timer } => {
-                    if let Some(event) = self.timer_due(timer) {
-                        return Some((Instant::from_nanos(at), event));
+                    if let Some(timer) = self.timer_due(timer) {
+                        return Some(timer);
                     }
                 }
             }
@@ -432,7 +399,7 @@ impl Network {
         let packet = self.pool.get(slot);
         if to_router {
             match self.parts.routes.next(to, packet.column) {
-                Some(next) => self.follow(self.now, next, slot),
+                Some(next) => self.follow(self.now, next, slot, &Way::default()),
                 None => self.no_route(self.now, slot),
             }
             return false;
@@ -445,8 +412,29 @@ impl Network {
         true
     }
 
-    /// Takes the packet out of its slot and hands it to its host.
+    /// A packet that arrived at the end of `link`, in its slot; it is to be
+    /// [discarded](Network::discard) then.
     #[inline]
+    pub(crate) fn arrived(&self, link: u32, slot: u32) -> Arrived<'_> {
+        let to = self.parts.wires[link as usize].to;
+        let packet = self.pool.get(slot);
+        Arrived {
+            node: self.parts.ports[to as usize].node,
+            src: self.parts.addresses.socket(packet.src),
+            dst: self.parts.addresses.socket(packet.dst),
+            payload: &packet.payload,
+            tail: &packet.tail,
+            corrupted: packet.corrupted,
+        }
+    }
+
+    /// Forgets a packet that arrived.
+    #[inline]
+    pub(crate) fn discard(&mut self, slot: u32) {
+        self.pool.discard(slot);
+    }
+
+    /// Takes the packet out of its slot, with all that is known of it.
     fn arrival(&mut self, link: u32, slot: u32) -> Arrival {
         let to = self.parts.wires[link as usize].to;
         let port = self.parts.ports[to as usize];
@@ -475,18 +463,13 @@ impl Network {
         };
         let (src, dst, from) = (source.src, source.dst, source.from);
         self.events.push_traffic(next, number);
-        let slot = self.pool.claim();
-        let packet = self.pool.get_mut(slot);
-        packet.content = Content::Background;
-        packet.wire_size = size;
-        packet.meta = u64::from(number);
-        self.emit(from, src, dst, slot);
+        self.emit_background(from, (src, dst), size, u64::from(number));
     }
 
-    fn timer_due(&mut self, number: u32) -> Option<Event> {
+    fn timer_due(&mut self, number: u32) -> Option<Happened> {
         let timer = TimerId(number);
         match self.timers.due(timer, self.now) {
-            Due::Now { node, token } => Some(Event::Timer { node, timer, token }),
+            Due::Now { node, token } => Some(Happened::Timer { node, timer, token }),
             Due::Later(at, seconds) => {
                 self.events.push_timer(at, seconds, number);
                 None

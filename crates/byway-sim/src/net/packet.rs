@@ -1,5 +1,7 @@
 //! Packets in flight, kept in slots and moved by number.
 
+use byway_core::Bytes;
+
 /// What a packet carries.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Content {
@@ -24,13 +26,25 @@ pub(crate) struct Packet {
     pub(crate) id: u64,
     pub(crate) sent_at: u64,
     pub(crate) payload: Vec<u8>,
+    /// What follows `payload`, where the sender left user data apart.
+    pub(crate) tail: Bytes,
     pub(crate) content: Content,
     pub(crate) corrupted: bool,
     pub(crate) duplicate: bool,
 }
 
-/// Packet slots and spare payload buffers, both reused, so that a network in
-/// steady state allocates nothing.
+impl Packet {
+    /// Puts the packet's two parts together.
+    pub(crate) fn join(&mut self) {
+        if !self.tail.is_empty() {
+            self.payload.extend_from_slice(&self.tail);
+            self.tail = Bytes::new();
+        }
+    }
+}
+
+/// Packet slots, each of which keeps its buffer, and spare buffers, so that a
+/// network in steady state allocates nothing.
 #[derive(Default, Debug)]
 pub(crate) struct Pool {
     packets: Vec<Packet>,
@@ -43,6 +57,7 @@ const MAX_SPARE_BUFFERS: usize = 4096;
 
 impl Pool {
     /// A slot for a new packet. Its payload is empty, all else left over from an old one.
+    #[inline]
     pub(crate) fn claim(&mut self) -> u32 {
         self.free.pop().unwrap_or_else(|| {
             self.packets.push(Packet::default());
@@ -60,12 +75,13 @@ impl Pool {
 
     /// Copies the packet in `slot` to a slot of its own.
     pub(crate) fn duplicate(&mut self, slot: u32) -> u32 {
-        let mut payload = self.buffer();
         let copy = self.claim();
+        let mut payload = std::mem::take(&mut self.get_mut(copy).payload);
         let original = self.get(slot);
         payload.extend_from_slice(&original.payload);
         let packet = Packet {
             payload,
+            tail: original.tail.clone(),
             duplicate: true,
             ..*original
         };
@@ -74,15 +90,22 @@ impl Pool {
     }
 
     /// Frees the slot and keeps its buffer for reuse.
+    #[inline]
     pub(crate) fn discard(&mut self, slot: u32) {
-        let payload = self.take_payload(slot);
-        self.recycle(payload);
+        self.free.push(slot);
+        let packet = &mut self.packets[slot as usize];
+        packet.payload.clear();
+        if !packet.tail.is_empty() {
+            packet.tail = Bytes::new();
+        }
     }
 
-    /// Frees the slot and hands over the payload.
+    /// Frees the slot and hands over the payload in one piece.
     pub(crate) fn take_payload(&mut self, slot: u32) -> Vec<u8> {
         self.free.push(slot);
-        std::mem::take(&mut self.packets[slot as usize].payload)
+        let packet = self.get_mut(slot);
+        packet.join();
+        std::mem::take(&mut packet.payload)
     }
 
     pub(crate) fn buffer(&mut self) -> Vec<u8> {

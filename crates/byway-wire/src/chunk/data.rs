@@ -43,7 +43,12 @@ pub struct Data<'a> {
 impl<'a> Data<'a> {
     #[inline]
     pub(super) fn parse(raw: &RawChunk<'a>) -> Result<Self, ChunkError> {
-        let (&[t0, t1, t2, t3, i0, i1, s0, s1, p0, p1, p2, p3], payload) = raw.fixed::<12>()?;
+        let (&[t0, t1, t2, t3, i0, i1, s0, s1, p0, p1, p2, p3], here) = raw.fixed::<12>()?;
+        let payload = if raw.apart.is_empty() {
+            here
+        } else {
+            raw.apart
+        };
         Ok(Data {
             tsn: Tsn(u32::from_be_bytes([t0, t1, t2, t3])),
             stream_id: u16::from_be_bytes([i0, i1]),
@@ -75,6 +80,41 @@ impl PacketBuilder<'_> {
     /// fragmenting to the PMTU keeps it far below.
     #[inline]
     pub fn data(&mut self, data: &Data<'_>) {
+        self.buf
+            .reserve(padded(DATA_HEADER_LEN + data.payload.len()));
+        let length = self.data_header(data);
+        self.buf.extend_from_slice(data.payload);
+        self.end_chunk(length);
+    }
+
+    /// Writes a DATA chunk without its payload, which the caller sends behind
+    /// the packet's bytes from where it stands. It is the packet's last chunk,
+    /// unless [`join`](Self::join) brings the payload in after all, and counts in
+    /// [`len`](Self::len). Such a packet has no checksum.
+    ///
+    /// # Panics
+    /// As [`data`](Self::data), and when the payload's length is no multiple of 4:
+    /// nobody would write the padding.
+    #[inline]
+    pub fn data_apart(&mut self, data: &Data<'_>) {
+        assert!(data.payload.len().is_multiple_of(4));
+        self.data_header(data);
+        self.end_chunk(DATA_HEADER_LEN);
+        self.apart = data.payload.len();
+    }
+
+    /// Brings in the payload of the last chunk, which was written
+    /// [apart](Self::data_apart).
+    pub fn join(&mut self, payload: &[u8]) {
+        debug_assert_eq!(self.apart, payload.len());
+        self.apart = 0;
+        self.buf.extend_from_slice(payload);
+    }
+
+    /// All of a DATA chunk but its payload; its length.
+    #[inline]
+    fn data_header(&mut self, data: &Data<'_>) -> usize {
+        debug_assert_eq!(self.apart, 0);
         let length = DATA_HEADER_LEN + data.payload.len();
         let mut head = [0; DATA_HEADER_LEN];
         head[0] = chunk_type::DATA;
@@ -84,9 +124,7 @@ impl PacketBuilder<'_> {
         head[8..10].copy_from_slice(&data.stream_id.to_be_bytes());
         head[10..12].copy_from_slice(&data.ssn.to_be_bytes());
         head[12..16].copy_from_slice(&data.ppid.to_be_bytes());
-        self.buf.reserve(padded(length));
         self.buf.extend_from_slice(&head);
-        self.buf.extend_from_slice(data.payload);
-        self.end_chunk(length);
+        length
     }
 }

@@ -166,6 +166,10 @@ pub struct RawChunk<'a> {
     pub value: &'a [u8],
     /// Header and value, without padding.
     pub bytes: &'a [u8],
+    /// User data of a DATA chunk that stands apart
+    /// ([`Packet::parse_parts`](crate::Packet::parse_parts)), else empty: `value`
+    /// and `bytes` end before it.
+    pub apart: &'a [u8],
 }
 
 impl<'a> RawChunk<'a> {

@@ -10,6 +10,7 @@ fn fragment(seq: u64, ssn: u16, begin: bool, end: bool, payload: &[u8]) -> Fragm
         begin,
         end,
         payload,
+        shared: None,
     }
 }
 

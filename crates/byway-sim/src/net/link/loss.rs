@@ -268,7 +268,7 @@ impl LossState {
 
 fn matches(of: PacketMatch, packet: &Packet) -> bool {
     let sctp = packet.content == Content::Sctp;
-    let mut types = peek::chunks(&packet.payload).map(|c| c[0]);
+    let mut types = peek::chunks(&packet.payload, &packet.tail).map(|c| c[0]);
     match of {
         PacketMatch::Any => true,
         PacketMatch::Data => sctp && types.any(|t| t == peek::DATA || t == peek::I_DATA),
@@ -281,7 +281,7 @@ fn loses_tsn(initial: &mut Option<u32>, drops: &mut [TsnDrop], packet: &Packet) 
         return false;
     }
     let mut lost = false;
-    for chunk in peek::chunks(&packet.payload) {
+    for chunk in peek::chunks(&packet.payload, &packet.tail) {
         if let Some(tsn) = peek::initial_tsn(chunk) {
             *initial = Some(tsn);
         } else if let Some(tsn) = peek::data_tsn(chunk) {

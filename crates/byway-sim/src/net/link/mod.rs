@@ -78,7 +78,11 @@ pub(crate) struct Link {
     /// Whether outage or effects need a look.
     special: bool,
     queue: Queue,
-    pub(crate) counters: LinkCounters,
+    /// Without what is delivered, which follows from the others.
+    counters: LinkCounters,
+    /// Bytes of copies, and bytes lost.
+    copied_bytes: u64,
+    lost_bytes: u64,
     rest: Box<Rest>,
 }
 
@@ -135,6 +139,8 @@ impl Link {
             special: false,
             queue: Queue::new(config.queue),
             counters: LinkCounters::default(),
+            copied_bytes: 0,
+            lost_bytes: 0,
             rest: Box::new(rest),
         };
         link.settle_state();
@@ -144,6 +150,16 @@ impl Link {
     /// Whether packets always come out in the order in which they went in.
     pub(crate) fn keeps_order(&self) -> bool {
         self.rest.keeps_order
+    }
+
+    /// The totals so far.
+    pub(crate) fn counters(&self) -> LinkCounters {
+        let c = self.counters;
+        LinkCounters {
+            delivered_packets: c.offered_packets + c.duplicated - c.dropped(),
+            delivered_bytes: c.offered_bytes + self.copied_bytes - self.lost_bytes,
+            ..c
+        }
     }
 
     /// Offers a packet to the link at time `at`, not before any earlier offer.
@@ -184,22 +200,26 @@ impl Link {
         let rest = &mut *self.rest;
         if rest.down {
             self.counters.dropped_down += 1;
+            self.lost_bytes += u64::from(packet.wire_size);
             return Fate::dropped(DropReason::LinkDown, at);
         }
         if rest.loss.loses(packet, &mut rest.loss_rng) {
             self.counters.dropped_loss += 1;
+            self.lost_bytes += u64::from(packet.wire_size);
             return Fate::dropped(DropReason::Loss, at);
         }
-        if let Some(corrupt) = rest.corrupt
-            && corrupt.apply(&mut packet.payload, &mut rest.effect_rng)
-        {
-            packet.corrupted = true;
-            self.counters.corrupted += 1;
+        if let Some(corrupt) = rest.corrupt {
+            packet.join();
+            if corrupt.apply(&mut packet.payload, &mut rest.effect_rng) {
+                packet.corrupted = true;
+                self.counters.corrupted += 1;
+            }
         }
         let twice = rest.duplicate.is_some_and(|d| d.draw(&mut rest.effect_rng));
         let fate = self.transmit_reordering(at, packet.wire_size);
         if twice {
             self.counters.duplicated += 1;
+            self.copied_bytes += u64::from(packet.wire_size);
             self.rest.copy = Some(self.transmit_reordering(at, packet.wire_size));
         }
         fate
@@ -217,20 +237,20 @@ impl Link {
         self.counters.reordered += 1;
         let late = fate.at.saturating_add(extra);
         if late >= self.next_kill {
-            self.counters.delivered_packets -= 1;
-            self.counters.delivered_bytes -= u64::from(size);
             self.counters.dropped_in_flight += 1;
+            self.lost_bytes += u64::from(size);
             return Fate::dropped(DropReason::InFlight, self.next_kill);
         }
         Fate::arrives(late)
     }
 
     /// Queue, transmission and propagation.
-    #[inline]
+    #[inline(always)]
     fn transmit(&mut self, at: u64, size: u32) -> Fate {
         self.queue.settle(at);
         if !self.queue.admits(size) {
             self.counters.dropped_queue += 1;
+            self.lost_bytes += u64::from(size);
             return Fate::dropped(DropReason::QueueFull, at);
         }
         let start = self.busy_until.max(at);
@@ -259,15 +279,14 @@ impl Link {
         }
         let arrival = departs.saturating_add(delay);
         if arrival >= self.next_kill {
-            return self.never_arrives(at);
+            return self.never_arrives(at, size);
         }
-        self.counters.delivered_packets += 1;
-        self.counters.delivered_bytes += u64::from(size);
         Fate::arrives(arrival)
     }
 
     #[cold]
-    fn never_arrives(&mut self, at: u64) -> Fate {
+    fn never_arrives(&mut self, at: u64, size: u32) -> Fate {
+        self.lost_bytes += u64::from(size);
         if self.next_kill == u64::MAX {
             self.counters.dropped_never_sent += 1;
             return Fate::dropped(DropReason::NeverSent, at);

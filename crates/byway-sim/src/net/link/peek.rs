@@ -9,15 +9,23 @@ const INIT_ACK: u8 = 2;
 /// RFC 9260 section 3.1: ports, verification tag, checksum.
 const COMMON_HEADER: usize = 12;
 
-/// The packet's chunks, each with its 4-byte header; stops at the first that is cut short.
-pub(super) fn chunks(packet: &[u8]) -> impl Iterator<Item = &[u8]> {
+/// The packet's chunks, each with its 4-byte header; stops at the first that is cut
+/// short. Of a last chunk whose data stands apart, `tail`, only the front is shown.
+pub(super) fn chunks<'a>(packet: &'a [u8], tail: &[u8]) -> impl Iterator<Item = &'a [u8]> {
+    let apart = tail.len();
     let mut rest = packet.get(COMMON_HEADER..).unwrap_or_default();
     std::iter::from_fn(move || {
         let length = usize::from(u16::from_be_bytes([*rest.get(2)?, *rest.get(3)?]));
         if length < 4 {
             return None;
         }
-        let chunk = rest.get(..length)?;
+        let here = length
+            - if length == rest.len() + apart {
+                apart
+            } else {
+                0
+            };
+        let chunk = rest.get(..here)?;
         rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
         Some(chunk)
     })

@@ -18,11 +18,15 @@ pub enum QueueLimit {
     Unlimited,
 }
 
-/// The packets accepted and not yet departed, as a ring of departure times.
+/// The packets accepted and not yet departed. The last of them stands apart, so
+/// that a link that is never busy when a packet comes needs no ring.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     pub(super) limit: QueueLimit,
-    departures: VecDeque<(u64, u32)>,
+    /// Departure and size of all but the last.
+    earlier: VecDeque<(u64, u32)>,
+    last: (u64, u32),
+    packets: u32,
     bytes: u64,
 }
 
@@ -35,39 +39,60 @@ impl Queue {
     }
 
     /// Forgets what has left by `now`; a packet whose last bit leaves at `now` is gone.
+    #[inline]
     pub(super) fn settle(&mut self, now: u64) {
-        while let Some(&(departs, size)) = self.departures.front() {
+        if self.last.0 <= now {
+            // Departures are in order: with the last one all have left.
+            if self.packets > 1 {
+                self.earlier.clear();
+            }
+            self.packets = 0;
+            self.bytes = 0;
+            return;
+        }
+        while let Some(&(departs, size)) = self.earlier.front() {
             if departs > now {
                 break;
             }
+            self.packets -= 1;
             self.bytes -= u64::from(size);
-            self.departures.pop_front();
+            self.earlier.pop_front();
         }
     }
 
     /// Whether one more packet of `size` bytes fits, after [`settle`](Queue::settle).
+    #[inline]
     pub(super) fn admits(&self, size: u32) -> bool {
         match self.limit {
-            QueueLimit::Packets(n) => self.departures.len() < n as usize,
+            QueueLimit::Packets(n) => self.packets < n,
             QueueLimit::Bytes(n) => self.bytes + u64::from(size) <= n,
             QueueLimit::Unlimited => true,
         }
     }
 
+    #[inline]
     pub(super) fn push(&mut self, departs: u64, size: u32) {
+        if self.packets > 0 {
+            self.earlier.push_back(self.last);
+        }
+        self.last = (departs, size);
+        self.packets += 1;
         self.bytes += u64::from(size);
-        self.departures.push_back((departs, size));
     }
 
     pub(super) fn clear(&mut self) {
-        self.departures.clear();
+        self.earlier.clear();
+        self.last = (0, 0);
+        self.packets = 0;
         self.bytes = 0;
     }
 
+    #[inline]
     pub(super) fn packets(&self) -> u32 {
-        self.departures.len() as u32
+        self.packets
     }
 
+    #[inline]
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }

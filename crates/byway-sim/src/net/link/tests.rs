@@ -62,8 +62,8 @@ fn serialization_queueing_and_propagation_add_up() {
         [Ok(26_200), Ok(27_400), Ok(36_200)]
     );
     assert_eq!(l.pass(20 * MS, &mut packet(44)).at, 45_035_200);
-    assert_eq!(l.counters.max_queue_packets, 2);
-    assert_eq!(l.counters.max_queue_bytes, 3000);
+    assert_eq!(l.counters().max_queue_packets, 2);
+    assert_eq!(l.counters().max_queue_bytes, 3000);
 }
 
 #[test]
@@ -71,12 +71,12 @@ fn the_queue_counts_the_packet_in_transmission() {
     let mut l = link(&ten_megabits(0).queue(QueueLimit::Packets(50)));
     let fates = offer(&mut l, &[0; 60]);
     assert_eq!(fates.iter().filter(|f| f.is_ok()).count(), 50);
-    assert_eq!(l.counters.dropped_queue, 10);
+    assert_eq!(l.counters().dropped_queue, 10);
     // One transmission later, exactly one place is free.
     let one = l.pass(1_200_000, &mut packet(1500));
     let two = l.pass(1_200_000, &mut packet(1500));
     assert_eq!((one.lost, two.lost), (None, Some(DropReason::QueueFull)));
-    assert!(balanced(&l.counters));
+    assert!(balanced(&l.counters()));
 }
 
 #[test]
@@ -96,9 +96,9 @@ fn uniform_loss_has_its_rate() {
         let mut l = link(&LinkConfig::default().loss(LossModel::Uniform(rate)));
         let n = 200_000;
         offer(&mut l, &vec![0; n]);
-        let seen = l.counters.dropped_loss as f64 / n as f64;
+        let seen = l.counters().dropped_loss as f64 / n as f64;
         assert!((seen - rate).abs() < 0.005, "rate {rate}, seen {seen}");
-        assert!(balanced(&l.counters));
+        assert!(balanced(&l.counters()));
     }
 }
 
@@ -216,7 +216,7 @@ fn an_outage_loses_what_is_in_flight() {
         assert_eq!(fates[0], first, "down at {down}");
         assert_eq!(fates[1..3], [Err(DropReason::LinkDown); 2]);
         assert_eq!(fates[3], Ok(126_200));
-        assert!(balanced(&l.counters));
+        assert!(balanced(&l.counters()));
     }
 }
 
@@ -230,7 +230,7 @@ fn an_outage_empties_the_queue() {
     let fates = offer(&mut l, &[0; 10]);
     // One has left by 2 ms; the others go down with the link, at 2 ms.
     assert_eq!(fates.iter().filter(|f| f.is_ok()).count(), 1);
-    assert_eq!(l.counters.dropped_in_flight, 9);
+    assert_eq!(l.counters().dropped_in_flight, 9);
     assert_eq!(
         offer(&mut l, &[3]),
         [Ok(4200)],
@@ -349,7 +349,7 @@ fn reordering_duplication_and_corruption_have_their_rates() {
     assert!(near(late, 0.25), "{late}");
     assert!(near(copies, 0.1), "{copies}");
     assert!(near(corrupted, 0.05), "{corrupted}");
-    assert!(balanced(&l.counters));
+    assert!(balanced(&l.counters()));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use super::Network;
 use crate::net::capture::Capture;
 use crate::net::ids::{LinkId, NodeId, Port, TrafficId};
+use crate::net::link::Link;
 use crate::net::log::{LinkCounters, LogEntry};
 use crate::net::traffic::TrafficCounters;
 use byway_core::time::Instant;
@@ -64,7 +65,7 @@ impl Network {
     #[must_use]
     pub fn counters(&self, link: LinkId) -> LinkCounters {
         let link = self.parts.links.get(link.index());
-        link.map(|l| l.counters).unwrap_or_default()
+        link.map(Link::counters).unwrap_or_default()
     }
 
     /// A cross traffic source's totals; zeros for a source that does not exist.
