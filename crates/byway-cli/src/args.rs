@@ -118,7 +118,7 @@ pub(crate) struct RunArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct SettingArgs {
-    /// Settings to begin with: rfc9260, rfc2960 or ns2
+    /// Settings to begin with: rfc9260, rfc2960, ns2, caro2006 or caro2006-proposed
     #[arg(long, value_name = "NAME", default_value = "rfc9260")]
     pub(crate) preset: String,
     /// Change a setting, such as rto.min=100ms; may be repeated (see `byway settings`)

@@ -302,6 +302,9 @@ pub enum CommandError {
         /// The address asked for.
         local: IpAddr,
     },
+    /// A setting cannot work.
+    #[error(transparent)]
+    Config(#[from] crate::config::ConfigError),
     /// The path's address was never confirmed.
     #[error("path {path} ({remote}) is unconfirmed: its address has not answered a heartbeat yet")]
     Unconfirmed {
@@ -343,6 +346,14 @@ pub struct AssocStats {
     pub sacks_received: u64,
     /// Times that the destination of new data moved.
     pub failovers: u64,
+    /// How often it left a path in doubt or failed for one in order: failovers
+    /// without returns and without hops between failed paths.
+    pub failovers_away: u64,
+    /// How many of those were spurious as far as the sender can tell: the path
+    /// that was left answered within an RTO, before anything else went
+    /// unanswered there. A path whose next heartbeat was lost, too, or comes an
+    /// HB.interval later, tells nothing, so the truth may be more.
+    pub spurious_failovers: u64,
     /// Times that the probe timeout made a path suspect.
     pub suspicions: u64,
     /// How many of those the path answered in time: needless ones.

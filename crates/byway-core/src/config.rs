@@ -27,7 +27,7 @@ pub use failure::{
 
 pub use habits::HabitsConfig;
 
-use crate::policy::{AfterRto, RetransmitTarget};
+use crate::policy::{AfterRto, FastRetransmits, RetransmitTarget};
 use crate::units;
 use core::time::Duration;
 use serde::{Deserialize, Serialize};
@@ -297,6 +297,32 @@ impl Config {
         c
     }
 
+    /// The sender of caro-2006 (section III.1): RFC 2960 with fast
+    /// retransmissions to the same destination and timeouts to an alternate,
+    /// Multiple Fast Retransmit, the Dormant Hop, and failed destinations probed
+    /// at once. PMR, which the paper varies, is 5 as in RFC 2960.
+    #[must_use]
+    pub fn caro2006() -> Config {
+        let mut c = Config::rfc2960();
+        c.retransmission.target = RetransmitTarget::FrSameRtoAlt;
+        c.retransmission.fast_retransmits = FastRetransmits::Multiple;
+        c.hb.failed = FailedProbes::OncePerRto;
+        c.failure.heartbeat_test = PathMaxRetransTest::Exceeds;
+        c
+    }
+
+    /// The mechanism that caro-2006 proposes (section V, figure 13): data leaves
+    /// a destination at its first timeout, and heartbeats in the background
+    /// confirm, up to PMR, that it has failed. This is RFC 7829's state with
+    /// PFMR 0, but while none is active, data moves on after each timeout.
+    #[must_use]
+    pub fn caro2006_proposed() -> Config {
+        let mut c = Config::caro2006();
+        c.failover.potentially_failed = Some(PfConfig::default());
+        c.failover.all_paths_suspect = AllPathsSuspect::Hop;
+        c
+    }
+
     /// RFC 2960 with all habits of ns-2's SCTP module (release 2.35 with RFC
     /// 2960's windows), for comparisons with its traces packet by packet and for
     /// the papers' settings as their simulator ran them.
@@ -326,10 +352,14 @@ impl Config {
             "rfc9260" => Ok(Config::rfc9260()),
             "rfc2960" => Ok(Config::rfc2960()),
             "ns2" => Ok(Config::ns2()),
+            "caro2006" => Ok(Config::caro2006()),
+            "caro2006-proposed" => Ok(Config::caro2006_proposed()),
             other => Err(ConfigError {
                 field: "preset",
                 value: other.to_owned(),
-                problem: "no such preset; there are rfc9260, rfc2960 and ns2".to_owned(),
+                problem: "no such preset; there are rfc9260, rfc2960, ns2, caro2006 and \
+                          caro2006-proposed"
+                    .to_owned(),
             }),
         }
     }

@@ -190,6 +190,12 @@ pub enum Observation {
         /// Path now.
         to: PathId,
     },
+    /// A path that new data had left answered at once: the failover was
+    /// spurious.
+    SpuriousFailover {
+        /// The path that was left.
+        path: PathId,
+    },
     /// The primary changed.
     Primary {
         /// Path now.

@@ -50,8 +50,9 @@ impl Association {
             .iter()
             .filter_map(|g| {
                 let path = self.target(g.cause, g.path, &view);
-                let open = self.send.forced_packet || self.paths.get(path).open();
-                open.then_some((g.first()?, path))
+                let (first, p) = (g.first()?, self.paths.get(path));
+                let fits = || p.open() && p.keeps_room(first_len(self, first) as u32);
+                (self.send.forced_packet || fits()).then_some((first, path))
             })
             .min()
             .map(|(seq, path)| (path, seq))
@@ -202,7 +203,10 @@ impl Association {
         if self.cfg.habits.sack_clocked {
             p.window.flight < p.window.cwnd
         } else {
-            p.open() && within_burst(p, &self.cfg.congestion)
+            // A packet takes what waits, up to a full one.
+            let waits = self.send.queue.bytes() + DATA_HEADER_LEN as u64;
+            let next = waits.min(p.window.pmdcs.into()) as u32;
+            p.open() && p.keeps_room(next) && within_burst(p, &self.cfg.congestion)
         }
     }
 

@@ -11,6 +11,7 @@ mod fill;
 mod fill_data;
 mod habits;
 mod on_data;
+mod on_doubt;
 mod on_heartbeat;
 mod on_overdue;
 mod on_sack;

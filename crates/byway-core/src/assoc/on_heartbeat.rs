@@ -6,6 +6,7 @@ use super::{Association, Control, Ctx, Inbound, Stray};
 use crate::config::{FailedProbes, HbJitter, PathMaxRetransTest};
 use crate::observe::{Observation, Timer};
 use crate::path::{Path, PathId, PathState, Probe};
+use crate::policy::probing::Evidence;
 use crate::time::{Duration, Instant};
 use rand::RngExt;
 
@@ -102,6 +103,7 @@ impl Association {
             self.begin_heartbeat_rounds(ctx);
             self.choose_data_path(ctx, None);
         }
+        self.weigh_evidence(ctx, path, Evidence::Heartbeat);
         if self.answer_proves(ctx, path, whole) {
             self.clear_errors(ctx, path, true);
         } else {

@@ -37,6 +37,8 @@ struct Touched {
     rescan: bool,
     /// Acknowledged chunks clear its error counter.
     clears: bool,
+    /// The SACK acknowledged something new, on whatever path.
+    any_new: bool,
     /// A chunk that was sent once, hence there, was acknowledged.
     unambiguous: bool,
     /// Bytes of the largest of them.
@@ -112,7 +114,7 @@ impl Association {
         let mut touched: SmallVec<[Touched; MAX_PATHS]> = SmallVec::new();
         touched.resize(self.paths.len(), Touched::default());
         for (t, p) in touched.iter_mut().zip(self.paths.iter()) {
-            t.ack.flight_before = p.outstanding(&self.cfg.habits);
+            t.ack.flight_before = p.used(&self.cfg.habits);
         }
         let was_recovering = self.send.recover.is_some();
         let payload_before = self.send.ledger.payload();
@@ -188,6 +190,7 @@ impl Association {
             let t = &mut touched[id.index()];
             t.step = steps.map_or(1.0, |s| s[id.index()]);
             t.ack.cumulative_advanced = applied.cumulative_advanced;
+            t.any_new = any_new;
             t.rescan |= applied.reneged;
             self.settle_path(ctx, id, recovering, t);
         }
@@ -369,6 +372,9 @@ impl Association {
         }
         if t.largest > 0 && !self.paths.get(id).trial.is_clear() {
             self.note_data_acknowledged(id, t.largest);
+        }
+        if t.any_new {
+            self.weigh_acknowledgement(ctx, id, t.clears);
         }
         if t.clears {
             let returns = t.unambiguous && self.data_ends_doubt(id);

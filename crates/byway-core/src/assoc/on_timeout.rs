@@ -7,8 +7,7 @@ use crate::cc;
 use crate::config::FailedProbes;
 use crate::observe::{Observation, Timer};
 use crate::path::{PathId, PathState};
-use crate::policy::probing::Verdict;
-use crate::policy::{AfterRto, Detection};
+use crate::policy::AfterRto;
 use crate::time::Instant;
 
 impl Association {
@@ -161,7 +160,14 @@ impl Association {
         self.observe_rto(ctx, path, None);
         self.observe_window(ctx, path);
         if !harmless {
-            self.count_error(ctx, path, true, cfg.failure.path_max_retrans);
+            // cortes-2008: retransmissions need not decide on failure.
+            let decides = self.paths.get(path).detection.counts_timeouts();
+            let limit = if decides {
+                cfg.failure.path_max_retrans
+            } else {
+                u32::MAX
+            };
+            self.count_error(ctx, path, true, limit);
             if self.peer_is_unreachable(ctx) || !self.note_data_timeout(ctx, path, largest) {
                 return;
             }
@@ -195,39 +201,6 @@ impl Association {
             self.paths.get_mut(path).probe = None;
         }
         self.want_heartbeat(path);
-    }
-
-    /// The probing detector begins to doubt a path, at its first timeout.
-    fn begin_doubt(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
-        let p = self.paths.get_mut(path);
-        let probing = matches!(self.cfg.failure.detection, Detection::Probing(_));
-        if probing && p.doubted_since.is_none() && p.state != PathState::Inactive {
-            p.doubted_since = Some(ctx.now);
-            self.look_at_doubted(ctx, path);
-        }
-    }
-
-    /// Another probe, or the end of the path (cortes-2008).
-    fn look_at_doubted(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
-        let p = self.paths.get_mut(path);
-        p.doubt_tick = None;
-        let (Detection::Probing(probing), Some(since)) =
-            (self.cfg.failure.detection, p.doubted_since)
-        else {
-            return;
-        };
-        match probing.verdict(since, ctx.now) {
-            Verdict::Probe(next) => {
-                p.doubt_tick = Some(next);
-                p.hb_wanted = true;
-            }
-            Verdict::Failed => {
-                p.doubted_since = None;
-                self.set_path_state(ctx, path, PathState::Inactive);
-                self.schedule_heartbeat(ctx, path);
-                self.choose_data_path(ctx, Some(path));
-            }
-        }
     }
 
     /// Section 8.1: whether the association's errors exceed their limit, and

@@ -4,9 +4,8 @@ use super::{Association, Ctx};
 use crate::api::{CommandError, Event};
 use crate::config::{FailedProbes, PfReturnCwnd};
 use crate::observe::Observation;
-use crate::path::{Path, PathId, PathState};
+use crate::path::{PathId, PathState};
 use crate::policy::failover;
-use crate::time::Instant;
 use core::net::{IpAddr, SocketAddr};
 
 impl Association {
@@ -33,24 +32,9 @@ impl Association {
 
     /// A path changes its state. The caller asks afterwards where data goes.
     pub(crate) fn set_path_state(&mut self, ctx: &mut Ctx<'_>, path: PathId, to: PathState) {
-        let from = self.paths.get(path).state;
-        if from == to {
+        let Some(from) = self.paths.change_state(path, to, ctx.now) else {
             return;
-        }
-        let p = self.paths.get_mut(path);
-        p.state = to;
-        match (from, to) {
-            (_, PathState::Active) => {
-                p.left_at = None;
-                p.heartbeats_lost = 0;
-            }
-            (PathState::Active, _) => p.left_at = Some(ctx.now),
-            _ => {}
-        }
-        let active = |p: &Path| p.state == PathState::Active;
-        if from == PathState::Active && !self.paths.iter().any(active) {
-            self.paths.last_active = path;
-        }
+        };
         let remote = self.paths.get(path).remote;
         self.observe(ctx, || Observation::PathState {
             path,
@@ -84,8 +68,25 @@ impl Association {
         let from = core::mem::replace(&mut self.paths.data, to);
         if to != from {
             self.stats.failovers += 1;
+            self.note_failover(ctx, from, to);
             self.observe(ctx, || Observation::DataPath { to });
             self.event(ctx, Event::DataPathChanged { from, to });
+        }
+    }
+
+    /// New data moved. If it left a path in doubt or failed for one in order,
+    /// that was a failover, and an answer within an RTO will tell that it was
+    /// spurious.
+    fn note_failover(&mut self, ctx: &Ctx<'_>, from: PathId, to: PathId) {
+        let paths = self.paths.view();
+        let left = matches!(
+            paths.state(from),
+            PathState::PotentiallyFailed | PathState::Inactive
+        );
+        if left && paths.state(to) == PathState::Active {
+            self.stats.failovers_away += 1;
+            let p = self.paths.get_mut(from);
+            p.deserted = Some(ctx.now + p.rtt.rto());
         }
     }
 
@@ -145,6 +146,8 @@ impl Association {
             self.errors += 1;
         }
         p.last_error = Some(ctx.now);
+        // Another silence: the path may well be dead.
+        p.deserted = None;
         // An inactive path's counter goes on "up to some reasonable limit above
         // PMR + 1" (RFC 7829 section 4.1), so that the choice among dead paths
         // moves on; the Change Primary Threshold of caro-2006 knows no limit.
@@ -165,29 +168,23 @@ impl Association {
             count: errors,
             association,
         });
-        let suspect_after = self
-            .cfg
-            .failover
-            .potentially_failed
-            .as_ref()
-            .map(|pf| pf.max_retrans);
         let p = self.paths.get(path);
         if !p.confirmed && self.cfg.habits.unconfirmed_never_fails {
             return;
         }
-        if errors > limit {
-            let newly = state != PathState::Inactive;
-            self.set_path_state(ctx, path, PathState::Inactive);
-            let p = self.paths.get_mut(path);
-            if newly && p.hb_enabled && self.cfg.hb.failed == FailedProbes::OncePerRto {
-                p.hb_due = Some(ctx.now);
-            }
-            if newly {
-                self.leave_failed(ctx, path);
-            }
-        } else if state == PathState::Active && suspect_after.is_some_and(|n| errors > n) {
-            self.set_path_state(ctx, path, PathState::PotentiallyFailed);
-            // RFC 7829 section 3.2, rule 4: probe at once, then every RTO.
+        let to = failover::judge(&self.cfg, state, errors, limit);
+        if to == state {
+            return;
+        }
+        self.set_path_state(ctx, path, to);
+        if to == PathState::Inactive {
+            self.leave_failed(ctx, path);
+        }
+        // RFC 7829 section 3.2, rule 4: probe a suspect path at once, then every
+        // RTO. A failed one likewise, if the user wants that.
+        let at_once =
+            to == PathState::PotentiallyFailed || self.cfg.hb.failed == FailedProbes::OncePerRto;
+        if at_once {
             let p = self.paths.get_mut(path);
             p.hb_due = p.hb_enabled.then_some(ctx.now);
         }
@@ -196,7 +193,6 @@ impl Association {
     /// An acknowledgement proves that a path works (section 8.2).
     /// `returns` tells whether that ends doubt about it, too.
     pub(crate) fn clear_errors(&mut self, ctx: &mut Ctx<'_>, path: PathId, returns: bool) {
-        self.end_doubt(ctx, path);
         let p = self.paths.get_mut(path);
         if p.errors != 0 {
             p.errors = 0;
@@ -223,22 +219,14 @@ impl Association {
             if self.paths.get_mut(path).moves_at.take().is_some() {
                 self.stats.needless_suspicions += 1;
             }
+            let deserted = self.paths.get_mut(path).deserted.take();
+            if deserted.is_some_and(|until| ctx.now <= until) {
+                self.stats.spurious_failovers += 1;
+                self.observe(ctx, || Observation::SpuriousFailover { path });
+            }
             self.set_path_state(ctx, path, PathState::Active);
             self.schedule_heartbeat(ctx, path);
             self.choose_data_path(ctx, None);
-        }
-    }
-
-    /// The probing detector is satisfied: ordinary heartbeats go on.
-    fn end_doubt(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
-        let p = self.paths.get_mut(path);
-        p.doubt_tick = None;
-        if p.doubted_since.take().is_none() {
-            return;
-        }
-        p.probe = p.probe.filter(|p| p.lost_at != Instant::FAR_FUTURE);
-        if p.probe.is_none() && p.hb_due.is_none() && !p.hb_wanted {
-            self.schedule_heartbeat(ctx, path);
         }
     }
 

@@ -23,6 +23,24 @@ fn rule(
     }
 }
 
+impl Detection {
+    /// Refuses what cannot work.
+    ///
+    /// # Errors
+    /// `failure.detection` with its numbers and what would be right.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let Detection::Probing(p) = self else {
+            return Ok(());
+        };
+        rule(
+            (1..=1000).contains(&p.n) && p.interval() >= Duration::from_millis(1),
+            "failure.detection",
+            format!("dmax {} with n {}", d(p.dmax), p.n),
+            "n must be 1 to 1000 and dmax / n at least 1 ms (cortes-2008: 10 s and 10)",
+        )
+    }
+}
+
 impl Config {
     /// Refuses what cannot work.
     ///
@@ -191,14 +209,7 @@ impl Config {
 
     fn check_failover(&self) -> Result<(), ConfigError> {
         let pmr = self.failure.path_max_retrans;
-        if let Detection::Probing(p) = &self.failure.detection {
-            rule(
-                p.n >= 1 && p.interval() >= Duration::from_millis(1),
-                "failure.detection",
-                format!("dmax {} with n {}", d(p.dmax), p.n),
-                "n must be at least 1 and dmax / n at least 1 ms (cortes-2008: 10 s and 10)",
-            )?;
-        }
+        self.failure.detection.check()?;
         if let Some(dead) = &self.failure.dead_data {
             rule(
                 dead.timeouts >= 1,

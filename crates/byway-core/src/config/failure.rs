@@ -159,6 +159,9 @@ pub enum AllPathsSuspect {
     /// The one with the fewest errors; the one most unlike the last among
     /// equals: another local and another remote address.
     LeastErrorsThenDivergent,
+    /// The next one after each timeout, whatever its errors, failed ones left
+    /// out (caro-2006 section V, figure 13).
+    Hop,
 }
 
 /// Where data goes while every destination is inactive: the dormant state

@@ -2,7 +2,7 @@ use super::*;
 
 #[test]
 fn every_preset_passes_its_own_check() {
-    for name in ["rfc9260", "rfc2960", "ns2"] {
+    for name in ["rfc9260", "rfc2960", "ns2", "caro2006", "caro2006-proposed"] {
         Config::preset(name).unwrap().check().unwrap();
     }
 }

@@ -5,6 +5,7 @@ use crate::api::{AssocId, AssocStats, CommandError, LossReason, Message, PathSta
 use crate::assoc::{Association, Ctx, Told};
 use crate::config::Config;
 use crate::path::PathId;
+use crate::policy::Detection;
 use crate::time::Instant;
 use core::net::{IpAddr, SocketAddr};
 
@@ -136,6 +137,21 @@ impl Endpoint {
             a.schedule_heartbeat(ctx, path);
             Ok(())
         })
+    }
+
+    /// Chooses how the death of one path is noticed, instead of
+    /// `failure.detection` (cortes-2008: "applications can tune this algorithm").
+    ///
+    /// # Errors
+    /// When there is no such path, or the detector's numbers cannot work.
+    pub fn set_detection(
+        &mut self,
+        now: Instant,
+        id: AssocId,
+        path: PathId,
+        detection: Detection,
+    ) -> Result<(), CommandError> {
+        self.command(now, id, |a, ctx| a.set_detection(ctx, path, detection))
     }
 
     /// Forgets an ended association and what could still be read from it. One

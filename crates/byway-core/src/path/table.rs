@@ -2,6 +2,7 @@
 
 use super::{PathId, PathState, RttEstimator, Window};
 use crate::config::Config;
+use crate::policy::Detection;
 use crate::policy::dead_data::Trial;
 use crate::time::Instant;
 use core::net::{IpAddr, SocketAddr};
@@ -78,6 +79,13 @@ pub(crate) struct Path {
     pub(crate) overdue_at: Option<Instant>,
     /// Suspect by the probe timeout: when its heartbeat is overdue, too.
     pub(crate) moves_at: Option<Instant>,
+    /// New data left it for an active path: until when an answer tells that it
+    /// was not dead.
+    pub(crate) deserted: Option<Instant>,
+    /// How its death is noticed.
+    pub(crate) detection: Detection,
+    /// Bytes of its window that data leaves to the detector's heartbeats.
+    pub(crate) reserved: u32,
     /// Since when the probing detector doubts the path.
     pub(crate) doubted_since: Option<Instant>,
     /// When it looks again.
@@ -151,6 +159,9 @@ impl Path {
             burst_flight: None,
             overdue_at: None,
             moves_at: None,
+            deserted: None,
+            detection: cfg.failure.detection,
+            reserved: cfg.failure.detection.reserved(),
             doubted_since: None,
             doubt_tick: None,
             recover: None,
@@ -195,6 +206,27 @@ impl Path {
             0
         };
         self.window.flight + marked
+    }
+
+    /// Whether `bytes` more leave the detector's heartbeats their room in the
+    /// window (cortes-2008). A lone packet may always leave.
+    pub(crate) fn keeps_room(&self, bytes: u32) -> bool {
+        let w = &self.window;
+        self.reserved == 0
+            || w.flight == 0
+            || w.flight.saturating_add(bytes).saturating_add(self.reserved) <= w.cwnd
+    }
+
+    /// What counts as used where a full window grows: what is outstanding, and,
+    /// as data cannot use it, the room of the detector's heartbeats with the
+    /// rest behind the last whole packet.
+    pub(crate) fn used(&self, habits: &crate::config::HabitsConfig) -> u32 {
+        let outstanding = self.outstanding(habits);
+        if self.reserved == 0 || outstanding == 0 {
+            return outstanding;
+        }
+        let unusable = self.reserved.saturating_add(self.window.pmdcs - 1);
+        outstanding.saturating_add(unusable)
     }
 
     /// SCTP bytes, common header included, that one packet may have.
@@ -266,6 +298,32 @@ impl PathTable {
             .iter()
             .position(|p| p.remote.ip() == remote)
             .map(|i| PathId(i as u8))
+    }
+
+    /// A path gets another state: the one before, if it was another.
+    pub(crate) fn change_state(
+        &mut self,
+        id: PathId,
+        to: PathState,
+        now: Instant,
+    ) -> Option<PathState> {
+        let p = self.get_mut(id);
+        let from = core::mem::replace(&mut p.state, to);
+        match (from, to) {
+            _ if from == to => return None,
+            (_, PathState::Active) => {
+                p.left_at = None;
+                p.heartbeats_lost = 0;
+            }
+            (PathState::Active, _) => {
+                p.left_at = Some(now);
+                if !self.paths.iter().any(|p| p.state == PathState::Active) {
+                    self.last_active = id;
+                }
+            }
+            _ => {}
+        }
+        Some(from)
     }
 
     pub(crate) fn view(&self) -> PathsView<'_> {

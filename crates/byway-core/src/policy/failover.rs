@@ -3,11 +3,26 @@
 //!
 //! The primary serves while it is active. When it is not, an active alternate
 //! takes over, the one in use if there is one; when none is active, the
-//! suspect path with the fewest errors; when all are inactive, the dormant
-//! rule. RFC 9260 leaves the last two open.
+//! suspect path with the fewest errors, or by caro-2006 section V the next one;
+//! when all are inactive, the dormant rule. RFC 9260 leaves the last two open.
 
-use crate::config::{AllPathsSuspect, Dormant, FailoverConfig, PrimarySwitch};
+use crate::config::{AllPathsSuspect, Config, Dormant, FailoverConfig, PrimarySwitch};
 use crate::path::{PathId, PathState, PathsView};
+
+/// What a path's consecutive errors make of it (RFC 9260 section 8.2; RFC 7829
+/// section 3.2): inactive above `limit`, suspect above PFMR, else what it was.
+#[must_use]
+pub fn judge(cfg: &Config, state: PathState, errors: u32, limit: u32) -> PathState {
+    let suspect_after = cfg.failover.potentially_failed.as_ref();
+    if errors > limit {
+        PathState::Inactive
+    } else if state == PathState::Active && suspect_after.is_some_and(|pf| errors > pf.max_retrans)
+    {
+        PathState::PotentiallyFailed
+    } else {
+        state
+    }
+}
 
 /// Where new data goes, seen from a table in which states have just changed.
 /// `timed_out` is the path whose timer expired, if that is why it is asked.
@@ -25,7 +40,11 @@ pub fn data_path(cfg: &FailoverConfig, paths: &PathsView<'_>, timed_out: Option<
         return p;
     }
     let suspect = |p: &PathId| paths.state(*p) == PathState::PotentiallyFailed;
-    if paths.ring(now).any(|p| suspect(&p)) {
+    if let Some(next) = paths.ring(now).find(suspect) {
+        if cfg.all_paths_suspect == AllPathsSuspect::Hop {
+            let stays = suspect(&now) && timed_out != Some(now);
+            return if stays { now } else { next };
+        }
         return least_errors(cfg.all_paths_suspect, paths, suspect);
     }
     dormant(cfg, paths, timed_out)
@@ -42,7 +61,9 @@ fn least_errors(
         .filter(|p| among(p))
         .min_by_key(|&p| {
             let tie = match tie {
-                AllPathsSuspect::LeastErrorsThenLastActive => u32::from(p != last),
+                AllPathsSuspect::LeastErrorsThenLastActive | AllPathsSuspect::Hop => {
+                    u32::from(p != last)
+                }
                 AllPathsSuspect::LeastErrorsThenDivergent => 2 - paths.divergence(last, p),
             };
             (paths.errors(p), tie)

@@ -180,7 +180,7 @@ const MISTAKES: &[(&str, &str, usize, &str)] = &[
         "preset = \"rfc9260\"",
         "preset = \"rfc4960\"",
         16,
-        "preset in [protocol]: preset = rfc4960: no such preset; there are rfc9260, rfc2960 and ns2",
+        "preset in [protocol]: preset = rfc4960: no such preset; there are rfc9260, rfc2960, ns2, caro2006 and caro2006-proposed",
     ),
     (
         "rto.min = \"500 ms\"",

@@ -7,7 +7,7 @@ use byway_core::config::{
     FastRecovery, HbJitter, PfClear, PfConfig, PfReturnCwnd, Pmtu, PrimarySwitch, RttSampling,
     SackDestination,
 };
-use byway_core::policy::probing::{Detection, Probing};
+use byway_core::policy::probing::{Detection, Probing, ProbingStop};
 use byway_core::policy::{AfterRto, Cuc, RetransmitTarget, RtxPolicy};
 use byway_core::time::Duration;
 use proptest::collection::vec;
@@ -209,7 +209,10 @@ impl Settings {
             }),
         };
         if self.pf >= 5 {
-            c.failover.all_paths_suspect = AllPathsSuspect::LeastErrorsThenDivergent;
+            c.failover.all_paths_suspect = [
+                AllPathsSuspect::LeastErrorsThenDivergent,
+                AllPathsSuspect::Hop,
+            ][usize::from(self.dormant % 2)];
         }
         c.failover.dormant = [
             c.failover.dormant,
@@ -231,6 +234,12 @@ impl Settings {
             c.failure.detection = Detection::Probing(Probing {
                 dmax: Duration::from_secs(2),
                 n: 5,
+                stop: [
+                    ProbingStop::PathAck,
+                    ProbingStop::HeartbeatAck,
+                    ProbingStop::AnyAck,
+                ][usize::from(self.dormant % 3)],
+                beside_pmr: self.pf.is_multiple_of(2),
             });
         }
     }

@@ -1,0 +1,94 @@
+//! The probing detector doubts a path (cortes-2008; `policy/probing.rs`).
+
+use super::{Association, Ctx};
+use crate::path::{PathId, PathState};
+use crate::policy::Detection;
+use crate::policy::probing::{Evidence, Verdict};
+use crate::time::Instant;
+
+impl Association {
+    /// The detector begins to doubt a path, at its first timeout.
+    pub(super) fn begin_doubt(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
+        let p = self.paths.get_mut(path);
+        let probing = matches!(p.detection, Detection::Probing(_));
+        if probing && p.doubted_since.is_none() && p.state != PathState::Inactive {
+            p.doubted_since = Some(ctx.now);
+            self.look_at_doubted(ctx, path);
+        }
+    }
+
+    /// Another probe, or the end of the path.
+    pub(super) fn look_at_doubted(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
+        let p = self.paths.get_mut(path);
+        p.doubt_tick = None;
+        let (Detection::Probing(probing), Some(since)) = (p.detection, p.doubted_since) else {
+            return;
+        };
+        match probing.verdict(since, ctx.now) {
+            Verdict::Probe(next) => {
+                p.doubt_tick = Some(next);
+                p.hb_wanted = true;
+            }
+            Verdict::Failed => {
+                p.doubted_since = None;
+                self.set_path_state(ctx, path, PathState::Inactive);
+                self.schedule_heartbeat(ctx, path);
+                self.choose_data_path(ctx, Some(path));
+            }
+        }
+    }
+
+    /// A SACK acknowledged something new; `of_path`: of this path, since its last
+    /// timeout.
+    pub(super) fn weigh_acknowledgement(&mut self, ctx: &mut Ctx<'_>, path: PathId, of_path: bool) {
+        if self.paths.get(path).doubted_since.is_some() {
+            let what = if of_path {
+                Evidence::PathData
+            } else {
+                Evidence::AnyData
+            };
+            self.weigh_evidence(ctx, path, what);
+        }
+    }
+
+    /// Something was acknowledged: if the detector takes that for an answer, it
+    /// is satisfied, and ordinary heartbeats go on.
+    pub(super) fn weigh_evidence(&mut self, ctx: &mut Ctx<'_>, path: PathId, what: Evidence) {
+        let p = self.paths.get(path);
+        let convinced = match p.detection {
+            Detection::Probing(probing) => probing.stop.accepts(what),
+            Detection::ErrorCount => true,
+        };
+        if p.doubted_since.is_some() && convinced {
+            self.end_doubt(ctx, path);
+        }
+    }
+
+    fn end_doubt(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
+        let p = self.paths.get_mut(path);
+        p.doubt_tick = None;
+        p.doubted_since = None;
+        p.probe = p.probe.filter(|p| p.lost_at != Instant::FAR_FUTURE);
+        if p.probe.is_none() && p.hb_due.is_none() && !p.hb_wanted {
+            self.schedule_heartbeat(ctx, path);
+        }
+    }
+
+    /// The user chooses how the death of one path is noticed.
+    pub(crate) fn set_detection(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        path: PathId,
+        detection: Detection,
+    ) -> Result<(), crate::api::CommandError> {
+        self.check_path(path)?;
+        detection.check()?;
+        let p = self.paths.get_mut(path);
+        p.detection = detection;
+        p.reserved = detection.reserved();
+        if detection == Detection::ErrorCount && p.doubted_since.is_some() {
+            self.end_doubt(ctx, path);
+        }
+        Ok(())
+    }
+}
