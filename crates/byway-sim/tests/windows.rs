@@ -1,0 +1,155 @@
+//! Congestion control over whole networks: CUBIC where RFC 9260 is slow, and
+//! flows that share a bottleneck.
+//!
+//! `cargo test --release -p byway-sim --test windows -- --nocapture --test-threads 1`
+//! prints the figures of docs/mechanisms.md.
+
+use byway_core::config::{CongestionAlgorithm, Cubic};
+use byway_core::time::{Duration, Instant};
+use byway_core::{ChecksumMode, Config, EndpointConfig};
+use byway_sim::host::{Bulk, Sink};
+use byway_sim::net::{LinkConfig, LossModel, QueueLimit, Rate, TopologyBuilder};
+use byway_sim::{HostId, Simulation};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+/// Address of a host on its interface `path`.
+fn ip(host: u8, path: u8) -> IpAddr {
+    Ipv4Addr::new(10, path, 0, host).into()
+}
+
+fn endpoint(ips: &[IpAddr], seed: u8, config: &Config) -> EndpointConfig {
+    EndpointConfig {
+        accepted: config.clone(),
+        checksum: ChecksumMode::Offloaded,
+        ..EndpointConfig::new(5001, native(ips), [seed; 32])
+    }
+}
+
+/// IP protocol 132: no UDP port.
+fn native(ips: &[IpAddr]) -> Vec<SocketAddr> {
+    ips.iter().map(|ip| SocketAddr::new(*ip, 0)).collect()
+}
+
+/// Buffers that hold the largest windows of these tests.
+fn roomy(algorithm: CongestionAlgorithm) -> Config {
+    let mut c = Config::rfc9260();
+    c.congestion.algorithm = algorithm;
+    c.buffer.send = 16 << 20;
+    c.buffer.receive = 16 << 20;
+    c
+}
+
+fn cubic() -> CongestionAlgorithm {
+    CongestionAlgorithm::Cubic(Cubic::default())
+}
+
+/// A sender that does not end, its interfaces, and when it begins.
+struct Flow {
+    config: Config,
+    interfaces: u8,
+    begins: Instant,
+}
+
+/// All flows go from left to right through one link. The receivers, and a
+/// simulation that stands at the start.
+fn through_one_link(flows: &[Flow], link: &LinkConfig, seed: u64) -> (Simulation, Vec<HostId>) {
+    let mut t = TopologyBuilder::new();
+    let [left, right] = ["left", "right"].map(|n| t.add_router(n));
+    t.add_duplex(left, right, link.clone());
+    let ips = |host, n: u8| (0..n).map(|p| ip(host, p)).collect::<Vec<_>>();
+    let mut hosts = Vec::new();
+    for (i, flow) in flows.iter().enumerate() {
+        let (from, to) = (2 * i as u8 + 1, 2 * i as u8 + 2);
+        let a = t.add_host(&format!("A{i}"), &ips(from, flow.interfaces));
+        let b = t.add_host(&format!("B{i}"), &ips(to, flow.interfaces));
+        for p in 0..flow.interfaces {
+            // Not quite alike, as a queue that is full at the same moment of
+            // every round trip would always drop the same flow's packets.
+            let delay = Duration::from_micros(1000 + 37 * u64::from(from) + 11 * u64::from(p));
+            let edge = LinkConfig::new(Rate::mbps(1000), delay);
+            t.add_duplex(a.interface(p), left, edge.clone());
+            t.add_duplex(right, b.interface(p), edge);
+        }
+        hosts.push((a, b, from, to));
+    }
+    let mut sim = Simulation::new(t.build(seed).unwrap());
+    let mut sinks = Vec::new();
+    for (flow, (a, b, from, to)) in flows.iter().zip(hosts) {
+        let (local, peer) = (ips(from, flow.interfaces), ips(to, flow.interfaces));
+        let bulk = Bulk::new(native(&peer), 5001, flow.config.clone(), 1 << 40, 1452);
+        let one = endpoint(&local, from ^ seed as u8, &flow.config);
+        sim.add_host(a, one, bulk.begin_at(flow.begins)).unwrap();
+        let other = endpoint(&peer, to ^ seed as u8, &flow.config);
+        sinks.push(sim.add_host(b, other, Sink::new()).unwrap());
+    }
+    (sim, sinks)
+}
+
+/// Mbit/s that each receiver read from `from` to `to`, in seconds.
+fn rates(sim: &mut Simulation, sinks: &[HostId], from: u64, to: u64) -> Vec<f64> {
+    let read = |sim: &Simulation| -> Vec<u64> {
+        let bytes = |s: &HostId| sim.app::<Sink>(*s).unwrap().report().bytes;
+        sinks.iter().map(bytes).collect()
+    };
+    sim.run_until(Instant::from_millis(1000 * from));
+    let before = read(sim);
+    sim.run_until(Instant::from_millis(1000 * to));
+    let after = read(sim);
+    let rate = |(a, b): (&u64, &u64)| (b - a) as f64 * 8e-6 / (to - from) as f64;
+    before.iter().zip(&after).map(rate).collect()
+}
+
+fn alone(algorithm: CongestionAlgorithm, link: &LinkConfig, seconds: u64, seed: u64) -> f64 {
+    let flow = Flow {
+        config: roomy(algorithm),
+        interfaces: 1,
+        begins: Instant::ZERO,
+    };
+    let (mut sim, sinks) = through_one_link(&[flow], link, seed);
+    rates(&mut sim, &sinks, 0, seconds)[0]
+}
+
+#[test]
+fn cubic_fills_a_long_fat_path_that_rfc_9260_leaves_empty() {
+    // 40 Mbit/s and 200 ms: a window of 680 chunks, and a queue of a fifth of it.
+    let link =
+        LinkConfig::new(Rate::mbps(40), Duration::from_millis(100)).queue(QueueLimit::Packets(136));
+    let [reno, cubic] = [CongestionAlgorithm::Rfc9260, cubic()].map(|a| alone(a, &link, 120, 1));
+    println!("long fat path, 120 s: RFC 9260 {reno:.1}, CUBIC {cubic:.1} of 40 Mbit/s");
+    assert!(cubic > 1.1 * reno, "{cubic} {reno}");
+    assert!(cubic > 0.8 * 40.0, "{cubic}");
+}
+
+#[test]
+fn cubic_stands_random_loss_better() {
+    for (loss, least) in [(1e-4, 1.2), (1e-3, 1.0)] {
+        let link = LinkConfig::new(Rate::mbps(40), Duration::from_millis(100))
+            .queue(QueueLimit::Packets(136))
+            .loss(LossModel::Uniform(loss));
+        let mean = |a| (1..=4).map(|seed| alone(a, &link, 60, seed)).sum::<f64>() / 4.0;
+        let [reno, cubic] = [CongestionAlgorithm::Rfc9260, cubic()].map(mean);
+        println!("loss {loss}, 60 s, 4 seeds: RFC 9260 {reno:.2}, CUBIC {cubic:.2} Mbit/s");
+        assert!(cubic > least * reno, "{cubic} {reno} at {loss}");
+    }
+}
+
+#[test]
+fn two_flows_of_cubic_come_to_equal_shares() {
+    let link =
+        LinkConfig::new(Rate::mbps(20), Duration::from_millis(40)).queue(QueueLimit::Packets(140));
+    let flow = |begins| Flow {
+        config: roomy(cubic()),
+        interfaces: 1,
+        begins: Instant::from_millis(begins),
+    };
+    // The second one begins when the first has all.
+    let (mut sim, sinks) = through_one_link(&[flow(0), flow(20_000)], &link, 1);
+    let shares = rates(&mut sim, &sinks, 60, 180);
+    println!("two flows of CUBIC: {shares:.2?} of 20 Mbit/s");
+    let sum: f64 = shares.iter().sum();
+    assert!(sum > 0.9 * 20.0, "{shares:?}");
+    assert!(
+        shares.iter().all(|s| (0.4..0.6).contains(&(s / sum))),
+        "{shares:?}"
+    );
+}
