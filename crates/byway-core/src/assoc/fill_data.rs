@@ -82,7 +82,7 @@ impl Association {
             }
             packet.data(&chunk(r, self.send.ledger.tsn_of(seq)));
             let (bytes, payload, last) = (r.bytes, r.payload.len() as u32, r.path);
-            let timed = r.timed;
+            let (timed, immediate) = (r.timed, r.immediate);
             let old = self.paths.get_mut(last);
             old.window.marked -= bytes;
             if old.rtt_pending && timed {
@@ -92,6 +92,7 @@ impl Association {
             if self.cfg.habits.restarts_t3_freely {
                 self.restart_timers(ctx, seq, last, path);
             }
+            self.paths.get_mut(path).asked_at_once = immediate;
             self.send.ledger.resend(seq, path, ctx.now);
             self.note_moved(last, path);
             self.paths.get_mut(path).window.flight += bytes;
@@ -350,7 +351,7 @@ impl Association {
                 unordered: cut.unordered,
                 begin: cut.begin,
                 end: cut.end,
-                immediate: cut.immediate || last,
+                immediate: cut.immediate || last || self.asks_at_once(path, bytes),
                 bytes,
                 path,
                 fate: Fate::InFlight,
@@ -371,6 +372,7 @@ impl Association {
             } else {
                 packet.data(&chunk(&record, tsn));
             }
+            self.paths.get_mut(path).asked_at_once = record.immediate;
             let seq = self.send.ledger.push(record);
             self.note_new(ctx, path, seq, bytes, len as u32);
         }

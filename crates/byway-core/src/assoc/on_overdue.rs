@@ -14,6 +14,18 @@ impl Association {
         self.note_owed_acknowledgement(ctx, path);
     }
 
+    /// Whether a chunk of so many bytes, about to be sent to a path, should ask
+    /// for a SACK at once (the I bit, RFC 7053): nothing follows that would end
+    /// the peer's delay, so the delay would hide a death and spoil the round
+    /// trips that tell when one is suspected.
+    pub(super) fn asks_at_once(&self, path: PathId, bytes: u32) -> bool {
+        if self.cfg.failover.probe_timeout.is_none() || self.paths.len() < 2 {
+            return false;
+        }
+        let w = &self.paths.get(path).window;
+        self.send.queue.is_empty() || w.flight + bytes <= w.pmdcs
+    }
+
     /// Something was sent to a path: it owes an acknowledgement. More of it
     /// does not put off what is owed already, but may hurry it: a second packet
     /// ends the peer's delay.
@@ -25,10 +37,10 @@ impl Association {
         let Some(srtt) = p.rtt.srtt().filter(|_| p.window.flight > 0) else {
             return;
         };
-        // The least that so many bytes can be, in packets: two small chunks may
-        // be one, and are taken for two here only when a packet cannot hold both.
-        let packets = p.window.flight.div_ceil(p.window.pmdcs);
-        let at = ctx.now + rule.acknowledgement(srtt, p.rtt.rttvar(), packets);
+        // Two small chunks may be one packet: they are taken for two here only
+        // when a packet cannot hold both.
+        let prompt = p.asked_at_once || p.window.flight > p.window.pmdcs;
+        let at = ctx.now + rule.acknowledgement(srtt, p.rtt.rttvar(), prompt);
         p.overdue_at = Some(p.overdue_at.map_or(at, |before| before.min(at)));
     }
 

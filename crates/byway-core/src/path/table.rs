@@ -75,6 +75,8 @@ pub(crate) struct Path {
     /// Flight up to which the current event may release new data; none before
     /// the event's first packet.
     pub(crate) burst_flight: Option<u32>,
+    /// Whether the last chunk sent there asked for a SACK at once.
+    pub(crate) asked_at_once: bool,
     /// When an acknowledgement is overdue (`failover.probe_timeout`).
     pub(crate) overdue_at: Option<Instant>,
     /// Suspect by the probe timeout: when its heartbeat is overdue, too.
@@ -157,6 +159,7 @@ impl Path {
             timed: None,
             burst_left: u32::MAX,
             burst_flight: None,
+            asked_at_once: false,
             overdue_at: None,
             moves_at: None,
             deserted: None,

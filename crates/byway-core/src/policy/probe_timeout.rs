@@ -43,14 +43,14 @@ impl ProbeTimeout {
         srtt + (4 * rttvar).max(srtt / 8).max(self.margin)
     }
 
-    /// How long an acknowledgement may take while so many packets' worth of
-    /// chunks are outstanding: a single one may wait for SACK.Delay.
+    /// How long an acknowledgement may take; `prompt`: the peer has a reason not
+    /// to hold it back, as two packets are outstanding or the last one asked.
     #[must_use]
-    pub fn acknowledgement(&self, srtt: Duration, rttvar: Duration, packets: u32) -> Duration {
-        let delayed = if packets < 2 {
-            self.ack_delay
-        } else {
+    pub fn acknowledgement(&self, srtt: Duration, rttvar: Duration, prompt: bool) -> Duration {
+        let delayed = if prompt {
             Duration::ZERO
+        } else {
+            self.ack_delay
         };
         self.answer(srtt, rttvar) + delayed
     }
@@ -64,18 +64,17 @@ mod tests {
     fn overdue_by_the_paths_own_statistics() {
         let p = ProbeTimeout::default();
         let ms = Duration::from_millis;
-        // srtt, rttvar, packets, expected
-        for (srtt, rttvar, packets, expected) in [
-            (80, 5, 10, 100),
-            (80, 1, 10, 90),
-            (8, 0, 10, 13),
-            (80, 5, 2, 100),
-            (80, 5, 1, 300),
+        // srtt, rttvar, prompt, expected
+        for (srtt, rttvar, prompt, expected) in [
+            (80, 5, true, 100),
+            (80, 1, true, 90),
+            (8, 0, true, 13),
+            (80, 5, false, 300),
         ] {
             assert_eq!(
-                p.acknowledgement(ms(srtt), ms(rttvar), packets),
+                p.acknowledgement(ms(srtt), ms(rttvar), prompt),
                 ms(expected),
-                "{srtt} {rttvar} {packets}"
+                "{srtt} {rttvar} {prompt}"
             );
         }
     }

@@ -200,7 +200,7 @@ impl Frame<'_> {
         // Steady round trips, or a single sample, whose variance is half of it.
         let overdue = |variance: Duration| {
             let rule = cfg.failover.probe_timeout.as_ref()?;
-            Some(rule.acknowledgement(self.rtt, variance, 2))
+            Some(rule.acknowledgement(self.rtt, variance, true))
         };
         match case {
             Case::Best => Luck {
