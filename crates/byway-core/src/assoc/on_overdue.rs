@@ -81,6 +81,18 @@ impl Association {
         self.choose_data_path(ctx, None);
     }
 
+    /// The path answers again. What was lost meanwhile was lost to congestion,
+    /// after all.
+    pub(super) fn end_suspicion(&mut self, path: PathId) {
+        let p = self.paths.get_mut(path);
+        if p.moves_at.take().is_some() {
+            self.stats.needless_suspicions += 1;
+        }
+        if core::mem::take(&mut self.paths.get_mut(path).cut_owed) {
+            self.cut_window(path);
+        }
+    }
+
     fn answer_time(&self, rule: ProbeTimeout, path: PathId) -> crate::time::Duration {
         let rtt = &self.paths.get(path).rtt;
         rule.answer(rtt.srtt().unwrap_or(rtt.rto()), rtt.rttvar())

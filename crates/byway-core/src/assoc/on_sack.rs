@@ -294,7 +294,6 @@ impl Association {
     /// `recovering`: the association was in fast recovery before.
     fn settle_path(&mut self, ctx: &mut Ctx<'_>, id: PathId, recovering: bool, t: &mut Touched) {
         let base = self.send.ledger.base();
-        let end = self.send.ledger.end();
         let all_acked = self.send.ledger.is_empty();
         let rule = self.fast_recovery();
         let grows = self.pseudo_cumulative_advanced(id);
@@ -332,11 +331,13 @@ impl Association {
         }
         let anew = !recovering || self.send.concurrent.is_some() && t.lost_anew;
         if t.lost && anew && !self.cfg.habits.cuts_beyond_exit {
-            cc::on_fast_retransmit(&mut p.window, &self.cfg.congestion);
-            match rule {
-                FastRecovery::PerAssociation => self.send.recover = Some(end),
-                FastRecovery::PerDestination => p.recover = Some(end),
-                FastRecovery::Off => {}
+            let p = self.paths.get_mut(id);
+            if p.moves_at.is_some() {
+                // A dead path tells nothing of congestion: that waits until the
+                // probe timeout's doubt is over.
+                p.cut_owed = true;
+            } else {
+                self.cut_window(id);
             }
             self.send.forced_packet = true;
         }
@@ -345,7 +346,7 @@ impl Association {
             let outstanding = p.outstanding(&self.cfg.habits) > 0;
             let running = p.t3.filter(|_| outstanding && !t.stop_t3);
             p.t3 = running.or(outstanding.then_some(ctx.now + p.rtt.rto()));
-        } else if t.restart_t3 || p.earliest.is_none() {
+        } else if t.restart_t3 || self.paths.get(id).earliest.is_none() {
             let p = self.paths.get(id);
             let earliest = if p.window.flight > 0 {
                 let from = if t.rescan { base } else { t.after };
@@ -379,6 +380,19 @@ impl Association {
         if t.clears {
             let returns = t.unambiguous && self.data_ends_doubt(id);
             self.clear_errors(ctx, id, returns);
+        }
+    }
+
+    /// Section 7.2.4, rule 2: the window falls, and fast recovery begins.
+    pub(super) fn cut_window(&mut self, id: PathId) {
+        let end = self.send.ledger.end();
+        let rule = self.fast_recovery();
+        let p = self.paths.get_mut(id);
+        cc::on_fast_retransmit(&mut p.window, &self.cfg.congestion);
+        match rule {
+            FastRecovery::PerAssociation => self.send.recover = Some(end),
+            FastRecovery::PerDestination => p.recover = Some(end),
+            FastRecovery::Off => {}
         }
     }
 

@@ -216,9 +216,7 @@ impl Association {
                 w.cwnd = n.max(1).saturating_mul(w.pmdcs);
                 self.observe_window(ctx, path);
             }
-            if self.paths.get_mut(path).moves_at.take().is_some() {
-                self.stats.needless_suspicions += 1;
-            }
+            self.end_suspicion(path);
             let deserted = self.paths.get_mut(path).deserted.take();
             if deserted.is_some_and(|until| ctx.now <= until) {
                 self.stats.spurious_failovers += 1;

@@ -81,6 +81,9 @@ pub(crate) struct Path {
     pub(crate) overdue_at: Option<Instant>,
     /// Suspect by the probe timeout: when its heartbeat is overdue, too.
     pub(crate) moves_at: Option<Instant>,
+    /// Missing reports told of losses while it was suspect by the probe timeout:
+    /// the window falls if the path answers.
+    pub(crate) cut_owed: bool,
     /// New data left it for an active path: until when an answer tells that it
     /// was not dead.
     pub(crate) deserted: Option<Instant>,
@@ -162,6 +165,7 @@ impl Path {
             asked_at_once: false,
             overdue_at: None,
             moves_at: None,
+            cut_owed: false,
             deserted: None,
             detection: cfg.failure.detection,
             reserved: cfg.failure.detection.reserved(),

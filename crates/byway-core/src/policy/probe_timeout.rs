@@ -8,6 +8,17 @@
 //! no window is touched; when the heartbeat stays unanswered as long again, the
 //! rest of what is outstanding follows, too. RFC 9260 waits for T3-rtx; off by
 //! default.
+//!
+//! A SACK that the peer holds back (SACK.Delay) would hide a death, and spoil the
+//! round trips that tell when one is overdue. So what is followed by nothing asks
+//! for a SACK at once (the I bit, RFC 7053, which RFC 9260 section 6.2 takes in):
+//! the last chunk of the queue, and one that leaves while nothing else is
+//! outstanding. With traffic that does not fill its windows that is a SACK for
+//! each packet instead of each second one. A peer that does not know the bit only
+//! makes the round trips longer, and so the suspicion later.
+//!
+//! Losses that missing reports tell of while the path is suspect say nothing of
+//! congestion, if it is dead: the window falls for them when the path answers.
 
 use crate::time::Duration;
 use crate::units;
@@ -18,7 +29,7 @@ use serde::{Deserialize, Serialize};
 #[serde(default, deny_unknown_fields)]
 pub struct ProbeTimeout {
     /// The longest that the peer holds back the acknowledgement of a single
-    /// packet (200 ms, SACK.Delay).
+    /// packet that did not ask for one at once (200 ms, SACK.Delay).
     #[serde(with = "units::duration")]
     pub ack_delay: Duration,
     /// The least that is allowed beyond the smoothed round trip (5 ms).

@@ -13,6 +13,7 @@ mod failover;
 mod ootb;
 mod paths;
 mod presets;
+mod probe_timeout;
 mod restart;
 mod setup;
 mod teardown;

@@ -236,8 +236,9 @@ fn probe_timeout(frame: &Frame<'_>) -> Mechanism {
     };
     let about = format!(
         "A path is suspect when an acknowledgement is overdue by the path's own round \
-         trips, without waiting for RTO.Min: a heartbeat asks it, and data moves. A \
-         single packet's acknowledgement may take {} longer, as the peer may hold it back.",
+         trips, without waiting for RTO.Min: a heartbeat asks it, and data moves. What \
+         nothing follows asks for its SACK at once; that of another single packet may take \
+         {} longer, as the peer may hold it back.",
         seconds(rule.ack_delay)
     );
     let why = "Best: the round trip is steady. Typical: it was measured once, so its variance \

@@ -1,0 +1,104 @@
+//! The probe timeout, packet by packet (`policy/probe_timeout.rs`). A round trip
+//! takes 20 ms here.
+
+use crate::common::{A, Fate, Pair, Z, assert_drawn, ms, plain};
+use byway_core::config::{Config, InitialCwnd};
+use byway_core::policy::ProbeTimeout;
+
+fn watchful() -> Config {
+    let mut c = plain();
+    c.failover.probe_timeout = Some(ProbeTimeout::default());
+    c.congestion.max_burst = None;
+    c.congestion.initial_cwnd = InitialCwnd::Pmdcs(20);
+    c.congestion.idle_decay = false;
+    c
+}
+
+/// An association whose round trips are known, at 5 s.
+fn measured(c: &Config) -> Pair {
+    let mut p = Pair::up(2, c);
+    for _ in 0..10 {
+        p.send_many(A, 40, 1);
+        p.run(100);
+    }
+    assert_eq!(p.path(A, 0).srtt, Some(ms(20)));
+    p.take_drawings();
+    p.take_got(Z);
+    p.timed = true;
+    p
+}
+
+#[test]
+fn what_nothing_follows_asks_for_its_sack_and_the_rest_does_not() {
+    let mut p = measured(&watchful());
+    p.send_many(A, 1400, 4);
+    p.run(100);
+    assert_drawn(
+        &p.take_drawings(),
+        &[
+            "5000 ms A -> DATA 11 I -> Z",
+            "5000 ms A -> DATA 12 -> Z",
+            "5000 ms A -> DATA 13 -> Z",
+            "5000 ms A -> DATA 14 I -> Z",
+            "5010 ms Z -> SACK 11 -> A",
+            "5010 ms Z -> SACK 13 -> A",
+            "5010 ms Z -> SACK 14 -> A",
+        ],
+    );
+}
+
+#[test]
+fn a_single_message_moves_a_round_trip_and_a_margin_after_a_death() {
+    let mut p = measured(&watchful());
+    p.cut(&[0]);
+    p.send_many(A, 40, 1);
+    p.run(100);
+    assert_drawn(
+        &p.take_drawings(),
+        &[
+            "5000 ms A -> DATA 11 I -> lost",
+            "5025 ms A -> HEARTBEAT -> lost",
+            "5025 ms A -> DATA 11 I -> Z (path 1)",
+            "5035 ms Z -> SACK 11 -> A (path 1)",
+        ],
+    );
+    assert_eq!(p.take_got(Z), [(0, 40)]);
+}
+
+#[test]
+fn without_the_probe_timeout_or_another_path_nothing_asks() {
+    for (paths, watchful) in [(2, false), (1, true)] {
+        let mut c = plain();
+        c.failover.probe_timeout = watchful.then(ProbeTimeout::default);
+        let mut p = Pair::up(paths, &c);
+        p.send_many(A, 40, 1);
+        p.run(300);
+        assert_drawn(&p.take_drawings_with(&["DATA"]), &["A -> DATA 1 -> Z"]);
+    }
+}
+
+#[test]
+fn losses_of_a_suspect_path_count_as_congestion_when_it_answers() {
+    for (dead, cwnd) in [(true, 20), (false, 10)] {
+        let mut p = measured(&watchful());
+        // Ten packets are lost; the heartbeat is, too, or is answered in time.
+        p.hand(move |q| match q.text.as_str() {
+            "HEARTBEAT" if dead => Fate::Lose,
+            "HEARTBEAT" => Fate::Late(3),
+            data if data.starts_with("DATA") && q.path == 0 => Fate::Lose,
+            _ => Fate::Pass,
+        });
+        p.send_many(A, 1400, 10);
+        p.run(26);
+        // New data goes the other way and reports the others missing at 5046 ms.
+        p.send_many(A, 1400, 4);
+        p.run(21);
+        assert_eq!(p.path(A, 0).cwnd, 20 * 1468);
+        p.run(100);
+        assert_eq!(p.path(A, 0).cwnd, cwnd * 1468, "dead: {dead}");
+        assert_eq!(p.take_got(Z).len(), 14);
+        let stats = p.with(A, |_, e, id| e.stats(id)).unwrap();
+        assert_eq!(stats.fast_retransmits, 9);
+        assert_eq!(stats.needless_suspicions, u64::from(!dead));
+    }
+}
