@@ -11,6 +11,7 @@ Examples:
   byway scenario > mine.toml                  a scenario of your own to start from
   byway check mine.toml                       look for mistakes in it
   byway run mine.toml --seed 7 --pcap         run it; tables here, report and captures in out/
+  byway sweep grid.toml                       run a grid of it, many times each, on all cores
   byway failover-time --set rto.min=300ms     how long a dead path goes unnoticed, and why
 
   byway recv --bind 10.0.0.1,10.1.0.1 --dir inbox
@@ -39,6 +40,22 @@ pub(crate) enum Command {
     /// interactive plots. The same scenario and seed give the same packets.
     #[command(after_help = RUN_EXAMPLES)]
     Run(RunArgs),
+    /// Run a grid of scenarios, each with many seeds, on all processors
+    ///
+    /// A sweep file names a scenario, what varies in it, and how often each
+    /// combination is run. Every run is kept as soon as it is done: after an
+    /// interruption of any kind the same command goes on where it ended. The
+    /// results are Parquet, one row a run.
+    #[command(after_help = SWEEP_EXAMPLES)]
+    Sweep(SweepArgs),
+    /// Say which cells of sweeps differ, and by how much
+    ///
+    /// Holds two results files against each other, or two values of an axis in
+    /// one of them. Runs of the same seed met the same chances and are compared
+    /// one by one, others by Welch's test; that many cells are compared is taken
+    /// into account (Holm).
+    #[command(after_help = COMPARE_EXAMPLES)]
+    Compare(CompareArgs),
     /// Print the built-in scenario, which explains every key
     Scenario,
     /// Look for mistakes in a scenario without running it
@@ -93,12 +110,17 @@ Examples:
   byway run
   byway run mine.toml --seed 7 --out results --pcap
   byway run --only 'RFC 9260' --only 'PMR 0'
-  byway run --json | jq '.results[] | {policy, transfer_s}'";
+  byway run --json | jq '.results[] | {policy, transfer_s}'
+  byway run --row out/grid.parquet:17         row 17 of a sweep again, alone";
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
     /// Scenario file (TOML); without one, the built-in failover
     pub(crate) scenario: Option<PathBuf>,
+    /// Run a row of a sweep's results again: FILE:N, rows counted from 1; fails
+    /// unless the numbers are the same
+    #[arg(long, value_name = "FILE:N", conflicts_with_all = ["scenario", "seed", "only"])]
+    pub(crate) row: Option<String>,
     /// Seed of all chance, instead of the scenario's
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
@@ -114,6 +136,88 @@ pub(crate) struct RunArgs {
     /// Print the results as JSON (and write the report)
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+const SWEEP_EXAMPLES: &str = "\
+A sweep file:
+  scenario = \"mine.toml\"          # or \"built-in\", or a table [scenario]
+  seeds = 30
+  metrics = [\"transfer_s\", \"stall_s\"]
+  stop = { within = \"10 %\", confidence = \"90 %\" }     # of transfer_s; leave out to run all seeds
+  [[axis]]
+  key = \"path.1.loss\"             # any key of the scenario, or setting of the protocol
+  values = [\"0 %\", \"3 %\", \"8 %\"]
+  [[axis]]
+  name = \"timers\"                 # or several at once, under a name
+  values = [{ name = \"default\" }, { name = \"short\", rto.min = \"100 ms\", sack.delay = \"20 ms\" }]
+The scenario's policies are an axis, too (\"policy\"); policies = [...] chooses some.
+
+Examples:
+  byway sweep experiments/example-sweep/loss.toml     a quick one that explains every key
+  byway sweep grid.toml --cells                       what would be run
+  byway sweep grid.toml --out results/grid.parquet    run it, or go on with it
+  byway compare out/grid.parquet --by policy 'PMR 0' 'RFC 9260'
+  byway sweep --schema                                the columns of the results";
+
+#[derive(Debug, Args)]
+pub(crate) struct SweepArgs {
+    /// Sweep file (TOML)
+    #[arg(required_unless_present = "schema")]
+    pub(crate) file: Option<PathBuf>,
+    /// Results file [default: out/NAME.parquet, after the sweep file]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Threads [default: as many as there are processors]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
+    pub(crate) threads: Option<u16>,
+    /// Throw away what an earlier sweep left in the results file and its journal
+    #[arg(long)]
+    pub(crate) restart: bool,
+    /// List the cells and run nothing
+    #[arg(long)]
+    pub(crate) cells: bool,
+    /// Describe the columns of the results and run nothing
+    #[arg(long)]
+    pub(crate) schema: bool,
+    /// Print the summary of the cells as JSON, and no progress
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+const COMPARE_EXAMPLES: &str = "\
+Examples:
+  byway compare before.parquet after.parquet
+  byway compare out/grid.parquet --by policy 'PMR 0' 'RFC 9260'
+  byway compare out/grid.parquet --by policy --metric stall_s     all against the first
+  byway compare a.parquet b.parquet --json | jq '.[].pairs[] | select(.significant)'";
+
+#[derive(Debug, Args)]
+pub(crate) struct CompareArgs {
+    /// Results file
+    pub(crate) file: PathBuf,
+    /// Another results file; with --by, two values of the axis (without any, all
+    /// are held against the first)
+    pub(crate) others: Vec<String>,
+    /// Compare values of this axis within the one file
+    #[arg(long, value_name = "AXIS")]
+    pub(crate) by: Option<String>,
+    /// What to compare [default: what the sweep file asked for]; may be repeated
+    #[arg(long, value_name = "NAME")]
+    pub(crate) metric: Vec<String>,
+    /// Confidence of intervals, such as 95% [default: that of the sweep, else 95 %]
+    #[arg(long, value_name = "SHARE", value_parser = confidence)]
+    pub(crate) confidence: Option<f64>,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// A confidence between 50 % and 100 %.
+fn confidence(text: &str) -> Result<f64, String> {
+    match byway_lab::units::Share::parse(text)?.0 {
+        share if (0.5..1.0).contains(&share) => Ok(share),
+        _ => Err("a confidence is at least 50 % and less than 100 %".to_owned()),
+    }
 }
 
 #[derive(Debug, Args)]

@@ -1,6 +1,7 @@
 //! How a command fails: with a sentence and an exit status.
 
 use byway::{BindError, Closed, ConnectError};
+use byway_lab::sweep::SweepError;
 use std::fmt;
 use std::path::Path;
 
@@ -49,6 +50,17 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
+    }
+}
+
+impl From<SweepError> for Failure {
+    fn from(error: SweepError) -> Failure {
+        let kind = match error {
+            SweepError::Interrupted => Kind::Interrupted,
+            SweepError::File { .. } => Kind::Failed,
+            SweepError::Foreign { .. } => Kind::Wrong,
+        };
+        Failure::new(kind, error.to_string())
     }
 }
 

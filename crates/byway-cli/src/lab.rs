@@ -15,7 +15,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// A run that takes longer shows its progress.
-const PATIENCE: Duration = Duration::from_secs(2);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
 const PROGRESS: &str = "simulating [{bar:30}] {percent} % of the longest time, {elapsed}";
 /// Characters in a line when nobody says how many.
 const DEFAULT_WIDTH: usize = 80;
@@ -84,7 +84,7 @@ pub(crate) fn check(file: &Path, json: bool) -> Result<(), Failure> {
     ))
 }
 
-fn counted(n: usize, one: &str, many: &str) -> String {
+pub(crate) fn counted(n: usize, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
 }
 
@@ -114,6 +114,9 @@ pub(crate) fn failover_time(args: &FailoverTimeArgs) -> Result<(), Failure> {
 }
 
 pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
+    if let Some(row) = &args.row {
+        return crate::sweep::run_row(row, args);
+    }
     let mut scenario = match &args.scenario {
         Some(file) => read(file)?,
         None => {
@@ -124,16 +127,22 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
         scenario.seed = seed;
     }
     keep_only(&mut scenario, &args.only)?;
+    run_scenario(&scenario, args).map(drop)
+}
+
+/// Runs a scenario, writes its report and prints what came out.
+pub(crate) fn run_scenario(scenario: &Scenario, args: &RunArgs) -> Result<Comparison, Failure> {
     std::fs::create_dir_all(&args.out)
         .map_err(|e| Failure::file("make the folder", &args.out, &e))?;
-    let comparison = run_with_progress(&scenario, args)?;
+    let comparison = run_with_progress(scenario, args)?;
     let report_file = args.out.join("report.html");
     std::fs::write(&report_file, report::html(&comparison))
         .map_err(|e| Failure::file("write", &report_file, &e))?;
     if args.json {
         let text = serde_json::to_string_pretty(&comparison)
             .map_err(|e| Failure::new(Kind::Failed, format!("cannot write JSON: {e}")))?;
-        return print(&format!("{text}\n"));
+        print(&format!("{text}\n"))?;
+        return Ok(comparison);
     }
     print(&shown(&comparison))?;
     let mut written = vec![report_file.display().to_string()];
@@ -146,7 +155,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
                 .to_string()
         }));
     }
-    print(&format!("\nwritten: {}\n", written.join(", ")))
+    print(&format!("\nwritten: {}\n", written.join(", ")))?;
+    Ok(comparison)
 }
 
 fn keep_only(scenario: &mut Scenario, only: &[String]) -> Result<(), Failure> {
@@ -200,7 +210,8 @@ fn run_with_progress(scenario: &Scenario, args: &RunArgs) -> Result<Comparison, 
     result
 }
 
-fn shown(comparison: &Comparison) -> String {
+/// How text may look on standard output.
+pub(crate) fn look() -> Look {
     let terminal = std::io::stdout().is_terminal();
     // https://no-color.org: any value that is not empty.
     let plain = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
@@ -208,10 +219,14 @@ fn shown(comparison: &Comparison) -> String {
         Some((_, columns)) if terminal => usize::from(columns),
         _ => DEFAULT_WIDTH,
     };
-    let look = Look {
+    Look {
         width,
         colour: terminal && !plain,
-    };
+    }
+}
+
+fn shown(comparison: &Comparison) -> String {
+    let look = look();
     let s = &comparison.scenario;
     format!(
         "{}: {} (seed {})\n\n{}\n{}\n{}\n",

@@ -6,6 +6,7 @@ mod args;
 mod failure;
 mod lab;
 mod net;
+mod sweep;
 
 use args::{Cli, Command};
 use clap::{CommandFactory, Parser};
@@ -26,6 +27,8 @@ fn main() -> ExitCode {
 fn dispatch(command: Command) -> Result<(), Failure> {
     match command {
         Command::Run(args) => lab::run(&args),
+        Command::Sweep(args) => sweep::sweep(&args),
+        Command::Compare(args) => sweep::compare(&args),
         Command::Scenario => lab::print(byway_lab::scenario::BUILT_IN),
         Command::Check { file, json } => lab::check(&file, json),
         Command::Settings { settings } => lab::settings(&settings),

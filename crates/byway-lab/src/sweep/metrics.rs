@@ -2,9 +2,11 @@
 
 use super::row::Status;
 use crate::result::{Outcome, RunResult};
+use serde::{Deserialize, Serialize};
 
 /// Whether a metric is a count or a measure.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// A whole number.
     Count,
@@ -13,7 +15,7 @@ pub enum Kind {
 }
 
 /// Something measured of each run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Metric {
     /// Its name, such as `transfer_s`; the end says the unit.
     pub name: String,

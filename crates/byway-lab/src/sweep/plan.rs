@@ -6,6 +6,7 @@ use super::row::{Row, Status};
 use crate::scenario::{Change, Scenario};
 use crate::source::Problems;
 use crate::stats::Sample;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::path::Path;
 
@@ -44,7 +45,7 @@ pub struct Plan {
 }
 
 /// Something that varies.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Axis {
     /// Its name.
     pub name: String,
@@ -63,7 +64,7 @@ pub struct Cell {
 
 /// A cell has had enough runs when the interval of each of these metrics is
 /// narrow enough.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StopRule {
     /// Places in [`Plan::metrics`].
     pub metrics: Vec<usize>,

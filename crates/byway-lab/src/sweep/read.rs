@@ -120,6 +120,17 @@ fn read(source: &Source<'_>, root: &Table, beside: Option<Table>) -> Option<Plan
     let axes: Vec<&str> = grid.dimensions.iter().map(|d| d.name.as_str()).collect();
     let mut plan = Plan::of(&name, &axes, cells, seeds);
     plan.description = description;
+    for (axis, d) in plan.axes.iter().zip(&grid.dimensions) {
+        if plan.metric(&axis.name).is_some() {
+            source.problem(
+                &d.span,
+                format!(
+                    "[[axis]]: \"{}\" is the name of a metric; give the axis another",
+                    axis.name
+                ),
+            );
+        }
+    }
     if let Some(entry) = metrics_entry {
         plan.shown = metrics(source, "metrics", entry, &plan.metrics)?;
     }

@@ -1,0 +1,178 @@
+//! What a sweep yields: its cells with all their rows.
+
+use super::engine::SweepError;
+use super::metrics::{self, Metric};
+use super::plan::{Axis, FORMAT, Plan, StopRule};
+use super::row::Row;
+use super::{load, store};
+use crate::result::RunResult;
+use crate::scenario::Scenario;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// The rows of a sweep and what they are rows of; what a results file holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Results {
+    /// What the sweep was told.
+    pub about: About,
+    /// The cells, in the order of the plan.
+    pub cells: Vec<ResultCell>,
+    /// The runs, by cell and in the order of the seeds.
+    pub rows: Vec<Row>,
+}
+
+/// What a sweep was told, as the results keep it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct About {
+    /// The form of the results; see `docs/sweep-format.md`.
+    pub format: String,
+    /// The version of byway that ran it.
+    pub program: String,
+    /// The sweep's name.
+    pub name: String,
+    /// What it is about.
+    pub description: String,
+    /// A digest of cells, seeds and the rule to stop.
+    pub plan: String,
+    /// The seeds that each cell may have.
+    pub seeds: Vec<u64>,
+    /// What varies.
+    pub axes: Vec<Axis>,
+    /// What was measured.
+    pub metrics: Vec<Metric>,
+    /// What people want to see: places in `metrics`.
+    pub shown: Vec<usize>,
+    /// When a cell had enough runs.
+    pub stop: Option<StopRule>,
+}
+
+/// A cell of the results.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResultCell {
+    /// Its value on each axis.
+    pub values: Vec<String>,
+    /// What was run, as a scenario file without the line of its seed.
+    pub scenario: String,
+}
+
+impl Results {
+    /// The results of a plan.
+    #[must_use]
+    pub fn new(plan: &Plan, rows: Vec<Row>) -> Results {
+        Results {
+            about: About {
+                format: FORMAT.to_owned(),
+                program: concat!("byway ", env!("CARGO_PKG_VERSION")).to_owned(),
+                name: plan.name.clone(),
+                description: plan.description.clone(),
+                plan: plan.hash(),
+                seeds: plan.seeds.clone(),
+                axes: plan.axes.clone(),
+                metrics: plan.metrics.clone(),
+                shown: plan.shown.clone(),
+                stop: plan.stop.clone(),
+            },
+            cells: plan
+                .cells
+                .iter()
+                .map(|c| ResultCell {
+                    values: c.values.clone(),
+                    scenario: c.scenario.to_toml_without_seed(),
+                })
+                .collect(),
+            rows,
+        }
+    }
+
+    /// Writes a results file; it appears at once and whole, or not at all.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), SweepError> {
+        store::write(self, path)
+    }
+
+    /// Reads a results file.
+    ///
+    /// # Errors
+    /// When it cannot be read, was cut off or damaged, or is no results file.
+    pub fn read(path: &Path) -> Result<Results, SweepError> {
+        load::read(path)
+    }
+
+    /// The place of a metric.
+    ///
+    /// # Errors
+    /// That there is none of this name, and which there are.
+    pub fn metric(&self, name: &str) -> Result<usize, String> {
+        let names = || self.about.metrics.iter().map(|m| m.name.as_str());
+        names().position(|n| n == name).ok_or_else(|| {
+            let hint = match crate::source::nearest(name, names()) {
+                Some(near) => format!("did you mean {near}?"),
+                None => format!("there are {}", crate::source::listed(names())),
+            };
+            format!("\"{name}\" is not a metric of these results; {hint}")
+        })
+    }
+
+    /// The rows of a cell, in the order of the seeds.
+    pub fn rows_of(&self, cell: usize) -> &[Row] {
+        // They stand in order of their cells.
+        let begin = self.rows.partition_point(|r| r.cell < cell);
+        let end = self.rows.partition_point(|r| r.cell <= cell);
+        &self.rows[begin..end]
+    }
+
+    /// Metrics of the row at place `row` that a run of its scenario gave other
+    /// values for, each in words; none when it is as it should be.
+    #[must_use]
+    pub fn differences(&self, row: usize, again: &RunResult) -> Vec<String> {
+        let Some(row) = self.rows.get(row) else {
+            return vec!["there is no such row".to_owned()];
+        };
+        let (paths, failures) = (again.paths.len(), again.detections.len());
+        let now: Vec<(String, f64)> = metrics::metrics(paths, failures)
+            .into_iter()
+            .map(|m| m.name)
+            .zip(metrics::values(again, paths, failures))
+            .collect();
+        let mut found = Vec::new();
+        let (status, _) = metrics::status(&again.outcome);
+        if status != row.status {
+            found.push(format!(
+                "status {} and now {}",
+                row.status.name(),
+                status.name()
+            ));
+        }
+        for (metric, then) in self.about.metrics.iter().zip(&row.values) {
+            // A cell with fewer paths than others has no values for those.
+            let known = now.iter().find(|(name, _)| *name == metric.name);
+            let now = known.map_or(f64::NAN, |(_, value)| *value);
+            if now.to_bits() != then.to_bits() && !(now.is_nan() && then.is_nan()) {
+                found.push(format!("{} {then} and now {now}", metric.name));
+            }
+        }
+        found
+    }
+
+    /// The scenario of the row at place `row`, with its seed: running it gives
+    /// the numbers of the row.
+    ///
+    /// # Errors
+    /// When there is no such row, or this byway no longer reads its scenario.
+    pub fn scenario_of(&self, row: usize) -> Result<Scenario, String> {
+        let found = self.rows.get(row).ok_or_else(|| {
+            format!(
+                "there is no row {}; rows are counted from 1 to {}",
+                row + 1,
+                self.rows.len()
+            )
+        })?;
+        let text = &self.cells[found.cell].scenario;
+        let name = format!("scenario of row {}", row + 1);
+        let mut scenario = Scenario::parse(&name, text).map_err(|e| e.to_string())?;
+        scenario.seed = found.seed;
+        Ok(scenario)
+    }
+}
