@@ -25,6 +25,7 @@ pub use failure::{
     HeartbeatConfig, PathMaxRetransTest, PfClear, PfConfig, PfReturnCwnd, PrimarySwitch,
 };
 
+pub use crate::policy::RttSampling;
 pub use habits::HabitsConfig;
 
 use crate::policy::{AfterRto, FastRetransmits, RetransmitTarget};
@@ -117,18 +118,6 @@ impl Default for SetupConfig {
     }
 }
 
-/// Which packets give a sample of the round-trip time.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
-pub enum RttSampling {
-    /// One sample a round trip, and none when a chunk before the timed one was
-    /// retransmitted meanwhile (RFC 9260 section 6.3.1, C4 and C5).
-    #[default]
-    OncePerRound,
-    /// Every chunk that was sent once (the README of ns-2 and the papers say so;
-    /// ns-2.35 times one chunk a round, see `habits.rtt_flag`).
-    EveryChunk,
-}
-
 /// Retransmission timeout (RFC 9260 section 6.3.1).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -148,6 +137,10 @@ pub struct RtoConfig {
     pub beta: f64,
     /// Which packets are timed.
     pub sampling: RttSampling,
+    /// Timestamps in packets with DATA or SACK, where the peer wants them, too:
+    /// 12 bytes less payload in each, and every acknowledgement measures its
+    /// path, of retransmissions, too (TS, caro-2004 section II.B; false).
+    pub timestamps: bool,
 }
 
 impl Default for RtoConfig {
@@ -159,6 +152,7 @@ impl Default for RtoConfig {
             alpha: 0.125,
             beta: 0.25,
             sampling: RttSampling::OncePerRound,
+            timestamps: false,
         }
     }
 }

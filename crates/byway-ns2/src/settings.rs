@@ -11,9 +11,13 @@ use std::time::Duration;
 #[must_use]
 pub fn missing_policy(host: &Host) -> Option<&'static str> {
     match host.agent_class.as_str() {
-        "SCTP" | "SCTP/HbAfterRto" | "SCTP/MultipleFastRtx" | "SCTP/MfrHbAfterRto" => None,
+        "SCTP"
+        | "SCTP/HbAfterRto"
+        | "SCTP/MultipleFastRtx"
+        | "SCTP/MfrHbAfterRto"
+        | "SCTP/Timestamp"
+        | "SCTP/MfrTimestamp" => None,
         "SCTP/CMT" => Some("CMT"),
-        "SCTP/Timestamp" | "SCTP/MfrTimestamp" => Some("timestamps"),
         _ => Some("an unknown class"),
     }
 }
@@ -54,6 +58,7 @@ pub fn config(host: &Host, build: Build) -> Config {
     if host.agent_class.contains("HbAfterRto") {
         c.retransmission.after_rto = AfterRto::Heartbeat;
     }
+    c.rto.timestamps = host.agent_class.contains("Timestamp");
     c.sack.every = if p.use_delayed_sacks == 0 { 1 } else { 2 };
     c.sack.delay = Duration::from_secs_f64(p.sack_delay);
     c.buffer.receive = p.initial_rwnd;

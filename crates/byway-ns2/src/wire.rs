@@ -68,6 +68,7 @@ impl Notary {
                 24
             }
             WireChunk::InitAck(_) | WireChunk::Heartbeat(_) | WireChunk::HeartbeatAck(_) => 24,
+            WireChunk::Timestamp(_) => 12,
             _ => 4,
         }
     }

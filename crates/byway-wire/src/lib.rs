@@ -48,7 +48,7 @@ pub use cause::{Cause, CauseWriter, Causes, RawCause, cause_code};
 pub use chunk::{
     Abort, Asconf, AsconfAck, Auth, AuthSlot, Chunk, CookieEcho, Data, ErrorChunk, ForwardTsn,
     Heartbeat, IData, IForwardTsn, Init, InitFields, Pad, RawChunk, ReConfig, Sack, Shutdown,
-    ShutdownComplete, SkippedMessage, UnknownAction, chunk_type,
+    ShutdownComplete, SkippedMessage, TIMESTAMP_LEN, Timestamp, UnknownAction, chunk_type,
 };
 pub use error::{CauseError, ChunkError, PacketError, ParamError, TlvError};
 pub use packet::{

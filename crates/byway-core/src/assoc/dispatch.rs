@@ -69,6 +69,7 @@ impl Association {
         self.new_burst();
         let had_gap = self.recv.tsns.has_gap();
         self.note_life_in_shutdown(ctx);
+        self.forget_echo();
         let mut gathered = Gathered::default();
         let mut chunks = inbound.packet.chunks();
         if cookie_taken {
@@ -204,6 +205,7 @@ impl Association {
                 self.discard(ctx, "INIT or COOKIE ECHO behind another chunk");
                 return false;
             }
+            Chunk::Timestamp(t) => self.on_timestamp(t),
             Chunk::Pad(_) => {}
             // Their procedures are not spoken yet: unknown, by their upper bits.
             _ => return self.on_unknown(ctx, from, raw, gathered),

@@ -226,7 +226,7 @@ impl Association {
 
     /// Gap blocks that fit into a packet of their own.
     fn gaps_that_fit(&self, path: PathId) -> usize {
-        let room = self.paths.get(path).packet_limit() - COMMON_HEADER_LEN - SACK_LEN;
+        let room = self.room_beside_timestamp(path) - COMMON_HEADER_LEN - SACK_LEN;
         (room / 4).saturating_sub(self.recv.tsns.duplicate_count())
     }
 
@@ -256,6 +256,7 @@ impl Association {
         let (a_rwnd, flags) = (self.recv.a_rwnd(), self.sack_flags());
         let cumulative = self.recv.tsns.cumulative();
         let mut packet = PacketBuilder::new(buf, self.header());
+        self.write_timestamp(&mut packet, ctx.now, (false, true));
         packet.sack_flagged(flags, cumulative, a_rwnd, &gaps, &dups);
         let len = packet.finish(ctx.checksum());
         self.sack_sent(ctx, path, a_rwnd, gaps.len());

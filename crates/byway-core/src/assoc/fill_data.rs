@@ -9,6 +9,7 @@ use crate::path::{Path, PathId, PathState};
 use crate::policy::retransmit::LossCause;
 use crate::send::ledger::{Fate, Record};
 use crate::send::queue::LaneId;
+use crate::time::Instant;
 use bytes::Bytes;
 use byway_wire::{DATA_HEADER_LEN, Data, PacketBuilder, padded};
 use smallvec::{SmallVec, smallvec};
@@ -68,7 +69,8 @@ impl Association {
     ) -> Sent {
         self.send.forced_packet = false;
         let limit = self.paths.get(path).packet_limit();
-        let (mut packet, sack_gaps) = self.begin_data_packet(buf, path, first_len(self, first));
+        let (mut packet, sack_gaps) =
+            self.begin_data_packet(buf, ctx.now, path, first_len(self, first));
         let mut next = Some(first);
         let mut sent: SmallVec<[(u64, u32, LossCause); 4]> = SmallVec::new();
         while let Some(seq) = next {
@@ -324,7 +326,7 @@ impl Association {
             // Nothing rides along that would have to leave room.
             0
         };
-        let (mut packet, sack) = self.begin_data_packet(buf, path, expected);
+        let (mut packet, sack) = self.begin_data_packet(buf, ctx.now, path, expected);
         let mut first = true;
         let mut apart: Option<Bytes> = None;
         while let Some(len) = self.send.queue.next_len(lane, most) {
@@ -440,16 +442,18 @@ impl Association {
     fn begin_data_packet<'b>(
         &mut self,
         buf: &'b mut Vec<u8>,
+        now: Instant,
         path: PathId,
         expected: usize,
     ) -> (PacketBuilder<'b>, Option<(u32, usize)>) {
         let mut packet = PacketBuilder::new(buf, self.header());
-        let limit = self.paths.get(path).packet_limit();
+        let limit = self.room_beside_timestamp(path);
         let rides = self.recv.acker.owed()
             && self.sack_path() == path
             && self
                 .riding_sack_len()
                 .is_some_and(|len| packet.len() + len + padded(expected) <= limit);
+        self.write_timestamp(&mut packet, now, (true, rides));
         if !rides {
             return (packet, None);
         }

@@ -23,13 +23,14 @@ mod restart;
 mod setup;
 mod state;
 mod teardown;
+mod timestamps;
 
 pub(crate) use dispatch::{Handled, Inbound};
 pub(crate) use fill::Sent;
 pub(crate) use on_sack::MAX_PATHS;
 pub(crate) use peer_init::{BadInit, PeerInit, acceptable_address};
 pub(crate) use restart::CookieOutcome;
-pub(crate) use setup::{Accepted, write_addresses};
+pub(crate) use setup::{Accepted, write_addresses, write_extensions};
 pub(crate) use state::State;
 
 use crate::api::{
@@ -153,6 +154,8 @@ pub(crate) struct Association {
     /// The association's error count (section 8.1).
     pub(crate) errors: u32,
     pub(crate) timers: Timers,
+    /// What TIMESTAMP chunks need, where both sides agreed on them.
+    stamps: Option<timestamps::Stamps>,
     pub(crate) control: VecDeque<Control>,
     pub(crate) stats: AssocStats,
     /// Readable was announced and not all has been read since.

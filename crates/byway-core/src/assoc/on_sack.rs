@@ -4,15 +4,17 @@
 //! acknowledged; round trips; missing reports; windows; errors cleared; timers.
 
 use super::concurrent::note_outcome;
+use super::timestamps::stamp;
 use super::{Association, Ctx};
 use crate::api::Event;
 use crate::cc::{self, Moment, PathAck, coupled::Flow, reno};
-use crate::config::{Coupling, ErrorClear, FastRecovery, PfClear, RttSampling};
+use crate::config::{Coupling, ErrorClear, FastRecovery, PfClear};
 use crate::observe::Observation;
 use crate::path::{Path, PathId, PathState};
 use crate::policy::concurrent::dac;
 use crate::policy::concurrent::sfr::NewlyAcked;
 use crate::policy::retransmit::LossCause;
+use crate::policy::rtt_sampling::{Acknowledged, Echo};
 use crate::send::ledger::{Applied, Change, Fate, Missing, Record};
 use crate::time::Instant;
 use byway_wire::{Sack, Tsn};
@@ -128,6 +130,7 @@ impl Association {
         let concurrent = &mut self.send.concurrent;
         let habits = &mut self.send.habits;
         let now = ctx.now;
+        let echo = self.stamps.map_or(Echo::Unused, |s| Echo::Of(s.echoed));
         let mut newest_sent = Instant::ZERO;
         let applied = self.send.ledger.apply(covered, blocks, |seq, r, change| {
             let p = paths.get_mut(r.path);
@@ -147,7 +150,7 @@ impl Association {
                         note_outcome(&mut p.loss_rate, 0.0);
                     }
                     t.ack.gap_bytes += if seq < covered { 0 } else { r.bytes };
-                    note_acked(t, p, cfg, seq, r, now);
+                    note_acked(t, p, cfg, (seq, r), echo, now);
                 }
                 Change::Reneged => p.window.flight += r.bytes,
                 Change::Passed => {}
@@ -431,8 +434,8 @@ fn note_acked(
     t: &mut Touched,
     p: &mut Path,
     cfg: &crate::config::Config,
-    seq: u64,
-    r: &Record,
+    (seq, r): (u64, &Record),
+    echo: Echo,
     now: Instant,
 ) {
     t.ack.bytes += r.bytes;
@@ -465,31 +468,25 @@ fn note_acked(
     let any = cfg.failure.error_clear == ErrorClear::AnyAck
         && (r.one_path || p.state != PathState::Inactive);
     t.clears |= timely && (once || any);
-    if cfg.habits.rtt_flag {
-        if p.rtt_pending && r.timed && once {
-            p.rtt_pending = false;
-            if r.fate != Fate::Marked(LossCause::Timeout) {
-                t.sample = Some(now.since(r.sent_at));
-            }
-        }
-        return;
+    let timed = p.timed.is_some_and(|(timed, _)| timed == seq);
+    if timed {
+        p.timed = None;
     }
-    match cfg.rto.sampling {
-        RttSampling::OncePerRound => {
-            if let Some((timed, at)) = p.timed
-                && timed == seq
-            {
-                p.timed = None;
-                if once && timely {
-                    t.sample = Some(now.since(at));
-                }
-            }
-        }
-        RttSampling::EveryChunk => {
-            if once && timely {
-                t.sample = Some(now.since(r.sent_at));
-            }
-        }
+    let measures = if cfg.habits.rtt_flag && echo == Echo::Unused {
+        let flagged = p.rtt_pending && r.timed && once;
+        p.rtt_pending &= !flagged;
+        flagged && r.fate != Fate::Marked(LossCause::Timeout)
+    } else {
+        let chunk = Acknowledged {
+            once,
+            timed,
+            timely,
+            stamp: stamp(r.sent_at),
+        };
+        cfg.rto.sampling.measures(echo, chunk)
+    };
+    if measures {
+        t.sample = Some(now.since(r.sent_at));
     }
 }
 

@@ -2,7 +2,7 @@
 //! and 5.1.2), checked and copied.
 
 use crate::time::Duration;
-use byway_wire::{Init, Param, RawParam, Tsn};
+use byway_wire::{Init, Param, RawParam, Tsn, chunk_type};
 use core::net::IpAddr;
 use smallvec::SmallVec;
 
@@ -18,6 +18,8 @@ pub(crate) struct PeerInit {
     pub(crate) cookie: Option<Box<[u8]>>,
     /// Asked for with a Cookie Preservative.
     pub(crate) longer_life: Duration,
+    /// Its Supported Extensions list TIMESTAMP.
+    pub(crate) timestamps: bool,
     /// Whole parameters to be reported as unrecognized.
     pub(crate) unrecognized: Vec<Vec<u8>>,
 }
@@ -63,6 +65,9 @@ impl PeerInit {
                 Param::StateCookie(c) => p.cookie = Some(c.into()),
                 Param::CookiePreservative(ms) => {
                     p.longer_life = Duration::from_millis(u64::from(ms));
+                }
+                Param::SupportedExtensions(types) => {
+                    p.timestamps |= types.contains(&chunk_type::TIMESTAMP);
                 }
                 Param::HostName(_) => return Err(BadInit::HostName),
                 Param::Unknown(u) => {

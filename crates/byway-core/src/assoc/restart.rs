@@ -99,6 +99,7 @@ impl Association {
         self.shutdown_wanted = false;
         self.paths.primary = PathId(0);
         self.paths.data = PathId(0);
+        self.make_room_for_timestamps(ctx.now);
         self.enter(ctx, State::Established);
         self.event(
             ctx,
@@ -126,6 +127,7 @@ impl Association {
             if self.state.is_closed() {
                 return;
             }
+            self.agree_on_timestamps(c.timestamps);
             self.add_listed(ctx, c);
             self.establish(ctx);
         }

@@ -56,6 +56,7 @@ impl Association {
             recv: RecvHalf::new(Tsn(0), cfg.setup.max_inbound_streams, &cfg.buffer),
             errors: 0,
             timers: Timers::default(),
+            stamps: None,
             control: VecDeque::new(),
             stats: AssocStats::default(),
             readable_told: false,
@@ -176,6 +177,7 @@ impl Association {
         self.send.streams = self.cfg.setup.outbound_streams.min(peer.inbound);
         self.send.a_rwnd = peer.a_rwnd;
         self.adopt_addresses(ctx, inbound, &peer);
+        self.agree_on_timestamps(peer.timestamps);
         self.check_queued_streams(ctx);
         if self.state.is_closed() {
             return;
@@ -291,6 +293,7 @@ impl Association {
         self.control
             .retain(|c| !matches!(c, Control::Init | Control::CookieEcho));
         self.paths.data = self.paths.primary;
+        self.make_room_for_timestamps(ctx.now);
         self.enter(ctx, State::Established);
         for id in self.paths.ids() {
             let (remote, state) = (self.paths.get(id).remote, self.paths.get(id).state);
@@ -344,6 +347,7 @@ impl Association {
             types.push(byway_wire::param_type::IPV6_ADDRESS);
         }
         w.supported_address_types(&types);
+        write_extensions(w, &self.cfg);
     }
 
     /// An association begins from an echoed cookie.
@@ -372,6 +376,7 @@ impl Association {
         self.send = SendHalf::new(c.local_tsn, c.outbound, c.a_rwnd, &self.cfg);
         self.recv = RecvHalf::new(c.peer_tsn, c.inbound, &self.cfg.buffer);
         self.pathless.clear();
+        self.agree_on_timestamps(c.timestamps);
         self.add_listed(ctx, c);
     }
 
@@ -404,6 +409,14 @@ impl Association {
     pub(crate) fn peer_addresses(&self) -> impl Iterator<Item = IpAddr> + '_ {
         let paths = self.paths.iter().map(|p| p.remote.ip());
         paths.chain(self.pathless.iter().copied())
+    }
+}
+
+/// The chunk types of extensions, as INIT and INIT ACK list them (RFC 5061
+/// section 4.2.7): none where there are none.
+pub(crate) fn write_extensions(w: &mut ParamWriter<'_>, cfg: &Config) {
+    if cfg.rto.timestamps {
+        w.supported_extensions(&[byway_wire::chunk_type::TIMESTAMP]);
     }
 }
 

@@ -5,7 +5,7 @@ use super::cookie::Cookie;
 use super::{Endpoint, ctx};
 use crate::assoc::{
     Accepted, Association, BadInit, CookieOutcome, Ctx, Inbound, PeerInit, State,
-    acceptable_address, write_addresses,
+    acceptable_address, write_addresses, write_extensions,
 };
 use crate::config::Config;
 use crate::time::{Duration, Instant};
@@ -190,6 +190,7 @@ impl Endpoint {
             source: inbound.source,
             local: inbound.destination,
             addresses: peer.addresses.clone(),
+            timestamps: peer.timestamps,
         };
         let sealed = self.keys.seal(&cookie, now, &mut self.rng);
         let fields = InitFields {
@@ -204,6 +205,7 @@ impl Endpoint {
         self.answer(inbound, peer.tag, |p| {
             p.init(true, &fields, |w| {
                 write_addresses(w, &local);
+                write_extensions(w, cfg);
                 w.state_cookie(&sealed);
                 for u in &peer.unrecognized {
                     w.unrecognized_parameter(u);

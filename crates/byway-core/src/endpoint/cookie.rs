@@ -16,6 +16,8 @@ const MAC_LEN: usize = 32;
 const KEY_LIFE: Duration = Duration::from_secs(3600);
 /// Most addresses in a cookie.
 const MAX_ADDRESSES: usize = 32;
+/// In the byte of their number: the peer knows timestamps.
+const TIMESTAMPS: u8 = 0x80;
 
 /// What a cookie says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +39,8 @@ pub(crate) struct Cookie {
     pub(crate) source: SocketAddr,
     pub(crate) local: SocketAddr,
     pub(crate) addresses: SmallVec<[IpAddr; 4]>,
+    /// The peer listed TIMESTAMP among its extensions.
+    pub(crate) timestamps: bool,
 }
 
 /// Why a cookie is refused.
@@ -133,7 +137,8 @@ impl Cookie {
             out.extend_from_slice(&a.port().to_be_bytes());
         }
         let listed = &self.addresses[..self.addresses.len().min(MAX_ADDRESSES)];
-        out.push(listed.len() as u8);
+        let flag = if self.timestamps { TIMESTAMPS } else { 0 };
+        out.push(listed.len() as u8 | flag);
         for &ip in listed {
             put_ip(&mut out, ip);
         }
@@ -154,7 +159,7 @@ impl Cookie {
         let local = SocketAddr::new(r.ip()?, r.half()?);
         let [count] = r.take()?;
         let mut addresses = SmallVec::new();
-        for _ in 0..usize::from(count).min(MAX_ADDRESSES) {
+        for _ in 0..usize::from(count & !TIMESTAMPS).min(MAX_ADDRESSES) {
             addresses.push(r.ip()?);
         }
         let valid = local_tag != 0 && peer_tag != 0 && outbound != 0 && inbound != 0;
@@ -174,6 +179,7 @@ impl Cookie {
             source,
             local,
             addresses,
+            timestamps: count & TIMESTAMPS != 0,
         })
     }
 
@@ -250,6 +256,7 @@ mod tests {
                 "10.1.0.1".parse().unwrap(),
                 "fd00::2".parse().unwrap(),
             ]),
+            timestamps: true,
         }
     }
 

@@ -1,7 +1,7 @@
 //! The paths of an association: one per address of the peer.
 
 use super::{PathId, PathState, RttEstimator, Window};
-use crate::config::Config;
+use crate::config::{Config, CongestionConfig};
 use crate::policy::Detection;
 use crate::policy::dead_data::Trial;
 use crate::time::Instant;
@@ -112,6 +112,8 @@ pub(crate) struct Path {
     pub(crate) loss_rate: f32,
     /// Largest IP packet.
     pub(crate) pmtu: u32,
+    /// Bytes of each packet that DATA chunks leave to a TIMESTAMP.
+    pub(crate) beside_data: u32,
     pub(crate) last_heard: Option<Instant>,
     pub(crate) counters: PathCounters,
 }
@@ -177,6 +179,7 @@ impl Path {
             dead_for_data: false,
             loss_rate: 0.0,
             pmtu,
+            beside_data: 0,
             last_heard: None,
             counters: PathCounters::default(),
         }
@@ -192,8 +195,19 @@ impl Path {
         let before = header_bytes(self.remote);
         self.remote.set_port(port);
         if header_bytes(self.remote) != before {
-            self.window.pmdcs = (self.pmtu - header_bytes(self.remote)) & !3;
+            self.window.pmdcs = self.pmdcs();
         }
+    }
+
+    fn pmdcs(&self) -> u32 {
+        ((self.pmtu - header_bytes(self.remote)) & !3) - self.beside_data
+    }
+
+    /// So many bytes of each packet, a multiple of 4, are not for DATA chunks.
+    /// Nothing has been sent yet.
+    pub(crate) fn keep_beside_data(&mut self, bytes: u32, cfg: &CongestionConfig, now: Instant) {
+        self.beside_data = bytes;
+        self.window = Window::new(cfg, self.pmdcs(), self.remote.is_ipv6(), now);
     }
 
     /// Rule B of section 6.1: a packet may begin while the flight is below
@@ -238,7 +252,7 @@ impl Path {
 
     /// SCTP bytes, common header included, that one packet may have.
     pub(crate) fn packet_limit(&self) -> usize {
-        self.window.pmdcs as usize + byway_wire::COMMON_HEADER_LEN
+        (self.window.pmdcs + self.beside_data) as usize + byway_wire::COMMON_HEADER_LEN
     }
 }
 

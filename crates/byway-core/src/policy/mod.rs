@@ -9,6 +9,7 @@ pub mod fast_retransmit;
 pub mod probe_timeout;
 pub mod probing;
 pub mod retransmit;
+pub mod rtt_sampling;
 #[cfg(test)]
 mod testing;
 
@@ -19,3 +20,4 @@ pub use fast_retransmit::FastRetransmits;
 pub use probe_timeout::ProbeTimeout;
 pub use probing::Detection;
 pub use retransmit::RetransmitTarget;
+pub use rtt_sampling::RttSampling;

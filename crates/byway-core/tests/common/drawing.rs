@@ -107,6 +107,12 @@ impl Reader {
             Chunk::CookieAck => "COOKIE ACK".to_owned(),
             Chunk::ShutdownAck => "SHUTDOWN ACK".to_owned(),
             Chunk::Pad(_) => "PAD".to_owned(),
+            Chunk::Timestamp(t) => match (t.sent, t.echo) {
+                (Some(_), Some(_)) => "TS with echo",
+                (_, None) => "TS",
+                (None, Some(_)) => "echo",
+            }
+            .to_owned(),
             Chunk::Unknown(raw) => format!("type {}", raw.kind),
             _ => chunk_type::name(chunk_type::PAD)
                 .unwrap_or_default()

@@ -17,4 +17,5 @@ mod probe_timeout;
 mod restart;
 mod setup;
 mod teardown;
+mod timestamps;
 mod windows;

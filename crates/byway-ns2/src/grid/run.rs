@@ -148,6 +148,8 @@ impl Setting {
         };
         let mut c = settings::config(&self.host(role), build);
         c.hb.enabled = true;
+        // Both ends are of a class that knows them.
+        c.rto.timestamps = self.class.contains("Timestamp");
         c.failover.primary_switch = match self.cpt {
             Some(threshold) if role == Role::Initiator => PrimarySwitch::Cpt(threshold),
             _ => PrimarySwitch::Never,

@@ -14,6 +14,7 @@ mod pad;
 mod re_config;
 mod sack;
 mod shutdown;
+mod timestamp;
 
 pub use abort::{Abort, ErrorChunk};
 pub use asconf::{Asconf, AsconfAck};
@@ -29,6 +30,7 @@ pub use pad::Pad;
 pub use re_config::ReConfig;
 pub use sack::Sack;
 pub use shutdown::{Shutdown, ShutdownComplete};
+pub use timestamp::{TIMESTAMP_LEN, Timestamp};
 
 use crate::build::PacketBuilder;
 use crate::error::ChunkError;
@@ -75,6 +77,8 @@ pub mod chunk_type {
     pub const RE_CONFIG: u8 = 130;
     /// Padding (RFC 4820 section 3).
     pub const PAD: u8 = 132;
+    /// Timestamps (byway's own, for caro-2004 section II.B; not registered).
+    pub const TIMESTAMP: u8 = 160;
     /// Forward cumulative TSN (RFC 3758 section 3.2).
     pub const FORWARD_TSN: u8 = 192;
     /// Address configuration change (RFC 5061 section 4.1.1).
@@ -106,6 +110,7 @@ pub mod chunk_type {
             ASCONF_ACK => "ASCONF-ACK",
             RE_CONFIG => "RE-CONFIG",
             PAD => "PAD",
+            TIMESTAMP => "TIMESTAMP",
             FORWARD_TSN => "FORWARD TSN",
             ASCONF => "ASCONF",
             I_FORWARD_TSN => "I-FORWARD-TSN",
@@ -209,6 +214,7 @@ impl<'a> RawChunk<'a> {
             chunk_type::PAD => Chunk::Pad(Pad {
                 padding: self.value,
             }),
+            chunk_type::TIMESTAMP => Chunk::Timestamp(Timestamp::parse(self)?),
             chunk_type::FORWARD_TSN => Chunk::ForwardTsn(ForwardTsn::parse(self)?),
             chunk_type::I_FORWARD_TSN => Chunk::IForwardTsn(IForwardTsn::parse(self)?),
             _ => Chunk::Unknown(*self),
@@ -288,6 +294,8 @@ pub enum Chunk<'a> {
     ReConfig(ReConfig<'a>),
     /// Filler.
     Pad(Pad<'a>),
+    /// When the packet was sent, and which one it answers.
+    Timestamp(Timestamp),
     /// User data of messages that may interleave.
     IData(IData<'a>),
     /// Abandoned interleaved messages are to be skipped.
@@ -326,6 +334,7 @@ impl PacketBuilder<'_> {
             Chunk::AsconfAck(ack) => self.copy_asconf_ack(ack),
             Chunk::ReConfig(config) => self.raw(chunk_type::RE_CONFIG, 0, config.params.as_bytes()),
             Chunk::Pad(pad) => self.raw(chunk_type::PAD, 0, pad.padding),
+            Chunk::Timestamp(stamp) => self.timestamp(*stamp),
             Chunk::IData(data) => self.i_data(data),
             Chunk::IForwardTsn(forward) => self.copy_i_forward_tsn(forward),
             Chunk::Unknown(raw) => self.raw(raw.kind, raw.flags, raw.value),

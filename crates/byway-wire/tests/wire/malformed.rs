@@ -113,6 +113,7 @@ fn chunk_too_short_for_its_fixed_fields() {
         (chunk_type::I_DATA, 16),
         (chunk_type::ASCONF, 4),
         (chunk_type::ASCONF_ACK, 4),
+        (chunk_type::TIMESTAMP, 8),
         (chunk_type::FORWARD_TSN, 4),
         (chunk_type::I_FORWARD_TSN, 4),
     ];

@@ -7,7 +7,7 @@ use crate::support::{self, build, read};
 use byway_wire::{
     AddStreams, Auth, Cause, Causes, Chunk, ChunkError, Data, IData, IncomingSsnReset, InitFields,
     OutgoingSsnReset, Packet, PacketBuilder, Param, Params, RawCause, RawParam, ReconfigResponse,
-    SkippedMessage, SsnTsnReset, Tsn, U16List, padded,
+    SkippedMessage, SsnTsnReset, Timestamp, Tsn, U16List, padded,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -305,6 +305,13 @@ impl Seed {
         }
     }
 
+    fn timestamp(&self) -> Timestamp {
+        Timestamp {
+            sent: self.bits[0].then_some(self.a),
+            echo: self.bits[1].then_some(self.b),
+        }
+    }
+
     fn dups(&self) -> Vec<Tsn> {
         self.pairs
             .iter()
@@ -336,7 +343,7 @@ impl Seed {
         let causes = |writer: &mut byway_wire::CauseWriter<'_>| {
             assert!(self.inner.iter().all(|inner| writer.cause(&inner.cause())));
         };
-        match self.which % 22 {
+        match self.which % 23 {
             0 => packet.data(&self.data()),
             1 => packet.init(false, &self.init(), params),
             2 => packet.init(true, &self.init(), params),
@@ -358,12 +365,13 @@ impl Seed {
             18 => packet.pad(self.bytes.len()),
             19 => packet.i_data(&self.i_data()),
             20 => packet.i_forward_tsn(Tsn(self.a), &self.skipped()),
+            21 => packet.timestamp(self.timestamp()),
             _ => packet.raw(0x3F, self.a as u8, &self.bytes),
         }
     }
 
     fn check(&self, chunk: &Chunk<'_>) {
-        match (self.which % 22, chunk) {
+        match (self.which % 23, chunk) {
             (0, Chunk::Data(data)) => assert_eq!(*data, self.data()),
             (1, Chunk::Init(init)) | (2, Chunk::InitAck(init)) => {
                 assert_eq!(init.fields(), self.init());
@@ -411,7 +419,8 @@ impl Seed {
                 assert_eq!(forward.new_cumulative_tsn, Tsn(self.a));
                 assert!(forward.skipped().eq(self.skipped()));
             }
-            (21, Chunk::Unknown(raw)) => {
+            (21, Chunk::Timestamp(stamp)) => assert_eq!(*stamp, self.timestamp()),
+            (22, Chunk::Unknown(raw)) => {
                 assert_eq!(
                     (raw.kind, raw.flags, raw.value),
                     (0x3F, self.a as u8, &self.bytes[..])

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use byway_wire::{
     AddStreams, Auth, CauseWriter, Data, IData, InitFields, PacketBuilder, ParamWriter,
-    ReconfigResponse, SkippedMessage, SsnTsnReset, Tsn,
+    ReconfigResponse, SkippedMessage, SsnTsnReset, Timestamp, Tsn,
 };
 
 use crate::exercise::exercise;
@@ -31,6 +31,15 @@ const DATA: Data<'_> = Data {
     immediate: true,
     payload: b"hello",
 };
+
+fn stamped(packet: &mut PacketBuilder<'_>) {
+    packet.timestamp(Timestamp {
+        sent: Some(0x0102_0304),
+        echo: Some(0xFFFF_FFFF),
+    });
+    packet.sack(Tsn(7), 4096, &[(2, 3)], &[]);
+    packet.data(&DATA);
+}
 
 fn init_params(params: &mut ParamWriter<'_>) {
     params.ipv4_address(Ipv4Addr::new(192, 0, 2, 1));
@@ -225,6 +234,7 @@ fn other_seeds() -> Vec<(&'static str, Vec<u8>)> {
             build(|packet| packet.re_config(reconfig_answers)),
         ),
         ("pad", build(|packet| packet.pad(9))),
+        ("timestamp_sack_data", build(stamped)),
         (
             "unknown_chunk",
             build(|packet| packet.raw(0xFF, 0xFF, b"unknown")),

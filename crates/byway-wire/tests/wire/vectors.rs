@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use crate::support::{self, build};
 use byway_wire::{
     Auth, Cause, Checksum, Chunk, CommonHeader, Data, IData, InitFields, Packet, PacketBuilder,
-    Param, SkippedMessage, Tsn, cause_code, chunk_type,
+    Param, SkippedMessage, Timestamp, Tsn, cause_code, chunk_type,
 };
 
 /// The bytes of spaced hex digits.
@@ -370,16 +370,26 @@ fn partial_reliability_and_interleaving() {
             payload: &[0xFF],
         });
         packet.pad(4);
+        packet.timestamp(Timestamp {
+            sent: Some(7),
+            echo: None,
+        });
+        packet.timestamp(Timestamp {
+            sent: None,
+            echo: Some(8),
+        });
     });
     let bytes = hex("
         C0 00 00 0C  00000010  0001 0002
         C2 00 00 10  00000010  0001 0001 00000002
         40 05 00 15  00000011  0001 0000  00000003  00000004  FF 000000
         84 00 00 08  00000000
+        A0 01 00 0C  00000007  00000000
+        A0 02 00 0C  00000000  00000008
     ");
     assert_eq!(written, bytes);
     parse(&bytes, |chunks| {
-        let [_, _, Chunk::IData(data), _] = chunks else {
+        let [_, _, Chunk::IData(data), _, _, _] = chunks else {
             panic!("{chunks:?}")
         };
         assert_eq!((data.fsn(), data.ppid()), (4, None));
@@ -429,7 +439,7 @@ fn names_are_those_of_the_rfcs() {
         chunk_type::name(chunk_type::COOKIE_ECHO),
         Some("COOKIE ECHO")
     );
-    assert_eq!((0..=u8::MAX).filter_map(chunk_type::name).count(), 23);
+    assert_eq!((0..=u8::MAX).filter_map(chunk_type::name).count(), 24);
     assert_eq!(
         cause_code::name(cause_code::OUT_OF_RESOURCE),
         Some("Out of Resource")

@@ -1,0 +1,82 @@
+//! TIMESTAMP chunks (caro-2004 section II.B): who sends them, and what they echo.
+//!
+//! Both sides list the chunk's type in Supported Extensions (RFC 5061 section
+//! 4.2.7) of INIT and INIT ACK; where either does not, nothing is stamped. A
+//! packet with DATA carries its sending time, a packet with a SACK the time of
+//! the first packet that it answers: that one waited for SACK.Delay, and the
+//! timer must allow for it (RFC 7323 section 4.3 echoes the earliest for the
+//! same reason). What the chunk takes of each packet the DATA chunks go without.
+
+use super::Association;
+use crate::path::PathId;
+use crate::time::Instant;
+use byway_wire::{PacketBuilder, TIMESTAMP_LEN, Timestamp};
+
+/// What is remembered for the TIMESTAMP chunks of an association.
+#[derive(Copy, Clone, Debug, Default)]
+pub(crate) struct Stamps {
+    /// The peer's timestamp that the next SACK echoes.
+    owed: Option<u32>,
+    /// What the packet at hand echoes.
+    pub(crate) echoed: Option<u32>,
+}
+
+/// A time as a TIMESTAMP chunk has it: microseconds, of which 32 bits go round
+/// in 71 minutes.
+pub(crate) fn stamp(at: Instant) -> u32 {
+    (at.as_nanos() / 1000) as u32
+}
+
+impl Association {
+    /// Whether both sides want timestamps is known.
+    pub(super) fn agree_on_timestamps(&mut self, peer_wants: bool) {
+        let agreed = peer_wants && self.cfg.rto.timestamps;
+        self.stamps = agreed.then(Stamps::default);
+    }
+
+    /// The association stands with these paths: their packets keep room for the
+    /// chunk.
+    pub(super) fn make_room_for_timestamps(&mut self, now: Instant) {
+        if self.stamps.is_some() {
+            for p in self.paths.iter_mut() {
+                p.keep_beside_data(TIMESTAMP_LEN as u32, &self.cfg.congestion, now);
+            }
+        }
+    }
+
+    /// A packet begins to be read.
+    pub(super) fn forget_echo(&mut self) {
+        if let Some(s) = &mut self.stamps {
+            s.echoed = None;
+        }
+    }
+
+    /// A TIMESTAMP came.
+    pub(super) fn on_timestamp(&mut self, t: Timestamp) {
+        if let Some(s) = &mut self.stamps {
+            s.owed = s.owed.or(t.sent);
+            s.echoed = t.echo;
+        }
+    }
+
+    /// Writes the TIMESTAMP of a packet that begins, if any.
+    pub(super) fn write_timestamp(
+        &mut self,
+        packet: &mut PacketBuilder<'_>,
+        now: Instant,
+        (data, sack): (bool, bool),
+    ) {
+        if let Some(s) = &mut self.stamps {
+            packet.timestamp(Timestamp {
+                sent: data.then_some(stamp(now)),
+                echo: if sack { s.owed.take() } else { None },
+            });
+        }
+    }
+
+    /// Bytes of a packet to `path` that chunks other than TIMESTAMP may take.
+    pub(super) fn room_beside_timestamp(&self, path: PathId) -> usize {
+        let p = self.paths.get(path);
+        p.packet_limit() - p.beside_data as usize
+    }
+}

@@ -1,0 +1,100 @@
+//! Which acknowledgements measure the round trip (RFC 9260 section 6.3.1, rules
+//! C4 and C5, which is Karn's algorithm; caro-2004 section II.B, timestamps).
+//!
+//! The acknowledgement of a chunk that was sent twice does not say which of the
+//! two it answers, so it measures nothing (Karn), and a path that carries only
+//! retransmissions keeps its backed-off timer. A timestamp in every packet,
+//! echoed by the SACK, says which sending was answered, so every acknowledgement
+//! of it measures. RFC 9260 knows no timestamps and measures once a round trip,
+//! the default.
+
+use serde::{Deserialize, Serialize};
+
+/// Which chunks measure the round trip where there are no timestamps.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub enum RttSampling {
+    /// One sample a round trip, and none when a chunk before the timed one was
+    /// retransmitted meanwhile (RFC 9260 section 6.3.1, C4 and C5).
+    #[default]
+    OncePerRound,
+    /// Every chunk that was sent once (the README of ns-2 and the papers say so;
+    /// ns-2.35 times one chunk a round, see `habits.rtt_flag`).
+    EveryChunk,
+}
+
+/// A chunk that is newly acknowledged.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Acknowledged {
+    /// It was sent once.
+    pub once: bool,
+    /// It is the one that is timed in this round.
+    pub timed: bool,
+    /// Its path had no error since it was sent.
+    pub timely: bool,
+    /// The timestamp of the packet that carried it last.
+    pub stamp: u32,
+}
+
+/// What the SACK's packet says of the packet that it answers.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Echo {
+    /// The association has no timestamps.
+    Unused,
+    /// It has, and the packet echoes this one, or none.
+    Of(Option<u32>),
+}
+
+impl RttSampling {
+    /// Whether the time since its last sending is a sample of the round trip.
+    #[must_use]
+    pub fn measures(self, echo: Echo, chunk: Acknowledged) -> bool {
+        match echo {
+            Echo::Of(echo) => echo == Some(chunk.stamp),
+            Echo::Unused => {
+                let chosen = self == RttSampling::EveryChunk || chunk.timed;
+                chosen && chunk.once && chunk.timely
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use RttSampling::{EveryChunk, OncePerRound};
+
+    #[test]
+    fn which_acknowledgements_measure() {
+        let (none, of) = (Echo::Unused, |t| Echo::Of(Some(t)));
+        // rule, echo, sent once, timed, timely, expected; the stamp is 7
+        let rows = [
+            (OncePerRound, none, true, true, true, true),
+            (OncePerRound, none, true, false, true, false),
+            (OncePerRound, none, false, true, true, false),
+            (OncePerRound, none, true, true, false, false),
+            (EveryChunk, none, true, false, true, true),
+            (EveryChunk, none, false, false, true, false),
+            // The echo says which sending was answered, so all may measure.
+            (OncePerRound, of(7), true, false, true, true),
+            (OncePerRound, of(7), false, false, false, true),
+            (EveryChunk, of(7), false, false, true, true),
+            // The first sending was answered, or another packet's chunk.
+            (OncePerRound, of(6), false, true, true, false),
+            (EveryChunk, of(6), true, true, true, false),
+            (EveryChunk, Echo::Of(None), true, true, true, false),
+        ];
+        for (rule, echo, once, timed, timely, expected) in rows {
+            let chunk = Acknowledged {
+                once,
+                timed,
+                timely,
+                stamp: 7,
+            };
+            assert_eq!(
+                rule.measures(echo, chunk),
+                expected,
+                "{rule:?} {echo:?} {chunk:?}"
+            );
+        }
+    }
+}
