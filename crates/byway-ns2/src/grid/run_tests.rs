@@ -72,7 +72,7 @@ fn schemes_that_are_not_built_are_told_apart() {
     for (class, built) in [
         ("SCTP", true),
         ("SCTP/MfrHbAfterRto", true),
-        ("SCTP/Timestamp", false),
+        ("SCTP/MfrTimestamp", true),
         ("SCTP/CMT", false),
     ] {
         let s = Setting {
