@@ -137,7 +137,7 @@ impl Association {
 
     /// The packet is the peer's: which path it used, and that it lives.
     fn note_arrival(&mut self, ctx: &mut Ctx<'_>, inbound: &Inbound<'_>) -> Option<PathId> {
-        let path = self.paths.find(inbound.source.ip());
+        let path = self.paths.find_source(&inbound.source);
         if let Some(id) = path {
             let p = self.paths.get_mut(id);
             // A translator may have moved the peer's UDP port (RFC 6951 5.4).

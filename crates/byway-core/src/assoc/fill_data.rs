@@ -1,7 +1,7 @@
 //! DATA goes out: what is marked first, then what is new (RFC 9260 sections
 //! 6.1 and 6.4).
 
-use super::{Association, Ctx, MAX_PATHS, Sent};
+use super::{Association, Ctx, Sent};
 use crate::cc;
 use crate::config::{BurstRule, CongestionConfig};
 use crate::observe::Observation;
@@ -12,7 +12,7 @@ use crate::send::queue::LaneId;
 use crate::time::Instant;
 use bytes::Bytes;
 use byway_wire::{DATA_HEADER_LEN, Data, PacketBuilder, padded};
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 
 /// TSNs under way at most: a gap block reaches no farther than 16 bits.
 const MAX_OUTSTANDING: usize = 60_000;
@@ -177,7 +177,9 @@ impl Association {
         let mut next = self.send.queue.lanes().next();
         let mut open = false;
         while let Some((lane, wish)) = next {
-            for path in self.candidates(wish) {
+            let mut place = 0;
+            while let Some(path) = self.candidate(wish, place) {
+                place += 1;
                 if self.may_begin(ctx, path) {
                     open = true;
                     if self.rwnd_allows(ctx, path, lane) && self.habits_allow(lane) {
@@ -199,6 +201,7 @@ impl Association {
 
     /// Rules B and D: whether a packet of new data may begin on a path.
     fn may_begin(&mut self, ctx: &Ctx<'_>, path: PathId) -> bool {
+        self.begin_burst();
         let p = self.paths.get_mut(path);
         if p.window.flight == 0 && self.cfg.habits.decays_above == 0 {
             cc::on_idle(&mut p.window, ctx.now, p.rtt.rto(), &self.cfg.congestion);
@@ -237,14 +240,16 @@ impl Association {
                 .any(|p| !p.confirmed && p.state != PathState::Inactive)
     }
 
-    /// The paths of new data, in order: the one that the user asked for, as long as it is
-    /// not inactive, else the policies'.
-    fn candidates(&self, wish: Option<PathId>) -> SmallVec<[PathId; MAX_PATHS]> {
-        match (wish, &self.send.concurrent) {
-            (Some(p), _) if self.paths.contains(p) && self.takes_pinned(p) => smallvec![p],
-            (_, Some(c)) => self.round(c.first),
-            (_, None) => smallvec![self.paths.data],
-        }
+    /// The paths of new data, in order, by their place: the one that the user asked
+    /// for, as long as it is not inactive, else the policies'.
+    #[inline]
+    fn candidate(&self, wish: Option<PathId>, place: usize) -> Option<PathId> {
+        let alone = match (wish, &self.send.concurrent) {
+            (Some(p), _) if self.paths.contains(p) && self.takes_pinned(p) => p,
+            (_, Some(c)) => return self.round(c.first).get(place).copied(),
+            (_, None) => self.paths.data,
+        };
+        (place == 0).then_some(alone)
     }
 
     /// Whether a path carries what its user bound to it: while it is active, or
@@ -284,10 +289,15 @@ impl Association {
 
     /// Data waits for the peer's window though a path has room, or no longer
     /// (receive buffer blocking).
+    #[inline]
     fn note_rwnd_blocked(&mut self, ctx: &mut Ctx<'_>, blocked: bool) {
-        if self.send.rwnd_blocked.is_some() == blocked {
-            return;
+        if self.send.rwnd_blocked.is_some() != blocked {
+            self.change_rwnd_blocked(ctx, blocked);
         }
+    }
+
+    #[cold]
+    fn change_rwnd_blocked(&mut self, ctx: &mut Ctx<'_>, blocked: bool) {
         match self.send.rwnd_blocked.take() {
             Some(since) => self.stats.rwnd_blocked += ctx.now.since(since),
             None => {
@@ -329,7 +339,11 @@ impl Association {
         let (mut packet, sack) = self.begin_data_packet(buf, ctx.now, path, expected);
         let mut first = true;
         let mut apart: Option<Bytes> = None;
-        while let Some(len) = self.send.queue.next_len(lane, most) {
+        // Behind the first chunk: as long as the least that a chunk can be fits.
+        while first || packet.len() + DATA_HEADER_LEN < limit {
+            let Some(len) = self.send.queue.next_len(lane, most) else {
+                break;
+            };
             let len = self.shortened(lane, most, len, limit - packet.len(), first);
             let charge = len as u64 + u64::from(self.cfg.buffer.peer_overhead);
             let fits = packet.len() + padded(len + DATA_HEADER_LEN) <= limit;

@@ -210,7 +210,26 @@ impl Association {
     }
 
     /// Packets of new data that this event may release (section 6.1, D).
+    ///
+    /// The paths hear of it when the first of them is asked: most packets that
+    /// arrive release nothing.
+    #[inline]
     pub(crate) fn new_burst(&mut self) {
+        self.send.burst_begins = true;
+        if let Some(c) = &mut self.send.concurrent {
+            c.begin_event(self.paths.len());
+        }
+    }
+
+    /// What [`new_burst`](Self::new_burst) put off.
+    #[inline]
+    pub(super) fn begin_burst(&mut self) {
+        if core::mem::take(&mut self.send.burst_begins) {
+            self.reset_bursts();
+        }
+    }
+
+    fn reset_bursts(&mut self) {
         let most = match self.cfg.congestion.burst_rule {
             BurstRule::CountPackets => self.cfg.congestion.max_burst.unwrap_or(u32::MAX),
             BurstRule::LimitWindow | BurstRule::ShrinkWindow => u32::MAX,
@@ -218,9 +237,6 @@ impl Association {
         for p in self.paths.iter_mut() {
             p.burst_left = most;
             p.burst_flight = None;
-        }
-        if let Some(c) = &mut self.send.concurrent {
-            c.begin_event(self.paths.len());
         }
     }
 

@@ -42,6 +42,7 @@ impl Association {
         }
         self.begin_habit_event(false);
         self.new_burst();
+        self.begin_burst();
         if due(self.timers.t1) {
             self.on_t1(ctx);
         }

@@ -347,6 +347,17 @@ impl PathTable {
         Some(from)
     }
 
+    /// The same for a packet's source, looked at where it stands.
+    #[inline]
+    pub(crate) fn find_source(&self, source: &SocketAddr) -> Option<PathId> {
+        let same = |p: &Path| match (&p.remote, source) {
+            (SocketAddr::V4(a), SocketAddr::V4(b)) => a.ip() == b.ip(),
+            (SocketAddr::V6(a), SocketAddr::V6(b)) => a.ip() == b.ip(),
+            _ => false,
+        };
+        self.paths.iter().position(same).map(|i| PathId(i as u8))
+    }
+
     pub(crate) fn view(&self) -> PathsView<'_> {
         PathsView { table: self }
     }

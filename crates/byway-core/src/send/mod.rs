@@ -42,6 +42,8 @@ pub(crate) struct SendHalf {
     pub(crate) drain_wanted: bool,
     /// Since when data waits for the peer's window alone, if it does.
     pub(crate) rwnd_blocked: Option<Instant>,
+    /// The paths have not heard yet that a burst begins.
+    pub(crate) burst_begins: bool,
     /// What concurrent multipath transfer remembers, where it is configured.
     pub(crate) concurrent: Option<Box<Concurrent>>,
     /// What ns-2's habits remember.
@@ -64,6 +66,7 @@ impl SendHalf {
             writable_wanted: false,
             drain_wanted: false,
             rwnd_blocked: None,
+            burst_begins: false,
             concurrent: cfg.concurrent.as_ref().map(|_| Box::default()),
             habits: HabitState::default(),
         }

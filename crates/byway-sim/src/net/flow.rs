@@ -75,7 +75,7 @@ const MOST_PLACES: usize = 1 << 13;
 impl Flows {
     /// A table for a network with so many addresses.
     pub(crate) fn new(addresses: usize) -> Flows {
-        let size = (addresses * PER_ADDRESS).clamp(16, MOST_PLACES);
+        let size = (addresses * PER_ADDRESS).clamp(64, MOST_PLACES);
         let size = size.next_power_of_two();
         Flows {
             places: vec![None; size],
@@ -93,12 +93,14 @@ impl Flows {
     /// The flow at a place, if it is the one between these addresses.
     #[inline]
     pub(crate) fn get(&self, place: usize, (src, dst): Ends<'_>) -> Option<&Flow> {
-        self.places[place]
-            .as_ref()
-            .filter(|f| same(&f.ends.0, src) && same(&f.ends.1, dst))
+        let wanted = |f: &&Flow| same(&f.ends.0, src) && same(&f.ends.1, dst);
+        let at = |place: usize| self.places[place].as_ref().filter(wanted);
+        at(place).or_else(|| at(place ^ 1))
     }
 
+    /// What stands at the place moves to the one beside it, which serves as well.
     pub(crate) fn put(&mut self, place: usize, flow: Flow) -> &Flow {
+        self.places[place ^ 1] = self.places[place].take();
         self.places[place].insert(flow)
     }
 }

@@ -164,7 +164,39 @@ impl Network {
     }
 
     #[inline]
-    fn follow_one(&mut self, mut at: u64, mut link: u32, slot: u32, way: &Way) {
+    fn follow_one(&mut self, at: u64, link: u32, slot: u32, way: &Way) {
+        if self.watched || !self.turns.is_empty() {
+            return self.follow_watched(at, link, slot, way);
+        }
+        self.follow_plain(at, link, slot, way);
+    }
+
+    /// Nobody looks on, and no link makes copies.
+    fn follow_plain(&mut self, mut at: u64, mut link: u32, slot: u32, way: &Way) {
+        let mut place = 1;
+        loop {
+            let packet = self.pool.get_mut(slot);
+            let running = &mut self.parts.links[link as usize];
+            if running.makes_copies() {
+                return self.follow_watched(at, link, slot, &Way::default());
+            }
+            let fate = running.pass(at, packet);
+            if fate.lost.is_some() {
+                return self.pool.discard(slot);
+            }
+            at = fate.at;
+            link = match way.get(place) {
+                Some(next) => next,
+                None => match self.next_ahead(at, link, slot) {
+                    Some(next) => next,
+                    None => return,
+                },
+            };
+            place += 1;
+        }
+    }
+
+    fn follow_watched(&mut self, mut at: u64, mut link: u32, slot: u32, way: &Way) {
         for place in 1.. {
             if self.watched && self.parts.wires[link as usize].capture == Capture::Sent {
                 self.capture(at, link, slot);

@@ -163,7 +163,7 @@ impl Link {
     }
 
     /// Offers a packet to the link at time `at`, not before any earlier offer.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pass(&mut self, at: u64, packet: &mut Packet) -> Fate {
         let size = packet.wire_size;
         if at >= self.next_change {
@@ -185,6 +185,12 @@ impl Link {
             rate => 8.0 * f64::from(size) / rate as f64,
         };
         (sends, super::event::seconds(self.delay))
+    }
+
+    /// Whether it may, now.
+    #[inline]
+    pub(crate) fn makes_copies(&self) -> bool {
+        self.special && (self.rest.duplicate.is_some() || self.next_change != u64::MAX)
     }
 
     /// The fate of the copy that the last [`pass`](Link::pass) made, if it made one.
@@ -254,19 +260,19 @@ impl Link {
             return Fate::dropped(DropReason::QueueFull, at);
         }
         let start = self.busy_until.max(at);
-        let mut departs = match self.simple_rate {
-            UNLIMITED => start,
-            0 => u64::MAX,
-            rate => {
-                if size != self.last_size {
-                    self.last_size = size;
-                    self.last_transmission = rate::transmission(u64::from(size) * 8, rate);
-                }
-                start.saturating_add(self.last_transmission)
-            }
-        };
+        if size != self.last_size {
+            self.last_size = size;
+            self.last_transmission = match self.simple_rate {
+                UNLIMITED => 0,
+                // Found out the long way, every time.
+                0 => u64::MAX,
+                rate => rate::transmission(u64::from(size) * 8, rate),
+            };
+        }
+        let mut departs = start.saturating_add(self.last_transmission);
         let mut delay = self.delay;
-        if departs >= self.next_change || departs == u64::MAX {
+        // So is what never departs: no change is later than that.
+        if departs >= self.next_change {
             departs = self.departure_across_changes(start, size);
             delay = self.delay_at(departs);
         }
@@ -402,8 +408,7 @@ impl Link {
             RateState::Trace(_) => 0,
         };
         // Forget the transmission time of the old rate.
-        self.last_size = 0;
-        self.last_transmission = 0;
+        self.last_size = u32::MAX;
         self.special = rest.down
             || !rest.loss.is_none()
             || rest.reorder.is_some()
