@@ -5,6 +5,7 @@ mod checksum;
 mod exercise;
 mod limits;
 mod malformed;
+mod parts;
 mod round_trip;
 mod seeds;
 mod serial;
