@@ -13,6 +13,9 @@ const BYTES: u64 = 80 << 20;
 /// Associations side by side, and idle ones beside a transfer.
 const MANY: u32 = 1000;
 
+/// Bytes of each transfer side by side: long enough that set-up is little of it.
+const EACH_OF_MANY: u64 = 640 << 10;
+
 /// Runs at once, in a sweep.
 const SWEEP: u32 = 32;
 
@@ -80,6 +83,10 @@ fn figures() -> Vec<Figure> {
             "two_cores",
             "times as many transfers a second with two threads as with one",
         ),
+        (
+            "two_cores_cpu",
+            "times the processor time of a transfer with two threads",
+        ),
     ]
     .into_iter()
     .map(|(name, what)| Figure {
@@ -90,7 +97,7 @@ fn figures() -> Vec<Figure> {
     .collect()
 }
 
-fn one_round(byway: &Byway) -> Result<[f64; 7]> {
+fn one_round(byway: &Byway) -> Result<[f64; 8]> {
     let program = |words: &[(&str, u64)]| -> Result<Finished> {
         let (name, options) = words.split_first().map_or(("", &[][..]), |(f, r)| (f.0, r));
         let mut command = byway.command(name)?;
@@ -108,7 +115,7 @@ fn one_round(byway: &Byway) -> Result<[f64; 7]> {
     let parallel = program(&[
         ("sim-many", 0),
         ("--transfers", MANY.into()),
-        ("--bytes", BYTES / u64::from(MANY)),
+        ("--bytes", EACH_OF_MANY),
     ])?;
     let sweep = |threads: u64| {
         program(&[
@@ -128,5 +135,6 @@ fn one_round(byway: &Byway) -> Result<[f64; 7]> {
         transfer.number("peak_kib")?,
         parallel.number("peak_kib")?,
         one.number("wall_seconds")? / two.number("wall_seconds")?,
+        two.cpu.as_secs_f64() / one.cpu.as_secs_f64(),
     ])
 }
