@@ -2,7 +2,7 @@
 //! does is compared with them.
 //!
 //! The paper's figures name Phase I to III. Byway's phases tell more apart
-//! ([`Phase`](super::Phase)): each figure says which of them are its own. What a
+//! ([`Phase`]): each figure says which of them are its own. What a
 //! figure leaves out (the dormant state in figures 1 and 13) is left out here,
 //! too; so is an alternate that answers while another alternate carries the
 //! data, which changes nothing in the paper's phases.
