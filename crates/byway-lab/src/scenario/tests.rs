@@ -186,7 +186,7 @@ const MISTAKES: &[(&str, &str, usize, &str)] = &[
         "rto.min = \"500 ms\"",
         "rto.minimum = \"500 ms\"",
         19,
-        "[[policy]]: \"minimum\" is not a setting of rto; there are alpha, beta, initial, max, min and sampling",
+        "[[policy]]: \"minimum\" is not a setting of rto; there are alpha, beta, initial, max, min, sampling and timestamps",
     ),
     (
         "rto.min = \"500 ms\"",
