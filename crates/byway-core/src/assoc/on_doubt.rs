@@ -68,8 +68,11 @@ impl Association {
         let p = self.paths.get_mut(path);
         p.doubt_tick = None;
         p.doubted_since = None;
-        p.probe = p.probe.filter(|p| p.lost_at != Instant::FAR_FUTURE);
-        if p.probe.is_none() && p.hb_due.is_none() && !p.hb_wanted {
+        // A heartbeat of the detector is not counted when it stays unanswered.
+        if let Some(probe) = &mut p.probe {
+            probe.lost_at = Instant::FAR_FUTURE;
+        }
+        if p.hb_due.is_none() && !p.hb_wanted {
             self.schedule_heartbeat(ctx, path);
         }
     }

@@ -1,7 +1,7 @@
 //! Follows a running association along the edges of its machine.
 
 use super::{Edge, Event, Machine, Phase, Role};
-use crate::observe::{Observation, Timer};
+use crate::observe::Observation;
 use crate::path::{PathId, PathState};
 use std::collections::BTreeSet;
 
@@ -29,8 +29,6 @@ pub struct Watcher {
     primary: PathId,
     data: PathId,
     closed: bool,
-    /// The timer that fired last, if nothing has been sent or received since.
-    timer: Option<PathId>,
     /// What began the step that goes on, with the phase, the path in use and the
     /// primary before it.
     step: Option<(Event, Phase, PathId, PathId)>,
@@ -47,7 +45,6 @@ impl Default for Watcher {
             primary: PathId(0),
             data: PathId(0),
             closed: false,
-            timer: None,
             step: None,
             taken: BTreeSet::new(),
             path_changes: Vec::new(),
@@ -144,16 +141,13 @@ impl Watcher {
                 }
             }
             Observation::TimerFired {
-                timer,
-                path: Some(path),
+                path: Some(path), ..
             } => {
                 let role = self.role(path);
-                let counts = matches!(timer, Timer::T3Rtx | Timer::HeartbeatLost);
                 self.begin(Event::TimesOut(role));
-                self.timer = counts.then_some(path);
             }
             Observation::DataPath { to } => self.data = to,
-            Observation::Primary { to } if to == self.data && self.timer.is_some() => {
+            Observation::Primary { to } if to == self.data && self.step.is_some() => {
                 self.begin(Event::Switch);
                 self.primary = to;
                 self.end();
@@ -168,10 +162,7 @@ impl Watcher {
                 self.end();
             }
             Observation::Errors { .. } | Observation::Rto { .. } | Observation::Window { .. } => {}
-            _ => {
-                self.end();
-                self.timer = None;
-            }
+            _ => self.end(),
         }
     }
 
