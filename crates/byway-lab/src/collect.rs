@@ -40,6 +40,11 @@ pub(crate) struct Collector {
     stall: Option<(u64, u64)>,
     fast_retransmits: u64,
     failovers: u64,
+    spurious_failovers: u64,
+    /// Since when data has waited for the peer's window, if it does.
+    blocked_since: Option<u64>,
+    /// How long it did before, nanoseconds, and how often it began to.
+    blocked: (u64, u64),
     /// Where new data goes; the primary at first.
     data_path: PathId,
     duplicates: u64,
@@ -71,6 +76,9 @@ impl Collector {
             stall: None,
             fast_retransmits: 0,
             failovers: 0,
+            spurious_failovers: 0,
+            blocked_since: None,
+            blocked: (0, 0),
             data_path: PathId(0),
             duplicates: 0,
             changes: Vec::new(),
@@ -138,7 +146,20 @@ impl Collector {
                 self.failovers += u64::from(self.data_path != *to);
                 self.data_path = *to;
             }
+            Observation::SpuriousFailover { .. } => self.spurious_failovers += 1,
+            Observation::RwndBlocked { blocked: true } if self.blocked_since.is_none() => {
+                self.blocked_since = Some(at);
+                self.blocked.1 += 1;
+            }
+            Observation::RwndBlocked { blocked: false } => self.unblocked(at),
             _ => {}
+        }
+    }
+
+    /// Data no longer waits for the peer's window.
+    fn unblocked(&mut self, at: u64) {
+        if let Some(since) = self.blocked_since.take() {
+            self.blocked.0 += at.saturating_sub(since);
         }
     }
 
@@ -240,6 +261,7 @@ impl Collector {
             self.last_delivery = self.last_delivery.or(self.first_data);
             self.note_gap(end);
         }
+        self.unblocked(end);
         let detections = self.detections(scenario);
         let since_first = |at: Option<u64>| Some(seconds(at?.saturating_sub(self.first_data?)));
         let policy = &scenario.policies[policy];
@@ -260,7 +282,10 @@ impl Collector {
             fast_retransmits: self.fast_retransmits,
             timeouts: sum(|p| p.timeouts),
             failovers: self.failovers,
+            spurious_failovers: self.spurious_failovers,
             duplicates: self.duplicates,
+            rwnd_blocked_s: seconds(self.blocked.0),
+            rwnd_blocked_episodes: self.blocked.1,
             end_s: seconds(end),
             digest: format!("{:016x}", self.digest.0),
             paths: self.totals,

@@ -108,8 +108,15 @@ pub struct RunResult {
     pub timeouts: u64,
     /// Times that new data moved to another path.
     pub failovers: u64,
+    /// Times that new data left a path which then answered at once.
+    pub spurious_failovers: u64,
     /// DATA chunks that the receiver had already.
     pub duplicates: u64,
+    /// Receive buffer blocking: how long data waited for the peer's window
+    /// alone, seconds.
+    pub rwnd_blocked_s: f64,
+    /// How often it began to wait so.
+    pub rwnd_blocked_episodes: u64,
     /// When the run ended, seconds since its start.
     pub end_s: f64,
     /// A digest of everything that was observed: the same seed gives the same.

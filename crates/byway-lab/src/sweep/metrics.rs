@@ -92,6 +92,24 @@ const WHOLE: &[Whole] = &[
         |r| count(r.duplicates),
     ),
     (
+        "spurious_failovers",
+        Kind::Count,
+        "failovers from a path that then answered at once",
+        |r| count(r.spurious_failovers),
+    ),
+    (
+        "rwnd_blocked_s",
+        Kind::Real,
+        "how long data waited for the peer's window alone, seconds",
+        |r| Some(r.rwnd_blocked_s),
+    ),
+    (
+        "rwnd_blocked_episodes",
+        Kind::Count,
+        "how often it began to wait so",
+        |r| count(r.rwnd_blocked_episodes),
+    ),
+    (
         "end_s",
         Kind::Real,
         "when the run ended, seconds since its start",
