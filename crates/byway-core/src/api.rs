@@ -358,6 +358,18 @@ pub struct AssocStats {
     pub suspicions: u64,
     /// How many of those the path answered in time: needless ones.
     pub needless_suspicions: u64,
+    /// SCTP bytes of packets that began with DATA or a SACK before DATA, counted
+    /// only with `failover.estimate`: what the share of probes refers to.
+    pub data_packet_bytes: u64,
+    /// Heartbeats sent to estimate idle paths (`failover.estimate`).
+    pub probes_sent: u64,
+    /// How many of them were answered.
+    pub probes_answered: u64,
+    /// SCTP bytes of these probes, headers included.
+    pub probe_bytes: u64,
+    /// Times that another path became the primary because it was estimated
+    /// better, without a failure.
+    pub moved_by_estimate: u64,
     /// Times that a path was given up because it acknowledged no data, although
     /// it answered (`failure.dead_data`).
     pub dead_for_data: u64,
@@ -414,4 +426,23 @@ pub struct PathStats {
     pub timeouts: u64,
     /// When something last arrived from there.
     pub last_heard: Option<Instant>,
+    /// What is known of its round trip and losses; none without
+    /// `failover.estimate`.
+    pub estimate: Option<PathEstimateStats>,
+    /// Probes sent to estimate it (`failover.estimate`), while it was idle.
+    pub probes_sent: u64,
+    /// SCTP bytes of these, headers included.
+    pub probe_bytes: u64,
+}
+
+/// What is known of a path's round trip and losses (`failover.estimate`).
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub struct PathEstimateStats {
+    /// The least round trip of the last 10 to 20 s that were measured.
+    pub rtt: Duration,
+    /// The share of packets lost one way: the mean of the posterior, so never 0.
+    pub loss: f64,
+    /// Passages that this rests on, older ones counting less: chunks, and two for
+    /// each heartbeat.
+    pub samples: f64,
 }

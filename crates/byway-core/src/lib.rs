@@ -29,8 +29,8 @@ pub mod units;
 pub use bytes::Bytes;
 
 pub use api::{
-    AssocId, AssocStats, CommandError, ConnectError, Event, LossReason, Message, PathStats,
-    Received, Transmit,
+    AssocId, AssocStats, CommandError, ConnectError, Event, LossReason, Message, PathEstimateStats,
+    PathStats, Received, Transmit,
 };
 pub use config::{ChecksumMode, Config, ConfigError, EndpointConfig};
 pub use endpoint::{Endpoint, EndpointStats};

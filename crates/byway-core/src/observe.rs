@@ -185,6 +185,24 @@ pub enum Observation {
         /// Path.
         path: PathId,
     },
+    /// A heartbeat left that estimates an idle path (`failover.estimate`).
+    ProbeSent {
+        /// On this path.
+        path: PathId,
+        /// SCTP bytes.
+        bytes: u32,
+    },
+    /// What a path would carry is known better (`failover.estimate`).
+    Estimate {
+        /// Path.
+        path: PathId,
+        /// The least round trip of the last 10 to 20 s.
+        rtt: Duration,
+        /// Share of packets lost one way.
+        loss: f64,
+        /// Passages that this rests on.
+        samples: f64,
+    },
     /// New data goes to another destination now.
     DataPath {
         /// Path now.

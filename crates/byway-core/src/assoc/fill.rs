@@ -48,6 +48,12 @@ impl Association {
         if let Some(path) = self.heartbeat_wanted() {
             return Some(self.send_heartbeat(ctx, buf, path));
         }
+        if self.estimating.is_some()
+            && let Some(path) = self.probe_due()
+            && self.state.sends_heartbeats()
+        {
+            return Some(self.send_estimate_probe(ctx, buf, path));
+        }
         if self.state.sends_data()
             && let Some(t) = self.fill_data(ctx, buf)
         {
@@ -186,13 +192,27 @@ impl Association {
         packet.heartbeat(&info);
         let p = self.paths.get(path);
         if p.probe.is_some_and(|probe| probe.whole) {
-            // As large as a packet of DATA (RFC 4820; RFC 8899 section 4.1).
-            let room = p.packet_limit().saturating_sub(packet.len());
-            if let Some(padding) = room.checked_sub(byway_wire::CHUNK_HEADER_LEN) {
-                packet.pad(padding);
-            }
+            fill_up(&mut packet, p.packet_limit());
         }
         let len = packet.finish(ctx.checksum());
+        self.sent(ctx, path, len)
+    }
+
+    /// A heartbeat that estimates an idle path.
+    fn send_estimate_probe(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        buf: &mut Vec<u8>,
+        path: PathId,
+    ) -> Transmit {
+        let (info, whole) = self.begin_estimate_probe(ctx, path);
+        let mut packet = PacketBuilder::new(buf, self.header());
+        packet.heartbeat(&info);
+        if whole {
+            fill_up(&mut packet, self.paths.get(path).packet_limit());
+        }
+        let len = packet.finish(ctx.checksum());
+        self.count_probe(ctx, path, len);
         self.sent(ctx, path, len)
     }
 
@@ -261,6 +281,15 @@ impl Association {
         let len = packet.finish(ctx.checksum());
         self.sack_sent(ctx, path, a_rwnd, gaps.len());
         self.sent(ctx, path, len)
+    }
+}
+
+/// Pads a packet until it is as large as one of DATA (RFC 4820; RFC 8899
+/// section 4.1).
+fn fill_up(packet: &mut PacketBuilder<'_>, limit: usize) {
+    let room = limit.saturating_sub(packet.len());
+    if let Some(padding) = room.checked_sub(byway_wire::CHUNK_HEADER_LEN) {
+        packet.pad(padding);
     }
 }
 

@@ -109,6 +109,9 @@ impl Association {
             self.sack_sent(ctx, path, a_rwnd, gaps);
         }
         self.note_owed_acknowledgement(ctx, path);
+        if self.estimating.is_some() {
+            self.earn_probes(ctx, len);
+        }
         self.sent(ctx, path, len)
     }
 
@@ -406,6 +409,9 @@ impl Association {
         p.burst_left = p.burst_left.saturating_sub(1);
         p.last_timed = ctx.now;
         self.note_owed_acknowledgement(ctx, path);
+        if self.estimating.is_some() {
+            self.earn_probes(ctx, len);
+        }
         self.sent(ctx, path, len)
     }
 

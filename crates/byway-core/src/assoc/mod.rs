@@ -7,6 +7,7 @@
 mod concurrent;
 mod dead_data;
 mod dispatch;
+mod estimating;
 mod fill;
 mod fill_data;
 mod habits;
@@ -34,7 +35,8 @@ pub(crate) use setup::{Accepted, write_addresses, write_extensions};
 pub(crate) use state::State;
 
 use crate::api::{
-    AssocId, AssocStats, CommandError, Event, LossReason, Message, PathStats, Received,
+    AssocId, AssocStats, CommandError, Event, LossReason, Message, PathEstimateStats, PathStats,
+    Received,
 };
 use crate::config::{BurstRule, ChecksumMode, Config};
 use crate::observe::{Observation, Observed};
@@ -171,6 +173,8 @@ pub(crate) struct Association {
     pub(crate) reports: Vec<Vec<u8>>,
     /// Where the peer's last SHUTDOWN came from.
     pub(crate) shutdown_from: Option<PathId>,
+    /// What the paths would carry (`failover.estimate`).
+    pub(crate) estimating: Option<Box<estimating::Estimating>>,
     /// The first T3-rtx expiration since anything was acknowledged
     /// (`failure.dead_data`).
     pub(crate) unacknowledged_since: Option<Instant>,
@@ -388,7 +392,16 @@ impl Association {
 
     pub(crate) fn path_stats(&self, id: PathId) -> PathStats {
         let p = self.paths.get(id);
+        let probes = self.estimating.as_ref().map(|e| e.probes(id));
+        let (probes_sent, probe_bytes) = probes.unwrap_or_default();
         PathStats {
+            estimate: self.estimate(id).map(|e| PathEstimateStats {
+                rtt: e.rtt,
+                loss: e.loss(),
+                samples: e.trials,
+            }),
+            probes_sent,
+            probe_bytes,
             path: id,
             local: p.local,
             remote: p.remote,

@@ -11,14 +11,18 @@ use crate::time::{Duration, Instant};
 use rand::RngExt;
 
 /// Heartbeat Info of ours: path, sending time and nonce. 17 bytes.
-const INFO_LEN: usize = 17;
+pub(super) const INFO_LEN: usize = 17;
 
 /// The value of a Heartbeat Info parameter of ours.
 pub(crate) fn heartbeat_info(path: PathId, probe: &Probe) -> [u8; INFO_LEN] {
+    info_of(path, probe.sent, probe.nonce)
+}
+
+pub(super) fn info_of(path: PathId, sent: Instant, nonce: u64) -> [u8; INFO_LEN] {
     let mut info = [0; INFO_LEN];
     info[0] = path.0;
-    info[1..9].copy_from_slice(&probe.sent.as_nanos().to_be_bytes());
-    info[9..].copy_from_slice(&probe.nonce.to_be_bytes());
+    info[1..9].copy_from_slice(&sent.as_nanos().to_be_bytes());
+    info[9..].copy_from_slice(&nonce.to_be_bytes());
     info
 }
 
@@ -71,13 +75,18 @@ impl Association {
     /// A HEARTBEAT ACK came. It counts only when it carries the nonce of the
     /// heartbeat that is under way on the path that it names.
     pub(crate) fn on_heartbeat_ack(&mut self, ctx: &mut Ctx<'_>, info: &[u8]) {
-        let answered = read_info(info).filter(|(path, nonce, _)| {
-            self.paths.contains(*path)
-                && self
-                    .paths
-                    .get(*path)
-                    .probe
-                    .is_some_and(|p| p.nonce == *nonce)
+        let named = read_info(info).filter(|(path, ..)| self.paths.contains(*path));
+        if let Some((path, nonce, _)) = named
+            && self.estimating.is_some()
+            && self.on_probe_answered(ctx, path, nonce)
+        {
+            return;
+        }
+        let answered = named.filter(|(path, nonce, _)| {
+            self.paths
+                .get(*path)
+                .probe
+                .is_some_and(|p| p.nonce == *nonce)
         });
         let Some((path, _, sent)) = answered else {
             self.observe(ctx, || Observation::Discarded {
@@ -91,6 +100,10 @@ impl Association {
         let whole = probe.whole;
         let rtt = ctx.now.since(sent.clamp(probe.first_sent, probe.sent));
         p.rtt.sample(rtt, &self.cfg.rto);
+        if let (Some(e), Some(cfg)) = (&mut self.estimating, &self.cfg.failover.estimate) {
+            e.measured(path, ctx.now, rtt);
+            e.heartbeat(path, true, cfg.memory);
+        }
         self.errors = 0;
         self.observe(ctx, || Observation::HeartbeatAcked { path, rtt });
         self.observe_rto(ctx, path, Some(rtt));
@@ -200,6 +213,11 @@ impl Association {
             p.heartbeats_lost = p.heartbeats_lost.saturating_add(1);
         }
         p.rtt.back_off(&self.cfg.rto);
+        if p.confirmed
+            && let (Some(e), Some(cfg)) = (&mut self.estimating, &self.cfg.failover.estimate)
+        {
+            e.heartbeat(path, false, cfg.memory);
+        }
         self.observe(ctx, || Observation::TimerFired {
             timer: Timer::HeartbeatLost,
             path: Some(path),

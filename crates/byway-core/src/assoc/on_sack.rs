@@ -45,6 +45,10 @@ struct Touched {
     unambiguous: bool,
     /// Bytes of the largest of them.
     largest: u32,
+    /// Chunks that were newly acknowledged.
+    chunks: u32,
+    /// Other paths carry data, too, so the SACK may have come over theirs.
+    mixed: bool,
     /// Round-trip sample.
     sample: Option<core::time::Duration>,
     /// Chunks were marked by missing reports.
@@ -79,6 +83,13 @@ impl Association {
         self.decay_windows(ctx);
         if let Some(c) = &mut self.send.concurrent {
             c.begin_sack(dac::packets(sack.flags));
+        }
+        if let Some(e) = &mut self.estimating {
+            for tsn in sack.duplicates().take(super::estimating::MAX_DUPLICATES) {
+                if let Some(seq) = self.send.ledger.place_of(tsn) {
+                    e.arrived(seq);
+                }
+            }
         }
         self.apply(ctx, covered, &blocks);
         self.send.a_rwnd = sack.a_rwnd;
@@ -129,6 +140,7 @@ impl Association {
         let (paths, cfg) = (&mut self.paths, &*self.cfg);
         let concurrent = &mut self.send.concurrent;
         let habits = &mut self.send.habits;
+        let estimating = &mut self.estimating;
         let now = ctx.now;
         let echo = self.stamps.map_or(Echo::Unused, |s| Echo::Of(s.echoed));
         let mut newest_sent = Instant::ZERO;
@@ -151,6 +163,9 @@ impl Association {
                     }
                     t.ack.gap_bytes += if seq < covered { 0 } else { r.bytes };
                     note_acked(t, p, cfg, (seq, r), echo, now);
+                    if let (Fate::Marked(_), Some(e)) = (r.fate, &mut *estimating) {
+                        e.arrived(seq);
+                    }
                 }
                 Change::Reneged => p.window.flight += r.bytes,
                 Change::Passed => {}
@@ -168,7 +183,7 @@ impl Association {
         }
         let mut lost = false;
         if self.cfg.habits.remembers_highest_new {
-            lost = self.count_missing_as_ns2(&applied, blocks, &mut touched);
+            lost = self.count_missing_as_ns2(now, &applied, blocks, &mut touched);
         } else if let Some(highest) = applied.highest_new
             && !blocks.is_empty()
         {
@@ -177,7 +192,7 @@ impl Association {
             let sfr = cfg.concurrent.as_ref().is_some_and(|c| c.sfr);
             let all = was_recovering && applied.cumulative_advanced && !sfr;
             let below = if all { reach } else { highest };
-            self.count_missing(below, highest, newest_sent, &mut touched);
+            self.count_missing(now, below, highest, newest_sent, &mut touched);
         }
         let base = self.send.ledger.base();
         if self.send.recover.is_some_and(|r| base >= r) {
@@ -188,6 +203,11 @@ impl Association {
         } else {
             self.send.recover.is_some()
         };
+        if self.estimating.is_some() {
+            let carries = |t: &&Touched| t.ack.bytes > 0 || t.ack.flight_before > 0;
+            let mixed = touched.iter().filter(carries).count() > 1;
+            touched.iter_mut().for_each(|t| t.mixed = mixed);
+        }
         let steps = self.coupled_steps(&touched);
         for id in self.paths.ids() {
             let t = &mut touched[id.index()];
@@ -223,6 +243,7 @@ impl Association {
     /// The same by ns-2's habits; whether anything was marked.
     fn count_missing_as_ns2(
         &mut self,
+        now: Instant,
         applied: &Applied,
         blocks: &Blocks,
         touched: &mut [Touched],
@@ -244,12 +265,13 @@ impl Association {
             highest
         };
         // It counts whatever was sent when.
-        self.count_missing(below, highest, Instant::FAR_FUTURE, touched)
+        self.count_missing(now, below, highest, Instant::FAR_FUTURE, touched)
     }
 
     /// Section 7.2.4: missing reports, and what they take for lost.
     fn count_missing(
         &mut self,
+        now: Instant,
         below: u64,
         highest_new: u64,
         newest_sent: Instant,
@@ -273,8 +295,13 @@ impl Association {
         let mut marked = 0;
         let paths = &mut self.paths;
         let concurrent = self.send.concurrent.is_some();
+        let estimating = &mut self.estimating;
+        let estimate = self.cfg.failover.estimate.as_ref();
         let again = self.send.ledger.count_missing(&missing, |seq, r| {
             let p = paths.get_mut(r.path);
+            if let (Some(e), Some(cfg)) = (&mut *estimating, estimate) {
+                e.lost(seq, r.path, p.window.flight, p, now, cfg);
+            }
             p.window.lose(r.bytes);
             if p.earliest == Some(seq) {
                 p.earliest = None;
@@ -311,6 +338,12 @@ impl Association {
         };
         if let Some(rtt) = t.sample {
             p.rtt.sample(rtt, &self.cfg.rto);
+        }
+        if let (Some(e), Some(cfg)) = (&mut self.estimating, &self.cfg.failover.estimate) {
+            e.acknowledged(id, t.chunks, cfg.memory);
+            if let Some(rtt) = t.sample.filter(|_| !t.mixed) {
+                e.measured(id, ctx.now, rtt);
+            }
         }
         if self.cfg.habits.partial_bytes_when_full {
             t.ack.in_recovery = recovering;
@@ -425,6 +458,9 @@ impl Association {
         if self.send.rwnd() > 0 {
             self.send.probe_at = None;
         }
+        if self.estimating.is_some() {
+            self.judge_paths(ctx);
+        }
         self.advance_shutdown(ctx);
     }
 }
@@ -439,6 +475,7 @@ fn note_acked(
     now: Instant,
 ) {
     t.ack.bytes += r.bytes;
+    t.chunks += 1;
     match r.fate {
         Fate::InFlight => p.window.flight -= r.bytes,
         Fate::Marked(_) => p.window.marked -= r.bytes,

@@ -9,6 +9,7 @@ use crate::observe::{Observation, Timer};
 use crate::path::{PathId, PathState};
 use crate::policy::AfterRto;
 use crate::time::Instant;
+use smallvec::SmallVec;
 
 impl Association {
     /// The earliest of all timers.
@@ -124,6 +125,7 @@ impl Association {
         let closed = self.send.probing || self.send.a_rwnd == 0;
         let harmless = closed && self.send.probe_answered;
         self.send.probe_answered = false;
+        let patience = self.surely_lost_after(path);
         let p = self.paths.get_mut(path);
         p.t3 = None;
         p.overdue_at = None;
@@ -145,14 +147,24 @@ impl Association {
         }
         let concurrent = self.send.concurrent.is_some();
         let p = self.paths.get_mut(path);
-        let mut largest = 0;
-        self.send.ledger.mark_path(path, |_, r| {
+        let flight = p.window.flight;
+        let counts = self.estimating.is_some() && !harmless;
+        let (mut largest, mut surely_lost) = (0, SmallVec::<[u64; 8]>::new());
+        self.send.ledger.mark_path(path, |seq, r| {
             p.window.lose(r.bytes);
             largest = largest.max(r.bytes);
             if concurrent {
                 note_outcome(&mut p.loss_rate, 1.0);
             }
+            if counts && ctx.now.since(r.sent_at) >= patience {
+                surely_lost.push(seq);
+            }
         });
+        if let (Some(e), Some(cfg)) = (&mut self.estimating, &cfg.failover.estimate) {
+            for seq in surely_lost {
+                e.lost(seq, path, flight, self.paths.get(path), ctx.now, cfg);
+            }
+        }
         if cfg.habits.counts_marked {
             self.send.ledger.remark_path(path);
         }

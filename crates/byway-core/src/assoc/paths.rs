@@ -59,7 +59,9 @@ impl Association {
             failover::data_path(&self.cfg.failover, &self.paths.view(), timed_out)
         };
         self.move_data(ctx, to);
-        if let Some(to) = failover::switch_primary(&self.cfg.failover, &self.paths.view()) {
+        if let Some(to) = failover::switch_primary(&self.cfg.failover, &self.paths.view())
+            && self.may_become_permanent(ctx.now, to)
+        {
             self.make_primary(ctx, to);
         }
     }
@@ -90,9 +92,10 @@ impl Association {
         }
     }
 
-    fn make_primary(&mut self, ctx: &mut Ctx<'_>, to: PathId) {
+    pub(super) fn make_primary(&mut self, ctx: &mut Ctx<'_>, to: PathId) {
         let from = core::mem::replace(&mut self.paths.primary, to);
         if from != to {
+            self.note_new_primary(ctx.now);
             self.observe(ctx, || Observation::Primary { to });
             self.event(ctx, Event::PrimaryChanged { from, to });
         }

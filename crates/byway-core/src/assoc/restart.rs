@@ -95,6 +95,7 @@ impl Association {
         self.timers = super::Timers::default();
         self.control.clear();
         self.errors = 0;
+        self.estimating = super::estimating::Estimating::of(&self.cfg);
         self.unacknowledged_since = None;
         self.shutdown_wanted = false;
         self.paths.primary = PathId(0);

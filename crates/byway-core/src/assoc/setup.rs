@@ -65,6 +65,7 @@ impl Association {
             reports: Vec::new(),
             pathless: SmallVec::new(),
             stale_cookies: 0,
+            estimating: super::estimating::Estimating::of(&cfg),
             unacknowledged_since: None,
             stale_by: None,
             cfg,

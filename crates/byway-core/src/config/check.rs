@@ -1,7 +1,7 @@
 //! What settings cannot work, and what would.
 
 use super::{Config, ConfigError, CongestionAlgorithm, Coupling, InitialCwnd, PrimarySwitch};
-use crate::policy::Detection;
+use crate::policy::{Choice, Detection};
 use crate::units::format_duration as d;
 use core::time::Duration;
 
@@ -53,7 +53,52 @@ impl Config {
         self.check_setup()?;
         self.check_congestion()?;
         self.check_concurrent()?;
+        self.check_estimate()?;
         self.check_failover()
+    }
+
+    fn check_estimate(&self) -> Result<(), ConfigError> {
+        let Some(e) = &self.failover.estimate else {
+            return Ok(());
+        };
+        rule(
+            e.factor >= 1.0 && e.factor.is_finite(),
+            "failover.estimate.factor",
+            e.factor,
+            "must be at least 1, or a worse path would be chosen (1.2)",
+        )?;
+        rule(
+            (0.0..=10.0).contains(&e.deviations),
+            "failover.estimate.deviations",
+            e.deviations,
+            "must be 0 to 10 (2)",
+        )?;
+        rule(
+            (0.0..=1.0).contains(&e.probe_share),
+            "failover.estimate.probe_share",
+            e.probe_share,
+            "must be 0 to 1, bytes of probes for each byte of data (0.01)",
+        )?;
+        rule(
+            (1..=1000).contains(&e.probes_per_second),
+            "failover.estimate.probes_per_second",
+            e.probes_per_second,
+            "must be 1 to 1000 (10); for none, set probe_share to 0",
+        )?;
+        rule(
+            e.memory >= e.min_samples && e.memory >= 10,
+            "failover.estimate.memory",
+            e.memory,
+            "must be at least 10 and at least min_samples, which could never be reached (5000)",
+        )?;
+        rule(
+            e.choice != Choice::PermanentFailover
+                || self.failover.primary_switch != PrimarySwitch::Never,
+            "failover.estimate.choice",
+            "PermanentFailover",
+            "has nothing to judge, as failover.primary_switch is Never; set that to Cpt(0), or \
+             choose Best",
+        )
     }
 
     fn check_rto(&self) -> Result<(), ConfigError> {

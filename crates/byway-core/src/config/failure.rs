@@ -1,6 +1,6 @@
 //! When a path or the peer counts as failed, and where traffic goes meanwhile.
 
-use crate::policy::{DeadData, Detection, ProbeTimeout};
+use crate::policy::{DeadData, Detection, EstimateConfig, ProbeTimeout};
 use crate::units;
 use core::time::Duration;
 use serde::{Deserialize, Serialize};
@@ -202,7 +202,7 @@ pub enum PrimarySwitch {
 }
 
 /// Where traffic goes when a path is in doubt.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FailoverConfig {
     /// RFC 7829's potentially failed state, on by default.
@@ -216,6 +216,9 @@ pub struct FailoverConfig {
     pub dormant: Dormant,
     /// When a failover becomes permanent.
     pub primary_switch: PrimarySwitch,
+    /// Estimate what each path would carry, probing idle ones, and choose the
+    /// primary by it; off by default (caro-2006 section IV.2).
+    pub estimate: Option<EstimateConfig>,
 }
 
 impl Default for FailoverConfig {
@@ -226,6 +229,7 @@ impl Default for FailoverConfig {
             all_paths_suspect: AllPathsSuspect::LeastErrorsThenLastActive,
             dormant: Dormant::LeastErrors,
             primary_switch: PrimarySwitch::Never,
+            estimate: None,
         }
     }
 }

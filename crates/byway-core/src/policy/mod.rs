@@ -3,7 +3,9 @@
 
 pub mod after_rto;
 pub mod concurrent;
+pub mod choice;
 pub mod dead_data;
+pub mod estimate;
 pub mod failover;
 pub mod fast_retransmit;
 pub mod probe_timeout;
@@ -15,7 +17,9 @@ mod testing;
 
 pub use after_rto::AfterRto;
 pub use concurrent::{Cuc, RtxPolicy};
+pub use choice::{Choice, Formula};
 pub use dead_data::DeadData;
+pub use estimate::EstimateConfig;
 pub use fast_retransmit::FastRetransmits;
 pub use probe_timeout::ProbeTimeout;
 pub use probing::Detection;

@@ -225,6 +225,13 @@ impl Ledger {
         u64::try_from(ahead).ok().map(|a| self.base + a)
     }
 
+    /// The sequence of a TSN, acknowledged or not; none if it is before the
+    /// first.
+    pub(crate) fn place_of(&self, tsn: Tsn) -> Option<u64> {
+        let ahead = i64::from(tsn.ahead_of(self.cumulative()));
+        self.base.checked_add_signed(ahead)?.checked_sub(1)
+    }
+
     pub(crate) fn get(&self, seq: u64) -> Option<&Record> {
         self.records.get(seq.checked_sub(self.base)? as usize)
     }

@@ -1,0 +1,386 @@
+//! What the paths would carry, measured and acted on (`failover.estimate`;
+//! `policy/estimate.rs`, `policy/choice.rs`).
+//!
+//! Probes need no timer: what is sent with DATA earns them, and each packet of
+//! DATA looks whether one is due. So nothing is probed while nothing is sent, and
+//! the share of probes is bounded at any time.
+
+use super::{Association, Ctx};
+use crate::config::Config;
+use crate::observe::Observation;
+use crate::path::{Path, PathId, PathState};
+use crate::policy::choice::{self, Choice};
+use crate::policy::estimate::{Estimate, EstimateConfig, PathEstimate, ProbeSize};
+use crate::time::{Duration, Instant};
+use rand::RngExt;
+use smallvec::SmallVec;
+use std::collections::{BTreeSet, VecDeque};
+
+/// Losses that are remembered, to be taken back should they have been none.
+const MAX_REMEMBERED: usize = 256;
+/// Probes of a path that may wait for their answers.
+const MAX_UNANSWERED: usize = 64;
+/// Duplicates that one SACK may have looked up.
+pub(super) const MAX_DUPLICATES: usize = 64;
+/// Probes that may be saved up while none is due.
+const MAX_SAVED: f64 = 8.0;
+
+/// A probe under way.
+#[derive(Copy, Clone, Debug)]
+struct Sent {
+    nonce: u64,
+    at: Instant,
+    /// After that it counts as lost.
+    until: Instant,
+    whole: bool,
+}
+
+/// One path.
+#[derive(Debug, Default)]
+struct Watched {
+    estimate: PathEstimate,
+    under_way: VecDeque<Sent>,
+    probes: u64,
+    probe_bytes: u64,
+}
+
+/// The estimates of an association.
+#[derive(Debug)]
+pub(crate) struct Estimating {
+    paths: SmallVec<[Watched; 2]>,
+    /// Chunks that were counted as lost: sequence, number, path.
+    counted: BTreeSet<(u64, u64, PathId)>,
+    count: u64,
+    /// Bytes that probes may still take.
+    credit: f64,
+    /// No probe before that.
+    next_at: Instant,
+    /// The path whose turn it was last.
+    last: PathId,
+    /// A probe leaves for this path with the next packets.
+    due: Option<PathId>,
+    /// The estimates are not asked before that.
+    judge_at: Instant,
+    /// When the primary changed last.
+    moved_at: Option<Instant>,
+}
+
+impl Estimating {
+    pub(crate) fn of(cfg: &Config) -> Option<Box<Estimating>> {
+        cfg.failover.estimate.as_ref()?;
+        Some(Box::new(Estimating {
+            paths: SmallVec::new(),
+            counted: BTreeSet::new(),
+            count: 0,
+            credit: 0.0,
+            next_at: Instant::ZERO,
+            last: PathId(0),
+            due: None,
+            judge_at: Instant::ZERO,
+            moved_at: None,
+        }))
+    }
+
+    fn path(&mut self, path: PathId) -> &mut Watched {
+        if self.paths.len() <= path.index() {
+            self.paths.resize_with(path.index() + 1, Watched::default);
+        }
+        &mut self.paths[path.index()]
+    }
+
+    /// A chunk was taken for lost on `path`, of which `p` tells, while so many
+    /// bytes were in flight there.
+    pub(crate) fn lost(
+        &mut self,
+        seq: u64,
+        path: PathId,
+        flight: u32,
+        p: &Path,
+        now: Instant,
+        cfg: &EstimateConfig,
+    ) {
+        let srtt = p.rtt.srtt().unwrap_or_default();
+        let packets = flight / p.window.pmdcs;
+        let estimate = &mut self.path(path).estimate;
+        if !estimate.taken_for_lost(now, srtt, packets, cfg) {
+            return;
+        }
+        self.count += 1;
+        self.counted.insert((seq, self.count, path));
+        if self.counted.len() > MAX_REMEMBERED {
+            self.counted.pop_first();
+        }
+    }
+
+    /// A chunk arrived once more than it should have: one time that it was taken
+    /// for lost it was not, the first one most likely.
+    pub(crate) fn arrived(&mut self, seq: u64) {
+        let first = self.counted.range((seq, 0, PathId(0))..).next().copied();
+        if let Some(found) = first.filter(|f| f.0 == seq) {
+            self.counted.remove(&found);
+            self.path(found.2).estimate.had_arrived();
+        }
+    }
+
+    pub(crate) fn measured(&mut self, path: PathId, now: Instant, rtt: Duration) {
+        self.path(path).estimate.measured(now, rtt);
+    }
+
+    pub(crate) fn acknowledged(&mut self, path: PathId, chunks: u32, memory: u32) {
+        self.path(path).estimate.acknowledged(chunks, memory);
+    }
+
+    /// An ordinary heartbeat was answered, or was not.
+    pub(crate) fn heartbeat(&mut self, path: PathId, answered: bool, memory: u32) {
+        let estimate = &mut self.path(path).estimate;
+        if answered {
+            estimate.answered(memory);
+        } else {
+            estimate.unanswered(memory);
+        }
+    }
+
+    /// Probes of a path so far, and their bytes.
+    pub(crate) fn probes(&self, path: PathId) -> (u64, u64) {
+        let w = self.paths.get(path.index());
+        w.map_or((0, 0), |w| (w.probes, w.probe_bytes))
+    }
+
+    /// What is known of a path.
+    pub(crate) fn estimate(&self, path: PathId, p: &Path, cfg: &Config) -> Option<Estimate> {
+        let rto = p.rtt.srtt()? + 4 * p.rtt.rttvar();
+        let rto = rto.clamp(cfg.rto.min, cfg.rto.max);
+        self.paths.get(path.index())?.estimate.estimate(rto)
+    }
+
+    /// Counts the probes of a path that were not answered in time; how many.
+    fn settle(&mut self, path: PathId, now: Instant, memory: u32) -> usize {
+        let w = self.path(path);
+        let late = w.under_way.iter().take_while(|s| s.until <= now).count();
+        for _ in 0..late {
+            w.under_way.pop_front();
+            w.estimate.unanswered(memory);
+        }
+        late
+    }
+}
+
+impl Association {
+    fn estimate_config(&self) -> Option<&EstimateConfig> {
+        self.cfg.failover.estimate.as_ref()
+    }
+
+    /// Passages that an estimate remembers.
+    pub(super) fn estimate_memory(&self) -> u32 {
+        self.estimate_config().map_or(1, |c| c.memory)
+    }
+
+    /// A packet with DATA of so many bytes left: it earns probes, and one may be
+    /// due.
+    pub(super) fn earn_probes(&mut self, ctx: &Ctx<'_>, len: usize) {
+        let (Some(cfg), Some(e)) = (&self.cfg.failover.estimate, &mut self.estimating) else {
+            return;
+        };
+        self.stats.data_packet_bytes += len as u64;
+        let cost = |p: &Path| match cfg.probe_size {
+            ProbeSize::Small => SMALL_PROBE,
+            ProbeSize::Packet => p.packet_limit(),
+        } as f64;
+        e.credit += cfg.probe_share * len as f64;
+        if ctx.now < e.next_at || e.due.is_some() {
+            return;
+        }
+        let data = self.paths.data;
+        let idle = |id: &PathId| {
+            let p = self.paths.get(*id);
+            let usable = matches!(p.state, PathState::Active | PathState::PotentiallyFailed);
+            usable && p.confirmed && *id != data && p.window.flight == 0
+        };
+        let Some(path) = self.paths.view().ring(e.last).find(idle) else {
+            return;
+        };
+        let cost = cost(self.paths.get(path));
+        e.credit = e.credit.min(MAX_SAVED * cost);
+        if e.credit < cost || e.path(path).under_way.len() >= MAX_UNANSWERED {
+            return;
+        }
+        e.credit -= cost;
+        e.last = path;
+        e.due = Some(path);
+        e.next_at = ctx.now + Duration::from_secs(1) / cfg.probes_per_second.max(1);
+    }
+
+    /// The path to which a probe leaves now.
+    pub(super) fn probe_due(&mut self) -> Option<PathId> {
+        self.estimating.as_mut()?.due.take()
+    }
+
+    /// A probe leaves: what its HEARTBEAT carries, and whether it is padded.
+    pub(super) fn begin_estimate_probe(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        path: PathId,
+    ) -> ([u8; super::on_heartbeat::INFO_LEN], bool) {
+        let memory = self.estimate_memory();
+        let whole = self
+            .estimate_config()
+            .is_some_and(|c| c.probe_size == ProbeSize::Packet);
+        let sent = Sent {
+            nonce: ctx.rng.random(),
+            at: ctx.now,
+            until: ctx.now + self.paths.get(path).rtt.rto(),
+            whole,
+        };
+        let late = self.estimating.as_mut().map_or(0, |e| {
+            let late = e.settle(path, ctx.now, memory);
+            e.path(path).under_way.push_back(sent);
+            late
+        });
+        if late > 0 {
+            self.note_estimate(ctx, path);
+        }
+        let info = super::on_heartbeat::info_of(path, sent.at, sent.nonce);
+        (info, whole)
+    }
+
+    /// A probe of so many bytes left.
+    pub(super) fn count_probe(&mut self, ctx: &mut Ctx<'_>, path: PathId, len: usize) {
+        if let Some(e) = &mut self.estimating {
+            let w = e.path(path);
+            w.probes += 1;
+            w.probe_bytes += len as u64;
+        }
+        self.stats.probes_sent += 1;
+        self.stats.probe_bytes += len as u64;
+        let bytes = len as u32;
+        self.observe(ctx, || Observation::ProbeSent { path, bytes });
+    }
+
+    /// Whether a HEARTBEAT ACK answers a probe of ours. It is one like any other
+    /// (section 8.3): it measures the round trip and clears errors, unless it
+    /// left before the last of them.
+    pub(super) fn on_probe_answered(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        path: PathId,
+        nonce: u64,
+    ) -> bool {
+        let memory = self.estimate_memory();
+        let Some(e) = &mut self.estimating else {
+            return false;
+        };
+        let w = e.path(path);
+        let Some(i) = w.under_way.iter().position(|s| s.nonce == nonce) else {
+            return false;
+        };
+        let Some(sent) = w.under_way.remove(i) else {
+            return false;
+        };
+        w.estimate.answered(memory);
+        let rtt = ctx.now.since(sent.at);
+        w.estimate.measured(ctx.now, rtt);
+        self.stats.probes_answered += 1;
+        let p = self.paths.get_mut(path);
+        p.last_heard = Some(ctx.now);
+        p.rtt.sample(rtt, &self.cfg.rto);
+        self.errors = 0;
+        self.observe(ctx, || Observation::HeartbeatAcked { path, rtt });
+        self.observe_rto(ctx, path, Some(rtt));
+        let timely = |e: Instant| sent.at >= e;
+        if self.paths.get(path).last_error.is_none_or(timely) {
+            if self.answer_proves(ctx, path, sent.whole) {
+                self.clear_errors(ctx, path, true);
+            } else {
+                self.choose_data_path(ctx, None);
+            }
+        }
+        self.note_estimate(ctx, path);
+        true
+    }
+
+    /// Whoever watches is told what is known of a path, and of the one in use.
+    fn note_estimate(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
+        for id in [path, self.paths.data] {
+            if let Some(e) = self.estimate(id) {
+                self.observe(ctx, || Observation::Estimate {
+                    path: id,
+                    rtt: e.rtt,
+                    loss: e.loss(),
+                    samples: e.trials,
+                });
+            }
+        }
+    }
+
+    /// A SACK came: the estimates may say now that another path should be the
+    /// primary, or that the failover of before should stay. They are asked as
+    /// often as probes may leave.
+    pub(super) fn judge_paths(&mut self, ctx: &mut Ctx<'_>) {
+        let (Some(cfg), Some(e)) = (&self.cfg.failover.estimate, &mut self.estimating) else {
+            return;
+        };
+        if ctx.now < e.judge_at || cfg.choice == Choice::Nothing {
+            return;
+        }
+        e.judge_at = ctx.now + Duration::from_secs(1) / cfg.probes_per_second.max(1);
+        if !self.holds_no_longer(ctx.now) {
+            return;
+        }
+        let Some(cfg) = self.estimate_config().filter(|c| c.choice == Choice::Best) else {
+            self.choose_data_path(ctx, None);
+            return;
+        };
+        if let Some(to) = choice::best(cfg, &self.paths.view(), |p| self.estimate(p)) {
+            self.stats.moved_by_estimate += 1;
+            self.make_primary(ctx, to);
+        }
+        self.choose_data_path(ctx, None);
+    }
+
+    /// What is known of a path.
+    pub(crate) fn estimate(&self, path: PathId) -> Option<Estimate> {
+        self.estimating
+            .as_ref()?
+            .estimate(path, self.paths.get(path), &self.cfg)
+    }
+
+    /// Whether a failover to `to` may become permanent.
+    pub(super) fn may_become_permanent(&mut self, now: Instant, to: PathId) -> bool {
+        let Some(cfg) = self
+            .estimate_config()
+            .filter(|c| c.choice != Choice::Nothing)
+        else {
+            return true;
+        };
+        let (from, to) = (self.estimate(self.paths.primary), self.estimate(to));
+        let better = from
+            .zip(to)
+            .is_some_and(|(from, to)| choice::is_better(cfg, &from, &to));
+        better && self.holds_no_longer(now)
+    }
+
+    fn holds_no_longer(&self, now: Instant) -> bool {
+        let hold = self.estimate_config().map(|c| c.hold).unwrap_or_default();
+        let moved = self.estimating.as_ref().and_then(|e| e.moved_at);
+        moved.is_none_or(|at| now.since(at) >= hold)
+    }
+
+    /// The primary changed.
+    pub(super) fn note_new_primary(&mut self, now: Instant) {
+        if let Some(e) = &mut self.estimating {
+            e.moved_at = Some(now);
+        }
+    }
+
+    /// How old a chunk must be, when T3-rtx takes it for lost with the rest, to
+    /// have been lost: the timeout that its path would have without RTO.Min.
+    pub(super) fn surely_lost_after(&self, path: PathId) -> Duration {
+        let rtt = &self.paths.get(path).rtt;
+        rtt.srtt().map_or(rtt.rto(), |srtt| srtt + 4 * rtt.rttvar())
+    }
+}
+
+/// Bytes of a packet with a HEARTBEAT of ours: common header, chunk and
+/// parameter header, Heartbeat Info padded.
+const SMALL_PROBE: usize =
+    byway_wire::COMMON_HEADER_LEN + 8 + byway_wire::padded(super::on_heartbeat::INFO_LEN);
