@@ -140,6 +140,11 @@ impl Estimating {
         }
     }
 
+    /// Whether a probe leaves with the next packets.
+    pub(crate) fn is_due(&self) -> bool {
+        self.due.is_some()
+    }
+
     /// Probes of a path so far, and their bytes.
     pub(crate) fn probes(&self, path: PathId) -> (u64, u64) {
         let w = self.paths.get(path.index());

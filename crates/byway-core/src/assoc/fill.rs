@@ -33,6 +33,7 @@ impl Association {
             && !self.recv.acker.due()
             && self.control.is_empty()
             && !self.paths.iter().any(|p| p.hb_wanted)
+            && !self.estimating.as_ref().is_some_and(|e| e.is_due())
     }
 
     /// Appends the next packet to `buf`.
@@ -199,12 +200,7 @@ impl Association {
     }
 
     /// A heartbeat that estimates an idle path.
-    fn send_estimate_probe(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        buf: &mut Vec<u8>,
-        path: PathId,
-    ) -> Transmit {
+    fn send_estimate_probe(&mut self, ctx: &mut Ctx<'_>, buf: &mut Vec<u8>, path: PathId) -> Sent {
         let (info, whole) = self.begin_estimate_probe(ctx, path);
         let mut packet = PacketBuilder::new(buf, self.header());
         packet.heartbeat(&info);

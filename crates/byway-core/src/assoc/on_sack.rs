@@ -47,8 +47,6 @@ struct Touched {
     largest: u32,
     /// Chunks that were newly acknowledged.
     chunks: u32,
-    /// Other paths carry data, too, so the SACK may have come over theirs.
-    mixed: bool,
     /// Round-trip sample.
     sample: Option<core::time::Duration>,
     /// Chunks were marked by missing reports.
@@ -194,20 +192,8 @@ impl Association {
             let below = if all { reach } else { highest };
             self.count_missing(now, below, highest, newest_sent, &mut touched);
         }
-        let base = self.send.ledger.base();
-        if self.send.recover.is_some_and(|r| base >= r) {
-            self.send.recover = None;
-        }
-        let recovering = if self.cfg.habits.cuts_beyond_exit {
-            base < self.send.habits.exit
-        } else {
-            self.send.recover.is_some()
-        };
-        if self.estimating.is_some() {
-            let carries = |t: &&Touched| t.ack.bytes > 0 || t.ack.flight_before > 0;
-            let mixed = touched.iter().filter(carries).count() > 1;
-            touched.iter_mut().for_each(|t| t.mixed = mixed);
-        }
+        let recovering = self.still_recovering();
+        self.feed_estimates(now, &touched);
         let steps = self.coupled_steps(&touched);
         for id in self.paths.ids() {
             let t = &mut touched[id.index()];
@@ -222,6 +208,37 @@ impl Association {
         }
         if lost && self.cfg.habits.cuts_beyond_exit {
             self.cut_beyond_exit(ctx);
+        }
+    }
+
+    /// Whether the association is in fast recovery yet, which ends at its exit
+    /// point.
+    fn still_recovering(&mut self) -> bool {
+        let base = self.send.ledger.base();
+        if self.send.recover.is_some_and(|r| base >= r) {
+            self.send.recover = None;
+        }
+        if self.cfg.habits.cuts_beyond_exit {
+            base < self.send.habits.exit
+        } else {
+            self.send.recover.is_some()
+        }
+    }
+
+    /// What was acknowledged, and measured, tells of the paths.
+    fn feed_estimates(&mut self, now: Instant, touched: &[Touched]) {
+        let (Some(e), Some(cfg)) = (&mut self.estimating, &self.cfg.failover.estimate) else {
+            return;
+        };
+        // Where several paths carry data the SACK may have come back over another
+        // one than its DATA took, which may be shorter.
+        let carries = |t: &&Touched| t.ack.bytes > 0 || t.ack.flight_before > 0;
+        let alone = touched.iter().filter(carries).count() <= 1;
+        for (id, t) in self.paths.ids().zip(touched) {
+            e.acknowledged(id, t.chunks, cfg.memory);
+            if let Some(rtt) = t.sample.filter(|_| alone) {
+                e.measured(id, now, rtt);
+            }
         }
     }
 
@@ -338,12 +355,6 @@ impl Association {
         };
         if let Some(rtt) = t.sample {
             p.rtt.sample(rtt, &self.cfg.rto);
-        }
-        if let (Some(e), Some(cfg)) = (&mut self.estimating, &self.cfg.failover.estimate) {
-            e.acknowledged(id, t.chunks, cfg.memory);
-            if let Some(rtt) = t.sample.filter(|_| !t.mixed) {
-                e.measured(id, ctx.now, rtt);
-            }
         }
         if self.cfg.habits.partial_bytes_when_full {
             t.ack.in_recovery = recovering;

@@ -2,8 +2,8 @@
 //! value. None sends, sets timers or edits a path.
 
 pub mod after_rto;
-pub mod concurrent;
 pub mod choice;
+pub mod concurrent;
 pub mod dead_data;
 pub mod estimate;
 pub mod failover;
@@ -16,8 +16,8 @@ pub mod rtt_sampling;
 mod testing;
 
 pub use after_rto::AfterRto;
-pub use concurrent::{Cuc, RtxPolicy};
 pub use choice::{Choice, Formula};
+pub use concurrent::{Cuc, RtxPolicy};
 pub use dead_data::DeadData;
 pub use estimate::EstimateConfig;
 pub use fast_retransmit::FastRetransmits;

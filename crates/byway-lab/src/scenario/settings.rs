@@ -9,7 +9,7 @@ use super::value::{convert, refusal};
 use crate::source::{Item, Node, Table, nearest};
 use byway_core::Config;
 use byway_core::config::{ConcurrentConfig, ConfigError, PfConfig};
-use byway_core::policy::{DeadData, ProbeTimeout};
+use byway_core::policy::{DeadData, EstimateConfig, ProbeTimeout};
 use serde_json::{Map, Value};
 use std::ops::Range;
 
@@ -32,6 +32,7 @@ pub(super) fn template() -> Config {
     let mut config = Config::default();
     config.failover.potentially_failed = Some(PfConfig::default());
     config.failover.probe_timeout = Some(ProbeTimeout::default());
+    config.failover.estimate = Some(EstimateConfig::default());
     config.failure.dead_data = Some(DeadData::default());
     config.concurrent = Some(ConcurrentConfig::default());
     config.congestion.initial_ssthresh = Some(1);
