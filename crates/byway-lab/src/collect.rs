@@ -141,6 +141,24 @@ impl Collector {
                     totals.heartbeats += 1;
                 }
             }
+            Observation::ProbeSent { path, bytes } => {
+                if let Some(totals) = self.totals_of(*path) {
+                    let e = totals.estimate.get_or_insert_default();
+                    e.probes += 1;
+                    e.probe_bytes += u64::from(*bytes);
+                }
+            }
+            Observation::Estimate {
+                path,
+                rtt,
+                loss,
+                samples,
+            } => {
+                if let Some(totals) = self.totals_of(*path) {
+                    let e = totals.estimate.get_or_insert_default();
+                    (e.rtt_s, e.loss, e.samples) = (rtt.as_secs_f64(), *loss, *samples);
+                }
+            }
             Observation::PathState { path, to, .. } => self.changes.push((at, *path, *to)),
             Observation::DataPath { to } => {
                 self.failovers += u64::from(self.data_path != *to);

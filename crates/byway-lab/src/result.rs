@@ -165,8 +165,27 @@ pub struct PathTotals {
     pub retransmissions: u64,
     /// T3-rtx expirations.
     pub timeouts: u64,
-    /// Heartbeats sent.
+    /// Heartbeats sent, without those that estimate idle paths.
     pub heartbeats: u64,
+    /// What was estimated of it at last, and what that cost; none without
+    /// `failover.estimate`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub estimate: Option<EstimateTotals>,
+}
+
+/// What was estimated of a path (`failover.estimate`).
+#[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
+pub struct EstimateTotals {
+    /// The least round trip of the last 10 to 20 s, seconds.
+    pub rtt_s: f64,
+    /// Share of packets lost one way.
+    pub loss: f64,
+    /// Passages that this rests on, older ones counting less.
+    pub samples: f64,
+    /// Probes sent while it was idle.
+    pub probes: u64,
+    /// SCTP bytes of these, headers included.
+    pub probe_bytes: u64,
 }
 
 /// Values over time, for pictures and plots.

@@ -1,6 +1,6 @@
 //! The table of a comparison, for a terminal.
 
-use crate::result::{Comparison, Outcome, RunResult};
+use crate::result::{Comparison, EstimateTotals, Outcome, RunResult};
 use crate::show;
 
 /// How text may look.
@@ -92,6 +92,10 @@ pub fn render(comparison: &Comparison, look: Look) -> String {
         out.push_str(&look.paint("2", line));
         out.push('\n');
     }
+    for line in results.iter().filter_map(estimates) {
+        out.push_str(&look.paint("2", &line));
+        out.push('\n');
+    }
     for result in results {
         match &result.outcome {
             Outcome::Complete => {}
@@ -122,6 +126,31 @@ pub fn render(comparison: &Comparison, look: Look) -> String {
         }
     }
     out
+}
+
+/// What a policy that estimates its paths found at last, and what it cost.
+fn estimates(result: &RunResult) -> Option<String> {
+    let of = |f: fn(&EstimateTotals) -> u64| -> u64 {
+        let known = result.paths.iter().filter_map(|p| p.estimate.as_ref());
+        known.map(f).sum()
+    };
+    let found = result.paths.iter().filter_map(|p| {
+        let e = p.estimate.filter(|e| e.samples > 0.0)?;
+        let rtt = show::time(e.rtt_s);
+        Some(format!("{} {rtt} {:.1} %", p.name, 100.0 * e.loss))
+    });
+    let found: Vec<String> = found.collect();
+    if found.is_empty() {
+        return None;
+    }
+    let all: u64 = result.paths.iter().map(|p| p.bytes).sum();
+    let share = 100.0 * of(|e| e.probe_bytes) as f64 / all.max(1) as f64;
+    Some(format!(
+        "{}: estimated {}; {} probes, {share:.2} % of all bytes",
+        result.policy,
+        found.join(", "),
+        of(|e| e.probes)
+    ))
 }
 
 /// What the columns mean.

@@ -4,6 +4,7 @@
 mod common;
 
 mod attacks;
+mod choice;
 mod concurrent;
 mod congestion;
 mod data;

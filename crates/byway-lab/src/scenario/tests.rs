@@ -498,7 +498,7 @@ fn a_black_hole_swallows_what_is_larger() {
 #[test]
 fn every_scenario_of_the_experiments_is_sound() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
-    for folder in ["dead-data"] {
+    for folder in ["dead-data", "choice"] {
         for entry in std::fs::read_dir(root.join(folder)).unwrap() {
             let path = entry.unwrap().path();
             if path.extension().is_some_and(|e| e == "toml") {
