@@ -22,6 +22,9 @@ const MAX_REMEMBERED: usize = 256;
 const MAX_UNANSWERED: usize = 64;
 /// Duplicates that one SACK may have looked up.
 pub(super) const MAX_DUPLICATES: usize = 64;
+/// The path that carries data is probed so often, for its round trip: sparse data
+/// waits for delayed SACKs, a heartbeat does not.
+const ROUND_TRIP_EVERY: Duration = Duration::from_secs(5);
 /// Probes that may be saved up while none is due.
 const MAX_SAVED: f64 = 8.0;
 
@@ -42,6 +45,7 @@ struct Watched {
     under_way: VecDeque<Sent>,
     probes: u64,
     probe_bytes: u64,
+    probed_at: Instant,
 }
 
 /// The estimates of an association.
@@ -196,12 +200,17 @@ impl Association {
             return;
         }
         let data = self.paths.data;
-        let idle = |id: &PathId| {
+        let wants = |id: &PathId| {
             let p = self.paths.get(*id);
             let usable = matches!(p.state, PathState::Active | PathState::PotentiallyFailed);
-            usable && p.confirmed && *id != data && p.window.flight == 0
+            let idle = *id != data && p.window.flight == 0;
+            let stale = || {
+                let before = e.paths.get(id.index()).map(|w| w.probed_at);
+                ctx.now.since(before.unwrap_or_default()) >= ROUND_TRIP_EVERY
+            };
+            usable && p.confirmed && (idle || stale())
         };
-        let Some(path) = self.paths.view().ring(e.last).find(idle) else {
+        let Some(path) = self.paths.view().ring(e.last).find(wants) else {
             return;
         };
         let cost = cost(self.paths.get(path));
@@ -239,6 +248,7 @@ impl Association {
         let late = self.estimating.as_mut().map_or(0, |e| {
             let late = e.settle(path, ctx.now, memory);
             e.path(path).under_way.push_back(sent);
+            e.path(path).probed_at = ctx.now;
             late
         });
         if late > 0 {

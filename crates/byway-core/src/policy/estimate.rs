@@ -27,6 +27,8 @@
 //!   losses do not count while that queue stands (`own_queue`), or a sender that
 //!   fills a slow path would flee from its own shadow. The price: of a path whose
 //!   queue other traffic fills, too, only the losses of its emptier times count.
+//! - Sparse data waits for delayed SACKs, and SRTT with it; a heartbeat does not. So
+//!   the path in use is probed, too, once in 5 s.
 //! - Losses of one round trip come from one full queue or one outage: four of
 //!   them count (Max.Burst), as the interval takes losses for independent.
 
