@@ -58,7 +58,18 @@ pub(crate) fn check(file: &Path, json: bool) -> Result<(), Failure> {
             .flat_map(|p| &p.0)
             .map(|p| serde_json::json!({ "file": p.file, "line": p.line, "message": p.message }))
             .collect();
-        let result = serde_json::json!({ "schema": "byway.check/1", "ok": found.is_ok(), "problems": problems });
+        let warnings: Vec<serde_json::Value> = found
+            .iter()
+            .flat_map(|s| &s.policies)
+            .flat_map(|p| p.config.warnings().into_iter().map(|w| (&p.name, w)))
+            .map(|(name, w)| serde_json::json!({ "policy": name, "message": w.to_string() }))
+            .collect();
+        let result = serde_json::json!({
+            "schema": "byway.check/1",
+            "ok": found.is_ok(),
+            "problems": problems,
+            "warnings": warnings,
+        });
         print(&format!("{result}\n"))?;
     }
     let scenario = match found {
@@ -75,6 +86,7 @@ pub(crate) fn check(file: &Path, json: bool) -> Result<(), Failure> {
     if json {
         return Ok(());
     }
+    warn_of(&scenario);
     print(&format!(
         "{}: no mistakes; {}, {}, {}\n",
         file.display(),
@@ -82,6 +94,15 @@ pub(crate) fn check(file: &Path, json: bool) -> Result<(), Failure> {
         counted(scenario.events.len(), "event", "events"),
         counted(scenario.policies.len(), "policy", "policies")
     ))
+}
+
+/// Settings that contradict each other, to standard error.
+fn warn_of(scenario: &Scenario) {
+    for policy in &scenario.policies {
+        for w in policy.config.warnings() {
+            eprintln!("warning: policy \"{}\": {w}", policy.name);
+        }
+    }
 }
 
 pub(crate) fn counted(n: usize, one: &str, many: &str) -> String {
@@ -127,6 +148,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
         scenario.seed = seed;
     }
     keep_only(&mut scenario, &args.only)?;
+    warn_of(&scenario);
     run_scenario(&scenario, args).map(drop)
 }
 

@@ -362,6 +362,25 @@ fn a_wrong_scenario_is_refused_with_its_lines() {
 }
 
 #[test]
+fn settings_that_contradict_each_other_are_warned_of() {
+    let dir = folder("warnings");
+    let file = dir.join("odd.toml");
+    let odd = SMALL.replacen("sack.delay = \"20 ms\"", "sack.delay = \"200 ms\"", 1);
+    std::fs::write(&file, odd).unwrap();
+    let file = file.to_str().unwrap();
+    let warning = "warning: policy \"fast\": sack.delay = 200 ms: is not below rto.min";
+    let out = run(&["check", file]);
+    assert!(out.status.success());
+    assert!(text(&out.stderr).contains(warning), "{}", text(&out.stderr));
+    let json: serde_json::Value =
+        serde_json::from_slice(&run(&["check", file, "--json"]).stdout).unwrap();
+    assert_eq!(json["warnings"][0]["policy"], "fast");
+    let report = dir.to_str().unwrap();
+    let out = run(&["run", file, "--out", report]);
+    assert!(text(&out.stderr).contains(warning), "{}", text(&out.stderr));
+}
+
+#[test]
 fn settings_are_listed_as_they_are_written() {
     let shown = text(&run(&["settings", "--preset", "rfc2960", "--set", "rto.max=10s"]).stdout);
     for line in [

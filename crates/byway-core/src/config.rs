@@ -13,6 +13,7 @@ mod congestion;
 mod endpoint;
 mod failure;
 mod habits;
+mod warnings;
 
 pub use concurrent::ConcurrentConfig;
 pub use congestion::{

@@ -91,3 +91,71 @@ fn an_endpoint_refuses_wildcards_and_doubles() {
     );
     assert!(of(&[]).unwrap_err().to_string().contains("1 to 8"));
 }
+
+#[test]
+fn what_contradicts_itself_is_warned_of_with_field_value_and_remedy() {
+    use crate::policy::{Detection, ProbeTimeout, probing::Probing};
+    type Change = fn(&mut Config);
+    let table: [(Change, &str); 9] = [
+        (|_| {}, ""),
+        (
+            |c| c.failover.primary_switch = PrimarySwitch::Cpt(4),
+            "failover.primary_switch = Cpt(4): is below failure.path_max_retrans",
+        ),
+        (|c| c.failover.primary_switch = PrimarySwitch::Cpt(5), ""),
+        (
+            |c| c.failover.primary_switch = PrimarySwitch::CptHeartbeats(0),
+            "",
+        ),
+        (
+            |c| {
+                c.failure.detection = Detection::Probing(Probing {
+                    dmax: Duration::from_secs(5),
+                    n: 10,
+                    ..Probing::default()
+                });
+            },
+            "failure.detection = dmax 5 s with n 10: probes every dmax / n, sooner than rto.min",
+        ),
+        (
+            |c| (c.hb.enabled, c.hb.failed) = (false, FailedProbes::OncePerRto),
+            "hb.enabled = false: hb.failed = OncePerRto",
+        ),
+        (
+            |c| c.failure.association_max_retrans = 3,
+            "failure.association_max_retrans = 3: is below failure.path_max_retrans",
+        ),
+        (
+            |c| c.rto.min = Duration::from_millis(200),
+            "sack.delay = 200 ms: is not below rto.min",
+        ),
+        (
+            |c| {
+                c.failover.probe_timeout = Some(ProbeTimeout {
+                    ack_delay: Duration::from_millis(50),
+                    ..ProbeTimeout::default()
+                });
+            },
+            "failover.probe_timeout.ack_delay = 50 ms: is below sack.delay",
+        ),
+    ];
+    for (change, expected) in table {
+        let mut c = Config::default();
+        change(&mut c);
+        let found: Vec<String> = c.warnings().iter().map(ToString::to_string).collect();
+        match &found[..] {
+            [] => assert_eq!(expected, ""),
+            [one] => assert!(!expected.is_empty() && one.starts_with(expected), "{one}"),
+            more => panic!("{more:?}"),
+        }
+        c.check().expect("it can work all the same");
+    }
+}
+
+#[test]
+fn no_preset_contradicts_itself() {
+    for name in ["rfc9260", "rfc2960", "ns2"] {
+        let found = Config::preset(name).unwrap().warnings();
+        assert!(found.is_empty(), "{name}: {found:?}");
+    }
+}

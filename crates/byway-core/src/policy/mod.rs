@@ -12,6 +12,7 @@ pub mod probe_timeout;
 pub mod probing;
 pub mod retransmit;
 pub mod rtt_sampling;
+pub mod scheme;
 #[cfg(test)]
 mod testing;
 
@@ -25,3 +26,4 @@ pub use probe_timeout::ProbeTimeout;
 pub use probing::Detection;
 pub use retransmit::RetransmitTarget;
 pub use rtt_sampling::RttSampling;
+pub use scheme::Scheme;

@@ -3,6 +3,7 @@
 use super::settings::{json, pointer_mut, template};
 use super::value::is_duration;
 use byway_core::Config;
+use byway_core::policy::Scheme;
 use serde_json::Value;
 
 /// Every setting with its value in `config` and, where it is a choice, what
@@ -11,6 +12,13 @@ use serde_json::Value;
 pub fn setting_lines(config: &Config) -> String {
     let (values, template) = (json(config), json(&template()));
     let mut out = String::new();
+    let scheme = Scheme::of(config);
+    let forced = scheme.senseless().map_or("", |_| "+forced");
+    out.push_str(&format!(
+        "retransmission.scheme = \"{scheme}{forced}\"  # stands for target, fast_retransmits, \
+         after_rto and rto.timestamps: {}\n",
+        Scheme::PAPER.join(", ")
+    ));
     list(&values, &template, &template, &mut Vec::new(), &mut out);
     out
 }

@@ -9,9 +9,13 @@ use super::value::{convert, refusal};
 use crate::source::{Item, Node, Table, nearest};
 use byway_core::Config;
 use byway_core::config::{ConcurrentConfig, ConfigError, PfConfig};
+use byway_core::policy::scheme::{BadScheme, Scheme};
 use byway_core::policy::{DeadData, EstimateConfig, ProbeTimeout};
 use serde_json::{Map, Value};
 use std::ops::Range;
+
+/// The setting that names a scheme; no field of its own.
+const SCHEME: [&str; 2] = ["retransmission", "scheme"];
 
 /// Settings being laid over a base.
 pub(super) struct Overlay {
@@ -71,6 +75,16 @@ impl Overlay {
                 continue;
             }
             place.push(entry.key.clone());
+            if *place == SCHEME {
+                if let Err(message) = self.set_scheme(&entry.value) {
+                    refused.push(Refused {
+                        span: entry.value.span.clone(),
+                        message: format!("{}: {message}", place.join(".")),
+                    });
+                }
+                place.pop();
+                continue;
+            }
             let known = pointer(&self.template, place).cloned();
             match (known, &entry.value.node) {
                 (None, _) => {
@@ -120,6 +134,23 @@ impl Overlay {
             return Err(refusal(item, kind, &e.to_string()));
         }
         self.set.push((place.join("."), item.span.clone()));
+        Ok(())
+    }
+
+    /// A scheme by its name stands for four settings.
+    fn set_scheme(&mut self, item: &Item) -> Result<(), String> {
+        let Node::Text(name) = &item.node else {
+            return Err(format!(
+                "{} is no scheme; write one such as \"FrSameRtoAlt+MFR\"",
+                item.shown()
+            ));
+        };
+        let scheme: Scheme = name.parse().map_err(|e: BadScheme| e.to_string())?;
+        let mut config: Config =
+            serde_json::from_value(self.values.clone()).map_err(|e| e.to_string())?;
+        scheme.apply(&mut config);
+        self.values = json(&config);
+        self.set.push((SCHEME.join("."), item.span.clone()));
         Ok(())
     }
 

@@ -451,6 +451,23 @@ fn a_choice_with_settings_takes_its_defaults_or_a_table() {
 }
 
 #[test]
+fn a_scheme_by_name_stands_for_its_settings() {
+    let text = GOOD.replacen(
+        "rto.min = \"500 ms\"",
+        "retransmission.scheme = \"AllRtxSame+MFR\"",
+        1,
+    );
+    let s = Scenario::parse("t", &text).unwrap_or_else(|e| panic!("{e}"));
+    let scheme = byway_core::policy::Scheme::of(&s.policies[0].config);
+    assert_eq!(scheme.to_string(), "AllRtxSame+MFR");
+    let bad = text.replacen("+MFR", "+TS", 1);
+    let e = Scenario::parse("t", &bad).unwrap_err().to_string();
+    assert!(e.contains("retransmission.scheme: TS measures"), "{e}");
+    assert!(e.contains("AllRtxSame+TS+forced"), "{e}");
+    assert!(Scenario::parse("t", &bad.replacen("+TS", "+TS+forced", 1)).is_ok());
+}
+
+#[test]
 fn what_settings_lists_is_read_back_the_same() {
     for preset in ["rfc9260", "rfc2960", "ns2"] {
         let config = Config::preset(preset).unwrap();

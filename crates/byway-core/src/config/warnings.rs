@@ -1,0 +1,93 @@
+//! Settings that work, but contradict each other.
+
+use super::{Config, ConfigError, FailedProbes, PfClear, PrimarySwitch};
+use crate::policy::{Detection, scheme::Scheme};
+use crate::units::format_duration as d;
+
+impl Config {
+    /// What works, but cannot mean what it says: each with the field, its value
+    /// and what would do. [`Config::check`] refuses what cannot work at all.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<ConfigError> {
+        let mut found: Vec<ConfigError> = Scheme::of(self).warning().into_iter().collect();
+        let mut warn = |wrong: bool, field, value: String, problem: &str| {
+            if wrong {
+                found.push(ConfigError {
+                    field,
+                    value,
+                    problem: problem.to_owned(),
+                });
+            }
+        };
+        let f = &self.failure;
+        if let PrimarySwitch::Cpt(n) = self.failover.primary_switch {
+            warn(
+                n < f.path_max_retrans,
+                "failover.primary_switch",
+                format!("Cpt({n})"),
+                "is below failure.path_max_retrans, and counts the errors that caused the \
+                 failover: it acts as CPT = PMR; raise it, or count heartbeats lost after the \
+                 failover with CptHeartbeats (caro-2006 section IV)",
+            );
+        }
+        if let Detection::Probing(p) = &f.detection {
+            warn(
+                p.interval() < self.rto.min,
+                "failure.detection",
+                format!("dmax {} with n {}", d(p.dmax), p.n),
+                "probes every dmax / n, sooner than rto.min, the floor of what a round trip may \
+                 take: raise dmax, or lower n or rto.min (cortes-2008)",
+            );
+        }
+        let silent = !self.hb.enabled;
+        warn(
+            silent
+                && matches!(
+                    self.failover.primary_switch,
+                    PrimarySwitch::CptHeartbeats(_)
+                ),
+            "hb.enabled",
+            "false".to_owned(),
+            "failover.primary_switch counts lost heartbeats, and none are sent; switch them on, \
+             or use Cpt",
+        );
+        warn(
+            silent && self.hb.failed == FailedProbes::OncePerRto,
+            "hb.enabled",
+            "false".to_owned(),
+            "hb.failed = OncePerRto probes failed paths, and no heartbeats are sent; switch them on",
+        );
+        let pf = self.failover.potentially_failed.as_ref();
+        warn(
+            silent && pf.is_some_and(|pf| pf.clear == PfClear::HeartbeatAck),
+            "hb.enabled",
+            "false".to_owned(),
+            "a potentially failed path comes back by a HEARTBEAT ACK alone, and no heartbeats are \
+             sent; switch them on, or set failover.potentially_failed.clear to Rfc7829",
+        );
+        warn(
+            f.association_max_retrans < f.path_max_retrans,
+            "failure.association_max_retrans",
+            f.association_max_retrans.to_string(),
+            "is below failure.path_max_retrans, so the association may end before a path fails; \
+             raise it (RFC 9260: 10 and 5)",
+        );
+        warn(
+            self.sack.delay >= self.rto.min,
+            "sack.delay",
+            d(self.sack.delay),
+            "is not below rto.min, so a single delayed SACK may come after the peer's timer; \
+             lower it or raise rto.min",
+        );
+        if let Some(probe) = &self.failover.probe_timeout {
+            warn(
+                probe.ack_delay < self.sack.delay,
+                "failover.probe_timeout.ack_delay",
+                d(probe.ack_delay),
+                "is below sack.delay, so a peer with these settings is suspected while it delays \
+                 a SACK; at least sack.delay",
+            );
+        }
+        found
+    }
+}
