@@ -5,29 +5,38 @@
 //! behaviour.
 
 use core::fmt;
+use core::num::NonZeroU64;
 use core::ops::{Add, AddAssign, Sub};
 pub use core::time::Duration;
 
 /// Nanoseconds since the start of the run. 2^64 ns are 584 years.
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct Instant(u64);
+// One more than the nanoseconds, so that an instant that may be missing, of
+// which a path has a dozen, is no larger than one that is there.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Instant(NonZeroU64);
+
+impl Default for Instant {
+    fn default() -> Instant {
+        Instant::ZERO
+    }
+}
 
 impl Instant {
     /// The start of the run.
-    pub const ZERO: Instant = Instant(0);
+    pub const ZERO: Instant = Instant(NonZeroU64::MIN);
     /// Later than anything that happens.
-    pub const FAR_FUTURE: Instant = Instant(u64::MAX);
+    pub const FAR_FUTURE: Instant = Instant(NonZeroU64::MAX);
 
     /// The instant `nanos` nanoseconds after the start.
     #[must_use]
     pub const fn from_nanos(nanos: u64) -> Instant {
-        Instant(nanos)
+        Instant(NonZeroU64::MIN.saturating_add(nanos))
     }
 
     /// The instant `millis` milliseconds after the start.
     #[must_use]
     pub const fn from_millis(millis: u64) -> Instant {
-        Instant(millis * 1_000_000)
+        Instant::from_nanos(millis * 1_000_000)
     }
 
     /// The instant `secs` seconds after the start, rounded to nanoseconds.
@@ -35,25 +44,25 @@ impl Instant {
     #[must_use]
     pub fn from_secs_f64(secs: f64) -> Instant {
         // A float-to-int `as` saturates, so no input can wrap.
-        Instant((secs * 1e9).round() as u64)
+        Instant::from_nanos((secs * 1e9).round() as u64)
     }
 
     /// Nanoseconds since the start.
     #[must_use]
     pub const fn as_nanos(self) -> u64 {
-        self.0
+        self.0.get() - 1
     }
 
     /// Seconds since the start.
     #[must_use]
     pub fn as_secs_f64(self) -> f64 {
-        self.0 as f64 / 1e9
+        self.as_nanos() as f64 / 1e9
     }
 
     /// Time from `earlier` to `self`; zero when `earlier` is later.
     #[must_use]
     pub const fn since(self, earlier: Instant) -> Duration {
-        Duration::from_nanos(self.0.saturating_sub(earlier.0))
+        Duration::from_nanos(self.0.get().saturating_sub(earlier.0.get()))
     }
 }
 

@@ -394,7 +394,7 @@ impl Network {
         let limit = limit.as_nanos();
         loop {
             let Some((at, what)) = self.events.pop_until(limit) else {
-                if limit != u64::MAX {
+                if limit != Instant::FAR_FUTURE.as_nanos() {
                     self.now = self.now.max(limit);
                     self.events.advance_clock(self.now);
                 }

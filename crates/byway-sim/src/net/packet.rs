@@ -89,11 +89,15 @@ impl Pool {
         copy
     }
 
-    /// Frees the slot and keeps its buffer for reuse.
+    /// Frees the slot and keeps its buffer for reuse, unless many are spare.
     #[inline]
     pub(crate) fn discard(&mut self, slot: u32) {
         self.free.push(slot);
+        let spare = self.free.len();
         let packet = &mut self.packets[slot as usize];
+        if spare > MAX_SPARE_BUFFERS {
+            packet.payload = Vec::new();
+        }
         packet.payload.clear();
         if !packet.tail.is_empty() {
             packet.tail = Bytes::new();
