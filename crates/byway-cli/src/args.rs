@@ -78,6 +78,12 @@ pub(crate) enum Command {
     /// pauses, for each mechanism. Nothing is sent.
     #[command(after_help = FAILOVER_TIME_EXAMPLES)]
     FailoverTime(FailoverTimeArgs),
+    /// Print the failover as a state machine
+    ///
+    /// The machines of caro-2006's figures, or what the settings at hand amount
+    /// to, found by asking the failover policy. Without a name, lists them.
+    #[command(after_help = MACHINE_EXAMPLES)]
+    Machine(MachineArgs),
     /// Receive files
     ///
     /// Waits for senders and stores their files. A file arrives as NAME.part
@@ -228,6 +234,36 @@ pub(crate) struct SettingArgs {
     /// Change a setting, such as rto.min=100ms; may be repeated (see `byway settings`)
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) set: Vec<Override>,
+}
+
+const MACHINE_EXAMPLES: &str = "\
+Examples:
+  byway machine caro2006-13
+  byway machine association --set failover.potentially_failed=off
+  byway machine destination --format dot | dot -Tsvg > destination.svg";
+
+#[derive(Copy, Clone, Debug, clap::ValueEnum)]
+pub(crate) enum MachineFormat {
+    /// A table
+    Text,
+    /// A Mermaid state diagram
+    Mermaid,
+    /// Graphviz
+    Dot,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MachineArgs {
+    /// Which one
+    pub(crate) name: Option<String>,
+    /// How it is written
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: MachineFormat,
+    /// Print the page of the documentation that draws them all
+    #[arg(long, conflicts_with = "name")]
+    pub(crate) page: bool,
+    #[command(flatten)]
+    pub(crate) settings: SettingArgs,
 }
 
 const FAILOVER_TIME_EXAMPLES: &str = "\

@@ -1,13 +1,14 @@
 //! Simulated networks and settings: run, scenario, check, settings, failover-time.
 
-use crate::args::{FailoverTimeArgs, RunArgs, SettingArgs};
+use crate::args::{FailoverTimeArgs, MachineArgs, MachineFormat, RunArgs, SettingArgs};
 use crate::failure::{Failure, Kind};
 use byway_lab::failover_time::{self, Question};
+use byway_lab::machines::Format;
 use byway_lab::result::Comparison;
 use byway_lab::run::{RunOptions, capture_name};
 use byway_lab::scenario::{BUILT_IN, BUILT_IN_NAME, Scenario, setting_lines};
 use byway_lab::table::Look;
-use byway_lab::{picture, report, table};
+use byway_lab::{machines, picture, report, table};
 use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, Write};
@@ -111,6 +112,25 @@ pub(crate) fn counted(n: usize, one: &str, many: &str) -> String {
 
 pub(crate) fn settings(args: &SettingArgs) -> Result<(), Failure> {
     print(&setting_lines(&crate::net::config(args)?))
+}
+
+pub(crate) fn machine(args: &MachineArgs) -> Result<(), Failure> {
+    if args.page {
+        return print(&machines::page());
+    }
+    let Some(name) = &args.name else {
+        let lines = machines::names()
+            .into_iter()
+            .map(|(name, what)| format!("{name:12}  {what}\n"));
+        return print(&lines.collect::<String>());
+    };
+    let format = match args.format {
+        MachineFormat::Text => Format::Text,
+        MachineFormat::Mermaid => Format::Mermaid,
+        MachineFormat::Dot => Format::Dot,
+    };
+    let config = crate::net::config(&args.settings)?;
+    print(&machines::render(name, &config, format).map_err(Failure::wrong)?)
 }
 
 pub(crate) fn failover_time(args: &FailoverTimeArgs) -> Result<(), Failure> {

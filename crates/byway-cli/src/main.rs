@@ -32,6 +32,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Scenario => lab::print(byway_lab::scenario::BUILT_IN),
         Command::Check { file, json } => lab::check(&file, json),
         Command::Settings { settings } => lab::settings(&settings),
+        Command::Machine(args) => lab::machine(&args),
         Command::FailoverTime(args) => lab::failover_time(&args),
         Command::Recv(args) => network(net::recv(args)),
         Command::Send(args) => network(net::send(args)),

@@ -4,6 +4,7 @@ use crate::drive::Stop;
 use crate::result::{Detection, Outcome, PathSeries, PathTotals, RunResult, Series, Stall};
 use crate::scenario::{Change, Policy, Scenario};
 use crate::series::seconds;
+use crate::truth::Truth;
 use byway_core::observe::{Observation, Observed, Timer};
 use byway_core::policy::retransmit::LossCause;
 use byway_core::time::Instant;
@@ -40,11 +41,11 @@ pub(crate) struct Collector {
     stall: Option<(u64, u64)>,
     fast_retransmits: u64,
     failovers: u64,
-    spurious_failovers: u64,
     /// Since when data has waited for the peer's window, if it does.
     blocked_since: Option<u64>,
     /// How long it did before, nanoseconds, and how often it began to.
     blocked: (u64, u64),
+    truth: Truth,
     /// Where new data goes; the primary at first.
     data_path: PathId,
     duplicates: u64,
@@ -76,9 +77,9 @@ impl Collector {
             stall: None,
             fast_retransmits: 0,
             failovers: 0,
-            spurious_failovers: 0,
             blocked_since: None,
             blocked: (0, 0),
+            truth: Truth::new(scenario),
             data_path: PathId(0),
             duplicates: 0,
             changes: Vec::new(),
@@ -159,12 +160,21 @@ impl Collector {
                     (e.rtt_s, e.loss, e.samples) = (rtt.as_secs_f64(), *loss, *samples);
                 }
             }
-            Observation::PathState { path, to, .. } => self.changes.push((at, *path, *to)),
+            Observation::PathState { path, to, .. } => {
+                self.changes.push((at, *path, *to));
+                self.truth.state(*path, *to);
+            }
+            Observation::Rto {
+                path,
+                sample: Some(_),
+                ..
+            } => self.truth.heard(*path, at),
+            Observation::SpuriousFailover { .. } => self.truth.known += 1,
             Observation::DataPath { to } => {
+                self.truth.moved(at, self.data_path, *to);
                 self.failovers += u64::from(self.data_path != *to);
                 self.data_path = *to;
             }
-            Observation::SpuriousFailover { .. } => self.spurious_failovers += 1,
             Observation::RwndBlocked { blocked: true } if self.blocked_since.is_none() => {
                 self.blocked_since = Some(at);
                 self.blocked.1 += 1;
@@ -300,7 +310,9 @@ impl Collector {
             fast_retransmits: self.fast_retransmits,
             timeouts: sum(|p| p.timeouts),
             failovers: self.failovers,
-            spurious_failovers: self.spurious_failovers,
+            failovers_away: self.truth.away,
+            spurious_failovers: self.truth.spurious,
+            spurious_failovers_known: self.truth.known,
             duplicates: self.duplicates,
             rwnd_blocked_s: seconds(self.blocked.0),
             rwnd_blocked_episodes: self.blocked.1,

@@ -2,10 +2,12 @@
 
 #![forbid(unsafe_code)]
 
+pub mod analysis;
 mod apps;
 mod collect;
 mod drive;
 pub mod failover_time;
+pub mod machines;
 mod network;
 pub mod picture;
 pub mod report;
@@ -20,4 +22,5 @@ pub mod sweep;
 pub mod table;
 #[cfg(test)]
 mod testing;
+mod truth;
 pub mod units;

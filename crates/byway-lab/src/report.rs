@@ -136,6 +136,7 @@ fn table(comparison: &Comparison) -> String {
         ("fast", "of these"),
         ("timeouts", ""),
         ("failovers", ""),
+        ("spurious", "of these"),
     ] {
         head(&mut out, title, small);
     }
@@ -174,6 +175,7 @@ fn row(out: &mut String, result: &RunResult, detects: bool) {
         result.fast_retransmits,
         result.timeouts,
         result.failovers,
+        result.spurious_failovers,
     ] {
         cells.push(count.to_string());
     }

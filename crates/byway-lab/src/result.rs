@@ -108,8 +108,14 @@ pub struct RunResult {
     pub timeouts: u64,
     /// Times that new data moved to another path.
     pub failovers: u64,
-    /// Times that new data left a path which then answered at once.
+    /// How often it left a path in doubt or failed for one in order.
+    pub failovers_away: u64,
+    /// How many of these were spurious: the scenario did not take the path away
+    /// at any time since it last measured a round trip.
     pub spurious_failovers: u64,
+    /// How many failovers the sender itself found spurious: the path that was
+    /// left answered within an RTO.
+    pub spurious_failovers_known: u64,
     /// DATA chunks that the receiver had already.
     pub duplicates: u64,
     /// Receive buffer blocking: how long data waited for the peer's window

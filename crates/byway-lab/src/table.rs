@@ -218,6 +218,9 @@ fn extra_columns(results: &[RunResult]) -> Vec<Column> {
             r.fast_retransmits.to_string()
         }),
         Column::new(["fail-", "overs"], results, |r| r.failovers.to_string()),
+        Column::new(["of these", "spurious"], results, |r| {
+            r.spurious_failovers.to_string()
+        }),
         Column::new(["dupli-", "cates"], results, |r| r.duplicates.to_string()),
         Column::new(["all", "delivered"], results, |r| {
             show::maybe_time(r.delivered_s)
