@@ -7,6 +7,7 @@ mod ns2_grid;
 mod ns2_suite;
 mod sim_scale;
 mod sim_speed;
+mod sweep_speed;
 
 use crate::peers::Workspace;
 use crate::runner::{self, Plan};
@@ -56,6 +57,8 @@ enum Name {
     Ns2Suite,
     /// Means over many random runs of ns-2, compared with byway's
     Ns2Grid,
+    /// Runs a second of `byway sweep` with two threads, against one
+    SweepSpeed,
 }
 
 /// Builds what is needed, runs all programs in turn and prints the report.
@@ -68,6 +71,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         Name::Loopback => loopback::plan(&workspace)?,
         Name::Memory => memory::plan(&workspace)?,
         Name::Ns2Suite => return ns2_suite::run(&workspace, &arguments.folders),
+        Name::SweepSpeed => return sweep_speed::run(&workspace, arguments),
         Name::Ns2Grid => return ns2_grid::run(&workspace, arguments),
     };
     ensure!(

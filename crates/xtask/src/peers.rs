@@ -44,6 +44,11 @@ impl Workspace {
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| self.root.join("target"), PathBuf::from)
     }
 
+    /// A program of ours, once it was built for release.
+    pub(crate) fn release(&self, name: &str) -> PathBuf {
+        self.target().join("release").join(name)
+    }
+
     /// Our measuring programs, built when the first of them is asked for.
     pub(crate) fn byway_bench(&self) -> Byway {
         Byway {
