@@ -50,13 +50,8 @@ pub(crate) fn comparison() -> Comparison {
     }
 }
 
-fn run(policy: &str, stall_ms: u64, inactive_ms: Option<u64>, outcome: Outcome) -> RunResult {
-    let done = outcome == Outcome::Complete;
-    let end = if done {
-        2_000 + stall_ms + 6_000
-    } else {
-        2_000 + stall_ms + 500
-    };
+/// What the pictures of such a run show.
+fn series(stall_ms: u64, inactive_ms: Option<u64>, end: u64) -> Series {
     let mut series = Series {
         paths: vec![PathSeries::default(); 2],
         ..Series::default()
@@ -105,6 +100,17 @@ fn run(policy: &str, stall_ms: u64, inactive_ms: Option<u64>, outcome: Outcome) 
         series.paths[0].timeouts.push(at * MS);
         series.paths[0].rto.push(at * MS, f64::from(2 << i));
     }
+    series
+}
+
+fn run(policy: &str, stall_ms: u64, inactive_ms: Option<u64>, outcome: Outcome) -> RunResult {
+    let done = outcome == Outcome::Complete;
+    let end = if done {
+        2_000 + stall_ms + 6_000
+    } else {
+        2_000 + stall_ms + 500
+    };
+    let series = series(stall_ms, inactive_ms, end);
     let totals = |name: &str, bytes| PathTotals {
         name: name.to_owned(),
         packets: bytes / 1_480,

@@ -68,7 +68,7 @@ impl Association {
         self.begin_habit_event(true);
         self.new_burst();
         let had_gap = self.recv.tsns.has_gap();
-        self.note_life_in_shutdown(ctx);
+        self.note_life_in_shutdown();
         self.forget_echo();
         let mut gathered = Gathered::default();
         let mut chunks = inbound.packet.chunks();
@@ -98,13 +98,12 @@ impl Association {
         Handled::Done
     }
 
-    /// Section 9.2: in SHUTDOWN-SENT any packet shows that the peer goes on.
-    fn note_life_in_shutdown(&mut self, ctx: &Ctx<'_>) {
+    /// In SHUTDOWN-SENT any packet shows that the peer goes on. T2 starts anew
+    /// with DATA alone (section 9.2): with any packet, heartbeats more frequent
+    /// than a T2 that has backed off would keep SHUTDOWN from being repeated.
+    fn note_life_in_shutdown(&mut self) {
         if matches!(self.state, State::ShutdownSent) {
             self.errors = 0;
-            if self.timers.t2.is_some() {
-                self.start_t2(ctx);
-            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! Graceful shutdown and abort (RFC 9260 section 9).
 
-use crate::common::{A, Pair, Z, assert_drawn, loss, plain};
+use crate::common::{A, Pair, Z, assert_drawn, loss, ms, plain};
 use byway_core::{Event, LossReason, Message};
 
 #[test]
@@ -128,6 +128,26 @@ fn a_shutdown_that_nobody_answers_ends_with_association_max_retrans() {
         loss(&p.take_events(A)),
         "the peer could not be reached on any path (Association.Max.Retrans exceeded)"
     );
+}
+
+/// Found in a simulation: the peer's heartbeats began T2 anew each time, and a
+/// finished transfer ended as unreachable.
+#[test]
+fn heartbeats_of_the_peer_do_not_hold_off_t2() {
+    let mut c = plain();
+    c.hb.enabled = true;
+    c.hb.interval = ms(500);
+    let mut p = Pair::up(1, &c);
+    let mut lost = 0;
+    p.lose(move |q| {
+        let hit = q.text.starts_with("SHUTDOWN") && lost < 2;
+        lost += u32::from(hit);
+        hit
+    });
+    p.shutdown(A);
+    p.run(20_000);
+    assert_eq!(p.take_drawings_with(&["SHUTDOWN 0"]).len(), 3);
+    assert_eq!(p.take_events(A).last(), Some(&Event::ShutdownComplete));
 }
 
 #[test]
