@@ -1,6 +1,6 @@
 //! Where two traces differ first.
 
-use crate::trace::{Kind, Row, StreamName, Trace};
+use crate::trace::{Happening, Kind, Row, StreamName, Trace};
 use std::fmt;
 
 /// Two times are the same within this many seconds: the traces are printed to
@@ -80,7 +80,7 @@ pub fn compare(expected: &Trace, found: &Trace) -> Comparison {
     names.sort_unstable();
     names.dedup();
     for name in names {
-        let (e, f) = (rows(expected, name), rows(found, name));
+        let (e, f) = (&in_order(expected, name), &in_order(found, name));
         let same = e.iter().zip(f).take_while(|(e, f)| agree(e, f)).count();
         result.agreeing += same;
         if same == e.len() && same == f.len() {
@@ -100,8 +100,15 @@ pub fn compare(expected: &Trace, found: &Trace) -> Comparison {
     result
 }
 
-fn rows<'a>(trace: &'a Trace, name: &StreamName) -> &'a [Row] {
-    trace.get(name).map_or(&[], Vec::as_slice)
+/// The rows of a stream. What a link loses at one instant, as it goes down, has no
+/// order of its own: it is put in that of the chunks.
+fn in_order(trace: &Trace, name: &StreamName) -> Vec<Row> {
+    let mut rows = trace.get(name).cloned().unwrap_or_default();
+    if name.0 == Happening::Drop {
+        let instant = |r: &Row| (r.time_s / TOLERANCE_S).round() as i64;
+        rows.sort_by_key(|r| (instant(r), r.chunk.kind == Kind::Sack, r.chunk.tsn));
+    }
+    rows
 }
 
 fn agree(a: &Row, b: &Row) -> bool {
@@ -111,7 +118,7 @@ fn agree(a: &Row, b: &Row) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::{Chunk, Happening};
+    use crate::trace::Chunk;
 
     fn trace(rows: &[(f64, u32, u32)]) -> Trace {
         let row = |&(time_s, tsn, size): &(f64, u32, u32)| Row {

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use byway_core::time::Instant;
 use byway_core::{ChecksumMode, EndpointConfig};
 use byway_sim::host::Sink;
-use byway_sim::net::{LinkId, LogEntry, LogKind};
+use byway_sim::net::{DropReason, LinkId, LogEntry, LogKind};
 use byway_sim::{HostId, Simulation};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -182,6 +182,8 @@ fn trace(
                     add(Happening::Recv, arrives, *ends, note);
                 }
             }
+            // ns-2 traces nothing that is offered to a link that is down.
+            LogKind::Dropped(DropReason::LinkDown) => {}
             LogKind::Dropped(_) => {
                 add(Happening::Send, entry.offered, *ends, note);
                 add(Happening::Drop, entry.at, *ends, note);

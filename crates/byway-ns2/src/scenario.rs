@@ -91,9 +91,32 @@ pub struct Params {
     pub rtx_to_alt: u8,
     pub dormant_action: u8,
     pub initial_swnd: u32,
+    /// What the CMT class knows besides.
+    #[serde(flatten)]
+    pub cmt: Cmt,
     /// 2 where the file does not say.
     #[serde(default = "two")]
     pub initial_cwnd: u32,
+}
+
+/// Settings of ns-2's CMT class.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(default)]
+#[expect(missing_docs, reason = "the names are ns-2's")]
+pub struct Cmt {
+    #[serde(rename = "useCmtReordering")]
+    pub reordering: u8,
+    #[serde(rename = "useCmtCwnd")]
+    pub cwnd: u8,
+    #[serde(rename = "useCmtDelAck")]
+    pub delayed_acks: u8,
+    /// 0 asap, 1 same, 2 ssthresh, 3 loss rate, 4 cwnd.
+    #[serde(rename = "eCmtRtxPolicy")]
+    pub rtx_policy: u8,
+    #[serde(rename = "useCmtPF")]
+    pub pf: u8,
+    #[serde(rename = "cmtPFCwnd")]
+    pub pf_cwnd: u32,
 }
 
 fn two() -> u32 {

@@ -1,10 +1,10 @@
 //! byway's settings for a host of a scenario: ns-2's preset with the scenario's
 //! values.
 
-use crate::scenario::{Build, Host, Role};
+use crate::scenario::{Build, Host, Params, Role};
 use byway_core::Config;
-use byway_core::config::InitialCwnd;
-use byway_core::policy::{AfterRto, FastRetransmits, RetransmitTarget};
+use byway_core::config::{ConcurrentConfig, ErrorClear, InitialCwnd, PfConfig, PfReturnCwnd};
+use byway_core::policy::{AfterRto, Cuc, FastRetransmits, RetransmitTarget, RtxPolicy};
 use std::time::Duration;
 
 /// Policies of ns-2's classes that byway does not have.
@@ -16,8 +16,8 @@ pub fn missing_policy(host: &Host) -> Option<&'static str> {
         | "SCTP/MultipleFastRtx"
         | "SCTP/MfrHbAfterRto"
         | "SCTP/Timestamp"
-        | "SCTP/MfrTimestamp" => None,
-        "SCTP/CMT" => Some("CMT"),
+        | "SCTP/MfrTimestamp"
+        | "SCTP/CMT" => None,
         _ => Some("an unknown class"),
     }
 }
@@ -68,5 +68,44 @@ pub fn config(host: &Host, build: Build) -> Config {
     if host.agent_class.contains("HbAfterRto") {
         c.habits.timeout_floor = p.initial_cwnd;
     }
+    if host.agent_class == "SCTP/CMT" {
+        concurrent(&mut c, p);
+    }
     c
+}
+
+/// The CMT class, which keeps RFC 2960's floor for losses and timeouts.
+fn concurrent(c: &mut Config, p: &Params) {
+    let cmt = &p.cmt;
+    c.concurrent = Some(ConcurrentConfig {
+        sfr: cmt.reordering != 0,
+        cuc: if cmt.cwnd == 0 { Cuc::Off } else { Cuc::V2 },
+        dac: cmt.delayed_acks != 0,
+        rtx: match cmt.rtx_policy {
+            0 => RtxPolicy::Asap,
+            1 => RtxPolicy::Same,
+            3 => RtxPolicy::LossRate,
+            4 => RtxPolicy::Cwnd,
+            _ => RtxPolicy::Ssthresh,
+        },
+    });
+    c.habits.concurrent_class = true;
+    // Both ends have drawn the time of their first heartbeat.
+    c.habits.concurrent_coin = Some(2);
+    c.habits.decay_floor = c.congestion.ssthresh_floor;
+    c.congestion.ssthresh_floor = p.initial_cwnd;
+    c.habits.marked_is_outstanding = false;
+    c.habits.spares_ssthresh = false;
+    c.sack.first_at_once = false;
+    c.failure.error_clear = ErrorClear::AnyAck;
+    if cmt.pf != 0 {
+        c.failure.error_clear = ErrorClear::FirstTransmissionOnly;
+        c.failover.potentially_failed = Some(PfConfig {
+            return_cwnd: PfReturnCwnd::Pmdcs(cmt.pf_cwnd),
+            ..PfConfig::default()
+        });
+        // Suspect paths are probed once an RTO; others never, within a run.
+        c.hb.enabled = true;
+        c.hb.interval = Duration::from_secs(1_000_000);
+    }
 }

@@ -4,8 +4,9 @@
 use super::on_sack::Blocks;
 use super::{Association, MAX_PATHS};
 use crate::config::FastRecovery;
-use crate::path::{PathId, PathsView};
+use crate::path::{PathId, PathState, PathsView};
 use crate::policy::concurrent::cuc::Chunk;
+use crate::policy::concurrent::sfr::NewlyAcked;
 use crate::policy::concurrent::{Cuc, choice, dac};
 use crate::policy::retransmit::LossCause;
 use crate::send::concurrent::Split;
@@ -46,6 +47,12 @@ impl Association {
     /// The paths of new data, in the order of the round.
     pub(super) fn round(&self, first: Option<PathId>) -> SmallVec<[PathId; MAX_PATHS]> {
         let first = first.unwrap_or(self.paths.primary);
+        if self.cfg.habits.concurrent_class {
+            let view = self.paths.view();
+            let active = |p: &PathId| view.state(*p) == PathState::Active;
+            let all = view.ring(first).filter(|p| *p != first);
+            return core::iter::once(first).chain(all).filter(active).collect();
+        }
         choice::order(first, &self.paths.view()).collect()
     }
 
@@ -77,6 +84,9 @@ impl Association {
         let version = self.cfg.concurrent.as_ref().map_or(Cuc::Off, |c| c.cuc);
         if version == Cuc::Off {
             return;
+        }
+        for path in 0..MAX_PATHS {
+            c.class.expected[path] = c.cumulatives[path].expected();
         }
         let ledger = &self.send.ledger;
         for seq in ledger.base()..covered {
@@ -134,11 +144,14 @@ impl Association {
             self.cfg.concurrent.as_ref()?,
             self.send.concurrent.as_ref()?,
         );
+        // ns-2's class looks at gap blocks alone here.
+        let base = self.send.ledger.base();
+        let by_gaps = |n: &NewlyAcked| n.highest >= base || !self.cfg.habits.concurrent_class;
         Some(Split {
             newly: c.newly,
             sfr: cfg.sfr,
             packets: cfg.dac.then_some(c.packets),
-            destinations: c.newly.iter().flatten().count() as u32,
+            destinations: c.newly.iter().flatten().filter(|n| by_gaps(n)).count() as u32,
         })
     }
 

@@ -23,7 +23,7 @@ impl Association {
             // Rule C: nothing new before all that is marked has left, even
             // where its window is closed and another one is open.
             let next = if self.cfg.habits.sack_clocked {
-                self.next_clocked()
+                self.next_clocked(ctx)
             } else {
                 self.next_retransmission()
             };
@@ -96,6 +96,9 @@ impl Association {
             }
             self.paths.get_mut(path).asked_at_once = immediate;
             self.send.ledger.resend(seq, path, ctx.now);
+            if self.is_class() {
+                self.send.ledger.bar_fast_retransmit(seq);
+            }
             self.note_moved(last, path);
             self.paths.get_mut(path).window.flight += bytes;
             sent.push((seq, payload, cause));
@@ -176,6 +179,12 @@ impl Association {
         if clocked && !(self.send.habits.new_allowed && self.send.habits.new_wanted) {
             return None;
         }
+        if self.is_class() {
+            if self.waits_for_marked() {
+                return None;
+            }
+            self.revive_as_class(ctx);
+        }
         // The queue does not change here, but the association is borrowed.
         let mut next = self.send.queue.lanes().next();
         let mut open = false;
@@ -185,7 +194,7 @@ impl Association {
                 place += 1;
                 if self.may_begin(ctx, path) {
                     open = true;
-                    if self.rwnd_allows(ctx, path, lane) && self.habits_allow(lane) {
+                    if self.rwnd_allows(ctx, path, lane) && self.habits_allow(path, lane) {
                         return Some((path, lane));
                     }
                 }
@@ -205,12 +214,13 @@ impl Association {
     /// Rules B and D: whether a packet of new data may begin on a path.
     fn may_begin(&mut self, ctx: &Ctx<'_>, path: PathId) -> bool {
         self.begin_burst();
+        let held = self.held(path);
         let p = self.paths.get_mut(path);
         if p.window.flight == 0 && self.cfg.habits.decays_above == 0 {
             cc::on_idle(&mut p.window, ctx.now, p.rtt.rto(), &self.cfg.congestion);
         }
         if self.cfg.habits.sack_clocked {
-            p.window.flight < p.window.cwnd
+            p.window.flight.saturating_add(held) < p.window.cwnd
         } else {
             // A packet takes what waits, up to a full one.
             let waits = self.send.queue.bytes() + DATA_HEADER_LEN as u64;
@@ -220,13 +230,18 @@ impl Association {
     }
 
     /// Whether ns-2's burst limit and send window let a packet begin.
-    fn habits_allow(&mut self, lane: LaneId) -> bool {
+    fn habits_allow(&mut self, path: PathId, lane: LaneId) -> bool {
         let habits = &self.cfg.habits;
         if habits.send_window == 0 && !habits.burst_after_fast_retransmit {
             return true;
         }
         let most = self.cfg.congestion.max_burst;
-        if habits.burst_after_fast_retransmit && self.send.habits.exceeds_burst(most) {
+        let exceeds = if self.is_class() {
+            self.exceeds_burst_as_class(path)
+        } else {
+            habits.burst_after_fast_retransmit && self.send.habits.exceeds_burst(most)
+        };
+        if exceeds {
             return false;
         }
         let len = self.send.queue.next_len(lane, self.max_payload());
@@ -272,7 +287,7 @@ impl Association {
             return false;
         };
         let needed = len as u64 + u64::from(self.cfg.buffer.peer_overhead);
-        let allowed = self.send.rwnd() >= needed;
+        let allowed = self.send.rwnd() >= needed + self.held_in_all();
         self.note_rwnd_blocked(ctx, !allowed);
         if allowed {
             return true;

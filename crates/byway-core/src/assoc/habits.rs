@@ -15,6 +15,9 @@ impl Association {
         h.marked = Release::Nothing;
         h.target = None;
         h.new_allowed = new_allowed;
+        if let Some(c) = &mut self.send.concurrent {
+            c.class.begin_event();
+        }
     }
 
     /// A SACK was applied; `lost`: it reported losses.
@@ -40,7 +43,10 @@ impl Association {
 
     /// The next marked chunk that the event may release, with its target: that
     /// of the event's first one.
-    pub(super) fn next_clocked(&mut self) -> Option<(PathId, u64)> {
+    pub(super) fn next_clocked(&mut self, ctx: &mut Ctx<'_>) -> Option<(PathId, u64)> {
+        if self.is_class() {
+            return self.next_clocked_as_class(ctx);
+        }
         let groups = self.send.ledger.marks().groups();
         let (seq, cause, last) = groups
             .iter()
@@ -124,10 +130,10 @@ impl Association {
     /// Windows whose paths were quiet for more than an RTO are halved, once for
     /// each.
     pub(super) fn decay_windows(&mut self, ctx: &Ctx<'_>) {
-        let above = self.cfg.habits.decays_above;
+        let (above, least) = (self.cfg.habits.decays_above, self.cfg.habits.decay_floor);
         for p in self.paths.iter_mut() {
             while let Some(at) = p.decay_at.filter(|at| *at < ctx.now) {
-                reno::on_decay(&mut p.window, above, &self.cfg.congestion);
+                reno::on_decay(&mut p.window, above, least, &self.cfg.congestion);
                 p.decay_at = Some(at + p.rtt.rto());
             }
         }

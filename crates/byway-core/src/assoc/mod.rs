@@ -5,6 +5,7 @@
 //! the way in.
 
 mod concurrent;
+mod concurrent_habits;
 mod dead_data;
 mod dispatch;
 mod estimating;
@@ -26,6 +27,7 @@ mod state;
 mod teardown;
 mod timestamps;
 
+pub(crate) use concurrent_habits::ClassState;
 pub(crate) use dispatch::{Handled, Inbound};
 pub(crate) use fill::Sent;
 pub(crate) use on_sack::MAX_PATHS;

@@ -129,6 +129,9 @@ impl Association {
             // DAC: delayed in spite of gaps.
             (arrived.gap, arrived.gap_between) = (false, false);
         }
+        if self.is_class() {
+            self.recv.acker.count_to_sack();
+        }
         let (acker, cfg) = (&mut self.recv.acker, &self.cfg.sack);
         if self.cfg.habits.counts_packets_apart {
             acker.on_data_counted_apart(ctx.now, from, arrived, cfg);

@@ -118,7 +118,11 @@ impl Association {
         }
         self.weigh_evidence(ctx, path, Evidence::Heartbeat);
         if self.answer_proves(ctx, path, whole) {
+            let state = self.paths.get(path).state;
             self.clear_errors(ctx, path, true);
+            if state != PathState::Active && self.is_class() {
+                self.release_by_heartbeat(path);
+            }
         } else {
             self.choose_data_path(ctx, None);
         }

@@ -27,7 +27,7 @@ pub(super) type Blocks = SmallVec<[(u64, u64); 16]>;
 
 /// What a SACK did to one path.
 #[derive(Copy, Clone, Debug, Default)]
-struct Touched {
+pub(super) struct Touched {
     ack: PathAck,
     /// What a window of acknowledged bytes adds, in PMDCS.
     step: f64,
@@ -53,6 +53,8 @@ struct Touched {
     lost: bool,
     /// One of them left after the path's last loss was noticed.
     lost_anew: bool,
+    /// cwnd was used up, by what was marked, too.
+    full_before: bool,
     /// T3 stops, to start anew if anything is outstanding
     /// (`habits.restarts_t3_freely`).
     stop_t3: bool,
@@ -80,7 +82,11 @@ impl Association {
         self.send.probe_answered = true;
         self.decay_windows(ctx);
         if let Some(c) = &mut self.send.concurrent {
-            c.begin_sack(dac::packets(sack.flags));
+            c.begin_sack(if self.cfg.habits.concurrent_class {
+                sack.flags >> 6
+            } else {
+                dac::packets(sack.flags)
+            });
         }
         if let Some(e) = &mut self.estimating {
             for tsn in sack.duplicates().take(super::estimating::MAX_DUPLICATES) {
@@ -114,7 +120,7 @@ impl Association {
         // It says nothing of gaps: those that are known stay.
         let known: Blocks = self.send.ledger.gaps_above(covered).collect();
         if let Some(c) = &mut self.send.concurrent {
-            c.begin_sack(0);
+            c.begin_sack(1);
         }
         self.apply(ctx, covered, &known);
         self.after_ack(ctx);
@@ -126,8 +132,8 @@ impl Association {
         touched.resize(self.paths.len(), Touched::default());
         for (t, p) in touched.iter_mut().zip(self.paths.iter()) {
             t.ack.flight_before = p.used(&self.cfg.habits);
+            t.full_before = p.window.flight + p.window.marked >= p.window.cwnd;
         }
-        let was_recovering = self.send.recover.is_some();
         let payload_before = self.send.ledger.payload();
         let firsts = if self.cfg.habits.restarts_t3_freely {
             self.first_outstanding(covered)
@@ -136,6 +142,7 @@ impl Association {
         };
         self.advance_pseudo_cumulatives(covered, blocks);
         let (paths, cfg) = (&mut self.paths, &*self.cfg);
+        let class = cfg.habits.concurrent_class;
         let concurrent = &mut self.send.concurrent;
         let habits = &mut self.send.habits;
         let estimating = &mut self.estimating;
@@ -146,11 +153,15 @@ impl Association {
             let p = paths.get_mut(r.path);
             let t = &mut touched[r.path.index()];
             if seq < covered {
-                t.stop_t3 = true;
+                t.stop_t3 |= !class;
                 habits.burst_limited |= r.fast_retransmitted.is_some();
                 habits.window_left = habits.window_left.map(|left| left + r.bytes);
             } else {
                 t.stop_t3 |= firsts[r.path.index()] == Some(seq);
+            }
+            if class && let Some(c) = concurrent {
+                let advanced = c.advanced[r.path.index()];
+                t.stop_t3 |= c.class.note(seq, covered, r, change, advanced);
             }
             match change {
                 Change::Acked => {
@@ -179,19 +190,7 @@ impl Association {
             self.unacknowledged_since = None;
             self.send.probing = false;
         }
-        let mut lost = false;
-        if self.cfg.habits.remembers_highest_new {
-            lost = self.count_missing_as_ns2(now, &applied, blocks, &mut touched);
-        } else if let Some(highest) = applied.highest_new
-            && !blocks.is_empty()
-        {
-            // In fast recovery, progress counts for all that is missing.
-            let reach = blocks.last().map_or(highest, |b| b.1 - 1);
-            let sfr = cfg.concurrent.as_ref().is_some_and(|c| c.sfr);
-            let all = was_recovering && applied.cumulative_advanced && !sfr;
-            let below = if all { reach } else { highest };
-            self.count_missing(now, below, highest, newest_sent, &mut touched);
-        }
+        let lost = self.report_missing(now, &applied, blocks, newest_sent, &mut touched);
         let recovering = self.still_recovering();
         self.feed_estimates(now, &touched);
         let steps = self.coupled_steps(&touched);
@@ -203,11 +202,48 @@ impl Association {
             t.rescan |= applied.reneged;
             self.settle_path(ctx, id, recovering, t);
         }
+        self.after_windows(ctx, lost);
+    }
+
+    /// Counts missing reports, by whoever's rules; whether anything was marked,
+    /// where ns-2's habits ask.
+    fn report_missing(
+        &mut self,
+        now: Instant,
+        applied: &Applied,
+        blocks: &Blocks,
+        newest_sent: Instant,
+        touched: &mut [Touched],
+    ) -> bool {
+        if self.is_class() {
+            return self.count_missing_as_class(now, applied, touched);
+        }
+        if self.cfg.habits.remembers_highest_new {
+            return self.count_missing_as_ns2(now, applied, blocks, touched);
+        }
+        if let (Some(highest), Some(last)) = (applied.highest_new, blocks.last()) {
+            // In fast recovery, progress counts for all that is missing; not where
+            // each path counts for itself.
+            let sfr = self.cfg.concurrent.as_ref().is_some_and(|c| c.sfr);
+            let recovering = self.send.recover.is_some();
+            let all = recovering && applied.cumulative_advanced && !sfr;
+            let below = if all { last.1 - 1 } else { highest };
+            self.count_missing(now, below, highest, newest_sent, touched);
+        }
+        false
+    }
+
+    /// ns-2's habits at the end of a SACK; `lost`: it reported losses.
+    fn after_windows(&mut self, ctx: &mut Ctx<'_>, lost: bool) {
         if self.cfg.habits.sack_clocked {
             self.release_by_sack(lost);
         }
         if lost && self.cfg.habits.cuts_beyond_exit {
-            self.cut_beyond_exit(ctx);
+            if self.is_class() {
+                self.cut_as_class(ctx);
+            } else {
+                self.cut_beyond_exit(ctx);
+            }
         }
     }
 
@@ -286,7 +322,7 @@ impl Association {
     }
 
     /// Section 7.2.4: missing reports, and what they take for lost.
-    fn count_missing(
+    pub(super) fn count_missing(
         &mut self,
         now: Instant,
         below: u64,
@@ -344,6 +380,7 @@ impl Association {
         let all_acked = self.send.ledger.is_empty();
         let rule = self.fast_recovery();
         let grows = self.pseudo_cumulative_advanced(id);
+        let is_class = self.is_class();
         let p = self.paths.get_mut(id);
         if p.recover.is_some_and(|r| base >= r) {
             p.recover = None;
@@ -356,7 +393,9 @@ impl Association {
         if let Some(rtt) = t.sample {
             p.rtt.sample(rtt, &self.cfg.rto);
         }
-        if self.cfg.habits.partial_bytes_when_full {
+        if is_class {
+            self.grow_as_class(id, t.full_before, t.ack.bytes);
+        } else if self.cfg.habits.partial_bytes_when_full {
             t.ack.in_recovery = recovering;
             reno::on_ack_when_full(&mut p.window, t.ack, &self.cfg.congestion);
             if p.outstanding(&self.cfg.habits) == 0 {

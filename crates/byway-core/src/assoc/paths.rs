@@ -179,6 +179,12 @@ impl Association {
         if to == state {
             return;
         }
+        if to == PathState::PotentiallyFailed && self.is_class() {
+            if errors > 1 {
+                return;
+            }
+            self.note_suspect(ctx, path);
+        }
         self.set_path_state(ctx, path, to);
         if to == PathState::Inactive {
             self.leave_failed(ctx, path);

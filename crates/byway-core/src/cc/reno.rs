@@ -138,9 +138,13 @@ pub(super) fn on_idle(w: &mut Window, now: Instant, rto: Duration, cfg: &Congest
 }
 
 /// ns-2's habit `decays_above`: an RTO has passed since the last packet.
-pub(crate) fn on_decay(w: &mut Window, above: u32, cfg: &CongestionConfig) {
+pub(crate) fn on_decay(w: &mut Window, above: u32, least: u32, cfg: &CongestionConfig) {
     if w.cwnd > above.saturating_mul(w.pmdcs) {
-        w.cwnd = (w.cwnd / 2).max(floor(w, cfg));
+        let least = match least {
+            0 => floor(w, cfg),
+            n => n.saturating_mul(w.pmdcs),
+        };
+        w.cwnd = (w.cwnd / 2).max(least);
     }
 }
 

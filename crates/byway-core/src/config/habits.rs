@@ -96,6 +96,27 @@ pub struct HabitsConfig {
     /// A window probe leaves at once when nothing is in flight, not an RTO later
     /// (RFC 9260 section 6.1, A).
     pub probes_window_at_once: bool,
+    /// The floor of that halving, in PMDCS, where it is not
+    /// `congestion.ssthresh_floor` (the CMT class of ns-2.35: 4, with 2 for losses
+    /// and timeouts); 0 for that.
+    pub decay_floor: u32,
+    /// What the module's CMT class does otherwise than the CMT paper, and than the
+    /// other classes: marked chunks take cwnd and the peer's window from new data;
+    /// a SACK that reports losses lets each path that has some repeat one packet,
+    /// any other what windows allow, and a timeout does so where the last report
+    /// of losses allowed it; each path has an exit point, by TSN, and forgets it
+    /// where less is outstanding than once was; what was repeated is never fast
+    /// retransmitted; partial bytes count from where a pseudo cumulative TSN
+    /// advances; T3-rtx restarts for what such a TSN has not passed; Max.Burst
+    /// limits for good; a heartbeat that brings a path back repeats all that is
+    /// outstanding there; of paths that are all suspect one becomes active; a SACK
+    /// by its timer says that it answers no packet. Needs `concurrent` and the
+    /// other habits.
+    pub concurrent_class: bool,
+    /// Among equal paths the CMT class tosses a coin for a retransmission, with
+    /// ns-2's own generator after so many numbers drawn elsewhere; none takes the
+    /// first path.
+    pub concurrent_coin: Option<u32>,
     /// Bytes of chunks that may wait for their cumulative acknowledgement (the
     /// module's `initialSwnd_`), looked at before each packet; 0 for no limit.
     pub send_window: u32,
@@ -129,6 +150,9 @@ impl HabitsConfig {
             replies_to_last_packet: true,
             repeats_heartbeats: true,
             probes_window_at_once: true,
+            decay_floor: 0,
+            concurrent_class: false,
+            concurrent_coin: None,
             send_window: 0,
         }
     }

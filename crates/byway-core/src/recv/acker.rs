@@ -21,6 +21,8 @@ pub(crate) struct Acker {
     answers: u32,
     /// A SACK does not end the counting of packets (`habits.counts_packets_apart`).
     counts_apart: bool,
+    /// It does, but leaves the timer (`habits.concurrent_class`).
+    counts_to_sack: bool,
 }
 
 /// What a packet with DATA chunks held.
@@ -106,6 +108,15 @@ impl Acker {
         self.timer = None;
         self.now = true;
         self.packets = 0;
+        if self.counts_to_sack {
+            // ns-2's CMT class says 0 then.
+            self.answers = 0;
+        }
+    }
+
+    /// As ns-2's CMT class counts.
+    pub(crate) fn count_to_sack(&mut self) {
+        self.counts_to_sack = true;
     }
 
     pub(crate) fn due(&self) -> bool {
@@ -139,6 +150,8 @@ impl Acker {
         if !self.counts_apart {
             self.packets = 0;
             self.timer = None;
+        } else if self.counts_to_sack {
+            self.packets = 0;
         }
     }
 }

@@ -2,7 +2,8 @@
 //! SACK says under it (`policy/concurrent`).
 
 use super::ledger::{Missing, Record};
-use crate::assoc::MAX_PATHS;
+use crate::assoc::{ClassState, MAX_PATHS};
+use crate::config::HabitsConfig;
 use crate::path::PathId;
 use crate::policy::concurrent::cuc::PseudoCumulative;
 use crate::policy::concurrent::sfr::NewlyAcked;
@@ -22,11 +23,20 @@ pub(crate) struct Concurrent {
     pub(crate) advanced: [Option<u64>; MAX_PATHS],
     /// What the SACK at hand newly acknowledges of each path.
     pub(crate) newly: [Option<NewlyAcked>; MAX_PATHS],
-    /// How many packets it answers; 0 if it does not say.
+    /// How many packets it answers.
     pub(crate) packets: u8,
+    /// What ns-2's CMT class remembers besides (`habits.concurrent_class`).
+    pub(crate) class: ClassState,
 }
 
 impl Concurrent {
+    pub(crate) fn new(habits: &HabitsConfig) -> Concurrent {
+        Concurrent {
+            class: ClassState::new(habits),
+            ..Concurrent::default()
+        }
+    }
+
     /// An event begins: the round goes on behind the path that was filled last.
     pub(crate) fn begin_event(&mut self, paths: usize) {
         self.first = self.last.map(|p| PathId((p.0 + 1) % paths as u8));

@@ -528,6 +528,14 @@ impl Ledger {
         }
     }
 
+    /// A chunk is never fast retransmitted (again).
+    pub(crate) fn bar_fast_retransmit(&mut self, seq: u64) {
+        let end = self.end();
+        if let Some(r) = self.get_mut(seq) {
+            r.fast_retransmitted.get_or_insert(end);
+        }
+    }
+
     /// A chunk is not the one that is timed any more.
     pub(crate) fn forget_timing(&mut self, seq: u64) {
         if let Some(r) = self.get_mut(seq) {

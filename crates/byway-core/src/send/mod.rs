@@ -1,5 +1,6 @@
 //! The sending half: what waits, what is under way, and the peer's window.
 
+pub(crate) mod coin;
 pub(crate) mod concurrent;
 pub(crate) mod habits;
 pub(crate) mod ledger;
@@ -67,7 +68,10 @@ impl SendHalf {
             drain_wanted: false,
             rwnd_blocked: None,
             burst_begins: false,
-            concurrent: cfg.concurrent.as_ref().map(|_| Box::default()),
+            concurrent: cfg
+                .concurrent
+                .as_ref()
+                .map(|_| Box::new(Concurrent::new(&cfg.habits))),
             habits: HabitState::default(),
         }
     }

@@ -39,6 +39,7 @@ pub(super) fn template() -> Config {
     config.failover.estimate = Some(EstimateConfig::default());
     config.failure.dead_data = Some(DeadData::default());
     config.concurrent = Some(ConcurrentConfig::default());
+    config.habits.concurrent_coin = Some(0);
     config.congestion.initial_ssthresh = Some(1);
     config.congestion.max_burst = Some(1);
     config

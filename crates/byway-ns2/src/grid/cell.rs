@@ -2,7 +2,7 @@
 
 use super::run::{Failure, Setting};
 use super::sample::Sample;
-use crate::scenario::Build;
+use crate::scenario::{Build, Cmt};
 use anyhow::{Context, Result, anyhow, bail};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -142,6 +142,21 @@ impl Line<'_> {
         })
     }
 
+    /// What the table says of CMT; the authors' scripts have all else on.
+    fn cmt(&self) -> Result<Cmt> {
+        if self.text("class")? != "SCTP/CMT" {
+            return Ok(Cmt::default());
+        }
+        Ok(Cmt {
+            reordering: 1,
+            cwnd: 1,
+            delayed_acks: 1,
+            rtx_policy: self.number("cmtrtx")?,
+            pf: self.number("cmtpf")?,
+            pf_cwnd: self.number("pfcwnd")?,
+        })
+    }
+
     fn cell(&self) -> Result<Cell> {
         let variant = self.text("variant")?;
         let failure = match self.moment_ns("fail_at")? {
@@ -172,6 +187,7 @@ impl Line<'_> {
                 chunk: self.number("chunk")?,
                 delayed_sacks: self.number::<u8>("delsack")? != 0,
                 queue: self.number("qlimit")?,
+                cmt: self.cmt()?,
                 failure,
             },
             variant: variant.to_owned(),

@@ -2,7 +2,7 @@
 //! packets in both directions.
 
 use crate::network::{ShortestWay, destination};
-use crate::scenario::{Build, Host, Params, Role};
+use crate::scenario::{Build, Cmt, Host, Params, Role};
 use crate::settings;
 use crate::source::{Load, Source};
 use crate::wire::Notary;
@@ -72,6 +72,8 @@ pub struct Setting {
     pub delayed_sacks: bool,
     /// Packets that a core link's queue holds.
     pub queue: u32,
+    /// What the CMT class knows besides; all 0 for other classes.
+    pub cmt: Cmt,
     /// An outage.
     pub failure: Option<Failure>,
 }
@@ -94,6 +96,7 @@ impl Setting {
             cpt: None,
             dormant: 0,
             chunk: 0,
+            cmt: Cmt::default(),
             ..self.clone()
         }
     }
@@ -130,10 +133,16 @@ impl Setting {
             dormant_action: self.dormant,
             initial_swnd: 0,
             initial_cwnd: 2,
+            cmt: self.cmt,
         };
         Host {
             role,
-            agent_class: if sender { &self.class } else { "SCTP" }.to_owned(),
+            agent_class: if sender || self.class == "SCTP/CMT" {
+                &self.class
+            } else {
+                "SCTP"
+            }
+            .to_owned(),
             interfaces: if sender { SENDER } else { RECEIVER }.to_vec(),
             params,
             primary_destination: Some(RECEIVER[0]),
@@ -148,6 +157,7 @@ impl Setting {
         };
         let mut c = settings::config(&self.host(role), build);
         c.hb.enabled = true;
+        c.hb.interval = Duration::from_secs(30);
         // Both ends are of a class that knows them.
         c.rto.timestamps = self.class.contains("Timestamp");
         c.failover.primary_switch = match self.cpt {
@@ -214,7 +224,12 @@ pub fn run(setting: &Setting, seed: u64) -> Result<Run> {
         unordered: false,
     };
     let peer = RECEIVER.map(destination).to_vec();
-    let source = Source::new(peer, PORT, setting.config(Role::Initiator)?, load);
+    let mut config = setting.config(Role::Initiator)?;
+    if let Some(drawn) = &mut config.habits.concurrent_coin {
+        // Each seed tosses other coins.
+        *drawn += 100 * seed as u32;
+    }
+    let source = Source::new(peer, PORT, config, load);
     let watched = Watched::new(source, setting);
     let source = endpoint(setting, Role::Initiator, seed)?;
     let host = sim.add_host(sender, source, watched)?;

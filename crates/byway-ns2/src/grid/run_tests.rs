@@ -16,6 +16,7 @@ fn setting() -> Setting {
         chunk: 1468,
         delayed_sacks: true,
         queue: 50,
+        cmt: crate::scenario::Cmt::default(),
         failure: None,
     }
 }
@@ -73,7 +74,8 @@ fn schemes_that_are_not_built_are_told_apart() {
         ("SCTP", true),
         ("SCTP/MfrHbAfterRto", true),
         ("SCTP/MfrTimestamp", true),
-        ("SCTP/CMT", false),
+        ("SCTP/CMT", true),
+        ("SCTP/Unheard", false),
     ] {
         let s = Setting {
             class: class.to_owned(),

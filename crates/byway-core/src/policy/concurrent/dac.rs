@@ -24,10 +24,10 @@ pub fn flags(packets: u32) -> u8 {
     (packets.min(MOST) << SHIFT) as u8
 }
 
-/// How many packets a SACK with these flags answers; 0 if it does not say.
+/// How many packets a SACK with these flags answers; one if it does not say.
 #[must_use]
 pub fn packets(flags: u8) -> u8 {
-    flags >> SHIFT
+    (flags >> SHIFT).max(1)
 }
 
 /// How many missing reports a SACK is for a chunk that it reports missing.
@@ -39,7 +39,7 @@ pub fn reports(packets: u8, destinations: u32, seq: u64, same: &NewlyAcked) -> u
     if destinations > 1 || across {
         1
     } else {
-        packets.max(1)
+        packets
     }
 }
 
@@ -59,8 +59,6 @@ mod tests {
         let rows = [
             (2, 1, 5, seen(7, 9), 2),
             (1, 1, 5, seen(7, 7), 1),
-            // A peer that does not count.
-            (0, 1, 5, seen(7, 9), 1),
             // A mixed SACK.
             (2, 2, 5, seen(7, 9), 1),
             // Chunks on both sides of the missing one.
@@ -74,7 +72,7 @@ mod tests {
 
     #[test]
     fn the_count_survives_the_flags() {
-        for (n, read) in [(0, 0), (1, 1), (2, 2), (3, 3), (7, 3)] {
+        for (n, read) in [(0, 1), (1, 1), (2, 2), (3, 3), (7, 3)] {
             assert_eq!(packets(flags(n)), read);
         }
         assert_eq!(flags(2), 0x80, "usrsctp's bit");
