@@ -23,12 +23,12 @@ fn check(folder: &str, scenarios: usize) {
 
 #[test]
 fn byway_matches_ns2_with_rfc_2960_windows() {
-    check("rfc2960", 37);
+    check("rfc2960", 39);
 }
 
 #[test]
 fn byway_matches_ns2_with_rfc_4960_windows() {
-    check("rfc4960", 37);
+    check("rfc4960", 39);
 }
 
 #[test]
