@@ -8,8 +8,8 @@ use byway_core::time::Duration;
 use byway_core::{AssocStats, Config};
 use byway_sim::Simulation;
 use byway_sim::host::{Bulk, Sink};
-use byway_sim::net::{LinkConfig, LossModel, QueueLimit, Rate};
-use common::{LIMIT, dumbbells, transfer};
+use byway_sim::net::{LinkConfig, LossModel, Rate};
+use common::{LIMIT, core_link, dumbbells, transfer};
 
 /// The sum of both core links' rates, bits per second.
 const SUM: f64 = 12e6;
@@ -28,8 +28,11 @@ fn cmt() -> Config {
 fn links(loss: f64) -> [LinkConfig; 2] {
     // The access links add 10 ms at either end.
     [(10, 0), (2, 80)].map(|(mbps, ms)| {
-        let link = LinkConfig::new(Rate::mbps(mbps), Duration::from_millis(ms))
-            .queue(QueueLimit::Packets(50));
+        let link = LinkConfig {
+            rate: Rate::mbps(mbps),
+            delay: Duration::from_millis(ms),
+            ..core_link()
+        };
         if loss > 0.0 {
             link.loss(LossModel::Uniform(loss))
         } else {
