@@ -84,6 +84,13 @@ pub(crate) enum Command {
     /// to, found by asking the failover policy. Without a name, lists them.
     #[command(after_help = MACHINE_EXAMPLES)]
     Machine(MachineArgs),
+    /// Run the claims and figures of the five papers again
+    ///
+    /// Simulates what the papers simulated, puts each of their claims to the
+    /// runs, and writes reproduce.html: verdicts with the paper's, ns-2's and
+    /// byway's values, and every figure drawn again.
+    #[command(after_help = REPRODUCE_EXAMPLES)]
+    Reproduce(ReproduceArgs),
     /// Receive files
     ///
     /// Waits for senders and stores their files. A file arrives as NAME.part
@@ -285,6 +292,37 @@ pub(crate) struct FailoverTimeArgs {
     #[arg(long, value_name = "TIME", value_parser = byway_lab::units::parse_duration)]
     pub(crate) rto: Option<Duration>,
     /// Print the result as JSON; fields in _s are seconds
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+const REPRODUCE_EXAMPLES: &str = "\
+Examples:
+  byway reproduce                      everything, within two minutes on two processors
+  byway reproduce caro-2006            one paper
+  byway reproduce A3 caro-2006/5       a claim, and a figure
+  byway reproduce --full               the papers' sizes, 120 seeds and more
+  byway reproduce --json | jq '.papers[].claims[] | {id, verdict}'";
+
+#[derive(Debug, Args)]
+pub(crate) struct ReproduceArgs {
+    /// Papers (caro-2006), claims (A3) and figures (caro-2006/5); all without one
+    #[arg(value_name = "PAPER|CLAIM|FIGURE")]
+    pub(crate) what: Vec<String>,
+    /// Fewer and shorter runs (the default)
+    #[arg(long, conflicts_with = "full")]
+    pub(crate) quick: bool,
+    /// The papers' sizes and at least 120 runs of each cell
+    #[arg(long)]
+    pub(crate) full: bool,
+    /// Folder of papers to take in place of the five that are built in: a folder
+    /// each with claims.toml and its scenarios, as experiments/ in the sources
+    #[arg(long, value_name = "DIR")]
+    pub(crate) experiments: Option<PathBuf>,
+    /// Folder for reproduce.html and reproduce.md
+    #[arg(long, value_name = "DIR", default_value = "out")]
+    pub(crate) out: PathBuf,
+    /// Print the verdicts as JSON (and write the page)
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -6,6 +6,7 @@ mod args;
 mod failure;
 mod lab;
 mod net;
+mod reproduce;
 mod sweep;
 
 use args::{Cli, Command};
@@ -34,6 +35,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Settings { settings } => lab::settings(&settings),
         Command::Machine(args) => lab::machine(&args),
         Command::FailoverTime(args) => lab::failover_time(&args),
+        Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Recv(args) => network(net::recv(args)),
         Command::Send(args) => network(net::send(args)),
         Command::Listen(args) => network(net::listen(args)),

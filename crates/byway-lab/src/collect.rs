@@ -1,6 +1,7 @@
 //! Turns the observations of both ends into a result.
 
 use crate::drive::Stop;
+use crate::measures::Meter;
 use crate::result::{Detection, Outcome, PathSeries, PathTotals, RunResult, Series, Stall};
 use crate::scenario::{Change, Policy, Scenario};
 use crate::series::seconds;
@@ -30,6 +31,7 @@ pub(crate) struct Collector {
     totals: Vec<PathTotals>,
     series: Series,
     digest: Digest,
+    meter: Meter,
     first_data: Option<u64>,
     /// TSNs sent so far: the greatest place plus one.
     tsns: u64,
@@ -58,15 +60,19 @@ impl Collector {
             name: p.name.clone(),
             ..PathTotals::default()
         });
+        let mut failures = scenario.events.iter().filter(|e| e.change == Change::Down);
+        let failure = failures.next().map(|e| (nanos(e.at), e.path));
+        let initial_rto_s = policy.config.rto.initial.as_secs_f64();
         Collector {
             expected,
-            initial_rto_s: policy.config.rto.initial.as_secs_f64(),
+            initial_rto_s,
             totals: totals.collect(),
             series: Series {
                 paths: vec![PathSeries::default(); scenario.paths.len()],
                 ..Series::default()
             },
             digest: Digest::default(),
+            meter: Meter::new(scenario.paths.len(), initial_rto_s, failure),
             first_data: None,
             tsns: 0,
             first_time_bytes: 0,
@@ -106,6 +112,7 @@ impl Collector {
             self.digest.observed('s', o);
             self.draw(o);
         }
+        self.meter.sender(o);
         let at = o.at.as_nanos();
         match &o.what {
             Observation::PacketSent { path, bytes } => {
@@ -241,6 +248,7 @@ impl Collector {
         if self.expected.detailed {
             self.digest.observed('r', o);
         }
+        self.meter.receiver(o);
         if let Observation::DataReceived { seq, duplicate, .. } = &o.what {
             if self.expected.detailed {
                 self.series.received.push(o.at.as_nanos(), *seq as f64);
@@ -317,6 +325,7 @@ impl Collector {
             rwnd_blocked_s: seconds(self.blocked.0),
             rwnd_blocked_episodes: self.blocked.1,
             end_s: seconds(end),
+            measures: self.meter.finish(),
             digest: format!("{:016x}", self.digest.0),
             paths: self.totals,
             series: self.series,

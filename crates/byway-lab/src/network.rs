@@ -1,6 +1,8 @@
 //! A scenario's network in the simulator: two hosts, and for each path a way
 //! there and a way back.
 
+mod edge_nodes;
+
 use crate::collect::nanos;
 use crate::scenario::{Change, CrossShape, LinkSpec, LossSpec, PathSpec, Scenario};
 use crate::units::{QueueLimit, Rate};
@@ -109,6 +111,10 @@ fn add_cross(
         .enumerate()
         .filter(|(_, c)| c.path == path)
     {
+        if cross.shape == CrossShape::EdgeNodes {
+            edge_nodes::add(topology, scenario.seed, k, cross, [near, far]);
+            continue;
+        }
         let address = |end: u8| {
             IpAddr::from(Ipv4Addr::new(
                 172,
@@ -123,7 +129,9 @@ fn add_cross(
         }
         let (mean_on, mean_off, peak) = match cross.shape {
             CrossShape::Constant => (Duration::from_secs(1), Duration::ZERO, cross.rate.0),
-            CrossShape::Pareto => (PARETO_MEAN, PARETO_MEAN, 2 * cross.rate.0),
+            CrossShape::Pareto | CrossShape::EdgeNodes => {
+                (PARETO_MEAN, PARETO_MEAN, 2 * cross.rate.0)
+            }
         };
         let config = TrafficConfig {
             rate: peak,

@@ -1,5 +1,6 @@
 //! What a run yields.
 
+use crate::measures::Measures;
 use crate::series::{Buckets, Curve};
 use serde::Serialize;
 
@@ -125,6 +126,8 @@ pub struct RunResult {
     pub rwnd_blocked_episodes: u64,
     /// When the run ended, seconds since its start.
     pub end_s: f64,
+    /// What the papers measure besides.
+    pub measures: Measures,
     /// A digest of everything that was observed: the same seed gives the same.
     pub digest: String,
     /// Values over time.

@@ -286,6 +286,10 @@ pub enum CrossShape {
     Constant,
     /// In bursts and pauses of heavy-tailed length (Pareto, shape 1.5).
     Pareto,
+    /// That of the four edge nodes of caro-2003 section 2: eight Pareto sources
+    /// each, half of whose packets have 44 bytes, a quarter 576 and a quarter
+    /// 1500, over links of 100 Mbit/s and 5 to 20 ms at either end.
+    EdgeNodes,
 }
 
 /// One of the policies that are compared.

@@ -146,6 +146,7 @@ fn run(policy: &str, stall_ms: u64, inactive_ms: Option<u64>, outcome: Outcome) 
         rwnd_blocked_s: 0.0,
         rwnd_blocked_episodes: 0,
         end_s: end as f64 / 1e3,
+        measures: crate::measures::Measures::default(),
         digest: "0123456789abcdef".to_owned(),
         series,
     }

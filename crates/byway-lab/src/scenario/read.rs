@@ -285,6 +285,7 @@ fn cross(
                 &[
                     ("constant", CrossShape::Constant),
                     ("pareto", CrossShape::Pareto),
+                    ("edge-nodes", CrossShape::EdgeNodes),
                 ],
             )
             .unwrap_or_default(),

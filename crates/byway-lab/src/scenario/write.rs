@@ -34,6 +34,7 @@ pub(super) fn scenario(s: &Scenario, seed: Option<u64>) -> String {
             match cross.shape {
                 CrossShape::Constant => "constant",
                 CrossShape::Pareto => "pareto",
+                CrossShape::EdgeNodes => "edge-nodes",
             },
         );
         out.text("from", format_duration(cross.from));

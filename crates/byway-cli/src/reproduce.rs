@@ -1,0 +1,83 @@
+//! The papers' claims and figures, run again.
+
+use crate::args::ReproduceArgs;
+use crate::failure::{Failure, Kind};
+use crate::lab::{PATIENCE, look, print};
+use byway_lab::reproduce::{
+    Effort, Report, ReproduceError, Request, markdown, page, reproduce as run, text,
+};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::time::{Duration, Instant};
+
+const PROGRESS: &str = "simulating [{bar:30}] {pos} of {len} runs, {elapsed}, {eta} left";
+/// Time between two pictures of the progress.
+const PICTURE: Duration = Duration::from_millis(100);
+
+pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
+    let effort = if args.full {
+        Effort::Full
+    } else {
+        Effort::Quick
+    };
+    let request = Request {
+        what: args.what.clone(),
+        effort,
+        experiments: args.experiments.clone(),
+    };
+    std::fs::create_dir_all(&args.out)
+        .map_err(|e| Failure::file("make the folder", &args.out, &e))?;
+    let report = run_with_progress(&request, args.json)?;
+    let html = page::html(&report, env!("CARGO_PKG_VERSION"))
+        .map_err(|e| Failure::new(Kind::Failed, e))?;
+    let file = args.out.join("reproduce.html");
+    std::fs::write(&file, html).map_err(|e| Failure::file("write", &file, &e))?;
+    let summary = args.out.join("reproduce.md");
+    std::fs::write(&summary, markdown::render(&report))
+        .map_err(|e| Failure::file("write", &summary, &e))?;
+    if args.json {
+        let text = serde_json::to_string_pretty(&report)
+            .map_err(|e| Failure::new(Kind::Failed, format!("cannot write JSON: {e}")))?;
+        return print(&format!("{text}\n"));
+    }
+    print(&text::render(&report, look()))?;
+    print(&format!(
+        "\nwritten: {}, {}\n",
+        file.display(),
+        summary.display()
+    ))
+}
+
+fn run_with_progress(request: &Request, quiet: bool) -> Result<Report, Failure> {
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+    bar.set_style(ProgressStyle::with_template(PROGRESS).map_or_else(
+        |_| ProgressStyle::default_bar(),
+        |style| style.progress_chars("=> "),
+    ));
+    let begun = Instant::now();
+    let result = run(request, &|done, all| {
+        if quiet || begun.elapsed() < PATIENCE {
+            return;
+        }
+        if bar.is_hidden() {
+            bar.set_draw_target(ProgressDrawTarget::stderr());
+            bar.set_length(all as u64);
+            bar.enable_steady_tick(PICTURE);
+        }
+        bar.set_position(done as u64);
+    });
+    bar.finish_and_clear();
+    result.map_err(|e| match e {
+        ReproduceError::Unknown(why) => Failure::wrong(why),
+        ReproduceError::Failed(why) => Failure::new(Kind::Failed, why),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_template_can_be_read() {
+        assert!(ProgressStyle::with_template(PROGRESS).is_ok());
+    }
+}

@@ -1,0 +1,122 @@
+//! A measure does not depend on an axis.
+
+use super::{Finding, Measured};
+use crate::reproduce::cells::{Cells, Filter, Place, place_words};
+use crate::reproduce::sample::Sample;
+use serde::Deserialize;
+
+/// At each place, the values of an axis give means that differ from the first
+/// one's by no more than the tolerance or chance.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Alike {
+    #[serde(flatten)]
+    of: Measured,
+    /// Which cells.
+    #[serde(default, rename = "where")]
+    filter: Filter,
+    /// The axis.
+    across: String,
+    /// The greatest relative difference that counts as none (0.05).
+    #[serde(default = "near")]
+    tolerance: f64,
+    /// The share of the comparisons in which it must hold (1).
+    #[serde(default = "all")]
+    at_least: f64,
+}
+
+fn near() -> f64 {
+    0.05
+}
+
+fn all() -> f64 {
+    1.0
+}
+
+impl Alike {
+    pub(super) fn measure(&self) -> &str {
+        &self.of.measure
+    }
+
+    pub(super) fn look(&self, cells: &Cells) -> Option<Finding> {
+        let mut groups: Vec<(Place, Vec<(String, Sample)>)> = Vec::new();
+        for (place, sample) in cells.samples(&self.filter, &self.of.measure) {
+            let Some(value) = place.get(&self.across) else {
+                continue;
+            };
+            let mut rest = place.clone();
+            rest.remove(&self.across);
+            let member = (value.to_string(), sample);
+            match groups.iter_mut().find(|g| g.0 == rest) {
+                Some(group) => group.1.push(member),
+                None => groups.push((rest, vec![member])),
+            }
+        }
+        let (mut good, mut all, mut greatest) = (0_usize, 0_usize, 0.0_f64);
+        let mut misses = Vec::new();
+        for (place, members) in &groups {
+            let Some(((_, first), rest)) = members.split_first() else {
+                continue;
+            };
+            for (name, sample) in rest {
+                let difference = (sample.mean - first.mean).abs();
+                let chance = sample.difference(first).map_or(0.0, |(_, half)| half);
+                let share = difference / first.mean.abs().max(f64::MIN_POSITIVE);
+                all += 1;
+                greatest = greatest.max(share);
+                if share <= self.tolerance || difference <= chance {
+                    good += 1;
+                } else {
+                    misses.push(format!(
+                        "{}: {} {name} gives {}, not {}",
+                        place_words(place, &[]),
+                        self.across,
+                        self.of.unit.value(sample.mean),
+                        self.of.unit.value(first.mean)
+                    ));
+                }
+            }
+        }
+        if all == 0 {
+            return None;
+        }
+        misses.truncate(3);
+        Some(Finding {
+            text: format!(
+                "alike in {good} of {all} comparisons; greatest difference {:.1} %",
+                100.0 * greatest
+            ),
+            holds: good as f64 >= self.at_least * all as f64 - 1e-9,
+            detail: (!misses.is_empty()).then(|| misses.join("; ")),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::reproduce::check::testing::{cell, look};
+
+    #[test]
+    fn near_means_and_chance_count_as_alike() {
+        let check = "kind = \"alike\"\nmeasure = \"t\"\nunit = \"s\"\nacross = \"policy\"\n";
+        let cells = vec![
+            cell(0.0, "A", &[10.0, 10.1]),
+            cell(0.0, "B", &[10.2, 10.3]),
+            cell(0.0, "C", &[5.0, 25.0]),
+        ];
+        let found = look(check, cells).unwrap();
+        assert!(found.holds, "{found:?}");
+        let found = look(
+            check,
+            vec![
+                cell(1.0, "A", &[10.0, 10.0, 10.0]),
+                cell(1.0, "B", &[12.0, 12.0, 12.0]),
+            ],
+        )
+        .unwrap();
+        assert!(!found.holds);
+        assert_eq!(
+            found.detail.unwrap(),
+            "1 % on path 2: policy B gives 12.0 s, not 10.0 s"
+        );
+    }
+}

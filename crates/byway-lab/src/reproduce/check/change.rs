@@ -1,0 +1,134 @@
+//! How much a setting gains or costs.
+
+use super::{Finding, Measured};
+use crate::reproduce::cells::{Cells, Filter, Place, place_words};
+use crate::reproduce::sample::Sample;
+use serde::Deserialize;
+
+/// The relative change of a measure from the cells that `from` means to those
+/// that `to` means, place by place; the least or the greatest of them lies in
+/// a band, or chance allows that it does.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Change {
+    #[serde(flatten)]
+    of: Measured,
+    /// Which places.
+    #[serde(default, rename = "where")]
+    filter: Filter,
+    /// Before.
+    from: Place,
+    /// After.
+    to: Place,
+    /// Which of the places counts.
+    take: Take,
+    /// The band of the change in percent.
+    between: [f64; 2],
+}
+
+/// Which of the changes counts.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Take {
+    /// The least: the greatest gain where smaller is better.
+    Least,
+    /// The greatest: the greatest cost.
+    Greatest,
+}
+
+impl Take {
+    /// Whether `next` is further that way than `best`.
+    pub(super) fn is_further(self, next: f64, best: f64) -> bool {
+        match self {
+            Take::Least => next < best,
+            Take::Greatest => next > best,
+        }
+    }
+}
+
+impl Change {
+    pub(super) fn measure(&self) -> &str {
+        &self.of.measure
+    }
+
+    pub(super) fn look(&self, cells: &Cells) -> Option<Finding> {
+        let axes: Vec<&str> = self.from.keys().map(String::as_str).collect();
+        let mut found: Option<(f64, f64, String, usize)> = None;
+        let samples = cells.samples(&self.filter, &self.of.measure);
+        for (place, before) in
+            samples.filter(|(place, _)| self.from.iter().all(|(a, v)| place.get(a) == Some(v)))
+        {
+            let mut other = place.clone();
+            other.extend(self.to.clone());
+            let Some(after) = cells
+                .0
+                .iter()
+                .find(|c| c.place == other)
+                .and_then(|c| c.sample(&self.of.measure))
+                .filter(|s| s.n > 0)
+            else {
+                continue;
+            };
+            let (change, half) = relative(&before, &after);
+            let best = found.as_ref().map(|(best, ..)| *best);
+            if best.is_none_or(|best| self.take.is_further(change, best)) {
+                let words = place_words(place, &axes);
+                found = Some((change, half, words, before.n.min(after.n)));
+            }
+        }
+        let (change, half, words, n) = found?;
+        let [low, high] = self.between;
+        let interval = if n > 1 {
+            format!(" (\u{b1}{half:.0} points, {n} runs)")
+        } else {
+            format!(" ({n} run)")
+        };
+        Some(Finding {
+            text: format!("{change:+.0} %{interval}"),
+            holds: change - half <= high && change + half >= low,
+            detail: Some(if words.is_empty() {
+                format!("counts between {low:+} and {high:+} %")
+            } else {
+                format!("at {words}; counts between {low:+} and {high:+} %")
+            }),
+        })
+    }
+}
+
+/// Relative change in percent, with half of its 95 % interval.
+pub(super) fn relative(before: &Sample, after: &Sample) -> (f64, f64) {
+    let base = before.mean.abs().max(f64::MIN_POSITIVE);
+    let half = after.difference(before).map_or(0.0, |(_, half)| half);
+    (
+        100.0 * (after.mean - before.mean) / base,
+        100.0 * half / base,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::reproduce::check::testing::{cell, look};
+
+    #[test]
+    fn the_extreme_place_counts() {
+        let check = |take: &str, band: &str| {
+            format!(
+                "kind = \"change\"\nmeasure = \"t\"\nfrom = {{ policy = \"A\" }}\n\
+                 to = {{ policy = \"B\" }}\ntake = \"{take}\"\nbetween = {band}\n"
+            )
+        };
+        let cells = || {
+            vec![
+                cell(0.0, "A", &[100.0, 102.0]),
+                cell(0.0, "B", &[12.0, 14.0]),
+                cell(5.0, "A", &[100.0]),
+                cell(5.0, "B", &[109.0]),
+            ]
+        };
+        let found = look(&check("least", "[-90, -86]"), cells()).unwrap();
+        assert!(found.holds, "{found:?}");
+        assert!(found.text.starts_with("-87 %"), "{}", found.text);
+        let found = look(&check("greatest", "[0, 5]"), cells()).unwrap();
+        assert!(!found.holds && found.text == "+9 % (1 run)", "{found:?}");
+        assert!(found.detail.unwrap().starts_with("at 5 % on path 2"));
+    }
+}

@@ -1,0 +1,158 @@
+//! One policy against another, cell by cell.
+
+use super::{Finding, Measured};
+use crate::reproduce::cells::{Cells, Filter, Place, place_words};
+use serde::Deserialize;
+
+/// At each place, the measure of the cell that `less` means is compared with
+/// that of the cell that `more` means. Smaller is better.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Order {
+    #[serde(flatten)]
+    of: Measured,
+    /// Which places.
+    #[serde(default, rename = "where")]
+    filter: Filter,
+    /// The better one, by one or more axes.
+    less: Place,
+    /// The worse one, by the same axes.
+    more: Place,
+    /// What counts at a place.
+    rule: Rule,
+    /// By how much `less` may be above `more`, as a share of it, and still
+    /// count as no worse (0.05).
+    #[serde(default = "near")]
+    tolerance: f64,
+    /// The share of the places at which it must hold (1).
+    #[serde(default = "all")]
+    at_least: f64,
+}
+
+/// What counts at a place.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Rule {
+    /// `less` is not above `more` by more than the tolerance and chance.
+    NoWorse,
+    /// `less` is below `more`, beyond chance.
+    Better,
+}
+
+fn near() -> f64 {
+    0.05
+}
+
+fn all() -> f64 {
+    1.0
+}
+
+impl Order {
+    pub(super) fn measure(&self) -> &str {
+        &self.of.measure
+    }
+
+    pub(super) fn look(&self, cells: &Cells) -> Option<Finding> {
+        let mut count = (0_usize, 0_usize);
+        let mut misses: Vec<(f64, String)> = Vec::new();
+        let mut ratios: Vec<f64> = Vec::new();
+        let axes: Vec<&str> = self.less.keys().map(String::as_str).collect();
+        for (place, less) in cells.samples(&self.filter, &self.of.measure) {
+            if self.less.iter().any(|(axis, v)| place.get(axis) != Some(v)) {
+                continue;
+            }
+            let mut other = place.clone();
+            other.extend(self.more.clone());
+            let Some(more) = cells
+                .0
+                .iter()
+                .find(|c| c.place == other)
+                .and_then(|c| c.sample(&self.of.measure))
+                .filter(|s| s.n > 0)
+            else {
+                continue;
+            };
+            let difference = less.mean - more.mean;
+            let chance = less.difference(&more).map_or(0.0, |(_, half)| half);
+            let holds = match self.rule {
+                Rule::NoWorse => difference <= (self.tolerance * more.mean.abs()).max(chance),
+                Rule::Better => difference < -chance && difference < 0.0,
+            };
+            count.1 += 1;
+            count.0 += usize::from(holds);
+            if more.mean > 0.0 {
+                ratios.push(less.mean / more.mean);
+            }
+            if !holds {
+                misses.push((
+                    difference / more.mean,
+                    format!(
+                        "{}: {} against {}",
+                        place_words(place, &axes),
+                        self.of.unit.value(less.mean),
+                        self.of.unit.value(more.mean)
+                    ),
+                ));
+            }
+        }
+        if count.1 == 0 {
+            return None;
+        }
+        misses.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let shown: Vec<String> = misses.into_iter().take(3).map(|m| m.1).collect();
+        Some(Finding {
+            text: self.text(count, &mut ratios),
+            holds: count.0 as f64 >= self.at_least * count.1 as f64 - 1e-9,
+            detail: (!shown.is_empty()).then(|| format!("not at {}", shown.join("; "))),
+        })
+    }
+
+    fn text(&self, (good, all): (usize, usize), ratios: &mut [f64]) -> String {
+        let words = match self.rule {
+            Rule::NoWorse => "no worse",
+            Rule::Better => "better",
+        };
+        ratios.sort_by(f64::total_cmp);
+        let median = ratios
+            .get(ratios.len() / 2)
+            .map_or_else(String::new, |r| format!(", median ratio {r:.2}"));
+        format!("{words} at {good} of {all} places{median}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::reproduce::check::testing::{cell, look};
+
+    fn check(rule: &str, at_least: f64) -> String {
+        format!(
+            "kind = \"order\"\nmeasure = \"t\"\nunit = \"s\"\nless = {{ policy = \"A\" }}\n\
+             more = {{ policy = \"B\" }}\nrule = \"{rule}\"\nat_least = {at_least}\n"
+        )
+    }
+
+    #[test]
+    fn places_are_compared_one_by_one() {
+        let cells = || {
+            vec![
+                cell(0.0, "A", &[9.0, 9.1, 9.2]),
+                cell(0.0, "B", &[10.0, 10.1, 10.2]),
+                cell(5.0, "A", &[10.3, 10.4, 10.5]),
+                cell(5.0, "B", &[10.0, 10.1, 10.2]),
+                cell(8.0, "A", &[20.0, 20.1, 20.2]),
+                cell(8.0, "B", &[10.0, 10.1, 10.2]),
+                // Alone: not compared.
+                cell(9.0, "A", &[1.0]),
+            ]
+        };
+        let found = look(&check("no-worse", 1.0), cells()).unwrap();
+        assert_eq!(found.text, "no worse at 2 of 3 places, median ratio 1.03");
+        assert!(!found.holds);
+        assert_eq!(
+            found.detail.unwrap(),
+            "not at 8 % on path 2: 20.1 s against 10.1 s"
+        );
+        assert!(look(&check("no-worse", 0.6), cells()).unwrap().holds);
+        let found = look(&check("better", 0.3), cells()).unwrap();
+        assert!(found.holds && found.text.starts_with("better at 1 of 3"));
+    }
+}

@@ -1,0 +1,54 @@
+//! A paper's claims and figures, as its `claims.toml` says them.
+
+use super::check::Check;
+use super::figure::FigureSpec;
+use super::study::StudySpec;
+use serde::Deserialize;
+
+/// A folder of `experiments/`: one paper.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Paper {
+    /// Its name on the command line: `caro-2006`.
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// Authors, where and when.
+    pub citation: String,
+    /// What was run to test it, in a few sentences.
+    pub setting: String,
+    /// What it claims.
+    #[serde(rename = "claim")]
+    pub claims: Vec<Claim>,
+    /// Its figures.
+    #[serde(rename = "figure", default)]
+    pub figures: Vec<FigureSpec>,
+    /// The runs that both need.
+    #[serde(rename = "study", default)]
+    pub studies: Vec<StudySpec>,
+}
+
+/// Something that a paper states.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// Its name: `A3`.
+    pub id: String,
+    /// Where the paper says it.
+    pub section: String,
+    /// What it says, in other words.
+    pub says: String,
+    /// The figure of the paper that shows it.
+    #[serde(default)]
+    pub figure: Option<String>,
+    /// What must hold for it to count as reproduced: all of these.
+    #[serde(rename = "check")]
+    pub checks: Vec<Check>,
+    /// Why it is not reproduced, when it is known not to be; said only when a
+    /// check fails.
+    #[serde(default)]
+    pub reason: Option<String>,
+    /// What a reader should know besides.
+    #[serde(default)]
+    pub remark: Option<String>,
+}

@@ -1,0 +1,86 @@
+//! Means of several measures side by side.
+
+use super::{Data, Figure, Line, Panel, Point, Source, Style, with};
+use crate::reproduce::cells::{Cells, Filter};
+use serde::Deserialize;
+
+/// Several measures of the same runs, such as timeouts by their length: each
+/// stands at a place of its own to the right.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Several {
+    /// The measures and their places.
+    points: Vec<Place>,
+    /// Which cells.
+    #[serde(default, rename = "where")]
+    filter: Filter,
+    /// The axis that makes lines.
+    lines: String,
+    /// What runs to the right, with its unit.
+    x_title: String,
+    /// What runs upwards, with its unit.
+    y_title: String,
+}
+
+/// A measure and its place.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Place {
+    x: f64,
+    measure: String,
+}
+
+impl Several {
+    pub(super) fn measures(&self) -> Vec<&str> {
+        self.points.iter().map(|p| p.measure.as_str()).collect()
+    }
+
+    pub(super) fn draw(&self, data: Data<'_>) -> Figure {
+        let mut figure = Figure::empty();
+        let mut lines = Vec::new();
+        for value in data.ours.values(&self.lines, &self.filter) {
+            let filter = with(&self.filter, &self.lines, &value);
+            let name = figure.name_of(value.to_string());
+            let mut line = |cells: &Cells, source, style| {
+                let points = self.points(cells, &filter);
+                if !points.is_empty() {
+                    lines.push(Line {
+                        name,
+                        source,
+                        style,
+                        points,
+                    });
+                }
+            };
+            line(data.ours, Source::Byway, Style::Band);
+            if let Some(ns2) = data.ns2 {
+                line(ns2, Source::Ns2, Style::Rings);
+            }
+        }
+        figure.panels.push(Panel {
+            title: String::new(),
+            x: self.x_title.clone(),
+            y: self.y_title.clone(),
+            lines,
+        });
+        figure.caption = format!(
+            "{} Lines: byway's means; bands: their 95 % confidence intervals. Rings: ns-2's means.",
+            data.words
+        );
+        figure
+    }
+
+    fn points(&self, cells: &Cells, filter: &Filter) -> Vec<Point> {
+        self.points
+            .iter()
+            .filter_map(|place| {
+                let sample = cells.pooled(filter, &place.measure)?;
+                Some(Point {
+                    x: place.x,
+                    y: sample.mean,
+                    interval: sample.interval(),
+                    n: sample.n,
+                })
+            })
+            .collect()
+    }
+}

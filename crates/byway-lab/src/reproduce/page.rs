@@ -1,0 +1,256 @@
+//! The report page: one file that needs nothing else.
+
+use super::figure::{self, Source, svg};
+use super::{Checked, ClaimResult, Figure, PaperResult, Report, Verdict};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+const CSS: &str = include_str!("../../assets/reproduce.css");
+
+/// The page.
+///
+/// # Errors
+/// A figure that cannot be drawn.
+pub fn html(report: &Report, version: &str) -> Result<String, String> {
+    let (good, all) = report.score();
+    let mut out = String::with_capacity(1 << 20);
+    out.push_str("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+    out.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
+    out.push_str("<title>byway: the five papers, run again</title>\n<style>");
+    out.push_str(CSS);
+    out.push_str("</style>\n</head>\n<body>\n<header>\n<h1>The five papers, run again</h1>\n");
+    // Writing to a string cannot fail, here and below.
+    let _ = writeln!(
+        out,
+        "<p class=\"summary\"><b>{good} of {all}</b> claims reproduced</p>\n\
+         <p class=\"quiet\">byway {}, {} effort, {} simulated runs. A claim is reproduced if each of \
+         its checks holds. Intervals are 95 % confidence intervals over runs with different seeds; \
+         all policies meet the same losses.</p>\n</header>\n<main>",
+        escape(version),
+        report.effort,
+        report.runs
+    );
+    out.push_str(&summary(report));
+    for paper in &report.papers {
+        section(&mut out, paper)?;
+    }
+    out.push_str("</main>\n</body>\n</html>\n");
+    Ok(out)
+}
+
+/// The table of claims.
+fn summary(report: &Report) -> String {
+    let mut out = String::from(
+        "<h2>Claims</h2>\n<table class=\"claims\"><thead><tr><th>claim</th><th>what the paper \
+         says</th><th>verdict</th></tr></thead>\n<tbody>\n",
+    );
+    for paper in report.papers.iter().filter(|p| !p.claims.is_empty()) {
+        let _ = writeln!(
+            out,
+            "<tr class=\"paper\"><th colspan=\"3\"><a href=\"#{}\">{}</a> {}</th></tr>",
+            paper.id,
+            paper.id,
+            escape(&paper.title)
+        );
+        for claim in &paper.claims {
+            let _ = writeln!(
+                out,
+                "<tr><td><a href=\"#{0}\">{0}</a></td><td>{1}</td><td>{2}</td></tr>",
+                claim.id,
+                escape(&claim.says),
+                badge(claim.verdict)
+            );
+        }
+    }
+    out.push_str("</tbody></table>\n");
+    out
+}
+
+fn badge(verdict: Verdict) -> String {
+    let class = match verdict {
+        Verdict::Reproduced => "good",
+        Verdict::NotReproduced => "bad",
+    };
+    format!("<span class=\"badge {class}\">{}</span>", verdict.words())
+}
+
+/// A paper: its claims, each with its figure, then the other figures.
+fn section(out: &mut String, paper: &PaperResult) -> Result<(), String> {
+    let _ = writeln!(
+        out,
+        "<section id=\"{}\">\n<h2>{}</h2>\n<p class=\"quiet\">{}</p>\n<p>{}</p>",
+        paper.id,
+        escape(&paper.title),
+        escape(&paper.citation),
+        escape(&paper.setting)
+    );
+    let mut drawn = BTreeSet::new();
+    for claim in &paper.claims {
+        self::claim(out, claim);
+        let Some(id) = &claim.figure else { continue };
+        let name = format!("{} figure {id}", paper.id);
+        let Some(figure) = paper.figures.iter().find(|f| f.name == name) else {
+            continue;
+        };
+        if drawn.insert(name) {
+            self::figure(out, figure)?;
+        } else {
+            let _ = writeln!(
+                out,
+                "<p class=\"quiet\">Drawn above: <a href=\"#{}\">{}</a>.</p>",
+                anchor(&figure.name),
+                escape(&figure.name)
+            );
+        }
+    }
+    for figure in paper.figures.iter().filter(|f| !drawn.contains(&f.name)) {
+        self::figure(out, figure)?;
+    }
+    out.push_str("</section>\n");
+    Ok(())
+}
+
+fn claim(out: &mut String, claim: &ClaimResult) {
+    let _ = writeln!(
+        out,
+        "<article id=\"{0}\">\n<h3>{0} {1}</h3>\n<p>{2} <span class=\"quiet\">({3})</span></p>",
+        claim.id,
+        badge(claim.verdict),
+        escape(&claim.says),
+        escape(&claim.section)
+    );
+    out.push_str(
+        "<table class=\"checks\"><thead><tr><th>what is looked at</th><th>paper</th><th>ns-2</th>\
+         <th>byway</th></tr></thead>\n<tbody>\n",
+    );
+    for check in &claim.checks {
+        self::check(out, check);
+    }
+    out.push_str("</tbody></table>\n");
+    if let Some(reason) = &claim.reason {
+        let _ = writeln!(out, "<p><b>Why not:</b> {}</p>", escape(reason));
+    }
+    if let Some(remark) = &claim.remark {
+        let _ = writeln!(out, "<p class=\"quiet\">{}</p>", escape(remark));
+    }
+    out.push_str("</article>\n");
+}
+
+fn check(out: &mut String, check: &Checked) {
+    let sign = |holds: bool| {
+        let (class, sign, words) = if holds {
+            ("good", "\u{2713}", "holds")
+        } else {
+            ("bad", "\u{2717}", "does not hold")
+        };
+        format!("<span class=\"{class}\" title=\"{words}\" aria-label=\"{words}\">{sign}</span> ")
+    };
+    let ns2 = check.ns2.as_deref().map_or("\u{2013}".to_owned(), escape);
+    let detail = check
+        .detail
+        .as_ref()
+        .map_or(String::new(), |d| format!("<small>{}</small>", escape(d)));
+    let _ = writeln!(
+        out,
+        "<tr><td data-head=\"what\">{}</td><td data-head=\"paper\">{}</td>\
+         <td data-head=\"ns-2\">{}{ns2}</td><td data-head=\"byway\">{}{}{detail}</td></tr>",
+        escape(&check.what),
+        escape(&check.paper),
+        check.ns2_holds.map_or(String::new(), sign),
+        sign(check.holds),
+        escape(&check.byway)
+    );
+}
+
+fn figure(out: &mut String, figure: &Figure) -> Result<(), String> {
+    let id = anchor(&figure.name);
+    let _ = writeln!(
+        out,
+        "<figure id=\"{id}\" data-figure=\"{}\">\n<h4>{}: {}</h4>\n{}<div class=\"panels\">",
+        escape(&figure.name),
+        escape(&figure.name),
+        escape(&figure.title),
+        legend(figure)
+    );
+    for panel in &figure.panels {
+        let drawing = svg::panel(figure, panel).map_err(|e| format!("{}: {e}", figure.name))?;
+        let label = format!("{}, {}", figure.name, panel.title);
+        let drawing = drawing.replacen(
+            "<svg ",
+            &format!("<svg role=\"img\" aria-label=\"{}\" ", escape(&label)),
+            1,
+        );
+        out.push_str(&drawing);
+    }
+    let file = format!("{}.csv", id);
+    let _ = writeln!(
+        out,
+        "</div>\n<figcaption>{} <a download=\"{file}\" href=\"data:text/csv;charset=utf-8,{}\">Its \
+         data as CSV</a>.</figcaption>\n</figure>",
+        escape(&figure.caption),
+        percent_encoded(&figure.csv())
+    );
+    Ok(())
+}
+
+/// Names with their colours, and what lines and rings are.
+fn legend(figure: &Figure) -> String {
+    let mut out = String::from("<p class=\"legend\">");
+    for (i, name) in figure.names.iter().enumerate() {
+        let _ = write!(
+            out,
+            "<span><i style=\"--colour:var(--c{})\"></i>{}</span>",
+            i % svg::COLOURS.len(),
+            escape(name)
+        );
+    }
+    if figure.shows(figure::Source::Ns2) {
+        for source in [Source::Byway, Source::Ns2] {
+            let _ = write!(
+                out,
+                "<span class=\"source\"><i class=\"{}\"></i>{}</span>",
+                svg::mark(source),
+                source.name()
+            );
+        }
+    }
+    out.push_str("</p>\n");
+    out
+}
+
+fn anchor(name: &str) -> String {
+    name.replace(' ', "-")
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
+}
+
+/// As RFC 3986 section 2.1 writes what may not stand in a URI.
+fn percent_encoded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() * 2);
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b',' => {
+                out.push(char::from(byte));
+            }
+            _ => {
+                let _ = write!(out, "%{byte:02X}");
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_letter_is_encoded() {
+        assert_eq!(percent_encoded("a b,\n%"), "a%20b,%0A%25");
+    }
+}

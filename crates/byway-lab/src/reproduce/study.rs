@@ -1,0 +1,315 @@
+//! The runs behind claims and figures: a scenario, axes, and seeds.
+
+use super::axis::scenario_at;
+use super::cells::{Cell, Cells, Condition, Place, Value};
+use super::measure::measure;
+use super::sample::Sample;
+use crate::result::RunResult;
+use crate::run::{RunOptions, one};
+use crate::scenario::Scenario;
+use rayon::prelude::*;
+use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How much is run.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Effort {
+    /// Two minutes on two processors.
+    Quick,
+    /// The papers' sizes and numbers of runs.
+    Full,
+}
+
+impl Effort {
+    /// Its name on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Effort::Quick => "quick",
+            Effort::Full => "full",
+        }
+    }
+}
+
+/// A study, as `claims.toml` says it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StudySpec {
+    /// Its name.
+    pub id: String,
+    /// What is run, for captions.
+    pub what: String,
+    /// The scenario: the name of a file beside `claims.toml`.
+    pub scenario: String,
+    /// Axes and their values.
+    pub axes: BTreeMap<String, Axis>,
+    /// Runs of each cell.
+    pub seeds: Seeds,
+    /// An axis whose values the seeds take in turn, so that a cell covers all
+    /// of them: it is no axis of the cells.
+    #[serde(default)]
+    pub rotate: Option<Rotate>,
+    /// A condition such as `start_s <= 0.3`: runs that do not meet it are left
+    /// out, as the papers leave out what never began.
+    #[serde(default)]
+    pub keep: Option<String>,
+    /// Axes that are measured rather than set: the measure, and the width of a
+    /// cell of it.
+    #[serde(default)]
+    pub bins: BTreeMap<String, Bin>,
+}
+
+/// Values of an axis.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Axis {
+    /// Whatever the effort.
+    Both(Vec<Value>),
+    /// By effort.
+    Each {
+        /// With little effort.
+        quick: Vec<Value>,
+        /// With all of it.
+        full: Vec<Value>,
+    },
+}
+
+/// How many seeds.
+#[derive(Copy, Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Seeds {
+    /// With little effort.
+    pub quick: u32,
+    /// With all of it.
+    pub full: u32,
+}
+
+/// An axis that the seeds go round.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rotate {
+    /// Which.
+    pub axis: String,
+    /// Its values.
+    pub values: Vec<Value>,
+}
+
+/// A measured axis.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bin {
+    /// The measure.
+    pub measure: String,
+    /// How much of it makes 1 on the axis.
+    pub unit: f64,
+}
+
+/// One run that is to be done.
+#[derive(Clone, Debug)]
+pub(super) struct Job {
+    place: Place,
+    /// The place with what the seed alone decides.
+    whole: Place,
+    seed: u64,
+}
+
+impl StudySpec {
+    /// What is run and how often, for captions.
+    pub(super) fn words(&self, effort: Effort) -> String {
+        let seeds = match effort {
+            Effort::Quick => self.seeds.quick,
+            Effort::Full => self.seeds.full,
+        };
+        let mut what = self.what.clone();
+        for (name, axis) in &self.axes {
+            if let [value] = axis.values(effort) {
+                what = what.replace(&format!("{{{name}}}"), &value.to_string());
+            }
+        }
+        let runs = if seeds == 1 { "run" } else { "runs" };
+        format!("{what} {seeds} {runs} of each cell.")
+    }
+
+    /// All runs of the study.
+    pub(super) fn jobs(&self, effort: Effort) -> Vec<Job> {
+        let mut places = vec![Place::new()];
+        for (name, axis) in &self.axes {
+            let values = axis.values(effort);
+            places = places
+                .iter()
+                .flat_map(|place| {
+                    values.iter().map(|value| {
+                        let mut place = place.clone();
+                        place.insert(name.clone(), value.clone());
+                        place
+                    })
+                })
+                .collect();
+        }
+        let seeds = match effort {
+            Effort::Quick => self.seeds.quick,
+            Effort::Full => self.seeds.full,
+        };
+        let mut jobs = Vec::new();
+        for place in places {
+            for seed in 1..=u64::from(seeds) {
+                let mut whole = place.clone();
+                if let Some(rotate) = &self.rotate
+                    && let Some(value) = rotate
+                        .values
+                        .get(seed as usize % rotate.values.len().max(1))
+                {
+                    whole.insert(rotate.axis.clone(), value.clone());
+                }
+                jobs.push(Job {
+                    place: place.clone(),
+                    whole,
+                    seed,
+                });
+            }
+        }
+        jobs
+    }
+
+    /// Does a run and takes the measures that are wanted.
+    pub(super) fn run(
+        &self,
+        base: &Scenario,
+        job: &Job,
+        wanted: &BTreeSet<String>,
+    ) -> Result<Option<Row>, String> {
+        let result = run_one(base, &job.whole, job.seed, true)?;
+        let kept = self.keep.as_ref().is_none_or(|condition| {
+            Condition::read(condition)
+                .is_some_and(|c| measure(&result, c.measure).is_some_and(|value| c.holds(value)))
+        });
+        if !kept {
+            return Ok(None);
+        }
+        let mut place = job.place.clone();
+        for (axis, bin) in &self.bins {
+            if let Some(value) = measure(&result, &bin.measure) {
+                let at = (value / bin.unit).round();
+                place.insert(axis.clone(), Value::Number(at));
+            }
+        }
+        let values = wanted
+            .iter()
+            .filter_map(|name| Some((name.clone(), measure(&result, name)?)))
+            .collect();
+        Ok(Some(Row {
+            place,
+            seed: job.seed,
+            values,
+        }))
+    }
+}
+
+impl Axis {
+    /// Its values.
+    pub(super) fn values(&self, effort: Effort) -> &[Value] {
+        match (self, effort) {
+            (Axis::Both(values), _)
+            | (Axis::Each { quick: values, .. }, Effort::Quick)
+            | (Axis::Each { full: values, .. }, Effort::Full) => values,
+        }
+    }
+}
+
+/// What a run gave.
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    place: Place,
+    seed: u64,
+    values: Vec<(String, f64)>,
+}
+
+/// Rows of one study, gathered in cells. Cells stand in the order of their
+/// first rows, values in that of their seeds.
+pub(super) fn cells(rows: Vec<Row>) -> Cells {
+    let mut order: Vec<Place> = Vec::new();
+    let mut all: BTreeMap<usize, BTreeMap<String, Vec<(u64, f64)>>> = BTreeMap::new();
+    for row in rows {
+        let at = match order.iter().rposition(|p| *p == row.place) {
+            Some(at) => at,
+            None => {
+                order.push(row.place);
+                order.len() - 1
+            }
+        };
+        let cell = all.entry(at).or_default();
+        for (name, value) in row.values {
+            cell.entry(name).or_default().push((row.seed, value));
+        }
+    }
+    Cells(
+        order
+            .into_iter()
+            .enumerate()
+            .map(|(at, place)| Cell {
+                place,
+                samples: all
+                    .remove(&at)
+                    .unwrap_or_default()
+                    .into_iter()
+                    .map(|(name, mut values)| {
+                        values.sort_by_key(|(seed, _)| *seed);
+                        (name, Sample::of(values, false))
+                    })
+                    .collect(),
+            })
+            .collect(),
+    )
+}
+
+/// Runs the one policy of a place.
+fn run_one(
+    base: &Scenario,
+    place: &Place,
+    seed: u64,
+    figures_only: bool,
+) -> Result<RunResult, String> {
+    let mut scenario = scenario_at(base, place)?;
+    scenario.seed = seed;
+    let options = RunOptions {
+        figures_only,
+        ..RunOptions::default()
+    };
+    one(&scenario, 0, options).map_err(|e| e.to_string())
+}
+
+/// Single runs of a study, with all that happened in them.
+pub struct Runs<'a> {
+    pub(super) base: &'a Scenario,
+    pub(super) study: &'a StudySpec,
+    pub(super) effort: Effort,
+}
+
+impl Runs<'_> {
+    /// The run at a place with a seed; axes that the place does not name take
+    /// their first value.
+    ///
+    /// # Errors
+    /// When it cannot be run.
+    pub fn at(&self, place: &Place, seed: u64) -> Result<RunResult, String> {
+        let mut whole = Place::new();
+        for (name, axis) in &self.study.axes {
+            if let Some(first) = axis.values(self.effort).first() {
+                whole.insert(name.clone(), first.clone());
+            }
+        }
+        whole.extend(place.clone());
+        run_one(self.base, &whole, seed, false)
+    }
+}
+
+/// Does jobs on all processors; what they give stands in their order.
+///
+/// # Errors
+/// The first that failed.
+pub(super) fn do_all<J: Sync, R: Send>(
+    jobs: &[J],
+    work: impl Fn(&J) -> Result<R, String> + Send + Sync,
+) -> Result<Vec<R>, String> {
+    jobs.par_iter().map(work).collect()
+}

@@ -1,0 +1,47 @@
+use super::*;
+
+#[test]
+fn every_paper_can_be_read_and_names_what_there_is() {
+    for files in papers::built_in() {
+        let paper = files.paper().unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(paper.id, files.id);
+        let studies: Vec<&str> = paper.studies.iter().map(|s| s.id.as_str()).collect();
+        for claim in &paper.claims {
+            for check in &claim.checks {
+                if let Some(study) = &check.study {
+                    assert!(studies.contains(&study.as_str()), "{}: {study}", claim.id);
+                }
+            }
+            if let Some(figure) = &claim.figure {
+                assert!(
+                    paper.figures.iter().any(|f| f.id == *figure),
+                    "{}: figure {figure}",
+                    claim.id
+                );
+            }
+        }
+        for study in &paper.studies {
+            files.scenario(study).unwrap_or_else(|e| panic!("{e}"));
+            files.ns2(&study.id).unwrap_or_else(|e| panic!("{e}"));
+            for effort in [Effort::Quick, Effort::Full] {
+                assert!(!study.jobs(effort).is_empty(), "{}", study.id);
+            }
+        }
+        for figure in &paper.figures {
+            assert!(studies.contains(&figure.study.as_str()), "{}", figure.id);
+        }
+    }
+}
+
+#[test]
+fn what_is_not_there_is_named_with_what_is() {
+    let request = Request {
+        what: vec!["A99".to_owned()],
+        effort: Effort::Quick,
+        experiments: None,
+    };
+    let error = reproduce(&request, &|_, _| {}).unwrap_err();
+    assert!(matches!(error, ReproduceError::Unknown(_)));
+    let text = error.to_string();
+    assert!(text.contains("\"A99\"") && text.contains("A1,"), "{text}");
+}

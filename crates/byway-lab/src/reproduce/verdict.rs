@@ -1,0 +1,130 @@
+//! What the checks of a claim add up to.
+
+use super::cells::Cells;
+use super::check::{Check, Kind};
+use super::claim::Claim;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What becomes of a claim.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// All of its checks hold.
+    Reproduced,
+    /// At least one does not.
+    NotReproduced,
+}
+
+impl Verdict {
+    /// In words.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Verdict::Reproduced => "reproduced",
+            Verdict::NotReproduced => "not reproduced",
+        }
+    }
+}
+
+/// A claim with what was found.
+#[derive(Clone, Debug, Serialize)]
+pub struct ClaimResult {
+    /// `A3`.
+    pub id: String,
+    /// The paper's name.
+    pub paper: String,
+    /// Where the paper says it.
+    pub section: String,
+    /// What it says, in other words.
+    pub says: String,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Why it is not reproduced.
+    pub reason: Option<String>,
+    /// What a reader should know besides.
+    pub remark: Option<String>,
+    /// The figure of the paper that shows it.
+    pub figure: Option<String>,
+    /// The checks.
+    pub checks: Vec<Checked>,
+}
+
+/// A check with what was found.
+#[derive(Clone, Debug, Serialize)]
+pub struct Checked {
+    /// What was looked at.
+    pub what: String,
+    /// The paper's value.
+    pub paper: String,
+    /// ns-2's, where it is known.
+    pub ns2: Option<String>,
+    /// Whether ns-2's cells pass the same check; none where there are none.
+    pub ns2_holds: Option<bool>,
+    /// byway's, with its 95 % confidence interval.
+    pub byway: String,
+    /// Whether the check holds.
+    pub holds: bool,
+    /// Where it fails, or what counts.
+    pub detail: Option<String>,
+}
+
+/// Puts the checks of a claim to the cells of their studies.
+pub(super) fn of(
+    claim: &Claim,
+    paper: &str,
+    ours: &BTreeMap<&str, Cells>,
+    ns2: &BTreeMap<&str, Cells>,
+) -> ClaimResult {
+    let checks: Vec<Checked> = claim.checks.iter().map(|c| look(c, ours, ns2)).collect();
+    let verdict = if checks.iter().all(|c| c.holds) {
+        Verdict::Reproduced
+    } else {
+        Verdict::NotReproduced
+    };
+    let reason = (verdict == Verdict::NotReproduced).then(|| {
+        claim
+            .reason
+            .clone()
+            .unwrap_or_else(|| "no reason is known: see the checks that fail".to_owned())
+    });
+    ClaimResult {
+        id: claim.id.clone(),
+        paper: paper.to_owned(),
+        section: claim.section.clone(),
+        says: claim.says.clone(),
+        verdict,
+        reason,
+        remark: claim.remark.clone(),
+        figure: claim.figure.clone(),
+        checks,
+    }
+}
+
+fn look(check: &Check, ours: &BTreeMap<&str, Cells>, ns2: &BTreeMap<&str, Cells>) -> Checked {
+    let found = match (&check.kind, &check.study) {
+        (Kind::Special(special), study) => {
+            special.look(study.as_ref().and_then(|s| ours.get(s.as_str())))
+        }
+        (kind, Some(study)) => ours.get(study.as_str()).and_then(|cells| kind.look(cells)),
+        (_, None) => None,
+    };
+    let theirs = check
+        .study
+        .as_ref()
+        .and_then(|study| ns2.get(study.as_str()))
+        .and_then(|cells| check.kind.look(cells));
+    let (byway, holds, detail) = match found {
+        Some(f) => (f.text, f.holds, f.detail),
+        None => ("no run has this measure".to_owned(), false, None),
+    };
+    Checked {
+        what: check.what.clone(),
+        paper: check.paper.clone(),
+        ns2_holds: theirs.as_ref().map(|f| f.holds),
+        ns2: theirs.map(|f| f.text).or_else(|| check.ns2.clone()),
+        byway,
+        holds,
+        detail,
+    }
+}
