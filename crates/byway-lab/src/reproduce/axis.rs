@@ -17,6 +17,10 @@ pub(super) fn scenario_at(base: &Scenario, place: &Place) -> Result<Scenario, St
     for (axis, value) in place {
         apply(&mut scenario, axis, value).map_err(|why| format!("{axis} = {value}: {why}"))?;
     }
+    // Last, as it shapes the losses that the other axes set.
+    if let Some(mean) = place.get("bursts") {
+        lose_in_bursts(&mut scenario, number(mean)?);
+    }
     scenario.policies.truncate(1);
     make_room_for_timestamps(&mut scenario);
     Ok(scenario)
@@ -30,6 +34,25 @@ fn make_room_for_timestamps(scenario: &mut Scenario) {
     }
 }
 
+/// Random losses come in bursts of so many packets on average, as many in the
+/// long run (Gilbert-Elliott); with 1 they stay as they are.
+fn lose_in_bursts(scenario: &mut Scenario, mean: f64) {
+    let links = scenario.paths.iter_mut();
+    for link in links.flat_map(|p| [&mut p.forward, &mut p.reverse]) {
+        if let LossSpec::Random(Share(rate)) = link.loss
+            && mean > 1.0
+            && rate > 0.0
+        {
+            link.loss = LossSpec::Burst {
+                to_bad: Share(rate / mean / (1.0 - rate)),
+                to_good: Share(1.0 / mean),
+                good: Share(0.0),
+                bad: Share(1.0),
+            };
+        }
+    }
+}
+
 fn apply(scenario: &mut Scenario, axis: &str, value: &Value) -> Result<(), String> {
     match axis {
         "policy" => {
@@ -40,6 +63,7 @@ fn apply(scenario: &mut Scenario, axis: &str, value: &Value) -> Result<(), Strin
             }
             Ok(())
         }
+        "bursts" => number(value).map(|_| ()),
         "size" => size(scenario, number(value)?),
         "loss1" | "loss2" | "loss3" => {
             let share = Share(number(value)? / 100.0);

@@ -3,6 +3,7 @@
 use super::check::Check;
 use super::figure::FigureSpec;
 use super::study::StudySpec;
+use super::today::Answers;
 use serde::Deserialize;
 
 /// A folder of `experiments/`: one paper.
@@ -17,6 +18,10 @@ pub struct Paper {
     pub citation: String,
     /// What was run to test it, in a few sentences.
     pub setting: String,
+    /// Whether this is no paper but the papers' questions, asked again of today's
+    /// settings: a claim that fails is an answer then, too.
+    #[serde(default)]
+    pub questions: bool,
     /// What it claims.
     #[serde(rename = "claim")]
     pub claims: Vec<Claim>,
@@ -48,6 +53,9 @@ pub struct Claim {
     /// check fails.
     #[serde(default)]
     pub reason: Option<String>,
+    /// The papers' answer to a question, and what is said to today's.
+    #[serde(default)]
+    pub answers: Option<Answers>,
     /// What a reader should know besides.
     #[serde(default)]
     pub remark: Option<String>,

@@ -18,6 +18,10 @@ pub fn measure(run: &RunResult, name: &str) -> Option<f64> {
     let count = |n: u64| Some(n as f64);
     match name {
         "transfer_s" => run.transfer_s,
+        "suspect_s" => {
+            let d = run.detections.first()?;
+            d.suspect_after_s.or(d.inactive_after_s)
+        }
         "detect_s" => run.detections.first()?.inactive_after_s,
         "detected_at_s" => {
             let d = run.detections.first()?;
@@ -28,6 +32,7 @@ pub fn measure(run: &RunResult, name: &str) -> Option<f64> {
         "error3_at_s" => m.errors_after_failure_s.get(2).copied(),
         "timeouts_in_doubt" => count(m.timeouts_in_doubt),
         "heartbeats_in_doubt" => count(m.heartbeats_in_doubt),
+        "finished" => Some(f64::from(u8::from(run.transfer_s.is_some()))),
         "stall_s" => Some(run.stall?.length_s),
         "timeouts" => count(run.timeouts),
         "timeouts_1" => count(m.data_timeouts[0]),
@@ -35,6 +40,7 @@ pub fn measure(run: &RunResult, name: &str) -> Option<f64> {
         "timeouts_4" => count(m.data_timeouts[2]),
         "timeouts_8" => count(m.data_timeouts[3]),
         "timeouts_16" => count(m.data_timeouts[4]),
+        "moves" => count(run.failovers),
         "failovers" => count(path(0)?.failures),
         "failovers2" => count(path(1)?.failures),
         "primary_changes" => count(m.primary_changes),

@@ -19,6 +19,7 @@ pub mod sample;
 pub mod show;
 pub mod study;
 pub mod text;
+pub mod today;
 pub mod verdict;
 
 pub use claim::{Claim, Paper};
@@ -76,6 +77,8 @@ pub struct PaperResult {
     pub citation: String,
     /// What was run.
     pub setting: String,
+    /// Whether these are the papers' questions, asked again of today's settings.
+    pub questions: bool,
     /// The claims that were asked for.
     pub claims: Vec<ClaimResult>,
     /// The figures that go with them.
@@ -87,7 +90,8 @@ impl Report {
     /// How many claims are reproduced, and of how many.
     #[must_use]
     pub fn score(&self) -> (usize, usize) {
-        let claims = || self.papers.iter().flat_map(|p| &p.claims);
+        let papers = || self.papers.iter().filter(|p| !p.questions);
+        let claims = || papers().flat_map(|p| &p.claims);
         let good = claims().filter(|c| c.verdict == Verdict::Reproduced);
         (good.count(), claims().count())
     }
@@ -269,6 +273,7 @@ impl Part {
             title: self.paper.title.clone(),
             citation: self.paper.citation.clone(),
             setting: self.paper.setting.clone(),
+            questions: self.paper.questions,
             claims,
             figures,
         })

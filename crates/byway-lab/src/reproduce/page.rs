@@ -20,19 +20,29 @@ pub fn html(report: &Report, version: &str) -> Result<String, String> {
     out.push_str(CSS);
     out.push_str("</style>\n</head>\n<body>\n<header>\n<h1>The five papers, run again</h1>\n");
     // Writing to a string cannot fail, here and below.
+    if all > 0 {
+        let _ = writeln!(
+            out,
+            "<p class=\"summary\"><b>{good} of {all}</b> claims reproduced</p>"
+        );
+    }
     let _ = writeln!(
         out,
-        "<p class=\"summary\"><b>{good} of {all}</b> claims reproduced</p>\n\
-         <p class=\"quiet\">byway {}, {} effort, {} simulated runs. A claim is reproduced if each of \
+        "<p class=\"quiet\">byway {}, {} effort, {} simulated runs. A claim is reproduced if each of \
          its checks holds. Intervals are 95 % confidence intervals over runs with different seeds; \
          all policies meet the same losses.</p>\n</header>\n<main>",
         escape(version),
         report.effort,
         report.runs
     );
-    out.push_str(&summary(report));
-    for paper in &report.papers {
+    if all > 0 {
+        out.push_str(&summary(report));
+    }
+    for paper in report.papers.iter().filter(|p| !p.questions) {
         section(&mut out, paper)?;
+    }
+    for asked in report.papers.iter().filter(|p| p.questions) {
+        super::today::section(&mut out, asked)?;
     }
     out.push_str("</main>\n</body>\n</html>\n");
     Ok(out)
@@ -44,7 +54,8 @@ fn summary(report: &Report) -> String {
         "<h2>Claims</h2>\n<table class=\"claims\"><thead><tr><th>claim</th><th>what the paper \
          says</th><th>verdict</th></tr></thead>\n<tbody>\n",
     );
-    for paper in report.papers.iter().filter(|p| !p.claims.is_empty()) {
+    let papers = report.papers.iter().filter(|p| !p.questions);
+    for paper in papers.filter(|p| !p.claims.is_empty()) {
         let _ = writeln!(
             out,
             "<tr class=\"paper\"><th colspan=\"3\"><a href=\"#{}\">{}</a> {}</th></tr>",
@@ -162,7 +173,7 @@ fn check(out: &mut String, check: &Checked) {
     );
 }
 
-fn figure(out: &mut String, figure: &Figure) -> Result<(), String> {
+pub(super) fn figure(out: &mut String, figure: &Figure) -> Result<(), String> {
     let id = anchor(&figure.name);
     let _ = writeln!(
         out,
@@ -218,11 +229,11 @@ fn legend(figure: &Figure) -> String {
     out
 }
 
-fn anchor(name: &str) -> String {
+pub(super) fn anchor(name: &str) -> String {
     name.replace(' ', "-")
 }
 
-fn escape(text: &str) -> String {
+pub(super) fn escape(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")

@@ -16,13 +16,12 @@ pub(super) struct Folder {
 }
 
 macro_rules! built_in {
-    ($($id:literal: $($scenario:literal),+;)+) => {
+    ($($id:literal: $($file:literal),+;)+) => {
         &[$((
             $id,
             &[
                 built_in!(@ $id, "claims.toml"),
-                built_in!(@ $id, "ns2.csv"),
-                $(built_in!(@ $id, $scenario)),+
+                $(built_in!(@ $id, $file)),+
             ],
         )),+]
     };
@@ -34,13 +33,15 @@ macro_rules! built_in {
 /// Names and texts of files.
 type Texts = &'static [(&'static str, &'static str)];
 
-/// All papers, by year.
+/// All papers, by year; their questions asked again last.
 const BUILT_IN: &[(&str, Texts)] = built_in! {
-    "caro-2003": "dumbbell.toml";
-    "caro-2004": "transfer.toml", "failure.toml";
-    "caro-2006": "transfer.toml", "three-paths.toml", "scenario-3.toml", "section-v.toml";
-    "cortes-2008": "unplugged.toml", "interrupted.toml";
-    "natarajan-2006": "transfer.toml", "failure.toml", "outage.toml", "timeline.toml";
+    "caro-2003": "ns2.csv", "dumbbell.toml";
+    "caro-2004": "ns2.csv", "transfer.toml", "failure.toml";
+    "caro-2006": "ns2.csv", "transfer.toml", "three-paths.toml", "scenario-3.toml", "section-v.toml";
+    "cortes-2008": "ns2.csv", "unplugged.toml", "interrupted.toml";
+    "natarajan-2006": "ns2.csv", "transfer.toml", "failure.toml", "outage.toml", "timeline.toml";
+    "today": "transfer.toml", "schemes.toml", "failure.toml", "unplugged.toml",
+        "concurrent.toml", "concurrent-failure.toml", "concurrent-outage.toml";
 };
 
 /// The papers that the command carries with it.

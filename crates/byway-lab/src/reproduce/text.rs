@@ -1,6 +1,7 @@
 //! Verdicts for a terminal.
 
-use super::{ClaimResult, Report, Verdict};
+use super::today::Still;
+use super::{ClaimResult, PaperResult, Report, Verdict};
 use crate::table::Look;
 use std::fmt::Write;
 
@@ -8,6 +9,8 @@ use std::fmt::Write;
 const MIN_WIDTH: usize = 60;
 /// Columns before a claim's words.
 const INDENT: usize = 11;
+/// Columns before a question.
+const TODAY_INDENT: usize = 9;
 
 /// A table of claims, and for each that is not reproduced the checks that fail.
 #[must_use]
@@ -15,7 +18,7 @@ pub fn render(report: &Report, look: Look) -> String {
     let width = look.width.max(MIN_WIDTH);
     let mut out = String::new();
     for paper in &report.papers {
-        if paper.claims.is_empty() {
+        if paper.claims.is_empty() || paper.questions {
             continue;
         }
         let head = format!("{}  {}", paper.id, paper.title);
@@ -36,7 +39,38 @@ pub fn render(report: &Report, look: Look) -> String {
             report.runs, report.effort
         );
     }
+    for asked in report.papers.iter().filter(|p| p.questions) {
+        questions(&mut out, asked, width, look);
+    }
     out
+}
+
+/// The papers' questions with today's answers.
+fn questions(out: &mut String, asked: &PaperResult, width: usize, look: Look) {
+    out.push('\n');
+    out.push_str(&look.paint("1", &asked.title));
+    out.push('\n');
+    for claim in &asked.claims {
+        let Some(today) = &claim.today else { continue };
+        let colour = match today.still {
+            Still::Holds => "32",
+            Still::InPart => "33",
+            Still::No => "31",
+        };
+        // Writing to a string cannot fail.
+        let _ = write!(out, "  {:<7}", claim.id);
+        wrap(
+            out,
+            &format!("{} Then: {}", claim.says, today.then),
+            TODAY_INDENT,
+            width,
+        );
+        out.push_str(&" ".repeat(TODAY_INDENT));
+        out.push_str(&look.paint(colour, today.still.words()));
+        out.push('\n');
+        out.push_str(&" ".repeat(TODAY_INDENT));
+        wrap(out, &today.words, TODAY_INDENT, width);
+    }
 }
 
 fn row(out: &mut String, claim: &ClaimResult, width: usize, look: Look) {

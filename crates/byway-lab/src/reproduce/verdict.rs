@@ -3,6 +3,7 @@
 use super::cells::Cells;
 use super::check::{Check, Kind};
 use super::claim::Claim;
+use super::today::{self, Answer};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -40,6 +41,8 @@ pub struct ClaimResult {
     pub says: String,
     /// The verdict.
     pub verdict: Verdict,
+    /// The answer of today's settings, if this is a question asked again.
+    pub today: Option<Answer>,
     /// Why it is not reproduced.
     pub reason: Option<String>,
     /// What a reader should know besides.
@@ -65,6 +68,8 @@ pub struct Checked {
     pub byway: String,
     /// Whether the check holds.
     pub holds: bool,
+    /// Whether it counts; else its figure is only shown.
+    pub counts: bool,
     /// Where it fails, or what counts.
     pub detail: Option<String>,
 }
@@ -82,7 +87,8 @@ pub(super) fn of(
     } else {
         Verdict::NotReproduced
     };
-    let reason = (verdict == Verdict::NotReproduced).then(|| {
+    let fails = verdict == Verdict::NotReproduced && claim.answers.is_none();
+    let reason = fails.then(|| {
         claim
             .reason
             .clone()
@@ -94,6 +100,7 @@ pub(super) fn of(
         section: claim.section.clone(),
         says: claim.says.clone(),
         verdict,
+        today: claim.answers.as_ref().map(|a| today::answer(a, &checks)),
         reason,
         remark: claim.remark.clone(),
         figure: claim.figure.clone(),
@@ -125,6 +132,7 @@ fn look(check: &Check, ours: &BTreeMap<&str, Cells>, ns2: &BTreeMap<&str, Cells>
         ns2: theirs.map(|f| f.text).or_else(|| check.ns2.clone()),
         byway,
         holds,
+        counts: check.kind.counts(),
         detail,
     }
 }

@@ -23,6 +23,10 @@ pub struct Change {
     take: Take,
     /// The band of the change in percent.
     between: [f64; 2],
+    /// Whether the change must lie in the band itself and be more than chance,
+    /// for which its 95 % interval must not reach 0.
+    #[serde(default)]
+    sure: bool,
 }
 
 /// Which of the changes counts.
@@ -84,7 +88,11 @@ impl Change {
         };
         Some(Finding {
             text: format!("{change:+.0} %{interval}"),
-            holds: change - half <= high && change + half >= low,
+            holds: if self.sure {
+                (low..=high).contains(&change) && change.abs() > half
+            } else {
+                change - half <= high && change + half >= low
+            },
             detail: Some(if words.is_empty() {
                 format!("counts between {low:+} and {high:+} %")
             } else {
@@ -127,6 +135,9 @@ mod tests {
         let found = look(&check("least", "[-90, -86]"), cells()).unwrap();
         assert!(found.holds, "{found:?}");
         assert!(found.text.starts_with("-87 %"), "{}", found.text);
+        let sure = |band: &str| format!("{}sure = true\n", check("least", band));
+        assert!(look(&sure("[-90, -86]"), cells()).unwrap().holds);
+        assert!(!look(&sure("[-86, -80]"), cells()).unwrap().holds);
         let found = look(&check("greatest", "[0, 5]"), cells()).unwrap();
         assert!(!found.holds && found.text == "+9 % (1 run)", "{found:?}");
         assert!(found.detail.unwrap().starts_with("at 5 % on path 2"));

@@ -5,7 +5,8 @@ use crate::reproduce::cells::{Cells, Filter};
 use serde::Deserialize;
 
 /// The mean of a measure over the runs of the meant cells lies in a band, or
-/// the band lies within what chance allows: it meets the 95 % interval.
+/// the band lies within what chance allows: it meets the 95 % interval. Without
+/// a band it is a figure that is shown and checks nothing.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Mean {
     #[serde(flatten)]
@@ -14,7 +15,8 @@ pub struct Mean {
     #[serde(default, rename = "where")]
     filter: Filter,
     /// The band, both ends included.
-    between: [f64; 2],
+    #[serde(default)]
+    between: Option<[f64; 2]>,
     /// Fewer runs than this tell nothing (1).
     #[serde(default = "one")]
     least_runs: usize,
@@ -29,19 +31,22 @@ impl Mean {
         &self.of.measure
     }
 
+    /// Whether it checks anything.
+    pub(super) fn counts(&self) -> bool {
+        self.between.is_some()
+    }
+
     pub(super) fn look(&self, cells: &Cells) -> Option<Finding> {
         let sample = cells.pooled(&self.filter, &self.of.measure)?;
         let (low, high) = sample.interval().unwrap_or((sample.mean, sample.mean));
-        let [from, to] = self.between;
         let unit = self.of.unit;
+        let within = |[from, to]: [f64; 2]| low <= to && high >= from;
         Some(Finding {
             text: unit.sample(&sample),
-            holds: sample.n >= self.least_runs && low <= to && high >= from,
-            detail: Some(format!(
-                "counts between {} and {}",
-                unit.value(from),
-                unit.value(to)
-            )),
+            holds: sample.n >= self.least_runs && self.between.is_none_or(within),
+            detail: self.between.map(|[from, to]| {
+                format!("counts between {} and {}", unit.value(from), unit.value(to))
+            }),
         })
     }
 }
@@ -68,5 +73,7 @@ mod tests {
             assert_eq!(found.text, "10.0 s (7.52 to 12.5, 3 runs)");
         }
         assert!(look(&check("[1, 2]"), Vec::new()).is_none());
+        let shown = look("kind = \"mean\"\nmeasure = \"t\"\nunit = \"s\"\n", cells()).unwrap();
+        assert!(shown.holds && shown.detail.is_none(), "{shown:?}");
     }
 }

@@ -90,6 +90,15 @@ impl Kind {
 }
 
 impl Kind {
+    /// Whether it can fail; else it is a figure for an answer.
+    #[must_use]
+    pub fn counts(&self) -> bool {
+        match self {
+            Kind::Mean(k) => k.counts(),
+            _ => true,
+        }
+    }
+
     /// The measure that it looks at.
     #[must_use]
     pub fn measure(&self) -> Option<&str> {
