@@ -15,8 +15,10 @@ pub struct ConcurrentConfig {
     /// Cwnd Update for CMT (V2): which acknowledgements let a window grow; `Off`
     /// leaves it to `congestion.growth`.
     pub cuc: Cuc,
-    /// Delayed Acknowledgements for CMT (true): SACKs are delayed in spite of
+    /// Delayed Acknowledgements for CMT (false): SACKs are delayed in spite of
     /// gaps and say how many packets they answer, and the peer's are counted so.
+    /// Half the SACKs, against slower windows where packets are lost: 8 MiB over
+    /// two paths with 1 % loss took 14.5 s with it and 12.8 s without.
     pub dac: bool,
     /// Where a lost chunk goes (Ssthresh); replaces `retransmission.target`.
     pub rtx: RtxPolicy,
@@ -27,7 +29,7 @@ impl Default for ConcurrentConfig {
         ConcurrentConfig {
             sfr: true,
             cuc: Cuc::V2,
-            dac: true,
+            dac: false,
             rtx: RtxPolicy::Ssthresh,
         }
     }

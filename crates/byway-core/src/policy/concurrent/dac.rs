@@ -7,9 +7,9 @@
 //! that is safe, and one where the SACK acknowledges chunks of several
 //! destinations or on both sides of the missing one. The number travels in the
 //! two highest bits of the SACK's flags, where usrsctp puts it; a receiver that
-//! knows nothing of DAC leaves them 0, and each of its SACKs is one report. Off
-//! by default in RFC 9260, which has no such flags (section 3.3.4: ignored on
-//! receipt), on with CMT.
+//! knows nothing of DAC leaves them 0, and each of its SACKs is one report. RFC
+//! 9260 has no such flags (section 3.3.4: ignored on receipt). Off by default, as
+//! fewer SACKs slow the windows down where packets are lost.
 
 use super::sfr::NewlyAcked;
 
