@@ -61,8 +61,7 @@ pub(crate) fn check(file: &Path, json: bool) -> Result<(), Failure> {
             .collect();
         let warnings: Vec<serde_json::Value> = found
             .iter()
-            .flat_map(|s| &s.policies)
-            .flat_map(|p| p.config.warnings().into_iter().map(|w| (&p.name, w)))
+            .flat_map(Scenario::warnings)
             .map(|(name, w)| serde_json::json!({ "policy": name, "message": w.to_string() }))
             .collect();
         let result = serde_json::json!({
@@ -99,10 +98,8 @@ pub(crate) fn check(file: &Path, json: bool) -> Result<(), Failure> {
 
 /// Settings that contradict each other, to standard error.
 fn warn_of(scenario: &Scenario) {
-    for policy in &scenario.policies {
-        for w in policy.config.warnings() {
-            eprintln!("warning: policy \"{}\": {w}", policy.name);
-        }
+    for (policy, w) in scenario.warnings() {
+        eprintln!("warning: policy \"{policy}\": {w}");
     }
 }
 

@@ -262,7 +262,7 @@ fn the_json_has_the_fields_that_scripts_rely_on() {
     );
     assert_eq!(
         keys(&value["results"][0]),
-        "delivered_bytes delivered_s detections digest duplicates end_s failovers fast_retransmits measures \
+        "delivered_bytes delivered_s detections digest duplicates end_s failovers failovers_away fast_retransmits measures \
          note outcome paths policy retransmissions rwnd_blocked_episodes rwnd_blocked_s \
          spurious_failovers spurious_failovers_known stall timeouts transfer_s"
     );

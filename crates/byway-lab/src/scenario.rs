@@ -21,6 +21,7 @@ pub(crate) use section::Section;
 use crate::source::Problems;
 use crate::units::{QueueLimit, Rate, Share, Size};
 use byway_core::Config;
+use byway_core::config::ConfigError;
 use std::time::Duration;
 
 /// The built-in scenario: 8 MiB over two 10 Mbit/s, 45 ms paths, of which the
@@ -78,6 +79,29 @@ impl Scenario {
     #[must_use]
     pub(crate) fn to_toml_without_seed(&self) -> String {
         write::scenario(self, None)
+    }
+
+    /// What works but contradicts itself, with the policy's name: its settings
+    /// among themselves ([`Config::warnings`]), and with this network.
+    ///
+    /// [`Config::warnings`]: byway_core::Config::warnings
+    #[must_use]
+    pub fn warnings(&self) -> Vec<(&str, ConfigError)> {
+        let mut found = Vec::new();
+        for policy in &self.policies {
+            let mut of_policy = policy.config.warnings();
+            if policy.config.concurrent.is_some() && self.paths.len() < 2 {
+                of_policy.push(ConfigError {
+                    field: "concurrent",
+                    value: "on".to_owned(),
+                    problem: "uses several paths at once, and this network has one: add a \
+                              [[path]], or set concurrent = \"off\""
+                        .to_owned(),
+                });
+            }
+            found.extend(of_policy.into_iter().map(|w| (policy.name.as_str(), w)));
+        }
+        found
     }
 
     /// The built-in scenario.

@@ -96,8 +96,12 @@ fn an_endpoint_refuses_wildcards_and_doubles() {
 fn what_contradicts_itself_is_warned_of_with_field_value_and_remedy() {
     use crate::policy::{Detection, ProbeTimeout, probing::Probing};
     type Change = fn(&mut Config);
-    let table: [(Change, &str); 9] = [
+    let table: [(Change, &str); 10] = [
         (|_| {}, ""),
+        (
+            |c| c.congestion.coupled = Coupling::Lia,
+            "congestion.coupled = Lia: couples the windows",
+        ),
         (
             |c| c.failover.primary_switch = PrimarySwitch::Cpt(4),
             "failover.primary_switch = Cpt(4): is below failure.path_max_retrans",

@@ -1,6 +1,6 @@
 //! Settings that work, but contradict each other.
 
-use super::{Config, ConfigError, FailedProbes, PfClear, PrimarySwitch};
+use super::{Config, ConfigError, Coupling, FailedProbes, PfClear, PrimarySwitch};
 use crate::policy::{Detection, scheme::Scheme};
 use crate::units::format_duration as d;
 
@@ -39,6 +39,13 @@ impl Config {
                  take: raise dmax, or lower n or rto.min (cortes-2008)",
             );
         }
+        warn(
+            self.congestion.coupled != Coupling::Off && self.concurrent.is_none(),
+            "congestion.coupled",
+            format!("{:?}", self.congestion.coupled),
+            "couples the windows of paths that carry data at once, and without `concurrent` only one \
+             does: set concurrent = \"on\", or coupled = Off",
+        );
         let silent = !self.hb.enabled;
         warn(
             silent

@@ -562,3 +562,16 @@ fn settings_of_the_command_line_say_which_of_them_is_wrong() {
         "\"rto.min\" is not a setting; write KEY=VALUE, such as rto.min=100ms"
     );
 }
+
+#[test]
+fn concurrent_transfer_over_one_path_is_warned_of() {
+    let mut scenario = Scenario::built_in();
+    scenario.policies.truncate(1);
+    let config = &mut scenario.policies[0].config;
+    config.concurrent = Some(byway_core::config::ConcurrentConfig::default());
+    assert!(scenario.warnings().is_empty());
+    scenario.paths.truncate(1);
+    let found = scenario.warnings();
+    assert_eq!(found.len(), 1);
+    assert!(found[0].1.to_string().starts_with("concurrent = on: "));
+}
