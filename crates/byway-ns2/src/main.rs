@@ -32,7 +32,7 @@ enum What {
 struct GridArguments {
     /// Table of ns-2's means, .csv or .csv.gz
     table: PathBuf,
-    /// Runs of each cell; twice as many of transfers up to 8 MiB, four times up to 4 MiB
+    /// Runs of each cell
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(2..))]
     seeds: u32,
     /// Only a fixed choice of small cells

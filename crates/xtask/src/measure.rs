@@ -24,7 +24,7 @@ pub(crate) struct Arguments {
     /// Folders of scenarios, for ns2-suite [default: those of experiments/ns2-suite];
     /// a table of ns-2's means, for ns2-grid [default: that of experiments/ns2-grid]
     folders: Vec<PathBuf>,
-    /// Runs of each cell at least, for ns2-grid: twice as many of transfers up to 8 MiB, four times up to 4 MiB
+    /// Runs of each cell, for ns2-grid
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(2..))]
     seeds: u32,
     /// Only a fixed choice of small cells, for ns2-grid

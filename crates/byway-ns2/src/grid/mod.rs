@@ -26,37 +26,18 @@ pub const ENOUGH: u32 = 5;
 const LIGHT_CELLS: usize = 24;
 /// Largest transfer of the light version, bytes; longer ones are long.
 const LIGHT_BYTES: u64 = 8 << 20;
-/// Transfers up to this size are short, bytes.
-const SHORT_BYTES: u64 = 4 << 20;
 /// Seeds of long transfers that are only compared as a pool.
 const POOLED_SEEDS: u32 = 6;
 
 /// What to compare.
 #[derive(Clone, Debug)]
 pub struct Choice {
-    /// Seeds of each cell at least: twice as many for transfers of up to 8 MiB,
-    /// four times for up to 4 MiB; fewer for long ones that are only pooled.
+    /// Seeds of each cell; fewer for long ones that are only pooled.
     pub seeds: u32,
     /// Only some small cells, the same ones each time.
     pub light: bool,
     /// Only experiments of this name; empty for all.
     pub experiment: String,
-}
-
-/// Runs of a cell. Short transfers differ most from one seed to the next, and
-/// all cells run the same seeds, so that few of them would make many cells miss
-/// together; they cost least, too.
-fn seeds_of(cell: &Cell, least: u32) -> u32 {
-    let size = cell.setting.size;
-    if size <= SHORT_BYTES {
-        least.saturating_mul(4)
-    } else if size <= LIGHT_BYTES {
-        least.saturating_mul(2)
-    } else if cell.transfer.n >= ENOUGH {
-        least
-    } else {
-        least.min(POOLED_SEEDS)
-    }
 }
 
 /// Reads a table and chooses the cells; also how many lines need policies that
@@ -85,7 +66,11 @@ pub fn choose(table: &Path, choice: &Choice) -> Result<(Vec<Cell>, usize)> {
 pub fn measure(cells: Vec<Cell>, choice: &Choice) -> Result<Vec<Measured>> {
     let mut settings: BTreeMap<Setting, u32> = BTreeMap::new();
     for cell in &cells {
-        let seeds = seeds_of(cell, choice.seeds);
+        let seeds = if cell.transfer.n >= ENOUGH || cell.setting.size <= LIGHT_BYTES {
+            choice.seeds
+        } else {
+            choice.seeds.min(POOLED_SEEDS)
+        };
         let most = settings.entry(cell.setting.clone()).or_default();
         *most = seeds.max(*most);
     }
