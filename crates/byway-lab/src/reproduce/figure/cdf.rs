@@ -1,6 +1,6 @@
 //! Distributions over runs.
 
-use super::{Data, Figure, Layout, Line, Panel, Point, Source, Style, with};
+use super::{Data, Figure, Layout, Panel, Point, Source, Style, with};
 use crate::reproduce::cells::{Cells, Filter};
 use serde::Deserialize;
 
@@ -32,21 +32,9 @@ impl Cdf {
             for value in data.ours.values(&self.layout.lines, &filter) {
                 let filter = with(&filter, &self.layout.lines, &value);
                 let name = figure.name_of(self.layout.line_name(&value));
-                let mut line = |cells: &Cells, source, style| {
-                    let points = steps(&self.values(cells, &filter), greatest);
-                    if !points.is_empty() {
-                        lines.push(Line {
-                            name,
-                            source,
-                            style,
-                            points,
-                        });
-                    }
-                };
-                line(data.ours, Source::Byway, Style::Steps);
-                if let Some(ns2) = data.ns2 {
-                    line(ns2, Source::Ns2, Style::Rings);
-                }
+                lines.extend(data.lines(name, Style::Steps, |cells| {
+                    steps(&self.values(cells, &filter), greatest)
+                }));
             }
             figure.panels.push(Panel {
                 title,

@@ -1,6 +1,6 @@
 //! Means along an axis.
 
-use super::{Data, Figure, Layout, Line, Panel, Point, Source, Style, with};
+use super::{Data, Figure, Layout, Panel, Point, Source, Style, with};
 use crate::reproduce::cells::{Cells, Filter};
 use serde::Deserialize;
 
@@ -34,21 +34,9 @@ impl Curves {
                 let filter = with(&filter, &self.layout.lines, &value);
                 let level = self.level.contains(&value.to_string());
                 let name = figure.name_of(self.layout.line_name(&value));
-                let mut line = |cells: &Cells, source, style| {
-                    let points = self.points(cells, &filter, level);
-                    if !points.is_empty() {
-                        lines.push(Line {
-                            name,
-                            source,
-                            style,
-                            points,
-                        });
-                    }
-                };
-                line(data.ours, Source::Byway, Style::Band);
-                if let Some(ns2) = data.ns2 {
-                    line(ns2, Source::Ns2, Style::Rings);
-                }
+                lines.extend(data.lines(name, Style::Band, |cells| {
+                    self.points(cells, &filter, level)
+                }));
             }
             figure.panels.push(Panel {
                 title,

@@ -201,6 +201,29 @@ pub struct Data<'a> {
     pub words: &'a str,
 }
 
+impl<'a> Data<'a> {
+    /// byway's line in this style, and ns-2's as rings, each where it has points.
+    fn lines<'f>(
+        self,
+        name: usize,
+        style: Style,
+        points: impl Fn(&Cells) -> Vec<Point> + 'f,
+    ) -> impl Iterator<Item = Line> + 'f
+    where
+        'a: 'f,
+    {
+        let ns2 = self.ns2.map(|cells| (cells, Source::Ns2, Style::Rings));
+        let both = core::iter::once((self.ours, Source::Byway, style)).chain(ns2);
+        both.map(move |(cells, source, style)| Line {
+            name,
+            source,
+            style,
+            points: points(cells),
+        })
+        .filter(|line| !line.points.is_empty())
+    }
+}
+
 impl FigureSpec {
     /// Draws it.
     ///

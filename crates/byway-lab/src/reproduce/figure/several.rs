@@ -1,6 +1,6 @@
 //! Means of several measures side by side.
 
-use super::{Data, Figure, Line, Panel, Point, Source, Style, with};
+use super::{Data, Figure, Panel, Point, Style, with};
 use crate::reproduce::cells::{Cells, Filter};
 use serde::Deserialize;
 
@@ -40,21 +40,7 @@ impl Several {
         for value in data.ours.values(&self.lines, &self.filter) {
             let filter = with(&self.filter, &self.lines, &value);
             let name = figure.name_of(value.to_string());
-            let mut line = |cells: &Cells, source, style| {
-                let points = self.points(cells, &filter);
-                if !points.is_empty() {
-                    lines.push(Line {
-                        name,
-                        source,
-                        style,
-                        points,
-                    });
-                }
-            };
-            line(data.ours, Source::Byway, Style::Band);
-            if let Some(ns2) = data.ns2 {
-                line(ns2, Source::Ns2, Style::Rings);
-            }
+            lines.extend(data.lines(name, Style::Band, |cells| self.points(cells, &filter)));
         }
         figure.panels.push(Panel {
             title: String::new(),
