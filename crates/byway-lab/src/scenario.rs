@@ -99,6 +99,21 @@ impl Scenario {
                         .to_owned(),
                 });
             }
+            let own = policy.config.failure.path_detection.len();
+            if own > self.paths.len() {
+                of_policy.push(ConfigError {
+                    field: "failure.path_detection",
+                    value: format!("a list of {own}"),
+                    problem: format!(
+                        "this network has {}, so the last of the list mean nothing: one \
+                         for each [[path]], in their order",
+                        match self.paths.len() {
+                            1 => "one path".to_owned(),
+                            n => format!("{n} paths"),
+                        }
+                    ),
+                });
+            }
             found.extend(of_policy.into_iter().map(|w| (policy.name.as_str(), w)));
         }
         found

@@ -294,6 +294,7 @@ impl Association {
         self.control
             .retain(|c| !matches!(c, Control::Init | Control::CookieEcho));
         self.paths.data = self.paths.primary;
+        self.paths.detect_as(&self.cfg.failure);
         self.make_room_for_timestamps(ctx.now);
         self.enter(ctx, State::Established);
         for id in self.paths.ids() {

@@ -29,13 +29,17 @@ impl Detection {
     /// # Errors
     /// `failure.detection` with its numbers and what would be right.
     pub fn check(&self) -> Result<(), ConfigError> {
+        self.check_as("failure.detection", "")
+    }
+
+    fn check_as(&self, field: &'static str, whose: &str) -> Result<(), ConfigError> {
         let Detection::Probing(p) = self else {
             return Ok(());
         };
         rule(
             (1..=1000).contains(&p.n) && p.interval() >= Duration::from_millis(1),
-            "failure.detection",
-            format!("dmax {} with n {}", d(p.dmax), p.n),
+            field,
+            format!("{whose}dmax {} with n {}", d(p.dmax), p.n),
             "n must be 1 to 1000 and dmax / n at least 1 ms (cortes-2008: 10 s and 10)",
         )
     }
@@ -252,9 +256,27 @@ impl Config {
         )
     }
 
+    fn check_path_detection(&self) -> Result<(), ConfigError> {
+        let own = &self.failure.path_detection;
+        rule(
+            own.len() <= usize::from(self.setup.max_paths),
+            "failure.path_detection",
+            format!("a list of {}", own.len()),
+            &format!(
+                "an association has at most setup.max_paths = {} paths; name that many, or fewer: \
+                 the rest have failure.detection",
+                self.setup.max_paths
+            ),
+        )?;
+        own.iter().enumerate().try_for_each(|(i, detection)| {
+            detection.check_as("failure.path_detection", &format!("path {}: ", i + 1))
+        })
+    }
+
     fn check_failover(&self) -> Result<(), ConfigError> {
         let pmr = self.failure.path_max_retrans;
         self.failure.detection.check()?;
+        self.check_path_detection()?;
         if let Some(dead) = &self.failure.dead_data {
             rule(
                 dead.timeouts >= 1,

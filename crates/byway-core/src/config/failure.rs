@@ -90,6 +90,10 @@ pub struct FailureConfig {
     pub association_max_retrans: u32,
     /// How a dead path is noticed, besides by the errors that PMR limits.
     pub detection: Detection,
+    /// The same for single paths, in the order in which the association has
+    /// them, so the first is for its first primary; paths beyond the list have
+    /// `detection`. Empty by default (cortes-2008: each path is detected apart).
+    pub path_detection: Vec<Detection>,
     /// How a lost heartbeat is compared with PMR.
     pub heartbeat_test: PathMaxRetransTest,
     /// Whether heartbeats lost on an idle path count towards AMR. RFC 9260
@@ -109,11 +113,21 @@ impl Default for FailureConfig {
             path_max_retrans: 5,
             association_max_retrans: 10,
             detection: Detection::ErrorCount,
+            path_detection: Vec::new(),
             heartbeat_test: PathMaxRetransTest::Exceeds,
             idle_heartbeats_count: false,
             error_clear: ErrorClear::AnyAck,
             dead_data: Some(DeadData::default()),
         }
+    }
+}
+
+impl FailureConfig {
+    /// How the death of the path at `place` is noticed, counted from 0.
+    #[must_use]
+    pub fn detection_of(&self, place: usize) -> Detection {
+        let own = self.path_detection.get(place);
+        own.copied().unwrap_or(self.detection)
     }
 }
 

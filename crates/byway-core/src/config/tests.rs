@@ -1,4 +1,13 @@
 use super::*;
+use crate::policy::{Detection, probing::Probing};
+
+fn probing(dmax_s: u64, n: u32) -> Detection {
+    Detection::Probing(Probing {
+        dmax: Duration::from_secs(dmax_s),
+        n,
+        ..Probing::default()
+    })
+}
 
 #[test]
 fn every_preset_passes_its_own_check() {
@@ -16,7 +25,7 @@ fn an_unknown_preset_lists_those_there_are() {
 #[test]
 fn what_cannot_work_is_refused_with_field_value_and_remedy() {
     type Break = fn(&mut Config);
-    let table: [(Break, &str); 8] = [
+    let table: [(Break, &str); 10] = [
         (
             |c| c.rto.min = Duration::from_secs(100),
             "rto.min = 100 s: is above rto.max",
@@ -45,6 +54,14 @@ fn what_cannot_work_is_refused_with_field_value_and_remedy() {
             "habits.partial_bytes_when_full = true",
         ),
         (|c| c.failure.path_max_retrans = 0, ""),
+        (
+            |c| c.failure.path_detection = vec![Detection::default(), probing(10, 0)],
+            "failure.path_detection = path 2: dmax 10 s with n 0: n must be",
+        ),
+        (
+            |c| c.failure.path_detection = vec![Detection::default(); 9],
+            "failure.path_detection = a list of 9: an association has at most setup.max_paths = 8",
+        ),
         (
             |c| {
                 c.failover.potentially_failed = Some(PfConfig {
@@ -94,9 +111,9 @@ fn an_endpoint_refuses_wildcards_and_doubles() {
 
 #[test]
 fn what_contradicts_itself_is_warned_of_with_field_value_and_remedy() {
-    use crate::policy::{Detection, ProbeTimeout, probing::Probing};
+    use crate::policy::ProbeTimeout;
     type Change = fn(&mut Config);
-    let table: [(Change, &str); 10] = [
+    let table: [(Change, &str); 11] = [
         (|_| {}, ""),
         (
             |c| c.congestion.coupled = Coupling::Lia,
@@ -112,13 +129,11 @@ fn what_contradicts_itself_is_warned_of_with_field_value_and_remedy() {
             "",
         ),
         (
-            |c| {
-                c.failure.detection = Detection::Probing(Probing {
-                    dmax: Duration::from_secs(5),
-                    n: 10,
-                    ..Probing::default()
-                });
-            },
+            |c| c.failure.path_detection = vec![probing(5, 10)],
+            "failure.path_detection = path 1: dmax 5 s with n 10: probes every dmax / n",
+        ),
+        (
+            |c| c.failure.detection = probing(5, 10),
             "failure.detection = dmax 5 s with n 10: probes every dmax / n, sooner than rto.min",
         ),
         (

@@ -10,6 +10,7 @@ impl Config {
     #[must_use]
     pub fn warnings(&self) -> Vec<ConfigError> {
         let mut found: Vec<ConfigError> = Scheme::of(self).warning().into_iter().collect();
+        found.extend(self.hasty_probing());
         let mut warn = |wrong: bool, field, value: String, problem: &str| {
             if wrong {
                 found.push(ConfigError {
@@ -28,15 +29,6 @@ impl Config {
                 "is below failure.path_max_retrans, and counts the errors that caused the \
                  failover: it acts as CPT = PMR; raise it, or count heartbeats lost after the \
                  failover with CptHeartbeats (caro-2006 section IV)",
-            );
-        }
-        if let Detection::Probing(p) = &f.detection {
-            warn(
-                p.interval() < self.rto.min,
-                "failure.detection",
-                format!("dmax {} with n {}", d(p.dmax), p.n),
-                "probes every dmax / n, sooner than rto.min, the floor of what a round trip may \
-                 take: raise dmax, or lower n or rto.min (cortes-2008)",
             );
         }
         warn(
@@ -96,5 +88,28 @@ impl Config {
             );
         }
         found
+    }
+
+    /// Detectors that probe more often than a round trip may take.
+    fn hasty_probing(&self) -> Vec<ConfigError> {
+        let f = &self.failure;
+        let of_all = [("failure.detection", String::new(), &f.detection)];
+        let own = f.path_detection.iter().enumerate();
+        let own = own.map(|(i, d)| ("failure.path_detection", format!("path {}: ", i + 1), d));
+        of_all
+            .into_iter()
+            .chain(own)
+            .filter_map(|(field, whose, detection)| match detection {
+                Detection::Probing(p) if p.interval() < self.rto.min => Some(ConfigError {
+                    field,
+                    value: format!("{whose}dmax {} with n {}", d(p.dmax), p.n),
+                    problem: "probes every dmax / n, sooner than rto.min, the floor of what a \
+                              round trip may take: raise dmax, or lower n or rto.min \
+                              (cortes-2008)"
+                        .to_owned(),
+                }),
+                _ => None,
+            })
+            .collect()
     }
 }

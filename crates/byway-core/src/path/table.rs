@@ -1,7 +1,7 @@
 //! The paths of an association: one per address of the peer.
 
 use super::{PathId, PathState, RttEstimator, Window};
-use crate::config::{Config, CongestionConfig};
+use crate::config::{Config, CongestionConfig, FailureConfig};
 use crate::policy::Detection;
 use crate::policy::dead_data::Trial;
 use crate::time::Instant;
@@ -282,6 +282,14 @@ impl PathTable {
         let id = PathId(self.paths.len() as u8);
         self.paths.push(path);
         id
+    }
+
+    /// Each path is watched as the settings say of it.
+    pub(crate) fn detect_as(&mut self, cfg: &FailureConfig) {
+        for (place, path) in self.paths.iter_mut().enumerate() {
+            path.detection = cfg.detection_of(place);
+            path.reserved = path.detection.reserved();
+        }
     }
 
     pub(crate) fn len(&self) -> usize {

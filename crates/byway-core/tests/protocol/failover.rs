@@ -487,6 +487,40 @@ fn one_path_may_be_watched_otherwise_than_the_association() {
     assert_eq!(p.path_state(A, 1), PathState::Active);
 }
 
+/// The same from the settings: a list in the order of the paths.
+#[test]
+fn settings_say_of_each_path_how_it_is_watched() {
+    let probing = |secs| {
+        Detection::Probing(Probing {
+            dmax: Duration::from_secs(secs),
+            n: 2,
+            ..Probing::default()
+        })
+    };
+    // Of three paths the list names two; the third has the association's.
+    let mut c = pmr_0_with_pmr(5);
+    c.failure.detection = probing(4);
+    c.failure.path_detection = vec![probing(2), Detection::ErrorCount];
+    let mut p = Pair::up(3, &c);
+    p.cut(&[0, 1, 2]);
+    p.send_many(A, 10, 1);
+    let mut inactive = Vec::new();
+    for tenth in 1..=160_u32 {
+        p.run(100);
+        for path in 0..3 {
+            if p.path_state(A, path) == PathState::Inactive
+                && !inactive.iter().any(|&(known, _)| known == path)
+            {
+                inactive.push((path, tenth / 10));
+            }
+        }
+    }
+    // 1 s to the first timeout and Dmax 2 s; then data goes to the others.
+    assert_eq!(inactive.first(), Some(&(0, 3)), "{inactive:?}");
+    assert!(!inactive.iter().any(|&(path, _)| path == 1), "{inactive:?}");
+    assert!(inactive.iter().any(|&(path, _)| path == 2), "{inactive:?}");
+}
+
 fn pmr_0_with_pmr(pmr: u32) -> Config {
     let mut c = pmr_0();
     c.failure.path_max_retrans = pmr;

@@ -260,8 +260,12 @@ fn rto_of(cfg: &Config, rtt: Duration) -> Duration {
 /// # Errors
 /// Settings, a round trip or an RTO that cannot be.
 pub fn failover_time(question: &Question) -> Result<FailoverTime, QuestionError> {
-    let cfg = &question.config;
-    cfg.check()?;
+    question.config.check()?;
+    // It is the primary that dies, the first of the paths.
+    let mut cfg = question.config.clone();
+    cfg.failure.detection = cfg.failure.detection_of(0);
+    cfg.failure.path_detection.clear();
+    let cfg = &cfg;
     let written = crate::units::format_duration;
     if question.rtt.is_zero() || question.rtt > LONGEST {
         return Err(QuestionError::Rtt(written(question.rtt)));

@@ -113,6 +113,11 @@ fn sums_are_written_out() {
         probing.milestones[0].cases[0].sum,
         "1 (T3) + 10 (Dmax) = 11 s"
     );
+    let of_path = reckon("rfc9260", &["failure.path_detection=[\"Probing\"]"]);
+    assert_eq!(
+        mechanism(&of_path, "probing").milestones[0].cases[0].sum,
+        "1 (T3) + 10 (Dmax) = 11 s"
+    );
     // D1: counted from the first timeout, as the paper does.
     let dmax = probing.milestones[0].cases[0].steps.steps()[1];
     assert_eq!(

@@ -45,6 +45,8 @@ fn list(
             }
             let remark = if choices.is_empty() {
                 String::new()
+            } else if kind.is_array() {
+                format!("  # a list, one for each path: {}", choices.join(", "))
             } else {
                 format!("  # {}", choices.join(", "))
             };
@@ -69,18 +71,25 @@ fn written(value: &Value) -> String {
                 .collect();
             format!("{{ {} }}", parts.join(", "))
         }
+        Value::Array(list) => {
+            let parts: Vec<String> = list.iter().map(written).collect();
+            format!("[{}]", parts.join(", "))
+        }
         other => other.to_string(),
     }
 }
 
 /// What a choice can be: serde lists it when it is asked for one there is not.
 fn choices(template: &Value, place: &[String], kind: &Value) -> Vec<String> {
-    if !kind.is_string() || is_duration(kind) {
-        return Vec::new();
-    }
+    let nonsense = Value::String("?".to_owned());
+    let nonsense = match kind {
+        Value::String(_) if !is_duration(kind) => nonsense,
+        Value::Array(_) => Value::Array(vec![nonsense]),
+        _ => return Vec::new(),
+    };
     let mut asked = template.clone();
     if let Some(slot) = pointer_mut(&mut asked, place) {
-        *slot = Value::String("?".to_owned());
+        *slot = nonsense;
     }
     match serde_json::from_value::<Config>(asked) {
         Ok(_) => Vec::new(),

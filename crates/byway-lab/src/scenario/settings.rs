@@ -10,7 +10,7 @@ use crate::source::{Item, Node, Table, nearest};
 use byway_core::Config;
 use byway_core::config::{ConcurrentConfig, ConfigError, PfConfig};
 use byway_core::policy::scheme::{BadScheme, Scheme};
-use byway_core::policy::{DeadData, EstimateConfig, ProbeTimeout};
+use byway_core::policy::{DeadData, Detection, EstimateConfig, ProbeTimeout};
 use serde_json::{Map, Value};
 use std::ops::Range;
 
@@ -38,6 +38,7 @@ pub(super) fn template() -> Config {
     config.failover.probe_timeout = Some(ProbeTimeout::default());
     config.failover.estimate = Some(EstimateConfig::default());
     config.failure.dead_data = Some(DeadData::default());
+    config.failure.path_detection = vec![Detection::default()];
     config.concurrent = Some(ConcurrentConfig::default());
     config.habits.concurrent_coin = Some(0);
     config.congestion.initial_ssthresh = Some(1);
@@ -99,6 +100,13 @@ impl Overlay {
                     self.switch_on(place);
                     self.lay_at(place, inner, skip, refused);
                 }
+                (Some(Value::Array(kinds)), _) => {
+                    let kind = kinds.first().unwrap_or(&Value::Null);
+                    if let Err((span, message)) = self.set_list(place, &entry.value, kind) {
+                        let message = format!("{}: {message}", place.join("."));
+                        refused.push(Refused { span, message });
+                    }
+                }
                 (Some(kind), _) => {
                     if let Err(message) = self.set(place, &entry.value, &kind) {
                         let message = format!("{}: {message}", place.join("."));
@@ -124,18 +132,60 @@ impl Overlay {
     }
 
     fn set(&mut self, place: &[String], item: &Item, kind: &Value) -> Result<(), String> {
-        let value = self.with_defaults(place, convert(item, kind, place)?);
+        let value = self.with_defaults(place, convert(item, kind, place)?, |v| v);
+        self.try_at(place, value.clone())
+            .map_err(|e| refusal(item, kind, &e))?;
         let slot =
             pointer_mut(&mut self.values, place).ok_or("the group that it belongs to is off")?;
-        let before = std::mem::replace(slot, value);
-        if let Err(e) = serde_json::from_value::<Config>(self.values.clone()) {
-            if let Some(slot) = pointer_mut(&mut self.values, place) {
-                *slot = before;
-            }
-            return Err(refusal(item, kind, &e.to_string()));
-        }
+        *slot = value;
         self.set.push((place.join("."), item.span.clone()));
         Ok(())
+    }
+
+    /// A list holds a value of `kind` for each path; each is tried alone, and a
+    /// refused one is named with its own place.
+    fn set_list(
+        &mut self,
+        place: &[String],
+        whole: &Item,
+        kind: &Value,
+    ) -> Result<(), (Range<usize>, String)> {
+        let items: &[Item] = match &whole.node {
+            Node::List(items) => items,
+            Node::Text(s) if matches!(s.as_str(), "off" | "none") => &[],
+            _ => {
+                let message = format!(
+                    "found {}, expected a list in the order of the paths, such as \
+                     [{kind}, {kind}]",
+                    whole.shown()
+                );
+                return Err((whole.span.clone(), message));
+            }
+        };
+        let mut list = Vec::new();
+        for (i, item) in items.iter().enumerate() {
+            let wrong = |message| (item.span.clone(), format!("path {}: {message}", i + 1));
+            let value = convert(item, kind, place).map_err(wrong)?;
+            let value = self.with_defaults(place, value, |v| Value::Array(vec![v]));
+            self.try_at(place, Value::Array(vec![value.clone()]))
+                .map_err(|e| wrong(refusal(item, kind, &e)))?;
+            list.push(value);
+        }
+        if let Some(slot) = pointer_mut(&mut self.values, place) {
+            *slot = Value::Array(list);
+        }
+        self.set.push((place.join("."), whole.span.clone()));
+        Ok(())
+    }
+
+    /// Whether the settings would be settings with `value` at `place`; if not,
+    /// what is wrong with it.
+    fn try_at(&self, place: &[String], value: Value) -> Result<Config, String> {
+        let mut asked = self.values.clone();
+        if let Some(slot) = pointer_mut(&mut asked, place) {
+            *slot = value;
+        }
+        serde_json::from_value(asked).map_err(|e| e.to_string())
     }
 
     /// A scheme by its name stands for four settings.
@@ -156,20 +206,20 @@ impl Overlay {
     }
 
     /// A choice that has settings of its own may be written without them: it
-    /// gets their defaults then.
-    fn with_defaults(&self, place: &[String], value: Value) -> Value {
+    /// gets their defaults then. `wrap` puts it into a list where there is one.
+    fn with_defaults(&self, place: &[String], value: Value, wrap: fn(Value) -> Value) -> Value {
         let Value::String(name) = &value else {
             return value;
         };
-        let mut asked = self.values.clone();
         let mut map = Map::new();
         map.insert(name.clone(), Value::Object(Map::new()));
-        if let Some(slot) = pointer_mut(&mut asked, place) {
-            *slot = Value::Object(map);
-        }
-        match serde_json::from_value::<Config>(asked) {
-            Ok(config) => pointer(&json(&config), place).cloned().unwrap_or(value),
-            Err(_) => value,
+        let Ok(config) = self.try_at(place, wrap(Value::Object(map))) else {
+            return value;
+        };
+        match pointer(&json(&config), place) {
+            Some(Value::Array(list)) => list.first().cloned().unwrap_or(value),
+            Some(full) => full.clone(),
+            None => value,
         }
     }
 

@@ -1,5 +1,6 @@
 use super::*;
 use byway_core::config::{InitialCwnd, PrimarySwitch};
+use byway_core::policy::probing::Probing;
 use byway_core::policy::{Detection, RetransmitTarget};
 
 /// A scenario that is right, for tests that make it wrong.
@@ -448,6 +449,67 @@ fn a_choice_with_settings_takes_its_defaults_or_a_table() {
     assert!(matches!(default, Detection::Probing(_)));
     let own = of("failure.detection = { Probing = { dmax = \"3 s\", n = 5 } }");
     assert!(matches!(own, Detection::Probing(p) if p.n == 5 && p.dmax == Duration::from_secs(3)));
+}
+
+#[test]
+fn each_path_may_be_watched_in_its_own_way() {
+    let parse = |own: &str| Scenario::parse("t", &GOOD.replacen("rto.min = \"500 ms\"", own, 1));
+    let of = |own: &str| {
+        let s = parse(own).unwrap_or_else(|e| panic!("{e}"));
+        let warned: Vec<String> = s.warnings().iter().map(|w| w.1.to_string()).collect();
+        (s.policies[0].config.failure.clone(), warned)
+    };
+    let probing = |secs, n| {
+        Detection::Probing(Probing {
+            dmax: Duration::from_secs(secs),
+            n,
+            ..Probing::default()
+        })
+    };
+    let (two, warned) =
+        of("failure.path_detection = [\"Probing\", { Probing = { dmax = \"3 s\", n = 2 } }]");
+    assert_eq!(two.path_detection, [probing(10, 10), probing(3, 2)]);
+    assert_eq!(two.detection_of(2), Detection::ErrorCount);
+    assert_eq!(warned, [""; 0]);
+    assert!(
+        of("failure.path_detection = \"off\"")
+            .0
+            .path_detection
+            .is_empty()
+    );
+    let (_, warned) = of("failure.path_detection = [\"Probing\", \"Probing\", \"Probing\"]");
+    assert!(
+        warned[0].starts_with("failure.path_detection = a list of 3: this network has 2 paths"),
+        "{warned:?}"
+    );
+    for (own, message, text) in [
+        (
+            "failure.path_detection = \"Probing\"",
+            "failure.path_detection: found \"Probing\", expected a list in the order of the paths",
+            "\"Probing\"",
+        ),
+        (
+            "failure.path_detection = [\"ErrorCount\", \"Probe\"]",
+            "failure.path_detection: path 2: found \"Probe\", expected one of ErrorCount and Probing",
+            "\"Probe\"",
+        ),
+        (
+            "failure.path_detection = [{ Probing = { n = 0 } }]",
+            "failure.path_detection = path 1: dmax 10 s with n 0: n must be",
+            "[{ Probing = { n = 0 } }]",
+        ),
+    ] {
+        let problems = parse(own).expect_err(own).0;
+        let p = &problems[0];
+        assert!(p.message.contains(message), "{}", p.message);
+        let at: String = p
+            .text
+            .chars()
+            .skip(p.columns.start)
+            .take(p.columns.len())
+            .collect();
+        assert_eq!(at, text, "{p}");
+    }
 }
 
 #[test]

@@ -289,6 +289,7 @@ streams = 3
 [[policy]]
 name = "probing"
 failure.detection = { Probing = { dmax = "7 s", n = 9 } }
+failure.path_detection = ["ErrorCount", { Probing = { dmax = "3 s" } }]
 failover.primary_switch = "Cpt(4)"
 failover.probe_timeout = { margin = "1 us" }
 congestion.initial_ssthresh = "64 KiB"
