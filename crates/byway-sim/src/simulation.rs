@@ -282,14 +282,14 @@ impl Simulation {
                 hook(&mut packet);
                 self.net.send(now, packet)
             } else {
-                // Written where it stays while it is under way.
-                let slot = self.net.claim();
-                let (bytes, tail) = self.net.blank(slot);
-                let Some(t) = host.endpoint.poll_transmit_parts(now, bytes, tail) else {
-                    self.net.discard(slot);
+                let endpoint = &mut host.endpoint;
+                let sent = self
+                    .net
+                    .send_written(|bytes, tail| endpoint.poll_transmit_parts(now, bytes, tail));
+                let Some(sent) = sent else {
                     break;
                 };
-                self.net.send_slot(now, (&t.source, &t.destination), slot)
+                sent
             };
             if let Err(e) = sent {
                 debug_assert!(!matches!(e, SendError::InThePast { .. }));

@@ -2,8 +2,8 @@
 //! heads of the lanes, the timers and the sources of traffic.
 
 use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
-use std::collections::{BinaryHeap, VecDeque};
 
 /// What an entry is about. The order of the variants is the order in which
 /// things at the same nanosecond happen.
@@ -47,6 +47,8 @@ pub enum Simultaneous {
 pub(crate) struct EventQueue {
     heap: BinaryHeap<Reverse<Key>>,
     lanes: Vec<Lane>,
+    /// By the numbers of packets: those that wait in a lane.
+    waiting: Vec<Waiting>,
     inserted: u64,
     order: Simultaneous,
     /// Time of the last event in seconds, with [`Simultaneous::AsScheduled`].
@@ -54,13 +56,27 @@ pub(crate) struct EventQueue {
 }
 
 /// Packets on their way to the end of one link.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Lane {
-    /// In order of their keys; the first one's key is in the heap.
-    orderly: VecDeque<(Key, u32)>,
+    /// The first and the last of those in the order of their keys, or `NOBODY`;
+    /// the first one's key is in the heap.
+    first: u32,
+    last: u32,
+    /// The last one's time.
+    last_stamp: u64,
     /// Those that overtake others, in no order; all their keys are in the heap.
     strays: Vec<(Key, u32)>,
 }
+
+/// A packet in a lane, and the one behind it.
+#[derive(Copy, Clone, Debug, Default)]
+struct Waiting {
+    key: Key,
+    next: u32,
+}
+
+/// No packet has this number.
+const NOBODY: u32 = u32::MAX;
 
 /// Time in the upper half, in nanoseconds or as the bits of a float of seconds,
 /// which sort as well; kind (2 bits), number (22) and insertion count (40)
@@ -99,6 +115,7 @@ impl EventQueue {
         EventQueue {
             heap: BinaryHeap::new(),
             lanes: std::iter::repeat_with(Lane::default).take(links).collect(),
+            waiting: Vec::new(),
             inserted: 0,
             order,
             clock: 0.0,
@@ -106,6 +123,7 @@ impl EventQueue {
     }
 
     /// Queues a packet's arrival at the end of a link.
+    #[inline]
     pub(crate) fn push_hop(&mut self, at: u64, link: u32, packet: u32) {
         self.push_hop_at(self.stamp(at), link, packet);
     }
@@ -119,20 +137,29 @@ impl EventQueue {
         self.heap.push(Reverse(key));
     }
 
+    #[inline]
     fn push_hop_at(&mut self, stamp: u64, link: u32, packet: u32) {
         let key = self.key(stamp, HOP, link);
-        let lane = &mut self.lanes[link as usize];
-        match lane.orderly.back() {
-            None => {
-                lane.orderly.push_back((key, packet));
-                self.heap.push(Reverse(key));
-            }
-            Some((last, _)) if key > *last => lane.orderly.push_back((key, packet)),
-            Some(_) => {
-                lane.strays.push((key, packet));
-                self.heap.push(Reverse(key));
-            }
+        if packet as usize >= self.waiting.len() {
+            let count = packet as usize + 1;
+            self.waiting.resize(count, Waiting::default());
         }
+        let lane = &mut self.lanes[link as usize];
+        let new = Waiting { key, next: NOBODY };
+        if lane.first == NOBODY {
+            lane.first = packet;
+            self.heap.push(Reverse(key));
+        } else if stamp >= lane.last_stamp {
+            // Of keys with the same time the later one is the larger.
+            self.waiting[lane.last as usize].next = packet;
+        } else {
+            lane.strays.push((key, packet));
+            self.heap.push(Reverse(key));
+            return;
+        }
+        lane.last = packet;
+        lane.last_stamp = stamp;
+        self.waiting[packet as usize] = new;
     }
 
     pub(crate) fn push_traffic(&mut self, at: u64, source: u32) {
@@ -211,12 +238,13 @@ impl EventQueue {
         let what = match (name >> NUMBER_BITS) & ((1 << KIND_BITS) - 1) {
             HOP => {
                 let lane = &mut self.lanes[number as usize];
-                let packet = match lane.orderly.front() {
-                    Some(&(first, packet)) if first == key => {
-                        lane.orderly.pop_front();
-                        if let Some((next, _)) = lane.orderly.front() {
+                let packet = lane.first;
+                let packet = match self.waiting.get(packet as usize) {
+                    Some(&Waiting { key: first, next }) if first == key => {
+                        lane.first = next;
+                        if let Some(behind) = self.waiting.get(next as usize) {
                             // One sift instead of a removal and an insertion.
-                            top.0 = *next;
+                            top.0 = behind.key;
                             drop(top);
                         } else {
                             PeekMut::pop(top);
@@ -242,6 +270,17 @@ impl EventQueue {
         };
         PeekMut::pop(top);
         Some((at, what))
+    }
+}
+
+impl Default for Lane {
+    fn default() -> Lane {
+        Lane {
+            first: NOBODY,
+            last: NOBODY,
+            last_stamp: 0,
+            strays: Vec::new(),
+        }
     }
 }
 

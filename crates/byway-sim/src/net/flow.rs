@@ -2,6 +2,7 @@
 //! links over which packets between them can be followed ahead. Packets of a flow come in trains, so each packet would look
 //! up the same again.
 
+use super::packet::Packet;
 use std::net::{IpAddr, SocketAddr};
 
 /// Links of a way that are remembered; on a longer way the rest is looked up.
@@ -12,6 +13,8 @@ const LINKS: usize = 6;
 pub(crate) struct Way {
     links: [u32; LINKS],
     count: u8,
+    /// At the end of the last of them an event is due.
+    pub(crate) whole: bool,
 }
 
 impl Way {
@@ -25,6 +28,12 @@ impl Way {
         true
     }
 
+    /// All of them.
+    #[inline]
+    pub(crate) fn links(&self) -> &[u32] {
+        &self.links[..usize::from(self.count).min(LINKS)]
+    }
+
     /// The link at this place of the way, if it is remembered.
     #[inline]
     pub(crate) fn get(&self, place: usize) -> Option<u32> {
@@ -35,27 +44,53 @@ impl Way {
 /// Two addresses; their ports do not count.
 pub(crate) type Ends<'a> = (&'a SocketAddr, &'a SocketAddr);
 
-/// Whether the addresses are the same, whatever their ports: compared where they
-/// stand, as this happens for every packet.
-#[inline]
-fn same(a: &SocketAddr, b: &SocketAddr) -> bool {
-    match (a, b) {
-        (SocketAddr::V4(a), SocketAddr::V4(b)) => a.ip() == b.ip(),
-        (SocketAddr::V6(a), SocketAddr::V6(b)) => a.ip() == b.ip(),
-        _ => false,
+/// A pair of addresses, by which it is looked up for every packet.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Key {
+    /// Both addresses.
+    V4(u64),
+    /// All that is left of them in 64 bits.
+    Other(u64),
+}
+
+impl Key {
+    #[inline]
+    pub(crate) fn of(ends: Ends<'_>) -> Key {
+        match ends {
+            (SocketAddr::V4(src), SocketAddr::V4(dst)) => {
+                let (src, dst) = (src.ip().to_bits(), dst.ip().to_bits());
+                Key::V4(u64::from(src) << 32 | u64::from(dst))
+            }
+            (src, dst) => Key::Other(folded(&src.ip()).rotate_left(32) ^ folded(&dst.ip())),
+        }
     }
 }
 
 /// One pair of addresses.
-#[derive(Clone, Debug)]
+#[derive(Copy, Clone, Debug)]
 pub(crate) struct Flow {
     pub(crate) ends: (SocketAddr, SocketAddr),
+    pub(crate) key: Key,
     /// The addresses' numbers.
     pub(crate) src: u32,
     pub(crate) dst: u32,
-    /// Where `dst` lives, as a column of the routing table; none if nowhere else.
-    pub(crate) column: Option<u32>,
+    /// Where `dst` lives, as a column of the routing table.
+    pub(crate) column: u32,
+    /// Bytes of the IP header.
+    pub(crate) header: u32,
     pub(crate) way: Way,
+}
+
+impl Flow {
+    /// Gives a packet whose bytes stand its addresses and its size.
+    #[inline]
+    pub(crate) fn address(&self, packet: &mut Packet) {
+        packet.src = self.src;
+        packet.dst = self.dst;
+        packet.column = self.column;
+        let length = packet.payload.len() + packet.tail.len();
+        packet.wire_size = length as u32 + self.header;
+    }
 }
 
 /// Flows by their addresses. A place holds the last flow that fell on it: the
@@ -83,26 +118,37 @@ impl Flows {
         }
     }
 
-    /// The place of a pair of addresses.
     #[inline]
-    pub(crate) fn place(&self, (src, dst): Ends<'_>) -> usize {
-        let both = folded(&src.ip()).rotate_left(32) ^ folded(&dst.ip());
-        (both.wrapping_mul(SPREAD) >> self.shift) as usize
+    fn place(&self, key: Key) -> usize {
+        let (Key::V4(bits) | Key::Other(bits)) = key;
+        (bits.wrapping_mul(SPREAD) >> self.shift) as usize
     }
 
-    /// The flow at a place, if it is the one between these addresses.
+    /// The flow between two addresses, if it is remembered.
     #[inline]
-    pub(crate) fn get(&self, place: usize, (src, dst): Ends<'_>) -> Option<&Flow> {
-        let wanted = |f: &&Flow| same(&f.ends.0, src) && same(&f.ends.1, dst);
-        let at = |place: usize| self.places[place].as_ref().filter(wanted);
+    pub(crate) fn find(&self, ends: Ends<'_>) -> Option<&Flow> {
+        let key = Key::of(ends);
+        let place = self.place(key);
+        let at = |place: usize| {
+            self.places[place].as_ref().filter(|f| {
+                // The key says all of IPv4.
+                f.key == key && (matches!(key, Key::V4(_)) || same(&f.ends, ends))
+            })
+        };
         at(place).or_else(|| at(place ^ 1))
     }
 
-    /// What stands at the place moves to the one beside it, which serves as well.
-    pub(crate) fn put(&mut self, place: usize, flow: Flow) -> &Flow {
-        self.places[place ^ 1] = self.places[place].take();
-        self.places[place].insert(flow)
+    /// Remembers a flow. What stands at its place moves to the place beside it,
+    /// which serves as well.
+    pub(crate) fn put(&mut self, flow: Flow) {
+        let place = self.place(flow.key);
+        self.places[place ^ 1] = self.places[place].replace(flow);
     }
+}
+
+/// Whether these are the ends, whatever their ports.
+fn same(known: &(SocketAddr, SocketAddr), ends: Ends<'_>) -> bool {
+    known.0.ip() == ends.0.ip() && known.1.ip() == ends.1.ip()
 }
 
 /// An odd number near 2^64 divided by the golden ratio: multiplying by it spreads
@@ -127,22 +173,33 @@ mod tests {
 
     #[test]
     fn a_place_answers_for_its_own_pair_alone() {
-        let mut flows = Flows::new(1);
         let [a, b]: [SocketAddr; 2] = [([10, 0, 0, 1], 0).into(), ([10, 0, 0, 2], 7).into()];
-        let flow = Flow {
-            ends: (a, b),
-            src: 0,
+        let mapped = |a: SocketAddr| match a.ip() {
+            IpAddr::V4(a) => SocketAddr::from((a.to_ipv6_mapped(), a.octets()[3].into())),
+            IpAddr::V6(_) => unreachable!("given above"),
+        };
+        let flow = |ends: (SocketAddr, SocketAddr), src| Flow {
+            ends,
+            key: Key::of((&ends.0, &ends.1)),
+            src,
             dst: 1,
-            column: Some(1),
+            column: 1,
+            header: 20,
             way: Way::default(),
         };
-        let place = flows.place((&a, &b));
-        flows.put(place, flow);
-        assert!(flows.get(place, (&a, &b)).is_some());
-        assert!(
-            flows.get(place, (&b, &a)).is_none(),
-            "whatever its place is"
-        );
+        for (a, b) in [(a, b), (mapped(a), mapped(b))] {
+            let mut flows = Flows::new(1);
+            assert!(flows.find((&a, &b)).is_none());
+            flows.put(flow((a, b), 0));
+            assert_eq!(flows.find((&a, &b)).map(|f| f.src), Some(0));
+            assert!(flows.find((&b, &a)).is_none(), "whatever its place is");
+            // Found again beside its place, once another took that.
+            let mut other = flow((b, a), 5);
+            other.key = Key::of((&a, &b));
+            flows.put(other);
+            let found = flows.find((&a, &b)).map(|f| f.src);
+            assert_eq!(found, Some(if a.is_ipv4() { 5 } else { 0 }));
+        }
     }
 
     #[test]

@@ -68,6 +68,8 @@ pub struct Network {
     flows: Flows,
     /// There is a log or a capture to be written.
     watched: bool,
+    /// Nobody looks on, no link makes copies, and transmissions are no events.
+    plain: bool,
 }
 
 /// What a host has to hear of.
@@ -113,8 +115,11 @@ impl Network {
         for (i, source) in parts.sources.iter().enumerate() {
             events.push_traffic(source.start, i as u32);
         }
+        let watched = parts.log || parts.wires.iter().any(|w| w.capture != Capture::Off);
+        let copies = parts.links.iter().any(Link::makes_copies);
         Network {
             now: 0,
+            plain: !watched && !copies && turns == 0,
             events,
             timers: Timers::default(),
             pool: Pool::default(),
@@ -123,7 +128,7 @@ impl Network {
             log: Vec::new(),
             captured: CaptureBuffer::default(),
             pending: Vec::new(),
-            watched: parts.log || parts.wires.iter().any(|w| w.capture != Capture::Off),
+            watched,
             flows: Flows::new(parts.addresses.len()),
             turns: std::iter::repeat_with(Turn::default).take(turns).collect(),
             parts,
@@ -156,43 +161,54 @@ impl Network {
     /// Offers the packet to `link` at time `at`, and follows it over all
     /// further links that nobody else can feed before it gets there. `way`:
     /// these links, `link` included, as far as they are known.
-    fn follow(&mut self, at: u64, link: u32, slot: u32, way: &Way) {
-        self.follow_one(at, link, slot, way);
-        while let Some((at, link, slot)) = self.pending.pop() {
-            self.leave(at, link, slot);
-        }
-    }
-
     #[inline]
-    fn follow_one(&mut self, at: u64, link: u32, slot: u32, way: &Way) {
-        if self.watched || !self.turns.is_empty() {
-            return self.follow_watched(at, link, slot, way);
+    fn follow(&mut self, at: u64, link: u32, slot: u32, way: &Way) {
+        if self.plain {
+            return self.follow_plain(at, link, slot, way);
         }
-        self.follow_plain(at, link, slot, way);
+        self.follow_watched(at, link, slot, way);
+        while let Some((at, link, slot)) = self.pending.pop() {
+            if let Some(next) = self.next_ahead(at, link, slot) {
+                self.follow_watched(at, next, slot, &Way::default());
+            }
+        }
     }
 
-    /// Nobody looks on, and no link makes copies.
     fn follow_plain(&mut self, mut at: u64, mut link: u32, slot: u32, way: &Way) {
-        let mut place = 1;
-        loop {
-            let packet = self.pool.get_mut(slot);
-            let running = &mut self.parts.links[link as usize];
-            if running.makes_copies() {
-                return self.follow_watched(at, link, slot, &Way::default());
-            }
-            let fate = running.pass(at, packet);
+        let packet = self.pool.get_mut(slot);
+        // The last link of the way that is known; `link` if none is.
+        for &next in way.links() {
+            link = next;
+            let fate = self.parts.links[link as usize].pass(at, packet);
             if fate.lost.is_some() {
                 return self.pool.discard(slot);
             }
             at = fate.at;
-            link = match way.get(place) {
-                Some(next) => next,
-                None => match self.next_ahead(at, link, slot) {
-                    Some(next) => next,
-                    None => return,
-                },
-            };
-            place += 1;
+        }
+        if way.whole && packet.content == Content::Sctp {
+            return self.events.push_hop(at, link, slot);
+        }
+        self.follow_unknown(at, link, slot, way.links().is_empty());
+    }
+
+    /// Over links that are looked up one by one; `first` if the packet has not
+    /// passed `link` yet.
+    #[inline(never)]
+    fn follow_unknown(&mut self, mut at: u64, mut link: u32, slot: u32, first: bool) {
+        let mut ahead = first;
+        loop {
+            if core::mem::replace(&mut ahead, true) {
+                let packet = self.pool.get_mut(slot);
+                let fate = self.parts.links[link as usize].pass(at, packet);
+                if fate.lost.is_some() {
+                    return self.pool.discard(slot);
+                }
+                at = fate.at;
+            }
+            match self.next_ahead(at, link, slot) {
+                Some(next) => link = next,
+                None => return,
+            }
         }
     }
 
@@ -309,13 +325,6 @@ impl Network {
         counters.arrived_packets += 1;
         counters.arrived_bytes += u64::from(packet.wire_size);
         self.pool.discard(slot);
-    }
-
-    /// The packet comes out of `link` at `at`: goes on if it may.
-    fn leave(&mut self, at: u64, link: u32, slot: u32) {
-        if let Some(next) = self.next_ahead(at, link, slot) {
-            self.follow_one(at, next, slot, &Way::default());
-        }
     }
 
     #[inline]

@@ -34,6 +34,17 @@ pub(crate) struct Packet {
 }
 
 impl Packet {
+    /// A host sends it, with its bytes and addresses in place.
+    #[inline]
+    pub(crate) fn set_off(&mut self, now: u64, id: u64) {
+        self.meta = 0;
+        self.id = id;
+        self.sent_at = now;
+        self.content = Content::Sctp;
+        self.corrupted = false;
+        self.duplicate = false;
+    }
+
     /// Puts the packet's two parts together.
     pub(crate) fn join(&mut self) {
         if !self.tail.is_empty() {

@@ -224,10 +224,6 @@ impl LossState {
         }
     }
 
-    pub(super) fn is_none(&self) -> bool {
-        matches!(self, LossState::None)
-    }
-
     /// Whether this packet is lost.
     pub(super) fn loses(&mut self, packet: &Packet, rng: &mut ChaCha8Rng) -> bool {
         match self {

@@ -75,8 +75,10 @@ pub(crate) struct Link {
     /// Transmission time of the last size seen, as most packets repeat it.
     last_size: u32,
     last_transmission: u64,
-    /// Whether outage or effects need a look.
-    special: bool,
+    /// What needs a look beside the queue.
+    effects: Effects,
+    /// Where uniform loss is drawn ahead: so many packets pass before the next is decided.
+    spared: u32,
     queue: Queue,
     /// Without what is delivered, which follows from the others.
     counters: LinkCounters,
@@ -86,6 +88,22 @@ pub(crate) struct Link {
     rest: Box<Rest>,
 }
 
+/// What a packet may meet on a link, beside its queue.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+enum Effects {
+    None,
+    /// Uniform loss that no later change replaces: how many packets pass until
+    /// the next is lost is drawn ahead, with the numbers that they would draw
+    /// one by one.
+    Lots,
+    /// Outage, other losses, corruption, copies, reordering.
+    Any,
+}
+
+/// Packets whose loss is drawn ahead at most, so that a loss of next to nothing
+/// does not draw for ever.
+const MOST_SPARED: u32 = 256;
+
 /// What only special packets touch.
 #[derive(Debug)]
 struct Rest {
@@ -94,6 +112,10 @@ struct Rest {
     rate: usize,
     down: bool,
     loss: LossState,
+    /// Uniform loss is drawn ahead.
+    lots: bool,
+    /// The packet after those that are spared is lost.
+    lot: bool,
     reorder: Option<Reorder>,
     duplicate: Option<Duplicate>,
     corrupt: Option<Corrupt>,
@@ -119,6 +141,8 @@ impl Link {
             rate: 0,
             down: false,
             loss: LossState::new(&config.loss),
+            lots: false,
+            lot: false,
             reorder: config.reorder,
             duplicate: config.duplicate,
             corrupt: config.corrupt,
@@ -136,7 +160,8 @@ impl Link {
             simple_rate: 0,
             last_size: 0,
             last_transmission: 0,
-            special: false,
+            effects: Effects::None,
+            spared: 0,
             queue: Queue::new(config.queue),
             counters: LinkCounters::default(),
             copied_bytes: 0,
@@ -171,10 +196,56 @@ impl Link {
         }
         self.counters.offered_packets += 1;
         self.counters.offered_bytes += u64::from(size);
-        if self.special {
-            return self.pass_special(at, packet);
+        match self.effects {
+            Effects::None => {}
+            Effects::Lots => {
+                if self.drawn_to_be_lost() {
+                    return self.lose(at, size);
+                }
+            }
+            Effects::Any => return self.pass_special(at, packet),
         }
         self.transmit(at, size)
+    }
+
+    /// Whether uniform loss hits the next packet.
+    #[inline]
+    fn drawn_to_be_lost(&mut self) -> bool {
+        if self.spared > 0 {
+            self.spared -= 1;
+            return false;
+        }
+        self.draw_lots()
+    }
+
+    /// Whether the packet is lost that follows those that were spared; draws for
+    /// those that come next, if that is not known.
+    fn draw_lots(&mut self) -> bool {
+        let rest = &mut *self.rest;
+        if core::mem::take(&mut rest.lot) {
+            return true;
+        }
+        let LossState::Uniform(chance) = rest.loss else {
+            // Lots are for nothing else.
+            return false;
+        };
+        for spared in 0..MOST_SPARED {
+            if chance.draw(&mut rest.loss_rng) {
+                // The first of them is the one that asks.
+                rest.lot = spared > 0;
+                self.spared = spared.saturating_sub(1);
+                return spared == 0;
+            }
+        }
+        self.spared = MOST_SPARED - 1;
+        false
+    }
+
+    #[cold]
+    fn lose(&mut self, at: u64, size: u32) -> Fate {
+        self.counters.dropped_loss += 1;
+        self.lost_bytes += u64::from(size);
+        Fate::dropped(DropReason::Loss, at)
     }
 
     /// Transmission time and propagation delay of a packet in seconds, as far as
@@ -187,16 +258,16 @@ impl Link {
         (sends, super::event::seconds(self.delay))
     }
 
-    /// Whether it may, now.
-    #[inline]
+    /// Whether it ever may.
     pub(crate) fn makes_copies(&self) -> bool {
-        self.special && (self.rest.duplicate.is_some() || self.next_change != u64::MAX)
+        let later = |c: &(u64, Change)| matches!(c.1, Change::Duplicate(Some(_)));
+        self.rest.duplicate.is_some() || self.rest.timeline.changes.iter().any(later)
     }
 
     /// The fate of the copy that the last [`pass`](Link::pass) made, if it made one.
     #[inline]
     pub(crate) fn take_copy(&mut self) -> Option<Fate> {
-        if !self.special {
+        if self.effects != Effects::Any {
             return None;
         }
         self.rest.copy.take()
@@ -209,11 +280,14 @@ impl Link {
             self.lost_bytes += u64::from(packet.wire_size);
             return Fate::dropped(DropReason::LinkDown, at);
         }
-        if rest.loss.loses(packet, &mut rest.loss_rng) {
-            self.counters.dropped_loss += 1;
-            self.lost_bytes += u64::from(packet.wire_size);
-            return Fate::dropped(DropReason::Loss, at);
+        let lost = match rest.lots {
+            true => self.drawn_to_be_lost(),
+            false => rest.loss.loses(packet, &mut rest.loss_rng),
+        };
+        if lost {
+            return self.lose(at, packet.wire_size);
         }
+        let rest = &mut *self.rest;
         if let Some(corrupt) = rest.corrupt {
             packet.join();
             if corrupt.apply(&mut packet.payload, &mut rest.effect_rng) {
@@ -279,9 +353,12 @@ impl Link {
         self.busy_until = departs;
         if departs > at {
             self.queue.push(departs, size);
-            self.counters.max_queue_packets =
-                self.counters.max_queue_packets.max(self.queue.packets());
-            self.counters.max_queue_bytes = self.counters.max_queue_bytes.max(self.queue.bytes());
+            if self.queue.packets() > self.counters.max_queue_packets {
+                self.counters.max_queue_packets = self.queue.packets();
+            }
+            if self.queue.bytes() > self.counters.max_queue_bytes {
+                self.counters.max_queue_bytes = self.queue.bytes();
+            }
         }
         let arrival = departs.saturating_add(delay);
         if arrival >= self.next_kill {
@@ -387,7 +464,7 @@ impl Link {
                 Change::Rate(rate) => rest.rate = *rate,
                 Change::Delay(delay) => self.delay = *delay,
                 Change::Loss(state) => rest.loss = std::mem::replace(state, LossState::None),
-                Change::Queue(limit) => self.queue.limit = *limit,
+                Change::Queue(limit) => self.queue.set_limit(*limit),
                 Change::Reorder(e) => rest.reorder = *e,
                 Change::Duplicate(e) => rest.duplicate = *e,
                 Change::Corrupt(e) => rest.corrupt = *e,
@@ -409,10 +486,18 @@ impl Link {
         };
         // Forget the transmission time of the old rate.
         self.last_size = u32::MAX;
-        self.special = rest.down
-            || !rest.loss.is_none()
+        let others = rest.down
             || rest.reorder.is_some()
             || rest.duplicate.is_some()
             || rest.corrupt.is_some();
+        // Drawing ahead would shift the numbers of a model that follows.
+        let to_come = &rest.timeline.changes[rest.timeline.next..];
+        rest.lots = matches!(rest.loss, LossState::Uniform(_))
+            && !to_come.iter().any(|c| matches!(c.1, Change::Loss(_)));
+        self.effects = match rest.loss {
+            LossState::None if !others => Effects::None,
+            LossState::Uniform(_) if !others && rest.lots => Effects::Lots,
+            _ => Effects::Any,
+        };
     }
 }

@@ -22,7 +22,9 @@ pub enum QueueLimit {
 /// that a link that is never busy when a packet comes needs no ring.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
-    pub(super) limit: QueueLimit,
+    /// What fits, in packets and in bytes.
+    most_packets: u32,
+    most_bytes: u64,
     /// Departure and size of all but the last.
     earlier: VecDeque<(u64, u32)>,
     last: (u64, u32),
@@ -32,10 +34,18 @@ pub(super) struct Queue {
 
 impl Queue {
     pub(super) fn new(limit: QueueLimit) -> Queue {
-        Queue {
-            limit,
-            ..Queue::default()
-        }
+        let mut queue = Queue::default();
+        queue.set_limit(limit);
+        queue
+    }
+
+    /// Packets that are queued already stay.
+    pub(super) fn set_limit(&mut self, limit: QueueLimit) {
+        (self.most_packets, self.most_bytes) = match limit {
+            QueueLimit::Packets(n) => (n, u64::MAX),
+            QueueLimit::Bytes(n) => (u32::MAX, n),
+            QueueLimit::Unlimited => (u32::MAX, u64::MAX),
+        };
     }
 
     /// Forgets what has left by `now`; a packet whose last bit leaves at `now` is gone.
@@ -63,11 +73,7 @@ impl Queue {
     /// Whether one more packet of `size` bytes fits, after [`settle`](Queue::settle).
     #[inline]
     pub(super) fn admits(&self, size: u32) -> bool {
-        match self.limit {
-            QueueLimit::Packets(n) => self.packets < n,
-            QueueLimit::Bytes(n) => self.bytes + u64::from(size) <= n,
-            QueueLimit::Unlimited => true,
-        }
+        self.packets < self.most_packets && self.bytes + u64::from(size) <= self.most_bytes
     }
 
     #[inline]

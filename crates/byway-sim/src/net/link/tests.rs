@@ -67,6 +67,37 @@ fn serialization_queueing_and_propagation_add_up() {
 }
 
 #[test]
+fn drawing_losses_ahead_loses_the_same_packets() {
+    let times: Vec<u64> = (0..5000).collect();
+    for rate in [0.0, 0.001, 0.3, 1.0] {
+        let uniform = LinkConfig::default().loss(LossModel::Uniform(rate));
+        // A later loss model holds the numbers that it draws for itself back.
+        let one_by_one = uniform
+            .clone()
+            .at(ms(6000), LinkChange::Loss(LossModel::None));
+        // What is drawn holds while another effect is on, and after an outage.
+        let reorder = Reorder {
+            probability: 0.5,
+            max_extra: Duration::from_millis(3),
+        };
+        let changing = |c: LinkConfig| {
+            c.at(ms(1000), LinkChange::Reorder(Some(reorder)))
+                .at(ms(2000), LinkChange::Reorder(None))
+                .at(ms(3000), LinkChange::DOWN)
+                .at(ms(3500), LinkChange::Up)
+        };
+        for [ahead, plain] in [
+            [uniform.clone(), one_by_one.clone()],
+            [changing(uniform.clone()), changing(one_by_one)],
+        ] {
+            let [mut ahead, mut plain] = [link(&ahead), link(&plain)];
+            assert_eq!(offer(&mut ahead, &times), offer(&mut plain, &times));
+            assert_eq!(ahead.counters(), plain.counters());
+        }
+    }
+}
+
+#[test]
 fn the_queue_counts_the_packet_in_transmission() {
     let mut l = link(&ten_megabits(0).queue(QueueLimit::Packets(50)));
     let fates = offer(&mut l, &[0; 60]);

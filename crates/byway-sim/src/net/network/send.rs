@@ -3,11 +3,11 @@
 use super::{Network, Outgoing};
 use crate::net::address::NOWHERE;
 use crate::net::error::SendError;
-use crate::net::flow::{Ends, Flow, Way};
+use crate::net::flow::{Ends, Flow, Key, Way};
 use crate::net::ids::Port;
 use crate::net::packet::Content;
-use byway_core::Bytes;
 use byway_core::time::Instant;
+use byway_core::{Bytes, Transmit};
 use std::mem;
 use std::net::SocketAddr;
 
@@ -27,46 +27,67 @@ impl Network {
             // Not remembered: who sends with foreign addresses does so rarely.
             Some(port) => self.route_via(now, (&src, &dst), port),
         };
-        let sent = sent.map(|route| {
+        let sent = sent.map(|flow| {
             let slot = self.pool.claim();
             mem::swap(&mut self.pool.get_mut(slot).payload, &mut packet.payload);
-            self.enter(now, &route, slot);
+            self.now = now.as_nanos();
+            self.enter(&flow, slot);
             let new = self.pool.get_mut(slot);
             new.meta = packet.meta;
             new.wire_size = packet.wire_size.unwrap_or(new.wire_size);
-            self.set_off(&route.way, slot)
+            self.set_off(&flow.way, slot)
         });
         // Its own, or the one that the slot had before.
         self.recycle(packet.payload);
         sent
     }
 
-    /// A slot for a packet that a host is about to write.
-    #[inline]
-    pub(crate) fn claim(&mut self) -> u32 {
-        self.pool.claim()
-    }
-
-    /// Where the bytes of that packet are written, and what stands apart.
-    #[inline]
-    pub(crate) fn blank(&mut self, slot: u32) -> (&mut Vec<u8>, &mut Bytes) {
-        let packet = self.pool.get_mut(slot);
-        (&mut packet.payload, &mut packet.tail)
-    }
-
-    /// What [`send`](Network::send) does, for a packet with nothing special that
-    /// was written into its slot.
-    #[inline]
-    pub(crate) fn send_slot(
+    /// Sends what `write` puts into a packet's slot, where it stays while it is
+    /// under way: the packet's bytes, and what stands apart behind them. Nothing
+    /// is sent if `write` has nothing.
+    #[inline(always)]
+    pub(crate) fn send_written(
         &mut self,
-        now: Instant,
-        ends: Ends<'_>,
-        slot: u32,
-    ) -> Result<u64, SendError> {
-        match self.route(now, ends) {
-            Ok(route) => {
-                self.enter(now, &route, slot);
-                Ok(self.set_off(&route.way, slot))
+        write: impl FnOnce(&mut Vec<u8>, &mut Bytes) -> Option<Transmit>,
+    ) -> Option<Result<u64, SendError>> {
+        let slot = self.pool.claim();
+        let packet = self.pool.get_mut(slot);
+        let Some(transmit) = write(&mut packet.payload, &mut packet.tail) else {
+            self.pool.discard(slot);
+            return None;
+        };
+        // Nothing of a flow that is known is copied: this happens for every packet.
+        let ends = (&transmit.source, &transmit.destination);
+        let flow = match self.flows.find(ends) {
+            Some(flow) if self.plain && flow.way.whole => flow,
+            _ => return Some(self.send_slot(ends, slot)),
+        };
+        let id = self.next_packet;
+        self.next_packet += 1;
+        flow.address(packet);
+        packet.set_off(self.now, id);
+        let mut at = self.now;
+        let mut link = 0;
+        for &next in flow.way.links() {
+            link = next;
+            let fate = self.parts.links[link as usize].pass(at, packet);
+            if fate.lost.is_some() {
+                self.pool.discard(slot);
+                return Some(Ok(id));
+            }
+            at = fate.at;
+        }
+        self.events.push_hop(at, link, slot);
+        Some(Ok(id))
+    }
+
+    /// Sends a packet with nothing special that was written into its slot.
+    #[inline(never)]
+    fn send_slot(&mut self, ends: Ends<'_>, slot: u32) -> Result<u64, SendError> {
+        match self.known_route(ends) {
+            Ok(flow) => {
+                self.enter(&flow, slot);
+                Ok(self.set_off(&flow.way, slot))
             }
             Err(error) => {
                 self.pool.discard(slot);
@@ -76,22 +97,11 @@ impl Network {
     }
 
     /// Completes a packet of a host whose bytes stand in its slot.
-    #[inline]
-    fn enter(&mut self, now: Instant, route: &Route, slot: u32) {
-        self.now = now.as_nanos();
+    fn enter(&mut self, flow: &Flow, slot: u32) {
         let packet = self.pool.get_mut(slot);
-        packet.src = route.src;
-        packet.dst = route.dst;
-        packet.column = route.column;
-        let length = packet.payload.len() + packet.tail.len();
-        packet.wire_size = length as u32 + route.header;
-        packet.meta = 0;
-        packet.id = self.next_packet;
+        flow.address(packet);
+        packet.set_off(self.now, self.next_packet);
         self.next_packet += 1;
-        packet.sent_at = self.now;
-        packet.content = Content::Sctp;
-        packet.corrupted = false;
-        packet.duplicate = false;
     }
 
     /// Whether a host may send at `now`.
@@ -108,18 +118,20 @@ impl Network {
     }
 
     /// How packets get from one address to another.
-    #[inline]
-    fn route(&mut self, now: Instant, ends: Ends<'_>) -> Result<Route, SendError> {
+    fn route(&mut self, now: Instant, ends: Ends<'_>) -> Result<Flow, SendError> {
         self.check_time(now)?;
-        let place = self.flows.place(ends);
-        if let Some(flow) = self.flows.get(place, ends) {
-            return Ok(Route::of(flow));
+        self.known_route(ends)
+    }
+
+    fn known_route(&mut self, ends: Ends<'_>) -> Result<Flow, SendError> {
+        match self.flows.find(ends) {
+            Some(flow) => Ok(*flow),
+            None => self.new_route(ends),
         }
-        self.new_route(place, ends)
     }
 
     #[cold]
-    fn new_route(&mut self, place: usize, ends: Ends<'_>) -> Result<Route, SendError> {
+    fn new_route(&mut self, ends: Ends<'_>) -> Result<Flow, SendError> {
         let (src, dst) = (ends.0.ip(), ends.1.ip());
         if src.is_ipv4() != dst.is_ipv4() {
             return Err(SendError::MixedFamilies { src, dst });
@@ -132,10 +144,11 @@ impl Network {
         };
         let dst = addresses.intern(dst);
         let flow = self.flow_from(vertex, (*ends.0, *ends.1), (number, dst));
-        Ok(Route::of(self.flows.put(place, flow)))
+        self.flows.put(flow);
+        Ok(flow)
     }
 
-    fn route_via(&mut self, now: Instant, ends: Ends<'_>, port: Port) -> Result<Route, SendError> {
+    fn route_via(&mut self, now: Instant, ends: Ends<'_>, port: Port) -> Result<Flow, SendError> {
         self.check_time(now)?;
         let (src, dst) = (ends.0.ip(), ends.1.ip());
         if src.is_ipv4() != dst.is_ipv4() {
@@ -148,7 +161,7 @@ impl Network {
         let addresses = &mut self.parts.addresses;
         let numbers = (addresses.intern(src), addresses.intern(dst));
         let ends = (*ends.0, *ends.1);
-        Ok(Route::of(&self.flow_from(vertex, ends, numbers)))
+        Ok(self.flow_from(vertex, ends, numbers))
     }
 
     /// The flow between two numbered addresses whose packets enter at `vertex`.
@@ -161,27 +174,32 @@ impl Network {
         let target = self.parts.addresses.vertex_of(dst);
         let mut flow = Flow {
             ends,
+            key: Key::of((&ends.0, &ends.1)),
             src,
             dst,
-            column: None,
+            // Without a way nobody looks at it.
+            column: u32::MAX,
+            header: if ends.0.is_ipv4() { 20 } else { 40 },
             way: Way::default(),
         };
         if target == NOWHERE || target == vertex {
             return flow;
         }
         let column = self.parts.columns[target as usize];
-        flow.column = Some(column);
+        flow.column = column;
         let mut next = self.parts.routes.next(vertex, column);
         while let Some(link) = next {
             if !flow.way.push(link) {
                 break;
             }
             let wire = self.parts.wires[link as usize];
-            next = wire
+            let after = wire
                 .to_router
                 .then(|| self.parts.routes.next(wire.to, column))
-                .flatten()
-                .filter(|&n| self.parts.wires[n as usize].ahead);
+                .flatten();
+            next = after.filter(|&n| self.parts.wires[n as usize].ahead);
+            // It ends at a host, or where flows meet.
+            flow.way.whole = next.is_none() && (after.is_some() || !wire.to_router);
         }
         flow
     }
@@ -213,37 +231,12 @@ impl Network {
     ) {
         let socket = |number| *self.parts.addresses.socket(number);
         let flow = self.flow_from(vertex, (socket(src), socket(dst)), (src, dst));
-        let route = Route::of(&flow);
         let slot = self.pool.claim();
-        self.enter(Instant::from_nanos(self.now), &route, slot);
+        self.enter(&flow, slot);
         let packet = self.pool.get_mut(slot);
         packet.content = Content::Background;
         packet.wire_size = size;
         packet.meta = source;
-        self.set_off(&route.way, slot);
-    }
-}
-
-/// What sending needs of a flow.
-struct Route {
-    src: u32,
-    dst: u32,
-    column: u32,
-    /// Bytes of the IP header.
-    header: u32,
-    way: Way,
-}
-
-impl Route {
-    #[inline]
-    fn of(flow: &Flow) -> Route {
-        Route {
-            src: flow.src,
-            dst: flow.dst,
-            // Without a column there is no way either, and nobody looks at it.
-            column: flow.column.unwrap_or(u32::MAX),
-            header: if flow.ends.0.is_ipv4() { 20 } else { 40 },
-            way: flow.way,
-        }
+        self.set_off(&flow.way, slot);
     }
 }
