@@ -76,6 +76,7 @@ pub fn run(plan: &Plan, options: &Options<'_>) -> Result<Vec<Row>, SweepError> {
         queue: VecDeque::new(),
         cells,
         running: 0,
+        waiting: 0,
         done: 0,
         most: plan.runs(),
         failed: None,
@@ -150,6 +151,9 @@ struct Work {
     cells: Vec<State>,
     /// Runs under way.
     running: usize,
+    /// Threads that wait for news: where none does, nobody is told, as telling
+    /// goes by way of the kernel.
+    waiting: usize,
     done: usize,
     /// Runs at most, as far as is known.
     most: usize,
@@ -280,7 +284,9 @@ impl Shared<'_> {
             if work.running == 0 {
                 return None;
             }
+            work.waiting += 1;
             work = self.news.wait(work).unwrap_or_else(PoisonError::into_inner);
+            work.waiting -= 1;
         }
     }
 
@@ -294,7 +300,9 @@ impl Shared<'_> {
         work.running -= 1;
         work.done += 1;
         work.next_batch(self.plan, cell);
-        self.news.notify_all();
+        if work.waiting > 0 {
+            self.news.notify_all();
+        }
         (work.done, work.most)
     }
 }
