@@ -20,6 +20,8 @@ const PORT: u16 = 5001;
 const DATA_HEADER: u32 = 16;
 /// Payload bytes that ns-2 puts into a packet less the chunk header.
 const HEADERS: u32 = 32 + DATA_HEADER;
+/// Bytes of a timestamp chunk.
+const TIMESTAMP: u32 = 12;
 
 /// Runs a scenario up to a time and returns what its links saw.
 ///
@@ -94,9 +96,14 @@ fn app(scenario: &Scenario, ours: &Host, peers: &Host) -> Result<Source> {
         })
         .ok_or_else(|| anyhow!("{}: no data is sent", scenario.name))?;
     let p = &ours.params;
-    // A finite source is cut at the MTU, on one stream.
+    // A finite source is cut at the MTU, less the timestamp, on one stream.
+    let stamp = if ours.agent_class.contains("Timestamp") {
+        TIMESTAMP
+    } else {
+        0
+    };
     let (message, streams) = match bytes {
-        Some(_) => (p.mtu - HEADERS, 1),
+        Some(_) => (p.mtu - HEADERS - stamp, 1),
         None => (p.data_chunk_size - DATA_HEADER, p.num_out_streams),
     };
     // ns-2 goes round its destinations in the order in which they were added,

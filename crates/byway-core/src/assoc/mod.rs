@@ -292,7 +292,9 @@ impl Association {
         self.stats.bytes_queued += len as u64;
         self.send.queue.push(message);
         self.send.drain_wanted = true;
-        self.begin_habit_event(true);
+        // No new event for ns-2's habits: the user often answers a SACK that
+        // made room, and what that SACK released has yet to leave.
+        self.send.habits.new_allowed = true;
         self.new_burst();
         Ok(())
     }

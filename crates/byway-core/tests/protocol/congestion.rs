@@ -1,9 +1,10 @@
 //! Retransmission, round trips and windows of congestion (RFC 9260 sections 6.3
 //! and 7.2).
 
-use crate::common::{A, Fate, Pair, Z, assert_drawn, ms, plain};
-use byway_core::config::RttSampling;
+use crate::common::{A, Fate, Pair, Z, address, assert_drawn, ms, packet, plain};
+use byway_core::config::{InitialCwnd, RttSampling};
 use byway_core::observe::Observation;
+use byway_core::{Config, Message};
 
 #[test]
 fn the_third_missing_report_repeats_a_chunk() {
@@ -200,4 +201,36 @@ fn a_peer_that_takes_acknowledgements_back_gets_its_chunks_again() {
     p.run(3000);
     assert_eq!(p.take_got(Z).len(), 3);
     assert!(p.take_events(A).contains(&byway_core::Event::Drained));
+}
+
+#[test]
+fn what_a_sack_released_leaves_though_the_user_sends_before_it_has() {
+    // By ns-2's habits a SACK that reports losses releases one packet. The user
+    // may answer that SACK (it made room) before the packet has left; that took
+    // the packet back once, and data waited for T3-rtx.
+    let mut c = Config::ns2();
+    c.congestion.initial_cwnd = InitialCwnd::Pmdcs(10);
+    let mut p = Pair::up(1, &c);
+    p.lose(|q| q.text == "DATA 1" || q.from == Z);
+    p.send_many(A, 1452, 5);
+    p.run(60);
+    p.heal();
+    p.take_drawings();
+    let cumulative = p.reader.tsn(A, 0);
+    for last in [2, 3] {
+        p.inject(A, 0, |b| b.sack(cumulative, 1 << 16, &[(2, last)], &[]));
+    }
+    assert_drawn(&p.take_drawings(), &[]);
+    let third = packet(Z, p.reader.tags[A], |b| {
+        b.sack(cumulative, 1 << 16, &[(2, 4)], &[]);
+    });
+    p.with(A, |now, e, id| {
+        e.handle_datagram(now, address(0, Z), address(0, A), &third);
+        e.send(now, id, Message::new(0, vec![0; 100])).unwrap();
+    });
+    p.run(15);
+    assert_drawn(
+        &p.take_drawings(),
+        &["A -> DATA 1 -> Z", "A -> DATA 6 -> Z", "Z -> SACK 5 -> A"],
+    );
 }

@@ -12,7 +12,9 @@ use byway_core::time::{Duration, Instant};
 use byway_core::{AssocId, ChecksumMode, Config, EndpointConfig, Event, PathState};
 use byway_sim::Simulation;
 use byway_sim::host::{AppCtx, Application, Sink};
-use byway_sim::net::{LinkConfig, LossModel, Network, NodeId, QueueLimit, Rate, TopologyBuilder};
+use byway_sim::net::{
+    LinkConfig, LossModel, Network, NodeId, QueueLimit, Rate, Simultaneous, TopologyBuilder,
+};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -203,6 +205,7 @@ pub fn run(setting: &Setting, seed: u64) -> Result<Run> {
     ];
     let [our_way, peer_way] = ways;
     let mut sim = Simulation::new(net);
+    sim.exact_timers(true);
     let sent_data = Arc::new(AtomicBool::new(false));
     let (flag, mut notary) = (sent_data.clone(), Notary::default());
     sim.on_outgoing(move |packet| {
@@ -268,6 +271,9 @@ fn endpoint(setting: &Setting, role: Role, seed: u64) -> Result<EndpointConfig> 
 
 fn network(setting: &Setting, seed: u64) -> Result<(Network, NodeId, NodeId)> {
     let mut topology = TopologyBuilder::new();
+    // Paths of equal delay make ties all the time: of two SACKs that arrive at
+    // once, which came first decides what is sent where.
+    topology.simultaneous(Simultaneous::AsScheduled);
     let mut host =
         |name, nodes: [u32; PATHS]| topology.add_host(name, &nodes.map(|n| destination(n).ip()));
     let (sender, receiver) = (host("sender", SENDER), host("receiver", RECEIVER));
