@@ -59,6 +59,13 @@ impl Instant {
         self.as_nanos() as f64 / 1e9
     }
 
+    /// The instant so many nanoseconds later.
+    #[inline]
+    #[must_use]
+    pub(crate) const fn plus_nanos(self, nanos: u64) -> Instant {
+        Instant(self.0.saturating_add(nanos))
+    }
+
     /// Time from `earlier` to `self`; zero when `earlier` is later.
     #[must_use]
     pub const fn since(self, earlier: Instant) -> Duration {

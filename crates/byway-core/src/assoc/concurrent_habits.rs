@@ -6,7 +6,7 @@
 use super::{Association, Ctx, MAX_PATHS};
 use crate::cc;
 use crate::config::HabitsConfig;
-use crate::path::{PathId, PathState};
+use crate::path::{Alarm, PathId, PathState};
 use crate::policy::RtxPolicy;
 use crate::send::coin::Coin;
 use crate::send::habits::Release;
@@ -334,9 +334,9 @@ impl Association {
         let p = self.paths.get_mut(path);
         p.t3 = None;
         p.probe = None;
-        p.hb_due = None;
-        p.hb_wanted = false;
+        p.alarms.set(Alarm::Heartbeat, None);
         p.window.cwnd = p.window.pmdcs;
+        self.paths.want_heartbeat(path, false);
         self.set_path_state(ctx, path, PathState::Active);
         Some(path)
     }

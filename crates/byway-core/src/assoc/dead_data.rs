@@ -66,10 +66,10 @@ impl Association {
             return;
         }
         p.dead_for_data = true;
+        let remote = p.remote;
         // The first heartbeat of full size leaves at once: it may all have been
         // a misfortune.
-        p.hb_wanted = true;
-        let remote = p.remote;
+        self.paths.want_heartbeat(path, true);
         self.stats.dead_for_data += 1;
         self.observe(ctx, || Observation::DeadForData { path });
         self.event(ctx, Event::PathDeadForData { path, remote });

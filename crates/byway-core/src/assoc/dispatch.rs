@@ -7,21 +7,25 @@ use crate::observe::Observation;
 use crate::path::PathId;
 use crate::recv::acker::Arrived;
 use bytes::Bytes;
-use byway_wire::{Cause, CauseWriter, Causes, Chunk, Packet, RawChunk, UnknownAction, chunk_type};
+use byway_wire::{
+    Cause, CauseWriter, Causes, Chunk, ChunkError, Chunks, Data, Packet, RawChunk, Sack,
+    UnknownAction, chunk_type,
+};
 use core::net::SocketAddr;
 
 /// A packet with where it came from and where it went.
 #[derive(Copy, Clone)]
 pub(crate) struct Inbound<'a> {
-    pub(crate) source: SocketAddr,
-    pub(crate) destination: SocketAddr,
+    pub(crate) source: &'a SocketAddr,
+    pub(crate) destination: &'a SocketAddr,
     pub(crate) packet: Packet<'a>,
     /// SCTP bytes.
     pub(crate) len: usize,
     /// User data of the last chunk that stands apart, or nothing.
     pub(crate) tail: &'a Bytes,
-    /// Type and flags of the first chunk.
-    pub(crate) first: (u8, u8),
+    pub(crate) first: RawChunk<'a>,
+    /// The chunks behind the first one.
+    pub(crate) others: Chunks<'a>,
 }
 
 /// What the endpoint has to do about a packet.
@@ -70,22 +74,14 @@ impl Association {
         let had_gap = self.recv.tsns.has_gap();
         self.note_life_in_shutdown();
         self.forget_echo();
-        let mut gathered = Gathered::default();
-        let mut chunks = inbound.packet.chunks();
-        if cookie_taken {
-            chunks.next();
+        if self.state.is_closed() {
+            return Handled::Done;
         }
-        for chunk in chunks {
-            if self.state.is_closed() {
-                return Handled::Done;
-            }
-            let Ok(raw) = chunk else {
-                self.discard(ctx, "chunk with a bad length");
-                break;
-            };
-            if !self.handle_chunk(ctx, inbound, from, &raw, &mut gathered) {
-                break;
-            }
+        let mut gathered = Gathered::default();
+        let goes_on =
+            cookie_taken || self.handle_chunk(ctx, (inbound, from), &inbound.first, &mut gathered);
+        if goes_on && !inbound.others.rest().is_empty() {
+            self.handle_others(ctx, (inbound, from), &mut gathered);
         }
         if gathered.has_data && !self.state.is_closed() {
             // What fills a gap, and what rides with COOKIE ECHO, is
@@ -114,7 +110,7 @@ impl Association {
     /// Section 8.5.
     fn check_tag(&self, inbound: &Inbound<'_>) -> TagCheck {
         let tag = inbound.packet.header().verification_tag;
-        let (kind, flags) = inbound.first;
+        let (kind, flags) = (inbound.first.kind, inbound.first.flags);
         let reflected = flags & 1 == 1;
         let ok = match kind {
             chunk_type::ABORT | chunk_type::SHUTDOWN_COMPLETE => {
@@ -136,11 +132,11 @@ impl Association {
 
     /// The packet is the peer's: which path it used, and that it lives.
     fn note_arrival(&mut self, ctx: &mut Ctx<'_>, inbound: &Inbound<'_>) -> Option<PathId> {
-        let path = self.paths.find_source(&inbound.source);
+        let path = self.paths.find_source(inbound.source);
         if let Some(id) = path {
-            let p = self.paths.get_mut(id);
             // A translator may have moved the peer's UDP port (RFC 6951 5.4).
-            p.move_port(inbound.source.port());
+            self.paths.move_port(id, inbound.source.port());
+            let p = self.paths.get_mut(id);
             p.last_heard = Some(ctx.now);
             p.counters.bytes_received += inbound.len as u64;
             if self.cfg.habits.replies_to_last_packet {
@@ -155,27 +151,66 @@ impl Association {
         path
     }
 
+    /// Handles what stands behind the first chunk, until one ends the packet.
+    #[inline(never)]
+    fn handle_others(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        (inbound, from): (&Inbound<'_>, Option<PathId>),
+        gathered: &mut Gathered,
+    ) {
+        for chunk in inbound.others {
+            if self.state.is_closed() {
+                return;
+            }
+            let Ok(raw) = chunk else {
+                self.discard(ctx, "chunk with a bad length");
+                return;
+            };
+            if !self.handle_chunk(ctx, (inbound, from), &raw, gathered) {
+                return;
+            }
+        }
+    }
+
     /// Handles one chunk; false ends the packet.
+    #[inline]
     fn handle_chunk(
         &mut self,
         ctx: &mut Ctx<'_>,
-        inbound: &Inbound<'_>,
-        from: Option<PathId>,
+        (inbound, from): (&Inbound<'_>, Option<PathId>),
         raw: &RawChunk<'_>,
         gathered: &mut Gathered,
     ) -> bool {
-        let chunk = match raw.parse() {
-            Ok(c) => c,
-            Err(_) => {
-                self.discard(ctx, "malformed chunk");
-                return false;
+        let well_formed = match raw.kind {
+            chunk_type::DATA => {
+                Data::parse(raw).map(|d| self.on_data(ctx, (from, inbound.tail), &d, gathered))
             }
+            chunk_type::SACK => Sack::parse(raw).map(|s| {
+                self.on_sack(ctx, &s);
+                true
+            }),
+            _ => self.handle_other(ctx, (inbound, from), raw, gathered),
         };
-        match chunk {
-            Chunk::Data(d) => {
-                return self.on_data(ctx, (from, inbound.tail), &d, gathered);
-            }
-            Chunk::Sack(s) => self.on_sack(ctx, &s),
+        well_formed.unwrap_or_else(|_| {
+            self.discard(ctx, "malformed chunk");
+            false
+        })
+    }
+
+    /// Handles a chunk that is neither DATA nor SACK. Those two are nearly all
+    /// chunks, so the rest stays out of their way: with all of it in one function
+    /// every packet pays for what it does not hold.
+    #[cold]
+    #[inline(never)]
+    fn handle_other(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        (inbound, from): (&Inbound<'_>, Option<PathId>),
+        raw: &RawChunk<'_>,
+        gathered: &mut Gathered,
+    ) -> Result<bool, ChunkError> {
+        match raw.parse()? {
             Chunk::Heartbeat(h) => {
                 // One packet gets one answer (RFC 5062 section 8).
                 if !core::mem::replace(&mut gathered.heartbeat, true) {
@@ -185,31 +220,31 @@ impl Association {
             Chunk::HeartbeatAck(h) => self.on_heartbeat_ack(ctx, h.info),
             Chunk::InitAck(i) => {
                 self.on_init_ack(ctx, inbound, &i);
-                return false; // it travels alone (section 6.10)
+                return Ok(false); // it travels alone (section 6.10)
             }
             Chunk::CookieAck => self.on_cookie_ack(ctx),
             Chunk::Shutdown(s) => self.on_shutdown(ctx, from, s),
             Chunk::ShutdownAck => self.on_shutdown_ack(ctx, inbound),
             Chunk::ShutdownComplete(_) => {
                 self.on_shutdown_complete(ctx);
-                return false;
+                return Ok(false);
             }
             Chunk::Abort(a) => {
                 let causes = describe(a.causes);
                 self.lose(ctx, LossReason::AbortedByPeer(causes));
-                return false;
+                return Ok(false);
             }
             Chunk::Error(e) => self.on_error(ctx, e.causes),
             Chunk::Init(_) | Chunk::CookieEcho(_) => {
                 self.discard(ctx, "INIT or COOKIE ECHO behind another chunk");
-                return false;
+                return Ok(false);
             }
             Chunk::Timestamp(t) => self.on_timestamp(t),
             Chunk::Pad(_) => {}
             // Their procedures are not spoken yet: unknown, by their upper bits.
-            _ => return self.on_unknown(ctx, from, raw, gathered),
+            _ => return Ok(self.on_unknown(ctx, from, raw, gathered)),
         }
-        true
+        Ok(true)
     }
 
     /// Section 3.2: the upper two bits of an unknown type say what to do.

@@ -20,7 +20,7 @@ pub(crate) struct Sent {
     /// Where it goes.
     pub(crate) path: PathId,
     /// Its bytes.
-    pub(crate) len: usize,
+    pub(crate) len: u32,
 }
 
 impl Association {
@@ -31,16 +31,43 @@ impl Association {
         self.send.queue.is_empty()
             && self.send.ledger.marks().is_empty()
             && !self.recv.acker.due()
-            && self.control.is_empty()
-            && !self.paths.iter().any(|p| p.hb_wanted)
+            && self.wants_data_alone()
+    }
+
+    /// Whether neither a control chunk waits nor a heartbeat.
+    #[inline]
+    fn wants_data_alone(&self) -> bool {
+        self.control.is_empty()
+            && self.paths.next_heartbeat().is_none()
             && !self.estimating.as_ref().is_some_and(|e| e.is_due())
     }
 
     /// Appends the next packet to `buf`.
+    #[inline]
     pub(crate) fn poll_transmit(&mut self, ctx: &mut Ctx<'_>, buf: &mut Vec<u8>) -> Option<Sent> {
         if self.state.is_closed() {
             return None;
         }
+        if !self.wants_data_alone()
+            && let Some(t) = self.send_first(ctx, buf)
+        {
+            return Some(t);
+        }
+        if self.state.sends_data()
+            && let Some(t) = self.fill_data(ctx, buf)
+        {
+            return Some(t);
+        }
+        if self.recv.acker.due() && self.state.acks_data() {
+            return Some(self.send_sack(ctx, buf));
+        }
+        None
+    }
+
+    /// What goes before DATA.
+    #[cold]
+    #[inline(never)]
+    fn send_first(&mut self, ctx: &mut Ctx<'_>, buf: &mut Vec<u8>) -> Option<Sent> {
         while let Some(control) = self.control.pop_front() {
             if let Some(t) = self.send_control(ctx, buf, control) {
                 return Some(t);
@@ -55,14 +82,6 @@ impl Association {
         {
             return Some(self.send_estimate_probe(ctx, buf, path));
         }
-        if self.state.sends_data()
-            && let Some(t) = self.fill_data(ctx, buf)
-        {
-            return Some(t);
-        }
-        if self.recv.acker.due() && self.state.acks_data() {
-            return Some(self.send_sack(ctx, buf));
-        }
         None
     }
 
@@ -73,20 +92,19 @@ impl Association {
         if !self.state.sends_heartbeats() || data_first {
             return None;
         }
-        self.paths.ids().find(|&p| self.paths.get(p).hb_wanted)
+        self.paths.next_heartbeat()
     }
 
     /// Counts a packet and says where it goes.
+    #[inline]
     pub(super) fn sent(&mut self, ctx: &mut Ctx<'_>, path: PathId, len: usize) -> Sent {
+        let bytes = len as u32;
         let p = self.paths.get_mut(path);
         p.counters.packets_sent += 1;
         p.counters.bytes_sent += len as u64;
         self.stats.packets_sent += 1;
-        self.observe(ctx, || Observation::PacketSent {
-            path,
-            bytes: len as u32,
-        });
-        Sent { path, len }
+        self.observe(ctx, || Observation::PacketSent { path, bytes });
+        Sent { path, len: bytes }
     }
 
     fn send_control(
@@ -253,6 +271,7 @@ impl Association {
         (gaps <= MAX_RIDING_GAPS).then_some(len)
     }
 
+    #[inline]
     pub(super) fn sack_sent(&mut self, ctx: &mut Ctx<'_>, path: PathId, a_rwnd: u32, gaps: usize) {
         self.recv.acker.sent();
         self.recv.advertised = a_rwnd;
@@ -266,6 +285,7 @@ impl Association {
         });
     }
 
+    #[inline(never)]
     fn send_sack(&mut self, ctx: &mut Ctx<'_>, buf: &mut Vec<u8>) -> Sent {
         let path = self.sack_path();
         let (gaps, dups) = self.sack_parts(self.gaps_that_fit(path));

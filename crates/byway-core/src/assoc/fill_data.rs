@@ -17,18 +17,22 @@ use smallvec::SmallVec;
 /// TSNs under way at most: a gap block reaches no farther than 16 bits.
 const MAX_OUTSTANDING: usize = 60_000;
 
+/// A chunk that may leave: to where, from which lane, with so many bytes of
+/// payload.
+#[derive(Copy, Clone, Debug)]
+struct Next {
+    path: PathId,
+    lane: LaneId,
+    len: usize,
+}
+
 impl Association {
     pub(super) fn fill_data(&mut self, ctx: &mut Ctx<'_>, buf: &mut Vec<u8>) -> Option<Sent> {
         if !self.send.ledger.marks().is_empty() {
             // Rule C: nothing new before all that is marked has left, even
             // where its window is closed and another one is open.
-            let next = if self.cfg.habits.sack_clocked {
-                self.next_clocked(ctx)
-            } else {
-                self.next_retransmission()
-            };
-            if let Some((path, first)) = next {
-                return Some(self.send_retransmission(ctx, buf, path, first));
+            if let Some(sent) = self.fill_marked(ctx, buf) {
+                return Some(sent);
             }
             // Concurrent multipath transfer fills the other paths meanwhile.
             self.send.concurrent.as_ref()?;
@@ -37,8 +41,18 @@ impl Association {
             self.note_rwnd_blocked(ctx, false);
             return None;
         }
-        let (path, lane) = self.next_new(ctx)?;
-        Some(self.send_new(ctx, buf, path, lane))
+        let next = self.next_new(ctx)?;
+        Some(self.send_new(ctx, buf, next))
+    }
+
+    #[inline(never)]
+    fn fill_marked(&mut self, ctx: &mut Ctx<'_>, buf: &mut Vec<u8>) -> Option<Sent> {
+        let (path, first) = if self.cfg.habits.sack_clocked {
+            self.next_clocked(ctx)?
+        } else {
+            self.next_retransmission()?
+        };
+        Some(self.send_retransmission(ctx, buf, path, first))
     }
 
     /// The lowest marked chunk whose target may be sent to, with that target.
@@ -69,8 +83,9 @@ impl Association {
     ) -> Sent {
         self.send.forced_packet = false;
         let limit = self.paths.get(path).packet_limit();
-        let (mut packet, sack_gaps) =
-            self.begin_data_packet(buf, ctx.now, path, first_len(self, first));
+        let mut packet = PacketBuilder::new(buf, self.header());
+        let expected = first_len(self, first);
+        let sack_gaps = self.begin_data_packet(&mut packet, ctx.now, path, expected);
         let mut next = Some(first);
         let mut sent: SmallVec<[(u64, u32, LossCause); 4]> = SmallVec::new();
         while let Some(seq) = next {
@@ -148,14 +163,14 @@ impl Association {
         let habits = &self.cfg.habits;
         let p = self.paths.get_mut(path);
         if habits.decays_above > 0 {
-            p.decay_at = Some(ctx.now + p.rtt.rto());
+            p.decay_at = Some(p.rtt.timeout(ctx.now));
         }
         cc::on_use(&mut p.window, ctx.now);
         p.counters.data_bytes_retransmitted += u64::from(payload);
         // R1, and: restart when the earliest chunk in flight is sent again.
         let earliest = p.earliest.is_none_or(|e| seq <= e) && !habits.restarts_t3_freely;
         if p.t3.is_none() || earliest {
-            p.t3 = Some(ctx.now + p.rtt.rto());
+            p.t3 = Some(p.rtt.timeout(ctx.now));
         }
         p.earliest = Some(p.earliest.map_or(seq, |e| e.min(seq)));
         self.stats.data_chunks_retransmitted += 1;
@@ -169,52 +184,71 @@ impl Association {
         });
     }
 
-    /// The lane that may send now, with its path: rules A, B and D of section
-    /// 6.1.
-    fn next_new(&mut self, ctx: &mut Ctx<'_>) -> Option<(PathId, LaneId)> {
+    /// What may be sent now: rules A, B and D of section 6.1.
+    #[inline]
+    fn next_new(&mut self, ctx: &mut Ctx<'_>) -> Option<Next> {
         if self.send.ledger.len() >= MAX_OUTSTANDING || self.waits_for_confirmation() {
             return None;
         }
-        let clocked = self.cfg.habits.sack_clocked;
-        if clocked && !(self.send.habits.new_allowed && self.send.habits.new_wanted) {
+        if self.send.habits.on && !self.habits_begin_new(ctx) {
             return None;
         }
-        if self.is_class() {
-            if self.waits_for_marked() {
-                return None;
-            }
-            self.revive_as_class(ctx);
-        }
+        let most = self.max_payload();
         // The queue does not change here, but the association is borrowed.
-        let mut next = self.send.queue.lanes().next();
+        let mut waiting = self.send.queue.next_lane(0);
         let mut open = false;
-        while let Some((lane, wish)) = next {
+        while let Some(w) = waiting {
+            let len = w.left.min(most);
             let mut place = 0;
-            while let Some(path) = self.candidate(wish, place) {
+            while let Some(path) = self.candidate(w.path, place) {
                 place += 1;
                 if self.may_begin(ctx, path) {
                     open = true;
-                    if self.rwnd_allows(ctx, path, lane) && self.habits_allow(path, lane) {
-                        return Some((path, lane));
+                    if self.rwnd_allows(ctx, path, len)
+                        && (!self.send.habits.on || self.habits_allow(path, len))
+                    {
+                        let lane = w.lane;
+                        return Some(Next { path, lane, len });
                     }
                 }
             }
-            next = self.send.queue.lanes().find(|l| l.0 > lane);
+            waiting = self.send.queue.lane_behind(w.lane);
         }
         if !open {
             self.note_rwnd_blocked(ctx, false);
         }
-        if clocked {
+        if self.cfg.habits.sack_clocked {
             self.send.habits.new_wanted = false;
             self.send.habits.burst = 0;
         }
         None
     }
 
+    /// Whether ns-2's habits let new data leave in the present event at all.
+    #[inline(never)]
+    fn habits_begin_new(&mut self, ctx: &mut Ctx<'_>) -> bool {
+        let h = &self.send.habits;
+        if self.cfg.habits.sack_clocked && !(h.new_allowed && h.new_wanted) {
+            return false;
+        }
+        if self.is_class() {
+            if self.waits_for_marked() {
+                return false;
+            }
+            self.revive_as_class(ctx);
+        }
+        true
+    }
+
     /// Rules B and D: whether a packet of new data may begin on a path.
+    #[inline]
     fn may_begin(&mut self, ctx: &Ctx<'_>, path: PathId) -> bool {
         self.begin_burst();
-        let held = self.held(path);
+        let held = if self.send.habits.on {
+            self.held(path)
+        } else {
+            0
+        };
         let p = self.paths.get_mut(path);
         if p.window.flight == 0 && self.cfg.habits.decays_above == 0 {
             cc::on_idle(&mut p.window, ctx.now, p.rtt.rto(), &self.cfg.congestion);
@@ -229,8 +263,10 @@ impl Association {
         }
     }
 
-    /// Whether ns-2's burst limit and send window let a packet begin.
-    fn habits_allow(&mut self, path: PathId, lane: LaneId) -> bool {
+    /// Whether ns-2's burst limit and send window let a packet begin with a
+    /// payload of so many bytes.
+    #[inline(never)]
+    fn habits_allow(&mut self, path: PathId, len: usize) -> bool {
         let habits = &self.cfg.habits;
         if habits.send_window == 0 && !habits.burst_after_fast_retransmit {
             return true;
@@ -244,9 +280,7 @@ impl Association {
         if exceeds {
             return false;
         }
-        let len = self.send.queue.next_len(lane, self.max_payload());
-        let bytes = padded(len.unwrap_or(0) + DATA_HEADER_LEN) as u32;
-        self.send_window_allows(bytes)
+        self.send_window_allows(padded(len + DATA_HEADER_LEN) as u32)
     }
 
     /// ns-2's habit: no data before every destination has answered.
@@ -281,17 +315,19 @@ impl Association {
     }
 
     /// Rule A: the peer's window, and how it is probed when it is closed.
-    fn rwnd_allows(&mut self, ctx: &mut Ctx<'_>, path: PathId, lane: LaneId) -> bool {
-        let most = self.max_payload();
-        let Some(len) = self.send.queue.next_len(lane, most) else {
-            return false;
-        };
-        let needed = len as u64 + u64::from(self.cfg.buffer.peer_overhead);
-        let allowed = self.send.rwnd() >= needed + self.held_in_all();
-        self.note_rwnd_blocked(ctx, !allowed);
-        if allowed {
-            return true;
+    #[inline]
+    fn rwnd_allows(&mut self, ctx: &mut Ctx<'_>, path: PathId, len: usize) -> bool {
+        let mut needed = len as u64 + u64::from(self.cfg.buffer.peer_overhead);
+        if self.send.habits.on {
+            needed += self.held_in_all();
         }
+        let allowed = self.send.rwnd() >= needed;
+        self.note_rwnd_blocked(ctx, !allowed);
+        allowed || self.may_probe_window(ctx, path)
+    }
+
+    /// Whether a chunk may leave though the peer's window has no room for it.
+    fn may_probe_window(&mut self, ctx: &Ctx<'_>, path: PathId) -> bool {
         if !self.send.ledger.is_empty() {
             return false;
         }
@@ -329,18 +365,13 @@ impl Association {
     /// Payload bytes of the largest DATA chunk: one that every path takes, as a
     /// chunk cannot be cut again when it moves to another one (section 6.9).
     fn max_payload(&self) -> usize {
-        let pmdcs = self.paths.iter().map(|p| p.window.pmdcs).min();
-        pmdcs.unwrap_or_default() as usize - DATA_HEADER_LEN
+        self.paths.least_pmdcs() as usize - DATA_HEADER_LEN
     }
 
     /// A packet of new chunks from one lane.
-    fn send_new(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        buf: &mut Vec<u8>,
-        path: PathId,
-        lane: LaneId,
-    ) -> Sent {
+    #[inline(never)]
+    fn send_new(&mut self, ctx: &mut Ctx<'_>, buf: &mut Vec<u8>, next: Next) -> Sent {
+        let Next { path, lane, len } = next;
         let probing = core::mem::take(&mut self.send.probe_now);
         if probing {
             self.send.probing = true;
@@ -348,20 +379,12 @@ impl Association {
         }
         let most = self.max_payload();
         let limit = self.paths.get(path).packet_limit();
-        let expected = if self.recv.acker.owed() {
-            self.send.queue.next_len(lane, most).unwrap_or(0) + DATA_HEADER_LEN
-        } else {
-            // Nothing rides along that would have to leave room.
-            0
-        };
-        let (mut packet, sack) = self.begin_data_packet(buf, ctx.now, path, expected);
+        let mut packet = PacketBuilder::new(buf, self.header());
+        let sack = self.begin_data_packet(&mut packet, ctx.now, path, len + DATA_HEADER_LEN);
         let mut first = true;
+        let mut waits = Some(len);
         let mut apart: Option<Bytes> = None;
-        // Behind the first chunk: as long as the least that a chunk can be fits.
-        while first || packet.len() + DATA_HEADER_LEN < limit {
-            let Some(len) = self.send.queue.next_len(lane, most) else {
-                break;
-            };
+        while let Some(len) = waits {
             let len = self.shortened(lane, most, len, limit - packet.len(), first);
             let charge = len as u64 + u64::from(self.cfg.buffer.peer_overhead);
             let fits = packet.len() + padded(len + DATA_HEADER_LEN) <= limit;
@@ -409,6 +432,11 @@ impl Association {
             self.paths.get_mut(path).asked_at_once = record.immediate;
             let seq = self.send.ledger.push(record);
             self.note_new(ctx, path, seq, bytes, len as u32);
+            if packet.len() + DATA_HEADER_LEN >= limit {
+                // Not even the least that a chunk can be fits.
+                break;
+            }
+            waits = self.send.queue.next_len(lane, most);
         }
         let len = packet.finish(ctx.checksum());
         if let (Some(tail), Some(payload)) = (ctx.apart.as_deref_mut(), apart) {
@@ -442,12 +470,13 @@ impl Association {
         if worth { room } else { len }
     }
 
+    #[inline]
     fn note_new(&mut self, ctx: &mut Ctx<'_>, path: PathId, seq: u64, bytes: u32, payload: u32) {
         self.take_send_window(bytes);
         let p = self.paths.get_mut(path);
         p.rtt_pending = true;
         if self.cfg.habits.decays_above > 0 {
-            p.decay_at = Some(ctx.now + p.rtt.rto());
+            p.decay_at = Some(p.rtt.timeout(ctx.now));
         }
         p.window.flight += bytes;
         cc::on_use(&mut p.window, ctx.now);
@@ -456,7 +485,7 @@ impl Association {
             p.timed = Some((seq, ctx.now));
         }
         if p.t3.is_none() {
-            p.t3 = Some(ctx.now + p.rtt.rto());
+            p.t3 = Some(p.rtt.timeout(ctx.now));
         }
         if p.earliest.is_none() {
             p.earliest = Some(seq);
@@ -474,29 +503,43 @@ impl Association {
 
     /// Begins a packet with DATA; a SACK that is owed to the same path rides
     /// along where it leaves room for the first chunk of `expected` bytes.
-    fn begin_data_packet<'b>(
+    #[inline]
+    fn begin_data_packet(
         &mut self,
-        buf: &'b mut Vec<u8>,
+        packet: &mut PacketBuilder<'_>,
         now: Instant,
         path: PathId,
         expected: usize,
-    ) -> (PacketBuilder<'b>, Option<(u32, usize)>) {
-        let mut packet = PacketBuilder::new(buf, self.header());
+    ) -> Option<(u32, usize)> {
+        if !self.recv.acker.owed() && !self.stamps_packets() {
+            return None;
+        }
+        self.put_before_data(packet, now, path, expected)
+    }
+
+    #[inline(never)]
+    fn put_before_data(
+        &mut self,
+        packet: &mut PacketBuilder<'_>,
+        now: Instant,
+        path: PathId,
+        expected: usize,
+    ) -> Option<(u32, usize)> {
         let limit = self.room_beside_timestamp(path);
         let rides = self.recv.acker.owed()
             && self.sack_path() == path
             && self
                 .riding_sack_len()
                 .is_some_and(|len| packet.len() + len + padded(expected) <= limit);
-        self.write_timestamp(&mut packet, now, (true, rides));
+        self.write_timestamp(packet, now, (true, rides));
         if !rides {
-            return (packet, None);
+            return None;
         }
         let (gaps, dups) = self.sack_parts(usize::MAX);
         let (a_rwnd, flags) = (self.recv.a_rwnd(), self.sack_flags());
         let cumulative = self.recv.tsns.cumulative();
         packet.sack_flagged(flags, cumulative, a_rwnd, &gaps, &dups);
-        (packet, Some((a_rwnd, gaps.len())))
+        Some((a_rwnd, gaps.len()))
     }
 }
 

@@ -10,7 +10,14 @@ use crate::send::ledger::Fate;
 impl Association {
     /// A packet came, a timer fired, or the user handed something over: what
     /// may leave is decided anew.
+    #[inline]
     pub(super) fn begin_habit_event(&mut self, new_allowed: bool) {
+        if self.send.habits.on {
+            self.begin_event_of_habits(new_allowed);
+        }
+    }
+
+    fn begin_event_of_habits(&mut self, new_allowed: bool) {
         let h = &mut self.send.habits;
         h.marked = Release::Nothing;
         h.target = None;
@@ -147,13 +154,13 @@ impl Association {
         if first(from) == Some(seq) {
             let p = self.paths.get_mut(from);
             if p.window.flight > 0 {
-                p.t3 = Some(ctx.now + p.rtt.rto());
+                p.t3 = Some(p.rtt.timeout(ctx.now));
             }
         }
         let p = self.paths.get_mut(to);
         let lowest = first(to).is_none_or(|f| seq < f);
         if lowest || p.t3.is_none() {
-            p.t3 = Some(ctx.now + p.rtt.rto());
+            p.t3 = Some(p.rtt.timeout(ctx.now));
         }
     }
 

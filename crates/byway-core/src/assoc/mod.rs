@@ -42,7 +42,7 @@ use crate::api::{
 };
 use crate::config::{BurstRule, ChecksumMode, Config};
 use crate::observe::{Observation, Observed};
-use crate::path::{PathId, PathState, PathTable};
+use crate::path::{Alarms, PathId, PathState, PathTable};
 use crate::recv::RecvHalf;
 use crate::routes::Routes;
 use crate::send::SendHalf;
@@ -138,6 +138,20 @@ pub(crate) struct Timers {
     pub(crate) init_retransmits: u32,
 }
 
+impl Timers {
+    /// The earliest of them.
+    #[inline]
+    fn earliest(&self) -> Option<Instant> {
+        let round = self.heartbeat_round.map(|r| r.due);
+        let set = [self.t1, self.t2, self.t5, round];
+        // Data flows without any of them.
+        if set == [None; 4] {
+            return None;
+        }
+        set.into_iter().flatten().min()
+    }
+}
+
 /// One association (a TCB in the RFC's words).
 #[derive(Debug)]
 pub(crate) struct Association {
@@ -186,17 +200,26 @@ pub(crate) struct Association {
 }
 
 impl Association {
+    #[inline]
     pub(crate) fn observe(&self, ctx: &mut Ctx<'_>, what: impl FnOnce() -> Observation) {
         if ctx.out.observe {
-            let observed = Observed {
-                at: ctx.now,
-                assoc: self.id,
-                what: what(),
-            };
-            ctx.out.observed.push(observed);
+            self.record(ctx, what());
         }
     }
 
+    /// Kept out of line: it stands in dozens of places of the way of a packet.
+    #[cold]
+    #[inline(never)]
+    fn record(&self, ctx: &mut Ctx<'_>, what: Observation) {
+        let observed = Observed {
+            at: ctx.now,
+            assoc: self.id,
+            what,
+        };
+        ctx.out.observed.push(observed);
+    }
+
+    #[inline(never)]
     pub(crate) fn event(&self, ctx: &mut Ctx<'_>, event: Event) {
         ctx.out.events.push_back((self.id, event));
     }
@@ -230,12 +253,14 @@ impl Association {
     /// What [`new_burst`](Self::new_burst) put off.
     #[inline]
     pub(super) fn begin_burst(&mut self) {
-        if core::mem::take(&mut self.send.burst_begins) {
+        if self.send.burst_begins {
             self.reset_bursts();
         }
     }
 
+    #[inline(never)]
     fn reset_bursts(&mut self) {
+        self.send.burst_begins = false;
         let most = match self.cfg.congestion.burst_rule {
             BurstRule::CountPackets => self.cfg.congestion.max_burst.unwrap_or(u32::MAX),
             BurstRule::LimitWindow | BurstRule::ShrinkWindow => u32::MAX,
@@ -326,6 +351,7 @@ impl Association {
     }
 
     /// Ends the association without a word to the peer.
+    #[cold]
     pub(crate) fn lose(&mut self, ctx: &mut Ctx<'_>, reason: LossReason) {
         if matches!(self.state, State::Closed) {
             return;
@@ -347,18 +373,18 @@ impl Association {
         self.control.clear();
         for p in self.paths.iter_mut() {
             p.t3 = None;
-            p.hb_due = None;
-            p.doubt_tick = None;
-            p.overdue_at = None;
-            p.moves_at = None;
+            p.alarms = Alarms::default();
             p.probe = None;
-            p.hb_wanted = false;
+        }
+        for id in self.paths.ids() {
+            self.paths.want_heartbeat(id, false);
         }
         self.recv.acker = crate::recv::acker::Acker::default();
         self.send.probe_at = None;
     }
 
     /// Aborts: the peer is told why, with one packet (section 9.1).
+    #[cold]
     pub(crate) fn abort(&mut self, ctx: &mut Ctx<'_>, reason: LossReason, told: Told<'_>) {
         if matches!(self.state, State::Closed) {
             return;
@@ -386,6 +412,7 @@ impl Association {
     }
 
     /// The peer broke the protocol: it is told so, and the association ends.
+    #[cold]
     pub(crate) fn violation(&mut self, ctx: &mut Ctx<'_>, what: &'static str) {
         self.abort(
             ctx,
@@ -440,6 +467,9 @@ impl Association {
             let marked = self.send.ledger.recount_marked(id);
             if self.paths.get(id).window.marked != marked {
                 return Err(format!("marked bytes of path {id} are not {marked}"));
+            }
+            if self.paths.get(id).window.pmdcs < self.paths.least_pmdcs() {
+                return Err(format!("PMDCS of path {id} is less than the least"));
             }
             if flight != counted {
                 return Err(format!(

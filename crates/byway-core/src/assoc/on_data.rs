@@ -14,6 +14,7 @@ use byway_wire::Data;
 impl Association {
     /// Takes one DATA chunk; false ends the packet. `tail`: its payload is part
     /// of the packet's bytes, or it is this.
+    #[inline(never)]
     pub(super) fn on_data(
         &mut self,
         ctx: &mut Ctx<'_>,

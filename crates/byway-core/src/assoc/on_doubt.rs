@@ -1,7 +1,7 @@
 //! The probing detector doubts a path (cortes-2008; `policy/probing.rs`).
 
 use super::{Association, Ctx};
-use crate::path::{PathId, PathState};
+use crate::path::{Alarm, PathId, PathState};
 use crate::policy::Detection;
 use crate::policy::probing::{Evidence, Verdict};
 use crate::time::Instant;
@@ -20,14 +20,14 @@ impl Association {
     /// Another probe, or the end of the path.
     pub(super) fn look_at_doubted(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
         let p = self.paths.get_mut(path);
-        p.doubt_tick = None;
+        p.alarms.set(Alarm::Doubt, None);
         let (Detection::Probing(probing), Some(since)) = (p.detection, p.doubted_since) else {
             return;
         };
         match probing.verdict(since, ctx.now) {
             Verdict::Probe(next) => {
-                p.doubt_tick = Some(next);
-                p.hb_wanted = true;
+                p.alarms.set(Alarm::Doubt, Some(next));
+                self.paths.want_heartbeat(path, true);
             }
             Verdict::Failed => {
                 p.doubted_since = None;
@@ -66,13 +66,13 @@ impl Association {
 
     fn end_doubt(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
         let p = self.paths.get_mut(path);
-        p.doubt_tick = None;
+        p.alarms.set(Alarm::Doubt, None);
         p.doubted_since = None;
         // A heartbeat of the detector is not counted when it stays unanswered.
         if let Some(probe) = &mut p.probe {
             probe.lost_at = Instant::FAR_FUTURE;
         }
-        if p.hb_due.is_none() && !p.hb_wanted {
+        if p.alarms.get(Alarm::Heartbeat).is_none() && !self.paths.wants_heartbeat(path) {
             self.schedule_heartbeat(ctx, path);
         }
     }

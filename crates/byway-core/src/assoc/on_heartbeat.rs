@@ -5,7 +5,7 @@ use super::dispatch::Gathered;
 use super::{Association, Control, Ctx, Inbound, Stray};
 use crate::config::{FailedProbes, HbJitter, PathMaxRetransTest};
 use crate::observe::{Observation, Timer};
-use crate::path::{Path, PathId, PathState, Probe};
+use crate::path::{Alarm, Path, PathId, PathState, Probe};
 use crate::policy::probing::Evidence;
 use crate::time::{Duration, Instant};
 use rand::RngExt;
@@ -66,8 +66,8 @@ impl Association {
         packet.heartbeat_ack(info);
         packet.finish(ctx.checksum());
         ctx.out.stray(Stray {
-            source: inbound.destination,
-            destination: inbound.source,
+            source: *inbound.destination,
+            destination: *inbound.source,
             bytes,
         });
     }
@@ -135,7 +135,7 @@ impl Association {
         // Doubt is resolved at the pace of the RTO (section 5.4; RFC 7829).
         let eager = is_eager(p, self.cfg.hb.failed);
         if !eager && (!p.hb_enabled || self.cfg.habits.one_heartbeat_timer) {
-            self.paths.get_mut(path).hb_due = None;
+            self.paths.get_mut(path).alarms.set(Alarm::Heartbeat, None);
             return;
         }
         let rto = p.rtt.rto();
@@ -146,12 +146,15 @@ impl Association {
             HbJitter::HalfInterval => vary(hb.interval, ctx) + rto,
             HbJitter::Off => hb.interval + rto,
         };
-        self.paths.get_mut(path).hb_due = Some(ctx.now + wait);
+        self.paths
+            .get_mut(path)
+            .alarms
+            .set(Alarm::Heartbeat, Some(ctx.now + wait));
     }
 
     /// The heartbeat timer of a path expired.
     pub(crate) fn on_heartbeat_due(&mut self, ctx: &mut Ctx<'_>, path: PathId, due: Instant) {
-        self.paths.get_mut(path).hb_due = None;
+        self.paths.get_mut(path).alarms.set(Alarm::Heartbeat, None);
         if !self.state.sends_heartbeats() {
             return;
         }
@@ -167,14 +170,17 @@ impl Association {
             let wait = period
                 .saturating_sub(due.since(p.last_timed))
                 .max(p.rtt.rto());
-            self.paths.get_mut(path).hb_due = Some(ctx.now + wait);
+            self.paths
+                .get_mut(path)
+                .alarms
+                .set(Alarm::Heartbeat, Some(ctx.now + wait));
             return;
         }
         self.observe(ctx, || Observation::TimerFired {
             timer: Timer::HeartbeatDue,
             path: Some(path),
         });
-        self.paths.get_mut(path).hb_wanted = true;
+        self.paths.want_heartbeat(path, true);
     }
 
     /// A heartbeat leaves: its nonce is drawn and its answer awaited.
@@ -191,9 +197,9 @@ impl Association {
             lost_at: ctx.now + rto,
             whole: p.dead_for_data,
         };
+        self.paths.want_heartbeat(path, false);
         let p = self.paths.get_mut(path);
-        p.hb_wanted = false;
-        p.hb_due = None;
+        p.alarms.set(Alarm::Heartbeat, None);
         p.probe = Some(probe);
         p.last_timed = ctx.now;
         self.observe(ctx, || Observation::HeartbeatSent { path });
@@ -245,7 +251,10 @@ impl Association {
         if self.cfg.habits.repeats_heartbeats {
             self.want_heartbeat(path);
         } else if eager {
-            self.paths.get_mut(path).hb_due = Some(ctx.now);
+            self.paths
+                .get_mut(path)
+                .alarms
+                .set(Alarm::Heartbeat, Some(ctx.now));
         } else {
             self.schedule_heartbeat(ctx, path);
         }
@@ -254,7 +263,7 @@ impl Association {
 
     /// The user, or a policy, asks for a heartbeat now.
     pub(crate) fn want_heartbeat(&mut self, path: PathId) {
-        self.paths.get_mut(path).hb_wanted = true;
+        self.paths.want_heartbeat(path, true);
     }
 
     /// Section 5.4: probing begins when the association stands; so many at once
@@ -267,16 +276,18 @@ impl Association {
             && !(self.accepted && self.cfg.habits.trusts_listed_addresses);
         for path in self.paths.ids() {
             if all {
-                let p = self.paths.get_mut(path);
-                p.confirmed = false;
-                p.hb_wanted = true;
+                self.paths.get_mut(path).confirmed = false;
+                self.paths.want_heartbeat(path, true);
                 continue;
             }
             if self.paths.get(path).confirmed {
                 self.schedule_heartbeat(ctx, path);
             } else {
                 let wait = self.paths.get(path).rtt.rto() * (started / burst);
-                self.paths.get_mut(path).hb_due = Some(ctx.now + wait);
+                self.paths
+                    .get_mut(path)
+                    .alarms
+                    .set(Alarm::Heartbeat, Some(ctx.now + wait));
                 started += 1;
             }
         }

@@ -3,15 +3,18 @@
 
 use super::{Association, Ctx};
 use crate::observe::{Observation, Timer};
-use crate::path::{PathId, PathState};
+use crate::path::{Alarm, PathId, PathState};
 use crate::policy::ProbeTimeout;
 
 impl Association {
     /// Something was acknowledged from a path: the wait for the next
     /// acknowledgement begins anew, if any is owed.
+    #[inline]
     pub(super) fn await_acknowledgement(&mut self, ctx: &Ctx<'_>, path: PathId) {
-        self.paths.get_mut(path).overdue_at = None;
-        self.note_owed_acknowledgement(ctx, path);
+        if self.cfg.failover.probe_timeout.is_some() {
+            self.paths.get_mut(path).alarms.set(Alarm::Overdue, None);
+            self.note_owed_acknowledgement(ctx, path);
+        }
     }
 
     /// Whether a chunk of so many bytes, about to be sent to a path, should ask
@@ -29,10 +32,14 @@ impl Association {
     /// Something was sent to a path: it owes an acknowledgement. More of it
     /// does not put off what is owed already, but may hurry it: a second packet
     /// ends the peer's delay.
+    #[inline]
     pub(super) fn note_owed_acknowledgement(&mut self, ctx: &Ctx<'_>, path: PathId) {
-        let Some(rule) = self.cfg.failover.probe_timeout else {
-            return;
-        };
+        if let Some(rule) = self.cfg.failover.probe_timeout {
+            self.await_by(rule, ctx, path);
+        }
+    }
+
+    fn await_by(&mut self, rule: ProbeTimeout, ctx: &Ctx<'_>, path: PathId) {
         let p = self.paths.get_mut(path);
         let Some(srtt) = p.rtt.srtt().filter(|_| p.window.flight > 0) else {
             return;
@@ -41,13 +48,15 @@ impl Association {
         // when a packet cannot hold both.
         let prompt = p.asked_at_once || p.window.flight > p.window.pmdcs;
         let at = ctx.now + rule.acknowledgement(srtt, p.rtt.rttvar(), prompt);
-        p.overdue_at = Some(p.overdue_at.map_or(at, |before| before.min(at)));
+        let before = p.alarms.get(Alarm::Overdue);
+        p.alarms
+            .set(Alarm::Overdue, Some(before.map_or(at, |b| b.min(at))));
     }
 
     /// An acknowledgement is overdue: the path is suspect, a heartbeat asks it,
     /// and its oldest chunk leaves on another path, as does new data.
     pub(super) fn on_overdue(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
-        self.paths.get_mut(path).overdue_at = None;
+        self.paths.get_mut(path).alarms.set(Alarm::Overdue, None);
         let Some(rule) = self.cfg.failover.probe_timeout else {
             return;
         };
@@ -77,7 +86,9 @@ impl Association {
         self.paths.get_mut(path).last_error = Some(ctx.now);
         self.set_path_state(ctx, path, PathState::PotentiallyFailed);
         self.want_heartbeat(path);
-        self.paths.get_mut(path).moves_at = Some(ctx.now + self.answer_time(rule, path));
+        let moves_at = ctx.now + self.answer_time(rule, path);
+        let p = self.paths.get_mut(path);
+        p.alarms.set(Alarm::Moves, Some(moves_at));
         self.choose_data_path(ctx, None);
     }
 
@@ -85,7 +96,8 @@ impl Association {
     /// after all.
     pub(super) fn end_suspicion(&mut self, path: PathId) {
         let p = self.paths.get_mut(path);
-        if p.moves_at.take().is_some() {
+        if p.alarms.get(Alarm::Moves).is_some() {
+            p.alarms.set(Alarm::Moves, None);
             self.stats.needless_suspicions += 1;
         }
         if core::mem::take(&mut self.paths.get_mut(path).cut_owed) {
@@ -102,7 +114,7 @@ impl Association {
     /// window stays as it is, as nothing says that the network was congested.
     pub(super) fn on_heartbeat_overdue(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
         let p = self.paths.get_mut(path);
-        p.moves_at = None;
+        p.alarms.set(Alarm::Moves, None);
         if p.state != PathState::PotentiallyFailed {
             return;
         }

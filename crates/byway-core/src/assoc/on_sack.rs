@@ -4,17 +4,20 @@
 //! acknowledged; round trips; missing reports; windows; errors cleared; timers.
 
 use super::concurrent::note_outcome;
+use super::estimating::Estimating;
 use super::timestamps::stamp;
 use super::{Association, Ctx};
 use crate::api::Event;
 use crate::cc::{self, Moment, PathAck, coupled::Flow, reno};
 use crate::config::{Coupling, ErrorClear, FastRecovery, PfClear};
 use crate::observe::Observation;
-use crate::path::{Path, PathId, PathState};
+use crate::path::{Alarm, Path, PathId, PathState};
 use crate::policy::concurrent::dac;
 use crate::policy::concurrent::sfr::NewlyAcked;
 use crate::policy::retransmit::LossCause;
 use crate::policy::rtt_sampling::{Acknowledged, Echo};
+use crate::send::concurrent::Concurrent;
+use crate::send::habits::HabitState;
 use crate::send::ledger::{Applied, Change, Fate, Missing, Record};
 use crate::time::Instant;
 use byway_wire::{Sack, Tsn};
@@ -60,7 +63,77 @@ pub(super) struct Touched {
     stop_t3: bool,
 }
 
+impl Touched {
+    /// Whether the SACK can mean anything for that path: not where nothing was
+    /// under way or waited for, as on an idle alternate.
+    #[inline]
+    fn concerns(&self, p: &Path) -> bool {
+        self.chunks > 0
+            || self.lost
+            || p.window.flight > 0
+            || p.t3.is_some()
+            || p.recover.is_some()
+            || p.doubted_since.is_some()
+    }
+}
+
+/// What happens to records besides, where a SACK [is
+/// hooked](Association::is_hooked).
+struct Hooks {
+    covered: u64,
+    /// The first chunk of each path that was outstanding
+    /// (`habits.restarts_t3_freely`).
+    firsts: [Option<u64>; MAX_PATHS],
+    /// `habits.concurrent_class`.
+    class: bool,
+}
+
+/// The memories of what is hooked.
+type Memories<'a> = (
+    &'a mut Option<Box<Concurrent>>,
+    &'a mut HabitState,
+    &'a mut Option<Box<Estimating>>,
+);
+
+impl Hooks {
+    /// The fate of a record changes, or its acknowledgement became final.
+    #[inline(never)]
+    fn note(
+        &self,
+        t: &mut Touched,
+        p: &mut Path,
+        (concurrent, habits, estimating): Memories<'_>,
+        (seq, r, change): (u64, &Record, Change),
+    ) {
+        let path = r.path.index();
+        if seq < self.covered {
+            t.stop_t3 |= !self.class;
+            habits.burst_limited |= r.fast_retransmitted.is_some();
+            habits.window_left = habits.window_left.map(|left| left + r.bytes);
+        } else {
+            t.stop_t3 |= self.firsts[path] == Some(seq);
+        }
+        if self.class
+            && let Some(c) = concurrent
+        {
+            let advanced = c.advanced[path];
+            t.stop_t3 |= c.class.note(seq, self.covered, r, change, advanced);
+        }
+        if change != Change::Acked {
+            return;
+        }
+        if let Some(c) = concurrent {
+            NewlyAcked::join(&mut c.newly[path], seq, r.sent_at);
+            note_outcome(&mut p.loss_rate, 0.0);
+        }
+        if let (Fate::Marked(_), Some(e)) = (r.fate, estimating) {
+            e.arrived(seq);
+        }
+    }
+}
+
 impl Association {
+    #[inline(never)]
     pub(super) fn on_sack(&mut self, ctx: &mut Ctx<'_>, sack: &Sack<'_>) {
         if self.state.is_closed() || matches!(self.state, super::State::CookieWait) {
             return;
@@ -80,6 +153,33 @@ impl Association {
         };
         self.stats.sacks_received += 1;
         self.send.probe_answered = true;
+        if self.is_hooked() {
+            self.begin_sack(ctx, sack);
+        }
+        self.apply(ctx, covered, &blocks);
+        self.send.a_rwnd = sack.a_rwnd;
+        let gaps = sack.gap_block_count() as u16;
+        let acked = self.send.ledger.base();
+        self.observe(ctx, || Observation::SackReceived {
+            cumulative: sack.cumulative_tsn_ack,
+            acked,
+            gaps,
+            a_rwnd: sack.a_rwnd,
+        });
+        self.after_ack(ctx);
+    }
+
+    /// Whether a SACK means anything beyond RFC 9260: to concurrent multipath
+    /// transfer, to the estimates of the paths, or by ns-2's habits. Asked once, so
+    /// that who wants none of them does not pay for each.
+    #[inline]
+    fn is_hooked(&self) -> bool {
+        self.send.habits.on || self.send.concurrent.is_some() || self.estimating.is_some()
+    }
+
+    /// A SACK is about to be applied, and [is hooked](Self::is_hooked).
+    #[inline(never)]
+    fn begin_sack(&mut self, ctx: &Ctx<'_>, sack: &Sack<'_>) {
         self.decay_windows(ctx);
         if let Some(c) = &mut self.send.concurrent {
             c.begin_sack(if self.cfg.habits.concurrent_class {
@@ -95,17 +195,6 @@ impl Association {
                 }
             }
         }
-        self.apply(ctx, covered, &blocks);
-        self.send.a_rwnd = sack.a_rwnd;
-        let gaps = sack.gap_block_count() as u16;
-        let acked = self.send.ledger.base();
-        self.observe(ctx, || Observation::SackReceived {
-            cumulative: sack.cumulative_tsn_ack,
-            acked,
-            gaps,
-            a_rwnd: sack.a_rwnd,
-        });
-        self.after_ack(ctx);
     }
 
     /// The cumulative acknowledgement of a SHUTDOWN.
@@ -127,54 +216,37 @@ impl Association {
     }
 
     fn apply(&mut self, ctx: &mut Ctx<'_>, covered: u64, blocks: &Blocks) {
+        let hooked = self.is_hooked();
         // Not an array: eight of them are a lot to clear for every SACK.
-        let mut touched: SmallVec<[Touched; MAX_PATHS]> = SmallVec::new();
-        touched.resize(self.paths.len(), Touched::default());
-        for (t, p) in touched.iter_mut().zip(self.paths.iter()) {
-            t.ack.flight_before = p.used(&self.cfg.habits);
-            t.full_before = p.window.flight + p.window.marked >= p.window.cwnd;
-        }
+        let all = self.paths.iter().map(|p| Touched {
+            ack: PathAck {
+                flight_before: p.used(&self.cfg.habits),
+                ..PathAck::default()
+            },
+            full_before: p.window.flight + p.window.marked >= p.window.cwnd,
+            step: 1.0,
+            ..Touched::default()
+        });
+        let mut touched: SmallVec<[Touched; MAX_PATHS]> = all.collect();
         let payload_before = self.send.ledger.payload();
-        let firsts = if self.cfg.habits.restarts_t3_freely {
-            self.first_outstanding(covered)
-        } else {
-            [None; MAX_PATHS]
-        };
-        self.advance_pseudo_cumulatives(covered, blocks);
+        let mut hooks = hooked.then(|| self.prepare_hooks(covered, blocks));
         let (paths, cfg) = (&mut self.paths, &*self.cfg);
-        let class = cfg.habits.concurrent_class;
-        let concurrent = &mut self.send.concurrent;
-        let habits = &mut self.send.habits;
-        let estimating = &mut self.estimating;
+        let (send, estimating) = (&mut self.send, &mut self.estimating);
         let now = ctx.now;
         let echo = self.stamps.map_or(Echo::Unused, |s| Echo::Of(s.echoed));
         let mut newest_sent = Instant::ZERO;
-        let applied = self.send.ledger.apply(covered, blocks, |seq, r, change| {
+        let (concurrent, habits) = (&mut send.concurrent, &mut send.habits);
+        let applied = send.ledger.apply(covered, blocks, |seq, r, change| {
             let p = paths.get_mut(r.path);
             let t = &mut touched[r.path.index()];
-            if seq < covered {
-                t.stop_t3 |= !class;
-                habits.burst_limited |= r.fast_retransmitted.is_some();
-                habits.window_left = habits.window_left.map(|left| left + r.bytes);
-            } else {
-                t.stop_t3 |= firsts[r.path.index()] == Some(seq);
-            }
-            if class && let Some(c) = concurrent {
-                let advanced = c.advanced[r.path.index()];
-                t.stop_t3 |= c.class.note(seq, covered, r, change, advanced);
+            if let Some(hooks) = &mut hooks {
+                hooks.note(t, p, (concurrent, habits, estimating), (seq, r, change));
             }
             match change {
                 Change::Acked => {
                     newest_sent = newest_sent.max(r.sent_at);
-                    if let Some(c) = concurrent {
-                        NewlyAcked::join(&mut c.newly[r.path.index()], seq, r.sent_at);
-                        note_outcome(&mut p.loss_rate, 0.0);
-                    }
                     t.ack.gap_bytes += if seq < covered { 0 } else { r.bytes };
                     note_acked(t, p, cfg, (seq, r), echo, now);
-                    if let (Fate::Marked(_), Some(e)) = (r.fate, &mut *estimating) {
-                        e.arrived(seq);
-                    }
                 }
                 Change::Reneged => p.window.flight += r.bytes,
                 Change::Passed => {}
@@ -193,20 +265,41 @@ impl Association {
         let lost = self.report_missing(now, &applied, blocks, newest_sent, &mut touched);
         let recovering = self.still_recovering();
         self.feed_estimates(now, &touched);
-        let steps = self.coupled_steps(&touched);
-        for id in self.paths.ids() {
-            let t = &mut touched[id.index()];
-            t.step = steps.map_or(1.0, |s| s[id.index()]);
+        if self.cfg.congestion.coupled != Coupling::Off {
+            self.couple_steps(&mut touched);
+        }
+        for (i, t) in touched.iter_mut().enumerate() {
+            let id = PathId(i as u8);
             t.ack.cumulative_advanced = applied.cumulative_advanced;
             t.any_new = any_new;
             t.rescan |= applied.reneged;
-            self.settle_path(ctx, id, recovering, t);
+            if hooked || t.concerns(self.paths.get(id)) {
+                self.settle_path(ctx, id, recovering, t);
+            }
         }
-        self.after_windows(ctx, lost);
+        if hooked {
+            self.after_windows(ctx, lost);
+        }
+    }
+
+    #[inline(never)]
+    fn prepare_hooks(&mut self, covered: u64, blocks: &Blocks) -> Hooks {
+        let firsts = if self.cfg.habits.restarts_t3_freely {
+            self.first_outstanding(covered)
+        } else {
+            [None; MAX_PATHS]
+        };
+        self.advance_pseudo_cumulatives(covered, blocks);
+        Hooks {
+            covered,
+            firsts,
+            class: self.cfg.habits.concurrent_class,
+        }
     }
 
     /// Counts missing reports, by whoever's rules; whether anything was marked,
     /// where ns-2's habits ask.
+    #[inline]
     fn report_missing(
         &mut self,
         now: Instant,
@@ -215,11 +308,13 @@ impl Association {
         newest_sent: Instant,
         touched: &mut [Touched],
     ) -> bool {
-        if self.is_class() {
-            return self.count_missing_as_class(now, applied, touched);
-        }
-        if self.cfg.habits.remembers_highest_new {
-            return self.count_missing_as_ns2(now, applied, blocks, touched);
+        if self.send.habits.on {
+            if self.is_class() {
+                return self.count_missing_as_class(now, applied, touched);
+            }
+            if self.cfg.habits.remembers_highest_new {
+                return self.count_missing_as_ns2(now, applied, blocks, touched);
+            }
         }
         if let (Some(highest), Some(last)) = (applied.highest_new, blocks.last()) {
             // In fast recovery, progress counts for all that is missing; not where
@@ -278,19 +373,18 @@ impl Association {
         }
     }
 
-    /// How coupled paths share what their windows grow by; none where they are
-    /// not coupled.
-    fn coupled_steps(&mut self, touched: &[Touched]) -> Option<[f64; MAX_PATHS]> {
-        let coupling = self.cfg.congestion.coupled;
-        if coupling == Coupling::Off {
-            return None;
-        }
+    /// How coupled paths share what their windows grow by.
+    #[inline(never)]
+    fn couple_steps(&mut self, touched: &mut [Touched]) {
         let mut flows = [None; MAX_PATHS];
-        for ((p, t), flow) in self.paths.iter_mut().zip(touched).zip(&mut flows) {
+        for ((p, t), flow) in self.paths.iter_mut().zip(&*touched).zip(&mut flows) {
             p.window.interval.on_acked(t.ack.bytes);
             *flow = Flow::new(&p.window, t.ack.flight_before, p.rtt.srtt());
         }
-        Some(coupling.steps(&flows))
+        let steps = self.cfg.congestion.coupled.steps(&flows);
+        for (t, step) in touched.iter_mut().zip(steps) {
+            t.step = step;
+        }
     }
 
     /// The same by ns-2's habits; whether anything was marked.
@@ -418,7 +512,7 @@ impl Association {
         let anew = !recovering || self.send.concurrent.is_some() && t.lost_anew;
         if t.lost && anew && !self.cfg.habits.cuts_beyond_exit {
             let p = self.paths.get_mut(id);
-            if p.moves_at.is_some() {
+            if p.alarms.get(Alarm::Moves).is_some() {
                 // A dead path tells nothing of congestion: that waits until the
                 // probe timeout's doubt is over.
                 p.cut_owed = true;
@@ -431,7 +525,7 @@ impl Association {
             let p = self.paths.get_mut(id);
             let outstanding = p.outstanding(&self.cfg.habits) > 0;
             let running = p.t3.filter(|_| outstanding && !t.stop_t3);
-            p.t3 = running.or(outstanding.then_some(ctx.now + p.rtt.rto()));
+            p.t3 = running.or(outstanding.then_some(p.rtt.timeout(ctx.now)));
         } else if t.restart_t3 || self.paths.get(id).earliest.is_none() {
             let p = self.paths.get(id);
             let earliest = if p.window.flight > 0 {
@@ -445,8 +539,8 @@ impl Association {
             // R2 and R3 of section 6.3.2.
             p.t3 = match earliest {
                 None => None,
-                Some(_) if t.restart_t3 => Some(ctx.now + p.rtt.rto()),
-                Some(_) => p.t3.or(Some(ctx.now + p.rtt.rto())),
+                Some(_) if t.restart_t3 => Some(p.rtt.timeout(ctx.now)),
+                Some(_) => p.t3.or(Some(p.rtt.timeout(ctx.now))),
             };
         }
         self.end_recovery(id);

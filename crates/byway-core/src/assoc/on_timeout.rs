@@ -6,7 +6,7 @@ use crate::api::LossReason;
 use crate::cc;
 use crate::config::FailedProbes;
 use crate::observe::{Observation, Timer};
-use crate::path::{PathId, PathState};
+use crate::path::{Alarm, PathId, PathState};
 use crate::policy::AfterRto;
 use crate::time::Instant;
 use smallvec::SmallVec;
@@ -14,21 +14,14 @@ use smallvec::SmallVec;
 impl Association {
     /// The earliest of all timers.
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
-        let t = &self.timers;
         let mut next = Instant::FAR_FUTURE;
         let mut consider = |t: Option<Instant>| next = next.min(t.unwrap_or(Instant::FAR_FUTURE));
-        consider(t.t1);
-        consider(t.t2);
-        consider(t.t5);
-        consider(t.heartbeat_round.map(|r| r.due));
+        consider(self.timers.earliest());
         consider(self.recv.acker.timer());
         consider(self.send.probe_at);
         for p in self.paths.iter() {
             consider(p.t3);
-            consider(p.hb_due);
-            consider(p.doubt_tick);
-            consider(p.overdue_at);
-            consider(p.moves_at);
+            consider(p.alarms.earliest());
             consider(p.probe.map(|p| p.lost_at));
         }
         (next != Instant::FAR_FUTURE).then_some(next)
@@ -96,16 +89,22 @@ impl Association {
                     return;
                 }
             }
-            if due(self.paths.get(path).overdue_at) {
+            if due(self.paths.get(path).alarms.get(Alarm::Overdue)) {
                 self.on_overdue(ctx, path);
             }
-            if due(self.paths.get(path).moves_at) {
+            if due(self.paths.get(path).alarms.get(Alarm::Moves)) {
                 self.on_heartbeat_overdue(ctx, path);
             }
-            if due(self.paths.get(path).doubt_tick) {
+            if due(self.paths.get(path).alarms.get(Alarm::Doubt)) {
                 self.look_at_doubted(ctx, path);
             }
-            if let Some(at) = self.paths.get(path).hb_due.filter(|t| *t <= now) {
+            if let Some(at) = self
+                .paths
+                .get(path)
+                .alarms
+                .get(Alarm::Heartbeat)
+                .filter(|t| *t <= now)
+            {
                 self.on_heartbeat_due(ctx, path, at);
             }
         }
@@ -128,7 +127,7 @@ impl Association {
         let patience = self.surely_lost_after(path);
         let p = self.paths.get_mut(path);
         p.t3 = None;
-        p.overdue_at = None;
+        p.alarms.set(Alarm::Overdue, None);
         p.timed = None;
         p.earliest = None;
         p.counters.timeouts += 1;

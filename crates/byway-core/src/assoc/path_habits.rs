@@ -4,7 +4,7 @@
 use super::{Association, Ctx};
 use crate::config::{Dormant, HbJitter};
 use crate::observe::{Observation, Timer};
-use crate::path::{PathId, PathState};
+use crate::path::{Alarm, PathId, PathState};
 use crate::policy::retransmit::LossCause;
 use crate::time::Instant;
 use rand::RngExt;
@@ -69,7 +69,7 @@ impl Association {
         }
         for p in self.paths.iter_mut() {
             p.last_timed = ctx.now;
-            p.hb_due = None;
+            p.alarms.set(Alarm::Heartbeat, None);
         }
         self.start_heartbeat_round(ctx, self.paths.primary);
     }

@@ -4,7 +4,7 @@ use super::{Association, Ctx};
 use crate::api::{CommandError, Event};
 use crate::config::{FailedProbes, PfReturnCwnd};
 use crate::observe::Observation;
-use crate::path::{PathId, PathState};
+use crate::path::{Alarm, PathId, PathState};
 use crate::policy::failover;
 use core::net::{IpAddr, SocketAddr};
 
@@ -195,7 +195,8 @@ impl Association {
             to == PathState::PotentiallyFailed || self.cfg.hb.failed == FailedProbes::OncePerRto;
         if at_once {
             let p = self.paths.get_mut(path);
-            p.hb_due = p.hb_enabled.then_some(ctx.now);
+            p.alarms
+                .set(Alarm::Heartbeat, p.hb_enabled.then_some(ctx.now));
         }
     }
 

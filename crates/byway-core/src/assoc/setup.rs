@@ -260,7 +260,7 @@ impl Association {
             let mut path = Path::new(self.local[local], remote, confirmed, &self.cfg, ctx.now);
             if i == 0 {
                 if ip == source.ip() {
-                    path.local = inbound.destination;
+                    path.local = *inbound.destination;
                 }
                 if let Some(old) = &old {
                     path.counters = old.counters.clone();

@@ -144,8 +144,8 @@ impl Association {
         packet.shutdown_complete(false);
         packet.finish(ctx.checksum());
         ctx.out.stray(super::Stray {
-            source: inbound.destination,
-            destination: inbound.source,
+            source: *inbound.destination,
+            destination: *inbound.source,
             bytes,
         });
         self.complete(ctx);

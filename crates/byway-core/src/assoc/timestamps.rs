@@ -28,6 +28,12 @@ pub(crate) fn stamp(at: Instant) -> u32 {
 }
 
 impl Association {
+    /// Whether packets carry timestamps.
+    #[inline]
+    pub(super) fn stamps_packets(&self) -> bool {
+        self.stamps.is_some()
+    }
+
     /// Whether both sides want timestamps is known.
     pub(super) fn agree_on_timestamps(&mut self, peer_wants: bool) {
         let agreed = peer_wants && self.cfg.rto.timestamps;
@@ -38,9 +44,9 @@ impl Association {
     /// chunk.
     pub(super) fn make_room_for_timestamps(&mut self, now: Instant) {
         if self.stamps.is_some() {
-            for p in self.paths.iter_mut() {
-                p.keep_beside_data(TIMESTAMP_LEN as u32, &self.cfg.congestion, now);
-            }
+            let bytes = TIMESTAMP_LEN as u32;
+            self.paths
+                .keep_beside_data(bytes, &self.cfg.congestion, now);
         }
     }
 

@@ -22,6 +22,7 @@ struct Ours {
 
 impl Endpoint {
     /// Section 5.1, B, and section 5.2 where an association exists.
+    #[cold]
     pub(super) fn on_init(&mut self, now: Instant, inbound: &Inbound<'_>, first: &RawChunk<'_>) {
         let alone = inbound.packet.chunks().nth(1).is_none();
         if !alone || inbound.packet.header().verification_tag != 0 {
@@ -187,8 +188,8 @@ impl Endpoint {
             a_rwnd: peer.a_rwnd,
             outbound,
             inbound: peer.outbound.min(cfg.setup.max_inbound_streams),
-            source: inbound.source,
-            local: inbound.destination,
+            source: *inbound.source,
+            local: *inbound.destination,
             addresses: peer.addresses.clone(),
             timestamps: peer.timestamps,
         };
@@ -215,6 +216,7 @@ impl Endpoint {
     }
 
     /// Section 5.1.5, and section 5.2.4 where an association exists.
+    #[cold]
     pub(super) fn on_cookie_echo(
         &mut self,
         now: Instant,

@@ -8,6 +8,7 @@ use byway_wire::{Cause, Checksum, Chunk, CommonHeader, PacketBuilder, chunk_type
 
 impl Endpoint {
     /// A packet of no association.
+    #[cold]
     pub(super) fn out_of_the_blue(&mut self, _now: Instant, inbound: &Inbound<'_>) {
         self.stats.out_of_the_blue += 1;
         let ip = inbound.source.ip();
@@ -74,8 +75,8 @@ impl Endpoint {
             ChecksumMode::Offloaded => Checksum::Zero,
         });
         self.out.stray(Stray {
-            source: inbound.destination,
-            destination: inbound.source,
+            source: *inbound.destination,
+            destination: *inbound.source,
             bytes,
         });
     }

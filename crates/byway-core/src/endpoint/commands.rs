@@ -17,11 +17,12 @@ impl Endpoint {
         id: AssocId,
         run: impl FnOnce(&mut Association, &mut Ctx<'_>) -> Result<T, CommandError>,
     ) -> Result<T, CommandError> {
-        if self.slot(id).is_none_or(|s| s.unlinked) {
-            return Err(CommandError::Gone);
-        }
         let mut ctx = ctx!(self, now);
-        let result = run(&mut self.table[id.index()].assoc, &mut ctx);
+        let slot = self.table.get_mut(id.index());
+        let Some(slot) = slot.filter(|s| s.generation == id.generation && !s.unlinked) else {
+            return Err(CommandError::Gone);
+        };
+        let result = run(&mut slot.assoc, &mut ctx);
         self.wake(id.index);
         result
     }

@@ -275,13 +275,8 @@ impl Endpoint {
     fn wake(&mut self, index: u32) {
         let slot = &mut self.table[index as usize];
         if slot.assoc.state.is_closed() {
-            if !slot.unlinked {
-                slot.unlinked = true;
-                self.retire(index);
-            }
-            return;
-        }
-        if !slot.queued {
+            self.retire(index);
+        } else if !slot.queued {
             slot.queued = true;
             self.ready.push_back(index);
         }
@@ -303,6 +298,10 @@ impl Endpoint {
     /// An association ended: packets no longer find it.
     #[cold]
     fn retire(&mut self, index: u32) {
+        let slot = &mut self.table[index as usize];
+        if core::mem::replace(&mut slot.unlinked, true) {
+            return;
+        }
         self.unlink(index);
         self.live -= 1;
         if let Some(ip) = self.table[index as usize].counted
@@ -348,17 +347,19 @@ impl Endpoint {
             self.stats.bad_checksums += 1;
             return;
         }
-        let Some(Ok(first)) = packet.chunks().next() else {
+        let mut others = packet.chunks();
+        let Some(Ok(first)) = others.next() else {
             self.stats.malformed += 1;
             return;
         };
         let inbound = Inbound {
-            source,
-            destination,
+            source: &source,
+            destination: &destination,
             packet,
             len: payload.len() + tail.len(),
             tail,
-            first: (first.kind, first.flags),
+            first,
+            others,
         };
         let header = packet.header();
         if header.destination_port != self.cfg.port {
@@ -377,11 +378,17 @@ impl Endpoint {
 
     /// The association of a packet: by its source, or, for an INIT ACK, by any
     /// address that it lists (section 5.1.2, D).
+    #[inline]
     fn find_for(&mut self, inbound: &Inbound<'_>, first: &RawChunk<'_>) -> Option<u32> {
         let port = inbound.packet.header().source_port;
-        if let Some(index) = self.find(inbound.source.ip(), port) {
-            return Some(index);
+        match self.find(inbound.source.ip(), port) {
+            None => self.find_for_init_ack(port, first),
+            found => found,
         }
+    }
+
+    #[cold]
+    fn find_for_init_ack(&mut self, port: u16, first: &RawChunk<'_>) -> Option<u32> {
         if first.kind != chunk_type::INIT_ACK {
             return None;
         }
@@ -397,17 +404,28 @@ impl Endpoint {
 
     /// Hands a packet to its association.
     fn deliver(&mut self, now: Instant, index: u32, inbound: &Inbound<'_>) {
-        let setting_up = matches!(self.table[index as usize].assoc.state, State::CookieWait);
-        if setting_up {
-            // INIT ACK may change the list of addresses.
-            self.unlink(index);
+        let mut ctx = ctx!(self, now);
+        let slot = &mut self.table[index as usize];
+        if matches!(slot.assoc.state, State::CookieWait) {
+            return self.deliver_in_setup(now, index, inbound);
         }
+        let handled = slot.assoc.handle_packet(&mut ctx, inbound, false);
+        self.wake(index);
+        if handled == Handled::OutOfTheBlue {
+            self.out_of_the_blue(now, inbound);
+        }
+    }
+
+    /// The same while INIT is unanswered: INIT ACK may change the list of
+    /// addresses.
+    #[cold]
+    #[inline(never)]
+    fn deliver_in_setup(&mut self, now: Instant, index: u32, inbound: &Inbound<'_>) {
+        self.unlink(index);
         let mut ctx = ctx!(self, now);
         let slot = &mut self.table[index as usize];
         let handled = slot.assoc.handle_packet(&mut ctx, inbound, false);
-        if setting_up {
-            self.link(index);
-        }
+        self.link(index);
         self.wake(index);
         if handled == Handled::OutOfTheBlue {
             self.out_of_the_blue(now, inbound);
@@ -467,6 +485,7 @@ impl Endpoint {
     }
 
     /// Appends the next packet to `buf`, at most one, and says where it goes.
+    #[inline]
     pub fn poll_transmit(&mut self, now: Instant, buf: &mut Vec<u8>) -> Option<Transmit> {
         self.next_packet(now, buf, None)
     }
@@ -475,6 +494,7 @@ impl Endpoint {
     /// `tail`, which is a reference into a message: the packet is what stands in
     /// `buf` and then `tail`. For drivers that can send a packet from two places.
     /// Where the endpoint fills in checksums itself `tail` stays empty.
+    #[inline]
     pub fn poll_transmit_parts(
         &mut self,
         now: Instant,
@@ -485,20 +505,29 @@ impl Endpoint {
         self.next_packet(now, buf, (!whole).then_some(tail))
     }
 
+    /// Drivers ask until there is nothing: that answer costs no call.
     #[inline]
     fn next_packet(
         &mut self,
         now: Instant,
         buf: &mut Vec<u8>,
+        apart: Option<&mut Bytes>,
+    ) -> Option<Transmit> {
+        if self.ready.is_empty() && self.out.strays.is_empty() {
+            return None;
+        }
+        self.fill_packet(now, buf, apart)
+    }
+
+    #[inline(never)]
+    fn fill_packet(
+        &mut self,
+        now: Instant,
+        buf: &mut Vec<u8>,
         mut apart: Option<&mut Bytes>,
     ) -> Option<Transmit> {
-        if let Some(stray) = self.out.strays.pop_front() {
-            buf.extend_from_slice(&stray.bytes);
-            return Some(Transmit {
-                source: stray.source,
-                destination: stray.destination,
-                len: stray.bytes.len(),
-            });
+        if !self.out.strays.is_empty() {
+            return self.next_stray(buf);
         }
         while let Some(&index) = self.ready.front() {
             if let Some(slot) = self.table.get_mut(index as usize)
@@ -515,7 +544,7 @@ impl Endpoint {
                         return Some(Transmit {
                             source: p.local,
                             destination: p.remote,
-                            len,
+                            len: len as usize,
                         });
                     }
                 }
@@ -525,6 +554,17 @@ impl Endpoint {
             self.ready.pop_front();
         }
         None
+    }
+
+    #[cold]
+    fn next_stray(&mut self, buf: &mut Vec<u8>) -> Option<Transmit> {
+        let stray = self.out.strays.pop_front()?;
+        buf.extend_from_slice(&stray.bytes);
+        Some(Transmit {
+            source: stray.source,
+            destination: stray.destination,
+            len: stray.bytes.len(),
+        })
     }
 
     /// The next event.

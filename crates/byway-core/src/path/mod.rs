@@ -1,11 +1,13 @@
 //! One destination of the peer: its addresses, windows, timers and errors, and
 //! the table of them.
 
+mod alarms;
 mod rtt;
 pub(crate) mod state;
 mod table;
 mod window;
 
+pub(crate) use alarms::{Alarm, Alarms};
 pub(crate) use rtt::RttEstimator;
 pub use state::PathState;
 pub(crate) use table::PathTable;

@@ -2,64 +2,73 @@
 //! 6.3.1).
 
 use crate::config::RtoConfig;
+use crate::time::{Instant, nanos};
 use core::time::Duration;
 
-/// SRTT, RTTVAR and RTO.
+/// SRTT, RTTVAR and RTO, in nanoseconds: every SACK computes with them, and a
+/// `Duration` would be taken apart and put together each time.
 #[derive(Clone, Debug)]
 pub(crate) struct RttEstimator {
     /// None before the first sample (rule C1).
-    srtt: Option<Duration>,
-    rttvar: Duration,
-    rto: Duration,
+    srtt: Option<u64>,
+    rttvar: u64,
+    rto: u64,
 }
 
 impl RttEstimator {
     pub(crate) fn new(cfg: &RtoConfig) -> RttEstimator {
         RttEstimator {
             srtt: None,
-            rttvar: Duration::ZERO,
-            rto: cfg.initial,
+            rttvar: 0,
+            rto: nanos(cfg.initial),
         }
     }
 
     pub(crate) fn srtt(&self) -> Option<Duration> {
-        self.srtt
+        self.srtt.map(Duration::from_nanos)
     }
 
     pub(crate) fn rttvar(&self) -> Duration {
-        self.rttvar
+        Duration::from_nanos(self.rttvar)
     }
 
     pub(crate) fn rto(&self) -> Duration {
-        self.rto
+        Duration::from_nanos(self.rto)
+    }
+
+    /// When a timer of one RTO expires that starts now.
+    #[inline]
+    pub(crate) fn timeout(&self, now: Instant) -> Instant {
+        now.plus_nanos(self.rto)
     }
 
     /// Rules C2, C3, C6 and C7: a new measurement, which also collapses a
     /// backed-off RTO.
     pub(crate) fn sample(&mut self, rtt: Duration, cfg: &RtoConfig) {
         // 63 bits hold 292 years, and turn into a float faster than more do.
-        let ns = |d: Duration| crate::time::nanos(d).cast_signed() as f64;
-        let r = ns(rtt);
+        let float = |ns: u64| ns.cast_signed() as f64;
+        let whole = |ns: f64| (ns as i64).cast_unsigned();
+        let r = float(nanos(rtt));
         let (srtt, rttvar) = match self.srtt {
             None => (r, r / 2.0),
             Some(srtt) => {
-                let (srtt, var) = (ns(srtt), ns(self.rttvar));
+                let (srtt, var) = (float(srtt), float(self.rttvar));
                 // RTTVAR first: it uses the SRTT of before.
                 let var = (1.0 - cfg.beta) * var + cfg.beta * (srtt - r).abs();
                 ((1.0 - cfg.alpha) * srtt + cfg.alpha * r, var)
             }
         };
-        let duration = |ns: f64| Duration::from_nanos((ns as i64).cast_unsigned());
-        self.srtt = Some(duration(srtt));
-        self.rttvar = duration(rttvar);
+        self.srtt = Some(whole(srtt));
+        self.rttvar = whole(rttvar);
         // Rule G1: the variance counts at least one tick of the clock.
         let spread = (4.0 * rttvar).max(1.0);
-        self.rto = duration(srtt + spread).clamp(cfg.min, cfg.max);
+        let (min, max) = (nanos(cfg.min), nanos(cfg.max));
+        self.rto = whole(srtt + spread).clamp(min, max);
     }
 
     /// Rule E2: the timeout doubles, up to RTO.Max.
     pub(crate) fn back_off(&mut self, cfg: &RtoConfig) {
-        self.rto = (self.rto * 2).min(cfg.max);
+        self.rto = self.rto.saturating_mul(2).min(nanos(cfg.max));
     }
 }
 

@@ -1,6 +1,6 @@
 //! The paths of an association: one per address of the peer.
 
-use super::{PathId, PathState, RttEstimator, Window};
+use super::{Alarms, PathId, PathState, RttEstimator, Window};
 use crate::config::{Config, CongestionConfig, FailureConfig};
 use crate::policy::Detection;
 use crate::policy::dead_data::Trial;
@@ -52,12 +52,10 @@ pub(crate) struct Path {
     pub(crate) heartbeats_lost: u32,
     /// T3-rtx.
     pub(crate) t3: Option<Instant>,
-    /// The next heartbeat.
-    pub(crate) hb_due: Option<Instant>,
+    /// Its other timers.
+    pub(crate) alarms: Alarms,
     /// The heartbeat under way.
     pub(crate) probe: Option<Probe>,
-    /// A heartbeat leaves with the next packets.
-    pub(crate) hb_wanted: bool,
     /// Whether the user wants heartbeats here.
     pub(crate) hb_enabled: bool,
     /// The lowest sequence in flight here: its acknowledgement restarts T3.
@@ -77,10 +75,6 @@ pub(crate) struct Path {
     pub(crate) burst_flight: Option<u32>,
     /// Whether the last chunk sent there asked for a SACK at once.
     pub(crate) asked_at_once: bool,
-    /// When an acknowledgement is overdue (`failover.probe_timeout`).
-    pub(crate) overdue_at: Option<Instant>,
-    /// Suspect by the probe timeout: when its heartbeat is overdue, too.
-    pub(crate) moves_at: Option<Instant>,
     /// Missing reports told of losses while it was suspect by the probe timeout:
     /// the window falls if the path answers.
     pub(crate) cut_owed: bool,
@@ -93,8 +87,6 @@ pub(crate) struct Path {
     pub(crate) reserved: u32,
     /// Since when the probing detector doubts the path.
     pub(crate) doubted_since: Option<Instant>,
-    /// When it looks again.
-    pub(crate) doubt_tick: Option<Instant>,
     /// Until this sequence is acknowledged a loss is part of the last one
     /// (fast recovery per destination).
     pub(crate) recover: Option<u64>,
@@ -153,9 +145,8 @@ impl Path {
             left_at: None,
             heartbeats_lost: 0,
             t3: None,
-            hb_due: None,
+            alarms: Alarms::default(),
             probe: None,
-            hb_wanted: false,
             hb_enabled: cfg.hb.enabled,
             earliest: None,
             last_timed: now,
@@ -165,14 +156,11 @@ impl Path {
             burst_left: u32::MAX,
             burst_flight: None,
             asked_at_once: false,
-            overdue_at: None,
-            moves_at: None,
             cut_owed: false,
             deserted: None,
             detection: cfg.failure.detection,
             reserved: cfg.failure.detection.reserved(),
             doubted_since: None,
-            doubt_tick: None,
             recover: None,
             one_packet: false,
             trial: Trial::default(),
@@ -185,13 +173,7 @@ impl Path {
         }
     }
 
-    /// The peer's UDP port is another one now, or it speaks plain IP, or no
-    /// longer: then the UDP header counts, or no longer (RFC 6951 section 5.6).
-    #[inline]
-    pub(crate) fn move_port(&mut self, port: u16) {
-        if port == self.remote.port() {
-            return;
-        }
+    fn move_port(&mut self, port: u16) {
         let before = header_bytes(self.remote);
         self.remote.set_port(port);
         if header_bytes(self.remote) != before {
@@ -203,9 +185,7 @@ impl Path {
         ((self.pmtu - header_bytes(self.remote)) & !3) - self.beside_data
     }
 
-    /// So many bytes of each packet, a multiple of 4, are not for DATA chunks.
-    /// Nothing has been sent yet.
-    pub(crate) fn keep_beside_data(&mut self, bytes: u32, cfg: &CongestionConfig, now: Instant) {
+    fn keep_beside_data(&mut self, bytes: u32, cfg: &CongestionConfig, now: Instant) {
         self.beside_data = bytes;
         self.window = Window::new(cfg, self.pmdcs(), self.remote.is_ipv6(), now);
     }
@@ -260,6 +240,11 @@ impl Path {
 #[derive(Clone, Debug)]
 pub(crate) struct PathTable {
     paths: Vec<Path>,
+    /// PMDCS of the narrowest path. Kept, as every packet asks for it.
+    least_pmdcs: u32,
+    /// To which paths a heartbeat leaves with the next packets, a bit for each:
+    /// so all can be asked at once, as every packet does.
+    heartbeats: u8,
     /// Chosen by the user or by a permanent failover.
     pub(crate) primary: PathId,
     /// Where new data goes now.
@@ -271,6 +256,8 @@ pub(crate) struct PathTable {
 impl PathTable {
     pub(crate) fn new(first: Path) -> PathTable {
         PathTable {
+            least_pmdcs: first.window.pmdcs,
+            heartbeats: 0,
             paths: vec![first],
             primary: PathId(0),
             data: PathId(0),
@@ -281,6 +268,7 @@ impl PathTable {
     pub(crate) fn push(&mut self, path: Path) -> PathId {
         let id = PathId(self.paths.len() as u8);
         self.paths.push(path);
+        self.measure();
         id
     }
 
@@ -290,6 +278,53 @@ impl PathTable {
             path.detection = cfg.detection_of(place);
             path.reserved = path.detection.reserved();
         }
+    }
+
+    fn measure(&mut self) {
+        let all = self.paths.iter().map(|p| p.window.pmdcs);
+        self.least_pmdcs = all.min().unwrap_or_default();
+    }
+
+    /// PMDCS of the narrowest path, bytes.
+    pub(crate) fn least_pmdcs(&self) -> u32 {
+        self.least_pmdcs
+    }
+
+    /// The peer's UDP port is another one now, or it speaks plain IP, or no
+    /// longer: then the UDP header counts, or no longer (RFC 6951 section 5.6).
+    #[inline]
+    pub(crate) fn move_port(&mut self, id: PathId, port: u16) {
+        let p = self.get_mut(id);
+        if port != p.remote.port() {
+            p.move_port(port);
+            self.measure();
+        }
+    }
+
+    /// So many bytes of each packet, a multiple of 4, are not for DATA chunks.
+    /// Nothing has been sent yet.
+    pub(crate) fn keep_beside_data(&mut self, bytes: u32, cfg: &CongestionConfig, now: Instant) {
+        for p in &mut self.paths {
+            p.keep_beside_data(bytes, cfg, now);
+        }
+        self.measure();
+    }
+
+    /// A heartbeat leaves to that path with the next packets, or no longer.
+    pub(crate) fn want_heartbeat(&mut self, id: PathId, wanted: bool) {
+        let bit = 1 << id.0;
+        self.heartbeats = self.heartbeats & !bit | if wanted { bit } else { 0 };
+    }
+
+    /// Whether a heartbeat leaves to that path with the next packets.
+    pub(crate) fn wants_heartbeat(&self, id: PathId) -> bool {
+        self.heartbeats >> id.0 & 1 == 1
+    }
+
+    /// The first path to which a heartbeat leaves with the next packets.
+    #[inline]
+    pub(crate) fn next_heartbeat(&self) -> Option<PathId> {
+        (self.heartbeats != 0).then(|| PathId(self.heartbeats.trailing_zeros() as u8))
     }
 
     pub(crate) fn len(&self) -> usize {

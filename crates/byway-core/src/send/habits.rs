@@ -2,6 +2,7 @@
 //! ([`HabitsConfig`](crate::config::HabitsConfig)); unused while its habits are
 //! off.
 
+use crate::config::HabitsConfig;
 use crate::path::PathId;
 
 /// Which retransmissions the present event may release.
@@ -18,6 +19,9 @@ pub(crate) enum Release {
 /// The module's memory.
 #[derive(Debug, Default)]
 pub(crate) struct HabitState {
+    /// Any habit is on. What asks for single ones on the way of every packet
+    /// asks for this first.
+    pub(crate) on: bool,
     pub(crate) marked: Release,
     /// New data was asked for by a SACK, and has not been looked for since.
     pub(crate) new_wanted: bool,
@@ -40,6 +44,13 @@ pub(crate) struct HabitState {
 }
 
 impl HabitState {
+    pub(crate) fn new(cfg: &HabitsConfig) -> HabitState {
+        HabitState {
+            on: *cfg != HabitsConfig::default(),
+            ..HabitState::default()
+        }
+    }
+
     /// One more packet of a burst of at most `most` leaves, or would; whether
     /// it is one too many. That ends the limit.
     pub(crate) fn exceeds_burst(&mut self, most: Option<u32>) -> bool {

@@ -72,7 +72,7 @@ impl SendHalf {
                 .concurrent
                 .as_ref()
                 .map(|_| Box::new(Concurrent::new(&cfg.habits))),
-            habits: HabitState::default(),
+            habits: HabitState::new(&cfg.habits),
         }
     }
 

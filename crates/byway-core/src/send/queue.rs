@@ -10,7 +10,7 @@
 
 use crate::api::Message;
 use crate::path::PathId;
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
 use std::collections::VecDeque;
 
 /// A message that waits, in part or whole.
@@ -45,9 +45,35 @@ pub(crate) struct Cut {
     pub(crate) payload: Bytes,
 }
 
+impl Cut {
+    #[inline]
+    fn of(m: &Pending, payload: Bytes, begin: bool, end: bool) -> Cut {
+        Cut {
+            stream: m.stream,
+            ssn: m.ssn,
+            ppid: m.ppid,
+            unordered: m.unordered,
+            immediate: m.immediate && end,
+            begin,
+            end,
+            payload,
+        }
+    }
+}
+
 /// Names a lane until the queue changes.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd)]
 pub(crate) struct LaneId(usize);
+
+/// What a lane has to send.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Waiting {
+    pub(crate) lane: LaneId,
+    /// The path that its user asked for.
+    pub(crate) path: Option<PathId>,
+    /// Payload bytes that are left of its first message.
+    pub(crate) left: usize,
+}
 
 /// The numbers of one stream.
 #[derive(Copy, Clone, Debug, Default)]
@@ -126,22 +152,33 @@ impl SendQueue {
         }
     }
 
-    /// The lanes that have something to send now, each with the path that its
-    /// user asked for.
-    pub(crate) fn lanes(&self) -> impl Iterator<Item = (LaneId, Option<PathId>)> + '_ {
-        self.lanes
-            .iter()
-            .enumerate()
-            .filter(|(i, _)| self.begun.is_none_or(|b| b == *i) && self.has(LaneId(*i)))
-            .map(|(i, l)| (LaneId(i), l.path))
+    /// The first lane from `from` on that has something to send now.
+    #[inline]
+    pub(crate) fn next_lane(&self, from: usize) -> Option<Waiting> {
+        let mut i = from;
+        while let Some(l) = self.lanes.get(i) {
+            if self.begun.is_none_or(|b| b == i)
+                && let Some(m) = self.front(LaneId(i))
+            {
+                return Some(Waiting {
+                    lane: LaneId(i),
+                    path: l.path,
+                    left: m.payload.len() - m.cut,
+                });
+            }
+            i += 1;
+        }
+        None
     }
 
-    /// Whether a lane has something whose turn has come.
-    pub(crate) fn has(&self, lane: LaneId) -> bool {
-        self.front(lane).is_some()
+    /// The next lane behind that one that has something to send now.
+    #[inline]
+    pub(crate) fn lane_behind(&self, lane: LaneId) -> Option<Waiting> {
+        self.next_lane(lane.0 + 1)
     }
 
     /// The first message of a lane, if its turn in its stream has come.
+    #[inline]
     fn front(&self, lane: LaneId) -> Option<&Pending> {
         let m = self.lanes.get(lane.0)?.messages.front()?;
         let turn = m.unordered || m.cut > 0 || self.ssns[usize::from(m.stream)].turn == m.ssn;
@@ -165,44 +202,36 @@ impl SendQueue {
     /// Cuts the next fragment of a lane, at most `most` bytes.
     pub(crate) fn cut(&mut self, lane: LaneId, most: usize) -> Option<Cut> {
         debug_assert!(
-            self.lanes.get(lane.0).is_none_or(|l| l.messages.is_empty()) || self.has(lane)
+            self.lanes.get(lane.0).is_none_or(|l| l.messages.is_empty())
+                || self.front(lane).is_some()
         );
         let queue = &mut self.lanes.get_mut(lane.0)?.messages;
         let m = queue.front_mut()?;
         if m.cut == 0 && !m.unordered {
             self.ssns[usize::from(m.stream)].turn = m.ssn.wrapping_add(1);
         }
-        let len = (m.payload.len() - m.cut).min(most);
-        let (begin, end) = (m.cut == 0, m.cut + len == m.payload.len());
-        let payload = if begin && end {
-            core::mem::take(&mut m.payload)
-        } else {
-            m.payload.slice(m.cut..m.cut + len)
-        };
-        let cut = Cut {
-            stream: m.stream,
-            ssn: m.ssn,
-            ppid: m.ppid,
-            unordered: m.unordered,
-            immediate: m.immediate && end,
-            begin,
-            end,
-            payload,
-        };
-        m.cut += len;
-        self.bytes -= len as u64;
-        if end {
-            queue.pop_front();
-            self.messages -= 1;
-            self.begun = None;
-            if self.messages == 0 && queue.capacity() > 64 {
-                // An idle association shall not keep a busy one's memory.
-                self.lanes.clear();
-            }
-        } else {
+        let left = m.payload.len() - m.cut;
+        let begin = m.cut == 0;
+        if left > most {
+            let payload = m.payload.slice(m.cut..m.cut + most);
+            m.cut += most;
+            self.bytes -= most as u64;
             self.begun = Some(lane.0);
+            return Some(Cut::of(m, payload, begin, false));
         }
-        Some(cut)
+        // The rest leaves the queue with its message: nothing is counted up and
+        // down again.
+        let mut m = queue.pop_front()?;
+        self.bytes -= left as u64;
+        self.messages -= 1;
+        self.begun = None;
+        if self.messages == 0 && queue.capacity() > 64 {
+            // An idle association shall not keep a busy one's memory.
+            self.lanes.clear();
+        }
+        m.payload.advance(m.cut);
+        let payload = core::mem::take(&mut m.payload);
+        Some(Cut::of(&m, payload, begin, true))
     }
 
     /// Recounts what the running totals say.
@@ -218,7 +247,9 @@ mod tests {
     use super::*;
 
     fn lane_of(q: &SendQueue, path: Option<PathId>) -> Option<LaneId> {
-        q.lanes().find(|l| l.1 == path).map(|l| l.0)
+        let all = core::iter::successors(q.next_lane(0), |w| q.lane_behind(w.lane));
+        let mut here = all.filter(|w| w.path == path);
+        here.next().map(|w| w.lane)
     }
 
     #[test]

@@ -41,8 +41,12 @@ pub struct Data<'a> {
 }
 
 impl<'a> Data<'a> {
+    /// Reads a chunk as DATA, whatever type it states.
+    ///
+    /// # Errors
+    /// When the value is shorter than DATA's own header.
     #[inline]
-    pub(super) fn parse(raw: &RawChunk<'a>) -> Result<Self, ChunkError> {
+    pub fn parse(raw: &RawChunk<'a>) -> Result<Self, ChunkError> {
         let (&[t0, t1, t2, t3, i0, i1, s0, s1, p0, p1, p2, p3], here) = raw.fixed::<12>()?;
         let payload = if raw.apart.is_empty() {
             here

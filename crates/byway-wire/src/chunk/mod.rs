@@ -186,17 +186,18 @@ impl<'a> RawChunk<'a> {
     /// it has. Parameter and cause lists are checked while they are walked.
     #[inline]
     pub fn parse(&self) -> Result<Chunk<'a>, ChunkError> {
-        if self.kind == chunk_type::DATA {
-            return Data::parse(self).map(Chunk::Data);
+        match self.kind {
+            chunk_type::DATA => Data::parse(self).map(Chunk::Data),
+            chunk_type::SACK => Sack::parse(self).map(Chunk::Sack),
+            _ => self.parse_control(),
         }
-        self.parse_control()
     }
 
+    /// All types but DATA and SACK.
     fn parse_control(&self) -> Result<Chunk<'a>, ChunkError> {
         Ok(match self.kind {
             chunk_type::INIT => Chunk::Init(Init::parse(self)?),
             chunk_type::INIT_ACK => Chunk::InitAck(Init::parse(self)?),
-            chunk_type::SACK => Chunk::Sack(Sack::parse(self)?),
             chunk_type::HEARTBEAT => Chunk::Heartbeat(Heartbeat::parse(self)?),
             chunk_type::HEARTBEAT_ACK => Chunk::HeartbeatAck(Heartbeat::parse(self)?),
             chunk_type::ABORT => Chunk::Abort(Abort::parse(self)),

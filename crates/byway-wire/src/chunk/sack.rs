@@ -24,9 +24,15 @@ pub struct Sack<'a> {
 const HEAD_LEN: usize = CHUNK_HEADER_LEN + 12;
 
 impl<'a> Sack<'a> {
+    /// Reads a chunk as SACK, whatever type it states.
+    ///
     /// Refuses counts beyond the chunk's end, so both iterators are bounded by
     /// bytes that really arrived.
-    pub(super) fn parse(raw: &RawChunk<'a>) -> Result<Self, ChunkError> {
+    ///
+    /// # Errors
+    /// When the value is too short, or announces more entries than it has.
+    #[inline]
+    pub fn parse(raw: &RawChunk<'a>) -> Result<Self, ChunkError> {
         let (&[t0, t1, t2, t3, w0, w1, w2, w3, g0, g1, d0, d1], lists) = raw.fixed::<12>()?;
         let (gap_blocks, duplicates) = (u16::from_be_bytes([g0, g1]), u16::from_be_bytes([d0, d1]));
         let entries = lists.as_chunks().0;
