@@ -23,7 +23,7 @@ pub(crate) struct Inbound<'a> {
     pub(crate) len: usize,
     /// User data of the last chunk that stands apart, or nothing.
     pub(crate) tail: &'a Bytes,
-    pub(crate) first: RawChunk<'a>,
+    pub(crate) first: &'a RawChunk<'a>,
     /// The chunks behind the first one.
     pub(crate) others: Chunks<'a>,
 }
@@ -79,7 +79,7 @@ impl Association {
         }
         let mut gathered = Gathered::default();
         let goes_on =
-            cookie_taken || self.handle_chunk(ctx, (inbound, from), &inbound.first, &mut gathered);
+            cookie_taken || self.handle_chunk(ctx, (inbound, from), inbound.first, &mut gathered);
         if goes_on && !inbound.others.rest().is_empty() {
             self.handle_others(ctx, (inbound, from), &mut gathered);
         }

@@ -7,7 +7,7 @@ use crate::config::{BurstRule, CongestionConfig};
 use crate::observe::Observation;
 use crate::path::{Path, PathId, PathState};
 use crate::policy::retransmit::LossCause;
-use crate::send::ledger::{Fate, Record};
+use crate::send::ledger::{Fate, FirstSending, Record};
 use crate::send::queue::LaneId;
 use crate::time::Instant;
 use bytes::Bytes;
@@ -400,37 +400,37 @@ impl Association {
             // The peer need not wait for more when nothing more may come.
             let last =
                 self.send.queue.is_empty() && matches!(self.state, super::State::ShutdownPending);
-            let record = Record {
-                payload: cut.payload,
-                ppid: cut.ppid,
-                stream: cut.stream,
-                ssn: cut.ssn,
-                unordered: cut.unordered,
-                begin: cut.begin,
-                end: cut.end,
-                immediate: cut.immediate || last || self.asks_at_once(path, bytes),
-                bytes,
-                path,
-                fate: Fate::InFlight,
-                sends: 1,
-                one_path: true,
-                missing: 0,
-                timed: !self.paths.get(path).rtt_pending,
-                fast_retransmitted: None,
-                sent_at: ctx.now,
-            };
-            let tsn = self.send.ledger.tsn_of(self.send.ledger.end());
+            let immediate = cut.immediate || last || self.asks_at_once(path, bytes);
             if let Some(before) = apart.take() {
                 packet.join(&before);
             }
+            let chunk = Data {
+                tsn: self.send.ledger.tsn_of(self.send.ledger.end()),
+                stream_id: cut.stream,
+                ssn: cut.ssn,
+                ppid: cut.ppid,
+                unordered: cut.unordered,
+                begin: cut.begin,
+                end: cut.end,
+                immediate,
+                payload: &cut.payload,
+            };
             if ctx.apart.is_some() && stands_apart(len) {
-                packet.data_apart(&chunk(&record, tsn));
-                apart = Some(record.payload.clone());
+                packet.data_apart(&chunk);
+                apart = Some(cut.payload.clone());
             } else {
-                packet.data(&chunk(&record, tsn));
+                packet.data(&chunk);
             }
-            self.paths.get_mut(path).asked_at_once = record.immediate;
-            let seq = self.send.ledger.push(record);
+            let p = self.paths.get_mut(path);
+            p.asked_at_once = immediate;
+            let sending = FirstSending {
+                path,
+                at: ctx.now,
+                bytes,
+                immediate,
+                timed: !p.rtt_pending,
+            };
+            let seq = self.send.ledger.enter(cut, sending);
             self.note_new(ctx, path, seq, bytes, len as u32);
             if packet.len() + DATA_HEADER_LEN >= limit {
                 // Not even the least that a chunk can be fits.

@@ -272,6 +272,7 @@ impl Association {
     }
 
     /// Takes a message for sending.
+    #[inline]
     pub(crate) fn send_message(&mut self, message: Message) -> Result<(), CommandError> {
         if !self.state.takes_messages() {
             return Err(match self.state {

@@ -33,11 +33,14 @@ impl Endpoint {
     /// The message was not taken; the error says why and what would do.
     pub fn send(
         &mut self,
-        now: Instant,
+        _now: Instant,
         id: AssocId,
         message: Message,
     ) -> Result<(), CommandError> {
-        self.command(now, id, |a, _| a.send_message(message))
+        let slot = self.slot_mut(id).filter(|s| !s.unlinked);
+        let result = slot.ok_or(CommandError::Gone)?.assoc.send_message(message);
+        self.wake(id.index);
+        result
     }
 
     /// Takes the next message, or part of one, that has arrived. Works as well

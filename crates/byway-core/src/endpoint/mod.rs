@@ -348,7 +348,7 @@ impl Endpoint {
             return;
         }
         let mut others = packet.chunks();
-        let Some(Ok(first)) = others.next() else {
+        let Some(Ok(ref first)) = others.next() else {
             self.stats.malformed += 1;
             return;
         };
@@ -367,9 +367,9 @@ impl Endpoint {
             return;
         }
         match first.kind {
-            chunk_type::INIT => self.on_init(now, &inbound, &first),
-            chunk_type::COOKIE_ECHO => self.on_cookie_echo(now, &inbound, &first),
-            _ => match self.find_for(&inbound, &first) {
+            chunk_type::INIT => self.on_init(now, &inbound, first),
+            chunk_type::COOKIE_ECHO => self.on_cookie_echo(now, &inbound, first),
+            _ => match self.find_for(&inbound, first) {
                 Some(index) => self.deliver(now, index, &inbound),
                 None => self.out_of_the_blue(now, &inbound),
             },

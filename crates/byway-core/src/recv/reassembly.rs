@@ -94,6 +94,19 @@ struct Stream {
     waiting: BTreeMap<u16, Ready>,
 }
 
+impl Stream {
+    /// Whether it is that message's turn and no other one waits: then the turn is
+    /// over, too.
+    #[inline]
+    fn takes_turn(&mut self, ssn: u16) -> bool {
+        let alone = ssn == self.next_ssn && self.waiting.is_empty();
+        if alone {
+            self.next_ssn = ssn.wrapping_add(1);
+        }
+        alone
+    }
+}
+
 /// All that has arrived and was not read yet.
 #[derive(Debug)]
 pub(crate) struct Reassembly {
@@ -200,7 +213,13 @@ impl Reassembly {
                     None => Bytes::copy_from_slice(f.payload),
                 },
             };
-            self.deliver(Ready { message, charge });
+            let ready = Ready { message, charge };
+            // Nearly always it is its turn, and nothing waits for it.
+            if f.unordered || self.stream(f.stream).takes_turn(f.ssn) {
+                self.make_ready(ready);
+            } else {
+                self.deliver(ready);
+            }
         } else {
             let start = self.join(f, charge, in_order)?;
             self.held += u64::from(charge);
@@ -357,6 +376,7 @@ impl Reassembly {
         }
     }
 
+    #[inline]
     fn make_ready(&mut self, ready: Ready) {
         self.held_ready += u64::from(ready.charge);
         self.fresh.0 += 1;

@@ -8,6 +8,7 @@
 
 use super::concurrent::Split;
 use super::marks::Marks;
+use super::queue::Cut;
 use crate::path::PathId;
 use crate::policy::FastRetransmits;
 use crate::policy::retransmit::LossCause;
@@ -56,6 +57,19 @@ pub(crate) struct Record {
     pub(crate) fast_retransmitted: Option<u64>,
     /// When it was sent last.
     pub(crate) sent_at: Instant,
+}
+
+/// How a chunk is sent for the first time.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct FirstSending {
+    pub(crate) path: PathId,
+    pub(crate) at: Instant,
+    /// Bytes of the chunk, header and padding included.
+    pub(crate) bytes: u32,
+    /// It asks for a SACK at once.
+    pub(crate) immediate: bool,
+    /// It is the one that is timed (`habits.rtt_flag`).
+    pub(crate) timed: bool,
 }
 
 /// What a SACK changed, besides what the callbacks told.
@@ -245,11 +259,33 @@ impl Ledger {
     }
 
     /// Enters a chunk that is sent for the first time; answers with its place.
-    pub(crate) fn push(&mut self, r: Record) -> u64 {
-        self.rwnd_in_flight += self.rwnd_charge(&r);
-        self.payload += r.payload.len() as u64;
-        self.messages += u64::from(r.end);
-        self.records.push_back(r);
+    // The record is made where it is stored: made elsewhere, field by field, and
+    // then copied, the processor waits until the fields have left its store queue.
+    #[inline]
+    pub(crate) fn enter(&mut self, cut: Cut, first: FirstSending) -> u64 {
+        let payload = cut.payload.len() as u64;
+        self.rwnd_in_flight += payload + u64::from(self.peer_overhead);
+        self.payload += payload;
+        self.messages += u64::from(cut.end);
+        self.records.push_back(Record {
+            payload: cut.payload,
+            ppid: cut.ppid,
+            stream: cut.stream,
+            ssn: cut.ssn,
+            unordered: cut.unordered,
+            begin: cut.begin,
+            end: cut.end,
+            immediate: first.immediate,
+            bytes: first.bytes,
+            path: first.path,
+            fate: Fate::InFlight,
+            sends: 1,
+            one_path: true,
+            missing: 0,
+            timed: first.timed,
+            fast_retransmitted: None,
+            sent_at: first.at,
+        });
         self.end() - 1
     }
 

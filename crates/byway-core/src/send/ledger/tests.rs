@@ -3,8 +3,8 @@ use super::*;
 const A: PathId = PathId(0);
 const B: PathId = PathId(1);
 
-fn record(path: PathId) -> Record {
-    Record {
+fn enter(l: &mut Ledger, path: PathId) {
+    let cut = Cut {
         payload: Bytes::from_static(&[0; 100]),
         ppid: 0,
         stream: 0,
@@ -13,22 +13,21 @@ fn record(path: PathId) -> Record {
         begin: true,
         end: true,
         immediate: false,
-        bytes: 116,
+    };
+    let first = FirstSending {
         path,
-        fate: Fate::InFlight,
-        sends: 1,
-        one_path: true,
+        at: Instant::ZERO,
+        bytes: 116,
+        immediate: false,
         timed: false,
-        missing: 0,
-        fast_retransmitted: None,
-        sent_at: Instant::ZERO,
-    }
+    };
+    l.enter(cut, first);
 }
 
 fn ledger(paths: &[PathId]) -> Ledger {
     let mut l = Ledger::new(Tsn(u32::MAX - 2), 0);
     for &p in paths {
-        l.push(record(p));
+        enter(&mut l, p);
     }
     l
 }
@@ -124,7 +123,7 @@ fn multiple_fast_retransmit_marks_a_chunk_again_by_what_was_sent_after_it() {
     }
     l.resend(0, A, Instant::ZERO).unwrap();
     for _ in 0..4 {
-        l.push(record(A));
+        enter(&mut l, A);
     }
     // 5 to 9 left before the repetition: they say nothing of it.
     for end in 6..=12 {
