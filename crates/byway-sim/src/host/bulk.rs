@@ -136,7 +136,10 @@ impl Bulk {
             match ctx.endpoint.send(ctx.now, id, message) {
                 Ok(()) => {
                     self.left -= len as u64;
-                    self.next_stream = (self.next_stream + 1) % self.streams;
+                    self.next_stream += 1;
+                    if self.next_stream >= self.streams {
+                        self.next_stream = 0;
+                    }
                 }
                 Err(CommandError::WouldBlock { .. }) => return,
                 Err(e) => {

@@ -96,12 +96,27 @@ const TIMER: u64 = 2;
 const FREE: u64 = 3;
 const KIND_BITS: u32 = 2;
 
+#[inline]
 fn time(key: Key, order: Simultaneous) -> u64 {
     let time = (key >> 64) as u64;
     match order {
         Simultaneous::ByLink => time,
-        Simultaneous::AsScheduled => (f64::from_bits(time) * 1e9).round() as u64,
+        Simultaneous::AsScheduled => nanos_of_bits(time),
     }
+}
+
+/// Apart, as the one below: where times are whole nanoseconds the compiler is
+/// not to count in floats beside them, just in case.
+#[cold]
+#[inline(never)]
+fn nanos_of_bits(seconds: u64) -> u64 {
+    (f64::from_bits(seconds) * 1e9).round() as u64
+}
+
+#[cold]
+#[inline(never)]
+fn seconds_in_bits(nanos: u64) -> u64 {
+    seconds(nanos).to_bits()
 }
 
 /// Nanoseconds in seconds.
@@ -194,13 +209,15 @@ impl EventQueue {
     }
 
     /// The upper half of a key.
+    #[inline]
     fn stamp(&self, at: u64) -> u64 {
         match self.order {
             Simultaneous::ByLink => at,
-            Simultaneous::AsScheduled => seconds(at).to_bits(),
+            Simultaneous::AsScheduled => seconds_in_bits(at),
         }
     }
 
+    #[inline]
     fn key(&mut self, stamp: u64, kind: u64, number: u32) -> Key {
         // 2^40 insertions are days of simulation; a wrapped count would only
         // reorder entries of the same instant and the same number.
@@ -235,40 +252,36 @@ impl EventQueue {
             Simultaneous::AsScheduled => key as u64,
         };
         let number = name as u32 & (MAX_NUMBER - 1);
-        let what = match (name >> NUMBER_BITS) & ((1 << KIND_BITS) - 1) {
-            HOP => {
-                let lane = &mut self.lanes[number as usize];
-                let packet = lane.first;
-                let packet = match self.waiting.get(packet as usize) {
-                    Some(&Waiting { key: first, next }) if first == key => {
-                        lane.first = next;
-                        if let Some(behind) = self.waiting.get(next as usize) {
-                            // One sift instead of a removal and an insertion.
-                            top.0 = behind.key;
-                            drop(top);
-                        } else {
-                            PeekMut::pop(top);
-                        }
-                        packet
-                    }
-                    _ => {
+        let kind = (name >> NUMBER_BITS) & ((1 << KIND_BITS) - 1);
+        // Nearly all are: the others are told apart behind it.
+        if kind == HOP {
+            let lane = &mut self.lanes[number as usize];
+            let packet = match self.waiting.get(lane.first as usize) {
+                Some(&Waiting { key: first, next }) if first == key => {
+                    let packet = core::mem::replace(&mut lane.first, next);
+                    if let Some(behind) = self.waiting.get(next as usize) {
+                        // One sift instead of a removal and an insertion.
+                        top.0 = behind.key;
+                        drop(top);
+                    } else {
                         PeekMut::pop(top);
-                        lane.take_stray(key)
                     }
-                };
-                return Some((
-                    at,
-                    What::Hop {
-                        link: number,
-                        packet,
-                    },
-                ));
-            }
+                    packet
+                }
+                _ => {
+                    PeekMut::pop(top);
+                    lane.take_stray(key)
+                }
+            };
+            let link = number;
+            return Some((at, What::Hop { link, packet }));
+        }
+        PeekMut::pop(top);
+        let what = match kind {
             TRAFFIC => What::Traffic { source: number },
             FREE => What::Free { link: number },
             _ => What::Timer { timer: number },
         };
-        PeekMut::pop(top);
         Some((at, what))
     }
 }
