@@ -52,6 +52,7 @@ struct options {
 	long path_max_retrans;
 	long pf_threshold; /* RFC 7829: errors before a path is potentially failed */
 	long heartbeat;
+	long cmt_dac; /* 1: all paths at once, with delayed acknowledgements (usrsctp alone) */
 	long deadline; /* seconds */
 };
 
@@ -91,7 +92,7 @@ __attribute__((noreturn)) static void usage(const char *problem, const char *wor
 	        "       peer send --port P --addr A[,B] --to C[,D] --in FILE [options]\n"
 	        "options: --udp-port U --peer-udp-port V --message BYTES --buffer BYTES\n"
 	        "         --rto-initial MS --rto-min MS --rto-max MS --pmr N --pf N\n"
-	        "         --heartbeat MS --deadline SECONDS\n",
+	        "         --heartbeat MS --cmt-dac 0|1 --deadline SECONDS\n",
 	        problem, word != NULL ? " " : "", word != NULL ? word : "");
 	exit(2);
 }
@@ -158,13 +159,14 @@ static struct options parse_options(int argc, char **argv)
 	struct options o = {
 		.port = -1, .udp_port = 9899, .peer_udp_port = -1, .message = 16384, .buffer = 1 << 20,
 		.rto_initial = -1, .rto_min = -1, .rto_max = -1, .path_max_retrans = -1,
-		.pf_threshold = -1, .heartbeat = -1, .deadline = 120,
+		.pf_threshold = -1, .heartbeat = -1, .cmt_dac = -1, .deadline = 120,
 	};
 	struct { const char *name; long *value; } numbers[] = {
 		{ "--port", &o.port }, { "--udp-port", &o.udp_port }, { "--peer-udp-port", &o.peer_udp_port },
 		{ "--message", &o.message }, { "--buffer", &o.buffer }, { "--rto-initial", &o.rto_initial },
 		{ "--rto-min", &o.rto_min }, { "--rto-max", &o.rto_max }, { "--pmr", &o.path_max_retrans },
 		{ "--pf", &o.pf_threshold }, { "--heartbeat", &o.heartbeat }, { "--deadline", &o.deadline },
+		{ "--cmt-dac", &o.cmt_dac },
 	};
 	const char *file_option;
 

@@ -124,6 +124,8 @@ static void configure_stack(const struct options *o)
 	SET(sctp_path_rtx_max_default, o->path_max_retrans)
 	SET(sctp_path_pf_threshold, o->pf_threshold)
 	SET(sctp_heartbeat_interval_default, o->heartbeat)
+	SET(sctp_cmt_on_off, o->cmt_dac)
+	SET(sctp_cmt_use_dac, o->cmt_dac)
 	SET(sctp_sendspace, o->buffer)
 	SET(sctp_recvspace, o->buffer)
 #undef SET

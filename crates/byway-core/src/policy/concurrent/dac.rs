@@ -6,7 +6,8 @@
 //! the sender, who then sees fewer SACKs, counts so many missing reports where
 //! that is safe, and one where the SACK acknowledges chunks of several
 //! destinations or on both sides of the missing one. The number travels in the
-//! two highest bits of the SACK's flags, where usrsctp puts it; a receiver that
+//! two highest bits of the SACK's flags, where usrsctp puts it (`interop/run usrsctp`
+//! looks at its packets); a receiver that
 //! knows nothing of DAC leaves them 0, and each of its SACKs is one report. RFC
 //! 9260 has no such flags (section 3.3.4: ignored on receipt). Off by default, as
 //! fewer SACKs slow the windows down where packets are lost.
