@@ -15,6 +15,7 @@ mod book;
 mod program;
 mod regressions;
 mod run;
+mod settings;
 
 use proptest::prelude::*;
 

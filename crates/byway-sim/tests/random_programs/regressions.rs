@@ -1,8 +1,9 @@
 //! Programs that failed once, made small. Each runs twice and must come out the
 //! same.
 
-use crate::program::{Op, PathPlan, Program, Settings, Step};
+use crate::program::{Op, PathPlan, Program, Step};
 use crate::run::{Outcome, run};
+use crate::settings::Settings;
 
 fn twice(program: &Program) -> Outcome {
     let outcome = run(program);

@@ -1,0 +1,330 @@
+//! The settings of a side: every policy, each a small number.
+//!
+//! Not drawn, as they are no policies: `habits` (readings of ns-2, which the
+//! comparison with its traces covers), the times of cookies, `max_message`,
+//! `fill_packets`, `association_max_retrans` (whether a failure is reported
+//! follows from it), the gains of the RTO, and the thresholds of slow start and
+//! fast retransmit that no paper varies.
+
+use byway_core::Config;
+use byway_core::config::{
+    AllPathsSuspect, BurstRule, ConcurrentConfig, CongestionAlgorithm, Coupling, Cubic, CwndGrowth,
+    Dormant, ErrorClear, FailedProbes, FastRecovery, HbJitter, InitialCwnd, PathMaxRetransTest,
+    PfClear, PfConfig, PfReturnCwnd, Pmtu, PrimarySwitch, RttSampling, SackDestination,
+};
+use byway_core::policy::choice::Formula;
+use byway_core::policy::estimate::ProbeSize;
+use byway_core::policy::probing::{Detection, Probing, ProbingStop};
+use byway_core::policy::{
+    AfterRto, Choice, Cuc, DeadData, EstimateConfig, FastRetransmits, ProbeTimeout,
+    RetransmitTarget, RtxPolicy,
+};
+use byway_core::time::Duration;
+use proptest::prelude::*;
+
+/// Choices of a configuration; 0 is always the default.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Settings {
+    pub(crate) old: bool,
+    pub(crate) target: u8,
+    pub(crate) pf: u8,
+    pub(crate) dormant: u8,
+    pub(crate) switch: u8,
+    pub(crate) recovery: u8,
+    pub(crate) growth: bool,
+    pub(crate) burst: u8,
+    pub(crate) receive: u8,
+    pub(crate) send: u8,
+    pub(crate) parts: u8,
+    pub(crate) pmtu: u8,
+    pub(crate) rto: u8,
+    pub(crate) sack: u8,
+    pub(crate) hb: u8,
+    pub(crate) streams: u8,
+    pub(crate) detection: u8,
+    pub(crate) misc: u8,
+    pub(crate) concurrent: u8,
+    /// Multiple Fast Retransmit, timestamps.
+    pub(crate) scheme: u8,
+    /// The algorithm, coupling, and the windows that it begins with.
+    pub(crate) windows: u8,
+    /// PMR, and how lost heartbeats count towards it.
+    pub(crate) pmr: u8,
+    pub(crate) dead_data: u8,
+    /// Odd numbers switch it on.
+    pub(crate) estimate: u8,
+    /// How single paths are watched.
+    pub(crate) of_path: u8,
+}
+
+impl Settings {
+    pub(crate) fn config(&self) -> Config {
+        let mut c = if self.old {
+            Config::rfc2960()
+        } else {
+            Config::rfc9260()
+        };
+        let ms = Duration::from_millis;
+        c.setup.outbound_streams = [10, 1, 3, 100][usize::from(self.streams % 4)];
+        c.setup.max_inbound_streams = [2048, 1, 2, 50][usize::from(self.streams / 4 % 4)];
+        c.setup.max_paths = [8, 1, 2][usize::from(self.streams / 16 % 3)];
+        c.retransmission.target = [
+            c.retransmission.target,
+            RetransmitTarget::AllRtxSame,
+            RetransmitTarget::AllRtxAlt,
+            RetransmitTarget::FrSameRtoAlt,
+        ][usize::from(self.target % 4)];
+        if self.target >= 4 {
+            c.retransmission.after_rto = AfterRto::Heartbeat;
+        }
+        if self.scheme & 1 != 0 {
+            c.retransmission.fast_retransmits = FastRetransmits::Multiple;
+        }
+        c.rto.timestamps = self.scheme & 2 != 0;
+        c.retransmission.new_data_at_rto ^= self.scheme & 4 != 0;
+        self.failure(&mut c);
+        self.failover(&mut c);
+        self.estimate(&mut c);
+        self.windows(&mut c);
+        self.concurrent(&mut c);
+        c.congestion.fast_recovery = [
+            c.congestion.fast_recovery,
+            FastRecovery::PerAssociation,
+            FastRecovery::PerDestination,
+            FastRecovery::Off,
+        ][usize::from(self.recovery % 4)];
+        if self.growth {
+            c.congestion.growth = CwndGrowth::CumulativeAdvance;
+        }
+        c.congestion.max_burst = [Some(4), None, Some(1), Some(2)][usize::from(self.burst % 4)];
+        c.congestion.burst_rule = [
+            BurstRule::CountPackets,
+            BurstRule::LimitWindow,
+            BurstRule::ShrinkWindow,
+        ][usize::from(self.burst / 4 % 3)];
+        c.buffer.receive =
+            [c.buffer.receive, 1500, 4000, 20_000, 65_536][usize::from(self.receive % 5)];
+        c.buffer.receive_overhead =
+            [c.buffer.receive_overhead, 0, 16, 256][usize::from(self.receive / 5 % 4)];
+        c.buffer.peer_overhead =
+            [c.buffer.peer_overhead, 0, 16][usize::from(self.receive / 20 % 3)];
+        c.buffer.send = [c.buffer.send, 1, 5000, 100_000][usize::from(self.send % 4)];
+        c.buffer.partial_delivery_point = [0, 1, 3000, u32::MAX][usize::from(self.parts % 4)];
+        c.buffer.window_update_share = [4, 1, 100][usize::from(self.parts / 4 % 3)];
+        c.pmtu = Pmtu([1500, 512, 577, 9000][usize::from(self.pmtu % 4)]);
+        (c.rto.initial, c.rto.min, c.rto.max) = [
+            (c.rto.initial, c.rto.min, c.rto.max),
+            (ms(1000), ms(10), ms(5000)),
+            (ms(200), ms(200), ms(400)),
+            (ms(50), ms(1), ms(60_000)),
+        ][usize::from(self.rto % 4)];
+        if self.rto >= 4 {
+            c.rto.sampling = RttSampling::EveryChunk;
+        }
+        c.sack.delay = ms([200, 0, 500][usize::from(self.sack % 3)]);
+        c.sack.every = [2, 1, 5][usize::from(self.sack / 3 % 3)];
+        c.sack.first_at_once = self.sack & 16 != 0;
+        if self.sack & 32 != 0 {
+            c.sack.destination = SackDestination::DataPath;
+        }
+        c.hb.interval = ms([30_000, 1000, 100][usize::from(self.hb % 3)]);
+        c.hb.jitter = [HbJitter::HalfRto, HbJitter::HalfInterval, HbJitter::Off]
+            [usize::from(self.hb / 3 % 3)];
+        // A side that sends its SACKs where it would send data, and never tries
+        // that path, does not find out that it is dead.
+        c.hb.enabled = self.hb & 16 == 0 || self.sack & 32 != 0;
+        c.hb.max_burst = [1, 4][usize::from(self.hb / 32 % 2)];
+        c.setup.confirm_all_before_data = self.misc & 1 != 0;
+        c.failure.idle_heartbeats_count |= self.misc & 2 != 0;
+        c.failover.probe_timeout = (self.misc & 8 != 0).then(|| ProbeTimeout {
+            // Shorter than the peer may hold back its SACKs, too.
+            ack_delay: ms([200, 0][usize::from(self.misc / 16 % 2)]),
+            ..ProbeTimeout::default()
+        });
+        if self.misc & 4 != 0 {
+            c.failure.error_clear = ErrorClear::FirstTransmissionOnly;
+        }
+        c
+    }
+
+    fn failure(&self, c: &mut Config) {
+        c.failure.path_max_retrans =
+            [c.failure.path_max_retrans, 0, 1, 8][usize::from(self.pmr % 4)];
+        if self.pmr >= 4 {
+            c.failure.heartbeat_test = PathMaxRetransTest::Reaches;
+        }
+        c.failure.dead_data = match self.dead_data % 4 {
+            0 => c.failure.dead_data,
+            1 => None,
+            n => Some(DeadData {
+                timeouts: u32::from(n) - 1,
+                give_up: Duration::from_secs(60),
+            }),
+        };
+        let probing = |secs, n| {
+            Detection::Probing(Probing {
+                dmax: Duration::from_secs(secs),
+                n,
+                stop: [
+                    ProbingStop::PathAck,
+                    ProbingStop::HeartbeatAck,
+                    ProbingStop::AnyAck,
+                ][usize::from(self.dormant % 3)],
+                beside_pmr: self.pf.is_multiple_of(2),
+            })
+        };
+        if self.detection == 1 {
+            c.failure.detection = probing(2, 5);
+        }
+        c.failure.path_detection = match self.of_path % 4 {
+            0 => Vec::new(),
+            1 => vec![probing(1, 1)],
+            2 => vec![Detection::ErrorCount, probing(3, 30)],
+            _ => vec![probing(1, 100)],
+        };
+        c.failure
+            .path_detection
+            .truncate(usize::from(c.setup.max_paths));
+    }
+
+    /// After `failover`, as one choice needs a permanent failover to judge.
+    fn estimate(&self, c: &mut Config) {
+        let n = self.estimate / 2;
+        let permanent = c.failover.primary_switch != PrimarySwitch::Never;
+        let d = EstimateConfig::default();
+        let bold = n / 6 % 2 == 1;
+        let estimate = EstimateConfig {
+            choice: match n % 3 {
+                0 => Choice::Best,
+                1 if permanent => Choice::PermanentFailover,
+                _ => Choice::Nothing,
+            },
+            formula: [Formula::Simple, Formula::WithTimeouts][usize::from(n / 3 % 2)],
+            factor: if bold { 1.0 } else { d.factor },
+            deviations: if bold { 0.0 } else { d.deviations },
+            min_samples: if bold { 1 } else { d.min_samples },
+            hold: if bold { Duration::ZERO } else { d.hold },
+            memory: if bold { 10 } else { d.memory },
+            probe_share: [d.probe_share, 1.0, 0.0][usize::from(n / 12 % 3)],
+            own_queue: if bold { 0 } else { d.own_queue },
+            probes_per_second: if bold { 1000 } else { d.probes_per_second },
+            probe_size: [ProbeSize::Small, ProbeSize::Packet][usize::from(n / 36 % 2)],
+        };
+        c.failover.estimate = (self.estimate % 2 == 1).then_some(estimate);
+    }
+
+    fn windows(&self, c: &mut Config) {
+        let (algorithm, coupled) = [
+            (CongestionAlgorithm::Rfc9260, Coupling::Off),
+            (CongestionAlgorithm::Cubic(Cubic::default()), Coupling::Off),
+            (CongestionAlgorithm::Rfc9260, Coupling::Lia),
+            (CongestionAlgorithm::Rfc9260, Coupling::Olia),
+        ][usize::from(self.windows % 4)];
+        (c.congestion.algorithm, c.congestion.coupled) = (algorithm, coupled);
+        c.congestion.initial_cwnd = [
+            c.congestion.initial_cwnd,
+            InitialCwnd::Pmdcs(1),
+            InitialCwnd::Pmdcs(10),
+        ][usize::from(self.windows / 4 % 3)];
+        c.congestion.initial_ssthresh = (self.windows / 12 % 2 == 1).then_some(5000);
+        c.congestion.idle_decay ^= self.windows / 24 % 2 == 1;
+    }
+
+    /// Odd numbers switch it on.
+    fn concurrent(&self, c: &mut Config) {
+        let n = self.concurrent / 2;
+        let concurrent = ConcurrentConfig {
+            sfr: n & 1 == 0,
+            dac: n & 2 == 0,
+            cuc: [Cuc::V2, Cuc::V1, Cuc::Off][usize::from(n / 4 % 3)],
+            rtx: [
+                RtxPolicy::Ssthresh,
+                RtxPolicy::Same,
+                RtxPolicy::Asap,
+                RtxPolicy::Cwnd,
+                RtxPolicy::LossRate,
+            ][usize::from(n / 12 % 5)],
+        };
+        let on = self.concurrent % 2 == 1 && c.setup.max_paths > 1;
+        c.concurrent = on.then_some(concurrent);
+    }
+
+    fn failover(&self, c: &mut Config) {
+        c.failover.potentially_failed = match self.pf % 5 {
+            0 => c.failover.potentially_failed.clone(),
+            1 => None,
+            2 => Some(PfConfig::default()),
+            3 => Some(PfConfig {
+                clear: PfClear::HeartbeatAck,
+                return_cwnd: PfReturnCwnd::Pmdcs(1),
+                ..PfConfig::default()
+            }),
+            _ => Some(PfConfig {
+                max_retrans: 2.min(c.failure.path_max_retrans),
+                return_cwnd: PfReturnCwnd::Pmdcs(2),
+                ..PfConfig::default()
+            }),
+        };
+        if self.pf >= 5 {
+            c.failover.all_paths_suspect = [
+                AllPathsSuspect::LeastErrorsThenDivergent,
+                AllPathsSuspect::Hop,
+            ][usize::from(self.dormant % 2)];
+        }
+        c.failover.dormant = [
+            c.failover.dormant,
+            Dormant::Hop,
+            Dormant::Primary,
+            Dormant::Last,
+            Dormant::LeastErrors,
+        ][usize::from(self.dormant % 5)];
+        c.failover.primary_switch = [
+            PrimarySwitch::Never,
+            PrimarySwitch::Cpt(2),
+            PrimarySwitch::Psmr(c.failure.path_max_retrans.max(3)),
+            PrimarySwitch::CptHeartbeats(1),
+        ][usize::from(self.switch % 4)];
+        if self.switch >= 4 {
+            c.hb.failed = FailedProbes::OncePerRto;
+        }
+    }
+}
+
+pub(crate) fn settings() -> impl Strategy<Value = Settings> {
+    // Half of all sides run plain defaults, so that a bug that needs one odd
+    // setting is found beside plain ones.
+    let odd = (
+        (any::<bool>(), 0..8u8, 0..10u8, 0..5u8, 0..8u8, 0..4u8),
+        (any::<bool>(), 0..12u8, 0..60u8, 0..4u8, 0..12u8, 0..4u8),
+        (0..8u8, 0..64u8, 0..64u8, 0..48u8, 0..2u8, 0..32u8, 0..120u8),
+        (0..8u8, 0..48u8, 0..8u8, 0..4u8, 0..144u8, 0..4u8),
+    )
+        .prop_map(|(a, b, c, d)| Settings {
+            old: a.0,
+            target: a.1,
+            pf: a.2,
+            dormant: a.3,
+            switch: a.4,
+            recovery: a.5,
+            growth: b.0,
+            burst: b.1,
+            receive: b.2,
+            send: b.3,
+            parts: b.4,
+            pmtu: b.5,
+            rto: c.0,
+            sack: c.1,
+            hb: c.2,
+            streams: c.3,
+            detection: c.4,
+            misc: c.5,
+            concurrent: c.6,
+            scheme: d.0,
+            windows: d.1,
+            pmr: d.2,
+            dead_data: d.3,
+            estimate: d.4,
+            of_path: d.5,
+        });
+    prop_oneof![Just(Settings::default()), odd]
+}
