@@ -5,6 +5,7 @@ use super::{Association, Ctx, Told};
 use crate::api::{Event, LossReason};
 use crate::observe::Observation;
 use crate::path::{PathId, PathState};
+use crate::policy::dead_data::Trial;
 
 impl Association {
     /// T3-rtx of a path expired, the largest chunk in flight had so many bytes.
@@ -30,6 +31,17 @@ impl Association {
         }
         self.judge_data(ctx, path);
         true
+    }
+
+    /// T3-rtx of a path expired, and meanwhile the peer had said that it has no
+    /// room: it hears data, and its reader may sleep for ever (RFC 9260 section
+    /// 6.1, A). What was held against path and peer before is over.
+    pub(super) fn note_answer_without_room(&mut self, path: PathId) {
+        self.unacknowledged_since = None;
+        let p = self.paths.get_mut(path);
+        if !p.dead_for_data {
+            p.trial = Trial::default();
+        }
     }
 
     /// A heartbeat was answered: whether that proves the path good. `whole`: it

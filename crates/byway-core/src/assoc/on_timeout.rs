@@ -171,7 +171,9 @@ impl Association {
         self.release_by_timeout();
         self.observe_rto(ctx, path, None);
         self.observe_window(ctx, path);
-        if !harmless {
+        if harmless {
+            self.note_answer_without_room(path);
+        } else {
             // cortes-2008: retransmissions need not decide on failure.
             let decides = self.paths.get(path).detection.counts_timeouts();
             let limit = if decides {

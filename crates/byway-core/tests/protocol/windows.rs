@@ -52,6 +52,34 @@ fn a_window_that_stays_closed_for_a_day_does_not_end_the_association() {
     assert_eq!(p.take_got(Z).len(), 12);
 }
 
+/// Found by random programs: two lost probes, however far apart, ended the
+/// association as if all data between them had gone unanswered.
+#[test]
+fn probes_of_a_closed_window_that_are_lost_now_and_then_do_not_end_the_association() {
+    let mut c: Config = plain();
+    c.hb.enabled = true;
+    c.buffer.receive = 8000;
+    c.buffer.receive_overhead = 0;
+    let mut p = Pair::up(2, &c);
+    p.reading[Z] = false;
+    p.send_many(A, 1000, 12);
+    p.run(500);
+    let mut probes = 0;
+    p.lose(move |q| {
+        probes += u32::from(q.text.contains("DATA 9"));
+        q.text.contains("DATA 9") && probes % 4 == 1
+    });
+    p.run(24 * 3600 * 1000);
+    assert_eq!((p.state(A), p.state(Z)), ("ESTABLISHED", "ESTABLISHED"));
+    assert!(!p.path(A, 0).dead_for_data && !p.path(A, 1).dead_for_data);
+    p.heal();
+    p.reading[Z] = true;
+    p.read(Z);
+    p.pump(Z);
+    p.run(100_000);
+    assert_eq!(p.take_got(Z).len(), 12);
+}
+
 #[test]
 fn a_closed_window_whose_probes_nobody_answers_ends_the_association() {
     let mut p = closed(8000);
