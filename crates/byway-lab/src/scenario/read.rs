@@ -22,6 +22,12 @@ const MAX_LIMIT: Duration = Duration::from_secs(8_640_000);
 pub(super) fn scenario(file: &str, text: &str) -> Result<Scenario, Problems> {
     let source = Source::new(file, text);
     let root = source.parse();
+    if root.get("axis").is_some() && root.get("seeds").is_some() {
+        source.problem_of_file(
+            "this is a sweep, not a scenario; `byway sweep FILE --cells` looks for its mistakes \
+             and runs nothing",
+        );
+    }
     let value = if source.problem_count() == 0 {
         read(&source, &root, &Table::default())
     } else {

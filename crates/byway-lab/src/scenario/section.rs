@@ -229,7 +229,10 @@ pub(super) fn unknown_key<'n>(
     entry: &Entry,
     known: impl IntoIterator<Item = &'n str>,
 ) {
-    let known: Vec<&str> = known.into_iter().collect();
+    let mut known: Vec<&str> = known.into_iter().collect();
+    // Some are asked for twice.
+    let mut seen = std::collections::BTreeSet::new();
+    known.retain(|key| seen.insert(*key));
     let hint = match nearest(&entry.key, known.iter().copied()) {
         Some(name) => format!("did you mean \"{name}\"?"),
         None => format!("there are {}", listed(known)),

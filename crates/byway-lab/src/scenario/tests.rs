@@ -494,6 +494,11 @@ fn each_path_may_be_watched_in_its_own_way() {
             "\"Probe\"",
         ),
         (
+            "failure.path_detection = [{ Probing = { dmx = \"3 s\" } }]",
+            "failure.path_detection: path 1: \"dmx\" is not a setting of it; did you mean \"dmax\"?",
+            "{ Probing = { dmx = \"3 s\" } }",
+        ),
+        (
             "failure.path_detection = [{ Probing = { n = 0 } }]",
             "failure.path_detection = path 1: dmax 10 s with n 0: n must be",
             "[{ Probing = { n = 0 } }]",
@@ -510,6 +515,14 @@ fn each_path_may_be_watched_in_its_own_way() {
             .collect();
         assert_eq!(at, text, "{p}");
     }
+}
+
+#[test]
+fn a_sweep_is_not_taken_for_a_scenario_full_of_mistakes() {
+    let sweep = "seeds = 3\n[[axis]]\nkey = \"rto.min\"\nvalues = [\"1 s\"]\n";
+    let problems = Scenario::parse("t", sweep).expect_err("a sweep").0;
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert!(problems[0].message.contains("byway sweep FILE --cells"));
 }
 
 #[test]

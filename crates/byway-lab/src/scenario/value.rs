@@ -130,6 +130,16 @@ pub(super) fn refusal(item: &Item, kind: &Value, message: &str) -> String {
             crate::source::listed(names)
         );
     }
+    if let Some((_, names)) = message.split_once("unknown field") {
+        let names: Vec<&str> = names.split('`').skip(1).step_by(2).collect();
+        if let [wrong, right @ ..] = names.as_slice() {
+            let hint = nearest(wrong, right.iter().copied()).map_or_else(
+                || format!("there are {}", crate::source::listed(right.iter().copied())),
+                |name| format!("did you mean \"{name}\"?"),
+            );
+            return format!("\"{wrong}\" is not a setting of it; {hint}");
+        }
+    }
     if message.contains("unit variant") {
         return match &item.node {
             Node::Text(s) if !s.contains('(') => {

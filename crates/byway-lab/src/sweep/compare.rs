@@ -286,7 +286,8 @@ impl Comparison {
         out.push_str(&match paired {
             0 => "Sides with different seeds, compared by Welch's test.\n".to_owned(),
             n if n == self.pairs.len() => {
-                "Runs of the same seed met the same chances and were compared one by one.\n"
+                "Runs of the same seed met the same chances and were compared one by one.\n\
+                 B - A is over the seeds that both have, A and B over all of theirs.\n"
                     .to_owned()
             }
             n => format!(
