@@ -165,6 +165,27 @@ impl Cells {
             .filter(|(_, s)| s.n > 0)
     }
 
+    /// Pairs of cells that differ in some axes alone: those that `filter` means and
+    /// that stand at `one` on these axes, each with the cell that stands at `other`.
+    /// Only those whose partner has the measure, too.
+    pub fn pairs<'a>(
+        &'a self,
+        filter: &'a Filter,
+        measure: &'a str,
+        one: &'a Place,
+        other: &'a Place,
+    ) -> impl Iterator<Item = (&'a Place, Sample, Sample)> {
+        self.samples(filter, measure)
+            .filter(|(place, _)| one.iter().all(|(axis, v)| place.get(axis) == Some(v)))
+            .filter_map(move |(place, sample)| {
+                let mut there = place.clone();
+                there.extend(other.clone());
+                let partner = self.0.iter().find(|c| c.place == there)?;
+                let theirs = partner.sample(measure).filter(|s| s.n > 0)?;
+                Some((place, sample, theirs))
+            })
+    }
+
     /// All runs of the meant cells as one sample; by their means and deviations
     /// where the runs are not known.
     #[must_use]

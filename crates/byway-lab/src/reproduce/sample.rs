@@ -1,9 +1,9 @@
 //! The runs of one cell, seen through one measure.
 
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use crate::stats::{self, Difference, wilson};
 
-/// Normal quantile for 95 % intervals of shares.
-const Z: f64 = 1.959_963_985;
+/// Of all intervals here.
+const CONFIDENCE: f64 = 0.95;
 
 /// Values of one measure over the runs of a cell, or what a table of another
 /// simulator tells of them.
@@ -26,23 +26,23 @@ impl Sample {
     /// Of values by seed.
     #[must_use]
     pub fn of(values: Vec<(u64, f64)>, share: bool) -> Sample {
-        let n = values.len();
-        if n == 0 {
-            return Sample::default();
-        }
-        let mean = values.iter().map(|v| v.1).sum::<f64>() / n as f64;
-        let squares: f64 = values.iter().map(|v| (v.1 - mean).powi(2)).sum();
-        let sd = if n > 1 {
-            (squares / (n - 1) as f64).sqrt()
-        } else {
-            0.0
-        };
+        let plain: Vec<f64> = values.iter().map(|v| v.1).collect();
+        let known = stats::Sample::of(&plain);
         Sample {
-            n,
-            mean,
-            sd,
-            share,
+            n: values.len(),
+            mean: known.mean,
+            sd: known.sd,
+            share: share && !values.is_empty(),
             values,
+        }
+    }
+
+    /// Number, mean and deviation alone.
+    fn known(&self) -> stats::Sample {
+        stats::Sample {
+            n: u32::try_from(self.n).unwrap_or(u32::MAX),
+            mean: self.mean,
+            sd: self.sd,
         }
     }
 
@@ -54,9 +54,11 @@ impl Sample {
             return None;
         }
         if self.share {
-            return Some(wilson(self.mean, self.n));
+            let known = self.known();
+            let hits = (self.mean * f64::from(known.n)).round() as u32;
+            return Some(wilson(hits, known.n, CONFIDENCE));
         }
-        let half = t975(self.n as f64 - 1.0) * self.sd / (self.n as f64).sqrt();
+        let half = self.known().half_width(CONFIDENCE)?;
         Some((self.mean - half, self.mean + half))
     }
 
@@ -67,51 +69,25 @@ impl Sample {
     pub fn difference(&self, other: &Sample) -> Option<(f64, f64)> {
         let pairs = self.pairs(other);
         if pairs.len() >= 3 && 2 * pairs.len() >= self.n.max(other.n) {
-            let d = Sample::of(pairs, false);
-            let half = t975(d.n as f64 - 1.0) * d.sd / (d.n as f64).sqrt();
-            return Some((d.mean, half));
+            let d = Difference::paired(&pairs, CONFIDENCE)?;
+            return Some((d.mean, d.half_width));
         }
-        if self.n < 2 || other.n < 2 {
-            return None;
-        }
-        let parts = [self, other].map(|s| s.sd * s.sd / s.n as f64);
-        let sum = parts[0] + parts[1];
-        let difference = self.mean - other.mean;
-        if sum <= 0.0 {
-            return Some((difference, 0.0));
-        }
-        let freedom = sum * sum
-            / (parts[0] * parts[0] / (self.n as f64 - 1.0)
-                + parts[1] * parts[1] / (other.n as f64 - 1.0));
-        Some((difference, t975(freedom) * sum.sqrt()))
+        let d = Difference::welch(&other.known(), &self.known(), CONFIDENCE)?;
+        Some((d.mean, d.half_width))
     }
 
-    /// Differences of the runs that share a seed.
-    fn pairs(&self, other: &Sample) -> Vec<(u64, f64)> {
+    /// The other's value and this one's, of the runs that share a seed.
+    fn pairs(&self, other: &Sample) -> Vec<(f64, f64)> {
         let mut theirs = other.values.iter().peekable();
         let mut pairs = Vec::new();
         for (seed, value) in &self.values {
             while theirs.next_if(|t| t.0 < *seed).is_some() {}
             if let Some((_, their)) = theirs.next_if(|t| t.0 == *seed) {
-                pairs.push((*seed, value - their));
+                pairs.push((*their, *value));
             }
         }
         pairs
     }
-}
-
-/// Wilson's 95 % interval of a share `p` of `n`.
-fn wilson(p: f64, n: usize) -> (f64, f64) {
-    let n = n as f64;
-    let z2 = Z * Z;
-    let middle = (p + z2 / (2.0 * n)) / (1.0 + z2 / n);
-    let half = Z / (1.0 + z2 / n) * (p * (1.0 - p) / n + z2 / (4.0 * n * n)).sqrt();
-    ((middle - half).max(0.0), (middle + half).min(1.0))
-}
-
-/// The 97.5 % point of Student's t.
-fn t975(freedom: f64) -> f64 {
-    StudentsT::new(0.0, 1.0, freedom.max(1.0)).map_or(f64::INFINITY, |t| t.inverse_cdf(0.975))
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! The table of ns-2's means.
 
 use super::run::{Failure, Setting};
-use super::sample::Sample;
 use crate::scenario::{Build, Cmt};
 use anyhow::{Context, Result, anyhow, bail};
+use byway_lab::stats::Sample;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::Read;

@@ -7,14 +7,13 @@
 pub mod cell;
 pub mod report;
 pub mod run;
-pub mod sample;
 pub mod verdict;
 
 use anyhow::{Context, Result, anyhow};
+use byway_lab::stats::Sample;
 use cell::Cell;
 use rayon::prelude::*;
 use run::Setting;
-use sample::Sample;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,7 +1,7 @@
 //! The table, what disagrees, and a line of JSON.
 
-use super::sample::Sample;
 use super::verdict::{Figure, Measured, Pairs, Pool, Verdict, judge, pairs, pools};
+use byway_lab::stats::Sample;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -3,11 +3,13 @@
 use super::ENOUGH;
 use super::cell::Cell;
 use super::run::Setting;
-use super::sample::Sample;
+use byway_lab::stats::{Difference, Sample};
 use std::collections::BTreeMap;
 
 /// Means that differ by at most this share agree.
 pub const NEAR: f64 = 0.05;
+/// Of the intervals of differences.
+const CONFIDENCE: f64 = 0.95;
 
 /// A cell with byway's runs of it.
 #[derive(Clone, Debug)]
@@ -63,6 +65,16 @@ pub enum Verdict {
     Pooled,
 }
 
+/// The sign of the first mean less the second, if the difference is significant;
+/// 0 if it is not.
+fn sign(one: &Sample, other: &Sample) -> i8 {
+    match Difference::welch(other, one, CONFIDENCE) {
+        Some(d) if d.mean > d.half_width => 1,
+        Some(d) if d.mean < -d.half_width => -1,
+        _ => 0,
+    }
+}
+
 /// Compares ns-2's sample with byway's: within the 95 % interval of the
 /// difference, or within 5 % of ns-2's mean.
 #[must_use]
@@ -71,7 +83,8 @@ pub fn judge(ns2: &Sample, ours: &Sample) -> Verdict {
         return Verdict::Pooled;
     }
     let difference = (ours.mean - ns2.mean).abs();
-    let chance = ns2.half_width(ours).is_some_and(|w| difference <= w);
+    let chance =
+        Difference::welch(ns2, ours, CONFIDENCE).is_some_and(|d| difference <= d.half_width);
     if ours.n > 0 && (chance || difference <= NEAR * ns2.mean) {
         Verdict::Agrees
     } else {
@@ -170,15 +183,15 @@ impl Pairs {
         if ns2_a.n < ENOUGH || ns2_b.n < ENOUGH {
             return;
         }
-        let sign = ns2_a.sign(&ns2_b);
-        if sign == 0 {
+        let theirs = sign(&ns2_a, &ns2_b);
+        if theirs == 0 {
             return;
         }
         self.significant += 1;
-        if (our_a.mean - our_b.mean) * f64::from(sign) < 0.0 {
+        if (our_a.mean - our_b.mean) * f64::from(theirs) < 0.0 {
             self.opposite += 1;
         }
-        if our_a.sign(&our_b) == -sign {
+        if sign(&our_a, &our_b) == -theirs {
             self.reversed.push((a, b, figure));
         }
     }
@@ -191,6 +204,14 @@ mod tests {
 
     fn sample((n, mean, sd): (u32, f64, f64)) -> Sample {
         Sample { n, mean, sd }
+    }
+
+    #[test]
+    fn only_significant_differences_have_a_sign() {
+        let of = |mean| sample((6, mean, 1.0));
+        assert_eq!(sign(&of(1.0), &of(0.0)), 0);
+        assert_eq!(sign(&of(2.0), &of(0.0)), 1);
+        assert_eq!(sign(&of(0.0), &of(2.0)), -1);
     }
 
     #[test]

@@ -57,21 +57,8 @@ impl Change {
     pub(super) fn look(&self, cells: &Cells) -> Option<Finding> {
         let axes: Vec<&str> = self.from.keys().map(String::as_str).collect();
         let mut found: Option<(f64, f64, String, usize)> = None;
-        let samples = cells.samples(&self.filter, &self.of.measure);
-        for (place, before) in
-            samples.filter(|(place, _)| self.from.iter().all(|(a, v)| place.get(a) == Some(v)))
-        {
-            let mut other = place.clone();
-            other.extend(self.to.clone());
-            let Some(after) = cells
-                .0
-                .iter()
-                .find(|c| c.place == other)
-                .and_then(|c| c.sample(&self.of.measure))
-                .filter(|s| s.n > 0)
-            else {
-                continue;
-            };
+        let pairs = cells.pairs(&self.filter, &self.of.measure, &self.from, &self.to);
+        for (place, before, after) in pairs {
             let (change, half) = relative(&before, &after);
             let best = found.as_ref().map(|(best, ..)| *best);
             if best.is_none_or(|best| self.take.is_further(change, best)) {

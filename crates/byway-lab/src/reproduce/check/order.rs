@@ -56,21 +56,8 @@ impl Order {
         let mut misses: Vec<(f64, String)> = Vec::new();
         let mut ratios: Vec<f64> = Vec::new();
         let axes: Vec<&str> = self.less.keys().map(String::as_str).collect();
-        for (place, less) in cells.samples(&self.filter, &self.of.measure) {
-            if self.less.iter().any(|(axis, v)| place.get(axis) != Some(v)) {
-                continue;
-            }
-            let mut other = place.clone();
-            other.extend(self.more.clone());
-            let Some(more) = cells
-                .0
-                .iter()
-                .find(|c| c.place == other)
-                .and_then(|c| c.sample(&self.of.measure))
-                .filter(|s| s.n > 0)
-            else {
-                continue;
-            };
+        let pairs = cells.pairs(&self.filter, &self.of.measure, &self.less, &self.more);
+        for (place, less, more) in pairs {
             let difference = less.mean - more.mean;
             let chance = less.difference(&more).map_or(0.0, |(_, half)| half);
             let holds = match self.rule {
