@@ -72,13 +72,17 @@ pub(crate) struct Link {
     delay: u64,
     /// Bits per second; `UNLIMITED`, or 0 when the rate needs the long way.
     simple_rate: u64,
+    /// What a byte takes to transmit, where that is a whole number; else 0.
+    nanos_per_byte: u64,
     /// Transmission time of the last size seen, as most packets repeat it.
     last_size: u32,
     last_transmission: u64,
+    /// So many packets pass before one is looked at. Counted on links without
+    /// losses, too: links of all kinds take turns in what a packet goes through,
+    /// and this is one question for all of them.
+    free: u64,
     /// What needs a look beside the queue.
     effects: Effects,
-    /// Where uniform loss is drawn ahead: so many packets pass before the next is decided.
-    spared: u32,
     queue: Queue,
     /// Without what is delivered, which follows from the others.
     counters: LinkCounters,
@@ -102,7 +106,7 @@ enum Effects {
 
 /// Packets whose loss is drawn ahead at most, so that a loss of next to nothing
 /// does not draw for ever.
-const MOST_SPARED: u32 = 256;
+const MOST_SPARED: u64 = 256;
 
 /// What only special packets touch.
 #[derive(Debug)]
@@ -114,7 +118,9 @@ struct Rest {
     loss: LossState,
     /// Uniform loss is drawn ahead.
     lots: bool,
-    /// The packet after those that are spared is lost.
+    /// With other effects beside it: so many packets are not lost.
+    spared: u64,
+    /// The packet after those that are spared, or [`Link::free`], is lost.
     lot: bool,
     reorder: Option<Reorder>,
     duplicate: Option<Duplicate>,
@@ -124,6 +130,39 @@ struct Rest {
     keeps_order: bool,
     loss_rng: ChaCha8Rng,
     effect_rng: ChaCha8Rng,
+}
+
+impl Rest {
+    /// Whether uniform loss hits the next packet.
+    fn drawn_to_be_lost(&mut self) -> bool {
+        if self.spared > 0 {
+            self.spared -= 1;
+            return false;
+        }
+        self.draw_lots()
+    }
+
+    /// Whether the packet is lost that follows those that were spared; draws for
+    /// those that come next, if that is not known.
+    fn draw_lots(&mut self) -> bool {
+        if core::mem::take(&mut self.lot) {
+            return true;
+        }
+        let LossState::Uniform(chance) = self.loss else {
+            // Lots are for nothing else.
+            return false;
+        };
+        for spared in 0..MOST_SPARED {
+            if chance.draw(&mut self.loss_rng) {
+                // The first of them is the one that asks.
+                self.lot = spared > 0;
+                self.spared = spared.saturating_sub(1);
+                return spared == 0;
+            }
+        }
+        self.spared = MOST_SPARED - 1;
+        false
+    }
 }
 
 const UNLIMITED: u64 = u64::MAX;
@@ -142,6 +181,7 @@ impl Link {
             down: false,
             loss: LossState::new(&config.loss),
             lots: false,
+            spared: 0,
             lot: false,
             reorder: config.reorder,
             duplicate: config.duplicate,
@@ -158,10 +198,11 @@ impl Link {
             next_kill: 0,
             delay,
             simple_rate: 0,
+            nanos_per_byte: 0,
             last_size: 0,
             last_transmission: 0,
+            free: 0,
             effects: Effects::None,
-            spared: 0,
             queue: Queue::new(config.queue),
             counters: LinkCounters::default(),
             copied_bytes: 0,
@@ -196,49 +237,29 @@ impl Link {
         }
         self.counters.offered_packets += 1;
         self.counters.offered_bytes += u64::from(size);
-        match self.effects {
-            Effects::None => {}
-            Effects::Lots => {
-                if self.drawn_to_be_lost() {
-                    return self.lose(at, size);
-                }
-            }
-            Effects::Any => return self.pass_special(at, packet),
+        if self.free > 0 {
+            self.free -= 1;
+        } else if let Some(fate) = self.look(at, packet) {
+            return fate;
         }
         self.transmit(at, size)
     }
 
-    /// Whether uniform loss hits the next packet.
-    #[inline]
-    fn drawn_to_be_lost(&mut self) -> bool {
-        if self.spared > 0 {
-            self.spared -= 1;
-            return false;
-        }
-        self.draw_lots()
-    }
-
-    /// Whether the packet is lost that follows those that were spared; draws for
-    /// those that come next, if that is not known.
-    fn draw_lots(&mut self) -> bool {
-        let rest = &mut *self.rest;
-        if core::mem::take(&mut rest.lot) {
-            return true;
-        }
-        let LossState::Uniform(chance) = rest.loss else {
-            // Lots are for nothing else.
-            return false;
-        };
-        for spared in 0..MOST_SPARED {
-            if chance.draw(&mut rest.loss_rng) {
-                // The first of them is the one that asks.
-                rest.lot = spared > 0;
-                self.spared = spared.saturating_sub(1);
-                return spared == 0;
+    /// What effects do to a packet, if that is not to go through as any other.
+    #[inline(never)]
+    fn look(&mut self, at: u64, packet: &mut Packet) -> Option<Fate> {
+        match self.effects {
+            Effects::None => {
+                self.free = u64::MAX;
+                None
             }
+            Effects::Lots => {
+                let lost = self.rest.draw_lots();
+                self.free = core::mem::take(&mut self.rest.spared);
+                lost.then(|| self.lose(at, packet.wire_size))
+            }
+            Effects::Any => Some(self.pass_special(at, packet)),
         }
-        self.spared = MOST_SPARED - 1;
-        false
     }
 
     #[cold]
@@ -281,7 +302,7 @@ impl Link {
             return Fate::dropped(DropReason::LinkDown, at);
         }
         let lost = match rest.lots {
-            true => self.drawn_to_be_lost(),
+            true => rest.drawn_to_be_lost(),
             false => rest.loss.loses(packet, &mut rest.loss_rng),
         };
         if lost {
@@ -334,16 +355,12 @@ impl Link {
             return Fate::dropped(DropReason::QueueFull, at);
         }
         let start = self.busy_until.max(at);
-        if size != self.last_size {
-            self.last_size = size;
-            self.last_transmission = match self.simple_rate {
-                UNLIMITED => 0,
-                // Found out the long way, every time.
-                0 => u64::MAX,
-                rate => rate::transmission(u64::from(size) * 8, rate),
-            };
-        }
-        let mut departs = start.saturating_add(self.last_transmission);
+        let sends = match self.nanos_per_byte {
+            0 => self.transmission(size),
+            // Neither is more than 32 bits long.
+            nanos => u64::from(size) * nanos,
+        };
+        let mut departs = start.saturating_add(sends);
         let mut delay = self.delay;
         // So is what never departs: no change is later than that.
         if departs >= self.next_change {
@@ -365,6 +382,20 @@ impl Link {
             return self.never_arrives(at, size);
         }
         Fate::arrives(arrival)
+    }
+
+    /// Transmission time where a byte does not take whole nanoseconds.
+    fn transmission(&mut self, size: u32) -> u64 {
+        if size != self.last_size {
+            self.last_size = size;
+            self.last_transmission = match self.simple_rate {
+                UNLIMITED => 0,
+                // Found out the long way, every time.
+                0 => u64::MAX,
+                rate => rate::transmission(u64::from(size) * 8, rate),
+            };
+        }
+        self.last_transmission
     }
 
     #[cold]
@@ -477,12 +508,19 @@ impl Link {
     /// Recomputes what the short way through [`pass`](Link::pass) relies on.
     fn settle_state(&mut self) {
         let rest = &mut *self.rest;
+        if self.effects == Effects::Lots {
+            rest.spared = self.free;
+        }
         self.next_change = rest.timeline.next_change();
         self.next_kill = rest.timeline.next_kill();
         self.simple_rate = match &rest.timeline.rates[rest.rate] {
             RateState::Unlimited => UNLIMITED,
             RateState::Bits(rate) => (*rate).min(UNLIMITED - 1),
             RateState::Trace(_) => 0,
+        };
+        self.nanos_per_byte = match self.simple_rate {
+            UNLIMITED | 0 => 0,
+            rate => rate::whole_nanos_per_byte(rate).map_or(0, u64::from),
         };
         // Forget the transmission time of the old rate.
         self.last_size = u32::MAX;
@@ -498,6 +536,11 @@ impl Link {
             LossState::None if !others => Effects::None,
             LossState::Uniform(_) if !others && rest.lots => Effects::Lots,
             _ => Effects::Any,
+        };
+        self.free = match self.effects {
+            Effects::None => u64::MAX,
+            Effects::Lots => core::mem::take(&mut rest.spared),
+            Effects::Any => 0,
         };
     }
 }

@@ -180,6 +180,16 @@ pub(super) fn transmission(bits: u64, rate: u64) -> u64 {
     }
 }
 
+/// What a byte takes at `rate` bits per second (not 0), if that is a whole number
+/// of nanoseconds, as it is at all common rates.
+pub(super) fn whole_nanos_per_byte(rate: u64) -> Option<u32> {
+    const BYTE: u64 = 8 * NANOS_PER_SEC;
+    if !BYTE.is_multiple_of(rate) {
+        return None;
+    }
+    u32::try_from(BYTE / rate).ok()
+}
+
 /// Whole bits that `rate` bits per second transmit in `nanos`.
 pub(super) fn bits_in(nanos: u64, rate: u64) -> u64 {
     let bits = u128::from(nanos) * u128::from(rate) / u128::from(NANOS_PER_SEC);
@@ -222,6 +232,10 @@ mod tests {
     fn transmission_rounds_up_and_never_overflows() {
         assert_eq!(transmission(12_000, 10_000_000), 1_200_000);
         assert_eq!(transmission(1, 3), 333_333_334);
+        assert_eq!(whole_nanos_per_byte(10_000_000), Some(800));
+        assert_eq!(whole_nanos_per_byte(3_000_000), None, "2666.7");
+        assert_eq!(whole_nanos_per_byte(1), None, "does not fit");
+        assert_eq!(whole_nanos_per_byte(u64::MAX), None);
         assert_eq!(transmission(u64::MAX, 1), u64::MAX);
         assert_eq!(bits_in(1_200_000, 10_000_000), 12_000);
     }
