@@ -89,7 +89,7 @@ impl Association {
             let closes = had_gap && !self.cfg.habits.closes_gaps_quietly;
             gathered.data.gap = closes || self.recv.tsns.has_gap();
             gathered.data.immediate |= cookie_taken;
-            self.after_data(ctx, from.unwrap_or(self.paths.data), gathered.data);
+            self.after_data(ctx, from.unwrap_or(self.paths.data), &mut gathered.data);
         }
         Handled::Done
     }

@@ -6,7 +6,6 @@ use crate::observe::Observation;
 use crate::path::PathId;
 use crate::send::habits::Release;
 use byway_wire::{COMMON_HEADER_LEN, CommonHeader, PacketBuilder};
-use smallvec::SmallVec;
 
 /// Bytes of a SACK without gaps and duplicates.
 const SACK_LEN: usize = 16;
@@ -197,11 +196,9 @@ impl Association {
         // Control chunks other than SACK come first (section 6.10 lets SHUTDOWN
         // ride with SACK).
         packet.shutdown(cumulative);
-        let (gaps, dups) = self.sack_parts(MAX_RIDING_GAPS);
-        let (a_rwnd, flags) = (self.recv.a_rwnd(), self.sack_flags());
-        packet.sack_flagged(flags, cumulative, a_rwnd, &gaps, &dups);
+        let (a_rwnd, gaps) = self.write_sack(&mut packet, MAX_RIDING_GAPS);
         let len = packet.finish(ctx.checksum());
-        self.sack_sent(ctx, path, a_rwnd, gaps.len());
+        self.sack_sent(ctx, path, a_rwnd, gaps);
         self.sent(ctx, path, len)
     }
 
@@ -251,11 +248,21 @@ impl Association {
         }
     }
 
-    /// Gap blocks and duplicates of a SACK that leaves now.
-    pub(super) fn sack_parts(&mut self, most: usize) -> (GapBlocks, Vec<byway_wire::Tsn>) {
-        let mut gaps = GapBlocks::new();
-        self.recv.tsns.gap_blocks(most, &mut gaps);
-        (gaps, self.recv.tsns.take_duplicates())
+    /// Writes the SACK that leaves now, with `most` gap blocks at most: the window
+    /// that it advertises, and its gap blocks.
+    #[inline]
+    pub(super) fn write_sack(
+        &mut self,
+        packet: &mut PacketBuilder<'_>,
+        most: usize,
+    ) -> (u32, usize) {
+        let (a_rwnd, flags) = (self.recv.a_rwnd(), self.sack_flags());
+        let tsns = &mut self.recv.tsns;
+        let (gaps, duplicates) = (tsns.gap_blocks(most), tsns.duplicates().iter().copied());
+        let count = gaps.len();
+        packet.sack_from(flags, tsns.cumulative(), a_rwnd, gaps, duplicates);
+        tsns.forget_duplicates();
+        (a_rwnd, count)
     }
 
     /// Gap blocks that fit into a packet of their own.
@@ -288,14 +295,12 @@ impl Association {
     #[inline(never)]
     fn send_sack(&mut self, ctx: &mut Ctx<'_>, buf: &mut Vec<u8>) -> Sent {
         let path = self.sack_path();
-        let (gaps, dups) = self.sack_parts(self.gaps_that_fit(path));
-        let (a_rwnd, flags) = (self.recv.a_rwnd(), self.sack_flags());
-        let cumulative = self.recv.tsns.cumulative();
+        let most = self.gaps_that_fit(path);
         let mut packet = PacketBuilder::new(buf, self.header());
         self.write_timestamp(&mut packet, ctx.now, (false, true));
-        packet.sack_flagged(flags, cumulative, a_rwnd, &gaps, &dups);
+        let (a_rwnd, gaps) = self.write_sack(&mut packet, most);
         let len = packet.finish(ctx.checksum());
-        self.sack_sent(ctx, path, a_rwnd, gaps.len());
+        self.sack_sent(ctx, path, a_rwnd, gaps);
         self.sent(ctx, path, len)
     }
 }
@@ -308,6 +313,3 @@ fn fill_up(packet: &mut PacketBuilder<'_>, limit: usize) {
         packet.pad(padding);
     }
 }
-
-/// Gap blocks of a SACK, without an allocation in common cases.
-pub(super) type GapBlocks = SmallVec<[(u16, u16); 16]>;

@@ -535,11 +535,7 @@ impl Association {
         if !rides {
             return None;
         }
-        let (gaps, dups) = self.sack_parts(usize::MAX);
-        let (a_rwnd, flags) = (self.recv.a_rwnd(), self.sack_flags());
-        let cumulative = self.recv.tsns.cumulative();
-        packet.sack_flagged(flags, cumulative, a_rwnd, &gaps, &dups);
-        Some((a_rwnd, gaps.len()))
+        Some(self.write_sack(packet, usize::MAX))
     }
 }
 

@@ -125,7 +125,10 @@ impl Association {
     }
 
     /// A packet with DATA has been taken: what is owed for it.
-    pub(super) fn after_data(&mut self, ctx: &mut Ctx<'_>, from: PathId, mut arrived: Arrived) {
+    // Not by value: what was just written flag by flag would be copied as one word,
+    // for which the processor waits.
+    #[inline]
+    pub(super) fn after_data(&mut self, ctx: &mut Ctx<'_>, from: PathId, arrived: &mut Arrived) {
         if self.counts_packets() {
             // DAC: delayed in spite of gaps.
             (arrived.gap, arrived.gap_between) = (false, false);

@@ -144,7 +144,8 @@ impl Association {
             return; // older than one seen before: out of order on its way
         };
         let end = self.send.ledger.end();
-        let Some(blocks) = read_blocks(sack, covered, end).filter(|_| covered <= end) else {
+        let mut blocks = Blocks::new();
+        if covered > end || !read_blocks(sack, covered, end, &mut blocks) {
             self.violation(
                 ctx,
                 "a SACK acknowledged a TSN that was never sent, or contradicts itself",
@@ -217,7 +218,7 @@ impl Association {
 
     fn apply(&mut self, ctx: &mut Ctx<'_>, covered: u64, blocks: &Blocks) {
         let hooked = self.is_hooked();
-        // Not an array: eight of them are a lot to clear for every SACK.
+        // Not an array: eight of them are a lot to clear for every SACK, or to move.
         let all = self.paths.iter().map(|p| Touched {
             ack: PathAck {
                 flight_before: p.used(&self.cfg.habits),
@@ -227,7 +228,8 @@ impl Association {
             step: 1.0,
             ..Touched::default()
         });
-        let mut touched: SmallVec<[Touched; MAX_PATHS]> = all.collect();
+        let mut touched = SmallVec::<[Touched; MAX_PATHS]>::new();
+        touched.extend(all);
         let payload_before = self.send.ledger.payload();
         let mut hooks = hooked.then(|| self.prepare_hooks(covered, blocks));
         let (paths, cfg) = (&mut self.paths, &*self.cfg);
@@ -671,12 +673,10 @@ fn note_acked(
     }
 }
 
-/// The gap blocks as half-open ranges of sequences, in order, joined where they
-/// touch; none if one reaches beyond what was sent or touches the cumulative
-/// TSN. Blocks that end before they
-/// begin are skipped.
-fn read_blocks(sack: &Sack<'_>, covered: u64, end: u64) -> Option<Blocks> {
-    let mut blocks: Blocks = SmallVec::new();
+/// Reads the gap blocks into an empty list, as half-open ranges of sequences, in
+/// order, joined where they touch. False if one reaches beyond what was sent or
+/// touches the cumulative TSN. Blocks that end before they begin are skipped.
+fn read_blocks(sack: &Sack<'_>, covered: u64, end: u64, blocks: &mut Blocks) -> bool {
     let mut in_order = true;
     for (first, last) in sack.gap_blocks() {
         if first == 0 || last < first {
@@ -684,12 +684,12 @@ fn read_blocks(sack: &Sack<'_>, covered: u64, end: u64) -> Option<Blocks> {
         }
         if first == 1 {
             // It would acknowledge what the cumulative TSN says is missing.
-            return None;
+            return false;
         }
         // Offset 1 is the TSN behind the cumulative one, sequence `covered`.
         let (from, to) = (covered + u64::from(first) - 1, covered + u64::from(last));
         if to > end {
-            return None;
+            return false;
         }
         in_order &= blocks.last().is_none_or(|b| b.1 < from);
         blocks.push((from, to));
@@ -697,13 +697,13 @@ fn read_blocks(sack: &Sack<'_>, covered: u64, end: u64) -> Option<Blocks> {
     if !in_order {
         blocks.sort_unstable();
         let mut joined: Blocks = SmallVec::new();
-        for b in blocks {
+        for &b in &*blocks {
             match joined.last_mut() {
                 Some(l) if l.1 >= b.0 => l.1 = l.1.max(b.1),
                 _ => joined.push(b),
             }
         }
-        blocks = joined;
+        *blocks = joined;
     }
-    Some(blocks)
+    true
 }

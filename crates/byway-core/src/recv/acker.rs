@@ -46,7 +46,7 @@ pub(crate) struct Arrived {
 
 impl Acker {
     /// A packet with DATA was taken.
-    pub(crate) fn on_data(&mut self, now: Instant, from: PathId, a: Arrived, cfg: &SackConfig) {
+    pub(crate) fn on_data(&mut self, now: Instant, from: PathId, a: &Arrived, cfg: &SackConfig) {
         self.reply_path = Some(from);
         self.answers += 1;
         let first = !self.seen_data;
@@ -71,7 +71,7 @@ impl Acker {
         &mut self,
         now: Instant,
         from: PathId,
-        a: Arrived,
+        a: &Arrived,
         cfg: &SackConfig,
     ) {
         self.reply_path = Some(from);

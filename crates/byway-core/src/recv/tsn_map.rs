@@ -127,8 +127,16 @@ impl TsnMap {
     }
 
     /// The duplicates seen since the last SACK.
-    pub(crate) fn take_duplicates(&mut self) -> Vec<Tsn> {
-        core::mem::take(&mut self.duplicates)
+    pub(crate) fn duplicates(&self) -> &[Tsn] {
+        &self.duplicates
+    }
+
+    /// A SACK listed them.
+    #[inline]
+    pub(crate) fn forget_duplicates(&mut self) {
+        if !self.duplicates.is_empty() {
+            self.duplicates = Vec::new();
+        }
     }
 
     pub(crate) fn duplicate_count(&self) -> usize {
@@ -137,12 +145,13 @@ impl TsnMap {
 
     /// Gap Ack Blocks, at most `limit` of them, lowest first, as offsets from
     /// the cumulative TSN (section 3.3.4).
-    pub(crate) fn gap_blocks(&self, limit: usize, out: &mut impl Extend<(u16, u16)>) {
+    #[inline]
+    pub(crate) fn gap_blocks(&self, limit: usize) -> impl ExactSizeIterator<Item = (u16, u16)> {
         // The cumulative TSN is the one before `next`; offset 1 would be `next`.
-        out.extend(self.ranges.iter().take(limit).map(|&(from, to)| {
+        self.ranges.iter().take(limit).map(|&(from, to)| {
             // REACH bounds the offsets to 16 bits.
             ((from - self.next + 1) as u16, (to - self.next) as u16)
-        }));
+        })
     }
 }
 
@@ -159,9 +168,7 @@ mod tests {
     }
 
     fn gaps(map: &TsnMap) -> Vec<(u16, u16)> {
-        let mut out = Vec::new();
-        map.gap_blocks(99, &mut out);
-        out
+        map.gap_blocks(99).collect()
     }
 
     #[test]
