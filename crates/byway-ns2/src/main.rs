@@ -1,5 +1,6 @@
 //! `byway-ns2 DIR...`: runs folders of scenarios and compares their traces.
 //! `byway-ns2 grid TABLE`: compares means over many random runs.
+//! `byway-ns2 more TABLE`: has ns-2 run a table's cells with other seeds.
 
 use anyhow::Result;
 use byway_ns2::grid;
@@ -26,6 +27,35 @@ struct Arguments {
 enum What {
     /// Compares means over many random runs with those of ns-2
     Grid(GridArguments),
+    /// Has ns-2 run some of a table's cells with other seeds; prints such a table
+    More(MoreArguments),
+}
+
+#[derive(Args)]
+struct MoreArguments {
+    /// Table of ns-2's means, .csv or .csv.gz
+    table: PathBuf,
+    /// The experiment
+    #[arg(long)]
+    experiment: String,
+    /// What the variant begins with: `stock` for `ns` as it is installed
+    #[arg(long, default_value = "stock")]
+    variant: String,
+    /// Every so many of the lines
+    #[arg(long, default_value_t = 1)]
+    every: usize,
+    /// The first seed
+    #[arg(long, default_value_t = 101)]
+    first_seed: u32,
+    /// How many
+    #[arg(long, default_value_t = 24)]
+    seeds: u32,
+    /// ns-2, of the build that the variant names
+    #[arg(long, default_value = "ns")]
+    ns: PathBuf,
+    /// What it runs
+    #[arg(long, default_value = "experiments/ns2-grid/cell.tcl")]
+    script: PathBuf,
 }
 
 #[derive(Args)]
@@ -57,8 +87,10 @@ struct Totals {
 
 fn main() -> Result<ExitCode> {
     let arguments = Arguments::parse();
-    if let Some(What::Grid(arguments)) = &arguments.what {
-        return compare_grid(arguments);
+    match arguments.what {
+        Some(What::Grid(arguments)) => return compare_grid(&arguments),
+        Some(What::More(arguments)) => return run_more(arguments),
+        None => {}
     }
     let mut totals = Totals::default();
     for folder in &arguments.folders {
@@ -94,6 +126,21 @@ fn main() -> Result<ExitCode> {
     } else {
         ExitCode::FAILURE
     })
+}
+
+fn run_more(arguments: MoreArguments) -> Result<ExitCode> {
+    let table = grid::cell::read_text(&arguments.table)?;
+    let more = grid::more::More {
+        ns: arguments.ns,
+        script: arguments.script,
+        experiment: arguments.experiment,
+        variant: arguments.variant,
+        every: arguments.every,
+        first_seed: arguments.first_seed,
+        seeds: arguments.seeds,
+    };
+    print!("{}", more.run(&table, |line| eprintln!("{line}"))?);
+    Ok(ExitCode::SUCCESS)
 }
 
 fn compare_grid(arguments: &GridArguments) -> Result<ExitCode> {

@@ -35,3 +35,8 @@ fn byway_matches_ns2_with_rfc_4960_windows() {
 fn byway_matches_ns2_in_random_scenarios_with_many_losses() {
     check("random", 14);
 }
+
+#[test]
+fn byway_matches_ns2_to_the_end_of_lossy_transfers() {
+    check("transfers", 10);
+}

@@ -58,6 +58,14 @@ impl fmt::Display for Cell {
 /// # Errors
 /// When the file cannot be read or a column is missing.
 pub fn read(path: &Path) -> Result<Vec<Cell>> {
+    parse(&read_text(path)?).with_context(|| format!("{}", path.display()))
+}
+
+/// A table's text, packed or not.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn read_text(path: &Path) -> Result<String> {
     let bytes = std::fs::read(path).with_context(|| format!("reading {}", path.display()))?;
     let mut text = String::new();
     if path.extension().is_some_and(|e| e == "gz") {
@@ -67,7 +75,7 @@ pub fn read(path: &Path) -> Result<Vec<Cell>> {
     } else {
         text = String::from_utf8(bytes).with_context(|| format!("{}", path.display()))?;
     }
-    parse(&text).with_context(|| format!("{}", path.display()))
+    Ok(text)
 }
 
 fn parse(text: &str) -> Result<Vec<Cell>> {

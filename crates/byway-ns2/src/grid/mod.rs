@@ -5,6 +5,7 @@
 //! with seeds of their own, and the means are compared.
 
 pub mod cell;
+pub mod more;
 pub mod report;
 pub mod run;
 pub mod verdict;

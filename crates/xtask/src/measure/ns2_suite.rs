@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 /// Folders that are compared when none is named.
-const FOLDERS: [&str; 3] = ["rfc2960", "rfc4960", "random"];
+const FOLDERS: [&str; 4] = ["rfc2960", "rfc4960", "random", "transfers"];
 
 /// Compares; the last line is one of JSON.
 pub(crate) fn run(workspace: &Workspace, folders: &[PathBuf]) -> Result<()> {
