@@ -1,8 +1,8 @@
 //! More runs of a table's cells in ns-2 itself, with other seeds: what its few
 //! runs of a cell owe to chance. Needs `ns` (Debian's package ns2).
 
-use super::sample::Sample;
 use anyhow::{Context, Result, anyhow, bail};
+use byway_lab::stats::Sample;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
