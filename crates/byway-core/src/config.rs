@@ -102,6 +102,11 @@ pub struct SetupConfig {
     /// by ns-2's module (false); else each repeat goes to the next address that
     /// the user gave, so that a dead first path does not hinder set-up.
     pub first_address_only: bool,
+    /// Whether the peer's addresses are confirmed by heartbeats (true; RFC 9260
+    /// section 5.4). RFC 2960 takes them on trust, so that the RTO of an idle path
+    /// stays at RTO.Initial until its first heartbeat at HB.interval. Without it
+    /// an attacker can have data sent to a third party: for simulations alone.
+    pub verify_addresses: bool,
 }
 
 impl Default for SetupConfig {
@@ -115,6 +120,7 @@ impl Default for SetupConfig {
             max_paths: 8,
             confirm_all_before_data: false,
             first_address_only: false,
+            verify_addresses: true,
         }
     }
 }

@@ -9,7 +9,8 @@ use crate::units::{QueueLimit, Rate};
 use byway_core::time::Instant;
 use byway_sim::net::{
     Capture, LinkChange, LinkConfig, LossModel, Network, NodeId, PacketMatch, Port,
-    QueueLimit as SimQueue, Rate as SimRate, TopologyBuilder, TopologyError, TrafficConfig,
+    QueueLimit as SimQueue, Rate as SimRate, Simultaneous, TopologyBuilder, TopologyError,
+    TrafficConfig,
 };
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
@@ -45,6 +46,9 @@ pub(crate) fn build(scenario: &Scenario, capture: bool) -> Result<Built, Topolog
     let count = scenario.paths.len();
     let addresses = |of: fn(usize) -> IpAddr| (0..count).map(of).collect::<Vec<_>>();
     let mut topology = TopologyBuilder::new();
+    if scenario.ties_as_scheduled {
+        topology.simultaneous(Simultaneous::AsScheduled);
+    }
     let sender = topology.add_host("sender", &addresses(sender_address));
     let receiver = topology.add_host("receiver", &addresses(receiver_address));
     for (i, path) in scenario.paths.iter().enumerate() {

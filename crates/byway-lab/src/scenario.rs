@@ -46,6 +46,10 @@ pub struct Scenario {
     /// never get anywhere. What is one event is the simulator's affair, a few
     /// for each packet.
     pub max_events: u64,
+    /// Whether what happens at the same nanosecond does so in the order in which
+    /// it was scheduled, as in ns-2 (`ties = "as-scheduled"`); else packets go by
+    /// their link's number.
+    pub ties_as_scheduled: bool,
     /// The paths; the first is the primary.
     pub paths: Vec<PathSpec>,
     /// What happens to them, in order of time.

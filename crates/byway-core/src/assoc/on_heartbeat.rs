@@ -269,6 +269,9 @@ impl Association {
     /// Section 5.4: probing begins when the association stands; so many at once
     /// as HB.Max.Burst allows, the rest one RTO later each.
     pub(crate) fn begin_verification(&mut self, ctx: &mut Ctx<'_>) {
+        if !self.cfg.setup.verify_addresses {
+            self.trust_addresses(ctx);
+        }
         let burst = self.cfg.hb.max_burst.max(1);
         let mut started = 0;
         // In ns-2 the initiator alone does it.
@@ -292,6 +295,17 @@ impl Association {
             }
         }
         self.begin_heartbeat_rounds(ctx);
+    }
+
+    /// RFC 2960: every address of the peer is good for data at once.
+    fn trust_addresses(&mut self, ctx: &mut Ctx<'_>) {
+        for path in self.paths.ids() {
+            if self.paths.get(path).state == PathState::Unconfirmed {
+                self.paths.get_mut(path).confirmed = true;
+                self.set_path_state(ctx, path, PathState::Active);
+            }
+        }
+        self.send.habits.new_wanted = true;
     }
 }
 

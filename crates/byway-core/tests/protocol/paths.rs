@@ -354,3 +354,22 @@ fn more_addresses_than_max_paths_do_no_harm() {
     p.run(1000);
     assert_eq!(p.take_got(A), [(0, 10)]);
 }
+
+#[test]
+fn without_verification_every_address_is_good_at_once_and_has_rto_initial() {
+    // RFC 2960: no heartbeat before HB.interval, and so no sample of an idle path.
+    let mut c = Config::ns2();
+    c.setup.confirm_all_before_data = false;
+    c.setup.verify_addresses = false;
+    let mut p = Pair::up(2, &c);
+    assert_eq!(p.path_state(A, 1), PathState::Active);
+    p.take_drawings();
+    p.send_many(A, 1452, 1);
+    p.run(60);
+    let drawn = p.take_drawings();
+    assert_eq!(
+        drawn.first().map(String::as_str),
+        Some("A -> DATA 1 -> Z"),
+        "{drawn:?}"
+    );
+}

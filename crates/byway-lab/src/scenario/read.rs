@@ -54,6 +54,9 @@ pub(crate) fn read(source: &Source<'_>, root: &Table, over: &Table) -> Option<Sc
     let max_events = section
         .integer("max_events", 1..=u64::MAX)
         .unwrap_or(DEFAULT_MAX_EVENTS);
+    let ties_as_scheduled = section
+        .word("ties", &[("by-link", false), ("as-scheduled", true)])
+        .unwrap_or(false);
     let path_tables = tables(&section, "path");
     let paths: Vec<Option<PathSpec>> = path_tables
         .iter()
@@ -105,6 +108,7 @@ pub(crate) fn read(source: &Source<'_>, root: &Table, over: &Table) -> Option<Sc
         seed,
         limit,
         max_events,
+        ties_as_scheduled,
         paths: paths.filter(|p| !p.is_empty())?,
         events,
         traffic: traffic?,

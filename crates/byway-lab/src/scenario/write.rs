@@ -17,6 +17,9 @@ pub(super) fn scenario(s: &Scenario, seed: Option<u64>) -> String {
     out.text("description", &s.description);
     out.text("limit", format_duration(s.limit));
     out.plain("max_events", s.max_events);
+    if s.ties_as_scheduled {
+        out.text("ties", "as-scheduled");
+    }
     for path in &s.paths {
         write_path(&mut out, path);
     }

@@ -4,7 +4,15 @@ use crate::source::{Entry, Item, Node, Source, Table, listed};
 use std::ops::Range;
 
 /// Keys of a scenario that a sweep may vary, besides settings of the protocol.
-const SCENARIO_KEYS: &[&str] = &["limit", "max_events", "path", "event", "traffic", "cross"];
+const SCENARIO_KEYS: &[&str] = &[
+    "limit",
+    "max_events",
+    "ties",
+    "path",
+    "event",
+    "traffic",
+    "cross",
+];
 /// Those that are lists of tables.
 const LISTS: &[&str] = &["path", "event", "cross"];
 /// Keys that belong to the sweep itself, and what to write instead.
