@@ -312,9 +312,15 @@ pub(crate) struct ReproduceArgs {
     /// Fewer and shorter runs (the default)
     #[arg(long, conflicts_with = "full")]
     pub(crate) quick: bool,
-    /// The papers' sizes and at least 120 runs of each cell
+    /// The papers' sizes and at least 120 runs of each cell: about an hour on two
+    /// processors
     #[arg(long)]
     pub(crate) full: bool,
+    /// File that keeps the results of runs: what it holds is not run again, so that
+    /// an interrupted command goes on where it was. It belongs to one build of
+    /// byway; name a new one when the program changed
+    #[arg(long, value_name = "FILE")]
+    pub(crate) runs: Option<PathBuf>,
     /// Folder of papers to take in place of the five that are built in: a folder
     /// each with claims.toml and its scenarios, as experiments/ in the sources
     #[arg(long, value_name = "DIR")]

@@ -23,6 +23,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
         what: args.what.clone(),
         effort,
         experiments: args.experiments.clone(),
+        runs: args.runs.clone(),
     };
     std::fs::create_dir_all(&args.out)
         .map_err(|e| Failure::file("make the folder", &args.out, &e))?;

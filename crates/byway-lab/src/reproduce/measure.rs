@@ -27,6 +27,10 @@ pub fn measure(run: &RunResult, name: &str) -> Option<f64> {
             let d = run.detections.first()?;
             Some(d.at_s + d.inactive_after_s?)
         }
+        "in_doubt_s" => {
+            let d = run.detections.first()?;
+            Some(d.at_s + d.inactive_after_s? - m.errors_after_failure_s.first()?)
+        }
         "done_at_s" => Some(m.first_data_s? + run.transfer_s?),
         "error1_at_s" => m.errors_after_failure_s.first().copied(),
         "error3_at_s" => m.errors_after_failure_s.get(2).copied(),
@@ -42,6 +46,7 @@ pub fn measure(run: &RunResult, name: &str) -> Option<f64> {
         "timeouts_16" => count(m.data_timeouts[4]),
         "moves" => count(run.failovers),
         "failovers" => count(path(0)?.failures),
+        "failures" => count(m.paths.iter().map(|p| p.failures).sum()),
         "failovers2" => count(path(1)?.failures),
         "primary_changes" => count(m.primary_changes),
         "rto1_s" => Some(path(0)?.mean_rto_s),

@@ -10,11 +10,13 @@ pub mod cells;
 pub mod check;
 pub mod claim;
 pub mod figure;
+mod kept;
 pub mod markdown;
 pub mod measure;
 pub mod ns2;
 pub mod page;
 mod papers;
+mod plan;
 pub mod sample;
 pub mod show;
 pub mod study;
@@ -30,12 +32,13 @@ pub use verdict::{Checked, ClaimResult, Verdict};
 use cells::Cells;
 use claim::Paper as PaperSpec;
 use figure::{Data, FigureSpec};
+use kept::Kept;
 use papers::Folder;
+use plan::Wanted;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use study::{Job, Runs, StudySpec};
+use study::{Job, Runs};
 
 /// The form of the JSON; changes when a field is renamed, removed or changes
 /// its meaning.
@@ -51,6 +54,9 @@ pub struct Request {
     pub effort: Effort,
     /// A folder of papers to take in place of those that are built in.
     pub experiments: Option<PathBuf>,
+    /// A file that keeps the results of runs; what it holds is not run again. It
+    /// belongs to one build of the program.
+    pub runs: Option<PathBuf>,
 }
 
 /// What came out.
@@ -60,8 +66,11 @@ pub struct Report {
     pub schema: &'static str,
     /// "quick" or "full".
     pub effort: &'static str,
-    /// Simulated runs.
+    /// Runs.
     pub runs: usize,
+    /// Of these, how many were simulated: the others are the same run under
+    /// another setting, which it never came to ask for.
+    pub simulated: usize,
     /// The papers, by year.
     pub papers: Vec<PaperResult>,
 }
@@ -135,36 +144,33 @@ pub fn reproduce(
         None => papers::built_in(),
     };
     let parts = choose(&request.what, folders)?;
-    let mut work: Vec<(usize, usize, Job)> = Vec::new();
-    let mut wanted: BTreeMap<(usize, usize), BTreeSet<String>> = BTreeMap::new();
+    let mut wanted: Vec<Wanted<'_>> = Vec::new();
+    let mut whose: Vec<(usize, usize)> = Vec::new();
+    let mut jobs: Vec<(usize, Job)> = Vec::new();
     for (p, part) in parts.iter().enumerate() {
         for (s, study) in part.paper.studies.iter().enumerate() {
             let measures = part.measures(&study.id);
             if measures.is_empty() {
                 continue;
             }
-            wanted.insert((p, s), measures);
-            let jobs = study.jobs(request.effort);
-            work.extend(jobs.into_iter().map(|job| (p, s, job)));
+            let new = study.jobs(request.effort);
+            jobs.extend(new.into_iter().map(|job| (wanted.len(), job)));
+            wanted.push(Wanted {
+                paper: &part.paper.id,
+                study,
+                scenario: part.files.scenario(study)?,
+                measures,
+            });
+            whose.push((p, s));
         }
     }
-    let scenarios: BTreeMap<(usize, usize), crate::scenario::Scenario> = wanted
-        .keys()
-        .map(|&(p, s)| Ok(((p, s), parts[p].files.scenario(&parts[p].paper.studies[s])?)))
-        .collect::<Result<_, String>>()?;
-    let done = AtomicUsize::new(0);
-    let rows = study::do_all(&work, |(p, s, job)| {
-        let study: &StudySpec = &parts[*p].paper.studies[*s];
-        let row = study
-            .run(&scenarios[&(*p, *s)], job, &wanted[&(*p, *s)])
-            .map_err(|e| format!("{}, {}: {e}", parts[*p].paper.id, study.id))?;
-        progress(done.fetch_add(1, Ordering::Relaxed) + 1, work.len());
-        Ok(row)
-    })?;
-    let mut by_study: BTreeMap<(usize, usize), Vec<study::Row>> = BTreeMap::new();
-    for ((p, s, _), row) in work.iter().zip(rows) {
-        by_study.entry((*p, *s)).or_default().extend(row);
-    }
+    let kept = match &request.runs {
+        Some(file) => Kept::open(file)?,
+        None => Kept::nothing(),
+    };
+    let done = plan::run(&wanted, jobs, &kept, progress)?;
+    let mut by_study: BTreeMap<(usize, usize), Vec<study::Row>> =
+        whose.into_iter().zip(done.rows).collect();
     let mut papers = Vec::new();
     for (p, part) in parts.iter().enumerate() {
         let ours: BTreeMap<&str, Cells> = part
@@ -182,7 +188,8 @@ pub fn reproduce(
     Ok(Report {
         schema: SCHEMA,
         effort: request.effort.name(),
-        runs: work.len(),
+        runs: done.asked,
+        simulated: done.done,
         papers,
     })
 }

@@ -2,12 +2,11 @@
 
 use super::axis::scenario_at;
 use super::cells::{Cell, Cells, Condition, Place, Value};
-use super::measure::measure;
+use super::kept::Figures;
 use super::sample::Sample;
 use crate::result::RunResult;
 use crate::run::{RunOptions, one};
 use crate::scenario::Scenario;
-use rayon::prelude::*;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -57,6 +56,20 @@ pub struct StudySpec {
     /// cell of it.
     #[serde(default)]
     pub bins: BTreeMap<String, Bin>,
+    /// An axis that is a threshold: runs that never reach it are not done again
+    /// for its higher values.
+    #[serde(default)]
+    pub threshold: Option<Threshold>,
+}
+
+/// An axis that is a threshold.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Threshold {
+    /// Which; its values are numbers.
+    pub axis: String,
+    /// The measure that is 0 if and only if a run never reached it.
+    pub reached: String,
 }
 
 /// Values of an axis.
@@ -107,6 +120,8 @@ pub struct Bin {
 /// One run that is to be done.
 #[derive(Clone, Debug)]
 pub(super) struct Job {
+    /// Its number in the study.
+    number: usize,
     place: Place,
     /// The place with what the seed alone decides.
     whole: Place,
@@ -162,6 +177,7 @@ impl StudySpec {
                     whole.insert(rotate.axis.clone(), value.clone());
                 }
                 jobs.push(Job {
+                    number: jobs.len(),
                     place: place.clone(),
                     whole,
                     seed,
@@ -171,37 +187,62 @@ impl StudySpec {
         jobs
     }
 
-    /// Does a run and takes the measures that are wanted.
-    pub(super) fn run(
+    /// What the study asks of a run besides what claims and figures want.
+    pub(super) fn own_measures(&self) -> impl Iterator<Item = &str> {
+        let bins = self.bins.values().map(|bin| bin.measure.as_str());
+        let keep = self.keep.as_deref().and_then(Condition::read);
+        let threshold = self.threshold.as_ref().map(|t| t.reached.as_str());
+        bins.chain(keep.map(|c| c.measure)).chain(threshold)
+    }
+
+    /// The row that a run's figures give for a job: the measures that are
+    /// wanted; none if the run is to be left out.
+    pub(super) fn row(
         &self,
-        base: &Scenario,
+        figures: &Figures,
         job: &Job,
         wanted: &BTreeSet<String>,
-    ) -> Result<Option<Row>, String> {
-        let result = run_one(base, &job.whole, job.seed, true)?;
+    ) -> Option<Row> {
+        let figure = |name: &str| figures.get(name).copied().flatten();
         let kept = self.keep.as_ref().is_none_or(|condition| {
             Condition::read(condition)
-                .is_some_and(|c| measure(&result, c.measure).is_some_and(|value| c.holds(value)))
+                .is_some_and(|c| figure(c.measure).is_some_and(|value| c.holds(value)))
         });
         if !kept {
-            return Ok(None);
+            return None;
         }
         let mut place = job.place.clone();
         for (axis, bin) in &self.bins {
-            if let Some(value) = measure(&result, &bin.measure) {
+            if let Some(value) = figure(&bin.measure) {
                 let at = (value / bin.unit).round();
                 place.insert(axis.clone(), Value::Number(at));
             }
         }
         let values = wanted
             .iter()
-            .filter_map(|name| Some((name.clone(), measure(&result, name)?)))
+            .filter_map(|name| Some((name.clone(), figure(name)?)))
             .collect();
-        Ok(Some(Row {
+        Some(Row {
             place,
             seed: job.seed,
             values,
-        }))
+        })
+    }
+}
+
+impl Job {
+    /// Its number in the study, from 0.
+    pub(super) fn place_in_study(&self) -> usize {
+        self.number
+    }
+
+    /// Where it is run: the axes of its cell and what the seed decides.
+    pub(super) fn whole(&self) -> &Place {
+        &self.whole
+    }
+
+    pub(super) fn seed(&self) -> u64 {
+        self.seed
     }
 }
 
@@ -217,7 +258,7 @@ impl Axis {
 }
 
 /// What a run gave.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Row {
     place: Place,
     seed: u64,
@@ -263,7 +304,10 @@ pub(super) fn cells(rows: Vec<Row>) -> Cells {
 }
 
 /// Runs the one policy of a place.
-fn run_one(
+///
+/// # Errors
+/// When an axis or a value is not known, or the run cannot be done.
+pub(super) fn run_one(
     base: &Scenario,
     place: &Place,
     seed: u64,
@@ -301,15 +345,4 @@ impl Runs<'_> {
         whole.extend(place.clone());
         run_one(self.base, &whole, seed, false)
     }
-}
-
-/// Does jobs on all processors; what they give stands in their order.
-///
-/// # Errors
-/// The first that failed.
-pub(super) fn do_all<J: Sync, R: Send>(
-    jobs: &[J],
-    work: impl Fn(&J) -> Result<R, String> + Send + Sync,
-) -> Result<Vec<R>, String> {
-    jobs.par_iter().map(work).collect()
 }

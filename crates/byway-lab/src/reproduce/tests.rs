@@ -39,6 +39,7 @@ fn what_is_not_there_is_named_with_what_is() {
         what: vec!["A99".to_owned()],
         effort: Effort::Quick,
         experiments: None,
+        runs: None,
     };
     let error = reproduce(&request, &|_, _| {}).unwrap_err();
     assert!(matches!(error, ReproduceError::Unknown(_)));

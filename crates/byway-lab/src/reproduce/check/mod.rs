@@ -4,6 +4,7 @@
 //! is put to byway's runs and, where there are any, to ns-2's.
 
 pub mod alike;
+pub mod among;
 mod blocked;
 pub mod change;
 pub mod crossing;
@@ -42,6 +43,8 @@ pub struct Check {
 pub enum Kind {
     /// A mean or a share lies in a band.
     Mean(mean::Mean),
+    /// A value of one run lies among those of single runs.
+    Among(among::Among),
     /// One policy is no worse, or better, than another, cell by cell.
     Order(order::Order),
     /// The relative change from one policy to another.
@@ -77,6 +80,7 @@ impl Kind {
     pub fn look(&self, cells: &Cells) -> Option<Finding> {
         match self {
             Kind::Mean(k) => k.look(cells),
+            Kind::Among(k) => k.look(cells),
             Kind::Order(k) => k.look(cells),
             Kind::Change(k) => k.look(cells),
             Kind::Extreme(k) => k.look(cells),
@@ -104,6 +108,7 @@ impl Kind {
     pub fn measure(&self) -> Option<&str> {
         Some(match self {
             Kind::Mean(k) => k.measure(),
+            Kind::Among(k) => k.measure(),
             Kind::Order(k) => k.measure(),
             Kind::Change(k) => k.measure(),
             Kind::Extreme(k) => k.measure(),
