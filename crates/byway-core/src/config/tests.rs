@@ -113,7 +113,7 @@ fn an_endpoint_refuses_wildcards_and_doubles() {
 fn what_contradicts_itself_is_warned_of_with_field_value_and_remedy() {
     use crate::policy::ProbeTimeout;
     type Change = fn(&mut Config);
-    let table: [(Change, &str); 11] = [
+    let table: [(Change, &str); 12] = [
         (|_| {}, ""),
         (
             |c| c.congestion.coupled = Coupling::Lia,
@@ -147,6 +147,10 @@ fn what_contradicts_itself_is_warned_of_with_field_value_and_remedy() {
         (
             |c| c.rto.min = Duration::from_millis(200),
             "sack.delay = 200 ms: is not below rto.min",
+        ),
+        (
+            |c| c.setup.verify_addresses = false,
+            "setup.verify_addresses = false: believes every address",
         ),
         (
             |c| {

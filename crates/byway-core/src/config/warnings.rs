@@ -78,6 +78,13 @@ impl Config {
             "is not below rto.min, so a single delayed SACK may come after the peer's timer; \
              lower it or raise rto.min",
         );
+        warn(
+            !self.setup.verify_addresses,
+            "setup.verify_addresses",
+            "false".to_owned(),
+            "believes every address that a peer names, so that a stranger can have data sent to a \
+             third party; leave it on but in simulations of RFC 2960 (RFC 9260 section 5.4)",
+        );
         if let Some(probe) = &self.failover.probe_timeout {
             warn(
                 probe.ack_delay < self.sack.delay,
