@@ -88,6 +88,7 @@ impl Association {
         let sack_gaps = self.begin_data_packet(&mut packet, ctx.now, path, expected);
         let mut next = Some(first);
         let mut sent: SmallVec<[(u64, u32, LossCause); 4]> = SmallVec::new();
+        let mut apart: Option<Bytes> = None;
         while let Some(seq) = next {
             let Some(r) = self.send.ledger.get(seq) else {
                 break;
@@ -97,7 +98,8 @@ impl Association {
             if !fits {
                 break;
             }
-            packet.data(&chunk(r, self.send.ledger.tsn_of(seq)));
+            let data = chunk(r, self.send.ledger.tsn_of(seq));
+            put_data(&mut packet, &data, &r.payload, ctx, &mut apart);
             let (bytes, payload, last) = (r.bytes, r.payload.len() as u32, r.path);
             let (timed, immediate) = (r.timed, r.immediate);
             let old = self.paths.get_mut(last);
@@ -120,6 +122,7 @@ impl Association {
             next = self.next_for(path);
         }
         let len = packet.finish(ctx.checksum());
+        hand_over(apart, ctx);
         for &(seq, payload, cause) in &sent {
             self.note_resent(ctx, path, seq, payload, cause);
         }
@@ -401,9 +404,6 @@ impl Association {
             let last =
                 self.send.queue.is_empty() && matches!(self.state, super::State::ShutdownPending);
             let immediate = cut.immediate || last || self.asks_at_once(path, bytes);
-            if let Some(before) = apart.take() {
-                packet.join(&before);
-            }
             let chunk = Data {
                 tsn: self.send.ledger.tsn_of(self.send.ledger.end()),
                 stream_id: cut.stream,
@@ -415,12 +415,7 @@ impl Association {
                 immediate,
                 payload: &cut.payload,
             };
-            if ctx.apart.is_some() && stands_apart(len) {
-                packet.data_apart(&chunk);
-                apart = Some(cut.payload.clone());
-            } else {
-                packet.data(&chunk);
-            }
+            put_data(&mut packet, &chunk, &cut.payload, ctx, &mut apart);
             let p = self.paths.get_mut(path);
             p.asked_at_once = immediate;
             let sending = FirstSending {
@@ -439,9 +434,7 @@ impl Association {
             waits = self.send.queue.next_len(lane, most);
         }
         let len = packet.finish(ctx.checksum());
-        if let (Some(tail), Some(payload)) = (ctx.apart.as_deref_mut(), apart) {
-            *tail = payload;
-        }
+        hand_over(apart, ctx);
         if let Some((a_rwnd, gaps)) = sack {
             self.sack_sent(ctx, path, a_rwnd, gaps);
         }
@@ -555,6 +548,35 @@ fn within_burst(p: &mut Path, cfg: &CongestionConfig) -> bool {
         w.cwnd = w.cwnd.min(limit);
     }
     w.flight < limit
+}
+
+/// Appends a DATA chunk. Where the packet may be in two parts its payload stays where
+/// it is, `apart`, until another chunk follows.
+#[inline]
+fn put_data(
+    packet: &mut PacketBuilder<'_>,
+    chunk: &Data<'_>,
+    payload: &Bytes,
+    ctx: &Ctx<'_>,
+    apart: &mut Option<Bytes>,
+) {
+    if let Some(before) = apart.take() {
+        packet.join(&before);
+    }
+    if ctx.apart.is_some() && stands_apart(payload.len()) {
+        packet.data_apart(chunk);
+        *apart = Some(payload.clone());
+    } else {
+        packet.data(chunk);
+    }
+}
+
+/// The packet is written: what stands apart is its second part.
+#[inline]
+fn hand_over(apart: Option<Bytes>, ctx: &mut Ctx<'_>) {
+    if let (Some(tail), Some(payload)) = (ctx.apart.as_deref_mut(), apart) {
+        *tail = payload;
+    }
 }
 
 /// Whether a payload of so many bytes is worth leaving where it is. Nobody would

@@ -4,6 +4,7 @@
 pub(crate) mod acker;
 pub(crate) mod reassembly;
 pub(crate) mod tsn_map;
+mod waiting;
 
 use crate::config::BufferConfig;
 use acker::Acker;

@@ -6,9 +6,9 @@
 //! handed over in parts, but only once everything before it has arrived, so at
 //! most one message is in parts at a time.
 
+use super::waiting::Waiting;
 use crate::api::Received;
 use bytes::{Bytes, BytesMut};
-use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Room that is made at most for a message whose length is not known yet.
@@ -82,16 +82,16 @@ impl Run {
 
 /// A message, or part of one, with what it holds of the window.
 #[derive(Debug)]
-struct Ready {
-    message: Received,
-    charge: u32,
+pub(super) struct Ready {
+    pub(super) message: Received,
+    pub(super) charge: u32,
 }
 
 #[derive(Debug, Default)]
 struct Stream {
     next_ssn: u16,
     /// Whole messages that wait for an earlier one.
-    waiting: BTreeMap<u16, Ready>,
+    waiting: Waiting,
 }
 
 impl Stream {
@@ -352,15 +352,9 @@ impl Reassembly {
         if ssn != stream.next_ssn {
             // A second message with a waiting number replaces nothing: the first
             // one stays, as it was acknowledged already.
-            let (charge, payload) = (ready.charge, ready.message.payload.len());
-            match stream.waiting.entry(ssn) {
-                Entry::Vacant(free) => {
-                    free.insert(ready);
-                }
-                Entry::Occupied(_) => {
-                    self.held -= u64::from(charge);
-                    self.held_payload -= payload as u64;
-                }
+            if let Err(second) = stream.waiting.insert(stream.next_ssn, ready) {
+                self.held -= u64::from(second.charge);
+                self.held_payload -= second.message.payload.len() as u64;
             }
             return;
         }
@@ -368,7 +362,7 @@ impl Reassembly {
         self.make_ready(ready);
         loop {
             let stream = &mut self.streams[usize::from(id)];
-            let Some(next) = stream.waiting.remove(&stream.next_ssn) else {
+            let Some(next) = stream.waiting.take(stream.next_ssn) else {
                 break;
             };
             stream.next_ssn = stream.next_ssn.wrapping_add(1);
@@ -436,7 +430,7 @@ impl Reassembly {
 
     /// Messages and fragments that can never be delivered any more.
     pub(crate) fn totals_agree(&self) -> bool {
-        let waiting = self.streams.iter().flat_map(|s| s.waiting.values());
+        let waiting = self.streams.iter().flat_map(|s| s.waiting.iter());
         let messages: u64 = self
             .ready
             .iter()
@@ -445,7 +439,7 @@ impl Reassembly {
             .sum();
         let unread: u64 = self.ready.iter().map(|r| u64::from(r.charge)).sum();
         let runs: u64 = self.runs.values().map(|r| u64::from(r.charge)).sum();
-        let waiting = self.streams.iter().flat_map(|s| s.waiting.values());
+        let waiting = self.streams.iter().flat_map(|s| s.waiting.iter());
         let ready = self.ready.iter().chain(waiting);
         let payload = ready.map(|r| r.message.payload.len() as u64).sum::<u64>()
             + self.runs.values().map(|r| r.len() as u64).sum::<u64>();

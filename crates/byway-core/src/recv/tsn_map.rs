@@ -85,7 +85,11 @@ impl TsnMap {
             return Arrival::OutOfReach;
         }
         let seq = self.next + ahead.unsigned_abs();
-        let i = self.ranges.partition_point(|r| r.1 <= seq);
+        // Nearly all come in order, be it behind a gap.
+        let i = match self.ranges.last() {
+            Some(last) if seq < last.1 => self.ranges.partition_point(|r| r.1 <= seq),
+            _ => self.ranges.len(),
+        };
         match self.ranges.get(i) {
             Some(r) if r.0 <= seq => Arrival::Duplicate(seq),
             _ if self.ranges.len() >= MAX_RANGES && seq != self.next => Arrival::OutOfReach,
@@ -103,6 +107,12 @@ impl TsnMap {
                 self.next = to;
                 self.ranges.remove(0);
             }
+            return;
+        }
+        if let Some(last) = self.ranges.last_mut()
+            && last.1 == seq
+        {
+            last.1 += 1;
             return;
         }
         let i = self.ranges.partition_point(|r| r.1 < seq);

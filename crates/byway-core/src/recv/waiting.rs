@@ -1,0 +1,154 @@
+//! Whole messages of a stream that wait for an earlier one (RFC 9260 section 6.6).
+//!
+//! After a loss nearly all of them come in the order of their numbers, each behind
+//! the last, and leave from the front once the lost one is there. Those that come
+//! otherwise stand apart, in a tree: so no order in which a peer sends makes one cost
+//! more than the logarithm of what waits.
+
+use super::reassembly::Ready;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, VecDeque};
+
+/// An idle stream keeps room for so many messages.
+const KEPT: usize = 64;
+
+/// Messages that wait, each with a number of its own.
+#[derive(Debug, Default)]
+pub(super) struct Waiting {
+    /// Those that came in order, by how far their number is ahead of the next one.
+    in_turn: VecDeque<Ready>,
+    /// The others, by their number.
+    others: BTreeMap<u16, Ready>,
+}
+
+impl Waiting {
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.in_turn.is_empty() && self.others.is_empty()
+    }
+
+    /// Keeps a message whose turn comes after that of `next`.
+    ///
+    /// # Errors
+    /// Gives the message back if one with its number waits already.
+    pub(super) fn insert(&mut self, next: u16, ready: Ready) -> Result<(), Ready> {
+        let ssn = ready.message.ssn;
+        // Numbers wrap; how far they are ahead does not.
+        let ahead = |r: &Ready| r.message.ssn.wrapping_sub(next);
+        let behind_all = self.in_turn.back().is_none_or(|l| ahead(l) < ahead(&ready));
+        if behind_all && (self.others.is_empty() || !self.others.contains_key(&ssn)) {
+            self.in_turn.push_back(ready);
+            return Ok(());
+        }
+        let waits = self.in_turn.binary_search_by_key(&ahead(&ready), ahead);
+        match self.others.entry(ssn) {
+            Entry::Vacant(free) if waits.is_err() => {
+                free.insert(ready);
+                Ok(())
+            }
+            _ => Err(ready),
+        }
+    }
+
+    /// Takes the message with the number `next`, whose turn it is, if it is there.
+    #[inline]
+    pub(super) fn take(&mut self, next: u16) -> Option<Ready> {
+        if self.in_turn.front().is_some_and(|r| r.message.ssn == next) {
+            let ready = self.in_turn.pop_front();
+            if self.in_turn.is_empty() && self.in_turn.capacity() > KEPT {
+                // An idle association shall not keep the memory of a busy one.
+                self.in_turn = VecDeque::new();
+            }
+            return ready;
+        }
+        if self.others.is_empty() {
+            return None;
+        }
+        self.others.remove(&next)
+    }
+
+    /// All of them, in no order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Ready> {
+        self.in_turn.iter().chain(self.others.values())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::Received;
+    use bytes::Bytes;
+
+    fn ready(ssn: u16) -> Ready {
+        let message = Received {
+            stream: 0,
+            ssn,
+            ppid: 0,
+            unordered: false,
+            first: true,
+            last: true,
+            payload: Bytes::from_static(b"x"),
+        };
+        Ready { message, charge: 1 }
+    }
+
+    /// Inserts these, and takes in order from `next` on; the numbers refused, and how many
+    /// were taken.
+    fn through(next: u16, ssns: &[u16]) -> (Vec<u16>, u16) {
+        let mut waiting = Waiting::default();
+        let refused = ssns
+            .iter()
+            .filter_map(|&s| waiting.insert(next, ready(s)).err())
+            .map(|r| r.message.ssn)
+            .collect();
+        let mut taken = 0;
+        // The first one is what all wait for.
+        while waiting.take(next.wrapping_add(1 + taken)).is_some() {
+            taken += 1;
+        }
+        assert_eq!(waiting.iter().count() == 0, waiting.is_empty());
+        (refused, taken)
+    }
+
+    #[test]
+    fn they_leave_in_their_turn_whatever_order_they_came_in() {
+        for order in [
+            [11, 12, 13, 14, 15],
+            [15, 14, 13, 12, 11],
+            [13, 11, 15, 12, 14],
+            [12, 15, 11, 14, 13],
+        ] {
+            assert_eq!(through(10, &order), (vec![], 5), "{order:?}");
+        }
+    }
+
+    #[test]
+    fn numbers_wrap() {
+        let order = [u16::MAX, 1, 0, 2];
+        assert_eq!(through(u16::MAX - 1, &order), (vec![], 4));
+    }
+
+    #[test]
+    fn a_second_one_with_a_number_that_waits_is_given_back() {
+        // In order, out of it, and behind all while it stands apart.
+        assert_eq!(through(10, &[11, 12, 12, 11]).0, [12, 11]);
+        assert_eq!(through(10, &[12, 11, 11, 12]).0, [11, 12]);
+        let mut waiting = Waiting::default();
+        assert!(waiting.insert(10, ready(20)).is_ok());
+        assert!(waiting.insert(10, ready(15)).is_ok());
+        assert_eq!(waiting.take(20).map(|r| r.message.ssn), Some(20));
+        assert!(waiting.insert(10, ready(15)).is_err());
+    }
+
+    #[test]
+    fn a_stream_that_became_idle_keeps_little_memory() {
+        let mut waiting = Waiting::default();
+        for ssn in 1..1000 {
+            assert!(waiting.insert(0, ready(ssn)).is_ok());
+        }
+        for ssn in 1..1000 {
+            assert!(waiting.take(ssn).is_some());
+        }
+        assert!(waiting.in_turn.capacity() <= KEPT);
+    }
+}
