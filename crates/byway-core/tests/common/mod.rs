@@ -9,8 +9,8 @@ mod drawing;
 
 use byway_core::time::{Duration, Instant};
 use byway_core::{
-    AssocId, Config, Endpoint, EndpointConfig, Event, Message, Observation, PathId, PathState,
-    PathStats, Received,
+    AssocId, Bytes, Config, Endpoint, EndpointConfig, Event, Message, Observation, PathId,
+    PathState, PathStats, Received,
 };
 use byway_wire::{Checksum, CommonHeader, PacketBuilder};
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -68,6 +68,10 @@ pub(crate) struct Pair {
     pub(crate) timed: bool,
     /// Every packet that was sent, oldest first.
     pub(crate) sent: Vec<Passing>,
+    /// Packets are taken in two parts.
+    pub(crate) in_parts: bool,
+    /// Packets whose second part was not empty.
+    pub(crate) parted: usize,
     hand: Hand,
     flying: BTreeMap<(Instant, u64), Flying>,
     count: u64,
@@ -128,6 +132,8 @@ impl Pair {
             reader: Reader::default(),
             timed: false,
             sent: Vec::new(),
+            in_parts: false,
+            parted: 0,
             hand: Box::new(|_| Fate::Pass),
             flying: BTreeMap::new(),
             count: 0,
@@ -300,7 +306,17 @@ impl Pair {
                 self.events[side].push(event);
             }
             buffer.clear();
-            let Some(t) = self.ends[side].poll_transmit(self.now, &mut buffer) else {
+            let end = &mut self.ends[side];
+            let transmit = if self.in_parts {
+                let mut tail = Bytes::new();
+                let transmit = end.poll_transmit_parts(self.now, &mut buffer, &mut tail);
+                self.parted += usize::from(!tail.is_empty());
+                buffer.extend_from_slice(&tail);
+                transmit
+            } else {
+                end.poll_transmit(self.now, &mut buffer)
+            };
+            let Some(t) = transmit else {
                 break;
             };
             assert_eq!(t.len, buffer.len());

@@ -12,6 +12,7 @@ mod dead_data;
 mod errors;
 mod failover;
 mod ootb;
+mod parts;
 mod paths;
 mod presets;
 mod probe_timeout;
