@@ -4,7 +4,7 @@
 use crate::scenario::{Build, Host, Params, Role};
 use byway_core::Config;
 use byway_core::config::{ConcurrentConfig, ErrorClear, InitialCwnd, PfConfig, PfReturnCwnd};
-use byway_core::policy::{AfterRto, Cuc, FastRetransmits, RetransmitTarget, RtxPolicy};
+use byway_core::policy::{AfterRto, Cuc, FastRetransmits, FillOrder, RetransmitTarget, RtxPolicy};
 use std::time::Duration;
 
 /// Policies of ns-2's classes that byway does not have.
@@ -88,6 +88,7 @@ fn concurrent(c: &mut Config, p: &Params) {
             4 => RtxPolicy::Cwnd,
             _ => RtxPolicy::Ssthresh,
         },
+        order: FillOrder::BehindLast,
     });
     c.habits.concurrent_class = true;
     // Both ends have drawn the time of their first heartbeat.

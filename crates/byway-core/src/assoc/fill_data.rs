@@ -439,7 +439,7 @@ impl Association {
             self.sack_sent(ctx, path, a_rwnd, gaps);
         }
         if let Some(c) = &mut self.send.concurrent {
-            c.last = Some(path);
+            c.filled(path);
         }
         let p = self.paths.get_mut(path);
         p.burst_left = p.burst_left.saturating_sub(1);

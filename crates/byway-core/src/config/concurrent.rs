@@ -1,6 +1,6 @@
 //! Concurrent multipath transfer.
 
-use crate::policy::{Cuc, RtxPolicy};
+use crate::policy::{Cuc, FillOrder, RtxPolicy};
 use serde::{Deserialize, Serialize};
 
 /// New data on every path at once (CMT). Windows, fast recovery and bursts are a
@@ -22,6 +22,8 @@ pub struct ConcurrentConfig {
     pub dac: bool,
     /// Where a lost chunk goes (Ssthresh); replaces `retransmission.target`.
     pub rtx: RtxPolicy,
+    /// Which path new data fills first when several have room (BehindLast).
+    pub order: FillOrder,
 }
 
 impl Default for ConcurrentConfig {
@@ -31,6 +33,7 @@ impl Default for ConcurrentConfig {
             cuc: Cuc::V2,
             dac: false,
             rtx: RtxPolicy::Ssthresh,
+            order: FillOrder::BehindLast,
         }
     }
 }

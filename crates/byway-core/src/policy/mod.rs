@@ -18,7 +18,7 @@ mod testing;
 
 pub use after_rto::AfterRto;
 pub use choice::{Choice, Formula};
-pub use concurrent::{Cuc, RtxPolicy};
+pub use concurrent::{Cuc, FillOrder, RtxPolicy};
 pub use dead_data::DeadData;
 pub use estimate::EstimateConfig;
 pub use fast_retransmit::FastRetransmits;

@@ -3,8 +3,9 @@
 
 use super::ledger::{Missing, Record};
 use crate::assoc::{ClassState, MAX_PATHS};
-use crate::config::HabitsConfig;
+use crate::config::{ConcurrentConfig, HabitsConfig};
 use crate::path::PathId;
+use crate::policy::concurrent::FillOrder;
 use crate::policy::concurrent::cuc::PseudoCumulative;
 use crate::policy::concurrent::sfr::NewlyAcked;
 use crate::policy::concurrent::{dac, sfr};
@@ -15,8 +16,11 @@ pub(crate) struct Concurrent {
     /// Where the round of the present event begins; the primary if it is not
     /// known yet.
     pub(crate) first: Option<PathId>,
-    /// Where new data went last.
-    pub(crate) last: Option<PathId>,
+    /// The path behind which the round of the next event begins.
+    last: Option<PathId>,
+    order: FillOrder,
+    /// Whether new data has left in the present event.
+    begun: bool,
     /// The pseudo cumulative TSNs of each path.
     pub(crate) cumulatives: [PseudoCumulative; MAX_PATHS],
     /// The sequence from which on the SACK at hand advances them, if it does.
@@ -30,16 +34,27 @@ pub(crate) struct Concurrent {
 }
 
 impl Concurrent {
-    pub(crate) fn new(habits: &HabitsConfig) -> Concurrent {
+    pub(crate) fn new(cfg: &ConcurrentConfig, habits: &HabitsConfig) -> Concurrent {
         Concurrent {
+            order: cfg.order,
             class: ClassState::new(habits),
             ..Concurrent::default()
         }
     }
 
-    /// An event begins: the round goes on behind the path that was filled last.
+    /// An event begins: the round goes on behind the path that was filled last, or
+    /// that began the last round (`concurrent.order`).
     pub(crate) fn begin_event(&mut self, paths: usize) {
+        self.begun = false;
         self.first = self.last.map(|p| PathId((p.0 + 1) % paths as u8));
+    }
+
+    /// New data leaves on a path.
+    pub(crate) fn filled(&mut self, path: PathId) {
+        if self.order == FillOrder::BehindLast || !self.begun {
+            self.last = Some(path);
+        }
+        self.begun = true;
     }
 
     /// A SACK is about to be applied that answers so many packets.
@@ -80,6 +95,57 @@ impl Split {
         match (self.packets, same) {
             (Some(packets), Some(same)) => dac::reports(packets, self.destinations, seq, same),
             _ => 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use FillOrder::{BehindLast, InTurn};
+
+    #[test]
+    fn the_round_begins_behind_the_last_path_or_behind_the_last_first_one() {
+        // order, paths, where new data went in each event, where each round began
+        // and the next one will (9: at the primary)
+        type Row<'a> = (FillOrder, usize, &'a [&'a [u8]], &'a [u8]);
+        let rows: [Row<'_>; 8] = [
+            (
+                BehindLast,
+                2,
+                &[&[0, 0, 1, 1], &[0, 0], &[1]],
+                &[9, 0, 1, 0],
+            ),
+            (InTurn, 2, &[&[0, 0, 1, 1], &[1, 1], &[0, 1]], &[9, 1, 0, 1]),
+            // All are reached each time, the last one with what is left.
+            (BehindLast, 3, &[&[0, 1, 2], &[0, 1, 2]], &[9, 0, 0]),
+            (
+                InTurn,
+                3,
+                &[&[0, 1, 2], &[1, 2, 0], &[2, 0, 1]],
+                &[9, 1, 2, 0],
+            ),
+            // One packet an event: both are the same.
+            (BehindLast, 2, &[&[0], &[1], &[0]], &[9, 1, 0, 1]),
+            (InTurn, 2, &[&[0], &[1], &[0]], &[9, 1, 0, 1]),
+            // An event without new data is no round.
+            (InTurn, 2, &[&[0, 1], &[], &[1]], &[9, 1, 1, 0]),
+            // Where the path whose turn it is had no room, that which had.
+            (InTurn, 3, &[&[0, 1], &[2, 0], &[1]], &[9, 1, 0, 2]),
+        ];
+        for (order, paths, events, expected) in rows {
+            let cfg = ConcurrentConfig {
+                order,
+                ..ConcurrentConfig::default()
+            };
+            let mut c = Concurrent::new(&cfg, &HabitsConfig::default());
+            let mut began = Vec::new();
+            for event in events.iter().chain([&[][..]].iter()) {
+                c.begin_event(paths);
+                began.push(c.first.map_or(9, |p| p.0));
+                event.iter().for_each(|&p| c.filled(PathId(p)));
+            }
+            assert_eq!(began, expected, "{order:?}, {events:?}");
         }
     }
 }

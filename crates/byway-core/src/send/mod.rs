@@ -71,7 +71,7 @@ impl SendHalf {
             concurrent: cfg
                 .concurrent
                 .as_ref()
-                .map(|_| Box::new(Concurrent::new(&cfg.habits))),
+                .map(|c| Box::new(Concurrent::new(c, &cfg.habits))),
             habits: HabitState::new(&cfg.habits),
         }
     }

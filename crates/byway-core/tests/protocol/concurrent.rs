@@ -6,7 +6,7 @@ use byway_core::config::{
     ConcurrentConfig, CwndGrowth, InitialCwnd, PfClear, PfConfig, PfReturnCwnd,
 };
 use byway_core::observe::Observation;
-use byway_core::policy::{Cuc, RtxPolicy};
+use byway_core::policy::{Cuc, FillOrder, RtxPolicy};
 use byway_core::{AssocStats, Message, PathId, PathState};
 
 /// Payload of a full packet.
@@ -359,7 +359,7 @@ fn a_heartbeat_brings_a_path_back_with_one_or_two_chunks() {
 
 /// Natarajan-2006 figures 2 and 3: two paths, windows of two, a receive buffer of
 /// five chunks; path 1 of the paper (0 here) dies just after TSN 2 has left.
-fn figure(pf: bool) -> (Vec<String>, Pair) {
+fn figure(pf: bool, order: FillOrder) -> (Vec<String>, Pair) {
     let mut c = Config::rfc2960();
     c.hb.jitter = byway_core::config::HbJitter::Off;
     c.hb.enabled = pf;
@@ -371,7 +371,7 @@ fn figure(pf: bool) -> (Vec<String>, Pair) {
     c.buffer.receive = 5 * FULL as u32;
     c.buffer.receive_overhead = 0;
     c.buffer.peer_overhead = 0;
-    c.concurrent = cmt(2, |_| ()).concurrent;
+    c.concurrent = cmt(2, |c| c.order = order).concurrent;
     if pf {
         c.failover.potentially_failed = cmt_pf(2, 1).failover.potentially_failed;
     }
@@ -379,24 +379,14 @@ fn figure(pf: bool) -> (Vec<String>, Pair) {
     p.timed = true;
     p.reader.window_unit = Some(FULL as u32);
     p.lose(|q| q.path == 0 && q.text != "DATA 1");
-    p.send_many(A, FULL, 4);
-    p.run(15);
-    // The CMT paper leaves open which path is filled first. The figure sends 5
-    // and 6 on its path 2 though path 1 has room, too, so they are bound to it.
-    for _ in 0..2 {
-        let mut m = Message::new(0, vec![0; FULL]);
-        m.path = Some(PathId(1));
-        p.send(A, m);
-    }
-    p.run(8);
-    p.send_many(A, FULL, 14);
-    p.run(3477);
+    p.send_many(A, FULL, 20);
+    p.run(3500);
     (p.take_drawings(), p)
 }
 
 #[test]
 fn figure_2_of_natarajan_2006() {
-    let (drawn, mut p) = figure(false);
+    let (drawn, mut p) = figure(false, FillOrder::InTurn);
     assert_drawn(
         &drawn,
         &[
@@ -426,24 +416,72 @@ fn figure_2_of_natarajan_2006() {
             // And again, twice as long.
             "7040 ms A -> DATA 7 -> Z (path 1)",
             "7050 ms Z -> SACK 11 R5 -> A (path 1)",
-            "7060 ms A -> DATA 12 -> lost",
+            // Beyond the figure: path 1 has its turn to begin, four chunks are
+            // the Max.Burst, the dead path gets what is left.
+            "7060 ms A -> DATA 12 -> Z (path 1)",
             "7060 ms A -> DATA 13 -> Z (path 1)",
             "7060 ms A -> DATA 14 -> Z (path 1)",
             "7060 ms A -> DATA 15 -> Z (path 1)",
-            "7060 ms A -> DATA 16 -> Z (path 1)",
-            "7070 ms Z -> SACK 11 [13-13] R4 -> A (path 1)",
-            "7070 ms Z -> SACK 11 [13-14] R3 -> A (path 1)",
-            "7070 ms Z -> SACK 11 [13-15] R2 -> A (path 1)",
-            "7070 ms Z -> SACK 11 [13-16] R1 -> A (path 1)",
+            "7060 ms A -> DATA 16 -> lost",
+            "7070 ms Z -> SACK 12 R5 -> A (path 1)",
+            "7070 ms Z -> SACK 13 R5 -> A (path 1)",
+            "7070 ms Z -> SACK 14 R5 -> A (path 1)",
+            "7070 ms Z -> SACK 15 R5 -> A (path 1)",
+            "7080 ms A -> DATA 17 -> Z (path 1)",
+            "7080 ms A -> DATA 18 -> Z (path 1)",
+            "7080 ms A -> DATA 19 -> Z (path 1)",
+            "7080 ms A -> DATA 20 -> Z (path 1)",
+            "7090 ms Z -> SACK 15 [17-17] R4 -> A (path 1)",
+            "7090 ms Z -> SACK 15 [17-18] R3 -> A (path 1)",
+            "7090 ms Z -> SACK 15 [17-19] R2 -> A (path 1)",
+            "7090 ms Z -> SACK 15 [17-20] R1 -> A (path 1)",
         ],
     );
     // C2 of the figure: grows in slow start, is cut back by Max.Burst.
-    assert_eq!(windows(&mut p, 1), [3, 4, 5, 4, 5]);
+    assert_eq!(windows(&mut p, 1)[..4], [3, 4, 5, 4]);
+    // C1 stays at 2 there before the timeout makes it 1. By CUC (and RFC 9260)
+    // the acknowledgement of TSN 1 lets it grow, as the window was full.
+    assert_eq!(windows(&mut figure(false, FillOrder::InTurn).1, 0), [3, 1]);
+}
+
+/// TSNs 5 and 6 of the figures with the default order, as ns-2.35 sends them.
+#[test]
+fn behind_the_last_path_figure_2_goes_on_at_path_0() {
+    let (drawn, _) = figure(false, FillOrder::BehindLast);
+    let sent = |d: &&String| d.contains(" A -> DATA ");
+    let sent: Vec<&String> = drawn.iter().filter(sent).skip(4).take(2).collect();
+    let expected = ["4020 ms A -> DATA 5 -> lost", "4020 ms A -> DATA 6 -> lost"];
+    assert_eq!(sent, expected);
+}
+
+/// A round of three chunks, of which a path takes two: who comes last gets what
+/// is left.
+#[test]
+fn paths_take_turns_at_being_first() {
+    let rounds = |order| {
+        let mut c = cmt(10, |c| c.order = order);
+        c.congestion.max_burst = Some(2);
+        let mut p = Pair::up(2, &c);
+        let mut all = Vec::new();
+        for _ in 0..4 {
+            p.send_many(A, FULL, 3);
+            p.run(300);
+            all.push(
+                sent(&mut p)
+                    .iter()
+                    .map(|s| s[s.len() - 1..].to_owned())
+                    .collect::<String>(),
+            );
+        }
+        all
+    };
+    assert_eq!(rounds(FillOrder::BehindLast), ["001", "001", "001", "001"]);
+    assert_eq!(rounds(FillOrder::InTurn), ["001", "110", "001", "110"]);
 }
 
 #[test]
 fn figure_3_of_natarajan_2006() {
-    let (drawn, mut p) = figure(true);
+    let (drawn, mut p) = figure(true, FillOrder::InTurn);
     assert_drawn(
         &drawn,
         &[
@@ -495,7 +533,11 @@ fn figure_3_of_natarajan_2006() {
     );
     assert_eq!(p.path_state(A, 0), PathState::PotentiallyFailed);
     // Blocked once, until the timeout; CMT still is.
-    let blocked = [stats(&mut p), stats(&mut figure(false).1)].map(|s| s.rwnd_blocked);
+    let blocked = [
+        stats(&mut p),
+        stats(&mut figure(false, FillOrder::InTurn).1),
+    ]
+    .map(|s| s.rwnd_blocked);
     assert!(
         blocked[0] < ms(1100) && blocked[1] > ms(2900),
         "{blocked:?}"

@@ -16,7 +16,7 @@ use byway_core::policy::choice::Formula;
 use byway_core::policy::estimate::ProbeSize;
 use byway_core::policy::probing::{Detection, Probing, ProbingStop};
 use byway_core::policy::{
-    AfterRto, Choice, Cuc, DeadData, EstimateConfig, FastRetransmits, ProbeTimeout,
+    AfterRto, Choice, Cuc, DeadData, EstimateConfig, FastRetransmits, FillOrder, ProbeTimeout,
     RetransmitTarget, RtxPolicy,
 };
 use byway_core::time::Duration;
@@ -244,6 +244,7 @@ impl Settings {
                 RtxPolicy::Cwnd,
                 RtxPolicy::LossRate,
             ][usize::from(n / 12 % 5)],
+            order: [FillOrder::BehindLast, FillOrder::InTurn][usize::from(n / 60 % 2)],
         };
         let on = self.concurrent % 2 == 1 && c.setup.max_paths > 1;
         c.concurrent = on.then_some(concurrent);
@@ -296,7 +297,7 @@ pub(crate) fn settings() -> impl Strategy<Value = Settings> {
     let odd = (
         (any::<bool>(), 0..8u8, 0..10u8, 0..5u8, 0..8u8, 0..4u8),
         (any::<bool>(), 0..12u8, 0..60u8, 0..4u8, 0..12u8, 0..4u8),
-        (0..8u8, 0..64u8, 0..64u8, 0..48u8, 0..2u8, 0..32u8, 0..120u8),
+        (0..8u8, 0..64u8, 0..64u8, 0..48u8, 0..2u8, 0..32u8, 0..240u8),
         (0..8u8, 0..48u8, 0..8u8, 0..4u8, 0..144u8, 0..4u8),
     )
         .prop_map(|(a, b, c, d)| Settings {

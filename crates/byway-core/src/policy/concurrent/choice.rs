@@ -1,13 +1,29 @@
 //! Which paths new data takes (CMT paper section III; natarajan-2006 section 3).
 //!
 //! Every active path may carry new data while its own window has room. Paths are
-//! filled one after the other, in a round that goes on behind the path that was
-//! filled last, as in the authors' simulator. While none is active the failover
+//! filled one after the other, in a round; [`FillOrder`] says where it begins.
+//! While none is active the failover
 //! policy's one path carries it: the suspect one with the fewest errors, the one
 //! last in use among equals, so that CMT-PF is never worse than CMT. RFC 9260
 //! uses one path at a time; it is the default.
 
 use crate::path::{PathId, PathState, PathsView};
+use serde::{Deserialize, Serialize};
+
+/// Which path begins the round of an event that lets new data leave. It matters
+/// where the peer's window has room for less than the paths' windows do: who
+/// comes last gets what is left. The first round begins at the primary.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub enum FillOrder {
+    /// The one behind the path that was filled last, as in the authors' simulator
+    /// (ns-2.35). When every event reaches all paths, it is always the same one.
+    #[default]
+    BehindLast,
+    /// The one behind the path that began the last round: paths take turns at
+    /// being first, so none always gets the rest. Inferred from natarajan-2006
+    /// figures 2 and 3; neither its text nor the CMT paper gives an order.
+    InTurn,
+}
 
 /// Whether data, new or repeated, may go to a path now.
 #[must_use]

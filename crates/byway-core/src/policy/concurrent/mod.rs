@@ -13,5 +13,6 @@ pub mod dac;
 pub mod rtx;
 pub mod sfr;
 
+pub use choice::FillOrder;
 pub use cuc::Cuc;
 pub use rtx::RtxPolicy;
