@@ -1,7 +1,7 @@
 //! How much a setting gains or costs.
 
 use super::{Finding, Measured};
-use crate::reproduce::cells::{Cells, Filter, Place, place_words};
+use crate::reproduce::cells::{Cells, Filter, Place, Value, Values, place_words};
 use crate::reproduce::sample::Sample;
 use serde::Deserialize;
 
@@ -16,7 +16,12 @@ pub struct Change {
     #[serde(default, rename = "where")]
     filter: Filter,
     /// Before.
+    #[serde(default)]
     from: Place,
+    /// An axis, in place of `from`: before is its value with the greatest mean.
+    /// Where that is `to` itself nothing changes.
+    #[serde(default)]
+    peak: Option<String>,
     /// After.
     to: Place,
     /// Which of the places counts.
@@ -55,9 +60,18 @@ impl Change {
     }
 
     pub(super) fn look(&self, cells: &Cells) -> Option<Finding> {
-        let axes: Vec<&str> = self.from.keys().map(String::as_str).collect();
+        let peak;
+        let (from, at_peak) = match &self.peak {
+            Some(axis) => {
+                let (value, mean) = self.greatest(cells, axis)?;
+                peak = Place::from([(axis.clone(), value)]);
+                (&peak, Some((axis, mean)))
+            }
+            None => (&self.from, None),
+        };
+        let axes: Vec<&str> = from.keys().map(String::as_str).collect();
         let mut found: Option<(f64, f64, String, usize)> = None;
-        let pairs = cells.pairs(&self.filter, &self.of.measure, &self.from, &self.to);
+        let pairs = cells.pairs(&self.filter, &self.of.measure, from, &self.to);
         for (place, before, after) in pairs {
             let (change, half) = relative(&before, &after);
             let best = found.as_ref().map(|(best, ..)| *best);
@@ -73,8 +87,15 @@ impl Change {
         } else {
             format!(" ({n} run)")
         };
+        let peak = at_peak.map_or_else(String::new, |(axis, mean)| {
+            format!(
+                "; greatest at {axis} {}: {}",
+                from[axis],
+                self.of.unit.value(mean)
+            )
+        });
         Some(Finding {
-            text: format!("{change:+.0} %{interval}"),
+            text: format!("{change:+.0} %{interval}{peak}"),
             holds: if self.sure {
                 (low..=high).contains(&change) && change.abs() > half
             } else {
@@ -86,6 +107,19 @@ impl Change {
                 format!("at {words}; counts between {low:+} and {high:+} %")
             }),
         })
+    }
+
+    /// The value of `axis` with the greatest mean of all runs there, and that mean.
+    fn greatest(&self, cells: &Cells, axis: &str) -> Option<(Value, f64)> {
+        let mean = |value: &Value| {
+            let mut filter = self.filter.clone();
+            filter.insert(axis.to_owned(), Values::One(value.clone()));
+            Some(cells.pooled(&filter, &self.of.measure)?.mean)
+        };
+        let values = cells.values(axis, &self.filter).into_iter();
+        values
+            .filter_map(|value| mean(&value).map(|mean| (value, mean)))
+            .max_by(|a, b| a.1.total_cmp(&b.1))
     }
 }
 
@@ -128,5 +162,22 @@ mod tests {
         let found = look(&check("greatest", "[0, 5]"), cells()).unwrap();
         assert!(!found.holds && found.text == "+9 % (1 run)", "{found:?}");
         assert!(found.detail.unwrap().starts_with("at 5 % on path 2"));
+    }
+
+    #[test]
+    fn a_change_may_begin_where_the_mean_is_greatest() {
+        let check = "kind = \"change\"\nmeasure = \"t\"\npeak = \"loss2\"\n\
+             to = { loss2 = 10 }\ntake = \"least\"\nbetween = [-30, -1]\nsure = true\n";
+        let at = |loss: f64, mean: f64| cell(loss, "A", &[mean, mean + 0.1, mean - 0.1]);
+        let falls = look(check, vec![at(0.0, 60.0), at(5.0, 80.0), at(10.0, 72.0)]).unwrap();
+        assert!(falls.holds, "{falls:?}");
+        assert!(falls.text.starts_with("-10 %"), "{}", falls.text);
+        assert!(
+            falls.text.ends_with("greatest at loss2 5: 80.0"),
+            "{}",
+            falls.text
+        );
+        let grows = look(check, vec![at(0.0, 60.0), at(5.0, 70.0), at(10.0, 72.0)]).unwrap();
+        assert!(!grows.holds && grows.text.starts_with("+0 %"), "{grows:?}");
     }
 }

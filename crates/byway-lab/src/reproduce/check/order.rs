@@ -1,7 +1,7 @@
 //! One policy against another, cell by cell.
 
 use super::{Finding, Measured};
-use crate::reproduce::cells::{Cells, Filter, Place, place_words};
+use crate::reproduce::cells::{Cells, Filter, Place, Value, place_words};
 use serde::Deserialize;
 
 /// At each place, the measure of the cell that `less` means is compared with
@@ -13,6 +13,13 @@ pub struct Order {
     /// Which places.
     #[serde(default, rename = "where")]
     filter: Filter,
+    /// Only places where path 2 loses more than this share of what path 1 loses
+    /// (axes `loss2` and `loss1`).
+    #[serde(default)]
+    over: Option<f64>,
+    /// Only places where path 2 loses at most this share of what path 1 loses.
+    #[serde(default)]
+    up_to: Option<f64>,
     /// The better one, by one or more axes.
     less: Place,
     /// The worse one, by the same axes.
@@ -58,6 +65,9 @@ impl Order {
         let axes: Vec<&str> = self.less.keys().map(String::as_str).collect();
         let pairs = cells.pairs(&self.filter, &self.of.measure, &self.less, &self.more);
         for (place, less, more) in pairs {
+            if !self.has_ratio(place) {
+                continue;
+            }
             let difference = less.mean - more.mean;
             let chance = less.difference(&more).map_or(0.0, |(_, half)| half);
             let holds = match self.rule {
@@ -93,6 +103,20 @@ impl Order {
         })
     }
 
+    /// Whether the losses of a place stand to each other as asked for. Products,
+    /// not quotients: path 1 may lose nothing.
+    fn has_ratio(&self, place: &Place) -> bool {
+        if self.over.is_none() && self.up_to.is_none() {
+            return true;
+        }
+        let loss = |axis: &str| place.get(axis).and_then(Value::number);
+        let (Some(one), Some(two)) = (loss("loss1"), loss("loss2")) else {
+            return false;
+        };
+        self.over.is_none_or(|share| two > share * one)
+            && self.up_to.is_none_or(|share| two <= share * one)
+    }
+
     fn text(&self, (good, all): (usize, usize), ratios: &mut [f64]) -> String {
         let words = match self.rule {
             Rule::NoWorse => "no worse",
@@ -108,6 +132,7 @@ impl Order {
 
 #[cfg(test)]
 mod tests {
+    use super::Value;
     use crate::reproduce::check::testing::{cell, look};
 
     fn check(rule: &str, at_least: f64) -> String {
@@ -141,5 +166,31 @@ mod tests {
         assert!(look(&check("no-worse", 0.6), cells()).unwrap().holds);
         let found = look(&check("better", 0.3), cells()).unwrap();
         assert!(found.holds && found.text.starts_with("better at 1 of 3"));
+    }
+
+    #[test]
+    fn places_may_be_those_of_a_ratio_of_losses() {
+        let at = |loss1: f64, loss2: f64, policy: &str, values: &[f64]| {
+            let mut cell = cell(loss2, policy, values);
+            cell.place.insert("loss1".to_owned(), Value::Number(loss1));
+            cell
+        };
+        let cells = || {
+            vec![
+                at(4.0, 2.0, "A", &[9.0, 9.1]),
+                at(4.0, 2.0, "B", &[3.0, 3.1]),
+                at(4.0, 3.0, "A", &[1.0, 1.1]),
+                at(4.0, 3.0, "B", &[3.0, 3.1]),
+                at(0.0, 0.0, "A", &[9.0, 9.1]),
+                at(0.0, 0.0, "B", &[3.0, 3.1]),
+            ]
+        };
+        let with = |more: &str| {
+            let check = format!("{}{more}\n", check("better", 1.0));
+            look(&check, cells()).unwrap()
+        };
+        assert!(with("over = 0.5").text.starts_with("better at 1 of 1"));
+        assert!(with("up_to = 0.5").text.starts_with("better at 0 of 2"));
+        assert!(with("").text.starts_with("better at 1 of 3"));
     }
 }
