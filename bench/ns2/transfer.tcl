@@ -1,25 +1,28 @@
 # One bulk transfer over two paths in ns-2, with the settings of caro-2006.
 #
-#   ns transfer.tcl BYTES LOSS HORIZON [TRACE]
+#   ns transfer.tcl BYTES LOSS HORIZON [TRACE [LOG]]
 #
 # LOSS is the packet loss of the first path, 0 to 1, in both directions; the simulation ends at
-# HORIZON seconds. Without TRACE nothing is written, so the process's CPU time is the simulator's
-# own. With it, the file gets the packets of the client's access links: the transfer took from
-# the first "+" line of a D(ATA) chunk to the last "r" line of a S(ACK).
+# HORIZON seconds. Without TRACE and LOG nothing is written, so the process's CPU time is the
+# simulator's own. With TRACE, that file gets the packets of the client's access links: the transfer
+# took from the first "+" line of a D(ATA) chunk to the last "r" line of a S(ACK). With LOG, that file
+# gets what a study of failovers watches: each packet that the losses take, as a "d" line, and each
+# simulated second the sender's counters, as
+#   C TIME FAST-RETRANSMITS MULTIPLE-FAST-RETRANSMITS TIMEOUTS
+# An empty TRACE stands for none.
 
 if {[llength $argv] < 3} {
-    puts stderr "usage: ns transfer.tcl BYTES LOSS HORIZON \[TRACE\]"
+    puts stderr "usage: ns transfer.tcl BYTES LOSS HORIZON \[TRACE \[LOG\]\]"
     exit 2
 }
-lassign $argv bytes loss horizon trace
+lassign $argv bytes loss horizon trace log
 
 set chance [new RNG]
 $chance seed 7
 set sim [new Simulator]
-if {$trace ne ""} {
-    Trace set show_sctphdr_ 1
-    set traced [open $trace w]
-}
+if {$trace ne "" || $log ne ""} { Trace set show_sctphdr_ 1 }
+if {$trace ne ""} { set traced [open $trace w] }
+if {$log ne ""} { set logged [open $log w] }
 
 # A multihomed endpoint is a core node with one interface node a path.
 proc endpoint {sim name} {
@@ -37,7 +40,7 @@ set client_interfaces [endpoint $sim client]
 set server_interfaces [endpoint $sim server]
 
 proc lose {sim rate from to} {
-    global chance
+    global chance log logged
     set model [new ErrorModel]
     $model unit pkt
     $model set rate_ $rate
@@ -48,6 +51,8 @@ proc lose {sim rate from to} {
     $model ranvar $uniform
     $model drop-target [new Agent/Null]
     $sim lossmodel $model $from $to
+    # Afterwards: lossmodel sets the link's own target.
+    if {$log ne ""} { $model drop-target [$sim create-trace Drop $logged $from $to] }
 }
 
 # 45 ms one way: 10 ms of access, 25 ms of a 10 Mb/s core, 10 ms of access.
@@ -100,11 +105,23 @@ $sender set-primary-destination [lindex $server_interfaces 0]
 set source [new Application/FTP]
 $source attach-agent $sender
 
+# The counters now, and again each second; written out at once, for a reader that follows the run.
+proc count {} {
+    global sim sender logged
+    set counters {}
+    foreach counter {frCount_ mfrCount_ timeoutCount_} { lappend counters [$sender set $counter] }
+    puts $logged "C [$sim now] $counters"
+    flush $logged
+    $sim at [expr {[$sim now] + 1}] count
+}
+
 proc finish {} {
-    global trace traced
+    global trace traced log logged
     if {$trace ne ""} { close $traced }
+    if {$log ne ""} { close $logged }
     exit 0
 }
+if {$log ne ""} { count }
 $sim at 0.0 "$source send $bytes"
 $sim at $horizon "finish"
 $sim run
