@@ -2,10 +2,11 @@
 //!
 //! `cargo xtask measure NAME` runs byway side by side with the best other program that does the
 //! same work, and prints a table and one line of JSON. What each measurement compares is in
-//! `bench/README.md`.
+//! `bench/README.md`. `cargo xtask pgo` builds our programs with profile-guided optimisation.
 
 mod measure;
 mod peers;
+mod pgo;
 mod report;
 mod runner;
 
@@ -24,11 +25,16 @@ struct Arguments {
 enum Chore {
     /// Measure byway against its peers on this machine
     Measure(measure::Arguments),
+    /// Build the programs with profile-guided optimisation: count, train, build again
+    Pgo(pgo::Arguments),
 }
 
 fn main() -> ExitCode {
-    let Chore::Measure(arguments) = Arguments::parse().chore;
-    match measure::run(&arguments) {
+    let done = match Arguments::parse().chore {
+        Chore::Measure(arguments) => measure::run(&arguments),
+        Chore::Pgo(arguments) => pgo::run(&arguments),
+    };
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");

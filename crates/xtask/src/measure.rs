@@ -1,12 +1,12 @@
 //! The measurements: one file each, and what they have in common.
 
 mod core_throughput;
-mod loopback;
+pub(crate) mod loopback;
 mod memory;
 mod ns2_grid;
 mod ns2_suite;
 mod sim_scale;
-mod sim_speed;
+pub(crate) mod sim_speed;
 mod sweep_speed;
 
 use crate::peers::Workspace;
@@ -65,7 +65,7 @@ enum Name {
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let workspace = Workspace::find()?;
     let mut plan: Plan = match arguments.name {
-        Name::SimSpeed => sim_speed::plan(&workspace)?,
+        Name::SimSpeed => sim_speed::plan(&workspace, arguments.peers_only)?,
         Name::SimScale => return sim_scale::run(&workspace, arguments),
         Name::CoreThroughput => core_throughput::plan(&workspace)?,
         Name::Loopback => loopback::plan(&workspace)?,

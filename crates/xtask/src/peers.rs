@@ -40,8 +40,15 @@ impl Workspace {
         self.root.join("bench").join(path)
     }
 
-    fn target(&self) -> PathBuf {
-        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| self.root.join("target"), PathBuf::from)
+    /// Its folder.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Where builds go. A relative `CARGO_TARGET_DIR` counts from the root, where cargo is called.
+    pub(crate) fn target(&self) -> PathBuf {
+        let folder = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
+        self.root.join(folder)
     }
 
     /// A program of ours, once it was built for release.

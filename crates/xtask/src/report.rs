@@ -108,22 +108,47 @@ pub(crate) struct Report {
     pub(crate) series: Vec<Series>,
     /// Programs of ours that could not be run, and why.
     pub(crate) missing: Vec<String>,
+    /// What was not measured, and why.
+    pub(crate) notes: Vec<String>,
+}
+
+/// One of ours against a peer with the same setting.
+struct Pair<'a> {
+    ours: &'a str,
+    peer: &'a str,
+    /// By the medians; larger is better.
+    ratio: f64,
 }
 
 impl Report {
-    /// Ours against the best peer with the same setting, by the medians; larger is better.
-    fn ratio(&self, setting: &str) -> Option<f64> {
+    /// All of ours against all peers with the same setting: ours in their order, each with the
+    /// best peer first.
+    fn pairs(&self, setting: &str) -> Vec<Pair<'_>> {
         let medians = |ours: bool| {
             self.series
                 .iter()
                 .filter(move |s| s.setting == setting && s.ours == ours)
-                .filter_map(|s| Some(s.spread(self.figure)?.median))
+                .filter_map(|s| Some((s.name, s.spread(self.figure)?.median)))
         };
-        let ours = medians(true).next()?;
-        match self.better {
-            Better::Larger => Some(ours / medians(false).reduce(f64::max)?),
-            Better::Smaller => Some(medians(false).reduce(f64::min)? / ours),
+        let mut pairs = Vec::new();
+        for (ours, of_ours) in medians(true) {
+            let of_peers = medians(false).map(|(peer, of_peer)| {
+                let ratio = match self.better {
+                    Better::Larger => of_ours / of_peer,
+                    Better::Smaller => of_peer / of_ours,
+                };
+                Pair { ours, peer, ratio }
+            });
+            let mut of_peers: Vec<_> = of_peers.collect();
+            of_peers.sort_by(|a, b| a.ratio.total_cmp(&b.ratio));
+            pairs.extend(of_peers);
         }
+        pairs
+    }
+
+    /// The first of ours against the best peer with the same setting.
+    fn ratio(&self, setting: &str) -> Option<f64> {
+        self.pairs(setting).first().map(|pair| pair.ratio)
     }
 
     fn settings(&self) -> Vec<&'static str> {
@@ -167,14 +192,21 @@ impl Report {
         text.push_str(&aligned(&rows));
         text.push('\n');
         for setting in self.settings() {
-            if let Some(ratio) = self.ratio(setting) {
+            for (index, pair) in self.pairs(setting).iter().enumerate() {
+                let Pair { ours, peer, ratio } = pair;
                 // A string takes every write.
-                let _ = writeln!(
-                    text,
-                    "{setting}: byway {ratio:.2} times as good as the best peer ({})",
-                    self.figure
-                );
+                let _ = match index {
+                    0 => writeln!(
+                        text,
+                        "{setting}: {ours} {ratio:.2} times as good as the best peer, {peer} ({})",
+                        self.figure
+                    ),
+                    _ => writeln!(text, "    and {ours} {ratio:.2} times as good as {peer}"),
+                };
             }
+        }
+        for note in &self.notes {
+            let _ = writeln!(text, "not measured: {note}");
         }
         text
     }
@@ -182,8 +214,15 @@ impl Report {
     /// The line for programs.
     pub(crate) fn json(&self) -> Value {
         let mut ratios = Map::new();
+        let mut pairs = Map::new();
         let mut figures = Map::new();
         for setting in self.settings() {
+            let of_pairs = self.pairs(setting);
+            let of_pairs = of_pairs.iter().map(|pair| {
+                let name = format!("{} against {}", pair.ours, pair.peer);
+                (name, rounded(pair.ratio).into())
+            });
+            pairs.insert(setting.into(), Value::Object(of_pairs.collect()));
             ratios.insert(setting.into(), self.ratio(setting).map(rounded).into());
             let mut programs = Map::new();
             for series in self.series.iter().filter(|s| s.setting == setting) {
@@ -201,8 +240,10 @@ impl Report {
             "setting": self.headline,
             "runs": self.runs,
             "ratios": ratios,
+            "pairs": pairs,
             "figures": figures,
             "missing": self.missing,
+            "not_measured": self.notes,
         })
     }
 
@@ -281,6 +322,7 @@ mod tests {
             runs: 3,
             series,
             missing: Vec::new(),
+            notes: Vec::new(),
         }
     }
 
@@ -309,6 +351,42 @@ mod tests {
         };
         assert_eq!(report(Better::Larger, all()).ratio("plain"), Some(2.0));
         assert_eq!(report(Better::Smaller, all()).ratio("plain"), Some(0.1));
+    }
+
+    #[test]
+    fn the_first_of_ours_counts_and_every_pair_is_named() {
+        let mut all = report(
+            Better::Smaller,
+            vec![
+                series("trained", true, &[2.0]),
+                series("plain", true, &[4.0]),
+                series("logging", false, &[20.0]),
+                series("silent", false, &[16.0]),
+            ],
+        );
+        all.notes.push("another, for a reason".into());
+        let json = all.json();
+        assert_eq!(json["ratio"], 8.0);
+        assert_eq!(
+            json["pairs"]["plain"],
+            json!({
+                "trained against silent": 8.0,
+                "trained against logging": 10.0,
+                "plain against silent": 4.0,
+                "plain against logging": 5.0,
+            })
+        );
+        assert_eq!(json["not_measured"], json!(["another, for a reason"]));
+        let table = all.table();
+        for line in [
+            "plain: trained 8.00 times as good as the best peer, silent (mb_per_s)",
+            "    and trained 10.00 times as good as logging",
+            "    and plain 4.00 times as good as silent",
+            "not measured: another, for a reason",
+        ] {
+            assert!(table.lines().any(|l| l == line), "'{line}' in\n{table}");
+        }
+        assert!(all.verdict(false).is_ok());
     }
 
     #[test]

@@ -38,8 +38,11 @@ pub(crate) struct Plan {
     pub(crate) figure: &'static str,
     /// Which way the figure is good.
     pub(crate) better: Better,
-    /// All programs, in the order of a round.
+    /// All programs, in the order of a round. Of one setting, the first of ours is the one whose
+    /// ratio counts.
     pub(crate) contenders: Vec<Contender>,
+    /// What is not measured, and why.
+    pub(crate) notes: Vec<String>,
 }
 
 /// Runs all contenders in turn, A B A B, so that a change of the machine's load meets them all.
@@ -85,6 +88,7 @@ pub(crate) fn measure(plan: Plan, runs: u32, warm_up: u32) -> Result<Report> {
         runs,
         series: series.into_iter().map(|(samples, _)| samples).collect(),
         missing,
+        notes: plan.notes,
     })
 }
 
@@ -136,17 +140,23 @@ pub(crate) fn run_to_end(command: &mut Command) -> Result<Finished> {
     let (wall, cpu) = (began.elapsed(), children_cpu()?.saturating_sub(before));
     if !output.status.success() {
         let messages = String::from_utf8_lossy(&output.stderr);
-        let first = messages
-            .lines()
-            .find(|l| !l.trim().is_empty())
-            .unwrap_or("no message");
-        bail!("{} ended with {}: {first}", name_of(command), output.status);
+        bail!(
+            "{} ended with {}: {}",
+            name_of(command),
+            output.status,
+            first_line(&messages)
+        );
     }
     Ok(Finished {
         cpu,
         wall,
         line: last_json(&String::from_utf8_lossy(&output.stdout)),
     })
+}
+
+fn first_line(messages: &str) -> &str {
+    let mut lines = messages.lines().map(str::trim);
+    lines.find(|l| !l.is_empty()).unwrap_or("no message")
 }
 
 /// Asks a child of [`limited`] to end. Not by `Child::kill`: that would end the time limit and
@@ -172,6 +182,23 @@ pub(crate) fn run_quietly(command: &mut Command) -> Result<()> {
         String::from_utf8_lossy(&output.stderr)
     );
     Ok(())
+}
+
+/// Runs a program for what it prints; its first message is the error if it fails.
+pub(crate) fn output_of(command: &mut Command) -> Result<String> {
+    let name = name_of(command);
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .with_context(|| format!("cannot start {name}"))?;
+    let messages = String::from_utf8_lossy(&output.stderr);
+    ensure!(
+        output.status.success(),
+        "{name} ended with {}: {}",
+        output.status,
+        first_line(&messages)
+    );
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 /// The last line of `text` that is a JSON object.

@@ -56,6 +56,7 @@ pub(crate) fn plan(workspace: &Workspace) -> Result<Plan> {
         figure: "mb_per_s",
         better: Better::Larger,
         contenders,
+        notes: Vec::new(),
     })
 }
 

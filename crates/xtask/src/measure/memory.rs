@@ -36,6 +36,7 @@ pub(crate) fn plan(workspace: &Workspace) -> Result<Plan> {
         figure: "kib_per_end",
         better: Better::Smaller,
         contenders: vec![byway, usrsctp],
+        notes: Vec::new(),
     })
 }
 

@@ -1,17 +1,20 @@
 //! CPU time of a whole process that simulates one 80 MB transfer over two paths (caro-2006):
-//! byway's simulator against ns-2.
+//! byway's simulator, built with and without a profile, against ns-2, which writes nothing or what
+//! a study would want.
 
 use crate::peers::{Workspace, need_packages};
+use crate::pgo;
 use crate::report::Better;
 use crate::runner::{Contender, Figures, Plan, limited, run_to_end};
 use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const BYTES: u64 = 80 << 20;
+/// Of the transfer.
+pub(crate) const BYTES: u64 = 80 << 20;
 
 /// Settings: loss on the first path, and a simulated time by which the transfer is over.
-const LOSSES: [(&str, f64, u32); 3] = [
+pub(crate) const LOSSES: [(&str, f64, u32); 3] = [
     ("0 % loss", 0.0, 200),
     ("3 % loss", 0.03, 900),
     ("8 % loss", 0.08, 2200),
@@ -21,28 +24,61 @@ const LOSSES: [(&str, f64, u32); 3] = [
 /// within the handshake's difference: shows that the script simulates what it should.
 const EXPECTED_SECONDS: (f64, f64) = (122.1, 122.3);
 
-/// Every loss with both simulators.
-pub(crate) fn plan(workspace: &Workspace) -> Result<Plan> {
+/// Both programs that simulate for byway.
+const TRAINED: &str = "byway, profile-guided";
+const PLAIN: &str = "byway";
+
+/// ns-2 with nothing written, which is the strict comparison; and as a study of failovers uses it,
+/// and as the figures were taken that byway was to be compared with: the sender's counters polled
+/// each simulated second, and lost packets written to a file.
+const NS2: [(&str, Option<&str>); 2] = [
+    ("ns-2, nothing written", None),
+    ("ns-2, counters and drops written", Some("/dev/null")),
+];
+
+/// Every loss with all four programs.
+pub(crate) fn plan(workspace: &Workspace, peers_only: bool) -> Result<Plan> {
     need_packages(&["ns2"])?;
     let script = workspace.bench("ns2/transfer.tcl");
     check_script(&script)?;
-    let ours = workspace.byway_bench();
+    let mut notes = Vec::new();
+    let trained = if peers_only {
+        None
+    } else {
+        trained(workspace, &mut notes)?
+    };
+    let plain = workspace.byway_bench();
     let mut contenders = Vec::new();
     for (setting, loss, horizon) in LOSSES {
-        let ours = ours.clone();
+        // First, so that its ratio is the one that counts.
+        if let Some(program) = trained.clone() {
+            contenders.push(Contender {
+                name: TRAINED,
+                setting,
+                ours: true,
+                run: Box::new(move || {
+                    let mut command = limited(&program);
+                    command.arg("sim-transfer");
+                    run_byway(command, loss)
+                }),
+            });
+        }
+        let plain = plain.clone();
         contenders.push(Contender {
-            name: "byway",
+            name: PLAIN,
             setting,
             ours: true,
-            run: Box::new(move || run_byway(ours.command("sim-transfer")?, loss)),
+            run: Box::new(move || run_byway(plain.command("sim-transfer")?, loss)),
         });
-        let script = script.clone();
-        contenders.push(Contender {
-            name: "ns-2",
-            setting,
-            ours: false,
-            run: Box::new(move || run_ns2(&script, loss, horizon)),
-        });
+        for (name, log) in NS2 {
+            let script = script.clone();
+            contenders.push(Contender {
+                name,
+                setting,
+                ours: false,
+                run: Box::new(move || run_ns2(&script, loss, horizon, log)),
+            });
+        }
     }
     Ok(Plan {
         name: "sim-speed",
@@ -50,7 +86,27 @@ pub(crate) fn plan(workspace: &Workspace) -> Result<Plan> {
         figure: "cpu_seconds",
         better: Better::Smaller,
         contenders,
+        notes,
     })
+}
+
+/// The profile-guided program; a note instead if there is nothing to make it with.
+fn trained(workspace: &Workspace, notes: &mut Vec<String>) -> Result<Option<PathBuf>> {
+    let build = || pgo::build(workspace, &[pgo::Package::BywayBench]);
+    let lacking = |error: &anyhow::Error| error.is::<pgo::NoProfdata>();
+    let mut built = build();
+    // As for the peers: what is absent is installed where that is possible.
+    if built.as_ref().is_err_and(lacking) && need_packages(&["llvm-19"]).is_ok() {
+        built = build();
+    }
+    match built {
+        Ok(programs) => Ok(programs.into_iter().next()),
+        Err(error) if lacking(&error) => {
+            notes.push(format!("{TRAINED}: {error:#}"));
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
 }
 
 fn run_byway(mut command: Command, loss: f64) -> Result<Figures> {
@@ -71,8 +127,12 @@ fn ns2(script: &Path, loss: f64, horizon: u32) -> Command {
     command
 }
 
-fn run_ns2(script: &Path, loss: f64, horizon: u32) -> Result<Figures> {
-    let finished = run_to_end(&mut ns2(script, loss, horizon))?;
+fn run_ns2(script: &Path, loss: f64, horizon: u32, log: Option<&str>) -> Result<Figures> {
+    let mut command = ns2(script, loss, horizon);
+    if let Some(log) = log {
+        command.args(["", log]);
+    }
+    let finished = run_to_end(&mut command)?;
     Ok(vec![
         ("cpu_seconds", finished.cpu.as_secs_f64()),
         ("wall_seconds", finished.wall.as_secs_f64()),
