@@ -104,14 +104,19 @@ pub(crate) struct Byway {
 }
 
 impl Byway {
-    /// The program of byway-bench that is called `word`.
+    /// The program of byway-bench that is called `word`, under a time limit.
     pub(crate) fn command(&self, word: &str) -> Result<Command> {
-        if let Err(reason) = self.built.get_or_init(|| self.build()) {
-            bail!("{reason}");
-        }
-        let mut command = limited(&self.program);
+        let mut command = limited(self.program()?);
         command.arg(word);
         Ok(command)
+    }
+
+    /// The program itself.
+    pub(crate) fn program(&self) -> Result<&Path> {
+        match self.built.get_or_init(|| self.build()) {
+            Ok(()) => Ok(&self.program),
+            Err(reason) => bail!("{reason}"),
+        }
     }
 
     fn build(&self) -> Result<(), String> {

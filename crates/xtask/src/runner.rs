@@ -8,6 +8,7 @@ use nix::sys::time::TimeValLike;
 use nix::unistd::Pid;
 use serde_json::Value;
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 /// No program of a measurement runs longer than this.
@@ -129,15 +130,38 @@ pub(crate) fn limited(program: impl AsRef<std::ffi::OsStr>) -> Command {
     command
 }
 
-/// Runs a program to its end. No other child may end meanwhile: the time is taken from the sum
-/// over all children that were waited for.
+/// Runs a program to its end, [`limited`] or not: here it has the same limit. No other child may
+/// end meanwhile: the time is taken from the sum over all children that were waited for, so that of
+/// a limited program includes a millisecond or two of `timeout`.
 pub(crate) fn run_to_end(command: &mut Command) -> Result<Finished> {
     let (began, before) = (Instant::now(), children_cpu()?);
-    let output = command
+    let child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        .output()
+        .spawn()
         .with_context(|| format!("cannot start {}", name_of(command)))?;
+    let pid = Pid::from_raw(i32::try_from(child.id()).context("the number of a process")?);
+    let (ended, wait_for_end) = mpsc::channel::<()>();
+    let watch = std::thread::spawn(move || {
+        let limit = Duration::from_secs(LIMIT_SECONDS);
+        let too_long = wait_for_end.recv_timeout(limit) == Err(RecvTimeoutError::Timeout);
+        if too_long {
+            // It may have ended just now.
+            let _ = kill(pid, Signal::SIGKILL);
+        }
+        too_long
+    });
+    let output = child.wait_with_output();
     let (wall, cpu) = (began.elapsed(), children_cpu()?.saturating_sub(before));
+    drop(ended);
+    let too_long = watch.join().unwrap_or(false);
+    let output = output.with_context(|| format!("{} is lost", name_of(command)))?;
+    ensure!(
+        !too_long,
+        "{} took longer than {LIMIT_SECONDS} s",
+        name_of(command)
+    );
     if !output.status.success() {
         let messages = String::from_utf8_lossy(&output.stderr);
         bail!(
@@ -243,6 +267,15 @@ mod tests {
         let text = "{\"ready\":true}\n{\"n\":2}\ntext\n3\n";
         assert_eq!(last_json(text), Some(serde_json::json!({"n": 2})));
         assert_eq!(last_json("text"), None);
+    }
+
+    #[test]
+    fn a_program_is_run_to_its_end() {
+        let shell = |script: &str| run_to_end(Command::new("sh").args(["-c", script]));
+        let finished = shell("echo '{\"n\": 3}'").unwrap();
+        assert_eq!(finished.number("n").unwrap(), 3.0);
+        let error = shell("echo a reason >&2; exit 2").err().unwrap();
+        assert!(error.to_string().contains("a reason"), "{error:#}");
     }
 
     #[test]

@@ -5,7 +5,7 @@
 use crate::peers::{Workspace, need_packages};
 use crate::pgo;
 use crate::report::Better;
-use crate::runner::{Contender, Figures, Plan, limited, run_to_end};
+use crate::runner::{Contender, Figures, Plan, run_to_end};
 use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -56,11 +56,7 @@ pub(crate) fn plan(workspace: &Workspace, peers_only: bool) -> Result<Plan> {
                 name: TRAINED,
                 setting,
                 ours: true,
-                run: Box::new(move || {
-                    let mut command = limited(&program);
-                    command.arg("sim-transfer");
-                    run_byway(command, loss)
-                }),
+                run: Box::new(move || run_byway(&program, loss)),
             });
         }
         let plain = plain.clone();
@@ -68,7 +64,7 @@ pub(crate) fn plan(workspace: &Workspace, peers_only: bool) -> Result<Plan> {
             name: PLAIN,
             setting,
             ours: true,
-            run: Box::new(move || run_byway(plain.command("sim-transfer")?, loss)),
+            run: Box::new(move || run_byway(plain.program()?, loss)),
         });
         for (name, log) in NS2 {
             let script = script.clone();
@@ -109,7 +105,10 @@ fn trained(workspace: &Workspace, notes: &mut Vec<String>) -> Result<Option<Path
     }
 }
 
-fn run_byway(mut command: Command, loss: f64) -> Result<Figures> {
+fn run_byway(program: &Path, loss: f64) -> Result<Figures> {
+    // Without `timeout`, whose own time would count.
+    let mut command = Command::new(program);
+    command.arg("sim-transfer");
     command.args(["--bytes", &BYTES.to_string(), "--loss", &loss.to_string()]);
     let finished = run_to_end(&mut command)?;
     Ok(vec![
@@ -120,7 +119,7 @@ fn run_byway(mut command: Command, loss: f64) -> Result<Figures> {
 }
 
 fn ns2(script: &Path, loss: f64, horizon: u32) -> Command {
-    let mut command = limited("ns");
+    let mut command = Command::new("ns");
     command
         .arg(script)
         .args([BYTES.to_string(), loss.to_string(), horizon.to_string()]);
