@@ -302,6 +302,7 @@ Examples:
   byway reproduce caro-2006            one paper
   byway reproduce A3 caro-2006/5       a claim, and a figure
   byway reproduce --full               the papers' sizes, 120 seeds and more
+  byway reproduce --full --runs FILE   the same, to be gone on with after an interruption
   byway reproduce --json | jq '.papers[].claims[] | {id, verdict}'";
 
 #[derive(Debug, Args)]
@@ -316,9 +317,10 @@ pub(crate) struct ReproduceArgs {
     /// processors
     #[arg(long)]
     pub(crate) full: bool,
-    /// File that keeps the results of runs: what it holds is not run again, so that
-    /// an interrupted command goes on where it was. It belongs to one build of
-    /// byway; name a new one when the program changed
+    /// File that keeps the results of runs: what it holds is not run again, so that a
+    /// command that was interrupted, even by a kill or a full disk, goes on where it
+    /// was. Runs of another release, or of a build that simulates differently, are
+    /// refused
     #[arg(long, value_name = "FILE")]
     pub(crate) runs: Option<PathBuf>,
     /// Folder of papers to take in place of the five that are built in: a folder

@@ -3,8 +3,9 @@
 use crate::args::ReproduceArgs;
 use crate::failure::{Failure, Kind};
 use crate::lab::{PATIENCE, look, print};
+use crate::sweep::{going_on, program};
 use byway_lab::reproduce::{
-    Effort, Report, ReproduceError, Request, markdown, page, reproduce as run, text,
+    Effort, Report, ReproduceError, Request, Resumed, Watch, markdown, page, reproduce as run, text,
 };
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::time::{Duration, Instant};
@@ -24,6 +25,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
         effort,
         experiments: args.experiments.clone(),
         runs: args.runs.clone(),
+        program: program(),
     };
     std::fs::create_dir_all(&args.out)
         .map_err(|e| Failure::file("make the folder", &args.out, &e))?;
@@ -55,7 +57,7 @@ fn run_with_progress(request: &Request, quiet: bool) -> Result<Report, Failure> 
         |style| style.progress_chars("=> "),
     ));
     let begun = Instant::now();
-    let result = run(request, &|done, all| {
+    let progress = |done: usize, all: usize| {
         if quiet || begun.elapsed() < PATIENCE {
             return;
         }
@@ -65,10 +67,20 @@ fn run_with_progress(request: &Request, quiet: bool) -> Result<Report, Failure> 
             bar.enable_steady_tick(PICTURE);
         }
         bar.set_position(done as u64);
-    });
+    };
+    let resumed = |found: Resumed| {
+        if !quiet {
+            eprintln!("{}", going_on(found.runs, found.torn));
+        }
+    };
+    let watch = Watch {
+        progress: &progress,
+        resumed: &resumed,
+    };
+    let result = run(request, &watch);
     bar.finish_and_clear();
     result.map_err(|e| match e {
-        ReproduceError::Unknown(why) => Failure::wrong(why),
+        ReproduceError::Unknown(why) | ReproduceError::Foreign(why) => Failure::wrong(why),
         ReproduceError::Failed(why) => Failure::new(Kind::Failed, why),
     })
 }

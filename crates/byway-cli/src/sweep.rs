@@ -122,16 +122,20 @@ fn resumed_words(found: &Resumed, out: &Path) -> String {
             "{} has the results already; --restart runs the sweep again",
             out.display()
         ),
-        Resumed::Partly { runs, torn } => {
-            let mut words = format!("going on after {}", counted(*runs, "run", "runs"));
-            if *torn > 0 {
-                words.push_str(&format!(
-                    "; {torn} bytes of one that was cut short are dropped"
-                ));
-            }
-            words
-        }
+        Resumed::Partly { runs, torn } => going_on(*runs, *torn),
     }
+}
+
+/// What a file of finished runs held: so many, and some bytes of one that was
+/// being written.
+pub(crate) fn going_on(runs: usize, torn: u64) -> String {
+    let mut words = format!("going on after {}", counted(runs, "run", "runs"));
+    if torn > 0 {
+        words.push_str(&format!(
+            "; {torn} bytes of one that was cut short are dropped"
+        ));
+    }
+    words
 }
 
 /// Sets `cancel` at Ctrl-C or a wish to terminate; a second one ends at once.
@@ -168,7 +172,7 @@ fn watch_for_signals(cancel: &Arc<AtomicBool>) -> Result<(), Failure> {
 }
 
 /// What tells this build from others: its version, size and time.
-fn program() -> String {
+pub(crate) fn program() -> String {
     let made = std::env::current_exe()
         .and_then(std::fs::metadata)
         .and_then(|m| Ok((m.len(), m.modified()?)))

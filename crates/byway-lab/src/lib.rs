@@ -7,6 +7,7 @@ mod apps;
 mod collect;
 mod drive;
 pub mod failover_time;
+mod journal;
 pub mod machines;
 pub mod measures;
 mod network;

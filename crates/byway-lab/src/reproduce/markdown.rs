@@ -17,9 +17,12 @@ pub fn render(report: &Report) -> String {
     }
     let _ = writeln!(
         out,
-        "{} runs, {} of them simulated (the others are the same run under a setting that it never \
-         came to ask for), {} effort. Intervals are 95 % confidence intervals over seeds.\n",
-        report.runs, report.simulated, report.effort
+        "{} runs ({}), {} effort. Shared is a run that several cells asked for, or that is the same \
+         under a setting that it never came to ask for. Intervals are 95 % confidence intervals over \
+         seeds.\n",
+        report.runs,
+        report.runs_words(),
+        report.effort
     );
     if all > 0 {
         out.push_str("| claim | verdict | what the paper says |\n|---|---|---|\n");

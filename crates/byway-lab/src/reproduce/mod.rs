@@ -10,6 +10,7 @@ pub mod cells;
 pub mod check;
 pub mod claim;
 pub mod figure;
+mod identity;
 mod kept;
 pub mod markdown;
 pub mod measure;
@@ -26,9 +27,11 @@ pub mod verdict;
 
 pub use claim::{Claim, Paper};
 pub use figure::Figure;
+pub use kept::Resumed;
 pub use study::Effort;
 pub use verdict::{Checked, ClaimResult, Verdict};
 
+use crate::journal::Trouble;
 use cells::Cells;
 use claim::Paper as PaperSpec;
 use figure::{Data, FigureSpec};
@@ -55,8 +58,20 @@ pub struct Request {
     /// A folder of papers to take in place of those that are built in.
     pub experiments: Option<PathBuf>,
     /// A file that keeps the results of runs; what it holds is not run again. It
-    /// belongs to one build of the program.
+    /// belongs to one release, and to builds that simulate alike.
     pub runs: Option<PathBuf>,
+    /// What tells this program from others: when another one began the file of
+    /// kept runs, some of them are repeated and must give the same figures.
+    pub program: String,
+}
+
+/// Told how a reproduction goes on.
+pub struct Watch<'a> {
+    /// How many runs of how many are there, from several threads.
+    pub progress: &'a (dyn Fn(usize, usize) + Sync),
+    /// Once, before the first run, what the file of kept runs held; not if it
+    /// is begun.
+    pub resumed: &'a dyn Fn(Resumed),
 }
 
 /// What came out.
@@ -68,9 +83,13 @@ pub struct Report {
     pub effort: &'static str,
     /// Runs.
     pub runs: usize,
-    /// Of these, how many were simulated: the others are the same run under
-    /// another setting, which it never came to ask for.
+    /// Of these, how many were simulated now.
     pub simulated: usize,
+    /// How many were taken from the file of kept runs.
+    pub from_file: usize,
+    /// How many are shared: a run that another cell or study asked for as well, or
+    /// the same run under another setting, which it never came to ask for.
+    pub shared: usize,
     /// The papers, by year.
     pub papers: Vec<PaperResult>,
 }
@@ -96,6 +115,21 @@ pub struct PaperResult {
 }
 
 impl Report {
+    /// Where the runs come from, in words.
+    #[must_use]
+    pub fn runs_words(&self) -> String {
+        let mut words = format!("{} simulated", self.simulated);
+        for (count, what) in [
+            (self.from_file, "from the file of kept runs"),
+            (self.shared, "shared among cells"),
+        ] {
+            if count > 0 {
+                words.push_str(&format!(", {count} {what}"));
+            }
+        }
+        words
+    }
+
     /// How many claims are reproduced, and of how many.
     #[must_use]
     pub fn score(&self) -> (usize, usize) {
@@ -115,11 +149,23 @@ pub enum ReproduceError {
     /// A file of `experiments/` cannot be read, or a run cannot be done.
     #[error("{0}")]
     Failed(String),
+    /// The file of kept runs is somebody else's.
+    #[error("{0}")]
+    Foreign(String),
 }
 
 impl From<String> for ReproduceError {
     fn from(why: String) -> ReproduceError {
         ReproduceError::Failed(why)
+    }
+}
+
+impl From<Trouble> for ReproduceError {
+    fn from(trouble: Trouble) -> ReproduceError {
+        match trouble {
+            Trouble::File { .. } => ReproduceError::Failed(trouble.to_string()),
+            Trouble::Foreign { .. } => ReproduceError::Foreign(trouble.to_string()),
+        }
     }
 }
 
@@ -129,16 +175,13 @@ struct Part {
     paper: PaperSpec,
 }
 
-/// Does the runs and checks. `progress` is told how many runs of how many are
-/// done, from several threads.
+/// Does the runs and checks.
 ///
 /// # Errors
 /// What was asked for and is not there; a file of `experiments/` that cannot be
-/// read; a run that cannot be done.
-pub fn reproduce(
-    request: &Request,
-    progress: &(dyn Fn(usize, usize) + Sync),
-) -> Result<Report, ReproduceError> {
+/// read; a run that cannot be done; a file of kept runs that cannot be written
+/// or is not to be gone on with.
+pub fn reproduce(request: &Request, watch: &Watch<'_>) -> Result<Report, ReproduceError> {
     let folders = match &request.experiments {
         Some(dir) => papers::in_folder(dir)?,
         None => papers::built_in(),
@@ -165,10 +208,14 @@ pub fn reproduce(
         }
     }
     let kept = match &request.runs {
-        Some(file) => Kept::open(file)?,
+        Some(file) => {
+            let (kept, resumed) = Kept::open(file, &request.program)?;
+            resumed.into_iter().for_each(watch.resumed);
+            kept
+        }
         None => Kept::nothing(),
     };
-    let done = plan::run(&wanted, jobs, &kept, progress)?;
+    let done = plan::run(&wanted, jobs, &kept, watch.progress)?;
     let mut by_study: BTreeMap<(usize, usize), Vec<study::Row>> =
         whose.into_iter().zip(done.rows).collect();
     let mut papers = Vec::new();
@@ -189,7 +236,9 @@ pub fn reproduce(
         schema: SCHEMA,
         effort: request.effort.name(),
         runs: done.asked,
-        simulated: done.done,
+        simulated: done.simulated,
+        from_file: done.from_file,
+        shared: done.asked - done.simulated - done.from_file,
         papers,
     })
 }

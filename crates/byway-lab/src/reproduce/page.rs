@@ -28,13 +28,13 @@ pub fn html(report: &Report, version: &str) -> Result<String, String> {
     }
     let _ = writeln!(
         out,
-        "<p class=\"quiet\">byway {}, {} effort, {} runs ({} simulated, the others the same under a \
-         setting that they never came to ask for). A claim is reproduced if each of its checks holds. \
+        "<p class=\"quiet\">byway {}, {} effort, {} runs ({}; shared is a run that several \
+         cells asked for, or that is the same under a setting that it never came to ask for). A claim is reproduced if each of its checks holds. \
          Intervals are 95 % confidence intervals over runs with different seeds; all policies meet the same losses.</p>\n</header>\n<main>",
         escape(version),
         report.effort,
         report.runs,
-        report.simulated
+        report.runs_words()
     );
     if all > 0 {
         out.push_str(&summary(report));

@@ -6,8 +6,11 @@
 //! a failover asks for PMR. Such runs are done once. What they give does not
 //! depend on it, which a test shows.
 
+use super::ReproduceError;
+use super::axis::scenario_at;
 use super::cells::{Place, Value};
-use super::kept::{Figures, Kept, fingerprint};
+use super::identity::digest;
+use super::kept::{Figures, Kept};
 use super::measure::measure;
 use super::study::{self, Job, Row, StudySpec};
 use crate::scenario::Scenario;
@@ -51,29 +54,38 @@ pub(super) struct Done {
     pub(super) rows: Vec<Vec<Row>>,
     /// Runs that were asked for.
     pub(super) asked: usize,
-    /// Runs that were done.
-    pub(super) done: usize,
+    /// Of these, how many were simulated.
+    pub(super) simulated: usize,
+    /// How many were taken from what is kept. The others are one of the two for
+    /// another job.
+    pub(super) from_file: usize,
+}
+
+/// Where the figures of a run come from.
+enum Source {
+    Simulated,
+    File,
 }
 
 /// Does all runs of `studies` on all processors, but for those that are kept.
 /// `progress` is told how many of how many are there, from several threads.
 ///
 /// # Errors
-/// The first run that cannot be done or kept.
+/// The first run that cannot be done or kept, or that was kept with other
+/// figures.
 pub(super) fn run(
     studies: &[Wanted<'_>],
     jobs: Vec<(usize, Job)>,
     kept: &Kept,
     progress: &(dyn Fn(usize, usize) + Sync),
-) -> Result<Done, String> {
+) -> Result<Done, ReproduceError> {
     let asked = jobs.len();
     let chains = chains(studies, jobs);
-    let prints: Vec<u64> = studies
-        .iter()
-        .map(|s| fingerprint(&format!("{:?}", s.scenario)))
-        .collect();
+    if kept.is_of_another_program() {
+        try_out(&chains, studies, kept)?;
+    }
     let ready = AtomicUsize::new(0);
-    let done = AtomicUsize::new(0);
+    let (simulated, from_file) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let answers: Vec<Vec<Answer>> = chains
         .par_iter()
         .map(|chain| {
@@ -84,8 +96,14 @@ pub(super) fn run(
                 let figures = match same {
                     Some(figures) => figures,
                     None => {
-                        done.fetch_add(1, Ordering::Relaxed);
-                        step.figures(studies, &prints, &chain.measures(studies), kept)?
+                        let measures = chain.measures(studies);
+                        let (figures, source) = step.figures(studies, &measures, kept)?;
+                        match source {
+                            Source::Simulated => &simulated,
+                            Source::File => &from_file,
+                        }
+                        .fetch_add(1, Ordering::Relaxed);
+                        figures
                     }
                 };
                 for Taker { of, job } in &step.takers {
@@ -100,6 +118,7 @@ pub(super) fn run(
             Ok(answers)
         })
         .collect::<Result<_, String>>()?;
+    kept.sync()?;
     let mut by_study: Vec<Vec<(usize, Row)>> = studies.iter().map(|_| Vec::new()).collect();
     for (of, at, row) in answers.into_iter().flatten() {
         by_study[of].extend(row.map(|row| (at, row)));
@@ -114,7 +133,46 @@ pub(super) fn run(
     Ok(Done {
         rows,
         asked,
-        done: done.into_inner(),
+        simulated: simulated.into_inner(),
+        from_file: from_file.into_inner(),
+    })
+}
+
+/// Repeats a run of what is kept for each policy of each scenario, as another
+/// build began it.
+fn try_out(chains: &[Chain], studies: &[Wanted<'_>], kept: &Kept) -> Result<(), ReproduceError> {
+    let mut tried = BTreeSet::new();
+    let mut runs = Vec::new();
+    for step in chains.iter().flat_map(|chain| &chain.steps) {
+        let (job, wanted) = step.first(studies)?;
+        let what = (
+            wanted.paper,
+            &wanted.study.scenario,
+            job.whole().get("policy").map(Value::to_string),
+        );
+        if tried.contains(&what) {
+            continue;
+        }
+        let key = step.key(studies)?;
+        if let Some(known) = kept.known(&key) {
+            tried.insert(what);
+            runs.push((step, key, known));
+        }
+    }
+    runs.par_iter().try_for_each(|(step, key, known)| {
+        let names = known.keys().map(String::as_str).collect();
+        let again = step.simulated(studies, &names)?;
+        let differs = known
+            .iter()
+            .find(|(name, then)| again.get(*name) != Some(*then));
+        let Some((name, then)) = differs else {
+            return Ok(());
+        };
+        let words = |value: Option<f64>| value.map_or("none".to_owned(), |v| v.to_string());
+        let now = again.get(name).copied().flatten();
+        Err(kept
+            .gives_others(key, name, &words(*then), &words(now))
+            .into())
     })
 }
 
@@ -184,49 +242,73 @@ impl Chain {
 }
 
 impl Step {
-    fn first<'a>(&self, studies: &'a [Wanted<'a>]) -> Option<(&Job, &'a Wanted<'a>)> {
-        let taker = self.takers.first()?;
-        Some((&taker.job, &studies[taker.of]))
+    /// The first of its jobs, which it is run for.
+    fn first<'a>(&self, studies: &'a [Wanted<'a>]) -> Result<(&Job, &'a Wanted<'a>), String> {
+        let taker = self.takers.first().ok_or("a run that nobody asked for")?;
+        Ok((&taker.job, &studies[taker.of]))
     }
 
     /// Whether a run with a lower threshold did without it, so that this one
     /// would be the same.
     fn is_same_as(&self, lower: &Figures, studies: &[Wanted<'_>]) -> bool {
         self.first(studies)
+            .ok()
             .and_then(|(_, wanted)| wanted.study.threshold.as_ref())
             .and_then(|t| *lower.get(&t.reached)?)
             .is_some_and(|times| times <= 0.0)
+    }
+
+    /// What identifies the run: names for people, and all that is simulated as
+    /// a digest, with every setting and default.
+    fn key(&self, studies: &[Wanted<'_>]) -> Result<String, String> {
+        let (job, wanted) = self.first(studies)?;
+        let scenario = scenario_at(&wanted.scenario, job.whole())
+            .map_err(|e| format!("{}, {}: {e}", wanted.paper, wanted.study.id))?;
+        let place: Vec<String> = job
+            .whole()
+            .iter()
+            .map(|(axis, value)| format!("{axis} {value}"))
+            .collect();
+        Ok(format!(
+            "{}/{} at {}, seed {} [{}]",
+            wanted.paper,
+            wanted.study.scenario,
+            place.join(", "),
+            job.seed(),
+            digest(&scenario.to_toml_without_seed())
+        ))
     }
 
     /// The run's measures, from what is kept or by doing it.
     fn figures(
         &self,
         studies: &[Wanted<'_>],
-        prints: &[u64],
         measures: &BTreeSet<&str>,
         kept: &Kept,
-    ) -> Result<Figures, String> {
-        let taker = self.takers.first().ok_or("a run that nobody asked for")?;
-        let (job, wanted) = (&taker.job, &studies[taker.of]);
-        let key = format!(
-            "{} {} {:016x} {:?} {}",
-            wanted.paper,
-            wanted.study.scenario,
-            prints[taker.of],
-            job.whole(),
-            job.seed()
-        );
-        if let Some(figures) = kept.get(&key, measures) {
-            return Ok(figures);
+    ) -> Result<(Figures, Source), String> {
+        if !kept.keeps() {
+            return Ok((self.simulated(studies, measures)?, Source::Simulated));
         }
+        let key = self.key(studies)?;
+        if let Some(figures) = kept.get(&key, measures) {
+            return Ok((figures, Source::File));
+        }
+        let figures = self.simulated(studies, measures)?;
+        kept.add(&key, &figures)?;
+        Ok((figures, Source::Simulated))
+    }
+
+    /// The run's measures by doing it.
+    fn simulated(
+        &self,
+        studies: &[Wanted<'_>],
+        measures: &BTreeSet<&str>,
+    ) -> Result<Figures, String> {
+        let (job, wanted) = self.first(studies)?;
         let run = study::run_one(&wanted.scenario, job.whole(), job.seed(), true)
             .map_err(|e| format!("{}, {}: {e}", wanted.paper, wanted.study.id))?;
-        let figures: Figures = measures
-            .iter()
-            .map(|name| ((*name).to_owned(), measure(&run, name)))
-            .collect();
-        kept.add(&key, &figures)?;
-        Ok(figures)
+        let figure = |name: &&str| ((*name).to_owned(), measure(&run, name));
+        Ok(measures.iter().map(figure).collect())
     }
 }
 
@@ -249,6 +331,10 @@ mod tests {
     }
 
     fn done(threshold: &str, twice: bool) -> Done {
+        with(threshold, twice, &Kept::nothing()).unwrap_or_else(|e| panic!("{e}"))
+    }
+
+    fn with(threshold: &str, twice: bool, kept: &Kept) -> Result<Done, ReproduceError> {
         let scenario = Scenario::parse("x", SCENARIO).unwrap_or_else(|e| panic!("{e}"));
         let study = study(threshold);
         let measures: BTreeSet<String> = ["transfer_s", "failovers", "timeouts"]
@@ -265,21 +351,60 @@ mod tests {
         let jobs = (0..studies.len())
             .flat_map(|of| study.jobs(Effort::Quick).into_iter().map(move |j| (of, j)))
             .collect();
-        run(&studies, jobs, &Kept::nothing(), &|_, _| {}).unwrap_or_else(|e| panic!("{e}"))
+        run(&studies, jobs, kept, &|_, _| {})
+    }
+
+    #[test]
+    fn kept_runs_give_the_same_rows_and_are_tried_out_by_another_build() {
+        let folder = std::env::temp_dir().join(format!("byway-plan-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        let file = folder.join("runs");
+        let open = |program: &str| Kept::open(&file, program).unwrap().0;
+        let first = with("", false, &open("older")).unwrap();
+        assert_eq!((first.simulated, first.from_file), (24, 0));
+        let again = with("", true, &open("older")).unwrap();
+        assert_eq!((again.simulated, again.from_file), (0, 24));
+        assert_eq!(again.rows[0], first.rows[0]);
+        assert_eq!(again.rows[1], first.rows[0]);
+        // Another build with the same figures goes on ...
+        let newer = with("", false, &open("newer")).unwrap();
+        assert_eq!((newer.simulated, newer.from_file), (0, 24));
+        assert_eq!(newer.rows, first.rows);
+        // ... but not if a run would come out otherwise now.
+        let kept = open("newer");
+        for (key, figures) in kept.all() {
+            let mut figures = figures.clone();
+            figures.insert("transfer_s".to_owned(), Some(0.5));
+            kept.add(key, &figures).unwrap();
+        }
+        drop(kept);
+        let error = with("", false, &open("newer")).err().unwrap();
+        assert!(matches!(error, ReproduceError::Foreign(_)), "{error}");
+        let error = error.to_string();
+        for part in [
+            "runs: ",
+            "simulates differently",
+            "p/x at ",
+            "transfer_s is 0.5 there",
+        ] {
+            assert!(error.contains(part), "{error}");
+        }
+        std::fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]
     fn shared_runs_give_the_rows_of_single_ones() {
         let single = done("", false);
-        assert_eq!((single.asked, single.done), (24, 24));
+        assert_eq!((single.asked, single.simulated), (24, 24));
         let shared = done(
             "threshold = { axis = \"pmr\", reached = \"failures\" }\n",
             false,
         );
-        assert!(shared.done < 20, "{}", shared.done);
+        assert!(shared.simulated < 20, "{}", shared.simulated);
         assert_eq!(shared.rows, single.rows);
         let twice = done("", true);
-        assert_eq!((twice.asked, twice.done), (48, 24));
+        assert_eq!((twice.asked, twice.simulated), (48, 24));
         assert_eq!(twice.rows, [single.rows.clone(), single.rows].concat());
     }
 }

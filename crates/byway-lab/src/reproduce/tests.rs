@@ -40,8 +40,13 @@ fn what_is_not_there_is_named_with_what_is() {
         effort: Effort::Quick,
         experiments: None,
         runs: None,
+        program: String::new(),
     };
-    let error = reproduce(&request, &|_, _| {}).unwrap_err();
+    let watch = Watch {
+        progress: &|_, _| {},
+        resumed: &|_| {},
+    };
+    let error = reproduce(&request, &watch).unwrap_err();
     assert!(matches!(error, ReproduceError::Unknown(_)));
     let text = error.to_string();
     assert!(text.contains("\"A99\"") && text.contains("A1,"), "{text}");

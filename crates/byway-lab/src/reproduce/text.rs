@@ -38,6 +38,9 @@ pub fn render(report: &Report, look: Look) -> String {
             "{good} of {all} claims reproduced, with {} runs ({})",
             report.runs, report.effort
         );
+        if report.runs > report.simulated {
+            let _ = writeln!(out, "of these {}", report.runs_words());
+        }
     }
     for asked in report.papers.iter().filter(|p| p.questions) {
         questions(&mut out, asked, width, look);

@@ -1,28 +1,21 @@
-//! Rows on their way: a file to which each is appended as soon as it is there.
-//!
-//! After the mark comes a header, then one record a row, in the order in which
-//! they came. Each is its length, its CRC32c (both 32 bits, little endian) and
-//! its contents. What a kill or a full disk left half written at the end is
-//! cut off; those runs are done again. The header names the plan, so that rows
-//! of another sweep are not taken for this one's.
+//! Rows on their way: a [`crate::journal`] with one record a row, in the order
+//! in which they came. The header names the plan, so that rows of another sweep
+//! are not taken for this one's.
 
 use super::engine::SweepError;
 use super::plan::{FORMAT, Plan};
 use super::row::{Row, Status};
-use crc_fast::CrcAlgorithm;
+use crate::journal::{self, Kind, Trouble, take};
 use serde::{Deserialize, Serialize};
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::io;
+use std::path::Path;
 
-/// What every journal begins with.
-const MARK: &[u8; 16] = b"byway.journal/1\n";
-/// Longest record; a length beyond it is damage.
-const MAX_RECORD: usize = 1 << 20;
-/// Rows are on the disk at the latest after so many more, or this much later.
-const SYNC_ROWS: u32 = 256;
-const SYNC_TIME: Duration = Duration::from_secs(1);
+const KIND: Kind = Kind {
+    mark: b"byway.journal/1\n",
+    foreign: "this is not a journal of byway sweep; choose another --out, or move it away",
+    damaged: "--restart begins anew",
+    busy: "another sweep is writing it; wait for its end, or choose another --out",
+};
 
 /// What a journal belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,20 +31,10 @@ pub(super) struct Header {
 }
 
 /// A journal that rows are appended to.
-pub(super) struct Journal {
-    path: PathBuf,
-    file: File,
-    unsynced: u32,
-    synced: Instant,
-}
+pub(super) struct Journal(journal::Journal);
 
 /// What a journal held when it was opened.
-pub(super) struct Found {
-    pub(super) header: Header,
-    pub(super) rows: Vec<Row>,
-    /// Bytes at its end that were cut off.
-    pub(super) torn: u64,
-}
+pub(super) type Found = journal::Found<Header, Row>;
 
 impl Journal {
     /// Makes a new journal at `path`, with nothing but its header.
@@ -62,94 +45,34 @@ impl Journal {
             plan: plan.hash(),
             program: program.to_owned(),
         };
-        let failed = |error| file_error("write", path, error);
-        // A journal is whole or not there: it gets its name when its header is
-        // on the disk.
-        let fresh = path.with_extension("journal-new");
-        let make = || -> io::Result<()> {
-            let mut bytes = MARK.to_vec();
-            bytes.extend(record(&serde_json::to_vec(&header)?));
-            let mut file = File::create(&fresh)?;
-            file.write_all(&bytes)?;
-            file.sync_all()?;
-            std::fs::rename(&fresh, path)
-        };
-        if let Err(error) = make() {
-            // What is left of it helps nobody; that it cannot be removed, neither.
-            let _ = std::fs::remove_file(&fresh);
-            return Err(failed(error));
-        }
-        let mut journal = Journal::locked(path)?;
-        journal.file.seek(SeekFrom::End(0)).map_err(failed)?;
-        Ok(journal)
+        Ok(Journal(journal::Journal::create(path, &KIND, &header)?))
     }
 
     /// Opens the journal at `path` and reads its rows, which must be of `plan`.
     pub(super) fn open(path: &Path, plan: &Plan) -> Result<(Journal, Found), SweepError> {
-        let mut journal = Journal::locked(path)?;
-        let mut bytes = Vec::new();
-        journal
-            .file
-            .read_to_end(&mut bytes)
-            .map_err(|e| file_error("read", path, e))?;
-        let (found, end) =
-            read(&bytes, plan, &plan.hash()).map_err(|problem| SweepError::Foreign {
-                path: path.to_owned(),
-                problem,
-            })?;
-        let cut = |file: &mut File| -> io::Result<()> {
-            file.set_len(end)?;
-            file.seek(SeekFrom::Start(end)).map(drop)
-        };
-        cut(&mut journal.file).map_err(|e| file_error("write", path, e))?;
-        Ok((journal, found))
-    }
-
-    fn locked(path: &Path) -> Result<Journal, SweepError> {
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .open(path)
-            .map_err(|e| file_error("open", path, e))?;
-        match file.try_lock() {
-            // Where files cannot be locked, sweeps go on without.
-            Ok(()) | Err(TryLockError::Error(_)) => {}
-            Err(TryLockError::WouldBlock) => {
-                return Err(SweepError::Foreign {
-                    path: path.to_owned(),
-                    problem:
-                        "another sweep is writing it; wait for its end, or choose another --out"
-                            .to_owned(),
-                });
-            }
-        }
-        Ok(Journal {
-            path: path.to_owned(),
-            file,
-            unsynced: 0,
-            synced: Instant::now(),
-        })
+        let hash = plan.hash();
+        let (journal, found) =
+            journal::Journal::open(path, &KIND, |h| check(h, &hash), |row| decode(row, plan))?;
+        Ok((Journal(journal), found))
     }
 
     /// Appends a row.
     pub(super) fn append(&mut self, row: &Row) -> Result<(), SweepError> {
-        let write = |journal: &mut Journal| -> io::Result<()> {
-            journal.file.write_all(&record(&encode(row)))?;
-            journal.unsynced += 1;
-            if journal.unsynced >= SYNC_ROWS || journal.synced.elapsed() >= SYNC_TIME {
-                journal.sync()?;
-            }
-            Ok(())
-        };
-        write(self).map_err(|e| file_error("write", &self.path, e))
+        Ok(self.0.append(&encode(row))?)
     }
 
     /// Brings all rows to the disk.
-    pub(super) fn sync(&mut self) -> io::Result<()> {
-        self.file.sync_data()?;
-        self.unsynced = 0;
-        self.synced = Instant::now();
-        Ok(())
+    pub(super) fn sync(&mut self) -> Result<(), SweepError> {
+        Ok(self.0.sync()?)
+    }
+}
+
+impl From<Trouble> for SweepError {
+    fn from(trouble: Trouble) -> SweepError {
+        match trouble {
+            Trouble::File { doing, path, error } => SweepError::File { doing, path, error },
+            Trouble::Foreign { path, problem } => SweepError::Foreign { path, problem },
+        }
     }
 }
 
@@ -161,49 +84,8 @@ pub(super) fn file_error(doing: &'static str, path: &Path, error: io::Error) -> 
     }
 }
 
-/// A record of these contents.
-fn record(contents: &[u8]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(contents.len() + 8);
-    bytes.extend((contents.len() as u32).to_le_bytes());
-    bytes.extend(checksum(contents).to_le_bytes());
-    bytes.extend(contents);
-    bytes
-}
-
-fn checksum(contents: &[u8]) -> u32 {
-    crc_fast::checksum(CrcAlgorithm::Crc32Iscsi, contents) as u32
-}
-
-/// Takes the next record off `bytes`; none when there is no whole one.
-fn next_record<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
-    let mut rest = *bytes;
-    let len = u32::from_le_bytes(take(&mut rest)?) as usize;
-    let crc = u32::from_le_bytes(take(&mut rest)?);
-    if len > MAX_RECORD {
-        return None;
-    }
-    let contents = rest.get(..len)?;
-    if checksum(contents) != crc {
-        return None;
-    }
-    *bytes = &rest[len..];
-    Some(contents)
-}
-
-fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
-    let (first, rest) = bytes.split_first_chunk::<N>()?;
-    *bytes = rest;
-    Some(*first)
-}
-
-/// Reads a journal's header and rows, and where the last whole record ends.
-fn read(bytes: &[u8], plan: &Plan, hash: &str) -> Result<(Found, u64), String> {
-    let mut rest = bytes
-        .strip_prefix(MARK.as_slice())
-        .ok_or("this is not a journal of byway sweep; choose another --out, or move it away")?;
-    let header: Header = next_record(&mut rest)
-        .and_then(|contents| serde_json::from_slice(contents).ok())
-        .ok_or("its beginning is damaged, so it cannot be said whose rows these are; --restart begins anew")?;
+/// Whether rows under this header are of the plan with this hash.
+fn check(header: &Header, hash: &str) -> Result<(), String> {
     if header.format != FORMAT {
         return Err(format!(
             "written in the form {}, this byway knows {FORMAT}; finish it with the one that began it, or --restart",
@@ -216,16 +98,7 @@ fn read(bytes: &[u8], plan: &Plan, hash: &str) -> Result<(Found, u64), String> {
             header.name
         ));
     }
-    let mut rows = Vec::new();
-    loop {
-        let before = rest;
-        let Some(row) = next_record(&mut rest).and_then(|contents| decode(contents, plan)) else {
-            let end = (bytes.len() - before.len()) as u64;
-            let torn = before.len() as u64;
-            return Ok((Found { header, rows, torn }, end));
-        };
-        rows.push(row);
-    }
+    Ok(())
 }
 
 fn encode(row: &Row) -> Vec<u8> {
@@ -278,6 +151,13 @@ mod tests {
     use super::*;
     use crate::sweep::tests::{GRID, plan};
     use crate::sweep::{Options, run};
+    use std::path::PathBuf;
+
+    const MARK: &[u8] = KIND.mark;
+
+    fn read(bytes: &[u8], plan: &Plan, hash: &str) -> Result<(Found, u64), String> {
+        journal::read(bytes, &KIND, |h| check(h, hash), |row| decode(row, plan))
+    }
 
     fn folder(name: &str) -> PathBuf {
         let dir = std::env::temp_dir().join(format!("byway-journal-{}-{name}", std::process::id()));

@@ -84,7 +84,7 @@ pub fn sweep(plan: &Plan, session: &Session<'_>) -> Result<Results, SweepError> 
     let mut journal = journal.into_inner().unwrap_or_else(PoisonError::into_inner);
     let synced = journal.sync();
     let rows = rows?;
-    synced.map_err(|e| file_error("write", &journal_path, e))?;
+    synced?;
     let results = Results::new(plan, rows);
     results.write(session.file)?;
     drop(journal);

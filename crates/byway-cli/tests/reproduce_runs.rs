@@ -1,0 +1,235 @@
+//! `byway reproduce --runs` from outside: killed, out of room, resumed, and in
+//! front of files that are not its own.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+const CLAIMS: &str = r#"
+id = "small"
+title = "A small one"
+citation = "nobody"
+setting = "two paths"
+[[study]]
+id = "transfer"
+what = "A file over two paths."
+scenario = "transfer"
+seeds = { quick = 150, full = 150 }
+[study.axes]
+loss1 = [2, 5]
+loss2 = [1]
+pmr = [0, 1]
+[[claim]]
+id = "S1"
+section = "section I"
+says = "It takes a while."
+[[claim.check]]
+kind = "mean"
+what = "transfer"
+paper = "a second and more"
+study = "transfer"
+measure = "transfer_s"
+unit = "s"
+between = [1, 1000]
+[[claim.check]]
+kind = "mean"
+what = "failovers"
+paper = "some"
+study = "transfer"
+measure = "failovers"
+"#;
+
+const SCENARIO: &str = r#"
+limit = "2000 s"
+[protocol]
+preset = "ns2"
+[traffic]
+kind = "bulk"
+size = "400 kB"
+message = "1452 B"
+[[path]]
+rate = "10 Mbit/s"
+delay = "45 ms"
+[[path]]
+rate = "10 Mbit/s"
+delay = "45 ms"
+"#;
+
+const RUNS: u64 = 600;
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A new folder for one test, with a paper of its own.
+fn folder(name: &str) -> PathBuf {
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("runs-{name}"));
+    let _ = std::fs::remove_dir_all(&dir);
+    let paper = dir.join("papers/small");
+    std::fs::create_dir_all(&paper).unwrap();
+    std::fs::write(paper.join("claims.toml"), CLAIMS).unwrap();
+    std::fs::write(paper.join("transfer.toml"), SCENARIO).unwrap();
+    dir
+}
+
+const REPRODUCE: [&str; 3] = ["reproduce", "--experiments", "papers"];
+
+fn byway(dir: &Path, more: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_byway"));
+    command.env_remove("NO_COLOR").current_dir(dir);
+    command.args(REPRODUCE).args(more);
+    command
+}
+
+fn run(dir: &Path, more: &[&str]) -> Output {
+    byway(dir, more).output().unwrap()
+}
+
+fn json(dir: &Path, more: &[&str]) -> Value {
+    let out = run(dir, &[more, &["--json"]].concat());
+    assert!(out.status.success(), "{}", text(&out.stderr));
+    assert!(out.stderr.is_empty(), "{}", text(&out.stderr));
+    serde_json::from_slice(&out.stdout).unwrap()
+}
+
+/// Simulated, from the file, shared.
+fn counts(report: &Value) -> [u64; 3] {
+    let counts = ["simulated", "from_file", "shared"].map(|name| report[name].as_u64().unwrap());
+    assert_eq!(report["runs"], RUNS);
+    assert_eq!(counts.iter().sum::<u64>(), RUNS);
+    counts
+}
+
+fn wait_for(what: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !what() {
+        assert!(
+            begun.elapsed() < Duration::from_secs(120),
+            "nothing happens"
+        );
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+#[test]
+fn a_killed_command_goes_on_and_reports_the_same() {
+    let dir = folder("killed");
+    let whole = json(&dir, &[]);
+    assert_eq!(counts(&whole), [RUNS, 0, 0]);
+    let file = dir.join("kept");
+    let mut before = 0;
+    for round in 0..3 {
+        let mut child = byway(&dir, &["--runs", "kept"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        // SIGKILL while it writes: some runs later than the last time.
+        wait_for(|| std::fs::metadata(&file).is_ok_and(|m| m.len() > before + 4000));
+        child.kill().unwrap();
+        assert!(
+            !child.wait().unwrap().success(),
+            "killed in time, round {round}"
+        );
+        before = std::fs::metadata(&file).unwrap().len();
+    }
+    // And the last record torn, as a kill within a write leaves it.
+    let bytes = std::fs::read(&file).unwrap();
+    std::fs::write(&file, &bytes[..bytes.len() - 7]).unwrap();
+    let out = run(&dir, &["--runs", "kept"]);
+    assert!(out.status.success(), "{}", text(&out.stderr));
+    let said = text(&out.stderr);
+    assert!(
+        said.contains("going on after") && said.contains("cut short"),
+        "{said}"
+    );
+    let said = text(&out.stdout);
+    assert!(
+        said.contains("with 600 runs") && said.contains("from the file of kept runs"),
+        "{said}"
+    );
+    let again = json(&dir, &["--runs", "kept"]);
+    assert_eq!(counts(&again), [0, RUNS, 0]);
+    assert_eq!(again["papers"], whole["papers"]);
+}
+
+#[test]
+fn simulated_kept_and_shared_runs_are_told_apart() {
+    let dir = folder("counts");
+    let whole = json(&dir, &[]);
+    // Runs that never fail over are the same with the higher PMR.
+    let claims = CLAIMS.replace(
+        "[study.axes]",
+        "threshold = { axis = \"pmr\", reached = \"failures\" }\n[study.axes]",
+    );
+    std::fs::write(dir.join("papers/small/claims.toml"), claims).unwrap();
+    let first = json(&dir, &["--runs", "kept"]);
+    let [simulated, from_file, shared] = counts(&first);
+    assert!(simulated < RUNS && from_file == 0 && shared > 0, "{first}");
+    let again = json(&dir, &["--runs", "kept"]);
+    assert_eq!(counts(&again), [0, simulated, shared]);
+    for report in [first, again] {
+        assert_eq!(report["papers"], whole["papers"]);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_full_disk_loses_nothing() {
+    let dir = folder("full");
+    // A limit on the size of files stands for a disk without room.
+    let script = format!(
+        "trap '' XFSZ; ulimit -f 8; exec \"{}\" {} --runs kept",
+        env!("CARGO_BIN_EXE_byway"),
+        REPRODUCE.join(" ")
+    );
+    let out = Command::new("bash")
+        .current_dir(&dir)
+        .args(["-c", &script])
+        .output()
+        .unwrap();
+    let said = text(&out.stderr);
+    assert_eq!(out.status.code(), Some(1), "{said}");
+    assert!(said.contains("cannot write kept: File too large"), "{said}");
+    assert!(said.contains("runs that it holds are not lost"), "{said}");
+    let report = json(&dir, &["--runs", "kept"]);
+    let [_, from_file, _] = counts(&report);
+    assert!(from_file > 10, "{report}");
+    let held = format!("the {from_file} runs that it holds");
+    assert!(said.contains(&held), "{said}");
+    assert_eq!(report["papers"], json(&dir, &[])["papers"]);
+}
+
+#[test]
+fn files_of_others_are_refused_and_left_alone() {
+    let dir = folder("foreign");
+    let refused = |file: &str, parts: &[&str]| {
+        let before = std::fs::read(dir.join(file)).unwrap();
+        let out = run(&dir, &["--runs", file]);
+        let said = text(&out.stderr);
+        assert_eq!(out.status.code(), Some(2), "{said}");
+        for part in parts {
+            assert!(said.contains(part), "{said}");
+        }
+        assert!(std::fs::read(dir.join(file)).unwrap() == before);
+    };
+    std::fs::write(dir.join("diary"), "dear diary").unwrap();
+    refused(
+        "diary",
+        &["diary: this is no file of kept runs", "name another one"],
+    );
+    // Another process has it.
+    json(&dir, &["--runs", "kept"]);
+    let held = std::fs::File::open(dir.join("kept")).unwrap();
+    held.lock().unwrap();
+    refused(
+        "kept",
+        &["kept: another byway reproduce", "wait for its end"],
+    );
+    held.unlock().unwrap();
+    // What is run is part of what a run is called.
+    let scenario = SCENARIO.replace("400 kB", "40 kB");
+    std::fs::write(dir.join("papers/small/transfer.toml"), scenario).unwrap();
+    assert_eq!(counts(&json(&dir, &["--runs", "kept"])), [RUNS, 0, 0]);
+}

@@ -1,0 +1,287 @@
+//! Finished runs on the disk: a file to which each is appended as soon as it
+//! is there, so that neither a kill nor a full disk costs more than the one
+//! that was being written.
+//!
+//! A file begins with the mark of its [`Kind`]. Then come records, each its
+//! length, its CRC32c (both 32 bits, little endian) and its contents. The first
+//! record is a header, JSON, that says whose runs these are; every other is a
+//! row. What was left half written at the end is cut off. While a process has a
+//! file open, no other may.
+//!
+//! What header and rows say is the affair of those who keep them:
+//! `sweep::journal` and `reproduce::kept`.
+
+use crc_fast::CrcAlgorithm;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Longest record; a length beyond it is damage.
+const MAX_RECORD: usize = 1 << 20;
+/// Rows are on the disk at the latest after so many more, or this much later.
+const SYNC_ROWS: u32 = 256;
+const SYNC_TIME: Duration = Duration::from_secs(1);
+/// What a file's name ends with until its header is on the disk.
+const FRESH: &str = ".byway-new";
+
+/// What tells the files of one use from those of others, and how messages
+/// speak of them.
+#[derive(Debug)]
+pub(crate) struct Kind {
+    /// What each begins with; it ends with the number of the form.
+    pub(crate) mark: &'static [u8],
+    /// Why a file that begins otherwise is refused, and what would do.
+    pub(crate) foreign: &'static str,
+    /// What would do when the header is damaged.
+    pub(crate) damaged: &'static str,
+    /// Why a file is refused that another process has open, and what would do.
+    pub(crate) busy: &'static str,
+}
+
+/// Why a file cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Trouble {
+    /// The system says no.
+    #[error("cannot {doing} {path}: {error}", path = path.display())]
+    File {
+        /// What was tried.
+        doing: &'static str,
+        /// Which file.
+        path: PathBuf,
+        /// Why not.
+        error: io::Error,
+    },
+    /// It is not what it should be, or somebody else's at the moment.
+    #[error("{path}: {problem}", path = path.display())]
+    Foreign {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong with it, and what would do.
+        problem: String,
+    },
+}
+
+impl Trouble {
+    fn file(doing: &'static str, path: &Path, error: io::Error) -> Trouble {
+        Trouble::File {
+            doing,
+            path: path.to_owned(),
+            error,
+        }
+    }
+
+    pub(crate) fn foreign(path: &Path, problem: impl Into<String>) -> Trouble {
+        Trouble::Foreign {
+            path: path.to_owned(),
+            problem: problem.into(),
+        }
+    }
+}
+
+/// A file that rows are appended to. Nobody else may open it meanwhile.
+#[derive(Debug)]
+pub(crate) struct Journal {
+    path: PathBuf,
+    file: File,
+    /// Where the last whole record ends.
+    end: u64,
+    unsynced: u32,
+    synced: Instant,
+}
+
+/// What a file held when it was opened.
+#[derive(Debug)]
+pub(crate) struct Found<H, R> {
+    pub(crate) header: H,
+    pub(crate) rows: Vec<R>,
+    /// Bytes at its end that were cut off.
+    pub(crate) torn: u64,
+}
+
+impl Journal {
+    /// Makes a new file at `path`, with nothing but its header. What is there
+    /// is replaced, unless another process has it open.
+    pub(crate) fn create(
+        path: &Path,
+        kind: &Kind,
+        header: &impl Serialize,
+    ) -> Result<Journal, Trouble> {
+        let failed = |error| Trouble::file("write", path, error);
+        let mut bytes = kind.mark.to_vec();
+        let header = serde_json::to_vec(header).map_err(|e| failed(e.into()))?;
+        bytes.extend(record(&header));
+        // A file is whole or not there: it gets its name when its header is on
+        // the disk. It is locked before, so that of two who begin it at the same
+        // time one is refused.
+        let mut fresh = path.as_os_str().to_owned();
+        fresh.push(FRESH);
+        let fresh = PathBuf::from(fresh);
+        let mut options = OpenOptions::new();
+        let options = options.read(true).write(true).create(true).truncate(false);
+        let mut file = options.open(&fresh).map_err(failed)?;
+        lock(&file, path, kind)?;
+        if let Ok(there) = File::open(path) {
+            lock(&there, path, kind)?;
+        }
+        let mut make = || -> io::Result<()> {
+            file.set_len(0)?;
+            file.write_all(&bytes)?;
+            file.sync_all()?;
+            std::fs::rename(&fresh, path)
+        };
+        if let Err(error) = make() {
+            // What is left of it helps nobody; that it cannot be removed, neither.
+            let _ = std::fs::remove_file(&fresh);
+            return Err(failed(error));
+        }
+        Ok(Journal::at(path, file, bytes.len() as u64))
+    }
+
+    /// Opens the file at `path` and reads it. `check` says why a header is not
+    /// one to go on with; `decode` gives the row of a record, none if it
+    /// cannot be one. A file that is refused is left as it is.
+    pub(crate) fn open<H: DeserializeOwned, R>(
+        path: &Path,
+        kind: &Kind,
+        check: impl FnOnce(&H) -> Result<(), String>,
+        decode: impl Fn(&[u8]) -> Option<R>,
+    ) -> Result<(Journal, Found<H, R>), Trouble> {
+        let mut options = OpenOptions::new();
+        let opened = options.read(true).write(true).open(path);
+        let mut file = opened.map_err(|e| Trouble::file("open", path, e))?;
+        lock(&file, path, kind)?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)
+            .map_err(|e| Trouble::file("read", path, e))?;
+        let (found, end) =
+            read(&bytes, kind, check, decode).map_err(|p| Trouble::foreign(path, p))?;
+        let mut journal = Journal::at(path, file, end);
+        journal.cut().map_err(|e| Trouble::file("write", path, e))?;
+        Ok((journal, found))
+    }
+
+    fn at(path: &Path, file: File, end: u64) -> Journal {
+        Journal {
+            path: path.to_owned(),
+            file,
+            end,
+            unsynced: 0,
+            synced: Instant::now(),
+        }
+    }
+
+    /// Cuts off what stands behind the last whole record.
+    fn cut(&mut self) -> io::Result<()> {
+        self.file.set_len(self.end)?;
+        self.file.seek(SeekFrom::Start(self.end)).map(drop)
+    }
+
+    /// Appends a row. When that fails, what is there stays readable.
+    pub(crate) fn append(&mut self, contents: &[u8]) -> Result<(), Trouble> {
+        let bytes = record(contents);
+        let write = |journal: &mut Journal| -> io::Result<()> {
+            if let Err(error) = journal.file.write_all(&bytes) {
+                // Rows behind half a record would be lost. If this fails, too,
+                // the half one is cut off when the file is opened again.
+                let _ = journal.cut();
+                return Err(error);
+            }
+            journal.end += bytes.len() as u64;
+            journal.unsynced += 1;
+            if journal.unsynced >= SYNC_ROWS || journal.synced.elapsed() >= SYNC_TIME {
+                journal.file.sync_data()?;
+                journal.unsynced = 0;
+                journal.synced = Instant::now();
+            }
+            Ok(())
+        };
+        write(self).map_err(|e| Trouble::file("write", &self.path, e))
+    }
+
+    /// Brings all rows to the disk.
+    pub(crate) fn sync(&mut self) -> Result<(), Trouble> {
+        let synced = self.file.sync_data();
+        synced.map_err(|e| Trouble::file("write", &self.path, e))?;
+        self.unsynced = 0;
+        self.synced = Instant::now();
+        Ok(())
+    }
+}
+
+/// Keeps others from `file` until it is closed, by whatever end.
+fn lock(file: &File, path: &Path, kind: &Kind) -> Result<(), Trouble> {
+    match file.try_lock() {
+        // Where files cannot be locked, one goes on without.
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(()),
+        Err(TryLockError::WouldBlock) => Err(Trouble::foreign(path, kind.busy)),
+    }
+}
+
+/// A record of these contents.
+fn record(contents: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(contents.len() + 8);
+    bytes.extend((contents.len() as u32).to_le_bytes());
+    bytes.extend(checksum(contents).to_le_bytes());
+    bytes.extend(contents);
+    bytes
+}
+
+fn checksum(contents: &[u8]) -> u32 {
+    crc_fast::checksum(CrcAlgorithm::Crc32Iscsi, contents) as u32
+}
+
+/// Takes the next record off `bytes`; none when there is no whole one.
+fn next_record<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let mut rest = *bytes;
+    let len = u32::from_le_bytes(take(&mut rest)?) as usize;
+    let crc = u32::from_le_bytes(take(&mut rest)?);
+    if len > MAX_RECORD {
+        return None;
+    }
+    let contents = rest.get(..len)?;
+    if checksum(contents) != crc {
+        return None;
+    }
+    *bytes = &rest[len..];
+    Some(contents)
+}
+
+/// Takes the first `N` bytes off `bytes`, if there are as many.
+pub(crate) fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
+    let (first, rest) = bytes.split_first_chunk::<N>()?;
+    *bytes = rest;
+    Some(*first)
+}
+
+/// Reads a file's header and rows, and where the last whole record ends; or
+/// says what is wrong with it, and what would do.
+pub(crate) fn read<H: DeserializeOwned, R>(
+    bytes: &[u8],
+    kind: &Kind,
+    check: impl FnOnce(&H) -> Result<(), String>,
+    decode: impl Fn(&[u8]) -> Option<R>,
+) -> Result<(Found<H, R>, u64), String> {
+    let mut rest = bytes.strip_prefix(kind.mark).ok_or(kind.foreign)?;
+    let header: H = next_record(&mut rest)
+        .and_then(|contents| serde_json::from_slice(contents).ok())
+        .ok_or_else(|| {
+            format!(
+                "its beginning is damaged, so it cannot be said whose rows these are; {}",
+                kind.damaged
+            )
+        })?;
+    check(&header)?;
+    let mut rows = Vec::new();
+    loop {
+        let before = rest;
+        let Some(row) = next_record(&mut rest).and_then(&decode) else {
+            let end = (bytes.len() - before.len()) as u64;
+            let torn = before.len() as u64;
+            return Ok((Found { header, rows, torn }, end));
+        };
+        rows.push(row);
+    }
+}
