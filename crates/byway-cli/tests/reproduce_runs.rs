@@ -1,10 +1,12 @@
 //! `byway reproduce --runs` from outside: killed, out of room, resumed, and in
 //! front of files that are not its own.
 
+mod hands;
+
+use hands::text;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Output};
 
 const CLAIMS: &str = r#"
 id = "small"
@@ -58,10 +60,6 @@ delay = "45 ms"
 
 const RUNS: u64 = 600;
 
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
 /// A new folder for one test, with a paper of its own.
 fn folder(name: &str) -> PathBuf {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("runs-{name}"));
@@ -101,49 +99,15 @@ fn counts(report: &Value) -> [u64; 3] {
     counts
 }
 
-fn wait_for(what: impl Fn() -> bool) {
-    let begun = Instant::now();
-    while !what() {
-        assert!(
-            begun.elapsed() < Duration::from_secs(120),
-            "nothing happens"
-        );
-        std::thread::sleep(Duration::from_millis(2));
-    }
-}
-
 #[test]
 fn a_killed_command_goes_on_and_reports_the_same() {
     let dir = folder("killed");
     let whole = json(&dir, &[]);
     assert_eq!(counts(&whole), [RUNS, 0, 0]);
     let file = dir.join("kept");
-    let mut before = 0;
-    for round in 0..3 {
-        let mut child = byway(&dir, &["--runs", "kept"])
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        // SIGKILL while it writes: some runs later than the last time.
-        wait_for(|| std::fs::metadata(&file).is_ok_and(|m| m.len() > before + 4000));
-        child.kill().unwrap();
-        assert!(
-            !child.wait().unwrap().success(),
-            "killed in time, round {round}"
-        );
-        before = std::fs::metadata(&file).unwrap().len();
-    }
-    // And the last record torn, as a kill within a write leaves it.
-    let bytes = std::fs::read(&file).unwrap();
-    std::fs::write(&file, &bytes[..bytes.len() - 7]).unwrap();
+    hands::kill_thrice(|| byway(&dir, &["--runs", "kept"]), &file);
     let out = run(&dir, &["--runs", "kept"]);
-    assert!(out.status.success(), "{}", text(&out.stderr));
-    let said = text(&out.stderr);
-    assert!(
-        said.contains("going on after") && said.contains("cut short"),
-        "{said}"
-    );
+    hands::assert_resumed(&out);
     let said = text(&out.stdout);
     assert!(
         said.contains("with 600 runs") && said.contains("from the file of kept runs"),
@@ -179,16 +143,8 @@ fn simulated_kept_and_shared_runs_are_told_apart() {
 fn a_full_disk_loses_nothing() {
     let dir = folder("full");
     // A limit on the size of files stands for a disk without room.
-    let script = format!(
-        "trap '' XFSZ; ulimit -f 8; exec \"{}\" {} --runs kept",
-        env!("CARGO_BIN_EXE_byway"),
-        REPRODUCE.join(" ")
-    );
-    let out = Command::new("bash")
-        .current_dir(&dir)
-        .args(["-c", &script])
-        .output()
-        .unwrap();
+    let words = format!("{} --runs kept", REPRODUCE.join(" "));
+    let out = hands::without_room(&dir, 8, &words);
     let said = text(&out.stderr);
     assert_eq!(out.status.code(), Some(1), "{said}");
     assert!(said.contains("cannot write kept: File too large"), "{said}");

@@ -1,17 +1,15 @@
 //! Sweeps from outside: killed, interrupted, out of room, compared, one row again.
 
+mod hands;
+
+use hands::{text, wait_for};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
 
 fn byway() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_byway"));
     command.env_remove("NO_COLOR");
     command
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// A new folder for one test, with a sweep file in it.
@@ -77,17 +75,6 @@ fn whole(dir: &Path) -> Vec<u8> {
     std::fs::read(dir.join("whole.parquet")).unwrap()
 }
 
-fn wait_for(what: impl Fn() -> bool) {
-    let begun = Instant::now();
-    while !what() {
-        assert!(
-            begun.elapsed() < Duration::from_secs(120),
-            "nothing happens"
-        );
-        std::thread::sleep(Duration::from_millis(2));
-    }
-}
-
 #[test]
 fn a_sweep_prints_a_table_and_writes_its_rows() {
     let dir = folder("table", 3);
@@ -118,34 +105,14 @@ fn a_sweep_prints_a_table_and_writes_its_rows() {
 fn a_killed_sweep_goes_on_and_gives_the_same_bytes() {
     let dir = folder("killed", 60);
     let journal = dir.join("out/grid.parquet.journal");
-    let mut before = 0;
-    for round in 0..3 {
-        let mut child = byway()
-            .current_dir(&dir)
-            .args(["sweep", "grid.toml"])
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        // SIGKILL while it writes: some runs later than the last time.
-        wait_for(|| std::fs::metadata(&journal).is_ok_and(|m| m.len() > before + 4000));
-        child.kill().unwrap();
-        assert!(
-            !child.wait().unwrap().success(),
-            "killed in time, round {round}"
-        );
-        before = std::fs::metadata(&journal).unwrap().len();
-    }
-    // And the last record torn, as a kill within a write leaves it.
-    let bytes = std::fs::read(&journal).unwrap();
-    std::fs::write(&journal, &bytes[..bytes.len() - 7]).unwrap();
+    let command = || {
+        let mut command = byway();
+        command.current_dir(&dir).args(["sweep", "grid.toml"]);
+        command
+    };
+    hands::kill_thrice(command, &journal);
     let out = sweep(&dir, &[]);
-    assert!(out.status.success(), "{}", text(&out.stderr));
-    let said = text(&out.stderr);
-    assert!(
-        said.contains("going on after") && said.contains("cut short"),
-        "{said}"
-    );
+    hands::assert_resumed(&out);
     let resumed = std::fs::read(dir.join("out/grid.parquet")).unwrap();
     assert!(resumed == whole(&dir), "the same bytes as without a kill");
 }
@@ -184,15 +151,7 @@ fn a_full_disk_loses_nothing() {
     // A limit on the size of files stands for a disk without room; the first
     // stops the journal, the second the results.
     for (blocks, file) in [(8, "out/grid.parquet.journal"), (20, "out/grid.parquet")] {
-        let script = format!(
-            "trap '' XFSZ; ulimit -f {blocks}; exec \"{}\" sweep grid.toml",
-            env!("CARGO_BIN_EXE_byway")
-        );
-        let out = Command::new("bash")
-            .current_dir(&dir)
-            .args(["-c", &script])
-            .output()
-            .unwrap();
+        let out = hands::without_room(&dir, blocks, "sweep grid.toml");
         let said = text(&out.stderr);
         assert_eq!(out.status.code(), Some(1), "{said}");
         assert!(
