@@ -15,8 +15,9 @@ use super::measure::measure;
 use super::study::{self, Job, Row, StudySpec};
 use crate::scenario::Scenario;
 use rayon::prelude::*;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A study with its scenario and what is wanted of its runs.
 pub(super) struct Wanted<'a> {
@@ -81,8 +82,9 @@ pub(super) fn run(
 ) -> Result<Done, ReproduceError> {
     let asked = jobs.len();
     let chains = chains(studies, jobs);
+    let names = Names::default();
     if kept.is_of_another_program() {
-        try_out(&chains, studies, kept)?;
+        try_out(&chains, studies, kept, &names)?;
     }
     let ready = AtomicUsize::new(0);
     let (simulated, from_file) = (AtomicUsize::new(0), AtomicUsize::new(0));
@@ -97,7 +99,7 @@ pub(super) fn run(
                     Some(figures) => figures,
                     None => {
                         let measures = chain.measures(studies);
-                        let (figures, source) = step.figures(studies, &measures, kept)?;
+                        let (figures, source) = step.figures(studies, &measures, (kept, &names))?;
                         match source {
                             Source::Simulated => &simulated,
                             Source::File => &from_file,
@@ -140,7 +142,12 @@ pub(super) fn run(
 
 /// Repeats a run of what is kept for each policy of each scenario, as another
 /// build began it.
-fn try_out(chains: &[Chain], studies: &[Wanted<'_>], kept: &Kept) -> Result<(), ReproduceError> {
+fn try_out(
+    chains: &[Chain],
+    studies: &[Wanted<'_>],
+    kept: &Kept,
+    names: &Names,
+) -> Result<(), ReproduceError> {
     let mut tried = BTreeSet::new();
     let mut runs = Vec::new();
     for step in chains.iter().flat_map(|chain| &chain.steps) {
@@ -153,7 +160,7 @@ fn try_out(chains: &[Chain], studies: &[Wanted<'_>], kept: &Kept) -> Result<(), 
         if tried.contains(&what) {
             continue;
         }
-        let key = step.key(studies)?;
+        let key = names.of(step, studies)?;
         if let Some(known) = kept.known(&key) {
             tried.insert(what);
             runs.push((step, key, known));
@@ -174,6 +181,47 @@ fn try_out(chains: &[Chain], studies: &[Wanted<'_>], kept: &Kept) -> Result<(), 
             .gives_others(key, name, &words(*then), &words(now))
             .into())
     })
+}
+
+/// What identifies runs in a file: names for people, and all that is simulated as
+/// a digest, with every setting and default. Runs of one place differ in their seeds alone and
+/// share it: made anew for each it would take longer than reading what was kept.
+#[derive(Default)]
+struct Names {
+    digests: Mutex<HashMap<String, String>>,
+}
+
+impl Names {
+    fn of(&self, step: &Step, studies: &[Wanted<'_>]) -> Result<String, String> {
+        let (job, wanted) = step.first(studies)?;
+        let axes: Vec<String> = job
+            .whole()
+            .iter()
+            .map(|(axis, value)| format!("{axis} {value}"))
+            .collect();
+        let place = format!(
+            "{}/{} at {}",
+            wanted.paper,
+            wanted.study.scenario,
+            axes.join(", ")
+        );
+        let known = self.lock().get(&place).cloned();
+        let digest = match known {
+            Some(digest) => digest,
+            None => {
+                let scenario = scenario_at(&wanted.scenario, job.whole())
+                    .map_err(|e| format!("{}, {}: {e}", wanted.paper, wanted.study.id))?;
+                let digest = digest(&scenario.to_toml_without_seed());
+                self.lock().insert(place.clone(), digest.clone());
+                digest
+            }
+        };
+        Ok(format!("{place}, seed {} [{digest}]", job.seed()))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, String>> {
+        self.digests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Gathers equal runs, and those that differ in a threshold.
@@ -258,38 +306,17 @@ impl Step {
             .is_some_and(|times| times <= 0.0)
     }
 
-    /// What identifies the run: names for people, and all that is simulated as
-    /// a digest, with every setting and default.
-    fn key(&self, studies: &[Wanted<'_>]) -> Result<String, String> {
-        let (job, wanted) = self.first(studies)?;
-        let scenario = scenario_at(&wanted.scenario, job.whole())
-            .map_err(|e| format!("{}, {}: {e}", wanted.paper, wanted.study.id))?;
-        let place: Vec<String> = job
-            .whole()
-            .iter()
-            .map(|(axis, value)| format!("{axis} {value}"))
-            .collect();
-        Ok(format!(
-            "{}/{} at {}, seed {} [{}]",
-            wanted.paper,
-            wanted.study.scenario,
-            place.join(", "),
-            job.seed(),
-            digest(&scenario.to_toml_without_seed())
-        ))
-    }
-
     /// The run's measures, from what is kept or by doing it.
     fn figures(
         &self,
         studies: &[Wanted<'_>],
         measures: &BTreeSet<&str>,
-        kept: &Kept,
+        (kept, names): (&Kept, &Names),
     ) -> Result<(Figures, Source), String> {
         if !kept.keeps() {
             return Ok((self.simulated(studies, measures)?, Source::Simulated));
         }
-        let key = self.key(studies)?;
+        let key = names.of(self, studies)?;
         if let Some(figures) = kept.get(&key, measures) {
             return Ok((figures, Source::File));
         }
