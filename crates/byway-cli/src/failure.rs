@@ -1,7 +1,9 @@
 //! How a command fails: with a sentence and an exit status.
 
 use byway::{BindError, Closed, ConnectError};
+use byway_lab::reproduce::ReproduceError;
 use byway_lab::sweep::SweepError;
+use byway_lab::trouble::Trouble;
 use std::fmt;
 use std::path::Path;
 
@@ -53,14 +55,32 @@ impl fmt::Display for Failure {
     }
 }
 
+impl From<Trouble> for Failure {
+    fn from(trouble: Trouble) -> Failure {
+        let kind = match trouble {
+            Trouble::File { .. } => Kind::Failed,
+            Trouble::Foreign { .. } => Kind::Wrong,
+        };
+        Failure::new(kind, trouble.to_string())
+    }
+}
+
 impl From<SweepError> for Failure {
     fn from(error: SweepError) -> Failure {
-        let kind = match error {
-            SweepError::Interrupted => Kind::Interrupted,
-            SweepError::File { .. } => Kind::Failed,
-            SweepError::Foreign { .. } => Kind::Wrong,
-        };
-        Failure::new(kind, error.to_string())
+        match error {
+            SweepError::Interrupted => Failure::interrupted(),
+            SweepError::File(trouble) => trouble.into(),
+        }
+    }
+}
+
+impl From<ReproduceError> for Failure {
+    fn from(error: ReproduceError) -> Failure {
+        match error {
+            ReproduceError::Unknown(why) => Failure::wrong(why),
+            ReproduceError::Failed(why) => Failure::new(Kind::Failed, why),
+            ReproduceError::File(trouble) => trouble.into(),
+        }
     }
 }
 

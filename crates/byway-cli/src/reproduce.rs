@@ -5,7 +5,7 @@ use crate::failure::{Failure, Kind};
 use crate::lab::{PATIENCE, look, print};
 use crate::sweep::{going_on, program};
 use byway_lab::reproduce::{
-    Effort, Report, ReproduceError, Request, Resumed, Watch, markdown, page, reproduce as run, text,
+    Effort, Report, Request, Resumed, Watch, markdown, page, reproduce as run, text,
 };
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::time::{Duration, Instant};
@@ -79,10 +79,7 @@ fn run_with_progress(request: &Request, quiet: bool) -> Result<Report, Failure> 
     };
     let result = run(request, &watch);
     bar.finish_and_clear();
-    result.map_err(|e| match e {
-        ReproduceError::Unknown(why) | ReproduceError::Foreign(why) => Failure::wrong(why),
-        ReproduceError::Failed(why) => Failure::new(Kind::Failed, why),
-    })
+    Ok(result?)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use byway_lab::sweep::{
     Comparison, Plan, Question, Results, Resumed, Session, SweepError, compare_files,
     compare_values, journal_path, schema,
 };
+use byway_lab::trouble::Trouble;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -101,8 +102,10 @@ fn carry_out(plan: &Plan, args: &SweepArgs, out: &Path) -> Result<Results, Failu
     let results = byway_lab::sweep::sweep(plan, &session);
     bar.finish_and_clear();
     results.map_err(|error| {
-        let kept = matches!(error, SweepError::Interrupted | SweepError::File { .. })
-            && journal_path(out).exists();
+        let kept = matches!(
+            error,
+            SweepError::Interrupted | SweepError::File(Trouble::File { .. })
+        ) && journal_path(out).exists();
         let mut failure = Failure::from(error);
         if kept {
             failure.message.push_str(&format!(

@@ -11,6 +11,7 @@
 //! What header and rows say is the affair of those who keep them:
 //! `sweep::journal` and `reproduce::kept`.
 
+use crate::trouble::Trouble;
 use crc_fast::CrcAlgorithm;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -39,46 +40,6 @@ pub(crate) struct Kind {
     pub(crate) damaged: &'static str,
     /// Why a file is refused that another process has open, and what would do.
     pub(crate) busy: &'static str,
-}
-
-/// Why a file cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Trouble {
-    /// The system says no.
-    #[error("cannot {doing} {path}: {error}", path = path.display())]
-    File {
-        /// What was tried.
-        doing: &'static str,
-        /// Which file.
-        path: PathBuf,
-        /// Why not.
-        error: io::Error,
-    },
-    /// It is not what it should be, or somebody else's at the moment.
-    #[error("{path}: {problem}", path = path.display())]
-    Foreign {
-        /// Which file.
-        path: PathBuf,
-        /// What is wrong with it, and what would do.
-        problem: String,
-    },
-}
-
-impl Trouble {
-    fn file(doing: &'static str, path: &Path, error: io::Error) -> Trouble {
-        Trouble::File {
-            doing,
-            path: path.to_owned(),
-            error,
-        }
-    }
-
-    pub(crate) fn foreign(path: &Path, problem: impl Into<String>) -> Trouble {
-        Trouble::Foreign {
-            path: path.to_owned(),
-            problem: problem.into(),
-        }
-    }
 }
 
 /// A file that rows are appended to. Nobody else may open it meanwhile.

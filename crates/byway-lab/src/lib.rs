@@ -25,5 +25,6 @@ pub mod sweep;
 pub mod table;
 #[cfg(test)]
 mod testing;
+pub mod trouble;
 mod truth;
 pub mod units;

@@ -8,7 +8,8 @@
 //! the build gives ([`super::identity`]) and the program.
 
 use super::identity;
-use crate::journal::{Found, Journal, Kind, Trouble};
+use crate::journal::{Found, Journal, Kind};
+use crate::trouble::Trouble;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

@@ -31,7 +31,7 @@ pub use kept::Resumed;
 pub use study::Effort;
 pub use verdict::{Checked, ClaimResult, Verdict};
 
-use crate::journal::Trouble;
+use crate::trouble::Trouble;
 use cells::Cells;
 use claim::Paper as PaperSpec;
 use figure::{Data, FigureSpec};
@@ -141,7 +141,7 @@ impl Report {
 }
 
 /// Why there is no report.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum ReproduceError {
     /// What was asked for is not there.
     #[error("{0}")]
@@ -149,23 +149,14 @@ pub enum ReproduceError {
     /// A file of `experiments/` cannot be read, or a run cannot be done.
     #[error("{0}")]
     Failed(String),
-    /// The file of kept runs is somebody else's.
-    #[error("{0}")]
-    Foreign(String),
+    /// The file of kept runs cannot be used.
+    #[error(transparent)]
+    File(#[from] Trouble),
 }
 
 impl From<String> for ReproduceError {
     fn from(why: String) -> ReproduceError {
         ReproduceError::Failed(why)
-    }
-}
-
-impl From<Trouble> for ReproduceError {
-    fn from(trouble: Trouble) -> ReproduceError {
-        match trouble {
-            Trouble::File { .. } => ReproduceError::Failed(trouble.to_string()),
-            Trouble::Foreign { .. } => ReproduceError::Foreign(trouble.to_string()),
-        }
     }
 }
 

@@ -343,6 +343,7 @@ impl Step {
 mod tests {
     use super::*;
     use crate::reproduce::study::Effort;
+    use crate::trouble::Trouble;
 
     const SCENARIO: &str = "limit = \"2000 s\"\n[protocol]\npreset = \"ns2\"\n\
         [traffic]\nkind = \"bulk\"\nsize = \"200 kB\"\nmessage = \"1452 B\"\n\
@@ -407,7 +408,8 @@ mod tests {
         }
         drop(kept);
         let error = with("", false, &open("newer")).err().unwrap();
-        assert!(matches!(error, ReproduceError::Foreign(_)), "{error}");
+        let foreign = matches!(error, ReproduceError::File(Trouble::Foreign { .. }));
+        assert!(foreign, "{error}");
         let error = error.to_string();
         for part in [
             "runs: ",

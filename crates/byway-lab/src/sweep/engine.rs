@@ -4,10 +4,9 @@ use super::plan::{Cell, Plan};
 use super::row::Row;
 use crate::drive::DriveError;
 use crate::run::{RunError, RunOptions, one};
+use crate::trouble::Trouble;
 use std::collections::VecDeque;
-use std::io;
 use std::ops::Range;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -37,24 +36,9 @@ pub enum SweepError {
     /// It was asked to end.
     #[error("interrupted")]
     Interrupted,
-    /// A file cannot be written or read.
-    #[error("cannot {doing} {path}: {error}", path = path.display())]
-    File {
-        /// What was tried.
-        doing: &'static str,
-        /// Which file.
-        path: PathBuf,
-        /// Why not.
-        error: io::Error,
-    },
-    /// A file is not what it should be.
-    #[error("{path}: {problem}", path = path.display())]
-    Foreign {
-        /// Which file.
-        path: PathBuf,
-        /// What is wrong with it, and what would do.
-        problem: String,
-    },
+    /// Its journal or its results file cannot be used.
+    #[error(transparent)]
+    File(#[from] Trouble),
 }
 
 /// Runs every cell of `plan` with its seeds and gives the rows, by cell and in

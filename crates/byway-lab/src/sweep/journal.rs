@@ -2,12 +2,11 @@
 //! in which they came. The header names the plan, so that rows of another sweep
 //! are not taken for this one's.
 
-use super::engine::SweepError;
 use super::plan::{FORMAT, Plan};
 use super::row::{Row, Status};
-use crate::journal::{self, Kind, Trouble, take};
+use crate::journal::{self, Kind, take};
+use crate::trouble::Trouble;
 use serde::{Deserialize, Serialize};
-use std::io;
 use std::path::Path;
 
 const KIND: Kind = Kind {
@@ -38,7 +37,7 @@ pub(super) type Found = journal::Found<Header, Row>;
 
 impl Journal {
     /// Makes a new journal at `path`, with nothing but its header.
-    pub(super) fn create(path: &Path, plan: &Plan, program: &str) -> Result<Journal, SweepError> {
+    pub(super) fn create(path: &Path, plan: &Plan, program: &str) -> Result<Journal, Trouble> {
         let header = Header {
             format: FORMAT.to_owned(),
             name: plan.name.clone(),
@@ -49,7 +48,7 @@ impl Journal {
     }
 
     /// Opens the journal at `path` and reads its rows, which must be of `plan`.
-    pub(super) fn open(path: &Path, plan: &Plan) -> Result<(Journal, Found), SweepError> {
+    pub(super) fn open(path: &Path, plan: &Plan) -> Result<(Journal, Found), Trouble> {
         let hash = plan.hash();
         let (journal, found) =
             journal::Journal::open(path, &KIND, |h| check(h, &hash), |row| decode(row, plan))?;
@@ -57,30 +56,13 @@ impl Journal {
     }
 
     /// Appends a row.
-    pub(super) fn append(&mut self, row: &Row) -> Result<(), SweepError> {
-        Ok(self.0.append(&encode(row))?)
+    pub(super) fn append(&mut self, row: &Row) -> Result<(), Trouble> {
+        self.0.append(&encode(row))
     }
 
     /// Brings all rows to the disk.
-    pub(super) fn sync(&mut self) -> Result<(), SweepError> {
-        Ok(self.0.sync()?)
-    }
-}
-
-impl From<Trouble> for SweepError {
-    fn from(trouble: Trouble) -> SweepError {
-        match trouble {
-            Trouble::File { doing, path, error } => SweepError::File { doing, path, error },
-            Trouble::Foreign { path, problem } => SweepError::Foreign { path, problem },
-        }
-    }
-}
-
-pub(super) fn file_error(doing: &'static str, path: &Path, error: io::Error) -> SweepError {
-    SweepError::File {
-        doing,
-        path: path.to_owned(),
-        error,
+    pub(super) fn sync(&mut self) -> Result<(), Trouble> {
+        self.0.sync()
     }
 }
 

@@ -1,12 +1,11 @@
 //! Reads results files; see `store`. What is damaged or of somebody else is
 //! refused before it is decoded.
 
-use super::engine::SweepError;
-use super::journal::file_error;
 use super::plan::FORMAT;
 use super::results::{About, ResultCell, Results};
 use super::row::{Row, Status};
 use super::store::{ABOUT, NO_SUM, Outcome, columns, sum_place};
+use crate::trouble::Trouble;
 use crc_fast::{CrcAlgorithm, Digest};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, DataType};
@@ -18,15 +17,12 @@ use std::io::Read;
 use std::path::Path;
 
 /// Reads the results file at `path`.
-pub(super) fn read(path: &Path) -> Result<Results, SweepError> {
-    let foreign = |problem: String| SweepError::Foreign {
-        path: path.to_owned(),
-        problem,
-    };
+pub(super) fn read(path: &Path) -> Result<Results, Trouble> {
+    let foreign = |problem: String| Trouble::foreign(path, problem);
     let mut bytes = Vec::new();
     File::open(path)
         .and_then(|mut f| f.read_to_end(&mut bytes))
-        .map_err(|e| file_error("read", path, e))?;
+        .map_err(|e| Trouble::file("read", path, e))?;
     let bytes = bytes::Bytes::from(bytes);
     if !bytes.starts_with(b"PAR1") {
         return Err(foreign(

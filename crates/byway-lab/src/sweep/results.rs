@@ -1,12 +1,12 @@
 //! What a sweep yields: its cells with all their rows.
 
-use super::engine::SweepError;
 use super::metrics::{self, Metric};
 use super::plan::{Axis, FORMAT, Plan, StopRule};
 use super::row::Row;
 use super::{load, store};
 use crate::result::RunResult;
 use crate::scenario::Scenario;
+use crate::trouble::Trouble;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -88,7 +88,7 @@ impl Results {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn write(&self, path: &Path) -> Result<(), SweepError> {
+    pub fn write(&self, path: &Path) -> Result<(), Trouble> {
         store::write(self, path)
     }
 
@@ -96,7 +96,7 @@ impl Results {
     ///
     /// # Errors
     /// When it cannot be read, was cut off or damaged, or is no results file.
-    pub fn read(path: &Path) -> Result<Results, SweepError> {
+    pub fn read(path: &Path) -> Result<Results, Trouble> {
         load::read(path)
     }
 

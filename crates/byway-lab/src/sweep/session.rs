@@ -1,10 +1,11 @@
 //! A sweep on the disk: begun, interrupted, gone on with, finished.
 
 use super::engine::{Options, SweepError, run, run_row};
-use super::journal::{Found, Journal, file_error};
+use super::journal::{Found, Journal};
 use super::plan::Plan;
 use super::results::Results;
 use super::row::Row;
+use crate::trouble::Trouble;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
@@ -71,7 +72,7 @@ pub fn sweep(plan: &Plan, session: &Session<'_>) -> Result<Results, SweepError> 
     let journal = Mutex::new(journal);
     let append = |row: &Row| {
         let mut journal = journal.lock().unwrap_or_else(PoisonError::into_inner);
-        journal.append(row)
+        Ok(journal.append(row)?)
     };
     let options = Options {
         threads: session.threads,
@@ -100,35 +101,37 @@ pub fn journal_path(file: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-fn remove(path: &Path) -> Result<(), SweepError> {
+fn remove(path: &Path) -> Result<(), Trouble> {
     match std::fs::remove_file(path) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(file_error("remove", path, e)),
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Trouble::file("remove", path, e)),
         _ => Ok(()),
     }
 }
 
 /// The results, if the file has them already.
-fn finished(plan: &Plan, file: &Path) -> Result<Option<Results>, SweepError> {
+fn finished(plan: &Plan, file: &Path) -> Result<Option<Results>, Trouble> {
     if !file.exists() {
         return Ok(None);
     }
-    let foreign = |problem: String| SweepError::Foreign {
-        path: file.to_owned(),
-        problem,
-    };
     let results = Results::read(file).map_err(|e| match e {
-        SweepError::Foreign { problem, .. } => foreign(format!(
-            "{problem}; it is in the way: choose another --out, or --restart to replace it"
-        )),
+        Trouble::Foreign { path, problem } => Trouble::Foreign {
+            path,
+            problem: format!(
+                "{problem}; it is in the way: choose another --out, or --restart to replace it"
+            ),
+        },
         other => other,
     })?;
     if results.about.plan == plan.hash() {
         return Ok(Some(results));
     }
-    Err(foreign(format!(
-        "holds the results of another sweep or of an earlier text of this one (\"{}\"); choose another --out, or --restart to replace them",
-        results.about.name
-    )))
+    Err(Trouble::foreign(
+        file,
+        format!(
+            "holds the results of another sweep or of an earlier text of this one (\"{}\"); choose another --out, or --restart to replace them",
+            results.about.name
+        ),
+    ))
 }
 
 fn open(
@@ -151,10 +154,8 @@ fn open(
         && let Some(again) = run_row(plan, first.cell, first.run, session.cancel)
         && again != *first
     {
-        return Err(SweepError::Foreign {
-            path: path.to_owned(),
-            problem: "was begun by another version of byway, which gives other numbers for the same run; finish it with that one, or --restart".to_owned(),
-        });
+        let problem = "was begun by another version of byway, which gives other numbers for the same run; finish it with that one, or --restart";
+        return Err(Trouble::foreign(path, problem).into());
     }
     Ok((journal, rows))
 }

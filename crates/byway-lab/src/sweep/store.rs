@@ -4,12 +4,11 @@
 //! hold what the sweep was told ([`About`]) and a checksum of the whole file, so
 //! that damage is found before anything is decoded.
 
-use super::engine::SweepError;
-use super::journal::file_error;
 use super::metrics::{self, Kind};
 use super::plan::{Axis, FORMAT, Plan};
 use super::results::{About, Results};
 use super::row::{Row, Status};
+use crate::trouble::Trouble;
 use crc_fast::{CrcAlgorithm, Digest};
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
@@ -120,7 +119,7 @@ pub fn schema(plan: Option<&Plan>) -> String {
 }
 
 /// Writes `results` to `path` by way of a file beside it.
-pub(super) fn write(results: &Results, path: &Path) -> Result<(), SweepError> {
+pub(super) fn write(results: &Results, path: &Path) -> Result<(), Trouble> {
     let beside = path.with_extension("parquet-new");
     let make = || -> Result<(), io::Error> {
         let mut options = OpenOptions::new();
@@ -147,7 +146,7 @@ pub(super) fn write(results: &Results, path: &Path) -> Result<(), SweepError> {
     make().map_err(|error| {
         // A part of the results helps nobody, and takes room.
         let _ = std::fs::remove_file(&beside);
-        file_error("write", path, error)
+        Trouble::file("write", path, error)
     })
 }
 

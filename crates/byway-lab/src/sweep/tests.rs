@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::source::Problems;
+use crate::trouble::Trouble;
 use crate::units::Share;
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -349,19 +351,14 @@ setup.max_init_retransmits = 1
 #[test]
 fn an_error_or_a_wish_ends_the_sweep() {
     let plan = plan(GRID);
-    let full = |_: &Row| {
-        Err(SweepError::Foreign {
-            path: "x".into(),
-            problem: "full".into(),
-        })
-    };
+    let full = |_: &Row| Err(Trouble::foreign(Path::new("x"), "full").into());
     let options = Options {
         on_row: Some(&full),
         ..Options::default()
     };
     assert!(matches!(
         run(&plan, &options),
-        Err(SweepError::Foreign { .. })
+        Err(SweepError::File(Trouble::Foreign { .. }))
     ));
     let cancel = AtomicBool::new(false);
     let stop = |_: &Row| {
