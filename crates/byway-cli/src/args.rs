@@ -67,6 +67,11 @@ pub(crate) enum Command {
         json: bool,
     },
     /// List every setting of the protocol with its value and choices
+    ///
+    /// The lines can stand in a scenario. What belongs to something that is off
+    /// follows it as comments, with the values that it has when that is on:
+    /// setting one of these (--set concurrent.dac=true) switches it on. In a
+    /// scenario they take the place of the line that says "off".
     Settings {
         #[command(flatten)]
         settings: SettingArgs,

@@ -390,6 +390,12 @@ fn settings_are_listed_as_they_are_written() {
         "failover.potentially_failed = \"off\"  # off, on",
         "retransmission.target = \"AllRtxAlt\"  # AllRtxSame, AllRtxAlt, FrSameRtoAlt",
         "congestion.initial_cwnd = { Pmdcs = 2 }  # Rfc9260, Rfc4960, Pmdcs",
+        "congestion.max_burst = 4  # a number, or off",
+        // What is off is a comment: the list can be put into a scenario.
+        "concurrent = \"off\"  # off, on",
+        "# concurrent.dac = false  # when on",
+        "# concurrent.rtx = \"Ssthresh\"  # when on; Same, Asap, Cwnd, Ssthresh, LossRate",
+        "# failover.probe_timeout.margin = \"5 ms\"  # when on",
     ] {
         assert!(shown.lines().any(|l| l == line), "{line}\n{shown}");
     }

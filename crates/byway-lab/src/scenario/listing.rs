@@ -8,27 +8,102 @@ use serde_json::Value;
 
 /// Every setting with its value in `config` and, where it is a choice, what
 /// there is to choose from: one "key = value" a line, as a scenario takes it.
+/// The settings of something that is off are comments, with the values that they
+/// have when it is switched on.
 #[must_use]
 pub fn setting_lines(config: &Config) -> String {
-    let (values, template) = (json(config), json(&template()));
-    let mut out = String::new();
-    let scheme = Scheme::of(config);
-    let forced = scheme.senseless().map_or("", |_| "+forced");
-    out.push_str(&format!(
-        "retransmission.scheme = \"{scheme}{forced}\"  # stands for target, fast_retransmits, \
-         after_rto and rto.timestamps: {}\n",
+    let template = json(&template());
+    let mut out = format!(
+        "{SCHEME} = {}  # stands for target, fast_retransmits, after_rto and rto.timestamps: {}\n",
+        scheme(config),
         Scheme::PAPER.join(", ")
-    ));
-    list(&values, &template, &template, &mut Vec::new(), &mut out);
+    );
+    each(config, &template, &mut |setting| {
+        let mut remark = setting.remark(&template);
+        if !setting.is_on {
+            remark.insert_str(
+                0,
+                if remark.is_empty() {
+                    "when on"
+                } else {
+                    "when on; "
+                },
+            );
+            out.push_str("# ");
+        }
+        out.push_str(&setting.line());
+        if !remark.is_empty() {
+            out.push_str("  # ");
+            out.push_str(&remark);
+        }
+        out.push('\n');
+    });
     out
 }
 
-fn list(
+/// What `config` sets, without any remark: what is off has no settings.
+pub(super) fn bare_lines(config: &Config) -> String {
+    let mut out = format!("{SCHEME} = {}\n", scheme(config));
+    each(config, &json(&template()), &mut |setting| {
+        if setting.is_on {
+            out.push_str(&setting.line());
+            out.push('\n');
+        }
+    });
+    out
+}
+
+/// The setting that names a scheme, which is no field of its own.
+const SCHEME: &str = "retransmission.scheme";
+
+fn scheme(config: &Config) -> String {
+    let scheme = Scheme::of(config);
+    let forced = scheme.senseless().map_or("", |_| "+forced");
+    format!("\"{scheme}{forced}\"")
+}
+
+/// A setting at its place.
+struct Setting<'a> {
+    place: &'a [String],
+    value: &'a Value,
+    /// A value of its kind, as it has none of its own when it is off.
+    kind: &'a Value,
+    /// Whether what it belongs to is on; else `value` is what it would be then.
+    is_on: bool,
+}
+
+impl Setting<'_> {
+    fn line(&self) -> String {
+        format!("{} = {}", self.place.join("."), written(self.value))
+    }
+
+    /// What there is to choose from; nothing when that is plain.
+    fn remark(&self, template: &Value) -> String {
+        if self.kind.is_object() {
+            return "off, on".to_owned();
+        }
+        let choices = choices(template, self.place, self.kind).join(", ");
+        match self.kind {
+            Value::Array(_) => format!("a list, one for each path: {choices}"),
+            Value::Number(_) if takes(template, self.place, Value::Null) => {
+                "a number, or off".to_owned()
+            }
+            _ => choices,
+        }
+    }
+}
+
+/// Shows every setting of `config` to `see`, in the order of its fields.
+fn each(config: &Config, template: &Value, see: &mut dyn FnMut(&Setting<'_>)) {
+    below(&json(config), template, true, &mut Vec::new(), see);
+}
+
+fn below(
     values: &Value,
     kinds: &Value,
-    template: &Value,
+    is_on: bool,
     place: &mut Vec<String>,
-    out: &mut String,
+    see: &mut dyn FnMut(&Setting<'_>),
 ) {
     let Value::Object(kinds) = kinds else {
         return;
@@ -36,25 +111,21 @@ fn list(
     for (key, kind) in kinds {
         place.push(key.clone());
         let value = values.get(key).unwrap_or(&Value::Null);
-        if kind.is_object() && value.is_object() {
-            list(value, kind, template, place, out);
-        } else {
-            let mut choices = choices(template, place, kind);
-            if kind.is_object() {
-                choices = vec!["off".to_owned(), "on".to_owned()];
-            }
-            let remark = if choices.is_empty() {
-                String::new()
-            } else if kind.is_array() {
-                format!("  # a list, one for each path: {}", choices.join(", "))
-            } else {
-                format!("  # {}", choices.join(", "))
+        if !(kind.is_object() && value.is_object()) {
+            see(&Setting {
+                place,
+                value,
+                kind,
+                is_on,
+            });
+        }
+        if kind.is_object() {
+            // What is off has no values: switched on, it gets those of its kind.
+            let (values, is_on) = match value {
+                Value::Null => (kind, false),
+                value => (value, is_on),
             };
-            out.push_str(&format!(
-                "{} = {}{remark}\n",
-                place.join("."),
-                written(value)
-            ));
+            below(values, kind, is_on, place, see);
         }
         place.pop();
     }
@@ -87,11 +158,7 @@ fn choices(template: &Value, place: &[String], kind: &Value) -> Vec<String> {
         Value::Array(_) => Value::Array(vec![nonsense]),
         _ => return Vec::new(),
     };
-    let mut asked = template.clone();
-    if let Some(slot) = pointer_mut(&mut asked, place) {
-        *slot = nonsense;
-    }
-    match serde_json::from_value::<Config>(asked) {
+    match with(template, place, nonsense) {
         Ok(_) => Vec::new(),
         Err(e) => e
             .to_string()
@@ -102,4 +169,17 @@ fn choices(template: &Value, place: &[String], kind: &Value) -> Vec<String> {
             .map(str::to_owned)
             .collect(),
     }
+}
+
+/// Whether a setting may have this value.
+fn takes(template: &Value, place: &[String], value: Value) -> bool {
+    with(template, place, value).is_ok()
+}
+
+fn with(template: &Value, place: &[String], value: Value) -> serde_json::Result<Config> {
+    let mut asked = template.clone();
+    if let Some(slot) = pointer_mut(&mut asked, place) {
+        *slot = value;
+    }
+    serde_json::from_value(asked)
 }

@@ -554,6 +554,57 @@ fn what_settings_lists_is_read_back_the_same() {
 }
 
 #[test]
+fn settings_of_what_is_off_are_listed_as_they_are_when_it_is_on() {
+    let set = |base: &Config, key: &str, value: &str| {
+        let list = [format!("{key}={value}").parse().unwrap()];
+        apply_overrides(base, &list).unwrap_or_else(|e| panic!("{e:?}"))
+    };
+    for (preset, features) in [
+        (
+            "rfc9260",
+            &["concurrent", "failover.probe_timeout", "failover.estimate"][..],
+        ),
+        (
+            "rfc2960",
+            &[
+                "concurrent",
+                "failover.probe_timeout",
+                "failover.estimate",
+                "failover.potentially_failed",
+                "failure.dead_data",
+            ],
+        ),
+    ] {
+        let base = Config::preset(preset).unwrap();
+        let listed = setting_lines(&base);
+        let mut all = 0;
+        for feature in features {
+            let off = format!("{feature} = \"off\"  # off, on");
+            assert!(listed.lines().any(|l| l == off), "{off}\n{listed}");
+            let on = set(&base, feature, "on");
+            // What is listed then as a setting is listed now as a comment.
+            let listed_on = setting_lines(&on);
+            let own = format!("{feature}.");
+            let own = listed_on.lines().filter(|l| l.starts_with(&own));
+            for line in own {
+                let (line, remark) = line.split_once("  # ").unwrap_or((line, ""));
+                let now = match remark {
+                    "" => format!("# {line}  # when on"),
+                    remark => format!("# {line}  # when on; {remark}"),
+                };
+                assert!(listed.lines().any(|l| l == now), "{now}\n{listed}");
+                // And setting it alone switches all of it on.
+                let (key, value) = line.split_once(" = ").unwrap();
+                assert_eq!(set(&base, key, value.trim_matches('"')), on, "{line}");
+                all += 1;
+            }
+        }
+        let comments = listed.lines().filter(|l| l.starts_with("# ")).count();
+        assert_eq!((comments, all > features.len()), (all, true), "{listed}");
+    }
+}
+
+#[test]
 fn a_list_of_losses_is_for_the_way_to_the_receiver() {
     let text = GOOD.replacen(
         "delay = \"45 ms\"",

@@ -1,8 +1,8 @@
 //! Writes a scenario as a file with nothing left to defaults.
 
+use super::listing::bare_lines;
 use super::{
     Change, CrossShape, Direction, EventSpec, LinkSpec, LossSpec, PathSpec, Scenario, Traffic,
-    setting_lines,
 };
 use crate::units::{Share, format_duration};
 use std::fmt::{Display, Write};
@@ -50,12 +50,7 @@ pub(super) fn scenario(s: &Scenario, seed: Option<u64>) -> String {
         out.head("[[policy]]");
         out.text("name", &policy.name);
         out.text("note", &policy.note);
-        for line in setting_lines(&policy.config).lines() {
-            // Without the remark on what there is to choose from.
-            let line = line.split("  # ").next().unwrap_or(line);
-            out.0.push_str(line);
-            out.0.push('\n');
-        }
+        out.0.push_str(&bare_lines(&policy.config));
     }
     out.0
 }
