@@ -23,7 +23,13 @@ pub struct Change {
     #[serde(default)]
     peak: Option<String>,
     /// After.
+    #[serde(default)]
     to: Place,
+    /// With `peak`, another axis, in place of `to`: after is where both have the
+    /// same value, at each place of the others, and before the greatest mean
+    /// there. With `loss2` and `loss1` that is where both paths lose alike.
+    #[serde(default)]
+    like: Option<String>,
     /// Which of the places counts.
     take: Take,
     /// The band of the change in percent.
@@ -60,39 +66,25 @@ impl Change {
     }
 
     pub(super) fn look(&self, cells: &Cells) -> Option<Finding> {
-        let peak;
-        let (from, at_peak) = match &self.peak {
-            Some(axis) => {
-                let (value, mean) = self.greatest(cells, axis)?;
-                peak = Place::from([(axis.clone(), value)]);
-                (&peak, Some((axis, mean)))
-            }
-            None => (&self.from, None),
-        };
-        let axes: Vec<&str> = from.keys().map(String::as_str).collect();
-        let mut found: Option<(f64, f64, String, usize)> = None;
-        let pairs = cells.pairs(&self.filter, &self.of.measure, from, &self.to);
-        for (place, before, after) in pairs {
-            let (change, half) = relative(&before, &after);
+        let mut found: Option<(f64, f64, Step<'_>)> = None;
+        for step in self.steps(cells)? {
+            let (change, half) = relative(&step.before, &step.after);
             let best = found.as_ref().map(|(best, ..)| *best);
             if best.is_none_or(|best| self.take.is_further(change, best)) {
-                let words = place_words(place, &axes);
-                found = Some((change, half, words, before.n.min(after.n)));
+                found = Some((change, half, step));
             }
         }
-        let (change, half, words, n) = found?;
+        let (change, half, step) = found?;
         let [low, high] = self.between;
+        let n = step.before.n.min(step.after.n);
         let interval = if n > 1 {
             format!(" (\u{b1}{half:.0} points, {n} runs)")
         } else {
             format!(" ({n} run)")
         };
-        let peak = at_peak.map_or_else(String::new, |(axis, mean)| {
-            format!(
-                "; greatest at {axis} {}: {}",
-                from[axis],
-                self.of.unit.value(mean)
-            )
+        let peak = step.peak.map_or_else(String::new, |(axis, value, mean)| {
+            let mean = self.of.unit.value(mean);
+            format!("; greatest at {axis} {value}: {mean}")
         });
         Some(Finding {
             text: format!("{change:+.0} %{interval}{peak}"),
@@ -101,26 +93,87 @@ impl Change {
             } else {
                 change - half <= high && change + half >= low
             },
-            detail: Some(if words.is_empty() {
+            detail: Some(if step.words.is_empty() {
                 format!("counts between {low:+} and {high:+} %")
             } else {
-                format!("at {words}; counts between {low:+} and {high:+} %")
+                format!("at {}; counts between {low:+} and {high:+} %", step.words)
             }),
         })
     }
 
-    /// The value of `axis` with the greatest mean of all runs there, and that mean.
-    fn greatest(&self, cells: &Cells, axis: &str) -> Option<(Value, f64)> {
+    /// What is compared.
+    fn steps(&self, cells: &Cells) -> Option<Vec<Step<'_>>> {
+        let Some(axis) = &self.peak else {
+            return Some(self.pairs(cells, &self.from, None));
+        };
+        let Some(like) = &self.like else {
+            let (value, mean) = self.greatest(cells, axis, &self.filter)?;
+            let from = Place::from([(axis.clone(), value.clone())]);
+            return Some(self.pairs(cells, &from, Some((axis, value, mean))));
+        };
+        let equals = cells
+            .samples(&self.filter, &self.of.measure)
+            .filter(|(place, _)| place.contains_key(axis) && place.get(axis) == place.get(like));
+        let steps = equals.filter_map(|(place, after)| {
+            let mut there: Filter = place
+                .iter()
+                .map(|(axis, value)| (axis.clone(), Values::One(value.clone())))
+                .collect();
+            there.remove(axis);
+            let (value, mean) = self.greatest(cells, axis, &there)?;
+            there.insert(axis.clone(), Values::One(value.clone()));
+            Some(Step {
+                words: place_words(place, &[axis]),
+                before: cells.pooled(&there, &self.of.measure)?,
+                after,
+                peak: Some((axis, value, mean)),
+            })
+        });
+        Some(steps.collect())
+    }
+
+    /// From the cells that `from` means to those that `to` means.
+    fn pairs<'a>(
+        &self,
+        cells: &Cells,
+        from: &Place,
+        peak: Option<(&'a str, Value, f64)>,
+    ) -> Vec<Step<'a>> {
+        let axes: Vec<&str> = from.keys().map(String::as_str).collect();
+        cells
+            .pairs(&self.filter, &self.of.measure, from, &self.to)
+            .map(|(place, before, after)| Step {
+                words: place_words(place, &axes),
+                before,
+                after,
+                peak: peak.clone(),
+            })
+            .collect()
+    }
+
+    /// The value of `axis` with the greatest mean of all runs that `filter` means
+    /// there, and that mean.
+    fn greatest(&self, cells: &Cells, axis: &str, filter: &Filter) -> Option<(Value, f64)> {
         let mean = |value: &Value| {
-            let mut filter = self.filter.clone();
+            let mut filter = filter.clone();
             filter.insert(axis.to_owned(), Values::One(value.clone()));
             Some(cells.pooled(&filter, &self.of.measure)?.mean)
         };
-        let values = cells.values(axis, &self.filter).into_iter();
+        let values = cells.values(axis, filter).into_iter();
         values
             .filter_map(|value| mean(&value).map(|mean| (value, mean)))
             .max_by(|a, b| a.1.total_cmp(&b.1))
     }
+}
+
+/// A change at one place.
+struct Step<'a> {
+    /// The place.
+    words: String,
+    before: Sample,
+    after: Sample,
+    /// The axis whose greatest mean is before, where on it that is, and the mean.
+    peak: Option<(&'a str, Value, f64)>,
 }
 
 /// Relative change in percent, with half of its 95 % interval.
@@ -135,6 +188,7 @@ pub(super) fn relative(before: &Sample, after: &Sample) -> (f64, f64) {
 
 #[cfg(test)]
 mod tests {
+    use super::Value;
     use crate::reproduce::check::testing::{cell, look};
 
     #[test]
@@ -179,5 +233,41 @@ mod tests {
         );
         let grows = look(check, vec![at(0.0, 60.0), at(5.0, 70.0), at(10.0, 72.0)]).unwrap();
         assert!(!grows.holds && grows.text.starts_with("+0 %"), "{grows:?}");
+    }
+
+    #[test]
+    fn a_change_may_end_where_two_axes_are_alike() {
+        let check = "kind = \"change\"\nmeasure = \"t\"\npeak = \"loss2\"\n\
+             like = \"loss1\"\ntake = \"least\"\nbetween = [-5, 0]\n";
+        let at = |loss1: f64, loss2: f64, mean: f64| {
+            let mut cell = cell(loss2, "A", &[mean, mean + 0.1, mean - 0.1]);
+            cell.place.insert("loss1".to_owned(), Value::Number(loss1));
+            cell
+        };
+        let cells = |worst: f64| {
+            vec![
+                at(3.0, 0.0, 20.0),
+                at(3.0, 3.0, 80.0),
+                at(3.0, 5.0, 60.0),
+                at(5.0, 0.0, 30.0),
+                at(5.0, 3.0, worst),
+                at(5.0, 5.0, 97.0),
+                // No cell where both are alike: not looked at.
+                at(8.0, 0.0, 20.0),
+                at(8.0, 10.0, 90.0),
+            ]
+        };
+        let near = look(check, cells(100.0)).unwrap();
+        assert!(near.holds, "{near:?}");
+        assert!(near.text.starts_with("-3 %"), "{}", near.text);
+        assert!(
+            near.text.ends_with("greatest at loss2 3: 100.0"),
+            "{}",
+            near.text
+        );
+        assert!(near.detail.unwrap().starts_with("at 5 % loss on path 1"));
+        let far = look(check, cells(120.0)).unwrap();
+        assert!(!far.holds && far.text.starts_with("-19 %"), "{far:?}");
+        assert_eq!(look(check, vec![at(8.0, 10.0, 90.0)]), None);
     }
 }
