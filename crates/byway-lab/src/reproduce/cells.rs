@@ -1,6 +1,6 @@
 //! Cells of a study and the samples in them, byway's and ns-2's alike.
 
-use super::sample::Sample;
+use super::sample::{Kind, Sample};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -111,7 +111,7 @@ impl Cell {
         }
         let holds = |v: f64| f64::from(u8::from(condition.holds(v)));
         let values = sample.values.iter().map(|(seed, v)| (*seed, holds(*v)));
-        Some(Sample::of(values.collect(), true))
+        Some(Sample::of(values.collect(), Kind::Share))
     }
 }
 
@@ -191,7 +191,7 @@ impl Cells {
     #[must_use]
     pub fn pooled(&self, filter: &Filter, measure: &str) -> Option<Sample> {
         let all: Vec<Sample> = self.samples(filter, measure).map(|(_, s)| s).collect();
-        let share = all.iter().all(|s| s.share);
+        let kind = all.first().map(|s| s.kind).unwrap_or_default();
         if let [only] = all.as_slice() {
             return Some(only.clone());
         }
@@ -200,7 +200,7 @@ impl Cells {
         }
         if all.iter().all(|s| s.values.len() == s.n) {
             let values = all.into_iter().flat_map(|s| s.values).collect();
-            return Some(Sample::of(values, share));
+            return Some(Sample::of(values, kind));
         }
         let n: usize = all.iter().map(|s| s.n).sum();
         let mean = all.iter().map(|s| s.mean * s.n as f64).sum::<f64>() / n as f64;
@@ -215,7 +215,7 @@ impl Cells {
             n,
             mean,
             sd,
-            share,
+            kind,
             values: Vec::new(),
         })
     }
@@ -245,7 +245,7 @@ mod tests {
             ("loss1".to_owned(), Value::Number(loss)),
             ("policy".to_owned(), Value::Text(policy.to_owned())),
         ];
-        let sample = Sample::of((1..).zip(values.iter().copied()).collect(), false);
+        let sample = Sample::of((1..).zip(values.iter().copied()).collect(), Kind::Count);
         Cell {
             place: place.into(),
             samples: [("failovers".to_owned(), sample)].into(),
@@ -267,7 +267,7 @@ mod tests {
         let pooled = cells.pooled(&a, "failovers").unwrap();
         assert_eq!((pooled.n, pooled.mean), (4, 1.0));
         let any = cells.pooled(&a, "failovers >= 1").unwrap();
-        assert_eq!((any.mean, any.share), (0.5, true));
+        assert_eq!((any.mean, any.kind), (0.5, Kind::Share));
         assert_eq!(
             cells.values("loss1", &filter("")),
             [Value::Number(1.0), Value::Number(2.0)]

@@ -1,5 +1,6 @@
 //! The measures that claims and figures name, taken from a run.
 
+use super::sample::Kind;
 use crate::result::RunResult;
 
 /// The value of a measure in a run; none when the run does not have it, such as
@@ -67,6 +68,32 @@ pub fn measure(run: &RunResult, name: &str) -> Option<f64> {
         "caught" => count(m.caught_by_failure),
         "recovered_s" => m.caught_recovered_s,
         _ => at_times(run, name),
+    }
+}
+
+/// Whether a measure counts events, of which few may come in many runs.
+#[must_use]
+pub fn kind(name: &str) -> Kind {
+    match name {
+        "timeouts"
+        | "timeouts_1"
+        | "timeouts_2"
+        | "timeouts_4"
+        | "timeouts_8"
+        | "timeouts_16"
+        | "timeouts_in_doubt"
+        | "heartbeats_in_doubt"
+        | "moves"
+        | "failovers"
+        | "failures"
+        | "failovers2"
+        | "primary_changes"
+        | "rto2_raised"
+        | "rto2_lowered"
+        | "sent_again"
+        | "sent_thrice"
+        | "caught" => Kind::Count,
+        _ => Kind::Quantity,
     }
 }
 

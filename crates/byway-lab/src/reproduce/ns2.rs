@@ -53,14 +53,14 @@ pub fn read(table: &str, study: &str) -> Result<Cells, String> {
                 Ok((i, value))
             })
             .collect::<Result<_, String>>()?;
+        let measure = field("measure").to_owned();
         let sample = Sample {
             n: figure("n")? as usize,
             mean: figure("mean")?,
             sd: figure("sd")?,
-            share: false,
+            kind: super::measure::kind(&measure),
             values,
         };
-        let measure = field("measure").to_owned();
         match cells.iter_mut().find(|c| c.place == place) {
             Some(cell) => {
                 cell.samples.insert(measure, sample);

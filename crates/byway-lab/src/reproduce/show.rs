@@ -58,7 +58,7 @@ impl Unit {
         let value = self.value(sample.mean);
         let runs = if sample.n == 1 { "run" } else { "runs" };
         match sample.interval() {
-            Some((low, high)) if sample.share || sample.sd > 0.0 => format!(
+            Some((low, high)) if low < high => format!(
                 "{value} ({} to {}, {} {runs})",
                 number(self.scaled(low)),
                 number(self.scaled(high)),
@@ -89,6 +89,7 @@ pub fn number(x: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reproduce::sample::Kind;
 
     #[test]
     fn numbers_keep_what_a_reader_can_use() {
@@ -102,7 +103,7 @@ mod tests {
             assert_eq!(number(x), text);
         }
         assert_eq!(Unit::Percent.value(0.05), "5.00 %");
-        let one = Sample::of(vec![(1, 122.35)], false);
+        let one = Sample::of(vec![(1, 122.35)], Kind::Quantity);
         assert_eq!(Unit::Seconds.sample(&one), "122.3 s (1 run)");
     }
 }

@@ -3,6 +3,7 @@
 use super::axis::scenario_at;
 use super::cells::{Cell, Cells, Condition, Place, Value};
 use super::kept::Figures;
+use super::measure;
 use super::sample::Sample;
 use crate::result::RunResult;
 use crate::run::{RunOptions, one};
@@ -295,7 +296,8 @@ pub(super) fn cells(rows: Vec<Row>) -> Cells {
                     .into_iter()
                     .map(|(name, mut values)| {
                         values.sort_by_key(|(seed, _)| *seed);
-                        (name, Sample::of(values, false))
+                        let kind = measure::kind(&name);
+                        (name, Sample::of(values, kind))
                     })
                     .collect(),
             })

@@ -134,7 +134,7 @@ struct Measured {
 #[cfg(test)]
 pub(crate) mod testing {
     use crate::reproduce::cells::{Cell, Cells, Value};
-    use crate::reproduce::sample::Sample;
+    use crate::reproduce::sample::{Kind, Sample};
 
     /// A cell at `loss2` of `policy` with values of the measure "t".
     pub(crate) fn cell(loss2: f64, policy: &str, values: &[f64]) -> Cell {
@@ -146,7 +146,7 @@ pub(crate) mod testing {
             .into(),
             samples: [(
                 "t".to_owned(),
-                Sample::of((1..).zip(values.iter().copied()).collect(), false),
+                Sample::of((1..).zip(values.iter().copied()).collect(), Kind::Quantity),
             )]
             .into(),
         }
