@@ -11,7 +11,8 @@ use std::collections::binary_heap::PeekMut;
 pub(crate) enum What {
     /// A packet (slot number) comes out of a link (number).
     Hop { link: u32, packet: u32 },
-    /// A link has sent a packet's last bit ([`Simultaneous::AsScheduled`]).
+    /// A link has sent a packet's last bit, and others wait
+    /// ([`Simultaneous::AsScheduled`]).
     Free { link: u32 },
     /// A source of cross traffic emits its next packet.
     Traffic { source: u32 },
@@ -53,6 +54,10 @@ pub(crate) struct EventQueue {
     order: Simultaneous,
     /// Time of the last event in seconds, with [`Simultaneous::AsScheduled`].
     clock: f64,
+    /// The last entry that was taken, with the same.
+    current: Key,
+    /// All entries before this time have been taken (ns).
+    taken_before: u64,
 }
 
 /// Packets on their way to the end of one link.
@@ -82,7 +87,7 @@ const NOBODY: u32 = u32::MAX;
 /// which sort as well; kind (2 bits), number (22) and insertion count (40)
 /// below, the count first where it decides.
 /// One machine vector wide, so that the heap moves it in one piece.
-type Key = u128;
+pub(crate) type Key = u128;
 
 const NUMBER_BITS: u32 = 22;
 const COUNT_BITS: u32 = 40;
@@ -110,7 +115,14 @@ fn time(key: Key, order: Simultaneous) -> u64 {
 #[cold]
 #[inline(never)]
 fn nanos_of_bits(seconds: u64) -> u64 {
-    (f64::from_bits(seconds) * 1e9).round() as u64
+    let nanos = f64::from_bits(seconds) * 1e9;
+    if nanos >= 9e18 {
+        return nanos.round() as u64;
+    }
+    // The same, without a call of the mathematical library for every event.
+    let whole = nanos as i64;
+    let half = nanos - whole as f64 >= 0.5;
+    whole as u64 + u64::from(half)
 }
 
 #[cold]
@@ -134,6 +146,8 @@ impl EventQueue {
             inserted: 0,
             order,
             clock: 0.0,
+            current: 0,
+            taken_before: 0,
         }
     }
 
@@ -143,13 +157,30 @@ impl EventQueue {
         self.push_hop_at(self.stamp(at), link, packet);
     }
 
-    /// A transmission begins: queues the packet's arrival and the end of its
-    /// transmission, for [`Simultaneous::AsScheduled`].
-    pub(crate) fn push_transmission(&mut self, link: u32, packet: u32, (sends, delay): (f64, f64)) {
+    /// A transmission begins, with [`Simultaneous::AsScheduled`]: queues the
+    /// packet's arrival. Returns the entry of the transmission's end, which has its
+    /// place among the others but is [queued](Self::push_free) only if somebody
+    /// waits for it.
+    pub(crate) fn push_transmission(
+        &mut self,
+        link: u32,
+        packet: u32,
+        (sends, delay): (f64, f64),
+    ) -> Key {
         let arrives = self.clock + (sends + delay);
         self.push_hop_at(arrives.to_bits(), link, packet);
-        let key = self.key((self.clock + sends).to_bits(), FREE, link);
+        self.key((self.clock + sends).to_bits(), FREE, link)
+    }
+
+    /// Queues the end of a transmission.
+    pub(crate) fn push_free(&mut self, key: Key) {
         self.heap.push(Reverse(key));
+    }
+
+    /// Whether an entry would have been taken by now, were it queued.
+    #[inline]
+    pub(crate) fn has_passed(&self, key: Key, now: u64) -> bool {
+        key <= self.current || nanos_of_bits((key >> 64) as u64) < self.taken_before.max(now)
     }
 
     #[inline]
@@ -208,6 +239,12 @@ impl EventQueue {
         self.clock = self.clock.max(seconds(at));
     }
 
+    /// All entries up to and including this time have been taken.
+    #[cold]
+    pub(crate) fn all_taken(&mut self, until: u64) {
+        self.taken_before = until.saturating_add(1);
+    }
+
     /// The upper half of a key.
     #[inline]
     fn stamp(&self, at: u64) -> u64 {
@@ -246,6 +283,7 @@ impl EventQueue {
         }
         if self.order == Simultaneous::AsScheduled {
             self.clock = f64::from_bits((key >> 64) as u64);
+            self.current = key;
         }
         let name = match self.order {
             Simultaneous::ByLink => key as u64 >> COUNT_BITS,
@@ -346,7 +384,8 @@ mod tests {
     fn time_then_insertion_where_the_order_is_as_scheduled() {
         let mut q = EventQueue::new(3, Simultaneous::AsScheduled);
         q.push_timer(5, 5e-9, 0);
-        q.push_transmission(2, 10, (5e-9, 0.0));
+        let end = q.push_transmission(2, 10, (5e-9, 0.0));
+        q.push_free(end);
         q.push_hop(5, 1, 11);
         q.push_hop(4, 1, 12);
         let free = What::Free { link: 2 };
@@ -356,10 +395,47 @@ mod tests {
         // 0.1 + 0.2 is later than 0.3 by that clock.
         let mut q = EventQueue::new(2, Simultaneous::AsScheduled);
         q.advance_clock(100_000_000);
-        q.push_transmission(0, 1, (0.0, 0.2));
+        let end = q.push_transmission(0, 1, (0.0, 0.2));
+        q.push_free(end);
         q.push_hop(300_000_000, 1, 2);
         let order: Vec<What> = drain(&mut q).into_iter().map(|e| e.1).collect();
         assert_eq!(order, [What::Free { link: 0 }, hop(1, 2), hop(0, 1)]);
+    }
+
+    #[test]
+    fn an_end_of_which_nobody_asks_passes_where_it_would_have_been_taken() {
+        let mut q = EventQueue::new(2, Simultaneous::AsScheduled);
+        q.push_hop(5, 0, 1);
+        let end = q.push_transmission(1, 2, (5e-9, 4e-9));
+        q.push_hop(5, 0, 3);
+        assert!(!q.has_passed(end, 5), "it is neither before 5 ns nor taken");
+        assert_eq!(q.pop_until(8), Some((5, hop(0, 1))));
+        assert!(!q.has_passed(end, 5), "it was queued later");
+        assert_eq!(q.pop_until(8), Some((5, hop(0, 3))));
+        assert!(q.has_passed(end, 5));
+        let mut q = EventQueue::new(2, Simultaneous::AsScheduled);
+        let end = q.push_transmission(1, 2, (5e-9, 4e-9));
+        assert!(q.has_passed(end, 6), "time went on without an event");
+        assert_eq!(q.pop_until(5), None);
+        q.all_taken(5);
+        assert!(q.has_passed(end, 5));
+    }
+
+    #[test]
+    fn seconds_become_the_nearest_nanosecond() {
+        let times = [0.0, 0.4e-9, 0.5e-9, 4.999_999_999_999_999e-10, 1.5e-9, 1e-3];
+        let later = [
+            0.1 + 0.2,
+            123_456.789_012_345_6,
+            9.007e6,
+            9.1e9,
+            2e10,
+            1e300,
+        ];
+        for s in times.into_iter().chain(later) {
+            let plain = (s * 1e9_f64).round() as u64;
+            assert_eq!(nanos_of_bits(f64::to_bits(s)), plain, "{s}");
+        }
     }
 
     #[test]

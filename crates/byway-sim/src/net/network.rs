@@ -8,7 +8,7 @@ pub use message::{Arrival, Event, Outgoing};
 
 use super::address::AddressTable;
 use super::capture::{Capture, CaptureBuffer};
-use super::event::{EventQueue, Simultaneous, What, seconds};
+use super::event::{EventQueue, Key, Simultaneous, What, seconds};
 use super::flow::{Flows, Way};
 use super::ids::{LinkId, NodeId, Port, TimerId};
 use super::link::{Fate, Link};
@@ -68,7 +68,7 @@ pub struct Network {
     flows: Flows,
     /// There is a log or a capture to be written.
     watched: bool,
-    /// Nobody looks on, no link makes copies, and transmissions are no events.
+    /// Nobody looks on, and no link makes copies.
     plain: bool,
 }
 
@@ -100,8 +100,8 @@ pub(crate) struct Arrived<'a> {
 /// A link's transmissions where their order counts.
 #[derive(Debug, Default)]
 struct Turn {
-    busy: bool,
-    /// Packets that wait.
+    /// When the last one ends; queued while packets wait.
+    free: Key,
     waiting: VecDeque<u32>,
 }
 
@@ -119,7 +119,7 @@ impl Network {
         let copies = parts.links.iter().any(Link::makes_copies);
         Network {
             now: 0,
-            plain: !watched && !copies && turns == 0,
+            plain: !watched && !copies,
             events,
             timers: Timers::default(),
             pool: Pool::default(),
@@ -163,7 +163,7 @@ impl Network {
     /// these links, `link` included, as far as they are known.
     #[inline]
     fn follow(&mut self, at: u64, link: u32, slot: u32, way: &Way) {
-        if self.plain {
+        if self.plain && self.turns.is_empty() {
             return self.follow_plain(at, link, slot, way);
         }
         self.follow_watched(at, link, slot, way);
@@ -249,22 +249,46 @@ impl Network {
         }
     }
 
+    /// Offers a packet to a link where transmissions take turns and nobody looks on.
+    #[inline]
+    fn pass_in_turn(&mut self, link: u32, slot: u32) {
+        let packet = self.pool.get_mut(slot);
+        let fate = self.parts.links[link as usize].pass(self.now, packet);
+        if fate.lost.is_some() {
+            return self.pool.discard(slot);
+        }
+        self.take_turn(link, slot);
+    }
+
     /// A packet is transmitted now, or waits for those before it.
     fn take_turn(&mut self, link: u32, slot: u32) {
         let turn = &mut self.turns[link as usize];
-        if turn.busy {
+        if !turn.waiting.is_empty() {
             turn.waiting.push_back(slot);
-        } else {
+        } else if self.events.has_passed(turn.free, self.now) {
             self.transmit(link, slot);
+        } else {
+            turn.waiting.push_back(slot);
+            self.events.push_free(turn.free);
         }
     }
 
-    /// A transmission begins: its events are scheduled.
+    /// A transmission begins: the packet's arrival is scheduled.
     fn transmit(&mut self, link: u32, slot: u32) {
-        self.turns[link as usize].busy = true;
         let size = self.pool.get(slot).wire_size;
         let times = self.parts.links[link as usize].seconds_for(size);
-        self.events.push_transmission(link, slot, times);
+        self.turns[link as usize].free = self.events.push_transmission(link, slot, times);
+    }
+
+    /// A transmission that somebody waits for is over.
+    fn next_turn(&mut self, link: u32) {
+        if let Some(slot) = self.turns[link as usize].waiting.pop_front() {
+            self.transmit(link, slot);
+        }
+        let turn = &self.turns[link as usize];
+        if !turn.waiting.is_empty() {
+            self.events.push_free(turn.free);
+        }
     }
 
     /// Records a packet's fate on a link; whether it gets to the other end.
@@ -403,6 +427,7 @@ impl Network {
         let limit = limit.as_nanos();
         loop {
             let Some((at, what)) = self.events.pop_until(limit) else {
+                self.events.all_taken(limit);
                 if limit != Instant::FAR_FUTURE.as_nanos() {
                     self.now = self.now.max(limit);
                     self.events.advance_clock(self.now);
@@ -416,13 +441,7 @@ impl Network {
                         return Some(Happened::Arrived { link, slot: packet });
                     }
                 }
-                What::Free { link } => {
-                    let turn = &mut self.turns[link as usize];
-                    turn.busy = false;
-                    if let Some(slot) = turn.waiting.pop_front() {
-                        self.transmit(link, slot);
-                    }
-                }
+                What::Free { link } => self.next_turn(link),
                 What::Traffic { source } => self.emit_traffic(source),
                 What::Timer { timer } => {
                     if let Some(timer) = self.timer_due(timer) {
@@ -440,6 +459,11 @@ impl Network {
         let packet = self.pool.get(slot);
         if to_router {
             match self.parts.routes.next(to, packet.column) {
+                Some(next)
+                    if self.plain && !self.turns.is_empty() && packet.content == Content::Sctp =>
+                {
+                    self.pass_in_turn(next, slot);
+                }
                 Some(next) => self.follow(self.now, next, slot, &Way::default()),
                 None => self.no_route(self.now, slot),
             }

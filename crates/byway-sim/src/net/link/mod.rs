@@ -89,6 +89,9 @@ pub(crate) struct Link {
     /// Bytes of copies, and bytes lost.
     copied_bytes: u64,
     lost_bytes: u64,
+    /// Those of [`seconds_for`](Link::seconds_for) the last size seen there.
+    seconds_size: u32,
+    seconds: (f64, f64),
     rest: Box<Rest>,
 }
 
@@ -207,6 +210,8 @@ impl Link {
             counters: LinkCounters::default(),
             copied_bytes: 0,
             lost_bytes: 0,
+            seconds_size: u32::MAX,
+            seconds: (0.0, 0.0),
             rest: Box::new(rest),
         };
         link.settle_state();
@@ -271,12 +276,17 @@ impl Link {
 
     /// Transmission time and propagation delay of a packet in seconds, as far as
     /// the rate is plain.
-    pub(crate) fn seconds_for(&self, size: u32) -> (f64, f64) {
-        let sends = match self.simple_rate {
-            UNLIMITED | 0 => 0.0,
-            rate => 8.0 * f64::from(size) / rate as f64,
-        };
-        (sends, super::event::seconds(self.delay))
+    #[inline]
+    pub(crate) fn seconds_for(&mut self, size: u32) -> (f64, f64) {
+        if size != self.seconds_size {
+            let sends = match self.simple_rate {
+                UNLIMITED | 0 => 0.0,
+                rate => 8.0 * f64::from(size) / rate as f64,
+            };
+            self.seconds_size = size;
+            self.seconds = (sends, super::event::seconds(self.delay));
+        }
+        self.seconds
     }
 
     /// Whether it ever may.
@@ -522,8 +532,9 @@ impl Link {
             UNLIMITED | 0 => 0,
             rate => rate::whole_nanos_per_byte(rate).map_or(0, u64::from),
         };
-        // Forget the transmission time of the old rate.
+        // Forget the transmission times of the old rate.
         self.last_size = u32::MAX;
+        self.seconds_size = u32::MAX;
         let others = rest.down
             || rest.reorder.is_some()
             || rest.duplicate.is_some()

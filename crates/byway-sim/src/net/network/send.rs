@@ -77,7 +77,12 @@ impl Network {
             }
             at = fate.at;
         }
-        self.events.push_hop(at, link, slot);
+        if self.turns.is_empty() {
+            self.events.push_hop(at, link, slot);
+        } else {
+            // Every hop is an event: there was one link.
+            self.take_turn(link, slot);
+        }
         Some(Ok(id))
     }
 
