@@ -3,7 +3,6 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::collections::binary_heap::PeekMut;
 
 /// What an entry is about. The order of the variants is the order in which
 /// things at the same nanosecond happen.
@@ -47,6 +46,9 @@ pub enum Simultaneous {
 #[derive(Debug)]
 pub(crate) struct EventQueue {
     heap: BinaryHeap<Reverse<Key>>,
+    /// The heap's top was taken. What comes next takes its place, as an event nearly
+    /// always has another in its wake: one sift for both.
+    hole: bool,
     lanes: Vec<Lane>,
     /// By the numbers of packets: those that wait in a lane.
     waiting: Vec<Waiting>,
@@ -141,6 +143,7 @@ impl EventQueue {
     pub(crate) fn new(links: usize, order: Simultaneous) -> EventQueue {
         EventQueue {
             heap: BinaryHeap::new(),
+            hole: false,
             lanes: std::iter::repeat_with(Lane::default).take(links).collect(),
             waiting: Vec::new(),
             inserted: 0,
@@ -174,7 +177,7 @@ impl EventQueue {
 
     /// Queues the end of a transmission.
     pub(crate) fn push_free(&mut self, key: Key) {
-        self.heap.push(Reverse(key));
+        self.insert(key);
     }
 
     /// Whether an entry would have been taken by now, were it queued.
@@ -192,25 +195,28 @@ impl EventQueue {
         }
         let lane = &mut self.lanes[link as usize];
         let new = Waiting { key, next: NOBODY };
-        if lane.first == NOBODY {
+        let first = lane.first == NOBODY;
+        if first {
             lane.first = packet;
-            self.heap.push(Reverse(key));
         } else if stamp >= lane.last_stamp {
             // Of keys with the same time the later one is the larger.
             self.waiting[lane.last as usize].next = packet;
         } else {
             lane.strays.push((key, packet));
-            self.heap.push(Reverse(key));
+            self.insert(key);
             return;
         }
         lane.last = packet;
         lane.last_stamp = stamp;
         self.waiting[packet as usize] = new;
+        if first {
+            self.insert(key);
+        }
     }
 
     pub(crate) fn push_traffic(&mut self, at: u64, source: u32) {
         let key = self.key(self.stamp(at), TRAFFIC, source);
-        self.heap.push(Reverse(key));
+        self.insert(key);
     }
 
     /// Queues a timer, whose time is also given in seconds of [`clock`](Self::clock).
@@ -220,7 +226,7 @@ impl EventQueue {
             Simultaneous::AsScheduled => seconds.to_bits(),
         };
         let key = self.key(stamp, TIMER, timer);
-        self.heap.push(Reverse(key));
+        self.insert(key);
     }
 
     /// Whether times count in seconds of [`clock`](Self::clock).
@@ -243,6 +249,18 @@ impl EventQueue {
     #[cold]
     pub(crate) fn all_taken(&mut self, until: u64) {
         self.taken_before = until.saturating_add(1);
+    }
+
+    #[inline]
+    fn insert(&mut self, key: Key) {
+        if self.hole {
+            self.hole = false;
+            if let Some(mut top) = self.heap.peek_mut() {
+                top.0 = key;
+            }
+        } else {
+            self.heap.push(Reverse(key));
+        }
     }
 
     /// The upper half of a key.
@@ -270,11 +288,19 @@ impl EventQueue {
 
     /// Time of the earliest entry, in nanoseconds.
     pub(crate) fn next_time(&self) -> Option<u64> {
-        self.heap.peek().map(|Reverse(key)| time(*key, self.order))
+        let next = match (self.hole, self.heap.as_slice()) {
+            (false, all) => all.first(),
+            // The largest behind the top is one of the two below it.
+            (true, all) => all[1..].iter().take(2).max(),
+        };
+        next.map(|Reverse(key)| time(*key, self.order))
     }
 
     /// Takes the earliest entry, unless it is later than `limit`.
     pub(crate) fn pop_until(&mut self, limit: u64) -> Option<(u64, What)> {
+        if core::mem::take(&mut self.hole) {
+            self.heap.pop();
+        }
         let mut top = self.heap.peek_mut()?;
         let key = top.0;
         let at = time(key, self.order);
@@ -300,21 +326,20 @@ impl EventQueue {
                     if let Some(behind) = self.waiting.get(next as usize) {
                         // One sift instead of a removal and an insertion.
                         top.0 = behind.key;
-                        drop(top);
                     } else {
-                        PeekMut::pop(top);
+                        self.hole = true;
                     }
                     packet
                 }
                 _ => {
-                    PeekMut::pop(top);
+                    self.hole = true;
                     lane.take_stray(key)
                 }
             };
             let link = number;
             return Some((at, What::Hop { link, packet }));
         }
-        PeekMut::pop(top);
+        self.hole = true;
         let what = match kind {
             TRAFFIC => What::Traffic { source: number },
             FREE => What::Free { link: number },
