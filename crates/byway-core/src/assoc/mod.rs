@@ -152,6 +152,11 @@ impl Timers {
     }
 }
 
+/// Says that what follows is rarely done, so that it stands out of the way.
+#[cold]
+#[inline(always)]
+fn unlikely() {}
+
 /// One association (a TCB in the RFC's words).
 #[derive(Debug)]
 pub(crate) struct Association {
@@ -203,20 +208,15 @@ impl Association {
     #[inline]
     pub(crate) fn observe(&self, ctx: &mut Ctx<'_>, what: impl FnOnce() -> Observation) {
         if ctx.out.observe {
-            self.record(ctx, what());
+            unlikely();
+            // In place: what was just written field by field would be copied as
+            // whole words, for which the processor waits.
+            ctx.out.observed.push(Observed {
+                at: ctx.now,
+                assoc: self.id,
+                what: what(),
+            });
         }
-    }
-
-    /// Kept out of line: it stands in dozens of places of the way of a packet.
-    #[cold]
-    #[inline(never)]
-    fn record(&self, ctx: &mut Ctx<'_>, what: Observation) {
-        let observed = Observed {
-            at: ctx.now,
-            assoc: self.id,
-            what,
-        };
-        ctx.out.observed.push(observed);
     }
 
     #[inline(never)]
