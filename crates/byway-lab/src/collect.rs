@@ -97,6 +97,11 @@ impl Collector {
         self.expected.bytes
     }
 
+    /// Whether values over time and the digest are wanted.
+    pub(crate) fn is_detailed(&self) -> bool {
+        self.expected.detailed
+    }
+
     /// Whether all has been delivered and acknowledged.
     pub(crate) fn is_complete(&self) -> bool {
         self.acked_at.is_some() && self.delivered_at.is_some()

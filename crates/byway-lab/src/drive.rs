@@ -11,8 +11,12 @@ use std::net::{IpAddr, SocketAddr};
 
 /// SCTP port of both.
 const PORT: u16 = 5001;
-/// Events between two readings of the observations.
-const BATCH: u64 = 512;
+/// Events between two reports of the progress, and between two readings of the
+/// observations where the order of both ends' readings shows, in the digest.
+const REPORT: u64 = 512;
+/// Events between two readings elsewhere: few, so that what the ends wrote is
+/// still in the first cache.
+const BATCH: u64 = 32;
 
 /// Why a run could not be done.
 #[derive(Debug, thiserror::Error)]
@@ -91,15 +95,22 @@ pub(crate) fn drive(
     )?;
 
     let limit = instant(scenario.limit);
+    let batch = match collector.is_detailed() {
+        true => REPORT,
+        false => BATCH,
+    };
+    let expected = collector.expected_bytes();
     let mut events: u64 = 0;
     let stop = loop {
-        match simulation.app::<Source>(sender).and_then(Source::ended) {
-            Some(SourceEnd::Refused(why)) => return Err(DriveError::Refused(why.clone())),
-            Some(SourceEnd::Lost(reason)) => break Stop::Lost(reason.clone()),
-            None => {}
-        }
-        if is_done(&simulation, sender, receiver, collector.expected_bytes()) {
-            break Stop::Done;
+        if let Some(source) = simulation.app::<Source>(sender) {
+            match source.ended() {
+                Some(SourceEnd::Refused(why)) => return Err(DriveError::Refused(why.clone())),
+                Some(SourceEnd::Lost(reason)) => break Stop::Lost(reason.clone()),
+                None => {}
+            }
+            if source.is_acknowledged() && has_read(&simulation, receiver, expected) {
+                break Stop::Done;
+            }
         }
         if events == scenario.max_events {
             break Stop::Events;
@@ -108,11 +119,11 @@ pub(crate) fn drive(
             break Stop::Time;
         }
         events += 1;
-        if events.is_multiple_of(BATCH) {
+        if events.is_multiple_of(batch) {
             gather(&mut simulation, sender, receiver, collector);
-            if !progress(simulation.now()) {
-                return Err(DriveError::Cancelled);
-            }
+        }
+        if events.is_multiple_of(REPORT) && !progress(simulation.now()) {
+            return Err(DriveError::Cancelled);
         }
     };
     gather(&mut simulation, sender, receiver, collector);
@@ -136,13 +147,10 @@ pub(crate) fn drive(
     })
 }
 
-fn is_done(simulation: &Simulation, sender: HostId, receiver: HostId, bytes: u64) -> bool {
+fn has_read(simulation: &Simulation, receiver: HostId, bytes: u64) -> bool {
     simulation
-        .app::<Source>(sender)
-        .is_some_and(Source::is_acknowledged)
-        && simulation
-            .app::<Reader>(receiver)
-            .is_some_and(|r| r.bytes >= bytes)
+        .app::<Reader>(receiver)
+        .is_some_and(|r| r.bytes >= bytes)
 }
 
 /// Hands over what both ends have observed since the last time.
