@@ -6,6 +6,7 @@ use crate::cc::{self, reno};
 use crate::path::PathId;
 use crate::send::habits::Release;
 use crate::send::ledger::Fate;
+use core::ops::Range;
 
 impl Association {
     /// A packet came, a timer fired, or the user handed something over: what
@@ -83,10 +84,13 @@ impl Association {
         may.then_some((path, seq))
     }
 
-    /// The first chunk of each path that is not acknowledged, from `from` on.
-    pub(super) fn first_outstanding(&self, from: u64) -> [Option<u64>; super::on_sack::MAX_PATHS] {
+    /// The first chunk of each path among these that is not acknowledged.
+    pub(super) fn first_outstanding(
+        &self,
+        among: Range<u64>,
+    ) -> [Option<u64>; super::on_sack::MAX_PATHS] {
         let mut firsts = [None; super::on_sack::MAX_PATHS];
-        for seq in from..self.send.ledger.end() {
+        for seq in among {
             if let Some(r) = self.send.ledger.get(seq)
                 && r.fate != Fate::Acked
             {
@@ -149,7 +153,8 @@ impl Association {
     /// A chunk that was last sent on `from` is about to be sent again on `to`:
     /// T3-rtx of both.
     pub(super) fn restart_timers(&mut self, ctx: &Ctx<'_>, seq: u64, from: PathId, to: PathId) {
-        let firsts = self.first_outstanding(self.send.ledger.base());
+        let ledger = &self.send.ledger;
+        let firsts = self.first_outstanding(ledger.base()..ledger.end());
         let first = |p: PathId| firsts[p.index()];
         if first(from) == Some(seq) {
             let p = self.paths.get_mut(from);

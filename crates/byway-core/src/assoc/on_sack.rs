@@ -81,8 +81,8 @@ impl Touched {
 /// hooked](Association::is_hooked).
 struct Hooks {
     covered: u64,
-    /// The first chunk of each path that was outstanding
-    /// (`habits.restarts_t3_freely`).
+    /// The first chunk of each path that was outstanding, of those before the end of
+    /// the last gap block (`habits.restarts_t3_freely`).
     firsts: [Option<u64>; MAX_PATHS],
     /// `habits.concurrent_class`.
     class: bool,
@@ -287,7 +287,9 @@ impl Association {
     #[inline(never)]
     fn prepare_hooks(&mut self, covered: u64, blocks: &Blocks) -> Hooks {
         let firsts = if self.cfg.habits.restarts_t3_freely {
-            self.first_outstanding(covered)
+            // Behind the last block nothing is acknowledged.
+            let end = blocks.last().map_or(covered, |b| b.1);
+            self.first_outstanding(covered..end)
         } else {
             [None; MAX_PATHS]
         };
