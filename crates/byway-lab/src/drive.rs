@@ -77,6 +77,8 @@ pub(crate) fn drive(
         settings.accepted = config.clone();
         settings.checksum = ChecksumMode::Offloaded;
         settings.observe = true;
+        // The figures need none of them.
+        settings.observe_details = collector.is_detailed();
         settings
     };
     let source = Source::new(

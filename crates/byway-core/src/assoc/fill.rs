@@ -284,7 +284,7 @@ impl Association {
         self.recv.advertised = a_rwnd;
         self.stats.sacks_sent += 1;
         let cumulative = self.recv.tsns.cumulative();
-        self.observe(ctx, || Observation::SackSent {
+        self.observe_detail(ctx, || Observation::SackSent {
             path,
             cumulative,
             gaps: gaps as u16,

@@ -73,6 +73,7 @@ pub(crate) struct Outbox {
     pub(crate) events: VecDeque<(AssocId, Event)>,
     pub(crate) observed: Vec<Observed>,
     pub(crate) observe: bool,
+    pub(crate) observe_details: bool,
     pub(crate) strays: VecDeque<Stray>,
     /// Strays dropped because too many waited.
     pub(crate) strays_dropped: u64,
@@ -235,6 +236,14 @@ impl Association {
             source_port: self.local_port,
             destination_port: self.peer_port,
             verification_tag: self.peer_tag,
+        }
+    }
+
+    /// The same for one of the kinds that `EndpointConfig::observe_details` names.
+    #[inline]
+    pub(crate) fn observe_detail(&self, ctx: &mut Ctx<'_>, what: impl FnOnce() -> Observation) {
+        if ctx.out.observe && ctx.out.observe_details {
+            self.observe(ctx, what);
         }
     }
 

@@ -154,7 +154,7 @@ impl Association {
     pub(super) fn tell_readable(&mut self, ctx: &mut Ctx<'_>) {
         let (messages, bytes) = self.recv.reassembly.take_fresh();
         if messages > 0 {
-            self.observe(ctx, || Observation::Delivered { messages, bytes });
+            self.observe_detail(ctx, || Observation::Delivered { messages, bytes });
         }
         if self.recv.reassembly.has_ready() && !self.readable_told {
             self.readable_told = true;

@@ -240,7 +240,7 @@ impl Association {
 
     pub(crate) fn observe_window(&self, ctx: &mut Ctx<'_>, path: PathId) {
         let w = &self.paths.get(path).window;
-        self.observe(ctx, || Observation::Window {
+        self.observe_detail(ctx, || Observation::Window {
             path,
             cwnd: w.cwnd,
             ssthresh: w.ssthresh,

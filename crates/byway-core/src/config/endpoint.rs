@@ -42,6 +42,11 @@ pub struct EndpointConfig {
     pub seed: [u8; 32],
     /// Whether observations are recorded (false).
     pub observe: bool,
+    /// Whether these include [`Window`](crate::Observation::Window),
+    /// [`SackSent`](crate::Observation::SackSent) and
+    /// [`Delivered`](crate::Observation::Delivered), which come with nearly every
+    /// packet (true): who does not look at them need not have them written.
+    pub observe_details: bool,
 }
 
 impl EndpointConfig {
@@ -58,6 +63,7 @@ impl EndpointConfig {
             checksum: ChecksumMode::Crc32c,
             seed,
             observe: false,
+            observe_details: true,
         }
     }
 

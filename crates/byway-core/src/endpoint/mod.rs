@@ -133,6 +133,7 @@ impl Endpoint {
             accepted: Arc::new(cfg.accepted.clone()),
             out: Outbox {
                 observe: cfg.observe,
+                observe_details: cfg.observe_details,
                 ..Outbox::default()
             },
             cfg,

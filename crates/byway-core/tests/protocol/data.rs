@@ -1,7 +1,7 @@
 //! Data transfer and acknowledgements (RFC 9260 sections 6.2 to 6.10).
 
-use crate::common::{A, Fate, Pair, Z, assert_drawn, plain};
-use byway_core::Message;
+use crate::common::{A, Fate, Pair, Z, addresses, assert_drawn, plain};
+use byway_core::{Endpoint, EndpointConfig, Message, Observation};
 use byway_wire::Data;
 
 fn message(stream: u16, len: usize) -> Message {
@@ -259,4 +259,43 @@ fn a_heartbeat_is_answered_with_its_information_to_where_it_came_from() {
     p.inject(Z, 1, |b| b.heartbeat(b"any information"));
     assert_drawn(&p.take_drawings(), &["Z -> HEARTBEAT ACK -> A (path 1)"]);
     assert!(p.sent[0].bytes.windows(15).any(|w| w == b"any information"));
+}
+
+/// What both ends observe of a transfer with a lost packet.
+fn observed(details: bool) -> [Vec<Observation>; 2] {
+    let end = |side: usize| {
+        let config = EndpointConfig {
+            accepted: plain(),
+            observe: true,
+            observe_details: details,
+            ..EndpointConfig::new([5001, 5002][side], addresses(1, side), [7; 32])
+        };
+        Endpoint::new(config).expect("the settings are sound")
+    };
+    let mut p = Pair::of([end(A), end(Z)], 1);
+    p.connect(A, &plain());
+    p.lose_once(&["DATA 3"]);
+    p.send_many(A, 1000, 12);
+    p.run(4000);
+    assert_eq!(p.got[Z].len(), 12);
+    [A, Z].map(|side| p.take_observed(side))
+}
+
+#[test]
+fn without_details_observations_are_the_same_but_for_three_kinds() {
+    let detail = |o: &Observation| {
+        matches!(
+            o,
+            Observation::Window { .. }
+                | Observation::SackSent { .. }
+                | Observation::Delivered { .. }
+        )
+    };
+    let (all, few) = (observed(true), observed(false));
+    for (mut all, few) in all.into_iter().zip(few) {
+        let before = all.len();
+        all.retain(|o| !detail(o));
+        assert!(all.len() < before, "there were some");
+        assert_eq!(all, few);
+    }
 }
