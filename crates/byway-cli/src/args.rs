@@ -318,7 +318,7 @@ pub(crate) struct ReproduceArgs {
     /// Fewer and shorter runs (the default)
     #[arg(long, conflicts_with = "full")]
     pub(crate) quick: bool,
-    /// The papers' sizes and at least 120 runs of each cell: about an hour on two
+    /// The papers' sizes and at least 120 runs of each cell: an hour and a half on two
     /// processors
     #[arg(long)]
     pub(crate) full: bool,
