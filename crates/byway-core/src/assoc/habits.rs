@@ -3,6 +3,7 @@
 
 use super::{Association, Ctx};
 use crate::cc::{self, reno};
+use crate::config::FastRecovery;
 use crate::path::PathId;
 use crate::send::habits::Release;
 use crate::send::ledger::Fate;
@@ -114,7 +115,9 @@ impl Association {
                 continue;
             }
             cut[path.index()] = true;
-            self.send.habits.exit = self.highest_outstanding();
+            if self.fast_recovery() != FastRecovery::Off {
+                self.send.habits.exit = self.highest_outstanding();
+            }
             let p = self.paths.get_mut(path);
             cc::on_fast_retransmit(&mut p.window, &self.cfg.congestion);
             p.rtt_pending = false;

@@ -399,9 +399,11 @@ impl Association {
         blocks: &Blocks,
         touched: &mut [Touched],
     ) -> bool {
+        let forgets = self.fast_recovery() == FastRecovery::Off;
         let h = &mut self.send.habits;
         let new = applied.highest_new.map_or(0, |seq| seq + 1);
-        h.highest_new = if applied.cumulative_new {
+        // Before the module had a recovery, each SACK forgot that of the one before.
+        h.highest_new = if applied.cumulative_new || forgets {
             new
         } else {
             h.highest_new.max(new)

@@ -65,7 +65,8 @@ pub enum FastRecovery {
     PerAssociation,
     /// An exit point for each destination (ns-2's module, the papers).
     PerDestination,
-    /// None: every fast retransmit halves the window (RFC 2960's text).
+    /// None: every fast retransmit halves the window (RFC 2960's text, and ns-2's
+    /// module up to release 3.4).
     Off,
 }
 

@@ -56,7 +56,9 @@ pub struct HabitsConfig {
     pub remembers_highest_new: bool,
     /// A loss beyond the exit point of fast recovery cuts the window again
     /// before that point is reached, and a timeout leaves the exit point; by
-    /// RFC 9260 section 7.2.4 it ends with the exit point alone.
+    /// RFC 9260 section 7.2.4 it ends with the exit point alone. Where
+    /// `congestion.fast_recovery` is off there is no exit point, and each SACK that
+    /// reports a loss cuts.
     pub cuts_beyond_exit: bool,
     /// Chunks that wait to be retransmitted collect missing reports, too, and
     /// keep them; a timeout takes them for its own. By RFC 9260 section 7.2.4

@@ -2,7 +2,7 @@
 //! and 7.2).
 
 use crate::common::{A, Fate, Pair, Z, address, assert_drawn, ms, packet, plain};
-use byway_core::config::{InitialCwnd, RttSampling};
+use byway_core::config::{FastRecovery, InitialCwnd, RttSampling};
 use byway_core::observe::Observation;
 use byway_core::{Config, Message};
 
@@ -233,4 +233,23 @@ fn what_a_sack_released_leaves_though_the_user_sends_before_it_has() {
         &p.take_drawings(),
         &["A -> DATA 1 -> Z", "A -> DATA 6 -> Z", "Z -> SACK 5 -> A"],
     );
+}
+
+#[test]
+fn without_a_recovery_each_loss_of_a_window_halves_it() {
+    // RFC 2960's text, and ns-2's module until release 3.3 brought the exit point;
+    // its habits kept an exit point though the configuration had none.
+    for (recovery, ssthresh) in [(FastRecovery::PerAssociation, 8), (FastRecovery::Off, 4)] {
+        for mut c in [Config::ns2(), Config::rfc2960()] {
+            c.congestion.initial_cwnd = InitialCwnd::Pmdcs(16);
+            c.congestion.max_burst = None;
+            c.congestion.idle_decay = false;
+            c.congestion.fast_recovery = recovery;
+            let mut p = Pair::up(1, &c);
+            p.lose_once(&["DATA 1", "DATA 6"]);
+            p.send_many(A, 1452, 12);
+            p.run(100);
+            assert_eq!(p.path(A, 0).ssthresh, ssthresh * 1468, "{recovery:?}");
+        }
+    }
 }
