@@ -88,6 +88,9 @@ fn simulate(arguments: &Arguments, seed: u64) -> Result<Value> {
     }
     let mut config = Config::rfc2960();
     config.retransmission.target = RetransmitTarget::FrSameRtoAlt;
+    // As in the papers: an INIT that is lost does not move the association to the other
+    // path, which loses nothing.
+    config.setup.first_address_only = true;
     let addresses = |host| -> Vec<SocketAddr> {
         (0..PATHS)
             .map(|p| SocketAddr::new(ip(p, host), 0))
