@@ -1,7 +1,8 @@
 //! Means along an axis.
 
 use super::{Data, Figure, Layout, Panel, Point, Source, Style, with};
-use crate::reproduce::cells::{Cells, Filter};
+use crate::reproduce::cells::{Cells, Filter, Value};
+use crate::reproduce::sample::Sample;
 use serde::Deserialize;
 
 /// Means of a measure along an axis, a line for each value of another one.
@@ -15,8 +16,8 @@ pub struct Curves {
     x_title: String,
     /// What runs upwards, with its unit.
     y_title: String,
-    /// Lines that do not depend on the axis: they are drawn level, over the
-    /// runs of all of its values.
+    /// Lines that do not depend on the axis: their mean over the runs of all of
+    /// its values is drawn level, as far as the other lines go.
     #[serde(default)]
     level: Vec<String>,
 }
@@ -30,12 +31,23 @@ impl Curves {
         let mut figure = Figure::empty();
         for (title, filter) in self.layout.panels(data.ours) {
             let mut lines = Vec::new();
-            for value in data.ours.values(&self.layout.lines, &filter) {
-                let filter = with(&filter, &self.layout.lines, &value);
-                let level = self.level.contains(&value.to_string());
-                let name = figure.name_of(self.layout.line_name(&value));
+            let values = data.ours.values(&self.layout.lines, &filter);
+            let of_line = |value| with(&filter, &self.layout.lines, value);
+            let is_level = |value: &Value| self.level.contains(&value.to_string());
+            let others: Vec<Filter> = values
+                .iter()
+                .filter(|value| !is_level(value))
+                .map(of_line)
+                .collect();
+            for value in &values {
+                let filter = of_line(value);
+                let name = figure.name_of(self.layout.line_name(value));
                 lines.extend(data.lines(name, Style::Band, |cells| {
-                    self.points(cells, &filter, level)
+                    if is_level(value) {
+                        self.level_points(cells, &filter, &others)
+                    } else {
+                        self.points(cells, &filter)
+                    }
                 }));
             }
             figure.panels.push(Panel {
@@ -57,28 +69,86 @@ impl Curves {
         figure
     }
 
-    fn points(&self, cells: &Cells, filter: &Filter, level: bool) -> Vec<Point> {
-        let unit = self.layout.unit;
-        let all = level
-            .then(|| cells.pooled(filter, &self.layout.measure))
-            .flatten();
+    fn points(&self, cells: &Cells, filter: &Filter) -> Vec<Point> {
+        let of_value = |value: &Value| {
+            let sample = cells.pooled(&with(filter, &self.x, value), &self.layout.measure)?;
+            Some(self.point(value.number()?, &sample))
+        };
         cells
             .values(&self.x, filter)
             .iter()
-            .filter_map(|value| {
-                let sample = match &all {
-                    Some(all) => all.clone(),
-                    None => cells.pooled(&with(filter, &self.x, value), &self.layout.measure)?,
-                };
-                Some(Point {
-                    x: value.number()?,
-                    y: unit.scaled(sample.mean),
-                    interval: sample
-                        .interval()
-                        .map(|(low, high)| (unit.scaled(low), unit.scaled(high))),
-                    n: sample.n,
-                })
-            })
+            .filter_map(of_value)
             .collect()
+    }
+
+    /// The mean of a line over all of the axis, where the other lines have points.
+    fn level_points(&self, cells: &Cells, filter: &Filter, others: &[Filter]) -> Vec<Point> {
+        let mut all = filter.clone();
+        all.remove(&self.x);
+        let Some(sample) = cells.pooled(&all, &self.layout.measure) else {
+            return Vec::new();
+        };
+        let mut at: Vec<f64> = others
+            .iter()
+            .flat_map(|other| cells.values(&self.x, other))
+            .filter_map(|value| value.number())
+            .collect();
+        at.sort_by(f64::total_cmp);
+        at.dedup();
+        at.into_iter().map(|x| self.point(x, &sample)).collect()
+    }
+
+    fn point(&self, x: f64, sample: &Sample) -> Point {
+        let unit = self.layout.unit;
+        Point {
+            x,
+            y: unit.scaled(sample.mean),
+            interval: sample
+                .interval()
+                .map(|(low, high)| (unit.scaled(low), unit.scaled(high))),
+            n: sample.n,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reproduce::cells::{Cell, Values};
+    use crate::reproduce::sample::Kind;
+
+    fn cell(policy: &str, loss2: f64, seconds: f64) -> Cell {
+        let place = [
+            ("policy".to_owned(), Value::Text(policy.to_owned())),
+            ("loss2".to_owned(), Value::Number(loss2)),
+        ];
+        let sample = Sample::of(vec![(1, seconds)], Kind::Quantity);
+        Cell {
+            place: place.into(),
+            samples: [("transfer_s".to_owned(), sample)].into(),
+        }
+    }
+
+    #[test]
+    fn a_level_line_goes_as_far_as_the_others() {
+        let curves: Curves = toml::from_str(
+            "measure = \"transfer_s\"\nunit = \"s\"\nlines = \"policy\"\nlevel = [\"same\"]\n\
+             x = \"loss2\"\nx_title = \"\"\ny_title = \"\"",
+        )
+        .unwrap();
+        // The few heartbeats of a path without data may all be lost, or none.
+        let cells = Cells(vec![
+            cell("alt", 0.0, 30.0),
+            cell("alt", 10.0, 90.0),
+            cell("same", 0.0, 34.0),
+            cell("same", 100.0, 36.0),
+        ]);
+        let only = |policy: &str| -> Filter {
+            let is = Values::One(Value::Text(policy.to_owned()));
+            [("policy".to_owned(), is)].into()
+        };
+        let points = curves.level_points(&cells, &only("same"), &[only("alt")]);
+        let drawn: Vec<_> = points.iter().map(|p| (p.x, p.y)).collect();
+        assert_eq!(drawn, [(0.0, 35.0), (10.0, 35.0)]);
     }
 }
