@@ -103,9 +103,12 @@ impl OverTime {
                 })
                 .collect(),
             Shown::Received => {
-                let mut points = points(&run.series.received, 1.0);
-                points.iter_mut().for_each(|p| p.y += 1.0);
-                vec![(name.to_owned(), Style::Dots, points)]
+                let received = run.series.received.points().iter();
+                let until = self.until_s.unwrap_or(f64::INFINITY);
+                let points = received
+                    .map(|(t, y)| point(seconds(*t), y + 1.0))
+                    .take_while(|p| p.x <= until);
+                vec![(name.to_owned(), Style::Dots, apart(points.collect()))]
             }
             Shown::Acknowledged => {
                 vec![(name.to_owned(), Style::Steps, acknowledged(run))]
@@ -125,6 +128,25 @@ impl OverTime {
         }
         points
     }
+}
+
+/// Those of many dots, in order of time, that can be told apart: a burst keeps its
+/// height, which [`Curve::thinned`] leaves to a line between its ends.
+fn apart(points: Vec<Point>) -> Vec<Point> {
+    let least = |of: fn(&Point) -> f64| {
+        let values = points.iter().map(of);
+        let greatest = values.clone().fold(f64::NEG_INFINITY, f64::max);
+        (greatest - values.fold(f64::INFINITY, f64::min)) / POINTS as f64
+    };
+    let (dx, dy) = (least(|p| p.x), least(|p| p.y));
+    let mut kept: Vec<Point> = Vec::new();
+    for p in points {
+        let new = |k: &Point| (p.x - k.x).abs() >= dx || (p.y - k.y).abs() >= dy;
+        if kept.last().is_none_or(new) {
+            kept.push(p);
+        }
+    }
+    kept
 }
 
 fn points(curve: &Curve, scale: f64) -> Vec<Point> {
@@ -157,4 +179,20 @@ fn acknowledged(run: &RunResult) -> Vec<Point> {
         points.push(point(to as f64 / 1e9, sum));
     }
     points
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_burst_keeps_its_height() {
+        // Ten messages a second for 15 s, silence, then a thousand at once.
+        let steady = (0..150).map(|i| point(f64::from(i) / 10.0, f64::from(i)));
+        let burst = (150..1150).map(|i| point(78.0, f64::from(i)));
+        let dots = apart(steady.chain(burst).collect());
+        let in_burst = dots.iter().filter(|p| p.x > 70.0).count();
+        assert!((400..=600).contains(&in_burst), "{in_burst}");
+        assert!(dots.len() <= 2 * POINTS, "{}", dots.len());
+    }
 }
