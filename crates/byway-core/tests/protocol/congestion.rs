@@ -237,8 +237,8 @@ fn what_a_sack_released_leaves_though_the_user_sends_before_it_has() {
 
 #[test]
 fn without_a_recovery_each_loss_of_a_window_halves_it() {
-    // RFC 2960's text, and ns-2's module until release 3.3 brought the exit point;
-    // its habits kept an exit point though the configuration had none.
+    // RFC 2960's text, and ns-2's module up to release 3.4; its habits kept an exit
+    // point though the configuration had none.
     for (recovery, ssthresh) in [(FastRecovery::PerAssociation, 8), (FastRecovery::Off, 4)] {
         for mut c in [Config::ns2(), Config::rfc2960()] {
             c.congestion.initial_cwnd = InitialCwnd::Pmdcs(16);

@@ -60,7 +60,7 @@ impl OverTime {
                     name: figure.name_of(name),
                     source: Source::Byway,
                     style,
-                    points: self.cut(points),
+                    points: self.cut(points, style),
                 });
             }
         }
@@ -92,7 +92,7 @@ impl OverTime {
                 .zip(&run.paths)
                 .map(|(series, path)| {
                     let name = format!("{name}{}", path.name);
-                    let mut points = points(&series.rto, 1.0);
+                    let mut points = points(&series.rto);
                     if let Some(last) = points.last().copied() {
                         points.push(Point {
                             x: run.end_s,
@@ -104,11 +104,8 @@ impl OverTime {
                 .collect(),
             Shown::Received => {
                 let received = run.series.received.points().iter();
-                let until = self.until_s.unwrap_or(f64::INFINITY);
-                let points = received
-                    .map(|(t, y)| point(seconds(*t), y + 1.0))
-                    .take_while(|p| p.x <= until);
-                vec![(name.to_owned(), Style::Dots, apart(points.collect()))]
+                let points = received.map(|(t, y)| point(seconds(*t), y + 1.0));
+                vec![(name.to_owned(), Style::Dots, points.collect())]
             }
             Shown::Acknowledged => {
                 vec![(name.to_owned(), Style::Steps, acknowledged(run))]
@@ -116,17 +113,24 @@ impl OverTime {
         }
     }
 
-    fn cut(&self, mut points: Vec<Point>) -> Vec<Point> {
-        let Some(until) = self.until_s else {
-            return points;
-        };
-        if let Some(first) = points.iter().position(|p| p.x > until) {
+    /// What lies before the end of the axis, as far as it can be told apart; a line
+    /// goes on to that end.
+    fn cut(&self, mut points: Vec<Point>, style: Style) -> Vec<Point> {
+        if let Some(until) = self.until_s
+            && let Some(first) = points.iter().position(|p| p.x > until)
+        {
             points.truncate(first);
-            if let Some(last) = points.last().copied() {
+            if style != Style::Dots
+                && let Some(last) = points.last().copied()
+            {
                 points.push(Point { x: until, ..last });
             }
         }
-        points
+        if style == Style::Dots {
+            apart(points)
+        } else {
+            points
+        }
     }
 }
 
@@ -149,12 +153,12 @@ fn apart(points: Vec<Point>) -> Vec<Point> {
     kept
 }
 
-fn points(curve: &Curve, scale: f64) -> Vec<Point> {
+fn points(curve: &Curve) -> Vec<Point> {
     let curve = curve.thinned(POINTS);
     curve
         .points()
         .iter()
-        .map(|(t, y)| point(seconds(*t), y * scale))
+        .map(|(t, y)| point(seconds(*t), *y))
         .collect()
 }
 
