@@ -125,6 +125,23 @@ impl Association {
         }
     }
 
+    /// The cumulative TSN advanced: in congestion avoidance what gap blocks had
+    /// acknowledged before, and no bytes were counted for, counts now.
+    pub(super) fn count_late_bytes(&mut self) {
+        let (ledger, paths) = (&self.send.ledger, &mut self.paths);
+        self.send.habits.uncounted.retain(|seq| {
+            let Some(r) = ledger.get(*seq).filter(|_| *seq >= ledger.base()) else {
+                return false;
+            };
+            let w = &mut paths.get_mut(r.path).window;
+            let counts = w.avoids_congestion() && r.fate == Fate::Acked;
+            if counts {
+                w.partial_bytes_acked = w.partial_bytes_acked.saturating_add(r.bytes);
+            }
+            !counts
+        });
+    }
+
     /// One past the highest sequence that was ever seen outstanding.
     pub(super) fn highest_outstanding(&mut self) -> u64 {
         let ledger = &self.send.ledger;

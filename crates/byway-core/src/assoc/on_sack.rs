@@ -86,6 +86,10 @@ struct Hooks {
     firsts: [Option<u64>; MAX_PATHS],
     /// `habits.concurrent_class`.
     class: bool,
+    /// `habits.partial_bytes_late`.
+    late: bool,
+    /// The SACK advances the cumulative TSN.
+    advances: bool,
 }
 
 /// The memories of what is hooked.
@@ -121,6 +125,9 @@ impl Hooks {
         }
         if change != Change::Acked {
             return;
+        }
+        if self.late && seq >= self.covered && !(self.advances && p.window.avoids_congestion()) {
+            habits.uncounted.insert(seq);
         }
         if let Some(c) = concurrent {
             NewlyAcked::join(&mut c.newly[path], seq, r.sent_at);
@@ -266,6 +273,9 @@ impl Association {
         }
         let lost = self.report_missing(now, &applied, blocks, newest_sent, &mut touched);
         let recovering = self.still_recovering();
+        if applied.cumulative_advanced && !self.send.habits.uncounted.is_empty() {
+            self.count_late_bytes();
+        }
         self.feed_estimates(now, &touched);
         if self.cfg.congestion.coupled != Coupling::Off {
             self.couple_steps(&mut touched);
@@ -298,6 +308,8 @@ impl Association {
             covered,
             firsts,
             class: self.cfg.habits.concurrent_class,
+            late: self.cfg.habits.partial_bytes_late,
+            advances: covered > self.send.ledger.base(),
         }
     }
 

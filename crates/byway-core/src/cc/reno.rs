@@ -13,7 +13,7 @@ use crate::time::{Duration, Instant};
 /// Sections 7.2.1 and 7.2.2: a SACK acknowledged new data of this path. `step`:
 /// what a window of it adds in congestion avoidance, in PMDCS.
 pub(super) fn on_ack(w: &mut Window, ack: PathAck, step: f64, cfg: &CongestionConfig) {
-    if w.cwnd <= w.ssthresh {
+    if !w.avoids_congestion() {
         slow_start(w, ack, cfg);
     } else if may_grow(ack, cfg) {
         w.partial_bytes_acked = w.partial_bytes_acked.saturating_add(ack.bytes);
@@ -66,7 +66,7 @@ fn add(w: &mut Window, step: f64) {
 /// The same with ns-2's habit `partial_bytes_when_full`.
 pub(crate) fn on_ack_when_full(w: &mut Window, ack: PathAck, cfg: &CongestionConfig) {
     let full = ack.flight_before >= w.cwnd;
-    let avoiding = w.cwnd > w.ssthresh;
+    let avoiding = w.avoids_congestion();
     if avoiding {
         let cumulative = if full { ack.bytes - ack.gap_bytes } else { 0 };
         let gaps = if ack.cumulative_advanced {

@@ -221,6 +221,12 @@ impl Config {
              congestion.coupled Off",
         )?;
         rule(
+            self.habits.partial_bytes_when_full || !self.habits.partial_bytes_late,
+            "habits.partial_bytes_late",
+            true,
+            "tells which bytes habits.partial_bytes_when_full counts; that must be true",
+        )?;
+        rule(
             c.fast_retransmit_threshold > 0,
             "congestion.fast_retransmit_threshold",
             c.fast_retransmit_threshold,

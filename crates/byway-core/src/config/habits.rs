@@ -67,6 +67,11 @@ pub struct HabitsConfig {
     /// In congestion avoidance bytes count only while the window is full, those
     /// of gap blocks only when the cumulative TSN advances, too.
     pub partial_bytes_when_full: bool,
+    /// What gap blocks acknowledge in slow start, or while the cumulative TSN stands,
+    /// is counted once that advances in congestion avoidance: an error of the
+    /// module's releases up to 3.2, which 3.3 mended (its `sctp.CHANGES`), so not
+    /// among those of [`HabitsConfig::ns2`]. Needs `partial_bytes_when_full`.
+    pub partial_bytes_late: bool,
     /// An RTO after its last packet a path's window is halved, in flight or not;
     /// RFC 9260 section 7.2.1 means idle paths. The window must be above so many
     /// PMDCS (the module's `initialCwnd_`, 2); 0 is RFC 9260's rule.
@@ -143,6 +148,7 @@ impl HabitsConfig {
             cuts_beyond_exit: true,
             counts_marked: true,
             partial_bytes_when_full: true,
+            partial_bytes_late: false,
             decays_above: 2,
             spares_ssthresh: true,
             timeout_floor: 0,

@@ -25,7 +25,7 @@ fn an_unknown_preset_lists_those_there_are() {
 #[test]
 fn what_cannot_work_is_refused_with_field_value_and_remedy() {
     type Break = fn(&mut Config);
-    let table: [(Break, &str); 10] = [
+    let table: [(Break, &str); 11] = [
         (
             |c| c.rto.min = Duration::from_secs(100),
             "rto.min = 100 s: is above rto.max",
@@ -52,6 +52,10 @@ fn what_cannot_work_is_refused_with_field_value_and_remedy() {
                 c.congestion.algorithm = CongestionAlgorithm::Cubic(Cubic::default());
             },
             "habits.partial_bytes_when_full = true",
+        ),
+        (
+            |c| c.habits.partial_bytes_late = true,
+            "habits.partial_bytes_late = true",
         ),
         (|c| c.failure.path_max_retrans = 0, ""),
         (

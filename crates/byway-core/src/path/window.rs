@@ -31,6 +31,11 @@ pub(crate) struct Window {
 }
 
 impl Window {
+    /// Beyond slow start (RFC 9260 section 7.2.2).
+    pub(crate) fn avoids_congestion(&self) -> bool {
+        self.cwnd > self.ssthresh
+    }
+
     /// Bytes in flight are taken for lost.
     pub(crate) fn lose(&mut self, bytes: u32) {
         self.flight -= bytes;

@@ -4,6 +4,7 @@
 
 use crate::config::HabitsConfig;
 use crate::path::PathId;
+use std::collections::BTreeSet;
 
 /// Which retransmissions the present event may release.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
@@ -39,6 +40,9 @@ pub(crate) struct HabitState {
     pub(crate) burst_limited: bool,
     /// Packets of the present burst.
     pub(crate) burst: u32,
+    /// Chunks of gap blocks that no partial bytes count yet, in order
+    /// (`partial_bytes_late`).
+    pub(crate) uncounted: BTreeSet<u64>,
     /// What is left of the send window; none before its first use.
     pub(crate) window_left: Option<u32>,
 }

@@ -253,3 +253,22 @@ fn without_a_recovery_each_loss_of_a_window_halves_it() {
         }
     }
 }
+
+#[test]
+fn late_partial_bytes_count_what_gap_blocks_acknowledged_before() {
+    // An error of ns-2's module up to release 3.2: 1468 bytes more, as the cumulative TSN
+    // passes gap blocks of which slow start had counted nothing.
+    for (late, cwnd) in [(false, 9175), (true, 9175 + 1468)] {
+        let mut c = Config::ns2();
+        c.congestion.idle_decay = false;
+        c.congestion.fast_recovery = FastRecovery::Off;
+        c.habits.partial_bytes_late = late;
+        let mut p = Pair::up(1, &c);
+        p.lose_once(&[
+            "DATA 12", "DATA 18", "DATA 19", "DATA 30", "DATA 31", "DATA 32",
+        ]);
+        p.send_many(A, 1452, 150);
+        p.run(300);
+        assert_eq!(p.path(A, 0).cwnd, cwnd, "late: {late}");
+    }
+}
