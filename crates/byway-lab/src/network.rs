@@ -17,9 +17,8 @@ use std::time::Duration;
 
 /// Room of the queue in front of an access link: ns-2's default.
 const ACCESS_QUEUE: SimQueue = SimQueue::Packets(50);
-/// Shape of bursts and pauses, and their mean length (caro-2003 section 2).
+/// Shape of bursts and pauses: ns-2's default, caro-2003 names none.
 const PARETO_SHAPE: f64 = 1.5;
-const PARETO_MEAN: Duration = Duration::from_millis(500);
 
 /// The network and who sends and receives.
 pub(crate) struct Built {
@@ -134,7 +133,7 @@ fn add_cross(
         let (mean_on, mean_off, peak) = match cross.shape {
             CrossShape::Constant => (Duration::from_secs(1), Duration::ZERO, cross.rate.0),
             CrossShape::Pareto | CrossShape::EdgeNodes => {
-                (PARETO_MEAN, PARETO_MEAN, 2 * cross.rate.0)
+                (cross.bursts, cross.bursts, 2 * cross.rate.0)
             }
         };
         let config = TrafficConfig {

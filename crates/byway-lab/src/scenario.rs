@@ -315,6 +315,9 @@ pub struct CrossSpec {
     pub packet: Size,
     /// How it comes.
     pub shape: CrossShape,
+    /// Mean length of its bursts, and of the pauses between them; 500 ms, ns-2's default,
+    /// unless said. Nothing to what comes evenly.
+    pub bursts: Duration,
     /// When it begins.
     pub from: Duration,
     /// When it ends.

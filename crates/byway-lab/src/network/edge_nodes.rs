@@ -51,7 +51,7 @@ pub(super) fn add(
                     let config = TrafficConfig {
                         start: begin,
                         stop: cross.until.map(instant),
-                        ..source.clone()
+                        ..source.clone().with_bursts(cross.bursts)
                     };
                     topology.add_traffic(address(from), address(to), config);
                 }

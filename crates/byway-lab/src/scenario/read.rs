@@ -16,6 +16,9 @@ const DEFAULT_LIMIT: Duration = Duration::from_secs(600);
 const FULL_CHUNK: Size = Size(1452);
 /// Most events when no number is named: some minutes of a processor.
 const DEFAULT_MAX_EVENTS: u64 = 1_000_000_000;
+/// Mean length of cross traffic's bursts: ns-2's default.
+const BURSTS: Duration = Duration::from_millis(500);
+const SHORTEST_BURSTS: Duration = Duration::from_millis(1);
 /// Most simulated time: 100 days.
 const MAX_LIMIT: Duration = Duration::from_secs(8_640_000);
 
@@ -299,9 +302,20 @@ fn cross(
                 ],
             )
             .unwrap_or_default(),
+        bursts: section.duration("bursts").unwrap_or(BURSTS),
         from: section.duration("from").unwrap_or(Duration::ZERO),
         until: section.duration("until"),
     };
+    if let Some(entry) = table.get("bursts") {
+        if spec.shape == CrossShape::Constant {
+            section.wrong(
+                entry,
+                "is of traffic that comes in bursts; shape must be \"pareto\" or \"edge-nodes\"",
+            );
+        } else if spec.bursts < SHORTEST_BURSTS {
+            section.wrong(entry, "bursts and pauses are of 1 ms or more on average");
+        }
+    }
     if let (Some(until), Some(entry)) = (spec.until, table.get("until"))
         && until <= spec.from
     {

@@ -142,6 +142,18 @@ const MISTAKES: &[(&str, &str, usize, &str)] = &[
         "path in [[event]]: found 3, expected a path: 1 (\"path 1\") and 2 (\"path 2\")",
     ),
     (
+        "[traffic]",
+        "[[cross]]\npath = 1\nrate = \"1 Mbit/s\"\nbursts = \"1 s\"\n[traffic]",
+        15,
+        "bursts in [[cross]]: is of traffic that comes in bursts; shape must be \"pareto\" or \"edge-nodes\"",
+    ),
+    (
+        "[traffic]",
+        "[[cross]]\npath = 1\nrate = \"1 Mbit/s\"\nshape = \"pareto\"\nbursts = \"0 s\"\n[traffic]",
+        16,
+        "bursts in [[cross]]: bursts and pauses are of 1 ms or more on average",
+    ),
+    (
         "do = \"down\"",
         "do = \"dwon\"",
         11,

@@ -40,6 +40,9 @@ pub(super) fn scenario(s: &Scenario, seed: Option<u64>) -> String {
                 CrossShape::EdgeNodes => "edge-nodes",
             },
         );
+        if cross.shape != CrossShape::Constant {
+            out.text("bursts", format_duration(cross.bursts));
+        }
         out.text("from", format_duration(cross.from));
         if let Some(until) = cross.until {
             out.text("until", format_duration(until));
@@ -278,6 +281,7 @@ rate = "3 Mbit/s"
 until = "9 s"
 direction = "both"
 shape = "pareto"
+bursts = "1500 ms"
 [traffic]
 kind = "periodic"
 message = "40 B"

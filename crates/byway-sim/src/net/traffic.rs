@@ -63,6 +63,19 @@ impl TrafficConfig {
         sizes.iter().map(of_size).collect()
     }
 
+    /// The same with bursts and pauses of this mean length and the same mean rate.
+    #[must_use]
+    pub fn with_bursts(self, mean: Duration) -> TrafficConfig {
+        let whole = self.mean_on + self.mean_off;
+        let mean_rate = u128::from(self.rate) * self.mean_on.as_nanos() / whole.as_nanos().max(1);
+        TrafficConfig {
+            rate: u64::try_from(2 * mean_rate).unwrap_or(u64::MAX),
+            mean_on: mean,
+            mean_off: mean,
+            ..self
+        }
+    }
+
     fn check(&self) -> Result<(), BadValue> {
         let bad = |name, value, range| Err(BadValue { name, value, range });
         if self.rate == 0 {
@@ -232,6 +245,14 @@ mod tests {
             ..TrafficConfig::caro_2003(1_000_000)
         };
         let rate = mean_rate(&mut source(&config, 1), 20_000);
+        assert!((rate / 1e6 - 1.0).abs() < 0.03, "{rate} bit/s");
+        // Longer bursts carry as much.
+        let long = config.with_bursts(Duration::from_secs(3));
+        assert_eq!(
+            (long.mean_on, long.mean_off),
+            (Duration::from_secs(3), Duration::from_secs(3))
+        );
+        let rate = mean_rate(&mut source(&long, 1), 100_000);
         assert!((rate / 1e6 - 1.0).abs() < 0.03, "{rate} bit/s");
     }
 
