@@ -79,6 +79,9 @@ pub struct PathMeasures {
     pub failures: u64,
     /// Share of the packets of both ends on this path that did not arrive.
     pub loss: f64,
+    /// Share of the sender's packets on it that did not: data, heartbeats and answers to them,
+    /// not the SACKs that come back.
+    pub forward_loss: f64,
 }
 
 /// Gathers [`Measures`] from what both ends observe, each in order of time.
@@ -322,9 +325,10 @@ impl Meter {
             } else {
                 self.initial_rto_s
             };
-            let sent: u64 = p.sent.iter().sum();
-            let arrived: u64 = p.arrived.iter().sum();
-            p.measures.loss = sent.saturating_sub(arrived) as f64 / sent.max(1) as f64;
+            let share =
+                |sent: u64, arrived: u64| sent.saturating_sub(arrived) as f64 / sent.max(1) as f64;
+            p.measures.loss = share(p.sent.iter().sum(), p.arrived.iter().sum());
+            p.measures.forward_loss = share(p.sent[0], p.arrived[0]);
         }
         m.paths = self.paths.into_iter().map(|p| p.measures).collect();
         m
@@ -377,6 +381,26 @@ mod tests {
         // that stays at RTO.Min, the other one at RTO.Initial.
         assert!((1.0..1.6).contains(&p.mean_rto_s), "{}", p.mean_rto_s);
         assert_eq!((p.rto_raised, p.failures), (0, 0));
+    }
+
+    #[test]
+    fn the_loss_of_the_sender_s_packets_is_told_from_that_of_both_ends() {
+        // Three SACKs, of some 1035 packets.
+        let m = measured(&format!(
+            "{PATH}reverse = {{ loss = {{ packets = [9, 12, 20] }} }}\n"
+        ));
+        let p = &m.paths[0];
+        assert!((p.loss - 3.0 / 1035.0).abs() < 3e-4, "{}", p.loss);
+        // The last of the sender's 691 packets is on its way when the run ends.
+        assert!(
+            (p.forward_loss - 1.0 / 691.0).abs() < 1e-5,
+            "{}",
+            p.forward_loss
+        );
+        // That, and one DATA, which makes 692.
+        let m = measured(&format!("{PATH}loss = {{ data = [9] }}\n"));
+        let lost = m.paths[0].forward_loss;
+        assert!((lost - 2.0 / 692.0).abs() < 1e-5, "{lost}");
     }
 
     #[test]

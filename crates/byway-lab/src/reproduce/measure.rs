@@ -56,6 +56,8 @@ pub fn measure(run: &RunResult, name: &str) -> Option<f64> {
         "rto2_lowered" => count(path(1)?.rto_lowered),
         "loss1" => Some(path(0)?.loss),
         "loss2" => Some(path(1)?.loss),
+        "forward_loss1" => Some(path(0)?.forward_loss),
+        "forward_loss2" => Some(path(1)?.forward_loss),
         "start_s" => m.first_data_s,
         "data2" => {
             let p = run.paths.get(1)?;

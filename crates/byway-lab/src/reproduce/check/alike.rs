@@ -1,7 +1,7 @@
 //! A measure does not depend on an axis.
 
 use super::{Finding, Measured};
-use crate::reproduce::cells::{Cells, Filter, Place, place_words};
+use crate::reproduce::cells::{Cells, Filter, Place, Values, place_words};
 use crate::reproduce::sample::Sample;
 use serde::Deserialize;
 
@@ -16,6 +16,9 @@ pub struct Alike {
     filter: Filter,
     /// The axis.
     across: String,
+    /// Axes that do not tell places apart: runs that differ in these alone are one sample.
+    #[serde(default)]
+    together: Vec<String>,
     /// The greatest relative difference that counts as none (0.05).
     #[serde(default = "near")]
     tolerance: f64,
@@ -39,16 +42,26 @@ impl Alike {
 
     pub(super) fn look(&self, cells: &Cells) -> Option<Finding> {
         let mut groups: Vec<(Place, Vec<(String, Sample)>)> = Vec::new();
-        for (place, sample) in cells.samples(&self.filter, &self.of.measure) {
+        for (place, _) in cells.samples(&self.filter, &self.of.measure) {
             let Some(value) = place.get(&self.across) else {
                 continue;
             };
+            let name = value.to_string();
             let mut rest = place.clone();
-            rest.remove(&self.across);
-            let member = (value.to_string(), sample);
-            match groups.iter_mut().find(|g| g.0 == rest) {
-                Some(group) => group.1.push(member),
-                None => groups.push((rest, vec![member])),
+            rest.retain(|axis, _| *axis != self.across && !self.together.contains(axis));
+            let known = groups.iter().position(|g| g.0 == rest);
+            if known.is_some_and(|k| groups[k].1.iter().any(|m| m.0 == name)) {
+                continue;
+            }
+            let mut here = self.filter.clone();
+            let at = rest.iter().chain([(&self.across, value)]);
+            here.extend(at.map(|(axis, v)| (axis.clone(), Values::One(v.clone()))));
+            let Some(sample) = cells.pooled(&here, &self.of.measure) else {
+                continue;
+            };
+            match known {
+                Some(k) => groups[k].1.push((name, sample)),
+                None => groups.push((rest, vec![(name, sample)])),
             }
         }
         let (mut good, mut all, mut greatest) = (0_usize, 0_usize, 0.0_f64);
@@ -118,5 +131,22 @@ mod tests {
             found.detail.unwrap(),
             "1 % on path 2: policy B gives 12.0 s, not 10.0 s"
         );
+    }
+
+    #[test]
+    fn places_that_belong_together_are_one() {
+        let check = "kind = \"alike\"\nmeasure = \"t\"\nunit = \"s\"\nacross = \"policy\"\n";
+        // The policies differ at each load of path 2, but not in all.
+        let cells = vec![
+            cell(1.0, "A", &[10.0, 10.1]),
+            cell(2.0, "A", &[20.0, 20.1]),
+            cell(1.0, "B", &[20.0, 20.1]),
+            cell(2.0, "B", &[10.0, 10.1]),
+        ];
+        let found = look(check, cells.clone()).unwrap();
+        assert!(found.text.contains("alike in 0 of 2"), "{found:?}");
+        let together = format!("{check}together = [\"loss2\"]\n");
+        let found = look(&together, cells).unwrap();
+        assert!(found.text.contains("alike in 1 of 1"), "{found:?}");
     }
 }
