@@ -90,6 +90,9 @@ pub(super) fn run(
     let (simulated, from_file) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let answers: Vec<Vec<Answer>> = chains
         .par_iter()
+        // Where most are kept, what is left to simulate stands together, and would be one
+        // processor's alone.
+        .with_max_len(16)
         .map(|chain| {
             let mut answers = Vec::new();
             let mut last: Option<Figures> = None;
