@@ -95,6 +95,12 @@ fn apply(scenario: &mut Scenario, axis: &str, value: &Value) -> Result<(), Strin
             found.for_each(|c| c.rate = rate);
             Ok(())
         }
+        "cross_bursts" => {
+            let mean = Duration::from_secs_f64(number(value)?);
+            scenario.cross.first().ok_or("no cross traffic")?;
+            scenario.cross.iter_mut().for_each(|c| c.bursts = mean);
+            Ok(())
+        }
         "fail" => {
             let at = Duration::from_secs_f64(number(value)?);
             let event = scenario.events.first_mut().ok_or("nothing fails")?;
@@ -159,4 +165,30 @@ fn set(scenario: &mut Scenario, key: &str, value: &str) -> Result<(), String> {
             .map_err(|problems| problems.join("; "))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_axis_changes_all_the_cross_traffic_there_is() {
+        let cross = "[[cross]]\npath = 2\nrate = \"1 Mbit/s\"\nshape = \"pareto\"\n";
+        let text = format!(
+            "[traffic]\nkind = \"bulk\"\nsize = \"1 MB\"\n{}{cross}{cross}",
+            "[[path]]\nrate = \"10 Mbit/s\"\ndelay = \"20 ms\"\n".repeat(2)
+        );
+        let base = Scenario::parse("t", &text).unwrap_or_else(|e| panic!("{e}"));
+        let place = |axis: &str| Place::from([(axis.to_owned(), Value::Number(1.5))]);
+        let changed = scenario_at(&base, &place("cross_bursts")).unwrap();
+        let long = Duration::from_millis(1500);
+        assert!(changed.cross.iter().all(|c| c.bursts == long));
+        let changed = scenario_at(&base, &place("load2")).unwrap();
+        assert!(changed.cross.iter().all(|c| c.rate == Rate(1_500_000)));
+
+        let mut none = base;
+        none.cross.clear();
+        let e = scenario_at(&none, &place("cross_bursts")).unwrap_err();
+        assert_eq!(e, "cross_bursts = 1.5: no cross traffic");
+    }
 }
