@@ -78,7 +78,7 @@ fn apply(scenario: &mut Scenario, axis: &str, value: &Value) -> Result<(), Strin
             (2..=others).try_for_each(|n| apply(scenario, &format!("loss{n}"), value))
         }
         "rtt1" | "rtt2" | "rtt3" => {
-            let one_way = Duration::from_secs_f64(number(value)? / 2000.0);
+            let one_way = seconds(number(value)? / 2000.0)?;
             let path = path(scenario, axis)?;
             (path.forward.delay, path.reverse.delay) = (one_way, one_way);
             Ok(())
@@ -96,13 +96,13 @@ fn apply(scenario: &mut Scenario, axis: &str, value: &Value) -> Result<(), Strin
             Ok(())
         }
         "cross_bursts" => {
-            let mean = Duration::from_secs_f64(number(value)?);
+            let mean = seconds(number(value)?)?;
             scenario.cross.first().ok_or("no cross traffic")?;
             scenario.cross.iter_mut().for_each(|c| c.bursts = mean);
             Ok(())
         }
         "fail" => {
-            let at = Duration::from_secs_f64(number(value)?);
+            let at = seconds(number(value)?)?;
             let event = scenario.events.first_mut().ok_or("nothing fails")?;
             event.at = at;
             Ok(())
@@ -124,6 +124,10 @@ fn apply(scenario: &mut Scenario, axis: &str, value: &Value) -> Result<(), Strin
 
 fn number(value: &Value) -> Result<f64, String> {
     value.number().ok_or_else(|| "not a number".to_owned())
+}
+
+fn seconds(number: f64) -> Result<Duration, String> {
+    Duration::try_from_secs_f64(number).map_err(|_| "no length of time".to_owned())
 }
 
 /// The path that the last character of an axis counts from 1.
@@ -185,6 +189,10 @@ mod tests {
         assert!(changed.cross.iter().all(|c| c.bursts == long));
         let changed = scenario_at(&base, &place("load2")).unwrap();
         assert!(changed.cross.iter().all(|c| c.rate == Rate(1_500_000)));
+
+        let negative = Place::from([("cross_bursts".to_owned(), Value::Number(-1.0))]);
+        let e = scenario_at(&base, &negative).unwrap_err();
+        assert_eq!(e, "cross_bursts = -1: no length of time");
 
         let mut none = base;
         none.cross.clear();
