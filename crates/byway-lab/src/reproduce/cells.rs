@@ -190,34 +190,7 @@ impl Cells {
     /// where the runs are not known.
     #[must_use]
     pub fn pooled(&self, filter: &Filter, measure: &str) -> Option<Sample> {
-        let all: Vec<Sample> = self.samples(filter, measure).map(|(_, s)| s).collect();
-        let kind = all.first().map(|s| s.kind).unwrap_or_default();
-        if let [only] = all.as_slice() {
-            return Some(only.clone());
-        }
-        if all.is_empty() {
-            return None;
-        }
-        if all.iter().all(|s| s.values.len() == s.n) {
-            let values = all.into_iter().flat_map(|s| s.values).collect();
-            return Some(Sample::of(values, kind));
-        }
-        let n: usize = all.iter().map(|s| s.n).sum();
-        let mean = all.iter().map(|s| s.mean * s.n as f64).sum::<f64>() / n as f64;
-        let squares: f64 = all
-            .iter()
-            .map(|s| {
-                s.sd * s.sd * (s.n.saturating_sub(1)) as f64 + s.n as f64 * (s.mean - mean).powi(2)
-            })
-            .sum();
-        let sd = (squares / (n.max(2) - 1) as f64).sqrt();
-        Some(Sample {
-            n,
-            mean,
-            sd,
-            kind,
-            values: Vec::new(),
-        })
+        pool(self.samples(filter, measure).map(|(_, s)| s).collect())
     }
 
     /// The values of an axis among the meant cells, in order.
@@ -234,6 +207,37 @@ impl Cells {
         values.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
         values
     }
+}
+
+/// All runs of some samples as one; by their means and deviations where the runs are not known.
+pub(super) fn pool(all: Vec<Sample>) -> Option<Sample> {
+    let kind = all.first().map(|s| s.kind).unwrap_or_default();
+    if let [only] = all.as_slice() {
+        return Some(only.clone());
+    }
+    if all.is_empty() {
+        return None;
+    }
+    if all.iter().all(|s| s.values.len() == s.n) {
+        let values = all.into_iter().flat_map(|s| s.values).collect();
+        return Some(Sample::of(values, kind));
+    }
+    let n: usize = all.iter().map(|s| s.n).sum();
+    let mean = all.iter().map(|s| s.mean * s.n as f64).sum::<f64>() / n as f64;
+    let squares: f64 = all
+        .iter()
+        .map(|s| {
+            s.sd * s.sd * (s.n.saturating_sub(1)) as f64 + s.n as f64 * (s.mean - mean).powi(2)
+        })
+        .sum();
+    let sd = (squares / (n.max(2) - 1) as f64).sqrt();
+    Some(Sample {
+        n,
+        mean,
+        sd,
+        kind,
+        values: Vec::new(),
+    })
 }
 
 #[cfg(test)]

@@ -1,9 +1,12 @@
 //! A measure does not depend on an axis.
 
 use super::{Finding, Measured};
-use crate::reproduce::cells::{Cells, Filter, Place, Values, place_words};
+use crate::reproduce::cells::{Cells, Filter, Place, place_words, pool};
 use crate::reproduce::sample::Sample;
 use serde::Deserialize;
+
+/// What was measured for each value of the axis, by its name.
+type Members = Vec<(String, Vec<Sample>)>;
 
 /// At each place, the values of an axis give means that differ from the first
 /// one's by no more than the tolerance or chance.
@@ -41,32 +44,31 @@ impl Alike {
     }
 
     pub(super) fn look(&self, cells: &Cells) -> Option<Finding> {
-        let mut groups: Vec<(Place, Vec<(String, Sample)>)> = Vec::new();
-        for (place, _) in cells.samples(&self.filter, &self.of.measure) {
+        let mut groups: Vec<(Place, Members)> = Vec::new();
+        for (place, sample) in cells.samples(&self.filter, &self.of.measure) {
             let Some(value) = place.get(&self.across) else {
                 continue;
             };
             let name = value.to_string();
             let mut rest = place.clone();
             rest.retain(|axis, _| *axis != self.across && !self.together.contains(axis));
-            let known = groups.iter().position(|g| g.0 == rest);
-            if known.is_some_and(|k| groups[k].1.iter().any(|m| m.0 == name)) {
-                continue;
-            }
-            let mut here = self.filter.clone();
-            let at = rest.iter().chain([(&self.across, value)]);
-            here.extend(at.map(|(axis, v)| (axis.clone(), Values::One(v.clone()))));
-            let Some(sample) = cells.pooled(&here, &self.of.measure) else {
-                continue;
-            };
-            match known {
-                Some(k) => groups[k].1.push((name, sample)),
-                None => groups.push((rest, vec![(name, sample)])),
+            let at = groups.iter().position(|g| g.0 == rest).unwrap_or_else(|| {
+                groups.push((rest, Vec::new()));
+                groups.len() - 1
+            });
+            let members = &mut groups[at].1;
+            match members.iter_mut().find(|m| m.0 == name) {
+                Some((_, samples)) => samples.push(sample),
+                None => members.push((name, vec![sample])),
             }
         }
         let (mut good, mut all, mut greatest) = (0_usize, 0_usize, 0.0_f64);
         let mut misses = Vec::new();
-        for (place, members) in &groups {
+        for (place, members) in groups {
+            let members: Vec<(String, Sample)> = members
+                .into_iter()
+                .filter_map(|(name, samples)| Some((name, pool(samples)?)))
+                .collect();
             let Some(((_, first), rest)) = members.split_first() else {
                 continue;
             };
@@ -81,7 +83,7 @@ impl Alike {
                 } else {
                     misses.push(format!(
                         "{}: {} {name} gives {}, not {}",
-                        place_words(place, &[]),
+                        place_words(&place, &[]),
                         self.across,
                         self.of.unit.value(sample.mean),
                         self.of.unit.value(first.mean)
