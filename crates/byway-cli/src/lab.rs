@@ -2,11 +2,12 @@
 
 use crate::args::{FailoverTimeArgs, MachineArgs, MachineFormat, RunArgs, SettingArgs};
 use crate::failure::{Failure, Kind};
+use byway_dialect_ns2::Settings;
 use byway_lab::failover_time::{self, Question};
 use byway_lab::machines::Format;
 use byway_lab::result::Comparison;
 use byway_lab::run::{RunOptions, capture_name};
-use byway_lab::scenario::{BUILT_IN, BUILT_IN_NAME, Scenario, setting_lines};
+use byway_lab::scenario::{BUILT_IN, BUILT_IN_NAME, Scenario, apply_overrides, setting_lines};
 use byway_lab::table::Look;
 use byway_lab::{machines, picture, report, table};
 use console::Term;
@@ -107,8 +108,16 @@ pub(crate) fn counted(n: usize, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
 }
 
-pub(crate) fn settings(args: &SettingArgs) -> Result<(), Failure> {
-    print(&setting_lines(&crate::net::config(args)?))
+pub(crate) fn list_settings(args: &SettingArgs) -> Result<(), Failure> {
+    print(&setting_lines(&settings(args)?))
+}
+
+/// The settings that `--preset` and `--set` make, with ns-2's, which simulated hosts
+/// alone can have.
+fn settings(args: &SettingArgs) -> Result<Settings, Failure> {
+    let base = Settings::preset(&args.preset)
+        .map_err(|e| Failure::wrong(format!("--preset {}: {}", args.preset, e.problem)))?;
+    apply_overrides(&base, &args.set).map_err(|problems| Failure::wrong(problems.join("\n")))
 }
 
 pub(crate) fn machine(args: &MachineArgs) -> Result<(), Failure> {
@@ -126,7 +135,7 @@ pub(crate) fn machine(args: &MachineArgs) -> Result<(), Failure> {
         MachineFormat::Mermaid => Format::Mermaid,
         MachineFormat::Dot => Format::Dot,
     };
-    let config = crate::net::config(&args.settings)?;
+    let config = settings(&args.settings)?;
     print(&machines::render(name, &config, format).map_err(Failure::wrong)?)
 }
 
@@ -137,7 +146,7 @@ pub(crate) fn failover_time(args: &FailoverTimeArgs) -> Result<(), Failure> {
     }
     let question = Question {
         name,
-        config: crate::net::config(&args.settings)?,
+        config: settings(&args.settings)?,
         rtt: args.rtt,
         rto: args.rto,
     };

@@ -32,7 +32,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Compare(args) => sweep::compare(&args),
         Command::Scenario => lab::print(byway_lab::scenario::BUILT_IN),
         Command::Check { file, json } => lab::check(&file, json),
-        Command::Settings { settings } => lab::settings(&settings),
+        Command::Settings { settings } => lab::list_settings(&settings),
         Command::Machine(args) => lab::machine(&args),
         Command::FailoverTime(args) => lab::failover_time(&args),
         Command::Reproduce(args) => reproduce::reproduce(&args),

@@ -3,7 +3,7 @@
 //! Every row of the comparison between RFC 2960 (which the papers ran) and
 //! RFC 9260 is a named field, so that a run says which rule it obeyed. The
 //! presets [`Config::rfc9260`] (the default) and [`Config::rfc2960`] differ in
-//! those fields alone; [`Config::ns2`] adds the habits of the papers' simulator.
+//! those fields only.
 //! A structure is checked once, by [`Config::check`], before an association uses
 //! it.
 
@@ -12,7 +12,6 @@ mod concurrent;
 mod congestion;
 mod endpoint;
 mod failure;
-mod habits;
 mod warnings;
 
 pub use concurrent::ConcurrentConfig;
@@ -27,8 +26,8 @@ pub use failure::{
 };
 
 pub use crate::policy::RttSampling;
-pub use habits::HabitsConfig;
 
+use crate::dialect::DialectRef;
 use crate::policy::{AfterRto, FastRetransmits, RetransmitTarget};
 use crate::units;
 use core::time::Duration;
@@ -60,8 +59,10 @@ pub struct Config {
     pub buffer: BufferConfig,
     /// Largest IP packet that is sent, in bytes, all headers included.
     pub pmtu: Pmtu,
-    /// Readings of ns-2's SCTP module; all off.
-    pub habits: HabitsConfig,
+    /// Another implementation's reading of the standard; none by default. It is no
+    /// text, so it is neither written nor read with the rest.
+    #[serde(skip)]
+    pub dialect: Option<DialectRef>,
 }
 
 /// Largest IP packet, in bytes (default 1500, at least 512).
@@ -96,10 +97,10 @@ pub struct SetupConfig {
     /// list is ignored, so that a list cannot make us probe a crowd.
     pub max_paths: u8,
     /// Whether data waits until every address of the peer is confirmed, as
-    /// ns-2's module does (false).
+    /// the papers' simulator does (false).
     pub confirm_all_before_data: bool,
-    /// Whether INIT and COOKIE ECHO are repeated to the first address alone, as
-    /// by ns-2's module (false); else each repeat goes to the next address that
+    /// Whether INIT and COOKIE ECHO are repeated to the first address only, as in
+    /// the papers' simulator (false); else each repeat goes to the next address that
     /// the user gave, so that a dead first path does not hinder set-up.
     pub first_address_only: bool,
     /// Whether the peer's addresses are confirmed by heartbeats (true; RFC 9260
@@ -212,7 +213,7 @@ pub struct BufferConfig {
     /// (48), so that tiny chunks cannot hoard memory behind a small count.
     pub receive_overhead: u32,
     /// What the sender takes from the peer's window for each chunk beyond its
-    /// payload (0; ns-2 charges the chunk header, 16).
+    /// payload (0; the papers' simulator charges the chunk header, 16).
     pub peer_overhead: u32,
     /// Payload that may wait in the send queue or be unacknowledged (1 MiB).
     pub send: u32,
@@ -223,7 +224,7 @@ pub struct BufferConfig {
     /// buffer.
     pub partial_delivery_point: u32,
     /// Whether a long message may begin in the room that the end of another one
-    /// left in a packet (true; ns-2 begins each message in a packet of its own).
+    /// left in a packet (true; the papers' simulator begins each message in a new packet).
     pub fill_packets: bool,
     /// The window that the receiver opens before it tells the peer, as a share
     /// of the receive buffer in 1/n (4), against silly windows.
@@ -324,26 +325,6 @@ impl Config {
         c
     }
 
-    /// RFC 2960 with all habits of ns-2's SCTP module (release 2.35 with RFC
-    /// 2960's windows), for comparisons with its traces packet by packet and for
-    /// the papers' settings as their simulator ran them.
-    #[must_use]
-    pub fn ns2() -> Config {
-        let mut c = Config::rfc2960();
-        c.setup.confirm_all_before_data = true;
-        c.setup.first_address_only = true;
-        c.hb.failed = FailedProbes::OncePerRto;
-        c.rto.sampling = RttSampling::OncePerRound;
-        c.failure.heartbeat_test = PathMaxRetransTest::Exceeds;
-        c.congestion.fast_recovery = FastRecovery::PerAssociation;
-        c.congestion.fast_retransmit_threshold = 3;
-        c.sack.first_at_once = true;
-        // No window updates: only what a whole buffer frees would be told.
-        c.buffer.window_update_share = 1;
-        c.habits = HabitsConfig::ns2();
-        c
-    }
-
     /// The preset of that name.
     ///
     /// # Errors
@@ -352,13 +333,12 @@ impl Config {
         match name {
             "rfc9260" => Ok(Config::rfc9260()),
             "rfc2960" => Ok(Config::rfc2960()),
-            "ns2" => Ok(Config::ns2()),
             "caro2006" => Ok(Config::caro2006()),
             "caro2006-proposed" => Ok(Config::caro2006_proposed()),
             other => Err(ConfigError {
                 field: "preset",
                 value: other.to_owned(),
-                problem: "no such preset; there are rfc9260, rfc2960, ns2, caro2006 and \
+                problem: "no such preset; there are rfc9260, rfc2960, caro2006 and \
                           caro2006-proposed"
                     .to_owned(),
             }),

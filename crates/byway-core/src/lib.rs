@@ -15,6 +15,7 @@ pub mod api;
 mod assoc;
 mod cc;
 pub mod config;
+pub mod dialect;
 mod endpoint;
 pub mod machine;
 pub mod observe;

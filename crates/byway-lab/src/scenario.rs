@@ -17,11 +17,12 @@ pub use listing::setting_lines;
 pub use overrides::{Override, apply_overrides};
 pub(crate) use read::{read as read_tree, tables};
 pub(crate) use section::Section;
+pub use settings::HasText;
 
 use crate::source::Problems;
 use crate::units::{QueueLimit, Rate, Share, Size};
-use byway_core::Config;
 use byway_core::config::ConfigError;
+use byway_dialect_ns2::Settings;
 use std::time::Duration;
 
 /// The built-in scenario: 8 MiB over two 10 Mbit/s, 45 ms paths, of which the
@@ -346,7 +347,7 @@ pub struct Policy {
     /// What it is about.
     pub note: String,
     /// The settings of both ends.
-    pub config: Config,
+    pub config: Settings,
 }
 
 #[cfg(test)]

@@ -81,7 +81,7 @@ fn endpoint(host: &Host, scenario: &Scenario, seed: u8) -> EndpointConfig {
     let local = host.interfaces.iter().map(|n| destination(*n)).collect();
     let mut config = EndpointConfig::new(PORT, local, [seed; 32]);
     config.checksum = ChecksumMode::Offloaded;
-    config.accepted = settings::config(host, scenario.build());
+    config.accepted = settings::config(host, scenario.build()).build();
     config
 }
 
@@ -122,7 +122,7 @@ fn app(scenario: &Scenario, ours: &Host, peers: &Host) -> Result<Source> {
         unordered: p.unordered != 0,
     };
     let peer = peer.into_iter().map(destination).collect();
-    let config = settings::config(ours, scenario.build());
+    let config = settings::config(ours, scenario.build()).build();
     Ok(Source::new(peer, PORT, config, load))
 }
 

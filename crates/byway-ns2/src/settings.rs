@@ -2,9 +2,9 @@
 //! values.
 
 use crate::scenario::{Build, Host, Params, Role};
-use byway_core::Config;
 use byway_core::config::{ConcurrentConfig, ErrorClear, InitialCwnd, PfConfig, PfReturnCwnd};
 use byway_core::policy::{AfterRto, Cuc, FastRetransmits, FillOrder, RetransmitTarget, RtxPolicy};
+use byway_dialect_ns2::Settings;
 use std::time::Duration;
 
 /// Policies of ns-2's classes that byway does not have.
@@ -24,9 +24,9 @@ pub fn missing_policy(host: &Host) -> Option<&'static str> {
 
 /// The settings of a host.
 #[must_use]
-pub fn config(host: &Host, build: Build) -> Config {
+pub fn config(host: &Host, build: Build) -> Settings {
     let p = &host.params;
-    let mut c = Config::ns2();
+    let mut c = Settings::ns2();
     c.setup.confirm_all_before_data = host.role == Role::Initiator;
     c.setup.max_init_retransmits = p.max_init_retransmits;
     c.setup.outbound_streams = p.num_out_streams;
@@ -63,10 +63,10 @@ pub fn config(host: &Host, build: Build) -> Config {
     c.sack.delay = Duration::from_secs_f64(p.sack_delay);
     c.buffer.receive = p.initial_rwnd;
     c.pmtu.0 = p.mtu;
-    c.habits.decays_above = p.initial_cwnd;
-    c.habits.send_window = p.initial_swnd;
+    c.ns2.decays_above = p.initial_cwnd;
+    c.ns2.send_window = p.initial_swnd;
     if host.agent_class.contains("HbAfterRto") {
-        c.habits.timeout_floor = p.initial_cwnd;
+        c.ns2.timeout_floor = p.initial_cwnd;
     }
     if host.agent_class == "SCTP/CMT" {
         concurrent(&mut c, p);
@@ -75,7 +75,7 @@ pub fn config(host: &Host, build: Build) -> Config {
 }
 
 /// The CMT class, which keeps RFC 2960's floor for losses and timeouts.
-fn concurrent(c: &mut Config, p: &Params) {
+fn concurrent(c: &mut Settings, p: &Params) {
     let cmt = &p.cmt;
     c.concurrent = Some(ConcurrentConfig {
         sfr: cmt.reordering != 0,
@@ -90,13 +90,13 @@ fn concurrent(c: &mut Config, p: &Params) {
         },
         order: FillOrder::BehindLast,
     });
-    c.habits.concurrent_class = true;
+    c.ns2.cmt_class = true;
     // Both ends have drawn the time of their first heartbeat.
-    c.habits.concurrent_coin = Some(2);
-    c.habits.decay_floor = c.congestion.ssthresh_floor;
+    c.ns2.cmt_coin = Some(2);
+    c.ns2.decay_floor = c.congestion.ssthresh_floor;
     c.congestion.ssthresh_floor = p.initial_cwnd;
-    c.habits.marked_is_outstanding = false;
-    c.habits.spares_ssthresh = false;
+    c.ns2.lost_is_outstanding = false;
+    c.ns2.keeps_ssthresh_at_one = false;
     c.sack.first_at_once = false;
     c.failure.error_clear = ErrorClear::AnyAck;
     if cmt.pf != 0 {

@@ -1,15 +1,15 @@
 //! Concurrent multipath transfer's hooks: where the rules of
 //! `policy/concurrent` are asked, and what is kept for them.
 
-use super::on_sack::Blocks;
-use super::{Association, MAX_PATHS};
-use crate::config::FastRecovery;
-use crate::path::{PathId, PathState, PathsView};
+use super::Association;
+use super::sack::contains;
+use crate::config::{Config, FastRecovery};
+use crate::dialect::Blocks;
+use crate::path::{MAX_PATHS, PathId, PathsView};
 use crate::policy::concurrent::cuc::Chunk;
-use crate::policy::concurrent::sfr::NewlyAcked;
 use crate::policy::concurrent::{Cuc, choice, dac};
 use crate::policy::retransmit::LossCause;
-use crate::send::concurrent::Split;
+use crate::send::concurrent::{Concurrent, Split};
 use crate::send::ledger::Fate;
 use smallvec::SmallVec;
 
@@ -45,15 +45,13 @@ impl Association {
     }
 
     /// The paths of new data, in the order of the round.
-    pub(super) fn round(&self, first: Option<PathId>) -> SmallVec<[PathId; MAX_PATHS]> {
+    pub(super) fn concurrent_order(&self, first: Option<PathId>) -> SmallVec<[PathId; MAX_PATHS]> {
         let first = first.unwrap_or(self.paths.primary);
-        if self.cfg.habits.concurrent_class {
-            let view = self.paths.view();
-            let active = |p: &PathId| view.state(*p) == PathState::Active;
-            let all = view.ring(first).filter(|p| *p != first);
-            return core::iter::once(first).chain(all).filter(active).collect();
-        }
-        choice::order(first, &self.paths.view()).collect()
+        let view = self.paths.view();
+        let by_dialect = self.dialect.as_ref();
+        by_dialect
+            .and_then(|d| d.concurrent_order(&view, first))
+            .unwrap_or_else(|| choice::order(first, &view).collect())
     }
 
     /// A lost chunk of `from` was repeated on `to`: what CUC expects may have
@@ -85,9 +83,6 @@ impl Association {
         if version == Cuc::Off {
             return;
         }
-        for path in 0..MAX_PATHS {
-            c.class.expected[path] = c.cumulatives[path].expected();
-        }
         let ledger = &self.send.ledger;
         for seq in ledger.base()..covered {
             if let Some(r) = ledger.get(seq).filter(|r| r.fate != Fate::Acked) {
@@ -106,7 +101,7 @@ impl Association {
                     here: r.path == path,
                     again: r.sends > 1,
                     acked: r.fate == Fate::Acked,
-                    newly: is_in(blocks, seq),
+                    newly: contains(blocks, seq),
                 })
             };
             let advanced = c.cumulatives[path.index()].advance(version, covered, end, look);
@@ -115,13 +110,9 @@ impl Association {
         }
     }
 
-    /// How far one loss reaches: with several paths at once each has its own fast
-    /// recovery, unless there is none at all.
+    /// How far one loss reaches.
     pub(super) fn fast_recovery(&self) -> FastRecovery {
-        match (self.cfg.congestion.fast_recovery, &self.send.concurrent) {
-            (FastRecovery::PerAssociation, Some(_)) => FastRecovery::PerDestination,
-            (rule, _) => rule,
-        }
+        fast_recovery(&self.cfg, self.send.concurrent.is_some())
     }
 
     /// A path's fast recovery ends with what was in flight there when it began,
@@ -140,19 +131,7 @@ impl Association {
 
     /// How the SACK at hand counts missing reports.
     pub(super) fn split(&self) -> Option<Split> {
-        let (cfg, c) = (
-            self.cfg.concurrent.as_ref()?,
-            self.send.concurrent.as_ref()?,
-        );
-        // ns-2's class looks at gap blocks alone here.
-        let base = self.send.ledger.base();
-        let by_gaps = |n: &NewlyAcked| n.highest >= base || !self.cfg.habits.concurrent_class;
-        Some(Split {
-            newly: c.newly,
-            sfr: cfg.sfr,
-            packets: cfg.dac.then_some(c.packets),
-            destinations: c.newly.iter().flatten().filter(|n| by_gaps(n)).count() as u32,
-        })
+        split(&self.cfg, self.send.concurrent.as_deref())
     }
 
     /// Whether the SACK at hand lets a path's window grow, if CUC says so.
@@ -167,7 +146,22 @@ impl Association {
     }
 }
 
-fn is_in(blocks: &Blocks, seq: u64) -> bool {
-    let after = blocks.partition_point(|b| b.1 <= seq);
-    blocks.get(after).is_some_and(|b| b.0 <= seq)
+/// How far one loss reaches: with several paths at once each has a fast recovery,
+/// unless there is none at all.
+pub(crate) fn fast_recovery(cfg: &Config, concurrent: bool) -> FastRecovery {
+    match cfg.congestion.fast_recovery {
+        FastRecovery::PerAssociation if concurrent => FastRecovery::PerDestination,
+        rule => rule,
+    }
+}
+
+/// How the SACK at hand counts missing reports with concurrent multipath transfer.
+pub(crate) fn split(cfg: &Config, concurrent: Option<&Concurrent>) -> Option<Split> {
+    let (cfg, c) = (cfg.concurrent.as_ref()?, concurrent?);
+    Some(Split {
+        newly: c.newly,
+        sfr: cfg.sfr,
+        packets: cfg.dac.then_some(c.packets),
+        destinations: c.newly.iter().flatten().count() as u32,
+    })
 }

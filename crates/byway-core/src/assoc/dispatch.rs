@@ -69,7 +69,9 @@ impl Association {
             }
         }
         let from = self.note_arrival(ctx, inbound);
-        self.begin_habit_event(true);
+        if let Some(d) = &mut self.dialect {
+            d.on_packet(from, &mut self.recv.acker);
+        }
         self.new_burst();
         let had_gap = self.recv.tsns.has_gap();
         self.note_life_in_shutdown();
@@ -86,8 +88,9 @@ impl Association {
         if gathered.has_data && !self.state.is_closed() {
             // What fills a gap, and what rides with COOKIE ECHO, is
             // acknowledged at once (sections 6.2 and 5.1.5).
-            let closes = had_gap && !self.cfg.habits.closes_gaps_quietly;
-            gathered.data.gap = closes || self.recv.tsns.has_gap();
+            let dialect = self.dialect.as_ref();
+            let hurries = dialect.is_none_or(|d| d.closing_gap_hurries_sack());
+            gathered.data.gap = had_gap && hurries || self.recv.tsns.has_gap();
             gathered.data.immediate |= cookie_taken;
             self.after_data(ctx, from.unwrap_or(self.paths.data), &mut gathered.data);
         }
@@ -139,9 +142,6 @@ impl Association {
             let p = self.paths.get_mut(id);
             p.last_heard = Some(ctx.now);
             p.counters.bytes_received += inbound.len as u64;
-            if self.cfg.habits.replies_to_last_packet {
-                self.recv.acker.reply_to(id);
-            }
         }
         self.stats.packets_received += 1;
         self.observe(ctx, || Observation::PacketReceived {

@@ -5,42 +5,38 @@
 //! the way in.
 
 mod concurrent;
-mod concurrent_habits;
 mod dead_data;
 mod dispatch;
 mod estimating;
-mod fill;
-mod fill_data;
-mod habits;
 mod on_data;
 mod on_doubt;
 mod on_heartbeat;
 mod on_overdue;
-mod on_sack;
 mod on_timeout;
-mod path_habits;
 mod paths;
 mod peer_init;
 mod restart;
+mod sack;
 mod setup;
 mod state;
 mod teardown;
 mod timestamps;
+mod transmit;
 
-pub(crate) use concurrent_habits::ClassState;
+pub(crate) use concurrent::{fast_recovery, split};
 pub(crate) use dispatch::{Handled, Inbound};
-pub(crate) use fill::Sent;
-pub(crate) use on_sack::MAX_PATHS;
 pub(crate) use peer_init::{BadInit, PeerInit, acceptable_address};
 pub(crate) use restart::CookieOutcome;
 pub(crate) use setup::{Accepted, write_addresses, write_extensions};
 pub(crate) use state::State;
+pub(crate) use transmit::Sent;
 
 use crate::api::{
     AssocId, AssocStats, CommandError, Event, LossReason, Message, PathEstimateStats, PathStats,
     Received,
 };
 use crate::config::{BurstRule, ChecksumMode, Config};
+use crate::dialect::{Dialect, Inside};
 use crate::observe::{Observation, Observed};
 use crate::path::{Alarms, PathId, PathState, PathTable};
 use crate::recv::RecvHalf;
@@ -98,7 +94,7 @@ pub(crate) struct Ctx<'a> {
     pub(crate) routes: &'a mut dyn Routes,
     /// Where the payload of a packet's last chunk may be left instead of being
     /// copied; none where a packet has to be in one piece.
-    pub(crate) apart: Option<&'a mut Bytes>,
+    pub(crate) payload_tail: Option<&'a mut Bytes>,
 }
 
 impl Ctx<'_> {
@@ -133,8 +129,6 @@ pub(crate) struct Timers {
     pub(crate) t2: Option<Instant>,
     /// T5-shutdown-guard.
     pub(crate) t5: Option<Instant>,
-    /// The one heartbeat timer of ns-2's habit.
-    pub(crate) heartbeat_round: Option<path_habits::HeartbeatRound>,
     /// INIT or COOKIE ECHO repeats so far.
     pub(crate) init_retransmits: u32,
 }
@@ -143,10 +137,9 @@ impl Timers {
     /// The earliest of them.
     #[inline]
     fn earliest(&self) -> Option<Instant> {
-        let round = self.heartbeat_round.map(|r| r.due);
-        let set = [self.t1, self.t2, self.t5, round];
+        let set = [self.t1, self.t2, self.t5];
         // Data flows without any of them.
-        if set == [None; 4] {
+        if set == [None; 3] {
             return None;
         }
         set.into_iter().flatten().min()
@@ -156,7 +149,7 @@ impl Timers {
 /// Says that what follows is rarely done, so that it stands out of the way.
 #[cold]
 #[inline(always)]
-fn unlikely() {}
+pub(crate) fn unlikely() {}
 
 /// One association (a TCB in the RFC's words).
 #[derive(Debug)]
@@ -197,6 +190,8 @@ pub(crate) struct Association {
     pub(crate) shutdown_from: Option<PathId>,
     /// What the paths would carry (`failover.estimate`).
     pub(crate) estimating: Option<Box<estimating::Estimating>>,
+    /// How it reads the standard otherwise (`Config::dialect`).
+    pub(crate) dialect: Option<Box<dyn Dialect>>,
     /// The first T3-rtx expiration since anything was acknowledged
     /// (`failure.dead_data`).
     pub(crate) unacknowledged_since: Option<Instant>,
@@ -206,6 +201,36 @@ pub(crate) struct Association {
 }
 
 impl Association {
+    /// Puts a question to the dialect, if the association has one.
+    #[inline]
+    pub(crate) fn ask<T>(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        question: impl FnOnce(&mut dyn Dialect, &mut Inside<'_>) -> T,
+    ) -> Option<T> {
+        self.dialect.as_ref()?;
+        unlikely();
+        let (dialect, mut inside) = self.inside(ctx);
+        dialect.map(|d| question(d, &mut inside))
+    }
+
+    /// The dialect, and what it may see and change.
+    fn inside<'a>(&'a mut self, ctx: &'a mut Ctx<'_>) -> (Option<&'a mut dyn Dialect>, Inside<'a>) {
+        let inside = Inside {
+            now: ctx.now,
+            cfg: &self.cfg,
+            rng: &mut *ctx.rng,
+            id: self.id,
+            paths: &mut self.paths,
+            ledger: &mut self.send.ledger,
+            concurrent: self.send.concurrent.as_deref_mut(),
+            recovering: self.send.recover.is_some(),
+            out: &mut *ctx.out,
+        };
+        let dialect = self.dialect.as_mut().map(|d| &mut **d as &mut dyn Dialect);
+        (dialect, inside)
+    }
+
     #[inline]
     pub(crate) fn observe(&self, ctx: &mut Ctx<'_>, what: impl FnOnce() -> Observation) {
         if ctx.out.observe {
@@ -327,9 +352,9 @@ impl Association {
         self.stats.bytes_queued += len as u64;
         self.send.queue.push(message);
         self.send.drain_wanted = true;
-        // No new event for ns-2's habits: the user often answers a SACK that
-        // made room, and what that SACK released has yet to leave.
-        self.send.habits.new_allowed = true;
+        if let Some(d) = &mut self.dialect {
+            d.on_message();
+        }
         self.new_burst();
         Ok(())
     }
@@ -380,6 +405,7 @@ impl Association {
     pub(crate) fn close(&mut self, ctx: &mut Ctx<'_>) {
         self.enter(ctx, State::Closed);
         self.timers = Timers::default();
+        self.dialect = None;
         self.control.clear();
         for p in self.paths.iter_mut() {
             p.t3 = None;
@@ -474,9 +500,9 @@ impl Association {
                 self.paths.get(id).window.flight,
                 self.send.ledger.recount_flight(id),
             );
-            let marked = self.send.ledger.recount_marked(id);
-            if self.paths.get(id).window.marked != marked {
-                return Err(format!("marked bytes of path {id} are not {marked}"));
+            let lost = self.send.ledger.recount_lost(id);
+            if self.paths.get(id).window.lost != lost {
+                return Err(format!("lost bytes of path {id} are not {lost}"));
             }
             if self.paths.get(id).window.pmdcs < self.paths.least_pmdcs() {
                 return Err(format!("PMDCS of path {id} is less than the least"));

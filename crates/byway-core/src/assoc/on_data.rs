@@ -33,19 +33,19 @@ impl Association {
             return false;
         }
         let first = self.recv.tsns.tsn_of(0) == d.tsn;
-        gathered.data.first |= first;
-        gathered.data.others |= !first;
         let seq = match self.recv.tsns.look(d.tsn) {
             Arrival::New(seq) => seq,
             Arrival::Duplicate(seq) => {
                 self.recv.tsns.note_duplicate(d.tsn);
                 self.stats.duplicates_received += 1;
                 gathered.data.duplicate = true;
+                self.note_data_chunk(first, false);
                 self.observe_data(ctx, from, d, seq, true);
                 return true;
             }
             Arrival::OutOfReach => {
                 gathered.data.duplicate = true;
+                self.note_data_chunk(first, false);
                 self.discard(ctx, "TSN too far ahead");
                 return true;
             }
@@ -54,13 +54,14 @@ impl Association {
             // Dropped and not acknowledged: the peer will send it again, and is
             // told at once (section 6.2).
             gathered.data.immediate = true;
+            self.note_data_chunk(first, false);
             self.discard(ctx, "no room in the receive buffer");
             return true;
         }
         self.observe_data(ctx, from, d, seq, false);
         self.recv.tsns.take(seq);
         gathered.data.new = true;
-        gathered.data.gap_between |= self.recv.tsns.has_gap();
+        self.note_data_chunk(first, true);
         gathered.data.immediate |= d.immediate;
         if d.stream_id >= self.recv.streams {
             // Acknowledged, reported, and not delivered (section 6.5).
@@ -89,6 +90,14 @@ impl Association {
             return false;
         }
         true
+    }
+
+    /// A DATA chunk was looked at: `first` if it has the initial TSN.
+    #[inline]
+    fn note_data_chunk(&mut self, first: bool, new: bool) {
+        if let Some(d) = &mut self.dialect {
+            d.on_data_chunk(first, new && self.recv.tsns.has_gap());
+        }
     }
 
     fn observe_data(
@@ -131,16 +140,16 @@ impl Association {
     pub(super) fn after_data(&mut self, ctx: &mut Ctx<'_>, from: PathId, arrived: &mut Arrived) {
         if self.counts_packets() {
             // DAC: delayed in spite of gaps.
-            (arrived.gap, arrived.gap_between) = (false, false);
+            arrived.gap = false;
         }
-        if self.is_class() {
-            self.recv.acker.count_to_sack();
-        }
-        let (acker, cfg) = (&mut self.recv.acker, &self.cfg.sack);
-        if self.cfg.habits.counts_packets_apart {
-            acker.on_data_counted_apart(ctx.now, from, arrived, cfg);
-        } else {
-            acker.on_data(ctx.now, from, arrived, cfg);
+        let (acker, cfg) = (&mut self.recv.acker, &self.cfg);
+        let now = ctx.now;
+        let by_dialect = match &mut self.dialect {
+            Some(d) => d.on_data(acker, (now, from), arrived, cfg),
+            None => false,
+        };
+        if !by_dialect {
+            acker.on_data(now, from, arrived, &cfg.sack);
         }
         if matches!(self.state, State::ShutdownSent) {
             // Section 9.2: SACK at once, SHUTDOWN again, T2 anew.

@@ -112,16 +112,15 @@ impl Association {
             p.confirmed = true;
             p.errors = 0;
             self.set_path_state(ctx, path, PathState::Active);
-            self.send.habits.new_wanted |= self.paths.iter().all(|p| p.confirmed);
-            self.begin_heartbeat_rounds(ctx);
+            self.ask(ctx, |d, i| d.on_confirmed(i));
             self.choose_data_path(ctx, None);
         }
         self.weigh_evidence(ctx, path, Evidence::Heartbeat);
         if self.answer_proves(ctx, path, whole) {
             let state = self.paths.get(path).state;
             self.clear_errors(ctx, path, true);
-            if state != PathState::Active && self.is_class() {
-                self.release_by_heartbeat(path);
+            if state != PathState::Active {
+                self.ask(ctx, |d, i| d.on_returned(i, path));
             }
         } else {
             self.choose_data_path(ctx, None);
@@ -131,10 +130,13 @@ impl Association {
 
     /// Plans the next heartbeat of a path, counted from now.
     pub(crate) fn schedule_heartbeat(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
+        let dialect = self.dialect.as_ref();
+        let has_timers = dialect.is_none_or(|d| d.has_heartbeat_timers());
         let p = self.paths.get(path);
         // Doubt is resolved at the pace of the RTO (section 5.4; RFC 7829).
         let eager = is_eager(p, self.cfg.hb.failed);
-        if !eager && (!p.hb_enabled || self.cfg.habits.one_heartbeat_timer) {
+        let regular = p.hb_enabled && has_timers;
+        if !(eager || regular) {
             self.paths.get_mut(path).alarms.set(Alarm::Heartbeat, None);
             return;
         }
@@ -248,7 +250,7 @@ impl Association {
         }
         // A suspect path is probed once per RTO: the answer is late, so now.
         let eager = is_eager(self.paths.get(path), self.cfg.hb.failed);
-        if self.cfg.habits.repeats_heartbeats {
+        if self.repeats_heartbeats() {
             self.want_heartbeat(path);
         } else if eager {
             self.paths
@@ -274,9 +276,8 @@ impl Association {
         }
         let burst = self.cfg.hb.max_burst.max(1);
         let mut started = 0;
-        // In ns-2 the initiator alone does it.
-        let all = self.cfg.setup.confirm_all_before_data
-            && !(self.accepted && self.cfg.habits.trusts_listed_addresses);
+        let trusts = self.accepted && self.trusts_listed_addresses();
+        let all = self.cfg.setup.confirm_all_before_data && !trusts;
         for path in self.paths.ids() {
             if all {
                 self.paths.get_mut(path).confirmed = false;
@@ -294,7 +295,7 @@ impl Association {
                 started += 1;
             }
         }
-        self.begin_heartbeat_rounds(ctx);
+        self.ask(ctx, |d, i| d.on_established(i));
     }
 
     /// RFC 2960: every address of the peer is good for data at once.
@@ -305,7 +306,6 @@ impl Association {
                 self.set_path_state(ctx, path, PathState::Active);
             }
         }
-        self.send.habits.new_wanted = true;
     }
 }
 

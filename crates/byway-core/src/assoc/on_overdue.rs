@@ -5,6 +5,7 @@ use super::{Association, Ctx};
 use crate::observe::{Observation, Timer};
 use crate::path::{Alarm, PathId, PathState};
 use crate::policy::ProbeTimeout;
+use crate::policy::retransmit::LossCause;
 
 impl Association {
     /// Something was acknowledged from a path: the wait for the next
@@ -75,7 +76,7 @@ impl Association {
             let p = self.paths.get_mut(path);
             self.send
                 .ledger
-                .mark_one(seq, |_, r| p.window.lose(r.bytes));
+                .lose_one(seq, LossCause::ProbeTimeout, |_, r| p.window.lose(r.bytes));
             p.earliest = self.send.ledger.first_in_flight(path, seq);
             if p.earliest.is_none() {
                 p.t3 = None;
@@ -123,13 +124,9 @@ impl Association {
         p.timed = None;
         let window = &mut p.window;
         let ledger = &mut self.send.ledger;
-        ledger.mark_path_for(
-            path,
-            crate::policy::retransmit::LossCause::ProbeTimeout,
-            |_, r| {
-                window.lose(r.bytes);
-            },
-        );
+        ledger.lose_path_for(path, LossCause::ProbeTimeout, |_, r| {
+            window.lose(r.bytes);
+        });
         self.observe_window(ctx, path);
         self.choose_data_path(ctx, None);
     }

@@ -17,6 +17,9 @@ impl Association {
         let mut next = Instant::FAR_FUTURE;
         let mut consider = |t: Option<Instant>| next = next.min(t.unwrap_or(Instant::FAR_FUTURE));
         consider(self.timers.earliest());
+        if let Some(d) = &self.dialect {
+            consider(d.deadline());
+        }
         consider(self.recv.acker.timer());
         consider(self.send.probe_at);
         for p in self.paths.iter() {
@@ -34,7 +37,9 @@ impl Association {
         if self.next_timeout().is_none_or(|t| t > now) {
             return;
         }
-        self.begin_habit_event(false);
+        if let Some(d) = &mut self.dialect {
+            d.on_timer();
+        }
         self.new_burst();
         self.begin_burst();
         if due(self.timers.t1) {
@@ -48,6 +53,9 @@ impl Association {
         }
         if due(self.recv.acker.timer()) {
             self.recv.acker.on_timer();
+            if let Some(d) = &mut self.dialect {
+                d.on_sack_timer(&mut self.recv.acker);
+            }
             self.observe(ctx, || Observation::TimerFired {
                 timer: Timer::SackDelay,
                 path: None,
@@ -61,17 +69,19 @@ impl Association {
                 path: None,
             });
         }
-        if let Some(round) = self.timers.heartbeat_round.filter(|r| r.due <= now) {
-            self.on_heartbeat_round(ctx, round);
+        if self.dialect.as_ref().is_some_and(|d| due(d.deadline())) {
+            self.on_dialect_deadline(ctx);
         }
         for path in self.paths.ids() {
             if self.state.is_closed() {
                 return;
             }
-            let t3_first = self.cfg.habits.repeats_heartbeats && due(self.paths.get(path).t3);
-            if t3_first {
+            let dialect = self.dialect.as_ref();
+            let t3_first = dialect.is_some_and(|d| d.t3_goes_first());
+            let t3_alone = dialect.is_some_and(|d| d.t3_goes_alone());
+            if t3_first && due(self.paths.get(path).t3) {
                 self.on_t3(ctx, path);
-                if self.state.is_closed() || self.cfg.habits.sack_clocked {
+                if self.state.is_closed() || t3_alone {
                     return;
                 }
             }
@@ -84,8 +94,7 @@ impl Association {
             }
             if due(self.paths.get(path).t3) {
                 self.on_t3(ctx, path);
-                if self.cfg.habits.sack_clocked {
-                    // Its packet leaves before the next timer is looked at.
+                if t3_alone {
                     return;
                 }
             }
@@ -110,6 +119,25 @@ impl Association {
         }
     }
 
+    /// The timer of a dialect expired.
+    #[cold]
+    fn on_dialect_deadline(&mut self, ctx: &mut Ctx<'_>) {
+        if let Some(Some(path)) = self.ask(ctx, |d, i| d.on_deadline(i)) {
+            self.observe(ctx, || Observation::TimerFired {
+                timer: Timer::HeartbeatDue,
+                path: Some(path),
+            });
+            self.want_heartbeat(path);
+        }
+    }
+
+    /// Whether a lost heartbeat is repeated at once, as a dialect wants it.
+    pub(super) fn repeats_heartbeats(&self) -> bool {
+        self.dialect
+            .as_ref()
+            .is_some_and(|d| d.repeats_heartbeats())
+    }
+
     /// T3-rtx expired (section 6.3.3; 8.1; 8.2; RFC 7829).
     fn on_t3(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
         let cfg = self.cfg.clone();
@@ -118,24 +146,21 @@ impl Association {
             path: Some(path),
         });
         self.stats.timeouts += 1;
-        self.decay_windows(ctx);
         // A window probe that was answered is no error (section 6.1, A), nor is
         // any chunk that the peer has no room for and answers.
         let closed = self.send.probing || self.send.a_rwnd == 0;
         let harmless = closed && self.send.probe_answered;
         self.send.probe_answered = false;
         let patience = self.surely_lost_after(path);
+        let falls = self.ask(ctx, |d, i| d.on_t3(i, path, harmless));
         let p = self.paths.get_mut(path);
         p.t3 = None;
         p.alarms.set(Alarm::Overdue, None);
         p.timed = None;
         p.earliest = None;
         p.counters.timeouts += 1;
-        p.rtt_pending = false;
-        p.decay_at = None;
-        let spared = cfg.habits.spares_ssthresh && p.window.cwnd <= p.window.pmdcs;
-        if !harmless && !spared {
-            cc::on_timeout(&mut p.window, cfg.habits.timeout_floor, &cfg.congestion);
+        if !harmless && falls != Some(false) {
+            cc::on_timeout(&mut p.window, &cfg.congestion);
         }
         p.one_packet |= !harmless;
         p.recover = None;
@@ -149,7 +174,7 @@ impl Association {
         let flight = p.window.flight;
         let counts = self.estimating.is_some() && !harmless;
         let (mut largest, mut surely_lost) = (0, SmallVec::<[u64; 8]>::new());
-        self.send.ledger.mark_path(path, |seq, r| {
+        self.send.ledger.lose_path(path, |seq, r| {
             p.window.lose(r.bytes);
             largest = largest.max(r.bytes);
             if concurrent {
@@ -164,11 +189,8 @@ impl Association {
                 e.lost(seq, path, flight, self.paths.get(path), ctx.now, cfg);
             }
         }
-        if cfg.habits.counts_marked {
-            self.send.ledger.remark_path(path);
-        }
         self.send.forced_packet = true;
-        self.release_by_timeout();
+        self.ask(ctx, |d, i| d.after_t3(i, path));
         self.observe_rto(ctx, path, None);
         self.observe_window(ctx, path);
         if harmless {
@@ -210,7 +232,7 @@ impl Association {
         if !har && !failed {
             return;
         }
-        if self.cfg.habits.repeats_heartbeats {
+        if self.repeats_heartbeats() {
             // The one under way, if any, is given up without an error.
             self.paths.get_mut(path).probe = None;
         }

@@ -2,6 +2,7 @@
 
 use super::{Association, Ctx};
 use crate::api::{CommandError, Event};
+use crate::cc;
 use crate::config::{FailedProbes, PfReturnCwnd};
 use crate::observe::Observation;
 use crate::path::{Alarm, PathId, PathState};
@@ -32,32 +33,16 @@ impl Association {
 
     /// A path changes its state. The caller asks afterwards where data goes.
     pub(crate) fn set_path_state(&mut self, ctx: &mut Ctx<'_>, path: PathId, to: PathState) {
-        let Some(from) = self.paths.change_state(path, to, ctx.now) else {
-            return;
-        };
-        let remote = self.paths.get(path).remote;
-        self.observe(ctx, || Observation::PathState {
-            path,
-            from: Some(from),
-            to,
-        });
-        let event = Event::PathChanged {
-            path,
-            remote,
-            from,
-            to,
-        };
-        self.event(ctx, event);
+        self.inside(ctx).1.set_state(path, to);
     }
 
     /// Asks the failover policy where new data goes now. `timed_out` is the
     /// path whose timer expired, if that is why.
     pub(crate) fn choose_data_path(&mut self, ctx: &mut Ctx<'_>, timed_out: Option<PathId>) {
-        let to = if self.cfg.habits.keeps_destination {
-            self.kept_destination()
-        } else {
-            failover::data_path(&self.cfg.failover, &self.paths.view(), timed_out)
-        };
+        let view = self.paths.view();
+        let by_dialect = self.dialect.as_ref().and_then(|d| d.data_path(&view));
+        let to =
+            by_dialect.unwrap_or_else(|| failover::data_path(&self.cfg.failover, &view, timed_out));
         self.move_data(ctx, to);
         if let Some(to) = failover::switch_primary(&self.cfg.failover, &self.paths.view())
             && self.may_become_permanent(ctx.now, to)
@@ -144,8 +129,8 @@ impl Association {
         limit: u32,
     ) {
         let p = self.paths.get_mut(path);
-        let spared = self.cfg.habits.counts_active_alone && p.state != PathState::Active;
-        if counts && !spared {
+        let dialect = self.dialect.as_ref();
+        if counts && dialect.is_none_or(|d| d.counts_for_association(p.state)) {
             self.errors += 1;
         }
         p.last_error = Some(ctx.now);
@@ -171,23 +156,19 @@ impl Association {
             count: errors,
             association,
         });
-        let p = self.paths.get(path);
-        if !p.confirmed && self.cfg.habits.unconfirmed_never_fails {
-            return;
-        }
         let to = failover::judge(&self.cfg, state, errors, limit);
         if to == state {
             return;
         }
-        if to == PathState::PotentiallyFailed && self.is_class() {
-            if errors > 1 {
-                return;
-            }
-            self.note_suspect(ctx, path);
+        if self.ask(ctx, |d, i| d.admits_failure(i, path, to)) == Some(false) {
+            return;
         }
         self.set_path_state(ctx, path, to);
-        if to == PathState::Inactive {
-            self.leave_failed(ctx, path);
+        if to == PathState::Inactive
+            && let Some(d) = &self.dialect
+            && let Some(next) = d.on_failed(&self.cfg, &self.paths.view(), path)
+        {
+            self.move_data(ctx, next);
         }
         // RFC 7829 section 3.2, rule 4: probe a suspect path at once, then every
         // RTO. A failed one likewise, if the user wants that.
@@ -222,8 +203,7 @@ impl Association {
                 && let Some(pf) = &self.cfg.failover.potentially_failed
                 && let PfReturnCwnd::Pmdcs(n) = pf.return_cwnd
             {
-                let w = &mut self.paths.get_mut(path).window;
-                w.cwnd = n.max(1).saturating_mul(w.pmdcs);
+                cc::on_return(&mut self.paths.get_mut(path).window, n);
                 self.observe_window(ctx, path);
             }
             self.end_suspicion(path);

@@ -66,6 +66,7 @@ impl Association {
             pathless: SmallVec::new(),
             stale_cookies: 0,
             estimating: super::estimating::Estimating::of(&cfg),
+            dialect: cfg.dialect.as_ref().map(|d| d.start(&cfg)),
             unacknowledged_since: None,
             stale_by: None,
             cfg,
@@ -377,6 +378,7 @@ impl Association {
         self.peer_tag = c.peer_tag;
         self.send = SendHalf::new(c.local_tsn, c.outbound, c.a_rwnd, &self.cfg);
         self.recv = RecvHalf::new(c.peer_tsn, c.inbound, &self.cfg.buffer);
+        self.dialect = self.cfg.dialect.as_ref().map(|d| d.start(&self.cfg));
         self.pathless.clear();
         self.agree_on_timestamps(c.timestamps);
         self.add_listed(ctx, c);
@@ -385,7 +387,7 @@ impl Association {
     /// The addresses that a cookie lists become paths, as far as they may and
     /// there is room.
     pub(crate) fn add_listed(&mut self, ctx: &mut Ctx<'_>, c: &Cookie) {
-        let trusted = self.cfg.habits.trusts_listed_addresses;
+        let trusted = self.trusts_listed_addresses();
         for &ip in core::iter::once(&c.source.ip()).chain(&c.addresses) {
             if self.knows(ip) || !acceptable_address(ip, c.source.ip()) {
                 continue;
@@ -400,6 +402,14 @@ impl Association {
                 _ => self.pathless.push(ip),
             }
         }
+    }
+
+    /// Whether listed addresses count as confirmed, as a dialect wants it; RFC 9260
+    /// section 5.4 asks for a heartbeat first.
+    pub(super) fn trusts_listed_addresses(&self) -> bool {
+        self.dialect
+            .as_ref()
+            .is_some_and(|d| d.trusts_listed_addresses())
     }
 
     /// Whether an address is the peer's, path or not.

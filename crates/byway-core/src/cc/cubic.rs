@@ -139,10 +139,10 @@ impl Curve {
     }
 }
 
-fn less(w: &Window, cfg: &CongestionConfig, least: u32) -> u32 {
+fn less(w: &Window, cfg: &CongestionConfig) -> u32 {
     // In whole numbers, so that a round window stays one.
     let left = u64::from(w.cwnd) * 7 / 10;
-    (left as u32).max(reno::least(w, cfg, least))
+    (left as u32).max(reno::floor(w, cfg))
 }
 
 /// A SACK acknowledged new data of this path.
@@ -167,15 +167,15 @@ pub(super) fn on_ack(w: &mut Window, ack: PathAck, at: Moment, cfg: &CongestionC
 
 /// Missing reports announced a loss.
 pub(super) fn on_fast_retransmit(w: &mut Window, cubic: Cubic, cfg: &CongestionConfig) {
-    w.ssthresh = less(w, cfg, 0);
+    w.ssthresh = less(w, cfg);
     let cwnd = w.cwnd.into();
     w.curve.get_or_insert_default().on_loss(cwnd, cubic);
     w.cwnd = w.ssthresh;
 }
 
 /// T3-rtx expired (section 4.8): the next stage begins at its own plateau.
-pub(super) fn on_timeout(w: &mut Window, least: u32, cfg: &CongestionConfig) {
-    w.ssthresh = less(w, cfg, least);
+pub(super) fn on_timeout(w: &mut Window, cfg: &CongestionConfig) {
+    w.ssthresh = less(w, cfg);
     let curve = w.curve.get_or_insert_default();
     **curve = Curve {
         prior: w.cwnd.into(),

@@ -22,8 +22,8 @@ pub(crate) struct PathAck {
     pub(crate) bytes: u32,
     /// Those of them that gap blocks acknowledged.
     pub(crate) gap_bytes: u32,
-    /// Flight before the SACK was applied; with ns-2's habit what was taken for
-    /// lost, too.
+    /// Flight before the SACK was applied, and what else takes room that data
+    /// cannot use.
     pub(crate) flight_before: u32,
     /// Whether the cumulative TSN advanced.
     pub(crate) cumulative_advanced: bool,
@@ -61,14 +61,25 @@ pub(crate) fn on_fast_retransmit(w: &mut Window, cfg: &CongestionConfig) {
     }
 }
 
-/// The T3-rtx timer expired; `least`: the floor of ssthresh in PMDCS, 0 for the
-/// usual one.
-pub(crate) fn on_timeout(w: &mut Window, least: u32, cfg: &CongestionConfig) {
+/// The T3-rtx timer expired.
+pub(crate) fn on_timeout(w: &mut Window, cfg: &CongestionConfig) {
     w.interval.on_loss();
     match cfg.algorithm {
-        CongestionAlgorithm::Rfc9260 => reno::on_timeout(w, least, cfg),
-        CongestionAlgorithm::Cubic(_) => cubic::on_timeout(w, least, cfg),
+        CongestionAlgorithm::Rfc9260 => reno::on_timeout(w, cfg),
+        CongestionAlgorithm::Cubic(_) => cubic::on_timeout(w, cfg),
     }
+}
+
+/// A potentially failed path is active again, with a window of so many PMDCS
+/// (`failover.potentially_failed.return_cwnd`; natarajan-2006 section 3).
+pub(crate) fn on_return(w: &mut Window, pmdcs: u32) {
+    w.cwnd = pmdcs.max(1).saturating_mul(w.pmdcs);
+}
+
+/// A burst begins: the window falls to what the burst may have in flight (RFC 9260
+/// section 6.1, D, second rule).
+pub(crate) fn limit(w: &mut Window, bytes: u32) {
+    w.cwnd = w.cwnd.min(bytes);
 }
 
 /// Nothing is in flight there, and something is about to be: the window falls

@@ -63,41 +63,9 @@ fn add(w: &mut Window, step: f64) {
     }
 }
 
-/// The same with ns-2's habit `partial_bytes_when_full`.
-pub(crate) fn on_ack_when_full(w: &mut Window, ack: PathAck, cfg: &CongestionConfig) {
-    let full = ack.flight_before >= w.cwnd;
-    let avoiding = w.avoids_congestion();
-    if avoiding {
-        let cumulative = if full { ack.bytes - ack.gap_bytes } else { 0 };
-        let gaps = if ack.cumulative_advanced {
-            ack.gap_bytes
-        } else {
-            0
-        };
-        w.partial_bytes_acked = w.partial_bytes_acked.saturating_add(cumulative + gaps);
-    }
-    if !ack.cumulative_advanced || ack.in_recovery || ack.bytes == 0 || !full {
-        return;
-    }
-    if !avoiding {
-        let most = cfg.slow_start_limit.saturating_mul(w.pmdcs);
-        w.cwnd = w.cwnd.saturating_add(ack.bytes.min(most));
-    } else if w.partial_bytes_acked >= w.cwnd {
-        w.partial_bytes_acked -= w.cwnd;
-        w.cwnd = w.cwnd.saturating_add(w.pmdcs);
-    }
-}
-
-fn floor(w: &Window, cfg: &CongestionConfig) -> u32 {
+/// The least that ssthresh falls to (section 7.2.3).
+pub(super) fn floor(w: &Window, cfg: &CongestionConfig) -> u32 {
     cfg.ssthresh_floor.saturating_mul(w.pmdcs)
-}
-
-/// The least that ssthresh falls to: so many PMDCS, 0 for the usual floor.
-pub(super) fn least(w: &Window, cfg: &CongestionConfig, pmdcs: u32) -> u32 {
-    match pmdcs {
-        0 => floor(w, cfg),
-        n => n.saturating_mul(w.pmdcs),
-    }
 }
 
 /// Section 7.2.3: missing reports announced a loss.
@@ -107,10 +75,9 @@ pub(super) fn on_fast_retransmit(w: &mut Window, cfg: &CongestionConfig) {
     w.partial_bytes_acked = 0;
 }
 
-/// Section 7.2.3: the T3-rtx timer expired; `at_least`: the floor of ssthresh in
-/// PMDCS, 0 for the usual one.
-pub(super) fn on_timeout(w: &mut Window, at_least: u32, cfg: &CongestionConfig) {
-    w.ssthresh = (w.cwnd / 2).max(least(w, cfg, at_least));
+/// Section 7.2.3: the T3-rtx timer expired.
+pub(super) fn on_timeout(w: &mut Window, cfg: &CongestionConfig) {
+    w.ssthresh = (w.cwnd / 2).max(floor(w, cfg));
     w.cwnd = after_timeout(w, cfg);
     w.partial_bytes_acked = 0;
 }
@@ -134,17 +101,6 @@ pub(super) fn on_idle(w: &mut Window, now: Instant, rto: Duration, cfg: &Congest
         w.decayed = true;
         w.cwnd = (w.cwnd / 2).max(least);
         w.idle_since += rto;
-    }
-}
-
-/// ns-2's habit `decays_above`: an RTO has passed since the last packet.
-pub(crate) fn on_decay(w: &mut Window, above: u32, least: u32, cfg: &CongestionConfig) {
-    if w.cwnd > above.saturating_mul(w.pmdcs) {
-        let least = match least {
-            0 => floor(w, cfg),
-            n => n.saturating_mul(w.pmdcs),
-        };
-        w.cwnd = (w.cwnd / 2).max(least);
     }
 }
 
@@ -250,15 +206,15 @@ mod tests {
         let mut w = window(20, 100);
         on_fast_retransmit(&mut w, &cfg);
         assert_eq!((w.cwnd, w.ssthresh), (10 * PMDCS, 10 * PMDCS));
-        on_timeout(&mut w, 0, &cfg);
+        on_timeout(&mut w, &cfg);
         assert_eq!((w.cwnd, w.ssthresh), (PMDCS, 5 * PMDCS));
-        on_timeout(&mut w, 0, &cfg);
+        on_timeout(&mut w, &cfg);
         assert_eq!(w.ssthresh, 4 * PMDCS, "floor of RFC 9260");
         let old = CongestionConfig {
             ssthresh_floor: 2,
             ..cfg
         };
-        on_timeout(&mut w, 0, &old);
+        on_timeout(&mut w, &old);
         assert_eq!(w.ssthresh, 2 * PMDCS, "floor of RFC 2960");
     }
 

@@ -214,19 +214,6 @@ impl Config {
              congestion.algorithm to Rfc9260, or coupled to Off",
         )?;
         rule(
-            plain && c.coupled == Coupling::Off || !self.habits.partial_bytes_when_full,
-            "habits.partial_bytes_when_full",
-            true,
-            "is a reading of RFC 9260's rule; congestion.algorithm must be Rfc9260 and \
-             congestion.coupled Off",
-        )?;
-        rule(
-            self.habits.partial_bytes_when_full || !self.habits.partial_bytes_late,
-            "habits.partial_bytes_late",
-            true,
-            "tells which bytes habits.partial_bytes_when_full counts; that must be true",
-        )?;
-        rule(
             c.fast_retransmit_threshold > 0,
             "congestion.fast_retransmit_threshold",
             c.fast_retransmit_threshold,

@@ -24,7 +24,7 @@ pub enum InitialCwnd {
     #[default]
     Rfc9260,
     /// min(4 PMDCS, max(2 PMDCS, 4380 bytes)): RFC 4960's rule, with PMDCS for
-    /// its MTU as ns-2.35 reads it.
+    /// its MTU.
     Rfc4960,
     /// So many full chunks; RFC 2960 allows at most 2.
     Pmdcs(u32),
@@ -45,8 +45,7 @@ pub enum CwndGrowth {
 /// 6.1, D).
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub enum BurstRule {
-    /// At most so many packets of new data (ns-2's module, and the RFC's second
-    /// way).
+    /// At most this many packets of new data (the RFC's second way).
     #[default]
     CountPackets,
     /// As if cwnd were the flight and so many PMDCS, for this event (the RFC's
@@ -63,10 +62,9 @@ pub enum FastRecovery {
     /// One exit point for the association (RFC 9260 section 7.2.4).
     #[default]
     PerAssociation,
-    /// An exit point for each destination (ns-2's module, the papers).
+    /// An exit point for each destination (the papers).
     PerDestination,
-    /// None: every fast retransmit halves the window (RFC 2960's text, and ns-2's
-    /// module up to release 3.4).
+    /// None: every fast retransmit halves the window (RFC 2960's text).
     Off,
 }
 
@@ -141,8 +139,8 @@ pub struct RetransmissionConfig {
     /// What a timeout starts besides the retransmission.
     pub after_rto: AfterRto,
     /// Whether new data may leave at a timeout, too, where windows allow (true);
-    /// ns-2's module only repeats then, and sends new data with the next SACK,
-    /// which adds about a second to its detection times (caro-2004 section V.A).
+    /// the papers' simulator only repeats then, and sends new data with the next
+    /// SACK, which adds about a second to its detection times (caro-2004 section V.A).
     pub new_data_at_rto: bool,
 }
 

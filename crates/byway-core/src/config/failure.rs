@@ -11,8 +11,8 @@ pub enum HbJitter {
     /// interval + RTO, the RTO varied by half either way (RFC 9260 section 8.3).
     #[default]
     HalfRto,
-    /// interval varied by half either way, plus the RTO (ns-2's module up to
-    /// release 3.4: 15 to 45 s).
+    /// interval varied by half either way, plus the RTO (the papers' simulator up to
+    /// release 3.4 of its module: 15 to 45 s).
     HalfInterval,
     /// interval + RTO exactly, for tests that need a known time.
     Off,
@@ -25,7 +25,7 @@ pub enum FailedProbes {
     #[default]
     AtInterval,
     /// At once when it fails, and again whenever a heartbeat is lost or data
-    /// times out there (caro-2006 section III.7, figure 8; ns-2), so that a
+    /// times out there (caro-2006 section III.7, figure 8), so that a
     /// spurious failover ends after a round trip.
     OncePerRto,
 }
@@ -76,7 +76,7 @@ pub enum ErrorClear {
     #[default]
     AnyAck,
     /// Only a chunk that was sent once, so that no doubt is left where it
-    /// arrived (section 8.2, MAY; ns-2 3.5).
+    /// arrived (section 8.2, MAY).
     FirstTransmissionOnly,
 }
 
@@ -97,7 +97,7 @@ pub struct FailureConfig {
     /// How a lost heartbeat is compared with PMR.
     pub heartbeat_test: PathMaxRetransTest,
     /// Whether heartbeats lost on an idle path count towards AMR. RFC 9260
-    /// section 8.1 says that they must not (false); Linux, usrsctp, ns-2 and
+    /// section 8.1 says that they must not (false); Linux, usrsctp and
     /// INET count them.
     pub idle_heartbeats_count: bool,
     /// Which acknowledgement clears a path's error counter.
@@ -201,7 +201,7 @@ pub enum PrimarySwitch {
     #[default]
     Never,
     /// When the primary is inactive and its consecutive errors exceed the
-    /// Change Primary Threshold (caro-2006 section IV, as ns-2 counts): those
+    /// Change Primary Threshold (caro-2006 section IV, as its simulator counts): those
     /// that caused the failover count, so with PMR 0 and CPT 0 every failover
     /// is permanent, and no CPT up to PMR differs from another.
     Cpt(u32),

@@ -11,7 +11,7 @@ fn probing(dmax_s: u64, n: u32) -> Detection {
 
 #[test]
 fn every_preset_passes_its_own_check() {
-    for name in ["rfc9260", "rfc2960", "ns2", "caro2006", "caro2006-proposed"] {
+    for name in ["rfc9260", "rfc2960", "caro2006", "caro2006-proposed"] {
         Config::preset(name).unwrap().check().unwrap();
     }
 }
@@ -25,7 +25,7 @@ fn an_unknown_preset_lists_those_there_are() {
 #[test]
 fn what_cannot_work_is_refused_with_field_value_and_remedy() {
     type Break = fn(&mut Config);
-    let table: [(Break, &str); 11] = [
+    let table: [(Break, &str); 9] = [
         (
             |c| c.rto.min = Duration::from_secs(100),
             "rto.min = 100 s: is above rto.max",
@@ -45,17 +45,6 @@ fn what_cannot_work_is_refused_with_field_value_and_remedy() {
                 c.congestion.coupled = Coupling::Lia;
             },
             "congestion.coupled = Lia",
-        ),
-        (
-            |c| {
-                *c = Config::ns2();
-                c.congestion.algorithm = CongestionAlgorithm::Cubic(Cubic::default());
-            },
-            "habits.partial_bytes_when_full = true",
-        ),
-        (
-            |c| c.habits.partial_bytes_late = true,
-            "habits.partial_bytes_late = true",
         ),
         (|c| c.failure.path_max_retrans = 0, ""),
         (
@@ -181,7 +170,7 @@ fn what_contradicts_itself_is_warned_of_with_field_value_and_remedy() {
 
 #[test]
 fn no_preset_contradicts_itself() {
-    for name in ["rfc9260", "rfc2960", "ns2"] {
+    for name in ["rfc9260", "rfc2960"] {
         let found = Config::preset(name).unwrap().warnings();
         assert!(found.is_empty(), "{name}: {found:?}");
     }

@@ -113,7 +113,7 @@ macro_rules! ctx {
             out: &mut $self.out,
             checksum: $self.cfg.checksum,
             routes: &mut *$self.routes,
-            apart: None,
+            payload_tail: None,
         }
     };
 }
@@ -536,7 +536,7 @@ impl Endpoint {
             {
                 if !slot.assoc.is_quiet() {
                     let mut ctx = Ctx {
-                        apart: apart.as_deref_mut(),
+                        payload_tail: apart.as_deref_mut(),
                         ..ctx!(self, now)
                     };
                     if let Some(Sent { path, len }) = slot.assoc.poll_transmit(&mut ctx, buf) {

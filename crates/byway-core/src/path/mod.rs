@@ -13,7 +13,10 @@ pub use state::PathState;
 pub(crate) use table::PathTable;
 pub use table::PathsView;
 pub(crate) use table::{Path, Probe};
-pub(crate) use window::Window;
+pub use window::Window;
+
+/// An association has at most this many paths (`setup.max_paths`).
+pub const MAX_PATHS: usize = 8;
 
 /// Names a path of an association: its place in the table, counted from 0.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize)]
@@ -26,7 +29,9 @@ impl core::fmt::Display for PathId {
 }
 
 impl PathId {
-    pub(crate) const fn index(self) -> usize {
+    /// Its place in the table.
+    #[must_use]
+    pub const fn index(self) -> usize {
         self.0 as usize
     }
 }

@@ -62,10 +62,6 @@ pub(crate) struct Path {
     pub(crate) earliest: Option<u64>,
     /// When a chunk left that can measure the round trip.
     pub(crate) last_timed: Instant,
-    /// A chunk is being timed, as ns-2 tells it (`habits.rtt_flag`).
-    pub(crate) rtt_pending: bool,
-    /// When the window is halved unless a packet leaves (`habits.decays_above`).
-    pub(crate) decay_at: Option<Instant>,
     /// The chunk that is being timed, with its sending time (rule C4).
     pub(crate) timed: Option<(u64, Instant)>,
     /// Packets of new data that the current event may still release.
@@ -150,8 +146,6 @@ impl Path {
             hb_enabled: cfg.hb.enabled,
             earliest: None,
             last_timed: now,
-            rtt_pending: false,
-            decay_at: None,
             timed: None,
             burst_left: u32::MAX,
             burst_flight: None,
@@ -198,17 +192,6 @@ impl Path {
         w.flight < w.cwnd && (w.flight == 0 || !self.one_packet)
     }
 
-    /// Bytes that are outstanding: in flight, and with ns-2's habit what waits
-    /// to be sent again.
-    pub(crate) fn outstanding(&self, habits: &crate::config::HabitsConfig) -> u32 {
-        let marked = if habits.marked_is_outstanding {
-            self.window.marked
-        } else {
-            0
-        };
-        self.window.flight + marked
-    }
-
     /// Whether `bytes` more leave the detector's heartbeats their room in the
     /// window (cortes-2008). A lone packet may always leave.
     pub(crate) fn keeps_room(&self, bytes: u32) -> bool {
@@ -221,8 +204,7 @@ impl Path {
     /// What counts as used where a full window grows: what is outstanding, and,
     /// as data cannot use it, the room of the detector's heartbeats with the
     /// rest behind the last whole packet.
-    pub(crate) fn used(&self, habits: &crate::config::HabitsConfig) -> u32 {
-        let outstanding = self.outstanding(habits);
+    pub(crate) fn used(&self, outstanding: u32) -> u32 {
         if self.reserved == 0 || outstanding == 0 {
             return outstanding;
         }

@@ -9,16 +9,20 @@ use crate::time::Instant;
 /// cwnd and its companions, in bytes of DATA chunks, headers and padding
 /// included (RFC 9260 section 7.2).
 #[derive(Clone, Debug)]
-pub(crate) struct Window {
-    pub(crate) cwnd: u32,
-    pub(crate) ssthresh: u32,
-    pub(crate) partial_bytes_acked: u32,
+pub struct Window {
+    /// Congestion window.
+    pub cwnd: u32,
+    /// Slow start threshold.
+    pub ssthresh: u32,
+    /// Bytes acknowledged in congestion avoidance towards the next growth.
+    pub partial_bytes_acked: u32,
     /// Bytes sent to this path and neither acknowledged nor taken for lost.
-    pub(crate) flight: u32,
-    /// Bytes taken for lost there that wait to be sent again, anywhere.
-    pub(crate) marked: u32,
+    pub flight: u32,
+    /// Bytes sent to this path, taken for lost and awaiting retransmission, there
+    /// or elsewhere.
+    pub lost: u32,
     /// PMDCS: the largest DATA chunk, header included, that the path takes.
-    pub(crate) pmdcs: u32,
+    pub pmdcs: u32,
     /// When the window was last used or decayed; starts at creation.
     pub(crate) idle_since: Instant,
     /// Whether it decayed since it was last used (the first decay also sets
@@ -31,15 +35,17 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// Beyond slow start (RFC 9260 section 7.2.2).
-    pub(crate) fn avoids_congestion(&self) -> bool {
+    /// Whether the path is in congestion avoidance, not in slow start (RFC 9260
+    /// section 7.2.2).
+    #[must_use]
+    pub fn avoids_congestion(&self) -> bool {
         self.cwnd > self.ssthresh
     }
 
-    /// Bytes in flight are taken for lost.
+    /// Bytes in flight are taken for lost, and await retransmission.
     pub(crate) fn lose(&mut self, bytes: u32) {
         self.flight -= bytes;
-        self.marked += bytes;
+        self.lost += bytes;
     }
 
     pub(crate) fn new(cfg: &CongestionConfig, pmdcs: u32, ipv6: bool, now: Instant) -> Window {
@@ -56,7 +62,7 @@ impl Window {
             ssthresh: cfg.initial_ssthresh.unwrap_or(u32::MAX),
             partial_bytes_acked: 0,
             flight: 0,
-            marked: 0,
+            lost: 0,
             pmdcs,
             idle_since: now,
             decayed: false,

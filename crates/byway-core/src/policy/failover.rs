@@ -90,8 +90,8 @@ fn dormant(cfg: &FailoverConfig, paths: &PathsView<'_>, timed_out: Option<PathId
 /// Whether the destination in use becomes the primary (caro-2006 section IV;
 /// RFC 7829 section 5).
 ///
-/// By CPT it does so in the dormant state, too: figure 9 draws that edge, and
-/// ns-2 takes it. By PSMR only for an active destination.
+/// By CPT it does so in the dormant state, too: figure 9 draws that edge. By
+/// PSMR only for an active destination.
 #[must_use]
 pub fn switch_primary(cfg: &FailoverConfig, paths: &PathsView<'_>) -> Option<PathId> {
     let (primary, now) = (paths.primary(), paths.data_path());

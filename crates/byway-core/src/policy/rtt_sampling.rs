@@ -17,8 +17,7 @@ pub enum RttSampling {
     /// retransmitted meanwhile (RFC 9260 section 6.3.1, C4 and C5).
     #[default]
     OncePerRound,
-    /// Every chunk that was sent once (the README of ns-2 and the papers say so;
-    /// ns-2.35 times one chunk a round, see `habits.rtt_flag`).
+    /// Every chunk that was sent once, as the papers say.
     EveryChunk,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A scheme is a policy of who gets a retransmission with algorithms that help
 //! it: `FrSameRtoAlt+MFR+HAR`. The paper compares ten and says of each algorithm
-//! which policies it serves; MFR with TS, which it leaves out, ns-2 has, too.
+//! which policies it serves; MFR with TS, which it leaves out, is possible, too.
 //! What does not serve is refused with the reason, unless `forced` is one of the
 //! words. RFC 9260 is plain `FrSameRtoAlt`, the default.
 

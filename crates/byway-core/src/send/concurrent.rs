@@ -1,18 +1,19 @@
 //! What concurrent multipath transfer remembers of an association, and what a
 //! SACK says under it (`policy/concurrent`).
 
-use super::ledger::{Missing, Record};
-use crate::assoc::{ClassState, MAX_PATHS};
-use crate::config::{ConcurrentConfig, HabitsConfig};
-use crate::path::PathId;
+use super::ledger::Record;
+use crate::config::ConcurrentConfig;
+use crate::path::{MAX_PATHS, PathId};
+use crate::policy::FastRetransmits;
 use crate::policy::concurrent::FillOrder;
 use crate::policy::concurrent::cuc::PseudoCumulative;
 use crate::policy::concurrent::sfr::NewlyAcked;
 use crate::policy::concurrent::{dac, sfr};
+use crate::time::Instant;
 
 /// The sender's memory.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Concurrent {
+pub struct Concurrent {
     /// Where the round of the present event begins; the primary if it is not
     /// known yet.
     pub(crate) first: Option<PathId>,
@@ -22,22 +23,19 @@ pub(crate) struct Concurrent {
     /// Whether new data has left in the present event.
     begun: bool,
     /// The pseudo cumulative TSNs of each path.
-    pub(crate) cumulatives: [PseudoCumulative; MAX_PATHS],
+    pub cumulatives: [PseudoCumulative; MAX_PATHS],
     /// The sequence from which on the SACK at hand advances them, if it does.
-    pub(crate) advanced: [Option<u64>; MAX_PATHS],
+    pub advanced: [Option<u64>; MAX_PATHS],
     /// What the SACK at hand newly acknowledges of each path.
-    pub(crate) newly: [Option<NewlyAcked>; MAX_PATHS],
+    pub newly: [Option<NewlyAcked>; MAX_PATHS],
     /// How many packets it answers.
-    pub(crate) packets: u8,
-    /// What ns-2's CMT class remembers besides (`habits.concurrent_class`).
-    pub(crate) class: ClassState,
+    pub packets: u8,
 }
 
 impl Concurrent {
-    pub(crate) fn new(cfg: &ConcurrentConfig, habits: &HabitsConfig) -> Concurrent {
+    pub(crate) fn new(cfg: &ConcurrentConfig) -> Concurrent {
         Concurrent {
             order: cfg.order,
-            class: ClassState::new(habits),
             ..Concurrent::default()
         }
     }
@@ -67,29 +65,37 @@ impl Concurrent {
 
 /// How missing reports are counted with concurrent multipath transfer.
 #[derive(Copy, Clone, Debug)]
-pub(crate) struct Split {
+pub struct Split {
     /// What the SACK newly acknowledges of each path.
-    pub(crate) newly: [Option<NewlyAcked>; MAX_PATHS],
+    pub newly: [Option<NewlyAcked>; MAX_PATHS],
     /// Split Fast Retransmit.
-    pub(crate) sfr: bool,
+    pub sfr: bool,
     /// How many packets the SACK answers, where that is counted (DAC).
-    pub(crate) packets: Option<u8>,
+    pub packets: Option<u8>,
     /// Of how many paths it newly acknowledges chunks.
-    pub(crate) destinations: u32,
+    pub destinations: u32,
 }
 
 impl Split {
-    /// How many missing reports the SACK is for a chunk.
-    pub(crate) fn reports(&self, seq: u64, r: &Record, missing: &Missing) -> u8 {
+    /// How many missing reports the SACK is for a chunk, which may be fast
+    /// retransmitted as `rule` says. `htna`: what the rule of RFC 9260 says of it,
+    /// and the highest sequence newly acknowledged; `sent_again`: when the chunk
+    /// was retransmitted, if it was.
+    #[must_use]
+    pub fn reports(
+        &self,
+        seq: u64,
+        r: &Record,
+        (rule, htna, sent_again): (FastRetransmits, (bool, u64), Option<Instant>),
+    ) -> u8 {
         let same = self.newly[r.path.index()].as_ref();
         let (reported, highest) = if self.sfr {
-            let repeated_at = (r.sends > 1 && !missing.whenever).then_some(r.sent_at);
             let highest = same.map_or(0, |n| n.highest);
-            (sfr::reports(seq, repeated_at, same), highest)
+            (sfr::reports(seq, sent_again, same), highest)
         } else {
-            (missing.reports(seq, r), missing.highest_new)
+            htna
         };
-        if !(reported && missing.rule.counts(r.fast_retransmitted, highest)) {
+        if !(reported && rule.counts(r.reports.fast_retransmitted, highest)) {
             return 0;
         }
         match (self.packets, same) {
@@ -138,7 +144,7 @@ mod tests {
                 order,
                 ..ConcurrentConfig::default()
             };
-            let mut c = Concurrent::new(&cfg, &HabitsConfig::default());
+            let mut c = Concurrent::new(&cfg);
             let mut began = Vec::new();
             for event in events.iter().chain([&[][..]].iter()) {
                 c.begin_event(paths);

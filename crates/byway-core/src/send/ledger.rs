@@ -2,12 +2,12 @@
 //! (RFC 9260 sections 6.2.1 and 7.2.4).
 //!
 //! A TSN is a sequence number of 64 bits here, counted from the initial TSN, so
-//! nothing wraps. A SACK costs what it newly says: the blocks of the last SACK
-//! are remembered and only the difference is walked, and missing reports are
-//! counted on a list of candidates that a chunk leaves when it is marked.
+//! nothing wraps. A SACK costs what it newly says: the ledger remembers the gap
+//! blocks of the last SACK and walks only the difference, and it counts missing
+//! reports on a list of candidates that a chunk leaves when it counts as lost.
 
 use super::concurrent::Split;
-use super::marks::Marks;
+use super::lost::LostChunks;
 use super::queue::Cut;
 use crate::path::PathId;
 use crate::policy::FastRetransmits;
@@ -19,18 +19,18 @@ use std::collections::VecDeque;
 
 /// What became of a chunk.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
-    /// On its way.
+pub enum Fate {
+    /// In flight.
     InFlight,
-    /// Taken for lost: waits to be sent again.
-    Marked(LossCause),
+    /// Taken for lost, awaiting retransmission.
+    Lost(LossCause),
     /// Acknowledged by a gap block, so not for good yet.
     Acked,
 }
 
 /// A chunk that was sent.
 #[derive(Clone, Debug)]
-pub(crate) struct Record {
+pub struct Record {
     pub(crate) payload: Bytes,
     pub(crate) ppid: u32,
     pub(crate) stream: u16,
@@ -39,24 +39,30 @@ pub(crate) struct Record {
     pub(crate) begin: bool,
     pub(crate) end: bool,
     pub(crate) immediate: bool,
-    /// Bytes of the chunk, header and padding included: what it takes of cwnd.
-    pub(crate) bytes: u32,
-    /// Where it was sent last.
-    pub(crate) path: PathId,
-    pub(crate) fate: Fate,
-    /// How often it was sent.
-    pub(crate) sends: u8,
-    /// It was sent to one path alone.
+    /// It was sent to one path only.
     pub(crate) one_path: bool,
+    /// How often it was sent.
+    pub sends: u8,
+    /// Bytes of the chunk, header and padding included: what it takes of cwnd.
+    pub bytes: u32,
+    /// Where it was sent last.
+    pub path: PathId,
+    /// What became of it.
+    pub fate: Fate,
+    /// What missing reports did to it.
+    pub reports: Reports,
+    /// When it was sent last.
+    pub sent_at: Instant,
+}
+
+/// What missing reports did to a chunk (section 7.2.4).
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reports {
     /// Missing reports since it was sent last.
-    pub(crate) missing: u8,
-    /// It is the one that is timed (`habits.rtt_flag`).
-    pub(crate) timed: bool,
+    pub missing: u8,
     /// One past what was outstanding when it was last fast retransmitted, if it
     /// was.
-    pub(crate) fast_retransmitted: Option<u64>,
-    /// When it was sent last.
-    pub(crate) sent_at: Instant,
+    pub fast_retransmitted: Option<u64>,
 }
 
 /// How a chunk is sent for the first time.
@@ -68,25 +74,24 @@ pub(crate) struct FirstSending {
     pub(crate) bytes: u32,
     /// It asks for a SACK at once.
     pub(crate) immediate: bool,
-    /// It is the one that is timed (`habits.rtt_flag`).
-    pub(crate) timed: bool,
 }
 
-/// What a SACK changed, besides what the callbacks told.
+/// What a SACK changed, besides the records that the callback saw.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Applied {
-    pub(crate) cumulative_advanced: bool,
+pub struct Applied {
+    /// The cumulative TSN advanced.
+    pub cumulative_advanced: bool,
     /// It passed chunks that were not acknowledged before.
-    pub(crate) cumulative_new: bool,
+    pub cumulative_new: bool,
     /// The highest sequence that this SACK newly acknowledged (HTNA).
-    pub(crate) highest_new: Option<u64>,
+    pub highest_new: Option<u64>,
     /// The peer took acknowledgements back.
-    pub(crate) reneged: bool,
+    pub reneged: bool,
 }
 
 /// A change of a record's fate through a SACK.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Change {
+pub enum Change {
     /// Acknowledged for the first time.
     Acked,
     /// Was acknowledged by a gap block before, and is no longer.
@@ -95,34 +100,28 @@ pub(crate) enum Change {
     Passed,
 }
 
-/// What is reported missing, and what follows.
+/// What a SACK reports missing, and what follows.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Missing {
     /// Chunks below this one.
     pub(crate) below: u64,
     /// The highest sequence newly acknowledged.
     pub(crate) highest_new: u64,
-    /// So many reports mark a chunk.
+    /// This many reports make a chunk lost.
     pub(crate) threshold: u8,
-    /// How often.
+    /// How often a chunk may be fast retransmitted.
     pub(crate) rule: FastRetransmits,
-    /// One past the highest sequence that is outstanding.
-    pub(crate) outstanding: u64,
-    /// Whether marked chunks are counted, too (`habits.counts_marked`).
-    pub(crate) marked_too: bool,
     /// When the latest of the newly acknowledged chunks was sent: it says nothing
     /// of a chunk that was sent again since.
     pub(crate) newest_sent: Instant,
-    /// Chunks count whenever they were sent (`habits.remembers_highest_new`).
-    pub(crate) whenever: bool,
-    /// By concurrent multipath transfer's rules.
+    /// By the rules of concurrent multipath transfer.
     pub(crate) split: Option<Split>,
 }
 
 impl Missing {
     /// Whether the SACK reports a chunk missing, by RFC 9260.
     pub(crate) fn reports(&self, seq: u64, r: &Record) -> bool {
-        let outlived = r.sends == 1 || self.whenever || r.sent_at < self.newest_sent;
+        let outlived = r.sends == 1 || r.sent_at < self.newest_sent;
         seq < self.below && outlived
     }
 
@@ -130,25 +129,23 @@ impl Missing {
     fn count(&self, seq: u64, r: &Record) -> u8 {
         match &self.split {
             None => {
-                let again = self.rule.counts(r.fast_retransmitted, self.highest_new);
+                let again = self
+                    .rule
+                    .counts(r.reports.fast_retransmitted, self.highest_new);
                 u8::from(self.reports(seq, r) && again)
             }
-            Some(split) => split.reports(seq, r, self),
-        }
-    }
-
-    fn counts(&self, fate: Fate) -> bool {
-        match fate {
-            Fate::InFlight => true,
-            Fate::Marked(_) => self.marked_too,
-            Fate::Acked => false,
+            Some(split) => {
+                let sent_again = (r.sends > 1).then_some(r.sent_at);
+                let htna = (self.reports(seq, r), self.highest_new);
+                split.reports(seq, r, (self.rule, htna, sent_again))
+            }
         }
     }
 }
 
 /// All chunks that are not cumulatively acknowledged.
 #[derive(Debug)]
-pub(crate) struct Ledger {
+pub struct Ledger {
     initial: Tsn,
     /// Sequence of the first record: so many are cumulatively acknowledged.
     base: u64,
@@ -159,7 +156,7 @@ pub(crate) struct Ledger {
     high: u64,
     /// In flight, below `high`, may still collect missing reports.
     candidates: Vec<u64>,
-    marks: Marks,
+    lost: LostChunks,
     /// What records in flight take of the peer's window.
     rwnd_in_flight: u64,
     peer_overhead: u32,
@@ -178,7 +175,7 @@ impl Ledger {
             gaps: Vec::new(),
             high: 0,
             candidates: Vec::new(),
-            marks: Marks::default(),
+            lost: LostChunks::default(),
             rwnd_in_flight: 0,
             peer_overhead,
             payload: 0,
@@ -187,12 +184,14 @@ impl Ledger {
     }
 
     /// One past the last sequence that was sent.
-    pub(crate) fn end(&self) -> u64 {
+    #[must_use]
+    pub fn end(&self) -> u64 {
         self.base + self.records.len() as u64
     }
 
     /// So many are cumulatively acknowledged.
-    pub(crate) fn base(&self) -> u64 {
+    #[must_use]
+    pub fn base(&self) -> u64 {
         self.base
     }
 
@@ -204,8 +203,10 @@ impl Ledger {
         self.records.is_empty()
     }
 
-    pub(crate) fn marks(&self) -> &Marks {
-        &self.marks
+    /// The chunks that await retransmission.
+    #[must_use]
+    pub fn lost(&self) -> &LostChunks {
+        &self.lost
     }
 
     /// What records in flight take of the peer's window.
@@ -246,7 +247,10 @@ impl Ledger {
         self.base.checked_add_signed(ahead)?.checked_sub(1)
     }
 
-    pub(crate) fn get(&self, seq: u64) -> Option<&Record> {
+    /// The record of a sequence, unless it was not sent yet or is cumulatively
+    /// acknowledged.
+    #[must_use]
+    pub fn get(&self, seq: u64) -> Option<&Record> {
         self.records.get(seq.checked_sub(self.base)? as usize)
     }
 
@@ -281,24 +285,22 @@ impl Ledger {
             fate: Fate::InFlight,
             sends: 1,
             one_path: true,
-            missing: 0,
-            timed: first.timed,
-            fast_retransmitted: None,
+            reports: Reports::default(),
             sent_at: first.at,
         });
         self.end() - 1
     }
 
-    /// A marked chunk is sent again, on `path`.
+    /// A lost chunk is sent again, on `path`.
     pub(crate) fn resend(&mut self, seq: u64, path: PathId, now: Instant) -> Option<&Record> {
         let (cause, last) = match self.get(seq) {
             Some(r) => match r.fate {
-                Fate::Marked(cause) => (cause, r.path),
+                Fate::Lost(cause) => (cause, r.path),
                 _ => return None,
             },
             None => return None,
         };
-        self.marks.remove(cause, last, seq);
+        self.lost.remove(cause, last, seq);
         let charge = self.get(seq).map_or(0, |r| self.rwnd_charge(r));
         self.rwnd_in_flight += charge;
         let r = self.get_mut(seq)?;
@@ -318,8 +320,8 @@ impl Ledger {
 
     /// Applies a SACK: `covered` sequences are cumulatively acknowledged (at
     /// most [`end`](Self::end)), and so are the half-open `blocks`, in order
-    /// and above that. `tell` hears of each record whose fate changes, before
-    /// it does.
+    /// and above that. `tell` is called with each record whose fate changes,
+    /// before it does.
     pub(crate) fn apply(
         &mut self,
         covered: u64,
@@ -348,7 +350,7 @@ impl Ledger {
                         self.rwnd_in_flight -=
                             r.payload.len() as u64 + u64::from(self.peer_overhead);
                     }
-                    Fate::Marked(cause) => self.marks.remove(cause, r.path, seq),
+                    Fate::Lost(cause) => self.lost.remove(cause, r.path, seq),
                     Fate::Acked => {}
                 }
             } else {
@@ -422,7 +424,7 @@ impl Ledger {
         let (fate, path) = (r.fate, r.path);
         match fate {
             Fate::InFlight => self.rwnd_in_flight -= charge,
-            Fate::Marked(cause) => self.marks.remove(cause, path, seq),
+            Fate::Lost(cause) => self.lost.remove(cause, path, seq),
             Fate::Acked => {}
         }
         self.records[i as usize].fate = Fate::Acked;
@@ -444,7 +446,7 @@ impl Ledger {
         self.rwnd_in_flight += charge;
         if let Some(r) = self.get_mut(seq) {
             r.fate = Fate::InFlight;
-            r.missing = 0;
+            r.reports.missing = 0;
         }
         // It may collect missing reports again.
         self.candidates.push(seq);
@@ -452,103 +454,92 @@ impl Ledger {
     }
 
     /// Counts missing reports (section 7.2.4): one for every chunk in flight
-    /// below a sequence, and hands those with enough of them that may be fast
-    /// retransmitted (again) to `lost`, marked. Whether any was marked before.
-    pub(crate) fn count_missing(
-        &mut self,
-        missing: &Missing,
-        mut lost: impl FnMut(u64, &Record),
-    ) -> bool {
-        let Missing { below, .. } = *missing;
-        let mut again = false;
+    /// below a sequence. A chunk with enough of them that may be fast
+    /// retransmitted (again) counts as lost from now on; `lost` hears of it before.
+    pub(crate) fn count_missing(&mut self, missing: &Missing, mut lost: impl FnMut(u64, &Record)) {
         // The one at `below` was acknowledged, so the next is the first unseen.
-        let new_high = (below + 1).max(self.high).min(self.end());
+        let new_high = (missing.below + 1).max(self.high).min(self.end());
         for seq in self.high.max(self.base)..new_high {
-            if self.get(seq).is_some_and(|r| missing.counts(r.fate)) {
+            if self.get(seq).is_some_and(|r| r.fate == Fate::InFlight) {
                 self.candidates.push(seq);
             }
         }
         self.high = new_high;
+        let end = self.end();
         let mut candidates = core::mem::take(&mut self.candidates);
         candidates.retain(|&seq| {
             let Some(r) = self.get_mut(seq) else {
                 return false;
             };
-            let repeated = r.fast_retransmitted;
-            if !missing.counts(r.fate) || (repeated.is_some() && !missing.rule.repeats()) {
+            let repeated = r.reports.fast_retransmitted.is_some();
+            if r.fate != Fate::InFlight || (repeated && !missing.rule.repeats()) {
                 return false;
             }
             let reports = missing.count(seq, r);
             if reports == 0 {
                 return true;
             }
-            r.missing = r.missing.saturating_add(reports);
-            if r.missing < missing.threshold {
+            r.reports.missing = r.reports.missing.saturating_add(reports);
+            if r.reports.missing < missing.threshold {
                 return true;
             }
-            r.fast_retransmitted = Some(missing.outstanding);
-            if let Fate::Marked(cause) = r.fate {
-                self.remark(seq, cause, LossCause::FastRetransmit);
-                again = true;
-            } else {
-                self.mark(seq, LossCause::FastRetransmit, &mut lost);
-            }
-            missing.marked_too
+            r.reports.fast_retransmitted = Some(end);
+            self.lose(seq, LossCause::FastRetransmit, &mut lost);
+            false
         });
         self.candidates = candidates;
-        again
     }
 
-    /// A marked chunk is marked for another cause.
-    fn remark(&mut self, seq: u64, from: LossCause, to: LossCause) {
+    /// What missing reports did to a chunk, to change.
+    pub(crate) fn reports_mut(&mut self, seq: u64) -> Option<&mut Reports> {
+        self.get_mut(seq).map(|r| &mut r.reports)
+    }
+
+    /// A lost chunk counts as lost for another cause; its missing reports begin
+    /// again at zero.
+    pub(crate) fn change_cause(&mut self, seq: u64, to: LossCause) {
         let Some(r) = self.get_mut(seq) else { return };
-        r.missing = 0;
-        r.fate = Fate::Marked(to);
+        let Fate::Lost(from) = r.fate else { return };
+        r.reports.missing = 0;
+        r.fate = Fate::Lost(to);
         let path = r.path;
-        self.marks.remove(from, path, seq);
-        self.marks.insert(to, path, seq);
-    }
-
-    /// What is marked on `path` for another cause counts as lost by the timeout.
-    pub(crate) fn remark_path(&mut self, path: PathId) {
-        for seq in self.base..self.end() {
-            if let Some(r) = self.get(seq)
-                && r.path == path
-                && let Fate::Marked(cause) = r.fate
-            {
-                self.remark(seq, cause, LossCause::Timeout);
-            }
-        }
+        self.lost.remove(from, path, seq);
+        self.lost.insert(to, path, seq);
     }
 
     /// Takes a chunk in flight for lost.
-    fn mark(&mut self, seq: u64, cause: LossCause, lost: &mut impl FnMut(u64, &Record)) {
+    fn lose(&mut self, seq: u64, cause: LossCause, lost: &mut impl FnMut(u64, &Record)) {
         let Some(r) = self.get(seq) else { return };
         lost(seq, r);
         let (charge, path) = (self.rwnd_charge(r), r.path);
         self.rwnd_in_flight -= charge;
-        self.marks.insert(cause, path, seq);
+        self.lost.insert(cause, path, seq);
         if let Some(r) = self.get_mut(seq) {
-            r.fate = Fate::Marked(cause);
-            r.missing = 0;
+            r.fate = Fate::Lost(cause);
+            r.reports.missing = 0;
         }
     }
 
     /// The T3-rtx timer of `path` expired: all in flight there is taken for
     /// lost (section 6.3.3, E3).
-    pub(crate) fn mark_path(&mut self, path: PathId, lost: impl FnMut(u64, &Record)) {
-        self.mark_path_for(path, LossCause::Timeout, lost);
+    pub(crate) fn lose_path(&mut self, path: PathId, lost: impl FnMut(u64, &Record)) {
+        self.lose_path_for(path, LossCause::Timeout, lost);
     }
 
-    /// Takes one chunk in flight for lost with its path, by the probe timeout.
-    pub(crate) fn mark_one(&mut self, seq: u64, mut lost: impl FnMut(u64, &Record)) {
+    /// Takes one chunk in flight for lost, for `cause`.
+    pub(crate) fn lose_one(
+        &mut self,
+        seq: u64,
+        cause: LossCause,
+        mut lost: impl FnMut(u64, &Record),
+    ) {
         if self.get(seq).is_some_and(|r| r.fate == Fate::InFlight) {
-            self.mark(seq, LossCause::ProbeTimeout, &mut lost);
+            self.lose(seq, cause, &mut lost);
         }
     }
 
     /// All in flight on `path` is taken for lost, for `cause`.
-    pub(crate) fn mark_path_for(
+    pub(crate) fn lose_path_for(
         &mut self,
         path: PathId,
         cause: LossCause,
@@ -559,23 +550,8 @@ impl Ledger {
                 .get(seq)
                 .is_some_and(|r| r.path == path && r.fate == Fate::InFlight)
             {
-                self.mark(seq, cause, &mut lost);
+                self.lose(seq, cause, &mut lost);
             }
-        }
-    }
-
-    /// A chunk is never fast retransmitted (again).
-    pub(crate) fn bar_fast_retransmit(&mut self, seq: u64) {
-        let end = self.end();
-        if let Some(r) = self.get_mut(seq) {
-            r.fast_retransmitted.get_or_insert(end);
-        }
-    }
-
-    /// A chunk is not the one that is timed any more.
-    pub(crate) fn forget_timing(&mut self, seq: u64) {
-        if let Some(r) = self.get_mut(seq) {
-            r.timed = false;
         }
     }
 
@@ -599,11 +575,11 @@ impl Ledger {
             .sum()
     }
 
-    /// Bytes on a path that wait to be sent again, recounted.
-    pub(crate) fn recount_marked(&self, path: PathId) -> u32 {
+    /// Bytes on a path that await retransmission, recounted.
+    pub(crate) fn recount_lost(&self, path: PathId) -> u32 {
         self.records
             .iter()
-            .filter(|r| r.path == path && matches!(r.fate, Fate::Marked(_)))
+            .filter(|r| r.path == path && matches!(r.fate, Fate::Lost(_)))
             .map(|r| r.bytes)
             .sum()
     }
@@ -614,18 +590,18 @@ impl Ledger {
         let rwnd: u64 = in_flight.map(|r| self.rwnd_charge(r)).sum();
         let payload: u64 = self.records.iter().map(|r| r.payload.len() as u64).sum();
         let ends = self.records.iter().filter(|r| r.end).count() as u64;
-        let marked = self
+        let lost = self
             .records
             .iter()
             .enumerate()
             .filter_map(|(i, r)| match r.fate {
-                Fate::Marked(cause) => Some((cause, r.path, self.base + i as u64)),
+                Fate::Lost(cause) => Some((cause, r.path, self.base + i as u64)),
                 _ => None,
             });
         rwnd == self.rwnd_in_flight
             && payload == self.payload
             && ends == self.messages
-            && self.marks.are_exactly(marked)
+            && self.lost.are_exactly(lost)
     }
 }
 

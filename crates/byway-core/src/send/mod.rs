@@ -1,17 +1,14 @@
 //! The sending half: what waits, what is under way, and the peer's window.
 
-pub(crate) mod coin;
 pub(crate) mod concurrent;
-pub(crate) mod habits;
 pub(crate) mod ledger;
-pub(crate) mod marks;
+pub(crate) mod lost;
 pub(crate) mod queue;
 
 use crate::config::Config;
 use crate::time::Instant;
 use byway_wire::Tsn;
 use concurrent::Concurrent;
-use habits::HabitState;
 use ledger::Ledger;
 use queue::SendQueue;
 
@@ -43,12 +40,10 @@ pub(crate) struct SendHalf {
     pub(crate) drain_wanted: bool,
     /// Since when data waits for the peer's window alone, if it does.
     pub(crate) rwnd_blocked: Option<Instant>,
-    /// The paths have not heard yet that a burst begins.
+    /// The paths have not been told yet that a burst begins.
     pub(crate) burst_begins: bool,
     /// What concurrent multipath transfer remembers, where it is configured.
     pub(crate) concurrent: Option<Box<Concurrent>>,
-    /// What ns-2's habits remember.
-    pub(crate) habits: HabitState,
 }
 
 impl SendHalf {
@@ -71,8 +66,7 @@ impl SendHalf {
             concurrent: cfg
                 .concurrent
                 .as_ref()
-                .map(|c| Box::new(Concurrent::new(c, &cfg.habits))),
-            habits: HabitState::new(&cfg.habits),
+                .map(|c| Box::new(Concurrent::new(c))),
         }
     }
 

@@ -444,7 +444,7 @@ fn figure_2_of_natarajan_2006() {
     assert_eq!(windows(&mut figure(false, FillOrder::InTurn).1, 0), [3, 1]);
 }
 
-/// TSNs 5 and 6 of the figures with the default order, as ns-2.35 sends them.
+/// TSNs 5 and 6 of the figures with the default order, as the authors' simulator sends them.
 #[test]
 fn behind_the_last_path_figure_2_goes_on_at_path_0() {
     let (drawn, _) = figure(false, FillOrder::BehindLast);

@@ -27,7 +27,7 @@ fn primaries(events: &[Event]) -> Vec<u8> {
 }
 
 #[test]
-fn counted_as_ns2_does_cpt_0_makes_the_first_timeout_permanent() {
+fn counted_as_the_paper_simulates_cpt_0_makes_the_first_timeout_permanent() {
     let mut c = pmr_0();
     c.failover.primary_switch = PrimarySwitch::Cpt(0);
     let mut p = Pair::up(2, &c);
@@ -335,7 +335,7 @@ fn figure_8_scenario_4_both_are_lost() {
 
 #[test]
 fn a_failed_alternate_that_is_asked_answers_before_a_delayed_sack() {
-    // Scenario 4 with PMR 0 where, as in ns-2, every failed destination is
+    // Scenario 4 with PMR 0 where, as in the paper's simulator, every failed destination is
     // probed: the alternate has failed, too, its answer comes before the SACK
     // of TSN 1, and the transfer goes on there, not on the primary.
     let drawn = drawn(figure_8(0, true, true, as_it_is), 2200);

@@ -358,7 +358,7 @@ fn more_addresses_than_max_paths_do_no_harm() {
 #[test]
 fn without_verification_every_address_is_good_at_once_and_has_rto_initial() {
     // RFC 2960: no heartbeat before HB.interval, and so no sample of an idle path.
-    let mut c = Config::ns2();
+    let mut c = Config::rfc2960();
     c.setup.confirm_all_before_data = false;
     c.setup.verify_addresses = false;
     let mut p = Pair::up(2, &c);

@@ -8,6 +8,7 @@ use super::{Answer, Case, Frame, Goal, Mechanism, Milestone, answer};
 use byway_core::Config;
 use byway_core::config::PathMaxRetransTest;
 use byway_core::policy::{AfterRto, Detection, RetransmitTarget};
+use byway_dialect_ns2::Settings;
 
 /// What is reached when, and why.
 pub(super) fn milestone(goal: Goal, cases: Vec<Answer>, why: impl Into<String>) -> Milestone {
@@ -63,14 +64,14 @@ fn stall_words(cfg: &Config) -> &'static str {
 }
 
 /// The settings without the probe timeout, which would come before all else.
-fn without_probe_timeout(cfg: &Config) -> Config {
+fn without_probe_timeout(cfg: &Settings) -> Settings {
     let mut cfg = cfg.clone();
     cfg.failover.probe_timeout = None;
     cfg
 }
 
 /// The frame's settings replaced.
-fn under<'a>(frame: &Frame<'_>, config: &'a Config) -> Frame<'a> {
+fn under<'a>(frame: &Frame<'_>, config: &'a Settings) -> Frame<'a> {
     Frame {
         config,
         rtt: frame.rtt,

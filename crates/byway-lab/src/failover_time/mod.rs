@@ -18,6 +18,7 @@ pub use words::render;
 
 use byway_core::Config;
 use byway_core::policy::RetransmitTarget;
+use byway_dialect_ns2::Settings;
 use serde::Serialize;
 use std::time::Duration;
 use timeline::Luck;
@@ -35,7 +36,7 @@ pub struct Question {
     /// What the settings are called, for the heading.
     pub name: String,
     /// The settings.
-    pub config: Config,
+    pub config: Settings,
     /// Round-trip time of each path.
     pub rtt: Duration,
     /// The RTO when the path dies; without it, what `rtt` gives.
@@ -181,7 +182,7 @@ pub struct FailoverTime {
 
 /// A question that was found right, with what all parts need.
 pub(crate) struct Frame<'a> {
-    config: &'a Config,
+    config: &'a Settings,
     rtt: Duration,
     /// The RTO of the typical case.
     rto: Duration,

@@ -5,9 +5,9 @@ use crate::scenario::{Override, Scenario, apply_overrides};
 
 const RTT: Duration = Duration::from_millis(90);
 
-fn config(preset: &str, settings: &[&str]) -> Config {
+fn config(preset: &str, settings: &[&str]) -> Settings {
     let settings: Vec<Override> = settings.iter().map(|s| s.parse().unwrap()).collect();
-    apply_overrides(&Config::preset(preset).unwrap(), &settings).unwrap()
+    apply_overrides(&Settings::preset(preset).unwrap(), &settings).unwrap()
 }
 
 fn reckon(preset: &str, settings: &[&str]) -> FailoverTime {
@@ -157,7 +157,7 @@ fn a_sum_is_its_steps() {
 }
 
 /// Two 45 ms paths, a message each 100 ms; `path` dies after `at` seconds.
-fn simulate(config: &Config, path: u32, at: u32, count: u32) -> RunResult {
+fn simulate(config: &Settings, path: u32, at: u32, count: u32) -> RunResult {
     let text = format!(
         "limit = \"1000 s\"\n\
          [[path]]\nrate = \"10 Mbit/s\"\ndelay = \"45 ms\"\n\

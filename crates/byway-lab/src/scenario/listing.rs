@@ -1,8 +1,7 @@
 //! Every setting, as a scenario takes it.
 
-use super::settings::{json, pointer_mut, template};
+use super::settings::{HasText, json, pointer_mut};
 use super::value::is_duration;
-use byway_core::Config;
 use byway_core::policy::Scheme;
 use serde_json::Value;
 
@@ -11,15 +10,15 @@ use serde_json::Value;
 /// The settings of something that is off are comments, with the values that they
 /// have when it is switched on.
 #[must_use]
-pub fn setting_lines(config: &Config) -> String {
-    let template = json(&template());
+pub fn setting_lines<S: HasText>(config: &S) -> String {
+    let template = json(&S::template());
     let mut out = format!(
         "{SCHEME} = {}  # stands for target, fast_retransmits, after_rto and rto.timestamps: {}\n",
         scheme(config),
         Scheme::PAPER.join(", ")
     );
     each(config, &template, &mut |setting| {
-        let mut remark = setting.remark(&template);
+        let mut remark = setting.remark::<S>(&template);
         if !setting.is_on {
             remark.insert_str(
                 0,
@@ -42,9 +41,9 @@ pub fn setting_lines(config: &Config) -> String {
 }
 
 /// What `config` sets, without any remark: what is off has no settings.
-pub(super) fn bare_lines(config: &Config) -> String {
+pub(super) fn bare_lines<S: HasText>(config: &S) -> String {
     let mut out = format!("{SCHEME} = {}\n", scheme(config));
-    each(config, &json(&template()), &mut |setting| {
+    each(config, &json(&S::template()), &mut |setting| {
         if setting.is_on {
             out.push_str(&setting.line());
             out.push('\n');
@@ -56,8 +55,8 @@ pub(super) fn bare_lines(config: &Config) -> String {
 /// The setting that names a scheme, which is no field of its own.
 const SCHEME: &str = "retransmission.scheme";
 
-fn scheme(config: &Config) -> String {
-    let scheme = Scheme::of(config);
+fn scheme(config: &impl HasText) -> String {
+    let scheme = Scheme::of(config.core());
     let forced = scheme.senseless().map_or("", |_| "+forced");
     format!("\"{scheme}{forced}\"")
 }
@@ -78,14 +77,14 @@ impl Setting<'_> {
     }
 
     /// What there is to choose from; nothing when that is plain.
-    fn remark(&self, template: &Value) -> String {
+    fn remark<S: HasText>(&self, template: &Value) -> String {
         if self.kind.is_object() {
             return "off, on".to_owned();
         }
-        let choices = choices(template, self.place, self.kind).join(", ");
+        let choices = choices::<S>(template, self.place, self.kind).join(", ");
         match self.kind {
             Value::Array(_) => format!("a list, one for each path: {choices}"),
-            Value::Number(_) if takes(template, self.place, Value::Null) => {
+            Value::Number(_) if takes::<S>(template, self.place, Value::Null) => {
                 "a number, or off".to_owned()
             }
             _ => choices,
@@ -94,7 +93,7 @@ impl Setting<'_> {
 }
 
 /// Shows every setting of `config` to `see`, in the order of its fields.
-fn each(config: &Config, template: &Value, see: &mut dyn FnMut(&Setting<'_>)) {
+fn each(config: &impl HasText, template: &Value, see: &mut dyn FnMut(&Setting<'_>)) {
     below(&json(config), template, true, &mut Vec::new(), see);
 }
 
@@ -151,14 +150,14 @@ fn written(value: &Value) -> String {
 }
 
 /// What a choice can be: serde lists it when it is asked for one there is not.
-fn choices(template: &Value, place: &[String], kind: &Value) -> Vec<String> {
+fn choices<S: HasText>(template: &Value, place: &[String], kind: &Value) -> Vec<String> {
     let nonsense = Value::String("?".to_owned());
     let nonsense = match kind {
         Value::String(_) if !is_duration(kind) => nonsense,
         Value::Array(_) => Value::Array(vec![nonsense]),
         _ => return Vec::new(),
     };
-    match with(template, place, nonsense) {
+    match with::<S>(template, place, nonsense) {
         Ok(_) => Vec::new(),
         Err(e) => e
             .to_string()
@@ -172,11 +171,11 @@ fn choices(template: &Value, place: &[String], kind: &Value) -> Vec<String> {
 }
 
 /// Whether a setting may have this value.
-fn takes(template: &Value, place: &[String], value: Value) -> bool {
-    with(template, place, value).is_ok()
+fn takes<S: HasText>(template: &Value, place: &[String], value: Value) -> bool {
+    with::<S>(template, place, value).is_ok()
 }
 
-fn with(template: &Value, place: &[String], value: Value) -> serde_json::Result<Config> {
+fn with<S: HasText>(template: &Value, place: &[String], value: Value) -> serde_json::Result<S> {
     let mut asked = template.clone();
     if let Some(slot) = pointer_mut(&mut asked, place) {
         *slot = value;

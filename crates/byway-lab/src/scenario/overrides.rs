@@ -1,8 +1,7 @@
 //! Settings from the command line.
 
-use super::settings::Overlay;
+use super::settings::{HasText, Overlay};
 use crate::source::{Entry, Item, Node, Table};
-use byway_core::Config;
 
 /// One setting from the command line: `rto.min=100ms`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +34,7 @@ impl std::str::FromStr for Override {
 ///
 /// # Errors
 /// One sentence for each setting that cannot be taken.
-pub fn apply_overrides(base: &Config, overrides: &[Override]) -> Result<Config, Vec<String>> {
+pub fn apply_overrides<S: HasText>(base: &S, overrides: &[Override]) -> Result<S, Vec<String>> {
     let mut overlay = Overlay::new(base);
     let mut problems = Vec::new();
     for (i, setting) in overrides.iter().enumerate() {

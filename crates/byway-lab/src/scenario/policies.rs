@@ -9,7 +9,7 @@ use super::read::{header, tables};
 use super::section::Section;
 use super::settings::{Overlay, Refused};
 use crate::source::{Node, Source, Table};
-use byway_core::Config;
+use byway_dialect_ns2::Settings;
 use std::ops::Range;
 
 /// Keys of `[[policy]]` that are not settings.
@@ -99,11 +99,11 @@ pub(super) fn read(root: &Section<'_>, over: &Table) -> Option<Vec<Policy>> {
 /// What every policy has below and above its own settings.
 struct Layers<'a> {
     /// The settings that it begins with, unless it names a preset.
-    base: &'a Config,
+    base: &'a Settings,
     /// `[protocol]`.
     protocol: &'a Table,
     /// The preset of a sweep's cell, which goes before the policy's own.
-    swept: Option<&'a Config>,
+    swept: Option<&'a Settings>,
     /// The settings of a sweep's cell.
     over: &'a Table,
 }
@@ -143,7 +143,7 @@ fn policy(
 fn lay(
     source: &Source<'_>,
     title: &str,
-    overlay: &mut Overlay,
+    overlay: &mut Overlay<Settings>,
     table: &Table,
     skip: &[&str],
 ) -> bool {
@@ -161,14 +161,14 @@ fn preset(
     title: &str,
     table: &Table,
     span: &Range<usize>,
-) -> Option<Option<Config>> {
+) -> Option<Option<Settings>> {
     if table.get("preset").is_none() {
         return Some(None);
     }
     let section = Section::new(source, title, table, span.clone());
     section
         .read("preset", |name| {
-            Config::preset(name).map_err(|e| e.to_string())
+            Settings::preset(name).map_err(|e| e.to_string())
         })
         .map(Some)
 }

@@ -1,4 +1,4 @@
-//! Lays written settings over a [`Config`], key by key.
+//! Lays written settings over a [`Config`] or [`Settings`], key by key.
 //!
 //! Each setting is tried alone, so that a wrong one is named with its place,
 //! what was found and what would be right. Besides what TOML offers, a setting
@@ -11,14 +11,82 @@ use byway_core::Config;
 use byway_core::config::{ConcurrentConfig, ConfigError, PfConfig};
 use byway_core::policy::scheme::{BadScheme, Scheme};
 use byway_core::policy::{DeadData, Detection, EstimateConfig, ProbeTimeout};
+use byway_dialect_ns2::Settings;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+use std::marker::PhantomData;
 use std::ops::Range;
 
 /// The setting that names a scheme; no field of its own.
 const SCHEME: [&str; 2] = ["retransmission", "scheme"];
 
+/// Settings that have a text: those of the core alone, as sockets take them, or
+/// those of the laboratory, which has ns-2's besides.
+pub trait HasText: Clone + Serialize + DeserializeOwned {
+    /// Every field with a value, so that its kind can be seen.
+    fn template() -> Self;
+    /// Checks all settings.
+    ///
+    /// # Errors
+    /// Names the first that is wrong.
+    fn check_all(&self) -> Result<(), ConfigError>;
+    /// The core's settings.
+    fn core(&self) -> &Config;
+    /// The core's settings, to change.
+    fn core_mut(&mut self) -> &mut Config;
+}
+
+impl HasText for Config {
+    fn template() -> Config {
+        let mut config = Config::default();
+        config.failover.potentially_failed = Some(PfConfig::default());
+        config.failover.probe_timeout = Some(ProbeTimeout::default());
+        config.failover.estimate = Some(EstimateConfig::default());
+        config.failure.dead_data = Some(DeadData::default());
+        config.failure.path_detection = vec![Detection::default()];
+        config.concurrent = Some(ConcurrentConfig::default());
+        config.congestion.initial_ssthresh = Some(1);
+        config.congestion.max_burst = Some(1);
+        config
+    }
+
+    fn check_all(&self) -> Result<(), ConfigError> {
+        self.check()
+    }
+
+    fn core(&self) -> &Config {
+        self
+    }
+
+    fn core_mut(&mut self) -> &mut Config {
+        self
+    }
+}
+
+impl HasText for Settings {
+    fn template() -> Settings {
+        let mut settings = Settings::from(Config::template());
+        settings.ns2.cmt_coin = Some(0);
+        settings
+    }
+
+    fn check_all(&self) -> Result<(), ConfigError> {
+        self.check()
+    }
+
+    fn core(&self) -> &Config {
+        &self.core
+    }
+
+    fn core_mut(&mut self) -> &mut Config {
+        &mut self.core
+    }
+}
+
 /// Settings being laid over a base.
-pub(super) struct Overlay {
+pub(super) struct Overlay<S> {
+    kind: PhantomData<S>,
     values: Value,
     template: Value,
     /// What was set and where it stood.
@@ -31,31 +99,17 @@ pub(super) struct Refused {
     pub(super) message: String,
 }
 
-/// Every field with a value, so that its kind can be seen.
-pub(super) fn template() -> Config {
-    let mut config = Config::default();
-    config.failover.potentially_failed = Some(PfConfig::default());
-    config.failover.probe_timeout = Some(ProbeTimeout::default());
-    config.failover.estimate = Some(EstimateConfig::default());
-    config.failure.dead_data = Some(DeadData::default());
-    config.failure.path_detection = vec![Detection::default()];
-    config.concurrent = Some(ConcurrentConfig::default());
-    config.habits.concurrent_coin = Some(0);
-    config.congestion.initial_ssthresh = Some(1);
-    config.congestion.max_burst = Some(1);
-    config
-}
-
-pub(super) fn json(config: &Config) -> Value {
+pub(super) fn json(settings: &impl HasText) -> Value {
     // Strings, numbers and flags only: nothing that JSON cannot hold.
-    serde_json::to_value(config).unwrap_or_else(|e| unreachable!("a Config is plain data: {e}"))
+    serde_json::to_value(settings).unwrap_or_else(|e| unreachable!("settings are plain data: {e}"))
 }
 
-impl Overlay {
-    pub(super) fn new(base: &Config) -> Overlay {
+impl<S: HasText> Overlay<S> {
+    pub(super) fn new(base: &S) -> Overlay<S> {
         Overlay {
+            kind: PhantomData,
             values: json(base),
-            template: json(&template()),
+            template: json(&S::template()),
             set: Vec::new(),
         }
     }
@@ -180,7 +234,7 @@ impl Overlay {
 
     /// Whether the settings would be settings with `value` at `place`; if not,
     /// what is wrong with it.
-    fn try_at(&self, place: &[String], value: Value) -> Result<Config, String> {
+    fn try_at(&self, place: &[String], value: Value) -> Result<S, String> {
         let mut asked = self.values.clone();
         if let Some(slot) = pointer_mut(&mut asked, place) {
             *slot = value;
@@ -197,9 +251,9 @@ impl Overlay {
             ));
         };
         let scheme: Scheme = name.parse().map_err(|e: BadScheme| e.to_string())?;
-        let mut config: Config =
+        let mut config: S =
             serde_json::from_value(self.values.clone()).map_err(|e| e.to_string())?;
-        scheme.apply(&mut config);
+        scheme.apply(config.core_mut());
         self.values = json(&config);
         self.set.push((SCHEME.join("."), item.span.clone()));
         Ok(())
@@ -260,12 +314,12 @@ impl Overlay {
 
     /// The settings, checked as a whole; `home` is where a problem is noted
     /// that no written setting is to blame for.
-    pub(super) fn finish(self, home: &Range<usize>) -> Result<Config, Refused> {
-        let config: Config = serde_json::from_value(self.values).map_err(|e| Refused {
+    pub(super) fn finish(self, home: &Range<usize>) -> Result<S, Refused> {
+        let config: S = serde_json::from_value(self.values).map_err(|e| Refused {
             span: home.clone(),
             message: e.to_string(),
         })?;
-        match config.check() {
+        match config.check_all() {
             Ok(()) => Ok(config),
             Err(e) => Err(Refused {
                 span: to_blame(&self.set, &e).unwrap_or_else(|| home.clone()),

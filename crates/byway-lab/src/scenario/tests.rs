@@ -50,10 +50,10 @@ fn the_built_in_scenario_is_the_papers_failover() {
     );
     assert!(matches!(s.traffic, Traffic::Bulk { size: Size(n), .. } if n == 8 << 20));
     assert_eq!(s.policies.len(), 7);
-    assert_eq!(s.policies[0].config, Config::rfc9260());
+    assert_eq!(s.policies[0].config.core, byway_core::Config::rfc9260());
     assert_eq!(s.policies[1].config.failover.potentially_failed, None);
     assert_eq!(s.policies[2].config.failure.path_max_retrans, 0);
-    assert_eq!(s.policies[3].config, Config::rfc2960());
+    assert_eq!(s.policies[3].config.core, byway_core::Config::rfc2960());
     assert_eq!(
         s.policies[4].config.retransmission.target,
         RetransmitTarget::AllRtxSame
@@ -557,7 +557,7 @@ fn a_scheme_by_name_stands_for_its_settings() {
 #[test]
 fn what_settings_lists_is_read_back_the_same() {
     for preset in ["rfc9260", "rfc2960", "ns2"] {
-        let config = Config::preset(preset).unwrap();
+        let config = Settings::preset(preset).unwrap();
         let listed = setting_lines(&config);
         let s = Scenario::parse("t", &GOOD.replacen("rto.min = \"500 ms\"", &listed, 1))
             .unwrap_or_else(|e| panic!("{e}"));
@@ -567,7 +567,7 @@ fn what_settings_lists_is_read_back_the_same() {
 
 #[test]
 fn settings_of_what_is_off_are_listed_as_they_are_when_it_is_on() {
-    let set = |base: &Config, key: &str, value: &str| {
+    let set = |base: &Settings, key: &str, value: &str| {
         let list = [format!("{key}={value}").parse().unwrap()];
         apply_overrides(base, &list).unwrap_or_else(|e| panic!("{e:?}"))
     };
@@ -587,7 +587,7 @@ fn settings_of_what_is_off_are_listed_as_they_are_when_it_is_on() {
             ],
         ),
     ] {
-        let base = Config::preset(preset).unwrap();
+        let base = Settings::preset(preset).unwrap();
         let listed = setting_lines(&base);
         let mut all = 0;
         for feature in features {
@@ -669,7 +669,7 @@ fn every_scenario_of_the_experiments_is_sound() {
 fn settings_of_the_command_line_say_which_of_them_is_wrong() {
     let set = |list: &[&str]| {
         let list: Vec<Override> = list.iter().map(|s| s.parse().unwrap()).collect();
-        apply_overrides(&Config::rfc9260(), &list)
+        apply_overrides(&byway_core::Config::rfc9260(), &list)
     };
     let c = set(&[
         "rto.min=100ms",

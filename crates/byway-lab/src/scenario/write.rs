@@ -225,7 +225,7 @@ fn share(share: Share) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use byway_core::Config;
+    use byway_dialect_ns2::Settings;
     use std::time::Duration;
 
     fn reads_back(scenario: &Scenario) {
@@ -301,10 +301,10 @@ congestion.initial_ssthresh = "64 KiB"
 
     #[test]
     fn every_preset_reads_back() {
-        for config in [Config::rfc9260(), Config::rfc2960(), Config::ns2()] {
+        for name in ["rfc9260", "rfc2960", "ns2"] {
             let mut scenario = Scenario::built_in();
             scenario.policies.truncate(1);
-            scenario.policies[0].config = config;
+            scenario.policies[0].config = Settings::preset(name).unwrap();
             reads_back(&scenario);
         }
     }

@@ -9,7 +9,8 @@ use crate::wire::Notary;
 use anyhow::{Result, bail};
 use byway_core::config::{Dormant, PrimarySwitch};
 use byway_core::time::{Duration, Instant};
-use byway_core::{AssocId, ChecksumMode, Config, EndpointConfig, Event, PathState};
+use byway_core::{AssocId, ChecksumMode, EndpointConfig, Event, PathState};
+use byway_dialect_ns2::Settings;
 use byway_sim::Simulation;
 use byway_sim::host::{AppCtx, Application, Sink};
 use byway_sim::net::{
@@ -151,7 +152,7 @@ impl Setting {
         }
     }
 
-    fn config(&self, role: Role) -> Result<Config> {
+    fn config(&self, role: Role) -> Result<Settings> {
         let build = if self.stock {
             Build::Stock
         } else {
@@ -228,11 +229,11 @@ pub fn run(setting: &Setting, seed: u64) -> Result<Run> {
     };
     let peer = RECEIVER.map(destination).to_vec();
     let mut config = setting.config(Role::Initiator)?;
-    if let Some(drawn) = &mut config.habits.concurrent_coin {
+    if let Some(drawn) = &mut config.ns2.cmt_coin {
         // Each seed tosses other coins.
         *drawn += 100 * seed as u32;
     }
-    let source = Source::new(peer, PORT, config, load);
+    let source = Source::new(peer, PORT, config.build(), load);
     let watched = Watched::new(source, setting);
     let source = endpoint(setting, Role::Initiator, seed)?;
     let host = sim.add_host(sender, source, watched)?;
@@ -265,7 +266,7 @@ fn endpoint(setting: &Setting, role: Role, seed: u64) -> Result<EndpointConfig> 
     secret[..8].copy_from_slice(&seed.to_le_bytes());
     let mut config = EndpointConfig::new(PORT, nodes.map(destination).to_vec(), secret);
     config.checksum = ChecksumMode::Offloaded;
-    config.accepted = setting.config(role)?;
+    config.accepted = setting.config(role)?.build();
     Ok(config)
 }
 

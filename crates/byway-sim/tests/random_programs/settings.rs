@@ -1,6 +1,6 @@
 //! The settings of a side: every policy, each a small number.
 //!
-//! Not drawn, as they are no policies: `habits` (readings of ns-2, which the
+//! Not drawn, as they are no policies: the `dialect` (readings of ns-2, which the
 //! comparison with its traces covers), the times of cookies, `max_message`,
 //! `fill_packets`, `association_max_retrans` (whether a failure is reported
 //! follows from it), the gains of the RTO, and the thresholds of slow start and

@@ -101,7 +101,7 @@ fn a_loss_takes_three_tenths_and_one_below_the_plateau_lowers_it() {
 #[test]
 fn after_a_timeout_the_curve_begins_where_slow_start_ends() {
     let mut w = window(100, 1);
-    on_timeout(&mut w, 0, &cfg());
+    on_timeout(&mut w, &cfg());
     assert_eq!((w.cwnd, w.ssthresh), (PMDCS, 70 * PMDCS));
     let rtt = Duration::from_millis(100);
     // One chunk a SACK of two chunks: half as much again each round trip.
@@ -167,8 +167,12 @@ fn windows_keep_rfc_9260s_floor() {
     let mut w = window(5, 100);
     on_fast_retransmit(&mut w, Cubic::default(), &cfg());
     assert_eq!((w.cwnd, w.ssthresh), (4 * PMDCS, 4 * PMDCS));
-    on_timeout(&mut w, 0, &cfg());
+    on_timeout(&mut w, &cfg());
     assert_eq!((w.cwnd, w.ssthresh), (PMDCS, 4 * PMDCS));
-    on_timeout(&mut w, 2, &cfg());
+    let old = CongestionConfig {
+        ssthresh_floor: 2,
+        ..cfg()
+    };
+    on_timeout(&mut w, &old);
     assert_eq!((w.cwnd, w.ssthresh), (PMDCS, 2 * PMDCS));
 }

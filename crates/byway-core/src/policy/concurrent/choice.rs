@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize};
 /// comes last gets what is left. The first round begins at the primary.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub enum FillOrder {
-    /// The one behind the path that was filled last, as in the authors' simulator
-    /// (ns-2.35). When every event reaches all paths, it is always the same one.
+    /// The one behind the path that was filled last, as in the authors' simulator.
+    /// When every event reaches all paths, it is always the same one.
     #[default]
     BehindLast,
     /// The one behind the path that began the last round: paths take turns at

@@ -66,8 +66,8 @@ fn when_a_failover_becomes_permanent() {
         // Still in use: nothing to switch to.
         (Cpt(0), (I, 6), 0, A, 0, None),
         (CptHeartbeats(0), (I, 6), 6, A, 0, None),
-        // Trap 2 of ns-2: PMR 0 and CPT 0 switch with the first timeout; by
-        // the paper's text it takes a lost heartbeat.
+        // PMR 0 and CPT 0 switch with the first timeout; by the paper's text it
+        // takes a lost heartbeat.
         (Cpt(0), (I, 1), 0, A, 1, Some(1)),
         (CptHeartbeats(0), (I, 1), 0, A, 1, None),
         (CptHeartbeats(0), (I, 2), 1, A, 1, Some(1)),

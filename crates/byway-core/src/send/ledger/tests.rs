@@ -19,7 +19,6 @@ fn enter(l: &mut Ledger, path: PathId) {
         at: Instant::ZERO,
         bytes: 116,
         immediate: false,
-        timed: false,
     };
     l.enter(cut, first);
 }
@@ -65,23 +64,20 @@ fn a_renegade_peer_gets_its_chunks_back_in_flight() {
     assert_eq!(l.get(2).unwrap().fate, Fate::InFlight);
 }
 
-fn missing(l: &Ledger, below: u64, rule: FastRetransmits) -> Missing {
+fn missing(below: u64, rule: FastRetransmits) -> Missing {
     Missing {
         below,
         highest_new: below,
         threshold: 3,
         rule,
-        outstanding: l.end(),
-        marked_too: false,
         newest_sent: Instant::FAR_FUTURE,
-        whenever: false,
         split: None,
     }
 }
 
 fn count(l: &mut Ledger, below: u64) -> Vec<u64> {
     let mut lost = Vec::new();
-    l.count_missing(&missing(l, below, FastRetransmits::Once), |seq, _| {
+    l.count_missing(&missing(below, FastRetransmits::Once), |seq, _| {
         lost.push(seq)
     });
     assert!(l.totals_agree());
@@ -97,7 +93,7 @@ fn the_third_missing_report_marks_a_chunk_once() {
     }
     assert_eq!(
         l.get(0).unwrap().fate,
-        Fate::Marked(LossCause::FastRetransmit)
+        Fate::Lost(LossCause::FastRetransmit)
     );
     l.resend(0, A, Instant::ZERO).unwrap();
     for end in 5..10 {
@@ -112,7 +108,7 @@ fn multiple_fast_retransmit_marks_a_chunk_again_by_what_was_sent_after_it() {
     let mut lost = Vec::new();
     let mut report = |l: &mut Ledger, end: u64| {
         sack(l, 0, &[(1, end)]);
-        let missing = missing(l, end - 1, FastRetransmits::Multiple);
+        let missing = missing(end - 1, FastRetransmits::Multiple);
         lost.clear();
         l.count_missing(&missing, |seq, _| lost.push(seq));
         assert!(l.totals_agree());
@@ -138,8 +134,12 @@ fn only_chunks_below_the_highest_newly_acknowledged_are_counted() {
     sack(&mut l, 0, &[(1, 2), (8, 9)]);
     assert_eq!(count(&mut l, 8), [0; 0]);
     count(&mut l, 1);
-    assert_eq!(l.get(2).unwrap().missing, 1, "above 1: not counted again");
-    assert_eq!(l.get(0).unwrap().missing, 2);
+    assert_eq!(
+        l.get(2).unwrap().reports.missing,
+        1,
+        "above 1: not counted again"
+    );
+    assert_eq!(l.get(0).unwrap().reports.missing, 2);
 }
 
 #[test]
@@ -147,11 +147,11 @@ fn a_timeout_marks_what_is_in_flight_on_its_path_alone() {
     let mut l = ledger(&[A, B, A, B, A]);
     sack(&mut l, 0, &[(2, 3)]);
     let mut lost = Vec::new();
-    l.mark_path(A, |seq, _| lost.push(seq));
+    l.lose_path(A, |seq, _| lost.push(seq));
     assert_eq!(lost, [0, 4]);
     assert_eq!((l.recount_flight(A), l.recount_flight(B)), (0, 232));
     assert_eq!(l.first_in_flight(B, 0), Some(1));
-    let group = &l.marks().groups()[0];
+    let group = &l.lost().groups()[0];
     assert_eq!(
         (group.cause, group.path, group.first()),
         (LossCause::Timeout, A, Some(0))
@@ -159,7 +159,7 @@ fn a_timeout_marks_what_is_in_flight_on_its_path_alone() {
     l.resend(0, B, Instant::ZERO).unwrap();
     assert!(l.totals_agree());
     assert_eq!(sack(&mut l, 5, &[]).0, [0, 1, 3, 4]);
-    assert!(l.is_empty() && l.marks().is_empty());
+    assert!(l.is_empty() && l.lost().is_empty());
 }
 
 #[test]

@@ -74,7 +74,7 @@ fn detection(pmr: u32, case: Case) -> Option<f64> {
     config.retransmission.target = RetransmitTarget::AllRtxSame;
     let found = failover_time(&Question {
         name: String::new(),
-        config,
+        config: config.into(),
         rtt: Duration::from_millis(90),
         rto: None,
     })

@@ -1,6 +1,6 @@
 //! ns-2's default generator, MRG32k3a (L'Ecuyer, Operations Research 47(1),
 //! 1999), as far as its CMT class tosses coins with it
-//! (`habits.concurrent_coin`).
+//! (`ns2.cmt_coin`).
 
 const M1: i64 = 4_294_967_087;
 const M2: i64 = 4_294_944_443;
@@ -13,7 +13,7 @@ pub(crate) struct Coin {
 }
 
 impl Coin {
-    /// ns-2's seed, after so many numbers.
+    /// ns-2's seed, after `drawn` numbers.
     pub(crate) fn new(drawn: u32) -> Coin {
         let mut coin = Coin {
             a: [1; 3],

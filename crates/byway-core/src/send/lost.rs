@@ -1,39 +1,45 @@
-//! Which chunks are marked for retransmission, by cause and by the path that
-//! lost them: chunks of one group go to one target, so a target whose window
-//! is closed costs one look and not one for each of its chunks.
+//! The chunks that are lost and await retransmission, by cause and by the path
+//! that lost them. Chunks of one group go to one target, so a target whose window
+//! is closed is asked once and not for each chunk.
 
 use crate::path::PathId;
 use crate::policy::retransmit::LossCause;
 use std::collections::BTreeSet;
 
-/// The marked chunks of one cause and path.
+/// The lost chunks of one cause and path.
 #[derive(Debug)]
-pub(crate) struct Group {
-    pub(crate) cause: LossCause,
-    pub(crate) path: PathId,
+pub struct Group {
+    /// Why they count as lost.
+    pub cause: LossCause,
+    /// Where they were sent last.
+    pub path: PathId,
     seqs: BTreeSet<u64>,
 }
 
 impl Group {
-    /// The lowest marked sequence; a group is never empty.
-    pub(crate) fn first(&self) -> Option<u64> {
+    /// The lowest sequence; a group is never empty.
+    #[must_use]
+    pub fn first(&self) -> Option<u64> {
         self.seqs.first().copied()
     }
 }
 
-/// All marked chunks.
+/// All chunks that await retransmission.
 #[derive(Debug, Default)]
-pub(crate) struct Marks {
+pub struct LostChunks {
     groups: Vec<Group>,
 }
 
-impl Marks {
-    pub(crate) fn is_empty(&self) -> bool {
+impl LostChunks {
+    /// Whether none does.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         self.groups.is_empty()
     }
 
-    /// The groups, in no particular but repeatable order.
-    pub(crate) fn groups(&self) -> &[Group] {
+    /// The groups, in an order without meaning that repeats from run to run.
+    #[must_use]
+    pub fn groups(&self) -> &[Group] {
         &self.groups
     }
 
@@ -65,7 +71,7 @@ impl Marks {
             .position(|g| g.cause == cause && g.path == path)
     }
 
-    /// Whether exactly these are marked.
+    /// Whether exactly these are lost.
     pub(crate) fn are_exactly(&self, all: impl Iterator<Item = (LossCause, PathId, u64)>) -> bool {
         let mut count = 0;
         for (cause, path, seq) in all {

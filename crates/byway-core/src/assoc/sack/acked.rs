@@ -1,0 +1,156 @@
+//! Step 2 of SACK reception: the ledger applies the SACK, and each newly
+//! acknowledged chunk says something of its path (RFC 9260 sections 6.2.1, 6.3.1
+//! and 8.2).
+
+use super::path_sack::PathSack;
+use crate::assoc::concurrent::note_outcome;
+use crate::assoc::timestamps::stamp;
+use crate::assoc::{Association, Ctx};
+use crate::config::{Config, ErrorClear};
+use crate::dialect::{Blocks, Dialect};
+use crate::path::{Path, PathState};
+use crate::policy::concurrent::sfr::NewlyAcked;
+use crate::policy::retransmit::LossCause;
+use crate::policy::rtt_sampling::{Acknowledged, Echo};
+use crate::send::ledger::{Applied, Change, Fate, Record};
+use crate::time::Instant;
+
+impl Association {
+    /// Applies a SACK to the ledger. Answers with what changed, and with when the
+    /// latest of the newly acknowledged chunks was sent.
+    pub(super) fn apply_to_ledger(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        covered: u64,
+        blocks: &Blocks,
+        on_path: &mut [PathSack],
+    ) -> (Applied, Instant) {
+        let payload_before = self.send.ledger.payload();
+        let has_extras = self.has_sack_extras();
+        let echo = self.stamps.map_or(Echo::Unused, |s| Echo::Of(s.echoed));
+        let (paths, cfg, now) = (&mut self.paths, &*self.cfg, ctx.now);
+        let (concurrent, estimating) = (&mut self.send.concurrent, &mut self.estimating);
+        let dialect = &mut self.dialect;
+        let mut newest_sent = Instant::ZERO;
+        let applied = self.send.ledger.apply(covered, blocks, |seq, r, change| {
+            let p = paths.get_mut(r.path);
+            if has_extras {
+                let acked = change == Change::Acked;
+                let mut advanced = None;
+                if let Some(c) = concurrent {
+                    advanced = c.advanced[r.path.index()];
+                    if acked {
+                        NewlyAcked::join(&mut c.newly[r.path.index()], seq, r.sent_at);
+                        note_outcome(&mut p.loss_rate, 0.0);
+                    }
+                }
+                if let Some(d) = dialect {
+                    d.on_record((seq, r), change, &p.window, advanced);
+                }
+                if let (true, Fate::Lost(_), Some(e)) = (acked, r.fate, &mut *estimating) {
+                    e.arrived(seq);
+                }
+            }
+            match change {
+                Change::Acked => {
+                    newest_sent = newest_sent.max(r.sent_at);
+                    let s = &mut on_path[r.path.index()];
+                    s.ack.gap_bytes += if seq < covered { 0 } else { r.bytes };
+                    let chunk = Chunk {
+                        seq,
+                        record: r,
+                        echo,
+                        now,
+                    };
+                    chunk.note(s, p, cfg, dialect);
+                }
+                Change::Reneged => p.window.flight += r.bytes,
+                Change::Passed => {}
+            }
+        });
+        self.stats.bytes_acked += payload_before - self.send.ledger.payload();
+        if applied.reneged {
+            self.discard(ctx, "the peer took acknowledgements back");
+        }
+        if applied.highest_new.is_some() {
+            self.errors = 0;
+            self.unacknowledged_since = None;
+            self.send.probing = false;
+        }
+        (applied, newest_sent)
+    }
+}
+
+/// A chunk that is newly acknowledged.
+struct Chunk<'a> {
+    seq: u64,
+    record: &'a Record,
+    /// What the packet's TIMESTAMP echoes.
+    echo: Echo,
+    now: Instant,
+}
+
+impl Chunk<'_> {
+    /// Takes the chunk off its path's window, and notes what it says of the path.
+    #[inline]
+    fn note(
+        &self,
+        s: &mut PathSack,
+        p: &mut Path,
+        cfg: &Config,
+        dialect: &mut Option<Box<dyn Dialect>>,
+    ) {
+        let r = self.record;
+        s.ack.bytes += r.bytes;
+        s.chunks += 1;
+        match r.fate {
+            Fate::InFlight => p.window.flight -= r.bytes,
+            Fate::Lost(_) => p.window.lost -= r.bytes,
+            Fate::Acked => {}
+        }
+        if p.earliest == Some(self.seq) {
+            p.earliest = None;
+            s.t3.restart = true;
+            s.t3.after = self.seq;
+        }
+        let once = r.sends == 1;
+        // A chunk that left before the path's last error may have arrived before
+        // the path died, its SACK lost on the way back: it proves nothing of now.
+        let timely =
+            p.last_error.is_none_or(|e| r.sent_at >= e) && r.fate != Fate::Lost(LossCause::Timeout);
+        if r.one_path && timely {
+            s.proof.unambiguous = true;
+            s.proof.largest = s.proof.largest.max(r.bytes);
+        }
+        if let Some(d) = dialect {
+            let clears = d.clears_errors(r);
+            s.proof.clears |= clears;
+            s.proof.unambiguous |= clears;
+        }
+        // What went to that path only clears the count of an inactive path (RFC 7829
+        // section 3.2, rule 9).
+        let any = cfg.failure.error_clear == ErrorClear::AnyAck
+            && (r.one_path || p.state != PathState::Inactive);
+        s.proof.clears |= timely && (once || any);
+        let timed = p.timed.is_some_and(|(timed, _)| timed == self.seq);
+        if timed {
+            p.timed = None;
+        }
+        let by_dialect = match dialect {
+            Some(d) if self.echo == Echo::Unused => d.measures_round_trip((self.seq, r)),
+            _ => None,
+        };
+        let measures = by_dialect.unwrap_or_else(|| {
+            let chunk = Acknowledged {
+                once,
+                timed,
+                timely,
+                stamp: stamp(r.sent_at),
+            };
+            cfg.rto.sampling.measures(self.echo, chunk)
+        });
+        if measures {
+            s.sample = Some(self.now.since(r.sent_at));
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Step 1 of SACK reception: the gap blocks are read and checked (RFC 9260
+//! sections 3.3.4 and 6.2.1).
+
+use crate::dialect::Blocks;
+use byway_wire::Sack;
+
+/// Reads the gap blocks of a SACK that cumulatively acknowledges the sequences
+/// below `covered`: half-open ranges of sequences, in order, joined where they
+/// touch. Blocks that end before they begin are skipped.
+///
+/// `None` if a block reaches beyond `end`, that is, beyond what was sent, or
+/// touches the cumulative TSN.
+pub(super) fn read(sack: &Sack<'_>, covered: u64, end: u64) -> Option<Blocks> {
+    let mut blocks = Blocks::new();
+    let mut in_order = true;
+    for (first, last) in sack.gap_blocks() {
+        if first == 0 || last < first {
+            continue;
+        }
+        if first == 1 {
+            // It would acknowledge what the cumulative TSN says is missing.
+            return None;
+        }
+        // Offset 1 is the TSN behind the cumulative one, sequence `covered`.
+        let (from, to) = (covered + u64::from(first) - 1, covered + u64::from(last));
+        if to > end {
+            return None;
+        }
+        in_order &= blocks.last().is_none_or(|b| b.1 < from);
+        blocks.push((from, to));
+    }
+    if !in_order {
+        blocks.sort_unstable();
+        let mut joined = Blocks::new();
+        for &b in &*blocks {
+            match joined.last_mut() {
+                Some(l) if l.1 >= b.0 => l.1 = l.1.max(b.1),
+                _ => joined.push(b),
+            }
+        }
+        blocks = joined;
+    }
+    Some(blocks)
+}
+
+/// Whether a sequence lies in one of the blocks.
+pub(in crate::assoc) fn contains(blocks: &Blocks, seq: u64) -> bool {
+    let after = blocks.partition_point(|b| b.1 <= seq);
+    blocks.get(after).is_some_and(|b| b.0 <= seq)
+}

@@ -1,0 +1,35 @@
+//! Step 4 of SACK reception, for each path: what the acknowledged chunks prove of
+//! it (RFC 9260 section 8.2; RFC 7829 section 3.2; the detectors).
+
+use super::path_sack::PathSack;
+use crate::assoc::{Association, Ctx};
+use crate::config::PfClear;
+use crate::path::{PathId, PathState};
+
+impl Association {
+    /// Clears the errors of a path, and ends doubt about it, as far as the SACK
+    /// proves that it works.
+    pub(super) fn clear_proven_errors(&mut self, ctx: &mut Ctx<'_>, id: PathId, s: &PathSack) {
+        if s.proof.largest > 0 && !self.paths.get(id).trial.is_clear() {
+            self.note_data_acknowledged(id, s.proof.largest);
+        }
+        if s.any_new {
+            self.weigh_acknowledgement(ctx, id, s.proof.clears);
+        }
+        if s.proof.clears {
+            let returns = s.proof.unambiguous && self.data_ends_doubt(id);
+            self.clear_errors(ctx, id, returns);
+        }
+    }
+
+    /// Whether an acknowledgement of data that was sent to that path only makes it
+    /// active again (RFC 7829 section 3.2, rule 7, against natarajan-2006).
+    fn data_ends_doubt(&self, id: PathId) -> bool {
+        let pf = self.cfg.failover.potentially_failed.as_ref();
+        match self.paths.get(id).state {
+            PathState::PotentiallyFailed => pf.is_none_or(|pf| pf.clear == PfClear::Rfc7829),
+            PathState::Inactive => !self.paths.get(id).dead_for_data,
+            PathState::Active | PathState::Unconfirmed => false,
+        }
+    }
+}

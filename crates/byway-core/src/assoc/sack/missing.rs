@@ -1,0 +1,82 @@
+//! Step 3 of SACK reception: missing reports, and the chunks that they take for
+//! lost (RFC 9260 section 7.2.4).
+
+use super::path_sack::PathSack;
+use crate::assoc::concurrent::note_outcome;
+use crate::assoc::{Association, Ctx};
+use crate::dialect::Blocks;
+use crate::policy::retransmit::LossCause;
+use crate::send::ledger::{Applied, Ledger, Missing, Record};
+use crate::time::Instant;
+
+impl Association {
+    /// Counts missing reports and takes chunks with enough of them for lost.
+    #[inline]
+    pub(super) fn report_missing(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        (applied, newest_sent): (&Applied, Instant),
+        blocks: &Blocks,
+        on_path: &mut [PathSack],
+    ) {
+        if let Some(Some(lost)) = self.ask(ctx, |d, i| d.missing_reports(i, applied, blocks)) {
+            self.lose_reported(ctx.now, on_path, |ledger, note| {
+                for seq in lost {
+                    ledger.lose_one(seq, LossCause::FastRetransmit, &mut *note);
+                }
+            });
+            return;
+        }
+        if let (Some(highest_new), Some(last)) = (applied.highest_new, blocks.last()) {
+            // In fast recovery, progress counts for all that is missing (HTNA,
+            // section 7.2.4); with SFR each path counts for itself.
+            let sfr = self.cfg.concurrent.as_ref().is_some_and(|c| c.sfr);
+            let recovering = self.send.recover.is_some();
+            let all = recovering && applied.cumulative_advanced && !sfr;
+            let missing = Missing {
+                newest_sent,
+                below: if all { last.1 - 1 } else { highest_new },
+                highest_new,
+                threshold: self.cfg.congestion.fast_retransmit_threshold,
+                rule: self.cfg.retransmission.fast_retransmits,
+                split: self.split(),
+            };
+            self.lose_reported(ctx.now, on_path, |ledger, note| {
+                ledger.count_missing(&missing, note);
+            });
+        }
+    }
+
+    /// Runs what takes chunks for lost, and notes each of them with its path.
+    fn lose_reported(
+        &mut self,
+        now: Instant,
+        on_path: &mut [PathSack],
+        run: impl FnOnce(&mut Ledger, &mut dyn FnMut(u64, &Record)),
+    ) {
+        let mut count = 0;
+        let (paths, estimating) = (&mut self.paths, &mut self.estimating);
+        let estimate = self.cfg.failover.estimate.as_ref();
+        let concurrent = self.send.concurrent.is_some();
+        run(&mut self.send.ledger, &mut |seq, r| {
+            let p = paths.get_mut(r.path);
+            if let (Some(e), Some(cfg)) = (&mut *estimating, estimate) {
+                e.lost(seq, r.path, p.window.flight, p, now, cfg);
+            }
+            p.window.lose(r.bytes);
+            let s = &mut on_path[r.path.index()];
+            if p.earliest == Some(seq) {
+                p.earliest = None;
+                s.t3.restart = true;
+                s.t3.after = seq;
+            }
+            s.lost = true;
+            s.lost_anew |= p.recover.is_none_or(|end| seq >= end);
+            if concurrent {
+                note_outcome(&mut p.loss_rate, 1.0);
+            }
+            count += 1;
+        });
+        self.stats.fast_retransmits += count;
+    }
+}

@@ -1,0 +1,236 @@
+//! A SACK arrives (RFC 9260 sections 6.2.1, 6.3.2, 7.2 and 8.2).
+//!
+//! Its reception has five steps, in this order; each has a file:
+//!
+//! 1. `blocks`: the gap blocks are read and checked.
+//! 2. `acked`: the ledger applies them. Each newly acknowledged chunk leaves its
+//!    path's flight, may measure a round trip, and proves something of the path.
+//! 3. `missing`: missing reports are counted, and chunks with enough of them count
+//!    as lost.
+//! 4. For each path: its round trip; `window`: growth, or a cut after a loss; `t3`:
+//!    T3-rtx; `errors`: errors cleared, doubt ended.
+//! 5. Whoever waits for room, for the end or for a window is served.
+
+mod acked;
+mod blocks;
+mod errors;
+mod missing;
+mod path_sack;
+mod t3;
+mod window;
+
+use super::{Association, Ctx};
+use crate::api::Event;
+use crate::cc::PathAck;
+use crate::dialect::Blocks;
+use crate::observe::Observation;
+use crate::path::{MAX_PATHS, PathId};
+use crate::policy::concurrent::dac;
+use byway_wire::{Sack, Tsn};
+use path_sack::PathSack;
+use smallvec::SmallVec;
+
+pub(super) use blocks::contains;
+
+impl Association {
+    #[inline(never)]
+    pub(super) fn on_sack(&mut self, ctx: &mut Ctx<'_>, sack: &Sack<'_>) {
+        if self.state.is_closed() || matches!(self.state, super::State::CookieWait) {
+            return;
+        }
+        // 1. Read and check.
+        let Some(covered) = self.send.ledger.covered_by(sack.cumulative_tsn_ack) else {
+            // Older than one seen before: reordered on its way.
+            if let Some(d) = &mut self.dialect {
+                d.on_old_sack();
+            }
+            return;
+        };
+        let end = self.send.ledger.end();
+        let blocks = if covered > end {
+            None
+        } else {
+            blocks::read(sack, covered, end)
+        };
+        let Some(blocks) = blocks else {
+            self.violation(
+                ctx,
+                "a SACK acknowledged a TSN that was never sent, or contradicts itself",
+            );
+            return;
+        };
+        self.stats.sacks_received += 1;
+        self.send.probe_answered = true;
+        if self.has_sack_extras() {
+            self.begin_sack(ctx, sack);
+        }
+        // 2. to 4.
+        self.acknowledge(ctx, covered, &blocks);
+        self.send.a_rwnd = sack.a_rwnd;
+        let gaps = sack.gap_block_count() as u16;
+        let acked = self.send.ledger.base();
+        self.observe(ctx, || Observation::SackReceived {
+            cumulative: sack.cumulative_tsn_ack,
+            acked,
+            gaps,
+            a_rwnd: sack.a_rwnd,
+        });
+        self.after_ack(ctx);
+    }
+
+    /// The cumulative acknowledgement of a SHUTDOWN (section 9.2).
+    pub(super) fn on_cumulative_ack(&mut self, ctx: &mut Ctx<'_>, cumulative: Tsn) {
+        let Some(covered) = self.send.ledger.covered_by(cumulative) else {
+            return;
+        };
+        if covered > self.send.ledger.end() {
+            self.violation(ctx, "a SHUTDOWN acknowledged a TSN that was never sent");
+            return;
+        }
+        // It says nothing of gaps: those that are known remain.
+        let known: Blocks = self.send.ledger.gaps_above(covered).collect();
+        if let Some(c) = &mut self.send.concurrent {
+            c.begin_sack(1);
+        }
+        self.acknowledge(ctx, covered, &known);
+        self.after_ack(ctx);
+    }
+
+    /// Whether a SACK means something beyond RFC 9260: to concurrent multipath
+    /// transfer, to path estimates, or to a dialect. One question, so that an
+    /// association without them pays for one branch.
+    #[inline]
+    fn has_sack_extras(&self) -> bool {
+        self.send.concurrent.is_some() || self.estimating.is_some() || self.dialect.is_some()
+    }
+
+    /// A valid SACK is about to be applied.
+    #[inline(never)]
+    fn begin_sack(&mut self, ctx: &mut Ctx<'_>, sack: &Sack<'_>) {
+        let by_dialect = self.ask(ctx, |d, i| {
+            d.on_sack(i);
+            d.packets_answered(sack.flags)
+        });
+        if let Some(c) = &mut self.send.concurrent {
+            let packets = by_dialect.flatten();
+            c.begin_sack(packets.unwrap_or_else(|| dac::packets(sack.flags)));
+        }
+        if let Some(e) = &mut self.estimating {
+            for tsn in sack.duplicates().take(super::estimating::MAX_DUPLICATES) {
+                if let Some(seq) = self.send.ledger.place_of(tsn) {
+                    e.arrived(seq);
+                }
+            }
+        }
+    }
+
+    /// Steps 2 to 4.
+    fn acknowledge(&mut self, ctx: &mut Ctx<'_>, covered: u64, blocks: &Blocks) {
+        let has_extras = self.has_sack_extras();
+        // Not an array: clearing or moving eight of them would cost every SACK.
+        let mut on_path = SmallVec::<[PathSack; MAX_PATHS]>::new();
+        on_path.extend(self.paths.iter().map(|p| {
+            let outstanding = self
+                .dialect
+                .as_ref()
+                .map_or(p.window.flight, |d| d.outstanding(&p.window));
+            PathSack {
+                ack: PathAck {
+                    flight_before: p.used(outstanding),
+                    ..PathAck::default()
+                },
+                ..PathSack::default()
+            }
+        }));
+        if has_extras {
+            self.ask(ctx, |d, i| d.before_ledger(i, covered, blocks));
+            self.advance_pseudo_cumulatives(covered, blocks);
+        }
+        let (applied, newest_sent) = self.apply_to_ledger(ctx, covered, blocks, &mut on_path);
+        self.report_missing(ctx, (&applied, newest_sent), blocks, &mut on_path);
+        let recovering = self.in_recovery();
+        self.feed_estimates(ctx.now, &on_path);
+        let shares = self.growth_shares(&on_path);
+        for (i, (s, share)) in on_path.iter_mut().zip(shares).enumerate() {
+            let id = PathId(i as u8);
+            s.ack.cumulative_advanced = applied.cumulative_advanced;
+            s.any_new = applied.highest_new.is_some();
+            s.t3.rescan |= applied.reneged;
+            if has_extras || s.concerns(self.paths.get(id)) {
+                self.acknowledge_path(ctx, id, s, (share, recovering));
+            }
+        }
+        if let Some(changed) = self.ask(ctx, |d, i| d.after_sack(i)) {
+            for path in changed {
+                self.observe_window(ctx, path);
+            }
+        }
+    }
+
+    /// Step 4: what the SACK means for one path.
+    fn acknowledge_path(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        id: PathId,
+        s: &mut PathSack,
+        growth: (f64, bool),
+    ) {
+        if let Some(rtt) = s.sample {
+            self.paths.get_mut(id).rtt.sample(rtt, &self.cfg.rto);
+        }
+        self.grow_window(ctx, id, s, growth);
+        if s.lost {
+            self.respond_to_loss(id, s);
+        }
+        self.restart_t3(ctx, id, s);
+        self.end_recovery(id);
+        if s.sample.is_some() {
+            self.observe_rto(ctx, id, s.sample);
+        }
+        if s.ack.bytes > 0 || s.lost {
+            self.observe_window(ctx, id);
+            self.await_acknowledgement(ctx, id);
+        }
+        self.clear_proven_errors(ctx, id, s);
+    }
+
+    /// What was acknowledged and measured feeds the estimates of the paths
+    /// (`failover.estimate`).
+    fn feed_estimates(&mut self, now: crate::time::Instant, on_path: &[PathSack]) {
+        let (Some(e), Some(cfg)) = (&mut self.estimating, &self.cfg.failover.estimate) else {
+            return;
+        };
+        // Where several paths carry data the SACK may have come back over another
+        // one than its DATA took, which may be shorter.
+        let carries = |s: &&PathSack| s.ack.bytes > 0 || s.ack.flight_before > 0;
+        let alone = on_path.iter().filter(carries).count() <= 1;
+        for (id, s) in self.paths.ids().zip(on_path) {
+            e.acknowledged(id, s.chunks, cfg.memory);
+            if let Some(rtt) = s.sample.filter(|_| alone) {
+                e.measured(id, now, rtt);
+            }
+        }
+    }
+
+    /// Step 5: the user who waits for room or for the end, the window probe, the
+    /// estimates, the shutdown.
+    fn after_ack(&mut self, ctx: &mut Ctx<'_>) {
+        let limit = u64::from(self.cfg.buffer.send);
+        let buffered = self.send.buffered();
+        if self.send.writable_wanted && buffered <= limit / 2 {
+            self.send.writable_wanted = false;
+            self.event(ctx, Event::Writable);
+        }
+        if self.send.is_drained() && self.send.drain_wanted {
+            self.send.drain_wanted = false;
+            self.event(ctx, Event::Drained);
+        }
+        if self.send.rwnd() > 0 {
+            self.send.probe_at = None;
+        }
+        if self.estimating.is_some() {
+            self.judge_paths(ctx);
+        }
+        self.advance_shutdown(ctx);
+    }
+}

@@ -1,0 +1,118 @@
+//! Step 4 of SACK reception, for each path: its congestion window grows, or a
+//! loss cuts it (RFC 9260 sections 7.2.1 to 7.2.4).
+
+use super::path_sack::PathSack;
+use crate::assoc::{Association, Ctx};
+use crate::cc::{self, Moment, coupled::Flow};
+use crate::config::{Coupling, FastRecovery};
+use crate::dialect::Growth;
+use crate::path::{Alarm, MAX_PATHS, PathId};
+
+impl Association {
+    /// How coupled paths share what their windows grow by
+    /// (`congestion.coupled`), in PMDCS for each window acknowledged.
+    #[inline]
+    pub(super) fn growth_shares(&mut self, on_path: &[PathSack]) -> [f64; MAX_PATHS] {
+        if self.cfg.congestion.coupled == Coupling::Off {
+            return [1.0; MAX_PATHS];
+        }
+        let mut flows = [None; MAX_PATHS];
+        for ((p, s), flow) in self.paths.iter_mut().zip(on_path).zip(&mut flows) {
+            p.window.interval.on_acked(s.ack.bytes);
+            *flow = Flow::new(&p.window, s.ack.flight_before, p.rtt.srtt());
+        }
+        self.cfg.congestion.coupled.steps(&flows)
+    }
+
+    /// Whether the association is in fast recovery, which ends at its exit point.
+    pub(super) fn in_recovery(&mut self) -> bool {
+        let base = self.send.ledger.base();
+        if self.send.recover.is_some_and(|r| base >= r) {
+            self.send.recover = None;
+        }
+        self.send.recover.is_some()
+    }
+
+    /// The window of a path grows by what the SACK acknowledged there.
+    /// `association_recovers`: the association was in fast recovery before.
+    pub(super) fn grow_window(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        id: PathId,
+        s: &mut PathSack,
+        (share, association_recovers): (f64, bool),
+    ) {
+        s.ack.in_recovery = self.path_recovers(id, association_recovers);
+        let advanced = self.pseudo_cumulative_advanced(id);
+        let growth = Growth {
+            bytes: s.ack.bytes,
+            gap_bytes: s.ack.gap_bytes,
+            outstanding_before: s.ack.flight_before,
+            cumulative_advanced: s.ack.cumulative_advanced,
+            in_recovery: s.ack.in_recovery,
+            pseudo_cumulative_advanced: advanced,
+        };
+        if self.ask(ctx, |d, i| d.grow(i, id, growth)) == Some(true) || s.ack.bytes == 0 {
+            return;
+        }
+        s.ack.all_acked = self.send.ledger.is_empty();
+        s.ack.cumulative_advanced |= advanced == Some(true);
+        let p = self.paths.get_mut(id);
+        p.one_packet = false;
+        if advanced != Some(false) {
+            let at = Moment {
+                now: ctx.now,
+                srtt: p.rtt.srtt().unwrap_or_default(),
+                step: share,
+            };
+            cc::on_ack(&mut p.window, s.ack, at, &self.cfg.congestion);
+        }
+    }
+
+    /// Whether a path is in fast recovery; that of the path ends at its exit point.
+    fn path_recovers(&mut self, id: PathId, association_recovers: bool) -> bool {
+        let base = self.send.ledger.base();
+        let rule = self.fast_recovery();
+        let p = self.paths.get_mut(id);
+        if p.recover.is_some_and(|r| base >= r) {
+            p.recover = None;
+        }
+        match rule {
+            FastRecovery::PerAssociation => association_recovers,
+            FastRecovery::PerDestination => p.recover.is_some(),
+            FastRecovery::Off => false,
+        }
+    }
+
+    /// Section 7.2.4: missing reports made chunks of a path lost. Its window falls
+    /// once for each fast recovery, and one packet may leave whatever cwnd says.
+    pub(super) fn respond_to_loss(&mut self, id: PathId, s: &PathSack) {
+        let anew = !s.ack.in_recovery || self.send.concurrent.is_some() && s.lost_anew;
+        let by_dialect = self.dialect.as_ref().is_some_and(|d| d.cuts_windows());
+        if !anew || by_dialect {
+            return;
+        }
+        let p = self.paths.get_mut(id);
+        if p.alarms.get(Alarm::Moves).is_some() {
+            // A dead path says nothing of congestion: the cut waits until the
+            // probe timeout has decided.
+            p.cut_owed = true;
+        } else {
+            self.cut_window(id);
+        }
+        self.send.forced_packet = true;
+    }
+
+    /// Section 7.2.4, rule 2: the window falls, and fast recovery begins.
+    pub(in crate::assoc) fn cut_window(&mut self, id: PathId) {
+        let end = self.send.ledger.end();
+        let rule = self.fast_recovery();
+        let p = self.paths.get_mut(id);
+        cc::on_fast_retransmit(&mut p.window, &self.cfg.congestion);
+        match rule {
+            FastRecovery::PerAssociation => self.send.recover = Some(end),
+            FastRecovery::PerDestination => p.recover = Some(end),
+            FastRecovery::Off => {}
+        }
+    }
+}

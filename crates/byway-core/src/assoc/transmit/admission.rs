@@ -1,0 +1,195 @@
+//! Whether new data may leave now, and where (RFC 9260 section 6.1).
+//!
+//! Rule A: the peer's window, and how a closed one is probed. Rule B: the
+//! congestion window of the path. Rule D: Max.Burst. The path is the user's wish,
+//! else the policies' choice.
+
+use crate::assoc::{Association, Ctx};
+use crate::cc;
+use crate::config::{BurstRule, CongestionConfig};
+use crate::observe::Observation;
+use crate::path::{Path, PathId, PathState};
+use crate::send::queue::LaneId;
+use byway_wire::{DATA_HEADER_LEN, padded};
+
+/// TSNs outstanding at most: a gap block reaches no farther than 16 bits.
+const MAX_OUTSTANDING: usize = 60_000;
+
+/// What the next packet of new data begins with: its path, the lane of the send
+/// queue, and the payload bytes of the first chunk.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Admitted {
+    pub(super) path: PathId,
+    pub(super) lane: LaneId,
+    pub(super) len: usize,
+}
+
+impl Association {
+    /// What may be sent now, if anything.
+    #[inline]
+    pub(super) fn admit(&mut self, ctx: &mut Ctx<'_>) -> Option<Admitted> {
+        if self.send.ledger.len() >= MAX_OUTSTANDING || self.waits_for_confirmation() {
+            return None;
+        }
+        if self.ask(ctx, |d, i| d.releases_new_data(i)) == Some(false) {
+            return None;
+        }
+        let most = self.max_payload();
+        // The queue does not change here, but the association is borrowed.
+        let mut waiting = self.send.queue.next_lane(0);
+        let mut open = false;
+        while let Some(w) = waiting {
+            let len = w.left.min(most);
+            let mut place = 0;
+            while let Some(path) = self.candidate(w.path, place) {
+                place += 1;
+                if self.may_begin(ctx, path) {
+                    open = true;
+                    let chunk = padded(len + DATA_HEADER_LEN) as u32;
+                    if self.rwnd_allows(ctx, path, len)
+                        && self.ask(ctx, |d, i| d.may_send(i, path, chunk)) != Some(false)
+                    {
+                        let lane = w.lane;
+                        return Some(Admitted { path, lane, len });
+                    }
+                }
+            }
+            waiting = self.send.queue.lane_behind(w.lane);
+        }
+        if !open {
+            self.note_rwnd_blocked(ctx, false);
+        }
+        if let Some(d) = &mut self.dialect {
+            d.after_new_data();
+        }
+        None
+    }
+
+    /// Whether data waits until every address is confirmed
+    /// (`setup.confirm_all_before_data`).
+    fn waits_for_confirmation(&self) -> bool {
+        self.cfg.setup.confirm_all_before_data
+            && self
+                .paths
+                .iter()
+                .any(|p| !p.confirmed && p.state != PathState::Inactive)
+    }
+
+    /// The paths of new data, in order, by their place: the one that the user asked
+    /// for, as long as it is not inactive, else the policies'.
+    #[inline]
+    fn candidate(&self, wish: Option<PathId>, place: usize) -> Option<PathId> {
+        let alone = match (wish, &self.send.concurrent) {
+            (Some(p), _) if self.paths.contains(p) && self.takes_pinned(p) => p,
+            (_, Some(c)) => return self.concurrent_order(c.first).get(place).copied(),
+            (_, None) => self.paths.data,
+        };
+        (place == 0).then_some(alone)
+    }
+
+    /// Whether a path carries what its user bound to it: while it is active, or
+    /// potentially failed with no active path left (RFC 7829 section 3.2, rule 3).
+    fn takes_pinned(&self, path: PathId) -> bool {
+        match self.paths.get(path).state {
+            PathState::Active => true,
+            PathState::PotentiallyFailed => self.paths.view().alternate(path).is_none(),
+            PathState::Unconfirmed | PathState::Inactive => false,
+        }
+    }
+
+    /// Rules B and D: whether a packet of new data may begin on a path.
+    #[inline]
+    fn may_begin(&mut self, ctx: &Ctx<'_>, path: PathId) -> bool {
+        self.begin_burst();
+        let p = self.paths.get_mut(path);
+        let (mut by_dialect, mut shrinks) = (None, true);
+        if let Some(d) = &self.dialect {
+            by_dialect = d.may_begin(&p.window);
+            shrinks = !d.shrinks_idle_windows();
+        }
+        if p.window.flight == 0 && shrinks {
+            cc::on_idle(&mut p.window, ctx.now, p.rtt.rto(), &self.cfg.congestion);
+        }
+        if let Some(may) = by_dialect {
+            return may;
+        }
+        // A packet takes what waits, up to a full one.
+        let waits = self.send.queue.bytes() + DATA_HEADER_LEN as u64;
+        let next = waits.min(p.window.pmdcs.into()) as u32;
+        p.open() && p.keeps_room(next) && within_burst(p, &self.cfg.congestion)
+    }
+
+    /// Rule A: the peer's window, and how it is probed when it is closed.
+    #[inline]
+    fn rwnd_allows(&mut self, ctx: &mut Ctx<'_>, path: PathId, len: usize) -> bool {
+        let taken = self.ask(ctx, |d, i| d.rwnd_taken(i)).unwrap_or(0);
+        let needed = len as u64 + u64::from(self.cfg.buffer.peer_overhead) + taken;
+        let allowed = self.send.rwnd() >= needed;
+        self.note_rwnd_blocked(ctx, !allowed);
+        allowed || self.may_probe_window(ctx, path)
+    }
+
+    /// Whether a chunk may leave though the peer's window has no room for it.
+    fn may_probe_window(&mut self, ctx: &Ctx<'_>, path: PathId) -> bool {
+        if !self.send.ledger.is_empty() {
+            return false;
+        }
+        let at_once = self
+            .dialect
+            .as_ref()
+            .is_some_and(|d| d.probes_window_at_once());
+        if self.send.probe_now || at_once {
+            return true;
+        }
+        if self.send.probe_at.is_none() {
+            let rto = self.paths.get(path).rtt.rto();
+            self.send.probe_at = Some(ctx.now + rto);
+        }
+        false
+    }
+
+    /// Data waits for the peer's window though a path has room, or no longer
+    /// (receive buffer blocking).
+    #[inline]
+    pub(super) fn note_rwnd_blocked(&mut self, ctx: &mut Ctx<'_>, blocked: bool) {
+        if self.send.rwnd_blocked.is_some() != blocked {
+            self.change_rwnd_blocked(ctx, blocked);
+        }
+    }
+
+    #[cold]
+    fn change_rwnd_blocked(&mut self, ctx: &mut Ctx<'_>, blocked: bool) {
+        match self.send.rwnd_blocked.take() {
+            Some(since) => self.stats.rwnd_blocked += ctx.now.since(since),
+            None => {
+                self.send.rwnd_blocked = Some(ctx.now);
+                self.stats.rwnd_blocked_episodes += 1;
+            }
+        }
+        self.observe(ctx, || Observation::RwndBlocked { blocked });
+    }
+
+    /// Payload bytes of the largest DATA chunk: one that every path takes, as a
+    /// chunk cannot be cut again when it moves to another one (section 6.9).
+    pub(super) fn max_payload(&self) -> usize {
+        self.paths.least_pmdcs() as usize - DATA_HEADER_LEN
+    }
+}
+
+/// Rule D: whether the current event may release another packet.
+fn within_burst(p: &mut Path, cfg: &CongestionConfig) -> bool {
+    let (rule, Some(most)) = (cfg.burst_rule, cfg.max_burst) else {
+        return p.burst_left > 0;
+    };
+    if rule == BurstRule::CountPackets || p.burst_left == 0 {
+        return p.burst_left > 0;
+    }
+    let w = &mut p.window;
+    let limit = *p
+        .burst_flight
+        .get_or_insert(w.flight.saturating_add(most.saturating_mul(w.pmdcs)));
+    if rule == BurstRule::ShrinkWindow {
+        cc::limit(w, limit);
+    }
+    w.flight < limit
+}

@@ -1,0 +1,159 @@
+//! Control chunks and heartbeats leave (RFC 9260 sections 5.1, 8.3, 9.2).
+
+use super::Sent;
+use super::ack::MAX_RIDING_GAPS;
+use crate::assoc::{Association, Control, Ctx, State};
+use crate::path::PathId;
+use byway_wire::{CommonHeader, PacketBuilder};
+
+impl Association {
+    pub(super) fn send_control(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        buf: &mut Vec<u8>,
+        control: Control,
+    ) -> Option<Sent> {
+        let checksum = ctx.checksum();
+        let mut path = self.paths.data;
+        let len = match control {
+            Control::Init => {
+                let header = CommonHeader {
+                    verification_tag: 0,
+                    ..self.header()
+                };
+                let mut packet = PacketBuilder::new(buf, header);
+                packet.init(false, &self.init_fields(), |w| self.write_init_params(w));
+                self.start_t1(ctx);
+                packet.finish(checksum)
+            }
+            Control::CookieEcho => {
+                let State::CookieEchoed(cookie) = &self.state else {
+                    return None;
+                };
+                let mut packet = PacketBuilder::new(buf, self.header());
+                packet.cookie_echo(cookie);
+                let len = packet.finish(checksum);
+                self.start_t1(ctx);
+                len
+            }
+            Control::CookieAck(to) => {
+                path = to;
+                let mut packet = PacketBuilder::new(buf, self.header());
+                packet.cookie_ack();
+                packet.finish(checksum)
+            }
+            Control::HeartbeatAck(to, info) => {
+                path = to;
+                let mut packet = PacketBuilder::new(buf, self.header());
+                packet.heartbeat_ack(&info);
+                packet.finish(checksum)
+            }
+            Control::Error(to, causes) => {
+                path = self.reply_to(to);
+                let mut packet = PacketBuilder::new(buf, self.header());
+                packet.raw(byway_wire::chunk_type::ERROR, 0, &causes);
+                packet.finish(checksum)
+            }
+            Control::Shutdown => {
+                if !matches!(self.state, State::ShutdownSent) {
+                    return None;
+                }
+                let with_sack = self.recv.acker.due();
+                let cumulative = self.recv.tsns.cumulative();
+                self.start_t2(ctx);
+                if with_sack {
+                    return Some(self.send_shutdown_and_sack(ctx, buf, path));
+                }
+                let mut packet = PacketBuilder::new(buf, self.header());
+                packet.shutdown(cumulative);
+                packet.finish(checksum)
+            }
+            Control::ShutdownAck(to) => {
+                if !matches!(self.state, State::ShutdownAckSent) {
+                    return None;
+                }
+                path = self.reply_to(to);
+                // An answer to a repeated SHUTDOWN leaves T2 running, or a
+                // peer that repeats often would keep it from ever firing.
+                if self.timers.t2.is_none() {
+                    self.start_t2(ctx);
+                }
+                let mut packet = PacketBuilder::new(buf, self.header());
+                packet.shutdown_ack();
+                packet.finish(checksum)
+            }
+        };
+        Some(self.sent(ctx, path, len))
+    }
+
+    fn send_shutdown_and_sack(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        buf: &mut Vec<u8>,
+        path: PathId,
+    ) -> Sent {
+        let cumulative = self.recv.tsns.cumulative();
+        let mut packet = PacketBuilder::new(buf, self.header());
+        // Control chunks other than SACK come first (section 6.10 lets SHUTDOWN
+        // ride with SACK).
+        packet.shutdown(cumulative);
+        let (a_rwnd, gaps) = self.write_sack(&mut packet, MAX_RIDING_GAPS);
+        let len = packet.finish(ctx.checksum());
+        self.sack_sent(ctx, path, a_rwnd, gaps);
+        self.sent(ctx, path, len)
+    }
+
+    pub(super) fn send_heartbeat(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        buf: &mut Vec<u8>,
+        path: PathId,
+    ) -> Sent {
+        let info = self.begin_probe(ctx, path);
+        let mut packet = PacketBuilder::new(buf, self.header());
+        packet.heartbeat(&info);
+        let p = self.paths.get(path);
+        if p.probe.is_some_and(|probe| probe.whole) {
+            fill_up(&mut packet, p.packet_limit());
+        }
+        let len = packet.finish(ctx.checksum());
+        self.sent(ctx, path, len)
+    }
+
+    /// A heartbeat that estimates an idle path.
+    pub(super) fn send_estimate_probe(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        buf: &mut Vec<u8>,
+        path: PathId,
+    ) -> Sent {
+        let (info, whole) = self.begin_estimate_probe(ctx, path);
+        let mut packet = PacketBuilder::new(buf, self.header());
+        packet.heartbeat(&info);
+        if whole {
+            fill_up(&mut packet, self.paths.get(path).packet_limit());
+        }
+        let len = packet.finish(ctx.checksum());
+        self.count_probe(ctx, path, len);
+        self.sent(ctx, path, len)
+    }
+
+    /// Where a reply to `to` may go: no chunk but a heartbeat's goes to an
+    /// unconfirmed address (section 5.4).
+    pub(super) fn reply_to(&self, to: PathId) -> PathId {
+        if self.paths.contains(to) && self.paths.get(to).confirmed {
+            to
+        } else {
+            self.paths.data
+        }
+    }
+}
+
+/// Pads a packet until it is as large as one of DATA (RFC 4820; RFC 8899
+/// section 4.1).
+fn fill_up(packet: &mut PacketBuilder<'_>, limit: usize) {
+    let room = limit.saturating_sub(packet.len());
+    if let Some(padding) = room.checked_sub(byway_wire::CHUNK_HEADER_LEN) {
+        packet.pad(padding);
+    }
+}

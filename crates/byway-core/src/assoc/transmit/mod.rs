@@ -1,0 +1,135 @@
+//! Packets leave: control chunks, heartbeats, retransmissions, new data, SACK, in
+//! this order (RFC 9260 sections 6.1, C, and 6.10).
+//!
+//! - `control`: control chunks and heartbeats.
+//! - `retransmission`: a packet of lost chunks.
+//! - `admission`: whether new data may leave, and where (rules A, B and D).
+//! - `new_data`: a packet of new chunks.
+//! - `packet`: what both write their chunks with.
+//! - `ack`: SACKs, alone or with data.
+
+mod ack;
+mod admission;
+mod control;
+mod new_data;
+mod packet;
+mod retransmission;
+
+use super::{Association, Ctx};
+use crate::observe::Observation;
+use crate::path::PathId;
+
+/// A packet was appended to the buffer.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Sent {
+    /// Where it goes.
+    pub(crate) path: PathId,
+    /// Its bytes.
+    pub(crate) len: u32,
+}
+
+impl Association {
+    /// Whether there is surely nothing to send, as after most packets that arrive.
+    /// Cheap enough to be asked first.
+    #[inline]
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.send.queue.is_empty()
+            && self.send.ledger.lost().is_empty()
+            && !self.recv.acker.due()
+            && self.wants_data_alone()
+    }
+
+    /// Whether neither a control chunk waits nor a heartbeat.
+    #[inline]
+    fn wants_data_alone(&self) -> bool {
+        self.control.is_empty()
+            && self.paths.next_heartbeat().is_none()
+            && !self.estimating.as_ref().is_some_and(|e| e.is_due())
+    }
+
+    /// Appends the next packet to `buf`.
+    #[inline]
+    pub(crate) fn poll_transmit(&mut self, ctx: &mut Ctx<'_>, buf: &mut Vec<u8>) -> Option<Sent> {
+        if self.state.is_closed() {
+            return None;
+        }
+        if !self.wants_data_alone()
+            && let Some(t) = self.send_control_or_heartbeat(ctx, buf)
+        {
+            return Some(t);
+        }
+        if self.state.sends_data()
+            && let Some(t) = self.send_data(ctx, buf)
+        {
+            return Some(t);
+        }
+        if self.recv.acker.due() && self.state.acks_data() {
+            return Some(self.send_sack(ctx, buf));
+        }
+        None
+    }
+
+    /// What goes before DATA.
+    #[cold]
+    #[inline(never)]
+    fn send_control_or_heartbeat(&mut self, ctx: &mut Ctx<'_>, buf: &mut Vec<u8>) -> Option<Sent> {
+        while let Some(control) = self.control.pop_front() {
+            if let Some(t) = self.send_control(ctx, buf, control) {
+                return Some(t);
+            }
+        }
+        if let Some(path) = self.heartbeat_wanted() {
+            return Some(self.send_heartbeat(ctx, buf, path));
+        }
+        if self.estimating.is_some()
+            && let Some(path) = self.probe_due()
+            && self.state.sends_heartbeats()
+        {
+            return Some(self.send_estimate_probe(ctx, buf, path));
+        }
+        None
+    }
+
+    fn heartbeat_wanted(&self) -> Option<PathId> {
+        let lost = self.send.ledger.lost();
+        let data_first = self
+            .dialect
+            .as_ref()
+            .is_some_and(|d| d.data_before_heartbeats(lost));
+        if !self.state.sends_heartbeats() || data_first {
+            return None;
+        }
+        self.paths.next_heartbeat()
+    }
+
+    /// A packet with DATA: lost chunks first, then new ones.
+    fn send_data(&mut self, ctx: &mut Ctx<'_>, buf: &mut Vec<u8>) -> Option<Sent> {
+        if !self.send.ledger.lost().is_empty() {
+            // Rule C: nothing new before all that is lost has left again, even
+            // where its window is closed and another one is open.
+            if let Some(sent) = self.retransmit(ctx, buf) {
+                return Some(sent);
+            }
+            // Concurrent multipath transfer fills the other paths meanwhile.
+            self.send.concurrent.as_ref()?;
+        }
+        if self.send.queue.is_empty() {
+            self.note_rwnd_blocked(ctx, false);
+            return None;
+        }
+        let next = self.admit(ctx)?;
+        Some(self.send_new(ctx, buf, next))
+    }
+
+    /// Counts a packet and says where it goes.
+    #[inline]
+    pub(super) fn sent(&mut self, ctx: &mut Ctx<'_>, path: PathId, len: usize) -> Sent {
+        let bytes = len as u32;
+        let p = self.paths.get_mut(path);
+        p.counters.packets_sent += 1;
+        p.counters.bytes_sent += len as u64;
+        self.stats.packets_sent += 1;
+        self.observe(ctx, || Observation::PacketSent { path, bytes });
+        Sent { path, len: bytes }
+    }
+}

@@ -1,0 +1,135 @@
+//! New chunks leave (RFC 9260 sections 6.1, 6.9 and 6.10).
+
+use super::Sent;
+use super::admission::Admitted;
+use super::packet::DataPacket;
+use crate::assoc::{Association, Ctx, State};
+use crate::cc;
+use crate::observe::Observation;
+use crate::path::PathId;
+use crate::send::ledger::FirstSending;
+use crate::send::queue::{Cut, LaneId};
+use byway_wire::{DATA_HEADER_LEN, Data, padded};
+
+impl Association {
+    /// A packet of new chunks from one lane.
+    #[inline(never)]
+    pub(super) fn send_new(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        buf: &mut Vec<u8>,
+        first: Admitted,
+    ) -> Sent {
+        let Admitted { path, lane, len } = first;
+        let probing = core::mem::take(&mut self.send.probe_now);
+        if probing {
+            self.send.probing = true;
+            self.send.probe_answered = false;
+        }
+        let most = self.max_payload();
+        let mut packet = self.begin_data_packet(ctx, buf, path, len + DATA_HEADER_LEN);
+        let mut is_first = true;
+        let mut waits = Some(len);
+        while let Some(len) = waits {
+            let len = if is_first {
+                len
+            } else {
+                self.shortened(lane, most, len, packet.room())
+            };
+            let charge = len as u64 + u64::from(self.cfg.buffer.peer_overhead);
+            let fits = padded(len + DATA_HEADER_LEN) <= packet.room();
+            let window = self.send.rwnd() >= charge && !probing;
+            if !(is_first || (fits && window)) {
+                break;
+            }
+            let Some(cut) = self.send.queue.cut(lane, len) else {
+                break;
+            };
+            is_first = false;
+            self.send_chunk(ctx, &mut packet, path, cut);
+            if packet.room() <= DATA_HEADER_LEN {
+                // Not even the least that a chunk can be fits.
+                break;
+            }
+            waits = self.send.queue.next_len(lane, most);
+        }
+        if let Some(c) = &mut self.send.concurrent {
+            c.filled(path);
+        }
+        let p = self.paths.get_mut(path);
+        p.burst_left = p.burst_left.saturating_sub(1);
+        p.last_timed = ctx.now;
+        self.finish_data_packet(ctx, packet)
+    }
+
+    /// A long message that begins behind another one in a packet is cut to the
+    /// room that is left, if that is worth a chunk: packets stay full.
+    fn shortened(&self, lane: LaneId, most: usize, len: usize, room: usize) -> usize {
+        let room = room.saturating_sub(DATA_HEADER_LEN) & !3;
+        let worth = room < len
+            && room >= most / 4
+            && self.cfg.buffer.fill_packets
+            && self.send.queue.begins_long(lane, most);
+        if worth { room } else { len }
+    }
+
+    /// One new chunk gets its TSN, and is in flight on `path`.
+    #[inline]
+    fn send_chunk(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        packet: &mut DataPacket<'_>,
+        path: PathId,
+        cut: Cut,
+    ) {
+        let payload = cut.payload.len();
+        let bytes = padded(payload + DATA_HEADER_LEN) as u32;
+        // The peer need not wait for more when nothing more may come.
+        let last = self.send.queue.is_empty() && matches!(self.state, State::ShutdownPending);
+        let immediate = cut.immediate || last || self.asks_at_once(path, bytes);
+        let chunk = Data {
+            tsn: self.send.ledger.tsn_of(self.send.ledger.end()),
+            stream_id: cut.stream,
+            ssn: cut.ssn,
+            ppid: cut.ppid,
+            unordered: cut.unordered,
+            begin: cut.begin,
+            end: cut.end,
+            immediate,
+            payload: &cut.payload,
+        };
+        packet.put(&chunk, &cut.payload, ctx);
+        let sending = FirstSending {
+            path,
+            at: ctx.now,
+            bytes,
+            immediate,
+        };
+        let seq = self.send.ledger.enter(cut, sending);
+        self.ask(ctx, |d, i| d.on_new_chunk(i, path, seq, bytes));
+        let p = self.paths.get_mut(path);
+        p.asked_at_once = immediate;
+        p.window.flight += bytes;
+        cc::on_use(&mut p.window, ctx.now);
+        p.counters.data_bytes_sent += payload as u64;
+        if p.timed.is_none() {
+            p.timed = Some((seq, ctx.now));
+        }
+        // Rule R1 of section 6.3.2.
+        if p.t3.is_none() {
+            p.t3 = Some(p.rtt.timeout(ctx.now));
+        }
+        if p.earliest.is_none() {
+            p.earliest = Some(seq);
+        }
+        self.stats.data_chunks_sent += 1;
+        let tsn = self.send.ledger.tsn_of(seq);
+        self.observe(ctx, || Observation::DataSent {
+            path,
+            tsn,
+            seq,
+            bytes: payload as u32,
+            retransmission: None,
+        });
+    }
+}

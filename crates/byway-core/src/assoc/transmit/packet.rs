@@ -1,0 +1,128 @@
+//! A packet with DATA chunks, as retransmissions and new data write it.
+//!
+//! A SACK that is owed rides in front, and a TIMESTAMP where both sides agreed on
+//! them. Where the driver can send from two places, the payload of the last chunk
+//! is not copied: it is the *payload tail* of the packet.
+
+use super::Sent;
+use crate::assoc::{Association, Ctx};
+use crate::path::PathId;
+use crate::send::ledger::Record;
+use bytes::Bytes;
+use byway_wire::{Data, PacketBuilder, Tsn, padded};
+
+/// A shorter payload is copied: a second piece would cost more.
+const SHORTEST_TAIL: usize = 256;
+
+/// A packet with DATA that is being written.
+pub(super) struct DataPacket<'b> {
+    builder: PacketBuilder<'b>,
+    path: PathId,
+    /// Bytes that the packet may have.
+    limit: usize,
+    /// Payload of the last chunk, not copied yet.
+    tail: Option<Bytes>,
+    /// The SACK in front: its a_rwnd and how many gap blocks it has.
+    sack: Option<(u32, usize)>,
+}
+
+impl DataPacket<'_> {
+    /// Bytes that are left.
+    pub(super) fn room(&self) -> usize {
+        self.limit.saturating_sub(self.builder.len())
+    }
+
+    /// Appends a chunk; `payload` is its payload.
+    #[inline]
+    pub(super) fn put(&mut self, chunk: &Data<'_>, payload: &Bytes, ctx: &Ctx<'_>) {
+        if let Some(before) = self.tail.take() {
+            self.builder.join(&before);
+        }
+        // The padding of a tail would have to be a third piece.
+        let tail = payload.len() >= SHORTEST_TAIL && payload.len().is_multiple_of(4);
+        if ctx.payload_tail.is_some() && tail {
+            self.builder.data_apart(chunk);
+            self.tail = Some(payload.clone());
+        } else {
+            self.builder.data(chunk);
+        }
+    }
+}
+
+impl Association {
+    /// Begins a packet with DATA to `path`. A SACK that is owed to the same path
+    /// rides along if it leaves room for the first chunk of `expected` bytes.
+    #[inline]
+    pub(super) fn begin_data_packet<'b>(
+        &mut self,
+        ctx: &Ctx<'_>,
+        buf: &'b mut Vec<u8>,
+        path: PathId,
+        expected: usize,
+    ) -> DataPacket<'b> {
+        let mut builder = PacketBuilder::new(buf, self.header());
+        let sack = if self.recv.acker.owed() || self.stamps_packets() {
+            self.put_before_data(&mut builder, ctx, path, expected)
+        } else {
+            None
+        };
+        DataPacket {
+            builder,
+            path,
+            limit: self.paths.get(path).packet_limit(),
+            tail: None,
+            sack,
+        }
+    }
+
+    #[inline(never)]
+    fn put_before_data(
+        &mut self,
+        builder: &mut PacketBuilder<'_>,
+        ctx: &Ctx<'_>,
+        path: PathId,
+        expected: usize,
+    ) -> Option<(u32, usize)> {
+        let limit = self.room_beside_timestamp(path);
+        let rides = self.recv.acker.owed()
+            && self.sack_path() == path
+            && self
+                .riding_sack_len()
+                .is_some_and(|len| builder.len() + len + padded(expected) <= limit);
+        self.write_timestamp(builder, ctx.now, (true, rides));
+        rides.then(|| self.write_sack(builder, usize::MAX))
+    }
+
+    /// The packet is complete: it is counted, and its acknowledgement awaited.
+    #[inline]
+    pub(super) fn finish_data_packet(&mut self, ctx: &mut Ctx<'_>, packet: DataPacket<'_>) -> Sent {
+        let path = packet.path;
+        let len = packet.builder.finish(ctx.checksum());
+        if let (Some(place), Some(tail)) = (ctx.payload_tail.as_deref_mut(), packet.tail) {
+            *place = tail;
+        }
+        if let Some((a_rwnd, gaps)) = packet.sack {
+            self.sack_sent(ctx, path, a_rwnd, gaps);
+        }
+        self.note_owed_acknowledgement(ctx, path);
+        if self.estimating.is_some() {
+            self.earn_probes(ctx, len);
+        }
+        self.sent(ctx, path, len)
+    }
+}
+
+/// The chunk of a record.
+pub(super) fn chunk(r: &Record, tsn: Tsn) -> Data<'_> {
+    Data {
+        tsn,
+        stream_id: r.stream,
+        ssn: r.ssn,
+        ppid: r.ppid,
+        unordered: r.unordered,
+        begin: r.begin,
+        end: r.end,
+        immediate: r.immediate,
+        payload: &r.payload,
+    }
+}

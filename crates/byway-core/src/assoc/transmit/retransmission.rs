@@ -1,0 +1,130 @@
+//! Lost chunks leave again (RFC 9260 sections 6.1, C, 6.3.3 and 7.2.4). Where to is
+//! the policies' business: `policy/retransmit`, and `policy/concurrent/rtx` with
+//! concurrent multipath transfer.
+
+use super::Sent;
+use super::packet::chunk;
+use crate::assoc::{Association, Ctx};
+use crate::cc;
+use crate::dialect::NextRetransmission;
+use crate::observe::Observation;
+use crate::path::PathId;
+use crate::policy::retransmit::LossCause;
+use crate::send::ledger::Fate;
+use crate::send::lost::Group;
+
+impl Association {
+    /// A packet of lost chunks, if one may leave.
+    #[inline(never)]
+    pub(super) fn retransmit(&mut self, ctx: &mut Ctx<'_>, buf: &mut Vec<u8>) -> Option<Sent> {
+        let by_dialect = self.ask(ctx, |d, i| d.next_retransmission(i));
+        let (path, first) = match by_dialect {
+            None | Some(NextRetransmission::AsConfigured) => self.next_retransmission()?,
+            Some(NextRetransmission::Nothing) => return None,
+            Some(NextRetransmission::Chunk(path, seq)) => (path, seq),
+        };
+        Some(self.send_retransmission(ctx, buf, path, first))
+    }
+
+    /// The lowest lost chunk whose target may be sent to, with that target.
+    fn next_retransmission(&self) -> Option<(PathId, u64)> {
+        let view = self.paths.view();
+        let groups = self.send.ledger.lost().groups().iter();
+        groups
+            .filter_map(|g| {
+                let path = self.target(g.cause, g.path, &view);
+                let (first, p) = (g.first()?, self.paths.get(path));
+                let fits = || p.open() && p.keeps_room(self.chunk_bytes(first));
+                (self.send.forced_packet || fits()).then_some((first, path))
+            })
+            .min()
+            .map(|(seq, path)| (path, seq))
+    }
+
+    fn chunk_bytes(&self, seq: u64) -> u32 {
+        self.send.ledger.get(seq).map_or(0, |r| r.bytes)
+    }
+
+    /// A packet of lost chunks, lowest first, all of one target.
+    fn send_retransmission(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        buf: &mut Vec<u8>,
+        path: PathId,
+        first: u64,
+    ) -> Sent {
+        self.send.forced_packet = false;
+        let expected = self.chunk_bytes(first) as usize;
+        let mut packet = self.begin_data_packet(ctx, buf, path, expected);
+        let mut next = Some(first);
+        while let Some(seq) = next {
+            let Some(r) = self.send.ledger.get(seq) else {
+                break;
+            };
+            let Fate::Lost(cause) = r.fate else { break };
+            if seq != first && r.bytes as usize > packet.room() {
+                break;
+            }
+            packet.put(&chunk(r, self.send.ledger.tsn_of(seq)), &r.payload, ctx);
+            self.move_to(ctx, seq, path, cause);
+            next = self.next_for(path);
+        }
+        self.finish_data_packet(ctx, packet)
+    }
+
+    /// The lowest lost chunk that goes to `path`.
+    fn next_for(&self, path: PathId) -> Option<u64> {
+        let view = self.paths.view();
+        let joins = self
+            .dialect
+            .as_ref()
+            .is_some_and(|d| d.joins_retransmissions());
+        let groups = self.send.ledger.lost().groups().iter();
+        groups
+            .filter(|g| joins || self.target(g.cause, g.path, &view) == path)
+            .filter_map(Group::first)
+            .min()
+    }
+
+    /// A lost chunk was written into a packet to `path`: it is in flight there.
+    fn move_to(&mut self, ctx: &mut Ctx<'_>, seq: u64, path: PathId, cause: LossCause) {
+        let Some(r) = self.send.ledger.get(seq) else {
+            return;
+        };
+        let (bytes, payload) = (r.bytes, r.payload.len() as u32);
+        let (from, immediate) = (r.path, r.immediate);
+        self.paths.get_mut(from).window.lost -= bytes;
+        self.ask(ctx, |d, i| d.on_retransmission(i, seq, from, path));
+        self.send.ledger.resend(seq, path, ctx.now);
+        self.note_moved(from, path);
+        // Rule C5 of section 6.3.1: what was timed behind a retransmitted chunk is
+        // no sample.
+        for p in self.paths.iter_mut() {
+            if p.timed.is_some_and(|(timed, _)| timed >= seq) {
+                p.timed = None;
+            }
+        }
+        let t3_by_dialect = self.dialect.as_ref().is_some_and(|d| d.restarts_t3());
+        let p = self.paths.get_mut(path);
+        p.asked_at_once = immediate;
+        p.window.flight += bytes;
+        cc::on_use(&mut p.window, ctx.now);
+        p.counters.data_bytes_retransmitted += u64::from(payload);
+        // Rule R1 of section 6.3.2; and T3-rtx restarts when the earliest chunk in
+        // flight is sent again.
+        let earliest = p.earliest.is_none_or(|e| seq <= e) && !t3_by_dialect;
+        if p.t3.is_none() || earliest {
+            p.t3 = Some(p.rtt.timeout(ctx.now));
+        }
+        p.earliest = Some(p.earliest.map_or(seq, |e| e.min(seq)));
+        self.stats.data_chunks_retransmitted += 1;
+        let tsn = self.send.ledger.tsn_of(seq);
+        self.observe(ctx, || Observation::DataSent {
+            path,
+            tsn,
+            seq,
+            bytes: payload,
+            retransmission: Some(cause),
+        });
+    }
+}

@@ -1,0 +1,584 @@
+//! The seam for another implementation's reading of the standard.
+//!
+//! byway follows RFC 9260. A comparison with another implementation, packet by
+//! packet, needs what that implementation does instead: ns-2's SCTP module, on
+//! which the papers ran, contradicts the standard in some thirty places. A
+//! [`Dialect`] answers the questions in which implementations differ, and keeps
+//! what it must remember in a state of its own. Each question has a default
+//! answer, "as RFC 9260", and an association without a dialect asks none of them.
+//!
+//! The questions, in the order of the methods:
+//!
+//! 1. Which event releases data?
+//! 2. What does a SACK mean: round trips, path errors, missing reports?
+//! 3. What counts as outstanding where windows grow, and how do they change?
+//! 4. When does T3-rtx restart?
+//! 5. Which retransmission leaves next, and where does it go?
+//! 6. May new data leave?
+//! 7. When is a SACK due, and where does it go?
+//! 8. Where does data go after a failure, and what counts as a failure?
+//! 9. How are heartbeats scheduled?
+//! 10. Which addresses does set-up trust?
+//!
+//! A *setting* by which the standards themselves differ (RFC 2960 against RFC
+//! 9260) is no dialect; it is a field of [`Config`].
+
+use crate::api::{AssocId, Event};
+use crate::assoc::{Outbox, fast_recovery, split, unlikely};
+use crate::cc;
+use crate::config::{Config, FastRecovery};
+use crate::observe::{Observation, Observed};
+use crate::path::{PathId, PathState, PathTable, PathsView};
+use crate::policy::retransmit::LossCause;
+use crate::time::{Duration, Instant};
+use chacha20::ChaCha8Rng;
+use core::fmt;
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+pub use crate::path::{MAX_PATHS, Window};
+pub use crate::recv::acker::{Acker, Arrived};
+pub use crate::send::concurrent::{Concurrent, Split};
+pub use crate::send::ledger::{Applied, Change, Fate, Ledger, Record, Reports};
+pub use crate::send::lost::{Group, LostChunks};
+
+/// Gap blocks as half-open ranges of sequences, in order.
+pub type Blocks = SmallVec<[(u64, u64); 16]>;
+
+/// Begins a dialect for each association that is configured with it.
+pub trait StartDialect: fmt::Debug + Send + Sync {
+    /// The dialect of an association that begins now with these settings.
+    fn start(&self, cfg: &Config) -> Box<dyn Dialect>;
+}
+
+/// A dialect as a setting ([`Config::dialect`]): shared by all associations of a
+/// configuration, each of which starts its own.
+#[derive(Clone)]
+pub struct DialectRef(Arc<dyn StartDialect>);
+
+impl DialectRef {
+    /// Makes a setting of it.
+    pub fn new(start: impl StartDialect + 'static) -> DialectRef {
+        DialectRef(Arc::new(start))
+    }
+
+    pub(crate) fn start(&self, cfg: &Config) -> Box<dyn Dialect> {
+        self.0.start(cfg)
+    }
+}
+
+impl fmt::Debug for DialectRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Two are equal when they are one object.
+impl PartialEq for DialectRef {
+    fn eq(&self, other: &DialectRef) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+/// How another implementation reads the standard. Every method's default is
+/// RFC 9260.
+#[allow(unused_variables)]
+pub trait Dialect: fmt::Debug + Send {
+    // --- 1. events ---
+
+    /// A packet of the association arrives; `from` is its path, if it is one.
+    fn on_packet(&mut self, from: Option<PathId>, acker: &mut Acker) {}
+
+    /// A timer expires.
+    fn on_timer(&mut self) {}
+
+    /// The user hands a message over.
+    fn on_message(&mut self) {}
+
+    // --- 2. a SACK arrives ---
+
+    /// A SACK arrives that is older than one seen before, and is ignored.
+    fn on_old_sack(&mut self) {}
+
+    /// A SACK is valid and about to be read. Not called for the cumulative TSN of
+    /// a SHUTDOWN.
+    fn on_sack(&mut self, inside: &mut Inside<'_>) {}
+
+    /// How many packets with DATA a SACK with these chunk flags answers (DAC).
+    fn packets_answered(&self, flags: u8) -> Option<u8> {
+        None
+    }
+
+    /// The ledger is about to apply a SACK: sequences below `covered` are
+    /// cumulatively acknowledged, and `blocks` above.
+    fn before_ledger(&mut self, inside: &mut Inside<'_>, covered: u64, blocks: &Blocks) {}
+
+    /// The fate of a record changes, or its acknowledgement becomes final.
+    /// `window` is that of its path; `advanced` is the sequence from which on the
+    /// SACK advances the path's pseudo cumulative TSNs (CUC), if it does.
+    fn on_record(
+        &mut self,
+        record: (u64, &Record),
+        change: Change,
+        window: &Window,
+        advanced: Option<u64>,
+    ) {
+    }
+
+    /// Whether a newly acknowledged chunk measures the round trip; asked where no
+    /// timestamp does.
+    fn measures_round_trip(&mut self, record: (u64, &Record)) -> Option<bool> {
+        None
+    }
+
+    /// Whether a newly acknowledged chunk clears the errors of its path, whatever
+    /// RFC 9260 section 8.2 and RFC 7829 say of it.
+    fn clears_errors(&self, record: &Record) -> bool {
+        false
+    }
+
+    /// Counts missing reports (section 7.2.4) and says which chunks they take for
+    /// lost.
+    fn missing_reports(
+        &mut self,
+        inside: &mut Inside<'_>,
+        applied: &Applied,
+        blocks: &Blocks,
+    ) -> Option<SmallVec<[u64; 8]>> {
+        None
+    }
+
+    // --- 3. windows ---
+
+    /// Bytes that count as outstanding where a full window grows, of a path with
+    /// this window (section 7.2.1: the flight size).
+    fn outstanding(&self, window: &Window) -> u32 {
+        window.flight
+    }
+
+    /// What a SACK means for the window of one path; false leaves it to the
+    /// configured congestion control.
+    fn grow(&mut self, inside: &mut Inside<'_>, path: PathId, growth: Growth) -> bool {
+        false
+    }
+
+    /// Whether losses cut windows in [`after_sack`](Self::after_sack) alone.
+    fn cuts_windows(&self) -> bool {
+        false
+    }
+
+    /// A SACK has been worked off. The windows of these paths changed.
+    fn after_sack(&mut self, inside: &mut Inside<'_>) -> SmallVec<[PathId; MAX_PATHS]> {
+        SmallVec::new()
+    }
+
+    /// T3-rtx of a path expired; `harmless` if the peer had no room and answered.
+    /// False leaves the window as it is now.
+    fn on_t3(&mut self, inside: &mut Inside<'_>, path: PathId, harmless: bool) -> bool {
+        true
+    }
+
+    /// All in flight on the path whose T3-rtx expired is taken for lost now.
+    fn after_t3(&mut self, inside: &mut Inside<'_>, path: PathId) {}
+
+    /// Whether the dialect shrinks the windows of idle paths itself (section
+    /// 7.2.1, last rule).
+    fn shrinks_idle_windows(&self) -> bool {
+        false
+    }
+
+    // --- 4. T3-rtx ---
+
+    /// Whether the dialect says when T3-rtx restarts (section 6.3.2).
+    fn restarts_t3(&self) -> bool {
+        false
+    }
+
+    /// When T3-rtx of a path expires after a SACK, if it runs; asked where
+    /// [`restarts_t3`](Self::restarts_t3).
+    fn t3_after_sack(&mut self, inside: &Inside<'_>, path: PathId) -> Option<Instant> {
+        None
+    }
+
+    /// Whether T3-rtx is looked at before a heartbeat of the same path that was
+    /// lost at the same time.
+    fn t3_goes_first(&self) -> bool {
+        false
+    }
+
+    /// Whether no other timer of the instant is looked at once T3-rtx has expired.
+    fn t3_goes_alone(&self) -> bool {
+        false
+    }
+
+    // --- 5. retransmissions ---
+
+    /// Which lost chunk begins the next packet, and where that goes.
+    fn next_retransmission(&mut self, inside: &mut Inside<'_>) -> NextRetransmission {
+        NextRetransmission::AsConfigured
+    }
+
+    /// Whether a packet takes further lost chunks whatever their own targets are.
+    fn joins_retransmissions(&self) -> bool {
+        false
+    }
+
+    /// A lost chunk that was last sent to `from` is about to be sent to `to`.
+    fn on_retransmission(&mut self, inside: &mut Inside<'_>, seq: u64, from: PathId, to: PathId) {}
+
+    /// Whether retransmissions that may leave now do so before heartbeats.
+    fn data_before_heartbeats(&self, lost: &LostChunks) -> bool {
+        false
+    }
+
+    // --- 6. new data ---
+
+    /// Whether the present event may release new data at all.
+    fn releases_new_data(&mut self, inside: &mut Inside<'_>) -> bool {
+        true
+    }
+
+    /// Rules B and D of section 6.1: whether a packet of new data may begin on a
+    /// path with this window.
+    fn may_begin(&self, window: &Window) -> Option<bool> {
+        None
+    }
+
+    /// Whether a packet that begins with a new chunk may leave on a path, all
+    /// rules of the standard allowing it.
+    fn may_send(&mut self, inside: &Inside<'_>, path: PathId, chunk_bytes: u32) -> bool {
+        true
+    }
+
+    /// Bytes of the peer's window that are taken besides what is in flight.
+    fn rwnd_taken(&self, inside: &Inside<'_>) -> u64 {
+        0
+    }
+
+    /// Whether a closed window is probed as soon as nothing is in flight, and not
+    /// an RTO later (section 6.1, A).
+    fn probes_window_at_once(&self) -> bool {
+        false
+    }
+
+    /// A new chunk leaves.
+    fn on_new_chunk(&mut self, inside: &Inside<'_>, path: PathId, seq: u64, bytes: u32) {}
+
+    /// No more new data may leave now.
+    fn after_new_data(&mut self) {}
+
+    /// The paths of new data, in order, with concurrent multipath transfer.
+    fn concurrent_order(
+        &self,
+        view: &PathsView<'_>,
+        first: PathId,
+    ) -> Option<SmallVec<[PathId; MAX_PATHS]>> {
+        None
+    }
+
+    // --- 7. acknowledgements ---
+
+    /// A DATA chunk arrived: `first` if it has the initial TSN, `gap` if it is
+    /// new and some TSN before the highest is missing.
+    fn on_data_chunk(&mut self, first: bool, gap: bool) {}
+
+    /// A packet with DATA was taken, `at` a time from a path: whether the dialect
+    /// says when it is acknowledged (section 6.2).
+    fn on_data(
+        &mut self,
+        acker: &mut Acker,
+        at: (Instant, PathId),
+        arrived: &Arrived,
+        cfg: &Config,
+    ) -> bool {
+        false
+    }
+
+    /// The delayed SACK's timer expired.
+    fn on_sack_timer(&mut self, acker: &mut Acker) {}
+
+    /// A SACK leaves: whether the dialect says what that ends.
+    fn on_sack_sent(&mut self, acker: &mut Acker) -> bool {
+        false
+    }
+
+    /// Whether a gap that closes hurries the SACK (section 6.7).
+    fn closing_gap_hurries_sack(&self) -> bool {
+        true
+    }
+
+    // --- 8. failures ---
+
+    /// Where new data goes, paths having changed.
+    fn data_path(&self, view: &PathsView<'_>) -> Option<PathId> {
+        None
+    }
+
+    /// A path became inactive: where new data moves at once, if it moves.
+    fn on_failed(&self, cfg: &Config, view: &PathsView<'_>, path: PathId) -> Option<PathId> {
+        None
+    }
+
+    /// Whether an error of a path in this state counts for the association, too
+    /// (section 8.1).
+    fn counts_for_association(&self, state: PathState) -> bool {
+        true
+    }
+
+    /// Whether consecutive errors may change the state of a path.
+    fn admits_failure(&mut self, inside: &Inside<'_>, path: PathId, to: PathState) -> bool {
+        true
+    }
+
+    // --- 9. heartbeats ---
+
+    /// Whether each path has a heartbeat timer (section 8.3).
+    fn has_heartbeat_timers(&self) -> bool {
+        true
+    }
+
+    /// Whether a lost heartbeat is repeated at once.
+    fn repeats_heartbeats(&self) -> bool {
+        false
+    }
+
+    /// When the dialect's own timer expires, if it runs.
+    fn deadline(&self) -> Option<Instant> {
+        None
+    }
+
+    /// That timer expired: which path gets a heartbeat, if any.
+    fn on_deadline(&mut self, inside: &mut Inside<'_>) -> Option<PathId> {
+        None
+    }
+
+    /// A heartbeat confirmed an address.
+    fn on_confirmed(&mut self, inside: &mut Inside<'_>) {}
+
+    /// A heartbeat brought a path back that was not active.
+    fn on_returned(&mut self, inside: &mut Inside<'_>, path: PathId) {}
+
+    // --- 10. set-up ---
+
+    /// Whether the responder takes listed addresses as confirmed (section 5.4).
+    fn trusts_listed_addresses(&self) -> bool {
+        false
+    }
+
+    /// The association is established, and addresses are about to be verified.
+    fn on_established(&mut self, inside: &mut Inside<'_>) {}
+}
+
+/// What a SACK means for the window of a path.
+#[derive(Copy, Clone, Debug)]
+pub struct Growth {
+    /// Bytes newly acknowledged of what was last sent there.
+    pub bytes: u32,
+    /// Those of them that gap blocks acknowledged.
+    pub gap_bytes: u32,
+    /// Bytes [outstanding](Dialect::outstanding) there before the SACK.
+    pub outstanding_before: u32,
+    /// Whether the cumulative TSN advanced.
+    pub cumulative_advanced: bool,
+    /// Whether the path is in fast recovery.
+    pub in_recovery: bool,
+    /// Whether the path's pseudo cumulative TSN advanced, with CUC.
+    pub pseudo_cumulative_advanced: Option<bool>,
+}
+
+/// A dialect's answer about retransmissions.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum NextRetransmission {
+    /// What `retransmission.target` and the windows say.
+    AsConfigured,
+    /// Nothing now.
+    Nothing,
+    /// This chunk, to this path.
+    Chunk(PathId, u64),
+}
+
+/// What a dialect may see and change of an association.
+pub struct Inside<'a> {
+    /// The present time.
+    pub now: Instant,
+    /// The association's settings.
+    pub cfg: &'a Config,
+    /// The association's random numbers.
+    pub rng: &'a mut ChaCha8Rng,
+    pub(crate) id: AssocId,
+    pub(crate) paths: &'a mut PathTable,
+    pub(crate) ledger: &'a mut Ledger,
+    pub(crate) concurrent: Option<&'a mut Concurrent>,
+    /// The association is in fast recovery.
+    pub(crate) recovering: bool,
+    pub(crate) out: &'a mut Outbox,
+}
+
+impl fmt::Debug for Inside<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Inside")
+            .field("now", &self.now)
+            .field("assoc", &self.id)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Inside<'_> {
+    /// The paths, as policies see them.
+    #[must_use]
+    pub fn view(&self) -> PathsView<'_> {
+        self.paths.view()
+    }
+
+    /// The chunks that are not cumulatively acknowledged.
+    #[must_use]
+    pub fn ledger(&self) -> &Ledger {
+        self.ledger
+    }
+
+    /// What missing reports did to a chunk.
+    pub fn reports_mut(&mut self, seq: u64) -> Option<&mut Reports> {
+        self.ledger.reports_mut(seq)
+    }
+
+    /// A chunk that is lost already counts as lost for another cause.
+    pub fn change_cause(&mut self, seq: u64, to: LossCause) {
+        self.ledger.change_cause(seq, to);
+    }
+
+    /// Takes all in flight on a path for lost, as its T3-rtx does.
+    pub fn lose_flight(&mut self, path: PathId) {
+        let window = &mut self.paths.get_mut(path).window;
+        self.ledger.lose_path(path, |_, r| window.lose(r.bytes));
+    }
+
+    /// What concurrent multipath transfer remembers, where it is configured.
+    pub fn concurrent(&mut self) -> Option<&mut Concurrent> {
+        self.concurrent.as_deref_mut()
+    }
+
+    /// The same, to read.
+    #[must_use]
+    pub fn concurrent_ref(&self) -> Option<&Concurrent> {
+        self.concurrent.as_deref()
+    }
+
+    /// Whether the association is in fast recovery (section 7.2.4).
+    #[must_use]
+    pub fn in_fast_recovery(&self) -> bool {
+        self.recovering
+    }
+
+    /// How far one loss reaches; with several paths at once each has a fast recovery.
+    #[must_use]
+    pub fn fast_recovery(&self) -> FastRecovery {
+        fast_recovery(self.cfg, self.concurrent.is_some())
+    }
+
+    /// How missing reports of the SACK at hand are counted with concurrent multipath
+    /// transfer.
+    #[must_use]
+    pub fn split(&self) -> Option<Split> {
+        split(self.cfg, self.concurrent.as_deref())
+    }
+
+    /// A loss cuts the window of a path (section 7.2.3).
+    pub fn cut_window(&mut self, path: PathId) {
+        let window = &mut self.paths.get_mut(path).window;
+        cc::on_fast_retransmit(window, &self.cfg.congestion);
+    }
+
+    /// The window of a path.
+    #[must_use]
+    pub fn window(&self, path: PathId) -> &Window {
+        &self.paths.get(path).window
+    }
+
+    /// The window of a path, to change.
+    pub fn window_mut(&mut self, path: PathId) -> &mut Window {
+        &mut self.paths.get_mut(path).window
+    }
+
+    /// The retransmission timeout of a path.
+    #[must_use]
+    pub fn rto(&self, path: PathId) -> Duration {
+        self.paths.get(path).rtt.rto()
+    }
+
+    /// An RTO of the path from now.
+    #[must_use]
+    pub fn timeout(&self, path: PathId) -> Instant {
+        self.paths.get(path).rtt.timeout(self.now)
+    }
+
+    /// When T3-rtx of a path expires, if it runs.
+    #[must_use]
+    pub fn t3(&self, path: PathId) -> Option<Instant> {
+        self.paths.get(path).t3
+    }
+
+    /// T3-rtx of a path expires then, or stops.
+    pub fn set_t3(&mut self, path: PathId, at: Option<Instant>) {
+        self.paths.get_mut(path).t3 = at;
+    }
+
+    /// When a chunk or heartbeat left that can measure the path's round trip.
+    #[must_use]
+    pub fn last_timed(&self, path: PathId) -> Instant {
+        self.paths.get(path).last_timed
+    }
+
+    /// All paths count as measured now, and their heartbeat timers stop.
+    pub fn stop_heartbeat_timers(&mut self) {
+        for p in self.paths.iter_mut() {
+            p.last_timed = self.now;
+            p.alarms.set(crate::path::Alarm::Heartbeat, None);
+        }
+    }
+
+    /// A path's heartbeat under way, if any, is given up without an error.
+    pub fn give_up_heartbeat(&mut self, path: PathId) {
+        self.paths.get_mut(path).probe = None;
+    }
+
+    /// A path is active again, with its errors; its timers stop.
+    pub fn revive(&mut self, path: PathId) {
+        let p = self.paths.get_mut(path);
+        p.t3 = None;
+        p.probe = None;
+        p.alarms.set(crate::path::Alarm::Heartbeat, None);
+        self.paths.want_heartbeat(path, false);
+        self.set_state(path, PathState::Active);
+    }
+
+    /// The state of a path changes; whoever watches is told.
+    pub(crate) fn set_state(&mut self, path: PathId, to: PathState) {
+        let Some(from) = self.paths.change_state(path, to, self.now) else {
+            return;
+        };
+        let remote = self.paths.get(path).remote;
+        self.observe(|| Observation::PathState {
+            path,
+            from: Some(from),
+            to,
+        });
+        let event = Event::PathChanged {
+            path,
+            remote,
+            from,
+            to,
+        };
+        self.out.events.push_back((self.id, event));
+    }
+
+    fn observe(&mut self, what: impl FnOnce() -> Observation) {
+        if self.out.observe {
+            unlikely();
+            self.out.observed.push(Observed {
+                at: self.now,
+                assoc: self.id,
+                what: what(),
+            });
+        }
+    }
+}

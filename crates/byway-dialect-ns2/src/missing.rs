@@ -1,0 +1,228 @@
+//! Missing reports and the exit point of fast recovery (`remembers_highest_new`,
+//! `counts_lost`, `cuts_beyond_exit`).
+
+use crate::ns2::Ns2;
+use byway_core::PathId;
+use byway_core::config::FastRecovery;
+use byway_core::dialect::{Applied, Blocks, Fate, Inside, MAX_PATHS, Record};
+use byway_core::policy::retransmit::LossCause;
+use byway_core::time::Instant;
+use smallvec::SmallVec;
+
+/// What the module remembers of missing reports.
+#[derive(Debug, Default)]
+pub(crate) struct Reports {
+    /// One past the highest sequence that was newly acknowledged.
+    highest_new: u64,
+    /// One past the last sequence of the fast recovery.
+    pub(crate) exit: u64,
+    /// One past the highest sequence that was ever seen outstanding.
+    highest_sent: u64,
+    /// When the latest chunk left that the SACK at hand newly acknowledges.
+    pub(crate) newest_sent: Instant,
+    /// The SACK at hand reported losses, new or known ones.
+    pub(crate) lost: bool,
+}
+
+/// Which chunks a SACK reports missing.
+struct Rule {
+    /// Those below this sequence.
+    below: u64,
+    /// The highest sequence newly acknowledged.
+    highest_new: u64,
+    /// Those that were sent again, too, whenever that was.
+    whenever: bool,
+}
+
+impl Ns2 {
+    /// Counts missing reports; answers with the chunks in flight that they take for
+    /// lost.
+    pub(crate) fn count_reports(
+        &mut self,
+        inside: &mut Inside<'_>,
+        applied: &Applied,
+        blocks: &Blocks,
+    ) -> SmallVec<[u64; 8]> {
+        self.reports.lost = false;
+        let rule = if self.cmt.is_some() {
+            // For what its own destination's chunks report, whatever was newly
+            // acknowledged elsewhere.
+            applied.highest_new.map(|highest| Rule {
+                below: highest,
+                highest_new: highest,
+                whenever: self.cfg.remembers_highest_new,
+            })
+        } else if self.cfg.remembers_highest_new {
+            self.remembered_rule(inside, applied, blocks)
+        } else {
+            self.standard_rule(inside, applied, blocks)
+        };
+        let Some(rule) = rule else {
+            return SmallVec::new();
+        };
+        let lost = self.count(inside, &rule);
+        self.reports.lost |= !lost.is_empty();
+        lost
+    }
+
+    fn remembered_rule(
+        &mut self,
+        inside: &Inside<'_>,
+        applied: &Applied,
+        blocks: &Blocks,
+    ) -> Option<Rule> {
+        let forgets = inside.fast_recovery() == FastRecovery::Off;
+        let reports = &mut self.reports;
+        let new = applied.highest_new.map_or(0, |seq| seq + 1);
+        // Before the module had a recovery, each SACK forgot that of the one before.
+        reports.highest_new = if applied.cumulative_new || forgets {
+            new
+        } else {
+            reports.highest_new.max(new)
+        };
+        let (last, highest) = blocks.last().zip(reports.highest_new.checked_sub(1))?;
+        let all = applied.cumulative_advanced && highest < reports.exit;
+        let below = if all {
+            highest.max(last.1 - 1)
+        } else {
+            highest
+        };
+        Some(Rule {
+            below,
+            highest_new: highest,
+            whenever: true,
+        })
+    }
+
+    /// RFC 9260's rule, with the exit point of the module.
+    fn standard_rule(
+        &self,
+        inside: &Inside<'_>,
+        applied: &Applied,
+        blocks: &Blocks,
+    ) -> Option<Rule> {
+        let (highest_new, last) = applied.highest_new.zip(blocks.last())?;
+        let sfr = inside.cfg.concurrent.as_ref().is_some_and(|c| c.sfr);
+        let recovering = if self.cfg.cuts_beyond_exit {
+            inside.ledger().base() < self.reports.exit
+        } else {
+            inside.in_fast_recovery()
+        };
+        let all = recovering && applied.cumulative_advanced && !sfr;
+        Some(Rule {
+            below: if all { last.1 - 1 } else { highest_new },
+            highest_new,
+            whenever: false,
+        })
+    }
+
+    fn count(&mut self, inside: &mut Inside<'_>, rule: &Rule) -> SmallVec<[u64; 8]> {
+        let outstanding = if self.cfg.cuts_beyond_exit {
+            self.highest_outstanding(inside)
+        } else {
+            inside.ledger().end()
+        };
+        let split = inside.split().map(|mut split| {
+            if self.cmt.is_some() {
+                // The class looks at gap blocks only here.
+                let base = inside.ledger().base();
+                let by_gaps = split.newly.iter().flatten().filter(|n| n.highest >= base);
+                split.destinations = by_gaps.count() as u32;
+            }
+            split
+        });
+        let retransmits = inside.cfg.retransmission.fast_retransmits;
+        let threshold = inside.cfg.congestion.fast_retransmit_threshold;
+        let newest = self.reports.newest_sent;
+        let reported = |seq: u64, r: &Record| {
+            let outlived = r.sends == 1 || rule.whenever || r.sent_at < newest;
+            seq < rule.below && outlived
+        };
+        let mut lost = SmallVec::new();
+        let end = inside.ledger().end().min(rule.below);
+        for seq in inside.ledger().base()..end {
+            let Some(r) = inside.ledger().get(seq) else {
+                break;
+            };
+            let counts = match r.fate {
+                Fate::InFlight => true,
+                Fate::Lost(_) => self.cfg.counts_lost,
+                Fate::Acked => false,
+            };
+            let before = r.reports.fast_retransmitted;
+            if !counts || before.is_some() && !retransmits.repeats() {
+                continue;
+            }
+            let reports = match &split {
+                None => {
+                    let again = retransmits.counts(before, rule.highest_new);
+                    u8::from(reported(seq, r) && again)
+                }
+                Some(split) => {
+                    let sent_again = (r.sends > 1 && !rule.whenever).then_some(r.sent_at);
+                    let htna = (reported(seq, r), rule.highest_new);
+                    split.reports(seq, r, (retransmits, htna, sent_again))
+                }
+            };
+            if reports == 0 {
+                continue;
+            }
+            let in_flight = r.fate == Fate::InFlight;
+            let Some(of) = inside.reports_mut(seq) else {
+                continue;
+            };
+            of.missing = of.missing.saturating_add(reports);
+            if of.missing < threshold {
+                continue;
+            }
+            of.fast_retransmitted = Some(outstanding);
+            if in_flight {
+                lost.push(seq);
+            } else {
+                inside.change_cause(seq, LossCause::FastRetransmit);
+                self.reports.lost = true;
+            }
+        }
+        lost
+    }
+
+    /// One past the highest sequence that was ever seen outstanding.
+    fn highest_outstanding(&mut self, inside: &Inside<'_>) -> u64 {
+        let ledger = inside.ledger();
+        let outstanding = |seq: &u64| {
+            let r = ledger.get(*seq);
+            r.is_some_and(|r| !matches!(r.fate, Fate::Lost(_)))
+        };
+        let mut all = (ledger.base()..ledger.end()).rev();
+        let highest = all.find(outstanding).map_or(0, |seq| seq + 1);
+        self.reports.highest_sent = self.reports.highest_sent.max(highest);
+        self.reports.highest_sent
+    }
+
+    /// A SACK reported losses: the window of each path with a lost chunk beyond the
+    /// exit point is cut, and the exit point moves to the end. Answers with those
+    /// paths.
+    pub(crate) fn cut_beyond_exit(
+        &mut self,
+        inside: &mut Inside<'_>,
+    ) -> SmallVec<[PathId; MAX_PATHS]> {
+        let mut cut = SmallVec::new();
+        for seq in inside.ledger().base()..inside.ledger().end() {
+            let Some(r) = inside.ledger().get(seq) else {
+                break;
+            };
+            let path = r.path;
+            let lost = matches!(r.fate, Fate::Lost(_));
+            if !lost || cut.contains(&path) || seq < self.reports.exit {
+                continue;
+            }
+            cut.push(path);
+            if inside.fast_recovery() != FastRecovery::Off {
+                self.reports.exit = self.highest_outstanding(inside);
+            }
+            inside.cut_window(path);
+            self.t3.timing[path.index()] = false;
+        }
+        cut
+    }
+}

@@ -1,0 +1,142 @@
+//! Which data an event releases: the module is clocked by SACKs and timeouts
+//! (`sack_clocked`, `burst_after_fast_retransmit`, `send_window`).
+
+use crate::ns2::Ns2;
+use byway_core::PathId;
+use byway_core::dialect::{Inside, LostChunks};
+
+/// Which retransmissions the present event may release.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
+pub(crate) enum Retransmissions {
+    #[default]
+    None,
+    /// One packet, whatever cwnd says.
+    OnePacket,
+    /// What cwnd allows.
+    Window,
+}
+
+/// What the present event may release.
+#[derive(Debug, Default)]
+pub(crate) struct Release {
+    pub(crate) retransmissions: Retransmissions,
+    /// A SACK asked for new data, and none was looked for since.
+    pub(crate) new_wanted: bool,
+    /// The present event may release new data.
+    pub(crate) new_allowed: bool,
+    /// Where the retransmissions of the event go, once one has left.
+    target: Option<PathId>,
+    /// A fast retransmitted chunk was acknowledged: Max.Burst limits.
+    pub(crate) burst_limited: bool,
+    /// Packets of the present burst.
+    pub(crate) burst: u32,
+    /// What is left of the send window; none before its first use.
+    window_left: Option<u32>,
+}
+
+impl Release {
+    pub(crate) fn begin_event(&mut self, new_allowed: bool) {
+        self.retransmissions = Retransmissions::None;
+        self.target = None;
+        self.new_allowed = new_allowed;
+    }
+
+    /// A SACK was applied; `reports_losses`: by its missing reports.
+    pub(crate) fn by_sack(&mut self, reports_losses: bool, lost: &LostChunks) {
+        self.retransmissions = if reports_losses {
+            Retransmissions::OnePacket
+        } else {
+            Retransmissions::Window
+        };
+        self.new_wanted = true;
+        if !lost.is_empty() {
+            self.burst = 0;
+        }
+    }
+
+    /// T3-rtx expired.
+    pub(crate) fn by_timeout(&mut self) {
+        self.retransmissions = Retransmissions::OnePacket;
+        self.burst = 0;
+    }
+
+    /// A heartbeat brought a path back.
+    pub(crate) fn by_heartbeat(&mut self) {
+        self.retransmissions = Retransmissions::OnePacket;
+        self.new_wanted = true;
+    }
+
+    pub(crate) fn is_one_packet(&self) -> bool {
+        self.retransmissions == Retransmissions::OnePacket
+    }
+
+    /// One more packet of a burst of at most `most` leaves, or would: whether it is
+    /// one too many. That ends the limit.
+    pub(crate) fn exceeds_burst(&mut self, most: Option<u32>) -> bool {
+        let (true, Some(most)) = (self.burst_limited, most) else {
+            return false;
+        };
+        let before = self.burst;
+        self.burst += 1;
+        if before >= most {
+            self.burst_limited = false;
+        }
+        before >= most
+    }
+
+    /// Whether a send window of `window` bytes lets a packet begin with a chunk of
+    /// `bytes`.
+    pub(crate) fn window_allows(&self, window: u32, bytes: u32) -> bool {
+        window == 0 || self.window_left.unwrap_or(window) >= bytes
+    }
+
+    /// A new chunk takes its bytes of the send window.
+    pub(crate) fn take(&mut self, window: u32, bytes: u32) {
+        if window > 0 {
+            let left = self.window_left.unwrap_or(window);
+            // The chunks of one packet may take more than is left. That is not
+            // remembered, and they give all of it back.
+            self.window_left = Some(left.saturating_sub(bytes));
+        }
+    }
+
+    /// A chunk is cumulatively acknowledged.
+    pub(crate) fn give_back(&mut self, bytes: u32) {
+        self.window_left = self.window_left.map(|left| left + bytes);
+    }
+}
+
+impl Ns2 {
+    /// The next lost chunk that the event may release, with its target: that of the
+    /// event's first one.
+    pub(crate) fn next_clocked(&mut self, inside: &Inside<'_>) -> Option<(PathId, u64)> {
+        let groups = inside.ledger().lost().groups().iter();
+        let (seq, cause, last) = groups
+            .filter_map(|g| Some((g.first()?, g.cause, g.path)))
+            .min_by_key(|g| g.0)?;
+        let rule = inside.cfg.retransmission.target;
+        let view = inside.view();
+        let path = self.release.target.unwrap_or_else(|| {
+            if self.cfg.keeps_destination {
+                crate::failures::retransmission_target(inside.cfg, &view, cause, last)
+            } else {
+                rule.target(cause, last, &view)
+            }
+        });
+        self.release.target = Some(path);
+        let w = inside.window(path);
+        let may = match self.release.retransmissions {
+            Retransmissions::None => false,
+            Retransmissions::OnePacket => {
+                self.release.retransmissions = Retransmissions::None;
+                true
+            }
+            Retransmissions::Window => w.flight < w.cwnd,
+        };
+        if may && self.release.exceeds_burst(inside.cfg.congestion.max_burst) {
+            // This one still leaves.
+            self.release.retransmissions = Retransmissions::None;
+        }
+        may.then_some((path, seq))
+    }
+}
