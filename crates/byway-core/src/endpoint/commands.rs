@@ -231,7 +231,7 @@ impl Endpoint {
     #[must_use]
     pub fn endpoint_stats(&self) -> EndpointStats {
         EndpointStats {
-            answers_dropped: self.out.strays_dropped,
+            answers_dropped: self.out.replies_dropped,
             ..self.stats
         }
     }

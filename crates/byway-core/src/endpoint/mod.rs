@@ -2,9 +2,9 @@
 //! a datagram, answers those that belong to none, and keeps the timers.
 
 mod accept;
-mod blue;
 mod commands;
 pub(crate) mod cookie;
+mod out_of_the_blue;
 
 use crate::api::{AssocId, ConnectError, Event, Transmit};
 use crate::assoc::{Association, Ctx, Handled, Inbound, Outbox, Sent, State};
@@ -514,7 +514,7 @@ impl Endpoint {
         buf: &mut Vec<u8>,
         apart: Option<&mut Bytes>,
     ) -> Option<Transmit> {
-        if self.ready.is_empty() && self.out.strays.is_empty() {
+        if self.ready.is_empty() && self.out.replies.is_empty() {
             return None;
         }
         self.fill_packet(now, buf, apart)
@@ -527,8 +527,8 @@ impl Endpoint {
         buf: &mut Vec<u8>,
         mut apart: Option<&mut Bytes>,
     ) -> Option<Transmit> {
-        if !self.out.strays.is_empty() {
-            return self.next_stray(buf);
+        if !self.out.replies.is_empty() {
+            return self.next_reply(buf);
         }
         while let Some(&index) = self.ready.front() {
             if let Some(slot) = self.table.get_mut(index as usize)
@@ -558,13 +558,13 @@ impl Endpoint {
     }
 
     #[cold]
-    fn next_stray(&mut self, buf: &mut Vec<u8>) -> Option<Transmit> {
-        let stray = self.out.strays.pop_front()?;
-        buf.extend_from_slice(&stray.bytes);
+    fn next_reply(&mut self, buf: &mut Vec<u8>) -> Option<Transmit> {
+        let reply = self.out.replies.pop_front()?;
+        buf.extend_from_slice(&reply.bytes);
         Some(Transmit {
-            source: stray.source,
-            destination: stray.destination,
-            len: stray.bytes.len(),
+            source: reply.source,
+            destination: reply.destination,
+            len: reply.bytes.len(),
         })
     }
 

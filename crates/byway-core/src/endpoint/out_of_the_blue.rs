@@ -1,7 +1,7 @@
 //! Packets out of the blue (RFC 9260 section 8.4).
 
 use super::Endpoint;
-use crate::assoc::{Inbound, Stray};
+use crate::assoc::{Inbound, OutboundReply};
 use crate::config::ChecksumMode;
 use crate::time::Instant;
 use byway_wire::{Cause, Checksum, Chunk, CommonHeader, PacketBuilder, chunk_type};
@@ -74,7 +74,7 @@ impl Endpoint {
             ChecksumMode::Crc32c => Checksum::Crc32c,
             ChecksumMode::Offloaded => Checksum::Zero,
         });
-        self.out.stray(Stray {
+        self.out.queue_reply(OutboundReply {
             source: *inbound.destination,
             destination: *inbound.source,
             bytes,
