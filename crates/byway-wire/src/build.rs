@@ -5,7 +5,7 @@
 
 use crate::cause::CauseWriter;
 use crate::crc32c::checksum;
-use crate::packet::{CHUNK_HEADER_LEN, COMMON_HEADER_LEN, CommonHeader};
+use crate::header::{CHUNK_HEADER_LEN, COMMON_HEADER_LEN, CommonHeader};
 use crate::param::ParamWriter;
 use crate::tlv::{MAX_LENGTH, TlvWriter, padded, set_length};
 

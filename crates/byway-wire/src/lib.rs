@@ -38,25 +38,29 @@ pub mod cause;
 pub mod chunk;
 pub mod crc32c;
 pub mod error;
+mod header;
 pub mod packet;
 pub mod param;
 mod tlv;
 pub mod tsn;
+mod u16_list;
+mod unknown_action;
 
 pub use build::{Checksum, PacketBuilder};
 pub use cause::{Cause, CauseWriter, Causes, RawCause, cause_code};
 pub use chunk::{
     Abort, Asconf, AsconfAck, Auth, AuthSlot, Chunk, CookieEcho, Data, ErrorChunk, ForwardTsn,
     Heartbeat, IData, IForwardTsn, Init, InitFields, Pad, RawChunk, ReConfig, Sack, Shutdown,
-    ShutdownComplete, SkippedMessage, TIMESTAMP_LEN, Timestamp, UnknownAction, chunk_type,
+    ShutdownComplete, SkippedMessage, TIMESTAMP_LEN, Timestamp, chunk_type,
 };
 pub use error::{CauseError, ChunkError, PacketError, ParamError, TlvError};
-pub use packet::{
-    CHUNK_HEADER_LEN, COMMON_HEADER_LEN, Chunks, CommonHeader, DATA_HEADER_LEN, Packet,
-};
+pub use header::{CHUNK_HEADER_LEN, COMMON_HEADER_LEN, CommonHeader, DATA_HEADER_LEN};
+pub use packet::{Chunks, Packet};
 pub use param::{
     AddStreams, IncomingSsnReset, OutgoingSsnReset, Param, ParamWriter, Params, RawParam,
-    ReconfigResponse, SsnTsnReset, U16List, param_type,
+    ReconfigResponse, SsnTsnReset, param_type,
 };
 pub use tlv::padded;
 pub use tsn::Tsn;
+pub use u16_list::{U16Iter, U16List};
+pub use unknown_action::UnknownAction;

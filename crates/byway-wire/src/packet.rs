@@ -3,26 +3,8 @@
 use crate::chunk::{RawChunk, chunk_type};
 use crate::crc32c::packet_checksum;
 use crate::error::{ChunkError, PacketError};
+use crate::header::{CHUNK_HEADER_LEN, COMMON_HEADER_LEN, CommonHeader, DATA_HEADER_LEN};
 use crate::tlv::Tlvs;
-
-/// Bytes of the common header (RFC 9260 section 3.1).
-pub const COMMON_HEADER_LEN: usize = 12;
-/// Bytes of a chunk header: type, flags, length (RFC 9260 section 3.2).
-pub const CHUNK_HEADER_LEN: usize = 4;
-/// Bytes of a DATA chunk before its user data (RFC 9260 section 3.3.1).
-pub const DATA_HEADER_LEN: usize = 16;
-
-/// The common header without its checksum, which belongs to the packet bytes.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
-pub struct CommonHeader {
-    /// The sender's SCTP port.
-    pub source_port: u16,
-    /// The receiver's SCTP port.
-    pub destination_port: u16,
-    /// The tag that the receiver chose in its INIT or INIT ACK; zero in a packet
-    /// that carries an INIT (RFC 9260 section 8.5).
-    pub verification_tag: u32,
-}
 
 /// A received packet, of which only the common header has been looked at.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]

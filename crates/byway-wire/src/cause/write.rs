@@ -1,6 +1,7 @@
 //! Writing causes.
 
-use super::{Cause, cause_code};
+use super::cause_code;
+use super::read::Cause;
 use crate::tlv::{MAX_LENGTH, TlvWriter};
 use crate::tsn::Tsn;
 

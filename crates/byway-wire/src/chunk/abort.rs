@@ -1,6 +1,7 @@
 //! ABORT and ERROR: lists of error causes (RFC 9260 sections 3.3.7 and 3.3.10).
 
-use super::{RawChunk, chunk_type};
+use super::chunk_type;
+use super::raw::RawChunk;
 use crate::build::PacketBuilder;
 use crate::cause::{CauseWriter, Causes};
 

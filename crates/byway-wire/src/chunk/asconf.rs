@@ -3,7 +3,8 @@
 
 use std::net::IpAddr;
 
-use super::{RawChunk, chunk_type};
+use super::chunk_type;
+use super::raw::RawChunk;
 use crate::build::PacketBuilder;
 use crate::error::{ChunkError, ParamError};
 use crate::param::{Param, ParamWriter, Params};

@@ -1,9 +1,10 @@
 //! AUTH: a keyed hash over what follows in the packet (RFC 4895 section 5.1).
 
-use super::{RawChunk, chunk_type};
+use super::chunk_type;
+use super::raw::RawChunk;
 use crate::build::PacketBuilder;
 use crate::error::ChunkError;
-use crate::packet::CHUNK_HEADER_LEN;
+use crate::header::CHUNK_HEADER_LEN;
 
 /// Proof that the chunks behind it come from the association's peer.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]

@@ -1,9 +1,10 @@
 //! DATA: user data (RFC 9260 section 3.3.1), with the I bit of RFC 7053.
 
-use super::{RawChunk, chunk_type};
+use super::chunk_type;
+use super::raw::RawChunk;
 use crate::build::{PacketBuilder, chunk_length};
 use crate::error::ChunkError;
-use crate::packet::DATA_HEADER_LEN;
+use crate::header::DATA_HEADER_LEN;
 use crate::tlv::padded;
 use crate::tsn::Tsn;
 

@@ -1,6 +1,7 @@
 //! INIT and INIT ACK (RFC 9260 sections 3.3.2 and 3.3.3).
 
-use super::{RawChunk, chunk_type};
+use super::chunk_type;
+use super::raw::RawChunk;
 use crate::build::PacketBuilder;
 use crate::error::ChunkError;
 use crate::param::{ParamWriter, Params};

@@ -3,7 +3,7 @@
 
 use super::chunk_type;
 use crate::build::{PacketBuilder, chunk_length};
-use crate::packet::CHUNK_HEADER_LEN;
+use crate::header::CHUNK_HEADER_LEN;
 
 /// Filler, to be ignored.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]

@@ -1,6 +1,7 @@
 //! RE-CONFIG: stream resets and stream count changes (RFC 6525 section 3.1).
 
-use super::{RawChunk, chunk_type};
+use super::chunk_type;
+use super::raw::RawChunk;
 use crate::build::PacketBuilder;
 use crate::param::{ParamWriter, Params};
 

@@ -1,9 +1,10 @@
 //! SACK (RFC 9260 section 3.3.4).
 
-use super::{RawChunk, chunk_type};
+use super::chunk_type;
+use super::raw::RawChunk;
 use crate::build::{PacketBuilder, chunk_length};
 use crate::error::ChunkError;
-use crate::packet::CHUNK_HEADER_LEN;
+use crate::header::CHUNK_HEADER_LEN;
 use crate::tsn::Tsn;
 
 /// Which TSNs have arrived.

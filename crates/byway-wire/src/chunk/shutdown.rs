@@ -2,7 +2,8 @@
 //! and 3.3.13).
 
 use super::abort::TAG_REFLECTED;
-use super::{RawChunk, chunk_type};
+use super::chunk_type;
+use super::raw::RawChunk;
 use crate::build::PacketBuilder;
 use crate::error::ChunkError;
 use crate::tsn::Tsn;

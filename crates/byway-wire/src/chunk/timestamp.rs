@@ -8,7 +8,8 @@
 //! | echo of a timestamp, if E         |
 //! ```
 
-use super::{RawChunk, chunk_type};
+use super::chunk_type;
+use super::raw::RawChunk;
 use crate::build::PacketBuilder;
 use crate::error::ChunkError;
 

@@ -2,14 +2,15 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::list::{RawParam, U16List};
 use super::param_type;
+use super::raw::RawParam;
 use super::reconfig::{
     AddStreams, IncomingSsnReset, OutgoingSsnReset, ReconfigResponse, SsnTsnReset,
 };
 use crate::cause::Causes;
 use crate::error::ParamError;
 use crate::tlv::{Tlv, Tlvs};
+use crate::u16_list::U16List;
 
 /// A parameter.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -176,42 +177,13 @@ impl<'a> Param<'a> {
     }
 }
 
-/// How a value is taken apart; all lengths are checked here.
 impl<'a> RawParam<'a> {
-    fn bad_length(&self, rule: &'static str) -> ParamError {
-        ParamError::Length {
-            kind: self.kind,
-            have: self.value.len(),
-            rule,
-        }
-    }
-
-    /// The value, which must have exactly `N` bytes.
-    pub(super) fn exactly<const N: usize>(
-        &self,
-        rule: &'static str,
-    ) -> Result<&'a [u8; N], ParamError> {
-        self.value.try_into().map_err(|_| self.bad_length(rule))
-    }
-
-    /// The first `N` bytes of the value, and the rest.
-    pub(super) fn at_least<const N: usize>(
-        &self,
-        rule: &'static str,
-    ) -> Result<(&'a [u8; N], &'a [u8]), ParamError> {
-        self.value
-            .split_first_chunk()
-            .ok_or_else(|| self.bad_length(rule))
-    }
-
-    fn number(&self) -> Result<u32, ParamError> {
-        self.exactly("this number has 4")
-            .map(|&bytes| u32::from_be_bytes(bytes))
-    }
-
-    pub(super) fn u16_list(&self, bytes: &'a [u8]) -> Result<U16List<'a>, ParamError> {
-        U16List::new(bytes)
-            .ok_or_else(|| self.bad_length("a list of 16-bit numbers has an even count"))
+    /// Reads the parameter by its type.
+    ///
+    /// # Errors
+    /// When the value has a size that the type does not allow.
+    pub fn parse(&self) -> Result<Param<'a>, ParamError> {
+        Param::read(self)
     }
 
     /// Correlation id and address of the requests of RFC 5061.

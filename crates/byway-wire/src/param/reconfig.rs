@@ -1,8 +1,9 @@
 //! Requests and answers of stream reconfiguration (RFC 6525 section 4).
 
-use super::list::{RawParam, U16List};
+use super::raw::RawParam;
 use crate::error::ParamError;
 use crate::tsn::Tsn;
+use crate::u16_list::U16List;
 
 /// The sender wants to reset some or all of its outgoing streams (RFC 6525
 /// section 4.1).
