@@ -35,7 +35,7 @@ impl Association {
         let first = self.recv.tsns.tsn_of(0) == d.tsn;
         gathered.data.first |= first;
         gathered.data.others |= !first;
-        let seq = match self.recv.tsns.look(d.tsn) {
+        let seq = match self.recv.tsns.classify(d.tsn) {
             Arrival::New(seq) => seq,
             Arrival::Duplicate(seq) => {
                 self.recv.tsns.note_duplicate(d.tsn);
@@ -58,7 +58,7 @@ impl Association {
             return true;
         }
         self.observe_data(ctx, from, d, seq, false);
-        self.recv.tsns.take(seq);
+        self.recv.tsns.insert(seq);
         gathered.data.new = true;
         gathered.data.gap_between |= self.recv.tsns.has_gap();
         gathered.data.immediate |= d.immediate;
