@@ -1,15 +1,13 @@
 //! Packets out of the blue (RFC 9260 section 8.4).
 
 use super::Endpoint;
-use crate::assoc::{Inbound, OutboundReply};
-use crate::config::ChecksumMode;
-use crate::time::Instant;
-use byway_wire::{Cause, Checksum, Chunk, CommonHeader, PacketBuilder, chunk_type};
+use crate::assoc::Inbound;
+use byway_wire::{Cause, Chunk, RawChunk, chunk_type};
 
 impl Endpoint {
-    /// A packet of no association.
+    /// Answers a packet that belongs to no association, or drops it.
     #[cold]
-    pub(super) fn out_of_the_blue(&mut self, _now: Instant, inbound: &Inbound<'_>) {
+    pub(super) fn out_of_the_blue(&mut self, inbound: &Inbound<'_>) {
         self.stats.out_of_the_blue += 1;
         let ip = inbound.source.ip();
         if ip.is_multicast() || ip.is_unspecified() {
@@ -32,7 +30,7 @@ impl Endpoint {
             }
         }
         let tag = inbound.packet.header().verification_tag;
-        self.answer(inbound, tag, |p| {
+        self.reply(inbound, tag, |p| {
             if shutdown_ack {
                 p.shutdown_complete(true);
             } else {
@@ -41,48 +39,20 @@ impl Endpoint {
         });
     }
 
-    /// An INIT to a port where nobody listens. The ABORT carries the peer's own
-    /// tag and no T bit (section 8.4, rule 3), or the peer would not take it.
-    fn refuse_init(&mut self, inbound: &Inbound<'_>, raw: &byway_wire::RawChunk<'_>) {
+    /// Refuses an INIT to a port on which nothing listens. The ABORT carries the
+    /// peer's Initiate Tag and no T bit (section 8.4, rule 3), or the peer would
+    /// discard it.
+    fn refuse_init(&mut self, inbound: &Inbound<'_>, raw: &RawChunk<'_>) {
         let Ok(Chunk::Init(init)) = raw.parse() else {
             return;
         };
         if init.initiate_tag != 0 && inbound.packet.header().verification_tag == 0 {
-            self.answer(inbound, init.initiate_tag, |p| p.abort(false, |_| {}));
+            self.reply(inbound, init.initiate_tag, |p| p.abort(false, |_| {}));
         }
-    }
-
-    /// Queues one packet of answer, with the ports turned round.
-    pub(super) fn answer(
-        &mut self,
-        inbound: &Inbound<'_>,
-        verification_tag: u32,
-        write: impl FnOnce(&mut PacketBuilder<'_>),
-    ) {
-        let header = inbound.packet.header();
-        let mut bytes = Vec::new();
-        let mut packet = PacketBuilder::new(
-            &mut bytes,
-            CommonHeader {
-                source_port: header.destination_port,
-                destination_port: header.source_port,
-                verification_tag,
-            },
-        );
-        write(&mut packet);
-        packet.finish(match self.cfg.checksum {
-            ChecksumMode::Crc32c => Checksum::Crc32c,
-            ChecksumMode::Offloaded => Checksum::Zero,
-        });
-        self.out.queue_reply(OutboundReply {
-            source: *inbound.destination,
-            destination: *inbound.source,
-            bytes,
-        });
     }
 }
 
-fn has_stale_cookie(raw: &byway_wire::RawChunk<'_>) -> bool {
+fn has_stale_cookie(raw: &RawChunk<'_>) -> bool {
     let Ok(Chunk::Error(e)) = raw.parse() else {
         return false;
     };
