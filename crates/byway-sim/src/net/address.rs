@@ -1,6 +1,6 @@
 //! Addresses as numbers, and which interface each belongs to.
 
-use super::flow::{SPREAD, folded};
+use super::hash::{SPREAD, folded};
 use std::net::{IpAddr, SocketAddr};
 
 /// An open-addressing table from addresses to numbers. Looking up costs a

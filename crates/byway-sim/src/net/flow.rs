@@ -2,8 +2,9 @@
 //! links over which packets between them can be followed ahead. Packets of a flow come in trains, so each packet would look
 //! up the same again.
 
+use super::hash::{SPREAD, folded};
 use super::packet::Packet;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
 /// Links of a way that are remembered; on a longer way the rest is looked up.
 const LINKS: usize = 6;
@@ -151,25 +152,10 @@ fn same(known: &(SocketAddr, SocketAddr), ends: Ends<'_>) -> bool {
     known.0.ip() == ends.0.ip() && known.1.ip() == ends.1.ip()
 }
 
-/// An odd number near 2^64 divided by the golden ratio: multiplying by it spreads
-/// close numbers over the upper bits.
-pub(crate) const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
-
-/// An address in 64 bits; those of IPv4 as they are.
-#[inline]
-pub(crate) fn folded(address: &IpAddr) -> u64 {
-    match address {
-        IpAddr::V4(a) => u64::from(a.to_bits()),
-        IpAddr::V6(a) => {
-            let bits = a.to_bits();
-            (bits as u64) ^ ((bits >> 64) as u64).rotate_left(29) ^ 1
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::net::IpAddr;
 
     #[test]
     fn a_place_answers_for_its_own_pair_alone() {

@@ -57,9 +57,11 @@
 
 mod address;
 mod capture;
+mod clock;
 mod error;
 mod event;
 mod flow;
+mod hash;
 mod ids;
 mod link;
 mod log;

@@ -1,6 +1,10 @@
 //! How a link is described.
 
-use super::{Corrupt, Duplicate, LinkChange, LossModel, QueueLimit, Rate, Reorder};
+use super::effect::{Corrupt, Duplicate, Reorder};
+use super::loss::LossModel;
+use super::queue::QueueLimit;
+use super::rate::Rate;
+use super::schedule::LinkChange;
 use crate::net::capture::Capture;
 use byway_core::time::{Duration, Instant};
 

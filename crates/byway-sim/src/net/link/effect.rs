@@ -1,7 +1,8 @@
 //! Reordering, duplication and corruption.
 
-use super::super::error::{BadValue, check_probability};
-use super::super::rng::{Chance, up_to};
+use crate::net::clock::nanos;
+use crate::net::error::{BadValue, check_probability};
+use crate::net::rng::{Chance, up_to};
 use byway_core::time::Duration;
 use chacha20::ChaCha8Rng;
 
@@ -39,7 +40,7 @@ impl Reorder {
     /// Extra delay for one packet in nanoseconds.
     pub(super) fn draw(&self, rng: &mut ChaCha8Rng) -> u64 {
         if Chance::new(self.probability).draw(rng) {
-            up_to(rng, super::nanos(self.max_extra))
+            up_to(rng, nanos(self.max_extra))
         } else {
             0
         }

@@ -1,9 +1,9 @@
 //! Loss models: what a link loses before its queue.
 
-use super::super::error::{BadValue, check_probability};
-use super::super::packet::{Content, Packet};
-use super::super::rng::Chance;
-use super::peek;
+use super::chunk_scan;
+use crate::net::error::{BadValue, check_probability};
+use crate::net::packet::{Content, Packet};
+use crate::net::rng::Chance;
 use chacha20::ChaCha8Rng;
 use std::sync::Arc;
 
@@ -264,10 +264,12 @@ impl LossState {
 
 fn matches(of: PacketMatch, packet: &Packet) -> bool {
     let sctp = packet.content == Content::Sctp;
-    let mut types = peek::chunks(&packet.payload, &packet.tail).map(|c| c[0]);
+    let mut types = chunk_scan::chunks(&packet.payload, &packet.tail).map(|c| c[0]);
     match of {
         PacketMatch::Any => true,
-        PacketMatch::Data => sctp && types.any(|t| t == peek::DATA || t == peek::I_DATA),
+        PacketMatch::Data => {
+            sctp && types.any(|t| t == chunk_scan::DATA || t == chunk_scan::I_DATA)
+        }
         PacketMatch::Chunk(wanted) => sctp && types.any(|t| t == wanted),
     }
 }
@@ -277,10 +279,10 @@ fn loses_tsn(initial: &mut Option<u32>, drops: &mut [TsnDrop], packet: &Packet) 
         return false;
     }
     let mut lost = false;
-    for chunk in peek::chunks(&packet.payload, &packet.tail) {
-        if let Some(tsn) = peek::initial_tsn(chunk) {
+    for chunk in chunk_scan::chunks(&packet.payload, &packet.tail) {
+        if let Some(tsn) = chunk_scan::initial_tsn(chunk) {
             *initial = Some(tsn);
-        } else if let Some(tsn) = peek::data_tsn(chunk) {
+        } else if let Some(tsn) = chunk_scan::data_tsn(chunk) {
             let offset = tsn.wrapping_sub(*initial.get_or_insert(tsn));
             let hit = drops.iter_mut().find(|d| d.offset == offset && d.times > 0);
             if let Some(hit) = hit {

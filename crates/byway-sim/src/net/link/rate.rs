@@ -1,7 +1,8 @@
 //! How fast a link transmits: a bit rate, no limit, or a recorded trace of
 //! delivery opportunities.
 
-use super::super::error::BadValue;
+use crate::net::clock::nanos;
+use crate::net::error::BadValue;
 use byway_core::time::{Duration, Instant};
 use std::sync::Arc;
 
@@ -58,7 +59,7 @@ impl DeliveryTrace {
         moments.sort_unstable();
         DeliveryTrace {
             moments: moments.into(),
-            period: super::nanos(period),
+            period: nanos(period),
             bytes,
         }
     }
