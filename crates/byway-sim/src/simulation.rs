@@ -1,7 +1,7 @@
 //! Hosts on a network: the loop that drives them.
 
 use crate::host::{AppCtx, Application};
-use crate::net::{Happened, Network, NodeId, Outgoing, SendError, TimerId};
+use crate::net::{HostEvent, Network, NodeId, Outgoing, SendError, TimerId};
 use byway_core::time::Instant;
 use byway_core::{ChecksumMode, ConfigError, Endpoint, EndpointConfig};
 use core::any::Any;
@@ -195,13 +195,13 @@ impl Simulation {
     /// is none.
     pub fn step(&mut self, limit: Instant) -> bool {
         self.start();
-        let Some(happened) = self.net.next_happening(limit) else {
+        let Some(event) = self.net.next_host_event(limit) else {
             return false;
         };
         let now = self.net.now();
-        match happened {
-            Happened::Arrived { link, slot } => self.arrived(now, link, slot),
-            Happened::Timer { token, .. } => {
+        match event {
+            HostEvent::Arrived { link, slot } => self.arrived(now, link, slot),
+            HostEvent::Timer { token, .. } => {
                 let i = token as usize;
                 let host = &mut self.hosts[i];
                 host.armed = None;

@@ -84,7 +84,7 @@ pub use link::{
     Rate, Reorder, TsnDrop,
 };
 pub use log::{DropReason, LinkCounters, LogEntry, LogKind};
-pub(crate) use network::Happened;
+pub(crate) use network::HostEvent;
 pub use network::{Arrival, Event, Network, Outgoing};
 pub use topology::TopologyBuilder;
 pub use traffic::{CARO_2003_SIZES, TrafficConfig, TrafficCounters};

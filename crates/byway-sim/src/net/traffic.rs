@@ -99,7 +99,7 @@ impl TrafficConfig {
 
 /// A running source.
 #[derive(Debug)]
-pub(crate) struct Source {
+pub(crate) struct TrafficSource {
     /// Numbers of its addresses.
     pub(crate) src: u32,
     pub(crate) dst: u32,
@@ -134,14 +134,14 @@ pub struct TrafficCounters {
     pub arrived_bytes: u64,
 }
 
-impl Source {
+impl TrafficSource {
     pub(crate) fn new(
         config: &TrafficConfig,
         (src, dst): (u32, u32),
         from: u32,
         seed: u64,
         id: u32,
-    ) -> Result<Source, BadValue> {
+    ) -> Result<TrafficSource, BadValue> {
         config.check()?;
         let weights = config.sizes.iter().map(|(_, w)| u64::from(*w)).sum();
         let mean_size = config
@@ -153,7 +153,7 @@ impl Source {
         let packets_per_burst = config.mean_on.as_secs_f64() * config.rate as f64 / mean_size / 8.0;
         // A Pareto distribution with this scale and shape has mean scale * shape / (shape - 1).
         let scale = (config.shape - 1.0) / config.shape;
-        let mut source = Source {
+        let mut source = TrafficSource {
             src,
             dst,
             from,
@@ -221,12 +221,12 @@ impl Source {
 mod tests {
     use super::*;
 
-    fn source(config: &TrafficConfig, seed: u64) -> Source {
-        Source::new(config, (0, 0), 0, seed, 0).expect("a valid source")
+    fn source(config: &TrafficConfig, seed: u64) -> TrafficSource {
+        TrafficSource::new(config, (0, 0), 0, seed, 0).expect("a valid source")
     }
 
     /// Bytes sent in `secs` seconds, per second and in bits.
-    fn mean_rate(source: &mut Source, secs: u64) -> f64 {
+    fn mean_rate(source: &mut TrafficSource, secs: u64) -> f64 {
         let (mut now, mut bytes) = (source.start, 0u64);
         while let Some((size, next)) = source.emit(now)
             && next < secs * 1_000_000_000
@@ -290,7 +290,7 @@ mod tests {
         config.stop = Some(Instant::from_millis(5));
         assert_eq!(source(&config, 1).emit(5_000_000), None);
         let error = |config: &TrafficConfig| {
-            Source::new(config, (0, 0), 0, 0, 0)
+            TrafficSource::new(config, (0, 0), 0, 0, 0)
                 .expect_err("invalid")
                 .name
         };

@@ -1,8 +1,9 @@
-//! What hosts hand to the network, and what it reports to them.
+//! What hosts send into the network, and what it reports to them.
 
 use crate::net::ids::{LinkId, NodeId, Port, TimerId};
+use byway_core::Bytes;
 use byway_core::time::Instant;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 /// A packet a host wants to send.
 #[derive(Debug, Clone)]
@@ -79,4 +80,29 @@ pub enum Event {
         /// The token it was added with.
         token: u64,
     },
+}
+
+/// An event for a host, with a packet left in its slot.
+#[derive(Copy, Clone, Debug)]
+pub(crate) enum HostEvent {
+    /// A packet arrived at the end of a link.
+    Arrived { link: u32, slot: u32 },
+    /// A timer is due.
+    Timer {
+        node: NodeId,
+        timer: TimerId,
+        token: u64,
+    },
+}
+
+/// A packet that has arrived, borrowed from its slot.
+#[derive(Debug)]
+pub(crate) struct ArrivedPacket<'a> {
+    pub(crate) node: NodeId,
+    pub(crate) src: &'a SocketAddr,
+    pub(crate) dst: &'a SocketAddr,
+    pub(crate) payload: &'a [u8],
+    /// What follows `payload`: user data that was not copied into it.
+    pub(crate) tail: &'a Bytes,
+    pub(crate) corrupted: bool,
 }

@@ -1,4 +1,4 @@
-//! Looking at a network: names, routes, counters, log, captures.
+//! What can be asked about a network: names, routes, counters, log, captures.
 
 use super::Network;
 use crate::net::capture::Capture;
