@@ -6,7 +6,7 @@
 pub struct U16List<'a>(&'a [[u8; 2]]);
 
 impl<'a> U16List<'a> {
-    /// Bytes as big-endian numbers, or nothing when their count is odd.
+    /// Bytes as big-endian numbers; `None` if the number of bytes is odd.
     #[must_use]
     pub const fn new(bytes: &'a [u8]) -> Option<Self> {
         match bytes.as_chunks() {
@@ -27,7 +27,7 @@ impl<'a> U16List<'a> {
         self.0.len()
     }
 
-    /// Whether there is none.
+    /// Whether the list is empty.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -39,7 +39,7 @@ impl<'a> U16List<'a> {
         self.0.contains(&number.to_be_bytes())
     }
 
-    /// The numbers as they are on the wire.
+    /// The numbers as bytes, in network byte order.
     #[must_use]
     pub const fn as_bytes(&self) -> &'a [u8] {
         self.0.as_flattened()
@@ -55,7 +55,7 @@ impl<'a> IntoIterator for U16List<'a> {
     }
 }
 
-/// Walks a [`U16List`].
+/// Iterates over a [`U16List`].
 #[derive(Clone, Debug)]
 pub struct U16Iter<'a>(core::slice::Iter<'a, [u8; 2]>);
 

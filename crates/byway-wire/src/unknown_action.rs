@@ -1,17 +1,17 @@
 //! What to do with chunks and parameters of unknown type.
 
-/// What a receiver does with a chunk or parameter type that it does not know;
-/// the type's upper two bits say it (RFC 9260 sections 3.2 and 3.2.1).
+/// What a receiver does with a chunk or parameter whose type it does not know. The
+/// upper two bits of the type say it (RFC 9260 sections 3.2 and 3.2.1).
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub enum UnknownAction {
-    /// `00`: stop, and drop what follows.
+    /// `00`: stop, and discard the rest.
     Stop,
-    /// `01`: stop, drop what follows, and report it in an ERROR (a chunk), or
-    /// in an ERROR or INIT ACK (a parameter).
+    /// `01`: stop, discard the rest, and report the type: a chunk in an ERROR, a
+    /// parameter in an ERROR or INIT ACK.
     StopAndReport,
-    /// `10`: skip it and go on.
+    /// `10`: skip it and continue.
     Skip,
-    /// `11`: skip it, go on, and report it.
+    /// `11`: skip it, continue, and report the type.
     SkipAndReport,
 }
 
@@ -25,13 +25,13 @@ impl UnknownAction {
         }
     }
 
-    /// Whether the rest of the packet (or of the chunk's parameters) is dropped.
+    /// Whether the rest of the packet, or of the chunk's parameters, is discarded.
     #[must_use]
     pub const fn stops(self) -> bool {
         matches!(self, UnknownAction::Stop | UnknownAction::StopAndReport)
     }
 
-    /// Whether the sender is told.
+    /// Whether the type is reported to the sender.
     #[must_use]
     pub const fn reports(self) -> bool {
         matches!(

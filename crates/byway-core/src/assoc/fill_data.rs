@@ -561,10 +561,10 @@ fn put_data(
     apart: &mut Option<Bytes>,
 ) {
     if let Some(before) = apart.take() {
-        packet.join(&before);
+        packet.append_payload(&before);
     }
     if ctx.apart.is_some() && stands_apart(payload.len()) {
-        packet.data_apart(chunk);
+        packet.data_without_payload(chunk);
         *apart = Some(payload.clone());
     } else {
         packet.data(chunk);

@@ -1,10 +1,10 @@
-//! Walking lists of causes.
+//! Lists of causes.
 
 use super::raw::RawCause;
 use crate::error::CauseError;
 use crate::tlv::Tlvs;
 
-/// The causes of a chunk, not yet walked.
+/// The causes of a chunk, not yet read.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Causes<'a>(&'a [u8]);
 
@@ -15,7 +15,7 @@ impl<'a> Causes<'a> {
         Causes(bytes)
     }
 
-    /// The causes in order, up to the first broken length.
+    /// The causes in order, up to the first wrong length.
     #[must_use]
     pub const fn iter(&self) -> CauseIter<'a> {
         CauseIter(Tlvs::new(self.0))
@@ -37,7 +37,7 @@ impl<'a> IntoIterator for Causes<'a> {
     }
 }
 
-/// Walks [`Causes`]; ends after the first error.
+/// Iterates over [`Causes`]. Ends after the first error.
 #[derive(Copy, Clone, Debug)]
 pub struct CauseIter<'a>(Tlvs<'a>);
 

@@ -1,4 +1,4 @@
-//! A cause between its header and its meaning.
+//! A cause with known bounds and unread contents.
 
 use crate::error::CauseError;
 
@@ -7,7 +7,7 @@ use crate::error::CauseError;
 pub struct RawCause<'a> {
     /// Cause code, see [`cause_code`](super::cause_code).
     pub code: u16,
-    /// What follows the cause header, without padding.
+    /// The bytes after the cause header, without padding.
     pub value: &'a [u8],
     /// Header and value, without padding.
     pub bytes: &'a [u8],

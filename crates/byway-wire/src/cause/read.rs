@@ -1,4 +1,4 @@
-//! Causes, read.
+//! Reading a cause of any code.
 
 use super::cause_code;
 use super::raw::RawCause;
@@ -9,7 +9,7 @@ use crate::u16_list::U16List;
 /// An error cause.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Cause<'a> {
-    /// DATA came on a stream that does not exist.
+    /// A DATA chunk named a stream that does not exist.
     InvalidStreamIdentifier {
         /// The stream.
         stream_id: u16,
@@ -19,9 +19,9 @@ pub enum Cause<'a> {
         /// Their types.
         missing: U16List<'a>,
     },
-    /// The cookie came too late.
+    /// The cookie had expired.
     StaleCookie {
-        /// How much too late, in microseconds.
+        /// How long ago it expired, in microseconds.
         staleness_us: u32,
     },
     /// The sender has no resources for the association.
@@ -34,12 +34,12 @@ pub enum Cause<'a> {
     InvalidMandatoryParameter,
     /// Whole parameters of unknown type.
     UnrecognizedParameters(&'a [u8]),
-    /// DATA came without user data.
+    /// A DATA chunk had no user data.
     NoUserData {
         /// Its TSN.
         tsn: Tsn,
     },
-    /// A COOKIE ECHO came in the state SHUTDOWN-ACK-SENT.
+    /// A COOKIE ECHO arrived in the state SHUTDOWN-ACK-SENT.
     CookieReceivedWhileShuttingDown,
     /// A restart named addresses that the association did not have: these
     /// address parameters.
@@ -54,21 +54,21 @@ pub enum Cause<'a> {
     ResourceShortage(&'a [u8]),
     /// An ASCONF would have deleted its own source address: this parameter.
     DeleteSourceAddress(&'a [u8]),
-    /// An ASCONF-ACK answered what was not asked.
+    /// An ASCONF-ACK answered no outstanding request.
     IllegalAsconfAck,
     /// An ASCONF parameter is not permitted: this one.
     NoAuthorization(&'a [u8]),
-    /// An AUTH chunk used a hash that was not offered.
+    /// An AUTH chunk used an HMAC that was not offered.
     UnsupportedHmac {
-        /// The hash identifier.
+        /// The HMAC identifier.
         hmac_id: u16,
     },
-    /// A code without a meaning here.
+    /// A code that this crate does not know.
     Unknown(RawCause<'a>),
 }
 
 impl<'a> RawCause<'a> {
-    /// Reads the cause by its code.
+    /// Reads the cause according to its code.
     ///
     /// # Errors
     /// When the value has a size that the code does not allow.

@@ -1,4 +1,4 @@
-//! A chunk of any type: read, and written again.
+//! Reading and writing a chunk of any type.
 
 use super::chunk_type;
 use super::raw::RawChunk;
@@ -9,7 +9,7 @@ use super::{
 use crate::build::PacketBuilder;
 use crate::error::ChunkError;
 
-/// A chunk, read.
+/// A chunk of any type.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Chunk<'a> {
     /// User data.
@@ -18,19 +18,19 @@ pub enum Chunk<'a> {
     Init(Init<'a>),
     /// Second packet of the handshake.
     InitAck(Init<'a>),
-    /// What has arrived.
+    /// Which TSNs have arrived.
     Sack(Sack<'a>),
     /// Path probe.
     Heartbeat(Heartbeat<'a>),
     /// Path probe, echoed.
     HeartbeatAck(Heartbeat<'a>),
-    /// End of the association at once.
+    /// Ends the association at once.
     Abort(Abort<'a>),
-    /// Begin of the orderly end.
+    /// Begins the graceful shutdown.
     Shutdown(Shutdown),
     /// Answer to SHUTDOWN.
     ShutdownAck,
-    /// Trouble that does not end the association by itself.
+    /// Reports an error that does not end the association by itself.
     Error(ErrorChunk<'a>),
     /// Third packet of the handshake.
     CookieEcho(CookieEcho<'a>),
@@ -40,33 +40,34 @@ pub enum Chunk<'a> {
     ShutdownComplete(ShutdownComplete),
     /// Abandoned data is to be skipped.
     ForwardTsn(ForwardTsn<'a>),
-    /// Proof for what follows in the packet.
+    /// Authenticates the chunks after it.
     Auth(Auth<'a>),
     /// Changes of the sender's addresses.
     Asconf(Asconf<'a>),
     /// Answer to ASCONF.
     AsconfAck(AsconfAck<'a>),
-    /// Stream reset and stream count changes, and their answers.
+    /// Stream resets, changes of the number of streams, and responses.
     ReConfig(ReConfig<'a>),
-    /// Filler.
+    /// Padding.
     Pad(Pad<'a>),
-    /// When the packet was sent, and which one it answers.
+    /// When the packet was sent, and the timestamp that it echoes.
     Timestamp(Timestamp),
     /// User data of messages that may interleave.
     IData(IData<'a>),
     /// Abandoned interleaved messages are to be skipped.
     IForwardTsn(IForwardTsn<'a>),
-    /// A type without a meaning here; see [`RawChunk::unknown_action`].
+    /// A type that this crate does not know; see [`RawChunk::unknown_action`].
     Unknown(RawChunk<'a>),
 }
 
 impl<'a> RawChunk<'a> {
-    /// Reads the chunk by its type. Reserved flags and bits are ignored, and so
-    /// are bytes behind a fixed-size chunk.
+    /// Reads the chunk according to its type. Reserved flags and bits are ignored,
+    /// and so are bytes after a fixed-size chunk.
     ///
     /// # Errors
     /// When the value is too short for the type, or announces more entries than
-    /// it has. Parameter and cause lists are checked while they are walked.
+    /// it has. Lists of parameters and causes are checked when they are iterated
+    /// over.
     #[inline]
     pub fn parse(&self) -> Result<Chunk<'a>, ChunkError> {
         match self.kind {
@@ -76,7 +77,7 @@ impl<'a> RawChunk<'a> {
         }
     }
 
-    /// All types but DATA and SACK.
+    /// All types except DATA and SACK.
     fn parse_control(&self) -> Result<Chunk<'a>, ChunkError> {
         Ok(match self.kind {
             chunk_type::INIT => Chunk::Init(Init::parse(self)?),
@@ -107,12 +108,12 @@ impl<'a> RawChunk<'a> {
 }
 
 impl PacketBuilder<'_> {
-    /// Writes a chunk that was read elsewhere. Its reserved bits become zero;
-    /// its parameters and causes are copied as they are.
+    /// Writes a chunk that has been read from another packet. Reserved bits become
+    /// zero; parameters and causes are copied unchanged.
     ///
     /// # Panics
-    /// When the chunk would be longer than 65,535 bytes, which one that came
-    /// from [`RawChunk::parse`] never is.
+    /// When the chunk is longer than 65,535 bytes, which a chunk from
+    /// [`RawChunk::parse`] never is.
     pub fn chunk(&mut self, chunk: &Chunk<'_>) {
         match chunk {
             Chunk::Data(data) => self.data(data),

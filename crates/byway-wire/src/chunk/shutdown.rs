@@ -27,8 +27,8 @@ impl Shutdown {
 /// The association has ended.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ShutdownComplete {
-    /// T bit: the verification tag is the receiver's own, sent back (RFC 9260
-    /// section 8.5.1).
+    /// T bit: the verification tag is reflected from the receiver's packet (RFC
+    /// 9260 section 8.5.1).
     pub tag_reflected: bool,
 }
 

@@ -1,10 +1,10 @@
-//! Walking lists of parameters.
+//! Lists of parameters.
 
 use super::raw::RawParam;
 use crate::error::ParamError;
 use crate::tlv::Tlvs;
 
-/// The parameters of a chunk, not yet walked.
+/// The parameters of a chunk, not yet read.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Params<'a>(&'a [u8]);
 
@@ -15,7 +15,7 @@ impl<'a> Params<'a> {
         Params(bytes)
     }
 
-    /// The parameters in order, up to the first broken length.
+    /// The parameters in order, up to the first wrong length.
     #[must_use]
     pub const fn iter(&self) -> ParamIter<'a> {
         ParamIter(Tlvs::new(self.0))
@@ -27,7 +27,7 @@ impl<'a> Params<'a> {
         self.0
     }
 
-    /// The first parameter of a type, if the list is whole up to there.
+    /// The first parameter of a type, if all lengths before it are right.
     #[must_use]
     pub fn find(&self, kind: u16) -> Option<RawParam<'a>> {
         self.iter()
@@ -45,7 +45,7 @@ impl<'a> IntoIterator for Params<'a> {
     }
 }
 
-/// Walks [`Params`]; ends after the first error.
+/// Iterates over [`Params`]. Ends after the first error.
 #[derive(Copy, Clone, Debug)]
 pub struct ParamIter<'a>(Tlvs<'a>);
 

@@ -1,4 +1,4 @@
-//! A parameter between its header and its meaning.
+//! A parameter with known bounds and unread contents.
 
 use crate::error::ParamError;
 use crate::tlv::Tlv;
@@ -10,14 +10,14 @@ use crate::unknown_action::UnknownAction;
 pub struct RawParam<'a> {
     /// Parameter type, see [`param_type`](super::param_type).
     pub kind: u16,
-    /// What follows the parameter header, without padding.
+    /// The bytes after the parameter header, without padding.
     pub value: &'a [u8],
     /// Header and value, without padding.
     pub bytes: &'a [u8],
 }
 
 impl<'a> RawParam<'a> {
-    /// What to do when this parameter type is not known.
+    /// What a receiver that does not know this parameter type does with it.
     #[must_use]
     pub const fn unknown_action(kind: u16) -> UnknownAction {
         UnknownAction::from_top_bits((kind >> 14) as u8)
@@ -35,7 +35,7 @@ impl<'a> From<Tlv<'a>> for RawParam<'a> {
     }
 }
 
-/// How a value is taken apart; all lengths are checked here.
+/// Reading fields of the value, with all length checks.
 impl<'a> RawParam<'a> {
     pub(super) fn bad_length(&self, rule: &'static str) -> ParamError {
         ParamError::Length {
