@@ -118,12 +118,6 @@ impl<'a> Param<'a> {
             param_type::SUPPORTED_ADDRESS_TYPES => {
                 Param::SupportedAddressTypes(raw.u16_list(raw.value)?)
             }
-            param_type::OUTGOING_SSN_RESET => Param::OutgoingSsnReset(OutgoingSsnReset::read(raw)?),
-            param_type::INCOMING_SSN_RESET => Param::IncomingSsnReset(IncomingSsnReset::read(raw)?),
-            param_type::SSN_TSN_RESET => Param::SsnTsnReset(SsnTsnReset::read(raw)?),
-            param_type::RECONFIG_RESPONSE => Param::ReconfigResponse(ReconfigResponse::read(raw)?),
-            param_type::ADD_OUTGOING_STREAMS => Param::AddOutgoingStreams(AddStreams::read(raw)?),
-            param_type::ADD_INCOMING_STREAMS => Param::AddIncomingStreams(AddStreams::read(raw)?),
             param_type::ECN_CAPABLE => raw
                 .exactly::<0>("this flag has none")
                 .map(|_| Param::EcnCapable)?,
@@ -136,6 +130,30 @@ impl<'a> Param<'a> {
             param_type::FORWARD_TSN_SUPPORTED => raw
                 .exactly::<0>("this flag has none")
                 .map(|_| Param::ForwardTsnSupported)?,
+            param_type::OUTGOING_SSN_RESET..=param_type::ADD_INCOMING_STREAMS => {
+                Param::read_reconfig(raw)?
+            }
+            param_type::ADD_IP..=param_type::ADAPTATION_INDICATION => Param::read_asconf(raw)?,
+            _ => Param::Unknown(*raw),
+        })
+    }
+
+    /// The parameters of RE-CONFIG (RFC 6525 section 4).
+    fn read_reconfig(raw: &RawParam<'a>) -> Result<Self, ParamError> {
+        Ok(match raw.kind {
+            param_type::OUTGOING_SSN_RESET => Param::OutgoingSsnReset(OutgoingSsnReset::read(raw)?),
+            param_type::INCOMING_SSN_RESET => Param::IncomingSsnReset(IncomingSsnReset::read(raw)?),
+            param_type::SSN_TSN_RESET => Param::SsnTsnReset(SsnTsnReset::read(raw)?),
+            param_type::RECONFIG_RESPONSE => Param::ReconfigResponse(ReconfigResponse::read(raw)?),
+            param_type::ADD_OUTGOING_STREAMS => Param::AddOutgoingStreams(AddStreams::read(raw)?),
+            param_type::ADD_INCOMING_STREAMS => Param::AddIncomingStreams(AddStreams::read(raw)?),
+            _ => Param::Unknown(*raw),
+        })
+    }
+
+    /// The parameters of ASCONF and ASCONF-ACK (RFC 5061 section 4.2).
+    fn read_asconf(raw: &RawParam<'a>) -> Result<Self, ParamError> {
+        Ok(match raw.kind {
             param_type::ADD_IP => {
                 let (correlation_id, address) = raw.address_change()?;
                 Param::AddIp {
@@ -150,18 +168,18 @@ impl<'a> Param<'a> {
                     address,
                 }
             }
-            param_type::ERROR_CAUSE_INDICATION => {
-                let (&id, causes) = raw.at_least::<4>("a correlation id has 4")?;
-                Param::ErrorCauseIndication {
-                    correlation_id: u32::from_be_bytes(id),
-                    causes: Causes::new(causes),
-                }
-            }
             param_type::SET_PRIMARY => {
                 let (correlation_id, address) = raw.address_change()?;
                 Param::SetPrimary {
                     correlation_id,
                     address,
+                }
+            }
+            param_type::ERROR_CAUSE_INDICATION => {
+                let (&id, causes) = raw.at_least::<4>("a correlation id has 4")?;
+                Param::ErrorCauseIndication {
+                    correlation_id: u32::from_be_bytes(id),
+                    causes: Causes::new(causes),
                 }
             }
             param_type::SUCCESS_INDICATION => Param::SuccessIndication {
