@@ -34,14 +34,14 @@ pub(crate) enum Scheduled {
 
 /// Future events in time order.
 ///
-/// By default ties are broken by kind, then by the number of the link, source or timer,
-/// then by order of insertion. The middle rule makes the order of simultaneous
-/// packets a property of the topology: it does not depend on how early a
-/// packet's future was computed.
+/// By default ties are broken by kind, then by the number of the link, source or
+/// timer, then by order of insertion. The second rule makes the order of
+/// simultaneous packets a property of the topology: it does not depend on how
+/// early the fate of a packet was computed.
 ///
-/// Packets nearly always come out of a link in the order in which they went
-/// in. So they wait in a lane per link, and only each lane's head is in the
-/// heap, which therefore stays small however many packets are under way.
+/// Packets nearly always leave a link in the order in which they entered it. So
+/// they wait in one lane per link, and only the head of each lane is in the
+/// heap, which therefore stays small however many packets are in flight.
 #[derive(Debug)]
 pub(crate) struct EventQueue {
     heap: BinaryHeap<Reverse<Key>>,

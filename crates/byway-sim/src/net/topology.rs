@@ -155,7 +155,7 @@ impl TopologyBuilder {
                     && match *feeder {
                         Feeder::Interface => true,
                         Feeder::Link(feeding) => links[feeding as usize].keeps_order(),
-                        Feeder::Nobody | Feeder::Several => false,
+                        Feeder::None | Feeder::Several => false,
                     },
             })
             .collect();

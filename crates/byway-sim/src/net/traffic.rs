@@ -26,7 +26,7 @@ pub struct TrafficConfig {
     pub sizes: Vec<(u32, u32)>,
     /// First packet of the first burst.
     pub start: Instant,
-    /// Nothing is sent from then on; `None` for ever.
+    /// When the source stops; `None` means never.
     pub stop: Option<Instant>,
 }
 
@@ -63,7 +63,7 @@ impl TrafficConfig {
         sizes.iter().map(of_size).collect()
     }
 
-    /// The same with bursts and pauses of this mean length and the same mean rate.
+    /// The same mean rate, with bursts and pauses of this mean length.
     #[must_use]
     pub fn with_bursts(self, mean: Duration) -> TrafficConfig {
         let whole = self.mean_on + self.mean_off;
@@ -120,8 +120,8 @@ pub(crate) struct TrafficSource {
     pub(crate) counters: TrafficCounters,
 }
 
-/// Totals of one source of cross traffic. Those of arrivals may include packets
-/// that are still on the last links of their way.
+/// Totals of one source of cross traffic. Arrivals may include packets that are
+/// still on the last links of their route.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct TrafficCounters {
     /// Packets sent.
@@ -173,8 +173,8 @@ impl TrafficSource {
         Ok(source)
     }
 
-    /// Emits the packet due at `now`: its size, and when the next one is due.
-    /// `None` once the source has stopped.
+    /// Sends the packet due at `now`. Returns its size and the time of the next
+    /// packet; `None` once the source has stopped.
     pub(crate) fn emit(&mut self, now: u64) -> Option<(u32, u64)> {
         if now >= self.stop {
             return None;
@@ -210,8 +210,8 @@ impl TrafficSource {
         ((self.burst_scale * self.pareto() + 0.5) as u64).max(1)
     }
 
-    /// Pareto with scale 1. The system's `pow` may differ between machines in
-    /// the last bit, and with it the whole run; this one does not.
+    /// A Pareto number with scale 1. The system's `pow` may differ between machines
+    /// in the last bit, which would change the whole run; `libm` does not.
     fn pareto(&mut self) -> f64 {
         libm::pow(unit_open(&mut self.rng), -1.0 / self.shape)
     }

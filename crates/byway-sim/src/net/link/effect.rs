@@ -6,7 +6,8 @@ use crate::net::rng::{Chance, up_to};
 use byway_core::time::Duration;
 use chacha20::ChaCha8Rng;
 
-/// Extra delay for some packets, after propagation, so that later ones overtake them.
+/// Extra delay of some packets after propagation, so that later packets overtake
+/// them.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct Reorder {
     /// Share of packets delayed, 0 to 1.
@@ -22,8 +23,8 @@ pub struct Duplicate {
     pub probability: f64,
 }
 
-/// Flipped bits in the payload (the SCTP packet) of some packets. The arrival
-/// says that the packet is corrupted, since nobody fills in checksums inside the simulator.
+/// Flipped bits in the payload (the SCTP packet) of some packets. The arrival is
+/// marked as corrupted, because packets have no checksum inside the simulator.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct Corrupt {
     /// Share of packets corrupted, 0 to 1.
@@ -62,7 +63,7 @@ impl Corrupt {
         check_probability("corruption probability", self.probability)
     }
 
-    /// Flips bits with the configured probability; says whether it did.
+    /// Flips bits with the configured probability. Returns whether it did.
     pub(super) fn apply(&self, payload: &mut [u8], rng: &mut ChaCha8Rng) -> bool {
         if payload.is_empty() || !Chance::new(self.probability).draw(rng) {
             return false;

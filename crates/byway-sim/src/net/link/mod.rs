@@ -3,8 +3,8 @@
 //!
 //! The order of the effects is ns-2's: outage, loss model, corruption and
 //! duplication, drop-tail queue, transmission, propagation, reordering.
-//! Packets must be offered in time order; the link then needs no events of its
-//! own, since all changes are known in advance.
+//! Packets must be offered in time order. Then the link needs no events, because
+//! all its changes are known in advance.
 
 mod chunk_scan;
 mod config;

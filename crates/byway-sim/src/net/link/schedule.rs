@@ -1,4 +1,4 @@
-//! What changes on a link, and when.
+//! Scheduled changes of a link.
 
 use super::effect::{Corrupt, Duplicate, Reorder};
 use super::loss::{LossModel, LossState};
@@ -8,7 +8,7 @@ use crate::net::clock::nanos;
 use crate::net::error::BadValue;
 use byway_core::time::{Duration, Instant};
 
-/// A change of one property of a link at a set time. It holds for packets that
+/// A change of one property of a link at a given time. It applies to packets that
 /// reach the place where the property acts at that time or later.
 #[derive(Clone, PartialEq, Debug)]
 pub enum LinkChange {
@@ -25,7 +25,7 @@ pub enum LinkChange {
     /// A new propagation delay, for packets whose last bit leaves from now on.
     /// After a decrease they may overtake earlier ones.
     Delay(Duration),
-    /// A new loss model, which starts afresh.
+    /// A new loss model in its initial state.
     Loss(LossModel),
     /// A new queue limit. Packets already queued stay.
     Queue(QueueLimit),
@@ -38,7 +38,7 @@ pub enum LinkChange {
 }
 
 impl LinkChange {
-    /// The link goes down and loses what is in flight.
+    /// The link goes down and drops the packets in flight.
     pub const DOWN: LinkChange = LinkChange::Down {
         drop_in_flight: true,
     };
@@ -61,7 +61,7 @@ impl LinkChange {
     }
 }
 
-/// A change as the running link needs it.
+/// A change in the form that the running link uses.
 #[derive(Debug)]
 pub(super) enum Change {
     Up,
@@ -86,7 +86,7 @@ pub(super) struct Timeline {
     pub(super) next: usize,
     /// The first rate, then the rates of the schedule.
     pub(super) rates: Vec<RateState>,
-    /// Times of changes that drop what is in flight.
+    /// Times of the changes that drop the packets in flight.
     kills: Vec<u64>,
     next_kill: usize,
 }
@@ -142,7 +142,7 @@ impl Timeline {
         self.changes.get(self.next).map_or(u64::MAX, |(at, _)| *at)
     }
 
-    /// Counts the next change as done.
+    /// The next change has taken effect.
     pub(super) fn step(&mut self) {
         if let Some((
             _,
@@ -156,7 +156,7 @@ impl Timeline {
         self.next += 1;
     }
 
-    /// Time of the first outage to come that drops what is in flight; `u64::MAX` if none.
+    /// Time of the next outage that drops the packets in flight; `u64::MAX` if none.
     pub(super) fn next_kill(&self) -> u64 {
         self.kills.get(self.next_kill).copied().unwrap_or(u64::MAX)
     }
@@ -224,7 +224,7 @@ impl Timeline {
         self.changes[self.next..].iter().any(|(_, c)| test(c))
     }
 
-    /// Whether packets leave the link in the order in which they entered, whatever happens.
+    /// Whether packets always leave the link in the order in which they entered it.
     pub(super) fn keeps_order(&self, first_delay: u64) -> bool {
         let mut delay = first_delay;
         self.changes.iter().all(|(_, change)| match change {

@@ -5,18 +5,19 @@ use byway_core::Bytes;
 use byway_core::time::Instant;
 use std::net::{IpAddr, SocketAddr};
 
-/// A packet a host wants to send.
+/// A packet that a host sends.
 #[derive(Debug, Clone)]
 pub struct Outgoing {
     /// Source address; it also selects the interface unless `via` does.
     pub src: IpAddr,
     /// Destination address.
     pub dst: IpAddr,
-    /// The SCTP packet, best in a buffer from [`Network::buffer`](crate::net::Network::buffer).
+    /// The SCTP packet, preferably in a buffer from [`Network::buffer`](crate::net::Network::buffer).
     pub payload: Vec<u8>,
     /// Bytes on the wire; default: payload plus 20 (IPv4) or 40 (IPv6).
     pub wire_size: Option<u32>,
-    /// Anything the sender wants to find again in the log and at the arrival. Default: 0.
+    /// A number of the sender's choice, repeated in the log and at the arrival.
+    /// Default: 0.
     pub meta: u64,
     /// Interface to send from, for packets with a foreign source address. Default: the source's.
     pub via: Option<Port>,
@@ -54,7 +55,7 @@ pub struct Arrival {
     pub payload: Vec<u8>,
     /// Bytes on the wire.
     pub wire_size: u32,
-    /// What the sender noted.
+    /// [`Outgoing::meta`] of the packet.
     pub meta: u64,
     /// The packet's number, in order of sending.
     pub packet: u64,
@@ -71,11 +72,11 @@ pub struct Arrival {
 pub enum Event {
     /// A packet arrived.
     Arrived(Arrival),
-    /// A timer is due; it is no longer set.
+    /// A timer has expired; it is no longer set.
     Timer {
         /// The timer's node.
         node: NodeId,
-        /// The slot.
+        /// The timer.
         timer: TimerId,
         /// The token it was added with.
         token: u64,
