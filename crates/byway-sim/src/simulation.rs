@@ -1,12 +1,12 @@
-//! Hosts on a network: the loop that drives them.
+//! Hosts on a network, and the loop that drives them.
 
 use crate::host::{AppCtx, Application};
-use crate::net::{Happened, Network, NodeId, Outgoing, SendError, TimerId};
+use crate::net::{HostEvent, Network, NodeId, Outgoing, SendError, TimerId};
 use byway_core::time::Instant;
 use byway_core::{ChecksumMode, ConfigError, Endpoint, EndpointConfig};
 use core::any::Any;
 
-/// Names a host of a simulation.
+/// Identifies a host of a simulation.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub struct HostId(usize);
 
@@ -15,35 +15,36 @@ struct Host {
     app: Box<dyn Application>,
     app_timer: Option<Instant>,
     timer: TimerId,
-    /// What `timer` is set to.
+    /// The time to which `timer` is set.
     armed: Option<Instant>,
-    /// The network, like a card that offloads checksums, drops damaged packets.
+    /// Corrupted packets are dropped before the endpoint, as a network card does that
+    /// verifies checksums.
     offloaded: bool,
-    /// Nothing reaches it and nothing leaves it any more.
+    /// It neither receives nor sends any more.
     silent: bool,
 }
 
 /// A network with endpoints and applications at its hosts.
 ///
-/// [`step`](Simulation::step) takes one event of the network to its host and
-/// lets that host answer; [`run_until`](Simulation::run_until) goes on to a
-/// time. The same network, seeds and applications give the same run.
+/// [`step`](Simulation::step) passes one event of the network to its host and sends
+/// what the host answers. [`run_until`](Simulation::run_until) repeats that up to a
+/// given time. The same network, seeds and applications give the same run.
 pub struct Simulation {
     net: Network,
     hosts: Vec<Host>,
-    /// The host of a node.
+    /// The host at each node, by node number.
     by_node: Vec<Option<usize>>,
     started: bool,
-    /// Packets that the network refused: a packet from an address that is no
-    /// interface's.
+    /// Packets that the network refused because no interface has their source
+    /// address.
     refused: u64,
-    /// Hosts' timers are set to the moment, not early.
+    /// Timers are set exactly, not early.
     exact_timers: bool,
-    /// Sees each packet before the network does.
+    /// Called with each packet before the network gets it.
     outgoing: Option<OutgoingHook>,
 }
 
-/// Sees a packet that leaves a host, and may change its size or its mark.
+/// Called with each packet that leaves a host. May change its size and `meta`.
 type OutgoingHook = Box<dyn FnMut(&mut Outgoing) + Send>;
 
 impl core::fmt::Debug for Simulation {
@@ -56,7 +57,7 @@ impl core::fmt::Debug for Simulation {
 }
 
 impl Simulation {
-    /// A simulation on a network, without hosts yet.
+    /// A simulation on a network, without hosts.
     #[must_use]
     pub fn new(net: Network) -> Simulation {
         Simulation {
@@ -74,7 +75,7 @@ impl Simulation {
     /// addresses must be the node's, with port 0 for plain SCTP over IP.
     ///
     /// # Errors
-    /// When a setting of the endpoint cannot work.
+    /// When a setting of the endpoint cannot work. The error names it.
     pub fn add_host(
         &mut self,
         node: NodeId,
@@ -100,7 +101,7 @@ impl Simulation {
         Ok(host)
     }
 
-    /// The time.
+    /// The virtual time.
     #[must_use]
     pub fn now(&self) -> Instant {
         self.net.now()
@@ -123,7 +124,8 @@ impl Simulation {
         &self.hosts[host.0].endpoint
     }
 
-    /// Packets that the network could not take.
+    /// Packets that the network refused because no interface has their source
+    /// address.
     #[must_use]
     pub fn refused(&self) -> u64 {
         self.refused
@@ -136,29 +138,29 @@ impl Simulation {
         app.downcast_ref()
     }
 
-    /// Begins or ends the recording of a host's observations.
+    /// Starts or stops the recording of a host's observations.
     pub fn observe(&mut self, host: HostId, on: bool) {
         self.hosts[host.0].endpoint.observe(on);
     }
 
-    /// Shows every packet to `hook` before the network takes it. The hook may
-    /// set [`Outgoing::wire_size`] and [`Outgoing::meta`], for instance to give
-    /// packets the sizes of another stack; addresses are not to be changed.
+    /// Calls `hook` with every packet before the network gets it. The hook may set
+    /// [`Outgoing::wire_size`] and [`Outgoing::meta`], for example to give packets
+    /// the sizes of another stack. It must not change addresses.
     pub fn on_outgoing(&mut self, hook: impl FnMut(&mut Outgoing) + Send + 'static) {
         self.outgoing = Some(Box::new(hook));
     }
 
-    /// Sets timers as soon as they are known instead of looking again when an
-    /// earlier one is due, so that events at the same time are in the order in
-    /// which they were scheduled ([`Simultaneous::AsScheduled`]).
+    /// Sets the timer of a host to the exact time of its earliest timer, instead of
+    /// a time that may be early. So events at the same time are in the order in
+    /// which they were scheduled ([`Simultaneous::AsScheduled`]). Default: off.
     ///
     /// [`Simultaneous::AsScheduled`]: crate::net::Simultaneous::AsScheduled
     pub fn exact_timers(&mut self, on: bool) {
         self.exact_timers = on;
     }
 
-    /// Cuts a host off, as if it lost its power: nothing reaches it, no timer of
-    /// it fires, and nothing leaves it any more.
+    /// Switches a host off, like a power failure: it receives nothing, its timers do
+    /// not expire, and it sends nothing any more.
     pub fn silence(&mut self, host: HostId) {
         let host = &mut self.hosts[host.0];
         host.silent = true;
@@ -166,8 +168,8 @@ impl Simulation {
         self.net.set_timer(host.timer, None);
     }
 
-    /// Does something with a host's endpoint at the present time; what follows
-    /// from it is sent.
+    /// Calls `run` with a host's endpoint at the present time, then sends the
+    /// packets and passes on the events that result.
     pub fn with_endpoint<T>(
         &mut self,
         host: HostId,
@@ -191,17 +193,17 @@ impl Simulation {
         }
     }
 
-    /// Handles the next event that is not later than `limit`; false if there
+    /// Handles the next event that is not later than `limit`. Returns false if there
     /// is none.
     pub fn step(&mut self, limit: Instant) -> bool {
         self.start();
-        let Some(happened) = self.net.next_happening(limit) else {
+        let Some(event) = self.net.next_host_event(limit) else {
             return false;
         };
         let now = self.net.now();
-        match happened {
-            Happened::Arrived { link, slot } => self.arrived(now, link, slot),
-            Happened::Timer { token, .. } => {
+        match event {
+            HostEvent::Arrived { link, slot } => self.arrived(now, link, slot),
+            HostEvent::Timer { token, .. } => {
                 let i = token as usize;
                 let host = &mut self.hosts[i];
                 host.armed = None;
@@ -216,7 +218,7 @@ impl Simulation {
         true
     }
 
-    /// A packet came out of a link at a host.
+    /// A packet has arrived at a host.
     #[inline]
     fn arrived(&mut self, now: Instant, link: u32, slot: u32) {
         let packet = self.net.arrived(link, slot);
@@ -241,8 +243,8 @@ impl Simulation {
         while self.step(limit) {}
     }
 
-    /// Handles events until `done` says so, or none is left before `limit`;
-    /// whether it was done.
+    /// Handles events until `done` returns true or no event is left up to `limit`.
+    /// Returns what `done` says at the end.
     pub fn run_until_done(
         &mut self,
         limit: Instant,
@@ -259,8 +261,8 @@ impl Simulation {
         }
     }
 
-    /// Takes everything out of an endpoint: events to the application, packets
-    /// to the network, the next timeout to the queue.
+    /// Takes all output of an endpoint: events go to the application, packets to the
+    /// network, and the next timeout to the event queue.
     fn pump(&mut self, i: usize, now: Instant) {
         let host = &mut self.hosts[i];
         if host.silent {

@@ -1,15 +1,15 @@
 //! Building one packet at the end of a caller's buffer.
 //!
-//! The methods that write each chunk stand beside the chunk's type, in
-//! `chunk/`; here is what they share.
+//! The methods that write one type of chunk are in the file of that chunk, in
+//! `chunk/`. This file has what they share.
 
 use crate::cause::CauseWriter;
 use crate::crc32c::checksum;
-use crate::packet::{CHUNK_HEADER_LEN, COMMON_HEADER_LEN, CommonHeader};
+use crate::header::{CHUNK_HEADER_LEN, COMMON_HEADER_LEN, CommonHeader};
 use crate::param::ParamWriter;
 use crate::tlv::{MAX_LENGTH, TlvWriter, padded, set_length};
 
-/// What [`PacketBuilder::finish`] puts into the checksum field.
+/// What [`PacketBuilder::finish`] writes into the checksum field.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
 pub enum Checksum {
     /// The CRC32c of the packet (RFC 9260 section 6.8).
@@ -19,19 +19,19 @@ pub enum Checksum {
     Zero,
 }
 
-/// Appends one packet to a buffer, whatever the buffer holds before it.
+/// Appends one packet to a buffer, which may already hold others.
 ///
-/// Chunks are padded as they are written, so [`PacketBuilder::len`] is always
-/// what the packet would measure if it were finished now. A builder that is
-/// dropped without [`PacketBuilder::finish`] leaves a packet with checksum zero.
+/// Chunks are padded as they are written, so [`PacketBuilder::len`] is always the
+/// length of the packet if it were finished now. A builder that is dropped
+/// without [`PacketBuilder::finish`] leaves a packet with checksum zero.
 #[derive(Debug)]
 pub struct PacketBuilder<'b> {
     pub(crate) buf: &'b mut Vec<u8>,
     pub(crate) start: usize,
     chunks: usize,
     limit: usize,
-    /// Payload bytes of the last chunk that stand elsewhere.
-    pub(crate) apart: usize,
+    /// Payload bytes of the last chunk that are not in `buf`.
+    pub(crate) tail_len: usize,
 }
 
 impl<'b> PacketBuilder<'b> {
@@ -49,25 +49,25 @@ impl<'b> PacketBuilder<'b> {
             start,
             chunks: 0,
             limit: usize::MAX,
-            apart: 0,
+            tail_len: 0,
         }
     }
 
-    /// Keeps parameter and cause lists within a packet of `max_len` bytes:
-    /// echoed causes are cut and whole parameters left out where they would not
-    /// fit, so no peer can make a reply outgrow one PMTU. Does not hold back the
-    /// other chunks; their sizes are the caller's choice.
+    /// Limits parameter and cause lists so that the packet stays within `max_len`
+    /// bytes. Where they do not fit, echoed causes are truncated and parameters
+    /// left out, so no peer can make a reply longer than the PMTU. Other chunks
+    /// are not limited: their sizes are the caller's choice. Default: no limit.
     #[must_use]
     pub const fn with_limit(mut self, max_len: usize) -> Self {
         self.limit = max_len;
         self
     }
 
-    /// Bytes of this packet so far, common header included.
+    /// Bytes of the packet so far, common header included.
     #[inline]
     #[must_use]
     pub fn len(&self) -> usize {
-        self.buf.len() - self.start + self.apart
+        self.buf.len() - self.start + self.tail_len
     }
 
     /// Whether no chunk has been written yet.
@@ -77,36 +77,36 @@ impl<'b> PacketBuilder<'b> {
         self.chunks == 0
     }
 
-    /// Chunks written so far.
+    /// Number of chunks written so far.
     #[inline]
     #[must_use]
     pub const fn chunk_count(&self) -> usize {
         self.chunks
     }
 
-    /// Writes a chunk from its parts.
+    /// Writes a chunk from its type, flags and value.
     ///
     /// # Panics
-    /// When `value` is longer than 65,531 bytes, more than a chunk can state.
+    /// When `value` is longer than 65,531 bytes, more than a chunk can hold.
     pub fn raw(&mut self, kind: u8, flags: u8, value: &[u8]) {
         self.put(kind, flags, &[value]);
     }
 
-    /// Completes the checksum field and gives the length of the packet.
+    /// Writes the checksum field. Returns the length of the packet in bytes.
     #[inline]
     pub fn finish(self, kind: Checksum) -> usize {
         let len = self.len();
         if kind == Checksum::Crc32c {
-            debug_assert_eq!(self.apart, 0, "a packet in two parts has no checksum");
+            debug_assert_eq!(self.tail_len, 0, "a packet in two parts has no checksum");
             let packet = &mut self.buf[self.start..];
-            // `new` wrote the field as zero, as the sum wants it.
+            // `new` has written zero there, as the sum requires.
             let sum = checksum(packet);
             packet[8..12].copy_from_slice(&sum.to_le_bytes());
         }
         len
     }
 
-    /// Writes a chunk whose value is the parts one after the other.
+    /// Writes a chunk whose value is the concatenation of `parts`.
     #[inline]
     pub(crate) fn put(&mut self, kind: u8, flags: u8, parts: &[&[u8]]) {
         let length = CHUNK_HEADER_LEN + parts.iter().map(|part| part.len()).sum::<usize>();
@@ -119,7 +119,7 @@ impl<'b> PacketBuilder<'b> {
         self.end_chunk(length);
     }
 
-    /// Pads a chunk of `length` bytes, which ends the buffer, and counts it.
+    /// Pads a chunk of `length` bytes at the end of the buffer, and counts it.
     #[inline]
     pub(crate) fn end_chunk(&mut self, length: usize) {
         self.buf
@@ -138,7 +138,7 @@ impl<'b> PacketBuilder<'b> {
         self.put_list(kind, flags, fixed, |list| params(&mut ParamWriter(list)));
     }
 
-    /// Writes a chunk of nothing but causes.
+    /// Writes a chunk that consists of causes.
     pub(crate) fn put_causes(
         &mut self,
         kind: u8,
@@ -150,7 +150,7 @@ impl<'b> PacketBuilder<'b> {
 
     fn put_list(&mut self, kind: u8, flags: u8, fixed: &[u8], list: impl FnOnce(TlvWriter<'_>)) {
         let chunk = self.buf.len();
-        // The padding of the last element has to fit too, hence round down.
+        // Rounded down, because the padding of the last element has to fit too.
         let room = self.limit.saturating_sub(self.len()) & !3;
         self.buf.extend_from_slice(&[kind, flags, 0, 0]);
         self.buf.extend_from_slice(fixed);

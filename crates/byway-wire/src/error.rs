@@ -1,4 +1,4 @@
-//! What can be wrong with bytes that claim to be SCTP.
+//! The errors of reading.
 
 use thiserror::Error;
 
@@ -94,8 +94,8 @@ pub enum ChunkError {
         /// What is wrong with the parameter.
         error: ParamError,
     },
-    /// A parameter that the chunk cannot be read without is missing, or another
-    /// one stands in its place.
+    /// The mandatory parameter at the start of the chunk is missing, or another one
+    /// is there instead.
     #[error("chunk of type {kind} does not begin with its mandatory parameter")]
     MandatoryParamMissing {
         /// Chunk type.
@@ -116,7 +116,7 @@ pub enum ParamError {
         kind: u16,
         /// Bytes in the parameter value.
         have: usize,
-        /// What would be right.
+        /// The size that is required.
         rule: &'static str,
     },
     /// The address inside an address-change parameter is neither IPv4 nor IPv6.
@@ -144,7 +144,7 @@ pub enum CauseError {
         code: u16,
         /// Bytes in the cause value.
         have: usize,
-        /// What would be right.
+        /// The size that is required.
         rule: &'static str,
     },
 }

@@ -3,26 +3,8 @@
 use crate::chunk::{RawChunk, chunk_type};
 use crate::crc32c::packet_checksum;
 use crate::error::{ChunkError, PacketError};
+use crate::header::{CHUNK_HEADER_LEN, COMMON_HEADER_LEN, CommonHeader, DATA_HEADER_LEN};
 use crate::tlv::Tlvs;
-
-/// Bytes of the common header (RFC 9260 section 3.1).
-pub const COMMON_HEADER_LEN: usize = 12;
-/// Bytes of a chunk header: type, flags, length (RFC 9260 section 3.2).
-pub const CHUNK_HEADER_LEN: usize = 4;
-/// Bytes of a DATA chunk before its user data (RFC 9260 section 3.3.1).
-pub const DATA_HEADER_LEN: usize = 16;
-
-/// The common header without its checksum, which belongs to the packet bytes.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
-pub struct CommonHeader {
-    /// The sender's SCTP port.
-    pub source_port: u16,
-    /// The receiver's SCTP port.
-    pub destination_port: u16,
-    /// The tag that the receiver chose in its INIT or INIT ACK; zero in a packet
-    /// that carries an INIT (RFC 9260 section 8.5).
-    pub verification_tag: u32,
-}
 
 /// A received packet, of which only the common header has been looked at.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -33,19 +15,20 @@ pub struct Packet<'a> {
 }
 
 impl<'a> Packet<'a> {
-    /// Takes bytes as a packet.
+    /// Reads the common header of a packet.
     ///
     /// # Errors
-    /// When they are shorter than the common header. A packet without chunks is
-    /// accepted here; [`Packet::chunks`] is then empty.
+    /// When the bytes are fewer than the 12 of the common header. A packet without
+    /// chunks is accepted; [`Packet::chunks`] is empty then.
     #[inline]
     pub fn parse(bytes: &'a [u8]) -> Result<Packet<'a>, PacketError> {
         Packet::parse_parts(bytes, &[])
     }
 
-    /// Takes a packet in two parts: the user data of its last chunk, a DATA
-    /// chunk, stands apart in `tail`, as
-    /// [`PacketBuilder::data_apart`](crate::PacketBuilder::data_apart) leaves it.
+    /// Reads a packet in two parts. `tail` is the user data of its last chunk, a
+    /// DATA chunk, as
+    /// [`PacketBuilder::data_without_payload`](crate::PacketBuilder::data_without_payload)
+    /// leaves it.
     ///
     /// # Errors
     /// When `bytes` are shorter than the common header.
@@ -69,8 +52,8 @@ impl<'a> Packet<'a> {
         }
     }
 
-    /// The checksum field as a number. Zero can mean "left out" when the peer
-    /// was told that this is acceptable (RFC 9653).
+    /// The checksum field as a number. Zero can mean that the sender left it out,
+    /// if the receiver has announced that this is acceptable (RFC 9653).
     #[inline]
     #[must_use]
     pub fn checksum(&self) -> u32 {
@@ -80,15 +63,15 @@ impl<'a> Packet<'a> {
         u32::from_le_bytes([c0, c1, c2, c3])
     }
 
-    /// Whether the checksum field holds the CRC32c of the packet. A packet in two
-    /// parts has none.
+    /// Whether the checksum field holds the CRC32c of the packet. False for a packet
+    /// in two parts, which has no checksum.
     #[inline]
     #[must_use]
     pub fn checksum_is_valid(&self) -> bool {
         self.tail.is_empty() && self.checksum() == packet_checksum(self.bytes)
     }
 
-    /// The chunks in order.
+    /// The chunks, in the order of the packet.
     #[inline]
     #[must_use]
     pub fn chunks(&self) -> Chunks<'a> {
@@ -98,38 +81,38 @@ impl<'a> Packet<'a> {
         }
     }
 
-    /// The whole packet, but for user data that stands apart.
+    /// The bytes of the packet, without the tail of a packet in two parts.
     #[must_use]
     pub const fn as_bytes(&self) -> &'a [u8] {
         self.bytes
     }
 }
 
-/// The chunks of a packet; ends after the first error, because behind a broken
-/// length no chunk boundary can be trusted.
+/// The chunks of a packet. Ends after the first error, because after a wrong length
+/// no chunk boundary can be trusted.
 #[derive(Copy, Clone, Debug)]
 pub struct Chunks<'a> {
     list: Tlvs<'a>,
-    /// User data of the last chunk, where it stands apart.
+    /// User data of the last chunk, if it is not in `list`.
     tail: &'a [u8],
 }
 
 impl<'a> Chunks<'a> {
-    /// What follows the chunk returned last, padding removed. This is the part
-    /// that an AUTH chunk authenticates besides itself (RFC 4895 section 6.3).
+    /// The bytes after the last returned chunk and its padding. An AUTH chunk
+    /// authenticates these and itself (RFC 4895 section 6.3).
     #[must_use]
     pub const fn rest(&self) -> &'a [u8] {
         self.list.rest()
     }
 
-    /// The packet's last chunk, if it comes now and its user data stands apart.
+    /// The packet's last chunk, if it is the next one and its user data is in the
+    /// tail.
     #[inline]
-    fn next_apart(&mut self) -> Option<RawChunk<'a>> {
+    fn next_with_tail(&mut self) -> Option<RawChunk<'a>> {
         let bytes: &'a [u8; DATA_HEADER_LEN] = self.list.rest().try_into().ok()?;
         let [kind, flags, l0, l1, ..] = *bytes;
         let length = usize::from(u16::from_be_bytes([l0, l1]));
-        let apart = kind == chunk_type::DATA && length == DATA_HEADER_LEN + self.tail.len();
-        if !apart {
+        if kind != chunk_type::DATA || length != DATA_HEADER_LEN + self.tail.len() {
             return None;
         }
         self.list = Tlvs::new(&[]);
@@ -138,7 +121,7 @@ impl<'a> Chunks<'a> {
             flags,
             value: &bytes[CHUNK_HEADER_LEN..],
             bytes,
-            apart: self.tail,
+            tail: self.tail,
         })
     }
 }
@@ -149,7 +132,7 @@ impl<'a> Iterator for Chunks<'a> {
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         if !self.tail.is_empty()
-            && let Some(chunk) = self.next_apart()
+            && let Some(chunk) = self.next_with_tail()
         {
             return Some(Ok(chunk));
         }
@@ -159,7 +142,7 @@ impl<'a> Iterator for Chunks<'a> {
                 flags: tlv.header[1],
                 value: tlv.value,
                 bytes: tlv.bytes,
-                apart: &[],
+                tail: &[],
             }),
             Err(error) => Err(ChunkError::List(error)),
         })

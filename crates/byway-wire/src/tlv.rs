@@ -1,4 +1,4 @@
-//! The one walk over type-length-value lists, and the one way to write them.
+//! Reading and writing lists of type-length-value elements.
 //!
 //! Chunks (RFC 9260 section 3.2), parameters (3.2.1) and causes (3.3.10) share
 //! a layout: four header bytes whose last two are a length that counts the
@@ -36,8 +36,8 @@ impl Tlv<'_> {
     }
 }
 
-/// A bounded, fused walk: each step either consumes at least four bytes or ends
-/// the walk, so no length field can make it loop or read past its bytes.
+/// A bounded, fused iterator. Each step consumes at least four bytes or ends the
+/// iteration, so no length field can make it loop or read past the end.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Tlvs<'a> {
     rest: &'a [u8],
@@ -49,7 +49,7 @@ impl<'a> Tlvs<'a> {
         Tlvs { rest: bytes, at: 0 }
     }
 
-    /// What has not been walked yet.
+    /// The bytes not yet read.
     pub(crate) const fn rest(&self) -> &'a [u8] {
         self.rest
     }
@@ -80,8 +80,8 @@ impl<'a> Iterator for Tlvs<'a> {
         let Some(value) = bytes.get(HEADER_LEN..) else {
             return self.fail(TlvError::LengthTooSmall { at, length });
         };
-        // The padding of the last element may be missing: a length field that
-        // holds a list does not have to count it (RFC 9260 section 3.2).
+        // The padding of the last element may be missing: the length field around
+        // the list does not have to count it (RFC 9260 section 3.2).
         self.rest = after.get(padded(length) - length..).unwrap_or_default();
         self.at = at + padded(length);
         Some(Ok(Tlv {
@@ -106,13 +106,13 @@ pub(crate) struct TlvWriter<'b> {
 }
 
 impl<'b> TlvWriter<'b> {
-    /// Begins a list at the end of `buf`, which may grow to `end` bytes.
+    /// Starts a list at the end of `buf`, which may grow to `end` bytes.
     pub(crate) fn new(buf: &'b mut Vec<u8>, end: usize) -> Self {
         let base = buf.len();
         TlvWriter { buf, base, end }
     }
 
-    /// Bytes that the next element may take, its header included.
+    /// Most bytes that the next element can have, its header included.
     pub(crate) fn room(&self) -> usize {
         let next = self.base + padded(self.buf.len() - self.base);
         self.end.saturating_sub(next).min(MAX_LENGTH)
@@ -127,8 +127,8 @@ impl<'b> TlvWriter<'b> {
         self.buf.extend_from_slice(&length.to_be_bytes());
     }
 
-    /// Writes one element, or nothing when it does not fit. Tells whether it
-    /// was written.
+    /// Writes one element, or nothing if it does not fit. Returns whether it was
+    /// written.
     pub(crate) fn put(&mut self, kind: u16, parts: &[&[u8]]) -> bool {
         let length = HEADER_LEN + parts.iter().map(|part| part.len()).sum::<usize>();
         if length > self.room() {
@@ -141,8 +141,8 @@ impl<'b> TlvWriter<'b> {
         true
     }
 
-    /// Writes one element whose `tail` is cut to what fits, or nothing when not
-    /// even `head` fits. Tells whether it was written whole.
+    /// Writes one element whose `tail` is truncated to the room, or nothing if not
+    /// even `head` fits. Returns whether the whole element was written.
     pub(crate) fn put_cut(&mut self, kind: u16, head: &[u8], tail: &[u8]) -> bool {
         let Some(room) = self.room().checked_sub(HEADER_LEN + head.len()) else {
             return false;
@@ -152,7 +152,7 @@ impl<'b> TlvWriter<'b> {
     }
 
     /// Writes one element whose value is `head` and then 16-bit numbers, or
-    /// nothing when it does not fit. Tells whether it was written.
+    /// nothing if it does not fit. Returns whether it was written.
     pub(crate) fn put_u16s(
         &mut self,
         kind: u16,
@@ -171,8 +171,8 @@ impl<'b> TlvWriter<'b> {
         true
     }
 
-    /// Writes one element whose value is `head` and then a list of its own.
-    /// Tells whether at least `head` fit.
+    /// Writes one element whose value is `head` and then a nested list. Returns
+    /// whether at least `head` fit.
     pub(crate) fn put_list(
         &mut self,
         kind: u16,

@@ -1,15 +1,13 @@
 //! One association: messages, streams, paths and its end.
 
 use crate::error::{Closed, SendError};
-use crate::events::Events;
 use crate::shared::Shared;
-use crate::stream::Stream;
 use byway_core::{AssocId, AssocStats, Config, Message, PathId, PathStats, Received};
 use std::future::poll_fn;
 use std::sync::Arc;
 use tokio::task::coop::cooperative;
 
-/// What all handles of one association share; dropping it lets go of it.
+/// What all handles of one association share. Dropping it starts a shutdown.
 #[derive(Debug)]
 struct Handle {
     shared: Arc<Shared>,
@@ -23,8 +21,8 @@ impl Drop for Handle {
     }
 }
 
-/// An association with a peer. Clones are handles of the same one; when the
-/// last is dropped, a graceful shutdown begins in the background.
+/// An association with a peer. Clones are handles of the same association. When
+/// the last one is dropped, a graceful shutdown begins in the background.
 #[derive(Clone, Debug)]
 pub struct Association(Arc<Handle>);
 
@@ -41,16 +39,17 @@ impl Association {
         self.0.id
     }
 
-    /// Sends a message, after waiting until it has room in the send buffer
-    /// (`buffer.send` of [`Config`], 1 MiB). When it returns, the message is
-    /// queued; [`Association::drained`] waits for its acknowledgement.
+    /// Sends a message. Waits until the send buffer has room for it (`buffer.send`
+    /// of [`Config`], 1 MiB by default). When this returns, the message is queued;
+    /// [`Association::drained`] waits for its acknowledgement.
     ///
-    /// Cancel safe: a dropped call has not sent the message. Now and then it
-    /// lets other tasks of the runtime run although there is room.
+    /// Cancel safe: if the future is dropped, the message is not sent. The call
+    /// takes part in tokio's cooperative scheduling and may yield although there
+    /// is room.
     ///
     /// # Errors
-    /// When the message cannot be sent at all, or the association shuts down or
-    /// has ended.
+    /// When the message is not valid, or the association is shutting down or has
+    /// ended.
     pub async fn send(&self, message: Message) -> Result<(), SendError> {
         cooperative(poll_fn(|cx| {
             self.shared()
@@ -59,29 +58,30 @@ impl Association {
         .await
     }
 
-    /// Sends a message if it has room in the send buffer now.
+    /// Sends a message if the send buffer has room for it now.
     ///
     /// # Errors
     /// As [`Association::send`], and
-    /// [`CommandError::WouldBlock`](crate::CommandError::WouldBlock) without room.
+    /// [`CommandError::WouldBlock`](crate::CommandError::WouldBlock) if there is no
+    /// room.
     pub fn try_send(&self, message: Message) -> Result<(), SendError> {
         let now = self.shared().now();
         self.shared()
             .with(|state| state.command(now, self.id(), |core| core.send(now, self.id(), message)))
     }
 
-    /// The next message of any stream. A message that outgrows
-    /// `buffer.partial_delivery_point` comes in parts (RFC 9260 section 6.9),
-    /// of which the last has `last` set.
+    /// The next message of any stream. A message longer than
+    /// `buffer.partial_delivery_point` is delivered in parts (RFC 9260 section
+    /// 6.9); the last part has `last` set.
     ///
-    /// None when the peer sends nothing more: it has shut down, or the
-    /// association has ended, in which case [`Association::closed`] says
-    /// whether gracefully.
+    /// `None` when the peer sends nothing more: it has shut down, or the
+    /// association has ended. Then [`Association::closed`] says whether it ended
+    /// gracefully.
     ///
-    /// With several readers each message goes to one of them. What nobody reads
-    /// fills the receive buffer, and then the peer has to wait.
+    /// With several readers each message goes to one of them. Unread messages
+    /// fill the receive buffer, and then the peer has to wait.
     ///
-    /// Cancel safe: a dropped call has taken no message.
+    /// Cancel safe: if the future is dropped, no message is lost.
     pub async fn recv(&self) -> Option<Received> {
         self.receive(None).await
     }
@@ -95,34 +95,13 @@ impl Association {
         .await
     }
 
-    /// A handle of one stream, for sending and for reading its messages alone.
-    ///
-    /// From the first handle of a stream on, messages are sorted by stream, and
-    /// every stream on which the peer sends must be read, by its own handle or
-    /// by [`Association::recv`]: one that is not holds up the others once 1 MiB
-    /// has gathered.
-    #[must_use]
-    pub fn stream(&self, number: u16) -> Stream {
-        self.shared()
-            .with(|state| state.open_stream(self.id(), number));
-        Stream::new(self.clone(), number)
-    }
-
-    /// What happens to the association. All readers share one queue of the last
-    /// 256 events: each event goes to one reader, and when nobody reads, the
-    /// oldest are forgotten and counted.
-    #[must_use]
-    pub fn events(&self) -> Events {
-        Events::new(self.clone())
-    }
-
-    /// The paths: their addresses, states, windows and counts.
+    /// The paths: their addresses, states, windows and counters.
     #[must_use]
     pub fn paths(&self) -> Vec<PathStats> {
         self.shared().with(|state| state.core.paths(self.id()))
     }
 
-    /// Counts since the association began.
+    /// Counters since the association began.
     #[must_use]
     pub fn stats(&self) -> AssocStats {
         self.shared()
@@ -130,14 +109,15 @@ impl Association {
             .unwrap_or_default()
     }
 
-    /// The settings in use; none if the peer is not known any more.
+    /// The settings in use; `None` if the association is no longer known.
     #[must_use]
     pub fn config(&self) -> Option<Config> {
         self.shared()
             .with(|state| state.core.config(self.id()).cloned())
     }
 
-    /// Makes a path the primary: new data goes there while it is active.
+    /// Makes a path the primary path (RFC 9260 section 6.4): new data goes there
+    /// while it is active.
     ///
     /// # Errors
     /// When there is no such path, its address is unconfirmed, or the
@@ -151,7 +131,7 @@ impl Association {
         })
     }
 
-    /// Sends a heartbeat on a path now (RFC 9260 section 11.1.9).
+    /// Sends a heartbeat on a path now (RFC 9260 section 11.1.10).
     ///
     /// # Errors
     /// When there is no such path, or the association has ended.
@@ -164,10 +144,10 @@ impl Association {
         })
     }
 
-    /// Waits until the peer has acknowledged all that was sent.
+    /// Waits until the peer has acknowledged all messages.
     ///
     /// # Errors
-    /// How the association ended, if it did before.
+    /// How the association ended, if it ended before that.
     pub async fn drained(&self) -> Result<(), Closed> {
         poll_fn(|cx| {
             self.shared()
@@ -176,18 +156,19 @@ impl Association {
         .await
     }
 
-    /// Shuts down gracefully (RFC 9260 section 9.2): what was sent is delivered
-    /// first, nothing more can be sent. Waits until it is done, which takes at
-    /// most as long as the peer answers, or five times RTO.Max.
+    /// Shuts the association down gracefully (RFC 9260 section 9.2): queued messages
+    /// are delivered first, and nothing more can be sent. Waits until the
+    /// association has ended. A peer that answers but does not finish is given up
+    /// after five times RTO.Max.
     ///
-    /// What the peer has yet to deliver must be read meanwhile, by another
-    /// handle, if it is more than the receive buffer holds.
+    /// If the peer still sends more than the receive buffer holds, another handle
+    /// must read it meanwhile.
     ///
     /// # Errors
-    /// How the association ended otherwise.
+    /// How the association ended, if not gracefully.
     pub async fn shutdown(&self) -> Result<(), Closed> {
         let now = self.shared().now();
-        // Refused only if it is shutting down or over, which is waited for.
+        // An error says that it is shutting down or has ended: waited for below.
         let _ = self
             .shared()
             .with(|state| state.command(now, self.id(), |core| core.shutdown(now, self.id())));
@@ -197,8 +178,8 @@ impl Association {
         }
     }
 
-    /// Ends the association at once. The peer is told the reason; what is
-    /// queued or unacknowledged is lost.
+    /// Aborts the association (RFC 9260 section 9.1). The ABORT carries at most 256
+    /// bytes of `reason`. Queued and unacknowledged messages are lost.
     ///
     /// # Errors
     /// When it has ended already.
@@ -208,7 +189,7 @@ impl Association {
             .with(|state| state.command(now, self.id(), |core| core.abort(now, self.id(), reason)))
     }
 
-    /// Waits until the association has ended, and says how.
+    /// Waits until the association has ended. Returns how it ended.
     pub async fn closed(&self) -> Closed {
         poll_fn(|cx| {
             self.shared()

@@ -1,13 +1,14 @@
 //! The task that moves datagrams between the sockets and the core.
 //!
-//! One turn: receive a batch from every socket, hand it to the core buffer by
-//! buffer, run what is due, gather what the core wants to send into batches,
-//! send them. The lock is held for one buffer, or one fill, at a time and never
-//! during a system call, so that handles on other threads get in between.
+//! One turn: receive a batch from every socket, pass it to the core buffer by
+//! buffer, run expired timers, gather the core's packets into batches, and send
+//! these. The lock is held for one buffer or one fill at a time and never during
+//! a system call, so that handles on other threads get their turn.
 
-use crate::batch::Waiting;
+use crate::refused::Refused;
 use crate::shared::Shared;
-use crate::udp::{Received, Refused, Socket};
+use crate::socket_queue::SocketQueue;
+use crate::udp::{Received, Socket};
 use byway_core::time::Instant;
 use std::future::Future;
 use std::io;
@@ -17,29 +18,29 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::time::Sleep;
 
-/// Turns in a row before other tasks of the runtime get theirs.
+/// Turns in a row before the driver yields to other tasks of the runtime.
 const TURNS: usize = 8;
 
-/// How long a socket rests after an error of receiving, so that an error that
-/// stays does not keep a core busy.
+/// How long a socket is not read after a receive error, so that a permanent error
+/// does not keep a processor busy.
 const REST: Duration = Duration::from_millis(100);
 
-/// A socket, and what waits for it.
+/// A socket and the batches that wait for it.
 struct Port {
     socket: Socket,
-    waiting: Waiting,
+    queue: SocketQueue,
     resting: Option<Pin<Box<Sleep>>>,
-    /// Whether it was said that packets are too large for the interface.
+    /// Whether packets too large for the interface have been logged.
     warned_of_size: bool,
 }
 
-/// What the core left behind after a turn.
+/// The result of a turn of the core.
 struct Turn {
-    /// When it wants to be looked at again.
+    /// When the core has to run again.
     due: Option<Instant>,
-    /// Whether it has more to send.
+    /// Whether the core has more to send.
     more: bool,
-    /// Whether all is over once everything is sent.
+    /// Whether the driver ends once everything is sent.
     finished: bool,
 }
 
@@ -48,20 +49,20 @@ pub(crate) struct Driver {
     shared: Arc<Shared>,
     ports: Vec<Port>,
     received: Received,
-    /// Buffers that were sent, on their way back to the outbox.
+    /// Buffers that have been sent, on their way back to the outbox.
     sent: Vec<Vec<u8>>,
     timer: Pin<Box<Sleep>>,
-    /// What the timer is set to; none while it is not needed.
+    /// What the timer is set to; `None` while it is not needed.
     armed: Option<Instant>,
 }
 
 impl Driver {
-    /// A driver of these sockets, in the order in which the state knows them.
-    /// Must be made inside of a runtime.
+    /// A driver of these sockets, in the order of the state's local addresses. Must
+    /// be created inside a runtime.
     pub(crate) fn new(shared: Arc<Shared>, sockets: Vec<Socket>) -> Driver {
         let port = |socket| Port {
             socket,
-            waiting: Waiting::default(),
+            queue: SocketQueue::default(),
             resting: None,
             warned_of_size: false,
         };
@@ -75,7 +76,7 @@ impl Driver {
         }
     }
 
-    /// Receives at most one batch from every socket. Says whether there may be
+    /// Receives at most one batch from every socket. Returns whether there may be
     /// more.
     fn receive(&mut self, cx: &mut Context<'_>) -> bool {
         let mut more = false;
@@ -110,7 +111,7 @@ impl Driver {
         more
     }
 
-    /// Lets the core do what is due and takes over what it wants to send.
+    /// Runs the core's expired timers and takes over the packets to send.
     fn turn(&mut self) -> Turn {
         self.shared.with(|state| {
             state.outbox.recycle(&mut self.sent);
@@ -118,8 +119,8 @@ impl Driver {
             for (index, port) in self.ports.iter_mut().enumerate() {
                 state.outbox.set_most(index, port.socket.max_segments());
                 let dropped = port
-                    .waiting
-                    .take_over(&mut state.outbox, index, &mut self.sent);
+                    .queue
+                    .fill_from(&mut state.outbox, index, &mut self.sent);
                 state.stats.datagrams_overflowed += dropped;
             }
             Turn {
@@ -130,11 +131,12 @@ impl Driver {
         })
     }
 
-    /// Sends what waits, as far as the sockets take it. Says whether any did.
+    /// Sends waiting batches while the sockets are writable. Returns whether any
+    /// was sent.
     fn send(&mut self, cx: &mut Context<'_>) -> bool {
         let (mut datagrams, mut batches, mut refused) = (0, 0, 0);
         for port in &mut self.ports {
-            while let Some(batch) = port.waiting.first() {
+            while let Some(batch) = port.queue.first() {
                 let count = batch.datagrams() as u64;
                 match port.socket.poll_send(cx, batch) {
                     Poll::Pending => break,
@@ -156,7 +158,7 @@ impl Driver {
                     }
                 }
                 batches += 1;
-                port.waiting.remove_first(&mut self.sent);
+                port.queue.remove_first(&mut self.sent);
             }
         }
         if batches > 0 {
@@ -169,9 +171,9 @@ impl Driver {
         batches > 0
     }
 
-    /// Sets the timer to `due` unless it fires earlier anyway: timers mostly
-    /// move into the future, and setting one costs more than an early look.
-    /// Says whether the time has come already.
+    /// Sets the timer to `due` unless it fires earlier anyway: deadlines mostly move
+    /// to later times, and setting a timer costs more than waking up early. Returns
+    /// whether the timer has fired.
     fn wait_until(&mut self, cx: &mut Context<'_>, due: Option<Instant>) -> bool {
         if let Some(due) = due
             && self.armed.is_none_or(|armed| due < armed)
@@ -190,9 +192,9 @@ impl Driver {
     }
 }
 
-/// Whether an error of receiving is the echo of an ICMP message about an
-/// earlier datagram. SCTP over UDP must not take those for the peer's word
-/// (RFC 6951 section 5.5), and its timers notice a dead path anyway.
+/// Whether a receive error comes from an ICMP message about an earlier datagram.
+/// SCTP over UDP does not act on these (RFC 6951 section 5.5); its timers detect
+/// a failed path.
 fn is_icmp(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionRefused, ConnectionReset, HostUnreachable, NetworkUnreachable};
     matches!(
@@ -211,7 +213,7 @@ impl Future for Driver {
             let received = this.receive(cx);
             let turn = this.turn();
             let sent = this.send(cx);
-            if turn.finished && this.ports.iter().all(|p| p.waiting.is_empty()) {
+            if turn.finished && this.ports.iter().all(|p| p.queue.is_empty()) {
                 return Poll::Ready(());
             }
             let fired = this.wait_until(cx, turn.due);
@@ -226,7 +228,7 @@ impl Future for Driver {
 
 impl Drop for Driver {
     fn drop(&mut self) {
-        // First, so that whoever waits for the end finds the ports free.
+        // First, so that the ports are free when waiting tasks wake up.
         self.ports.clear();
         self.shared.with(|state| state.end_driver());
     }

@@ -1,9 +1,9 @@
-//! An endpoint: its sockets, and the associations begun and accepted there.
+//! An endpoint: its sockets, and the associations that it sets up and accepts.
 
 use crate::association::Association;
-use crate::batch::Outbox;
 use crate::driver::Driver;
 use crate::error::{BindError, ConnectError};
+use crate::outbox::Outbox;
 use crate::routes::KernelRoutes;
 use crate::shared::Shared;
 use crate::state::{DriverStats, State};
@@ -13,34 +13,36 @@ use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-/// What an endpoint is told.
+/// How to set up an [`Endpoint`]. Defaults are those of [`EndpointOptions::new`].
 #[derive(Clone, Debug)]
 pub struct EndpointOptions {
-    /// The local addresses, 1 to 8, each with its UDP encapsulation port
-    /// (RFC 6951; 9899 is the registered one). Port 0 is replaced by one that is
-    /// free, the same on all addresses that ask for it. Wildcards are refused:
-    /// an address that is not named is not advertised to peers.
+    /// The local addresses, 1 to 8, each with its UDP encapsulation port (RFC
+    /// 6951; the registered port is 9899). Port 0 means any free port, the same
+    /// for all addresses with port 0. Wildcard addresses are refused, because
+    /// peers are told exactly these addresses.
     pub local: Vec<SocketAddr>,
-    /// The SCTP port; 0 (the default) takes the number of the first UDP port.
-    /// A peer tells associations apart by address and SCTP port alone, so two
-    /// endpoints on one address need different ones, and UDP ports always are.
+    /// The SCTP port. 0, the default, means the number of the first UDP port. A
+    /// peer distinguishes associations by address and SCTP port only, so two
+    /// endpoints on one address need different SCTP ports. Their UDP ports always
+    /// differ.
     pub sctp_port: u16,
-    /// Whether associations that others set up are accepted (true).
+    /// Whether peers may set up associations. Default: true.
     pub accept: bool,
-    /// Most associations that may wait for [`Endpoint::accept`] (1024); more
-    /// are aborted.
+    /// Most associations that wait for [`Endpoint::accept`]; further ones are
+    /// aborted. Default: 1024.
     pub backlog: usize,
-    /// Most associations at once (65,536).
+    /// Most associations at once. Default: 65,536.
     pub max_associations: usize,
-    /// Most associations at once that one peer address may set up (65,536).
+    /// Most associations at once that one peer address may set up. Default:
+    /// 65,536.
     pub max_associations_per_peer: usize,
-    /// Settings of all associations, unless [`Endpoint::connect_with`] is given
-    /// others.
+    /// Settings of all associations. [`Endpoint::connect_with`] can override them.
+    /// Default: [`Config::default`].
     pub config: Config,
 }
 
 impl EndpointOptions {
-    /// Options for these local addresses.
+    /// Options with these local addresses and defaults for all else.
     #[must_use]
     pub fn new(local: impl IntoIterator<Item = SocketAddr>) -> EndpointOptions {
         EndpointOptions {
@@ -54,14 +56,14 @@ impl EndpointOptions {
         }
     }
 
-    /// With this SCTP port.
+    /// Sets the SCTP port.
     #[must_use]
     pub fn sctp_port(mut self, port: u16) -> EndpointOptions {
         self.sctp_port = port;
         self
     }
 
-    /// With these settings of associations.
+    /// Sets the settings of associations.
     #[must_use]
     pub fn config(mut self, config: Config) -> EndpointOptions {
         self.config = config;
@@ -69,7 +71,7 @@ impl EndpointOptions {
     }
 }
 
-/// What all handles of one endpoint share; dropping it stops accepting.
+/// What all handles of one endpoint share. Dropping it stops accepting.
 #[derive(Debug)]
 struct Handle {
     shared: Arc<Shared>,
@@ -86,24 +88,23 @@ impl Drop for Handle {
 }
 
 /// One SCTP port on one or more local addresses. Clones are handles of the same
-/// one; when the last is dropped, nothing more is accepted, and associations in
-/// use go on.
+/// endpoint. When the last one is dropped, the endpoint stops accepting, and
+/// associations in use continue.
 #[derive(Clone, Debug)]
 pub struct Endpoint(Arc<Handle>);
 
 impl Endpoint {
-    /// Binds the sockets and starts the driver as a task of the surrounding
-    /// tokio runtime.
+    /// Binds the sockets and spawns the driver task on the current tokio runtime.
     ///
     /// # Errors
-    /// The address that could not be bound and why, or the setting that cannot
-    /// work.
+    /// When an address cannot be bound, a setting cannot work, or there is no
+    /// runtime.
     pub fn bind(options: EndpointOptions) -> Result<Endpoint, BindError> {
         let runtime = tokio::runtime::Handle::try_current().map_err(|_| BindError::NoRuntime)?;
         let mut seed = [0; 32];
         getrandom::fill(&mut seed).map_err(|e| BindError::Random(e.to_string()))?;
-        // Checked before sockets are bound, so that the setting is what the
-        // error speaks of; with the real ports below.
+        // Checked before the sockets are bound, so that the error names the
+        // setting. The ports are still those of the options.
         let port = if options.sctp_port == 0 {
             1
         } else {
@@ -119,7 +120,7 @@ impl Endpoint {
         config.local = sockets.iter().map(Socket::local).collect();
         let local = config.local.clone();
         if options.sctp_port == 0 {
-            // The check above refuses an empty list.
+            // The check above has refused an empty list.
             config.port = local[0].port();
         }
         let sctp_port = config.port;
@@ -138,13 +139,14 @@ impl Endpoint {
         })))
     }
 
-    /// Sets up an association with the peer that has these addresses (with
-    /// their UDP encapsulation ports) and this SCTP port, and waits until it
-    /// stands. One address is enough: the peer tells its others.
+    /// Sets up an association with a peer and waits until it is established.
+    /// `remote` has the peer's addresses with their UDP encapsulation ports; one
+    /// is enough, as the peer lists its others. `port` is the peer's SCTP port.
     ///
     /// # Errors
-    /// What cannot work, or how the set-up ended. A peer that does not answer is
-    /// given up after Max.Init.Retransmits: minutes, unless
+    /// When an address or a setting cannot work, or the association is not
+    /// established. A peer that does not answer is given up after
+    /// Max.Init.Retransmits (RFC 9260 section 5.1.6), which takes minutes unless
     /// [`SetupConfig`](byway_core::config::SetupConfig) says less.
     pub async fn connect(
         &self,
@@ -154,7 +156,7 @@ impl Endpoint {
         self.connect_with(remote, port, self.0.config.clone()).await
     }
 
-    /// As [`Endpoint::connect`], with settings of its own.
+    /// [`Endpoint::connect`] with settings for this association.
     ///
     /// # Errors
     /// As [`Endpoint::connect`].
@@ -180,17 +182,17 @@ impl Endpoint {
         }
     }
 
-    /// The next association that a peer has set up; none once the endpoint is
+    /// The next association that a peer has set up; `None` once the endpoint is
     /// closed.
     ///
-    /// Cancel safe: a dropped call has taken no association.
+    /// Cancel safe: if the future is dropped, no association is lost.
     pub async fn accept(&self) -> Option<Association> {
         let shared = &self.0.shared;
         let id = poll_fn(|cx| shared.with(|state| state.poll_accept(cx.waker()))).await?;
         Some(Association::new(shared.clone(), id))
     }
 
-    /// The local addresses, with the UDP ports that they got.
+    /// The local addresses with their UDP ports, as they are bound.
     #[must_use]
     pub fn local_addresses(&self) -> Vec<SocketAddr> {
         self.0.local.clone()
@@ -202,26 +204,26 @@ impl Endpoint {
         self.0.sctp_port
     }
 
-    /// Associations that exist, however far they are.
+    /// Associations that have not ended, established or not.
     #[must_use]
     pub fn association_count(&self) -> usize {
         self.0.shared.with(|state| state.core.association_count())
     }
 
-    /// What the protocol has counted beyond associations.
+    /// Counters of the protocol outside associations.
     #[must_use]
     pub fn stats(&self) -> EndpointStats {
         self.0.shared.with(|state| state.core.endpoint_stats())
     }
 
-    /// What the sockets have done.
+    /// Counters of the sockets.
     #[must_use]
     pub fn driver_stats(&self) -> DriverStats {
         self.0.shared.with(|state| state.stats)
     }
 
-    /// Accepts nothing more, shuts down all associations gracefully, and waits
-    /// until they have ended and the ports are free.
+    /// Stops accepting, shuts all associations down gracefully, and waits until
+    /// they have ended and the ports are free.
     pub async fn close(&self) {
         let shared = &self.0.shared;
         shared.with(|state| state.close(shared.now(), true));

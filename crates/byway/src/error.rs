@@ -1,19 +1,19 @@
-//! What can go wrong, where, and what would be right.
+//! The errors of this crate.
 
 use byway_core::{CommandError, LossReason};
 use std::io;
 use std::net::SocketAddr;
 
-/// Why an endpoint could not be made.
+/// Why [`Endpoint::bind`](crate::Endpoint::bind) failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BindError {
-    /// A socket could not be made.
+    /// A socket could not be created or bound.
     #[error("cannot bind UDP {address}: {source}{}", remedy(source))]
     Socket {
         /// The address.
         address: SocketAddr,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// A setting cannot work.
@@ -22,7 +22,7 @@ pub enum BindError {
     /// There is no tokio runtime to run the driver.
     #[error("no tokio runtime here; call Endpoint::bind inside of one, with IO and time enabled")]
     NoRuntime,
-    /// The system's random generator failed.
+    /// The system's random number generator failed.
     #[error("the system's random generator failed: {0}")]
     Random(String),
 }
@@ -57,18 +57,18 @@ impl BindError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Closed {
-    /// By a graceful shutdown: both sides got all that the other had sent
-    /// (RFC 9260 section 9.2).
+    /// By a graceful shutdown: each side has received all that the other sent (RFC
+    /// 9260 section 9.2).
     #[error("the association was shut down gracefully")]
     Gracefully,
-    /// It was lost.
+    /// It was aborted, or the peer could not be reached any more.
     #[error(
         "the association was lost: {reason}; {undelivered_messages} messages were not acknowledged"
     )]
     Lost {
         /// Why.
         reason: LossReason,
-        /// Messages sent here that the peer has not wholly acknowledged.
+        /// Messages sent that the peer has not completely acknowledged.
         undelivered_messages: u64,
     },
     /// The tokio runtime that ran the endpoint's driver has ended.
@@ -78,17 +78,17 @@ pub enum Closed {
     DriverGone,
 }
 
-/// Why an association did not come up.
+/// Why [`Endpoint::connect`](crate::Endpoint::connect) failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {
-    /// Refused at once.
+    /// An address or a setting cannot work.
     #[error(transparent)]
     Refused(#[from] byway_core::ConnectError),
     /// An address lacks its UDP port.
     #[error("{0} has UDP port 0; give the peer's encapsulation port, 9899 unless it chose another")]
     NoUdpPort(SocketAddr),
-    /// Begun, but it did not come up.
+    /// The association was not established.
     #[error("no association with {}, SCTP port {port}: {closed}", list(remote))]
     Failed {
         /// The peer's addresses.
@@ -108,11 +108,11 @@ fn list(addresses: &[SocketAddr]) -> String {
     texts.join(", ")
 }
 
-/// Why a message was not taken, or a command not done.
+/// Why a message or a command was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SendError {
-    /// Refused; the association goes on.
+    /// Refused. The association continues.
     #[error(transparent)]
     Refused(#[from] CommandError),
     /// The association has ended.

@@ -1,24 +1,30 @@
-//! What happens to an association, as a stream of events.
+//! The events of an association.
 
 use crate::association::Association;
 use byway_core::Event;
 use std::future::poll_fn;
 use std::task::Poll;
 
-/// The events of one association: paths that come, fail and return, moves of
-/// the traffic and of the primary, errors, the beginning and the end.
+/// The events of one association: its beginning and end, paths that are confirmed,
+/// fail and recover, changes of the active and the primary path, and errors.
 #[derive(Clone, Debug)]
 pub struct Events(Association);
 
-impl Events {
-    pub(crate) fn new(association: Association) -> Events {
-        Events(association)
+impl Association {
+    /// The events of the association. All readers share one queue, so each event
+    /// goes to one reader. The queue keeps the last 256 events; older unread ones
+    /// are dropped and counted ([`Events::missed`]).
+    #[must_use]
+    pub fn events(&self) -> Events {
+        Events(self.clone())
     }
+}
 
-    /// The next event; none after the last one of an association that ended.
-    /// What concerns reading and writing alone is not among them.
+impl Events {
+    /// The next event; `None` after the last event of an association that has
+    /// ended. Events about readable or writable data are not included.
     ///
-    /// Cancel safe: a dropped call has taken no event.
+    /// Cancel safe: if the future is dropped, no event is lost.
     pub async fn next(&self) -> Option<Event> {
         poll_fn(|cx| {
             self.0.shared().with(|state| {
@@ -45,7 +51,7 @@ impl Events {
             .with(|state| state.entry(self.0.id())?.events.pop_front())
     }
 
-    /// How many events have been forgotten because nobody read them in time.
+    /// How many events have been dropped because they were not read in time.
     #[must_use]
     pub fn missed(&self) -> u64 {
         self.0

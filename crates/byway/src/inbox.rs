@@ -1,9 +1,9 @@
-//! Received messages on their way to readers of one stream or of all.
+//! Received messages on their way to readers of one stream or of all streams.
 //!
-//! While nobody asks for a stream of its own, messages stay in the core, whose
-//! buffer is what the peer's window advertises. A reader of one stream must get
-//! past the messages of other streams, so those are parked here, up to a limit:
-//! beyond it they stay in the core and hold up what is behind them.
+//! Without readers of single streams, messages stay in the core, whose buffer is
+//! the window advertised to the peer. A reader of one stream has to get past the
+//! messages of other streams. Those are parked here, up to a limit. Beyond it
+//! they stay in the core and block the messages behind them.
 
 use crate::wakers::Wakers;
 use byway_core::Received;
@@ -29,7 +29,7 @@ pub(crate) struct Inbox {
 }
 
 impl Inbox {
-    /// Whether messages are sorted by stream at all.
+    /// Whether messages are sorted by stream.
     pub(crate) fn sorts(&self) -> bool {
         !self.lanes.is_empty()
     }
@@ -53,7 +53,7 @@ impl Inbox {
         self.readers.move_to(wake);
     }
 
-    /// The next parked message of `stream`, or of any (the lowest that has one).
+    /// The next parked message of `stream`, or of the lowest stream that has one.
     pub(crate) fn take(&mut self, stream: Option<u16>) -> Option<Received> {
         let received = match stream {
             Some(n) => self.lanes.get_mut(&n)?.parked.pop_front(),
@@ -66,7 +66,7 @@ impl Inbox {
         Some(received)
     }
 
-    /// Remembers a task until something for it arrives.
+    /// Registers a task to be woken when a message for it arrives.
     pub(crate) fn register(&mut self, stream: Option<u16>, waker: &Waker) {
         match stream {
             Some(n) => self.lanes.entry(n).or_default().readers.register(waker),

@@ -1,9 +1,9 @@
 //! Multihomed SCTP (RFC 9260) over UDP (RFC 6951) for tokio.
 //!
-//! An [`Endpoint`] owns one SCTP port on one or more local addresses, each with
-//! its UDP socket. It sets up [`Association`]s and accepts those of others. An
-//! association carries messages on numbered [`Stream`]s over all paths between
-//! the two hosts, and moves the traffic when one of them fails.
+//! An [`Endpoint`] owns one SCTP port on one or more local addresses, with one UDP
+//! socket per address. It connects to peers and accepts their [`Association`]s.
+//! An association carries messages on numbered [`Stream`]s over all paths
+//! between the two hosts, and moves the traffic when a path fails.
 //!
 //! ```
 //! use byway::{Endpoint, EndpointOptions, Message};
@@ -35,23 +35,23 @@
 //! # }
 //! ```
 //!
-//! The protocol itself is [`byway_core`], which does no IO: this crate brings
-//! it the sockets, the clock and the system's random generator. One task of the
-//! surrounding runtime, the driver, moves datagrams in batches with segmentation
-//! offload; handles call the core directly under a lock, so that a message does
-//! not cost a switch of tasks.
+//! The protocol is in [`byway_core`], which does no IO. This crate adds the
+//! sockets, the clock and the system's random number generator. One task of the
+//! runtime, the driver, sends and receives datagrams in batches with
+//! segmentation offload. Handles call the core directly under a lock, so a
+//! message does not cost a task switch.
 //!
-//! Packets leave with the Don't Fragment bit and are at most `pmtu` of
-//! [`Config`] long, 1500 bytes with all headers. Where a path takes less, as
-//! through most tunnels, say so there.
+//! Packets are sent with the Don't Fragment bit. They are at most `pmtu` of
+//! [`Config`] long: 1500 bytes by default, IP and UDP headers included. Set it
+//! lower if a path, such as a tunnel, has a smaller MTU.
 //!
 //! # When handles are dropped
-//! Handles are cheap clones. Dropping the last one of an association starts a
-//! graceful shutdown in the background: what was sent is still delivered, and
-//! what the peer still sends is discarded. Dropping the last one of an endpoint
-//! stops accepting and aborts associations that nobody has accepted; those in
-//! use go on. The background needs a runtime to live in: before `main` ends,
-//! await [`Association::shutdown`] or [`Endpoint::close`].
+//! Handles are cheap to clone. Dropping the last handle of an association starts a
+//! graceful shutdown in the background: queued messages are still delivered, and
+//! what the peer still sends is discarded. Dropping the last handle of an
+//! endpoint stops accepting and aborts the associations that have not been
+//! accepted; the others continue. The background work needs the runtime: before
+//! `main` returns, await [`Association::shutdown`] or [`Endpoint::close`].
 
 #![forbid(unsafe_code)]
 
@@ -62,8 +62,11 @@ mod endpoint;
 mod error;
 mod events;
 mod inbox;
+mod outbox;
+mod refused;
 mod routes;
 mod shared;
+mod socket_queue;
 mod state;
 mod stream;
 mod udp;

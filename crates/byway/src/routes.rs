@@ -1,4 +1,4 @@
-//! Which local address a path starts from: the kernel's routes decide.
+//! The local address of a path, as the kernel's routing table chooses it.
 
 use byway_core::Routes;
 use byway_core::routes::LongestPrefix;
@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
-/// How long an answer is taken for true; routes change.
+/// How long an answer is cached, because routes change.
 const LIFETIME: Duration = Duration::from_secs(5);
 
-/// Answers kept. Peers name addresses, so the memory for them is bounded.
+/// Most cached answers. Peers choose the addresses, so the cache is bounded.
 const ANSWERS: usize = 1024;
 
-/// Asks the kernel by connecting a throwaway UDP socket, which sends nothing.
+/// Asks the kernel by connecting a temporary UDP socket, which sends nothing.
 #[derive(Debug, Default)]
 pub(crate) struct KernelRoutes {
     answers: BTreeMap<IpAddr, (Instant, Option<IpAddr>)>,
@@ -36,10 +36,10 @@ impl KernelRoutes {
 }
 
 impl Routes for KernelRoutes {
-    /// The bound address that the kernel would choose. The longest common
-    /// prefix decides when that one is not bound, and for loopback: there the
-    /// kernel says 127.0.0.1 whatever the destination, although each address
-    /// can be a path of its own.
+    /// The bound address that the kernel would choose. The longest common prefix
+    /// decides if that address is not bound, and for loopback: there the kernel
+    /// answers 127.0.0.1 for every destination, although each loopback address
+    /// can be a separate path.
     fn source(&mut self, local: &[SocketAddr], remote: IpAddr) -> Option<usize> {
         let asked = if remote.is_loopback() {
             None
@@ -86,7 +86,7 @@ mod tests {
             "127.0.0.2:1".parse().unwrap(),
         ];
         assert_eq!(routes.source(&local, [127, 0, 0, 2].into()), Some(1));
-        // Reserved for documentation, so that no host has a route of its own.
+        // Reserved for documentation, so no host has a special route to it.
         let documentation = [192, 0, 2, 1].into();
         assert_eq!(routes.source(&local, documentation), Some(0));
         assert_eq!(routes.source(&local, Ipv6Addr::LOCALHOST.into()), None);

@@ -19,24 +19,24 @@ impl Shared {
         }
     }
 
-    /// The core's time: what has passed since the endpoint was made.
+    /// The core's time: the time since the endpoint was created.
     pub(crate) fn now(&self) -> Instant {
         Instant::ZERO + self.started.elapsed()
     }
 
-    /// The moment of the system's clock at which the core's time is `at`; none
-    /// if it lies beyond what the system's clock can tell.
+    /// The core's time `at` on the system's clock; `None` if that clock cannot
+    /// represent it.
     pub(crate) fn at(&self, at: Instant) -> Option<std::time::Instant> {
         self.started.checked_add(at.since(Instant::ZERO))
     }
 
-    /// Does something with the state, then wakes whom it concerns.
+    /// Runs `work` with the state locked, then wakes the tasks that it woke.
     ///
-    /// Wakers run after the lock is free, so that a task which wakes on another
-    /// thread does not wait for it at once.
+    /// Wakers run after the lock is released. Otherwise a task that wakes on
+    /// another thread would wait for the lock at once.
     pub(crate) fn with<R>(&self, work: impl FnOnce(&mut State) -> R) -> R {
-        // A panic under the lock can only be a defect of the core. The state is
-        // used further so that tasks can still learn that the driver has gone.
+        // A panic under the lock can only be a defect of the core. The state stays
+        // usable, so that tasks learn that the driver is gone.
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let result = work(&mut state);
         let mut wake = std::mem::take(&mut state.wake);

@@ -10,31 +10,41 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::task::coop::poll_proceed;
 
-/// Most bytes of one message that [`ByteStream`] makes.
+/// Most bytes of a message that [`ByteStream`] sends.
 const WRITE: usize = 16 << 10;
 
-/// A stream of an association: one direction each way, same number.
+/// A stream of an association: the inbound and the outbound stream of one number.
 #[derive(Clone, Debug)]
 pub struct Stream {
     association: Association,
     number: u16,
 }
 
-impl Stream {
-    pub(crate) fn new(association: Association, number: u16) -> Stream {
+impl Association {
+    /// A handle of one stream, for sending on it and for reading only its messages.
+    ///
+    /// From the first such handle on, messages are sorted by stream. Then every
+    /// stream on which the peer sends must be read, by its own handle or by
+    /// [`Association::recv`]: once 1 MiB is unread, it blocks the other streams.
+    #[must_use]
+    pub fn stream(&self, number: u16) -> Stream {
+        self.shared()
+            .with(|state| state.open_stream(self.id(), number));
         Stream {
-            association,
+            association: self.clone(),
             number,
         }
     }
+}
 
-    /// Its number.
+impl Stream {
+    /// The stream number.
     #[must_use]
     pub fn number(&self) -> u16 {
         self.number
     }
 
-    /// Its association.
+    /// The association of the stream.
     #[must_use]
     pub fn association(&self) -> &Association {
         &self.association
@@ -50,7 +60,7 @@ impl Stream {
             .await
     }
 
-    /// Sends a message with other settings; its stream becomes this one.
+    /// Sends a message on this stream, whatever stream it names.
     ///
     /// # Errors
     /// As [`Association::send`].
@@ -64,7 +74,7 @@ impl Stream {
         self.association.receive(Some(self.number)).await
     }
 
-    /// The stream as bytes: boundaries of messages are neither kept nor seen.
+    /// The stream as bytes, without message boundaries.
     #[must_use]
     pub fn into_bytes(self) -> ByteStream {
         ByteStream {
@@ -74,12 +84,12 @@ impl Stream {
     }
 }
 
-/// A stream as bytes, for code that reads and writes those. Each write becomes
-/// an ordered message of at most 16 KiB.
+/// A stream as bytes, for code that uses [`AsyncRead`] and [`AsyncWrite`]. Each
+/// write becomes an ordered message of at most 16 KiB.
 ///
-/// Reading ends when the peer has shut down. SCTP cannot end one direction of
-/// one stream, so `poll_shutdown` does nothing but say that writes are queued:
-/// the end is [`Association::shutdown`].
+/// Reading ends when the peer has shut down. SCTP cannot end one direction of one
+/// stream, so `poll_shutdown` only returns that writes are queued. Use
+/// [`Association::shutdown`] to end the association.
 #[derive(Debug)]
 pub struct ByteStream {
     stream: Stream,
@@ -87,8 +97,7 @@ pub struct ByteStream {
 }
 
 impl ByteStream {
-    /// The stream as messages again. Bytes of a message that was read in part
-    /// are returned with it.
+    /// The stream as messages again, and the unread rest of the last message.
     #[must_use]
     pub fn into_inner(self) -> (Stream, Bytes) {
         (self.stream, self.rest)
@@ -122,8 +131,8 @@ impl AsyncRead for ByteStream {
 }
 
 impl Stream {
-    /// Nothing more arrives: well if the peer has shut down, else an error, so
-    /// that a loss does not look like the end of the bytes.
+    /// Nothing more arrives. That is an error unless the peer has shut down, so
+    /// that a lost association does not look like the end of the bytes.
     fn end(&self) -> io::Result<()> {
         use crate::error::Closed;
         let closed = self.association.shared().with(|state| {

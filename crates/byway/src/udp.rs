@@ -2,6 +2,7 @@
 
 use crate::batch::Batch;
 use crate::error::BindError;
+use crate::refused::Refused;
 use quinn_udp::{BATCH_SIZE, RecvMeta, UdpSockRef, UdpSocketState};
 use socket2::{Domain, Protocol, SockRef, Socket as RawSocket, Type};
 use std::io::{self, IoSliceMut};
@@ -13,11 +14,11 @@ use tokio::net::UdpSocket;
 /// Room for one receive, coalesced or not: the largest UDP datagram.
 const RECEIVE_LEN: usize = 1 << 16;
 
-/// What the socket buffers are asked to hold, in bytes. The kernel grants up
-/// to `net.core.rmem_max` and `net.core.wmem_max`.
+/// Requested size of the socket buffers in bytes. The kernel grants at most
+/// `net.core.rmem_max` and `net.core.wmem_max`.
 const SOCKET_BUFFER: usize = 4 << 20;
 
-/// How often one port is looked for that is free on every address.
+/// Attempts to find one port that is free on every address.
 const PORT_TRIES: usize = 32;
 
 /// One bound socket.
@@ -26,8 +27,8 @@ pub(crate) struct Socket {
     io: UdpSocket,
     state: UdpSocketState,
     local: SocketAddr,
-    /// Datagrams that one call can send. Kept here because quinn-udp gives
-    /// segmentation up at any EINVAL, which a peer could provoke by listing an
+    /// Datagrams that one call can send. Kept here because quinn-udp disables
+    /// segmentation after any EINVAL, which a peer could cause by listing an
     /// address to which nothing can be sent.
     segments: usize,
 }
@@ -47,7 +48,7 @@ impl Received {
         }
     }
 
-    /// The first `n` buffers, each as its source and its datagrams.
+    /// The source and the datagrams of each of the first `n` buffers.
     pub(crate) fn buffers(
         &self,
         n: usize,
@@ -58,14 +59,14 @@ impl Received {
             .take(n)
             .map(|(meta, buffer)| {
                 let filled = &buffer[..meta.len.min(buffer.len())];
-                // An empty datagram has no stride; chunks of one of nothing are none.
+                // The stride of an empty datagram is 0, which `chunks` does not allow.
                 (meta.addr, filled.chunks(meta.stride.max(1)))
             })
     }
 }
 
 impl Socket {
-    /// Binds one address. Port 0 takes any free one.
+    /// Binds one address. Port 0 means any free port.
     pub(crate) fn bind(address: SocketAddr) -> Result<Socket, BindError> {
         let (std, state) = bound(address).map_err(|e| BindError::socket(address, e))?;
         Socket::adopt(std, state).map_err(|e| BindError::socket(address, e))
@@ -82,7 +83,7 @@ impl Socket {
         })
     }
 
-    /// The address with the port that it got.
+    /// The address with the port that is bound.
     pub(crate) fn local(&self) -> SocketAddr {
         self.local
     }
@@ -92,7 +93,7 @@ impl Socket {
         self.segments
     }
 
-    /// Receives up to a batch of buffers and says how many, or waits.
+    /// Receives up to a batch of buffers, or waits. Returns how many.
     pub(crate) fn poll_receive(
         &self,
         cx: &mut Context<'_>,
@@ -116,9 +117,9 @@ impl Socket {
         }
     }
 
-    /// Sends a batch, or waits until the socket takes it. Returns the first
-    /// error and how many datagrams it and its like concern: those were not
-    /// sent and will not be, which the protocol sees as loss.
+    /// Sends a batch, or waits until the socket is writable. Fails with the number
+    /// of datagrams that the kernel refused and the first error. They are not sent
+    /// again; the protocol sees them as lost.
     pub(crate) fn poll_send(
         &mut self,
         cx: &mut Context<'_>,
@@ -157,7 +158,7 @@ impl Socket {
             Some(refused) => Poll::Ready(Err(refused)),
             None => {
                 if batch.in_doubt && self.segments > 1 {
-                    // One by one they went: it was not the destination.
+                    // Sent one by one without error: segmentation was the cause.
                     let address = self.local;
                     tracing::info!(%address, "no segmentation offload here");
                     self.segments = 1;
@@ -195,13 +196,6 @@ impl Socket {
     }
 }
 
-/// Datagrams that the kernel refused, and its first reason.
-#[derive(Debug)]
-pub(crate) struct Refused {
-    pub(crate) error: io::Error,
-    pub(crate) datagrams: u64,
-}
-
 /// Whether an error may mean that the kernel or the card cannot segment:
 /// EINVAL and, from drivers, EIO.
 fn may_be_segmentation(error: &io::Error) -> bool {
@@ -209,8 +203,8 @@ fn may_be_segmentation(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::InvalidInput || error.raw_os_error() == Some(EIO)
 }
 
-/// Binds every address. Those with port 0 get one port that is free on all of
-/// them, because a peer assumes one encapsulation port for all addresses of a
+/// Binds every address. Addresses with port 0 share one port that is free on all
+/// of them, because a peer assumes one encapsulation port for all addresses of a
 /// host (RFC 6951 section 5.1).
 pub(crate) fn bind_all(addresses: &[SocketAddr]) -> Result<Vec<Socket>, BindError> {
     let mut tries = 0;
@@ -252,7 +246,7 @@ fn bound(address: SocketAddr) -> io::Result<(std::net::UdpSocket, UdpSocketState
     raw.bind(&address.into())?;
     let std = std::net::UdpSocket::from(raw);
     let state = UdpSocketState::new(UdpSockRef::from(&std))?;
-    // Larger buffers are a wish: with less, bursts are lost and repeated.
+    // Larger buffers are optional: with less, bursts are lost and retransmitted.
     let sock = SockRef::from(&std);
     if let Err(error) = sock
         .set_recv_buffer_size(SOCKET_BUFFER)

@@ -1,5 +1,6 @@
 use super::*;
-use crate::batch::{Outbox, Waiting};
+use crate::outbox::Outbox;
+use crate::socket_queue::SocketQueue;
 use std::future::poll_fn;
 
 fn any(ip: &str) -> SocketAddr {
@@ -17,14 +18,14 @@ async fn through(ip: &str, lengths: &[usize]) -> (Vec<Vec<u8>>, usize) {
     for (i, len) in lengths.iter().enumerate() {
         outbox.push(0, b.local(), &vec![i as u8; *len]);
     }
-    let mut waiting = Waiting::default();
-    waiting.take_over(&mut outbox, 0, &mut Vec::new());
+    let mut queue = SocketQueue::default();
+    queue.fill_from(&mut outbox, 0, &mut Vec::new());
     let mut into = Received::new();
     let mut got: Vec<Vec<u8>> = Vec::new();
     let mut calls = 0;
-    while let Some(batch) = waiting.first() {
+    while let Some(batch) = queue.first() {
         poll_fn(|cx| a.poll_send(cx, batch)).await.unwrap();
-        waiting.remove_first(&mut Vec::new());
+        queue.remove_first(&mut Vec::new());
         calls += 1;
     }
     while got.len() < lengths.len() {
@@ -74,9 +75,9 @@ async fn a_batch_beyond_what_the_socket_segments_goes_one_by_one() {
     for i in 0..200_u8 {
         outbox.push(0, b.local(), &[i; 40]);
     }
-    let mut waiting = Waiting::default();
-    waiting.take_over(&mut outbox, 0, &mut Vec::new());
-    let batch = waiting.first().unwrap();
+    let mut queue = SocketQueue::default();
+    queue.fill_from(&mut outbox, 0, &mut Vec::new());
+    let batch = queue.first().unwrap();
     assert_eq!(batch.datagrams(), 200);
     poll_fn(|cx| a.poll_send(cx, batch)).await.unwrap();
     let (mut into, mut got) = (Received::new(), 0);
@@ -126,13 +127,13 @@ async fn a_destination_that_cannot_be_does_not_cost_segmentation_offload() {
     for _ in 0..3 {
         outbox.push(0, "0.1.2.3:9899".parse().unwrap(), &[0; 100]);
     }
-    let mut waiting = Waiting::default();
-    waiting.take_over(&mut outbox, 0, &mut Vec::new());
+    let mut queue = SocketQueue::default();
+    queue.fill_from(&mut outbox, 0, &mut Vec::new());
     let mut refused = 0;
-    while let Some(batch) = waiting.first() {
+    while let Some(batch) = queue.first() {
         let sent = poll_fn(|cx| a.poll_send(cx, batch)).await;
         refused += sent.unwrap_err().datagrams;
-        waiting.remove_first(&mut Vec::new());
+        queue.remove_first(&mut Vec::new());
     }
     assert_eq!((refused, a.max_segments()), (3, segments));
 }

@@ -7,15 +7,15 @@ use std::task::Waker;
 pub(crate) struct Wakers(Vec<Waker>);
 
 impl Wakers {
-    /// Remembers a task until the next [`Wakers::move_to`].
+    /// Registers a task until the next [`Wakers::move_to`].
     pub(crate) fn register(&mut self, waker: &Waker) {
         if !self.0.iter().any(|w| w.will_wake(waker)) {
             self.0.push(waker.clone());
         }
     }
 
-    /// Moves all tasks to the list of those to wake. They are not woken here
-    /// because that would happen under the lock that they want next.
+    /// Moves all tasks to the list of tasks to wake. They are not woken here,
+    /// because that would be under the lock that they need next.
     pub(crate) fn move_to(&mut self, list: &mut Vec<Waker>) {
         list.append(&mut self.0);
     }

@@ -7,8 +7,10 @@
 mod measure;
 mod peers;
 mod pgo;
+mod plan;
+mod process;
 mod report;
-mod runner;
+mod series;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;

@@ -10,7 +10,7 @@ pub(crate) mod sim_speed;
 mod sweep_speed;
 
 use crate::peers::Workspace;
-use crate::runner::{self, Plan};
+use crate::plan::{self, Plan};
 use anyhow::{Result, ensure};
 use clap::ValueEnum;
 use std::path::PathBuf;
@@ -81,7 +81,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     if arguments.peers_only {
         plan.contenders.retain(|contender| !contender.ours);
     }
-    let report = runner::measure(plan, arguments.runs, arguments.warm_up)?;
+    let report = plan::measure(plan, arguments.runs, arguments.warm_up)?;
     print!("{}", report.table());
     println!("{}", report.json());
     report.verdict(arguments.peers_only)

@@ -1,6 +1,6 @@
 //! Gets the programs ready: ours, and the peers from Debian packages and our sources in `bench/`.
 
-use crate::runner::{limited, run_quietly};
+use crate::process::{limited, run_quietly};
 use anyhow::{Context, Result, bail, ensure};
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};

@@ -51,36 +51,38 @@ use smallvec::SmallVec;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Packets that belong to no association, or outlive theirs, wait here; more
-/// than this many at once are dropped, as their peers will ask again.
-const MAX_STRAYS: usize = 1024;
+/// Replies outside any association that may wait to be sent. Further ones are
+/// dropped: a peer that still needs an answer repeats its request.
+const MAX_REPLIES: usize = 1024;
 
-/// A packet that no association sends (any more).
+/// A complete packet sent outside any association: the answer to an INIT, a
+/// COOKIE ECHO or a packet out of the blue, or the last packet of an association
+/// that has ended.
 #[derive(Debug)]
-pub(crate) struct Stray {
+pub(crate) struct OutboundReply {
     pub(crate) source: SocketAddr,
     pub(crate) destination: SocketAddr,
     pub(crate) bytes: Vec<u8>,
 }
 
-/// Where events, observations and stray packets go.
+/// Where events, observations and replies outside any association go.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
     pub(crate) events: VecDeque<(AssocId, Event)>,
     pub(crate) observed: Vec<Observed>,
     pub(crate) observe: bool,
     pub(crate) observe_details: bool,
-    pub(crate) strays: VecDeque<Stray>,
-    /// Strays dropped because too many waited.
-    pub(crate) strays_dropped: u64,
+    pub(crate) replies: VecDeque<OutboundReply>,
+    /// Replies dropped because [`MAX_REPLIES`] were waiting.
+    pub(crate) replies_dropped: u64,
 }
 
 impl Outbox {
-    pub(crate) fn stray(&mut self, stray: Stray) {
-        if self.strays.len() < MAX_STRAYS {
-            self.strays.push_back(stray);
+    pub(crate) fn queue_reply(&mut self, reply: OutboundReply) {
+        if self.replies.len() < MAX_REPLIES {
+            self.replies.push_back(reply);
         } else {
-            self.strays_dropped += 1;
+            self.replies_dropped += 1;
         }
     }
 }
@@ -438,7 +440,7 @@ impl Association {
             });
             packet.finish(ctx.checksum());
             let p = self.paths.get(self.paths.data);
-            ctx.out.stray(Stray {
+            ctx.out.queue_reply(OutboundReply {
                 source: p.local,
                 destination: p.remote,
                 bytes,

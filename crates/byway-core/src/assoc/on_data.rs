@@ -33,7 +33,7 @@ impl Association {
             return false;
         }
         let first = self.recv.tsns.tsn_of(0) == d.tsn;
-        let seq = match self.recv.tsns.look(d.tsn) {
+        let seq = match self.recv.tsns.classify(d.tsn) {
             Arrival::New(seq) => seq,
             Arrival::Duplicate(seq) => {
                 self.recv.tsns.note_duplicate(d.tsn);
@@ -59,7 +59,7 @@ impl Association {
             return true;
         }
         self.observe_data(ctx, from, d, seq, false);
-        self.recv.tsns.take(seq);
+        self.recv.tsns.insert(seq);
         gathered.data.new = true;
         self.note_data_chunk(first, true);
         gathered.data.immediate |= d.immediate;

@@ -2,7 +2,7 @@
 //! 5.4 and 8.3).
 
 use super::dispatch::Gathered;
-use super::{Association, Control, Ctx, Inbound, Stray};
+use super::{Association, Control, Ctx, Inbound, OutboundReply};
 use crate::config::{FailedProbes, HbJitter, PathMaxRetransTest};
 use crate::observe::{Observation, Timer};
 use crate::path::{Alarm, Path, PathId, PathState, Probe};
@@ -65,7 +65,7 @@ impl Association {
         let mut packet = byway_wire::PacketBuilder::new(&mut bytes, self.header());
         packet.heartbeat_ack(info);
         packet.finish(ctx.checksum());
-        ctx.out.stray(Stray {
+        ctx.out.queue_reply(OutboundReply {
             source: *inbound.destination,
             destination: *inbound.source,
             bytes,

@@ -143,7 +143,7 @@ impl Association {
         let mut packet = byway_wire::PacketBuilder::new(&mut bytes, self.header());
         packet.shutdown_complete(false);
         packet.finish(ctx.checksum());
-        ctx.out.stray(super::Stray {
+        ctx.out.queue_reply(super::OutboundReply {
             source: *inbound.destination,
             destination: *inbound.source,
             bytes,

@@ -1,16 +1,15 @@
-//! Commands on one association, and questions about it.
+//! Commands on one association.
 
-use super::{Endpoint, EndpointStats, ctx};
-use crate::api::{AssocId, AssocStats, CommandError, LossReason, Message, PathStats, Received};
+use super::{Endpoint, ctx};
+use crate::api::{AssocId, CommandError, LossReason, Message, Received};
 use crate::assoc::{Association, Ctx, Told};
-use crate::config::Config;
 use crate::path::PathId;
 use crate::policy::Detection;
 use crate::time::Instant;
-use core::net::{IpAddr, SocketAddr};
+use core::net::IpAddr;
 
 impl Endpoint {
-    /// Runs a command on a living association and looks after what follows.
+    /// Runs a command on an association that has not ended, then schedules it.
     fn command<T>(
         &mut self,
         now: Instant,
@@ -18,45 +17,43 @@ impl Endpoint {
         run: impl FnOnce(&mut Association, &mut Ctx<'_>) -> Result<T, CommandError>,
     ) -> Result<T, CommandError> {
         let mut ctx = ctx!(self, now);
-        let slot = self.table.get_mut(id.index());
-        let Some(slot) = slot.filter(|s| s.generation == id.generation && !s.unlinked) else {
-            return Err(CommandError::Gone);
-        };
+        let slot = self.table.get_live_mut(id).ok_or(CommandError::Gone)?;
         let result = run(&mut slot.assoc, &mut ctx);
         self.wake(id.index);
         result
     }
 
-    /// Hands over a message for sending.
+    /// Queues a message for sending.
     ///
     /// # Errors
-    /// The message was not taken; the error says why and what would do.
+    /// When the message is not accepted. The error says why and what would work.
     pub fn send(
         &mut self,
         _now: Instant,
         id: AssocId,
         message: Message,
     ) -> Result<(), CommandError> {
-        let slot = self.slot_mut(id).filter(|s| !s.unlinked);
+        let slot = self.table.get_live_mut(id);
         let result = slot.ok_or(CommandError::Gone)?.assoc.send_message(message);
         self.wake(id.index);
         result
     }
 
-    /// Takes the next message, or part of one, that has arrived. Works as well
-    /// after the association has ended, until [`release`](Self::release).
+    /// Removes the next message, or part of one, that has arrived; `None` if there
+    /// is none. This also works after the association has ended, until
+    /// [`release`](Self::release).
     pub fn receive(&mut self, id: AssocId) -> Option<Received> {
-        let slot = self.slot_mut(id)?;
+        let slot = self.table.get_mut(id)?;
         let received = slot.assoc.receive();
-        if !slot.unlinked && slot.assoc.recv.acker.due() {
+        if !slot.ended && slot.assoc.recv.acker.due() {
             self.wake(id.index);
         }
         received
     }
 
-    /// Ends the association gracefully: everything handed over is delivered
-    /// first. [`Event::ShutdownComplete`](crate::Event::ShutdownComplete)
-    /// follows.
+    /// Shuts the association down gracefully (RFC 9260 section 9.2): all queued
+    /// messages are delivered first.
+    /// [`Event::ShutdownComplete`](crate::Event::ShutdownComplete) follows.
     ///
     /// # Errors
     /// When it has ended already.
@@ -64,8 +61,8 @@ impl Endpoint {
         self.command(now, id, Association::shutdown)
     }
 
-    /// Ends the association at once; the peer is told `reason`, at most 256
-    /// bytes of it. What was not acknowledged is lost.
+    /// Aborts the association (RFC 9260 section 9.1). The ABORT carries at most
+    /// 256 bytes of `reason`. Unacknowledged messages are lost.
     ///
     /// # Errors
     /// When it has ended already.
@@ -77,7 +74,8 @@ impl Endpoint {
         })
     }
 
-    /// Makes a path the primary: new data goes there while it is active.
+    /// Makes a path the primary path: new data goes there while it is active (RFC
+    /// 9260 section 6.4).
     ///
     /// # Errors
     /// When there is no such path, or its address is unconfirmed.
@@ -123,8 +121,8 @@ impl Endpoint {
         })
     }
 
-    /// Turns periodic heartbeats on a path on or off (section 11.1.9). The
-    /// probing of unconfirmed and suspect paths is not affected.
+    /// Turns periodic heartbeats on a path on or off (RFC 9260 section 11.1.9).
+    /// Heartbeats to unconfirmed and suspect paths are not affected.
     ///
     /// # Errors
     /// When there is no such path.
@@ -143,11 +141,11 @@ impl Endpoint {
         })
     }
 
-    /// Chooses how the death of one path is noticed, instead of
+    /// Sets how the failure of one path is detected, instead of
     /// `failure.detection` (cortes-2008: "applications can tune this algorithm").
     ///
     /// # Errors
-    /// When there is no such path, or the detector's numbers cannot work.
+    /// When there is no such path, or the detector's settings cannot work.
     pub fn set_detection(
         &mut self,
         now: Instant,
@@ -158,98 +156,15 @@ impl Endpoint {
         self.command(now, id, |a, ctx| a.set_detection(ctx, path, detection))
     }
 
-    /// Forgets an ended association and what could still be read from it. One
-    /// that lives is aborted first.
+    /// Frees an association with everything that could still be read from it. An
+    /// association that has not ended is aborted first.
     pub fn release(&mut self, now: Instant, id: AssocId) {
-        if self.slot(id).is_none() {
+        if self.table.get(id).is_none() {
             return;
         }
-        // Gone already is what is wanted.
+        // The error would say that it has ended already.
         let _ = self.abort(now, id, b"released");
         self.out.events.retain(|e| e.0 != id);
-        self.table.remove(id.index());
-    }
-
-    /// The settings of an association.
-    #[must_use]
-    pub fn config(&self, id: AssocId) -> Option<&Config> {
-        self.slot(id).map(|s| &*s.assoc.cfg)
-    }
-
-    /// The state of an association, in RFC 9260's words.
-    #[must_use]
-    pub fn state_name(&self, id: AssocId) -> Option<&'static str> {
-        self.slot(id).map(|s| s.assoc.state.name())
-    }
-
-    /// Counts of an association.
-    #[must_use]
-    pub fn stats(&self, id: AssocId) -> Option<AssocStats> {
-        self.slot(id).map(|s| s.assoc.stats)
-    }
-
-    /// State and counts of a path.
-    #[must_use]
-    pub fn path_stats(&self, id: AssocId, path: PathId) -> Option<PathStats> {
-        let a = &self.slot(id)?.assoc;
-        a.paths.contains(path).then(|| a.path_stats(path))
-    }
-
-    /// State and counts of all paths.
-    #[must_use]
-    pub fn paths(&self, id: AssocId) -> Vec<PathStats> {
-        self.slot(id).map_or_else(Vec::new, |s| {
-            s.assoc.paths.ids().map(|p| s.assoc.path_stats(p)).collect()
-        })
-    }
-
-    /// Payload bytes that wait or are not acknowledged yet.
-    #[must_use]
-    pub fn buffered(&self, id: AssocId) -> Option<u64> {
-        self.slot(id).map(|s| s.assoc.send.buffered())
-    }
-
-    /// Associations that have not ended.
-    #[must_use]
-    pub fn association_count(&self) -> usize {
-        self.live
-    }
-
-    /// Our own addresses.
-    #[must_use]
-    pub fn local_addresses(&self) -> &[SocketAddr] {
-        &self.local
-    }
-
-    /// Our SCTP port.
-    #[must_use]
-    pub fn port(&self) -> u16 {
-        self.cfg.port
-    }
-
-    /// Counts of packets that reached no association.
-    #[must_use]
-    pub fn endpoint_stats(&self) -> EndpointStats {
-        EndpointStats {
-            answers_dropped: self.out.strays_dropped,
-            ..self.stats
-        }
-    }
-
-    /// A cookie of any contents with a genuine MAC: fuzzing alone has this.
-    #[cfg(fuzzing)]
-    #[doc(hidden)]
-    #[must_use]
-    pub fn seal_for_fuzzing(&self, contents: &[u8]) -> Vec<u8> {
-        self.keys.seal_bytes(contents)
-    }
-
-    /// Recounts every running total of an association: flights, windows,
-    /// buffers. For tests; it costs as much as is outstanding.
-    ///
-    /// # Errors
-    /// The first total that does not agree with its parts.
-    pub fn check_totals(&self, id: AssocId) -> Result<(), String> {
-        self.slot(id).map_or(Ok(()), |s| s.assoc.check_totals())
+        self.table.remove(id);
     }
 }

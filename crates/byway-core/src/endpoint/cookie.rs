@@ -1,6 +1,6 @@
-//! State Cookies (RFC 9260 sections 5.1.3 to 5.1.5): all that an association
-//! needs to begin, sealed with a key of ours, so that nothing is kept for a
-//! peer that has only sent an INIT.
+//! State Cookies (RFC 9260 sections 5.1.3 to 5.1.5): everything an association
+//! needs to begin, authenticated with a key of this endpoint. So nothing is kept
+//! for a peer that has only sent an INIT.
 
 use crate::time::{Duration, Instant};
 use byway_wire::Tsn;
@@ -12,21 +12,21 @@ use sha2::Sha256;
 use smallvec::SmallVec;
 
 const MAC_LEN: usize = 32;
-/// How long a key seals cookies. The one before still opens them.
+/// How long a key makes cookies. The previous key still opens them.
 const KEY_LIFE: Duration = Duration::from_secs(3600);
-/// Most addresses in a cookie.
+/// Most addresses of the peer in a cookie.
 const MAX_ADDRESSES: usize = 32;
-/// In the byte of their number: the peer knows timestamps.
+/// Flag in the byte that counts the addresses: the peer supports TIMESTAMP.
 const TIMESTAMPS: u8 = 0x80;
 
-/// What a cookie says.
+/// The contents of a cookie.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cookie {
     pub(crate) created: Instant,
     pub(crate) life: Duration,
     pub(crate) local_tag: u32,
     pub(crate) peer_tag: u32,
-    /// Local and peer's tie-tag; zeros when no association existed.
+    /// Local and peer's Tie-Tag (section 5.2.2); zeros if no association existed.
     pub(crate) tie_tags: (u32, u32),
     pub(crate) local_port: u16,
     pub(crate) peer_port: u16,
@@ -46,11 +46,11 @@ pub(crate) struct Cookie {
 /// Why a cookie is refused.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum BadCookie {
-    /// Not one of ours, or cut short, or changed.
+    /// Not made by this endpoint, truncated or changed.
     Forged,
 }
 
-/// The keys: of this hour, and of the one before.
+/// The key of this hour and the previous one.
 #[derive(Debug)]
 pub(crate) struct CookieKeys {
     current: [u8; 32],
@@ -74,7 +74,7 @@ impl CookieKeys {
         }
     }
 
-    /// Seals a cookie.
+    /// Encodes a cookie and appends its MAC.
     pub(crate) fn seal(&mut self, c: &Cookie, now: Instant, rng: &mut ChaCha8Rng) -> Vec<u8> {
         self.rotate(now, rng);
         let mut bytes = c.encode();
@@ -83,15 +83,15 @@ impl CookieKeys {
         bytes
     }
 
-    /// Seals any bytes, so that a fuzzer reaches what lies behind the MAC.
+    /// Appends a MAC to any bytes, so that a fuzzer gets past the check.
     #[cfg(fuzzing)]
     pub(crate) fn seal_bytes(&self, bytes: &[u8]) -> Vec<u8> {
         let mac = mac(&self.current, bytes).finalize().into_bytes();
         [bytes, &mac].concat()
     }
 
-    /// Opens a cookie: its MAC is checked in constant time, then it is read
-    /// with the same care as if it were not ours.
+    /// Opens a cookie: checks its MAC in constant time, then decodes it without
+    /// trusting its contents.
     pub(crate) fn open(&self, bytes: &[u8]) -> Result<Cookie, BadCookie> {
         let Some(split) = bytes.len().checked_sub(MAC_LEN) else {
             return Err(BadCookie::Forged);
@@ -183,7 +183,8 @@ impl Cookie {
         })
     }
 
-    /// By how much the cookie is stale, if it is (step 4 of section 5.1.5).
+    /// How long ago the cookie expired; `None` if it is still valid (section
+    /// 5.1.5, step 4).
     pub(crate) fn staleness(&self, now: Instant) -> Option<Duration> {
         now.since(self.created)
             .checked_sub(self.life)
@@ -204,7 +205,7 @@ fn put_ip(out: &mut Vec<u8>, ip: IpAddr) {
     }
 }
 
-/// Reads from the front; every read is bounded by what is left.
+/// Reads from the front. No read goes past the end.
 struct Reader<'a>(&'a [u8]);
 
 impl Reader<'_> {

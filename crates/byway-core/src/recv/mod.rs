@@ -4,7 +4,6 @@
 pub(crate) mod acker;
 pub(crate) mod reassembly;
 pub(crate) mod tsn_map;
-mod waiting;
 
 use crate::config::BufferConfig;
 use acker::Acker;

@@ -1,40 +1,41 @@
 //! Which TSNs have arrived (RFC 9260 sections 6.2 and 6.7).
 //!
-//! Inside the core a TSN is a sequence number of 64 bits that starts at 0 with
-//! the peer's initial TSN, so nothing here wraps; serial arithmetic ends at the
-//! edge, in [`TsnMap::seq`].
+//! Inside the core a TSN is a 64-bit sequence number, counted from the peer's
+//! initial TSN, so it does not wrap. [`TsnMap::classify`] converts: the serial
+//! number arithmetic of RFC 1982 ends there.
 
 use byway_wire::Tsn;
 
-/// The farthest that a TSN may be ahead of the cumulative one: gap blocks hold
-/// 16-bit offsets, so a later one could not be reported.
+/// How far a TSN may be ahead of the Cumulative TSN Ack. Gap Ack Blocks hold
+/// 16-bit offsets (section 3.3.4), so a TSN beyond that could not be reported.
 const REACH: i64 = u16::MAX as i64;
 
-/// Duplicates listed in one SACK at most.
+/// Most duplicates reported in one SACK.
 const MAX_DUPLICATES: usize = 32;
 
-/// Ranges that are kept apart at most. A SACK cannot report more than some
-/// hundred; a peer that makes more holes is not honest.
+/// Most ranges above the first gap. One SACK can report a few hundred, so a peer
+/// that makes more gaps than this is not honest.
 const MAX_RANGES: usize = 4096;
 
-/// What a TSN turned out to be.
+/// What [`TsnMap::classify`] says of a TSN.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {
-    /// New; at this place.
+    /// It has not arrived before. Its sequence number.
     New(u64),
-    /// Has arrived before; at this place (0 for those from before the start).
+    /// It has arrived before. Its sequence number; 0 for a TSN before the initial
+    /// one.
     Duplicate(u64),
-    /// Too far ahead to be taken.
+    /// It is too far ahead to be accepted.
     OutOfReach,
 }
 
-/// The arrived TSNs: all below `next`, and ranges above it.
+/// The TSNs that have arrived: all below `next`, and ranges above it.
 #[derive(Clone, Debug)]
 pub(crate) struct TsnMap {
     initial: Tsn,
-    /// The first sequence that is missing.
+    /// The first sequence number that is missing.
     next: u64,
-    /// Ranges `[from, to)` above `next`, in order, never touching.
+    /// Ranges `[from, to)` above `next`, in ascending order and never adjacent.
     ranges: Vec<(u64, u64)>,
     duplicates: Vec<Tsn>,
 }
@@ -49,15 +50,18 @@ impl TsnMap {
         }
     }
 
-    /// The first sequence that is missing: so many have arrived in order.
+    /// The first sequence number that is missing. It is also the number of TSNs
+    /// that have arrived in order.
     pub(crate) fn next(&self) -> u64 {
         self.next
     }
 
+    /// The TSN of a sequence number.
     pub(crate) fn tsn_of(&self, seq: u64) -> Tsn {
         self.initial.plus(seq as u32)
     }
 
+    /// The Cumulative TSN Ack: the last TSN before the first gap.
     pub(crate) fn cumulative(&self) -> Tsn {
         self.tsn_of(self.next).minus(1)
     }
@@ -70,13 +74,13 @@ impl TsnMap {
         !self.ranges.is_empty()
     }
 
-    /// One past the highest sequence that has arrived.
+    /// One past the highest sequence number that has arrived.
     pub(crate) fn end(&self) -> u64 {
         self.ranges.last().map_or(self.next, |r| r.1)
     }
 
-    /// What `tsn` is, without taking it.
-    pub(crate) fn look(&self, tsn: Tsn) -> Arrival {
+    /// Whether `tsn` is new, and its sequence number. Records nothing.
+    pub(crate) fn classify(&self, tsn: Tsn) -> Arrival {
         let ahead = i64::from(tsn.ahead_of(self.tsn_of(self.next)));
         if ahead < 0 {
             return Arrival::Duplicate(self.next.saturating_sub(ahead.unsigned_abs()));
@@ -85,7 +89,7 @@ impl TsnMap {
             return Arrival::OutOfReach;
         }
         let seq = self.next + ahead.unsigned_abs();
-        // Nearly all come in order, be it behind a gap.
+        // Nearly all TSNs arrive in order, with or without a gap before them.
         let i = match self.ranges.last() {
             Some(last) if seq < last.1 => self.ranges.partition_point(|r| r.1 <= seq),
             _ => self.ranges.len(),
@@ -97,8 +101,9 @@ impl TsnMap {
         }
     }
 
-    /// Takes a sequence that [`look`](Self::look) called new.
-    pub(crate) fn take(&mut self, seq: u64) {
+    /// Records the arrival of a sequence number that
+    /// [`classify`](Self::classify) called new.
+    pub(crate) fn insert(&mut self, seq: u64) {
         if seq == self.next {
             self.next += 1;
             if let Some(&(from, to)) = self.ranges.first()
@@ -130,6 +135,7 @@ impl TsnMap {
         }
     }
 
+    /// Records a duplicate for the next SACK.
     pub(crate) fn note_duplicate(&mut self, tsn: Tsn) {
         if self.duplicates.len() < MAX_DUPLICATES {
             self.duplicates.push(tsn);
@@ -141,7 +147,7 @@ impl TsnMap {
         &self.duplicates
     }
 
-    /// A SACK listed them.
+    /// The duplicates have been reported in a SACK.
     #[inline]
     pub(crate) fn forget_duplicates(&mut self) {
         if !self.duplicates.is_empty() {
@@ -153,8 +159,8 @@ impl TsnMap {
         self.duplicates.len()
     }
 
-    /// Gap Ack Blocks, at most `limit` of them, lowest first, as offsets from
-    /// the cumulative TSN (section 3.3.4).
+    /// At most `limit` Gap Ack Blocks, lowest first, as first and last offset
+    /// from the Cumulative TSN Ack (section 3.3.4).
     #[inline]
     pub(crate) fn gap_blocks(&self, limit: usize) -> impl ExactSizeIterator<Item = (u16, u16)> {
         // The cumulative TSN is the one before `next`; offset 1 would be `next`.
@@ -170,9 +176,9 @@ mod tests {
     use super::*;
 
     fn arrive(map: &mut TsnMap, tsn: u32) -> Arrival {
-        let a = map.look(Tsn(tsn));
+        let a = map.classify(Tsn(tsn));
         if let Arrival::New(seq) = a {
-            map.take(seq);
+            map.insert(seq);
         }
         a
     }
@@ -201,8 +207,8 @@ mod tests {
     #[test]
     fn a_tsn_beyond_what_a_gap_block_can_report_is_out_of_reach() {
         let map = TsnMap::new(Tsn(10));
-        assert_eq!(map.look(Tsn(10 + 65_534)), Arrival::New(65_534));
-        assert_eq!(map.look(Tsn(10 + 65_535)), Arrival::OutOfReach);
+        assert_eq!(map.classify(Tsn(10 + 65_534)), Arrival::New(65_534));
+        assert_eq!(map.classify(Tsn(10 + 65_535)), Arrival::OutOfReach);
     }
 
     #[test]

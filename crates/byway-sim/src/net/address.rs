@@ -1,16 +1,16 @@
 //! Addresses as numbers, and which interface each belongs to.
 
-use super::flow::{SPREAD, folded};
+use super::hash::{SPREAD, folded};
 use std::net::{IpAddr, SocketAddr};
 
-/// An open-addressing table from addresses to numbers. Looking up costs a
-/// multiplication and, as a rule, one comparison.
+/// An open-addressing hash table from addresses to numbers. A lookup costs a
+/// multiplication and usually one comparison.
 ///
-/// The addresses of interfaces come first; others get a number when a packet
-/// first names them.
+/// The addresses of interfaces come first. Others get a number when a packet
+/// first uses them.
 #[derive(Debug, Default)]
 pub(crate) struct AddressTable {
-    /// With port 0: as endpoints know them.
+    /// Each address, with port 0 as endpoints use it, and its vertex.
     known: Vec<(SocketAddr, u32)>,
     /// Numbers, or `EMPTY`; at least half of the slots are empty.
     slots: Vec<u32>,
@@ -23,8 +23,10 @@ const EMPTY: u32 = u32::MAX;
 pub(crate) const NOWHERE: u32 = u32::MAX;
 
 impl AddressTable {
-    /// Builds the table from addresses and their vertices, or names the first
-    /// address that occurs twice.
+    /// Builds the table from addresses and their vertices.
+    ///
+    /// # Errors
+    /// The first address that occurs twice.
     pub(crate) fn new(addresses: &[(IpAddr, u32)]) -> Result<AddressTable, IpAddr> {
         let mut table = AddressTable::default();
         for &(address, vertex) in addresses {
@@ -36,7 +38,7 @@ impl AddressTable {
         Ok(table)
     }
 
-    /// The address's number; a new one if it is not known yet.
+    /// The number of an address. A new address gets a new number.
     #[inline]
     pub(crate) fn intern(&mut self, address: IpAddr) -> u32 {
         match self.find(&address) {
@@ -61,7 +63,7 @@ impl AddressTable {
         self.known[number as usize].1
     }
 
-    /// How many addresses are known.
+    /// Number of addresses.
     pub(crate) fn len(&self) -> usize {
         self.known.len()
     }

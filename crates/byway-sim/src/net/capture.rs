@@ -1,15 +1,14 @@
 //! Captures of links as one pcapng file.
 //!
-//! The format is written by hand: it is three kinds of blocks, and the crate
-//! that knows it has had no stable release for years. Layout after the IETF
-//! draft "PCAP Next Generation Capture File Format", little-endian.
+//! The format needs three types of blocks, so it is written without a library.
+//! Layout: IETF draft "PCAP Next Generation Capture File Format", little-endian.
 
 use super::packet::{Content, Packet};
 use byway_wire::crc32c::packet_checksum;
 use std::io;
 use std::net::IpAddr;
 
-/// What of a link goes into the pcapng file.
+/// Which packets of a link are written to the pcapng file.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum Capture {
     /// Nothing. The default.
@@ -40,7 +39,7 @@ const PROTOCOL_SCTP: u8 = 132;
 const PROTOCOL_UDP: u8 = 17;
 const UDP_HEADER: usize = 8;
 const HOP_LIMIT: u8 = 64;
-/// The discard service: where cross traffic pretends to go.
+/// The discard service, as the destination port of cross traffic.
 const DISCARD_PORT: u16 = 9;
 
 impl CaptureBuffer {
@@ -105,7 +104,7 @@ impl CaptureBuffer {
     /// Appends a UDP header and zeros, `length` bytes together.
     fn udp(&mut self, source: u64, ends: (IpAddr, IpAddr), length: usize) {
         let mut header = [0u8; UDP_HEADER];
-        // The source's number tells the flows apart.
+        // The source's number distinguishes the flows.
         let source_port = 49152 | (source as u16 & 0x3FFF);
         header[0..2].copy_from_slice(&source_port.to_be_bytes());
         header[2..4].copy_from_slice(&DISCARD_PORT.to_be_bytes());
@@ -159,8 +158,8 @@ impl CaptureBuffer {
     }
 }
 
-/// Fills in the checksum that hosts leave zero in the simulator. A corrupted
-/// packet gets one that does not match, as it would have.
+/// Writes the checksum that hosts leave zero in the simulator. A corrupted packet
+/// gets one that does not match.
 fn fill_checksum(sctp: &mut [u8], corrupted: bool) {
     if sctp.get(8..12) != Some(&[0; 4]) {
         return;

@@ -1,4 +1,4 @@
-//! What can be wrong with a topology, and with a packet a host wants to send.
+//! The errors of building a network and of sending.
 
 use super::ids::{LinkId, Port};
 use core::fmt;
@@ -94,7 +94,7 @@ pub enum SendError {
         /// The destination address.
         dst: IpAddr,
     },
-    /// Events before the packet's time have not been taken.
+    /// There are events before the packet's time that have not been taken.
     #[error("the packet is to leave at {at} ns, but an event at {next} ns has not been taken")]
     EventsPending {
         /// When the packet was to leave, in nanoseconds.
@@ -112,7 +112,8 @@ pub enum SendError {
     },
 }
 
-/// Errors that come up below a link or source, before its number is known to the code.
+/// A value out of range, found by code that does not know the number of its link or
+/// source.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct BadValue {
     pub(crate) name: &'static str,

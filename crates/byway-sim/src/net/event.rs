@@ -1,141 +1,65 @@
 //! The event queue: one lane per link for packets, and a small heap over the
 //! heads of the lanes, the timers and the sources of traffic.
 
+mod key;
+mod lane;
+mod order;
+
+pub(crate) use key::{Key, MAX_NUMBER};
+pub use order::Simultaneous;
+
+use super::clock::seconds;
+use key::{
+    COUNT_BITS, HOP, KIND_BITS, NUMBER_BITS, TIMER, TRAFFIC, TRANSMISSION_END, nanos_of_bits,
+    seconds_in_bits, time,
+};
+use lane::{Lane, LaneEntry, NONE};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What an entry is about. The order of the variants is the order in which
-/// things at the same nanosecond happen.
+/// A future event. With [`Simultaneous::ByLink`], events of one nanosecond happen
+/// in the order of the variants.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) enum What {
+pub(crate) enum Scheduled {
     /// A packet (slot number) comes out of a link (number).
     Hop { link: u32, packet: u32 },
-    /// A link has sent a packet's last bit, and others wait
+    /// A link has sent the last bit of a packet, and other packets wait
     /// ([`Simultaneous::AsScheduled`]).
-    Free { link: u32 },
+    TransmissionEnd { link: u32 },
     /// A source of cross traffic emits its next packet.
     Traffic { source: u32 },
     /// A timer slot is due.
     Timer { timer: u32 },
 }
 
-/// What happens first of what happens at the same nanosecond.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
-pub enum Simultaneous {
-    /// Packets before timers, packets in the order of their links' numbers: a
-    /// property of the topology. The default.
-    #[default]
-    ByLink,
-    /// As in ns-2, whose clock is a 64-bit float of seconds: by that clock, each
-    /// event's time being that of its cause plus a delay, rounding included;
-    /// then what was scheduled first. A packet's arrival is scheduled when its
-    /// transmission begins. Every hop is an event then.
-    AsScheduled,
-}
-
 /// Future events in time order.
 ///
-/// By default ties are broken by kind, then by the number of the link, source or timer,
-/// then by order of insertion. The middle rule makes the order of simultaneous
-/// packets a property of the topology: it does not depend on how early a
-/// packet's future was computed.
+/// By default ties are broken by kind, then by the number of the link, source or
+/// timer, then by order of insertion. The second rule makes the order of
+/// simultaneous packets a property of the topology: it does not depend on how
+/// early the fate of a packet was computed.
 ///
-/// Packets nearly always come out of a link in the order in which they went
-/// in. So they wait in a lane per link, and only each lane's head is in the
-/// heap, which therefore stays small however many packets are under way.
+/// Packets nearly always leave a link in the order in which they entered it. So
+/// they wait in one lane per link, and only the head of each lane is in the
+/// heap, which therefore stays small however many packets are in flight.
 #[derive(Debug)]
 pub(crate) struct EventQueue {
     heap: BinaryHeap<Reverse<Key>>,
-    /// The heap's top was taken. What comes next takes its place, as an event nearly
-    /// always has another in its wake: one sift for both.
+    /// The top of the heap has been taken and not yet removed. The next insertion
+    /// replaces it, because an event nearly always causes another: one sift
+    /// instead of two.
     hole: bool,
     lanes: Vec<Lane>,
-    /// By the numbers of packets: those that wait in a lane.
-    waiting: Vec<Waiting>,
+    /// The packets in the lanes, by packet number.
+    in_lane: Vec<LaneEntry>,
     inserted: u64,
     order: Simultaneous,
     /// Time of the last event in seconds, with [`Simultaneous::AsScheduled`].
     clock: f64,
-    /// The last entry that was taken, with the same.
+    /// The last entry taken, with [`Simultaneous::AsScheduled`].
     current: Key,
     /// All entries before this time have been taken (ns).
     taken_before: u64,
-}
-
-/// Packets on their way to the end of one link.
-#[derive(Debug)]
-struct Lane {
-    /// The first and the last of those in the order of their keys, or `NOBODY`;
-    /// the first one's key is in the heap.
-    first: u32,
-    last: u32,
-    /// The last one's time.
-    last_stamp: u64,
-    /// Those that overtake others, in no order; all their keys are in the heap.
-    strays: Vec<(Key, u32)>,
-}
-
-/// A packet in a lane, and the one behind it.
-#[derive(Copy, Clone, Debug, Default)]
-struct Waiting {
-    key: Key,
-    next: u32,
-}
-
-/// No packet has this number.
-const NOBODY: u32 = u32::MAX;
-
-/// Time in the upper half, in nanoseconds or as the bits of a float of seconds,
-/// which sort as well; kind (2 bits), number (22) and insertion count (40)
-/// below, the count first where it decides.
-/// One machine vector wide, so that the heap moves it in one piece.
-pub(crate) type Key = u128;
-
-const NUMBER_BITS: u32 = 22;
-const COUNT_BITS: u32 = 40;
-
-/// Links, sources and timers each have fewer than this many members.
-pub(crate) const MAX_NUMBER: u32 = 1 << NUMBER_BITS;
-
-const HOP: u64 = 0;
-const TRAFFIC: u64 = 1;
-const TIMER: u64 = 2;
-const FREE: u64 = 3;
-const KIND_BITS: u32 = 2;
-
-#[inline]
-fn time(key: Key, order: Simultaneous) -> u64 {
-    let time = (key >> 64) as u64;
-    match order {
-        Simultaneous::ByLink => time,
-        Simultaneous::AsScheduled => nanos_of_bits(time),
-    }
-}
-
-/// Apart, as the one below: where times are whole nanoseconds the compiler is
-/// not to count in floats beside them, just in case.
-#[cold]
-#[inline(never)]
-fn nanos_of_bits(seconds: u64) -> u64 {
-    let nanos = f64::from_bits(seconds) * 1e9;
-    if nanos >= 9e18 {
-        return nanos.round() as u64;
-    }
-    // The same, without a call of the mathematical library for every event.
-    let whole = nanos as i64;
-    let half = nanos - whole as f64 >= 0.5;
-    whole as u64 + u64::from(half)
-}
-
-#[cold]
-#[inline(never)]
-fn seconds_in_bits(nanos: u64) -> u64 {
-    seconds(nanos).to_bits()
-}
-
-/// Nanoseconds in seconds.
-pub(crate) fn seconds(nanos: u64) -> f64 {
-    nanos as f64 / 1e9
 }
 
 impl EventQueue {
@@ -145,7 +69,7 @@ impl EventQueue {
             heap: BinaryHeap::new(),
             hole: false,
             lanes: std::iter::repeat_with(Lane::default).take(links).collect(),
-            waiting: Vec::new(),
+            in_lane: Vec::new(),
             inserted: 0,
             order,
             clock: 0.0,
@@ -161,9 +85,8 @@ impl EventQueue {
     }
 
     /// A transmission begins, with [`Simultaneous::AsScheduled`]: queues the
-    /// packet's arrival. Returns the entry of the transmission's end, which has its
-    /// place among the others but is [queued](Self::push_free) only if somebody
-    /// waits for it.
+    /// packet's arrival. Returns the key of the transmission's end, which is
+    /// [queued](Self::push_transmission_end) only if another packet waits for it.
     pub(crate) fn push_transmission(
         &mut self,
         link: u32,
@@ -172,11 +95,11 @@ impl EventQueue {
     ) -> Key {
         let arrives = self.clock + (sends + delay);
         self.push_hop_at(arrives.to_bits(), link, packet);
-        self.key((self.clock + sends).to_bits(), FREE, link)
+        self.key((self.clock + sends).to_bits(), TRANSMISSION_END, link)
     }
 
     /// Queues the end of a transmission.
-    pub(crate) fn push_free(&mut self, key: Key) {
+    pub(crate) fn push_transmission_end(&mut self, key: Key) {
         self.insert(key);
     }
 
@@ -189,31 +112,32 @@ impl EventQueue {
     #[inline]
     fn push_hop_at(&mut self, stamp: u64, link: u32, packet: u32) {
         let key = self.key(stamp, HOP, link);
-        if packet as usize >= self.waiting.len() {
+        if packet as usize >= self.in_lane.len() {
             let count = packet as usize + 1;
-            self.waiting.resize(count, Waiting::default());
+            self.in_lane.resize(count, LaneEntry::default());
         }
         let lane = &mut self.lanes[link as usize];
-        let new = Waiting { key, next: NOBODY };
-        let first = lane.first == NOBODY;
+        let new = LaneEntry { key, next: NONE };
+        let first = lane.first == NONE;
         if first {
             lane.first = packet;
         } else if stamp >= lane.last_stamp {
             // Of keys with the same time the later one is the larger.
-            self.waiting[lane.last as usize].next = packet;
+            self.in_lane[lane.last as usize].next = packet;
         } else {
-            lane.strays.push((key, packet));
+            lane.overtaking.push((key, packet));
             self.insert(key);
             return;
         }
         lane.last = packet;
         lane.last_stamp = stamp;
-        self.waiting[packet as usize] = new;
+        self.in_lane[packet as usize] = new;
         if first {
             self.insert(key);
         }
     }
 
+    /// Queues the next packet of a source of cross traffic.
     pub(crate) fn push_traffic(&mut self, at: u64, source: u32) {
         let key = self.key(self.stamp(at), TRAFFIC, source);
         self.insert(key);
@@ -240,7 +164,7 @@ impl EventQueue {
         self.clock
     }
 
-    /// Nothing has happened up to then.
+    /// Time passes to `at` without an event.
     pub(crate) fn advance_clock(&mut self, at: u64) {
         self.clock = self.clock.max(seconds(at));
     }
@@ -297,7 +221,7 @@ impl EventQueue {
     }
 
     /// Takes the earliest entry, unless it is later than `limit`.
-    pub(crate) fn pop_until(&mut self, limit: u64) -> Option<(u64, What)> {
+    pub(crate) fn pop_until(&mut self, limit: u64) -> Option<(u64, Scheduled)> {
         if core::mem::take(&mut self.hole) {
             self.heap.pop();
         }
@@ -317,13 +241,13 @@ impl EventQueue {
         };
         let number = name as u32 & (MAX_NUMBER - 1);
         let kind = (name >> NUMBER_BITS) & ((1 << KIND_BITS) - 1);
-        // Nearly all are: the others are told apart behind it.
+        // By far the most common kind.
         if kind == HOP {
             let lane = &mut self.lanes[number as usize];
-            let packet = match self.waiting.get(lane.first as usize) {
-                Some(&Waiting { key: first, next }) if first == key => {
+            let packet = match self.in_lane.get(lane.first as usize) {
+                Some(&LaneEntry { key: first, next }) if first == key => {
                     let packet = core::mem::replace(&mut lane.first, next);
-                    if let Some(behind) = self.waiting.get(next as usize) {
+                    if let Some(behind) = self.in_lane.get(next as usize) {
                         // One sift instead of a removal and an insertion.
                         top.0 = behind.key;
                     } else {
@@ -333,39 +257,19 @@ impl EventQueue {
                 }
                 _ => {
                     self.hole = true;
-                    lane.take_stray(key)
+                    lane.take_overtaking(key)
                 }
             };
             let link = number;
-            return Some((at, What::Hop { link, packet }));
+            return Some((at, Scheduled::Hop { link, packet }));
         }
         self.hole = true;
         let what = match kind {
-            TRAFFIC => What::Traffic { source: number },
-            FREE => What::Free { link: number },
-            _ => What::Timer { timer: number },
+            TRAFFIC => Scheduled::Traffic { source: number },
+            TRANSMISSION_END => Scheduled::TransmissionEnd { link: number },
+            _ => Scheduled::Timer { timer: number },
         };
         Some((at, what))
-    }
-}
-
-impl Default for Lane {
-    fn default() -> Lane {
-        Lane {
-            first: NOBODY,
-            last: NOBODY,
-            last_stamp: 0,
-            strays: Vec::new(),
-        }
-    }
-}
-
-impl Lane {
-    fn take_stray(&mut self, key: Key) -> u32 {
-        let place = self.strays.iter().position(|(k, _)| *k == key);
-        // A link's key in the heap is its lane's first or a stray's.
-        let place = place.expect("every key in the heap has its packet");
-        self.strays.swap_remove(place).1
     }
 }
 
@@ -373,12 +277,12 @@ impl Lane {
 mod tests {
     use super::*;
 
-    fn drain(q: &mut EventQueue) -> Vec<(u64, What)> {
+    fn drain(q: &mut EventQueue) -> Vec<(u64, Scheduled)> {
         std::iter::from_fn(|| q.pop_until(u64::MAX)).collect()
     }
 
-    fn hop(link: u32, packet: u32) -> What {
-        What::Hop { link, packet }
+    fn hop(link: u32, packet: u32) -> Scheduled {
+        Scheduled::Hop { link, packet }
     }
 
     #[test]
@@ -395,12 +299,12 @@ mod tests {
         assert_eq!(
             drain(&mut q),
             [
-                (4, What::Timer { timer: 9 }),
+                (4, Scheduled::Timer { timer: 9 }),
                 (5, hop(1, 11)),
                 (5, hop(1, 12)),
                 (5, hop(2, 10)),
-                (5, What::Traffic { source: 3 }),
-                (5, What::Timer { timer: 0 }),
+                (5, Scheduled::Traffic { source: 3 }),
+                (5, Scheduled::Timer { timer: 0 }),
             ]
         );
     }
@@ -410,25 +314,28 @@ mod tests {
         let mut q = EventQueue::new(3, Simultaneous::AsScheduled);
         q.push_timer(5, 5e-9, 0);
         let end = q.push_transmission(2, 10, (5e-9, 0.0));
-        q.push_free(end);
+        q.push_transmission_end(end);
         q.push_hop(5, 1, 11);
         q.push_hop(4, 1, 12);
-        let free = What::Free { link: 2 };
-        let timer = What::Timer { timer: 0 };
+        let free = Scheduled::TransmissionEnd { link: 2 };
+        let timer = Scheduled::Timer { timer: 0 };
         let all = [(4, hop(1, 12)), (5, timer), (5, hop(2, 10)), (5, free)];
         assert_eq!(drain(&mut q)[..4], all);
         // 0.1 + 0.2 is later than 0.3 by that clock.
         let mut q = EventQueue::new(2, Simultaneous::AsScheduled);
         q.advance_clock(100_000_000);
         let end = q.push_transmission(0, 1, (0.0, 0.2));
-        q.push_free(end);
+        q.push_transmission_end(end);
         q.push_hop(300_000_000, 1, 2);
-        let order: Vec<What> = drain(&mut q).into_iter().map(|e| e.1).collect();
-        assert_eq!(order, [What::Free { link: 0 }, hop(1, 2), hop(0, 1)]);
+        let order: Vec<Scheduled> = drain(&mut q).into_iter().map(|e| e.1).collect();
+        assert_eq!(
+            order,
+            [Scheduled::TransmissionEnd { link: 0 }, hop(1, 2), hop(0, 1)]
+        );
     }
 
     #[test]
-    fn an_end_of_which_nobody_asks_passes_where_it_would_have_been_taken() {
+    fn an_end_that_is_not_queued_passes_where_it_would_have_been_taken() {
         let mut q = EventQueue::new(2, Simultaneous::AsScheduled);
         q.push_hop(5, 0, 1);
         let end = q.push_transmission(1, 2, (5e-9, 4e-9));
@@ -476,6 +383,6 @@ mod tests {
                 .map(|(at, packet)| (at, hop(0, packet)))
         );
         q.push_hop(1, 0, 9);
-        assert_eq!(drain(&mut q), [(1, hop(0, 9))], "the lane starts anew");
+        assert_eq!(drain(&mut q), [(1, hop(0, 9))], "the lane starts again");
     }
 }

@@ -1,11 +1,12 @@
-//! What was found out about a pair of addresses: the numbers of both, and the
-//! links over which packets between them can be followed ahead. Packets of a flow come in trains, so each packet would look
-//! up the same again.
+//! A cache of routes by pairs of addresses: the numbers of both, and the links over
+//! which packets between them are followed ahead of time. Packets of a flow come
+//! in trains, and each would look up the same again.
 
+use super::hash::{SPREAD, folded};
 use super::packet::Packet;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
-/// Links of a way that are remembered; on a longer way the rest is looked up.
+/// Most links of a cached way. On a longer way the rest is looked up.
 const LINKS: usize = 6;
 
 /// The links that a packet takes first, one after the other.
@@ -13,12 +14,12 @@ const LINKS: usize = 6;
 pub(crate) struct Way {
     links: [u32; LINKS],
     count: u8,
-    /// At the end of the last of them an event is due.
+    /// The way is complete: the arrival at the end of the last link is an event.
     pub(crate) whole: bool,
 }
 
 impl Way {
-    /// Adds a link, if there is room; whether there was.
+    /// Adds a link if there is room. Returns whether there was.
     pub(crate) fn push(&mut self, link: u32) -> bool {
         let Some(place) = self.links.get_mut(usize::from(self.count)) else {
             return false;
@@ -28,28 +29,28 @@ impl Way {
         true
     }
 
-    /// All of them.
+    /// The links.
     #[inline]
     pub(crate) fn links(&self) -> &[u32] {
         &self.links[..usize::from(self.count).min(LINKS)]
     }
 
-    /// The link at this place of the way, if it is remembered.
+    /// The link at this place of the way, if it is cached.
     #[inline]
     pub(crate) fn get(&self, place: usize) -> Option<u32> {
         (place < usize::from(self.count)).then(|| self.links[place])
     }
 }
 
-/// Two addresses; their ports do not count.
+/// Source and destination. Their ports are ignored.
 pub(crate) type Ends<'a> = (&'a SocketAddr, &'a SocketAddr);
 
-/// A pair of addresses, by which it is looked up for every packet.
+/// A pair of addresses as a hash key.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Key {
     /// Both addresses.
     V4(u64),
-    /// All that is left of them in 64 bits.
+    /// A hash of both addresses.
     Other(u64),
 }
 
@@ -82,7 +83,7 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    /// Gives a packet whose bytes stand its addresses and its size.
+    /// Sets the addresses and the size of a packet whose bytes are in place.
     #[inline]
     pub(crate) fn address(&self, packet: &mut Packet) {
         packet.src = self.src;
@@ -93,22 +94,22 @@ impl Flow {
     }
 }
 
-/// Flows by their addresses. A place holds the last flow that fell on it: the
-/// table never grows, and what it forgets is looked up again.
+/// Flows by their addresses. Each place holds the last flow that hashed to it, so
+/// the table never grows, and a flow that was replaced is looked up again.
 #[derive(Debug, Default)]
 pub(crate) struct Flows {
     places: Vec<Option<Flow>>,
     shift: u32,
 }
 
-/// Places for so many flows per address, as most hosts talk to few.
+/// Places per address, because most hosts have few peers.
 const PER_ADDRESS: usize = 4;
-/// Places at most, less than a megabyte: with more flows than that at once some
-/// are looked up again and again.
+/// Most places: less than a megabyte. With more flows than that some are looked up
+/// repeatedly.
 const MOST_PLACES: usize = 1 << 13;
 
 impl Flows {
-    /// A table for a network with so many addresses.
+    /// A table for a network with this number of addresses.
     pub(crate) fn new(addresses: usize) -> Flows {
         let size = (addresses * PER_ADDRESS).clamp(64, MOST_PLACES);
         let size = size.next_power_of_two();
@@ -124,52 +125,37 @@ impl Flows {
         (bits.wrapping_mul(SPREAD) >> self.shift) as usize
     }
 
-    /// The flow between two addresses, if it is remembered.
+    /// The flow between two addresses, if it is cached.
     #[inline]
     pub(crate) fn find(&self, ends: Ends<'_>) -> Option<&Flow> {
         let key = Key::of(ends);
         let place = self.place(key);
         let at = |place: usize| {
             self.places[place].as_ref().filter(|f| {
-                // The key says all of IPv4.
+                // The key holds both addresses of IPv4 completely.
                 f.key == key && (matches!(key, Key::V4(_)) || same(&f.ends, ends))
             })
         };
         at(place).or_else(|| at(place ^ 1))
     }
 
-    /// Remembers a flow. What stands at its place moves to the place beside it,
-    /// which serves as well.
+    /// Adds a flow. The flow at its place moves to the neighbouring place, which is
+    /// searched too.
     pub(crate) fn put(&mut self, flow: Flow) {
         let place = self.place(flow.key);
         self.places[place ^ 1] = self.places[place].replace(flow);
     }
 }
 
-/// Whether these are the ends, whatever their ports.
+/// Whether both pairs of addresses are equal. Ports are ignored.
 fn same(known: &(SocketAddr, SocketAddr), ends: Ends<'_>) -> bool {
     known.0.ip() == ends.0.ip() && known.1.ip() == ends.1.ip()
-}
-
-/// An odd number near 2^64 divided by the golden ratio: multiplying by it spreads
-/// close numbers over the upper bits.
-pub(crate) const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
-
-/// An address in 64 bits; those of IPv4 as they are.
-#[inline]
-pub(crate) fn folded(address: &IpAddr) -> u64 {
-    match address {
-        IpAddr::V4(a) => u64::from(a.to_bits()),
-        IpAddr::V6(a) => {
-            let bits = a.to_bits();
-            (bits as u64) ^ ((bits >> 64) as u64).rotate_left(29) ^ 1
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::net::IpAddr;
 
     #[test]
     fn a_place_answers_for_its_own_pair_alone() {

@@ -1,4 +1,4 @@
-//! Names for the parts of a network.
+//! Identifiers of the parts of a network.
 
 use core::fmt;
 

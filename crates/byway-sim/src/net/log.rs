@@ -1,4 +1,4 @@
-//! What can be seen of a network: counters per link, and a log of every packet's fate.
+//! Counters per link, and a log of what happens to every packet.
 
 use super::ids::LinkId;
 use byway_core::time::Instant;
@@ -23,8 +23,8 @@ pub enum DropReason {
 
 /// Totals of one link.
 ///
-/// A packet's way is computed when it is sent, as far as nothing else can
-/// interfere, so the totals may include the near future of packets in flight.
+/// Packets are followed ahead of time where possible, so the totals may include
+/// the near future of packets in flight.
 /// `offered + duplicated = delivered + all dropped` at every moment.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct LinkCounters {
@@ -42,7 +42,7 @@ pub struct LinkCounters {
     pub dropped_queue: u64,
     /// Dropped because the link was down.
     pub dropped_down: u64,
-    /// Dropped because the link went down under way.
+    /// Dropped because the link went down while they were in flight.
     pub dropped_in_flight: u64,
     /// Dropped because the rate is 0 for good.
     pub dropped_never_sent: u64,

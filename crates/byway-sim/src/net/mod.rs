@@ -1,8 +1,8 @@
 //! The network: hosts, routers and one-way links in virtual time.
 //!
 //! [`TopologyBuilder`] collects the parts and checks them, [`Network`] runs them.
-//! The network knows nothing of SCTP endpoints: a host is a name, up to 255
-//! interfaces with addresses, and whoever answers its events.
+//! The network knows nothing of SCTP endpoints. A host is a name and up to 255
+//! interfaces with addresses; the caller handles its events.
 //!
 //! ```
 //! use byway_sim::net::{Event, LinkConfig, Outgoing, QueueLimit, Rate, TopologyBuilder};
@@ -24,7 +24,7 @@
 //! net.set_timer(retransmission, Some(Instant::from_millis(1000)));
 //!
 //! // 1500 bytes at 10 Mb/s take 1.2 ms.
-//! let (at, event) = net.pop().expect("a packet is under way");
+//! let (at, event) = net.pop().expect("a packet is in flight");
 //! assert_eq!(at, Instant::from_nanos(26_200_000));
 //! let Event::Arrived(arrival) = event else { unreachable!() };
 //! assert_eq!((arrival.node, arrival.payload.len()), (b, 1480));
@@ -35,31 +35,33 @@
 //! ```
 //!
 //! # Driving it
-//! Loop: take the next event with [`Network::pop_until`], let the host react at
-//! that time with [`Network::send`] and [`Network::set_timer`]. Events come in
-//! order of time; at the same nanosecond packets come before timers, packets
-//! in the order of their links' numbers, timers in the order of their slots.
-//! Sending at a time before the last event is an error.
+//! In a loop, take the next event with [`Network::pop_until`] and let the host
+//! react at that time with [`Network::send`] and [`Network::set_timer`]. Events
+//! come in order of time. At the same nanosecond packets come before timers,
+//! packets in the order of their links' numbers, timers in the order of their
+//! ids. Sending at a time before the last event is an error.
 //!
-//! # Following ahead
-//! All changes of a link are known when the network is built, so what a link
-//! will do to a packet at a later time can be computed at once, as long as
-//! packets are offered to it in the order in which they will reach it. That holds for a
-//! link that is fed by one host interface, or by one other link that keeps
-//! order. Over such links a packet is followed when it is sent, and only its
-//! arrival at the host, or at the first link where flows meet, becomes an
-//! event. Results do not depend on this (a test compares), apart from
-//! simultaneous packets on links that take no time at all.
+//! # Following packets ahead of time
+//! All changes of a link are known when the network is built. So the fate of a
+//! packet on a link can be computed before the packet reaches it, as long as
+//! packets are offered in the order of their arrival. That is true for a link fed
+//! by one host interface, or by one other link that keeps order. Over such links
+//! a packet is followed when it is sent, and only its arrival at the host, or at
+//! the first link where flows meet, becomes an event. Results do not depend on
+//! this (a test compares), except for simultaneous packets on links that take no
+//! time at all.
 //!
 //! # Randomness
-//! Every link has streams of its own, derived from the scenario's seed, the
-//! link's number and the kind of effect; so has every source of cross traffic.
+//! Every link has separate random streams, derived from the seed, the link's
+//! number and the kind of effect. So has every source of cross traffic.
 
 mod address;
 mod capture;
+mod clock;
 mod error;
 mod event;
 mod flow;
+mod hash;
 mod ids;
 mod link;
 mod log;
@@ -82,7 +84,7 @@ pub use link::{
     Rate, Reorder, TsnDrop,
 };
 pub use log::{DropReason, LinkCounters, LogEntry, LogKind};
-pub(crate) use network::Happened;
+pub(crate) use network::HostEvent;
 pub use network::{Arrival, Event, Network, Outgoing};
 pub use topology::TopologyBuilder;
 pub use traffic::{CARO_2003_SIZES, TrafficConfig, TrafficCounters};

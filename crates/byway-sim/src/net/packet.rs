@@ -8,7 +8,7 @@ pub(crate) enum Content {
     /// An SCTP packet of a host: it is delivered.
     #[default]
     Sctp,
-    /// Cross traffic: it is counted and forgotten at its destination.
+    /// Cross traffic: it is counted at its destination.
     Background,
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct Packet {
     pub(crate) id: u64,
     pub(crate) sent_at: u64,
     pub(crate) payload: Vec<u8>,
-    /// What follows `payload`, where the sender left user data apart.
+    /// User data that follows `payload`, if the sender did not copy it.
     pub(crate) tail: Bytes,
     pub(crate) content: Content,
     pub(crate) corrupted: bool,
@@ -34,7 +34,7 @@ pub(crate) struct Packet {
 }
 
 impl Packet {
-    /// A host sends it, with its bytes and addresses in place.
+    /// Initializes a packet that a host sends. Its bytes and addresses are in place.
     #[inline]
     pub(crate) fn set_off(&mut self, now: u64, id: u64) {
         self.meta = 0;
@@ -45,7 +45,7 @@ impl Packet {
         self.duplicate = false;
     }
 
-    /// Puts the packet's two parts together.
+    /// Appends the tail to the payload.
     pub(crate) fn join(&mut self) {
         if !self.tail.is_empty() {
             self.payload.extend_from_slice(&self.tail);
@@ -67,7 +67,8 @@ pub(crate) struct Pool {
 const MAX_SPARE_BUFFERS: usize = 4096;
 
 impl Pool {
-    /// A slot for a new packet. Its payload is empty, all else left over from an old one.
+    /// A slot for a new packet. Its payload is empty; the other fields are those of
+    /// an old packet.
     #[inline]
     pub(crate) fn claim(&mut self) -> u32 {
         self.free.pop().unwrap_or_else(|| {
@@ -84,7 +85,7 @@ impl Pool {
         &mut self.packets[slot as usize]
     }
 
-    /// Copies the packet in `slot` to a slot of its own.
+    /// Copies the packet in `slot` to a new slot.
     pub(crate) fn duplicate(&mut self, slot: u32) -> u32 {
         let copy = self.claim();
         let mut payload = std::mem::take(&mut self.get_mut(copy).payload);
@@ -115,7 +116,7 @@ impl Pool {
         }
     }
 
-    /// Frees the slot and hands over the payload in one piece.
+    /// Frees the slot and returns the payload in one piece.
     pub(crate) fn take_payload(&mut self, slot: u32) -> Vec<u8> {
         self.free.push(slot);
         let packet = self.get_mut(slot);

@@ -3,8 +3,8 @@
 use chacha20::ChaCha8Rng;
 use rand::{Rng, SeedableRng};
 
-/// What a stream is for; part of its derivation, so that switching one effect
-/// on does not shift the numbers another effect draws.
+/// The purpose of a stream. It is part of the derivation, so that switching one
+/// effect on does not shift the numbers of another.
 #[derive(Copy, Clone, Debug)]
 pub(crate) enum Purpose {
     Loss = 1,

@@ -1,4 +1,4 @@
-//! Shortest routes, and which links can follow a packet's future ahead of time.
+//! Shortest routes, and which links packets can be followed over ahead of time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -36,17 +36,18 @@ pub(crate) struct Routes {
     next: Vec<u32>,
 }
 
-/// Explicit routes send packets for this column in a circle through this link.
+/// A routing loop: explicit routes send packets for this column through this link
+/// again and again.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Circle {
     pub(crate) column: u32,
     pub(crate) link: u32,
 }
 
-/// Who hands packets to a link.
+/// Where the packets of a link come from.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Feeder {
-    Nobody,
+    None,
     /// The host interface at which the link starts.
     Interface,
     /// One link, and no other.
@@ -64,8 +65,8 @@ impl Routes {
         let mut incoming = vec![Vec::new(); graph.forwards.len()];
         for (i, &(from, to, _)) in graph.links.iter().enumerate() {
             outgoing[from as usize].push(i as u32);
-            // Ways go through routers only, and most links of a large network
-            // start at interfaces.
+            // Only routers forward, and most links of a large network start at
+            // interfaces.
             if graph.forwards[from as usize] {
                 incoming[to as usize].push(i as u32);
             }
@@ -74,7 +75,7 @@ impl Routes {
         let mut rows = Vec::with_capacity(outgoing.len());
         let mut tabled = Vec::new();
         for (vertex, links) in outgoing.iter().enumerate() {
-            // An interface with one cable has no choice; large networks consist of those.
+            // An interface with one link needs no table; large networks consist of those.
             if let ([only], false) = (links.as_slice(), graph.forwards[vertex]) {
                 rows.push(SINGLE | *only);
             } else {
@@ -137,10 +138,13 @@ impl Routes {
         Some(total)
     }
 
-    /// Follows the ways of all packets that hosts can send and notes for each
-    /// link where its packets come from.
+    /// Follows the routes of all packets that hosts can send, and finds for each link
+    /// where its packets come from.
+    ///
+    /// # Errors
+    /// The first routing loop.
     pub(crate) fn feeders(&self, graph: &Graph) -> Result<Vec<Feeder>, Circle> {
-        let mut feeders = vec![Feeder::Nobody; graph.links.len()];
+        let mut feeders = vec![Feeder::None; graph.links.len()];
         // Per link: the column and the start of the last walk that used it.
         let mut visited = vec![(NONE, NONE); graph.links.len()];
         for column in 0..self.columns as u32 {
@@ -155,14 +159,14 @@ impl Routes {
                     };
                     let feeder = &mut feeders[link as usize];
                     *feeder = match *feeder {
-                        Feeder::Nobody => from,
+                        Feeder::None => from,
                         same if same == from => same,
                         _ => Feeder::Several,
                     };
                     if visited[link as usize] == (column, start) {
                         return Err(Circle { column, link });
                     }
-                    // An earlier walk to this column has noted the rest of the way.
+                    // An earlier walk to this column has recorded the rest of the route.
                     let known = visited[link as usize].0 == column;
                     visited[link as usize] = (column, start);
                     if known {

@@ -1,6 +1,6 @@
-//! Timer slots. A slot has at most one live entry in the event queue; moving
-//! it to a later time leaves that entry alone, which comes up early and is put
-//! back. So a timer that is restarted with every packet costs nothing.
+//! Timers. A timer has at most one live entry in the event queue. Moving it to a
+//! later time leaves that entry where it is; it comes up early and is put back.
+//! So a timer that is restarted with every packet costs nothing.
 
 use super::event::MAX_NUMBER;
 use super::ids::{NodeId, TimerId};
@@ -11,9 +11,9 @@ const UNSET: u64 = u64::MAX;
 struct Slot {
     node: NodeId,
     token: u64,
-    /// When it goes off.
+    /// When it expires (ns).
     at: u64,
-    /// The same in seconds of the queue's clock.
+    /// The same in seconds, on the clock of the event queue.
     seconds: f64,
     /// Time of its live entry in the queue.
     queued: u64,
@@ -24,14 +24,14 @@ pub(crate) struct Timers {
     slots: Vec<Slot>,
 }
 
-/// What an entry that came up means.
+/// What to do with an entry that has come up.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Due {
     Now {
         node: NodeId,
         token: u64,
     },
-    /// Put it back at this time, given in nanoseconds and in seconds.
+    /// Put it back at this time, in nanoseconds and in seconds.
     Later(u64, f64),
     Never,
 }
@@ -52,7 +52,8 @@ impl Timers {
         TimerId((self.slots.len() - 1) as u32)
     }
 
-    /// Sets or clears the timer; the time at which an entry must be queued, if any.
+    /// Sets or clears a timer. Returns the time at which to queue an entry, if one is
+    /// needed.
     pub(crate) fn set(&mut self, timer: TimerId, at: Option<u64>, seconds: f64) -> Option<u64> {
         let slot = &mut self.slots[timer.0 as usize];
         let at = at.unwrap_or(UNSET);
@@ -67,7 +68,7 @@ impl Timers {
         None
     }
 
-    /// An entry of this timer came up at `now`.
+    /// An entry of this timer has come up at `now`.
     pub(crate) fn due(&mut self, timer: TimerId, now: u64) -> Due {
         let slot = &mut self.slots[timer.0 as usize];
         if slot.queued != now {

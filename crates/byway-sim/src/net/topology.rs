@@ -7,7 +7,7 @@ use super::ids::{LinkId, NodeId, Port, TrafficId};
 use super::link::{Link, LinkConfig};
 use super::network::{Network, Parts, Wire};
 use super::route::{Feeder, Graph, Routes};
-use super::traffic::{Source, TrafficConfig};
+use super::traffic::{TrafficConfig, TrafficSource};
 use std::net::IpAddr;
 
 /// Collects nodes, links, routes and traffic; [`build`](TopologyBuilder::build) checks them all.
@@ -155,7 +155,7 @@ impl TopologyBuilder {
                     && match *feeder {
                         Feeder::Interface => true,
                         Feeder::Link(feeding) => links[feeding as usize].keeps_order(),
-                        Feeder::Nobody | Feeder::Several => false,
+                        Feeder::None | Feeder::Several => false,
                     },
             })
             .collect();
@@ -246,7 +246,7 @@ impl TopologyBuilder {
         &self,
         seed: u64,
         addresses: &mut AddressTable,
-    ) -> Result<Vec<Source>, TopologyError> {
+    ) -> Result<Vec<TrafficSource>, TopologyError> {
         check_count("traffic sources", self.traffic.len())?;
         let mut sources = Vec::with_capacity(self.traffic.len());
         for (i, (src, dst, config)) in self.traffic.iter().enumerate() {
@@ -258,8 +258,8 @@ impl TopologyBuilder {
             let from = addresses.vertex(src).ok_or_else(|| missing(*src))?;
             let _ = addresses.vertex(dst).ok_or_else(|| missing(*dst))?;
             let ends = (addresses.intern(*src), addresses.intern(*dst));
-            let source =
-                Source::new(config, ends, from, seed, i as u32).map_err(|bad| bad.of(what()))?;
+            let source = TrafficSource::new(config, ends, from, seed, i as u32)
+                .map_err(|bad| bad.of(what()))?;
             sources.push(source);
         }
         Ok(sources)

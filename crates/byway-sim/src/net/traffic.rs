@@ -26,7 +26,7 @@ pub struct TrafficConfig {
     pub sizes: Vec<(u32, u32)>,
     /// First packet of the first burst.
     pub start: Instant,
-    /// Nothing is sent from then on; `None` for ever.
+    /// When the source stops; `None` means never.
     pub stop: Option<Instant>,
 }
 
@@ -63,7 +63,7 @@ impl TrafficConfig {
         sizes.iter().map(of_size).collect()
     }
 
-    /// The same with bursts and pauses of this mean length and the same mean rate.
+    /// The same mean rate, with bursts and pauses of this mean length.
     #[must_use]
     pub fn with_bursts(self, mean: Duration) -> TrafficConfig {
         let whole = self.mean_on + self.mean_off;
@@ -99,7 +99,7 @@ impl TrafficConfig {
 
 /// A running source.
 #[derive(Debug)]
-pub(crate) struct Source {
+pub(crate) struct TrafficSource {
     /// Numbers of its addresses.
     pub(crate) src: u32,
     pub(crate) dst: u32,
@@ -120,8 +120,8 @@ pub(crate) struct Source {
     pub(crate) counters: TrafficCounters,
 }
 
-/// Totals of one source of cross traffic. Those of arrivals may include packets
-/// that are still on the last links of their way.
+/// Totals of one source of cross traffic. Arrivals may include packets that are
+/// still on the last links of their route.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct TrafficCounters {
     /// Packets sent.
@@ -134,14 +134,14 @@ pub struct TrafficCounters {
     pub arrived_bytes: u64,
 }
 
-impl Source {
+impl TrafficSource {
     pub(crate) fn new(
         config: &TrafficConfig,
         (src, dst): (u32, u32),
         from: u32,
         seed: u64,
         id: u32,
-    ) -> Result<Source, BadValue> {
+    ) -> Result<TrafficSource, BadValue> {
         config.check()?;
         let weights = config.sizes.iter().map(|(_, w)| u64::from(*w)).sum();
         let mean_size = config
@@ -153,7 +153,7 @@ impl Source {
         let packets_per_burst = config.mean_on.as_secs_f64() * config.rate as f64 / mean_size / 8.0;
         // A Pareto distribution with this scale and shape has mean scale * shape / (shape - 1).
         let scale = (config.shape - 1.0) / config.shape;
-        let mut source = Source {
+        let mut source = TrafficSource {
             src,
             dst,
             from,
@@ -173,8 +173,8 @@ impl Source {
         Ok(source)
     }
 
-    /// Emits the packet due at `now`: its size, and when the next one is due.
-    /// `None` once the source has stopped.
+    /// Sends the packet due at `now`. Returns its size and the time of the next
+    /// packet; `None` once the source has stopped.
     pub(crate) fn emit(&mut self, now: u64) -> Option<(u32, u64)> {
         if now >= self.stop {
             return None;
@@ -210,8 +210,8 @@ impl Source {
         ((self.burst_scale * self.pareto() + 0.5) as u64).max(1)
     }
 
-    /// Pareto with scale 1. The system's `pow` may differ between machines in
-    /// the last bit, and with it the whole run; this one does not.
+    /// A Pareto number with scale 1. The system's `pow` may differ between machines
+    /// in the last bit, which would change the whole run; `libm` does not.
     fn pareto(&mut self) -> f64 {
         libm::pow(unit_open(&mut self.rng), -1.0 / self.shape)
     }
@@ -221,12 +221,12 @@ impl Source {
 mod tests {
     use super::*;
 
-    fn source(config: &TrafficConfig, seed: u64) -> Source {
-        Source::new(config, (0, 0), 0, seed, 0).expect("a valid source")
+    fn source(config: &TrafficConfig, seed: u64) -> TrafficSource {
+        TrafficSource::new(config, (0, 0), 0, seed, 0).expect("a valid source")
     }
 
     /// Bytes sent in `secs` seconds, per second and in bits.
-    fn mean_rate(source: &mut Source, secs: u64) -> f64 {
+    fn mean_rate(source: &mut TrafficSource, secs: u64) -> f64 {
         let (mut now, mut bytes) = (source.start, 0u64);
         while let Some((size, next)) = source.emit(now)
             && next < secs * 1_000_000_000
@@ -290,7 +290,7 @@ mod tests {
         config.stop = Some(Instant::from_millis(5));
         assert_eq!(source(&config, 1).emit(5_000_000), None);
         let error = |config: &TrafficConfig| {
-            Source::new(config, (0, 0), 0, 0, 0)
+            TrafficSource::new(config, (0, 0), 0, 0, 0)
                 .expect_err("invalid")
                 .name
         };

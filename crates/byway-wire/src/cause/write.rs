@@ -1,33 +1,34 @@
 //! Writing causes.
 
-use super::{Cause, cause_code};
+use super::cause_code;
+use super::read::Cause;
 use crate::tlv::{MAX_LENGTH, TlvWriter};
 use crate::tsn::Tsn;
 
 /// Appends causes to an ABORT or ERROR, with padding between them.
 ///
-/// Every method tells whether the cause was written whole. What it echoes is
-/// cut where the chunk would grow longer than 65,535 bytes, or the packet longer
-/// than [`PacketBuilder::with_limit`](crate::PacketBuilder::with_limit) says;
-/// causes of fixed size are left out then.
+/// Every method returns whether the whole cause was written. If the chunk would
+/// become longer than 65,535 bytes, or the packet longer than
+/// [`PacketBuilder::with_limit`](crate::PacketBuilder::with_limit) allows, echoed
+/// bytes are truncated and causes of fixed size are left out.
 #[derive(Debug)]
 pub struct CauseWriter<'b>(pub(crate) TlvWriter<'b>);
 
 impl CauseWriter<'_> {
-    /// Writes to the end of a buffer instead of into a chunk, for example to
+    /// Writes to the end of a buffer instead of a chunk, for example to
     /// keep causes until a packet is built.
     pub fn over(buf: &mut Vec<u8>) -> CauseWriter<'_> {
         let end = buf.len().saturating_add(MAX_LENGTH);
         CauseWriter(TlvWriter::new(buf, end))
     }
 
-    /// Bytes that the next cause may take, its header included.
+    /// Most bytes that the next cause can have, its header included.
     #[must_use]
     pub fn room(&self) -> usize {
         self.0.room()
     }
 
-    /// A cause from its parts, cut to what fits.
+    /// A cause from its code and value, truncated to the room.
     pub fn raw(&mut self, code: u16, value: &[u8]) -> bool {
         self.0.put_cut(code, &[], value)
     }
@@ -141,7 +142,7 @@ impl CauseWriter<'_> {
             .put(cause_code::UNSUPPORTED_HMAC, &[&hmac_id.to_be_bytes()])
     }
 
-    /// A cause that was read elsewhere.
+    /// A cause that has been read from another packet.
     pub fn cause(&mut self, cause: &Cause<'_>) -> bool {
         match *cause {
             Cause::InvalidStreamIdentifier { stream_id } => {

@@ -1,19 +1,20 @@
 //! ABORT and ERROR: lists of error causes (RFC 9260 sections 3.3.7 and 3.3.10).
 
-use super::{RawChunk, chunk_type};
+use super::chunk_type;
+use super::raw::RawChunk;
 use crate::build::PacketBuilder;
 use crate::cause::{CauseWriter, Causes};
 
-/// The T bit: the sender had no association, so the verification tag is the one
-/// of the packet that it answers (RFC 9260 section 8.5.1).
+/// The T bit: the sender has no association, so the verification tag is that of the
+/// packet it answers (RFC 9260 section 8.5.1).
 pub(super) const TAG_REFLECTED: u8 = 0x01;
 
 /// The association ends now.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Abort<'a> {
-    /// T bit: the verification tag is the receiver's own, sent back.
+    /// T bit: the verification tag is reflected from the receiver's packet.
     pub tag_reflected: bool,
-    /// Why; often empty.
+    /// The reasons; often empty.
     pub causes: Causes<'a>,
 }
 

@@ -3,7 +3,8 @@
 
 use std::net::IpAddr;
 
-use super::{RawChunk, chunk_type};
+use super::chunk_type;
+use super::raw::RawChunk;
 use crate::build::PacketBuilder;
 use crate::error::{ChunkError, ParamError};
 use crate::param::{Param, ParamWriter, Params};
@@ -14,7 +15,7 @@ use crate::tlv::Tlvs;
 pub struct Asconf<'a> {
     /// Serial number of the request.
     pub sequence: u32,
-    /// An address of the sender, to find the association by when the source
+    /// An address of the sender, which identifies the association if the source
     /// address of the packet is new.
     pub address: IpAddr,
     /// The changes, in order.
@@ -47,12 +48,12 @@ impl<'a> Asconf<'a> {
     }
 }
 
-/// The answers to one ASCONF.
+/// The responses to one ASCONF.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct AsconfAck<'a> {
     /// Serial number of the request that is answered.
     pub sequence: u32,
-    /// The answers; a change without one succeeded.
+    /// The responses. A change without a response has succeeded.
     pub params: Params<'a>,
 }
 
@@ -80,7 +81,7 @@ impl PacketBuilder<'_> {
         });
     }
 
-    /// Writes an ASCONF-ACK with the answers that `params` writes.
+    /// Writes an ASCONF-ACK with the responses that `params` writes.
     pub fn asconf_ack(&mut self, sequence: u32, params: impl FnOnce(&mut ParamWriter<'_>)) {
         self.put_params(chunk_type::ASCONF_ACK, 0, &sequence.to_be_bytes(), params);
     }

@@ -1,18 +1,19 @@
-//! AUTH: a keyed hash over what follows in the packet (RFC 4895 section 5.1).
+//! AUTH: an HMAC over the rest of the packet (RFC 4895 section 5.1).
 
-use super::{RawChunk, chunk_type};
+use super::chunk_type;
+use super::raw::RawChunk;
 use crate::build::PacketBuilder;
 use crate::error::ChunkError;
-use crate::packet::CHUNK_HEADER_LEN;
+use crate::header::CHUNK_HEADER_LEN;
 
-/// Proof that the chunks behind it come from the association's peer.
+/// Proof that the chunks after it come from the peer.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Auth<'a> {
-    /// Which shared key was used.
+    /// Identifier of the shared key.
     pub shared_key_id: u16,
-    /// Which hash was used: 1 for SHA-1, 3 for SHA-256.
+    /// HMAC identifier: 1 for SHA-1, 3 for SHA-256.
     pub hmac_id: u16,
-    /// The hash, over this chunk with a zero hash and all chunks after it.
+    /// The HMAC over this chunk, with zeros in this field, and all chunks after it.
     pub hmac: &'a [u8],
 }
 
@@ -30,8 +31,8 @@ impl<'a> Auth<'a> {
     }
 }
 
-/// Where an AUTH chunk stands in a packet that is being built, so that its hash
-/// can be filled in when the chunks behind it are known.
+/// The place of an AUTH chunk in a packet that is being built. Its HMAC is written
+/// when the chunks after it are known.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct AuthSlot {
     /// Offset of the chunk in the buffer.
@@ -40,12 +41,12 @@ pub struct AuthSlot {
 }
 
 impl PacketBuilder<'_> {
-    /// Writes an AUTH chunk. To authenticate, give as many zero bytes for the
-    /// hash as the algorithm makes, write the other chunks, hash
-    /// [`PacketBuilder::auth_covered`], and call [`PacketBuilder::set_auth`].
+    /// Writes an AUTH chunk. To authenticate: pass zeros for the HMAC, as many as
+    /// the algorithm produces; write the other chunks; compute the HMAC of
+    /// [`PacketBuilder::auth_covered`]; call [`PacketBuilder::set_auth`].
     ///
     /// # Panics
-    /// When the hash is longer than 65,527 bytes, more than a chunk holds.
+    /// When the HMAC is longer than 65,527 bytes, more than a chunk holds.
     pub fn auth(&mut self, auth: &Auth<'_>) -> AuthSlot {
         let slot = AuthSlot {
             chunk: self.buf.len(),
@@ -56,15 +57,15 @@ impl PacketBuilder<'_> {
         slot
     }
 
-    /// What the hash covers: the AUTH chunk and all chunks written since, with
+    /// The bytes that the HMAC covers: the AUTH chunk and all chunks after it, with
     /// their padding.
     #[must_use]
     pub fn auth_covered(&self, slot: AuthSlot) -> &[u8] {
         self.buf.get(slot.chunk..).unwrap_or_default()
     }
 
-    /// Fills in the hash. Tells whether it was as long as the place kept for it;
-    /// if not, nothing changes.
+    /// Writes the HMAC. Returns false and changes nothing if its length differs from
+    /// the one given to [`PacketBuilder::auth`].
     pub fn set_auth(&mut self, slot: AuthSlot, hmac: &[u8]) -> bool {
         let start = slot.chunk + Auth::HEADER_LEN;
         match self.buf.get_mut(start..start + slot.hmac_len) {

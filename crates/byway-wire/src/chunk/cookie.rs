@@ -3,7 +3,7 @@
 use super::chunk_type;
 use crate::build::PacketBuilder;
 
-/// The state cookie, given back.
+/// The State Cookie, returned to its sender.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CookieEcho<'a> {
     /// The value of the State Cookie parameter that the INIT ACK carried.

@@ -1,9 +1,10 @@
 //! DATA: user data (RFC 9260 section 3.3.1), with the I bit of RFC 7053.
 
-use super::{RawChunk, chunk_type};
+use super::chunk_type;
+use super::raw::RawChunk;
 use crate::build::{PacketBuilder, chunk_length};
 use crate::error::ChunkError;
-use crate::packet::DATA_HEADER_LEN;
+use crate::header::DATA_HEADER_LEN;
 use crate::tlv::padded;
 use crate::tsn::Tsn;
 
@@ -13,19 +14,19 @@ pub(super) const END: u8 = 0x01;
 pub(super) const BEGIN: u8 = 0x02;
 /// Unordered message.
 pub(super) const UNORDERED: u8 = 0x04;
-/// The sender wants its SACK at once (RFC 7053).
+/// The sender asks for a SACK without delay (RFC 7053).
 pub(super) const IMMEDIATE: u8 = 0x08;
 
-/// A message, or a fragment of one.
+/// A message or a fragment of one.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Data<'a> {
     /// Transmission sequence number.
     pub tsn: Tsn,
-    /// Stream that the message belongs to.
+    /// Stream of the message.
     pub stream_id: u16,
-    /// Stream sequence number; without meaning when `unordered`.
+    /// Stream sequence number. Has no meaning if `unordered`.
     pub ssn: u16,
-    /// Payload protocol identifier, as the upper layer gave it.
+    /// Payload protocol identifier, chosen by the upper layer.
     pub ppid: u32,
     /// U bit: deliver regardless of stream order.
     pub unordered: bool,
@@ -35,24 +36,20 @@ pub struct Data<'a> {
     pub end: bool,
     /// I bit: the sender asks for a SACK without delay (RFC 7053).
     pub immediate: bool,
-    /// User data. Empty is a protocol violation that the receiver answers with
-    /// a "No User Data" cause (RFC 9260 section 3.3.10.9), so it can be read.
+    /// User data. Empty user data is a protocol violation, which the receiver
+    /// answers with a "No User Data" cause (RFC 9260 section 3.3.10.9).
     pub payload: &'a [u8],
 }
 
 impl<'a> Data<'a> {
-    /// Reads a chunk as DATA, whatever type it states.
+    /// Reads a chunk as DATA, whatever its type.
     ///
     /// # Errors
     /// When the value is shorter than DATA's own header.
     #[inline]
     pub fn parse(raw: &RawChunk<'a>) -> Result<Self, ChunkError> {
         let (&[t0, t1, t2, t3, i0, i1, s0, s1, p0, p1, p2, p3], here) = raw.fixed::<12>()?;
-        let payload = if raw.apart.is_empty() {
-            here
-        } else {
-            raw.apart
-        };
+        let payload = if raw.tail.is_empty() { here } else { raw.tail };
         Ok(Data {
             tsn: Tsn(u32::from_be_bytes([t0, t1, t2, t3])),
             stream_id: u16::from_be_bytes([i0, i1]),
@@ -91,34 +88,35 @@ impl PacketBuilder<'_> {
         self.end_chunk(length);
     }
 
-    /// Writes a DATA chunk without its payload, which the caller sends behind
-    /// the packet's bytes from where it stands. It is the packet's last chunk,
-    /// unless [`join`](Self::join) brings the payload in after all, and counts in
-    /// [`len`](Self::len). Such a packet has no checksum.
+    /// Writes a DATA chunk without its payload, which the caller sends after the
+    /// bytes of the packet without copying it. The payload counts in
+    /// [`len`](Self::len). The chunk has to be the last of the packet, unless
+    /// [`append_payload`](Self::append_payload) adds the payload after all. Such a
+    /// packet has no checksum.
     ///
     /// # Panics
-    /// As [`data`](Self::data), and when the payload's length is no multiple of 4:
-    /// nobody would write the padding.
+    /// As [`data`](Self::data), and when the length of the payload is not a
+    /// multiple of 4, because nothing would write the padding.
     #[inline]
-    pub fn data_apart(&mut self, data: &Data<'_>) {
+    pub fn data_without_payload(&mut self, data: &Data<'_>) {
         assert!(data.payload.len().is_multiple_of(4));
         self.data_header(data);
         self.end_chunk(DATA_HEADER_LEN);
-        self.apart = data.payload.len();
+        self.tail_len = data.payload.len();
     }
 
-    /// Brings in the payload of the last chunk, which was written
-    /// [apart](Self::data_apart).
-    pub fn join(&mut self, payload: &[u8]) {
-        debug_assert_eq!(self.apart, payload.len());
-        self.apart = 0;
+    /// Appends the payload of the last chunk, which was written
+    /// [without it](Self::data_without_payload).
+    pub fn append_payload(&mut self, payload: &[u8]) {
+        debug_assert_eq!(self.tail_len, payload.len());
+        self.tail_len = 0;
         self.buf.extend_from_slice(payload);
     }
 
-    /// All of a DATA chunk but its payload; its length.
+    /// Writes the header of a DATA chunk. Returns the length of the chunk.
     #[inline]
     fn data_header(&mut self, data: &Data<'_>) -> usize {
-        debug_assert_eq!(self.apart, 0);
+        debug_assert_eq!(self.tail_len, 0);
         let length = DATA_HEADER_LEN + data.payload.len();
         let mut head = [0; DATA_HEADER_LEN];
         head[0] = chunk_type::DATA;

@@ -1,9 +1,10 @@
 //! FORWARD TSN: abandoned data is skipped (RFC 3758 section 3.2).
 
-use super::{RawChunk, chunk_type};
+use super::chunk_type;
+use super::raw::RawChunk;
 use crate::build::{PacketBuilder, chunk_length};
 use crate::error::ChunkError;
-use crate::packet::CHUNK_HEADER_LEN;
+use crate::header::CHUNK_HEADER_LEN;
 use crate::tsn::Tsn;
 
 /// The receiver is to treat everything up to a TSN as arrived.

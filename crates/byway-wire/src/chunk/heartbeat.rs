@@ -1,12 +1,13 @@
 //! HEARTBEAT and HEARTBEAT ACK (RFC 9260 sections 3.3.5 and 3.3.6).
 
-use super::{RawChunk, chunk_type};
+use super::chunk_type;
+use super::raw::RawChunk;
 use crate::build::PacketBuilder;
 use crate::error::ChunkError;
 use crate::param::{Params, param_type};
 
-/// A path probe or its echo. The information is opaque to everybody but the
-/// probe's sender.
+/// A path probe or its echo. The information is opaque to everyone except the
+/// sender of the probe.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Heartbeat<'a> {
     /// Value of the Heartbeat Info parameter.
@@ -37,11 +38,11 @@ impl PacketBuilder<'_> {
         self.heartbeat_of(chunk_type::HEARTBEAT, info);
     }
 
-    /// Writes a HEARTBEAT ACK that gives back the information of a HEARTBEAT.
+    /// Writes a HEARTBEAT ACK with the information of a HEARTBEAT.
     ///
     /// # Panics
-    /// As [`PacketBuilder::heartbeat`], which information that came in a
-    /// HEARTBEAT cannot bring about.
+    /// As [`PacketBuilder::heartbeat`]. Information from a received HEARTBEAT is
+    /// never that long.
     pub fn heartbeat_ack(&mut self, info: &[u8]) {
         self.heartbeat_of(chunk_type::HEARTBEAT_ACK, info);
     }

@@ -1,7 +1,8 @@
 //! I-DATA: user data of messages that may interleave (RFC 8260 section 2.1).
 
+use super::chunk_type;
 use super::data::{BEGIN, END, IMMEDIATE, UNORDERED, flags};
-use super::{RawChunk, chunk_type};
+use super::raw::RawChunk;
 use crate::build::{PacketBuilder, chunk_length};
 use crate::error::ChunkError;
 use crate::tlv::padded;

@@ -1,10 +1,11 @@
 //! I-FORWARD-TSN: abandoned interleaved messages are skipped (RFC 8260 section
 //! 2.3.1).
 
-use super::{RawChunk, chunk_type};
+use super::chunk_type;
+use super::raw::RawChunk;
 use crate::build::{PacketBuilder, chunk_length};
 use crate::error::ChunkError;
-use crate::packet::CHUNK_HEADER_LEN;
+use crate::header::CHUNK_HEADER_LEN;
 use crate::tsn::Tsn;
 
 /// The lowest of the 16 bits behind the stream number: unordered messages.

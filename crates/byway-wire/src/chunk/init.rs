@@ -1,6 +1,7 @@
 //! INIT and INIT ACK (RFC 9260 sections 3.3.2 and 3.3.3).
 
-use super::{RawChunk, chunk_type};
+use super::chunk_type;
+use super::raw::RawChunk;
 use crate::build::PacketBuilder;
 use crate::error::ChunkError;
 use crate::param::{ParamWriter, Params};
@@ -8,17 +9,17 @@ use crate::tsn::Tsn;
 
 /// INIT or INIT ACK, which share their layout.
 ///
-/// The values are not judged here: an initiate tag or a stream count of zero is
-/// read, and the core answers it.
+/// The values are not checked here: an initiate tag or a number of streams of zero
+/// is returned as it is, and the core reacts.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Init<'a> {
-    /// The tag that the receiver must put into all packets it sends.
+    /// The verification tag that the receiver puts into all packets it sends.
     pub initiate_tag: u32,
     /// Advertised receiver window credit in bytes.
     pub a_rwnd: u32,
-    /// Streams that the sender wants to open towards the receiver.
+    /// Number of streams that the sender wants to use towards the receiver.
     pub outbound_streams: u16,
-    /// Streams that the sender accepts at most from the receiver.
+    /// Most streams that the sender accepts from the receiver.
     pub inbound_streams: u16,
     /// First TSN that the sender will use.
     pub initial_tsn: Tsn,

@@ -1,14 +1,13 @@
-//! PAD: filler that makes a packet as long as a probe wants it (RFC 4820
-//! section 3).
+//! PAD: padding that gives a probe packet its size (RFC 4820 section 3).
 
 use super::chunk_type;
 use crate::build::{PacketBuilder, chunk_length};
-use crate::packet::CHUNK_HEADER_LEN;
+use crate::header::CHUNK_HEADER_LEN;
 
-/// Filler, to be ignored.
+/// Padding, to be ignored.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Pad<'a> {
-    /// The filler; its contents mean nothing.
+    /// The padding bytes; their contents have no meaning.
     pub padding: &'a [u8],
 }
 

@@ -1,14 +1,15 @@
 //! RE-CONFIG: stream resets and stream count changes (RFC 6525 section 3.1).
 
-use super::{RawChunk, chunk_type};
+use super::chunk_type;
+use super::raw::RawChunk;
 use crate::build::PacketBuilder;
 use crate::param::{ParamWriter, Params};
 
-/// One or two requests or answers. Which may stand together (RFC 6525 section
-/// 3.1) is the core's business.
+/// One or two requests or responses. Which of them may be combined (RFC 6525
+/// section 3.1) is not checked here.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct ReConfig<'a> {
-    /// The requests and answers.
+    /// The requests and responses.
     pub params: Params<'a>,
 }
 

@@ -1,9 +1,10 @@
 //! SACK (RFC 9260 section 3.3.4).
 
-use super::{RawChunk, chunk_type};
+use super::chunk_type;
+use super::raw::RawChunk;
 use crate::build::{PacketBuilder, chunk_length};
 use crate::error::ChunkError;
-use crate::packet::CHUNK_HEADER_LEN;
+use crate::header::CHUNK_HEADER_LEN;
 use crate::tsn::Tsn;
 
 /// Which TSNs have arrived.
@@ -13,8 +14,8 @@ pub struct Sack<'a> {
     pub cumulative_tsn_ack: Tsn,
     /// Advertised receiver window credit in bytes.
     pub a_rwnd: u32,
-    /// The chunk's flags: 0 by RFC 9260; concurrent multipath transfer counts
-    /// packets there.
+    /// Chunk flags: 0 in RFC 9260. Concurrent multipath transfer (DAC) counts
+    /// packets here.
     pub flags: u8,
     gaps: &'a [[u8; 4]],
     dups: &'a [[u8; 4]],
@@ -24,10 +25,8 @@ pub struct Sack<'a> {
 const HEAD_LEN: usize = CHUNK_HEADER_LEN + 12;
 
 impl<'a> Sack<'a> {
-    /// Reads a chunk as SACK, whatever type it states.
-    ///
-    /// Refuses counts beyond the chunk's end, so both iterators are bounded by
-    /// bytes that really arrived.
+    /// Reads a chunk as SACK, whatever its type. Both iterators are bounded by the
+    /// bytes that have arrived.
     ///
     /// # Errors
     /// When the value is too short, or announces more entries than it has.
@@ -58,9 +57,9 @@ impl<'a> Sack<'a> {
         })
     }
 
-    /// Gap ack blocks: first and last TSN of each, as offsets from
-    /// [`Sack::cumulative_tsn_ack`]. Neither order nor `start <= end` is
-    /// promised: that is what a peer says, and the core judges it.
+    /// Gap Ack Blocks: the first and last TSN of each, as offsets from
+    /// [`Sack::cumulative_tsn_ack`]. They are the peer's: neither their order nor
+    /// `start <= end` has been checked.
     #[inline]
     #[must_use]
     pub fn gap_blocks(
@@ -71,14 +70,14 @@ impl<'a> Sack<'a> {
             .map(|&[s0, s1, e0, e1]| (u16::from_be_bytes([s0, s1]), u16::from_be_bytes([e0, e1])))
     }
 
-    /// How many gap ack blocks there are.
+    /// Number of Gap Ack Blocks.
     #[inline]
     #[must_use]
     pub const fn gap_block_count(&self) -> usize {
         self.gaps.len()
     }
 
-    /// TSNs that arrived more than once since the SACK before.
+    /// TSNs that have arrived more than once since the previous SACK.
     #[inline]
     #[must_use]
     pub fn duplicates(
@@ -89,7 +88,7 @@ impl<'a> Sack<'a> {
             .map(|&bytes| Tsn(u32::from_be_bytes(bytes)))
     }
 
-    /// How many duplicates are reported.
+    /// Number of duplicate TSNs.
     #[inline]
     #[must_use]
     pub const fn duplicate_count(&self) -> usize {
@@ -98,7 +97,7 @@ impl<'a> Sack<'a> {
 }
 
 impl PacketBuilder<'_> {
-    /// Writes a SACK. Gap blocks are offsets from `cumulative`, first and last.
+    /// Writes a SACK. `gaps` are first and last offsets from `cumulative`.
     ///
     /// # Panics
     /// When blocks and duplicates together are more than 16,379, more than a
@@ -108,7 +107,7 @@ impl PacketBuilder<'_> {
         self.sack_flagged(0, cumulative, a_rwnd, gaps, dups);
     }
 
-    /// The same with flags.
+    /// [`sack`](Self::sack) with chunk flags.
     ///
     /// # Panics
     /// As [`PacketBuilder::sack`].
@@ -135,7 +134,7 @@ impl PacketBuilder<'_> {
         );
     }
 
-    /// Writes a SACK from iterators, so that no list has to be gathered first.
+    /// Writes a SACK from iterators, without collecting the lists first.
     ///
     /// # Panics
     /// As [`PacketBuilder::sack`].

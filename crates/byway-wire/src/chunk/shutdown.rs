@@ -2,7 +2,8 @@
 //! and 3.3.13).
 
 use super::abort::TAG_REFLECTED;
-use super::{RawChunk, chunk_type};
+use super::chunk_type;
+use super::raw::RawChunk;
 use crate::build::PacketBuilder;
 use crate::error::ChunkError;
 use crate::tsn::Tsn;
@@ -26,8 +27,8 @@ impl Shutdown {
 /// The association has ended.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ShutdownComplete {
-    /// T bit: the verification tag is the receiver's own, sent back (RFC 9260
-    /// section 8.5.1).
+    /// T bit: the verification tag is reflected from the receiver's packet (RFC
+    /// 9260 section 8.5.1).
     pub tag_reflected: bool,
 }
 

@@ -1,6 +1,6 @@
-//! TIMESTAMP: when a packet was sent, and which one it answers (the algorithm of
-//! caro-2004 section II.B, which gives its size alone; the layout is byway's
-//! own, and so is the type, which no registry lists).
+//! TIMESTAMP: when a packet was sent, and the timestamp that it echoes. The
+//! algorithm is that of caro-2004 section II.B, which specifies only the size of
+//! the chunk. The layout and the type are byway's and not registered.
 //!
 //! ```text
 //! | type 160 | flags: E T | length 12 |
@@ -8,7 +8,8 @@
 //! | echo of a timestamp, if E         |
 //! ```
 
-use super::{RawChunk, chunk_type};
+use super::chunk_type;
+use super::raw::RawChunk;
 use crate::build::PacketBuilder;
 use crate::error::ChunkError;
 
@@ -20,13 +21,13 @@ const ECHOES: u8 = 2;
 /// Bytes of a TIMESTAMP chunk.
 pub const TIMESTAMP_LEN: usize = 12;
 
-/// When a packet was sent, and which one it answers. Its upper two type bits
-/// make peers that do not know it skip it without a report.
+/// When a packet was sent, and the timestamp that it echoes. A peer that does not
+/// know the type skips it without a report, as its upper two bits say.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Timestamp {
-    /// The sender's clock, in a unit that only it need know.
+    /// The sender's clock, in a unit that only the sender has to know.
     pub sent: Option<u32>,
-    /// A timestamp of the receiver's, given back.
+    /// A timestamp of the receiver, echoed.
     pub echo: Option<u32>,
 }
 
@@ -42,7 +43,7 @@ impl Timestamp {
 }
 
 impl PacketBuilder<'_> {
-    /// Writes a TIMESTAMP; what is not there is written as zero.
+    /// Writes a TIMESTAMP. Absent fields are written as zero.
     pub fn timestamp(&mut self, stamp: Timestamp) {
         let flag = |word: Option<u32>, flag| if word.is_some() { flag } else { 0 };
         self.put(

@@ -1,30 +1,31 @@
-//! Parameters, read.
+//! Reading a parameter of any type.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::list::{RawParam, U16List};
 use super::param_type;
+use super::raw::RawParam;
 use super::reconfig::{
     AddStreams, IncomingSsnReset, OutgoingSsnReset, ReconfigResponse, SsnTsnReset,
 };
 use crate::cause::Causes;
 use crate::error::ParamError;
 use crate::tlv::{Tlv, Tlvs};
+use crate::u16_list::U16List;
 
-/// A parameter.
+/// A parameter of any type.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Param<'a> {
-    /// What a HEARTBEAT carries; opaque to all but its sender.
+    /// Contents of a HEARTBEAT; opaque to everyone except its sender.
     HeartbeatInfo(&'a [u8]),
     /// An address of the sender.
     Ipv4Address(Ipv4Addr),
     /// An address of the sender.
     Ipv6Address(Ipv6Addr),
-    /// State that the receiver of an INIT ACK gives back in a COOKIE ECHO.
+    /// State that the receiver of an INIT ACK returns in a COOKIE ECHO.
     StateCookie(&'a [u8]),
-    /// A whole parameter, header included, that the peer did not know.
+    /// A whole parameter, header included, whose type the peer does not know.
     UnrecognizedParameter(&'a [u8]),
-    /// How much longer the cookie should live, in milliseconds.
+    /// How much longer the cookie should be valid, in milliseconds.
     CookiePreservative(u32),
     /// A host name instead of addresses. Deprecated: an INIT with it is aborted
     /// with "Unresolvable Address" (RFC 9260 section 5.1.2).
@@ -43,19 +44,19 @@ pub enum Param<'a> {
     AddOutgoingStreams(AddStreams),
     /// Request for more streams towards the sender.
     AddIncomingStreams(AddStreams),
-    /// The sender supports explicit congestion notification. Reserved in RFC
-    /// 9260, so that it is recognised and otherwise ignored.
+    /// The sender supports explicit congestion notification. Reserved in RFC 9260:
+    /// known here and otherwise ignored.
     EcnCapable,
-    /// Packets without checksum are accepted by the sender, provided that the
-    /// error detection method of this number protects them (RFC 9653).
+    /// The sender accepts packets with a checksum of zero if the error detection
+    /// method of this number protects them (RFC 9653).
     ZeroChecksumAcceptable(u32),
     /// Random number for association keys.
     Random(&'a [u8]),
-    /// Chunk types that the sender wants to receive authenticated only.
+    /// Chunk types that the sender accepts only with authentication.
     ChunkList(&'a [u8]),
-    /// Hash identifiers that the sender accepts, best first.
+    /// HMAC identifiers that the sender accepts, in order of preference.
     HmacAlgo(U16List<'a>),
-    /// Filler.
+    /// Padding.
     Padding(&'a [u8]),
     /// Chunk types of extensions that the sender supports.
     SupportedExtensions(&'a [u8]),
@@ -63,14 +64,14 @@ pub enum Param<'a> {
     ForwardTsnSupported,
     /// Add an address of the sender.
     AddIp {
-        /// Ties the answer to this request.
+        /// Matches the response to this request.
         correlation_id: u32,
         /// Zero (unspecified) means the packet's source address.
         address: IpAddr,
     },
     /// Delete an address of the sender.
     DeleteIp {
-        /// Ties the answer to this request.
+        /// Matches the response to this request.
         correlation_id: u32,
         /// Zero (unspecified) means all but the packet's source address.
         address: IpAddr,
@@ -82,9 +83,9 @@ pub enum Param<'a> {
         /// Why it failed.
         causes: Causes<'a>,
     },
-    /// The receiver should send to this address from now on.
+    /// Asks the receiver to make this address its primary path.
     SetPrimary {
-        /// Ties the answer to this request.
+        /// Matches the response to this request.
         correlation_id: u32,
         /// Zero (unspecified) means the packet's source address.
         address: IpAddr,
@@ -94,9 +95,9 @@ pub enum Param<'a> {
         /// The request that succeeded.
         correlation_id: u32,
     },
-    /// A number for the peer's upper layer.
+    /// Adaptation code point for the peer's upper layer.
     AdaptationIndication(u32),
-    /// A type without a meaning here; see [`RawParam::unknown_action`].
+    /// A type that this crate does not know; see [`RawParam::unknown_action`].
     Unknown(RawParam<'a>),
 }
 
@@ -117,12 +118,6 @@ impl<'a> Param<'a> {
             param_type::SUPPORTED_ADDRESS_TYPES => {
                 Param::SupportedAddressTypes(raw.u16_list(raw.value)?)
             }
-            param_type::OUTGOING_SSN_RESET => Param::OutgoingSsnReset(OutgoingSsnReset::read(raw)?),
-            param_type::INCOMING_SSN_RESET => Param::IncomingSsnReset(IncomingSsnReset::read(raw)?),
-            param_type::SSN_TSN_RESET => Param::SsnTsnReset(SsnTsnReset::read(raw)?),
-            param_type::RECONFIG_RESPONSE => Param::ReconfigResponse(ReconfigResponse::read(raw)?),
-            param_type::ADD_OUTGOING_STREAMS => Param::AddOutgoingStreams(AddStreams::read(raw)?),
-            param_type::ADD_INCOMING_STREAMS => Param::AddIncomingStreams(AddStreams::read(raw)?),
             param_type::ECN_CAPABLE => raw
                 .exactly::<0>("this flag has none")
                 .map(|_| Param::EcnCapable)?,
@@ -135,6 +130,30 @@ impl<'a> Param<'a> {
             param_type::FORWARD_TSN_SUPPORTED => raw
                 .exactly::<0>("this flag has none")
                 .map(|_| Param::ForwardTsnSupported)?,
+            param_type::OUTGOING_SSN_RESET..=param_type::ADD_INCOMING_STREAMS => {
+                Param::read_reconfig(raw)?
+            }
+            param_type::ADD_IP..=param_type::ADAPTATION_INDICATION => Param::read_asconf(raw)?,
+            _ => Param::Unknown(*raw),
+        })
+    }
+
+    /// The parameters of RE-CONFIG (RFC 6525 section 4).
+    fn read_reconfig(raw: &RawParam<'a>) -> Result<Self, ParamError> {
+        Ok(match raw.kind {
+            param_type::OUTGOING_SSN_RESET => Param::OutgoingSsnReset(OutgoingSsnReset::read(raw)?),
+            param_type::INCOMING_SSN_RESET => Param::IncomingSsnReset(IncomingSsnReset::read(raw)?),
+            param_type::SSN_TSN_RESET => Param::SsnTsnReset(SsnTsnReset::read(raw)?),
+            param_type::RECONFIG_RESPONSE => Param::ReconfigResponse(ReconfigResponse::read(raw)?),
+            param_type::ADD_OUTGOING_STREAMS => Param::AddOutgoingStreams(AddStreams::read(raw)?),
+            param_type::ADD_INCOMING_STREAMS => Param::AddIncomingStreams(AddStreams::read(raw)?),
+            _ => Param::Unknown(*raw),
+        })
+    }
+
+    /// The parameters of ASCONF and ASCONF-ACK (RFC 5061 section 4.2).
+    fn read_asconf(raw: &RawParam<'a>) -> Result<Self, ParamError> {
+        Ok(match raw.kind {
             param_type::ADD_IP => {
                 let (correlation_id, address) = raw.address_change()?;
                 Param::AddIp {
@@ -149,18 +168,18 @@ impl<'a> Param<'a> {
                     address,
                 }
             }
-            param_type::ERROR_CAUSE_INDICATION => {
-                let (&id, causes) = raw.at_least::<4>("a correlation id has 4")?;
-                Param::ErrorCauseIndication {
-                    correlation_id: u32::from_be_bytes(id),
-                    causes: Causes::new(causes),
-                }
-            }
             param_type::SET_PRIMARY => {
                 let (correlation_id, address) = raw.address_change()?;
                 Param::SetPrimary {
                     correlation_id,
                     address,
+                }
+            }
+            param_type::ERROR_CAUSE_INDICATION => {
+                let (&id, causes) = raw.at_least::<4>("a correlation id has 4")?;
+                Param::ErrorCauseIndication {
+                    correlation_id: u32::from_be_bytes(id),
+                    causes: Causes::new(causes),
                 }
             }
             param_type::SUCCESS_INDICATION => Param::SuccessIndication {
@@ -176,45 +195,16 @@ impl<'a> Param<'a> {
     }
 }
 
-/// How a value is taken apart; all lengths are checked here.
 impl<'a> RawParam<'a> {
-    fn bad_length(&self, rule: &'static str) -> ParamError {
-        ParamError::Length {
-            kind: self.kind,
-            have: self.value.len(),
-            rule,
-        }
+    /// Reads the parameter according to its type.
+    ///
+    /// # Errors
+    /// When the value has a size that the type does not allow.
+    pub fn parse(&self) -> Result<Param<'a>, ParamError> {
+        Param::read(self)
     }
 
-    /// The value, which must have exactly `N` bytes.
-    pub(super) fn exactly<const N: usize>(
-        &self,
-        rule: &'static str,
-    ) -> Result<&'a [u8; N], ParamError> {
-        self.value.try_into().map_err(|_| self.bad_length(rule))
-    }
-
-    /// The first `N` bytes of the value, and the rest.
-    pub(super) fn at_least<const N: usize>(
-        &self,
-        rule: &'static str,
-    ) -> Result<(&'a [u8; N], &'a [u8]), ParamError> {
-        self.value
-            .split_first_chunk()
-            .ok_or_else(|| self.bad_length(rule))
-    }
-
-    fn number(&self) -> Result<u32, ParamError> {
-        self.exactly("this number has 4")
-            .map(|&bytes| u32::from_be_bytes(bytes))
-    }
-
-    pub(super) fn u16_list(&self, bytes: &'a [u8]) -> Result<U16List<'a>, ParamError> {
-        U16List::new(bytes)
-            .ok_or_else(|| self.bad_length("a list of 16-bit numbers has an even count"))
-    }
-
-    /// Correlation id and address of the requests of RFC 5061.
+    /// Correlation id and address of a request (RFC 5061 section 4.2).
     fn address_change(&self) -> Result<(u32, IpAddr), ParamError> {
         let (&id, inner) = self.at_least::<4>("a correlation id has 4")?;
         let Some(tlv) = Tlvs::new(inner).next() else {
@@ -222,8 +212,8 @@ impl<'a> RawParam<'a> {
         };
         let tlv = tlv?;
         let address = match tlv.kind() {
-            // The kind decides before reading, so that no request can nest
-            // another one and drive this into recursion.
+            // The type is checked before reading, so that a request cannot contain
+            // another one and cause recursion.
             param_type::IPV4_ADDRESS | param_type::IPV6_ADDRESS => match Param::from_tlv(&tlv)? {
                 Param::Ipv4Address(address) => IpAddr::V4(address),
                 Param::Ipv6Address(address) => IpAddr::V6(address),

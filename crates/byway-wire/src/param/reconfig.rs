@@ -1,78 +1,80 @@
-//! Requests and answers of stream reconfiguration (RFC 6525 section 4).
+//! Requests and responses of stream reconfiguration (RFC 6525 section 4).
 
-use super::list::{RawParam, U16List};
+use super::raw::RawParam;
 use crate::error::ParamError;
 use crate::tsn::Tsn;
+use crate::u16_list::U16List;
 
-/// The sender wants to reset some or all of its outgoing streams (RFC 6525
+/// The sender resets some or all of its outgoing streams (RFC 6525
 /// section 4.1).
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OutgoingSsnReset<'a> {
-    /// Number of this request.
+    /// Re-configuration Request Sequence Number.
     pub request_sequence: u32,
-    /// Number of the incoming reset request that this also answers, or else the
-    /// next expected request number minus one.
+    /// Re-configuration Response Sequence Number: the number of the incoming reset
+    /// request that this answers, or else the next expected request number minus
+    /// one.
     pub response_sequence: u32,
     /// The last TSN that the sender assigned.
     pub last_assigned_tsn: Tsn,
-    /// The streams; none means all.
+    /// The streams; an empty list means all.
     pub streams: U16List<'a>,
 }
 
-/// The sender wants the receiver to reset some or all of its outgoing streams
+/// The sender asks the receiver to reset some or all of its outgoing streams
 /// (RFC 6525 section 4.2).
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub struct IncomingSsnReset<'a> {
-    /// Number of this request.
+    /// Re-configuration Request Sequence Number.
     pub request_sequence: u32,
-    /// The streams; none means all.
+    /// The streams; an empty list means all.
     pub streams: U16List<'a>,
 }
 
-/// The sender wants all TSNs and stream sequence numbers to start anew (RFC 6525
+/// The sender asks to restart all TSNs and stream sequence numbers (RFC 6525
 /// section 4.3).
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SsnTsnReset {
-    /// Number of this request.
+    /// Re-configuration Request Sequence Number.
     pub request_sequence: u32,
 }
 
-/// The answer to a request (RFC 6525 section 4.4).
+/// The response to a request (RFC 6525 section 4.4).
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ReconfigResponse {
-    /// Number of the request.
+    /// Number of the request that is answered.
     pub response_sequence: u32,
-    /// How it went, one of the constants here.
+    /// The result, one of the constants of this type.
     pub result: u32,
-    /// In answers to an SSN/TSN reset: the next TSN of the answer's sender, and
-    /// the next TSN of its receiver.
+    /// In the response to an SSN/TSN reset: the sender's next TSN and the
+    /// receiver's next TSN.
     pub next_tsns: Option<(Tsn, Tsn)>,
 }
 
 impl ReconfigResponse {
-    /// There was nothing to do.
+    /// Success: nothing to do.
     pub const NOTHING_TO_DO: u32 = 0;
-    /// Done.
+    /// Success: performed.
     pub const PERFORMED: u32 = 1;
-    /// Refused.
+    /// Denied.
     pub const DENIED: u32 = 2;
-    /// A stream number is wrong.
+    /// Error: wrong stream number.
     pub const WRONG_SSN: u32 = 3;
-    /// Another request is under way.
+    /// Error: another request is in progress.
     pub const ALREADY_IN_PROGRESS: u32 = 4;
-    /// The request number is not the expected one.
+    /// Error: bad sequence number.
     pub const BAD_SEQUENCE: u32 = 5;
-    /// Not done yet; ask again.
+    /// In progress: the sender repeats the request later.
     pub const IN_PROGRESS: u32 = 6;
 }
 
-/// The sender wants more streams, in the direction that the parameter type says
+/// The sender asks for more streams. The parameter type says in which direction
 /// (RFC 6525 sections 4.5 and 4.6).
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AddStreams {
-    /// Number of this request.
+    /// Re-configuration Request Sequence Number.
     pub request_sequence: u32,
-    /// How many streams are to be added.
+    /// Number of streams to add.
     pub count: u16,
 }
 

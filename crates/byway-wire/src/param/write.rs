@@ -12,28 +12,28 @@ use crate::tlv::{MAX_LENGTH, TlvWriter, padded};
 
 /// Appends parameters to a chunk, with padding between them.
 ///
-/// Every method tells whether the parameter was written: one that would make
-/// the chunk longer than 65,535 bytes, or the packet longer than
-/// [`PacketBuilder::with_limit`](crate::PacketBuilder::with_limit) says, is left
-/// out whole.
+/// Every method returns whether the parameter was written. A parameter that would
+/// make the chunk longer than 65,535 bytes, or the packet longer than
+/// [`PacketBuilder::with_limit`](crate::PacketBuilder::with_limit) allows, is left
+/// out.
 #[derive(Debug)]
 pub struct ParamWriter<'b>(pub(crate) TlvWriter<'b>);
 
 impl ParamWriter<'_> {
-    /// Writes to the end of a buffer instead of into a chunk, for example to
-    /// keep parameters for later.
+    /// Writes to the end of a buffer instead of a chunk, for example to keep
+    /// parameters for later.
     pub fn over(buf: &mut Vec<u8>) -> ParamWriter<'_> {
         let end = buf.len().saturating_add(MAX_LENGTH);
         ParamWriter(TlvWriter::new(buf, end))
     }
 
-    /// Bytes that the next parameter may take, its header included.
+    /// Most bytes that the next parameter can have, its header included.
     #[must_use]
     pub fn room(&self) -> usize {
         self.0.room()
     }
 
-    /// A parameter from its parts.
+    /// A parameter from its type and value.
     pub fn raw(&mut self, kind: u16, value: &[u8]) -> bool {
         self.0.put(kind, &[value])
     }
@@ -77,7 +77,7 @@ impl ParamWriter<'_> {
         self.raw(param_type::COOKIE_PRESERVATIVE, &increment_ms.to_be_bytes())
     }
 
-    /// See [`Param::HostName`]. Deprecated, here for tests of the refusal.
+    /// See [`Param::HostName`]. Deprecated: only for tests that it is refused.
     pub fn host_name(&mut self, name: &[u8]) -> bool {
         self.raw(param_type::HOST_NAME_ADDRESS, name)
     }
@@ -149,7 +149,7 @@ impl ParamWriter<'_> {
         self.address_change(param_type::SET_PRIMARY, correlation_id, address)
     }
 
-    /// See [`Param::ErrorCauseIndication`]. Causes that do not fit are cut or
+    /// See [`Param::ErrorCauseIndication`]. Causes that do not fit are truncated or
     /// left out.
     pub fn error_cause_indication(
         &mut self,
@@ -176,7 +176,7 @@ impl ParamWriter<'_> {
         self.raw(param_type::ADAPTATION_INDICATION, &code.to_be_bytes())
     }
 
-    /// See [`OutgoingSsnReset`]; no streams means all.
+    /// See [`OutgoingSsnReset`]; an empty list means all streams.
     pub fn outgoing_ssn_reset(
         &mut self,
         request_sequence: u32,
@@ -193,7 +193,7 @@ impl ParamWriter<'_> {
         )
     }
 
-    /// See [`IncomingSsnReset`]; no streams means all.
+    /// See [`IncomingSsnReset`]; an empty list means all streams.
     pub fn incoming_ssn_reset(&mut self, request_sequence: u32, streams: &[u16]) -> bool {
         self.u16_list(
             param_type::INCOMING_SSN_RESET,
@@ -233,7 +233,7 @@ impl ParamWriter<'_> {
         self.add_streams(param_type::ADD_INCOMING_STREAMS, request)
     }
 
-    /// A parameter that was read elsewhere.
+    /// A parameter that has been read from another packet.
     pub fn param(&mut self, param: &Param<'_>) -> bool {
         match *param {
             Param::HeartbeatInfo(info) => self.heartbeat_info(info),

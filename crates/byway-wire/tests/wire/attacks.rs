@@ -197,7 +197,7 @@ fn gap_block_or_duplicate_count_bomb() {
             flags: 0,
             value: &sack[4..],
             bytes: &sack,
-            apart: &[],
+            tail: &[],
         };
         match raw.parse() {
             Ok(Chunk::Sack(sack)) => {

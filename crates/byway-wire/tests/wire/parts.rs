@@ -33,7 +33,7 @@ fn payloads<'a>(packet: &Packet<'a>) -> Option<Vec<&'a [u8]>> {
 }
 
 #[test]
-fn what_stands_apart_is_the_last_chunks_payload() {
+fn the_tail_is_the_payload_of_the_last_chunk() {
     let (first, last) = ([7; 10], [8; 300]);
     let (mut whole, mut parts) = (Vec::new(), Vec::new());
     let mut packet = PacketBuilder::new(&mut whole, HEADER);
@@ -42,7 +42,7 @@ fn what_stands_apart_is_the_last_chunks_payload() {
     let length = packet.finish(Checksum::Zero);
     let mut packet = PacketBuilder::new(&mut parts, HEADER);
     packet.data(&data(1, &first));
-    packet.data_apart(&data(2, &last));
+    packet.data_without_payload(&data(2, &last));
     assert_eq!(packet.len(), length);
     assert_eq!(packet.finish(Checksum::Zero), length);
     assert_eq!([&parts[..], &last].concat(), whole);
@@ -56,8 +56,8 @@ fn what_stands_apart_is_the_last_chunks_payload() {
 fn a_payload_that_is_brought_in_after_all_leaves_room_for_another_chunk() {
     let mut bytes = Vec::new();
     let mut packet = PacketBuilder::new(&mut bytes, HEADER);
-    packet.data_apart(&data(1, &[1; 8]));
-    packet.join(&[1; 8]);
+    packet.data_without_payload(&data(1, &[1; 8]));
+    packet.append_payload(&[1; 8]);
     packet.data(&data(2, &[2; 4]));
     packet.finish(Checksum::Crc32c);
     let read = Packet::parse(&bytes).expect("a header");
@@ -69,7 +69,7 @@ fn a_payload_that_is_brought_in_after_all_leaves_room_for_another_chunk() {
 fn a_tail_that_does_not_match_the_length_is_no_payload() {
     let mut bytes = Vec::new();
     let mut packet = PacketBuilder::new(&mut bytes, HEADER);
-    packet.data_apart(&data(1, &[1; 300]));
+    packet.data_without_payload(&data(1, &[1; 300]));
     packet.finish(Checksum::Zero);
     for tail in [&[1; 296][..], &[1; 304], &[]] {
         let read = Packet::parse_parts(&bytes, tail).expect("a header");

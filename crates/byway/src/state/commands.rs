@@ -1,4 +1,4 @@
-//! What handles ask for.
+//! What handles do: commands, sending, receiving, waiting.
 
 use super::State;
 use super::entry::Entry;
@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 use std::task::{Poll, Waker};
 
 impl State {
-    /// Begins an association; its handle must exist from now on.
+    /// Starts an association, for which a handle exists from now on.
     pub(crate) fn connect(
         &mut self,
         now: Instant,
@@ -27,7 +27,7 @@ impl State {
         Ok(id)
     }
 
-    /// Does something with an association that has not ended.
+    /// Runs a command on an association that has not ended.
     pub(crate) fn command<R>(
         &mut self,
         now: Instant,
@@ -47,7 +47,7 @@ impl State {
         if done.is_ok() {
             self.call_driver();
         }
-        // An abort ends the association here and now.
+        // An abort ends the association at once.
         self.dispatch(now);
         done.map_err(|e| match e {
             CommandError::Gone => ended(&self.entries).unwrap_or(SendError::Refused(e)),
@@ -74,7 +74,7 @@ impl State {
         }
     }
 
-    /// The next message of a stream, or of any; none at the end.
+    /// The next message of a stream, or of any stream; `None` at the end.
     pub(crate) fn poll_receive(
         &mut self,
         now: Instant,
@@ -95,7 +95,7 @@ impl State {
             }
             None
         });
-        // With the inbox full, what the core still holds is not known.
+        // With a full inbox the core may hold more messages of this stream.
         let over = entry.over() && entry.inbox.has_room();
         if received.is_none() && !over {
             entry.inbox.register(stream, waker);
@@ -122,8 +122,8 @@ impl State {
         self.sort(id);
     }
 
-    /// A read may have opened the window enough to tell the peer: then there is
-    /// a packet, and only then is the driver called.
+    /// A read may have opened the receive window enough for a SACK. Only if there
+    /// is one, the driver is woken.
     pub(super) fn offer_window(&mut self, now: Instant) {
         self.fill(now);
         if self.outbox.bytes() > 0 {
@@ -131,10 +131,10 @@ impl State {
         }
     }
 
-    /// Waits for the association to come up.
+    /// Waits until the association is established.
     pub(crate) fn poll_up(&mut self, id: AssocId, waker: &Waker) -> Poll<Result<(), Closed>> {
         match self.entries.get_mut(&id) {
-            // It may have come up and ended before its task looked.
+            // It may have been established and ended before the task ran.
             Some(entry) if entry.up => Poll::Ready(Ok(())),
             Some(entry) if entry.closed.is_none() => {
                 entry.waiters.register(waker);
@@ -158,7 +158,7 @@ impl State {
         Poll::Pending
     }
 
-    /// Waits until the peer has acknowledged all that was sent.
+    /// Waits until the peer has acknowledged all messages.
     pub(crate) fn poll_drained(&mut self, id: AssocId, waker: &Waker) -> Poll<Result<(), Closed>> {
         if self.core.buffered(id) == Some(0) {
             return Poll::Ready(Ok(()));
@@ -171,7 +171,7 @@ impl State {
         self.entries.get_mut(&id)
     }
 
-    /// The next association that a peer has set up; none when closed.
+    /// The next association that a peer has set up; `None` when closed.
     pub(crate) fn poll_accept(&mut self, waker: &Waker) -> Poll<Option<AssocId>> {
         if let Some(id) = self.incoming.pop_front() {
             self.entries.entry(id).or_default().held = true;
@@ -184,7 +184,7 @@ impl State {
         Poll::Pending
     }
 
-    /// The last handle of an association is gone.
+    /// The last handle of an association has been dropped.
     pub(crate) fn drop_association(&mut self, now: Instant, id: AssocId) {
         let Some(entry) = self.entries.get_mut(&id) else {
             return;
@@ -193,7 +193,7 @@ impl State {
         if entry.closed.is_some() {
             self.remove(now, id);
         } else {
-            // Refused only if it is shutting down already.
+            // An error says that it is shutting down already.
             let _ = self.core.shutdown(now, id);
             self.discard(id);
             self.call_driver();
@@ -201,11 +201,11 @@ impl State {
         }
     }
 
-    /// Stops accepting; with `all`, also shuts down every association.
+    /// Stops accepting. With `all`, also shuts every association down.
     pub(crate) fn close(&mut self, now: Instant, all: bool) {
         self.open = false;
         for id in std::mem::take(&mut self.incoming) {
-            // Refused only if it has ended already.
+            // An error says that it has ended already.
             let _ = self.core.abort(now, id, b"not accepted");
         }
         if all {

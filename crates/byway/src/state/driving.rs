@@ -1,4 +1,4 @@
-//! What the driver asks for.
+//! What the driver does.
 
 use super::State;
 use crate::error::Closed;
@@ -6,19 +6,19 @@ use byway_core::time::Instant;
 use std::net::SocketAddr;
 use std::task::Waker;
 
-/// Bytes that are taken from the core before they are sent, so that the lock
-/// is not held for long and the sockets are not idle meanwhile.
+/// Most bytes taken from the core before they are sent, so that the lock is held
+/// only briefly and the sockets do not stay idle.
 const FILL: usize = 256 << 10;
 
 impl State {
-    /// Remembers how to call the driver.
+    /// Stores the waker of the driver.
     pub(crate) fn set_driver(&mut self, waker: &Waker) {
         if !self.driver.as_ref().is_some_and(|w| w.will_wake(waker)) {
             self.driver = Some(waker.clone());
         }
     }
 
-    /// Hands over the datagrams of one buffer.
+    /// Passes the datagrams of one buffer to the core.
     pub(crate) fn arrive<'a>(
         &mut self,
         now: Instant,
@@ -36,15 +36,15 @@ impl State {
             self.stats.datagrams_received += 1;
             self.core
                 .handle_datagram(now, source, destination, datagram);
-            // Between any two: an acknowledgement is due after every second
-            // packet (RFC 9260 section 6.2), not after every buffer.
+            // After each datagram: a SACK is due after every second packet (RFC
+            // 9260 section 6.2), not after every buffer.
             self.fill(now);
         }
         self.dispatch(now);
     }
 
-    /// Runs what is due and gathers packets, up to a limit. Returns when to
-    /// look again at the latest, and whether the limit was reached.
+    /// Runs expired timers and gathers packets, up to a limit. Returns the next
+    /// deadline, and whether the limit was reached.
     pub(crate) fn turn(&mut self, now: Instant) -> (Option<Instant>, bool) {
         self.called = false;
         if self.core.poll_timeout().is_some_and(|due| due <= now) {
@@ -60,7 +60,7 @@ impl State {
         !self.open && self.outbox.bytes() == 0 && self.entries.values().all(|e| e.closed.is_some())
     }
 
-    /// The driver has ended; so has everything that was still alive.
+    /// The driver has ended, and with it all associations.
     pub(crate) fn end_driver(&mut self) {
         self.open = false;
         self.driver_gone = true;

@@ -1,5 +1,5 @@
-//! What is known of one association beyond the core: its events, its end, and
-//! who waits for what.
+//! What an endpoint keeps of an association outside the core: its events, how it
+//! ended, and the tasks that wait.
 
 use crate::error::Closed;
 use crate::inbox::Inbox;
@@ -11,7 +11,7 @@ use std::task::Waker;
 /// Events kept for an association whose reader is slow or absent.
 const EVENTS: usize = 256;
 
-/// What an endpoint knows of one association beyond the core.
+/// What an endpoint keeps of an association outside the core.
 #[derive(Debug, Default)]
 pub(crate) struct Entry {
     /// Whether a handle exists.
@@ -26,7 +26,7 @@ pub(crate) struct Entry {
     pub(super) writers: Wakers,
     /// Tasks that wait for events.
     pub(crate) watchers: Wakers,
-    /// Tasks that wait for the beginning, the end, or all to be acknowledged.
+    /// Tasks that wait for the association to be established, drained or ended.
     pub(super) waiters: Wakers,
 }
 

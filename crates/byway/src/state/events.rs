@@ -1,4 +1,4 @@
-//! What the core tells, passed on to whom it concerns.
+//! Events of the core, passed on to tasks and readers.
 
 use super::State;
 use crate::error::Closed;
@@ -54,7 +54,7 @@ impl State {
             }
             other => return entry.record(other, wake),
         }
-        // Readable, and messages are sorted, or nobody reads any more.
+        // Readable while messages are sorted by stream, or without a reader.
         if self.entries.get(&id).is_some_and(|e| e.held) || self.incoming.contains(&id) {
             self.sort(id);
         } else {
@@ -62,7 +62,7 @@ impl State {
         }
     }
 
-    /// Parks what the core holds for readers of single streams, if there are any.
+    /// Parks the core's messages for readers of single streams, if there are any.
     pub(super) fn sort(&mut self, id: AssocId) {
         if let Some(entry) = self.entries.get_mut(&id)
             && entry.inbox.sorts()
@@ -87,7 +87,7 @@ impl State {
             } else {
                 b"closed"
             };
-            // Refused only if it has ended already.
+            // An error says that it has ended already.
             let _ = self.core.abort(now, id, why);
             self.call_driver();
         }
@@ -102,15 +102,15 @@ impl State {
 
     pub(super) fn remove(&mut self, now: Instant, id: AssocId) {
         if let Some(mut entry) = self.entries.remove(&id) {
-            // Not dropped under the lock: with a waker may go a whole task,
-            // and with that a handle, which takes the lock.
+            // Wakers are not dropped under the lock: the last waker may drop its
+            // task, and that a handle, which takes the lock.
             entry.wake_all(&mut self.wake);
         }
         self.core.release(now, id);
     }
 
-    /// Throws away what arrives for an association that nobody reads, so that
-    /// its shutdown is not held up by a closed window.
+    /// Discards the messages of an association without a reader, so that a closed
+    /// window does not block its shutdown.
     pub(super) fn discard(&mut self, id: AssocId) {
         while self.core.receive(id).is_some() {}
     }

@@ -1,12 +1,12 @@
-//! What the lock protects: the core, what it wants to send, and who waits for
-//! what. Nothing here does IO or waits.
+//! The state behind the lock: the core, the packets that it wants to send, and the
+//! tasks that wait. Nothing here does IO or blocks.
 
 mod commands;
 mod driving;
 mod entry;
 mod events;
 
-use crate::batch::Outbox;
+use crate::outbox::Outbox;
 use crate::wakers::Wakers;
 use byway_core::AssocId;
 use entry::Entry;
@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::task::Waker;
 
-/// What the sockets of an endpoint have done.
+/// Counters of the sockets of an endpoint.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct DriverStats {
     /// Datagrams received.
@@ -22,14 +22,14 @@ pub struct DriverStats {
     /// Buffers received; each holds one datagram, or several that the kernel
     /// coalesced.
     pub buffers_received: u64,
-    /// Datagrams handed to the kernel.
+    /// Datagrams passed to the kernel.
     pub datagrams_sent: u64,
-    /// Calls that handed them over.
+    /// Calls that passed them.
     pub batches_sent: u64,
-    /// Datagrams that the kernel refused for good, for instance because there
-    /// is no route or a filter forbids them. SCTP sees them as lost.
+    /// Datagrams that the kernel refused, for example because there is no route or
+    /// a filter forbids them. SCTP sees them as lost.
     pub datagrams_refused: u64,
-    /// Datagrams dropped because their socket had stayed full for too long.
+    /// Datagrams dropped because too many waited for their socket.
     pub datagrams_overflowed: u64,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct State {
     pub(crate) core: byway_core::Endpoint,
     pub(crate) outbox: Outbox,
     pub(crate) stats: DriverStats,
-    /// Wakers to call once the lock is free.
+    /// Wakers to call once the lock is released.
     pub(crate) wake: Vec<Waker>,
     local: Vec<SocketAddr>,
     scratch: Vec<u8>,
@@ -49,10 +49,10 @@ pub(crate) struct State {
     acceptors: Wakers,
     /// Tasks that wait for the driver to end.
     closers: Wakers,
-    /// Whether associations are still begun and accepted.
+    /// Whether associations may still be set up.
     open: bool,
     driver: Option<Waker>,
-    /// Whether the driver has been called since it last looked.
+    /// Whether the driver has been woken since its last turn.
     called: bool,
     driver_gone: bool,
 }
@@ -93,7 +93,7 @@ impl State {
         }
     }
 
-    /// Makes the driver look at the core again.
+    /// Wakes the driver for another turn.
     fn call_driver(&mut self) {
         if !self.called {
             self.called = true;

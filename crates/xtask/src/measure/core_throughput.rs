@@ -1,8 +1,10 @@
 //! The protocol alone: two ends in one thread, packets handed over in memory, checksums on.
 
 use crate::peers::Workspace;
+use crate::plan::{Contender, Plan};
+use crate::process::{limited, run_to_end};
 use crate::report::Better;
-use crate::runner::{Contender, Figures, Plan, limited, run_to_end};
+use crate::series::Figures;
 use anyhow::Result;
 use std::process::Command;
 

@@ -1,8 +1,10 @@
 //! Two processes over UDP on loopback: rate, and CPU time of both ends.
 
 use crate::peers::{Workspace, need_packages};
+use crate::plan::{Contender, Plan};
+use crate::process::{children_cpu, last_json, limited, number, stop};
 use crate::report::Better;
-use crate::runner::{Contender, Figures, Plan, children_cpu, last_json, limited, number, stop};
+use crate::series::Figures;
 use anyhow::{Context, Result, ensure};
 use std::net::UdpSocket;
 use std::process::{Child, Command};

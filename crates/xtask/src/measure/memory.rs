@@ -2,8 +2,10 @@
 
 use super::loopback::{free_udp_port, wait_for_port};
 use crate::peers::{Workspace, need_packages};
+use crate::plan::{Contender, Plan};
+use crate::process::{limited, number, run_to_end, stop};
 use crate::report::Better;
-use crate::runner::{Contender, Figures, Plan, limited, number, run_to_end, stop};
+use crate::series::Figures;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};

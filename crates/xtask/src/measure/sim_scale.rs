@@ -3,8 +3,8 @@
 
 use super::Arguments;
 use crate::peers::{Byway, Workspace};
-use crate::report::{Spread, rounded};
-use crate::runner::{Finished, run_to_end};
+use crate::process::{Finished, run_to_end};
+use crate::series::{Spread, rounded};
 use anyhow::Result;
 use serde_json::json;
 

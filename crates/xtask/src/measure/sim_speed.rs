@@ -4,8 +4,10 @@
 
 use crate::peers::{Workspace, need_packages};
 use crate::pgo;
+use crate::plan::{Contender, Plan};
+use crate::process::run_to_end;
 use crate::report::Better;
-use crate::runner::{Contender, Figures, Plan, run_to_end};
+use crate::series::Figures;
 use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -3,8 +3,8 @@
 
 use super::Arguments;
 use crate::peers::Workspace;
-use crate::report::{Spread, rounded};
-use crate::runner::{children_cpu, limited, run_quietly};
+use crate::process::{children_cpu, limited, run_quietly};
+use crate::series::{Spread, rounded};
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
 use std::path::{Path, PathBuf};

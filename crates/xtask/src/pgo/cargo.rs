@@ -2,7 +2,7 @@
 
 use super::Package;
 use crate::peers::Workspace;
-use crate::runner::{output_of, run_quietly};
+use crate::process::{output_of, run_quietly};
 use anyhow::{Context, Result};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -4,7 +4,7 @@
 //! Rather than comparing version numbers, each is tried: it must merge the files, and the compiler
 //! must read the result.
 
-use crate::runner::output_of;
+use crate::process::output_of;
 use anyhow::{Context, Result, ensure};
 use std::cmp::Reverse;
 use std::ffi::{OsStr, OsString};

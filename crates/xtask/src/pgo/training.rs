@@ -7,7 +7,7 @@
 
 use super::Package;
 use crate::measure::loopback;
-use crate::runner::{limited, run_to_end};
+use crate::process::{limited, run_to_end};
 use anyhow::{Context, Result};
 use std::path::Path;
 use std::process::Command;

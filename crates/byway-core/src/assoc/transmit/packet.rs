@@ -36,12 +36,12 @@ impl DataPacket<'_> {
     #[inline]
     pub(super) fn put(&mut self, chunk: &Data<'_>, payload: &Bytes, ctx: &Ctx<'_>) {
         if let Some(before) = self.tail.take() {
-            self.builder.join(&before);
+            self.builder.append_payload(&before);
         }
         // The padding of a tail would have to be a third piece.
         let tail = payload.len() >= SHORTEST_TAIL && payload.len().is_multiple_of(4);
         if ctx.payload_tail.is_some() && tail {
-            self.builder.data_apart(chunk);
+            self.builder.data_without_payload(chunk);
             self.tail = Some(payload.clone());
         } else {
             self.builder.data(chunk);

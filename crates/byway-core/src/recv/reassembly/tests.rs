@@ -74,7 +74,7 @@ fn unordered_messages_do_not_wait() {
 }
 
 #[test]
-fn a_long_message_is_handed_over_in_parts_once_all_before_it_is_here() {
+fn a_long_message_is_delivered_in_parts_once_everything_before_it_has_arrived() {
     let mut r = Reassembly::new(1, 6);
     r.insert(&fragment(1, 1, true, false, b"aaaa"), 0).unwrap();
     r.insert(&fragment(2, 1, false, false, b"bbbb"), 0).unwrap();

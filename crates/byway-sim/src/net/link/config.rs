@@ -1,6 +1,10 @@
-//! How a link is described.
+//! The description of a link.
 
-use super::{Corrupt, Duplicate, LinkChange, LossModel, QueueLimit, Rate, Reorder};
+use super::effect::{Corrupt, Duplicate, Reorder};
+use super::loss::LossModel;
+use super::queue::QueueLimit;
+use super::rate::Rate;
+use super::schedule::LinkChange;
 use crate::net::capture::Capture;
 use byway_core::time::{Duration, Instant};
 
@@ -13,24 +17,24 @@ pub struct LinkConfig {
     pub delay: Duration,
     /// Drop-tail limit. Default: unlimited.
     pub queue: QueueLimit,
-    /// Losses in front of the queue. Default: none.
+    /// Losses before the queue. Default: none.
     pub loss: LossModel,
-    /// Default: none.
+    /// Extra delay of some packets. Default: none.
     pub reorder: Option<Reorder>,
-    /// Default: none.
+    /// Copies of some packets. Default: none.
     pub duplicate: Option<Duplicate>,
-    /// Default: none.
+    /// Flipped bits in some packets. Default: none.
     pub corrupt: Option<Corrupt>,
     /// Changes at set times, in any order. Default: none.
     pub schedule: Vec<(Instant, LinkChange)>,
-    /// What goes into the pcapng file. Default: nothing.
+    /// Which packets are written to the pcapng file. Default: none.
     pub capture: Capture,
-    /// Weight in the choice of shortest routes. 0, the default, counts as 1.
+    /// Cost for the computation of shortest routes. 0, the default, counts as 1.
     pub cost: u32,
 }
 
 impl LinkConfig {
-    /// A link with this rate and propagation delay, all else default.
+    /// A link with this rate and propagation delay, and defaults for all else.
     #[must_use]
     pub fn new(rate: Rate, delay: Duration) -> LinkConfig {
         LinkConfig {
@@ -61,7 +65,7 @@ impl LinkConfig {
         self
     }
 
-    /// The same with a recorded rate: bits per second from each time on.
+    /// The same with a rate that changes: bits per second from each time on.
     #[must_use]
     pub fn rate_over_time(mut self, steps: &[(Instant, u64)]) -> LinkConfig {
         let change = |rate| LinkChange::Rate(Rate::BitsPerSecond(rate));
@@ -70,8 +74,8 @@ impl LinkConfig {
         self
     }
 
-    /// The same with an outage that loses what is in flight at its start, and
-    /// ends at `until` or never.
+    /// The same with an outage that starts at `from`, drops the packets in flight
+    /// then, and ends at `until`; `None` means never.
     #[must_use]
     pub fn outage(self, from: Instant, until: Option<Instant>) -> LinkConfig {
         let config = self.at(from, LinkChange::DOWN);

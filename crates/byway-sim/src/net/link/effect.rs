@@ -1,11 +1,13 @@
 //! Reordering, duplication and corruption.
 
-use super::super::error::{BadValue, check_probability};
-use super::super::rng::{Chance, up_to};
+use crate::net::clock::nanos;
+use crate::net::error::{BadValue, check_probability};
+use crate::net::rng::{Chance, up_to};
 use byway_core::time::Duration;
 use chacha20::ChaCha8Rng;
 
-/// Extra delay for some packets, after propagation, so that later ones overtake them.
+/// Extra delay of some packets after propagation, so that later packets overtake
+/// them.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct Reorder {
     /// Share of packets delayed, 0 to 1.
@@ -21,8 +23,8 @@ pub struct Duplicate {
     pub probability: f64,
 }
 
-/// Flipped bits in the payload (the SCTP packet) of some packets. The arrival
-/// says that the packet is corrupted, since nobody fills in checksums inside the simulator.
+/// Flipped bits in the payload (the SCTP packet) of some packets. The arrival is
+/// marked as corrupted, because packets have no checksum inside the simulator.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct Corrupt {
     /// Share of packets corrupted, 0 to 1.
@@ -39,7 +41,7 @@ impl Reorder {
     /// Extra delay for one packet in nanoseconds.
     pub(super) fn draw(&self, rng: &mut ChaCha8Rng) -> u64 {
         if Chance::new(self.probability).draw(rng) {
-            up_to(rng, super::nanos(self.max_extra))
+            up_to(rng, nanos(self.max_extra))
         } else {
             0
         }
@@ -61,7 +63,7 @@ impl Corrupt {
         check_probability("corruption probability", self.probability)
     }
 
-    /// Flips bits with the configured probability; says whether it did.
+    /// Flips bits with the configured probability. Returns whether it did.
     pub(super) fn apply(&self, payload: &mut [u8], rng: &mut ChaCha8Rng) -> bool {
         if payload.is_empty() || !Chance::new(self.probability).draw(rng) {
             return false;

@@ -1,13 +1,13 @@
 //! Loss models: what a link loses before its queue.
 
-use super::super::error::{BadValue, check_probability};
-use super::super::packet::{Content, Packet};
-use super::super::rng::Chance;
-use super::peek;
+use super::chunk_scan;
+use crate::net::error::{BadValue, check_probability};
+use crate::net::packet::{Content, Packet};
+use crate::net::rng::Chance;
 use chacha20::ChaCha8Rng;
 use std::sync::Arc;
 
-/// Which packets a link loses. Stands before the queue, as ns-2's `lossmodel` does.
+/// Which packets a link loses, before its queue as with ns-2's `lossmodel`.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub enum LossModel {
     /// None. The default.
@@ -16,7 +16,7 @@ pub enum LossModel {
     /// Each packet with this probability, independently.
     Uniform(f64),
     /// A two-state chain that makes losses come in bursts. Starts in the good
-    /// state; each packet is judged by the current state, then the state may change.
+    /// state. The current state decides about a packet, then the state may change.
     GilbertElliott {
         /// Probability, per packet, of going from good to bad.
         to_bad: f64,
@@ -40,19 +40,19 @@ pub enum LossModel {
     /// The initial TSN is taken from the INIT or INIT ACK seen on this link, else
     /// it is the first TSN seen. For links that carry one association.
     Tsns(Vec<TsnDrop>),
-    /// Recorded: packet after packet, lost (`true`) or not.
+    /// A recorded trace: for each packet whether it is lost.
     Trace {
         /// One entry a packet.
         lost: Arc<[bool]>,
-        /// Whether to start over at the end; otherwise nothing more is lost.
+        /// Whether to start again at the end; otherwise nothing more is lost.
         repeat: bool,
     },
     /// Every packet that matches.
     All(PacketMatch),
-    /// Every packet of more bytes on the wire than this, IP header included: the
-    /// black hole that a smaller MTU on the way makes where nobody says so.
+    /// Every packet of more bytes on the wire than this, IP header included: a black
+    /// hole, as a smaller MTU on the path makes it without ICMP messages.
     LargerThan(u32),
-    /// Several models one after another; a packet one of them loses is not seen by the next.
+    /// Several models in sequence. A packet lost by one does not reach the next.
     Several(Vec<LossModel>),
 }
 
@@ -77,11 +77,11 @@ pub struct TsnDrop {
 }
 
 impl LossModel {
-    /// Loses every `true` in the text: `1` is a lost packet, `0` one that passes;
-    /// blanks and line ends do not count.
+    /// Reads a recorded trace: `1` is a lost packet, `0` one that passes. Whitespace
+    /// is ignored.
     ///
     /// # Errors
-    /// The first character that is none of these.
+    /// The first other character.
     pub fn from_trace_text(text: &str, repeat: bool) -> Result<LossModel, char> {
         let lost: Result<Vec<bool>, char> = text
             .chars()
@@ -152,7 +152,7 @@ impl LossModel {
     }
 }
 
-/// A loss model and what it remembers.
+/// A loss model with its state.
 #[derive(Clone, Debug)]
 pub(super) enum LossState {
     None,
@@ -264,10 +264,12 @@ impl LossState {
 
 fn matches(of: PacketMatch, packet: &Packet) -> bool {
     let sctp = packet.content == Content::Sctp;
-    let mut types = peek::chunks(&packet.payload, &packet.tail).map(|c| c[0]);
+    let mut types = chunk_scan::chunks(&packet.payload, &packet.tail).map(|c| c[0]);
     match of {
         PacketMatch::Any => true,
-        PacketMatch::Data => sctp && types.any(|t| t == peek::DATA || t == peek::I_DATA),
+        PacketMatch::Data => {
+            sctp && types.any(|t| t == chunk_scan::DATA || t == chunk_scan::I_DATA)
+        }
         PacketMatch::Chunk(wanted) => sctp && types.any(|t| t == wanted),
     }
 }
@@ -277,10 +279,10 @@ fn loses_tsn(initial: &mut Option<u32>, drops: &mut [TsnDrop], packet: &Packet) 
         return false;
     }
     let mut lost = false;
-    for chunk in peek::chunks(&packet.payload, &packet.tail) {
-        if let Some(tsn) = peek::initial_tsn(chunk) {
+    for chunk in chunk_scan::chunks(&packet.payload, &packet.tail) {
+        if let Some(tsn) = chunk_scan::initial_tsn(chunk) {
             *initial = Some(tsn);
-        } else if let Some(tsn) = peek::data_tsn(chunk) {
+        } else if let Some(tsn) = chunk_scan::data_tsn(chunk) {
             let offset = tsn.wrapping_sub(*initial.get_or_insert(tsn));
             let hit = drops.iter_mut().find(|d| d.offset == offset && d.times > 0);
             if let Some(hit) = hit {

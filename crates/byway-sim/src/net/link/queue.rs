@@ -1,11 +1,11 @@
-//! Drop-tail queues: what waits in front of a link, known from departure times alone.
+//! Drop-tail queues, computed from departure times without events.
 
 use std::collections::VecDeque;
 
-/// How much fits into a link's queue. The packet being transmitted counts.
+/// The limit of a link's queue. The packet being transmitted counts.
 ///
-/// `Packets(n)` equals ns-2's DropTail with `queue-limit n` for n >= 2: that
-/// queue holds n - 1 waiting packets beside the one on the wire.
+/// `Packets(n)` equals ns-2's DropTail with `queue-limit n` for n >= 2, where n - 1
+/// packets wait beside the one on the wire. ns-2's default is 50.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum QueueLimit {
     /// At most this many packets.
@@ -13,19 +13,19 @@ pub enum QueueLimit {
     /// At most this many bytes on the wire; the packet in transmission counts
     /// in full until its last bit has left.
     Bytes(u64),
-    /// Everything fits. The default.
+    /// No limit. The default.
     #[default]
     Unlimited,
 }
 
-/// The packets accepted and not yet departed. The last of them stands apart, so
-/// that a link that is never busy when a packet comes needs no ring.
+/// The packets accepted and not yet departed. The last one is stored separately,
+/// so that a link that is never busy when a packet arrives needs no ring buffer.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
-    /// What fits, in packets and in bytes.
+    /// The limits, in packets and in bytes.
     most_packets: u32,
     most_bytes: u64,
-    /// Departure and size of all but the last.
+    /// Departure time and size of all packets except the last.
     earlier: VecDeque<(u64, u32)>,
     last: (u64, u32),
     packets: u32,
@@ -39,7 +39,7 @@ impl Queue {
         queue
     }
 
-    /// Packets that are queued already stay.
+    /// Sets a new limit. Packets already queued stay.
     pub(super) fn set_limit(&mut self, limit: QueueLimit) {
         (self.most_packets, self.most_bytes) = match limit {
             QueueLimit::Packets(n) => (n, u64::MAX),
@@ -48,11 +48,11 @@ impl Queue {
         };
     }
 
-    /// Forgets what has left by `now`; a packet whose last bit leaves at `now` is gone.
+    /// Removes the packets that have departed by `now`, inclusive.
     #[inline]
     pub(super) fn settle(&mut self, now: u64) {
         if self.last.0 <= now {
-            // Departures are in order: with the last one all have left.
+            // Departures are in order: with the last packet all have left.
             if self.packets > 1 {
                 self.earlier.clear();
             }

@@ -1,7 +1,8 @@
 //! How fast a link transmits: a bit rate, no limit, or a recorded trace of
 //! delivery opportunities.
 
-use super::super::error::BadValue;
+use crate::net::clock::nanos;
+use crate::net::error::BadValue;
 use byway_core::time::{Duration, Instant};
 use std::sync::Arc;
 
@@ -36,12 +37,12 @@ impl Rate {
     }
 }
 
-/// A repeating list of moments at which a fixed number of bytes can leave, the
-/// form in which measured cellular links are commonly published (there in
-/// milliseconds and 1504 bytes; see [`DeliveryTrace::from_millis_text`]).
+/// A repeating list of times at which a fixed number of bytes can leave. Measured
+/// cellular links are commonly published in this form, with milliseconds and 1504
+/// bytes; see [`DeliveryTrace::from_millis_text`].
 ///
-/// Several packets may share an opportunity and a packet may use several; what
-/// no packet uses is gone.
+/// Several packets may share an opportunity, and one packet may use several.
+/// Unused bytes are lost.
 #[derive(Clone, PartialEq, Debug)]
 pub struct DeliveryTrace {
     moments: Arc<[u64]>,
@@ -50,24 +51,25 @@ pub struct DeliveryTrace {
 }
 
 impl DeliveryTrace {
-    /// Opportunities of `bytes` bytes each at `moments` since the start of the
-    /// run, over again after each `period`. The moments are put in order; several may be equal.
+    /// Opportunities of `bytes` bytes each at `moments` after the start of the run,
+    /// repeated after each `period`. The moments may be in any order, and several
+    /// may be equal.
     #[must_use]
     pub fn new(moments: &[Instant], period: Duration, bytes: u32) -> DeliveryTrace {
         let mut moments: Vec<u64> = moments.iter().map(|m| m.as_nanos()).collect();
         moments.sort_unstable();
         DeliveryTrace {
             moments: moments.into(),
-            period: super::nanos(period),
+            period: nanos(period),
             bytes,
         }
     }
 
-    /// Reads one opportunity a line, in whole milliseconds; the last line also
-    /// is the period. Returns the number (from 1) of the first line that is not a number.
+    /// Reads one opportunity per line, in whole milliseconds. The largest is also
+    /// the period. Empty lines are ignored.
     ///
     /// # Errors
-    /// The line number of the first line that cannot be read.
+    /// The number, from 1, of the first line that cannot be read.
     pub fn from_millis_text(text: &str, bytes: u32) -> Result<DeliveryTrace, usize> {
         let mut moments = Vec::new();
         for (i, line) in text.lines().enumerate() {
@@ -114,7 +116,7 @@ impl DeliveryTrace {
     }
 }
 
-/// A rate and how much of it has been used.
+/// A rate with its state.
 #[derive(Clone, Debug)]
 pub(super) enum RateState {
     Unlimited,
@@ -143,7 +145,8 @@ impl RateState {
         }
     }
 
-    /// Forgets the use of opportunities after `at`: what was to leave then was thrown away.
+    /// Frees the opportunities after `at`: the packets that would have used them have
+    /// been dropped.
     pub(super) fn rewind(&mut self, at: u64) {
         if let RateState::Trace(state) = self {
             state.index = state.index.min(state.trace.first_from(at));
@@ -180,8 +183,8 @@ pub(super) fn transmission(bits: u64, rate: u64) -> u64 {
     }
 }
 
-/// What a byte takes at `rate` bits per second (not 0), if that is a whole number
-/// of nanoseconds, as it is at all common rates.
+/// Transmission time of one byte at `rate` bits per second (not 0), if it is a
+/// whole number of nanoseconds, as at all common rates.
 pub(super) fn whole_nanos_per_byte(rate: u64) -> Option<u32> {
     const BYTE: u64 = 8 * NANOS_PER_SEC;
     if !BYTE.is_multiple_of(rate) {

@@ -1,13 +1,14 @@
-//! What changes on a link, and when.
+//! Scheduled changes of a link.
 
-use super::super::error::BadValue;
 use super::effect::{Corrupt, Duplicate, Reorder};
 use super::loss::{LossModel, LossState};
 use super::queue::QueueLimit;
-use super::rate::{Rate, RateState};
+use super::rate::{self, Rate, RateState};
+use crate::net::clock::nanos;
+use crate::net::error::BadValue;
 use byway_core::time::{Duration, Instant};
 
-/// A change of one property of a link at a set time. It holds for packets that
+/// A change of one property of a link at a given time. It applies to packets that
 /// reach the place where the property acts at that time or later.
 #[derive(Clone, PartialEq, Debug)]
 pub enum LinkChange {
@@ -24,7 +25,7 @@ pub enum LinkChange {
     /// A new propagation delay, for packets whose last bit leaves from now on.
     /// After a decrease they may overtake earlier ones.
     Delay(Duration),
-    /// A new loss model, which starts afresh.
+    /// A new loss model in its initial state.
     Loss(LossModel),
     /// A new queue limit. Packets already queued stay.
     Queue(QueueLimit),
@@ -37,7 +38,7 @@ pub enum LinkChange {
 }
 
 impl LinkChange {
-    /// The link goes down and loses what is in flight.
+    /// The link goes down and drops the packets in flight.
     pub const DOWN: LinkChange = LinkChange::Down {
         drop_in_flight: true,
     };
@@ -60,7 +61,7 @@ impl LinkChange {
     }
 }
 
-/// A change as the running link needs it.
+/// A change in the form that the running link uses.
 #[derive(Debug)]
 pub(super) enum Change {
     Up,
@@ -85,7 +86,7 @@ pub(super) struct Timeline {
     pub(super) next: usize,
     /// The first rate, then the rates of the schedule.
     pub(super) rates: Vec<RateState>,
-    /// Times of changes that drop what is in flight.
+    /// Times of the changes that drop the packets in flight.
     kills: Vec<u64>,
     next_kill: usize,
 }
@@ -118,7 +119,7 @@ impl Timeline {
                     rates.push(RateState::new(rate));
                     Change::Rate(rates.len() - 1)
                 }
-                LinkChange::Delay(delay) => Change::Delay(super::nanos(*delay)),
+                LinkChange::Delay(delay) => Change::Delay(nanos(*delay)),
                 LinkChange::Loss(model) => Change::Loss(LossState::new(model)),
                 LinkChange::Queue(limit) => Change::Queue(*limit),
                 LinkChange::Reorder(e) => Change::Reorder(*e),
@@ -141,7 +142,7 @@ impl Timeline {
         self.changes.get(self.next).map_or(u64::MAX, |(at, _)| *at)
     }
 
-    /// Counts the next change as done.
+    /// The next change has taken effect.
     pub(super) fn step(&mut self) {
         if let Some((
             _,
@@ -155,12 +156,75 @@ impl Timeline {
         self.next += 1;
     }
 
-    /// Time of the first outage to come that drops what is in flight; `u64::MAX` if none.
+    /// Time of the next outage that drops the packets in flight; `u64::MAX` if none.
     pub(super) fn next_kill(&self) -> u64 {
         self.kills.get(self.next_kill).copied().unwrap_or(u64::MAX)
     }
 
-    /// Whether packets leave the link in the order in which they entered, whatever happens.
+    /// When the last of `size` bytes leaves if their transmission starts at
+    /// `start`, with the rates that will then be in force. `rate` is the index of
+    /// the present one.
+    #[cold]
+    pub(super) fn departure(&mut self, rate: usize, start: u64, size: u32) -> u64 {
+        let mut coming = self.changes[self.next..]
+            .iter()
+            .filter_map(|(at, change)| match change {
+                Change::Rate(rate) => Some((*at, *rate)),
+                _ => None,
+            })
+            .peekable();
+        let mut rate = rate;
+        while let Some((_, new)) = coming.next_if(|(at, _)| *at <= start) {
+            rate = new;
+        }
+        let mut now = start;
+        let mut bits = u64::from(size) * 8;
+        loop {
+            let (end, then) = coming.next().unwrap_or((u64::MAX, rate));
+            match &mut self.rates[rate] {
+                RateState::Unlimited => return now,
+                RateState::Bits(0) => {}
+                RateState::Bits(speed) => {
+                    let done = now.saturating_add(rate::transmission(bits, *speed));
+                    if done <= end {
+                        return done;
+                    }
+                    // Fewer than all bits fit before `end`, as `done` is later.
+                    bits -= rate::bits_in(end - now, *speed).min(bits);
+                }
+                // A trace is followed to the end of the packet. Opportunities
+                // come often, so a change of the rate does not matter then.
+                RateState::Trace(trace) => {
+                    return trace.serve(now, bits.div_ceil(8) as u32);
+                }
+            }
+            if end == u64::MAX {
+                return u64::MAX;
+            }
+            now = end;
+            rate = then;
+        }
+    }
+
+    /// The propagation delay that a change up to `at` sets; `None` if there is no
+    /// such change.
+    pub(super) fn delay_at(&self, at: u64) -> Option<u64> {
+        self.changes[self.next..]
+            .iter()
+            .take_while(|(when, _)| *when <= at)
+            .filter_map(|(_, change)| match change {
+                Change::Delay(delay) => Some(*delay),
+                _ => None,
+            })
+            .last()
+    }
+
+    /// Whether a change still to come satisfies `test`.
+    pub(super) fn will_change(&self, test: impl Fn(&Change) -> bool) -> bool {
+        self.changes[self.next..].iter().any(|(_, c)| test(c))
+    }
+
+    /// Whether packets always leave the link in the order in which they entered it.
     pub(super) fn keeps_order(&self, first_delay: u64) -> bool {
         let mut delay = first_delay;
         self.changes.iter().all(|(_, change)| match change {

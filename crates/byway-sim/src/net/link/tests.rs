@@ -1,8 +1,9 @@
 //! One link at a time: arithmetic, queue, losses, schedule, effects.
 
 use super::*;
-use crate::net::packet::Content;
-use byway_core::time::Instant;
+use crate::net::log::{DropReason, LinkCounters};
+use crate::net::packet::{Content, Packet};
+use byway_core::time::{Duration, Instant};
 
 const MS: u64 = 1_000_000;
 
@@ -172,7 +173,7 @@ fn lists_lose_exactly_what_they_name() {
     // INIT, then DATA 1, SACK, DATA 2, SACK, and so on.
     let mut flow = vec![sctp(INIT, 0)];
     for i in 0..10 {
-        flow.extend([sctp(peek::DATA, 100 + i), sctp(SACK, 0)]);
+        flow.extend([sctp(chunk_scan::DATA, 100 + i), sctp(SACK, 0)]);
     }
     flow.push(Packet {
         content: Content::Background,
@@ -200,7 +201,7 @@ fn lists_lose_exactly_what_they_name() {
 
 #[test]
 fn a_kind_or_a_size_is_lost_for_ever() {
-    let flow = [sctp(peek::DATA, 1), sctp(SACK, 0), sctp(SACK, 0)];
+    let flow = [sctp(chunk_scan::DATA, 1), sctp(SACK, 0), sctp(SACK, 0)];
     let sacks = LossModel::All(PacketMatch::Chunk(SACK));
     assert_eq!(lost(sacks, &flow), [2, 3]);
     let flow = [1200, 1201, 60, 1500].map(packet);
@@ -220,11 +221,11 @@ fn tsns_are_lost_as_often_as_asked() {
         },
     ]);
     let tsns = [u32::MAX, 0, 1, 2, 0, 0, 2];
-    let flow: Vec<Packet> = tsns.iter().map(|t| sctp(peek::DATA, *t)).collect();
+    let flow: Vec<Packet> = tsns.iter().map(|t| sctp(chunk_scan::DATA, *t)).collect();
     // Offsets 0 1 2 3 1 1 3: the third transmission of offset 1 passes.
     assert_eq!(lost(drops.clone(), &flow), [2, 4, 5]);
     // The INIT's initial TSN (here 0, at byte 16 of the chunk) takes precedence.
-    let flow = [sctp(INIT, 7), sctp(peek::DATA, 1)];
+    let flow = [sctp(INIT, 7), sctp(chunk_scan::DATA, 1)];
     assert_eq!(lost(drops, &flow), [2]);
 }
 
@@ -363,7 +364,7 @@ fn reordering_duplication_and_corruption_have_their_rates() {
     let n = 100_000;
     let (mut late, mut copies, mut corrupted) = (0, 0, 0);
     for _ in 0..n {
-        let mut p = sctp(peek::DATA, 1);
+        let mut p = sctp(chunk_scan::DATA, 1);
         let clean = p.payload.clone();
         let fate = l.pass(0, &mut p);
         assert!((10 * MS..=14 * MS).contains(&fate.at));

@@ -1,21 +1,23 @@
-//! What hosts hand to the network, and what it reports to them.
+//! What hosts send into the network, and what it reports to them.
 
 use crate::net::ids::{LinkId, NodeId, Port, TimerId};
+use byway_core::Bytes;
 use byway_core::time::Instant;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
-/// A packet a host wants to send.
+/// A packet that a host sends.
 #[derive(Debug, Clone)]
 pub struct Outgoing {
     /// Source address; it also selects the interface unless `via` does.
     pub src: IpAddr,
     /// Destination address.
     pub dst: IpAddr,
-    /// The SCTP packet, best in a buffer from [`Network::buffer`](crate::net::Network::buffer).
+    /// The SCTP packet, preferably in a buffer from [`Network::buffer`](crate::net::Network::buffer).
     pub payload: Vec<u8>,
     /// Bytes on the wire; default: payload plus 20 (IPv4) or 40 (IPv6).
     pub wire_size: Option<u32>,
-    /// Anything the sender wants to find again in the log and at the arrival. Default: 0.
+    /// A number of the sender's choice, repeated in the log and at the arrival.
+    /// Default: 0.
     pub meta: u64,
     /// Interface to send from, for packets with a foreign source address. Default: the source's.
     pub via: Option<Port>,
@@ -53,7 +55,7 @@ pub struct Arrival {
     pub payload: Vec<u8>,
     /// Bytes on the wire.
     pub wire_size: u32,
-    /// What the sender noted.
+    /// [`Outgoing::meta`] of the packet.
     pub meta: u64,
     /// The packet's number, in order of sending.
     pub packet: u64,
@@ -70,13 +72,38 @@ pub struct Arrival {
 pub enum Event {
     /// A packet arrived.
     Arrived(Arrival),
-    /// A timer is due; it is no longer set.
+    /// A timer has expired; it is no longer set.
     Timer {
         /// The timer's node.
         node: NodeId,
-        /// The slot.
+        /// The timer.
         timer: TimerId,
         /// The token it was added with.
         token: u64,
     },
+}
+
+/// An event for a host, with a packet left in its slot.
+#[derive(Copy, Clone, Debug)]
+pub(crate) enum HostEvent {
+    /// A packet arrived at the end of a link.
+    Arrived { link: u32, slot: u32 },
+    /// A timer is due.
+    Timer {
+        node: NodeId,
+        timer: TimerId,
+        token: u64,
+    },
+}
+
+/// A packet that has arrived, borrowed from its slot.
+#[derive(Debug)]
+pub(crate) struct ArrivedPacket<'a> {
+    pub(crate) node: NodeId,
+    pub(crate) src: &'a SocketAddr,
+    pub(crate) dst: &'a SocketAddr,
+    pub(crate) payload: &'a [u8],
+    /// What follows `payload`: user data that was not copied into it.
+    pub(crate) tail: &'a Bytes,
+    pub(crate) corrupted: bool,
 }

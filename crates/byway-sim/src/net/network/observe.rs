@@ -1,4 +1,4 @@
-//! Looking at a network: names, routes, counters, log, captures.
+//! What can be asked about a network: names, routes, counters, log, captures.
 
 use super::Network;
 use crate::net::capture::Capture;
@@ -75,7 +75,7 @@ impl Network {
         source.map(|s| s.counters).unwrap_or_default()
     }
 
-    /// How many links there are.
+    /// Number of links.
     #[must_use]
     pub fn link_count(&self) -> usize {
         self.parts.links.len()
@@ -87,7 +87,7 @@ impl Network {
         self.unroutable
     }
 
-    /// Packets now in the network.
+    /// Packets that are in the network now.
     #[must_use]
     pub fn in_flight(&self) -> usize {
         self.pool.in_flight()
@@ -104,8 +104,8 @@ impl Network {
         log
     }
 
-    /// Packets are followed ahead of time; observers see them up to here: to
-    /// the present, or to the end if nothing more will happen.
+    /// Packets are followed ahead of time. Logs and captures show them up to this
+    /// time: the present, or the end if there are no more events.
     fn horizon(&self) -> Instant {
         match self.events.next_time() {
             Some(_) => self.now(),

@@ -1,6 +1,7 @@
 //! A host sends a packet.
 
-use super::{Network, Outgoing};
+use super::Network;
+use super::message::Outgoing;
 use crate::net::address::NOWHERE;
 use crate::net::error::SendError;
 use crate::net::flow::{Ends, Flow, Key, Way};
@@ -12,8 +13,8 @@ use std::mem;
 use std::net::SocketAddr;
 
 impl Network {
-    /// Sends a packet at `now` and returns its number. That the network then
-    /// loses it, or has no route, is no error.
+    /// Sends a packet at `now` and returns its number. It is no error if the
+    /// network then loses it or has no route.
     ///
     /// Events up to `now` must have been taken first, as a host might answer
     /// them with earlier packets.
@@ -24,7 +25,7 @@ impl Network {
         let (src, dst) = ((packet.src, 0).into(), (packet.dst, 0).into());
         let sent = match packet.via {
             None => self.route(now, (&src, &dst)),
-            // Not remembered: who sends with foreign addresses does so rarely.
+            // Not remembered: packets with foreign addresses are rare.
             Some(port) => self.route_via(now, (&src, &dst), port),
         };
         let sent = sent.map(|flow| {
@@ -42,9 +43,9 @@ impl Network {
         sent
     }
 
-    /// Sends what `write` puts into a packet's slot, where it stays while it is
-    /// under way: the packet's bytes, and what stands apart behind them. Nothing
-    /// is sent if `write` has nothing.
+    /// Sends the packet that `write` puts into a slot: its bytes, and user data
+    /// behind them that is not copied. The packet stays in the slot until it
+    /// arrives. Nothing is sent if `write` returns `None`.
     #[inline(always)]
     pub(crate) fn send_written(
         &mut self,
@@ -56,7 +57,7 @@ impl Network {
             self.pool.discard(slot);
             return None;
         };
-        // Nothing of a flow that is known is copied: this happens for every packet.
+        // A known flow is borrowed and not copied: this runs for every packet.
         let ends = (&transmit.source, &transmit.destination);
         let flow = match self.flows.find(ends) {
             Some(flow) if self.plain && flow.way.whole => flow,
@@ -77,16 +78,16 @@ impl Network {
             }
             at = fate.at;
         }
-        if self.turns.is_empty() {
+        if self.transmitters.is_empty() {
             self.events.push_hop(at, link, slot);
         } else {
             // Every hop is an event: there was one link.
-            self.take_turn(link, slot);
+            self.transmit_or_wait(link, slot);
         }
         Some(Ok(id))
     }
 
-    /// Sends a packet with nothing special that was written into its slot.
+    /// Sends a packet that is already in its slot.
     #[inline(never)]
     fn send_slot(&mut self, ends: Ends<'_>, slot: u32) -> Result<u64, SendError> {
         match self.known_route(ends) {
@@ -101,7 +102,7 @@ impl Network {
         }
     }
 
-    /// Completes a packet of a host whose bytes stand in its slot.
+    /// Completes a packet of a host whose bytes are in its slot.
     fn enter(&mut self, flow: &Flow, slot: u32) {
         let packet = self.pool.get_mut(slot);
         flow.address(packet);
@@ -182,7 +183,7 @@ impl Network {
             key: Key::of((&ends.0, &ends.1)),
             src,
             dst,
-            // Without a way nobody looks at it.
+            // Not used without a way.
             column: u32::MAX,
             header: if ends.0.is_ipv4() { 20 } else { 40 },
             way: Way::default(),
@@ -203,7 +204,7 @@ impl Network {
                 .then(|| self.parts.routes.next(wire.to, column))
                 .flatten();
             next = after.filter(|&n| self.parts.wires[n as usize].ahead);
-            // It ends at a host, or where flows meet.
+            // The way ends at a host, or where flows meet.
             flow.way.whole = next.is_none() && (after.is_some() || !wire.to_router);
         }
         flow
@@ -215,7 +216,7 @@ impl Network {
         (vertex < *self.parts.first_vertex.get(node + 1)?).then_some(vertex)
     }
 
-    /// Sends a packet on its way; its number.
+    /// Sends a packet on its way. Returns the packet's number.
     #[inline]
     fn set_off(&mut self, way: &Way, slot: u32) -> u64 {
         let id = self.pool.get(slot).id;
@@ -226,7 +227,7 @@ impl Network {
         id
     }
 
-    /// Sends a packet of cross traffic, whose way is not remembered, from `vertex`.
+    /// Sends a packet of cross traffic from `vertex`. Its way is not remembered.
     pub(super) fn emit_background(
         &mut self,
         vertex: u32,

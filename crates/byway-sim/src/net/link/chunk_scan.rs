@@ -1,5 +1,5 @@
-//! A glance at an SCTP packet's chunks, for drop lists only. It trusts nothing
-//! and decodes nothing beyond types and TSNs.
+//! Chunk types and TSNs of an SCTP packet, for loss models that choose packets by
+//! them. Lengths are not trusted, and nothing else is decoded.
 
 pub(super) const DATA: u8 = 0;
 pub(super) const I_DATA: u8 = 64;
@@ -9,22 +9,18 @@ const INIT_ACK: u8 = 2;
 /// RFC 9260 section 3.1: ports, verification tag, checksum.
 const COMMON_HEADER: usize = 12;
 
-/// The packet's chunks, each with its 4-byte header; stops at the first that is cut
-/// short. Of a last chunk whose data stands apart, `tail`, only the front is shown.
+/// The packet's chunks, each with its 4-byte header, up to the first truncated
+/// one. If the payload of the last chunk is in `tail`, that chunk is given
+/// without it.
 pub(super) fn chunks<'a>(packet: &'a [u8], tail: &[u8]) -> impl Iterator<Item = &'a [u8]> {
-    let apart = tail.len();
     let mut rest = packet.get(COMMON_HEADER..).unwrap_or_default();
     std::iter::from_fn(move || {
         let length = usize::from(u16::from_be_bytes([*rest.get(2)?, *rest.get(3)?]));
         if length < 4 {
             return None;
         }
-        let here = length
-            - if length == rest.len() + apart {
-                apart
-            } else {
-                0
-            };
+        let split = length == rest.len() + tail.len();
+        let here = length - if split { tail.len() } else { 0 };
         let chunk = rest.get(..here)?;
         rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
         Some(chunk)

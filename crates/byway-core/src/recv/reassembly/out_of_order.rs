@@ -1,39 +1,40 @@
-//! Whole messages of a stream that wait for an earlier one (RFC 9260 section 6.6).
+//! Whole messages of one stream that arrived before an earlier one (RFC 9260
+//! section 6.6).
 //!
-//! After a loss nearly all of them come in the order of their numbers, each behind
-//! the last, and leave from the front once the lost one is there. Those that come
-//! otherwise stand apart, in a tree: so no order in which a peer sends makes one cost
-//! more than the logarithm of what waits.
+//! After a loss nearly all of them arrive in the order of their stream sequence
+//! numbers, each behind the last, and leave from the front once the missing one
+//! is there: a queue. The others go into a tree, so that no order of sending
+//! costs more than the logarithm of the number of messages per message.
 
-use super::reassembly::Ready;
+use super::ready::Ready;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 
-/// An idle stream keeps room for so many messages.
+/// Messages for which an idle stream keeps memory.
 const KEPT: usize = 64;
 
-/// Messages that wait, each with a number of its own.
+/// Messages that have to wait for an earlier one. No two have the same number.
 #[derive(Debug, Default)]
-pub(super) struct Waiting {
-    /// Those that came in order, by how far their number is ahead of the next one.
+pub(super) struct OutOfOrder {
+    /// Messages that arrived with rising numbers, lowest first.
     in_turn: VecDeque<Ready>,
-    /// The others, by their number.
+    /// The others, by number.
     others: BTreeMap<u16, Ready>,
 }
 
-impl Waiting {
+impl OutOfOrder {
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.in_turn.is_empty() && self.others.is_empty()
     }
 
-    /// Keeps a message whose turn comes after that of `next`.
+    /// Keeps a message that has to wait for the message numbered `next`.
     ///
     /// # Errors
-    /// Gives the message back if one with its number waits already.
+    /// Returns the message if one with the same number is already waiting.
     pub(super) fn insert(&mut self, next: u16, ready: Ready) -> Result<(), Ready> {
         let ssn = ready.message.ssn;
-        // Numbers wrap; how far they are ahead does not.
+        // Numbers wrap, but the distance to `next` does not.
         let ahead = |r: &Ready| r.message.ssn.wrapping_sub(next);
         let behind_all = self.in_turn.back().is_none_or(|l| ahead(l) < ahead(&ready));
         if behind_all && (self.others.is_empty() || !self.others.contains_key(&ssn)) {
@@ -50,13 +51,14 @@ impl Waiting {
         }
     }
 
-    /// Takes the message with the number `next`, whose turn it is, if it is there.
+    /// Removes the message numbered `next`, the one to deliver now, if it has
+    /// arrived.
     #[inline]
     pub(super) fn take(&mut self, next: u16) -> Option<Ready> {
         if self.in_turn.front().is_some_and(|r| r.message.ssn == next) {
             let ready = self.in_turn.pop_front();
             if self.in_turn.is_empty() && self.in_turn.capacity() > KEPT {
-                // An idle association shall not keep the memory of a busy one.
+                // An idle stream gives the memory of a busy one back.
                 self.in_turn = VecDeque::new();
             }
             return ready;
@@ -67,7 +69,7 @@ impl Waiting {
         self.others.remove(&next)
     }
 
-    /// All of them, in no order.
+    /// All messages, in no particular order.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Ready> {
         self.in_turn.iter().chain(self.others.values())
     }
@@ -92,17 +94,17 @@ mod tests {
         Ready { message, charge: 1 }
     }
 
-    /// Inserts these, and takes in order from `next` on; the numbers refused, and how many
-    /// were taken.
+    /// Inserts messages with these numbers, then delivers from `next` on. Returns
+    /// the refused numbers and the count of delivered messages.
     fn through(next: u16, ssns: &[u16]) -> (Vec<u16>, u16) {
-        let mut waiting = Waiting::default();
+        let mut waiting = OutOfOrder::default();
         let refused = ssns
             .iter()
             .filter_map(|&s| waiting.insert(next, ready(s)).err())
             .map(|r| r.message.ssn)
             .collect();
         let mut taken = 0;
-        // The first one is what all wait for.
+        // `next` itself is the message that is missing.
         while waiting.take(next.wrapping_add(1 + taken)).is_some() {
             taken += 1;
         }
@@ -111,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn they_leave_in_their_turn_whatever_order_they_came_in() {
+    fn messages_leave_in_order_whatever_order_they_arrive_in() {
         for order in [
             [11, 12, 13, 14, 15],
             [15, 14, 13, 12, 11],
@@ -129,11 +131,11 @@ mod tests {
     }
 
     #[test]
-    fn a_second_one_with_a_number_that_waits_is_given_back() {
-        // In order, out of it, and behind all while it stands apart.
+    fn a_second_message_with_the_same_number_is_returned() {
+        // In order, out of order, and last while it is in the tree.
         assert_eq!(through(10, &[11, 12, 12, 11]).0, [12, 11]);
         assert_eq!(through(10, &[12, 11, 11, 12]).0, [11, 12]);
-        let mut waiting = Waiting::default();
+        let mut waiting = OutOfOrder::default();
         assert!(waiting.insert(10, ready(20)).is_ok());
         assert!(waiting.insert(10, ready(15)).is_ok());
         assert_eq!(waiting.take(20).map(|r| r.message.ssn), Some(20));
@@ -142,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_stream_that_became_idle_keeps_little_memory() {
-        let mut waiting = Waiting::default();
+        let mut waiting = OutOfOrder::default();
         for ssn in 1..1000 {
             assert!(waiting.insert(0, ready(ssn)).is_ok());
         }

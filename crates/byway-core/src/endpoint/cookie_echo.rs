@@ -1,0 +1,108 @@
+//! COOKIE ECHO: a cookie of ours comes back, and the association begins (RFC 9260
+//! sections 5.1.5 and 5.2.4).
+
+use super::cookie::Cookie;
+use super::{Endpoint, ctx};
+use crate::assoc::{Accepted, Association, CookieOutcome, Ctx, Inbound};
+use crate::time::{Duration, Instant};
+use byway_wire::{Chunk, RawChunk};
+
+impl Endpoint {
+    /// A COOKIE ECHO (section 5.1.5; section 5.2.4 if an association exists).
+    #[cold]
+    pub(super) fn on_cookie_echo(
+        &mut self,
+        now: Instant,
+        inbound: &Inbound<'_>,
+        first: &RawChunk<'_>,
+    ) {
+        let Ok(Chunk::CookieEcho(echo)) = first.parse() else {
+            self.stats.malformed += 1;
+            return;
+        };
+        let header = inbound.packet.header();
+        let genuine = self.keys.open(echo.cookie).ok().filter(|c| {
+            c.local_tag == header.verification_tag
+                && c.local_port == header.destination_port
+                && c.peer_port == header.source_port
+        });
+        let Some(cookie) = genuine else {
+            self.stats.forged_cookies += 1;
+            return;
+        };
+        let existing = self
+            .table
+            .find(inbound.source.ip(), cookie.peer_port)
+            .or_else(|| self.table.find(cookie.source.ip(), cookie.peer_port));
+        let owned = existing.is_some_and(|i| self.table[i].assoc.owns_cookie(&cookie));
+        if let Some(stale) = cookie.staleness(now).filter(|_| !owned) {
+            self.on_stale_cookie(inbound, &cookie, stale);
+            return;
+        }
+        match existing {
+            Some(index) => self.on_cookie_of_existing(now, inbound, index, &cookie),
+            None => self.accept(now, inbound, &cookie),
+        }
+    }
+
+    /// The cookie has expired (section 5.1.5, step 4).
+    fn on_stale_cookie(&mut self, inbound: &Inbound<'_>, cookie: &Cookie, stale: Duration) {
+        self.stats.stale_cookies += 1;
+        let us = u32::try_from(stale.as_micros()).unwrap_or(u32::MAX);
+        self.reply(inbound, cookie.peer_tag, |p| {
+            p.error(|c| {
+                c.stale_cookie(us);
+            });
+        });
+    }
+
+    /// The cookie belongs to an association that exists (section 5.2.4).
+    fn on_cookie_of_existing(
+        &mut self,
+        now: Instant,
+        inbound: &Inbound<'_>,
+        index: u32,
+        cookie: &Cookie,
+    ) {
+        self.table.unlink(index);
+        let mut ctx = ctx!(self, now);
+        let a = &mut self.table[index].assoc;
+        let outcome = a.on_cookie_echo(&mut ctx, cookie);
+        if outcome == CookieOutcome::Taken {
+            a.handle_packet(&mut ctx, inbound, true);
+        }
+        self.table.link(index);
+        if outcome == CookieOutcome::WhileShuttingDown {
+            self.reply(inbound, cookie.peer_tag, |p| {
+                p.error(|c| {
+                    c.cookie_received_while_shutting_down();
+                });
+            });
+        }
+        self.wake(index);
+    }
+
+    /// Sets up the association that the cookie describes.
+    fn accept(&mut self, now: Instant, inbound: &Inbound<'_>, cookie: &Cookie) {
+        let ip = cookie.source.ip();
+        if !self.cfg.accept {
+            return;
+        }
+        if self.is_full(ip) {
+            self.refuse(inbound, cookie.peer_tag);
+            return;
+        }
+        let id = self.table.next_id();
+        let new = Accepted {
+            id,
+            cfg: self.accepted_config.clone(),
+            local: self.local.clone(),
+            cookie,
+        };
+        let mut ctx = ctx!(self, now);
+        let mut assoc = Association::accept(&mut ctx, &new);
+        assoc.handle_packet(&mut ctx, inbound, true);
+        self.table.insert(id, assoc, Some(ip));
+        self.wake(id.index);
+    }
+}

@@ -1,0 +1,136 @@
+//! A datagram comes in: it is checked and routed to its association, or to the
+//! procedures for INIT, COOKIE ECHO and packets out of the blue.
+
+use super::{Endpoint, ctx};
+use crate::assoc::{Ctx, Handled, Inbound, PeerInit, State};
+use crate::config::ChecksumMode;
+use crate::time::Instant;
+use bytes::Bytes;
+use byway_wire::{Chunk, Packet, RawChunk, chunk_type};
+use core::net::SocketAddr;
+
+impl Endpoint {
+    /// Handles a datagram from `source` to the local address `destination`.
+    /// Ports are UDP encapsulation ports (RFC 6951), 0 for SCTP directly over IP.
+    pub fn handle_datagram(
+        &mut self,
+        now: Instant,
+        source: SocketAddr,
+        destination: SocketAddr,
+        payload: &[u8],
+    ) {
+        self.handle_parts(now, source, destination, (payload, &Bytes::new()));
+    }
+
+    /// Handles a packet in two parts, as [`poll_transmit_parts`] gives it. The
+    /// second part is kept without a copy, unless its message is fragmented.
+    ///
+    /// [`poll_transmit_parts`]: Self::poll_transmit_parts
+    pub fn handle_parts(
+        &mut self,
+        now: Instant,
+        source: SocketAddr,
+        destination: SocketAddr,
+        (payload, tail): (&[u8], &Bytes),
+    ) {
+        self.stats.datagrams_received += 1;
+        let Ok(packet) = Packet::parse_parts(payload, tail) else {
+            self.stats.malformed += 1;
+            return;
+        };
+        if self.cfg.checksum == ChecksumMode::Crc32c && !packet.checksum_is_valid() {
+            self.stats.bad_checksums += 1;
+            return;
+        }
+        let mut others = packet.chunks();
+        let Some(Ok(ref first)) = others.next() else {
+            self.stats.malformed += 1;
+            return;
+        };
+        let inbound = Inbound {
+            source: &source,
+            destination: &destination,
+            packet,
+            len: payload.len() + tail.len(),
+            tail,
+            first,
+            others,
+        };
+        self.route(now, &inbound);
+    }
+
+    /// Hands a packet to its association, or to the procedure for packets
+    /// without one.
+    #[inline]
+    fn route(&mut self, now: Instant, inbound: &Inbound<'_>) {
+        if inbound.packet.header().destination_port != self.cfg.port {
+            self.out_of_the_blue(inbound);
+            return;
+        }
+        let first = inbound.first;
+        match first.kind {
+            chunk_type::INIT => self.on_init(now, inbound, first),
+            chunk_type::COOKIE_ECHO => self.on_cookie_echo(now, inbound, first),
+            _ => match self.find_for(inbound, first) {
+                Some(index) => self.deliver(now, index, inbound),
+                None => self.out_of_the_blue(inbound),
+            },
+        }
+    }
+
+    /// The association of a packet: by its source address, or for an INIT ACK by
+    /// any address that it lists (section 5.1.2, D).
+    #[inline]
+    fn find_for(&mut self, inbound: &Inbound<'_>, first: &RawChunk<'_>) -> Option<u32> {
+        let port = inbound.packet.header().source_port;
+        match self.table.find(inbound.source.ip(), port) {
+            None => self.find_for_init_ack(port, first),
+            found => found,
+        }
+    }
+
+    #[cold]
+    fn find_for_init_ack(&mut self, port: u16, first: &RawChunk<'_>) -> Option<u32> {
+        if first.kind != chunk_type::INIT_ACK {
+            return None;
+        }
+        let Ok(Chunk::InitAck(init)) = first.parse() else {
+            return None;
+        };
+        let peer = PeerInit::read(&init).ok()?;
+        peer.addresses
+            .iter()
+            .find_map(|&ip| self.table.find(ip, port))
+            .filter(|&i| matches!(self.table[i].assoc.state, State::CookieWait))
+    }
+
+    /// Hands a packet to its association.
+    fn deliver(&mut self, now: Instant, index: u32, inbound: &Inbound<'_>) {
+        let mut ctx = ctx!(self, now);
+        let slot = &mut self.table[index];
+        if matches!(slot.assoc.state, State::CookieWait) {
+            return self.deliver_in_setup(now, index, inbound);
+        }
+        let handled = slot.assoc.handle_packet(&mut ctx, inbound, false);
+        self.wake(index);
+        if handled == Handled::OutOfTheBlue {
+            self.out_of_the_blue(inbound);
+        }
+    }
+
+    /// [`deliver`](Self::deliver) before the INIT ACK, which may change the
+    /// peer's list of addresses.
+    #[cold]
+    #[inline(never)]
+    fn deliver_in_setup(&mut self, now: Instant, index: u32, inbound: &Inbound<'_>) {
+        self.table.unlink(index);
+        let mut ctx = ctx!(self, now);
+        let slot = &mut self.table[index];
+        let handled = slot.assoc.handle_packet(&mut ctx, inbound, false);
+        self.table.link(index);
+        self.wake(index);
+        if handled == Handled::OutOfTheBlue {
+            self.out_of_the_blue(inbound);
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! INIT: answered with an INIT ACK whose cookie holds the state, so that nothing
+//! is kept of a peer before it returns the cookie (RFC 9260 sections 5.1 and
+//! 5.2).
+
+use super::Endpoint;
+use super::cookie::Cookie;
+use crate::assoc::{
+    BadInit, Control, Inbound, PeerInit, State, acceptable_address, write_addresses,
+    write_extensions,
+};
+use crate::config::Config;
+use crate::time::Instant;
+use byway_wire::{Chunk, InitFields, ParamWriter, RawChunk, Tsn};
+use core::net::IpAddr;
+use rand::RngExt;
+
+/// What an INIT ACK says of this side.
+struct LocalFields {
+    /// Our verification tag, which the peer puts into its packets.
+    tag: u32,
+    /// Our initial TSN.
+    tsn: Tsn,
+    /// The tags of the association that exists (section 5.2.2); zeros if none.
+    tie_tags: (u32, u32),
+}
+
+impl Endpoint {
+    /// An INIT (section 5.1, B; section 5.2 if an association exists).
+    #[cold]
+    pub(super) fn on_init(&mut self, now: Instant, inbound: &Inbound<'_>, first: &RawChunk<'_>) {
+        let alone = inbound.packet.chunks().nth(1).is_none();
+        if !alone || inbound.packet.header().verification_tag != 0 {
+            self.stats.malformed += 1;
+            return;
+        }
+        let Ok(Chunk::Init(init)) = first.parse() else {
+            self.stats.malformed += 1;
+            return;
+        };
+        let peer = match PeerInit::read(&init) {
+            Ok(peer) => peer,
+            Err(bad) => return self.refuse_bad_init(inbound, init.initiate_tag, bad),
+        };
+        match self.find_peer(inbound, &peer.addresses) {
+            Some(index) => self.on_unexpected_init(now, inbound, index, &peer),
+            None => self.on_new_init(now, inbound, &peer),
+        }
+    }
+
+    /// An INIT with parameters that cannot work is discarded or answered with an
+    /// ABORT.
+    fn refuse_bad_init(&mut self, inbound: &Inbound<'_>, tag: u32, bad: BadInit) {
+        match bad {
+            BadInit::Discard => self.stats.malformed += 1,
+            BadInit::InvalidMandatory => self.reply(inbound, tag, |p| {
+                p.abort(false, |c| {
+                    c.invalid_mandatory_parameter();
+                });
+            }),
+            BadInit::HostName => self.reply(inbound, tag, |p| {
+                p.abort(false, |c| {
+                    c.unresolvable_address(&[]);
+                });
+            }),
+        }
+    }
+
+    /// The association with the sender of an INIT, by any of its addresses.
+    fn find_peer(&mut self, inbound: &Inbound<'_>, addresses: &[IpAddr]) -> Option<u32> {
+        let port = inbound.packet.header().source_port;
+        self.table
+            .find(inbound.source.ip(), port)
+            .or_else(|| addresses.iter().find_map(|&ip| self.table.find(ip, port)))
+    }
+
+    /// An INIT from a peer with which no association exists.
+    fn on_new_init(&mut self, now: Instant, inbound: &Inbound<'_>, peer: &PeerInit) {
+        if !self.cfg.accept {
+            self.reply(inbound, peer.tag, |p| p.abort(false, |_| {}));
+            return;
+        }
+        if self.is_full(inbound.source.ip()) {
+            self.refuse(inbound, peer.tag);
+            return;
+        }
+        let ours = self.random_fields();
+        let cfg = self.accepted_config.clone();
+        self.send_init_ack(now, inbound, peer, &ours, &cfg);
+    }
+
+    /// An INIT from a peer with which an association exists (section 5.2).
+    fn on_unexpected_init(
+        &mut self,
+        now: Instant,
+        inbound: &Inbound<'_>,
+        index: u32,
+        peer: &PeerInit,
+    ) {
+        let Some(ours) = self.fields_beside_association(inbound, index) else {
+            return;
+        };
+        let a = &self.table[index].assoc;
+        if !matches!(a.state, State::CookieWait) {
+            let source = inbound.source.ip();
+            let added: Vec<IpAddr> = core::iter::once(source)
+                .chain(peer.addresses.iter().copied())
+                .filter(|&ip| acceptable_address(ip, source) && !a.knows(ip))
+                .collect();
+            if !added.is_empty() {
+                self.refuse_new_addresses(inbound, peer.tag, &added);
+                return;
+            }
+        }
+        let cfg = self.table[index].assoc.cfg.clone();
+        self.send_init_ack(now, inbound, peer, &ours, &cfg);
+    }
+
+    /// What the INIT ACK says of this side where an association exists
+    /// (sections 5.2.1 and 5.2.2); `None` if no INIT ACK is sent.
+    fn fields_beside_association(
+        &mut self,
+        inbound: &Inbound<'_>,
+        index: u32,
+    ) -> Option<LocalFields> {
+        let a = &mut self.table[index].assoc;
+        let (tag, tsn) = (a.local_tag, a.send.ledger.tsn_of(0));
+        let tie_tags = a.tie_tags;
+        match a.state {
+            // Section 5.2.1: the parameters of our own INIT. They go only to an
+            // address that our user named, or whoever sends from another one
+            // could take the peer's place.
+            State::CookieWait if a.paths.find(inbound.source.ip()).is_none() => {
+                self.stats.malformed += 1;
+                None
+            }
+            State::CookieWait => Some(LocalFields {
+                tag,
+                tsn,
+                tie_tags: (0, 0),
+            }),
+            State::CookieEchoed(_) => Some(LocalFields { tag, tsn, tie_tags }),
+            // Section 9.2: the peer has restarted and not seen our SHUTDOWN ACK.
+            State::ShutdownAckSent => {
+                let to = a.paths.find(inbound.source.ip()).unwrap_or(a.paths.data);
+                a.control.push_back(Control::ShutdownAck(to));
+                self.wake(index);
+                None
+            }
+            _ => Some(LocalFields {
+                tie_tags,
+                ..self.random_fields()
+            }),
+        }
+    }
+
+    /// A new tag and initial TSN, for an association that does not exist yet.
+    fn random_fields(&mut self) -> LocalFields {
+        LocalFields {
+            tag: self.rng.random_range(1..=u32::MAX),
+            tsn: Tsn(self.rng.random()),
+            tie_tags: (0, 0),
+        }
+    }
+
+    /// A restart must not add addresses (section 5.2.2).
+    fn refuse_new_addresses(&mut self, inbound: &Inbound<'_>, tag: u32, added: &[IpAddr]) {
+        let mut list = Vec::new();
+        let mut w = ParamWriter::over(&mut list);
+        for &ip in added {
+            w.address(ip);
+        }
+        self.reply(inbound, tag, |p| {
+            p.abort(false, |c| {
+                c.restart_with_new_addresses(&list);
+            });
+        });
+    }
+
+    /// Sends an INIT ACK whose cookie holds all that both sides have said.
+    fn send_init_ack(
+        &mut self,
+        now: Instant,
+        inbound: &Inbound<'_>,
+        peer: &PeerInit,
+        ours: &LocalFields,
+        cfg: &Config,
+    ) {
+        let header = inbound.packet.header();
+        let outbound = cfg.setup.outbound_streams.min(peer.inbound);
+        let longer = peer.longer_life.min(cfg.setup.max_cookie_extension);
+        let cookie = Cookie {
+            created: now,
+            life: cfg.setup.valid_cookie_life + longer,
+            local_tag: ours.tag,
+            peer_tag: peer.tag,
+            tie_tags: ours.tie_tags,
+            local_port: header.destination_port,
+            peer_port: header.source_port,
+            local_tsn: ours.tsn,
+            peer_tsn: peer.tsn,
+            a_rwnd: peer.a_rwnd,
+            outbound,
+            inbound: peer.outbound.min(cfg.setup.max_inbound_streams),
+            source: *inbound.source,
+            local: *inbound.destination,
+            addresses: peer.addresses.clone(),
+            timestamps: peer.timestamps,
+        };
+        let sealed = self.keys.seal(&cookie, now, &mut self.rng);
+        let fields = InitFields {
+            initiate_tag: ours.tag,
+            a_rwnd: cfg.buffer.receive,
+            outbound_streams: outbound,
+            inbound_streams: cfg.setup.max_inbound_streams,
+            initial_tsn: ours.tsn,
+        };
+        let local = self.local.clone();
+        self.stats.inits += 1;
+        self.reply(inbound, peer.tag, |p| {
+            p.init(true, &fields, |w| {
+                write_addresses(w, &local);
+                write_extensions(w, cfg);
+                w.state_cookie(&sealed);
+                for u in &peer.unrecognized {
+                    w.unrecognized_parameter(u);
+                }
+            });
+        });
+    }
+}

@@ -1,0 +1,63 @@
+//! Packets out of the blue (RFC 9260 section 8.4).
+
+use super::Endpoint;
+use crate::assoc::Inbound;
+use byway_wire::{Cause, Chunk, RawChunk, chunk_type};
+
+impl Endpoint {
+    /// Answers a packet that belongs to no association, or drops it.
+    #[cold]
+    pub(super) fn out_of_the_blue(&mut self, inbound: &Inbound<'_>) {
+        self.stats.out_of_the_blue += 1;
+        let ip = inbound.source.ip();
+        if ip.is_multicast() || ip.is_unspecified() {
+            return;
+        }
+        let mut shutdown_ack = false;
+        for chunk in inbound.packet.chunks() {
+            let Ok(raw) = chunk else {
+                // A malformed packet gets no answer.
+                return;
+            };
+            match raw.kind {
+                chunk_type::ABORT | chunk_type::SHUTDOWN_COMPLETE | chunk_type::COOKIE_ACK => {
+                    return;
+                }
+                chunk_type::SHUTDOWN_ACK => shutdown_ack = true,
+                chunk_type::INIT => return self.refuse_init(inbound, &raw),
+                chunk_type::ERROR if has_stale_cookie(&raw) => return,
+                _ => {}
+            }
+        }
+        let tag = inbound.packet.header().verification_tag;
+        self.reply(inbound, tag, |p| {
+            if shutdown_ack {
+                p.shutdown_complete(true);
+            } else {
+                p.abort(true, |_| {});
+            }
+        });
+    }
+
+    /// Refuses an INIT to a port on which nothing listens. The ABORT carries the
+    /// peer's Initiate Tag and no T bit (section 8.4, rule 3), or the peer would
+    /// discard it.
+    fn refuse_init(&mut self, inbound: &Inbound<'_>, raw: &RawChunk<'_>) {
+        let Ok(Chunk::Init(init)) = raw.parse() else {
+            return;
+        };
+        if init.initiate_tag != 0 && inbound.packet.header().verification_tag == 0 {
+            self.reply(inbound, init.initiate_tag, |p| p.abort(false, |_| {}));
+        }
+    }
+}
+
+fn has_stale_cookie(raw: &RawChunk<'_>) -> bool {
+    let Ok(Chunk::Error(e)) = raw.parse() else {
+        return false;
+    };
+    e.causes
+        .iter()
+        .map_while(Result::ok)
+        .any(|c| matches!(c.parse(), Ok(Cause::StaleCookie { .. })))
+}

@@ -1,0 +1,96 @@
+//! The next packet to send: replies outside any association first, then the
+//! associations in the order in which they became ready.
+
+use super::{Endpoint, ctx};
+use crate::api::Transmit;
+use crate::assoc::{Ctx, Sent};
+use crate::config::ChecksumMode;
+use crate::time::Instant;
+use bytes::Bytes;
+
+impl Endpoint {
+    /// Appends the next packet to `buf` and returns its addresses and length;
+    /// `None` if there is nothing to send.
+    #[inline]
+    pub fn poll_transmit(&mut self, now: Instant, buf: &mut Vec<u8>) -> Option<Transmit> {
+        self.next_packet(now, buf, None)
+    }
+
+    /// [`poll_transmit`](Self::poll_transmit) for drivers that can send a packet
+    /// from two places. The payload of the last chunk may be left in `tail`, as a
+    /// reference to the message: the packet is `buf` followed by `tail`. `tail`
+    /// stays empty with [`ChecksumMode::Crc32c`], whose sum needs the packet in
+    /// one piece.
+    #[inline]
+    pub fn poll_transmit_parts(
+        &mut self,
+        now: Instant,
+        buf: &mut Vec<u8>,
+        tail: &mut Bytes,
+    ) -> Option<Transmit> {
+        let whole = self.cfg.checksum == ChecksumMode::Crc32c;
+        self.next_packet(now, buf, (!whole).then_some(tail))
+    }
+
+    /// Drivers ask until there is nothing more: that answer costs no call.
+    #[inline]
+    fn next_packet(
+        &mut self,
+        now: Instant,
+        buf: &mut Vec<u8>,
+        tail: Option<&mut Bytes>,
+    ) -> Option<Transmit> {
+        if self.schedule.ready.is_empty() && self.out.replies.is_empty() {
+            return None;
+        }
+        self.fill_packet(now, buf, tail)
+    }
+
+    #[inline(never)]
+    fn fill_packet(
+        &mut self,
+        now: Instant,
+        buf: &mut Vec<u8>,
+        mut tail: Option<&mut Bytes>,
+    ) -> Option<Transmit> {
+        if !self.out.replies.is_empty() {
+            return self.next_reply(buf);
+        }
+        while let Some(&index) = self.schedule.ready.front() {
+            if let Some(slot) = self.table.at_index(index)
+                && slot.queued
+            {
+                if !slot.assoc.is_quiet() {
+                    let mut ctx = Ctx {
+                        payload_tail: tail.as_deref_mut(),
+                        ..ctx!(self, now)
+                    };
+                    if let Some(Sent { path, len }) = slot.assoc.poll_transmit(&mut ctx, buf) {
+                        // Copied here and not earlier, so that it happens once.
+                        let p = slot.assoc.paths.get(path);
+                        return Some(Transmit {
+                            source: p.local,
+                            destination: p.remote,
+                            len: len as usize,
+                        });
+                    }
+                }
+                slot.queued = false;
+                self.arm(index);
+            }
+            self.schedule.ready.pop_front();
+        }
+        None
+    }
+
+    #[cold]
+    fn next_reply(&mut self, buf: &mut Vec<u8>) -> Option<Transmit> {
+        let reply = self.out.replies.pop_front()?;
+        buf.extend_from_slice(&reply.bytes);
+        Some(Transmit {
+            source: reply.source,
+            destination: reply.destination,
+            len: reply.bytes.len(),
+        })
+    }
+}

@@ -1,0 +1,37 @@
+//! Replies outside any association.
+
+use super::Endpoint;
+use crate::assoc::{Inbound, OutboundReply};
+use crate::config::ChecksumMode;
+use byway_wire::{Checksum, CommonHeader, PacketBuilder};
+
+impl Endpoint {
+    /// Queues a packet to the sender of `inbound`. `write` adds its chunks.
+    pub(super) fn reply(
+        &mut self,
+        inbound: &Inbound<'_>,
+        verification_tag: u32,
+        write: impl FnOnce(&mut PacketBuilder<'_>),
+    ) {
+        let header = inbound.packet.header();
+        let mut bytes = Vec::new();
+        let mut packet = PacketBuilder::new(
+            &mut bytes,
+            CommonHeader {
+                source_port: header.destination_port,
+                destination_port: header.source_port,
+                verification_tag,
+            },
+        );
+        write(&mut packet);
+        packet.finish(match self.cfg.checksum {
+            ChecksumMode::Crc32c => Checksum::Crc32c,
+            ChecksumMode::Offloaded => Checksum::Zero,
+        });
+        self.out.queue_reply(OutboundReply {
+            source: *inbound.destination,
+            destination: *inbound.source,
+            bytes,
+        });
+    }
+}

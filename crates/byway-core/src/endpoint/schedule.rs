@@ -1,0 +1,23 @@
+//! When an association is served again: at once if it may have something to
+//! send, otherwise when its earliest timer expires.
+//!
+//! The timer queue has at most one live entry per association. A timer that
+//! moves to a later time leaves the entry where it is. When that entry comes up
+//! early, it is put back at the right time. So restarting T3 with every SACK
+//! costs nothing.
+
+use crate::time::Instant;
+use core::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+/// An entry of the timer queue: when, and the index and generation of the
+/// association. Entries of one time expire in the order of their indices.
+type TimerEntry = (Instant, u32, u32);
+
+/// The associations to serve, now and later.
+#[derive(Debug, Default)]
+pub(super) struct Schedule {
+    /// Associations that may have something to send.
+    pub(super) ready: VecDeque<u32>,
+    pub(super) timers: BinaryHeap<Reverse<TimerEntry>>,
+}

@@ -1,0 +1,26 @@
+//! What an endpoint counts outside its associations.
+
+/// Counts of received datagrams and of what became of those that reached no
+/// association.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct EndpointStats {
+    /// Datagrams handed in.
+    pub datagrams_received: u64,
+    /// Datagrams shorter than a common header or without a well-formed chunk.
+    pub malformed: u64,
+    /// Packets with a wrong CRC32c.
+    pub bad_checksums: u64,
+    /// Packets out of the blue (RFC 9260 section 8.4).
+    pub out_of_the_blue: u64,
+    /// INITs answered with an INIT ACK.
+    pub inits: u64,
+    /// COOKIE ECHOs whose cookie this endpoint did not make, or that was changed.
+    pub forged_cookies: u64,
+    /// COOKIE ECHOs whose cookie had expired (RFC 9260 section 5.1.5).
+    pub stale_cookies: u64,
+    /// Associations refused because a limit was reached.
+    pub refused: u64,
+    /// Replies outside any association that were dropped because too many were
+    /// waiting.
+    pub answers_dropped: u64,
+}

@@ -1,0 +1,12 @@
+//! A message, or part of one, that is complete as far as it goes.
+
+use crate::api::Received;
+
+/// A message or a part of one, and the share of the receive window that it
+/// occupies until the application reads it.
+#[derive(Debug)]
+pub(super) struct Ready {
+    pub(super) message: Received,
+    /// Bytes of the window, overhead included.
+    pub(super) charge: u32,
+}

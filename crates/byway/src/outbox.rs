@@ -1,0 +1,93 @@
+//! Datagrams that the core wants to send, gathered into batches.
+
+use crate::batch::{Batch, MAX_BYTES};
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+
+/// How many of the newest batches of a socket a datagram may still join. More
+/// than one, so that traffic that alternates between paths is batched too.
+const LOOK_BACK: usize = 8;
+
+/// Empty buffers kept for reuse.
+const SPARE: usize = 64;
+
+/// The batches for each socket, oldest first.
+#[derive(Debug)]
+pub(crate) struct Outbox {
+    queues: Vec<VecDeque<Batch>>,
+    /// Most datagrams in a batch, by socket.
+    most: Vec<usize>,
+    bytes: usize,
+    /// Empty buffers for reuse.
+    spare: Vec<Vec<u8>>,
+}
+
+impl Outbox {
+    /// An empty outbox for as many sockets as there are limits; each limit is
+    /// the number of segments that the socket can send in one call.
+    pub(crate) fn new(most: Vec<usize>) -> Outbox {
+        Outbox {
+            queues: most.iter().map(|_| VecDeque::new()).collect(),
+            most,
+            bytes: 0,
+            spare: Vec::new(),
+        }
+    }
+
+    /// Payload bytes of all batches.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Queues a datagram for `destination` at the socket of that index.
+    pub(crate) fn push(&mut self, socket: usize, destination: SocketAddr, datagram: &[u8]) {
+        if datagram.is_empty() {
+            return;
+        }
+        self.bytes += datagram.len();
+        let queue = &mut self.queues[socket];
+        // Only the newest batch to this destination: in an older one the datagram
+        // would overtake others.
+        let newest = queue
+            .iter_mut()
+            .rev()
+            .take(LOOK_BACK)
+            .find(|b| b.destination == destination);
+        if newest.is_some_and(|b| b.push(datagram, self.most[socket])) {
+            return;
+        }
+        let buffer = self
+            .spare
+            .pop()
+            .unwrap_or_else(|| Vec::with_capacity(MAX_BYTES));
+        queue.push_back(Batch::new(destination, datagram, buffer));
+    }
+
+    /// Removes the batches of a socket, oldest first.
+    pub(crate) fn drain(&mut self, socket: usize) -> impl Iterator<Item = Batch> {
+        let bytes = &mut self.bytes;
+        self.queues[socket]
+            .drain(..)
+            .inspect(|batch| *bytes -= batch.bytes.len())
+    }
+
+    /// Sets how many segments the socket can send in one call.
+    pub(crate) fn set_most(&mut self, socket: usize, most: usize) {
+        self.most[socket] = most;
+    }
+
+    /// Takes buffers back for reuse.
+    pub(crate) fn recycle(&mut self, sent: &mut Vec<Vec<u8>>) {
+        for mut buffer in sent.drain(..) {
+            if self.spare.len() < SPARE {
+                buffer.clear();
+                self.spare.push(buffer);
+            }
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn spare_buffers(&self) -> usize {
+        self.spare.len()
+    }
+}
