@@ -37,3 +37,8 @@ pub use endpoint::{Endpoint, EndpointStats};
 pub use observe::{Observation, Observed};
 pub use path::{PathId, PathState};
 pub use routes::Routes;
+
+/// The example of the README, as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

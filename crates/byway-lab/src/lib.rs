@@ -28,3 +28,8 @@ mod testing;
 pub mod trouble;
 mod truth;
 pub mod units;
+
+/// The example of the README, as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

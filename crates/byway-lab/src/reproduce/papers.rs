@@ -26,7 +26,7 @@ macro_rules! built_in {
         )),+]
     };
     (@ $id:literal, $file:literal) => {
-        ($file, include_str!(concat!("../../../../experiments/", $id, "/", $file)))
+        ($file, include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/experiments/", $id, "/", $file)))
     };
 }
 
