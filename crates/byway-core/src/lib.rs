@@ -16,7 +16,6 @@ mod assoc;
 mod cc;
 pub mod config;
 mod endpoint;
-pub mod machine;
 pub mod observe;
 pub mod path;
 pub mod policy;

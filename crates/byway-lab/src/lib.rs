@@ -2,18 +2,15 @@
 
 #![forbid(unsafe_code)]
 
-pub mod analysis;
 mod apps;
 mod collect;
 mod drive;
-pub mod failover_time;
-mod journal;
-pub mod machines;
+pub mod journal;
+pub mod look;
 pub mod measures;
 mod network;
 pub mod picture;
 pub mod report;
-pub mod reproduce;
 pub mod result;
 pub mod run;
 pub mod scenario;

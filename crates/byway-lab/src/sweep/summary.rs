@@ -4,7 +4,7 @@ use super::results::Results;
 use super::row::{Row, Status};
 use crate::show;
 use crate::stats::{Sample, wilson};
-use crate::table::{Look, shortened};
+use crate::look::{Look, shortened};
 use serde::Serialize;
 use std::collections::BTreeMap;
 

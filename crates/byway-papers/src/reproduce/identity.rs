@@ -9,9 +9,9 @@
 //! [`super::plan`] repeats runs of the file itself, which costs more.
 
 use super::measure::measure;
-use crate::result::RunResult;
-use crate::run::{RunOptions, run};
-use crate::scenario::Scenario;
+use byway_lab::result::RunResult;
+use byway_lab::run::{RunOptions, run};
+use byway_lab::scenario::Scenario;
 use sha2::{Digest, Sha256};
 
 /// The runs: a lossy network with cross traffic whose first path fails and

@@ -2,7 +2,7 @@
 
 use super::today::Still;
 use super::{ClaimResult, PaperResult, Report, Verdict};
-use crate::table::Look;
+use byway_lab::look::Look;
 use std::fmt::Write;
 
 /// Narrowest that lines are made.

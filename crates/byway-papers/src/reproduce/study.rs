@@ -5,9 +5,9 @@ use super::cells::{Cell, Cells, Condition, Place, Value};
 use super::kept::Figures;
 use super::measure;
 use super::sample::Sample;
-use crate::result::RunResult;
-use crate::run::{RunOptions, one};
-use crate::scenario::Scenario;
+use byway_lab::result::RunResult;
+use byway_lab::run::{RunOptions, one};
+use byway_lab::scenario::Scenario;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 

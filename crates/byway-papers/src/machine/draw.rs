@@ -1,10 +1,10 @@
 //! Machines as text, for a terminal and for the two common programs that draw.
 
 use super::{Cause, Edge, Event, Machine, PathEdge, Phase};
-use crate::config::{AllPathsSuspect, Dormant, PrimarySwitch};
-use crate::path::PathState;
-use crate::policy::Detection;
-use crate::units::format_duration;
+use byway_core::config::{AllPathsSuspect, Dormant, PrimarySwitch};
+use byway_core::path::PathState;
+use byway_core::policy::Detection;
+use byway_core::units::format_duration;
 use core::fmt::Write;
 
 /// How a drawing is written.
@@ -154,8 +154,10 @@ impl Machine {
             states.push((name(PathState::PotentiallyFailed), meaning));
         }
         let probes = match self.config.hb.failed {
-            crate::config::FailedProbes::AtInterval => "a heartbeat once per HB.interval and RTO",
-            crate::config::FailedProbes::OncePerRto => "a heartbeat once per RTO",
+            byway_core::config::FailedProbes::AtInterval => {
+                "a heartbeat once per HB.interval and RTO"
+            }
+            byway_core::config::FailedProbes::OncePerRto => "a heartbeat once per RTO",
         };
         states.push((name(PathState::Inactive), format!("given up; {probes}")));
         let arcs = self.path_edges.iter().map(|e| {
@@ -271,7 +273,8 @@ impl Machine {
 
     fn answer(&self, from: PathState) -> String {
         let pf = self.config.failover.potentially_failed.as_ref();
-        let heartbeat_alone = pf.is_some_and(|pf| pf.clear == crate::config::PfClear::HeartbeatAck);
+        let heartbeat_alone =
+            pf.is_some_and(|pf| pf.clear == byway_core::config::PfClear::HeartbeatAck);
         if from == PathState::PotentiallyFailed && heartbeat_alone {
             "HEARTBEAT ACK".to_owned()
         } else {

@@ -1,8 +1,8 @@
 //! Follows a running association along the edges of its machine.
 
 use super::{Edge, Event, Machine, Phase, Role};
-use crate::observe::Observation;
-use crate::path::{PathId, PathState};
+use byway_core::observe::Observation;
+use byway_core::path::{PathId, PathState};
 use std::collections::BTreeSet;
 
 /// An association did what its machine knows nothing of.
@@ -52,6 +52,10 @@ impl Default for Watcher {
     }
 }
 
+fn index(path: PathId) -> usize {
+    usize::from(path.0)
+}
+
 impl Watcher {
     /// One that has seen nothing yet: an association begins with path 0 as its
     /// primary.
@@ -61,7 +65,7 @@ impl Watcher {
     }
 
     fn state(&self, path: PathId) -> PathState {
-        let known = self.states.get(path.index()).copied();
+        let known = self.states.get(index(path)).copied();
         known.unwrap_or(PathState::Unconfirmed)
     }
 
@@ -113,7 +117,7 @@ impl Watcher {
                 from: None,
                 to,
             } => {
-                if path.index() == 0 {
+                if index(path) == 0 {
                     // A new association, or one that was restarted.
                     *self = Watcher {
                         taken: core::mem::take(&mut self.taken),
@@ -121,7 +125,7 @@ impl Watcher {
                         ..Watcher::default()
                     };
                 }
-                self.states.resize(path.index(), PathState::Unconfirmed);
+                self.states.resize(index(path), PathState::Unconfirmed);
                 self.states.push(to);
             }
             Observation::PathState {
@@ -136,7 +140,7 @@ impl Watcher {
                     PathState::Active => Event::Responds(role),
                 });
                 self.path_changes.push((from, to));
-                if let Some(state) = self.states.get_mut(path.index()) {
+                if let Some(state) = self.states.get_mut(index(path)) {
                     *state = to;
                 }
             }

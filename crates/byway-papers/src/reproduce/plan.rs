@@ -13,7 +13,7 @@ use super::identity::digest;
 use super::kept::{Figures, Kept};
 use super::measure::measure;
 use super::study::{self, Job, Row, StudySpec};
-use crate::scenario::Scenario;
+use byway_lab::scenario::Scenario;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -346,7 +346,7 @@ impl Step {
 mod tests {
     use super::*;
     use crate::reproduce::study::Effort;
-    use crate::trouble::Trouble;
+    use byway_lab::trouble::Trouble;
 
     const SCENARIO: &str = "limit = \"2000 s\"\n[protocol]\npreset = \"ns2\"\n\
         [traffic]\nkind = \"bulk\"\nsize = \"200 kB\"\nmessage = \"1452 B\"\n\

@@ -2,8 +2,8 @@
 
 use super::{Data, Figure, Line, Panel, Point, Source, Style};
 use crate::reproduce::cells::Place;
-use crate::result::RunResult;
-use crate::series::{Curve, seconds};
+use byway_lab::result::RunResult;
+use byway_lab::series::{Curve, seconds};
 use serde::Deserialize;
 
 /// Most points of a line: the picture is no wider.

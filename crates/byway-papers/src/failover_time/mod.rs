@@ -266,7 +266,7 @@ pub fn failover_time(question: &Question) -> Result<FailoverTime, QuestionError>
     cfg.failure.detection = cfg.failure.detection_of(0);
     cfg.failure.path_detection.clear();
     let cfg = &cfg;
-    let written = crate::units::format_duration;
+    let written = byway_lab::units::format_duration;
     if question.rtt.is_zero() || question.rtt > LONGEST {
         return Err(QuestionError::Rtt(written(question.rtt)));
     }

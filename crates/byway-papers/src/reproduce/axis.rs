@@ -1,8 +1,8 @@
 //! What the axes of a study change in its scenario.
 
 use super::cells::{Place, Value};
-use crate::scenario::{LossSpec, Override, PathSpec, Scenario, Traffic, apply_overrides};
-use crate::units::{Rate, Share, Size};
+use byway_lab::scenario::{LossSpec, Override, PathSpec, Scenario, Traffic, apply_overrides};
+use byway_lab::units::{Rate, Share, Size};
 use std::time::Duration;
 
 /// Bytes of a timestamp chunk (caro-2004 section II.B).

@@ -4,7 +4,7 @@ use super::cells::Cells;
 use super::claim::Paper;
 use super::ns2;
 use super::study::StudySpec;
-use crate::scenario::Scenario;
+use byway_lab::scenario::Scenario;
 use std::borrow::Cow;
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 use super::*;
-use crate::result::RunResult;
-use crate::run::{RunOptions, run};
-use crate::scenario::{Override, Scenario, apply_overrides};
+use byway_lab::result::RunResult;
+use byway_lab::run::{RunOptions, run};
+use byway_lab::scenario::{Override, Scenario, apply_overrides};
 
 const RTT: Duration = Duration::from_millis(90);
 

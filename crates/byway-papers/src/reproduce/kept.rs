@@ -1,15 +1,15 @@
 //! Results of runs, kept in a file, so that what was interrupted goes on where
 //! it was and nothing is run twice.
 //!
-//! The file is a [`crate::journal`]; a row is a run: what identifies it (the
+//! The file is a [`byway_lab::journal`]; a row is a run: what identifies it (the
 //! paper, its scenario with all settings as a digest, the place, the seed),
 //! then each measure as `name=value`, parted by tabs; a measure that the run
 //! does not have has no value. The header names the release, the figures that
 //! the build gives ([`super::identity`]) and the program.
 
 use super::identity;
-use crate::journal::{Found, Journal, Kind};
-use crate::trouble::Trouble;
+use byway_lab::journal::{Found, Journal, Kind};
+use byway_lab::trouble::Trouble;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

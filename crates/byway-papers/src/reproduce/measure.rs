@@ -1,7 +1,7 @@
 //! The measures that claims and figures name, taken from a run.
 
 use super::sample::Kind;
-use crate::result::RunResult;
+use byway_lab::result::RunResult;
 
 /// The value of a measure in a run; none when the run does not have it, such as
 /// the transfer time of one that never ended. A name that is not known has no

@@ -2,7 +2,7 @@
 //! RFC 7829 section 3).
 //!
 //! An association decides with pure functions of its table of paths
-//! ([`failover`](crate::policy::failover)); no variable of it is called
+//! ([`failover`](byway_core::policy::failover)); no variable of it is called
 //! "phase". The machines here are what those functions amount to:
 //! [`Machine::of`] asks them, with the settings at hand, about every table that
 //! can come about, and writes down which phase follows upon which. So a machine
@@ -16,13 +16,15 @@
 mod draw;
 mod explore;
 pub mod figures;
+mod page;
 mod watch;
 
 pub use draw::{Drawing, Format};
+pub use page::{names, page, render};
 pub use watch::{Strange, Watcher};
 
-use crate::config::Config;
-use crate::path::{PathState, PathsView};
+use byway_core::config::Config;
+use byway_core::path::{PathState, PathsView};
 use std::collections::BTreeSet;
 
 /// How an association stands with its primary.
@@ -117,7 +119,7 @@ pub enum Role {
 }
 
 impl Role {
-    pub(crate) fn of(path: crate::PathId, paths: &PathsView<'_>) -> Role {
+    pub(crate) fn of(path: byway_core::PathId, paths: &PathsView<'_>) -> Role {
         if path == paths.primary() {
             Role::Primary
         } else if path == paths.data_path() {

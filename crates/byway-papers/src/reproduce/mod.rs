@@ -31,7 +31,7 @@ pub use kept::Resumed;
 pub use study::Effort;
 pub use verdict::{Checked, ClaimResult, Verdict};
 
-use crate::trouble::Trouble;
+use byway_lab::trouble::Trouble;
 use cells::Cells;
 use claim::Paper as PaperSpec;
 use figure::{Data, FigureSpec};

@@ -1,6 +1,6 @@
 //! The runs of one cell, seen through one measure.
 
-use crate::stats::{self, Difference, poisson, wilson};
+use byway_lab::stats::{self, Difference, poisson, wilson};
 
 /// Of all intervals here.
 const CONFIDENCE: f64 = 0.95;

@@ -2,10 +2,9 @@
 //! paths that can come about.
 
 use super::{Cause, Edge, Event, Machine, PathEdge, Phase, Role};
-use crate::config::{Config, PathMaxRetransTest, PrimarySwitch};
-use crate::path::{Path, PathId, PathState, PathTable};
-use crate::policy::{Detection, failover};
-use crate::time::Instant;
+use byway_core::config::{Config, PathMaxRetransTest, PrimarySwitch};
+use byway_core::path::{PathFacts, PathId, PathModel, PathRoles, PathState};
+use byway_core::policy::{Detection, failover};
 use std::collections::{BTreeSet, HashSet};
 
 /// A destination, as far as deciders look at it.
@@ -67,7 +66,7 @@ struct Explorer {
     /// Counters stop here: no threshold lies beyond.
     most: u8,
     /// The table that the deciders look at.
-    table: PathTable,
+    table: PathModel,
     edges: BTreeSet<Edge>,
     path_edges: BTreeSet<(u8, Cause, u8)>,
 }
@@ -118,19 +117,11 @@ pub(super) fn explore(config: &Config, n: u8) -> Machine {
     let switch = switch_threshold(&cfg.failover.primary_switch).unwrap_or(0);
     // Beyond the last threshold two counts show all orders of two paths.
     let most = cfg.failure.path_max_retrans.max(switch) as u8 + 2;
-    let path = |i: u8| {
-        let at = |host: u8| core::net::SocketAddr::from(([10, i, 0, host], 0));
-        Path::new(at(1), at(2), true, config, Instant::ZERO)
-    };
-    let mut table = PathTable::new(path(0));
-    for i in 1..n {
-        table.push(path(i));
-    }
     let mut explorer = Explorer {
         cfg,
         n,
         most,
-        table,
+        table: PathModel::new(n, config),
         edges: BTreeSet::new(),
         path_edges: BTreeSet::new(),
     };
@@ -190,9 +181,9 @@ impl Explorer {
         let id = PathId(path);
         let phase = Phase::of(&self.table.view());
         let role = Role::of(id, &self.table.view());
-        let before = self.table.get(id).state;
+        let before = self.table.facts(id).state;
         let cause = self.happen(id, what)?;
-        let after = self.table.get(id).state;
+        let after = self.table.facts(id).state;
         if let (true, Some(cause)) = (before != after, cause) {
             let rank = |s| STATES.iter().position(|t| *t == s).unwrap_or(0) as u8;
             self.path_edges.insert((rank(before), cause, rank(after)));
@@ -204,7 +195,8 @@ impl Explorer {
             );
             let to =
                 failover::data_path(&self.cfg.failover, &self.table.view(), timer.then_some(id));
-            let moved = core::mem::replace(&mut self.table.data, to) != to;
+            let moved = self.table.roles().data != to;
+            self.move_data(to);
             let event = match (after, what) {
                 (_, Happening::ChosenByUser) => Event::UserPrimary,
                 _ if before == after => Event::TimesOut(role),
@@ -216,7 +208,7 @@ impl Explorer {
             self.note(phase, event, moved || chosen);
             let phase = Phase::of(&self.table.view());
             if let Some(to) = failover::switch_primary(&self.cfg.failover, &self.table.view()) {
-                self.table.primary = to;
+                self.make_primary(to);
                 self.note(phase, Event::Switch, true);
             }
         }
@@ -225,7 +217,7 @@ impl Explorer {
 
     /// Changes the path; the cause if its state may have changed by it.
     fn happen(&mut self, id: PathId, what: Happening) -> Option<Option<Cause>> {
-        let p = self.table.get(id);
+        let p = self.table.facts(id);
         let pmr = self.cfg.failure.path_max_retrans;
         let (state, detection) = (p.state, self.cfg.failure.detection);
         Some(match what {
@@ -237,8 +229,14 @@ impl Explorer {
                 if let PrimarySwitch::CptHeartbeats(n) = self.cfg.failover.primary_switch
                     && state != PathState::Active
                 {
-                    let p = self.table.get_mut(id);
-                    p.heartbeats_lost = (p.heartbeats_lost + 1).min(n + 1);
+                    let heartbeats_lost = (p.heartbeats_lost + 1).min(n + 1);
+                    self.table.set_facts(
+                        id,
+                        PathFacts {
+                            heartbeats_lost,
+                            ..p
+                        },
+                    );
                 }
                 let limit = match self.cfg.failure.heartbeat_test {
                     PathMaxRetransTest::Exceeds => pmr,
@@ -271,18 +269,18 @@ impl Explorer {
                 Some(Cause::DeadData)
             }
             Happening::Responds => {
-                self.table.get_mut(id).errors = 0;
+                self.table.set_facts(id, PathFacts { errors: 0, ..p });
                 self.change(id, PathState::Active);
                 Some(Cause::Responds)
             }
             // What went to an inactive path alone brings it back.
             Happening::Cleared if state == PathState::Inactive => return None,
             Happening::Cleared => {
-                self.table.get_mut(id).errors = 0;
+                self.table.set_facts(id, PathFacts { errors: 0, ..p });
                 None
             }
             Happening::ChosenByUser => {
-                self.table.primary = id;
+                self.make_primary(id);
                 None
             }
         })
@@ -291,8 +289,9 @@ impl Explorer {
     /// One more error.
     fn count(&mut self, id: PathId, limit: u32) -> Cause {
         let most = u32::from(self.most);
-        let p = self.table.get_mut(id);
+        let mut p = self.table.facts(id);
         p.errors = (p.errors + 1).min(most);
+        self.table.set_facts(id, p);
         let to = failover::judge(&self.cfg, p.state, p.errors, limit);
         self.change(id, to);
         if to == PathState::Inactive {
@@ -303,7 +302,18 @@ impl Explorer {
     }
 
     fn change(&mut self, id: PathId, to: PathState) {
-        self.table.change_state(id, to, Instant::ZERO);
+        self.table.enter(id, to);
+    }
+
+    fn move_data(&mut self, to: PathId) {
+        let roles = self.table.roles();
+        self.table.set_roles(PathRoles { data: to, ..roles });
+    }
+
+    fn make_primary(&mut self, to: PathId) {
+        let roles = self.table.roles();
+        let primary = to;
+        self.table.set_roles(PathRoles { primary, ..roles });
     }
 
     /// An edge, if the phase is another now or data moved.
@@ -315,30 +325,37 @@ impl Explorer {
     }
 
     fn load(&mut self, t: &Table) {
-        for (p, one) in self.table.iter_mut().zip(t.paths) {
-            p.state = STATES[usize::from(one.state)];
-            p.errors = one.errors.into();
-            p.heartbeats_lost = one.heartbeats_lost.into();
+        for (id, one) in (0..self.n).map(PathId).zip(t.paths) {
+            let facts = PathFacts {
+                state: STATES[usize::from(one.state)],
+                errors: one.errors.into(),
+                heartbeats_lost: one.heartbeats_lost.into(),
+            };
+            self.table.set_facts(id, facts);
         }
-        self.table.primary = PathId(t.primary);
-        self.table.data = PathId(t.data);
-        self.table.last_active = PathId(t.last);
+        self.table.set_roles(PathRoles {
+            primary: PathId(t.primary),
+            data: PathId(t.data),
+            last_active: PathId(t.last),
+        });
     }
 
     fn store(&self) -> Table {
         let mut paths = [One::default(); 4];
-        for (one, p) in paths.iter_mut().zip(self.table.iter()) {
+        for (one, id) in paths.iter_mut().zip((0..self.n).map(PathId)) {
+            let p = self.table.facts(id);
             *one = One {
                 state: STATES.iter().position(|s| *s == p.state).unwrap_or(0) as u8,
                 errors: p.errors as u8,
                 heartbeats_lost: p.heartbeats_lost as u8,
             };
         }
+        let roles = self.table.roles();
         Table {
             paths,
-            primary: self.table.primary.0,
-            data: self.table.data.0,
-            last: self.table.last_active.0,
+            primary: roles.primary.0,
+            data: roles.data.0,
+            last: roles.last_active.0,
         }
     }
 }

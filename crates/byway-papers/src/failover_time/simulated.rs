@@ -2,9 +2,9 @@
 //! timers tells when the association is given up.
 
 use super::Frame;
-use crate::result::Outcome;
-use crate::run::{RunOptions, run};
-use crate::scenario::Scenario;
+use byway_lab::result::Outcome;
+use byway_lab::run::{RunOptions, run};
+use byway_lab::scenario::Scenario;
 use std::time::Duration;
 
 /// When the paths die in the run.

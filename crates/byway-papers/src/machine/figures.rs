@@ -8,8 +8,8 @@
 //! data, which changes nothing in the paper's phases.
 
 use super::{Cause, Drawing, Edge, Event, Machine, PathEdge, Phase, Role};
-use crate::config::{Config, PrimarySwitch};
-use crate::path::PathState;
+use byway_core::config::{Config, PrimarySwitch};
+use byway_core::path::PathState;
 use std::collections::BTreeSet;
 
 /// A state of a figure: its name, what it means there, the phases that it
@@ -286,7 +286,7 @@ mod tests {
     fn more_destinations_only_add_edges() {
         let mut probing = Config::rfc9260();
         probing.failover.probe_timeout = Some(Default::default());
-        probing.failure.detection = crate::policy::Detection::Probing(Default::default());
+        probing.failure.detection = byway_core::policy::Detection::Probing(Default::default());
         for config in [Config::rfc9260(), Config::rfc2960(), probing] {
             let of = |n| Machine::of(&config, n).edges;
             assert!(of(2).is_subset(&of(3)) && of(3).is_subset(&of(4)));

@@ -3,9 +3,9 @@
 use super::timeline::{course, pause, suspicion};
 use super::words::seconds;
 use super::{Case, Frame, rto_of};
-use crate::units::format_duration;
 use byway_core::Config;
 use byway_core::config::PfConfig;
+use byway_lab::units::format_duration;
 use std::time::Duration;
 
 /// What is wished for: the stall that advice aims at.

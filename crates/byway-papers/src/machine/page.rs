@@ -1,9 +1,8 @@
-//! The failover's state machines, printed (`byway_core::machine`).
+//! The state machines as text and as the page `docs/machines.md`.
 
+use super::figures::{FIGURES, Figure};
+use super::{Format, Machine};
 use byway_core::Config;
-pub use byway_core::machine::Format;
-use byway_core::machine::Machine;
-use byway_core::machine::figures::{FIGURES, Figure};
 use std::fmt::Write;
 
 /// Destinations that are looked at: with three every role is filled.
@@ -56,7 +55,7 @@ pub fn page() -> String {
     let mut out = String::from(
         "# The failover as state machines\n\n\
          Written by `byway machine --page`; a test holds this page against the code. What the paper \
-         draws is a table in `byway_core::machine::figures`; what byway does is found by asking its \
+         draws is a table in `byway_papers::machine::figures`; what byway does is found by asking its \
          failover policy about every table of paths that can come about; tests compare the two, and \
          let associations walk along the edges in the simulator. The paper's drawings are read from \
          its text.\n\n\
@@ -100,7 +99,7 @@ const REMARKS: &str = "\n## Readings\n\n\
   repeats TSN 1 before its second timeout; in scenario 4 a sender with PMR 1 is not blocked, as the \
   acknowledgement of TSN 1 opens its window for one packet a round trip; and there a failed alternate \
   that is probed, as ns-2 probes it, answers before a delayed SACK, so that the transfer goes on there.\n\
-- **Equations (2) to (10)** are `byway_lab::analysis`, where the slips in print are named.\n";
+- **Equations (2) to (10)** are `byway_papers::analysis`, where the slips in print are named.\n";
 
 fn section(out: &mut String, title: &str, drawing: &str) {
     // Writing to a String cannot fail.

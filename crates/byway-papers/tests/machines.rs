@@ -1,12 +1,12 @@
 //! Associations that lose and regain their paths at random, followed along the
-//! edges of their machines (`byway_core::machine`).
+//! edges of their machines (`byway_papers::machine`).
 
 use byway_core::config::{AllPathsSuspect, Dormant, PfConfig, PrimarySwitch};
-use byway_core::machine::figures::{FIGURES, Figure, RFC_7829};
-use byway_core::machine::{Edge, Machine, Phase, Watcher};
 use byway_core::policy::{Detection, ProbeTimeout};
 use byway_core::time::{Duration, Instant};
 use byway_core::{ChecksumMode, Config, EndpointConfig};
+use byway_papers::machine::figures::{FIGURES, Figure, RFC_7829};
+use byway_papers::machine::{Edge, Machine, Phase, Watcher};
 use byway_sim::Simulation;
 use byway_sim::host::{Periodic, Sink};
 use byway_sim::net::{LinkChange, LinkConfig, LossModel, Rate, TopologyBuilder};
