@@ -9,3 +9,8 @@ pub mod analysis;
 pub mod failover_time;
 pub mod machine;
 pub mod reproduce;
+
+/// The example of the README, as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
