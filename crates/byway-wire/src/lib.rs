@@ -60,8 +60,3 @@ pub use param::{
 };
 pub use tlv::padded;
 pub use tsn::Tsn;
-
-/// The example of the README, as a test.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

@@ -2,7 +2,7 @@
 //! machine itself allows: two such sweeps at once in two processes, which share nothing.
 
 use super::Arguments;
-use crate::peers::{PROFILE, Workspace};
+use crate::peers::Workspace;
 use crate::report::{Spread, rounded};
 use crate::runner::{children_cpu, limited, run_quietly};
 use anyhow::{Context, Result, ensure};
@@ -166,7 +166,7 @@ impl Workspace {
         eprintln!("building the command");
         let mut cargo = Command::new("cargo");
         cargo
-            .args(["build", "--quiet", "--profile", PROFILE])
+            .args(["build", "--quiet", "--profile", crate::peers::PROFILE])
             .args(["--package", "byway-cli"])
             .current_dir(self.file(""));
         run_quietly(&mut cargo)?;

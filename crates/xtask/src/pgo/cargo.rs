@@ -1,7 +1,7 @@
 //! The two builds.
 
 use super::Package;
-use crate::peers::{PROFILE, Workspace};
+use crate::peers::Workspace;
 use crate::runner::{output_of, run_quietly};
 use anyhow::{Context, Result};
 use std::ffi::OsString;
@@ -53,7 +53,7 @@ impl Cargo {
     pub(super) fn build(&self, package: Package, what: &Build<'_>) -> Result<PathBuf> {
         let mut cargo = Command::new("cargo");
         cargo
-            .args(["rustc", "--quiet", "--profile", PROFILE, "--locked"])
+            .args(["rustc", "--quiet", "--profile", crate::peers::PROFILE, "--locked"])
             .args(["--package", package.name(), "--bin", package.program()])
             // Named, though it is this machine's own: only so are build scripts and macros, which
             // run while cargo does, built without these flags.
@@ -68,7 +68,7 @@ impl Cargo {
             cargo.args(["--", "-Ctarget-feature=+crt-static"]);
         }
         run_quietly(&mut cargo).with_context(|| format!("cannot build {}", package.name()))?;
-        let folder = self.target.join(&self.host).join(PROFILE);
+        let folder = self.target.join(&self.host).join(crate::peers::PROFILE);
         Ok(folder.join(package.program()))
     }
 }
