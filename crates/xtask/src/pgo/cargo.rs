@@ -53,7 +53,8 @@ impl Cargo {
     pub(super) fn build(&self, package: Package, what: &Build<'_>) -> Result<PathBuf> {
         let mut cargo = Command::new("cargo");
         cargo
-            .args(["rustc", "--quiet", "--profile", crate::peers::PROFILE, "--locked"])
+            .args(["rustc", "--quiet", "--locked"])
+            .args(["--profile", crate::peers::PROFILE])
             .args(["--package", package.name(), "--bin", package.program()])
             // Named, though it is this machine's own: only so are build scripts and macros, which
             // run while cargo does, built without these flags.
