@@ -1,9 +1,9 @@
 //! How a command fails: with a sentence and an exit status.
 
 use byway::{BindError, Closed, ConnectError};
-use byway_lab::reproduce::ReproduceError;
 use byway_lab::sweep::SweepError;
 use byway_lab::trouble::Trouble;
+use byway_papers::reproduce::ReproduceError;
 use std::fmt;
 use std::path::Path;
 

@@ -3,13 +3,13 @@
 use crate::args::{FailoverTimeArgs, MachineArgs, MachineFormat, RunArgs, SettingArgs};
 use crate::failure::{Failure, Kind};
 use byway_dialect_ns2::Settings;
-use byway_lab::failover_time::{self, Question};
-use byway_lab::machines::Format;
+use byway_lab::look::Look;
 use byway_lab::result::Comparison;
 use byway_lab::run::{RunOptions, capture_name};
 use byway_lab::scenario::{BUILT_IN, BUILT_IN_NAME, Scenario, apply_overrides, setting_lines};
-use byway_lab::table::Look;
-use byway_lab::{machines, picture, report, table};
+use byway_lab::{picture, report, table};
+use byway_papers::failover_time::{self, Question};
+use byway_papers::machine::{self, Format};
 use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, Write};
@@ -122,10 +122,10 @@ fn settings(args: &SettingArgs) -> Result<Settings, Failure> {
 
 pub(crate) fn machine(args: &MachineArgs) -> Result<(), Failure> {
     if args.page {
-        return print(&machines::page());
+        return print(&machine::page());
     }
     let Some(name) = &args.name else {
-        let lines = machines::names()
+        let lines = machine::names()
             .into_iter()
             .map(|(name, what)| format!("{name:12}  {what}\n"));
         return print(&lines.collect::<String>());
@@ -136,7 +136,7 @@ pub(crate) fn machine(args: &MachineArgs) -> Result<(), Failure> {
         MachineFormat::Dot => Format::Dot,
     };
     let config = settings(&args.settings)?;
-    print(&machines::render(name, &config, format).map_err(Failure::wrong)?)
+    print(&machine::render(name, &config, format).map_err(Failure::wrong)?)
 }
 
 pub(crate) fn failover_time(args: &FailoverTimeArgs) -> Result<(), Failure> {

@@ -4,7 +4,7 @@ use crate::args::ReproduceArgs;
 use crate::failure::{Failure, Kind};
 use crate::lab::{PATIENCE, look, print};
 use crate::sweep::{going_on, program};
-use byway_lab::reproduce::{
+use byway_papers::reproduce::{
     Effort, Report, Request, Resumed, Watch, markdown, page, reproduce as run, text,
 };
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};

@@ -17,7 +17,6 @@ mod cc;
 pub mod config;
 pub mod dialect;
 mod endpoint;
-pub mod machine;
 pub mod observe;
 pub mod path;
 pub mod policy;
@@ -38,3 +37,8 @@ pub use endpoint::{Endpoint, EndpointStats};
 pub use observe::{Observation, Observed};
 pub use path::{PathId, PathState};
 pub use routes::Routes;
+
+/// The example of the README, as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -31,20 +31,20 @@ const FRESH: &str = ".byway-new";
 /// What tells the files of one use from those of others, and how messages
 /// speak of them.
 #[derive(Debug)]
-pub(crate) struct Kind {
+pub struct Kind {
     /// What each begins with; it ends with the number of the form.
-    pub(crate) mark: &'static [u8],
+    pub mark: &'static [u8],
     /// Why a file that begins otherwise is refused, and what would do.
-    pub(crate) foreign: &'static str,
+    pub foreign: &'static str,
     /// What would do when the header is damaged.
-    pub(crate) damaged: &'static str,
+    pub damaged: &'static str,
     /// Why a file is refused that another process has open, and what would do.
-    pub(crate) busy: &'static str,
+    pub busy: &'static str,
 }
 
 /// A file that rows are appended to. Nobody else may open it meanwhile.
 #[derive(Debug)]
-pub(crate) struct Journal {
+pub struct Journal {
     path: PathBuf,
     file: File,
     /// Where the last whole record ends.
@@ -55,21 +55,19 @@ pub(crate) struct Journal {
 
 /// What a file held when it was opened.
 #[derive(Debug)]
-pub(crate) struct Found<H, R> {
-    pub(crate) header: H,
-    pub(crate) rows: Vec<R>,
+pub struct Found<H, R> {
+    /// Its header.
+    pub header: H,
+    /// Its rows, in the order in which they were appended.
+    pub rows: Vec<R>,
     /// Bytes at its end that were cut off.
-    pub(crate) torn: u64,
+    pub torn: u64,
 }
 
 impl Journal {
     /// Makes a new file at `path`, with nothing but its header. What is there
     /// is replaced, unless another process has it open.
-    pub(crate) fn create(
-        path: &Path,
-        kind: &Kind,
-        header: &impl Serialize,
-    ) -> Result<Journal, Trouble> {
+    pub fn create(path: &Path, kind: &Kind, header: &impl Serialize) -> Result<Journal, Trouble> {
         let failed = |error| Trouble::file("write", path, error);
         let mut bytes = kind.mark.to_vec();
         let header = serde_json::to_vec(header).map_err(|e| failed(e.into()))?;
@@ -104,7 +102,7 @@ impl Journal {
     /// Opens the file at `path` and reads it. `check` says why a header is not
     /// one to go on with; `decode` gives the row of a record, none if it
     /// cannot be one. A file that is refused is left as it is.
-    pub(crate) fn open<H: DeserializeOwned, R>(
+    pub fn open<H: DeserializeOwned, R>(
         path: &Path,
         kind: &Kind,
         check: impl FnOnce(&H) -> Result<(), String>,
@@ -141,7 +139,7 @@ impl Journal {
     }
 
     /// Appends a row. When that fails, what is there stays readable.
-    pub(crate) fn append(&mut self, contents: &[u8]) -> Result<(), Trouble> {
+    pub fn append(&mut self, contents: &[u8]) -> Result<(), Trouble> {
         let bytes = record(contents);
         let write = |journal: &mut Journal| -> io::Result<()> {
             if let Err(error) = journal.file.write_all(&bytes) {
@@ -163,7 +161,7 @@ impl Journal {
     }
 
     /// Brings all rows to the disk.
-    pub(crate) fn sync(&mut self) -> Result<(), Trouble> {
+    pub fn sync(&mut self) -> Result<(), Trouble> {
         let synced = self.file.sync_data();
         synced.map_err(|e| Trouble::file("write", &self.path, e))?;
         self.unsynced = 0;
@@ -211,7 +209,7 @@ fn next_record<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
 }
 
 /// Takes the first `N` bytes off `bytes`, if there are as many.
-pub(crate) fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
+pub fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
     let (first, rest) = bytes.split_first_chunk::<N>()?;
     *bytes = rest;
     Some(*first)
@@ -219,7 +217,7 @@ pub(crate) fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
 
 /// Reads a file's header and rows, and where the last whole record ends; or
 /// says what is wrong with it, and what would do.
-pub(crate) fn read<H: DeserializeOwned, R>(
+pub fn read<H: DeserializeOwned, R>(
     bytes: &[u8],
     kind: &Kind,
     check: impl FnOnce(&H) -> Result<(), String>,

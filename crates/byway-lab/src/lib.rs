@@ -2,18 +2,15 @@
 
 #![forbid(unsafe_code)]
 
-pub mod analysis;
 mod apps;
 mod collect;
 mod drive;
-pub mod failover_time;
-mod journal;
-pub mod machines;
+pub mod journal;
+pub mod look;
 pub mod measures;
 mod network;
 pub mod picture;
 pub mod report;
-pub mod reproduce;
 pub mod result;
 pub mod run;
 pub mod scenario;
@@ -28,3 +25,8 @@ mod testing;
 pub mod trouble;
 mod truth;
 pub mod units;
+
+/// The example of the README, as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,8 +1,8 @@
 //! Each path over time, in a few lines of a terminal.
 
+use crate::look::{Look, shortened};
 use crate::result::{Comparison, PathCondition, PathSeries, RunResult};
 use crate::show;
-use crate::table::{Look, shortened};
 
 /// Columns of a picture at most: wider ones are harder to read, not easier.
 const MAX_COLUMNS: usize = 120;

@@ -73,7 +73,7 @@ pub fn run(scenario: &Scenario, options: RunOptions<'_>) -> Result<Comparison, R
 ///
 /// # Errors
 /// When it cannot be run, or was cancelled.
-pub(crate) fn one(
+pub fn one(
     scenario: &Scenario,
     index: usize,
     options: RunOptions<'_>,

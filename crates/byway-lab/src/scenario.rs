@@ -82,7 +82,7 @@ impl Scenario {
 
     /// The same without the line of the seed: what the runs of a cell share.
     #[must_use]
-    pub(crate) fn to_toml_without_seed(&self) -> String {
+    pub fn to_toml_without_seed(&self) -> String {
         write::scenario(self, None)
     }
 

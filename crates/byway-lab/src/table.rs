@@ -1,27 +1,8 @@
 //! The table of a comparison, for a terminal.
 
+use crate::look::{Look, shortened};
 use crate::result::{Comparison, EstimateTotals, Outcome, RunResult};
 use crate::show;
-
-/// How text may look.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Look {
-    /// Characters in a line.
-    pub width: usize,
-    /// Whether colours may be used.
-    pub colour: bool,
-}
-
-impl Look {
-    /// `text` in the colour with this ANSI code, if colours may be used.
-    pub(crate) fn paint(self, code: &str, text: &str) -> String {
-        if self.colour {
-            format!("\x1b[{code}m{text}\x1b[0m")
-        } else {
-            text.to_owned()
-        }
-    }
-}
 
 /// Narrowest that a table is made.
 const MIN_WIDTH: usize = 60;
@@ -259,16 +240,6 @@ fn write_table(
         out.push_str(row.trim_end());
         out.push('\n');
     }
-}
-
-/// `text` in at most `width` characters.
-pub(crate) fn shortened(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
-        return text.to_owned();
-    }
-    let mut cut: String = text.chars().take(width.saturating_sub(1)).collect();
-    cut.push('…');
-    cut
 }
 
 /// The comparison in a sentence.

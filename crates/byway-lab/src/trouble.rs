@@ -3,8 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a file of runs cannot be used. [`crate::sweep::SweepError`] and
-/// [`crate::reproduce::ReproduceError`] have it among them as it is.
+/// Why a file of runs cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Trouble {
     /// The system says no.
@@ -28,7 +27,9 @@ pub enum Trouble {
 }
 
 impl Trouble {
-    pub(crate) fn file(doing: &'static str, path: &Path, error: io::Error) -> Trouble {
+    /// The system refused.
+    #[must_use]
+    pub fn file(doing: &'static str, path: &Path, error: io::Error) -> Trouble {
         Trouble::File {
             doing,
             path: path.to_owned(),
@@ -36,7 +37,9 @@ impl Trouble {
         }
     }
 
-    pub(crate) fn foreign(path: &Path, problem: impl Into<String>) -> Trouble {
+    /// The file is not what it should be.
+    #[must_use]
+    pub fn foreign(path: &Path, problem: impl Into<String>) -> Trouble {
         Trouble::Foreign {
             path: path.to_owned(),
             problem: problem.into(),

@@ -56,3 +56,8 @@ pub mod net;
 mod simulation;
 
 pub use simulation::{HostId, Simulation};
+
+/// The example of the README, as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -3,7 +3,7 @@
 //! costs while nothing fails.
 //!
 //! `cargo test --release -p byway-sim --test probe_timeout -- --nocapture --test-threads 1`
-//! prints the tables of docs/mechanisms.md.
+//! prints the tables of experiments/probe-timeout.
 
 use byway_core::policy::ProbeTimeout;
 use byway_core::time::{Duration, Instant};

@@ -2,7 +2,7 @@
 //! flows that share a bottleneck.
 //!
 //! `cargo test --release -p byway-sim --test windows -- --nocapture --test-threads 1`
-//! prints the figures of docs/mechanisms.md.
+//! prints the figures of experiments/windows.
 
 use byway_core::config::{ConcurrentConfig, CongestionAlgorithm, Coupling, Cubic};
 use byway_core::time::{Duration, Instant};

@@ -82,3 +82,8 @@ pub use error::{BindError, Closed, ConnectError, SendError};
 pub use events::Events;
 pub use state::DriverStats;
 pub use stream::{ByteStream, Stream};
+
+/// The example of the README, as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -7,6 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::rc::Rc;
 
+/// The profile of our programs when they are measured: that of `Cargo.toml` with link-time
+/// optimisation. Users build with `release`, which is made for short builds.
+pub(crate) const PROFILE: &str = "measure";
+
 /// The checked-out repository.
 pub(crate) struct Workspace {
     root: PathBuf,
@@ -51,16 +55,16 @@ impl Workspace {
         self.root.join(folder)
     }
 
-    /// A program of ours, once it was built for release.
-    pub(crate) fn release(&self, name: &str) -> PathBuf {
-        self.target().join("release").join(name)
+    /// A program of ours, once it was built with [`PROFILE`].
+    pub(crate) fn program(&self, name: &str) -> PathBuf {
+        self.target().join(PROFILE).join(name)
     }
 
     /// Our measuring programs, built when the first of them is asked for.
     pub(crate) fn byway_bench(&self) -> Byway {
         Byway {
             root: self.root.clone(),
-            program: self.target().join("release/byway-bench"),
+            program: self.program("byway-bench"),
             built: Rc::default(),
         }
     }
@@ -126,7 +130,8 @@ impl Byway {
         eprintln!("building byway-bench");
         let mut cargo = Command::new("cargo");
         cargo
-            .args(["build", "--quiet", "--release", "--package", "byway-bench"])
+            .args(["build", "--quiet", "--profile", PROFILE])
+            .args(["--package", "byway-bench"])
             .current_dir(&self.root);
         run_quietly(&mut cargo).map_err(|error| {
             let text = format!("{error:#}");

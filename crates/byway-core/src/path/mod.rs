@@ -2,12 +2,14 @@
 //! the table of them.
 
 mod alarms;
+mod model;
 mod rtt;
 pub(crate) mod state;
 mod table;
 mod window;
 
 pub(crate) use alarms::{Alarm, Alarms};
+pub use model::{PathFacts, PathModel, PathRoles};
 pub(crate) use rtt::RttEstimator;
 pub use state::PathState;
 pub(crate) use table::PathTable;

@@ -3,8 +3,8 @@
 use super::results::Results;
 use super::row::Row;
 use super::summary::{Column, MAX_LINES, completed, number, render};
+use crate::look::Look;
 use crate::stats::{Difference, Sample, holm};
-use crate::table::Look;
 use serde::Serialize;
 
 /// What is held against what.

@@ -2,7 +2,7 @@
 
 use super::tests::{GRID, plan};
 use super::*;
-use crate::table::Look;
+use crate::look::Look;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

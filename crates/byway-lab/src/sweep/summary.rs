@@ -2,9 +2,9 @@
 
 use super::results::Results;
 use super::row::{Row, Status};
+use crate::look::{Look, shortened};
 use crate::show;
 use crate::stats::{Sample, wilson};
-use crate::table::{Look, shortened};
 use serde::Serialize;
 use std::collections::BTreeMap;
 

@@ -161,14 +161,15 @@ fn result(folder: &Path, name: &str) -> PathBuf {
 }
 
 impl Workspace {
-    /// The command `byway`, built for release.
+    /// The command `byway`, built to be measured.
     fn byway_command(&self) -> Result<PathBuf> {
         eprintln!("building the command");
         let mut cargo = Command::new("cargo");
         cargo
-            .args(["build", "--quiet", "--release", "--package", "byway-cli"])
+            .args(["build", "--quiet", "--profile", crate::peers::PROFILE])
+            .args(["--package", "byway-cli"])
             .current_dir(self.file(""));
         run_quietly(&mut cargo)?;
-        Ok(self.release("byway"))
+        Ok(self.program("byway"))
     }
 }

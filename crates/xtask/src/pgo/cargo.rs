@@ -49,11 +49,12 @@ impl Cargo {
         &self.libdir
     }
 
-    /// Builds a program for release; where it is until the next build.
+    /// Builds a program to be measured; where it is until the next build.
     pub(super) fn build(&self, package: Package, what: &Build<'_>) -> Result<PathBuf> {
         let mut cargo = Command::new("cargo");
         cargo
-            .args(["rustc", "--quiet", "--release", "--locked"])
+            .args(["rustc", "--quiet", "--locked"])
+            .args(["--profile", crate::peers::PROFILE])
             .args(["--package", package.name(), "--bin", package.program()])
             // Named, though it is this machine's own: only so are build scripts and macros, which
             // run while cargo does, built without these flags.
@@ -68,7 +69,7 @@ impl Cargo {
             cargo.args(["--", "-Ctarget-feature=+crt-static"]);
         }
         run_quietly(&mut cargo).with_context(|| format!("cannot build {}", package.name()))?;
-        let folder = self.target.join(&self.host).join("release");
+        let folder = self.target.join(&self.host).join(crate::peers::PROFILE);
         Ok(folder.join(package.program()))
     }
 }

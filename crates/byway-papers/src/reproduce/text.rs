@@ -1,0 +1,140 @@
+//! Verdicts for a terminal.
+
+use super::today::Still;
+use super::{ClaimResult, PaperResult, Report, Verdict};
+use byway_lab::look::Look;
+use std::fmt::Write;
+
+/// Narrowest that lines are made.
+const MIN_WIDTH: usize = 60;
+/// Columns before a claim's words.
+const INDENT: usize = 11;
+/// Columns before a question.
+const TODAY_INDENT: usize = 9;
+
+/// A table of claims, and for each that is not reproduced the checks that fail.
+#[must_use]
+pub fn render(report: &Report, look: Look) -> String {
+    let width = look.width.max(MIN_WIDTH);
+    let mut out = String::new();
+    for paper in &report.papers {
+        if paper.claims.is_empty() || paper.questions {
+            continue;
+        }
+        let head = format!("{}  {}", paper.id, paper.title);
+        let head: String = head.chars().take(width).collect();
+        out.push_str(&look.paint("1", &head));
+        out.push('\n');
+        for claim in &paper.claims {
+            row(&mut out, claim, width, look);
+        }
+        out.push('\n');
+    }
+    let (good, all) = report.score();
+    if all > 0 {
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            out,
+            "{good} of {all} claims reproduced, with {} runs ({})",
+            report.runs, report.effort
+        );
+        if report.runs > report.simulated {
+            let _ = writeln!(out, "of these {}", report.runs_words());
+        }
+    }
+    for asked in report.papers.iter().filter(|p| p.questions) {
+        questions(&mut out, asked, width, look);
+    }
+    out
+}
+
+/// The papers' questions with today's answers.
+fn questions(out: &mut String, asked: &PaperResult, width: usize, look: Look) {
+    out.push('\n');
+    out.push_str(&look.paint("1", &asked.title));
+    out.push('\n');
+    for claim in &asked.claims {
+        let Some(today) = &claim.today else { continue };
+        let colour = match today.still {
+            Still::Holds => "32",
+            Still::InPart => "33",
+            Still::No => "31",
+        };
+        // Writing to a string cannot fail.
+        let _ = write!(out, "  {:<7}", claim.id);
+        wrap(
+            out,
+            &format!("{} Then: {}", claim.says, today.then),
+            TODAY_INDENT,
+            width,
+        );
+        out.push_str(&" ".repeat(TODAY_INDENT));
+        out.push_str(&look.paint(colour, today.still.words()));
+        out.push('\n');
+        out.push_str(&" ".repeat(TODAY_INDENT));
+        wrap(out, &today.words, TODAY_INDENT, width);
+    }
+}
+
+fn row(out: &mut String, claim: &ClaimResult, width: usize, look: Look) {
+    let good = claim.verdict == Verdict::Reproduced;
+    let (mark, colour) = if good { ("yes", "32") } else { ("NO ", "31") };
+    // Writing to a string cannot fail, here and below.
+    let _ = write!(out, "  {:<4}{}  ", claim.id, look.paint(colour, mark));
+    wrap(out, &claim.says, INDENT, width);
+    if good {
+        return;
+    }
+    let mut more = |text: &str| {
+        out.push_str(&" ".repeat(INDENT));
+        wrap(out, text, INDENT, width);
+    };
+    for check in claim.checks.iter().filter(|c| !c.holds) {
+        let ns2 = check.ns2.as_ref().map(|t| format!("; ns-2 {t}"));
+        more(&format!(
+            "- {}: paper {}; byway {}{}",
+            check.what,
+            check.paper,
+            check.byway,
+            ns2.unwrap_or_default()
+        ));
+        if let Some(detail) = &check.detail {
+            more(&format!("  ({detail})"));
+        }
+    }
+    if let Some(reason) = &claim.reason {
+        more(&format!("why: {reason}"));
+    }
+}
+
+/// Writes words in lines of `width`; `indent` columns of the first one are gone,
+/// and so many blanks begin the others.
+fn wrap(out: &mut String, text: &str, indent: usize, width: usize) {
+    let mut column = indent;
+    for (i, word) in text.split_whitespace().enumerate() {
+        let length = word.chars().count();
+        if i > 0 && column + 1 + length > width {
+            out.push('\n');
+            out.push_str(&" ".repeat(indent));
+            column = indent;
+        } else if i > 0 {
+            out.push(' ');
+            column += 1;
+        }
+        out.push_str(word);
+        column += length;
+    }
+    out.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_wrapped_at_the_width() {
+        let mut out = String::from("ab  ");
+        wrap(&mut out, "one two three four", 4, 12);
+        assert_eq!(out, "ab  one two\n    three\n    four\n");
+    }
+}
