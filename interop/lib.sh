@@ -77,7 +77,7 @@ lab_stop() {
 # --- two namespaces, two paths ---------------------------------------------------------
 
 # Rules that drop what arrives on a card in the set `down`. Dropping at arrival is what makes a
-# cut silent: a drop on output would tell the sender by an error.
+# cut silent: a drop on output would return an error to the sender.
 lab_droppable() {
     in_ns "$1" nft -f - <<'RULES'
 table inet lab {

@@ -1,6 +1,6 @@
-//! Bytes drive two endpoints through anything: commands, losses, changed and
-//! invented packets, time. After every step the running totals must agree with
-//! their parts, and both endpoints must come to rest.
+//! The input drives two endpoints through commands, losses, changed and invented
+//! packets, and time. After every step the running totals must agree with their
+//! parts, and at the end both endpoints must become idle.
 #![no_main]
 
 use byway_core::time::{Duration, Instant};
@@ -46,7 +46,7 @@ struct World {
     ends: [Endpoint; 2],
     ids: [Vec<AssocId>; 2],
     wire: VecDeque<Flying>,
-    /// Tags that packets to each side carried last.
+    /// The verification tag of the last packet to each side.
     tags: [u32; 2],
 }
 
@@ -77,7 +77,7 @@ impl World {
             let local = (0..PATHS).map(|p| address(p, side)).collect();
             let config = EndpointConfig {
                 accepted: config(flavour >> (4 * side)),
-                // Changed packets shall get past the door.
+                // With a right checksum, so that changed packets are not dropped early.
                 checksum: byway_core::ChecksumMode::Offloaded,
                 observe: true,
                 ..EndpointConfig::new(5000, local, [side as u8; 32])
@@ -142,7 +142,7 @@ impl World {
         }
     }
 
-    /// A packet of any one chunk, with the right tag or any.
+    /// A packet of one arbitrary chunk, with the right tag or an arbitrary one.
     fn invent(&mut self, b: &mut Bytes<'_>) {
         let how = b.byte();
         let to = usize::from(how & 1);
@@ -184,7 +184,7 @@ impl World {
         };
         let (now, e) = (self.now, &mut self.ends[side]);
         let path = PathId(b.byte() % (PATHS + 1));
-        // A refusal is as good an answer as any.
+        // A refused command is a valid result.
         let _ = match what >> 1 & 7 {
             0..=2 => {
                 let flags = b.byte();
@@ -243,7 +243,7 @@ fuzz_target!(|data: &[u8]| {
             _ => w.now += Duration::from_millis(u64::from(op & 31) * 10),
         }
     }
-    // Whatever happened: abandoned by their users, both come to rest.
+    // Released by their users, both endpoints must become idle.
     for side in [0, 1] {
         for id in w.ids[side].clone() {
             let now = w.now;

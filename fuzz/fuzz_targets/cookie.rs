@@ -1,6 +1,5 @@
 //! COOKIE ECHOs, invented or changed, against an endpoint. The first byte says
-//! whether the cookie is sealed as if it were ours: then what lies behind the
-//! MAC is read, too.
+//! whether the cookie gets a valid MAC, so that its contents are read too.
 #![no_main]
 
 use byway_core::time::{Duration, Instant};
@@ -64,9 +63,9 @@ fuzz_target!(|data: &[u8]| {
     let (tag, genuine) = cookie(&ack).expect("our own INIT ACK is sound");
     now += Duration::from_millis(u64::from(how & 0xf0) * 400);
     let echoed = match how & 3 {
-        // Anything at all.
+        // Arbitrary bytes.
         0 => data.to_vec(),
-        // Ours, changed at places that the bytes name.
+        // A cookie of the endpoint, changed at places that the input names.
         1 => {
             let mut c = genuine;
             for change in data.as_chunks::<2>().0 {
@@ -75,9 +74,9 @@ fuzz_target!(|data: &[u8]| {
             }
             c
         }
-        // Sealed with our key, whatever it says.
+        // Arbitrary contents with a valid MAC.
         2 => e.seal_for_fuzzing(data),
-        // Our own contents, changed, and sealed anew.
+        // The contents of a real cookie, changed, with a valid MAC.
         _ => {
             let mut c = genuine[..genuine.len() - 32].to_vec();
             for change in data.as_chunks::<2>().0 {

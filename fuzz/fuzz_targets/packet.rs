@@ -1,5 +1,5 @@
-//! Bytes from anywhere: walk them in every way, write again what could be read,
-//! and compare. The checks are those of the property tests of `byway-wire`.
+//! Arbitrary bytes are read in every way; what could be read is written again and
+//! compared. The checks are those of the property tests of `byway-wire`.
 #![no_main]
 
 #[path = "../../crates/byway-wire/tests/wire/exercise.rs"]

@@ -4,7 +4,7 @@
 #include <usrsctp.h>
 #include "peer.h"
 
-/* How the association ended, as the reading thread was told. */
+/* How the association ended, as the reading thread learned it. */
 static int went_up, shut_down, lost;
 
 static const char *path_state(uint32_t state)

@@ -6,7 +6,7 @@ use crate::error::{ChunkError, PacketError};
 use crate::header::{CHUNK_HEADER_LEN, COMMON_HEADER_LEN, CommonHeader, DATA_HEADER_LEN};
 use crate::tlv::Tlvs;
 
-/// A received packet, of which only the common header has been looked at.
+/// A received packet, of which only the common header has been read.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Packet<'a> {
     head: &'a [u8; COMMON_HEADER_LEN],

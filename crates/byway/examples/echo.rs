@@ -1,4 +1,4 @@
-//! An echo server and its client, each in a terminal of its own:
+//! An echo server and its client, each in its terminal:
 //!
 //! ```text
 //! cargo run -p byway --example echo -- serve 127.0.0.1:9899 127.0.0.2:9899

@@ -1,4 +1,4 @@
-//! Chores of this workspace, as `cargo xtask`.
+//! Tasks of this workspace, as `cargo xtask`.
 //!
 //! `cargo xtask measure NAME` runs byway side by side with the best other program that does the
 //! same work, and prints a table and one line of JSON. What each measurement compares is in
@@ -15,16 +15,16 @@ mod series;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
-/// Chores of the byway workspace
+/// Tasks of the byway workspace
 #[derive(Parser)]
 #[command(name = "cargo xtask")]
 struct Arguments {
     #[command(subcommand)]
-    chore: Chore,
+    task: Task,
 }
 
 #[derive(Subcommand)]
-enum Chore {
+enum Task {
     /// Measure byway against its peers on this machine
     Measure(measure::Arguments),
     /// Build the programs with profile-guided optimisation: count, train, build again
@@ -32,9 +32,9 @@ enum Chore {
 }
 
 fn main() -> ExitCode {
-    let done = match Arguments::parse().chore {
-        Chore::Measure(arguments) => measure::run(&arguments),
-        Chore::Pgo(arguments) => pgo::run(&arguments),
+    let done = match Arguments::parse().task {
+        Task::Measure(arguments) => measure::run(&arguments),
+        Task::Pgo(arguments) => pgo::run(&arguments),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -79,7 +79,7 @@ pub(crate) fn build(workspace: &Workspace, packages: &[Package]) -> Result<Vec<P
     packages.dedup();
     let cargo = Cargo::new(workspace)?;
     let profdata = Profdata::find(cargo.libdir(), workspace.root())?;
-    // Each choice of packages has a profile of its own: they share functions.
+    // Each choice of packages has a separate profile, because they share functions.
     let names: Vec<&str> = packages.iter().map(|p| p.program()).collect();
     let folder = workspace.target().join("pgo");
     let profile = folder.join(format!("{}.profdata", names.join("+")));

@@ -126,9 +126,9 @@ impl Endpoint {
         let (tag, tsn) = (a.local_tag, a.send.ledger.tsn_of(0));
         let tie_tags = a.tie_tags;
         match a.state {
-            // Section 5.2.1: the parameters of our own INIT. They go only to an
-            // address that our user named, or whoever sends from another one
-            // could take the peer's place.
+            // Section 5.2.1: the parameters of our own INIT. They are sent only to
+            // an address that our user named. Otherwise an attacker at another
+            // address could take the peer's place.
             State::CookieWait if a.paths.find(inbound.source.ip()).is_none() => {
                 self.stats.malformed += 1;
                 None

@@ -7,7 +7,7 @@ use crate::units::{QueueLimit, Rate, Share, Size, format_duration, parse_duratio
 use std::ops::Range;
 use std::time::Duration;
 
-/// Room of a queue when none is named: the papers' 50 packets.
+/// The queue limit if none is given: 50 packets, ns-2's default for DropTail.
 const DEFAULT_QUEUE: QueueLimit = QueueLimit::Packets(50);
 
 pub(super) fn path(

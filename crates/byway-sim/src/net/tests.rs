@@ -255,7 +255,7 @@ fn bad_packets_are_refused() {
 }
 
 #[test]
-fn timers_and_packets_come_in_order_and_time_stands_at_the_limit() {
+fn timers_and_packets_come_in_order_and_time_stops_at_the_limit() {
     let mut net = dumbbell(wire(10, 1)).topology.build(1).expect("valid");
     let timer = net.add_timer(NodeId(0), 42);
     net.set_timer(timer, Some(ms(5)));
@@ -403,7 +403,7 @@ fn blocks(mut file: &[u8]) -> Vec<(u32, &[u8])> {
         assert_eq!(
             word(file, length - 4) as usize,
             length,
-            "length stands twice"
+            "the length is written twice"
         );
         blocks.push((word(file, 0), &file[8..length - 4]));
         file = &file[length..];

@@ -10,7 +10,8 @@ use super::route::{Feeder, Graph, Routes};
 use super::traffic::{TrafficConfig, TrafficSource};
 use std::net::IpAddr;
 
-/// Collects nodes, links, routes and traffic; [`build`](TopologyBuilder::build) checks them all.
+/// Collects hosts, routers, links, routes and cross traffic.
+/// [`build`](TopologyBuilder::build) checks them.
 #[derive(Debug, Default, Clone)]
 pub struct TopologyBuilder {
     nodes: Vec<Node>,
@@ -26,7 +27,7 @@ pub struct TopologyBuilder {
 #[derive(Debug, Clone)]
 struct Node {
     name: String,
-    /// Number of interfaces; none for a router.
+    /// Number of interfaces; `None` for a router.
     interfaces: Option<usize>,
 }
 
@@ -59,7 +60,7 @@ impl TopologyBuilder {
         NodeId((self.nodes.len() - 1) as u32)
     }
 
-    /// Gives an interface one more address, for example an IPv6 one beside an IPv4 one.
+    /// Adds an address to an interface, for example an IPv6 address to an IPv4 one.
     pub fn add_address(&mut self, port: impl Into<Port>, address: IpAddr) {
         self.addresses.push((address, port.into()));
     }
@@ -75,7 +76,7 @@ impl TopologyBuilder {
         LinkId((self.links.len() - 1) as u32)
     }
 
-    /// Adds two links of the same kind, there and back. Each has its own random streams.
+    /// Adds two equal links, one in each direction. Each has its own random streams.
     pub fn add_duplex(
         &mut self,
         a: impl Into<Port>,
@@ -89,7 +90,8 @@ impl TopologyBuilder {
         )
     }
 
-    /// Sends packets for `dst` that are at `at` over `link`, whatever the shortest route is.
+    /// Adds a route: packets for `dst` leave `at` over `link` instead of the shortest
+    /// route.
     pub fn add_route(&mut self, at: impl Into<Port>, dst: IpAddr, link: LinkId) {
         self.routes.push((at.into(), dst, link));
     }
@@ -100,27 +102,29 @@ impl TopologyBuilder {
         TrafficId((self.traffic.len() - 1) as u32)
     }
 
-    /// Records every packet's fate on every link, see [`Network::take_log`]. Default: off.
+    /// Records what happens to every packet on every link, see
+    /// [`Network::take_log`]. Default: off.
     pub fn record_log(&mut self, on: bool) {
         self.log = on;
     }
 
-    /// Makes an event of every hop instead of following packets ahead where
-    /// nothing can interfere. The result is the same, only slower; for tests. Default: off.
+    /// Makes every hop an event instead of following packets ahead of time. Slower,
+    /// with the same result: for tests. Default: off.
     pub fn event_per_hop(&mut self, on: bool) {
         self.event_per_hop = on;
     }
 
-    /// What happens first of what happens at the same nanosecond.
+    /// The order of events at the same nanosecond.
     /// Default: [`Simultaneous::ByLink`].
     pub fn simultaneous(&mut self, order: Simultaneous) {
         self.simultaneous = order;
     }
 
-    /// Checks everything and builds the network. All randomness comes from `seed`.
+    /// Checks all parts and builds the network. All random numbers derive from
+    /// `seed`.
     ///
     /// # Errors
-    /// The first thing found wrong, with its place.
+    /// The first part that is wrong.
     pub fn build(&self, seed: u64) -> Result<Network, TopologyError> {
         let vertices = self.vertices()?;
         let addresses: Vec<(IpAddr, u32)> = self
@@ -277,12 +281,12 @@ fn check_count(what: &'static str, count: usize) -> Result<(), TopologyError> {
     })
 }
 
-/// The ports in one row.
+/// All ports in one list.
 #[derive(Default)]
 struct Vertices {
     ports: Vec<Port>,
     forwards: Vec<bool>,
-    /// Per node: its first vertex; one more at the end.
+    /// The first vertex of each node, and the number of vertices at the end.
     first: Vec<u32>,
 }
 

@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn stops_when_told_and_checks_its_settings() {
+    fn stops_at_its_time_and_checks_its_settings() {
         let mut config = TrafficConfig::caro_2003(1000);
         config.stop = Some(Instant::from_millis(5));
         assert_eq!(source(&config, 1).emit(5_000_000), None);

@@ -2,7 +2,7 @@
 
 use crate::error::CauseError;
 
-/// A cause whose bounds are known and whose contents have not been looked at.
+/// A cause with known bounds, whose contents have not been read.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RawCause<'a> {
     /// Cause code, see [`cause_code`](super::cause_code).

@@ -8,14 +8,14 @@ use crate::error::ChunkError;
 use crate::tlv::padded;
 use crate::tsn::Tsn;
 
-/// A message, or a fragment of one.
+/// A message or a fragment of one.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub struct IData<'a> {
     /// Transmission sequence number.
     pub tsn: Tsn,
     /// Stream that the message belongs to.
     pub stream_id: u16,
-    /// Message identifier; ordered and unordered messages count apart.
+    /// Message identifier. Ordered and unordered messages are counted separately.
     pub mid: u32,
     /// The payload protocol identifier when `begin`, else the fragment sequence
     /// number (the first fragment's is zero and is not sent).
@@ -62,7 +62,7 @@ impl<'a> IData<'a> {
         }
     }
 
-    /// Place of this fragment in its message, from zero.
+    /// Fragment sequence number: the place of this fragment in its message, from 0.
     #[must_use]
     pub const fn fsn(&self) -> u32 {
         if self.begin { 0 } else { self.ppid_or_fsn }

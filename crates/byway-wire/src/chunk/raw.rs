@@ -3,7 +3,7 @@
 use crate::error::ChunkError;
 use crate::unknown_action::UnknownAction;
 
-/// A chunk whose bounds are known and whose contents have not been looked at.
+/// A chunk with known bounds, whose contents have not been read.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct RawChunk<'a> {
     /// Chunk type, see [`chunk_type`](super::chunk_type).

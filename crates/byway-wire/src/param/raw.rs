@@ -5,7 +5,7 @@ use crate::tlv::Tlv;
 use crate::u16_list::U16List;
 use crate::unknown_action::UnknownAction;
 
-/// A parameter whose bounds are known and whose contents have not been looked at.
+/// A parameter with known bounds, whose contents have not been read.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RawParam<'a> {
     /// Parameter type, see [`param_type`](super::param_type).

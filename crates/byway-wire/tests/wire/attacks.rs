@@ -8,7 +8,7 @@ use byway_wire::{
 };
 
 /// CVE-2016-9555, CVE-2024-50299: an out-of-the-blue packet whose first chunk
-/// is too short for a chunk. Its length is checked before anybody looks at its
+/// is too short for a chunk. Its length is checked before reading its
 /// type.
 #[test]
 fn out_of_the_blue_short_first_chunk() {
@@ -33,7 +33,7 @@ fn out_of_the_blue_short_first_chunk() {
 }
 
 /// CVE-2010-0008, CVE-2026-99128: a chunk length of 0 to 3 must neither loop
-/// nor hide what stands behind it.
+/// nor hide what follows it.
 #[test]
 fn chunk_length_zero_to_three() {
     for length in 0..4 {
@@ -240,7 +240,7 @@ fn short_stale_cookie_cause() {
     assert_eq!(read, Ok(Cause::StaleCookie { staleness_us: 9 }));
 }
 
-/// The upper two bits say what happens to a type nobody knows (RFC 9260 section
+/// The upper two bits say what happens to an unknown type (RFC 9260 section
 /// 3.2), so a new chunk cannot be used to make a receiver chatter.
 #[test]
 fn unknown_types_follow_their_upper_bits() {

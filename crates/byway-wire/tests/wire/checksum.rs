@@ -36,7 +36,7 @@ fn field_is_little_endian() {
     assert_eq!(checksum(&packet), sum, "the field counts as zero");
 }
 
-/// RFC 9653: a zero field is told apart from a valid sum; accepting it is not
+/// RFC 9653: a zero field is distinguished from a valid sum; accepting it is not
 /// this crate's decision.
 #[test]
 fn zero_checksum_is_not_valid_by_itself() {

@@ -23,7 +23,7 @@ fn echoes_of_the_largest_chunk() {
     );
 }
 
-/// A cause that would be longer than a chunk is cut, not refused: whoever sent
+/// A cause that would be longer than a chunk is truncated, not refused: whoever sent
 /// what it echoes decides its size.
 #[test]
 fn oversized_cause_is_cut() {

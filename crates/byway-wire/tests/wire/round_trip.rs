@@ -157,7 +157,7 @@ impl Inner {
             26 => Param::SuccessIndication { correlation_id: id },
             27 => Param::AdaptationIndication(id),
             // The header is not part of a parameter built by hand, so the value
-            // stands in for it; `same_param` compares type and value.
+            // replaces it; `same_param` compares type and value.
             // No type from 0x4000 to 0x7FFF has a meaning.
             _ => Param::Unknown(RawParam {
                 kind: 0x4000 | (self.b as u16 & 0x3FFF),

@@ -256,7 +256,7 @@ fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/packet")
 }
 
-/// Run with `BYWAY_WRITE_SEEDS=1` to write them anew.
+/// Run with `BYWAY_WRITE_SEEDS=1` to write them again.
 #[test]
 fn seeds_in_the_tree_are_current() {
     let directory = directory();

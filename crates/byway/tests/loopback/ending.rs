@@ -70,8 +70,8 @@ async fn an_abort_tells_the_peer_and_both_readers() {
 }
 
 #[tokio::test]
-async fn a_port_where_nobody_listens_fails_with_the_peers_address() {
-    // A -> INIT -> (nobody), four times
+async fn a_port_without_a_listener_fails_with_the_peers_address() {
+    // A -> INIT -> (no answer), four times
     bounded(async {
         let endpoint = client(&["127.0.0.1"], quick());
         let gone = client(&["127.0.0.1"], quick());
@@ -162,7 +162,7 @@ async fn a_dropped_endpoint_leaves_its_associations_alone() {
 }
 
 #[tokio::test]
-async fn what_nobody_accepted_is_aborted_when_the_endpoint_goes() {
+async fn unaccepted_associations_are_aborted_when_the_endpoint_is_dropped() {
     bounded(async {
         let (client, server) = (
             client(&["127.0.0.1"], quick()),
@@ -172,7 +172,7 @@ async fn what_nobody_accepted_is_aborted_when_the_endpoint_goes() {
             .connect(&server.local_addresses(), PORT)
             .await
             .unwrap();
-        // The COOKIE ACK is here, so the server stands too.
+        // The COOKIE ACK has arrived, so the server is established too.
         drop(server);
         assert!(matches!(a.closed().await, Closed::Lost { .. }));
     })

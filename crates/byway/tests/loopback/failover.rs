@@ -57,7 +57,7 @@ fn endpoint(ips: [&str; 2], sctp_port: u16) -> Endpoint {
     config.rto.max = Duration::from_millis(500);
     config.hb.interval = Duration::from_millis(50);
     config.failure.path_max_retrans = 2;
-    // Each address with a port of its own, so that neither side can guess.
+    // Each address has a different port, so that neither side can guess it.
     let first = std::net::UdpSocket::bind((ips[0], 0)).unwrap();
     let second = std::net::UdpSocket::bind((ips[1], 0)).unwrap();
     let local = [&first, &second].map(|s| s.local_addr().unwrap());
@@ -108,7 +108,7 @@ async fn traffic_moves_off_a_dead_path_and_returns() {
         };
         let events = a.events();
         let until = async |wanted: &dyn Fn(&Event) -> bool| {
-            while !wanted(&events.next().await.expect("the association stands")) {}
+            while !wanted(&events.next().await.expect("the association is established")) {}
         };
         let (first, second) = (PathId(0), PathId(1));
 

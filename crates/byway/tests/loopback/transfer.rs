@@ -48,7 +48,7 @@ async fn both_paths_are_confirmed_and_the_primary_can_be_chosen() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         let paths = p.a.paths();
-        // Each address is a path of its own, from the address beside it.
+        // Each address is a separate path, from the local address next to it.
         for path in &paths {
             assert_eq!(path.local.ip(), path.remote.ip());
         }
@@ -295,7 +295,7 @@ async fn bytes_that_are_not_sctp_disturb_nothing() {
 }
 
 #[tokio::test]
-async fn an_unread_stream_stays_in_order_for_whoever_reads_it_later() {
+async fn an_unread_stream_stays_in_order_for_a_later_reader() {
     bounded(async {
         let p = pair(&["127.0.0.1"], quick()).await;
         for i in 0..30_u8 {

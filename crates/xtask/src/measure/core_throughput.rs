@@ -1,4 +1,5 @@
-//! The protocol alone: two ends in one thread, packets handed over in memory, checksums on.
+//! The protocol alone: two endpoints in one thread, packets passed in memory, with
+//! checksums.
 
 use crate::peers::Workspace;
 use crate::plan::{Contender, Plan};

@@ -131,13 +131,13 @@ fn transfer(
     ])
 }
 
-/// A port that nobody uses now.
+/// A port that is free now.
 pub(crate) fn free_udp_port() -> Result<u16> {
     let socket = UdpSocket::bind("127.0.0.1:0").context("no free UDP port")?;
     Ok(socket.local_addr()?.port())
 }
 
-/// Returns when somebody has UDP port `port`, and had a moment to listen there.
+/// Waits until UDP port `port` is in use, and a moment longer for the program to listen.
 pub(crate) fn wait_for_port(child: &mut Child, port: u16) -> Result<()> {
     let column = format!(":{port:04X}");
     let until = Instant::now() + Duration::from_secs(20);

@@ -222,7 +222,11 @@ mod tests {
         assert_eq!(t.serve(0, 800), 2 * MS, "fits into the rest");
         assert_eq!(t.serve(0, 1600), 10 * MS, "needs two");
         assert_eq!(t.serve(11 * MS, 100), 12 * MS, "second round");
-        assert_eq!(t.serve(13 * MS, 1500), 15 * MS, "what nobody used is gone");
+        assert_eq!(
+            t.serve(13 * MS, 1500),
+            15 * MS,
+            "unused opportunities are lost"
+        );
         assert_eq!(t.serve(1000 * MS, 1500), 1000 * MS);
     }
 
