@@ -10,6 +10,7 @@
 mod check;
 mod concurrent;
 mod congestion;
+mod custom;
 mod endpoint;
 mod failure;
 mod warnings;
@@ -19,6 +20,7 @@ pub use congestion::{
     BurstRule, CongestionAlgorithm, CongestionConfig, Coupling, Cubic, CwndGrowth, FastRecovery,
     InitialCwnd, RetransmissionConfig,
 };
+pub use custom::{Custom, Shared};
 pub use endpoint::{ChecksumMode, EndpointConfig};
 pub use failure::{
     AllPathsSuspect, Dormant, ErrorClear, FailedProbes, FailoverConfig, FailureConfig, HbJitter,
@@ -28,7 +30,7 @@ pub use failure::{
 pub use crate::policy::RttSampling;
 
 use crate::dialect::DialectRef;
-use crate::policy::{AfterRto, FastRetransmits, RetransmitTarget};
+use crate::policy::{AfterRto, Detection, Detector, Failover, FastRetransmits, RetransmitTarget};
 use crate::units;
 use core::time::Duration;
 use serde::{Deserialize, Serialize};
@@ -63,6 +65,28 @@ pub struct Config {
     /// text, so it is neither written nor read with the rest.
     #[serde(skip)]
     pub dialect: Option<DialectRef>,
+    /// Policies of the user; none by default. They are no text either.
+    #[serde(skip)]
+    pub custom: Custom,
+}
+
+impl Config {
+    /// How the failure of a path is noticed that is watched by `own`: by that, or
+    /// by the user's detector.
+    pub(crate) fn detector<'a>(&'a self, own: &'a Detection) -> &'a dyn Detector {
+        match &self.custom.detection {
+            Some(custom) => custom.get(),
+            None => own,
+        }
+    }
+
+    /// Where traffic goes when a path is in doubt.
+    pub(crate) fn failover(&self) -> &dyn Failover {
+        match &self.custom.failover {
+            Some(custom) => custom.get(),
+            None => &self.failover,
+        }
+    }
 }
 
 /// Largest IP packet, in bytes (default 1500, at least 512).

@@ -25,7 +25,6 @@
 
 use crate::api::{AssocId, Event};
 use crate::assoc::{Outbox, fast_recovery, split, unlikely};
-use crate::cc;
 use crate::config::{Config, FastRecovery};
 use crate::observe::{Observation, Observed};
 use crate::path::{PathId, PathState, PathTable, PathsView};
@@ -484,8 +483,9 @@ impl Inside<'_> {
 
     /// A loss cuts the window of a path (section 7.2.3).
     pub fn cut_window(&mut self, path: PathId) {
-        let window = &mut self.paths.get_mut(path).window;
-        cc::on_fast_retransmit(window, &self.cfg.congestion);
+        let p = self.paths.get_mut(path);
+        p.control
+            .on_fast_retransmit(&mut p.window, &self.cfg.congestion);
     }
 
     /// The window of a path.

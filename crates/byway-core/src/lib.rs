@@ -8,12 +8,13 @@
 //!
 //! What can be configured is one plain structure, [`Config`], with the names of
 //! the RFC and of the papers; the papers' ideas stand in [`policy`], one file
-//! each.
+//! each. A user's own congestion control ([`cc`]), retransmission target, failover
+//! and detection are values of [`config::Custom`].
 #![forbid(unsafe_code)]
 
 pub mod api;
 mod assoc;
-mod cc;
+pub mod cc;
 pub mod config;
 pub mod dialect;
 mod endpoint;

@@ -38,6 +38,14 @@ impl Association {
 
     /// The path on which a lost chunk is repeated.
     pub(super) fn target(&self, cause: LossCause, last: PathId, view: &PathsView<'_>) -> PathId {
+        if let Some(custom) = &self.cfg.custom.retransmission {
+            let to = custom.get().target(cause, last, view);
+            return if self.is_confirmed(to) {
+                to
+            } else {
+                view.data_path()
+            };
+        }
         match &self.cfg.concurrent {
             None => self.cfg.retransmission.target.target(cause, last, view),
             Some(c) => c.rtx.target(last, view),

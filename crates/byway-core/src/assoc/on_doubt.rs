@@ -1,18 +1,33 @@
 //! The probing detector doubts a path (cortes-2008; `policy/probing.rs`).
 
 use super::{Association, Ctx};
+use crate::config::ConfigError;
 use crate::path::{Alarm, PathId, PathState};
-use crate::policy::Detection;
 use crate::policy::probing::{Evidence, Verdict};
-use crate::time::Instant;
+use crate::policy::{Detection, Detector, Doubt};
+use crate::time::{Duration, Instant};
+
+/// The least time between two questions to a user's detector about a path.
+const LEAST_PACE: Duration = Duration::from_millis(1);
 
 impl Association {
+    /// How the failure of a path is noticed.
+    pub(super) fn detector(&self, path: PathId) -> &dyn Detector {
+        self.cfg.detector(&self.paths.get(path).detection)
+    }
+
+    fn verdict(&self, ctx: &Ctx<'_>, path: PathId, since: Instant) -> Option<Verdict> {
+        let now = ctx.now;
+        let doubt = Doubt { path, since, now };
+        self.detector(path).verdict(&self.paths.view(), doubt)
+    }
+
     /// The detector begins to doubt a path, at its first timeout.
     pub(super) fn begin_doubt(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
-        let p = self.paths.get_mut(path);
-        let probing = matches!(p.detection, Detection::Probing(_));
-        if probing && p.doubted_since.is_none() && p.state != PathState::Inactive {
-            p.doubted_since = Some(ctx.now);
+        let p = self.paths.get(path);
+        let new = p.doubted_since.is_none() && p.state != PathState::Inactive;
+        if new && self.verdict(ctx, path, ctx.now).is_some() {
+            self.paths.get_mut(path).doubted_since = Some(ctx.now);
             self.look_at_doubted(ctx, path);
         }
     }
@@ -21,16 +36,22 @@ impl Association {
     pub(super) fn look_at_doubted(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
         let p = self.paths.get_mut(path);
         p.alarms.set(Alarm::Doubt, None);
-        let (Detection::Probing(probing), Some(since)) = (p.detection, p.doubted_since) else {
+        let Some(since) = p.doubted_since else {
             return;
         };
-        match probing.verdict(since, ctx.now) {
-            Verdict::Probe(next) => {
+        match self.verdict(ctx, path, since) {
+            None => self.end_doubt(ctx, path),
+            Some(Verdict::Probe(next)) => {
+                let next = match self.cfg.custom.detection {
+                    Some(_) => next.max(ctx.now + LEAST_PACE),
+                    None => next,
+                };
+                let p = self.paths.get_mut(path);
                 p.alarms.set(Alarm::Doubt, Some(next));
                 self.paths.want_heartbeat(path, true);
             }
-            Verdict::Failed => {
-                p.doubted_since = None;
+            Some(Verdict::Failed) => {
+                self.paths.get_mut(path).doubted_since = None;
                 self.set_path_state(ctx, path, PathState::Inactive);
                 self.schedule_heartbeat(ctx, path);
                 self.choose_data_path(ctx, Some(path));
@@ -54,12 +75,7 @@ impl Association {
     /// Something was acknowledged: if the detector takes that for an answer, it
     /// is satisfied, and ordinary heartbeats go on.
     pub(super) fn weigh_evidence(&mut self, ctx: &mut Ctx<'_>, path: PathId, what: Evidence) {
-        let p = self.paths.get(path);
-        let convinced = match p.detection {
-            Detection::Probing(probing) => probing.stop.accepts(what),
-            Detection::ErrorCount => true,
-        };
-        if p.doubted_since.is_some() && convinced {
+        if self.paths.get(path).doubted_since.is_some() && self.detector(path).accepts(what) {
             self.end_doubt(ctx, path);
         }
     }
@@ -86,6 +102,13 @@ impl Association {
     ) -> Result<(), crate::api::CommandError> {
         self.check_path(path)?;
         detection.check()?;
+        if let Some(custom) = &self.cfg.custom.detection {
+            Err(ConfigError {
+                field: "custom.detection",
+                value: format!("{custom:?}"),
+                problem: "watches all paths; leave it out to choose for one".to_owned(),
+            })?;
+        }
         let p = self.paths.get_mut(path);
         p.detection = detection;
         p.reserved = detection.reserved();

@@ -97,6 +97,7 @@ impl Association {
         let p = self.paths.get_mut(path);
         let Some(probe) = p.probe.take() else { return };
         p.last_heard = Some(ctx.now);
+        p.heartbeats_answered = p.heartbeats_answered.saturating_add(1);
         let whole = probe.whole;
         let rtt = ctx.now.since(sent.clamp(probe.first_sent, probe.sent));
         p.rtt.sample(rtt, &self.cfg.rto);
@@ -126,6 +127,9 @@ impl Association {
             self.choose_data_path(ctx, None);
         }
         self.schedule_heartbeat(ctx, path);
+        if self.cfg.custom.failover.is_some() {
+            self.choose_data_path(ctx, None);
+        }
     }
 
     /// Plans the next heartbeat of a path, counted from now.

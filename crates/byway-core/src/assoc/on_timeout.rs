@@ -3,7 +3,6 @@
 use super::concurrent::note_outcome;
 use super::{Association, Ctx};
 use crate::api::LossReason;
-use crate::cc;
 use crate::config::FailedProbes;
 use crate::observe::{Observation, Timer};
 use crate::path::{Alarm, PathId, PathState};
@@ -160,7 +159,7 @@ impl Association {
         p.earliest = None;
         p.counters.timeouts += 1;
         if !harmless && falls != Some(false) {
-            cc::on_timeout(&mut p.window, &cfg.congestion);
+            p.control.on_timeout(&mut p.window, &cfg.congestion);
         }
         p.one_packet |= !harmless;
         p.recover = None;
@@ -197,7 +196,7 @@ impl Association {
             self.note_answer_without_room(path);
         } else {
             // cortes-2008: retransmissions need not decide on failure.
-            let decides = self.paths.get(path).detection.counts_timeouts();
+            let decides = self.detector(path).counts_timeouts();
             let limit = if decides {
                 cfg.failure.path_max_retrans
             } else {

@@ -2,11 +2,9 @@
 
 use super::{Association, Ctx};
 use crate::api::{CommandError, Event};
-use crate::cc;
 use crate::config::{FailedProbes, PfReturnCwnd};
 use crate::observe::Observation;
 use crate::path::{Alarm, PathId, PathState};
-use crate::policy::failover;
 use core::net::{IpAddr, SocketAddr};
 
 impl Association {
@@ -41,14 +39,32 @@ impl Association {
     pub(crate) fn choose_data_path(&mut self, ctx: &mut Ctx<'_>, timed_out: Option<PathId>) {
         let view = self.paths.view();
         let by_dialect = self.dialect.as_ref().and_then(|d| d.data_path(&view));
-        let to =
-            by_dialect.unwrap_or_else(|| failover::data_path(&self.cfg.failover, &view, timed_out));
+        let to = by_dialect.unwrap_or_else(|| {
+            let to = self.cfg.failover().data_path(&view, timed_out);
+            if self.admits(to) {
+                to
+            } else {
+                view.data_path()
+            }
+        });
         self.move_data(ctx, to);
-        if let Some(to) = failover::switch_primary(&self.cfg.failover, &self.paths.view())
+        if let Some(to) = self.cfg.failover().switch_primary(&self.paths.view())
+            && self.admits(to)
             && self.may_become_permanent(ctx.now, to)
         {
             self.make_primary(ctx, to);
         }
+    }
+
+    /// Whether data may move to a path that the failover policy named: one of the
+    /// user sends none to an address that is not confirmed (section 5.4).
+    fn admits(&self, to: PathId) -> bool {
+        self.cfg.custom.failover.is_none() || self.is_confirmed(to)
+    }
+
+    /// Whether there is a path of that number, and its address is confirmed.
+    pub(super) fn is_confirmed(&self, path: PathId) -> bool {
+        self.paths.contains(path) && self.paths.get(path).confirmed
     }
 
     pub(super) fn move_data(&mut self, ctx: &mut Ctx<'_>, to: PathId) {
@@ -149,6 +165,7 @@ impl Association {
             return;
         }
         p.errors += 1;
+        p.heartbeats_answered = 0;
         let (errors, state) = (p.errors, p.state);
         let association = self.errors;
         self.observe(ctx, || Observation::Errors {
@@ -156,8 +173,11 @@ impl Association {
             count: errors,
             association,
         });
-        let to = failover::judge(&self.cfg, state, errors, limit);
-        if to == state {
+        let view = self.paths.view();
+        let to = self.cfg.failover().judge(&view, path, limit);
+        // An address becomes confirmed by a heartbeat, never by a judgement.
+        let unconfirmed = state == PathState::Unconfirmed && to != PathState::Inactive;
+        if to == state || unconfirmed || to == PathState::Unconfirmed {
             return;
         }
         if self.ask(ctx, |d, i| d.admits_failure(i, path, to)) == Some(false) {
@@ -203,7 +223,8 @@ impl Association {
                 && let Some(pf) = &self.cfg.failover.potentially_failed
                 && let PfReturnCwnd::Pmdcs(n) = pf.return_cwnd
             {
-                cc::on_return(&mut self.paths.get_mut(path).window, n);
+                let p = self.paths.get_mut(path);
+                p.control.on_return(&mut p.window, n);
                 self.observe_window(ctx, path);
             }
             self.end_suspicion(path);

@@ -100,7 +100,7 @@ impl Association {
         self.shutdown_wanted = false;
         self.paths.primary = PathId(0);
         self.paths.data = PathId(0);
-        self.paths.detect_as(&self.cfg.failure);
+        self.paths.detect_as(&self.cfg);
         self.make_room_for_timestamps(ctx.now);
         self.enter(ctx, State::Established);
         self.event(

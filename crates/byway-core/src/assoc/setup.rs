@@ -244,7 +244,7 @@ impl Association {
         let old = self
             .paths
             .find(source.ip())
-            .map(|p| self.paths.get(p).clone());
+            .map(|p| self.paths.get(p).counters.clone());
         let mut table: Option<PathTable> = None;
         self.pathless.clear();
         for (i, &ip) in order.iter().enumerate() {
@@ -264,7 +264,7 @@ impl Association {
                     path.local = *inbound.destination;
                 }
                 if let Some(old) = &old {
-                    path.counters = old.counters.clone();
+                    path.counters = old.clone();
                 }
             }
             match &mut table {
@@ -295,7 +295,7 @@ impl Association {
         self.control
             .retain(|c| !matches!(c, Control::Init | Control::CookieEcho));
         self.paths.data = self.paths.primary;
-        self.paths.detect_as(&self.cfg.failure);
+        self.paths.detect_as(&self.cfg);
         self.make_room_for_timestamps(ctx.now);
         self.enter(ctx, State::Established);
         for id in self.paths.ids() {

@@ -45,8 +45,7 @@ impl Association {
     pub(super) fn make_room_for_timestamps(&mut self, now: Instant) {
         if self.stamps.is_some() {
             let bytes = TIMESTAMP_LEN as u32;
-            self.paths
-                .keep_beside_data(bytes, &self.cfg.congestion, now);
+            self.paths.keep_beside_data(bytes, &self.cfg, now);
         }
     }
 

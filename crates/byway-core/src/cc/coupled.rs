@@ -40,7 +40,7 @@ pub(crate) struct LossInterval {
 }
 
 impl LossInterval {
-    pub(crate) fn on_acked(&mut self, bytes: u32) {
+    pub(super) fn on_acked(&mut self, bytes: u32) {
         self.current += u64::from(bytes);
     }
 
@@ -49,7 +49,7 @@ impl LossInterval {
         self.current = 0;
     }
 
-    fn longest(self) -> f64 {
+    pub(super) fn longest(self) -> f64 {
         self.current.max(self.last) as f64
     }
 }
@@ -68,13 +68,19 @@ pub(crate) struct Flow {
 impl Flow {
     /// None while nothing was in flight or no round trip is known: such a path
     /// takes no part.
-    pub(crate) fn new(w: &Window, flight: u32, srtt: Option<Duration>) -> Option<Flow> {
+    /// `between_losses`: the most bytes that got through between two losses.
+    pub(crate) fn new(
+        w: &Window,
+        flight: u32,
+        srtt: Option<Duration>,
+        between_losses: f64,
+    ) -> Option<Flow> {
         let srtt = srtt.filter(|t| !t.is_zero())?.as_secs_f64();
         let window = f64::from(flight.min(w.cwnd));
         (flight > 0).then_some(Flow {
             window,
             srtt,
-            interval: w.interval.longest(),
+            interval: between_losses,
         })
     }
 

@@ -14,29 +14,10 @@
 //! 5.8). Slow start, L and the floor of ssthresh stay RFC 9260's; there is no undo
 //! after a spurious loss (section 4.9).
 
-use super::{Moment, PathAck, reno};
-use crate::config::{CongestionConfig, CwndGrowth};
+use super::{CongestionControl, Moment, PathAck, rfc9260};
+use crate::config::{CongestionConfig, Cubic, CwndGrowth};
 use crate::path::Window;
-use crate::time::Instant;
-use serde::{Deserialize, Serialize};
-
-/// Settings of CUBIC; C is 0.4 PMDCS/s^3 and beta 0.7 (RFC 9438 sections 4.6
-/// and 5).
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Cubic {
-    /// Whether a flow that lost below its last plateau leaves room for others
-    /// (true; section 4.7).
-    pub fast_convergence: bool,
-}
-
-impl Default for Cubic {
-    fn default() -> Cubic {
-        Cubic {
-            fast_convergence: true,
-        }
-    }
-}
+use crate::time::{Duration, Instant};
 
 /// C, in PMDCS/s^3.
 const C: f64 = 0.4;
@@ -46,9 +27,72 @@ const BETA: f64 = 0.7;
 /// one half (section 4.3).
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 
+/// CUBIC's rules for a window (`congestion.algorithm = Cubic`), and the curve of
+/// the path.
+#[derive(Clone, Debug, Default)]
+pub struct CubicControl {
+    settings: Cubic,
+    curve: Curve,
+}
+
+impl CubicControl {
+    /// With these settings, at the beginning of a path.
+    #[must_use]
+    pub fn new(settings: Cubic) -> CubicControl {
+        CubicControl {
+            settings,
+            curve: Curve::default(),
+        }
+    }
+}
+
+impl CongestionControl for CubicControl {
+    fn on_ack(&mut self, w: &mut Window, ack: PathAck, at: Moment, cfg: &CongestionConfig) {
+        if !w.avoids_congestion() {
+            rfc9260::slow_start(w, ack, cfg);
+            return;
+        }
+        let curve = &mut self.curve;
+        if ack.flight_before < w.cwnd || ack.in_recovery {
+            curve.pause(at.now);
+            return;
+        }
+        if cfg.growth == CwndGrowth::CumulativeAdvance && !ack.cumulative_advanced {
+            return;
+        }
+        let cwnd = f64::from(w.cwnd) + curve.fraction;
+        let grown = curve.grown(cwnd, w.pmdcs.into(), ack.bytes.into(), at);
+        w.cwnd = grown as u32;
+        curve.fraction = grown - f64::from(w.cwnd);
+    }
+
+    fn on_fast_retransmit(&mut self, w: &mut Window, cfg: &CongestionConfig) {
+        w.ssthresh = less(w, cfg);
+        self.curve.on_loss(w.cwnd.into(), self.settings);
+        w.cwnd = w.ssthresh;
+    }
+
+    /// Section 4.8: the next stage begins at its own plateau.
+    fn on_timeout(&mut self, w: &mut Window, cfg: &CongestionConfig) {
+        w.ssthresh = less(w, cfg);
+        self.curve = Curve {
+            prior: w.cwnd.into(),
+            ..Curve::default()
+        };
+        w.cwnd = rfc9260::after_timeout(w, cfg);
+    }
+
+    /// As RFC 9260; time without use does not count.
+    fn on_idle(&mut self, w: &mut Window, now: Instant, rto: Duration, cfg: &CongestionConfig) {
+        let before = w.cwnd;
+        rfc9260::shrink_idle(w, now, rto, cfg);
+        self.curve.on_idle(now, w.cwnd != before);
+    }
+}
+
 /// What CUBIC remembers of a path. Windows are in bytes.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Curve {
+struct Curve {
     /// The plateau: the window before the last loss, or less.
     w_max: f64,
     /// The window before the last loss (cwnd_prior).
@@ -81,7 +125,7 @@ impl Curve {
     }
 
     /// Nothing was in flight until now; `decayed`: the window fell meanwhile.
-    pub(super) fn on_idle(&mut self, now: Instant, decayed: bool) {
+    fn on_idle(&mut self, now: Instant, decayed: bool) {
         if decayed {
             self.stage = None;
         } else {
@@ -142,46 +186,7 @@ impl Curve {
 fn less(w: &Window, cfg: &CongestionConfig) -> u32 {
     // In whole numbers, so that a round window stays one.
     let left = u64::from(w.cwnd) * 7 / 10;
-    (left as u32).max(reno::floor(w, cfg))
-}
-
-/// A SACK acknowledged new data of this path.
-pub(super) fn on_ack(w: &mut Window, ack: PathAck, at: Moment, cfg: &CongestionConfig) {
-    if w.cwnd <= w.ssthresh {
-        reno::slow_start(w, ack, cfg);
-        return;
-    }
-    let curve = w.curve.get_or_insert_default();
-    if ack.flight_before < w.cwnd || ack.in_recovery {
-        curve.pause(at.now);
-        return;
-    }
-    if cfg.growth == CwndGrowth::CumulativeAdvance && !ack.cumulative_advanced {
-        return;
-    }
-    let cwnd = f64::from(w.cwnd) + curve.fraction;
-    let grown = curve.grown(cwnd, w.pmdcs.into(), ack.bytes.into(), at);
-    w.cwnd = grown as u32;
-    curve.fraction = grown - f64::from(w.cwnd);
-}
-
-/// Missing reports announced a loss.
-pub(super) fn on_fast_retransmit(w: &mut Window, cubic: Cubic, cfg: &CongestionConfig) {
-    w.ssthresh = less(w, cfg);
-    let cwnd = w.cwnd.into();
-    w.curve.get_or_insert_default().on_loss(cwnd, cubic);
-    w.cwnd = w.ssthresh;
-}
-
-/// T3-rtx expired (section 4.8): the next stage begins at its own plateau.
-pub(super) fn on_timeout(w: &mut Window, cfg: &CongestionConfig) {
-    w.ssthresh = less(w, cfg);
-    let curve = w.curve.get_or_insert_default();
-    **curve = Curve {
-        prior: w.cwnd.into(),
-        ..Curve::default()
-    };
-    w.cwnd = reno::after_timeout(w, cfg);
+    (left as u32).max(rfc9260::floor(w, cfg))
 }
 
 #[cfg(test)]

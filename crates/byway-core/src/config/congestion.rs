@@ -4,7 +4,6 @@ use crate::policy::{AfterRto, FastRetransmits, RetransmitTarget};
 use serde::{Deserialize, Serialize};
 
 pub use crate::cc::coupled::Coupling;
-pub use crate::cc::cubic::Cubic;
 
 /// How a window grows and falls.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
@@ -15,6 +14,24 @@ pub enum CongestionAlgorithm {
     Rfc9260,
     /// A cubic function of the time since the last loss (RFC 9438).
     Cubic(Cubic),
+}
+
+/// Settings of CUBIC; C is 0.4 PMDCS/s^3 and beta 0.7 (RFC 9438 sections 4.6
+/// and 5).
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Cubic {
+    /// Whether a flow that lost below its last plateau leaves room for others
+    /// (true; section 4.7).
+    pub fast_convergence: bool,
+}
+
+impl Default for Cubic {
+    fn default() -> Cubic {
+        Cubic {
+            fast_convergence: true,
+        }
+    }
 }
 
 /// The window that a path begins with (RFC 9260 section 7.2.1).

@@ -28,7 +28,7 @@ pub struct PathRoles {
 }
 
 /// A table of paths whose states and counters are set by hand.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct PathModel {
     table: PathTable,
 }

@@ -1,10 +1,11 @@
 //! The paths of an association: one per address of the peer.
 
 use super::{Alarms, PathId, PathState, RttEstimator, Window};
-use crate::config::{Config, CongestionConfig, FailureConfig};
+use crate::cc::PathControl;
+use crate::config::Config;
 use crate::policy::Detection;
 use crate::policy::dead_data::Trial;
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use core::net::{IpAddr, SocketAddr};
 
 /// A heartbeat that has not been answered yet.
@@ -33,7 +34,7 @@ pub(crate) struct PathCounters {
 }
 
 /// One destination.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Path {
     pub(crate) local: SocketAddr,
     pub(crate) remote: SocketAddr,
@@ -42,6 +43,8 @@ pub(crate) struct Path {
     pub(crate) confirmed: bool,
     pub(crate) rtt: RttEstimator,
     pub(crate) window: Window,
+    /// What changes its window.
+    pub(crate) control: PathControl,
     /// Consecutive errors (section 8.2).
     pub(crate) errors: u32,
     /// When the last of them happened: what was sent before proves nothing.
@@ -50,6 +53,8 @@ pub(crate) struct Path {
     pub(crate) left_at: Option<Instant>,
     /// Heartbeats that were sent since then and lost.
     pub(crate) heartbeats_lost: u32,
+    /// Heartbeats answered since its last error.
+    pub(crate) heartbeats_answered: u32,
     /// T3-rtx.
     pub(crate) t3: Option<Instant>,
     /// Its other timers.
@@ -125,6 +130,7 @@ impl Path {
         // Chunks are padded to 4 bytes, so a PMTU that is no multiple of 4
         // cannot be used to its last byte.
         let pmdcs = (pmtu - header_bytes(remote)) & !3;
+        let (control, window) = PathControl::begin(cfg, pmdcs, remote.is_ipv6(), now);
         Path {
             local,
             remote,
@@ -135,11 +141,13 @@ impl Path {
             },
             confirmed,
             rtt: RttEstimator::new(&cfg.rto),
-            window: Window::new(&cfg.congestion, pmdcs, remote.is_ipv6(), now),
+            window,
+            control,
             errors: 0,
             last_error: None,
             left_at: None,
             heartbeats_lost: 0,
+            heartbeats_answered: 0,
             t3: None,
             alarms: Alarms::default(),
             probe: None,
@@ -153,7 +161,7 @@ impl Path {
             cut_owed: false,
             deserted: None,
             detection: cfg.failure.detection,
-            reserved: cfg.failure.detection.reserved(),
+            reserved: cfg.detector(&cfg.failure.detection).reserved(),
             doubted_since: None,
             recover: None,
             one_packet: false,
@@ -179,9 +187,10 @@ impl Path {
         ((self.pmtu - header_bytes(self.remote)) & !3) - self.beside_data
     }
 
-    fn keep_beside_data(&mut self, bytes: u32, cfg: &CongestionConfig, now: Instant) {
+    fn keep_beside_data(&mut self, bytes: u32, cfg: &Config, now: Instant) {
         self.beside_data = bytes;
-        self.window = Window::new(cfg, self.pmdcs(), self.remote.is_ipv6(), now);
+        (self.control, self.window) =
+            PathControl::begin(cfg, self.pmdcs(), self.remote.is_ipv6(), now);
     }
 
     /// Rule B of section 6.1: a packet may begin while the flight is below
@@ -219,7 +228,7 @@ impl Path {
 }
 
 /// All paths, which one is primary, which one carries new data.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct PathTable {
     paths: Vec<Path>,
     /// PMDCS of the narrowest path. Kept, as every packet asks for it.
@@ -255,10 +264,10 @@ impl PathTable {
     }
 
     /// Each path is watched as the settings say of it.
-    pub(crate) fn detect_as(&mut self, cfg: &FailureConfig) {
+    pub(crate) fn detect_as(&mut self, cfg: &Config) {
         for (place, path) in self.paths.iter_mut().enumerate() {
-            path.detection = cfg.detection_of(place);
-            path.reserved = path.detection.reserved();
+            path.detection = cfg.failure.detection_of(place);
+            path.reserved = cfg.detector(&path.detection).reserved();
         }
     }
 
@@ -285,7 +294,7 @@ impl PathTable {
 
     /// So many bytes of each packet, a multiple of 4, are not for DATA chunks.
     /// Nothing has been sent yet.
-    pub(crate) fn keep_beside_data(&mut self, bytes: u32, cfg: &CongestionConfig, now: Instant) {
+    pub(crate) fn keep_beside_data(&mut self, bytes: u32, cfg: &Config, now: Instant) {
         for p in &mut self.paths {
             p.keep_beside_data(bytes, cfg, now);
         }
@@ -418,6 +427,24 @@ impl PathsView<'_> {
     #[must_use]
     pub fn heartbeats_lost(&self, id: PathId) -> u32 {
         self.table.get(id).heartbeats_lost
+    }
+
+    /// Heartbeats answered there since its last error.
+    #[must_use]
+    pub fn heartbeats_answered(&self, id: PathId) -> u32 {
+        self.table.get(id).heartbeats_answered
+    }
+
+    /// Smoothed round trip of a path; none before the first measurement.
+    #[must_use]
+    pub fn srtt(&self, id: PathId) -> Option<Duration> {
+        self.table.get(id).rtt.srtt()
+    }
+
+    /// Retransmission timeout of a path (RFC 9260 section 6.3.1).
+    #[must_use]
+    pub fn rto(&self, id: PathId) -> Duration {
+        self.table.get(id).rtt.rto()
     }
 
     /// Whether data may be sent there at all: it is confirmed and not inactive.

@@ -1,9 +1,6 @@
 //! The congestion window of one path: plain numbers. The rules that change
-//! them are in `cc`.
+//! cwnd, ssthresh and partial_bytes_acked are in `cc`.
 
-use crate::cc::coupled::LossInterval;
-use crate::cc::cubic::Curve;
-use crate::config::{CongestionConfig, InitialCwnd};
 use crate::time::Instant;
 
 /// cwnd and its companions, in bytes of DATA chunks, headers and padding
@@ -28,13 +25,22 @@ pub struct Window {
     /// Whether it decayed since it was last used (the first decay also sets
     /// ssthresh).
     pub(crate) decayed: bool,
-    /// Bytes between losses (`congestion.coupled = Olia`).
-    pub(crate) interval: LossInterval,
-    /// CUBIC's curve, once there was an acknowledgement or a loss with it.
-    pub(crate) curve: Option<Box<Curve>>,
 }
 
 impl Window {
+    pub(crate) fn new(cwnd: u32, ssthresh: u32, pmdcs: u32, now: Instant) -> Window {
+        Window {
+            cwnd,
+            ssthresh,
+            partial_bytes_acked: 0,
+            flight: 0,
+            lost: 0,
+            pmdcs,
+            idle_since: now,
+            decayed: false,
+        }
+    }
+
     /// Whether the path is in congestion avoidance, not in slow start (RFC 9260
     /// section 7.2.2).
     #[must_use]
@@ -42,32 +48,22 @@ impl Window {
         self.cwnd > self.ssthresh
     }
 
+    /// Since when nothing was sent here; later if the window has decayed since.
+    #[must_use]
+    pub fn idle_since(&self) -> Instant {
+        self.idle_since
+    }
+
+    /// Data leaves: the path's idle time begins again.
+    #[inline]
+    pub(crate) fn sent_at(&mut self, now: Instant) {
+        self.idle_since = now;
+        self.decayed = false;
+    }
+
     /// Bytes in flight are taken for lost, and await retransmission.
     pub(crate) fn lose(&mut self, bytes: u32) {
         self.flight -= bytes;
         self.lost += bytes;
-    }
-
-    pub(crate) fn new(cfg: &CongestionConfig, pmdcs: u32, ipv6: bool, now: Instant) -> Window {
-        let cwnd = match cfg.initial_cwnd {
-            InitialCwnd::Rfc9260 => {
-                let bytes = if ipv6 { 4344 } else { 4404 };
-                (4 * pmdcs).min((2 * pmdcs).max(bytes))
-            }
-            InitialCwnd::Rfc4960 => (4 * pmdcs).min((2 * pmdcs).max(4380)),
-            InitialCwnd::Pmdcs(n) => n.saturating_mul(pmdcs),
-        };
-        Window {
-            cwnd,
-            ssthresh: cfg.initial_ssthresh.unwrap_or(u32::MAX),
-            partial_bytes_acked: 0,
-            flight: 0,
-            lost: 0,
-            pmdcs,
-            idle_since: now,
-            decayed: false,
-            interval: LossInterval::default(),
-            curve: None,
-        }
     }
 }

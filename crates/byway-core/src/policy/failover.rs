@@ -6,14 +6,59 @@
 //! suspect path with the fewest errors, or by caro-2006 section V the next one;
 //! when all are inactive, the dormant rule. RFC 9260 leaves the last two open.
 
-use crate::config::{AllPathsSuspect, Config, Dormant, FailoverConfig, PrimarySwitch};
+use crate::config::{AllPathsSuspect, Dormant, FailoverConfig, PrimarySwitch};
 use crate::path::{PathId, PathState, PathsView};
+use core::fmt;
+
+/// Decides where new data goes, and what errors make of a path.
+///
+/// It reads the paths and answers; the association changes states and moves the
+/// data. What is to be remembered of a path is in the view: its state, its
+/// errors, its heartbeats. [`FailoverConfig`] is the built-in one; another one
+/// may leave questions to it.
+pub trait Failover: fmt::Debug + Send + Sync {
+    /// Where new data goes. Asked whenever the state of a path has changed, after
+    /// each timeout and after each heartbeat that was answered or lost; not for
+    /// each packet. `timed_out` is the path whose T3-rtx expired, if that is why.
+    /// An address that is not confirmed, or no path, counts as
+    /// [`PathsView::data_path`]: data stays where it is.
+    fn data_path(&self, paths: &PathsView<'_>, timed_out: Option<PathId>) -> PathId;
+
+    /// What its consecutive errors make of a path (RFC 9260 section 8.2). Asked
+    /// after each new error: a timeout or a lost heartbeat. `limit`: what the
+    /// settings allow (`failure.path_max_retrans`; endless for the timeouts of a
+    /// path whose detector does not count them). An address that is not confirmed
+    /// can only become inactive.
+    fn judge(&self, paths: &PathsView<'_>, path: PathId, limit: u32) -> PathState;
+
+    /// The path that becomes the primary, so that the failover is permanent (none
+    /// by default; caro-2006 section IV, RFC 7829 section 5). Asked after each
+    /// [`data_path`](Self::data_path).
+    fn switch_primary(&self, paths: &PathsView<'_>) -> Option<PathId> {
+        let _ = paths;
+        None
+    }
+}
+
+impl Failover for FailoverConfig {
+    fn data_path(&self, paths: &PathsView<'_>, timed_out: Option<PathId>) -> PathId {
+        data_path(self, paths, timed_out)
+    }
+
+    fn judge(&self, paths: &PathsView<'_>, path: PathId, limit: u32) -> PathState {
+        judge(self, paths.state(path), paths.errors(path), limit)
+    }
+
+    fn switch_primary(&self, paths: &PathsView<'_>) -> Option<PathId> {
+        switch_primary(self, paths)
+    }
+}
 
 /// What a path's consecutive errors make of it (RFC 9260 section 8.2; RFC 7829
 /// section 3.2): inactive above `limit`, suspect above PFMR, else what it was.
 #[must_use]
-pub fn judge(cfg: &Config, state: PathState, errors: u32, limit: u32) -> PathState {
-    let suspect_after = cfg.failover.potentially_failed.as_ref();
+pub fn judge(cfg: &FailoverConfig, state: PathState, errors: u32, limit: u32) -> PathState {
+    let suspect_after = cfg.potentially_failed.as_ref();
     if errors > limit {
         PathState::Inactive
     } else if state == PathState::Active && suspect_after.is_some_and(|pf| errors > pf.max_retrans)

@@ -1,10 +1,15 @@
 //! The papers' ideas as deciders: each reads a view and answers with a small
 //! value. None sends, sets timers or edits a path.
+//!
+//! Three of them are traits that a user may implement, and give to
+//! [`Custom`](crate::config::Custom): [`RetransmissionTarget`], [`Failover`] and
+//! [`Detector`].
 
 pub mod after_rto;
 pub mod choice;
 pub mod concurrent;
 pub mod dead_data;
+pub mod detector;
 pub mod estimate;
 pub mod failover;
 pub mod fast_retransmit;
@@ -20,10 +25,12 @@ pub use after_rto::AfterRto;
 pub use choice::{Choice, Formula};
 pub use concurrent::{Cuc, FillOrder, RtxPolicy};
 pub use dead_data::DeadData;
+pub use detector::{Detector, Doubt};
 pub use estimate::EstimateConfig;
+pub use failover::Failover;
 pub use fast_retransmit::FastRetransmits;
 pub use probe_timeout::ProbeTimeout;
-pub use probing::Detection;
-pub use retransmit::RetransmitTarget;
+pub use probing::{Detection, Evidence, Verdict};
+pub use retransmit::{LossCause, RetransmissionTarget, RetransmitTarget};
 pub use rtt_sampling::RttSampling;
 pub use scheme::Scheme;

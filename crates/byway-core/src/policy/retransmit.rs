@@ -7,6 +7,7 @@
 //! RFC 2960 asked for AllRtxAlt; RFC 9260 asks for FrSameRtoAlt, the default.
 
 use crate::path::{PathId, PathState, PathsView};
+use core::fmt;
 use serde::{Deserialize, Serialize};
 
 /// Where a lost chunk is sent again.
@@ -30,6 +31,21 @@ pub enum LossCause {
     Timeout,
     /// Its path is suspect by the probe timeout.
     ProbeTimeout,
+}
+
+/// Decides where lost chunks are sent again.
+pub trait RetransmissionTarget: fmt::Debug + Send + Sync {
+    /// The path on which a chunk is repeated that was last sent on `last` and was
+    /// lost for `cause`. Asked for each packet of retransmissions while it is
+    /// made, so the same question must have the same answer. An address that is
+    /// not confirmed, or no path, counts as where new data goes.
+    fn target(&self, cause: LossCause, last: PathId, paths: &PathsView<'_>) -> PathId;
+}
+
+impl RetransmissionTarget for RetransmitTarget {
+    fn target(&self, cause: LossCause, last: PathId, paths: &PathsView<'_>) -> PathId {
+        RetransmitTarget::target(*self, cause, last, paths)
+    }
 }
 
 impl RetransmitTarget {

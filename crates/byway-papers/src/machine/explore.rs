@@ -292,7 +292,7 @@ impl Explorer {
         let mut p = self.table.facts(id);
         p.errors = (p.errors + 1).min(most);
         self.table.set_facts(id, p);
-        let to = failover::judge(&self.cfg, p.state, p.errors, limit);
+        let to = failover::judge(&self.cfg.failover, p.state, p.errors, limit);
         self.change(id, to);
         if to == PathState::Inactive {
             Cause::ExceedsPmr

@@ -3,7 +3,7 @@
 
 use super::path_sack::PathSack;
 use crate::assoc::{Association, Ctx};
-use crate::cc::{self, Moment, coupled::Flow};
+use crate::cc::{Moment, coupled::Flow};
 use crate::config::{Coupling, FastRecovery};
 use crate::dialect::Growth;
 use crate::path::{Alarm, MAX_PATHS, PathId};
@@ -18,8 +18,10 @@ impl Association {
         }
         let mut flows = [None; MAX_PATHS];
         for ((p, s), flow) in self.paths.iter_mut().zip(on_path).zip(&mut flows) {
-            p.window.interval.on_acked(s.ack.bytes);
-            *flow = Flow::new(&p.window, s.ack.flight_before, p.rtt.srtt());
+            p.control.count_acknowledged(s.ack.bytes);
+            let between_losses = p.control.bytes_between_losses();
+            let flight = s.ack.flight_before;
+            *flow = Flow::new(&p.window, flight, p.rtt.srtt(), between_losses);
         }
         self.cfg.congestion.coupled.steps(&flows)
     }
@@ -65,7 +67,8 @@ impl Association {
                 srtt: p.rtt.srtt().unwrap_or_default(),
                 step: share,
             };
-            cc::on_ack(&mut p.window, s.ack, at, &self.cfg.congestion);
+            p.control
+                .on_ack(&mut p.window, s.ack, at, &self.cfg.congestion);
         }
     }
 
@@ -108,7 +111,8 @@ impl Association {
         let end = self.send.ledger.end();
         let rule = self.fast_recovery();
         let p = self.paths.get_mut(id);
-        cc::on_fast_retransmit(&mut p.window, &self.cfg.congestion);
+        p.control
+            .on_fast_retransmit(&mut p.window, &self.cfg.congestion);
         match rule {
             FastRecovery::PerAssociation => self.send.recover = Some(end),
             FastRecovery::PerDestination => p.recover = Some(end),

@@ -5,7 +5,6 @@
 //! else the policies' choice.
 
 use crate::assoc::{Association, Ctx};
-use crate::cc;
 use crate::config::{BurstRule, CongestionConfig};
 use crate::observe::Observation;
 use crate::path::{Path, PathId, PathState};
@@ -108,7 +107,9 @@ impl Association {
             shrinks = !d.shrinks_idle_windows();
         }
         if p.window.flight == 0 && shrinks {
-            cc::on_idle(&mut p.window, ctx.now, p.rtt.rto(), &self.cfg.congestion);
+            let rto = p.rtt.rto();
+            p.control
+                .on_idle(&mut p.window, ctx.now, rto, &self.cfg.congestion);
         }
         if let Some(may) = by_dialect {
             return may;
@@ -189,7 +190,7 @@ fn within_burst(p: &mut Path, cfg: &CongestionConfig) -> bool {
         .burst_flight
         .get_or_insert(w.flight.saturating_add(most.saturating_mul(w.pmdcs)));
     if rule == BurstRule::ShrinkWindow {
-        cc::limit(w, limit);
+        p.control.on_burst(w, limit);
     }
     w.flight < limit
 }

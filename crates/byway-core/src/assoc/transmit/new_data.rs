@@ -4,7 +4,6 @@ use super::Sent;
 use super::admission::Admitted;
 use super::packet::DataPacket;
 use crate::assoc::{Association, Ctx, State};
-use crate::cc;
 use crate::observe::Observation;
 use crate::path::PathId;
 use crate::send::ledger::FirstSending;
@@ -110,7 +109,7 @@ impl Association {
         let p = self.paths.get_mut(path);
         p.asked_at_once = immediate;
         p.window.flight += bytes;
-        cc::on_use(&mut p.window, ctx.now);
+        p.window.sent_at(ctx.now);
         p.counters.data_bytes_sent += payload as u64;
         if p.timed.is_none() {
             p.timed = Some((seq, ctx.now));

@@ -5,7 +5,6 @@
 use super::Sent;
 use super::packet::chunk;
 use crate::assoc::{Association, Ctx};
-use crate::cc;
 use crate::dialect::NextRetransmission;
 use crate::observe::Observation;
 use crate::path::PathId;
@@ -108,7 +107,7 @@ impl Association {
         let p = self.paths.get_mut(path);
         p.asked_at_once = immediate;
         p.window.flight += bytes;
-        cc::on_use(&mut p.window, ctx.now);
+        p.window.sent_at(ctx.now);
         p.counters.data_bytes_retransmitted += u64::from(payload);
         // Rule R1 of section 6.3.2; and T3-rtx restarts when the earliest chunk in
         // flight is sent again.

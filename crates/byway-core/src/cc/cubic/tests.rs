@@ -7,24 +7,45 @@ fn cfg() -> CongestionConfig {
     CongestionConfig::default()
 }
 
-fn window(cwnd: u32, ssthresh: u32) -> Window {
-    let mut w = Window::new(&cfg(), PMDCS, false, Instant::ZERO);
-    w.cwnd = cwnd * PMDCS;
-    w.ssthresh = ssthresh * PMDCS;
-    w
+/// A window, and what controls it.
+#[derive(Clone)]
+struct Path {
+    w: Window,
+    control: CubicControl,
+}
+
+impl Path {
+    fn ack(&mut self, ack: PathAck, at: Moment) {
+        self.control.on_ack(&mut self.w, ack, at, &cfg());
+    }
+
+    fn fast_retransmit(&mut self) {
+        self.control.on_fast_retransmit(&mut self.w, &cfg());
+    }
+
+    fn timeout(&mut self, cfg: &CongestionConfig) {
+        self.control.on_timeout(&mut self.w, cfg);
+    }
+}
+
+fn path(cwnd: u32, ssthresh: u32) -> Path {
+    Path {
+        w: Window::new(cwnd * PMDCS, ssthresh * PMDCS, PMDCS, Instant::ZERO),
+        control: CubicControl::default(),
+    }
 }
 
 /// A whole window is acknowledged in each round trip, two chunks at a time,
 /// evenly spread: cwnd in PMDCS at the end of each.
-fn grow(w: &mut Window, from: Instant, rtt: Duration, rounds: u32) -> Vec<f64> {
+fn grow(p: &mut Path, from: Instant, rtt: Duration, rounds: u32) -> Vec<f64> {
     let mut out = Vec::new();
     for round in 0..rounds {
-        let acks = (w.cwnd / (2 * PMDCS)).max(1);
+        let acks = (p.w.cwnd / (2 * PMDCS)).max(1);
         for k in 0..acks {
             let now = from + rtt * round + rtt * k / acks;
             let ack = PathAck {
                 bytes: 2 * PMDCS,
-                flight_before: w.cwnd,
+                flight_before: p.w.cwnd,
                 cumulative_advanced: true,
                 ..PathAck::default()
             };
@@ -33,9 +54,9 @@ fn grow(w: &mut Window, from: Instant, rtt: Duration, rounds: u32) -> Vec<f64> {
                 srtt: rtt,
                 step: 1.0,
             };
-            on_ack(w, ack, at, &cfg());
+            p.ack(ack, at);
         }
-        out.push(f64::from(w.cwnd) / f64::from(PMDCS));
+        out.push(f64::from(p.w.cwnd) / f64::from(PMDCS));
     }
     out
 }
@@ -46,15 +67,15 @@ fn the_window_follows_the_closed_form_to_its_plateau_and_beyond() {
     // at where the curve is a round trip later, so it is at the curve itself.
     for (w_max, rtt_ms) in [(1000, 100), (1000, 50), (400, 200), (4000, 20)] {
         let rtt = Duration::from_millis(rtt_ms);
-        let mut w = window(w_max, 1);
-        on_fast_retransmit(&mut w, Cubic::default(), &cfg());
-        let begin = f64::from(w.cwnd) / f64::from(PMDCS);
+        let mut p = path(w_max, 1);
+        p.fast_retransmit();
+        let begin = f64::from(p.w.cwnd) / f64::from(PMDCS);
         assert!((begin - 0.7 * f64::from(w_max)).abs() < 1e-3);
         let k = (0.3 * f64::from(w_max) / 0.4).cbrt();
         let rounds = (2.0 * k / rtt.as_secs_f64()) as u32;
         // RFC 9260's window is equal to ssthresh, hence in slow start: one chunk.
-        w.ssthresh -= PMDCS;
-        let seen = grow(&mut w, Instant::from_millis(1000), rtt, rounds);
+        p.w.ssthresh -= PMDCS;
+        let seen = grow(&mut p, Instant::from_millis(1000), rtt, rounds);
         for (round, cwnd) in seen.iter().enumerate() {
             let t = (round + 1) as f64 * rtt.as_secs_f64();
             let curve = 0.4 * (t - k).powi(3) + f64::from(w_max);
@@ -70,10 +91,10 @@ fn the_window_follows_the_closed_form_to_its_plateau_and_beyond() {
 fn on_short_paths_it_grows_as_rfc_9260_would_on_average() {
     // W_max 20, 10 ms: K is 2.5 s, RFC 9260 needs 10 round trips of 10 ms.
     let rtt = Duration::from_millis(10);
-    let mut w = window(20, 1);
-    on_fast_retransmit(&mut w, Cubic::default(), &cfg());
-    w.ssthresh -= PMDCS;
-    let seen = grow(&mut w, Instant::ZERO, rtt, 30);
+    let mut p = path(20, 1);
+    p.fast_retransmit();
+    p.w.ssthresh -= PMDCS;
+    let seen = grow(&mut p, Instant::ZERO, rtt, 30);
     // 0.53 PMDCS a round trip up to the window before the loss (6 of them in
     // about 11.3 round trips), then one.
     for (rounds, expected) in [(5, 14.0 + 5.0 * ALPHA), (10, 14.0 + 10.0 * ALPHA)] {
@@ -85,29 +106,30 @@ fn on_short_paths_it_grows_as_rfc_9260_would_on_average() {
 
 #[test]
 fn a_loss_takes_three_tenths_and_one_below_the_plateau_lowers_it() {
-    let mut w = window(1000, 1);
-    on_fast_retransmit(&mut w, Cubic::default(), &cfg());
-    assert_eq!((w.cwnd, w.ssthresh), (700 * PMDCS, 700 * PMDCS));
+    let mut p = path(1000, 1);
+    p.fast_retransmit();
+    assert_eq!((p.w.cwnd, p.w.ssthresh), (700 * PMDCS, 700 * PMDCS));
     // A second loss at 700: W_max is 0.85 * 700 with fast convergence.
     for (fast_convergence, w_max) in [(true, 595.0), (false, 700.0)] {
-        let mut w = w.clone();
-        on_fast_retransmit(&mut w, Cubic { fast_convergence }, &cfg());
-        assert_eq!(w.cwnd, 490 * PMDCS);
-        let seen = w.curve.unwrap().w_max / f64::from(PMDCS);
+        let mut p = p.clone();
+        p.control.settings = Cubic { fast_convergence };
+        p.fast_retransmit();
+        assert_eq!(p.w.cwnd, 490 * PMDCS);
+        let seen = p.control.curve.w_max / f64::from(PMDCS);
         assert!((seen - w_max).abs() < 1e-6, "{seen}");
     }
 }
 
 #[test]
 fn after_a_timeout_the_curve_begins_where_slow_start_ends() {
-    let mut w = window(100, 1);
-    on_timeout(&mut w, &cfg());
-    assert_eq!((w.cwnd, w.ssthresh), (PMDCS, 70 * PMDCS));
+    let mut p = path(100, 1);
+    p.timeout(&cfg());
+    assert_eq!((p.w.cwnd, p.w.ssthresh), (PMDCS, 70 * PMDCS));
     let rtt = Duration::from_millis(100);
     // One chunk a SACK of two chunks: half as much again each round trip.
-    let seen = grow(&mut w, Instant::ZERO, rtt, 60);
+    let seen = grow(&mut p, Instant::ZERO, rtt, 60);
     let begin = seen.iter().position(|c| *c > 70.0).unwrap();
-    let curve = w.curve.as_ref().unwrap();
+    let curve = &p.control.curve;
     assert_eq!(curve.stage.as_ref().unwrap().k, 0.0);
     let plateau = curve.w_max / f64::from(PMDCS);
     assert!((70.0..71.5).contains(&plateau), "{plateau}");
@@ -118,44 +140,44 @@ fn after_a_timeout_the_curve_begins_where_slow_start_ends() {
 #[test]
 fn time_without_use_or_in_recovery_does_not_count() {
     let rtt = Duration::from_millis(100);
-    let mut w = window(1000, 1);
-    on_fast_retransmit(&mut w, Cubic::default(), &cfg());
-    w.ssthresh -= PMDCS;
-    grow(&mut w, Instant::ZERO, rtt, 10);
-    let plain = grow(&mut w.clone(), Instant::from_millis(1000), rtt, 10);
+    let mut p = path(1000, 1);
+    p.fast_retransmit();
+    p.w.ssthresh -= PMDCS;
+    grow(&mut p, Instant::ZERO, rtt, 10);
+    let plain = grow(&mut p.clone(), Instant::from_millis(1000), rtt, 10);
     let at = |ms| Moment {
         now: Instant::from_millis(ms),
         srtt: rtt,
         step: 1.0,
     };
-    type Pause = fn(&mut Window, Moment);
+    type Pause = fn(&mut Path, Moment);
     let pauses: [Pause; 3] = [
         // An acknowledgement of a window that was not full.
-        |w, at| {
+        |p, at| {
             let ack = PathAck {
                 bytes: PMDCS,
                 ..PathAck::default()
             };
-            on_ack(w, ack, at, &cfg());
+            p.ack(ack, at);
         },
-        |w, at| {
+        |p, at| {
             let ack = PathAck {
                 bytes: PMDCS,
-                flight_before: w.cwnd,
+                flight_before: p.w.cwnd,
                 in_recovery: true,
                 ..PathAck::default()
             };
-            on_ack(w, ack, at, &cfg());
+            p.ack(ack, at);
         },
         // Nothing in flight, by a path whose window does not decay.
-        |w, at| w.curve.as_mut().unwrap().on_idle(at.now, false),
+        |p, at| p.control.curve.on_idle(at.now, false),
     ];
     for pause in pauses {
-        let mut w = w.clone();
-        let before = w.cwnd;
-        pause(&mut w, at(61_000));
-        assert_eq!(w.cwnd, before);
-        let seen = grow(&mut w, Instant::from_millis(61_000), rtt, 10);
+        let mut p = p.clone();
+        let before = p.w.cwnd;
+        pause(&mut p, at(61_000));
+        assert_eq!(p.w.cwnd, before);
+        let seen = grow(&mut p, Instant::from_millis(61_000), rtt, 10);
         for (a, b) in plain.iter().zip(&seen) {
             assert!((a - b).abs() < 1.0, "{plain:?} {seen:?}");
         }
@@ -164,15 +186,15 @@ fn time_without_use_or_in_recovery_does_not_count() {
 
 #[test]
 fn windows_keep_rfc_9260s_floor() {
-    let mut w = window(5, 100);
-    on_fast_retransmit(&mut w, Cubic::default(), &cfg());
-    assert_eq!((w.cwnd, w.ssthresh), (4 * PMDCS, 4 * PMDCS));
-    on_timeout(&mut w, &cfg());
-    assert_eq!((w.cwnd, w.ssthresh), (PMDCS, 4 * PMDCS));
+    let mut p = path(5, 100);
+    p.fast_retransmit();
+    assert_eq!((p.w.cwnd, p.w.ssthresh), (4 * PMDCS, 4 * PMDCS));
+    p.timeout(&cfg());
+    assert_eq!((p.w.cwnd, p.w.ssthresh), (PMDCS, 4 * PMDCS));
     let old = CongestionConfig {
         ssthresh_floor: 2,
         ..cfg()
     };
-    on_timeout(&mut w, &old);
-    assert_eq!((w.cwnd, w.ssthresh), (PMDCS, 2 * PMDCS));
+    p.timeout(&old);
+    assert_eq!((p.w.cwnd, p.w.ssthresh), (PMDCS, 2 * PMDCS));
 }

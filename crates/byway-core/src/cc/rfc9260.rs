@@ -5,32 +5,71 @@
 //! and a timeout sets it to one chunk. The differences between RFC 2960 and
 //! RFC 9260 are fields of the configuration.
 
-use super::PathAck;
-use crate::config::{CongestionConfig, CwndGrowth};
+use super::{CongestionControl, Moment, PathAck};
+use crate::config::{CongestionConfig, CwndGrowth, InitialCwnd};
 use crate::path::Window;
 use crate::time::{Duration, Instant};
 
-/// Sections 7.2.1 and 7.2.2: a SACK acknowledged new data of this path. `step`:
-/// what a window of it adds in congestion avoidance, in PMDCS.
-pub(super) fn on_ack(w: &mut Window, ack: PathAck, step: f64, cfg: &CongestionConfig) {
-    if !w.avoids_congestion() {
-        slow_start(w, ack, cfg);
-    } else if may_grow(ack, cfg) {
-        w.partial_bytes_acked = w.partial_bytes_acked.saturating_add(ack.bytes);
-        if w.partial_bytes_acked >= w.cwnd {
-            if is_full(w, ack) {
-                w.partial_bytes_acked -= w.cwnd;
-                if !ack.in_recovery {
-                    add(w, step);
+/// RFC 9260's rules for a window, the default (`congestion.algorithm = Rfc9260`).
+/// All that it remembers is in the window.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rfc9260Control;
+
+impl CongestionControl for Rfc9260Control {
+    /// Sections 7.2.1 and 7.2.2.
+    #[inline]
+    fn on_ack(&mut self, w: &mut Window, ack: PathAck, at: Moment, cfg: &CongestionConfig) {
+        if !w.avoids_congestion() {
+            slow_start(w, ack, cfg);
+        } else if may_grow(ack, cfg) {
+            w.partial_bytes_acked = w.partial_bytes_acked.saturating_add(ack.bytes);
+            if w.partial_bytes_acked >= w.cwnd {
+                if is_full(w, ack) {
+                    w.partial_bytes_acked -= w.cwnd;
+                    if !ack.in_recovery {
+                        add(w, at.step);
+                    }
+                } else {
+                    w.partial_bytes_acked = w.cwnd;
                 }
-            } else {
-                w.partial_bytes_acked = w.cwnd;
             }
         }
+        if ack.all_acked {
+            w.partial_bytes_acked = 0;
+        }
     }
-    if ack.all_acked {
+
+    /// Section 7.2.3.
+    fn on_fast_retransmit(&mut self, w: &mut Window, cfg: &CongestionConfig) {
+        w.ssthresh = (w.cwnd / 2).max(floor(w, cfg));
+        w.cwnd = w.ssthresh;
         w.partial_bytes_acked = 0;
     }
+
+    /// Section 7.2.3.
+    fn on_timeout(&mut self, w: &mut Window, cfg: &CongestionConfig) {
+        w.ssthresh = (w.cwnd / 2).max(floor(w, cfg));
+        w.cwnd = after_timeout(w, cfg);
+        w.partial_bytes_acked = 0;
+    }
+}
+
+/// The window that a path begins with (section 7.2.1).
+pub(crate) fn initial_window(
+    cfg: &CongestionConfig,
+    pmdcs: u32,
+    ipv6: bool,
+    now: Instant,
+) -> Window {
+    let cwnd = match cfg.initial_cwnd {
+        InitialCwnd::Rfc9260 => {
+            let bytes = if ipv6 { 4344 } else { 4404 };
+            (4 * pmdcs).min((2 * pmdcs).max(bytes))
+        }
+        InitialCwnd::Rfc4960 => (4 * pmdcs).min((2 * pmdcs).max(4380)),
+        InitialCwnd::Pmdcs(n) => n.saturating_mul(pmdcs),
+    };
+    Window::new(cwnd, cfg.initial_ssthresh.unwrap_or(u32::MAX), pmdcs, now)
 }
 
 /// Section 7.2.1: at most L chunks a SACK.
@@ -68,28 +107,14 @@ pub(super) fn floor(w: &Window, cfg: &CongestionConfig) -> u32 {
     cfg.ssthresh_floor.saturating_mul(w.pmdcs)
 }
 
-/// Section 7.2.3: missing reports announced a loss.
-pub(super) fn on_fast_retransmit(w: &mut Window, cfg: &CongestionConfig) {
-    w.ssthresh = (w.cwnd / 2).max(floor(w, cfg));
-    w.cwnd = w.ssthresh;
-    w.partial_bytes_acked = 0;
-}
-
-/// Section 7.2.3: the T3-rtx timer expired.
-pub(super) fn on_timeout(w: &mut Window, cfg: &CongestionConfig) {
-    w.ssthresh = (w.cwnd / 2).max(floor(w, cfg));
-    w.cwnd = after_timeout(w, cfg);
-    w.partial_bytes_acked = 0;
-}
-
 /// The window after a timeout.
 pub(super) fn after_timeout(w: &Window, cfg: &CongestionConfig) -> u32 {
     cfg.cwnd_after_rto.max(1).saturating_mul(w.pmdcs)
 }
 
 /// Section 7.2.1, last rule: a window that was not used for an RTO shrinks by
-/// half for each, down to the floor. Called before the path is used again.
-pub(super) fn on_idle(w: &mut Window, now: Instant, rto: Duration, cfg: &CongestionConfig) {
+/// half for each, down to the floor.
+pub(super) fn shrink_idle(w: &mut Window, now: Instant, rto: Duration, cfg: &CongestionConfig) {
     if !cfg.idle_decay {
         return;
     }
@@ -104,20 +129,19 @@ pub(super) fn on_idle(w: &mut Window, now: Instant, rto: Duration, cfg: &Congest
     }
 }
 
-/// The path carried data: its idle time starts anew.
-pub(crate) fn on_use(w: &mut Window, now: Instant) {
-    w.idle_since = now;
-    w.decayed = false;
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     const PMDCS: u32 = 1468;
+    const AT: Moment = Moment {
+        now: Instant::ZERO,
+        srtt: Duration::ZERO,
+        step: 1.0,
+    };
 
     fn window(cwnd: u32, ssthresh: u32) -> Window {
-        let mut w = Window::new(&CongestionConfig::default(), PMDCS, false, Instant::ZERO);
+        let mut w = initial_window(&CongestionConfig::default(), PMDCS, false, Instant::ZERO);
         w.cwnd = cwnd * PMDCS;
         w.ssthresh = ssthresh * PMDCS;
         w
@@ -135,7 +159,7 @@ mod tests {
     #[test]
     fn initial_windows() {
         let cfg = CongestionConfig::default();
-        let of = |pmdcs, v6| Window::new(&cfg, pmdcs, v6, Instant::ZERO).cwnd;
+        let of = |pmdcs, v6| initial_window(&cfg, pmdcs, v6, Instant::ZERO).cwnd;
         assert_eq!(of(1468, false), 4404);
         assert_eq!(of(1448, true), 4344);
         assert_eq!(of(500, false), 2000);
@@ -147,15 +171,15 @@ mod tests {
         let cfg = CongestionConfig::default();
         let mut w = window(4, 100);
         let ack = full(2, &w);
-        on_ack(&mut w, ack, 1.0, &cfg);
+        Rfc9260Control.on_ack(&mut w, ack, AT, &cfg);
         assert_eq!(w.cwnd, 5 * PMDCS, "two chunks acknowledged, L = 1");
         let mut ack = full(2, &w);
         ack.flight_before = w.cwnd - 1;
-        on_ack(&mut w, ack, 1.0, &cfg);
+        Rfc9260Control.on_ack(&mut w, ack, AT, &cfg);
         assert_eq!(w.cwnd, 5 * PMDCS, "the window was not full");
         let mut ack = full(2, &w);
         ack.in_recovery = true;
-        on_ack(&mut w, ack, 1.0, &cfg);
+        Rfc9260Control.on_ack(&mut w, ack, AT, &cfg);
         assert_eq!(w.cwnd, 5 * PMDCS, "fast recovery");
     }
 
@@ -168,7 +192,7 @@ mod tests {
         let mut w = window(4, 100);
         let mut ack = full(1, &w);
         ack.cumulative_advanced = false;
-        on_ack(&mut w, ack, 1.0, &cfg);
+        Rfc9260Control.on_ack(&mut w, ack, AT, &cfg);
         assert_eq!(w.cwnd, 4 * PMDCS);
     }
 
@@ -178,11 +202,11 @@ mod tests {
         let mut w = window(10, 4);
         for _ in 0..4 {
             let ack = full(2, &w);
-            on_ack(&mut w, ack, 1.0, &cfg);
+            Rfc9260Control.on_ack(&mut w, ack, AT, &cfg);
         }
         assert_eq!(w.cwnd, 10 * PMDCS);
         let ack = full(2, &w);
-        on_ack(&mut w, ack, 1.0, &cfg);
+        Rfc9260Control.on_ack(&mut w, ack, AT, &cfg);
         assert_eq!((w.cwnd, w.partial_bytes_acked), (11 * PMDCS, 0));
     }
 
@@ -195,7 +219,7 @@ mod tests {
                 bytes: PMDCS,
                 ..PathAck::default()
             };
-            on_ack(&mut w, ack, 1.0, &cfg);
+            Rfc9260Control.on_ack(&mut w, ack, AT, &cfg);
         }
         assert_eq!((w.cwnd, w.partial_bytes_acked), (3 * PMDCS, 3 * PMDCS));
     }
@@ -204,17 +228,17 @@ mod tests {
     fn losses_halve_and_timeouts_collapse_with_the_floor() {
         let cfg = CongestionConfig::default();
         let mut w = window(20, 100);
-        on_fast_retransmit(&mut w, &cfg);
+        Rfc9260Control.on_fast_retransmit(&mut w, &cfg);
         assert_eq!((w.cwnd, w.ssthresh), (10 * PMDCS, 10 * PMDCS));
-        on_timeout(&mut w, &cfg);
+        Rfc9260Control.on_timeout(&mut w, &cfg);
         assert_eq!((w.cwnd, w.ssthresh), (PMDCS, 5 * PMDCS));
-        on_timeout(&mut w, &cfg);
+        Rfc9260Control.on_timeout(&mut w, &cfg);
         assert_eq!(w.ssthresh, 4 * PMDCS, "floor of RFC 9260");
         let old = CongestionConfig {
             ssthresh_floor: 2,
             ..cfg
         };
-        on_timeout(&mut w, &old);
+        Rfc9260Control.on_timeout(&mut w, &old);
         assert_eq!(w.ssthresh, 2 * PMDCS, "floor of RFC 2960");
     }
 
@@ -223,11 +247,11 @@ mod tests {
         let cfg = CongestionConfig::default();
         let rto = Duration::from_secs(1);
         let mut w = window(32, 100);
-        on_idle(&mut w, Instant::from_millis(999), rto, &cfg);
+        shrink_idle(&mut w, Instant::from_millis(999), rto, &cfg);
         assert_eq!(w.cwnd, 32 * PMDCS);
-        on_idle(&mut w, Instant::from_millis(2500), rto, &cfg);
+        shrink_idle(&mut w, Instant::from_millis(2500), rto, &cfg);
         assert_eq!((w.cwnd, w.ssthresh), (8 * PMDCS, 32 * PMDCS));
-        on_idle(&mut w, Instant::from_millis(60_000), rto, &cfg);
+        shrink_idle(&mut w, Instant::from_millis(60_000), rto, &cfg);
         assert_eq!(w.cwnd, 4 * PMDCS, "the floor");
     }
 }
