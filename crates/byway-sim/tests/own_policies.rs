@@ -1,0 +1,139 @@
+//! The examples of docs/extending.md: policies written outside of byway-core, and
+//! what an association keeps to whatever they say.
+
+#[allow(dead_code)]
+mod common;
+#[allow(dead_code)]
+#[path = "../examples/own_congestion_control.rs"]
+mod own_congestion_control;
+#[allow(dead_code)]
+#[path = "../examples/own_failover.rs"]
+mod own_failover;
+
+use byway_core::cc::{CongestionControl, Moment, PathAck, Window};
+use byway_core::config::{CongestionConfig, Custom};
+use byway_core::path::PathsView;
+use byway_core::policy::{Detector, Doubt, Failover, LossCause, RetransmissionTarget, Verdict};
+use byway_core::time::Instant;
+use byway_core::{Config, PathId, PathState};
+use byway_sim::host::{Bulk, Sink};
+use byway_sim::net::LossModel;
+use common::{LIMIT, core_link, dumbbells, transfer};
+
+#[test]
+fn a_window_that_grows_by_two_chunks_is_faster_over_a_lossy_path() {
+    let [rfc9260, own] = own_congestion_control::compare().unwrap();
+    assert!(own < rfc9260 * 3 / 4, "{own:?} {rfc9260:?}");
+}
+
+#[test]
+fn data_that_returns_after_three_answers_stalls_less_on_a_path_that_flaps() {
+    let [default, own] = own_failover::compare().unwrap();
+    assert!(own.total < default.total / 3, "{own:?} {default:?}");
+    assert!(own.moves < default.moves, "{own:?} {default:?}");
+}
+
+/// Answers that no association can follow.
+#[derive(Clone, Debug)]
+struct Nonsense;
+
+impl CongestionControl for Nonsense {
+    fn on_ack(&mut self, w: &mut Window, _: PathAck, _: Moment, _: &CongestionConfig) {
+        (w.cwnd, w.flight, w.lost, w.pmdcs) = (0, 1, 2, 3);
+    }
+
+    fn on_fast_retransmit(&mut self, w: &mut Window, _: &CongestionConfig) {
+        w.flight = u32::MAX;
+    }
+
+    fn on_timeout(&mut self, w: &mut Window, _: &CongestionConfig) {
+        w.lost = 0;
+    }
+}
+
+impl RetransmissionTarget for Nonsense {
+    fn target(&self, _: LossCause, _: PathId, _: &PathsView<'_>) -> PathId {
+        PathId(77)
+    }
+}
+
+impl Failover for Nonsense {
+    fn data_path(&self, _: &PathsView<'_>, _: Option<PathId>) -> PathId {
+        PathId(77)
+    }
+
+    fn judge(&self, _: &PathsView<'_>, _: PathId, _: u32) -> PathState {
+        PathState::Unconfirmed
+    }
+
+    fn switch_primary(&self, _: &PathsView<'_>) -> Option<PathId> {
+        Some(PathId(77))
+    }
+}
+
+impl Detector for Nonsense {
+    fn verdict(&self, _: &PathsView<'_>, doubt: Doubt) -> Option<Verdict> {
+        Some(Verdict::Probe(doubt.since))
+    }
+}
+
+#[test]
+fn an_association_outlives_policies_that_answer_nonsense() {
+    let config = Config {
+        custom: Custom::new()
+            .congestion(Nonsense)
+            .retransmission(Nonsense)
+            .failover(Nonsense)
+            .detection(Nonsense),
+        ..Config::default()
+    };
+    let lossy = core_link().loss(LossModel::Uniform(0.05));
+    let outage = lossy
+        .clone()
+        .outage(Instant::from_millis(2000), Some(Instant::from_millis(5000)));
+    let (mut sim, _, sink) = transfer(&dumbbells(&[outage, lossy]), &config, 200_000, 1);
+    sim.run_until(LIMIT);
+    assert_eq!(sim.app::<Sink>(sink).unwrap().report().bytes, 200_000);
+}
+
+/// Three round trips without an answer are enough.
+#[derive(Debug)]
+struct RoundTrips;
+
+impl Detector for RoundTrips {
+    fn verdict(&self, paths: &PathsView<'_>, doubt: Doubt) -> Option<Verdict> {
+        let srtt = paths.srtt(doubt.path)?;
+        Some(if doubt.now.since(doubt.since) >= srtt * 3 {
+            Verdict::Failed
+        } else {
+            Verdict::Probe(doubt.now + srtt)
+        })
+    }
+}
+
+#[test]
+fn a_detector_of_ones_own_counts_round_trips() {
+    let inactive_at = |custom: Custom| {
+        let mut config = Config::rfc2960();
+        config.custom = custom;
+        let dead = core_link().outage(Instant::from_millis(2000), None);
+        let d = dumbbells(&[dead, core_link()]);
+        let (mut sim, a, _) = transfer(&d, &config, 20_000_000, 1);
+        sim.start();
+        let id = sim.app::<Bulk>(a).unwrap().report().assoc.unwrap();
+        let done = sim.run_until_done(LIMIT, |sim| {
+            let path = sim.endpoint(a).path_stats(id, PathId(0));
+            path.is_some_and(|p| p.state == PathState::Inactive)
+        });
+        assert!(done);
+        sim.now()
+    };
+    let (own, errors) = (
+        inactive_at(Custom::new().detection(RoundTrips)),
+        inactive_at(Custom::new()),
+    );
+    // The first timeout is 1 s after the last acknowledgement, then three round
+    // trips of about 0.1 s; six timeouts take a minute.
+    assert!(own < Instant::from_millis(4000), "{own:?}");
+    assert!(errors > Instant::from_millis(60_000), "{errors:?}");
+}
