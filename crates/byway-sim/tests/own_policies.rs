@@ -10,11 +10,15 @@ mod own_congestion_control;
 #[path = "../examples/own_failover.rs"]
 mod own_failover;
 
-use byway_core::cc::{CongestionControl, Moment, PathAck, Window};
+use byway_core::cc::{CongestionControl, Moment, PathAck, Rfc9260Control, Window};
 use byway_core::config::{CongestionConfig, Custom};
 use byway_core::path::PathsView;
-use byway_core::policy::{Detector, Doubt, Failover, LossCause, RetransmissionTarget, Verdict};
-use byway_core::time::Instant;
+use byway_core::policy::probing::Probing;
+use byway_core::policy::{
+    Detection, Detector, Doubt, Failover, LossCause, RetransmissionTarget, RetransmitTarget,
+    Verdict,
+};
+use byway_core::time::{Duration, Instant};
 use byway_core::{Config, PathId, PathState};
 use byway_sim::host::{Bulk, Sink};
 use byway_sim::net::LossModel;
@@ -136,4 +140,61 @@ fn a_detector_of_ones_own_counts_round_trips() {
     // trips of about 0.1 s; six timeouts take a minute.
     assert!(own < Instant::from_millis(4000), "{own:?}");
     assert!(errors > Instant::from_millis(60_000), "{errors:?}");
+}
+
+/// Retransmissions never stay on the path that lost the chunk.
+#[derive(Debug)]
+struct Elsewhere;
+
+impl RetransmissionTarget for Elsewhere {
+    fn target(&self, _: LossCause, last: PathId, paths: &PathsView<'_>) -> PathId {
+        paths.alternate(last).unwrap_or(paths.data_path())
+    }
+}
+
+/// What each path had carried after each event of a transfer with an outage.
+fn trace(config: &Config) -> Vec<(Instant, [u64; 2])> {
+    let lossy = core_link().loss(LossModel::Uniform(0.03));
+    let outage = lossy
+        .clone()
+        .outage(Instant::from_millis(2000), Some(Instant::from_millis(9000)));
+    let (mut sim, a, _) = transfer(&dumbbells(&[outage, lossy]), config, 2_000_000, 1);
+    sim.start();
+    let id = sim.app::<Bulk>(a).unwrap().report().assoc.unwrap();
+    let mut seen = Vec::new();
+    let mut carried = [0; 2];
+    while sim.step(LIMIT) {
+        let stats = |path| sim.endpoint(a).path_stats(id, PathId(path));
+        if let (Some(first), Some(second)) = (stats(0), stats(1)) {
+            carried = [first.bytes_sent, second.bytes_sent];
+        }
+        seen.push((sim.now(), carried));
+    }
+    seen
+}
+
+#[test]
+fn built_in_policies_work_alike_as_settings_and_as_values() {
+    let probing = Detection::Probing(Probing {
+        dmax: Duration::from_secs(2),
+        ..Probing::default()
+    });
+    let mut as_settings = Config::rfc2960();
+    as_settings.retransmission.target = RetransmitTarget::AllRtxAlt;
+    as_settings.failure.detection = probing;
+    let mut as_values = Config::rfc2960();
+    as_values.retransmission.target = RetransmitTarget::AllRtxSame;
+    let values = Custom::new()
+        .congestion(Rfc9260Control)
+        .failover(as_values.failover.clone())
+        .detection(probing);
+    for target in [true, false] {
+        as_values.custom = if target {
+            values.clone().retransmission(RetransmitTarget::AllRtxAlt)
+        } else {
+            values.clone().retransmission(Elsewhere)
+        };
+        let (seen, expected) = (trace(&as_values), trace(&as_settings));
+        assert!(seen == expected, "{:?} {:?}", seen.last(), expected.last());
+    }
 }
