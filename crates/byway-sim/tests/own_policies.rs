@@ -198,3 +198,19 @@ fn built_in_policies_work_alike_as_settings_and_as_values() {
         assert!(seen == expected, "{:?} {:?}", seen.last(), expected.last());
     }
 }
+
+#[test]
+fn the_documentation_quotes_the_examples() {
+    let page = include_str!("../../../docs/extending.md");
+    for example in [
+        include_str!("../examples/own_congestion_control.rs"),
+        include_str!("../examples/own_failover.rs"),
+    ] {
+        let from = example
+            .find("\nimpl C")
+            .or(example.find("\nimpl Failover"))
+            .unwrap();
+        let block = &example[from..][..example[from..].find("\n}\n").unwrap()];
+        assert!(page.contains(block), "not in docs/extending.md: {block}");
+    }
+}

@@ -145,7 +145,8 @@ impl Endpoint {
     /// `failure.detection` (cortes-2008: "applications can tune this algorithm").
     ///
     /// # Errors
-    /// When there is no such path, or the detector's settings cannot work.
+    /// When there is no such path, the detector's settings cannot work, or a
+    /// detector of the user watches all paths (`custom.detection`).
     pub fn set_detection(
         &mut self,
         now: Instant,

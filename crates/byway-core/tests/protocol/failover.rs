@@ -1,7 +1,9 @@
 //! Failover by the papers' rules, packet by packet (caro-2006; RFC 7829).
 
 use crate::common::{A, Pair, assert_drawn, plain};
-use byway_core::config::{Config, Dormant, FailedProbes, HbJitter, InitialCwnd, PrimarySwitch};
+use byway_core::config::{
+    Config, Custom, Dormant, FailedProbes, HbJitter, InitialCwnd, PrimarySwitch,
+};
 use byway_core::policy::probing::{Detection, Probing, ProbingStop};
 use byway_core::time::Duration;
 use byway_core::{Event, PathId, PathState};
@@ -457,6 +459,18 @@ fn pmr_counts_beside_the_probes_only_where_it_is_told_to() {
         p.now.since(began).as_millis() / 1000
     };
     assert_eq!((inactive_after(true), inactive_after(false)), (3, 11));
+}
+
+#[test]
+fn a_detector_of_the_user_watches_every_path() {
+    let mut c = pmr_0_with_pmr(5);
+    c.custom = Custom::new().detection(Detection::ErrorCount);
+    let mut p = Pair::up(2, &c);
+    let refused = p.with(A, |now, e, id| {
+        e.set_detection(now, id, PathId(0), Detection::ErrorCount)
+    });
+    let text = refused.unwrap_err().to_string();
+    assert!(text.starts_with("custom.detection = ErrorCount"), "{text}");
 }
 
 #[test]
