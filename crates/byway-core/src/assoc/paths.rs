@@ -166,20 +166,16 @@ impl Association {
         }
         p.errors += 1;
         p.heartbeats_answered = 0;
-        let (errors, state) = (p.errors, p.state);
+        let errors = p.errors;
         let association = self.errors;
         self.observe(ctx, || Observation::Errors {
             path,
             count: errors,
             association,
         });
-        let view = self.paths.view();
-        let to = self.cfg.failover().judge(&view, path, limit);
-        // An address becomes confirmed by a heartbeat, never by a judgement.
-        let unconfirmed = state == PathState::Unconfirmed && to != PathState::Inactive;
-        if to == state || unconfirmed || to == PathState::Unconfirmed {
+        let Some(to) = self.judge(path, limit) else {
             return;
-        }
+        };
         if self.ask(ctx, |d, i| d.admits_failure(i, path, to)) == Some(false) {
             return;
         }
@@ -199,6 +195,16 @@ impl Association {
             p.alarms
                 .set(Alarm::Heartbeat, p.hb_enabled.then_some(ctx.now));
         }
+    }
+
+    /// The state that a path gets for its errors, if it is another one.
+    fn judge(&self, path: PathId, limit: u32) -> Option<PathState> {
+        let state = self.paths.get(path).state;
+        let to = self.cfg.failover().judge(&self.paths.view(), path, limit);
+        // An address becomes confirmed by a heartbeat, never by a judgement.
+        let unconfirmed = state == PathState::Unconfirmed && to != PathState::Inactive;
+        let keeps = to == state || unconfirmed || to == PathState::Unconfirmed;
+        (!keeps).then_some(to)
     }
 
     /// An acknowledgement proves that a path works (section 8.2).
