@@ -1,7 +1,8 @@
 //! Turns the observations of both ends into a result.
 
-use crate::drive::Stop;
+use crate::clock::nanos;
 use crate::measures::Meter;
+use crate::paths::PathNames;
 use crate::result::{Detection, Outcome, PathSeries, PathTotals, RunResult, Series, Stall};
 use crate::scenario::{Change, Policy, Scenario};
 use crate::series::seconds;
@@ -14,6 +15,18 @@ use std::fmt::Write;
 
 /// Most timeouts of a path that are marked in plots.
 const MAX_MARKS: usize = 2000;
+
+/// Why a run went no further.
+pub(crate) enum Stop {
+    /// All was delivered and acknowledged.
+    Done,
+    /// The sender lost the association, for this reason.
+    Lost(String),
+    /// The scenario's time was over, or nothing was left to happen.
+    Time,
+    /// The scenario's events were used up.
+    Events,
+}
 
 /// What a run expects to deliver.
 #[derive(Copy, Clone, Debug)]
@@ -112,9 +125,13 @@ impl Collector {
     }
 
     /// Takes an observation of the sender.
-    pub(crate) fn sender(&mut self, o: &Observed) {
+    pub(crate) fn sender(&mut self, o: &Observed, names: &mut PathNames) {
         if self.expected.detailed {
             self.digest.observed('s', o);
+        }
+        let renumbered = names.renumbered(o);
+        let o = renumbered.as_ref().unwrap_or(o);
+        if self.expected.detailed {
             self.draw(o);
         }
         self.meter.sender(o);
@@ -181,6 +198,10 @@ impl Collector {
                 sample: Some(_),
                 ..
             } => self.truth.heard(*path, at),
+            // The set-up may have gone to another path than the first.
+            Observation::State { .. } if self.first_data.is_none() => {
+                self.data_path = names.number(PathId(0));
+            }
             Observation::SpuriousFailover { .. } => self.truth.known += 1,
             Observation::DataPath { to } => {
                 self.truth.moved(at, self.data_path, *to);
@@ -249,10 +270,12 @@ impl Collector {
     }
 
     /// Takes an observation of the receiver.
-    pub(crate) fn receiver(&mut self, o: &Observed) {
+    pub(crate) fn receiver(&mut self, o: &Observed, names: &mut PathNames) {
         if self.expected.detailed {
             self.digest.observed('r', o);
         }
+        let renumbered = names.renumbered(o);
+        let o = renumbered.as_ref().unwrap_or(o);
         self.meter.receiver(o);
         if let Observation::DataReceived { seq, duplicate, .. } = &o.what {
             if self.expected.detailed {
@@ -385,10 +408,6 @@ fn path_of(what: &Observation) -> Option<PathId> {
         } => Some(*path),
         _ => None,
     }
-}
-
-pub(crate) fn nanos(d: std::time::Duration) -> u64 {
-    u64::try_from(d.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// FNV-1a over the text of every observation.

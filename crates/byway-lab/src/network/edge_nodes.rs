@@ -5,7 +5,7 @@
 //! sources towards its opposite. Their links take 5 to 20 ms, drawn with the
 //! scenario's seed.
 
-use super::{instant, nanos};
+use crate::clock::{instant, nanos};
 use crate::scenario::CrossSpec;
 use byway_core::time::Duration;
 use byway_sim::net::{LinkConfig, Port, QueueLimit, Rate, TopologyBuilder, TrafficConfig};

@@ -1,11 +1,11 @@
 //! Reads a sweep file.
 
 use super::cells::{self, Dimension, Grid, Skip};
-use super::metrics::Metric;
-use super::patch::Patch;
-use super::plan::{Load, Plan, StopRule};
+use crate::axis::{POLICY, Variation};
+use crate::engine::{Plan, StopRule};
+use crate::metrics::{Metric, Metrics};
 use crate::scenario::{BUILT_IN, BUILT_IN_NAME, Section, tables};
-use crate::source::{Entry, Item, Node, Problem, Problems, Source, Table, listed, nearest};
+use crate::source::{Entry, Item, Node, Problem, Problems, Source, Table, listed};
 use crate::units::Share;
 use std::ops::Range;
 use std::path::Path;
@@ -20,11 +20,17 @@ const PAPERS_WITHIN: f64 = 0.1;
 /// Fewest runs of a cell, and runs between two looks, when none are named.
 const DEFAULT_LEAST: u64 = 10;
 const DEFAULT_STEP: u64 = 5;
-/// The axis that a scenario's policies make.
-const POLICY: &str = "policy";
 
-/// Reads `file` and the scenario beside it.
-pub(super) fn file(file: &Path) -> Result<Plan, Problems> {
+/// Gives name and text of the scenario file that a sweep names, or says why it
+/// cannot.
+pub type Load<'a> = dyn Fn(&str) -> Result<(String, String), String> + 'a;
+
+/// Reads a sweep file and the scenario that it names. It may ask for all of
+/// these metrics.
+///
+/// # Errors
+/// Everything that is wrong with them, each with file and line.
+pub fn read(file: &Path, known: &Metrics) -> Result<Plan, Problems> {
     let name = file.display().to_string();
     let whole = |message: String| {
         Problems(vec![Problem {
@@ -43,11 +49,15 @@ pub(super) fn file(file: &Path) -> Result<Plan, Problems> {
             Err(e) => Err(format!("cannot read {}: {e}", path.display())),
         }
     };
-    plan(&name, &text, &load)
+    parse(&name, &text, &load, known)
 }
 
-/// Reads a sweep from its text.
-pub(super) fn plan(name: &str, text: &str, load: &Load<'_>) -> Result<Plan, Problems> {
+/// Reads a sweep from `text`, which is that of a file `name`; `load` gives the
+/// text of the scenario that it names, or says why it cannot.
+///
+/// # Errors
+/// Everything that is wrong, each with file and line.
+pub fn parse(name: &str, text: &str, load: &Load<'_>, known: &Metrics) -> Result<Plan, Problems> {
     // The scenario's file is named in this one: a first look finds it.
     let first = Source::new(name, text);
     let root = first.parse();
@@ -81,14 +91,14 @@ pub(super) fn plan(name: &str, text: &str, load: &Load<'_>) -> Result<Plan, Prob
         None => (source, None),
     };
     let plan = if source.problem_count() == 0 {
-        read(&source, &root, beside)
+        plan(&source, &root, beside, known)
     } else {
         None
     };
     source.finish(plan)
 }
 
-fn read(source: &Source<'_>, root: &Table, beside: Option<Table>) -> Option<Plan> {
+fn plan(source: &Source<'_>, root: &Table, beside: Option<Table>, known: &Metrics) -> Option<Plan> {
     let section = Section::new(source, "the sweep", root, 0..0);
     let name = section.text("name").unwrap_or_else(|| "unnamed".to_owned());
     let description = section.text("description").unwrap_or_default();
@@ -118,10 +128,10 @@ fn read(source: &Source<'_>, root: &Table, beside: Option<Table>) -> Option<Plan
     };
     let cells = cells::build(source, &grid, seeds.len())?;
     let axes: Vec<&str> = grid.dimensions.iter().map(|d| d.name.as_str()).collect();
-    let mut plan = Plan::of(&name, &axes, cells, seeds);
+    let mut plan = Plan::of(&name, &axes, cells, seeds, known);
     plan.description = description;
     for (axis, d) in plan.axes.iter().zip(&grid.dimensions) {
-        if plan.metric(&axis.name).is_some() {
+        if known.find(&axis.name).is_some() {
             source.problem(
                 &d.span,
                 format!(
@@ -132,10 +142,11 @@ fn read(source: &Source<'_>, root: &Table, beside: Option<Table>) -> Option<Plan
         }
     }
     if let Some(entry) = metrics_entry {
-        plan.shown = metrics(source, "metrics", entry, &plan.metrics)?;
+        plan.shown = metrics(source, "metrics", entry, &mut plan.metrics, known)?;
     }
     if let Some(entry) = stop_entry {
-        plan.stop = Some(stop(source, entry, &plan)?);
+        let stop = stop(source, entry, &mut plan, known)?;
+        plan.stop = Some(stop);
     }
     Some(plan)
 }
@@ -253,9 +264,9 @@ fn axis(source: &Source<'_>, table: &Table, span: &Range<usize>) -> Option<Dimen
             "an empty list leaves no cell; write at least one value",
         );
     }
-    let mut found: Vec<(String, Patch)> = Vec::new();
+    let mut found: Vec<(String, Variation)> = Vec::new();
     for item in items {
-        let Some((label, patch)) = value(&section, &keys, item) else {
+        let Some((label, variation)) = value(&section, &keys, item) else {
             continue;
         };
         if found.iter().any(|(l, _)| *l == label) {
@@ -264,7 +275,7 @@ fn axis(source: &Source<'_>, table: &Table, span: &Range<usize>) -> Option<Dimen
                 format!("axis \"{name}\": \"{label}\" is there twice"),
             );
         }
-        found.push((label, patch));
+        found.push((label, variation));
     }
     section.finish();
     Some(Dimension {
@@ -319,12 +330,12 @@ fn value(
     section: &Section<'_>,
     keys: &[(String, Range<usize>)],
     item: &Item,
-) -> Option<(String, Patch)> {
+) -> Option<(String, Variation)> {
     let source = section.source;
     if !keys.is_empty() {
-        let mut patch = Patch::default();
+        let mut variation = Variation::default();
         for (key, span) in keys {
-            patch.add(&Patch::of_key(source, key, span, item));
+            variation.add(&Variation::of_key(source, key, span, item));
         }
         let label = match &item.node {
             Node::Text(text) => text.clone(),
@@ -335,7 +346,7 @@ fn value(
                 .collect::<Vec<_>>()
                 .join(" "),
         };
-        return Some((label, patch));
+        return Some((label, variation));
     }
     let Node::Table(table) = &item.node else {
         source.problem(
@@ -350,8 +361,8 @@ fn value(
     let inner = Section::new(source, "a value of [[axis]]", table, item.span.clone());
     let name = inner.text("name");
     let name = inner.required(name, "name", "\"RTO.Min 100 ms\"");
-    let patch = Patch::new(source, table, &["name"]);
-    Some((name?, patch))
+    let variation = Variation::of_table(source, table, &["name"]);
+    Some((name?, variation))
 }
 
 /// The axis that the scenario's policies make: all, or those of `policies`.
@@ -399,7 +410,13 @@ fn policies(section: &Section<'_>, scenario: Option<&Table>) -> Option<Dimension
     Some(Dimension {
         name: POLICY.to_owned(),
         span: entry.map_or(0..0, |e| e.key_span.clone()),
-        values: names.into_iter().map(|n| (n, Patch::default())).collect(),
+        values: names
+            .into_iter()
+            .map(|n| {
+                let keep = Variation::of_policy(&n);
+                (n, keep)
+            })
+            .collect(),
         policies: true,
     })
 }
@@ -490,12 +507,14 @@ fn skip(
     Some(skip)
 }
 
-/// Names of metrics, as their places.
+/// Names of metrics, as their places among those of the plan. One that the plan
+/// does not have yet is added to them.
 fn metrics(
     source: &Source<'_>,
     title: &str,
     entry: &Entry,
-    known: &[Metric],
+    ours: &mut Vec<Metric>,
+    known: &Metrics,
 ) -> Option<Vec<usize>> {
     let items = match &entry.value.node {
         Node::List(items) => items.as_slice(),
@@ -507,22 +526,23 @@ fn metrics(
             Node::Text(name) => name.as_str(),
             _ => "",
         };
-        let Some(place) = known.iter().position(|m| m.name == name) else {
-            let names = || known.iter().map(|m| m.name.as_str());
-            let hint = match nearest(name, names()) {
-                Some(name) => format!("did you mean \"{name}\"?"),
-                None => format!("there are {}", listed(names())),
-            };
+        if let Some(place) = ours.iter().position(|m| m.name() == name) {
+            places.push(place);
+            continue;
+        }
+        let Some(metric) = known.find(name) else {
             source.problem(
                 &item.span,
                 format!(
-                    "{title}: found {}, which is not a metric; {hint}",
-                    item.shown()
+                    "{title}: found {}, which is not a metric; {}",
+                    item.shown(),
+                    known.hint(name)
                 ),
             );
             return None;
         };
-        places.push(place);
+        places.push(ours.len());
+        ours.push(metric);
     }
     if places.is_empty() {
         source.problem(
@@ -535,7 +555,7 @@ fn metrics(
 }
 
 /// `[stop]`: when a cell has had enough runs.
-fn stop(source: &Source<'_>, entry: &Entry, plan: &Plan) -> Option<StopRule> {
+fn stop(source: &Source<'_>, entry: &Entry, plan: &mut Plan, known: &Metrics) -> Option<StopRule> {
     let Node::Table(table) = &entry.value.node else {
         source.problem(
             &entry.value.span,
@@ -557,7 +577,7 @@ fn stop(source: &Source<'_>, entry: &Entry, plan: &Plan) -> Option<StopRule> {
     };
     let rule = StopRule {
         metrics: match section.entry("metrics") {
-            Some(entry) => metrics(source, "metrics in [stop]", entry, &plan.metrics)?,
+            Some(entry) => metrics(source, "metrics in [stop]", entry, &mut plan.metrics, known)?,
             None => plan.shown[..1].to_vec(),
         },
         within: share("within", 0.0, 1.0, PAPERS_WITHIN),

@@ -1,10 +1,10 @@
 //! What came out, cell by cell, as a table for a terminal.
 
 use super::results::Results;
-use super::row::{Row, Status};
+use crate::engine::{Row, Status};
+use crate::look::{Look, shortened};
 use crate::show;
 use crate::stats::{Sample, wilson};
-use crate::look::{Look, shortened};
 use serde::Serialize;
 use std::collections::BTreeMap;
 

@@ -5,7 +5,6 @@
 //! the checks put to them and to what ns-2 gave for the same question, and
 //! verdicts and figures come out.
 
-mod axis;
 pub mod cells;
 pub mod check;
 pub mod claim;
@@ -20,28 +19,30 @@ mod papers;
 mod plan;
 pub mod sample;
 pub mod show;
+pub mod single;
 pub mod study;
 pub mod text;
 pub mod today;
 pub mod verdict;
 
+pub use byway_lab::engine::Resumed;
 pub use claim::{Claim, Paper};
 pub use figure::Figure;
-pub use kept::Resumed;
 pub use study::Effort;
 pub use verdict::{Checked, ClaimResult, Verdict};
 
+use byway_lab::engine::{self, EngineError, Options, Plan, Store};
+use byway_lab::metrics::Metrics;
 use byway_lab::trouble::Trouble;
 use cells::Cells;
 use claim::Paper as PaperSpec;
 use figure::{Data, FigureSpec};
-use kept::Kept;
 use papers::Folder;
-use plan::Wanted;
+use plan::{StudyPlan, Wanted};
 use serde::Serialize;
+use single::Runs;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use study::{Job, Runs};
 
 /// The form of the JSON; changes when a field is renamed, removed or changes
 /// its meaning.
@@ -180,33 +181,22 @@ pub fn reproduce(request: &Request, watch: &Watch<'_>) -> Result<Report, Reprodu
     let parts = choose(&request.what, folders)?;
     let mut wanted: Vec<Wanted<'_>> = Vec::new();
     let mut whose: Vec<(usize, usize)> = Vec::new();
-    let mut jobs: Vec<(usize, Job)> = Vec::new();
     for (p, part) in parts.iter().enumerate() {
         for (s, study) in part.paper.studies.iter().enumerate() {
-            let measures = part.measures(&study.id);
+            let measures = measures(&part.paper, &study.id);
             if measures.is_empty() {
                 continue;
             }
-            let new = study.jobs(request.effort);
-            jobs.extend(new.into_iter().map(|job| (wanted.len(), job)));
             wanted.push(Wanted {
                 paper: &part.paper.id,
                 study,
-                scenario: part.files.scenario(study)?,
+                base: part.files.scenario(study)?,
                 measures,
             });
             whose.push((p, s));
         }
     }
-    let kept = match &request.runs {
-        Some(file) => {
-            let (kept, resumed) = Kept::open(file, &request.program)?;
-            resumed.into_iter().for_each(watch.resumed);
-            kept
-        }
-        None => Kept::nothing(),
-    };
-    let done = plan::run(&wanted, jobs, &kept, watch.progress)?;
+    let done = carry_out(&wanted, request, watch)?;
     let mut by_study: BTreeMap<(usize, usize), Vec<study::Row>> =
         whose.into_iter().zip(done.rows).collect();
     let mut papers = Vec::new();
@@ -231,6 +221,56 @@ pub fn reproduce(request: &Request, watch: &Watch<'_>) -> Result<Report, Reprodu
         from_file: done.from_file,
         shared: done.asked - done.simulated - done.from_file,
         papers,
+    })
+}
+
+/// What the runs gave.
+struct Done {
+    /// Rows by study, in the order of its places and seeds.
+    rows: Vec<Vec<study::Row>>,
+    asked: usize,
+    simulated: usize,
+    from_file: usize,
+}
+
+/// Does the runs of all studies.
+fn carry_out(
+    wanted: &[Wanted<'_>],
+    request: &Request,
+    watch: &Watch<'_>,
+) -> Result<Done, ReproduceError> {
+    let metrics = Metrics::standard();
+    let plan = |w: &Wanted<'_>| w.plan(request.effort, &metrics);
+    let plans: Vec<StudyPlan> = wanted.iter().map(plan).collect::<Result<_, _>>()?;
+    let store = match &request.runs {
+        Some(file) => {
+            let (store, resumed) = kept::open(file, &request.program)?;
+            resumed.into_iter().for_each(watch.resumed);
+            kept::try_out(&plans, &store, &request.program)?;
+            store
+        }
+        None => Store::nothing(),
+    };
+    let all: Vec<&Plan> = plans.iter().map(|p| &p.plan).collect();
+    let options = Options {
+        store: Some(&store),
+        progress: Some(watch.progress),
+        strict: true,
+        ..Options::default()
+    };
+    let done = engine::run(&all, &options).map_err(|error| match error {
+        EngineError::File(_) => format!(
+            "{error}; the {} runs that it holds are not lost: the same command goes on with them",
+            store.runs()
+        ),
+        _ => error.to_string(),
+    })?;
+    let each = wanted.iter().zip(&plans).zip(&done.rows);
+    Ok(Done {
+        rows: each.map(|((w, plan), rows)| w.rows(plan, rows)).collect(),
+        asked: done.asked,
+        simulated: done.simulated,
+        from_file: done.from_store,
     })
 }
 
@@ -279,22 +319,22 @@ fn choose(what: &[String], folders: Vec<Folder>) -> Result<Vec<Part>, ReproduceE
     Ok(parts)
 }
 
-impl Part {
-    /// The measures that the wanted claims and figures take from a study.
-    fn measures(&self, study: &str) -> BTreeSet<String> {
-        let checks = self.paper.claims.iter().flat_map(|c| &c.checks);
-        let mut measures: BTreeSet<String> = checks
-            .filter(|c| c.study.as_deref() == Some(study))
-            .filter_map(|c| c.kind.measure())
-            .map(|m| measure::base(m).to_owned())
-            .collect();
-        for figure in self.paper.figures.iter().filter(|f| f.study == study) {
-            let shown = figure.kind.measures();
-            measures.extend(shown.into_iter().map(|m| measure::base(m).to_owned()));
-        }
-        measures
+/// The measures that the wanted claims and figures take from a study.
+fn measures(paper: &PaperSpec, study: &str) -> BTreeSet<String> {
+    let checks = paper.claims.iter().flat_map(|c| &c.checks);
+    let mut measures: BTreeSet<String> = checks
+        .filter(|c| c.study.as_deref() == Some(study))
+        .filter_map(|c| c.kind.measure())
+        .map(|m| measure::base(m).to_owned())
+        .collect();
+    for figure in paper.figures.iter().filter(|f| f.study == study) {
+        let shown = figure.kind.measures();
+        measures.extend(shown.into_iter().map(|m| measure::base(m).to_owned()));
     }
+    measures
+}
 
+impl Part {
     fn result(&self, ours: &BTreeMap<&str, Cells>, effort: Effort) -> Result<PaperResult, String> {
         let mut ns2 = BTreeMap::new();
         for study in &self.paper.studies {

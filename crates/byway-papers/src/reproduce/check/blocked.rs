@@ -12,7 +12,7 @@ use crate::reproduce::cells::{Cells, Value};
 use std::time::Duration;
 
 /// DATA chunks on the alternate path.
-pub(super) const MEASURE: &str = "data2";
+pub(super) const MEASURE: &str = "path2_chunks";
 /// RTO of the second consecutive timeout: twice RTO.Min.
 const SECOND_RTO: Duration = Duration::from_secs(2);
 /// Round trip of the primary.

@@ -12,7 +12,7 @@ mod ticks;
 
 use super::cells::{Cells, Filter, Value};
 use super::show::Unit;
-use super::study::Runs;
+use super::single::Runs;
 use serde::Deserialize;
 use std::fmt::Write;
 

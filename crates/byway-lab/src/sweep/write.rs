@@ -4,10 +4,9 @@
 //! hold what the sweep was told ([`About`]) and a checksum of the whole file, so
 //! that damage is found before anything is decoded.
 
-use super::metrics::{self, Kind};
-use super::plan::{Axis, FORMAT, Plan};
 use super::results::{About, Results};
-use super::row::{Row, Status};
+use crate::engine::{Axis, FORMAT, Plan, Row, Status};
+use crate::metrics::{Kind, Metrics};
 use crate::trouble::Trouble;
 use crc_fast::{CrcAlgorithm, Digest};
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
@@ -92,8 +91,9 @@ pub fn schema(plan: Option<&Plan>) -> String {
     let about = match plan {
         Some(plan) => Results::new(plan, Vec::new()).about,
         None => {
-            let mut any = Plan::of("", &[], Vec::new(), Vec::new());
-            any.metrics = metrics::metrics(1, 1);
+            let metrics = Metrics::standard();
+            let mut any = Plan::of("", &[], Vec::new(), Vec::new(), &metrics);
+            any.metrics = metrics.columns(1, 1);
             let mut about = Results::new(&any, Vec::new()).about;
             about.axes.push(Axis {
                 name: "AXIS...".to_owned(),
@@ -118,8 +118,18 @@ pub fn schema(plan: Option<&Plan>) -> String {
     out
 }
 
+impl Results {
+    /// Writes a results file; it appears at once and whole, or not at all.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), Trouble> {
+        write(self, path)
+    }
+}
+
 /// Writes `results` to `path` by way of a file beside it.
-pub(super) fn write(results: &Results, path: &Path) -> Result<(), Trouble> {
+fn write(results: &Results, path: &Path) -> Result<(), Trouble> {
     let beside = path.with_extension("parquet-new");
     let make = || -> Result<(), io::Error> {
         let mut options = OpenOptions::new();
