@@ -3,7 +3,7 @@
 use crate::terminal::counted;
 use byway_lab::engine::Resumed;
 
-/// What tells this build from others: its version, size and time.
+/// Identifies this build: its version, size and time.
 pub(crate) fn program() -> String {
     let made = std::env::current_exe()
         .and_then(std::fs::metadata)
@@ -20,8 +20,8 @@ pub(crate) fn program() -> String {
     )
 }
 
-/// What a file of finished runs held: so many, and some bytes of one that was
-/// being written.
+/// What a file of finished runs held: a number of runs, and some bytes of one
+/// that was being written.
 pub(crate) fn going_on(found: Resumed) -> String {
     let mut words = format!("going on after {}", counted(found.runs, "run", "runs"));
     if found.torn > 0 {

@@ -99,7 +99,7 @@ fn add_path(
     add_cross(topology, scenario, i, near, far);
 }
 
-/// Other traffic between hosts of its own at either end of the bottleneck.
+/// Other traffic between two further hosts, one at each end of the bottleneck.
 fn add_cross(
     topology: &mut TopologyBuilder,
     scenario: &Scenario,

@@ -79,7 +79,7 @@ pub(super) fn finish<'a>(
     }
 }
 
-/// Random losses come in bursts of so many packets on average, as many in the
+/// Random losses come in bursts of `mean` packets on average, as many in the
 /// long run (Gilbert-Elliott); with 1 they stay as they are.
 fn lose_in_bursts(scenario: &mut Scenario, mean: f64) {
     let links = scenario.paths.iter_mut();

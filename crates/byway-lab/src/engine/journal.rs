@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 pub(super) const MARK: &[u8] = b"byway.journal/2\n";
 /// Longest record; a length beyond it is damage.
 const MAX_RECORD: usize = 1 << 20;
-/// Rows are on the disk at the latest after so many more, or this much later.
+/// Rows are on the disk after at most `SYNC_ROWS` more, or this much later.
 const SYNC_ROWS: u32 = 256;
 const SYNC_TIME: Duration = Duration::from_secs(1);
 /// What a file's name ends with until its header is on the disk.

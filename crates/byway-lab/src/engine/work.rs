@@ -245,7 +245,7 @@ impl Job<'_> {
         })
     }
 
-    /// How many runs of a chain are asked for next, when so many are done.
+    /// How many runs of a chain are asked for next, when `done` are done.
     fn batch(&self, chain: &Chain, done: usize) -> usize {
         let rules = chain.takers().map(|t| self.plans[t.plan].stop.as_ref());
         let sizes = rules.map(|rule| match rule {
@@ -270,8 +270,8 @@ struct Work {
     states: Vec<State>,
     /// Runs under way.
     running: usize,
-    /// Threads that wait for news: where none does, nobody is told, as telling
-    /// goes by way of the kernel.
+    /// Threads that wait. If none does, none is woken: waking costs a system
+    /// call.
     waiting: usize,
     done: usize,
     /// Runs at most, as far as is known.

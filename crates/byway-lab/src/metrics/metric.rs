@@ -61,8 +61,8 @@ impl Metric {
         }
     }
 
-    /// A family of metrics. Each `#` of its name stands for a number, which
-    /// `of` is given in order. Results files have those that are asked for.
+    /// A family of metrics. Each `#` of its name is a number. `of` gets these
+    /// numbers in order. Results files have those that are asked for.
     #[must_use]
     pub fn family(
         name: &str,
@@ -80,7 +80,7 @@ impl Metric {
         }
     }
 
-    /// Describes it in a sentence; `#` stands for the numbers of its name.
+    /// Describes it in a sentence; `#` is replaced by the numbers of its name.
     #[must_use]
     pub fn about(mut self, about: &str) -> Metric {
         about.clone_into(&mut self.about);
@@ -151,7 +151,7 @@ impl Metric {
         })
     }
 
-    /// Whether its name stands for many.
+    /// Whether it is a family.
     pub(super) fn is_family(&self) -> bool {
         self.name.contains('#')
     }

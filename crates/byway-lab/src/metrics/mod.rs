@@ -5,7 +5,7 @@
 //! its value from a [`RunResult`]. [`Metrics::standard`] holds those of byway;
 //! [`Metrics::with`] adds one from outside.
 //!
-//! A name with `#` stands for a family: `path#_bytes` is found as
+//! A name with `#` is that of a family: `path#_bytes` is found as
 //! `path1_bytes`, `path2_bytes` and so on, and `done@#` as `done@4` or
 //! `done@0.5`.
 

@@ -56,8 +56,8 @@ impl Metrics {
         }
     }
 
-    /// Those that every results file has, for runs with at most so many paths
-    /// and scripted failures.
+    /// Those that every results file has, for runs with at most `paths`
+    /// paths and `failures` scripted failures.
     #[must_use]
     pub fn columns(&self, paths: usize, failures: usize) -> Vec<Metric> {
         let single = |m: &&Metric| m.always && !m.is_family();

@@ -19,7 +19,7 @@ const LEAST_DELAY: Duration = Duration::from_millis(5);
 const MORE_DELAY: Duration = Duration::from_millis(15);
 /// Sources begin within this time.
 const BEGIN_WITHIN: Duration = Duration::from_secs(1);
-/// Packets that a queue's size is reckoned in, bytes.
+/// Bytes of the packets in which a queue's size is counted.
 const PACKET: u64 = 1500;
 
 /// Adds the nodes and sources of the `k`th cross traffic.

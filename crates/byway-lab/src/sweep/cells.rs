@@ -15,7 +15,7 @@ const MAX_PROBLEMS: usize = 20;
 /// An axis as it is read.
 pub(super) struct Dimension {
     pub(super) name: String,
-    /// Where it stands.
+    /// Where it is in the file.
     pub(super) span: Range<usize>,
     /// Names of its values, and what they set.
     pub(super) values: Vec<(String, Variation)>,

@@ -21,8 +21,8 @@ pub struct Session<'a> {
     /// The results file. While the sweep runs, its rows gather in a journal
     /// beside it, `FILE.journal`.
     pub file: &'a Path,
-    /// What tells this program from others: when another one began the sweep,
-    /// a run of it is repeated and must give the same numbers.
+    /// Identifies this program. If another one began the sweep, some runs of it
+    /// are repeated and must give the same values.
     pub program: &'a str,
     /// Throws away what there is of an earlier sweep.
     pub restart: bool,

@@ -19,7 +19,7 @@ pub(super) const MAX_LINES: usize = 200;
 pub(super) struct Column {
     pub(super) head: String,
     pub(super) cells: Vec<String>,
-    /// Whether it stands at the right of its column.
+    /// Whether it is aligned to the right of its column.
     pub(super) number: bool,
 }
 

@@ -26,7 +26,7 @@ pub(super) const ABOUT: &str = "byway.sweep";
 /// Key of the checksum in the file's metadata, and what its value begins with.
 const CHECK: &str = "byway.check";
 const CHECK_MARK: &str = "crc32c of this file, these digits as zeros: ";
-/// The digits while the checksum is reckoned.
+/// The digits while the checksum is computed.
 pub(super) const NO_SUM: &[u8; 8] = b"00000000";
 /// Rows that are kept together.
 const GROUP: usize = 1 << 16;
@@ -140,7 +140,7 @@ fn write(results: &Results, path: &Path) -> Result<(), Trouble> {
             failed: None,
         };
         if let Err(error) = write_to(results, &mut out) {
-            // The library tells of an error of the disk as a text of its own.
+            // The library reports an error of the disk as another text.
             let code = out.failed.map(io::Error::from_raw_os_error);
             return Err(code.unwrap_or_else(|| io::Error::other(error)));
         }
@@ -244,7 +244,7 @@ fn write_group<W: Write + Send>(
             Kind::Real => put::<DoubleType, _>(group, true, rows.iter().map(|r| r.value(i)))?,
         }
     }
-    // Shared: a scenario may be some kilobytes, and stands in every row.
+    // Shared: a scenario may be some kilobytes, and is in every row.
     let scenarios: Vec<ByteArray> = results.cells.iter().map(|c| text(&c.scenario)).collect();
     put::<ByteArrayType, _>(
         group,

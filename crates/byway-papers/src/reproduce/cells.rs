@@ -129,7 +129,7 @@ impl Cells {
     }
 
     /// Pairs of cells that differ in some axes alone: those that `filter` means and
-    /// that stand at `one` on these axes, each with the cell that stands at `other`.
+    /// that are at `one` on these axes, each with the cell that is at `other`.
     /// Only those whose partner has the measure, too.
     pub fn pairs<'a>(
         &'a self,

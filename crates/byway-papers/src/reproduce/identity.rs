@@ -1,4 +1,4 @@
-//! What tells a build that simulates differently from one that does not.
+//! The fingerprint of a build: builds that simulate differently have another.
 //!
 //! A release number does not: between two releases any change of the protocol
 //! core, the simulator or a metric changes figures. A commit or the program's

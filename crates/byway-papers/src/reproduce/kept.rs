@@ -5,9 +5,9 @@
 //! release, the figures that the build gives ([`super::identity`]) and the
 //! program.
 
-use super::ReproduceError;
 use super::identity;
 use super::plan::StudyPlan;
+use super::report::ReproduceError;
 use byway_lab::engine::{self, Differs, Header, Plan, Resumed, Store, Wording};
 use byway_lab::trouble::Trouble;
 use std::io::Read;
@@ -34,8 +34,7 @@ const EARLIER: [(&[u8], &str); 2] = [
 ];
 const RELEASE: &str = env!("CARGO_PKG_VERSION");
 
-/// Reads a file, or begins it. `program` is what tells this program from
-/// others.
+/// Reads a file, or begins it. `program` identifies this program.
 ///
 /// # Errors
 /// When it cannot be read or written, is of another kind, release or build,

@@ -1,4 +1,7 @@
+use super::carry_out::measures;
+use super::plan::Wanted;
 use super::*;
+use byway_lab::metrics::Metrics;
 
 #[test]
 fn every_paper_can_be_read_and_names_what_there_is() {

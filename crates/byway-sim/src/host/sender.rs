@@ -164,7 +164,7 @@ impl Sender {
         sender
     }
 
-    /// Spreads the messages over so many streams (1), in turn.
+    /// Spreads the messages over this number of streams (1), in turn.
     #[must_use]
     pub fn streams(mut self, streams: u16) -> Sender {
         self.streams = streams.max(1);

@@ -6,7 +6,7 @@
 //! until a heartbeat of the primary is answered. PMR 1 sends one packet there, the
 //! retransmission, and waits.
 
-use super::Finding;
+use super::finding::Finding;
 use crate::analysis::{packets, rounds_scenario_3};
 use crate::reproduce::cells::{Cells, Value};
 use std::time::Duration;
