@@ -136,13 +136,8 @@ impl Collector {
         }
         self.meter.sender(o);
         let at = o.at.as_nanos();
+        self.count(&o.what);
         match &o.what {
-            Observation::PacketSent { path, bytes } => {
-                if let Some(totals) = self.totals_of(*path) {
-                    totals.packets += 1;
-                    totals.bytes += u64::from(*bytes);
-                }
-            }
             Observation::DataSent {
                 path,
                 seq,
@@ -156,6 +151,43 @@ impl Collector {
                 let all_sent = self.first_time_bytes >= self.expected.bytes;
                 if all_sent && *acked >= self.tsns && self.acked_at.is_none() {
                     self.acked_at = Some(at);
+                }
+            }
+            Observation::PathState { path, to, .. } => {
+                self.changes.push((at, *path, *to));
+                self.truth.state(*path, *to);
+            }
+            Observation::Rto {
+                path,
+                sample: Some(_),
+                ..
+            } => self.truth.heard(*path, at),
+            // The set-up may have gone to another path than the first.
+            Observation::State { .. } if self.first_data.is_none() => {
+                self.data_path = names.number(PathId(0));
+            }
+            Observation::SpuriousFailover { .. } => self.truth.known += 1,
+            Observation::DataPath { to } => {
+                self.truth.moved(at, self.data_path, *to);
+                self.failovers += u64::from(self.data_path != *to);
+                self.data_path = *to;
+            }
+            Observation::RwndBlocked { blocked: true } if self.blocked_since.is_none() => {
+                self.blocked_since = Some(at);
+                self.blocked.1 += 1;
+            }
+            Observation::RwndBlocked { blocked: false } => self.unblocked(at),
+            _ => {}
+        }
+    }
+
+    /// Counts what an observation of the sender adds to the totals of a path.
+    fn count(&mut self, what: &Observation) {
+        match what {
+            Observation::PacketSent { path, bytes } => {
+                if let Some(totals) = self.totals_of(*path) {
+                    totals.packets += 1;
+                    totals.bytes += u64::from(*bytes);
                 }
             }
             Observation::TimerFired {
@@ -189,30 +221,6 @@ impl Collector {
                     (e.rtt_s, e.loss, e.samples) = (rtt.as_secs_f64(), *loss, *samples);
                 }
             }
-            Observation::PathState { path, to, .. } => {
-                self.changes.push((at, *path, *to));
-                self.truth.state(*path, *to);
-            }
-            Observation::Rto {
-                path,
-                sample: Some(_),
-                ..
-            } => self.truth.heard(*path, at),
-            // The set-up may have gone to another path than the first.
-            Observation::State { .. } if self.first_data.is_none() => {
-                self.data_path = names.number(PathId(0));
-            }
-            Observation::SpuriousFailover { .. } => self.truth.known += 1,
-            Observation::DataPath { to } => {
-                self.truth.moved(at, self.data_path, *to);
-                self.failovers += u64::from(self.data_path != *to);
-                self.data_path = *to;
-            }
-            Observation::RwndBlocked { blocked: true } if self.blocked_since.is_none() => {
-                self.blocked_since = Some(at);
-                self.blocked.1 += 1;
-            }
-            Observation::RwndBlocked { blocked: false } => self.unblocked(at),
             _ => {}
         }
     }

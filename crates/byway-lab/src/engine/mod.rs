@@ -11,6 +11,7 @@ mod journal;
 mod options;
 mod plan;
 mod row;
+mod rows;
 mod simulate;
 mod store;
 #[cfg(test)]

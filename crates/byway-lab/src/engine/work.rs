@@ -4,16 +4,13 @@ use super::chain::{Chain, Chains, Columns, Taker};
 use super::options::{Done, EngineError, Options};
 use super::plan::Plan;
 use super::row::{Record, Row, Status};
+use super::rows::{Answer, Wants, rows};
 use super::simulate::simulate;
 use super::store::Store;
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-
-/// What the runs of a chain with one seed gave: one for each step, none where
-/// no cell wants that seed.
-type Answer = Vec<Option<Record>>;
 
 /// Carries out all plans. The rows do not depend on the number of threads.
 ///
@@ -51,7 +48,12 @@ pub fn run(plans: &[&Plan], options: &Options<'_>) -> Result<Done, EngineError> 
     let work = on_threads(&job, work)?;
     store.sync()?;
     Ok(Done {
-        rows: rows(&job, work.states),
+        rows: rows(
+            plans,
+            &chains,
+            &job.wants,
+            work.states.into_iter().map(|state| state.answers),
+        ),
         asked,
         simulated: job.simulated.into_inner(),
         from_store: job.from_store.into_inner(),
@@ -82,67 +84,6 @@ fn on_threads(job: &Job<'_>, work: Work) -> Result<Work, EngineError> {
             Err(error)
         }
         None => Ok(work),
-    }
-}
-
-/// Hands the runs to the cells, in the order of the plans.
-fn rows(job: &Job<'_>, states: Vec<State>) -> Vec<Vec<Row>> {
-    let cells = |plan: &&Plan| vec![Vec::new(); plan.cells.len()];
-    let mut all: Vec<Vec<Vec<Row>>> = job.plans.iter().map(cells).collect();
-    for (chain, state) in job.chains.all.iter().zip(states) {
-        let columns = &job.chains.columns[chain.columns];
-        for (seed, answer) in chain.seeds.iter().zip(state.answers) {
-            for (step, record) in chain.steps.iter().zip(answer.into_iter().flatten()) {
-                let Some(record) = record else { continue };
-                let mut wanting = step.takers.iter().filter_map(|taker| {
-                    let run = job.wants.place(job.plans, *taker, *seed)?;
-                    Some((taker, run))
-                });
-                let first = wanting.next();
-                for (Taker { plan, cell }, run) in wanting {
-                    let taken = columns.taken(*plan, record.clone());
-                    all[*plan][*cell].push(taken.row(*cell, run, *seed));
-                }
-                if let Some((Taker { plan, cell }, run)) = first {
-                    let taken = columns.taken(*plan, record);
-                    all[*plan][*cell].push(taken.row(*cell, run, *seed));
-                }
-            }
-        }
-    }
-    let in_order = |cells: Vec<Vec<Row>>| -> Vec<Row> {
-        let sorted = cells.into_iter().flat_map(|mut rows| {
-            rows.sort_by_key(|row| row.run);
-            rows
-        });
-        sorted.collect()
-    };
-    all.into_iter().map(in_order).collect()
-}
-
-/// Which cells want which seeds.
-struct Wants {
-    /// For each plan, the places of its seeds.
-    places: Vec<HashMap<u64, usize>>,
-}
-
-impl Wants {
-    fn of(plans: &[&Plan]) -> Wants {
-        let of = |plan: &&Plan| {
-            let seeds = plan.seeds.iter().enumerate();
-            seeds.map(|(place, seed)| (*seed, place)).collect()
-        };
-        Wants {
-            places: plans.iter().map(of).collect(),
-        }
-    }
-
-    /// The place of a seed in its plan, if the cell wants it.
-    fn place(&self, plans: &[&Plan], taker: Taker, seed: u64) -> Option<usize> {
-        let place = *self.places[taker.plan].get(&seed)?;
-        let own = &plans[taker.plan].cells[taker.cell].seeds;
-        let wanted = own.as_ref().is_none_or(|own| own.contains(&place));
-        wanted.then_some(place)
     }
 }
 

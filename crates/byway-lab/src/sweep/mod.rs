@@ -3,6 +3,7 @@
 //! [`read`] makes a [`Plan`] of a sweep file; [`sweep`] carries it out with the
 //! [engine](crate::engine) and writes its [`Results`].
 
+mod axes;
 mod cells;
 mod compare;
 mod load;

@@ -64,7 +64,7 @@ fn detection_times() -> Finding {
     Finding {
         text: words.join("; "),
         holds,
-        detail: Some("reckoned by byway failover-time, no chance in it".to_owned()),
+        detail: Some("computed by byway failover-time, no chance in it".to_owned()),
     }
 }
 
