@@ -3,7 +3,7 @@
 //! A [`Plan`] says what is run and what is measured. [`run`] carries out one or
 //! several plans and gives their [`Row`]s, one for each run. The rows have the
 //! same order and the same values whatever the number of threads. Runs that
-//! are the same are done once ([`chain`]); a [`Store`] keeps what is done on
+//! are the same are done once (see `chain.rs`); a [`Store`] keeps what is done on
 //! the disk, so that it is not done again.
 
 mod chain;

@@ -2,7 +2,7 @@
 //! for whoever adds a metric.
 //!
 //! A [`Metric`] has a name, a unit, a description and a function that takes
-//! its value from a [`RunResult`]. [`Metrics::standard`] holds those of byway;
+//! its value from a [`RunResult`](crate::result::RunResult). [`Metrics::standard`] holds those of byway;
 //! [`Metrics::with`] adds one from outside.
 //!
 //! A name with `#` is that of a family: `path#_bytes` is found as
