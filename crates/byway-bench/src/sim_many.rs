@@ -5,7 +5,7 @@ use crate::figures::{cpu_seconds, status_kib};
 use anyhow::{Context, Result, ensure};
 use byway_core::time::{Duration, Instant};
 use byway_core::{ChecksumMode, Config, EndpointConfig};
-use byway_sim::host::{Bulk, Sink};
+use byway_sim::host::{Sender, Sink};
 use byway_sim::net::{LinkConfig, QueueLimit, Rate, TopologyBuilder};
 use byway_sim::{HostId, Simulation};
 use serde_json::json;
@@ -74,7 +74,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
     for host in 1..=clients {
         let transfers = host <= arguments.transfers;
         let bytes = if transfers { arguments.bytes } else { 1 };
-        let bulk = Bulk::new(addresses(0), 5001, config.clone(), bytes, 1452);
+        let bulk = Sender::bulk(addresses(0), 5001, config.clone(), bytes, 1452);
         let spread = Duration::from_millis(u64::from(host % 1000));
         let id = if transfers {
             let bulk = bulk.begin_at(BEGIN + spread);
@@ -93,7 +93,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
     let cpu = cpu_seconds() - before;
     let mut packets = 0;
     for &sender in &senders {
-        let report = sim.app::<Bulk>(sender).context("no sender")?.report();
+        let report = sim.app::<Sender>(sender).context("no sender")?.report();
         ensure!(report.acked_at.is_some(), "a transfer did not end");
         let id = report.assoc.context("never begun")?;
         let stats = sim.endpoint(sender).stats(id).context("gone")?;

@@ -7,7 +7,7 @@ use byway_core::policy::RetransmitTarget;
 use byway_core::time::{Duration, Instant};
 use byway_core::{ChecksumMode, Config, EndpointConfig};
 use byway_sim::Simulation;
-use byway_sim::host::{Bulk, Sink};
+use byway_sim::host::{Sender, Sink};
 use byway_sim::net::{LinkConfig, LossModel, QueueLimit, Rate, TopologyBuilder};
 use serde_json::{Value, json};
 use std::net::{IpAddr, SocketAddr};
@@ -103,13 +103,13 @@ fn simulate(arguments: &Arguments, seed: u64) -> Result<Value> {
     };
     let mut sim = Simulation::new(t.build(seed)?);
     // 1452 bytes fill a packet: as ns-2 cuts a file.
-    let bulk = Bulk::new(addresses(2), 5001, config.clone(), arguments.bytes, 1452);
+    let bulk = Sender::bulk(addresses(2), 5001, config.clone(), arguments.bytes, 1452);
     let a = sim.add_host(a, endpoint(1), bulk)?;
     let b = sim.add_host(b, endpoint(2), Sink::new())?;
     let limit = Instant::from_millis(100_000_000);
     // As ns-2 does: to the end, which comes when no timer runs any more.
     sim.run_until(limit);
-    let sent = sim.app::<Bulk>(a).context("no sender")?.report().clone();
+    let sent = sim.app::<Sender>(a).context("no sender")?.report().clone();
     ensure!(sent.ended_at.is_some(), "the transfer did not end");
     let received = sim.app::<Sink>(b).context("no receiver")?.report();
     ensure!(sent.lost.is_none(), "lost: {:?}", sent.lost);

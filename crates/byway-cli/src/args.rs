@@ -7,7 +7,7 @@ use std::time::Duration;
 
 const EXAMPLES: &str = "\
 Examples:
-  byway run                                   the built-in failover, six policies side by side
+  byway run                                   the built-in failover, seven policies side by side
   byway scenario > mine.toml                  a scenario of your own to start from
   byway check mine.toml                       look for mistakes in it
   byway run mine.toml --seed 7 --pcap         run it; tables here, report and captures in out/
@@ -68,7 +68,7 @@ pub(crate) enum Command {
     },
     /// List every setting of the protocol with its value and choices
     ///
-    /// The lines can stand in a scenario. What belongs to something that is off
+    /// The lines can be used in a scenario. What belongs to something that is off
     /// follows it as comments, with the values that it has when that is on:
     /// setting one of these (--set concurrent.dac=true) switches it on. In a
     /// scenario they take the place of the line that says "off".
@@ -76,11 +76,11 @@ pub(crate) enum Command {
         #[command(flatten)]
         settings: SettingArgs,
     },
-    /// Reckon how long a dead path goes unnoticed, step by step
+    /// Compute how long a dead path goes unnoticed, step by step
     ///
     /// Adds up the timers of a configuration: the best, typical and worst time
-    /// until a dead path is suspect, until it is inactive, and how long delivery
-    /// pauses, for each mechanism. Nothing is sent.
+    /// until a dead path is potentially failed, until it is inactive, and how long
+    /// delivery pauses, for each mechanism. Nothing is sent.
     #[command(after_help = FAILOVER_TIME_EXAMPLES)]
     FailoverTime(FailoverTimeArgs),
     /// Print the failover as a state machine
@@ -165,6 +165,9 @@ A sweep file:
   [[axis]]
   key = \"path.1.loss\"             # any key of the scenario, or setting of the protocol
   values = [\"0 %\", \"3 %\", \"8 %\"]
+  [[axis]]
+  key = \"pmr\"                     # or a short name: lossN, rttN, pmr, cpt, size, ...
+  values = [0, 5]
   [[axis]]
   name = \"timers\"                 # or several at once, under a name
   values = [{ name = \"default\" }, { name = \"short\", rto.min = \"100 ms\", sack.delay = \"20 ms\" }]

@@ -1,7 +1,7 @@
 //! How a command fails: with a sentence and an exit status.
 
 use byway::{BindError, Closed, ConnectError};
-use byway_lab::sweep::SweepError;
+use byway_lab::engine::EngineError;
 use byway_lab::trouble::Trouble;
 use byway_papers::reproduce::ReproduceError;
 use std::fmt;
@@ -65,11 +65,12 @@ impl From<Trouble> for Failure {
     }
 }
 
-impl From<SweepError> for Failure {
-    fn from(error: SweepError) -> Failure {
+impl From<EngineError> for Failure {
+    fn from(error: EngineError) -> Failure {
         match error {
-            SweepError::Interrupted => Failure::interrupted(),
-            SweepError::File(trouble) => trouble.into(),
+            EngineError::Interrupted => Failure::interrupted(),
+            EngineError::File(trouble) => trouble.into(),
+            EngineError::Refused { .. } => Failure::new(Kind::Failed, error.to_string()),
         }
     }
 }

@@ -1,39 +1,18 @@
-//! Simulated networks and settings: run, scenario, check, settings, failover-time.
+//! Simulated networks and settings: run, check, settings.
 
-use crate::args::{FailoverTimeArgs, MachineArgs, MachineFormat, RunArgs, SettingArgs};
+use crate::args::{RunArgs, SettingArgs};
 use crate::failure::{Failure, Kind};
-use byway_dialect_ns2::Settings;
-use byway_lab::look::Look;
+use crate::settings::simulated;
+use crate::terminal::{PATIENCE, counted, hidden_bar, look, print, print_json};
 use byway_lab::result::Comparison;
 use byway_lab::run::{RunOptions, capture_name};
-use byway_lab::scenario::{BUILT_IN, BUILT_IN_NAME, Scenario, apply_overrides, setting_lines};
+use byway_lab::scenario::{BUILT_IN, BUILT_IN_NAME, Scenario, setting_lines};
 use byway_lab::{picture, report, table};
-use byway_papers::failover_time::{self, Question};
-use byway_papers::machine::{self, Format};
-use console::Term;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::io::{IsTerminal, Write};
+use indicatif::ProgressDrawTarget;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-/// A run that takes longer shows its progress.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
 const PROGRESS: &str = "simulating [{bar:30}] {percent} % of the longest time, {elapsed}";
-/// Characters in a line when nobody says how many.
-const DEFAULT_WIDTH: usize = 80;
-
-/// Writes to standard output; a reader that has gone (`| head`) is no error.
-pub(crate) fn print(text: &str) -> Result<(), Failure> {
-    let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::new(
-            Kind::Failed,
-            format!("cannot write to standard output: {e}"),
-        )),
-        _ => Ok(()),
-    }
-}
-
 fn read(file: &Path) -> Result<Scenario, Failure> {
     let text = std::fs::read_to_string(file).map_err(|e| {
         Failure::wrong(format!(
@@ -104,66 +83,11 @@ fn warn_of(scenario: &Scenario) {
     }
 }
 
-pub(crate) fn counted(n: usize, one: &str, many: &str) -> String {
-    format!("{n} {}", if n == 1 { one } else { many })
-}
-
-pub(crate) fn list_settings(args: &SettingArgs) -> Result<(), Failure> {
-    print(&setting_lines(&settings(args)?))
-}
-
-/// The settings that `--preset` and `--set` make, with ns-2's, which simulated hosts
-/// alone can have.
-fn settings(args: &SettingArgs) -> Result<Settings, Failure> {
-    let base = Settings::preset(&args.preset)
-        .map_err(|e| Failure::wrong(format!("--preset {}: {}", args.preset, e.problem)))?;
-    apply_overrides(&base, &args.set).map_err(|problems| Failure::wrong(problems.join("\n")))
-}
-
-pub(crate) fn machine(args: &MachineArgs) -> Result<(), Failure> {
-    if args.page {
-        return print(&machine::page());
-    }
-    let Some(name) = &args.name else {
-        let lines = machine::names()
-            .into_iter()
-            .map(|(name, what)| format!("{name:12}  {what}\n"));
-        return print(&lines.collect::<String>());
-    };
-    let format = match args.format {
-        MachineFormat::Text => Format::Text,
-        MachineFormat::Mermaid => Format::Mermaid,
-        MachineFormat::Dot => Format::Dot,
-    };
-    let config = settings(&args.settings)?;
-    print(&machine::render(name, &config, format).map_err(Failure::wrong)?)
-}
-
-pub(crate) fn failover_time(args: &FailoverTimeArgs) -> Result<(), Failure> {
-    let mut name = args.settings.preset.clone();
-    for setting in &args.settings.set {
-        name.push_str(&format!(", {} = {}", setting.key, setting.value));
-    }
-    let question = Question {
-        name,
-        config: settings(&args.settings)?,
-        rtt: args.rtt,
-        rto: args.rto,
-    };
-    let found =
-        failover_time::failover_time(&question).map_err(|e| Failure::wrong(e.to_string()))?;
-    if args.json {
-        let text = serde_json::to_string_pretty(&found)
-            .map_err(|e| Failure::new(Kind::Failed, format!("cannot write JSON: {e}")))?;
-        return print(&format!("{text}\n"));
-    }
-    print(&failover_time::render(&found))
+pub(crate) fn settings(args: &SettingArgs) -> Result<(), Failure> {
+    print(&setting_lines(&simulated(args)?))
 }
 
 pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
-    if let Some(row) = &args.row {
-        return crate::sweep::run_row(row, args);
-    }
     let mut scenario = match &args.scenario {
         Some(file) => read(file)?,
         None => {
@@ -187,9 +111,7 @@ pub(crate) fn run_scenario(scenario: &Scenario, args: &RunArgs) -> Result<Compar
     std::fs::write(&report_file, report::html(&comparison))
         .map_err(|e| Failure::file("write", &report_file, &e))?;
     if args.json {
-        let text = serde_json::to_string_pretty(&comparison)
-            .map_err(|e| Failure::new(Kind::Failed, format!("cannot write JSON: {e}")))?;
-        print(&format!("{text}\n"))?;
+        print_json(&comparison)?;
         return Ok(comparison);
     }
     print(&shown(&comparison))?;
@@ -228,11 +150,7 @@ fn keep_only(scenario: &mut Scenario, only: &[String]) -> Result<(), Failure> {
 }
 
 fn run_with_progress(scenario: &Scenario, args: &RunArgs) -> Result<Comparison, Failure> {
-    let bar = ProgressBar::with_draw_target(Some(1000), ProgressDrawTarget::hidden());
-    bar.set_style(ProgressStyle::with_template(PROGRESS).map_or_else(
-        |_| ProgressStyle::default_bar(),
-        |style| style.progress_chars("=> "),
-    ));
+    let bar = hidden_bar(Some(1000), PROGRESS);
     let shares: Vec<std::sync::atomic::AtomicU64> =
         scenario.policies.iter().map(|_| 0.into()).collect();
     let begun = Instant::now();
@@ -258,21 +176,6 @@ fn run_with_progress(scenario: &Scenario, args: &RunArgs) -> Result<Comparison, 
     result
 }
 
-/// How text may look on standard output.
-pub(crate) fn look() -> Look {
-    let terminal = std::io::stdout().is_terminal();
-    // https://no-color.org: any value that is not empty.
-    let plain = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
-    let width = match Term::stdout().size_checked() {
-        Some((_, columns)) if terminal => usize::from(columns),
-        _ => DEFAULT_WIDTH,
-    };
-    Look {
-        width,
-        colour: terminal && !plain,
-    }
-}
-
 fn shown(comparison: &Comparison) -> String {
     let look = look();
     let s = &comparison.scenario;
@@ -290,6 +193,7 @@ fn shown(comparison: &Comparison) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use indicatif::ProgressStyle;
 
     #[test]
     fn the_template_can_be_read() {

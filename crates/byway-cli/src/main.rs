@@ -6,8 +6,12 @@ mod args;
 mod failure;
 mod lab;
 mod net;
+mod papers;
+mod program;
 mod reproduce;
+mod settings;
 mod sweep;
+mod terminal;
 
 use args::{Cli, Command};
 use clap::{CommandFactory, Parser};
@@ -27,14 +31,17 @@ fn main() -> ExitCode {
 
 fn dispatch(command: Command) -> Result<(), Failure> {
     match command {
-        Command::Run(args) => lab::run(&args),
+        Command::Run(args) => match &args.row {
+            Some(row) => sweep::run_row(row, &args),
+            None => lab::run(&args),
+        },
         Command::Sweep(args) => sweep::sweep(&args),
         Command::Compare(args) => sweep::compare(&args),
-        Command::Scenario => lab::print(byway_lab::scenario::BUILT_IN),
+        Command::Scenario => terminal::print(byway_lab::scenario::BUILT_IN),
         Command::Check { file, json } => lab::check(&file, json),
-        Command::Settings { settings } => lab::list_settings(&settings),
-        Command::Machine(args) => lab::machine(&args),
-        Command::FailoverTime(args) => lab::failover_time(&args),
+        Command::Settings { settings } => lab::settings(&settings),
+        Command::Machine(args) => papers::machine(&args),
+        Command::FailoverTime(args) => papers::failover_time(&args),
         Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Recv(args) => network(net::recv(args)),
         Command::Send(args) => network(net::send(args)),
@@ -43,7 +50,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Completions { shell } => {
             let mut out = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "byway", &mut out);
-            lab::print(&String::from_utf8_lossy(&out))
+            terminal::print(&String::from_utf8_lossy(&out))
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod address;
 mod exchange;
+mod open;
 mod pipe;
 mod progress;
 mod protocol;
@@ -13,81 +14,3 @@ mod store;
 pub(crate) use pipe::{cat, listen};
 pub(crate) use recv::recv;
 pub(crate) use send::send;
-
-use crate::args::{HereArgs, SettingArgs, ThereArgs};
-use crate::failure::{Failure, Kind};
-use byway::{Association, Config, Endpoint, EndpointOptions};
-use byway_lab::scenario::apply_overrides;
-use std::net::SocketAddr;
-
-/// The settings that `--preset` and `--set` make.
-pub(crate) fn config(args: &SettingArgs) -> Result<Config, Failure> {
-    let base = Config::preset(&args.preset)
-        .map_err(|e| Failure::wrong(format!("--preset {}: {}", args.preset, e.problem)))?;
-    apply_overrides(&base, &args.set).map_err(|problems| Failure::wrong(problems.join("\n")))
-}
-
-/// An endpoint that waits for others.
-fn serve(here: &HereArgs, port: u16) -> Result<Endpoint, Failure> {
-    let local = if here.bind.is_empty() {
-        address::of_default_route()?
-    } else {
-        address::parse_all("--bind", &here.bind, address::ENCAPSULATION_PORT)?
-    };
-    let options = EndpointOptions::new(local)
-        .sctp_port(port)
-        .config(config(&here.settings)?);
-    let endpoint = Endpoint::bind(options)?;
-    let shown: Vec<String> = endpoint
-        .local_addresses()
-        .iter()
-        .map(SocketAddr::to_string)
-        .collect();
-    if !here.quiet {
-        eprintln!(
-            "listening on {}, SCTP port {}",
-            shown.join(", "),
-            endpoint.sctp_port()
-        );
-    }
-    Ok(endpoint)
-}
-
-/// An association with the other side, on an endpoint of its own: its SCTP
-/// port is new, so a peer that has not noticed a loss sees no restart of the
-/// lost association.
-async fn connect(here: &HereArgs, there: &ThereArgs) -> Result<(Endpoint, Association), Failure> {
-    let remote = address::parse_all("--to", &there.to, address::ENCAPSULATION_PORT)?;
-    let local = if here.bind.is_empty() {
-        address::by_routes(&remote)?
-    } else {
-        address::parse_all("--bind", &here.bind, 0)?
-    };
-    let mut options = EndpointOptions::new(local).config(config(&here.settings)?);
-    options.accept = false;
-    let endpoint = Endpoint::bind(options)?;
-    let setup = endpoint.connect(&remote, there.port);
-    match tokio::time::timeout(there.connect_timeout, setup).await {
-        Ok(association) => Ok((endpoint, association?)),
-        Err(_) => {
-            let shown: Vec<String> = remote.iter().map(SocketAddr::to_string).collect();
-            Err(Failure::new(
-                Kind::Lost,
-                format!(
-                    "{}, SCTP port {}: no answer within {}; is `byway recv` or `byway listen` running there, and does UDP pass?",
-                    shown.join(", "),
-                    there.port,
-                    byway_lab::units::format_duration(there.connect_timeout)
-                ),
-            ))
-        }
-    }
-}
-
-/// Aborts an association because of a failure of ours; the other side is told
-/// the first 100 bytes of it.
-fn abort_for(association: &Association, failure: &Failure) {
-    let reason = failure.message.as_bytes();
-    // Refused when it has ended already, which is what is wanted.
-    let _ = association.abort(&reason[..reason.len().min(100)]);
-}

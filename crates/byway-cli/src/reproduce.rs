@@ -2,12 +2,12 @@
 
 use crate::args::ReproduceArgs;
 use crate::failure::{Failure, Kind};
-use crate::lab::{PATIENCE, look, print};
-use crate::sweep::{going_on, program};
+use crate::program::{going_on, program};
+use crate::terminal::{PATIENCE, hidden_bar, look, print, print_json};
 use byway_papers::reproduce::{
     Effort, Report, Request, Resumed, Watch, markdown, page, reproduce as run, text,
 };
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::ProgressDrawTarget;
 use std::time::{Duration, Instant};
 
 const PROGRESS: &str = "simulating [{bar:30}] {pos} of {len} runs, {elapsed}, {eta} left";
@@ -38,9 +38,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     std::fs::write(&summary, markdown::render(&report))
         .map_err(|e| Failure::file("write", &summary, &e))?;
     if args.json {
-        let text = serde_json::to_string_pretty(&report)
-            .map_err(|e| Failure::new(Kind::Failed, format!("cannot write JSON: {e}")))?;
-        return print(&format!("{text}\n"));
+        return print_json(&report);
     }
     print(&text::render(&report, look()))?;
     print(&format!(
@@ -51,11 +49,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
 }
 
 fn run_with_progress(request: &Request, quiet: bool) -> Result<Report, Failure> {
-    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-    bar.set_style(ProgressStyle::with_template(PROGRESS).map_or_else(
-        |_| ProgressStyle::default_bar(),
-        |style| style.progress_chars("=> "),
-    ));
+    let bar = hidden_bar(None, PROGRESS);
     let begun = Instant::now();
     let progress = |done: usize, all: usize| {
         if quiet || begun.elapsed() < PATIENCE {
@@ -70,7 +64,7 @@ fn run_with_progress(request: &Request, quiet: bool) -> Result<Report, Failure> 
     };
     let resumed = |found: Resumed| {
         if !quiet {
-            eprintln!("{}", going_on(found.runs, found.torn));
+            eprintln!("{}", going_on(found));
         }
     };
     let watch = Watch {
@@ -85,6 +79,7 @@ fn run_with_progress(request: &Request, quiet: bool) -> Result<Report, Failure> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use indicatif::ProgressStyle;
 
     #[test]
     fn the_template_can_be_read() {

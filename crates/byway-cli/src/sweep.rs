@@ -2,13 +2,17 @@
 
 use crate::args::{CompareArgs, RunArgs, SweepArgs};
 use crate::failure::{Failure, Kind};
-use crate::lab::{PATIENCE, counted, look, print, run_scenario};
+use crate::lab::run_scenario;
+use crate::program::{going_on, program};
+use crate::terminal::{PATIENCE, counted, hidden_bar, look, print, print_json};
+use byway_lab::engine::EngineError;
+use byway_lab::metrics::Metrics;
 use byway_lab::sweep::{
-    Comparison, Plan, Question, Results, Resumed, Session, SweepError, compare_files,
-    compare_values, journal_path, schema,
+    Comparison, Found, Plan, Question, Results, Session, compare_files, compare_values,
+    journal_path, read, schema,
 };
 use byway_lab::trouble::Trouble;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::ProgressDrawTarget;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -20,7 +24,7 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
     let Some(file) = &args.file else {
         return print(&schema(None));
     };
-    let plan = Plan::read(file).map_err(|problems| {
+    let plan = read(file, &Metrics::standard()).map_err(|problems| {
         let count = counted(problems.0.len(), "problem", "problems");
         Failure::wrong(format!("{count} in the sweep\n{problems}"))
     })?;
@@ -43,9 +47,7 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
     }
     let results = carry_out(&plan, args, &out)?;
     if args.json {
-        let text = serde_json::to_string_pretty(&results.summary())
-            .map_err(|e| Failure::new(Kind::Failed, format!("cannot write JSON: {e}")))?;
-        return print(&format!("{text}\n"));
+        return print_json(&results.summary());
     }
     print(&format!(
         "{}: {}\n{}, {} in {}\n\n{}",
@@ -62,11 +64,7 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
 fn carry_out(plan: &Plan, args: &SweepArgs, out: &Path) -> Result<Results, Failure> {
     let cancel = Arc::new(AtomicBool::new(false));
     watch_for_signals(&cancel)?;
-    let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::hidden());
-    bar.set_style(ProgressStyle::with_template(PROGRESS).map_or_else(
-        |_| ProgressStyle::default_bar(),
-        |style| style.progress_chars("=> "),
-    ));
+    let bar = hidden_bar(Some(0), PROGRESS);
     let begun = Instant::now();
     let (done_now, most_now) = (AtomicUsize::new(0), AtomicUsize::new(plan.runs()));
     let first = AtomicBool::new(true);
@@ -85,9 +83,9 @@ fn carry_out(plan: &Plan, args: &SweepArgs, out: &Path) -> Result<Results, Failu
             bar.enable_steady_tick(Duration::from_millis(500));
         }
     };
-    let resumed = |found: Resumed| {
+    let found = |found: Found| {
         if !args.json {
-            eprintln!("{}", resumed_words(&found, out));
+            eprintln!("{}", found_words(&found, out));
         }
     };
     let session = Session {
@@ -97,14 +95,14 @@ fn carry_out(plan: &Plan, args: &SweepArgs, out: &Path) -> Result<Results, Failu
         threads: args.threads.map_or(0, usize::from),
         cancel: Some(&cancel),
         progress: Some(&progress),
-        resumed: Some(&resumed),
+        found: Some(&found),
     };
     let results = byway_lab::sweep::sweep(plan, &session);
     bar.finish_and_clear();
     results.map_err(|error| {
         let kept = matches!(
             error,
-            SweepError::Interrupted | SweepError::File(Trouble::File { .. })
+            EngineError::Interrupted | EngineError::File(Trouble::File { .. })
         ) && journal_path(out).exists();
         let mut failure = Failure::from(error);
         if kept {
@@ -119,26 +117,14 @@ fn carry_out(plan: &Plan, args: &SweepArgs, out: &Path) -> Result<Results, Failu
     })
 }
 
-fn resumed_words(found: &Resumed, out: &Path) -> String {
+fn found_words(found: &Found, out: &Path) -> String {
     match found {
-        Resumed::Finished => format!(
+        Found::Finished => format!(
             "{} has the results already; --restart runs the sweep again",
             out.display()
         ),
-        Resumed::Partly { runs, torn } => going_on(*runs, *torn),
+        Found::Partly(resumed) => going_on(*resumed),
     }
-}
-
-/// What a file of finished runs held: so many, and some bytes of one that was
-/// being written.
-pub(crate) fn going_on(runs: usize, torn: u64) -> String {
-    let mut words = format!("going on after {}", counted(runs, "run", "runs"));
-    if torn > 0 {
-        words.push_str(&format!(
-            "; {torn} bytes of one that was cut short are dropped"
-        ));
-    }
-    words
 }
 
 /// Sets `cancel` at Ctrl-C or a wish to terminate; a second one ends at once.
@@ -172,23 +158,6 @@ fn watch_for_signals(cancel: &Arc<AtomicBool>) -> Result<(), Failure> {
         });
     });
     Ok(())
-}
-
-/// What tells this build from others: its version, size and time.
-pub(crate) fn program() -> String {
-    let made = std::env::current_exe()
-        .and_then(std::fs::metadata)
-        .and_then(|m| Ok((m.len(), m.modified()?)))
-        .ok()
-        .and_then(|(len, time)| {
-            let since = time.duration_since(std::time::UNIX_EPOCH).ok()?;
-            Some(format!("{len} {}", since.as_nanos()))
-        });
-    format!(
-        "byway {} {}",
-        env!("CARGO_PKG_VERSION"),
-        made.unwrap_or_default()
-    )
 }
 
 fn cells(plan: &Plan) -> String {
@@ -236,9 +205,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
         }
     };
     if args.json {
-        let text = serde_json::to_string_pretty(&comparisons)
-            .map_err(|e| Failure::new(Kind::Failed, format!("cannot write JSON: {e}")))?;
-        return print(&format!("{text}\n"));
+        return print_json(&comparisons);
     }
     let tables: Vec<String> = comparisons.iter().map(|c| c.table(look())).collect();
     print(&tables.join("\n"))
@@ -288,7 +255,7 @@ pub(crate) fn run_row(row: &str, args: &RunArgs) -> Result<(), Failure> {
     let results = Results::read(Path::new(file))?;
     let scenario = results.scenario_of(n).map_err(Failure::wrong)?;
     let comparison = run_scenario(&scenario, args)?;
-    let differences = results.differences(n, &comparison.results[0]);
+    let differences = results.differences(n, &comparison.results[0], &Metrics::standard());
     if !differences.is_empty() {
         return Err(Failure::new(
             Kind::Failed,
@@ -307,6 +274,7 @@ pub(crate) fn run_row(row: &str, args: &RunArgs) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use indicatif::ProgressStyle;
 
     #[test]
     fn the_template_can_be_read() {

@@ -1,7 +1,8 @@
 //! Turns the observations of both ends into a result.
 
-use crate::drive::Stop;
+use crate::clock::nanos;
 use crate::measures::Meter;
+use crate::paths::PathNames;
 use crate::result::{Detection, Outcome, PathSeries, PathTotals, RunResult, Series, Stall};
 use crate::scenario::{Change, Policy, Scenario};
 use crate::series::seconds;
@@ -14,6 +15,18 @@ use std::fmt::Write;
 
 /// Most timeouts of a path that are marked in plots.
 const MAX_MARKS: usize = 2000;
+
+/// Why a run went no further.
+pub(crate) enum Stop {
+    /// All was delivered and acknowledged.
+    Done,
+    /// The sender lost the association, for this reason.
+    Lost(String),
+    /// The scenario's time was over, or nothing was left to happen.
+    Time,
+    /// The scenario's events were used up.
+    Events,
+}
 
 /// What a run expects to deliver.
 #[derive(Copy, Clone, Debug)]
@@ -112,20 +125,19 @@ impl Collector {
     }
 
     /// Takes an observation of the sender.
-    pub(crate) fn sender(&mut self, o: &Observed) {
+    pub(crate) fn sender(&mut self, o: &Observed, names: &mut PathNames) {
         if self.expected.detailed {
             self.digest.observed('s', o);
+        }
+        let renumbered = names.renumbered(o);
+        let o = renumbered.as_ref().unwrap_or(o);
+        if self.expected.detailed {
             self.draw(o);
         }
         self.meter.sender(o);
         let at = o.at.as_nanos();
+        self.count(&o.what);
         match &o.what {
-            Observation::PacketSent { path, bytes } => {
-                if let Some(totals) = self.totals_of(*path) {
-                    totals.packets += 1;
-                    totals.bytes += u64::from(*bytes);
-                }
-            }
             Observation::DataSent {
                 path,
                 seq,
@@ -139,6 +151,43 @@ impl Collector {
                 let all_sent = self.first_time_bytes >= self.expected.bytes;
                 if all_sent && *acked >= self.tsns && self.acked_at.is_none() {
                     self.acked_at = Some(at);
+                }
+            }
+            Observation::PathState { path, to, .. } => {
+                self.changes.push((at, *path, *to));
+                self.truth.state(*path, *to);
+            }
+            Observation::Rto {
+                path,
+                sample: Some(_),
+                ..
+            } => self.truth.heard(*path, at),
+            // The set-up may have gone to another path than the first.
+            Observation::State { .. } if self.first_data.is_none() => {
+                self.data_path = names.number(PathId(0));
+            }
+            Observation::SpuriousFailover { .. } => self.truth.known += 1,
+            Observation::DataPath { to } => {
+                self.truth.moved(at, self.data_path, *to);
+                self.failovers += u64::from(self.data_path != *to);
+                self.data_path = *to;
+            }
+            Observation::RwndBlocked { blocked: true } if self.blocked_since.is_none() => {
+                self.blocked_since = Some(at);
+                self.blocked.1 += 1;
+            }
+            Observation::RwndBlocked { blocked: false } => self.unblocked(at),
+            _ => {}
+        }
+    }
+
+    /// Counts what an observation of the sender adds to the totals of a path.
+    fn count(&mut self, what: &Observation) {
+        match what {
+            Observation::PacketSent { path, bytes } => {
+                if let Some(totals) = self.totals_of(*path) {
+                    totals.packets += 1;
+                    totals.bytes += u64::from(*bytes);
                 }
             }
             Observation::TimerFired {
@@ -172,26 +221,6 @@ impl Collector {
                     (e.rtt_s, e.loss, e.samples) = (rtt.as_secs_f64(), *loss, *samples);
                 }
             }
-            Observation::PathState { path, to, .. } => {
-                self.changes.push((at, *path, *to));
-                self.truth.state(*path, *to);
-            }
-            Observation::Rto {
-                path,
-                sample: Some(_),
-                ..
-            } => self.truth.heard(*path, at),
-            Observation::SpuriousFailover { .. } => self.truth.known += 1,
-            Observation::DataPath { to } => {
-                self.truth.moved(at, self.data_path, *to);
-                self.failovers += u64::from(self.data_path != *to);
-                self.data_path = *to;
-            }
-            Observation::RwndBlocked { blocked: true } if self.blocked_since.is_none() => {
-                self.blocked_since = Some(at);
-                self.blocked.1 += 1;
-            }
-            Observation::RwndBlocked { blocked: false } => self.unblocked(at),
             _ => {}
         }
     }
@@ -249,10 +278,12 @@ impl Collector {
     }
 
     /// Takes an observation of the receiver.
-    pub(crate) fn receiver(&mut self, o: &Observed) {
+    pub(crate) fn receiver(&mut self, o: &Observed, names: &mut PathNames) {
         if self.expected.detailed {
             self.digest.observed('r', o);
         }
+        let renumbered = names.renumbered(o);
+        let o = renumbered.as_ref().unwrap_or(o);
         self.meter.receiver(o);
         if let Observation::DataReceived { seq, duplicate, .. } = &o.what {
             if self.expected.detailed {
@@ -385,10 +416,6 @@ fn path_of(what: &Observation) -> Option<PathId> {
         } => Some(*path),
         _ => None,
     }
-}
-
-pub(crate) fn nanos(d: std::time::Duration) -> u64 {
-    u64::try_from(d.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// FNV-1a over the text of every observation.

@@ -1,11 +1,14 @@
 //! Runs one policy in the simulator and gathers what both ends observe.
 
-use crate::apps::{Ended as SourceEnd, Reader, Source};
-use crate::collect::Collector;
-use crate::network::{Built, instant, receiver_address, sender_address};
+use crate::clock::instant;
+use crate::collect::{Collector, Stop};
+use crate::network::{Built, receiver_address, sender_address};
+use crate::paths::PathNames;
 use crate::scenario::{Scenario, Traffic};
+use crate::traffic;
 use byway_core::time::Instant;
 use byway_core::{ChecksumMode, Config, ConfigError, EndpointConfig};
+use byway_sim::host::{Sender, Sink};
 use byway_sim::{HostId, Simulation};
 use std::net::{IpAddr, SocketAddr};
 
@@ -35,18 +38,6 @@ pub enum DriveError {
     Cancelled,
 }
 
-/// Why a run went no further.
-pub(crate) enum Stop {
-    /// All was delivered and acknowledged.
-    Done,
-    /// The sender lost the association, for this reason.
-    Lost(String),
-    /// The scenario's time was over, or nothing was left to happen.
-    Time,
-    /// The scenario's events were used up.
-    Events,
-}
-
 /// How a run ended.
 pub(crate) struct Ended {
     pub(crate) at: Instant,
@@ -64,38 +55,7 @@ pub(crate) fn drive(
     collector: &mut Collector,
     progress: &dyn Fn(Instant) -> bool,
 ) -> Result<Ended, DriveError> {
-    let (Traffic::Bulk { streams, .. } | Traffic::Periodic { streams, .. }) = scenario.traffic;
-    let mut config = config.clone();
-    config.setup.outbound_streams = config.setup.outbound_streams.max(streams);
-    let addresses = |of: fn(usize) -> IpAddr| -> Vec<SocketAddr> {
-        (0..scenario.paths.len())
-            .map(|i| SocketAddr::new(of(i), 0))
-            .collect()
-    };
-    let endpoint = |local, host| {
-        let mut settings = EndpointConfig::new(PORT, local, seed(scenario.seed, host));
-        settings.accepted = config.clone();
-        settings.checksum = ChecksumMode::Offloaded;
-        settings.observe = true;
-        // The figures need none of them.
-        settings.observe_details = collector.is_detailed();
-        settings
-    };
-    let source = Source::new(
-        &scenario.traffic,
-        addresses(receiver_address),
-        PORT,
-        config.clone(),
-    );
-    let mut simulation = Simulation::new(built.net);
-    let sender =
-        simulation.add_host(built.sender, endpoint(addresses(sender_address), 1), source)?;
-    let receiver = simulation.add_host(
-        built.receiver,
-        endpoint(addresses(receiver_address), 2),
-        Reader::default(),
-    )?;
-
+    let mut ends = Ends::new(scenario, config, built, collector.is_detailed())?;
     let limit = instant(scenario.limit);
     let batch = match collector.is_detailed() {
         true => REPORT,
@@ -104,37 +64,29 @@ pub(crate) fn drive(
     let expected = collector.expected_bytes();
     let mut events: u64 = 0;
     let stop = loop {
-        if let Some(source) = simulation.app::<Source>(sender) {
-            match source.ended() {
-                Some(SourceEnd::Refused(why)) => return Err(DriveError::Refused(why.clone())),
-                Some(SourceEnd::Lost(reason)) => break Stop::Lost(reason.clone()),
-                None => {}
-            }
-            if source.is_acknowledged() && has_read(&simulation, receiver, expected) {
-                break Stop::Done;
-            }
+        if let Some(stop) = ends.stop(expected)? {
+            break stop;
         }
         if events == scenario.max_events {
             break Stop::Events;
         }
-        if !simulation.step(limit) {
+        if !ends.simulation.step(limit) {
             break Stop::Time;
         }
         events += 1;
         if events.is_multiple_of(batch) {
-            gather(&mut simulation, sender, receiver, collector);
+            ends.gather(collector);
         }
-        if events.is_multiple_of(REPORT) && !progress(simulation.now()) {
+        if events.is_multiple_of(REPORT) && !progress(ends.simulation.now()) {
             return Err(DriveError::Cancelled);
         }
     };
-    gather(&mut simulation, sender, receiver, collector);
-    let deliveries = simulation
-        .app::<Reader>(receiver)
-        .map(|r| r.deliveries.as_slice());
-    for (at, bytes) in deliveries.unwrap_or_default() {
-        collector.delivery(*at, *bytes);
+    ends.gather(collector);
+    let sink = ends.simulation.app::<Sink>(ends.receiver);
+    for delivery in sink.map_or(&[][..], |sink| &sink.report().deliveries) {
+        collector.delivery(delivery.at, delivery.bytes);
     }
+    let simulation = ends.simulation;
     if simulation.refused() > 0 {
         return Err(DriveError::Packets(simulation.refused()));
     }
@@ -149,25 +101,102 @@ pub(crate) fn drive(
     })
 }
 
-fn has_read(simulation: &Simulation, receiver: HostId, bytes: u64) -> bool {
-    simulation
-        .app::<Reader>(receiver)
-        .is_some_and(|r| r.bytes >= bytes)
-}
-
-/// Hands over what both ends have observed since the last time.
-fn gather(
-    simulation: &mut Simulation,
+/// Both ends of the association in the simulator, and how each numbers the
+/// scenario's paths.
+struct Ends {
+    simulation: Simulation,
     sender: HostId,
     receiver: HostId,
-    collector: &mut Collector,
-) {
-    simulation.with_endpoint(sender, |_, e| {
-        e.drain_observations().for_each(|o| collector.sender(&o))
-    });
-    simulation.with_endpoint(receiver, |_, e| {
-        e.drain_observations().for_each(|o| collector.receiver(&o))
-    });
+    sender_paths: PathNames,
+    receiver_paths: PathNames,
+}
+
+impl Ends {
+    fn new(
+        scenario: &Scenario,
+        config: &Config,
+        built: Built,
+        detailed: bool,
+    ) -> Result<Ends, DriveError> {
+        let (Traffic::Bulk { streams, .. } | Traffic::Periodic { streams, .. }) = scenario.traffic;
+        let mut config = config.clone();
+        config.setup.outbound_streams = config.setup.outbound_streams.max(streams);
+        let addresses = |of: fn(usize) -> IpAddr| -> Vec<SocketAddr> {
+            (0..scenario.paths.len())
+                .map(|i| SocketAddr::new(of(i), 0))
+                .collect()
+        };
+        let endpoint = |local, host| {
+            let mut settings = EndpointConfig::new(PORT, local, seed(scenario.seed, host));
+            settings.accepted = config.clone();
+            settings.checksum = ChecksumMode::Offloaded;
+            settings.observe = true;
+            // The figures need none of them.
+            settings.observe_details = detailed;
+            settings
+        };
+        let source = traffic::sender(
+            &scenario.traffic,
+            addresses(receiver_address),
+            PORT,
+            config.clone(),
+        );
+        let mut simulation = Simulation::new(built.net);
+        let sender =
+            simulation.add_host(built.sender, endpoint(addresses(sender_address), 1), source)?;
+        let receiver = simulation.add_host(
+            built.receiver,
+            endpoint(addresses(receiver_address), 2),
+            Sink::new().keep_deliveries(),
+        )?;
+        Ok(Ends {
+            simulation,
+            sender,
+            receiver,
+            sender_paths: PathNames::of_initiator(scenario.paths.len(), receiver_address),
+            receiver_paths: PathNames::of_acceptor(scenario.paths.len(), sender_address),
+        })
+    }
+
+    /// Whether the run is over, when `expected` bytes are all.
+    fn stop(&self, expected: u64) -> Result<Option<Stop>, DriveError> {
+        let Some(sender) = self.simulation.app::<Sender>(self.sender) else {
+            return Ok(None);
+        };
+        let report = sender.report();
+        if let Some(why) = &report.refused {
+            return Err(DriveError::Refused(why.clone()));
+        }
+        if let Some(reason) = &report.lost {
+            return Ok(Some(Stop::Lost(reason.to_string())));
+        }
+        let has_read = || {
+            let sink = self.simulation.app::<Sink>(self.receiver);
+            sink.is_some_and(|sink| sink.report().bytes >= expected)
+        };
+        let done = report.acked_at.is_some() && has_read();
+        Ok(done.then_some(Stop::Done))
+    }
+
+    /// Hands over what both ends have observed since the last time.
+    fn gather(&mut self, collector: &mut Collector) {
+        let sender = self.simulation.app::<Sender>(self.sender);
+        let sender = sender.and_then(|app| app.report().assoc);
+        let receiver = self.simulation.app::<Sink>(self.receiver);
+        let receiver = receiver.and_then(|app| app.report().assoc);
+        let names = &mut self.sender_paths;
+        self.simulation.with_endpoint(self.sender, |_, e| {
+            names.learn(e, sender);
+            e.drain_observations()
+                .for_each(|o| collector.sender(&o, names));
+        });
+        let names = &mut self.receiver_paths;
+        self.simulation.with_endpoint(self.receiver, |_, e| {
+            names.learn(e, receiver);
+            e.drain_observations()
+                .for_each(|o| collector.receiver(&o, names));
+        });
+    }
 }
 
 /// Seeds an endpoint; both must differ, and other runs of the scenario repeat it.

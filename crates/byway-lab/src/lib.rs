@@ -2,13 +2,16 @@
 
 #![forbid(unsafe_code)]
 
-mod apps;
+pub mod axis;
+mod clock;
 mod collect;
 mod drive;
-pub mod journal;
+pub mod engine;
 pub mod look;
 pub mod measures;
+pub mod metrics;
 mod network;
+mod paths;
 pub mod picture;
 pub mod report;
 pub mod result;
@@ -22,6 +25,7 @@ pub mod sweep;
 pub mod table;
 #[cfg(test)]
 mod testing;
+mod traffic;
 pub mod trouble;
 mod truth;
 pub mod units;

@@ -7,7 +7,7 @@ use byway_core::{PathId, PathState};
 use serde::Serialize;
 
 /// Lengths of T3-rtx that are told apart (natarajan-2006 figure 14), seconds;
-/// the last one stands for all longer ones, too.
+/// the last one includes all longer ones.
 pub const PERIODS_S: [u32; 5] = [1, 2, 4, 8, 16];
 
 /// Most errors after a failure that are noted.

@@ -3,10 +3,9 @@
 
 mod edge_nodes;
 
-use crate::collect::nanos;
+use crate::clock::instant;
 use crate::scenario::{Change, CrossShape, LinkSpec, LossSpec, PathSpec, Scenario};
 use crate::units::{QueueLimit, Rate};
-use byway_core::time::Instant;
 use byway_sim::net::{
     Capture, LinkChange, LinkConfig, LossModel, Network, NodeId, PacketMatch, Port,
     QueueLimit as SimQueue, Rate as SimRate, Simultaneous, TopologyBuilder, TopologyError,
@@ -100,7 +99,7 @@ fn add_path(
     add_cross(topology, scenario, i, near, far);
 }
 
-/// Other traffic between hosts of its own at either end of the bottleneck.
+/// Other traffic between two further hosts, one at each end of the bottleneck.
 fn add_cross(
     topology: &mut TopologyBuilder,
     scenario: &Scenario,
@@ -234,8 +233,4 @@ fn loss(spec: &LossSpec) -> LossModel {
 
 fn rate(rate: Rate) -> SimRate {
     SimRate::BitsPerSecond(rate.0)
-}
-
-pub(crate) fn instant(d: Duration) -> Instant {
-    Instant::from_nanos(nanos(d))
 }

@@ -113,7 +113,7 @@ fn table(comparison: &Comparison) -> String {
     let mut heads = vec![("transfer time", ""), ("longest stall", "at the receiver")];
     if detects {
         heads.extend([
-            ("suspect", "after the failure"),
+            ("potentially failed", "after the failure"),
             ("inactive", "after the failure"),
         ]);
     }

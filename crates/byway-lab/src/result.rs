@@ -229,9 +229,9 @@ pub enum PathCondition {
     Unconfirmed,
     /// In order.
     Active,
-    /// In doubt.
+    /// Potentially failed (RFC 7829): in doubt.
     PotentiallyFailed,
-    /// Given up.
+    /// Inactive: given up.
     Inactive,
 }
 

@@ -1,6 +1,7 @@
 //! Runs a scenario's policies side by side.
 
-use crate::collect::{Collector, Expected, nanos};
+use crate::clock::nanos;
+use crate::collect::{Collector, Expected};
 pub use crate::drive::DriveError;
 use crate::drive::drive;
 use crate::network;

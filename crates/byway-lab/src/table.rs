@@ -138,7 +138,8 @@ fn estimates(result: &RunResult) -> Option<String> {
 fn footnote(results: &[RunResult]) -> Vec<&'static str> {
     let mut lines = vec!["longest stall: without delivery at the receiver"];
     if results.iter().any(|r| !r.detections.is_empty()) {
-        lines.push("suspect, inactive: from the failure until the path was doubted, given up");
+        lines
+            .push("PF, inactive: from the failure until the path was potentially failed, inactive");
     }
     lines
 }
@@ -153,7 +154,7 @@ fn main_columns(comparison: &Comparison) -> Vec<Column> {
     ];
     if results.iter().any(|r| !r.detections.is_empty()) {
         // With several failures, the first: the others are in the report.
-        columns.push(Column::new(["suspect", "after"], results, |r| {
+        columns.push(Column::new(["PF", "after"], results, |r| {
             show::maybe_time(r.detections.first().and_then(|d| d.suspect_after_s))
         }));
         columns.push(Column::new(["inactive", "after"], results, |r| {

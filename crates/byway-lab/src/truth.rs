@@ -1,6 +1,6 @@
 //! Which failovers were spurious: the laboratory knows when a path was away.
 
-use crate::collect::nanos;
+use crate::clock::nanos;
 use crate::scenario::{Change, Scenario};
 use byway_core::{PathId, PathState};
 

@@ -50,7 +50,7 @@ const RATES: &[(&str, u64)] = &[
     ("kbit", 1_000),
 ];
 
-/// Faster links leave no room to reckon in nanoseconds.
+/// Faster links cannot be computed in nanoseconds.
 const MAX_RATE: u64 = 1_000_000_000_000_000;
 
 const SIZES: &[(&str, u64)] = &[

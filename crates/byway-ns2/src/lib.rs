@@ -13,7 +13,6 @@ pub mod network;
 pub mod run;
 pub mod scenario;
 pub mod settings;
-pub mod source;
 pub mod suite;
 pub mod trace;
 pub mod wire;

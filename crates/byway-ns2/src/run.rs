@@ -3,13 +3,12 @@
 use crate::network::{self, Built, ShortestWay, address, at, destination};
 use crate::scenario::{Host, Role, Scenario, What};
 use crate::settings;
-use crate::source::{Load, Source};
 use crate::trace::{Happening, Row, Trace};
 use crate::wire::{Notary, Note};
 use anyhow::{Context, Result, anyhow, bail};
 use byway_core::time::Instant;
 use byway_core::{ChecksumMode, EndpointConfig};
-use byway_sim::host::Sink;
+use byway_sim::host::{Sender, Sink};
 use byway_sim::net::{DropReason, LinkId, LogEntry, LogKind};
 use byway_sim::{HostId, Simulation};
 use std::collections::BTreeMap;
@@ -68,7 +67,10 @@ pub fn run(scenario: &Scenario, until_s: f64) -> Result<Trace> {
             .with_context(|| format!("{} at {} s", scenario.name, event.time_s))?;
     }
     sim.run_until(at(until_s));
-    if let Some(why) = sim.app::<Source>(source).and_then(|a| a.failure.as_ref()) {
+    if let Some(why) = sim
+        .app::<Sender>(source)
+        .and_then(|a| a.report().refused.as_ref())
+    {
         bail!("{}: {why}", scenario.name);
     }
     let end = sim.now();
@@ -85,7 +87,7 @@ fn endpoint(host: &Host, scenario: &Scenario, seed: u8) -> EndpointConfig {
     config
 }
 
-fn app(scenario: &Scenario, ours: &Host, peers: &Host) -> Result<Source> {
+fn app(scenario: &Scenario, ours: &Host, peers: &Host) -> Result<Sender> {
     let (begin, bytes) = scenario
         .events
         .iter()
@@ -114,16 +116,16 @@ fn app(scenario: &Scenario, ours: &Host, peers: &Host) -> Result<Source> {
     let mut peer = peers.interfaces.clone();
     let first = peer.iter().position(|n| Some(*n) == primary).unwrap_or(0);
     peer.rotate_left(first);
-    let load = Load {
-        begin: at(begin),
-        bytes,
-        message,
-        streams,
-        unordered: p.unordered != 0,
-    };
     let peer = peer.into_iter().map(destination).collect();
     let config = settings::config(ours, scenario.build()).build();
-    Ok(Source::new(peer, PORT, config, load))
+    let message = message as usize;
+    let sender = match bytes {
+        Some(bytes) => Sender::bulk(peer, PORT, config, bytes, message),
+        None => Sender::endless(peer, PORT, config, message),
+    };
+    // ns-2's associations do not end.
+    let sender = sender.keep_open().begin_at(at(begin)).streams(streams);
+    Ok(sender.unordered(p.unordered != 0))
 }
 
 /// What happens at a set time, apart from the network's changes, which it knows.
@@ -155,8 +157,8 @@ fn act(sim: &mut Simulation, source: HostId, what: &What) -> Result<()> {
 }
 
 fn association(sim: &Simulation, source: HostId) -> Result<byway_core::AssocId> {
-    let app = sim.app::<Source>(source);
-    app.and_then(|a| a.assoc)
+    let app = sim.app::<Sender>(source);
+    app.and_then(|a| a.report().assoc)
         .ok_or_else(|| anyhow!("there is no association yet"))
 }
 

@@ -61,7 +61,7 @@ pub fn slow_start_rounds(rounds: f64, ssthresh: f64) -> f64 {
     rounds.min(1.0 + ssthresh.max(1.0).ln() / GROWTH.ln())
 }
 
-/// Equation (4): packets sent in so many round trips of slow start, from a
+/// Equation (4): packets sent in some round trips of slow start, from a
 /// window of one packet.
 #[must_use]
 pub fn slow_start_packets(rounds: f64) -> f64 {
@@ -75,14 +75,14 @@ pub fn avoidance_window(ssthresh: f64, i: f64) -> f64 {
     ssthresh + i
 }
 
-/// Equation (8): packets sent in so many round trips of congestion avoidance,
+/// Equation (8): packets sent in some round trips of congestion avoidance,
 /// the sum of the windows of (7).
 #[must_use]
 pub fn avoidance_packets(ssthresh: f64, rounds: f64) -> f64 {
     rounds * ssthresh + (rounds * rounds + rounds) / 2.0
 }
 
-/// Equation (9), with (5): packets, d, in so many round trips, with ssthresh in
+/// Equation (9), with (5): packets, d, in some round trips, with ssthresh in
 /// packets and no loss. PMR 0 gets d - 1 packets ahead.
 #[must_use]
 pub fn packets(rounds: f64, ssthresh: f64) -> f64 {

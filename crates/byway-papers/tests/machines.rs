@@ -8,7 +8,7 @@ use byway_core::{ChecksumMode, Config, EndpointConfig};
 use byway_papers::machine::figures::{FIGURES, Figure, RFC_7829};
 use byway_papers::machine::{Edge, Machine, Phase, Watcher};
 use byway_sim::Simulation;
-use byway_sim::host::{Periodic, Sink};
+use byway_sim::host::{Sender, Sink};
 use byway_sim::net::{LinkChange, LinkConfig, LossModel, Rate, TopologyBuilder};
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -79,7 +79,7 @@ fn walk(config: &Config, paths: u8, seed: u64, seconds: u64) -> Watcher {
     let mut sim = Simulation::new(topology.build(seed).unwrap());
     let every = Duration::from_millis(15);
     let peer = native(paths, 2);
-    let app = Periodic::new(peer, 5001, config.clone(), 200, every, 1_000_000);
+    let app = Sender::periodic(peer, 5001, config.clone(), 200, every, 1_000_000).skip_when_full();
     let a = sim
         .add_host(a, endpoint(paths, 1, seed, config), app)
         .unwrap();

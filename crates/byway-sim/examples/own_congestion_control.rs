@@ -8,7 +8,7 @@ use byway_core::config::{CongestionConfig, Custom};
 use byway_core::time::{Duration, Instant};
 use byway_core::{ChecksumMode, Config, EndpointConfig};
 use byway_sim::Simulation;
-use byway_sim::host::{Bulk, Sink};
+use byway_sim::host::{Sender, Sink};
 use byway_sim::net::{LinkConfig, LossModel, QueueLimit, Rate, TopologyBuilder};
 use std::net::SocketAddr;
 
@@ -73,7 +73,7 @@ fn transfer(custom: Custom) -> Result<Duration, Box<dyn std::error::Error>> {
         checksum: ChecksumMode::Offloaded,
         ..EndpointConfig::new(5001, vec![address], [seed; 32])
     };
-    let bulk = Bulk::new(vec![b], 5001, config, 4_000_000, 1452);
+    let bulk = Sender::bulk(vec![b], 5001, config, 4_000_000, 1452);
     sim.add_host(node_a, endpoint(a, 1), bulk)?;
     let sink = sim.add_host(node_b, endpoint(b, 2), Sink::new())?;
     sim.run_until(Instant::from_millis(600_000));

@@ -10,7 +10,7 @@ use byway_core::policy::Failover;
 use byway_core::time::{Duration, Instant};
 use byway_core::{ChecksumMode, Config, EndpointConfig, PathId, PathState};
 use byway_sim::Simulation;
-use byway_sim::host::{Periodic, Sink};
+use byway_sim::host::{Sender, Sink};
 use byway_sim::net::{LinkConfig, QueueLimit, Rate, TopologyBuilder};
 use std::net::SocketAddr;
 
@@ -78,19 +78,20 @@ fn stalls(custom: Custom) -> Result<Stalls, Box<dyn std::error::Error>> {
         checksum: ChecksumMode::Offloaded,
         ..EndpointConfig::new(5001, addresses.to_vec(), [seed; 32])
     };
-    let app = Periodic::new(
+    let app = Sender::periodic(
         b.clone(),
         5001,
         config,
         200,
         Duration::from_millis(20),
         6000,
-    );
+    )
+    .skip_when_full();
     let sender = sim.add_host(node_a, endpoint(&a, 1), app)?;
     let sink = sim.add_host(node_b, endpoint(&b, 2), Sink::new().keep_deliveries())?;
     sim.run_until(second(118));
     let id = sim
-        .app::<Periodic>(sender)
+        .app::<Sender>(sender)
         .and_then(|p| p.report().assoc)
         .ok_or("no association")?;
     let stats = sim.endpoint(sender).stats(id).ok_or("it has ended")?;

@@ -9,7 +9,7 @@ use byway_core::policy::{Choice, EstimateConfig, FastRetransmits, Formula, Retra
 use byway_core::time::{Duration, Instant};
 use byway_core::{AssocStats, Config, PathId, PathStats};
 use byway_sim::Simulation;
-use byway_sim::host::Bulk;
+use byway_sim::host::Sender;
 use byway_sim::net::{LinkChange, LinkConfig, LossModel, QueueLimit, Rate};
 use common::{LIMIT, core_link, dumbbells, transfer};
 
@@ -54,11 +54,11 @@ fn run(config: &Config, links: &[LinkConfig; 2], bytes: u64, seed: u8) -> Run {
     let (mut sim, a, _) = transfer(&d, config, bytes, seed);
     // Until all is acknowledged: the shutdown does not matter here.
     let done = |s: &Simulation| {
-        s.app::<Bulk>(a)
+        s.app::<Sender>(a)
             .is_some_and(|b| b.report().acked_at.is_some())
     };
     assert!(sim.run_until_done(LIMIT, done));
-    let report = sim.app::<Bulk>(a).unwrap().report();
+    let report = sim.app::<Sender>(a).unwrap().report();
     assert_eq!(report.lost, None);
     let id = report.assoc.unwrap();
     let end = sim.endpoint(a);

@@ -7,7 +7,7 @@ use byway_core::config::ConcurrentConfig;
 use byway_core::time::Duration;
 use byway_core::{AssocStats, Config};
 use byway_sim::Simulation;
-use byway_sim::host::{Bulk, Sink};
+use byway_sim::host::{Sender, Sink};
 use byway_sim::net::{LinkConfig, LossModel, Rate};
 use common::{LIMIT, core_link, dumbbells, transfer};
 
@@ -47,12 +47,12 @@ fn seconds(config: &Config, links: &[LinkConfig], bytes: u64, seed: u8) -> (f64,
     let d = dumbbells(links);
     let (mut sim, a, b) = transfer(&d, config, bytes, seed);
     let done = |s: &Simulation| {
-        let report = s.app::<Bulk>(a).map(Bulk::report);
+        let report = s.app::<Sender>(a).map(Sender::report);
         report.is_some_and(|r| r.acked_at.is_some() || r.lost.is_some())
     };
     assert!(sim.run_until_done(LIMIT, done));
     assert_eq!(sim.app::<Sink>(b).unwrap().report().bytes, bytes);
-    let report = sim.app::<Bulk>(a).unwrap().report();
+    let report = sim.app::<Sender>(a).unwrap().report();
     let stats = sim.endpoint(a).stats(report.assoc.unwrap()).unwrap();
     let took = report.acked_at.unwrap().since(report.up_at.unwrap());
     (took.as_secs_f64(), stats)

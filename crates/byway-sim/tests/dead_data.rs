@@ -4,7 +4,7 @@ mod common;
 
 use byway_core::time::{Duration, Instant};
 use byway_core::{Config, LossReason, PathId, PathState};
-use byway_sim::host::{Bulk, Sink};
+use byway_sim::host::{Sender, Sink};
 use byway_sim::net::{LinkChange, LinkConfig, LossModel, PacketMatch};
 use byway_sim::{HostId, Simulation};
 use byway_wire::chunk_type;
@@ -12,7 +12,7 @@ use common::{LIMIT, core_link, dumbbells, transfer};
 
 fn ended(a: HostId) -> impl FnMut(&Simulation) -> bool {
     move |s| {
-        s.app::<Bulk>(a)
+        s.app::<Sender>(a)
             .is_some_and(|b| b.report().ended_at.is_some() || b.report().lost.is_some())
     }
 }
@@ -35,7 +35,7 @@ fn a_black_hole_of_the_mtu_on_one_of_two_paths_costs_three_timeouts_and_no_more(
         assert!(sim.run_until_done(LIMIT, ended(a)));
         let sink = sim.app::<Sink>(b).unwrap().report();
         assert_eq!(sink.bytes, 16 << 20);
-        let report = sim.app::<Bulk>(a).unwrap().report();
+        let report = sim.app::<Sender>(a).unwrap().report();
         let id = report.assoc.unwrap();
         let stats = sim.endpoint(a).stats(id).unwrap();
         let first = sim.endpoint(a).path_stats(id, PathId(0)).unwrap();
@@ -57,7 +57,7 @@ fn a_path_whose_mtu_grows_again_is_used_again() {
     let d = dumbbells(&[primary, core_link()]);
     let (mut sim, a, _) = transfer(&d, &Config::rfc9260(), 128 << 20, 7);
     sim.run_until(Instant::from_millis(19_000));
-    let id = sim.app::<Bulk>(a).unwrap().report().assoc.unwrap();
+    let id = sim.app::<Sender>(a).unwrap().report().assoc.unwrap();
     let first = |sim: &Simulation| sim.endpoint(a).path_stats(id, PathId(0)).unwrap();
     assert!(first(&sim).dead_for_data && !first(&sim).in_use);
     // A heartbeat of full size comes each HB.interval and RTO.
@@ -73,7 +73,7 @@ fn a_half_dead_peer_ends_the_association_with_that_reason() {
     let d = dumbbells(&[link.clone(), link]);
     let (mut sim, a, _) = transfer(&d, &Config::rfc9260(), 64 << 20, 7);
     assert!(sim.run_until_done(LIMIT, ended(a)));
-    let report = sim.app::<Bulk>(a).unwrap().report();
+    let report = sim.app::<Sender>(a).unwrap().report();
     assert_eq!(report.lost, Some(LossReason::DataUnacknowledged));
     let took = sim.now().since(Instant::from_millis(3000));
     let bounds = Duration::from_secs(120)..Duration::from_secs(120 + 61);

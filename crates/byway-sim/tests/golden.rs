@@ -7,7 +7,7 @@ mod common;
 
 use byway_core::Config;
 use byway_core::time::Instant;
-use byway_sim::host::Bulk;
+use byway_sim::host::Sender;
 use byway_sim::net::{Capture, LinkChange, LossModel};
 use common::{LIMIT, core_link, dumbbells, transfer};
 
@@ -31,7 +31,7 @@ fn golden_run(config: &Config) -> Vec<u8> {
     let d = dumbbells(&[primary, lossy()]);
     let (mut sim, a, _) = transfer(&d, config, 1 << 20, 3);
     assert!(sim.run_until_done(LIMIT, |s| {
-        s.app::<Bulk>(a)
+        s.app::<Sender>(a)
             .is_some_and(|b| b.report().ended_at.is_some())
     }));
     let mut file = Vec::new();

@@ -8,7 +8,7 @@
 use byway_core::policy::ProbeTimeout;
 use byway_core::time::{Duration, Instant};
 use byway_core::{AssocId, ChecksumMode, Config, EndpointConfig, PathId};
-use byway_sim::host::{Application, Bulk, Delivery, Periodic, Sink};
+use byway_sim::host::{Application, Delivery, Sender, Sink};
 use byway_sim::net::{
     LinkChange, LinkConfig, LossModel, QueueLimit, Rate, TopologyBuilder, TrafficConfig,
 };
@@ -93,11 +93,12 @@ fn start(
     match traffic {
         Traffic::Periodic(bytes, ms) => {
             let every = Duration::from_millis(ms);
-            let app = Periodic::new(peer, 5001, config.clone(), bytes, every, u64::MAX);
+            let app = Sender::periodic(peer, 5001, config.clone(), bytes, every, u64::MAX)
+                .skip_when_full();
             simulation(primary, bursts, &config, app, seed)
         }
         Traffic::Bulk => {
-            let app = Bulk::new(peer, 5001, config.clone(), 1 << 40, 1452);
+            let app = Sender::bulk(peer, 5001, config.clone(), 1 << 40, 1452);
             simulation(primary, bursts, &config, app, seed)
         }
     }
@@ -105,14 +106,8 @@ fn start(
 
 /// The sender's association, and when it stood.
 fn association(sim: &Simulation, a: HostId) -> (AssocId, Instant) {
-    let begun = match sim.app::<Bulk>(a) {
-        Some(bulk) => (bulk.report().assoc, bulk.report().up_at),
-        None => {
-            let report = sim.app::<Periodic>(a).unwrap().report();
-            (report.assoc, report.up_at)
-        }
-    };
-    (begun.0.unwrap(), begun.1.unwrap())
+    let report = sim.app::<Sender>(a).unwrap().report();
+    (report.assoc.unwrap(), report.up_at.unwrap())
 }
 
 /// The longest time without delivery that begins within half a second of the

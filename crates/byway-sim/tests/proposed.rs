@@ -6,7 +6,7 @@ mod common;
 use byway_core::config::{Config, Dormant};
 use byway_core::observe::Observation;
 use byway_core::{PathId, PathState};
-use byway_sim::host::Bulk;
+use byway_sim::host::Sender;
 use byway_sim::net::LossModel;
 use common::{LIMIT, core_link, dumbbells, transfer};
 
@@ -17,10 +17,10 @@ fn run(config: &Config, seed: u8) -> (f64, usize) {
     let (mut sim, a, _) = transfer(&d, config, 1 << 20, seed);
     sim.observe(a, true);
     assert!(sim.run_until_done(LIMIT, |s| {
-        s.app::<Bulk>(a)
+        s.app::<Sender>(a)
             .is_some_and(|b| b.report().ended_at.is_some())
     }));
-    let report = sim.app::<Bulk>(a).unwrap().report().clone();
+    let report = sim.app::<Sender>(a).unwrap().report().clone();
     let took = report.acked_at.unwrap().since(report.up_at.unwrap());
     let failed = |o: &Observation| {
         matches!(

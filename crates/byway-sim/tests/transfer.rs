@@ -5,13 +5,13 @@ mod common;
 use byway_core::time::{Duration, Instant};
 use byway_core::{Config, PathId};
 use byway_sim::Simulation;
-use byway_sim::host::{Bulk, Sink};
+use byway_sim::host::{Sender, Sink};
 use byway_sim::net::{LinkChange, LossModel};
 use common::{LIMIT, core_link, dumbbells, transfer};
 
 fn done(a: byway_sim::HostId) -> impl FnMut(&Simulation) -> bool {
     move |s| {
-        s.app::<Bulk>(a)
+        s.app::<Sender>(a)
             .is_some_and(|b| b.report().ended_at.is_some())
     }
 }
@@ -21,7 +21,7 @@ fn a_clean_transfer_takes_as_long_as_in_the_paper() {
     let d = dumbbells(&[core_link(), core_link()]);
     let (mut sim, a, b) = transfer(&d, &Config::rfc2960(), 80 << 20, 1);
     assert!(sim.run_until_done(LIMIT, done(a)));
-    let report = sim.app::<Bulk>(a).unwrap().report().clone();
+    let report = sim.app::<Sender>(a).unwrap().report().clone();
     assert_eq!(report.lost, None);
     assert_eq!(sim.app::<Sink>(b).unwrap().report().bytes, 80 << 20);
     // caro-2006 section III.3: 122.3 s; ns-2 122.35 s.
@@ -45,7 +45,7 @@ fn losses_are_repaired() {
             let (mut sim, a, b) = transfer(&d, &config, 2 << 20, seed);
             assert!(sim.run_until_done(LIMIT, done(a)));
             assert_eq!(sim.app::<Sink>(b).unwrap().report().bytes, 2 << 20);
-            let report = sim.app::<Bulk>(a).unwrap().report();
+            let report = sim.app::<Sender>(a).unwrap().report();
             assert_eq!(report.lost, None);
         }
     }
@@ -67,7 +67,7 @@ fn a_silent_death_of_the_primary_is_survived() {
         let sink = sim.app::<Sink>(b).unwrap().report();
         assert_eq!(sink.bytes, 4 << 20);
         stalls.push(sink.longest_stall);
-        let report = sim.app::<Bulk>(a).unwrap().report();
+        let report = sim.app::<Sender>(a).unwrap().report();
         let alternate = sim
             .endpoint(a)
             .path_stats(report.assoc.unwrap(), PathId(1))
@@ -85,7 +85,7 @@ fn the_same_seed_gives_the_same_run() {
         let d = dumbbells(&[core_link().loss(LossModel::Uniform(0.02)), core_link()]);
         let (mut sim, a, _) = transfer(&d, &Config::rfc9260(), 1 << 20, 3);
         sim.run_until_done(LIMIT, done(a));
-        let report = sim.app::<Bulk>(a).unwrap().report().clone();
+        let report = sim.app::<Sender>(a).unwrap().report().clone();
         (
             report.clone(),
             sim.endpoint(a).stats(report.assoc.unwrap()),
@@ -141,7 +141,7 @@ fn the_probe_timeout_costs_three_round_trips_at_most() {
         assert!(sim.run_until_done(LIMIT, done(a)));
         let sink = sim.app::<Sink>(b).unwrap().report();
         assert_eq!(sink.bytes, 4 << 20);
-        let report = sim.app::<Bulk>(a).unwrap().report();
+        let report = sim.app::<Sender>(a).unwrap().report();
         let stats = sim.endpoint(a).stats(report.assoc.unwrap()).unwrap();
         assert_eq!(
             (stats.suspicions, stats.needless_suspicions),
@@ -188,7 +188,7 @@ fn eight_interfaces_of_both_families_are_confirmed_and_used_in_turn() {
     }
     let config = Config::rfc9260();
     let mut sim = Simulation::new(topology.build(1).unwrap());
-    let bulk = Bulk::new(all(2), 5001, config.clone(), 8 << 20, 1452);
+    let bulk = Sender::bulk(all(2), 5001, config.clone(), 8 << 20, 1452);
     let a = sim
         .add_host(a, common::endpoint(all(1), 1, &config), bulk)
         .unwrap();
@@ -197,7 +197,7 @@ fn eight_interfaces_of_both_families_are_confirmed_and_used_in_turn() {
         .unwrap();
     assert!(sim.run_until_done(LIMIT, done(a)));
     assert_eq!(sim.app::<Sink>(b).unwrap().report().bytes, 8 << 20);
-    let id = sim.app::<Bulk>(a).unwrap().report().assoc.unwrap();
+    let id = sim.app::<Sender>(a).unwrap().report().assoc.unwrap();
     let paths = sim.endpoint(a).paths(id);
     assert_eq!(paths.len(), 8);
     let used = paths.iter().filter(|p| p.data_bytes_sent > 0).count();

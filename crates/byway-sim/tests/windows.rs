@@ -7,7 +7,7 @@
 use byway_core::config::{ConcurrentConfig, CongestionAlgorithm, Coupling, Cubic};
 use byway_core::time::{Duration, Instant};
 use byway_core::{ChecksumMode, Config, EndpointConfig};
-use byway_sim::host::{Bulk, Sink};
+use byway_sim::host::{Sender, Sink};
 use byway_sim::net::{LinkConfig, LossModel, QueueLimit, Rate, TopologyBuilder, TrafficConfig};
 use byway_sim::{HostId, Simulation};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -96,7 +96,7 @@ fn through_one_link_beside(
     let mut sinks = Vec::new();
     for (flow, (a, b, from, to)) in flows.iter().zip(hosts) {
         let (local, peer) = (ips(from, flow.interfaces), ips(to, flow.interfaces));
-        let bulk = Bulk::new(native(&peer), 5001, flow.config.clone(), 1 << 40, 1452);
+        let bulk = Sender::bulk(native(&peer), 5001, flow.config.clone(), 1 << 40, 1452);
         let one = endpoint(&local, from ^ seed as u8, &flow.config);
         sim.add_host(a, one, bulk.begin_at(flow.begins)).unwrap();
         let other = endpoint(&peer, to ^ seed as u8, &flow.config);
@@ -243,7 +243,7 @@ fn coupled_paths_that_share_nothing_are_both_used() {
         }
         let mut sim = Simulation::new(t.build(1).unwrap());
         let config = concurrent(coupled);
-        let bulk = Bulk::new(native(&ips(2)), 5001, config.clone(), 1 << 40, 1452);
+        let bulk = Sender::bulk(native(&ips(2)), 5001, config.clone(), 1 << 40, 1452);
         sim.add_host(a, endpoint(&ips(1), 1, &config), bulk)
             .unwrap();
         let b = sim

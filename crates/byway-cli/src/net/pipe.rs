@@ -1,6 +1,7 @@
 //! `byway listen` and `byway cat`: bytes from one process to another.
 
 use super::exchange::ended;
+use super::open::{abort_for, connect, serve};
 use super::progress::{Progress, Watch};
 use super::stall::StallMeter;
 use crate::args::{CatArgs, ListenArgs};
@@ -15,7 +16,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 const BLOCK: usize = 16 * 1024;
 
 pub(crate) async fn listen(args: ListenArgs) -> Result<(), Failure> {
-    let endpoint = super::serve(&args.here, args.port)?;
+    let endpoint = serve(&args.here, args.port)?;
     let progress = Progress::new(args.here.quiet || args.here.json);
     let meter = RefCell::new(StallMeter::new());
     let bytes = Cell::new(0);
@@ -84,14 +85,14 @@ pub(crate) async fn cat(args: CatArgs) -> Result<(), Failure> {
     let meter = RefCell::new(StallMeter::new());
     let bytes = Cell::new(0);
     let work = async {
-        let (endpoint, association) = super::connect(&args.here, &args.there).await?;
+        let (endpoint, association) = connect(&args.here, &args.there).await?;
         let watch = Watch::new(&association, &progress);
         let result = tokio::select! {
             result = from_input(&args, &mut input, &association, &bytes) => result,
             failure = watch.run(&meter, || association.stats().bytes_acked, None) => Err(failure),
         };
         if let Err(failure) = &result {
-            super::abort_for(&association, failure);
+            abort_for(&association, failure);
         }
         drop(association);
         endpoint.close().await;

@@ -1,6 +1,7 @@
 //! `byway recv`.
 
 use super::exchange::{Exchange, strange};
+use super::open::{abort_for, serve};
 use super::progress::{Progress, Watch};
 use super::protocol::Note;
 use super::send::hex;
@@ -23,7 +24,7 @@ const TAKE_OVER: Duration = Duration::from_secs(5);
 pub(crate) async fn recv(args: RecvArgs) -> Result<(), Failure> {
     std::fs::create_dir_all(&args.dir)
         .map_err(|e| Failure::file("make the folder", &args.dir, &e))?;
-    let endpoint = super::serve(&args.here, args.port)?;
+    let endpoint = serve(&args.here, args.port)?;
     let args = Arc::new(args);
     let claims = Arc::new(Claims::default());
     loop {
@@ -81,7 +82,7 @@ async fn serve_one(
         failure = watch.run(&meter, || here.get(), Some(args.give_up)) => Err(failure),
     };
     if let Err(failure) = &result {
-        super::abort_for(&association, failure);
+        abort_for(&association, failure);
     }
     progress.end();
     report(

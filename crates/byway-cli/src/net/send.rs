@@ -1,6 +1,7 @@
 //! `byway send`.
 
 use super::exchange::{Exchange, strange};
+use super::open::{abort_for, connect};
 use super::progress::{Progress, Watch};
 use super::protocol::{BLOCK, Hash, Note, check_name};
 use super::stall::StallMeter;
@@ -124,7 +125,7 @@ async fn once(
     progress: &Progress,
     meter: &RefCell<StallMeter>,
 ) -> Result<(), (Failure, bool)> {
-    let (endpoint, association) = super::connect(&args.here, &args.there)
+    let (endpoint, association) = connect(&args.here, &args.there)
         .await
         .map_err(|e| (e, false))?;
     let taken = Cell::new(0);
@@ -151,7 +152,7 @@ async fn once(
             }
         }
         Err(failure) => {
-            super::abort_for(&association, failure);
+            abort_for(&association, failure);
         }
     }
     drop(association);

@@ -5,7 +5,7 @@
 //! sources towards its opposite. Their links take 5 to 20 ms, drawn with the
 //! scenario's seed.
 
-use super::{instant, nanos};
+use crate::clock::{instant, nanos};
 use crate::scenario::CrossSpec;
 use byway_core::time::Duration;
 use byway_sim::net::{LinkConfig, Port, QueueLimit, Rate, TopologyBuilder, TrafficConfig};
@@ -19,7 +19,7 @@ const LEAST_DELAY: Duration = Duration::from_millis(5);
 const MORE_DELAY: Duration = Duration::from_millis(15);
 /// Sources begin within this time.
 const BEGIN_WITHIN: Duration = Duration::from_secs(1);
-/// Packets that a queue's size is reckoned in, bytes.
+/// Bytes of the packets in which a queue's size is counted.
 const PACKET: u64 = 1500;
 
 /// Adds the nodes and sources of the `k`th cross traffic.

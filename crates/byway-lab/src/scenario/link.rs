@@ -1,7 +1,7 @@
 //! Reads `[[path]]`: rate, delay, queue and loss of either direction.
 
+use super::model::{Access, LinkSpec, LossSpec, PathSpec};
 use super::section::Section;
-use super::{Access, LinkSpec, LossSpec, PathSpec};
 use crate::source::{Node, Source, Table};
 use crate::units::{QueueLimit, Rate, Share, Size, format_duration, parse_duration};
 use std::ops::Range;

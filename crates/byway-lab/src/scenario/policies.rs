@@ -4,9 +4,8 @@
 //! takes the settings of `[protocol]`, and then its own. A sweep lays the
 //! settings of a cell over all of these.
 
-use super::Policy;
-use super::read::{header, tables};
-use super::section::Section;
+use super::model::Policy;
+use super::section::{Section, header, tables};
 use super::settings::{Overlay, Refused};
 use crate::source::{Node, Source, Table};
 use byway_dialect_ns2::Settings;

@@ -1,11 +1,12 @@
 //! Reads a whole scenario from its file.
 
-use super::section::Section;
-use super::{
-    Change, CrossShape, CrossSpec, Direction, EventSpec, PathSpec, Scenario, Traffic, link,
-    policies,
+use super::link;
+use super::model::{
+    Change, CrossShape, CrossSpec, Direction, EventSpec, PathSpec, Scenario, Traffic,
 };
-use crate::source::{Entry, Node, Problems, Source, Table};
+use super::policies;
+use super::section::{Section, header, tables};
+use crate::source::{Node, Problems, Source, Table};
 use crate::units::{Rate, Size, format_duration};
 use std::ops::Range;
 use std::time::Duration;
@@ -22,7 +23,33 @@ const SHORTEST_BURSTS: Duration = Duration::from_millis(1);
 /// Most simulated time: 100 days.
 const MAX_LIMIT: Duration = Duration::from_secs(8_640_000);
 
-pub(super) fn scenario(file: &str, text: &str) -> Result<Scenario, Problems> {
+/// The built-in scenario: 8 MiB over two 10 Mbit/s, 45 ms paths, of which the
+/// primary dies silently after 2 s.
+pub const BUILT_IN: &str = include_str!("../../scenarios/failover.toml");
+
+/// The name that messages give to [`BUILT_IN`].
+pub const BUILT_IN_NAME: &str = "built-in scenario";
+
+impl Scenario {
+    /// Reads a scenario from the text of the file `file`.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, each with its line.
+    pub fn parse(file: &str, text: &str) -> Result<Scenario, Problems> {
+        scenario(file, text)
+    }
+
+    /// The built-in scenario.
+    #[must_use]
+    pub fn built_in() -> Scenario {
+        match Scenario::parse(BUILT_IN_NAME, BUILT_IN) {
+            Ok(scenario) => scenario,
+            Err(problems) => unreachable!("a test reads the built-in scenario: {problems}"),
+        }
+    }
+}
+
+fn scenario(file: &str, text: &str) -> Result<Scenario, Problems> {
     let source = Source::new(file, text);
     let root = source.parse();
     if root.get("axis").is_some() && root.get("seeds").is_some() {
@@ -155,34 +182,6 @@ fn path_name(table: &Table, number: usize) -> String {
         Some(Node::Text(name)) => name.trim().to_owned(),
         _ => format!("path {number}"),
     }
-}
-
-/// The tables of `[[key]]`.
-pub(crate) fn tables<'s>(
-    section: &Section<'s>,
-    key: &'static str,
-) -> Vec<(&'s Table, Range<usize>)> {
-    let Some(entry) = section.entry(key) else {
-        return Vec::new();
-    };
-    let Node::List(items) = &entry.value.node else {
-        section.wrong(
-            entry,
-            format!("written [[{key}]], with two brackets, once for each"),
-        );
-        return Vec::new();
-    };
-    let mut found = Vec::new();
-    for item in items {
-        match &item.node {
-            Node::Table(table) => found.push((table, item.span.clone())),
-            _ => section.source.problem(
-                &item.span,
-                format!("found {}, expected a table [[{key}]]", item.shown()),
-            ),
-        }
-    }
-    found
 }
 
 /// `path = "primary"` or `path = 1`, counted from 1.
@@ -402,9 +401,4 @@ fn traffic(root: &Section<'_>) -> Option<Traffic> {
     };
     section.finish();
     traffic
-}
-
-/// Where a table is named in the file.
-pub(super) fn header(entry: &Entry) -> Range<usize> {
-    entry.key_span.clone()
 }

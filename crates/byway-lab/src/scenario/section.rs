@@ -242,3 +242,36 @@ pub(super) fn unknown_key<'n>(
         format!("\"{}\" is not a key of {title}; {hint}", entry.key),
     );
 }
+
+/// The tables of `[[key]]`.
+pub(crate) fn tables<'s>(
+    section: &Section<'s>,
+    key: &'static str,
+) -> Vec<(&'s Table, Range<usize>)> {
+    let Some(entry) = section.entry(key) else {
+        return Vec::new();
+    };
+    let Node::List(items) = &entry.value.node else {
+        section.wrong(
+            entry,
+            format!("written [[{key}]], with two brackets, once for each"),
+        );
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    for item in items {
+        match &item.node {
+            Node::Table(table) => found.push((table, item.span.clone())),
+            _ => section.source.problem(
+                &item.span,
+                format!("found {}, expected a table [[{key}]]", item.shown()),
+            ),
+        }
+    }
+    found
+}
+
+/// Where a table is named in the file.
+pub(super) fn header(entry: &Entry) -> Range<usize> {
+    entry.key_span.clone()
+}

@@ -1,7 +1,10 @@
 use super::*;
+use crate::units::{Rate, Size};
 use byway_core::config::{InitialCwnd, PrimarySwitch};
 use byway_core::policy::probing::Probing;
 use byway_core::policy::{Detection, RetransmitTarget};
+use byway_dialect_ns2::Settings;
+use std::time::Duration;
 
 /// A scenario that is right, for tests that make it wrong.
 const GOOD: &str = r#"seed = 7

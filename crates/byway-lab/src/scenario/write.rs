@@ -1,14 +1,30 @@
 //! Writes a scenario as a file with nothing left to defaults.
 
 use super::listing::bare_lines;
-use super::{
+use super::model::{
     Change, CrossShape, Direction, EventSpec, LinkSpec, LossSpec, PathSpec, Scenario, Traffic,
 };
 use crate::units::{Share, format_duration};
 use std::fmt::{Display, Write};
 
+impl Scenario {
+    /// The scenario as a file that holds all of it: every default and every
+    /// setting is written out, so that it means the same to a later version.
+    /// Reading it gives the same scenario again.
+    #[must_use]
+    pub fn to_toml(&self) -> String {
+        scenario(self, Some(self.seed))
+    }
+
+    /// The same without the line of the seed: what the runs of a cell share.
+    #[must_use]
+    pub fn to_toml_without_seed(&self) -> String {
+        scenario(self, None)
+    }
+}
+
 /// The scenario's text; without `seed`, its line is left out.
-pub(super) fn scenario(s: &Scenario, seed: Option<u64>) -> String {
+fn scenario(s: &Scenario, seed: Option<u64>) -> String {
     let mut out = Lines::default();
     if let Some(seed) = seed {
         out.plain("seed", seed);

@@ -1,9 +1,8 @@
 //! The cells of a grid: every combination of the values of its axes.
 
-use super::patch::Patch;
-use super::plan::Cell;
-use crate::scenario::read_tree;
-use crate::source::{Node, Source, Table};
+use crate::axis::Variation;
+use crate::engine::Cell;
+use crate::source::{Source, Table};
 use std::ops::Range;
 
 /// Most cells.
@@ -16,10 +15,10 @@ const MAX_PROBLEMS: usize = 20;
 /// An axis as it is read.
 pub(super) struct Dimension {
     pub(super) name: String,
-    /// Where it stands.
+    /// Where it is in the file.
     pub(super) span: Range<usize>,
     /// Names of its values, and what they set.
-    pub(super) values: Vec<(String, Patch)>,
+    pub(super) values: Vec<(String, Variation)>,
     /// Whether its values are the scenario's policies.
     pub(super) policies: bool,
 }
@@ -87,33 +86,13 @@ fn places(dimensions: &[Dimension], mut index: usize) -> Vec<usize> {
 }
 
 fn cell(source: &Source<'_>, grid: &Grid, places: &[usize]) -> Option<Cell> {
-    let mut root = grid.scenario.clone();
-    let mut patch = Patch::default();
+    let mut variation = Variation::default();
     let mut values = Vec::new();
     for (d, place) in grid.dimensions.iter().zip(places) {
         let (label, sets) = &d.values[*place];
         values.push(label.clone());
-        patch.add(sets);
-        if d.policies {
-            keep_policy(&mut root, label);
-        }
+        variation.add(sets);
     }
-    patch.lay(source, &mut root);
-    let before = source.problem_count();
-    let scenario = read_tree(source, &root, &patch.settings)?;
-    (source.problem_count() == before).then_some(Cell { values, scenario })
-}
-
-/// Leaves one policy in the scenario.
-fn keep_policy(root: &mut Table, name: &str) {
-    if let Some(entry) = root.get_mut("policy")
-        && let Node::List(items) = &mut entry.value.node
-    {
-        items.retain(|item| match &item.node {
-            Node::Table(table) => {
-                matches!(table.get("name").map(|e| &e.value.node), Some(Node::Text(n)) if n.trim() == name)
-            }
-            _ => false,
-        });
-    }
+    let scenario = variation.scenario(source, grid.scenario.clone())?;
+    Some(Cell::new(values, scenario))
 }

@@ -1,8 +1,8 @@
 //! Which cells differ, and by how much.
 
 use super::results::Results;
-use super::row::Row;
 use super::summary::{Column, MAX_LINES, completed, number, render};
+use crate::engine::Row;
 use crate::look::Look;
 use crate::stats::{Difference, Sample, holm};
 use serde::Serialize;

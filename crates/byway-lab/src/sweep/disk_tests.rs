@@ -2,7 +2,9 @@
 
 use super::tests::{GRID, plan};
 use super::*;
+use crate::engine::{EngineError, Store, testing};
 use crate::look::Look;
+use crate::metrics::Metrics;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -36,7 +38,7 @@ fn session(file: &Path) -> Session<'_> {
         threads: 2,
         cancel: None,
         progress: None,
-        resumed: None,
+        found: None,
     }
 }
 
@@ -59,12 +61,12 @@ fn results_come_back_as_they_were_and_byte_for_byte_the_same() {
         runs.fetch_add(1, Ordering::Relaxed);
     };
     let again = Session {
-        resumed: Some(&tell),
+        found: Some(&tell),
         progress: Some(&count),
         ..session(&a)
     };
     assert_eq!(sweep(&plan, &again).unwrap(), results);
-    assert_eq!(*news.lock().unwrap(), Some(Resumed::Finished));
+    assert_eq!(*news.lock().unwrap(), Some(Found::Finished));
     assert_eq!(runs.load(Ordering::Relaxed), 0);
 }
 
@@ -81,11 +83,18 @@ fn any_row_can_be_run_again_alone() {
             .unwrap()
             .results
             .remove(0);
-        assert_eq!(results.differences(n, &again), [""; 0]);
+        assert_eq!(
+            results.differences(n, &again, &Metrics::standard()),
+            [""; 0]
+        );
         // Another seed is told apart.
         let other = results.scenario_of(if n == 16 { 17 } else { 16 }).unwrap();
         let other = crate::run::run(&other, options).unwrap().results.remove(0);
-        assert!(!results.differences(n, &other).is_empty());
+        assert!(
+            !results
+                .differences(n, &other, &Metrics::standard())
+                .is_empty()
+        );
     }
     assert!(
         results
@@ -124,7 +133,7 @@ fn an_interrupted_sweep_goes_on_without_repeating_a_run() {
         rounds += 1;
         match ended {
             Ok(_) => break,
-            Err(e) => assert!(matches!(e, SweepError::Interrupted), "{e}"),
+            Err(e) => assert!(matches!(e, EngineError::Interrupted), "{e}"),
         }
         // A kill leaves half a record.
         let journal = journal_path(&cut);
@@ -141,12 +150,15 @@ fn another_program_goes_on_only_with_the_same_numbers() {
     let folder = Folder::new("program");
     let file = folder.file("x.parquet");
     let plan = plan(GRID);
-    let rows = run(&plan, &Options::default()).unwrap();
+    let whole = folder.file("whole.parquet");
+    let rows = sweep(&plan, &session(&whole)).unwrap().rows;
     let begin = |change: f64| {
-        let mut journal = journal::Journal::create(&journal_path(&file), &plan, "older").unwrap();
+        let _ = std::fs::remove_file(journal_path(&file));
+        let header = super::session::header(&plan, "older");
+        let store = Store::begin(&journal_path(&file), &super::session::WORDING, &header).unwrap();
         let mut row = rows[0].clone();
         row.values[0] += change;
-        journal.append(&row).unwrap();
+        testing::keep(&store, &plan, &row);
     };
     begin(1.0);
     let refused = sweep(&plan, &session(&file)).unwrap_err().to_string();

@@ -1,10 +1,9 @@
-//! Reads results files; see `store`. What is damaged or of somebody else is
+//! Reads results files; see `write`. What is damaged or of somebody else is
 //! refused before it is decoded.
 
-use super::plan::FORMAT;
 use super::results::{About, ResultCell, Results};
-use super::row::{Row, Status};
-use super::store::{ABOUT, NO_SUM, Outcome, columns, sum_place};
+use super::write::{ABOUT, NO_SUM, Outcome, columns, sum_place};
+use crate::engine::{FORMAT, Row, Status};
 use crate::trouble::Trouble;
 use crc_fast::{CrcAlgorithm, Digest};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
@@ -16,8 +15,18 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+impl Results {
+    /// Reads a results file.
+    ///
+    /// # Errors
+    /// When it cannot be read, was cut off or damaged, or is no results file.
+    pub fn read(path: &Path) -> Result<Results, Trouble> {
+        read(path)
+    }
+}
+
 /// Reads the results file at `path`.
-pub(super) fn read(path: &Path) -> Result<Results, Trouble> {
+fn read(path: &Path) -> Result<Results, Trouble> {
     let foreign = |problem: String| Trouble::foreign(path, problem);
     let mut bytes = Vec::new();
     File::open(path)

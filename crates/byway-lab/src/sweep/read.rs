@@ -1,13 +1,12 @@
 //! Reads a sweep file.
 
-use super::cells::{self, Dimension, Grid, Skip};
-use super::metrics::Metric;
-use super::patch::Patch;
-use super::plan::{Load, Plan, StopRule};
+use super::axes::{axis, check_names, policies, skip};
+use super::cells::{self, Dimension, Grid};
+use crate::engine::{Plan, StopRule};
+use crate::metrics::{Metric, Metrics};
 use crate::scenario::{BUILT_IN, BUILT_IN_NAME, Section, tables};
-use crate::source::{Entry, Item, Node, Problem, Problems, Source, Table, listed, nearest};
+use crate::source::{Entry, Item, Node, Problem, Problems, Source, Table};
 use crate::units::Share;
-use std::ops::Range;
 use std::path::Path;
 
 /// Seeds when none are named: as many as the papers' claims are checked with.
@@ -20,11 +19,17 @@ const PAPERS_WITHIN: f64 = 0.1;
 /// Fewest runs of a cell, and runs between two looks, when none are named.
 const DEFAULT_LEAST: u64 = 10;
 const DEFAULT_STEP: u64 = 5;
-/// The axis that a scenario's policies make.
-const POLICY: &str = "policy";
 
-/// Reads `file` and the scenario beside it.
-pub(super) fn file(file: &Path) -> Result<Plan, Problems> {
+/// Gives name and text of the scenario file that a sweep names, or says why it
+/// cannot.
+pub type Load<'a> = dyn Fn(&str) -> Result<(String, String), String> + 'a;
+
+/// Reads a sweep file and the scenario that it names. It may ask for all of
+/// these metrics.
+///
+/// # Errors
+/// Everything that is wrong with them, each with file and line.
+pub fn read(file: &Path, known: &Metrics) -> Result<Plan, Problems> {
     let name = file.display().to_string();
     let whole = |message: String| {
         Problems(vec![Problem {
@@ -43,11 +48,15 @@ pub(super) fn file(file: &Path) -> Result<Plan, Problems> {
             Err(e) => Err(format!("cannot read {}: {e}", path.display())),
         }
     };
-    plan(&name, &text, &load)
+    parse(&name, &text, &load, known)
 }
 
-/// Reads a sweep from its text.
-pub(super) fn plan(name: &str, text: &str, load: &Load<'_>) -> Result<Plan, Problems> {
+/// Reads a sweep from `text`, which is that of a file `name`; `load` gives the
+/// text of the scenario that it names, or says why it cannot.
+///
+/// # Errors
+/// Everything that is wrong, each with file and line.
+pub fn parse(name: &str, text: &str, load: &Load<'_>, known: &Metrics) -> Result<Plan, Problems> {
     // The scenario's file is named in this one: a first look finds it.
     let first = Source::new(name, text);
     let root = first.parse();
@@ -81,14 +90,14 @@ pub(super) fn plan(name: &str, text: &str, load: &Load<'_>) -> Result<Plan, Prob
         None => (source, None),
     };
     let plan = if source.problem_count() == 0 {
-        read(&source, &root, beside)
+        plan(&source, &root, beside, known)
     } else {
         None
     };
     source.finish(plan)
 }
 
-fn read(source: &Source<'_>, root: &Table, beside: Option<Table>) -> Option<Plan> {
+fn plan(source: &Source<'_>, root: &Table, beside: Option<Table>, known: &Metrics) -> Option<Plan> {
     let section = Section::new(source, "the sweep", root, 0..0);
     let name = section.text("name").unwrap_or_else(|| "unnamed".to_owned());
     let description = section.text("description").unwrap_or_default();
@@ -118,10 +127,10 @@ fn read(source: &Source<'_>, root: &Table, beside: Option<Table>) -> Option<Plan
     };
     let cells = cells::build(source, &grid, seeds.len())?;
     let axes: Vec<&str> = grid.dimensions.iter().map(|d| d.name.as_str()).collect();
-    let mut plan = Plan::of(&name, &axes, cells, seeds);
+    let mut plan = Plan::of(&name, &axes, cells, seeds, known);
     plan.description = description;
     for (axis, d) in plan.axes.iter().zip(&grid.dimensions) {
-        if plan.metric(&axis.name).is_some() {
+        if known.find(&axis.name).is_some() {
             source.problem(
                 &d.span,
                 format!(
@@ -132,10 +141,11 @@ fn read(source: &Source<'_>, root: &Table, beside: Option<Table>) -> Option<Plan
         }
     }
     if let Some(entry) = metrics_entry {
-        plan.shown = metrics(source, "metrics", entry, &plan.metrics)?;
+        plan.shown = metrics(source, "metrics", entry, &mut plan.metrics, known)?;
     }
     if let Some(entry) = stop_entry {
-        plan.stop = Some(stop(source, entry, &plan)?);
+        let stop = stop(source, entry, &mut plan, known)?;
+        plan.stop = Some(stop);
     }
     Some(plan)
 }
@@ -225,277 +235,14 @@ fn seeds(section: &Section<'_>) -> Option<Vec<u64>> {
     }
 }
 
-/// Reads one `[[axis]]`.
-fn axis(source: &Source<'_>, table: &Table, span: &Range<usize>) -> Option<Dimension> {
-    let section = Section::new(source, "[[axis]]", table, span.clone());
-    let keys = keys(&section)?;
-    let name = section.text("name");
-    let name = match (name, keys.first()) {
-        (Some(name), _) => name,
-        (None, Some((key, _))) => key.clone(),
-        (None, None) => {
-            section.wrong_here("has neither key nor name; write key = \"path.1.loss\" to vary that, or name it and give each of its values a name and what it sets");
-            return None;
-        }
-    };
-    let values = section.entry("values");
-    let values = section.required(values, "values", "[\"0 %\", \"1 %\"]")?;
-    let Node::List(items) = &values.value.node else {
-        section.wrong(
-            values,
-            format!("found {}, expected a list", values.value.shown()),
-        );
-        return None;
-    };
-    if items.is_empty() {
-        section.wrong(
-            values,
-            "an empty list leaves no cell; write at least one value",
-        );
-    }
-    let mut found: Vec<(String, Patch)> = Vec::new();
-    for item in items {
-        let Some((label, patch)) = value(&section, &keys, item) else {
-            continue;
-        };
-        if found.iter().any(|(l, _)| *l == label) {
-            source.problem(
-                &item.span,
-                format!("axis \"{name}\": \"{label}\" is there twice"),
-            );
-        }
-        found.push((label, patch));
-    }
-    section.finish();
-    Some(Dimension {
-        name,
-        span: span.clone(),
-        values: found,
-        policies: false,
-    })
-}
-
-/// `key = "..."` or `keys = ["...", "..."]`, with their places.
-fn keys(section: &Section<'_>) -> Option<Vec<(String, Range<usize>)>> {
-    let (one, many) = (section.entry("key"), section.entry("keys"));
-    let items: &[Item] = match (one, many) {
-        (Some(_), Some(both)) => {
-            section.wrong(both, "key and keys exclude each other; keep one of them");
-            return None;
-        }
-        (Some(entry), None) => std::slice::from_ref(&entry.value),
-        (None, Some(entry)) => match &entry.value.node {
-            Node::List(items) => items,
-            _ => {
-                section.wrong(
-                    entry,
-                    "expected a list such as [\"path.1.loss\", \"path.2.loss\"]",
-                );
-                return None;
-            }
-        },
-        (None, None) => &[],
-    };
-    items
-        .iter()
-        .map(|item| match &item.node {
-            Node::Text(key) => Some((key.trim().to_owned(), item.span.clone())),
-            _ => {
-                section.source.problem(
-                    &item.span,
-                    format!(
-                        "[[axis]]: found {}, expected a key in quotes, such as \"rto.min\"",
-                        item.shown()
-                    ),
-                );
-                None
-            }
-        })
-        .collect()
-}
-
-/// One value of an axis: its name in results, and what it sets.
-fn value(
-    section: &Section<'_>,
-    keys: &[(String, Range<usize>)],
-    item: &Item,
-) -> Option<(String, Patch)> {
-    let source = section.source;
-    if !keys.is_empty() {
-        let mut patch = Patch::default();
-        for (key, span) in keys {
-            patch.add(&Patch::of_key(source, key, span, item));
-        }
-        let label = match &item.node {
-            Node::Text(text) => text.clone(),
-            // Tables and lists as they were written.
-            _ => source
-                .written(&item.span)
-                .split_whitespace()
-                .collect::<Vec<_>>()
-                .join(" "),
-        };
-        return Some((label, patch));
-    }
-    let Node::Table(table) = &item.node else {
-        source.problem(
-            &item.span,
-            format!(
-                "[[axis]]: found {}, but there is no key that it could be a value of; add key = \"...\", or write {{ name = \"...\", rto.min = \"...\" }}",
-                item.shown()
-            ),
-        );
-        return None;
-    };
-    let inner = Section::new(source, "a value of [[axis]]", table, item.span.clone());
-    let name = inner.text("name");
-    let name = inner.required(name, "name", "\"RTO.Min 100 ms\"");
-    let patch = Patch::new(source, table, &["name"]);
-    Some((name?, patch))
-}
-
-/// The axis that the scenario's policies make: all, or those of `policies`.
-fn policies(section: &Section<'_>, scenario: Option<&Table>) -> Option<Dimension> {
-    let entry = section.entry("policies");
-    let scenario = scenario?;
-    let mut names: Vec<String> = Vec::new();
-    if let Some(Node::List(items)) = scenario.get(POLICY).map(|e| &e.value.node) {
-        for item in items {
-            if let Node::Table(table) = &item.node
-                && let Some(Node::Text(name)) = table.get("name").map(|e| &e.value.node)
-            {
-                names.push(name.trim().to_owned());
-            }
-        }
-    }
-    if let Some(entry) = entry {
-        let Node::List(items) = &entry.value.node else {
-            section.wrong(
-                entry,
-                "expected a list of policies of the scenario, such as [\"RFC 9260\"]",
-            );
-            return None;
-        };
-        let mut chosen: Vec<String> = Vec::new();
-        for item in items {
-            match &item.node {
-                Node::Text(name) if names.contains(name) && !chosen.contains(name) => {
-                    chosen.push(name.clone());
-                }
-                _ => section.source.problem(
-                    &item.span,
-                    format!(
-                        "policies: found {}, expected policies of the scenario, each once: {}",
-                        item.shown(),
-                        listed(names.iter().map(String::as_str))
-                    ),
-                ),
-            }
-        }
-        names = chosen;
-    } else if names.len() < 2 {
-        return None;
-    }
-    Some(Dimension {
-        name: POLICY.to_owned(),
-        span: entry.map_or(0..0, |e| e.key_span.clone()),
-        values: names.into_iter().map(|n| (n, Patch::default())).collect(),
-        policies: true,
-    })
-}
-
-/// Names of axes become columns of the results.
-fn check_names(source: &Source<'_>, dimensions: &[Dimension]) {
-    for (i, d) in dimensions.iter().enumerate() {
-        let taken = ["cell", "seed", "status", "reason", "scenario"].contains(&d.name.as_str());
-        if taken || d.name.is_empty() {
-            source.problem(
-                &d.span,
-                format!(
-                    "[[axis]]: \"{}\" is a column of every result; give the axis another name",
-                    d.name
-                ),
-            );
-        }
-        if dimensions[..i].iter().any(|e| e.name == d.name) {
-            let remedy = if d.policies {
-                "the scenario's policies make an axis of that name"
-            } else {
-                "another axis has that name"
-            };
-            let at = dimensions[..i]
-                .iter()
-                .find(|e| e.name == d.name)
-                .map_or(&d.span, |e| &e.span);
-            let span = if d.policies { at } else { &d.span };
-            source.problem(
-                span,
-                format!("[[axis]]: \"{}\": {remedy}; give this one another", d.name),
-            );
-        }
-    }
-}
-
-/// One `[[skip]]`: cells that have all of these values are left out.
-fn skip(
-    source: &Source<'_>,
-    table: &Table,
-    span: &Range<usize>,
-    dimensions: &[Dimension],
-) -> Option<Skip> {
-    let mut skip = Vec::new();
-    for entry in &table.entries {
-        let Some(d) = dimensions.iter().position(|d| d.name == entry.key) else {
-            source.problem(
-                &entry.key_span,
-                format!(
-                    "[[skip]]: \"{}\" is not an axis; there are {}",
-                    entry.key,
-                    listed(dimensions.iter().map(|d| d.name.as_str()))
-                ),
-            );
-            return None;
-        };
-        let items = match &entry.value.node {
-            Node::List(items) => items.as_slice(),
-            _ => std::slice::from_ref(&entry.value),
-        };
-        let mut places = Vec::new();
-        for item in items {
-            let label = match &item.node {
-                Node::Text(text) => text.clone(),
-                _ => source.written(&item.span).to_owned(),
-            };
-            match dimensions[d].values.iter().position(|(l, _)| *l == label) {
-                Some(place) => places.push(place),
-                None => source.problem(
-                    &item.span,
-                    format!(
-                        "[[skip]]: {} is not a value of axis \"{}\"",
-                        item.shown(),
-                        entry.key
-                    ),
-                ),
-            }
-        }
-        skip.push((d, places));
-    }
-    if skip.is_empty() {
-        source.problem(
-            span,
-            "[[skip]]: names no axis, so it would leave out every cell",
-        );
-        return None;
-    }
-    Some(skip)
-}
-
-/// Names of metrics, as their places.
+/// Names of metrics, as their places among those of the plan. One that the plan
+/// does not have yet is added to them.
 fn metrics(
     source: &Source<'_>,
     title: &str,
     entry: &Entry,
-    known: &[Metric],
+    ours: &mut Vec<Metric>,
+    known: &Metrics,
 ) -> Option<Vec<usize>> {
     let items = match &entry.value.node {
         Node::List(items) => items.as_slice(),
@@ -507,22 +254,23 @@ fn metrics(
             Node::Text(name) => name.as_str(),
             _ => "",
         };
-        let Some(place) = known.iter().position(|m| m.name == name) else {
-            let names = || known.iter().map(|m| m.name.as_str());
-            let hint = match nearest(name, names()) {
-                Some(name) => format!("did you mean \"{name}\"?"),
-                None => format!("there are {}", listed(names())),
-            };
+        if let Some(place) = ours.iter().position(|m| m.name() == name) {
+            places.push(place);
+            continue;
+        }
+        let Some(metric) = known.find(name) else {
             source.problem(
                 &item.span,
                 format!(
-                    "{title}: found {}, which is not a metric; {hint}",
-                    item.shown()
+                    "{title}: found {}, which is not a metric; {}",
+                    item.shown(),
+                    known.hint(name)
                 ),
             );
             return None;
         };
-        places.push(place);
+        places.push(ours.len());
+        ours.push(metric);
     }
     if places.is_empty() {
         source.problem(
@@ -535,7 +283,7 @@ fn metrics(
 }
 
 /// `[stop]`: when a cell has had enough runs.
-fn stop(source: &Source<'_>, entry: &Entry, plan: &Plan) -> Option<StopRule> {
+fn stop(source: &Source<'_>, entry: &Entry, plan: &mut Plan, known: &Metrics) -> Option<StopRule> {
     let Node::Table(table) = &entry.value.node else {
         source.problem(
             &entry.value.span,
@@ -557,7 +305,7 @@ fn stop(source: &Source<'_>, entry: &Entry, plan: &Plan) -> Option<StopRule> {
     };
     let rule = StopRule {
         metrics: match section.entry("metrics") {
-            Some(entry) => metrics(source, "metrics in [stop]", entry, &plan.metrics)?,
+            Some(entry) => metrics(source, "metrics in [stop]", entry, &mut plan.metrics, known)?,
             None => plan.shown[..1].to_vec(),
         },
         within: share("within", 0.0, 1.0, PAPERS_WITHIN),

@@ -1,14 +1,10 @@
 //! What a sweep yields: its cells with all their rows.
 
-use super::metrics::{self, Metric};
-use super::plan::{Axis, FORMAT, Plan, StopRule};
-use super::row::Row;
-use super::{load, store};
+use crate::engine::{Axis, FORMAT, Plan, Record, Row, StopRule};
+use crate::metrics::{Metric, MetricInfo, Metrics};
 use crate::result::RunResult;
 use crate::scenario::Scenario;
-use crate::trouble::Trouble;
 use serde::{Deserialize, Serialize};
-use std::path::Path;
 
 /// The rows of a sweep and what they are rows of; what a results file holds.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,7 +35,7 @@ pub struct About {
     /// What varies.
     pub axes: Vec<Axis>,
     /// What was measured.
-    pub metrics: Vec<Metric>,
+    pub metrics: Vec<MetricInfo>,
     /// What people want to see: places in `metrics`.
     pub shown: Vec<usize>,
     /// When a cell had enough runs.
@@ -68,7 +64,7 @@ impl Results {
                 plan: plan.hash(),
                 seeds: plan.seeds.clone(),
                 axes: plan.axes.clone(),
-                metrics: plan.metrics.clone(),
+                metrics: plan.metrics.iter().map(Metric::info).collect(),
                 shown: plan.shown.clone(),
                 stop: plan.stop.clone(),
             },
@@ -82,22 +78,6 @@ impl Results {
                 .collect(),
             rows,
         }
-    }
-
-    /// Writes a results file; it appears at once and whole, or not at all.
-    ///
-    /// # Errors
-    /// When it cannot be written.
-    pub fn write(&self, path: &Path) -> Result<(), Trouble> {
-        store::write(self, path)
-    }
-
-    /// Reads a results file.
-    ///
-    /// # Errors
-    /// When it cannot be read, was cut off or damaged, or is no results file.
-    pub fn read(path: &Path) -> Result<Results, Trouble> {
-        load::read(path)
     }
 
     /// The place of a metric.
@@ -124,20 +104,15 @@ impl Results {
     }
 
     /// Metrics of the row at place `row` that a run of its scenario gave other
-    /// values for, each in words; none when it is as it should be.
+    /// values for, each in words; none when it is as it should be. A metric
+    /// that is not among `known` is not compared.
     #[must_use]
-    pub fn differences(&self, row: usize, again: &RunResult) -> Vec<String> {
+    pub fn differences(&self, row: usize, again: &RunResult, known: &Metrics) -> Vec<String> {
         let Some(row) = self.rows.get(row) else {
             return vec!["there is no such row".to_owned()];
         };
-        let (paths, failures) = (again.paths.len(), again.detections.len());
-        let now: Vec<(String, f64)> = metrics::metrics(paths, failures)
-            .into_iter()
-            .map(|m| m.name)
-            .zip(metrics::values(again, paths, failures))
-            .collect();
         let mut found = Vec::new();
-        let (status, _) = metrics::status(&again.outcome);
+        let status = Record::of(again, &[]).status;
         if status != row.status {
             found.push(format!(
                 "status {} and now {}",
@@ -146,9 +121,10 @@ impl Results {
             ));
         }
         for (metric, then) in self.about.metrics.iter().zip(&row.values) {
-            // A cell with fewer paths than others has no values for those.
-            let known = now.iter().find(|(name, _)| *name == metric.name);
-            let now = known.map_or(f64::NAN, |(_, value)| *value);
+            let Some(known) = known.find(&metric.name) else {
+                continue;
+            };
+            let now = known.value(again).unwrap_or(f64::NAN);
             if now.to_bits() != then.to_bits() && !(now.is_nan() && then.is_nan()) {
                 found.push(format!("{} {then} and now {now}", metric.name));
             }

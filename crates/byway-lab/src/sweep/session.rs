@@ -1,22 +1,28 @@
 //! A sweep on the disk: begun, interrupted, gone on with, finished.
 
-use super::engine::{Options, SweepError, run, run_row};
-use super::journal::{Found, Journal};
-use super::plan::Plan;
 use super::results::Results;
-use super::row::Row;
+use crate::engine::{
+    EngineError, FORMAT, Header, Options, Plan, Resumed, Store, Wording, run, try_out,
+};
 use crate::trouble::Trouble;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::sync::{Mutex, PoisonError};
+
+pub(super) const WORDING: Wording = Wording {
+    foreign: "this is not a journal of byway sweep; choose another --out, or move it away",
+    damaged: "--restart begins again from nothing",
+    busy: "another sweep is writing it; wait for its end, or choose another --out",
+};
+/// What headers of its journals say they are of.
+const OF: &str = "sweep";
 
 /// How a sweep on the disk is carried out.
 pub struct Session<'a> {
     /// The results file. While the sweep runs, its rows gather in a journal
     /// beside it, `FILE.journal`.
     pub file: &'a Path,
-    /// What tells this program from others: when another one began the sweep,
-    /// a run of it is repeated and must give the same numbers.
+    /// Identifies this program. If another one began the sweep, some runs of it
+    /// are repeated and must give the same values.
     pub program: &'a str,
     /// Throws away what there is of an earlier sweep.
     pub restart: bool,
@@ -27,21 +33,16 @@ pub struct Session<'a> {
     /// Told how many runs are done and how many there will be at most.
     pub progress: Option<&'a (dyn Fn(usize, usize) + Sync)>,
     /// Told once what was found of earlier times.
-    pub resumed: Option<&'a (dyn Fn(Resumed) + Sync)>,
+    pub found: Option<&'a (dyn Fn(Found) + Sync)>,
 }
 
 /// What was found of an earlier time.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Resumed {
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Found {
     /// The results are there already.
     Finished,
-    /// So many runs are done already; some bytes of a half-written one were cut off.
-    Partly {
-        /// Runs.
-        runs: usize,
-        /// Bytes.
-        torn: u64,
-    },
+    /// Some runs are done already.
+    Partly(Resumed),
 }
 
 /// Carries out `plan`, or goes on with it where it ended, and writes its
@@ -51,44 +52,35 @@ pub enum Resumed {
 /// When it was interrupted, files cannot be written, or what is there belongs
 /// to something else. Rows that were done are kept, and the same call goes on
 /// with them.
-pub fn sweep(plan: &Plan, session: &Session<'_>) -> Result<Results, SweepError> {
+pub fn sweep(plan: &Plan, session: &Session<'_>) -> Result<Results, EngineError> {
     let journal_path = journal_path(session.file);
     if session.restart {
         remove(&journal_path)?;
         remove(session.file)?;
     }
-    let tell = |found| {
-        if let Some(resumed) = session.resumed {
-            resumed(found);
+    let tell = |what| {
+        if let Some(found) = session.found {
+            found(what);
         }
     };
     if let Some(results) = finished(plan, session.file)? {
         // A kill between writing the results and removing the journal leaves it.
         remove(&journal_path)?;
-        tell(Resumed::Finished);
+        tell(Found::Finished);
         return Ok(results);
     }
-    let (journal, known) = open(plan, session, &journal_path, &tell)?;
-    let journal = Mutex::new(journal);
-    let append = |row: &Row| {
-        let mut journal = journal.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(journal.append(row)?)
-    };
+    let store = open(plan, session, &journal_path, &tell)?;
     let options = Options {
         threads: session.threads,
-        known,
-        on_row: Some(&append),
+        store: Some(&store),
         progress: session.progress,
         cancel: session.cancel,
+        strict: false,
     };
-    let rows = run(plan, &options);
-    let mut journal = journal.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let synced = journal.sync();
-    let rows = rows?;
-    synced?;
-    let results = Results::new(plan, rows);
+    let done = run(&[plan], &options)?;
+    let results = Results::new(plan, done.rows.into_iter().flatten().collect());
     results.write(session.file)?;
-    drop(journal);
+    drop(store);
     remove(&journal_path)?;
     Ok(results)
 }
@@ -138,24 +130,51 @@ fn open(
     plan: &Plan,
     session: &Session<'_>,
     path: &Path,
-    tell: &dyn Fn(Resumed),
-) -> Result<(Journal, Vec<Row>), SweepError> {
+    tell: &dyn Fn(Found),
+) -> Result<Store, EngineError> {
+    let ours = header(plan, session.program);
     if !path.exists() {
-        return Ok((Journal::create(path, plan, session.program)?, Vec::new()));
+        return Ok(Store::begin(path, &WORDING, &ours)?);
     }
-    let (journal, Found { header, rows, torn }) = Journal::open(path, plan)?;
-    tell(Resumed::Partly {
-        runs: rows.len(),
-        torn,
-    });
+    let (store, resumed) = Store::open(path, &WORDING, |header| check(header, &ours))?;
+    tell(Found::Partly(resumed));
     // Another build may still give the same numbers: it is tried out.
-    if header.program != session.program
-        && let Some(first) = rows.first()
-        && let Some(again) = run_row(plan, first.cell, first.run, session.cancel)
-        && again != *first
-    {
+    if store.is_of_another(session.program) && try_out(&[plan], &store, session.cancel)?.is_some() {
         let problem = "was begun by another version of byway, which gives other numbers for the same run; finish it with that one, or --restart";
         return Err(Trouble::foreign(path, problem).into());
     }
-    Ok((journal, rows))
+    Ok(store)
+}
+
+/// What a journal of `plan` begins with.
+pub(super) fn header(plan: &Plan, program: &str) -> Header {
+    Header {
+        of: OF.to_owned(),
+        format: FORMAT.to_owned(),
+        name: plan.name.clone(),
+        plan: plan.hash(),
+        release: env!("CARGO_PKG_VERSION").to_owned(),
+        program: program.to_owned(),
+        ..Header::default()
+    }
+}
+
+/// Whether runs under this header are of the plan whose header is `ours`.
+fn check(header: &Header, ours: &Header) -> Result<(), String> {
+    if header.of != ours.of {
+        return Err(WORDING.foreign.to_owned());
+    }
+    if header.format != ours.format {
+        return Err(format!(
+            "written in the form {}, this byway knows {FORMAT}; finish it with the one that began it, or --restart",
+            header.format
+        ));
+    }
+    if header.plan != ours.plan {
+        return Err(format!(
+            "holds runs of another sweep or of an earlier text of this one (\"{}\"); undo the change to go on with it, choose another --out, or --restart to throw its runs away",
+            header.name
+        ));
+    }
+    Ok(())
 }

@@ -1,7 +1,7 @@
 //! What came out, cell by cell, as a table for a terminal.
 
 use super::results::Results;
-use super::row::{Row, Status};
+use crate::engine::{Row, Status};
 use crate::look::{Look, shortened};
 use crate::show;
 use crate::stats::{Sample, wilson};
@@ -19,7 +19,7 @@ pub(super) const MAX_LINES: usize = 200;
 pub(super) struct Column {
     pub(super) head: String,
     pub(super) cells: Vec<String>,
-    /// Whether it stands at the right of its column.
+    /// Whether it is aligned to the right of its column.
     pub(super) number: bool,
 }
 

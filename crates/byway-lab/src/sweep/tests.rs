@@ -1,12 +1,15 @@
 //! Sweep files that are right and wrong, and rows that do not depend on threads.
 
 use super::*;
+use crate::engine::{
+    Done, EngineError, Header, Options, Row, Status, StopRule, Store, Wording, run_row,
+};
+use crate::metrics::{Metric, Metrics};
 use crate::source::Problems;
 use crate::trouble::Trouble;
 use crate::units::Share;
-use std::path::Path;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A scenario that takes a few milliseconds.
 pub(super) const SCENARIO: &str = r#"
@@ -35,10 +38,21 @@ rto.min = "500 ms"
 "#;
 
 pub(super) fn parse(text: &str) -> Result<Plan, Problems> {
-    Plan::parse("sweep.toml", text, &|path| match path {
+    parse_with(text, &Metrics::standard())
+}
+
+fn parse_with(text: &str, metrics: &Metrics) -> Result<Plan, Problems> {
+    let load = |path: &str| match path {
         "scenario.toml" => Ok((path.to_owned(), SCENARIO.to_owned())),
         _ => Err(format!("cannot read {path}: not found")),
-    })
+    };
+    super::parse("sweep.toml", text, &load, metrics)
+}
+
+/// The rows of a plan.
+fn run(plan: &Plan, options: &Options<'_>) -> Result<Vec<Row>, EngineError> {
+    let done: Result<Done, EngineError> = crate::engine::run(&[plan], options);
+    done.map(|done| done.rows.into_iter().flatten().collect())
 }
 
 pub(super) fn plan(text: &str) -> Plan {
@@ -222,7 +236,9 @@ fn a_mistake_in_the_scenario_is_named_there_and_once() {
         "scenario = \"bad.toml\"\n[[axis]]\nkey = \"rto.min\"\nvalues = [\"1 s\", \"900 ms\"]";
     let bad = SCENARIO.replace("\"20 ms\"", "\"20\"");
     let load = |_: &str| Ok(("bad.toml".to_owned(), bad.clone()));
-    let problems = Plan::parse("sweep.toml", text, &load).unwrap_err().0;
+    let problems = super::parse("sweep.toml", text, &load, &Metrics::standard())
+        .unwrap_err()
+        .0;
     let places: Vec<(&str, usize)> = problems.iter().map(|p| (p.file.as_str(), p.line)).collect();
     assert_eq!(places, [("bad.toml", 6), ("bad.toml", 10)]);
 }
@@ -294,26 +310,115 @@ fn a_run_alone_gives_the_row_of_the_sweep() {
     assert_eq!(transfer(0, 0), transfer(0, 1), "nothing to chance here");
 }
 
+/// A store in a new file.
+fn store(name: &str) -> (Store, std::path::PathBuf) {
+    const WORDING: Wording = Wording {
+        foreign: "foreign",
+        damaged: "damaged",
+        busy: "busy",
+    };
+    let file = format!("byway-known-{}-{name}", std::process::id());
+    let path = std::env::temp_dir().join(file);
+    let store = match path.exists() {
+        true => Store::open(&path, &WORDING, |_| Ok(())).unwrap().0,
+        false => Store::begin(&path, &WORDING, &Header::default()).unwrap(),
+    };
+    (store, path)
+}
+
 #[test]
 fn known_rows_are_not_run_again_and_change_nothing() {
-    let plan = plan(GRID);
+    let mut plan = plan(GRID);
     let whole = run(&plan, &Options::default()).unwrap();
-    let (fresh, last) = (AtomicUsize::new(0), Mutex::new((0, 0)));
-    let count = |_: &Row| {
-        fresh.fetch_add(1, Ordering::Relaxed);
-        Ok(())
-    };
-    let progress = |done, most| *last.lock().unwrap() = (done, most);
+    let (first, path) = store("rows");
+    // One seed of each cell is known.
+    plan.seeds = vec![2];
     let options = Options {
-        known: whole.iter().rev().step_by(3).cloned().collect(),
-        on_row: Some(&count),
+        store: Some(&first),
+        ..Options::default()
+    };
+    run(&plan, &options).unwrap();
+    drop(first);
+    plan.seeds = vec![1, 2, 3];
+    let last = Mutex::new((0, 0));
+    let progress = |done, most| *last.lock().unwrap() = (done, most);
+    let (known, _) = store("rows");
+    let options = Options {
+        store: Some(&known),
         progress: Some(&progress),
         threads: 1,
         ..Options::default()
     };
-    assert_eq!(run(&plan, &options).unwrap(), whole);
-    assert_eq!(fresh.load(Ordering::Relaxed), 16);
+    let done = crate::engine::run(&[&plan], &options).unwrap();
+    assert_eq!(done.rows, [whole]);
+    assert_eq!((done.simulated, done.from_store), (16, 8));
     assert_eq!(*last.lock().unwrap(), (24, 24));
+    assert_eq!(known.runs(), 24);
+    std::fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn two_plans_share_their_runs() {
+    let plan = plan(GRID);
+    let alone = run(&plan, &Options::default()).unwrap();
+    let mut other = plan.clone();
+    // Other metrics in another order, and other seeds.
+    let metrics = ["stall_s", "originals", "transfer_s"];
+    let find = |name: &&str| Metrics::standard().find(name).unwrap();
+    other.metrics = metrics.iter().map(find).collect();
+    other.cells[0].seeds = Some(vec![2, 0]);
+    let done = crate::engine::run(&[&plan, &other], &Options::default()).unwrap();
+    assert_eq!((done.asked, done.simulated), (47, 24));
+    assert_eq!(done.rows[0], alone);
+    assert_eq!(done.rows[1].len(), 23);
+    let stall = plan.metric("stall_s").unwrap();
+    for row in &done.rows[1] {
+        let mut same = alone
+            .iter()
+            .filter(|r| (r.cell, r.run) == (row.cell, row.run));
+        let same = same.next().unwrap();
+        assert_eq!(row.value(0), same.value(stall));
+        assert_eq!(row.value(2), same.value(0));
+        assert!(row.values.len() == 3 && row.value(1).is_some());
+    }
+}
+
+#[test]
+fn a_metric_of_ones_own_is_a_column_and_may_be_shown() {
+    let metrics = Metrics::standard().with(Metric::new("twice_s", "s", |run| {
+        Some(2.0 * run.transfer_s?)
+    }));
+    let text = GRID.replace(
+        "seeds = 3",
+        "seeds = 1\nmetrics = [\"twice_s\", \"done@2\"]",
+    );
+    let plan = parse_with(&text, &metrics).unwrap();
+    let rows = run(&plan, &Options::default()).unwrap();
+    let [twice, done] = plan.shown.as_slice() else {
+        panic!("{:?}", plan.shown);
+    };
+    for row in &rows {
+        let single = row.value(plan.metric("transfer_s").unwrap());
+        assert_eq!(row.value(*twice), single.map(|s| 2.0 * s));
+        assert!(row.value(*done).is_some());
+    }
+    assert!(schema(Some(&plan)).contains("done@2"));
+}
+
+#[test]
+fn short_names_are_keys_like_any_other() {
+    let text = |key: &str, values: &str| {
+        GRID.replace("\"path.*.loss\"", key)
+            .replace("[\"0 %\", \"5 %\"]", values)
+    };
+    let long = plan(&text("\"path.1.loss\"", "[\"0 %\", \"5 %\"]"));
+    let short = plan(&text("\"loss1\"", "[0, 5]"));
+    assert_eq!(short.cells[4].values, ["5", "as they are", "today"]);
+    for (a, b) in long.cells.iter().zip(&short.cells).skip(4) {
+        assert_eq!(a.scenario, b.scenario);
+    }
+    let found = problems(&text("\"loss3\"", "[0, 5]"));
+    assert!(found[0].2.contains("no such path"), "{found:?}");
 }
 
 #[test]
@@ -350,27 +455,51 @@ setup.max_init_retransmits = 1
 
 #[test]
 fn an_error_or_a_wish_ends_the_sweep() {
-    let plan = plan(GRID);
-    let full = |_: &Row| Err(Trouble::foreign(Path::new("x"), "full").into());
+    let mut plan = plan(GRID);
+    let cancel = AtomicBool::new(false);
+    let stop = |done, _| cancel.store(done > 0, Ordering::Relaxed);
     let options = Options {
-        on_row: Some(&full),
+        progress: Some(&stop),
+        cancel: Some(&cancel),
         ..Options::default()
     };
     assert!(matches!(
         run(&plan, &options),
-        Err(SweepError::File(Trouble::Foreign { .. }))
+        Err(EngineError::Interrupted)
     ));
-    let cancel = AtomicBool::new(false);
-    let stop = |_: &Row| {
-        cancel.store(true, Ordering::Relaxed);
-        Ok(())
-    };
-    let options = Options {
-        on_row: Some(&stop),
-        cancel: Some(&cancel),
+    // A run that the protocol refuses: a row, or an error.
+    plan.cells[0].scenario.policies[0].config.pmtu.0 = 1;
+    let rows = run(&plan, &Options::default()).unwrap();
+    assert_eq!(rows[0].status, Status::Refused);
+    assert!(rows[0].values.iter().all(|v| v.is_nan()));
+    let strict = Options {
+        strict: true,
         ..Options::default()
     };
-    assert!(matches!(run(&plan, &options), Err(SweepError::Interrupted)));
+    let error = run(&plan, &strict).unwrap_err();
+    assert!(error.to_string().starts_with("grid: "), "{error}");
+    assert!(matches!(error, EngineError::Refused { .. }), "{error}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_cannot_be_written_ends_the_sweep() {
+    let full = std::path::Path::new("/dev/full");
+    if !full.exists() {
+        return;
+    }
+    let plan = plan(GRID);
+    let (kept, path) = store("full");
+    kept.redirect(full);
+    let options = Options {
+        store: Some(&kept),
+        ..Options::default()
+    };
+    assert!(matches!(
+        run(&plan, &options),
+        Err(EngineError::File(Trouble::File { .. }))
+    ));
+    std::fs::remove_file(path).unwrap();
 }
 
 #[test]

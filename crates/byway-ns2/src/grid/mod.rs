@@ -18,10 +18,8 @@ use run::Setting;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use verdict::Measured;
+use verdict::{ENOUGH, Measured};
 
-/// Fewest runs of ns-2 for a comparison of a cell on its own.
-pub const ENOUGH: u32 = 5;
 /// Cells of the light version. It asks for the same 95 % as the whole, of which 2 %
 /// miss by chance (`experiments/ns2-grid/README.md`): of a hundred figures more than
 /// five do in 1.5 % of all codes, of two dozen more than one in 9 %.

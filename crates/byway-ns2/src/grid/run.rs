@@ -4,7 +4,6 @@
 use crate::network::{ShortestWay, destination};
 use crate::scenario::{Build, Cmt, Host, Params, Role};
 use crate::settings;
-use crate::source::{Load, Source};
 use crate::wire::Notary;
 use anyhow::{Result, bail};
 use byway_core::config::{Dormant, PrimarySwitch};
@@ -12,7 +11,7 @@ use byway_core::time::{Duration, Instant};
 use byway_core::{AssocId, ChecksumMode, EndpointConfig, Event, PathState};
 use byway_dialect_ns2::Settings;
 use byway_sim::Simulation;
-use byway_sim::host::{AppCtx, Application, Sink};
+use byway_sim::host::{AppCtx, Application, Sender, Sink};
 use byway_sim::net::{
     LinkConfig, LossModel, Network, NodeId, QueueLimit, Rate, Simultaneous, TopologyBuilder,
 };
@@ -219,21 +218,17 @@ pub fn run(setting: &Setting, seed: u64) -> Result<Run> {
     let sink = endpoint(setting, Role::Responder, seed)?;
     let sink = sim.add_host(receiver, sink, Sink::new())?;
     sim.with_endpoint(sink, |_, e| e.set_routes(Box::new(peer_way)));
-    let begin = Instant::ZERO;
-    let load = Load {
-        begin,
-        bytes: Some(setting.size),
-        message: setting.chunk.saturating_sub(DATA_HEADER),
-        streams: 1,
-        unordered: false,
-    };
     let peer = RECEIVER.map(destination).to_vec();
     let mut config = setting.config(Role::Initiator)?;
     if let Some(drawn) = &mut config.ns2.cmt_coin {
         // Each seed tosses other coins.
         *drawn += 100 * seed as u32;
     }
-    let source = Source::new(peer, PORT, config.build(), load);
+    let message = setting.chunk.saturating_sub(DATA_HEADER) as usize;
+    // ns-2's associations do not end.
+    let source = Sender::bulk(peer, PORT, config.build(), setting.size, message)
+        .begin_at(Instant::ZERO)
+        .keep_open();
     let watched = Watched::new(source, setting);
     let source = endpoint(setting, Role::Initiator, seed)?;
     let host = sim.add_host(sender, source, watched)?;
@@ -302,7 +297,7 @@ fn network(setting: &Setting, seed: u64) -> Result<(Network, NodeId, NodeId)> {
 
 /// A source whose end, and whose path's failure, are noted.
 struct Watched {
-    source: Source,
+    source: Sender,
     bytes: u64,
     failure: Failure,
     done: Option<Instant>,
@@ -310,7 +305,7 @@ struct Watched {
 }
 
 impl Watched {
-    fn new(source: Source, setting: &Setting) -> Watched {
+    fn new(source: Sender, setting: &Setting) -> Watched {
         // Without a failure nothing is detected.
         let never = Failure {
             path: u8::MAX,
@@ -327,7 +322,7 @@ impl Watched {
     }
 
     fn is_over(&self) -> bool {
-        self.done.is_some() || self.source.failure.is_some()
+        self.done.is_some() || self.source.report().refused.is_some()
     }
 }
 

@@ -1,10 +1,12 @@
 //! Which means agree.
 
-use super::ENOUGH;
 use super::cell::Cell;
 use super::run::Setting;
 use byway_lab::stats::{Difference, Sample};
 use std::collections::BTreeMap;
+
+/// Fewest runs of ns-2 for a comparison of a cell on its own.
+pub(super) const ENOUGH: u32 = 5;
 
 /// Means that differ by at most this share agree.
 pub const NEAR: f64 = 0.05;

@@ -4,7 +4,7 @@ use byway_core::observe::Observation;
 use byway_core::time::Instant;
 use byway_core::{Config, EndpointConfig, PathId};
 use byway_sim::Simulation;
-use byway_sim::host::{Bulk, Sink};
+use byway_sim::host::{Sender, Sink};
 use byway_sim::net::{LinkChange, LinkConfig, Rate, TopologyBuilder};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -79,7 +79,7 @@ fn scenario_3(
         accepted: c.clone(),
         ..EndpointConfig::new(5001, native(host), [host; 32])
     };
-    let app = Bulk::new(native(2), 5001, c.clone(), 8 << 20, 1452);
+    let app = Sender::bulk(native(2), 5001, c.clone(), 8 << 20, 1452);
     let a = sim.add_host(a, of(1), app).unwrap();
     sim.add_host(b, of(2), Sink::new()).unwrap();
     sim.observe(a, true);

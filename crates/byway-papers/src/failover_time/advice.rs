@@ -1,8 +1,9 @@
 //! What follows from the numbers, and what it costs.
 
+use super::frame::{Frame, rto_of};
+use super::model::Case;
 use super::timeline::{course, pause, suspicion};
 use super::words::seconds;
-use super::{Case, Frame, rto_of};
 use byway_core::Config;
 use byway_core::config::PfConfig;
 use byway_lab::units::format_duration;

@@ -1,10 +1,10 @@
 //! When every path is dead: the loss of the association and the dormant state.
 
-use super::mechanisms::{milestone, pmr};
+use super::frame::{Frame, answer, milestone, pmr};
+use super::model::{Answer, Case, Goal, Mechanism, Milestone};
 use super::simulated::Death;
 use super::timeline::{Sum, Waiting, longest_period, rto_after, soonest_loss};
 use super::words::{count, seconds};
-use super::{Answer, Case, Frame, Goal, Mechanism, Milestone, answer};
 use byway_core::config::Dormant;
 use std::time::Duration;
 

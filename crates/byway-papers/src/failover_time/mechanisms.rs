@@ -1,28 +1,15 @@
 //! Each mechanism of a configuration: what it does and how long it takes.
 
 use super::all_dead::{association, dormant};
+use super::frame::{Frame, answer, milestone, pmr};
+use super::model::{Case, Goal, Mechanism, Milestone};
 use super::simulated::both_die;
 use super::timeline::{Luck, Sum, Waiting, course, idle_course, pause, suspicion};
 use super::words::{count, seconds};
-use super::{Answer, Case, Frame, Goal, Mechanism, Milestone, answer};
 use byway_core::Config;
 use byway_core::config::PathMaxRetransTest;
 use byway_core::policy::{AfterRto, Detection, RetransmitTarget};
 use byway_dialect_ns2::Settings;
-
-/// What is reached when, and why.
-pub(super) fn milestone(goal: Goal, cases: Vec<Answer>, why: impl Into<String>) -> Milestone {
-    Milestone {
-        goal,
-        cases,
-        why: why.into(),
-    }
-}
-
-/// Path.Max.Retrans.
-pub(super) fn pmr(cfg: &Config) -> u32 {
-    cfg.failure.path_max_retrans
-}
 
 /// All mechanisms together, for a path that carries data.
 pub(super) fn together(frame: &Frame<'_>) -> Vec<Milestone> {

@@ -1,7 +1,7 @@
 //! The death of both paths, simulated: their errors interlock, so no sum of
-//! timers tells when the association is given up.
+//! timers says when the association is given up.
 
-use super::Frame;
+use super::frame::Frame;
 use byway_lab::result::Outcome;
 use byway_lab::run::{RunOptions, run};
 use byway_lab::scenario::Scenario;

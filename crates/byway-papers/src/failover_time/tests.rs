@@ -1,7 +1,9 @@
 use super::*;
+use byway_core::Config;
 use byway_lab::result::RunResult;
 use byway_lab::run::{RunOptions, run};
 use byway_lab::scenario::{Override, Scenario, apply_overrides};
+use std::time::Duration;
 
 const RTT: Duration = Duration::from_millis(90);
 

@@ -240,7 +240,7 @@ fn count_errors(cfg: &Config, luck: Luck, course: &mut Course) -> Option<Sum> {
         sacks = sacks.saturating_add(if errors == 0 { n - 1 } else { n });
         sum.push(n, rto, waiting);
         errors = errors.saturating_add(n.saturating_mul(per));
-        // The heartbeat's error comes first and has a test of its own.
+        // The heartbeat's error comes first and has another test.
         let by_heartbeat = beside && errors - 1 > heartbeat_limit(cfg);
         let with_sacks = || sum.clone().and(sacks, luck.sack, Waiting::Sack);
         if errors > pmr || by_heartbeat || errors == u32::MAX {
@@ -391,7 +391,7 @@ pub(super) fn soonest_loss(cfg: &Config, rto: Duration) -> Sum {
     sum
 }
 
-/// The RTO after so many errors.
+/// The RTO after `errors` errors.
 pub(super) fn rto_after(cfg: &Config, rto: Duration, errors: u32) -> Duration {
     (0..errors.min(128)).fold(rto, |rto, _| backed_off(rto, cfg.rto.max, 1))
 }

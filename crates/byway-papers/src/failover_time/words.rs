@@ -1,7 +1,7 @@
 //! The answer as text of 80 columns.
 
+use super::model::{Answer, FailoverTime, Goal, Mechanism, Milestone};
 use super::timeline::{Step, Sum};
-use super::{Answer, FailoverTime, Goal, Mechanism, Milestone};
 use std::fmt::Write;
 use std::time::Duration;
 

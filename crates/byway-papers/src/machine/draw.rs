@@ -1,6 +1,6 @@
 //! Machines as text, for a terminal and for the two common programs that draw.
 
-use super::{Cause, Edge, Event, Machine, PathEdge, Phase};
+use super::model::{Cause, Edge, Event, Machine, PathEdge, Phase};
 use byway_core::config::{AllPathsSuspect, Dormant, PrimarySwitch};
 use byway_core::path::PathState;
 use byway_core::policy::Detection;

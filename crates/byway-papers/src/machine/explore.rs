@@ -1,7 +1,7 @@
 //! Finds the edges of a machine by asking the deciders about every table of
 //! paths that can come about.
 
-use super::{Cause, Edge, Event, Machine, PathEdge, Phase, Role};
+use super::model::{Cause, Edge, Event, Machine, PathEdge, Phase, Role};
 use byway_core::config::{Config, PathMaxRetransTest, PrimarySwitch};
 use byway_core::path::{PathFacts, PathId, PathModel, PathRoles, PathState};
 use byway_core::policy::{Detection, failover};
@@ -112,7 +112,16 @@ fn switch_threshold(switch: &PrimarySwitch) -> Option<u32> {
     }
 }
 
-pub(super) fn explore(config: &Config, n: u8) -> Machine {
+impl Machine {
+    /// The machines of these settings with `paths` destinations, 1 to 4. Four
+    /// are Di, Dj and two others: more of them find themselves in no other roles.
+    #[must_use]
+    pub fn of(config: &Config, paths: u8) -> Machine {
+        explore(config, paths.clamp(1, 4))
+    }
+}
+
+fn explore(config: &Config, n: u8) -> Machine {
     let cfg = small(config);
     let switch = switch_threshold(&cfg.failover.primary_switch).unwrap_or(0);
     // Beyond the last threshold two counts show all orders of two paths.

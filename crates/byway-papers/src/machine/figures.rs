@@ -7,7 +7,8 @@
 //! too; so is an alternate that answers while another alternate carries the
 //! data, which changes nothing in the paper's phases.
 
-use super::{Cause, Drawing, Edge, Event, Machine, PathEdge, Phase, Role};
+use super::draw::Drawing;
+use super::model::{Cause, Edge, Event, Machine, PathEdge, Phase, Role};
 use byway_core::config::{Config, PrimarySwitch};
 use byway_core::path::PathState;
 use std::collections::BTreeSet;

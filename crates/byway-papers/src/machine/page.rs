@@ -1,7 +1,8 @@
 //! The state machines as text and as the page `docs/machines.md`.
 
+use super::draw::Format;
 use super::figures::{FIGURES, Figure};
-use super::{Format, Machine};
+use super::model::Machine;
 use byway_core::Config;
 use std::fmt::Write;
 
@@ -117,7 +118,7 @@ mod tests {
         if kept != page() {
             // `byway machine --page` prints the same.
             std::fs::write(file, page()).unwrap();
-            panic!("docs/machines.md was out of date and has been written anew; look at it");
+            panic!("docs/machines.md was out of date and has been rewritten; look at it");
         }
     }
 

@@ -1,6 +1,6 @@
 //! Follows a running association along the edges of its machine.
 
-use super::{Edge, Event, Machine, Phase, Role};
+use super::model::{Edge, Event, Machine, Phase, Role};
 use byway_core::observe::Observation;
 use byway_core::path::{PathId, PathState};
 use std::collections::BTreeSet;
@@ -21,7 +21,7 @@ pub enum Strange {
     },
 }
 
-/// Reads the observations of one association, in order, and tells the edges
+/// Reads the observations of one association, in order, and lists the edges
 /// that it takes.
 #[derive(Clone, Debug)]
 pub struct Watcher {
@@ -181,7 +181,7 @@ impl Watcher {
             return Err(Strange::Association(*edge));
         }
         let known = |from, to| {
-            let found = |e: &&super::PathEdge| e.from == from && e.to == to;
+            let found = |e: &&super::model::PathEdge| e.from == from && e.to == to;
             from == PathState::Unconfirmed || machine.path_edges.iter().any(|e| found(&e))
         };
         match self.path_changes.iter().find(|c| !known(c.0, c.1)) {

@@ -1,46 +1,9 @@
 //! Cells of a study and the samples in them, byway's and ns-2's alike.
 
 use super::sample::{Kind, Sample};
+pub use byway_lab::axis::Value;
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::fmt;
-
-/// A coordinate of a cell.
-#[derive(Clone, Debug, PartialEq, PartialOrd, Deserialize)]
-#[serde(untagged)]
-pub enum Value {
-    /// A number, such as a loss rate in percent.
-    Number(f64),
-    /// A name, such as a policy's.
-    Text(String),
-}
-
-impl Value {
-    /// The number, if it is one.
-    #[must_use]
-    pub fn number(&self) -> Option<f64> {
-        match self {
-            Value::Number(x) => Some(*x),
-            Value::Text(_) => None,
-        }
-    }
-
-    /// From a field of a table.
-    #[must_use]
-    pub fn read(text: &str) -> Value {
-        text.parse()
-            .map_or_else(|_| Value::Text(text.to_owned()), Value::Number)
-    }
-}
-
-impl fmt::Display for Value {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Value::Number(x) => write!(f, "{x}"),
-            Value::Text(text) => f.write_str(text),
-        }
-    }
-}
 
 /// One or several values.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -166,7 +129,7 @@ impl Cells {
     }
 
     /// Pairs of cells that differ in some axes alone: those that `filter` means and
-    /// that stand at `one` on these axes, each with the cell that stands at `other`.
+    /// that are at `one` on these axes, each with the cell that is at `other`.
     /// Only those whose partner has the measure, too.
     pub fn pairs<'a>(
         &'a self,

@@ -1,14 +1,14 @@
-//! What tells a build that simulates differently from one that does not.
+//! The fingerprint of a build: builds that simulate differently have another.
 //!
 //! A release number does not: between two releases any change of the protocol
-//! core, the simulator or a measure changes figures. A commit or the program's
+//! core, the simulator or a metric changes figures. A commit or the program's
 //! file would tell too much, as most changes leave every figure as it is, and a
 //! program does not know its commit. So the build is asked for figures: a few
-//! runs that are the same for all builds, whose packets and measures make the
+//! runs that are the same for all builds, whose packets and metrics make the
 //! fingerprint. What such runs do not meet they cannot show; for that
-//! [`super::plan`] repeats runs of the file itself, which costs more.
+//! the engine repeats runs of the file itself (`try_out`), which costs more.
 
-use super::measure::measure;
+use byway_lab::metrics::Metrics;
 use byway_lab::result::RunResult;
 use byway_lab::run::{RunOptions, run};
 use byway_lab::scenario::Scenario;
@@ -77,11 +77,11 @@ retransmission.target = "AllRtxSame"
 failure.detection = { Probing = { dmax = "3 s", n = 3 } }
 "#;
 
-/// Measures that together take part in every way in which one is taken.
-const MEASURES: &[&str] = &[
+/// Metrics that together take part in every way in which one is computed.
+const METRICS: &[&str] = &[
     "transfer_s",
     "suspect_s",
-    "detect_s",
+    "failure1_inactive_s",
     "detected_at_s",
     "in_doubt_s",
     "done_at_s",
@@ -97,19 +97,19 @@ const MEASURES: &[&str] = &[
     "timeouts_4",
     "timeouts_8",
     "timeouts_16",
-    "moves",
     "failovers",
+    "path1_failures",
     "failures",
-    "failovers2",
+    "path2_failures",
     "primary_changes",
-    "rto1_s",
-    "rto2_s",
-    "rto2_raised",
-    "rto2_lowered",
-    "loss1",
-    "loss2",
+    "path1_rto_s",
+    "path2_rto_s",
+    "path2_rto_raised",
+    "path2_rto_lowered",
+    "path1_loss",
+    "path2_loss",
     "start_s",
-    "data2",
+    "path2_chunks",
     "originals",
     "sent_again",
     "sent_thrice",
@@ -137,16 +137,20 @@ fn of_runs(runs: &[RunResult]) -> String {
     let mut text = String::new();
     for run in runs {
         text.push_str(&run.digest);
-        for name in MEASURES {
-            text.push_str(&format!(" {name}={:?}", measure(run, name)));
+        for name in METRICS {
+            text.push_str(&format!(" {name}={:?}", value(run, name)));
         }
         text.push('\n');
     }
     digest(&text)
 }
 
+fn value(run: &RunResult, name: &str) -> Option<f64> {
+    Metrics::standard().find(name)?.value(run)
+}
+
 /// A short name for a text, the same on every machine.
-pub(super) fn digest(text: &str) -> String {
+fn digest(text: &str) -> String {
     let bytes = Sha256::digest(text);
     bytes.iter().take(16).map(|b| format!("{b:02x}")).collect()
 }
@@ -172,8 +176,8 @@ mod tests {
                 r.policy
             );
         }
-        for name in MEASURES {
-            let there = runs.iter().any(|r| measure(r, name).is_some());
+        for name in METRICS {
+            let there = runs.iter().any(|r| value(r, name).is_some());
             assert!(there, "{name}");
         }
         // A packet or a measure more or less is another build.

@@ -1,7 +1,9 @@
 //! Verdicts as Markdown, to be kept with the date and the commit.
 
+use super::checked::Checked;
+use super::report::{PaperResult, Report};
 use super::today::Still;
-use super::{Checked, ClaimResult, PaperResult, Report};
+use super::verdict::ClaimResult;
 use std::fmt::Write;
 
 /// A table of all claims, then for each paper every check with its numbers, and
@@ -101,7 +103,7 @@ fn checks(out: &mut String, claim: &ClaimResult, verdict: &str) {
     claim.checks.iter().for_each(|c| row(out, c));
 }
 
-/// What stands in a table must not end its cell.
+/// The text of a cell must not end it.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|")
 }

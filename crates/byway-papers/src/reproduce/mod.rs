@@ -5,11 +5,13 @@
 //! the checks put to them and to what ns-2 gave for the same question, and
 //! verdicts and figures come out.
 
-mod axis;
+mod carry_out;
 pub mod cells;
 pub mod check;
+mod checked;
 pub mod claim;
 pub mod figure;
+mod html;
 mod identity;
 mod kept;
 pub mod markdown;
@@ -18,355 +20,24 @@ pub mod ns2;
 pub mod page;
 mod papers;
 mod plan;
+pub mod report;
 pub mod sample;
 pub mod show;
+pub mod single;
 pub mod study;
 pub mod text;
 pub mod today;
+mod today_page;
 pub mod verdict;
 
+pub use byway_lab::engine::Resumed;
+pub use carry_out::reproduce;
+pub use checked::Checked;
 pub use claim::{Claim, Paper};
 pub use figure::Figure;
-pub use kept::Resumed;
+pub use report::{PaperResult, Report, ReproduceError, Request, SCHEMA, Watch};
 pub use study::Effort;
-pub use verdict::{Checked, ClaimResult, Verdict};
-
-use byway_lab::trouble::Trouble;
-use cells::Cells;
-use claim::Paper as PaperSpec;
-use figure::{Data, FigureSpec};
-use kept::Kept;
-use papers::Folder;
-use plan::Wanted;
-use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
-use study::{Job, Runs};
-
-/// The form of the JSON; changes when a field is renamed, removed or changes
-/// its meaning.
-pub const SCHEMA: &str = "byway.reproduce/1";
-
-/// What is asked.
-#[derive(Clone, Debug)]
-pub struct Request {
-    /// Papers (`caro-2006`), claims (`A3`) and figures (`caro-2006/5`); all if
-    /// there are none.
-    pub what: Vec<String>,
-    /// How much is run.
-    pub effort: Effort,
-    /// A folder of papers to take in place of those that are built in.
-    pub experiments: Option<PathBuf>,
-    /// A file that keeps the results of runs; what it holds is not run again. It
-    /// belongs to one release, and to builds that simulate alike.
-    pub runs: Option<PathBuf>,
-    /// What tells this program from others: when another one began the file of
-    /// kept runs, some of them are repeated and must give the same figures.
-    pub program: String,
-}
-
-/// Told how a reproduction goes on.
-pub struct Watch<'a> {
-    /// How many runs of how many are there, from several threads.
-    pub progress: &'a (dyn Fn(usize, usize) + Sync),
-    /// Once, before the first run, what the file of kept runs held; not if it
-    /// is begun.
-    pub resumed: &'a dyn Fn(Resumed),
-}
-
-/// What came out.
-#[derive(Clone, Debug, Serialize)]
-pub struct Report {
-    /// [`SCHEMA`].
-    pub schema: &'static str,
-    /// "quick" or "full".
-    pub effort: &'static str,
-    /// Runs.
-    pub runs: usize,
-    /// Of these, how many were simulated now.
-    pub simulated: usize,
-    /// How many were taken from the file of kept runs.
-    pub from_file: usize,
-    /// How many are shared: a run that another cell or study asked for as well, or
-    /// the same run under another setting, which it never came to ask for.
-    pub shared: usize,
-    /// The papers, by year.
-    pub papers: Vec<PaperResult>,
-}
-
-/// What came out of one paper.
-#[derive(Clone, Debug, Serialize)]
-pub struct PaperResult {
-    /// `caro-2006`.
-    pub id: String,
-    /// Its title.
-    pub title: String,
-    /// Authors, where and when.
-    pub citation: String,
-    /// What was run.
-    pub setting: String,
-    /// Whether these are the papers' questions, asked again of today's settings.
-    pub questions: bool,
-    /// The claims that were asked for.
-    pub claims: Vec<ClaimResult>,
-    /// The figures that go with them.
-    #[serde(skip)]
-    pub figures: Vec<Figure>,
-}
-
-impl Report {
-    /// Where the runs come from, in words.
-    #[must_use]
-    pub fn runs_words(&self) -> String {
-        let mut words = format!("{} simulated", self.simulated);
-        for (count, what) in [
-            (self.from_file, "from the file of kept runs"),
-            (self.shared, "shared among cells"),
-        ] {
-            if count > 0 {
-                words.push_str(&format!(", {count} {what}"));
-            }
-        }
-        words
-    }
-
-    /// How many claims are reproduced, and of how many.
-    #[must_use]
-    pub fn score(&self) -> (usize, usize) {
-        let papers = || self.papers.iter().filter(|p| !p.questions);
-        let claims = || papers().flat_map(|p| &p.claims);
-        let good = claims().filter(|c| c.verdict == Verdict::Reproduced);
-        (good.count(), claims().count())
-    }
-}
-
-/// Why there is no report.
-#[derive(Debug, thiserror::Error)]
-pub enum ReproduceError {
-    /// What was asked for is not there.
-    #[error("{0}")]
-    Unknown(String),
-    /// A file of `experiments/` cannot be read, or a run cannot be done.
-    #[error("{0}")]
-    Failed(String),
-    /// The file of kept runs cannot be used.
-    #[error(transparent)]
-    File(#[from] Trouble),
-}
-
-impl From<String> for ReproduceError {
-    fn from(why: String) -> ReproduceError {
-        ReproduceError::Failed(why)
-    }
-}
-
-/// The parts of a paper that are wanted, with its files.
-struct Part {
-    files: Folder,
-    paper: PaperSpec,
-}
-
-/// Does the runs and checks.
-///
-/// # Errors
-/// What was asked for and is not there; a file of `experiments/` that cannot be
-/// read; a run that cannot be done; a file of kept runs that cannot be written
-/// or is not to be gone on with.
-pub fn reproduce(request: &Request, watch: &Watch<'_>) -> Result<Report, ReproduceError> {
-    let folders = match &request.experiments {
-        Some(dir) => papers::in_folder(dir)?,
-        None => papers::built_in(),
-    };
-    let parts = choose(&request.what, folders)?;
-    let mut wanted: Vec<Wanted<'_>> = Vec::new();
-    let mut whose: Vec<(usize, usize)> = Vec::new();
-    let mut jobs: Vec<(usize, Job)> = Vec::new();
-    for (p, part) in parts.iter().enumerate() {
-        for (s, study) in part.paper.studies.iter().enumerate() {
-            let measures = part.measures(&study.id);
-            if measures.is_empty() {
-                continue;
-            }
-            let new = study.jobs(request.effort);
-            jobs.extend(new.into_iter().map(|job| (wanted.len(), job)));
-            wanted.push(Wanted {
-                paper: &part.paper.id,
-                study,
-                scenario: part.files.scenario(study)?,
-                measures,
-            });
-            whose.push((p, s));
-        }
-    }
-    let kept = match &request.runs {
-        Some(file) => {
-            let (kept, resumed) = Kept::open(file, &request.program)?;
-            resumed.into_iter().for_each(watch.resumed);
-            kept
-        }
-        None => Kept::nothing(),
-    };
-    let done = plan::run(&wanted, jobs, &kept, watch.progress)?;
-    let mut by_study: BTreeMap<(usize, usize), Vec<study::Row>> =
-        whose.into_iter().zip(done.rows).collect();
-    let mut papers = Vec::new();
-    for (p, part) in parts.iter().enumerate() {
-        let ours: BTreeMap<&str, Cells> = part
-            .paper
-            .studies
-            .iter()
-            .enumerate()
-            .filter_map(|(s, study)| {
-                let rows = by_study.remove(&(p, s))?;
-                Some((study.id.as_str(), study::cells(rows)))
-            })
-            .collect();
-        papers.push(part.result(&ours, request.effort)?);
-    }
-    Ok(Report {
-        schema: SCHEMA,
-        effort: request.effort.name(),
-        runs: done.asked,
-        simulated: done.simulated,
-        from_file: done.from_file,
-        shared: done.asked - done.simulated - done.from_file,
-        papers,
-    })
-}
-
-/// The papers with the claims and figures that are asked for.
-fn choose(what: &[String], folders: Vec<Folder>) -> Result<Vec<Part>, ReproduceError> {
-    let mut parts = Vec::new();
-    let mut known = BTreeSet::new();
-    let mut found = BTreeSet::new();
-    for files in folders {
-        let mut paper = files.paper()?;
-        let asked = |name: &str| what.iter().find(|w| w.eq_ignore_ascii_case(name)).cloned();
-        let mut keep = |name: String| {
-            known.insert(name.clone());
-            let hit = asked(&name);
-            found.extend(hit.clone());
-            hit.is_some()
-        };
-        let whole = keep(paper.id.clone()) || what.is_empty();
-        let id = paper.id.clone();
-        let figures: BTreeSet<String> = paper
-            .figures
-            .iter()
-            .map(|f| f.id.clone())
-            .filter(|f| keep(format!("{id}/{f}")))
-            .collect();
-        paper.claims.retain(|c| keep(c.id.clone()) || whole);
-        let shown: BTreeSet<&str> = paper
-            .claims
-            .iter()
-            .filter_map(|c| c.figure.as_deref())
-            .collect();
-        paper
-            .figures
-            .retain(|f| whole || figures.contains(&f.id) || shown.contains(f.id.as_str()));
-        if !paper.claims.is_empty() || !paper.figures.is_empty() {
-            parts.push(Part { files, paper });
-        }
-    }
-    if let Some(unknown) = what.iter().find(|w| !found.contains(*w)) {
-        let known: Vec<String> = known.into_iter().collect();
-        return Err(ReproduceError::Unknown(format!(
-            "\"{unknown}\" is no paper, claim or figure here; there are {}",
-            known.join(", ")
-        )));
-    }
-    Ok(parts)
-}
-
-impl Part {
-    /// The measures that the wanted claims and figures take from a study.
-    fn measures(&self, study: &str) -> BTreeSet<String> {
-        let checks = self.paper.claims.iter().flat_map(|c| &c.checks);
-        let mut measures: BTreeSet<String> = checks
-            .filter(|c| c.study.as_deref() == Some(study))
-            .filter_map(|c| c.kind.measure())
-            .map(|m| measure::base(m).to_owned())
-            .collect();
-        for figure in self.paper.figures.iter().filter(|f| f.study == study) {
-            let shown = figure.kind.measures();
-            measures.extend(shown.into_iter().map(|m| measure::base(m).to_owned()));
-        }
-        measures
-    }
-
-    fn result(&self, ours: &BTreeMap<&str, Cells>, effort: Effort) -> Result<PaperResult, String> {
-        let mut ns2 = BTreeMap::new();
-        for study in &self.paper.studies {
-            if let Some(mut cells) = self.files.ns2(&study.id)? {
-                if let Some(ours) = ours.get(study.id.as_str()) {
-                    alike_in_size(&mut cells, ours);
-                }
-                ns2.insert(study.id.as_str(), cells);
-            }
-        }
-        let claims = self
-            .paper
-            .claims
-            .iter()
-            .map(|claim| verdict::of(claim, &self.paper.id, ours, &ns2))
-            .collect();
-        let mut figures = Vec::new();
-        for spec in &self.paper.figures {
-            figures.push(self.figure(spec, ours, &ns2, effort)?);
-        }
-        Ok(PaperResult {
-            id: self.paper.id.clone(),
-            title: self.paper.title.clone(),
-            citation: self.paper.citation.clone(),
-            setting: self.paper.setting.clone(),
-            questions: self.paper.questions,
-            claims,
-            figures,
-        })
-    }
-
-    fn figure(
-        &self,
-        spec: &FigureSpec,
-        ours: &BTreeMap<&str, Cells>,
-        ns2: &BTreeMap<&str, Cells>,
-        effort: Effort,
-    ) -> Result<Figure, String> {
-        let name = || format!("{} figure {}", self.paper.id, spec.id);
-        let study = self
-            .paper
-            .studies
-            .iter()
-            .find(|s| s.id == spec.study)
-            .ok_or_else(|| format!("{}: no study \"{}\"", name(), spec.study))?;
-        let empty = Cells::default();
-        let base = self.files.scenario(study)?;
-        let words = study.words(effort);
-        let data = Data {
-            ours: ours.get(spec.study.as_str()).unwrap_or(&empty),
-            ns2: ns2.get(spec.study.as_str()),
-            runs: &Runs {
-                base: &base,
-                study,
-                effort,
-            },
-            words: &words,
-        };
-        spec.draw(&self.paper.id, data)
-            .map_err(|e| format!("{}: {e}", name()))
-    }
-}
-
-/// Drops ns-2's cells of another size than byway's: transfer times of 8 and of
-/// 80 MB are no neighbours.
-fn alike_in_size(ns2: &mut Cells, ours: &Cells) {
-    let sizes = ours.values("size", &cells::Filter::new());
-    if !sizes.is_empty() {
-        ns2.0
-            .retain(|c| c.place.get("size").is_none_or(|s| sizes.contains(s)));
-    }
-}
+pub use verdict::{ClaimResult, Verdict};
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,10 @@
 //! The report page: one file that needs nothing else.
 
-use super::figure::{self, Source, svg};
-use super::{Checked, ClaimResult, Figure, PaperResult, Report, Verdict};
+use super::checked::Checked;
+use super::html::{anchor, escape, figure};
+use super::report::{PaperResult, Report};
+use super::today_page;
+use super::verdict::{ClaimResult, Verdict};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -43,7 +46,7 @@ pub fn html(report: &Report, version: &str) -> Result<String, String> {
         section(&mut out, paper)?;
     }
     for asked in report.papers.iter().filter(|p| p.questions) {
-        super::today::section(&mut out, asked)?;
+        today_page::section(&mut out, asked)?;
     }
     out.push_str("</main>\n</body>\n</html>\n");
     Ok(out)
@@ -172,97 +175,4 @@ fn check(out: &mut String, check: &Checked) {
         sign(check.holds),
         escape(&check.byway)
     );
-}
-
-pub(super) fn figure(out: &mut String, figure: &Figure) -> Result<(), String> {
-    let id = anchor(&figure.name);
-    let _ = writeln!(
-        out,
-        "<figure id=\"{id}\" data-figure=\"{}\">\n<h4>{}: {}</h4>\n{}<div class=\"panels\">",
-        escape(&figure.name),
-        escape(&figure.name),
-        escape(&figure.title),
-        legend(figure)
-    );
-    for panel in &figure.panels {
-        let drawing = svg::panel(figure, panel).map_err(|e| format!("{}: {e}", figure.name))?;
-        let label = format!("{}, {}", figure.name, panel.title);
-        let drawing = drawing.replacen(
-            "<svg ",
-            &format!("<svg role=\"img\" aria-label=\"{}\" ", escape(&label)),
-            1,
-        );
-        out.push_str(&drawing);
-    }
-    let file = format!("{}.csv", id);
-    let _ = writeln!(
-        out,
-        "</div>\n<figcaption>{} <a download=\"{file}\" href=\"data:text/csv;charset=utf-8,{}\">Its \
-         data as CSV</a>.</figcaption>\n</figure>",
-        escape(&figure.caption),
-        percent_encoded(&figure.csv())
-    );
-    Ok(())
-}
-
-/// Names with their colours, and what lines and rings are.
-fn legend(figure: &Figure) -> String {
-    let mut out = String::from("<p class=\"legend\">");
-    for (i, name) in figure.names.iter().enumerate() {
-        let _ = write!(
-            out,
-            "<span><i style=\"--colour:var(--c{})\"></i>{}</span>",
-            i % svg::COLOURS.len(),
-            escape(name)
-        );
-    }
-    if figure.shows(figure::Source::Ns2) {
-        for source in [Source::Byway, Source::Ns2] {
-            let _ = write!(
-                out,
-                "<span class=\"source\"><i class=\"{}\"></i>{}</span>",
-                svg::mark(source),
-                source.name()
-            );
-        }
-    }
-    out.push_str("</p>\n");
-    out
-}
-
-pub(super) fn anchor(name: &str) -> String {
-    name.replace(' ', "-")
-}
-
-pub(super) fn escape(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
-}
-
-/// As RFC 3986 section 2.1 writes what may not stand in a URI.
-fn percent_encoded(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() * 2);
-    for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b',' => {
-                out.push(char::from(byte));
-            }
-            _ => {
-                let _ = write!(out, "%{byte:02X}");
-            }
-        }
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_no_letter_is_encoded() {
-        assert_eq!(percent_encoded("a b,\n%"), "a%20b,%0A%25");
-    }
 }

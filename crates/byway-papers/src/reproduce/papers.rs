@@ -4,7 +4,7 @@ use super::cells::Cells;
 use super::claim::Paper;
 use super::ns2;
 use super::study::StudySpec;
-use byway_lab::scenario::Scenario;
+use byway_lab::axis::Base;
 use std::borrow::Cow;
 use std::path::Path;
 
@@ -107,13 +107,13 @@ impl Folder {
     }
 
     /// The scenario of a study.
-    pub(super) fn scenario(&self, study: &StudySpec) -> Result<Scenario, String> {
+    pub(super) fn scenario(&self, study: &StudySpec) -> Result<Base, String> {
         let name = format!("{}.toml", study.scenario);
         let file = self.path(&name);
         let text = self
             .text(&name)
             .ok_or_else(|| format!("{file} is not there; study \"{}\" needs it", study.id))?;
-        Scenario::parse(&file, text).map_err(|problems| problems.to_string())
+        Base::parse(&file, text).map_err(|problems| problems.to_string())
     }
 
     /// ns-2's cells of a study, if there are any.

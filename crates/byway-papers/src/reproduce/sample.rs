@@ -21,7 +21,7 @@ pub enum Kind {
 }
 
 /// Values of one measure over the runs of a cell, or what a table of another
-/// simulator tells of them.
+/// simulator says of them.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Sample {
     /// How many runs.

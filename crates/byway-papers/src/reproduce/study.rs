@@ -1,13 +1,8 @@
 //! The runs behind claims and figures: a scenario, axes, and seeds.
 
-use super::axis::scenario_at;
 use super::cells::{Cell, Cells, Condition, Place, Value};
-use super::kept::Figures;
 use super::measure;
 use super::sample::Sample;
-use byway_lab::result::RunResult;
-use byway_lab::run::{RunOptions, one};
-use byway_lab::scenario::Scenario;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -118,24 +113,10 @@ pub struct Bin {
     pub unit: f64,
 }
 
-/// One run that is to be done.
-#[derive(Clone, Debug)]
-pub(super) struct Job {
-    /// Its number in the study.
-    number: usize,
-    place: Place,
-    /// The place with what the seed alone decides.
-    whole: Place,
-    seed: u64,
-}
-
 impl StudySpec {
     /// What is run and how often, for captions.
     pub(super) fn words(&self, effort: Effort) -> String {
-        let seeds = match effort {
-            Effort::Quick => self.seeds.quick,
-            Effort::Full => self.seeds.full,
-        };
+        let seeds = self.seeds(effort);
         let mut what = self.what.clone();
         for (name, axis) in &self.axes {
             if let [value] = axis.values(effort) {
@@ -146,8 +127,16 @@ impl StudySpec {
         format!("{what} {seeds} {runs} of each cell.")
     }
 
-    /// All runs of the study.
-    pub(super) fn jobs(&self, effort: Effort) -> Vec<Job> {
+    /// How many seeds.
+    pub(super) fn seeds(&self, effort: Effort) -> u32 {
+        match effort {
+            Effort::Quick => self.seeds.quick,
+            Effort::Full => self.seeds.full,
+        }
+    }
+
+    /// The places of its cells: all combinations of its axes' values.
+    pub(super) fn places(&self, effort: Effort) -> Vec<Place> {
         let mut places = vec![Place::new()];
         for (name, axis) in &self.axes {
             let values = axis.values(effort);
@@ -162,30 +151,7 @@ impl StudySpec {
                 })
                 .collect();
         }
-        let seeds = match effort {
-            Effort::Quick => self.seeds.quick,
-            Effort::Full => self.seeds.full,
-        };
-        let mut jobs = Vec::new();
-        for place in places {
-            for seed in 1..=u64::from(seeds) {
-                let mut whole = place.clone();
-                if let Some(rotate) = &self.rotate
-                    && let Some(value) = rotate
-                        .values
-                        .get(seed as usize % rotate.values.len().max(1))
-                {
-                    whole.insert(rotate.axis.clone(), value.clone());
-                }
-                jobs.push(Job {
-                    number: jobs.len(),
-                    place: place.clone(),
-                    whole,
-                    seed,
-                });
-            }
-        }
-        jobs
+        places
     }
 
     /// What the study asks of a run besides what claims and figures want.
@@ -196,54 +162,37 @@ impl StudySpec {
         bins.chain(keep.map(|c| c.measure)).chain(threshold)
     }
 
-    /// The row that a run's figures give for a job: the measures that are
-    /// wanted; none if the run is to be left out.
+    /// What a run at a place gives: the measures that are wanted; none if the
+    /// run is to be left out. `value` gives the value of a metric.
     pub(super) fn row(
         &self,
-        figures: &Figures,
-        job: &Job,
+        place: &Place,
+        seed: u64,
         wanted: &BTreeSet<String>,
+        value: impl Fn(&str) -> Option<f64>,
     ) -> Option<Row> {
-        let figure = |name: &str| figures.get(name).copied().flatten();
         let kept = self.keep.as_ref().is_none_or(|condition| {
             Condition::read(condition)
-                .is_some_and(|c| figure(c.measure).is_some_and(|value| c.holds(value)))
+                .is_some_and(|c| value(c.measure).is_some_and(|value| c.holds(value)))
         });
         if !kept {
             return None;
         }
-        let mut place = job.place.clone();
+        let mut place = place.clone();
         for (axis, bin) in &self.bins {
-            if let Some(value) = figure(&bin.measure) {
+            if let Some(value) = value(&bin.measure) {
                 let at = (value / bin.unit).round();
                 place.insert(axis.clone(), Value::Number(at));
             }
         }
         let values = wanted
             .iter()
-            .filter_map(|name| Some((name.clone(), figure(name)?)))
-            .collect();
+            .filter_map(|name| Some((name.clone(), value(name)?)));
         Some(Row {
             place,
-            seed: job.seed,
-            values,
+            seed,
+            values: values.collect(),
         })
-    }
-}
-
-impl Job {
-    /// Its number in the study, from 0.
-    pub(super) fn place_in_study(&self) -> usize {
-        self.number
-    }
-
-    /// Where it is run: the axes of its cell and what the seed decides.
-    pub(super) fn whole(&self) -> &Place {
-        &self.whole
-    }
-
-    pub(super) fn seed(&self) -> u64 {
-        self.seed
     }
 }
 
@@ -303,48 +252,4 @@ pub(super) fn cells(rows: Vec<Row>) -> Cells {
             })
             .collect(),
     )
-}
-
-/// Runs the one policy of a place.
-///
-/// # Errors
-/// When an axis or a value is not known, or the run cannot be done.
-pub(super) fn run_one(
-    base: &Scenario,
-    place: &Place,
-    seed: u64,
-    figures_only: bool,
-) -> Result<RunResult, String> {
-    let mut scenario = scenario_at(base, place)?;
-    scenario.seed = seed;
-    let options = RunOptions {
-        figures_only,
-        ..RunOptions::default()
-    };
-    one(&scenario, 0, options).map_err(|e| e.to_string())
-}
-
-/// Single runs of a study, with all that happened in them.
-pub struct Runs<'a> {
-    pub(super) base: &'a Scenario,
-    pub(super) study: &'a StudySpec,
-    pub(super) effort: Effort,
-}
-
-impl Runs<'_> {
-    /// The run at a place with a seed; axes that the place does not name take
-    /// their first value.
-    ///
-    /// # Errors
-    /// When it cannot be run.
-    pub fn at(&self, place: &Place, seed: u64) -> Result<RunResult, String> {
-        let mut whole = Place::new();
-        for (name, axis) in &self.study.axes {
-            if let Some(first) = axis.values(self.effort).first() {
-                whole.insert(name.clone(), first.clone());
-            }
-        }
-        whole.extend(place.clone());
-        run_one(self.base, &whole, seed, false)
-    }
 }

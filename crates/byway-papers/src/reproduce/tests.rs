@@ -1,4 +1,7 @@
+use super::carry_out::measures;
+use super::plan::Wanted;
 use super::*;
+use byway_lab::metrics::Metrics;
 
 #[test]
 fn every_paper_can_be_read_and_names_what_there_is() {
@@ -21,10 +24,17 @@ fn every_paper_can_be_read_and_names_what_there_is() {
             }
         }
         for study in &paper.studies {
-            files.scenario(study).unwrap_or_else(|e| panic!("{e}"));
             files.ns2(&study.id).unwrap_or_else(|e| panic!("{e}"));
             for effort in [Effort::Quick, Effort::Full] {
-                assert!(!study.jobs(effort).is_empty(), "{}", study.id);
+                let wanted = Wanted {
+                    paper: &paper.id,
+                    study,
+                    base: files.scenario(study).unwrap_or_else(|e| panic!("{e}")),
+                    measures: measures(&paper, &study.id),
+                };
+                let plan = wanted.plan(effort, &Metrics::standard());
+                let plan = plan.unwrap_or_else(|e| panic!("{e}")).plan;
+                assert!(plan.runs() > 0, "{}", study.id);
             }
         }
         for figure in &paper.figures {

@@ -1,7 +1,8 @@
 //! Verdicts for a terminal.
 
+use super::report::{PaperResult, Report};
 use super::today::Still;
-use super::{ClaimResult, PaperResult, Report, Verdict};
+use super::verdict::{ClaimResult, Verdict};
 use byway_lab::look::Look;
 use std::fmt::Write;
 

@@ -2,6 +2,7 @@
 
 use super::cells::Cells;
 use super::check::{Check, Kind};
+use super::checked::Checked;
 use super::claim::Claim;
 use super::today::{self, Answer};
 use serde::Serialize;
@@ -51,27 +52,6 @@ pub struct ClaimResult {
     pub figure: Option<String>,
     /// The checks.
     pub checks: Vec<Checked>,
-}
-
-/// A check with what was found.
-#[derive(Clone, Debug, Serialize)]
-pub struct Checked {
-    /// What was looked at.
-    pub what: String,
-    /// The paper's value.
-    pub paper: String,
-    /// ns-2's, where it is known.
-    pub ns2: Option<String>,
-    /// Whether ns-2's cells pass the same check; none where there are none.
-    pub ns2_holds: Option<bool>,
-    /// byway's, with its 95 % confidence interval.
-    pub byway: String,
-    /// Whether the check holds.
-    pub holds: bool,
-    /// Whether it counts; else its figure is only shown.
-    pub counts: bool,
-    /// Where it fails, or what counts.
-    pub detail: Option<String>,
 }
 
 /// Puts the checks of a claim to the cells of their studies.

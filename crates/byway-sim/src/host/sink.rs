@@ -4,7 +4,7 @@ use super::{AppCtx, Application};
 use byway_core::time::{Duration, Instant};
 use byway_core::{AssocId, Event};
 
-/// One reading: so many bytes became readable at that time.
+/// One reading: bytes that became readable at that time.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
     /// When.

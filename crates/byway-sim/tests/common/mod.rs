@@ -3,7 +3,7 @@
 
 use byway_core::time::{Duration, Instant};
 use byway_core::{ChecksumMode, Config, EndpointConfig};
-use byway_sim::host::{Bulk, Sink};
+use byway_sim::host::{Sender, Sink};
 use byway_sim::net::{LinkConfig, LinkId, NodeId, QueueLimit, Rate, TopologyBuilder};
 use byway_sim::{HostId, Simulation};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -77,7 +77,7 @@ pub(crate) fn transfer(
     let mut sim = Simulation::new(net);
     let peer = native((0..n).map(|p| address(p, 2)));
     let local = native((0..n).map(|p| address(p, 1)));
-    let bulk = Bulk::new(peer.clone(), 5001, config.clone(), bytes, 1452);
+    let bulk = Sender::bulk(peer.clone(), 5001, config.clone(), bytes, 1452);
     let a = sim
         .add_host(d.a, endpoint(local, seed, config), bulk)
         .unwrap();

@@ -1,6 +1,6 @@
 //! A measure does not depend on an axis.
 
-use super::{Finding, Measured};
+use super::finding::{Finding, Measured};
 use crate::reproduce::cells::{Cells, Filter, Place, place_words, pool};
 use crate::reproduce::sample::Sample;
 use serde::Deserialize;

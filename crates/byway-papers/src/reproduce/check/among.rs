@@ -1,6 +1,6 @@
 //! A value that the paper took from one run lies among those of single runs.
 
-use super::{Finding, Measured};
+use super::finding::{Finding, Measured};
 use crate::reproduce::cells::{Cells, Filter};
 use crate::reproduce::show::number;
 use serde::Deserialize;

@@ -6,13 +6,13 @@
 //! until a heartbeat of the primary is answered. PMR 1 sends one packet there, the
 //! retransmission, and waits.
 
-use super::Finding;
+use super::finding::Finding;
 use crate::analysis::{packets, rounds_scenario_3};
 use crate::reproduce::cells::{Cells, Value};
 use std::time::Duration;
 
 /// DATA chunks on the alternate path.
-pub(super) const MEASURE: &str = "data2";
+pub(super) const MEASURE: &str = "path2_chunks";
 /// RTO of the second consecutive timeout: twice RTO.Min.
 const SECOND_RTO: Duration = Duration::from_secs(2);
 /// Round trip of the primary.

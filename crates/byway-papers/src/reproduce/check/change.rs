@@ -1,6 +1,6 @@
 //! How much a setting gains or costs.
 
-use super::{Finding, Measured};
+use super::finding::{Finding, Measured};
 use crate::reproduce::cells::{Cells, Filter, Place, Value, Values, place_words};
 use crate::reproduce::sample::Sample;
 use serde::Deserialize;

@@ -1,6 +1,6 @@
 //! Two curves cross.
 
-use super::{Finding, Measured};
+use super::finding::{Finding, Measured};
 use crate::reproduce::cells::{Cells, Filter, Place, Values};
 use serde::Deserialize;
 

@@ -1,7 +1,7 @@
 //! The greatest or the least of several means.
 
 use super::change::Take;
-use super::{Finding, Measured};
+use super::finding::{Finding, Measured};
 use crate::reproduce::cells::{Cells, Filter, place_words};
 use serde::Deserialize;
 

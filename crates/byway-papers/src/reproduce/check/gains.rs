@@ -1,7 +1,7 @@
 //! A change that becomes smaller, or greater, along an axis.
 
 use super::change::relative;
-use super::{Finding, Measured};
+use super::finding::{Finding, Measured};
 use crate::reproduce::cells::{Cells, Filter, Place, Values};
 use serde::Deserialize;
 

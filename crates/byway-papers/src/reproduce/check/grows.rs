@@ -1,6 +1,6 @@
 //! A measure grows along an axis.
 
-use super::{Finding, Measured};
+use super::finding::{Finding, Measured};
 use crate::reproduce::cells::{Cells, Filter};
 use crate::reproduce::sample::Sample;
 use serde::Deserialize;

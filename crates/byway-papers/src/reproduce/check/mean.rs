@@ -1,6 +1,6 @@
 //! A mean or a share lies in a band.
 
-use super::{Finding, Measured};
+use super::finding::{Finding, Measured};
 use crate::reproduce::cells::{Cells, Filter};
 use serde::Deserialize;
 

@@ -9,14 +9,16 @@ mod blocked;
 pub mod change;
 pub mod crossing;
 pub mod extreme;
+mod finding;
 pub mod gains;
 pub mod grows;
 pub mod mean;
 pub mod order;
 pub mod special;
 
+pub use finding::Finding;
+
 use super::cells::Cells;
-use super::show::Unit;
 use serde::Deserialize;
 
 /// A check of one of the kinds, with what the paper and ns-2 say.
@@ -61,17 +63,6 @@ pub enum Kind {
     Crossing(crossing::Crossing),
     /// Something that cells cannot show.
     Special(special::Special),
-}
-
-/// What a check found in one simulator's cells.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Finding {
-    /// In a few words, with the confidence interval.
-    pub text: String,
-    /// Whether it is what the paper says.
-    pub holds: bool,
-    /// Where it fails, or what else should be known.
-    pub detail: Option<String>,
 }
 
 impl Kind {
@@ -119,16 +110,6 @@ impl Kind {
             Kind::Special(k) => return k.measure(),
         })
     }
-}
-
-/// A measure and how it is written.
-#[derive(Clone, Debug, Deserialize)]
-struct Measured {
-    /// Which measure.
-    measure: String,
-    /// Its unit.
-    #[serde(default)]
-    unit: Unit,
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! One policy against another, cell by cell.
 
-use super::{Finding, Measured};
+use super::finding::{Finding, Measured};
 use crate::reproduce::cells::{Cells, Filter, Place, Value, place_words};
 use serde::Deserialize;
 

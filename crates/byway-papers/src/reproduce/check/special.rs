@@ -1,6 +1,7 @@
 //! Checks that no table of runs can show: each a piece of code with a name.
 
-use super::{Finding, blocked};
+use super::blocked;
+use super::finding::Finding;
 use crate::failover_time::{Case, Goal, Question, failover_time};
 use crate::reproduce::cells::Cells;
 use byway_core::Config;
@@ -21,7 +22,7 @@ pub struct Special {
 enum Name {
     /// What PMR 0 sends while PMR 1 waits (caro-2006 section III.7).
     PacketsWhileBlocked,
-    /// Failure detection times reckoned from the timers (caro-2006 section II).
+    /// Failure detection times computed from the timers (caro-2006 section II).
     DetectionTimes,
 }
 
@@ -63,14 +64,14 @@ fn detection_times() -> Finding {
     Finding {
         text: words.join("; "),
         holds,
-        detail: Some("reckoned by byway failover-time, no chance in it".to_owned()),
+        detail: Some("computed by byway failover-time, no chance in it".to_owned()),
     }
 }
 
 fn detection(pmr: u32, case: Case) -> Option<f64> {
     let mut config = Config::rfc2960();
     config.failure.path_max_retrans = pmr;
-    // As the paper reckons: each timeout follows the one before at once.
+    // As the paper computes them: each timeout follows the one before at once.
     config.retransmission.target = RetransmitTarget::AllRtxSame;
     let found = failover_time(&Question {
         name: String::new(),

@@ -1,6 +1,7 @@
 //! Distributions over runs.
 
-use super::{Data, Figure, Layout, Panel, Point, Source, Style, with};
+use super::layout::{Data, Layout, with};
+use super::parts::{Figure, Panel, Point, Source, Style};
 use crate::reproduce::cells::{Cells, Filter};
 use serde::Deserialize;
 

@@ -1,6 +1,7 @@
 //! Single runs over time.
 
-use super::{Data, Figure, Line, Panel, Point, Source, Style};
+use super::layout::Data;
+use super::parts::{Figure, Line, Panel, Point, Source, Style};
 use crate::reproduce::cells::Place;
 use byway_lab::result::RunResult;
 use byway_lab::series::{Curve, seconds};

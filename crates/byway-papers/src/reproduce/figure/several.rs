@@ -1,11 +1,12 @@
 //! Means of several measures side by side.
 
-use super::{Data, Figure, Panel, Point, Style, with};
+use super::layout::{Data, with};
+use super::parts::{Figure, Panel, Point, Style};
 use crate::reproduce::cells::{Cells, Filter};
 use serde::Deserialize;
 
 /// Several measures of the same runs, such as timeouts by their length: each
-/// stands at a place of its own to the right.
+/// has its own place to the right.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Several {
     /// The measures and their places.

@@ -1,12 +1,13 @@
 //! Panels as SVG, drawn with plotters.
 //!
-//! Every panel is a picture of its own, so that a page can set them side by
+//! Every panel is a separate picture, so that a page can set them side by
 //! side or below each other without making their letters smaller. The colours
 //! are those of Okabe and Ito, which colour-blind people can tell apart; a
 //! page's style sheet may replace them, since it outranks the attributes that
 //! plotters writes.
 
-use super::{Figure, Line, Panel, Point, Source, Style, ticks};
+use super::parts::{Figure, Line, Panel, Point, Source, Style};
+use super::ticks;
 use plotters::coord::Shift;
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
@@ -24,7 +25,7 @@ pub const COLOURS: [RGBColor; 7] = [
 
 const GRID: RGBColor = RGBColor(0xe0, 0xe3, 0xe8);
 const TEXT: RGBColor = RGBColor(0x33, 0x38, 0x40);
-/// A panel that stands alone is wider.
+/// A single panel is wider.
 const SIZES: [(u32, u32); 2] = [(380, 270), (560, 330)];
 
 type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;

@@ -1,4 +1,4 @@
-//! Lays the values of a cell over a scenario's tree.
+//! Keys of a scenario and settings, laid over a scenario's tree.
 
 use crate::source::{Entry, Item, Node, Source, Table, listed};
 use std::ops::Range;
@@ -37,12 +37,9 @@ pub(super) struct Patch {
 
 impl Patch {
     /// Sorts what `table` sets; what cannot be swept is noted.
-    pub(super) fn new(source: &Source<'_>, table: &Table, skip: &[&str]) -> Patch {
+    fn new(source: &Source<'_>, table: &Table) -> Patch {
         let mut patch = Patch::default();
         for entry in &table.entries {
-            if skip.contains(&entry.key.as_str()) {
-                continue;
-            }
             let entry = undotted(entry);
             let key = entry.key.as_str();
             if let Some((_, instead)) = OWN.iter().find(|(own, _)| *own == key) {
@@ -78,7 +75,7 @@ impl Patch {
                 value: value.clone(),
             }],
         };
-        Patch::new(source, &table, &[])
+        Patch::new(source, &table)
     }
 
     /// Adds what another sets; it goes before this one's.
@@ -93,6 +90,11 @@ impl Patch {
         self.settings
             .entries
             .extend(other.settings.entries.iter().cloned());
+    }
+
+    /// Whether it sets nothing.
+    pub(super) fn is_empty(&self) -> bool {
+        self.scenario.entries.is_empty() && self.settings.entries.is_empty()
     }
 
     /// Lays the scenario's part over `root`.

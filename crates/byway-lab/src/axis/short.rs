@@ -1,40 +1,85 @@
-//! What the axes of a study change in its scenario.
+//! Short names for what the papers vary. Their values are plain numbers.
 
-use super::cells::{Place, Value};
-use byway_lab::scenario::{LossSpec, Override, PathSpec, Scenario, Traffic, apply_overrides};
-use byway_lab::units::{Rate, Share, Size};
+use super::value::Value;
+use crate::scenario::{LossSpec, Override, PathSpec, Scenario, Traffic, apply_overrides};
+use crate::units::{Rate, Share, Size};
+use std::fmt;
 use std::time::Duration;
 
-/// Bytes of a timestamp chunk (caro-2004 section II.B).
-const TIMESTAMP_BYTES: u64 = 12;
+/// The short names, with what they set; N counts paths from 1.
+pub const NAMES: &[(&str, &str)] = &[
+    ("lossN", "random loss on path N both ways, percent"),
+    (
+        "alternates",
+        "random loss on all paths but the first, percent",
+    ),
+    (
+        "bursts",
+        "packets that are lost together on average, on all paths with random loss",
+    ),
+    ("rttN", "round trip of path N without queues, milliseconds"),
+    ("loadN", "rate of each cross traffic on path N, Mbit/s"),
+    (
+        "cross_bursts",
+        "bursts and pauses of cross traffic on average, seconds",
+    ),
+    ("size", "file to transfer, MiB"),
+    ("fail", "when the first event happens, seconds"),
+    ("pmr", "Path.Max.Retrans"),
+    (
+        "cpt",
+        "when the failover becomes permanent: Cpt(n) of caro-2006",
+    ),
+    ("dormant", "where data goes while all paths are inactive"),
+    ("buffer", "receive buffer, KiB"),
+];
 
-/// The scenario of a place of a study, with the one policy that is run.
-///
-/// # Errors
-/// When an axis or its value is not known.
-pub(super) fn scenario_at(base: &Scenario, place: &Place) -> Result<Scenario, String> {
-    let mut scenario = base.clone();
-    for (axis, value) in place {
-        apply(&mut scenario, axis, value).map_err(|why| format!("{axis} = {value}: {why}"))?;
-    }
-    // Last, as it shapes the losses that the other axes set.
-    if let Some(mean) = place.get("bursts") {
-        lose_in_bursts(&mut scenario, number(mean)?);
-    }
-    scenario.policies.truncate(1);
-    make_room_for_timestamps(&mut scenario);
-    Ok(scenario)
+/// A short name with its value.
+#[derive(Clone, Debug)]
+pub(crate) struct Setting {
+    pub(crate) name: String,
+    pub(crate) value: Value,
 }
 
-/// Messages fill a packet, of which a timestamp takes its part.
-fn make_room_for_timestamps(scenario: &mut Scenario) {
-    let timed = scenario.policies.iter().any(|p| p.config.rto.timestamps);
-    if let (true, Traffic::Bulk { message, .. }) = (timed, &mut scenario.traffic) {
-        message.0 = message.0.saturating_sub(TIMESTAMP_BYTES).max(1);
+impl fmt::Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} = {}", self.name, self.value)
     }
 }
 
-/// Random losses come in bursts of so many packets on average, as many in the
+impl Setting {
+    /// Changes the scenario.
+    pub(super) fn apply(&self, scenario: &mut Scenario) -> Result<(), String> {
+        apply(scenario, &self.name, &self.value)
+    }
+}
+
+/// Whether `key` is a short name.
+#[must_use]
+pub fn is_name(key: &str) -> bool {
+    let base = key.trim_end_matches(|c: char| c.is_ascii_digit());
+    let is_of_path = base.len() < key.len();
+    NAMES.iter().any(|(name, _)| match name.strip_suffix('N') {
+        Some(of_path) => is_of_path && base == of_path,
+        None => key == *name,
+    })
+}
+
+/// Does what must come last, as it shapes the losses that others set.
+pub(super) fn finish<'a>(
+    settings: impl Iterator<Item = &'a Setting>,
+    scenario: &mut Scenario,
+) -> Result<(), String> {
+    match settings.filter(|s| s.name == "bursts").last() {
+        Some(bursts) => {
+            lose_in_bursts(scenario, number(&bursts.value)?);
+            Ok(())
+        }
+        None => Ok(()),
+    }
+}
+
+/// Random losses come in bursts of `mean` packets on average, as many in the
 /// long run (Gilbert-Elliott); with 1 they stay as they are.
 fn lose_in_bursts(scenario: &mut Scenario, mean: f64) {
     let links = scenario.paths.iter_mut();
@@ -55,17 +100,9 @@ fn lose_in_bursts(scenario: &mut Scenario, mean: f64) {
 
 fn apply(scenario: &mut Scenario, axis: &str, value: &Value) -> Result<(), String> {
     match axis {
-        "policy" => {
-            let name = value.to_string();
-            scenario.policies.retain(|p| p.name == name);
-            if scenario.policies.is_empty() {
-                return Err("the scenario has no policy of that name".to_owned());
-            }
-            Ok(())
-        }
         "bursts" => number(value).map(|_| ()),
         "size" => size(scenario, number(value)?),
-        "loss1" | "loss2" | "loss3" => {
+        _ if axis.starts_with("loss") => {
             let share = Share(number(value)? / 100.0);
             let path = path(scenario, axis)?;
             for link in [&mut path.forward, &mut path.reverse] {
@@ -77,13 +114,13 @@ fn apply(scenario: &mut Scenario, axis: &str, value: &Value) -> Result<(), Strin
             let others = scenario.paths.len();
             (2..=others).try_for_each(|n| apply(scenario, &format!("loss{n}"), value))
         }
-        "rtt1" | "rtt2" | "rtt3" => {
+        _ if axis.starts_with("rtt") => {
             let one_way = seconds(number(value)? / 2000.0)?;
             let path = path(scenario, axis)?;
             (path.forward.delay, path.reverse.delay) = (one_way, one_way);
             Ok(())
         }
-        "load1" | "load2" => {
+        _ if axis.starts_with("load") => {
             let rate = Rate((number(value)? * 1e6) as u64);
             let at = index(axis)?;
             let mut found = scenario
@@ -117,8 +154,7 @@ fn apply(scenario: &mut Scenario, axis: &str, value: &Value) -> Result<(), Strin
         }
         "dormant" => set(scenario, "failover.dormant", &value.to_string()),
         "buffer" => set(scenario, "buffer.receive", &format!("{value} KiB")),
-        key if key.contains('.') => set(scenario, key, &value.to_string()),
-        _ => Err("no such axis".to_owned()),
+        _ => Err("no such short name".to_owned()),
     }
 }
 
@@ -176,27 +212,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_axis_changes_all_the_cross_traffic_there_is() {
-        let cross = "[[cross]]\npath = 2\nrate = \"1 Mbit/s\"\nshape = \"pareto\"\n";
-        let text = format!(
-            "[traffic]\nkind = \"bulk\"\nsize = \"1 MB\"\n{}{cross}{cross}",
-            "[[path]]\nrate = \"10 Mbit/s\"\ndelay = \"20 ms\"\n".repeat(2)
-        );
-        let base = Scenario::parse("t", &text).unwrap_or_else(|e| panic!("{e}"));
-        let place = |axis: &str| Place::from([(axis.to_owned(), Value::Number(1.5))]);
-        let changed = scenario_at(&base, &place("cross_bursts")).unwrap();
-        let long = Duration::from_millis(1500);
-        assert!(changed.cross.iter().all(|c| c.bursts == long));
-        let changed = scenario_at(&base, &place("load2")).unwrap();
-        assert!(changed.cross.iter().all(|c| c.rate == Rate(1_500_000)));
-
-        let negative = Place::from([("cross_bursts".to_owned(), Value::Number(-1.0))]);
-        let e = scenario_at(&base, &negative).unwrap_err();
-        assert_eq!(e, "cross_bursts = -1: no length of time");
-
-        let mut none = base;
-        none.cross.clear();
-        let e = scenario_at(&none, &place("cross_bursts")).unwrap_err();
-        assert_eq!(e, "cross_bursts = 1.5: no cross traffic");
+    fn names_are_told_from_keys() {
+        for name in [
+            "loss1",
+            "rtt2",
+            "load1",
+            "alternates",
+            "pmr",
+            "cross_bursts",
+        ] {
+            assert!(is_name(name), "{name}");
+        }
+        for key in ["loss", "rto.min", "path.1.loss", "pmr1", "policy", "preset"] {
+            assert!(!is_name(key), "{key}");
+        }
     }
 }

@@ -1,4 +1,7 @@
-//! What one run of a sweep yields.
+//! What one run yields.
+
+use crate::metrics::Metric;
+use crate::result::{Outcome, RunResult};
 
 /// How a run ended.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -44,7 +47,68 @@ impl Status {
     }
 }
 
-/// One run.
+/// What was measured of one run.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// How it ended.
+    pub status: Status,
+    /// Why it did not end well; empty if it did.
+    pub reason: String,
+    /// The values of some metrics; not a number where there is nothing.
+    pub values: Vec<f64>,
+}
+
+impl Record {
+    /// What these metrics say of a run.
+    #[must_use]
+    pub fn of(run: &RunResult, metrics: &[Metric]) -> Record {
+        let (status, reason) = status(&run.outcome);
+        let values = metrics.iter().map(|m| m.value(run).unwrap_or(f64::NAN));
+        Record {
+            status,
+            reason,
+            values: values.collect(),
+        }
+    }
+
+    pub(super) fn refused(reason: String, values: usize) -> Record {
+        Record {
+            status: Status::Refused,
+            reason,
+            values: vec![f64::NAN; values],
+        }
+    }
+
+    /// The row of this run.
+    pub(super) fn row(self, cell: usize, run: usize, seed: u64) -> Row {
+        Row {
+            cell,
+            run,
+            seed,
+            status: self.status,
+            reason: self.reason,
+            values: self.values,
+        }
+    }
+}
+
+/// How a run ended, and why it did not end well.
+pub(crate) fn status(outcome: &Outcome) -> (Status, String) {
+    match outcome {
+        Outcome::Complete => (Status::Complete, String::new()),
+        Outcome::Lost { reason } => (Status::Lost, reason.clone()),
+        Outcome::OutOfTime => (
+            Status::OutOfTime,
+            "not finished within limit of simulated time".to_owned(),
+        ),
+        Outcome::OutOfEvents => (
+            Status::OutOfEvents,
+            "not finished within max_events of the simulator".to_owned(),
+        ),
+    }
+}
+
+/// One run of a plan.
 #[derive(Clone, Debug)]
 pub struct Row {
     /// Its cell's place in the plan.

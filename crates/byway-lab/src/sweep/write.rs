@@ -4,10 +4,9 @@
 //! hold what the sweep was told ([`About`]) and a checksum of the whole file, so
 //! that damage is found before anything is decoded.
 
-use super::metrics::{self, Kind};
-use super::plan::{Axis, FORMAT, Plan};
 use super::results::{About, Results};
-use super::row::{Row, Status};
+use crate::engine::{Axis, FORMAT, Plan, Row, Status};
+use crate::metrics::{Kind, Metrics};
 use crate::trouble::Trouble;
 use crc_fast::{CrcAlgorithm, Digest};
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
@@ -27,7 +26,7 @@ pub(super) const ABOUT: &str = "byway.sweep";
 /// Key of the checksum in the file's metadata, and what its value begins with.
 const CHECK: &str = "byway.check";
 const CHECK_MARK: &str = "crc32c of this file, these digits as zeros: ";
-/// The digits while the checksum is reckoned.
+/// The digits while the checksum is computed.
 pub(super) const NO_SUM: &[u8; 8] = b"00000000";
 /// Rows that are kept together.
 const GROUP: usize = 1 << 16;
@@ -92,8 +91,9 @@ pub fn schema(plan: Option<&Plan>) -> String {
     let about = match plan {
         Some(plan) => Results::new(plan, Vec::new()).about,
         None => {
-            let mut any = Plan::of("", &[], Vec::new(), Vec::new());
-            any.metrics = metrics::metrics(1, 1);
+            let metrics = Metrics::standard();
+            let mut any = Plan::of("", &[], Vec::new(), Vec::new(), &metrics);
+            any.metrics = metrics.columns(1, 1);
             let mut about = Results::new(&any, Vec::new()).about;
             about.axes.push(Axis {
                 name: "AXIS...".to_owned(),
@@ -118,8 +118,18 @@ pub fn schema(plan: Option<&Plan>) -> String {
     out
 }
 
+impl Results {
+    /// Writes a results file; it appears at once and whole, or not at all.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), Trouble> {
+        write(self, path)
+    }
+}
+
 /// Writes `results` to `path` by way of a file beside it.
-pub(super) fn write(results: &Results, path: &Path) -> Result<(), Trouble> {
+fn write(results: &Results, path: &Path) -> Result<(), Trouble> {
     let beside = path.with_extension("parquet-new");
     let make = || -> Result<(), io::Error> {
         let mut options = OpenOptions::new();
@@ -130,7 +140,7 @@ pub(super) fn write(results: &Results, path: &Path) -> Result<(), Trouble> {
             failed: None,
         };
         if let Err(error) = write_to(results, &mut out) {
-            // The library tells of an error of the disk as a text of its own.
+            // The library reports an error of the disk as another text.
             let code = out.failed.map(io::Error::from_raw_os_error);
             return Err(code.unwrap_or_else(|| io::Error::other(error)));
         }
@@ -234,7 +244,7 @@ fn write_group<W: Write + Send>(
             Kind::Real => put::<DoubleType, _>(group, true, rows.iter().map(|r| r.value(i)))?,
         }
     }
-    // Shared: a scenario may be some kilobytes, and stands in every row.
+    // Shared: a scenario may be some kilobytes, and is in every row.
     let scenarios: Vec<ByteArray> = results.cells.iter().map(|c| text(&c.scenario)).collect();
     put::<ByteArrayType, _>(
         group,

@@ -1,24 +1,17 @@
-//! What a sweep runs: its grid, its seeds, and when a cell has had enough.
+//! What is run: cells, their seeds, and when a cell has had enough.
 
-use super::metrics::{self, Kind, Metric};
-use super::read;
-use super::row::{Row, Status};
+use super::row::Row;
+use crate::metrics::{Kind, Metric, Metrics};
 use crate::scenario::{Change, Scenario};
-use crate::source::Problems;
 use crate::stats::Sample;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::path::Path;
 
 /// The form of rows, journals and results; changes when they would no longer
 /// be understood, or no longer mean the same.
-pub(super) const FORMAT: &str = "byway.sweep/1";
+pub(crate) const FORMAT: &str = "byway.sweep/1";
 
-/// Gives name and text of the scenario file that a sweep names, or says why it
-/// cannot.
-pub type Load<'a> = dyn Fn(&str) -> Result<(String, String), String> + 'a;
-
-/// A grid of scenarios and how often each is run.
+/// Scenarios, how often each is run, and what is measured.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// A short name.
@@ -38,10 +31,11 @@ pub struct Plan {
     pub metrics: Vec<Metric>,
     /// What people want to see: places in [`Plan::metrics`].
     pub shown: Vec<usize>,
-    /// Most paths of a cell.
-    paths: usize,
-    /// Most scripted failures of a cell.
-    failures: usize,
+    /// An axis that is a threshold, if there is one.
+    pub threshold: Option<Threshold>,
+    /// Which plans may share a chain of runs: those whose cells are the same if
+    /// their axes are. See [`Threshold`].
+    pub family: String,
 }
 
 /// Something that varies.
@@ -60,6 +54,31 @@ pub struct Cell {
     pub values: Vec<String>,
     /// What is run: one policy; its seed is replaced by each of the plan's.
     pub scenario: Scenario,
+    /// Places of its seeds in [`Plan::seeds`]; none for all of them.
+    pub seeds: Option<Vec<usize>>,
+}
+
+impl Cell {
+    /// A cell that is run with all seeds of its plan.
+    #[must_use]
+    pub fn new(values: Vec<String>, scenario: Scenario) -> Cell {
+        Cell {
+            values,
+            scenario,
+            seeds: None,
+        }
+    }
+}
+
+/// An axis that is a threshold, such as Path.Max.Retrans: a run that never
+/// reaches it is the same run for each higher value, and is not done again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Threshold {
+    /// The place of the axis; its values are numbers.
+    pub axis: usize,
+    /// The metric that is 0 if and only if a run never reached it: a place in
+    /// [`Plan::metrics`].
+    pub reached: usize,
 }
 
 /// A cell has had enough runs when the interval of each of these metrics is
@@ -80,27 +99,16 @@ pub struct StopRule {
 }
 
 impl Plan {
-    /// Reads a sweep file and the scenario that it names.
-    ///
-    /// # Errors
-    /// Everything that is wrong with them, each with file and line.
-    pub fn read(file: &Path) -> Result<Plan, Problems> {
-        read::file(file)
-    }
-
-    /// Reads a sweep from `text`, which stands in a file `name`; `load` gives
-    /// the text of the scenario that it names, or says why it cannot.
-    ///
-    /// # Errors
-    /// Everything that is wrong, each with file and line.
-    pub fn parse(name: &str, text: &str, load: &Load<'_>) -> Result<Plan, Problems> {
-        read::plan(name, text, load)
-    }
-
     /// A plan of these cells, which give values for these axes. A scenario's
     /// first policy is the one that is run.
     #[must_use]
-    pub fn of(name: &str, axes: &[&str], cells: Vec<Cell>, seeds: Vec<u64>) -> Plan {
+    pub fn of(
+        name: &str,
+        axes: &[&str],
+        cells: Vec<Cell>,
+        seeds: Vec<u64>,
+        metrics: &Metrics,
+    ) -> Plan {
         let axes = axes
             .iter()
             .enumerate()
@@ -131,10 +139,10 @@ impl Plan {
             cells,
             seeds,
             stop: None,
-            metrics: metrics::metrics(paths, failures),
+            metrics: metrics.columns(paths, failures),
             shown: Vec::new(),
-            paths,
-            failures,
+            threshold: None,
+            family: String::new(),
         };
         plan.shown = ["transfer_s", "stall_s"]
             .iter()
@@ -146,13 +154,15 @@ impl Plan {
     /// The place of a metric.
     #[must_use]
     pub fn metric(&self, name: &str) -> Option<usize> {
-        self.metrics.iter().position(|m| m.name == name)
+        self.metrics.iter().position(|m| m.name() == name)
     }
 
     /// Runs at most.
     #[must_use]
     pub fn runs(&self) -> usize {
-        self.cells.len() * self.seeds.len()
+        let all = self.seeds.len();
+        let of = |cell: &Cell| cell.seeds.as_ref().map_or(all, Vec::len);
+        self.cells.iter().map(of).sum()
     }
 
     /// A digest of everything that the rows depend on but the program: cells,
@@ -166,7 +176,7 @@ impl Plan {
         };
         add(FORMAT);
         for metric in &self.metrics {
-            add(&metric.name);
+            add(metric.name());
         }
         for axis in &self.axes {
             add(&axis.name);
@@ -181,37 +191,12 @@ impl Plan {
         bytes.iter().map(|b| format!("{b:02x}")).collect()
     }
 
-    /// The row of a result.
-    pub(super) fn row(&self, cell: usize, run: usize, result: &crate::result::RunResult) -> Row {
-        let (status, reason) = metrics::status(&result.outcome);
-        Row {
-            cell,
-            run,
-            seed: self.seeds[run],
-            status,
-            reason,
-            values: metrics::values(result, self.paths, self.failures),
-        }
-    }
-
-    /// The row of a run that was refused.
-    pub(super) fn refused(&self, cell: usize, run: usize, reason: String) -> Row {
-        Row {
-            cell,
-            run,
-            seed: self.seeds[run],
-            status: Status::Refused,
-            reason,
-            values: vec![f64::NAN; self.metrics.len()],
-        }
-    }
-
     /// Whether the metric at this place is whole.
     #[must_use]
     pub fn is_count(&self, metric: usize) -> bool {
         self.metrics
             .get(metric)
-            .is_some_and(|m| m.kind == Kind::Count)
+            .is_some_and(|m| m.kind() == Kind::Count)
     }
 }
 

@@ -2,14 +2,11 @@
 //! is there, so that neither a kill nor a full disk costs more than the one
 //! that was being written.
 //!
-//! A file begins with the mark of its [`Kind`]. Then come records, each its
+//! A file begins with a mark. Then come records, each its
 //! length, its CRC32c (both 32 bits, little endian) and its contents. The first
 //! record is a header, JSON, that says whose runs these are; every other is a
 //! row. What was left half written at the end is cut off. While a process has a
 //! file open, no other may.
-//!
-//! What header and rows say is the affair of those who keep them:
-//! `sweep::journal` and `reproduce::kept`.
 
 use crate::trouble::Trouble;
 use crc_fast::CrcAlgorithm;
@@ -20,20 +17,19 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+/// What each file begins with; it ends with the number of the form.
+pub(super) const MARK: &[u8] = b"byway.journal/2\n";
 /// Longest record; a length beyond it is damage.
 const MAX_RECORD: usize = 1 << 20;
-/// Rows are on the disk at the latest after so many more, or this much later.
+/// Rows are on the disk after at most `SYNC_ROWS` more, or this much later.
 const SYNC_ROWS: u32 = 256;
 const SYNC_TIME: Duration = Duration::from_secs(1);
 /// What a file's name ends with until its header is on the disk.
 const FRESH: &str = ".byway-new";
 
-/// What tells the files of one use from those of others, and how messages
-/// speak of them.
+/// How messages speak of the files of one use.
 #[derive(Debug)]
-pub struct Kind {
-    /// What each begins with; it ends with the number of the form.
-    pub mark: &'static [u8],
+pub struct Wording {
     /// Why a file that begins otherwise is refused, and what would do.
     pub foreign: &'static str,
     /// What would do when the header is damaged.
@@ -44,7 +40,7 @@ pub struct Kind {
 
 /// A file that rows are appended to. Nobody else may open it meanwhile.
 #[derive(Debug)]
-pub struct Journal {
+pub(super) struct Journal {
     path: PathBuf,
     file: File,
     /// Where the last whole record ends.
@@ -55,21 +51,25 @@ pub struct Journal {
 
 /// What a file held when it was opened.
 #[derive(Debug)]
-pub struct Found<H, R> {
+pub(super) struct Found<H, R> {
     /// Its header.
-    pub header: H,
+    pub(super) header: H,
     /// Its rows, in the order in which they were appended.
-    pub rows: Vec<R>,
+    pub(super) rows: Vec<R>,
     /// Bytes at its end that were cut off.
-    pub torn: u64,
+    pub(super) torn: u64,
 }
 
 impl Journal {
     /// Makes a new file at `path`, with nothing but its header. What is there
     /// is replaced, unless another process has it open.
-    pub fn create(path: &Path, kind: &Kind, header: &impl Serialize) -> Result<Journal, Trouble> {
+    pub(super) fn create(
+        path: &Path,
+        wording: &Wording,
+        header: &impl Serialize,
+    ) -> Result<Journal, Trouble> {
         let failed = |error| Trouble::file("write", path, error);
-        let mut bytes = kind.mark.to_vec();
+        let mut bytes = MARK.to_vec();
         let header = serde_json::to_vec(header).map_err(|e| failed(e.into()))?;
         bytes.extend(record(&header));
         // A file is whole or not there: it gets its name when its header is on
@@ -81,9 +81,9 @@ impl Journal {
         let mut options = OpenOptions::new();
         let options = options.read(true).write(true).create(true).truncate(false);
         let mut file = options.open(&fresh).map_err(failed)?;
-        lock(&file, path, kind)?;
+        lock(&file, path, wording)?;
         if let Ok(there) = File::open(path) {
-            lock(&there, path, kind)?;
+            lock(&there, path, wording)?;
         }
         let mut make = || -> io::Result<()> {
             file.set_len(0)?;
@@ -102,21 +102,21 @@ impl Journal {
     /// Opens the file at `path` and reads it. `check` says why a header is not
     /// one to go on with; `decode` gives the row of a record, none if it
     /// cannot be one. A file that is refused is left as it is.
-    pub fn open<H: DeserializeOwned, R>(
+    pub(super) fn open<H: DeserializeOwned, R>(
         path: &Path,
-        kind: &Kind,
+        wording: &Wording,
         check: impl FnOnce(&H) -> Result<(), String>,
         decode: impl Fn(&[u8]) -> Option<R>,
     ) -> Result<(Journal, Found<H, R>), Trouble> {
         let mut options = OpenOptions::new();
         let opened = options.read(true).write(true).open(path);
         let mut file = opened.map_err(|e| Trouble::file("open", path, e))?;
-        lock(&file, path, kind)?;
+        lock(&file, path, wording)?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)
             .map_err(|e| Trouble::file("read", path, e))?;
         let (found, end) =
-            read(&bytes, kind, check, decode).map_err(|p| Trouble::foreign(path, p))?;
+            read(&bytes, wording, check, decode).map_err(|p| Trouble::foreign(path, p))?;
         let mut journal = Journal::at(path, file, end);
         journal.cut().map_err(|e| Trouble::file("write", path, e))?;
         Ok((journal, found))
@@ -132,14 +132,20 @@ impl Journal {
         }
     }
 
-    /// Cuts off what stands behind the last whole record.
+    /// From now on, rows go to another file.
+    #[cfg(test)]
+    pub(super) fn redirect(&mut self, path: &Path) {
+        self.file = OpenOptions::new().write(true).open(path).unwrap();
+    }
+
+    /// Cuts off what is behind the last whole record.
     fn cut(&mut self) -> io::Result<()> {
         self.file.set_len(self.end)?;
         self.file.seek(SeekFrom::Start(self.end)).map(drop)
     }
 
     /// Appends a row. When that fails, what is there stays readable.
-    pub fn append(&mut self, contents: &[u8]) -> Result<(), Trouble> {
+    pub(super) fn append(&mut self, contents: &[u8]) -> Result<(), Trouble> {
         let bytes = record(contents);
         let write = |journal: &mut Journal| -> io::Result<()> {
             if let Err(error) = journal.file.write_all(&bytes) {
@@ -161,7 +167,7 @@ impl Journal {
     }
 
     /// Brings all rows to the disk.
-    pub fn sync(&mut self) -> Result<(), Trouble> {
+    pub(super) fn sync(&mut self) -> Result<(), Trouble> {
         let synced = self.file.sync_data();
         synced.map_err(|e| Trouble::file("write", &self.path, e))?;
         self.unsynced = 0;
@@ -171,11 +177,11 @@ impl Journal {
 }
 
 /// Keeps others from `file` until it is closed, by whatever end.
-fn lock(file: &File, path: &Path, kind: &Kind) -> Result<(), Trouble> {
+fn lock(file: &File, path: &Path, wording: &Wording) -> Result<(), Trouble> {
     match file.try_lock() {
         // Where files cannot be locked, one goes on without.
         Ok(()) | Err(TryLockError::Error(_)) => Ok(()),
-        Err(TryLockError::WouldBlock) => Err(Trouble::foreign(path, kind.busy)),
+        Err(TryLockError::WouldBlock) => Err(Trouble::foreign(path, wording.busy)),
     }
 }
 
@@ -209,7 +215,7 @@ fn next_record<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
 }
 
 /// Takes the first `N` bytes off `bytes`, if there are as many.
-pub fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
+pub(super) fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
     let (first, rest) = bytes.split_first_chunk::<N>()?;
     *bytes = rest;
     Some(*first)
@@ -217,19 +223,19 @@ pub fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
 
 /// Reads a file's header and rows, and where the last whole record ends; or
 /// says what is wrong with it, and what would do.
-pub fn read<H: DeserializeOwned, R>(
+pub(super) fn read<H: DeserializeOwned, R>(
     bytes: &[u8],
-    kind: &Kind,
+    wording: &Wording,
     check: impl FnOnce(&H) -> Result<(), String>,
     decode: impl Fn(&[u8]) -> Option<R>,
 ) -> Result<(Found<H, R>, u64), String> {
-    let mut rest = bytes.strip_prefix(kind.mark).ok_or(kind.foreign)?;
+    let mut rest = bytes.strip_prefix(MARK).ok_or(wording.foreign)?;
     let header: H = next_record(&mut rest)
         .and_then(|contents| serde_json::from_slice(contents).ok())
         .ok_or_else(|| {
             format!(
                 "its beginning is damaged, so it cannot be said whose rows these are; {}",
-                kind.damaged
+                wording.damaged
             )
         })?;
     check(&header)?;

@@ -1,0 +1,126 @@
+//! What is asked of a reproduction, and what comes out.
+
+use super::figure::Figure;
+use super::study::Effort;
+use super::verdict::{ClaimResult, Verdict};
+use byway_lab::engine::Resumed;
+use byway_lab::trouble::Trouble;
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// The form of the JSON; changes when a field is renamed, removed or changes
+/// its meaning.
+pub const SCHEMA: &str = "byway.reproduce/1";
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Papers (`caro-2006`), claims (`A3`) and figures (`caro-2006/5`); all if
+    /// there are none.
+    pub what: Vec<String>,
+    /// How much is run.
+    pub effort: Effort,
+    /// A folder of papers to take in place of those that are built in.
+    pub experiments: Option<PathBuf>,
+    /// A file that keeps the results of runs; what it holds is not run again. It
+    /// belongs to one release, and to builds that simulate alike.
+    pub runs: Option<PathBuf>,
+    /// Identifies this program. If another one began the file of kept runs, some
+    /// of them are repeated and must give the same figures.
+    pub program: String,
+}
+
+/// Told how a reproduction goes on.
+pub struct Watch<'a> {
+    /// How many runs of how many are there, from several threads.
+    pub progress: &'a (dyn Fn(usize, usize) + Sync),
+    /// Once, before the first run, what the file of kept runs held; not if it
+    /// is begun.
+    pub resumed: &'a dyn Fn(Resumed),
+}
+
+/// What came out.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// "quick" or "full".
+    pub effort: &'static str,
+    /// Runs.
+    pub runs: usize,
+    /// Of these, how many were simulated now.
+    pub simulated: usize,
+    /// How many were taken from the file of kept runs.
+    pub from_file: usize,
+    /// How many are shared: a run that another cell or study asked for as well, or
+    /// the same run under another setting, which it never came to ask for.
+    pub shared: usize,
+    /// The papers, by year.
+    pub papers: Vec<PaperResult>,
+}
+
+/// What came out of one paper.
+#[derive(Clone, Debug, Serialize)]
+pub struct PaperResult {
+    /// `caro-2006`.
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// Authors, where and when.
+    pub citation: String,
+    /// What was run.
+    pub setting: String,
+    /// Whether these are the papers' questions, asked again of today's settings.
+    pub questions: bool,
+    /// The claims that were asked for.
+    pub claims: Vec<ClaimResult>,
+    /// The figures that go with them.
+    #[serde(skip)]
+    pub figures: Vec<Figure>,
+}
+
+impl Report {
+    /// Where the runs come from, in words.
+    #[must_use]
+    pub fn runs_words(&self) -> String {
+        let mut words = format!("{} simulated", self.simulated);
+        for (count, what) in [
+            (self.from_file, "from the file of kept runs"),
+            (self.shared, "shared among cells"),
+        ] {
+            if count > 0 {
+                words.push_str(&format!(", {count} {what}"));
+            }
+        }
+        words
+    }
+
+    /// How many claims are reproduced, and of how many.
+    #[must_use]
+    pub fn score(&self) -> (usize, usize) {
+        let papers = || self.papers.iter().filter(|p| !p.questions);
+        let claims = || papers().flat_map(|p| &p.claims);
+        let good = claims().filter(|c| c.verdict == Verdict::Reproduced);
+        (good.count(), claims().count())
+    }
+}
+
+/// Why there is no report.
+#[derive(Debug, thiserror::Error)]
+pub enum ReproduceError {
+    /// What was asked for is not there.
+    #[error("{0}")]
+    Unknown(String),
+    /// A file of `experiments/` cannot be read, or a run cannot be done.
+    #[error("{0}")]
+    Failed(String),
+    /// The file of kept runs cannot be used.
+    #[error(transparent)]
+    File(#[from] Trouble),
+}
+
+impl From<String> for ReproduceError {
+    fn from(why: String) -> ReproduceError {
+        ReproduceError::Failed(why)
+    }
+}
