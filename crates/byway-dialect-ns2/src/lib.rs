@@ -5,17 +5,6 @@
 //! names the difference, and [`Ns2`] acts on it, so that byway's runs can be
 //! compared with the module's packet by packet. The laboratory uses it; nothing
 //! that opens a socket does.
-//!
-//! ```
-//! use byway_dialect_ns2::Settings;
-//!
-//! let mut settings = Settings::preset("ns2")?;
-//! settings.congestion.fast_retransmit_threshold = 4; // settings of the core
-//! settings.ns2.partial_bytes_late = true; // and of the module
-//! let config = settings.build(); // what an endpoint is given
-//! assert!(config.dialect.is_some());
-//! # Ok::<(), byway_core::ConfigError>(())
-//! ```
 #![forbid(unsafe_code)]
 
 mod acks;
@@ -34,3 +23,7 @@ mod windows;
 pub use config::Ns2Config;
 pub use ns2::Ns2;
 pub use settings::Settings;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -20,7 +20,7 @@ use byway_core::policy::{
 };
 use byway_core::time::{Duration, Instant};
 use byway_core::{Config, PathId, PathState};
-use byway_sim::host::{Bulk, Sink};
+use byway_sim::host::{Sender, Sink};
 use byway_sim::net::LossModel;
 use common::{LIMIT, core_link, dumbbells, transfer};
 
@@ -124,7 +124,7 @@ fn a_detector_of_ones_own_counts_round_trips() {
         let d = dumbbells(&[dead, core_link()]);
         let (mut sim, a, _) = transfer(&d, &config, 20_000_000, 1);
         sim.start();
-        let id = sim.app::<Bulk>(a).unwrap().report().assoc.unwrap();
+        let id = sim.app::<Sender>(a).unwrap().report().assoc.unwrap();
         let done = sim.run_until_done(LIMIT, |sim| {
             let path = sim.endpoint(a).path_stats(id, PathId(0));
             path.is_some_and(|p| p.state == PathState::Inactive)
@@ -160,7 +160,7 @@ fn trace(config: &Config) -> Vec<(Instant, [u64; 2])> {
         .outage(Instant::from_millis(2000), Some(Instant::from_millis(9000)));
     let (mut sim, a, _) = transfer(&dumbbells(&[outage, lossy]), config, 2_000_000, 1);
     sim.start();
-    let id = sim.app::<Bulk>(a).unwrap().report().assoc.unwrap();
+    let id = sim.app::<Sender>(a).unwrap().report().assoc.unwrap();
     let mut seen = Vec::new();
     let mut carried = [0; 2];
     while sim.step(LIMIT) {

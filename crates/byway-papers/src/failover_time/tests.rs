@@ -1,5 +1,5 @@
 use super::*;
-use byway_core::Config;
+use byway_dialect_ns2::Settings;
 use byway_lab::result::RunResult;
 use byway_lab::run::{RunOptions, run};
 use byway_lab::scenario::{Override, Scenario, apply_overrides};
