@@ -722,7 +722,7 @@ fn wrong_arguments_say_what_would_be_right() {
         ),
         (
             &["send", file, "--to", "127.0.0.1", "--preset", "rfc1"],
-            "there are rfc9260, rfc2960, ns2, caro2006 and caro2006-proposed",
+            "there are rfc9260, rfc2960, caro2006 and caro2006-proposed",
         ),
         (
             &["send", file, "--to", "127.0.0.1", "--set", "rto.min"],

@@ -24,11 +24,12 @@
 //! 9260) is no dialect; it is a field of [`Config`].
 
 use crate::api::{AssocId, Event};
-use crate::assoc::{Outbox, fast_recovery, split, unlikely};
 use crate::config::{Config, FastRecovery};
 use crate::observe::{Observation, Observed};
+use crate::outbox::{Outbox, unlikely};
 use crate::path::{PathId, PathState, PathTable, PathsView};
 use crate::policy::retransmit::LossCause;
+use crate::send::concurrent::{fast_recovery, split};
 use crate::time::{Duration, Instant};
 use chacha20::ChaCha8Rng;
 use core::fmt;
@@ -514,39 +515,39 @@ impl Inside<'_> {
     /// When T3-rtx of a path expires, if it runs.
     #[must_use]
     pub fn t3(&self, path: PathId) -> Option<Instant> {
-        self.paths.get(path).t3
+        self.paths.get(path).timers.t3
     }
 
     /// T3-rtx of a path expires then, or stops.
     pub fn set_t3(&mut self, path: PathId, at: Option<Instant>) {
-        self.paths.get_mut(path).t3 = at;
+        self.paths.get_mut(path).timers.t3 = at;
     }
 
     /// When a chunk or heartbeat left that can measure the path's round trip.
     #[must_use]
     pub fn last_timed(&self, path: PathId) -> Instant {
-        self.paths.get(path).last_timed
+        self.paths.get(path).rtt.last_timed
     }
 
     /// All paths count as measured now, and their heartbeat timers stop.
     pub fn stop_heartbeat_timers(&mut self) {
         for p in self.paths.iter_mut() {
-            p.last_timed = self.now;
-            p.alarms.set(crate::path::Alarm::Heartbeat, None);
+            p.rtt.last_timed = self.now;
+            p.timers.set(crate::path::PathTimer::Heartbeat, None);
         }
     }
 
     /// A path's heartbeat under way, if any, is given up without an error.
     pub fn give_up_heartbeat(&mut self, path: PathId) {
-        self.paths.get_mut(path).probe = None;
+        self.paths.get_mut(path).end_heartbeat();
     }
 
     /// A path is active again, with its errors; its timers stop.
     pub fn revive(&mut self, path: PathId) {
         let p = self.paths.get_mut(path);
-        p.t3 = None;
-        p.probe = None;
-        p.alarms.set(crate::path::Alarm::Heartbeat, None);
+        p.timers.t3 = None;
+        p.end_heartbeat();
+        p.timers.set(crate::path::PathTimer::Heartbeat, None);
         self.paths.want_heartbeat(path, false);
         self.set_state(path, PathState::Active);
     }

@@ -19,6 +19,7 @@ pub mod config;
 pub mod dialect;
 mod endpoint;
 pub mod observe;
+mod outbox;
 pub mod path;
 pub mod policy;
 mod recv;

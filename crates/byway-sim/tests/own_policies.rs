@@ -201,7 +201,12 @@ fn built_in_policies_work_alike_as_settings_and_as_values() {
 
 #[test]
 fn the_documentation_quotes_the_examples() {
-    let page = include_str!("../../../docs/extending.md");
+    // It is not part of the package, and read where the whole repository is.
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/extending.md");
+    let Ok(page) = std::fs::read_to_string(page) else {
+        assert!(std::env::var_os("CI").is_none(), "no docs/extending.md");
+        return;
+    };
     for example in [
         include_str!("../examples/own_congestion_control.rs"),
         include_str!("../examples/own_failover.rs"),

@@ -3,13 +3,13 @@
 
 use super::Association;
 use super::sack::contains;
-use crate::config::{Config, FastRecovery};
+use crate::config::FastRecovery;
 use crate::dialect::Blocks;
 use crate::path::{MAX_PATHS, PathId, PathsView};
 use crate::policy::concurrent::cuc::Chunk;
 use crate::policy::concurrent::{Cuc, choice, dac};
 use crate::policy::retransmit::LossCause;
-use crate::send::concurrent::{Concurrent, Split};
+use crate::send::concurrent::{Split, fast_recovery, split};
 use crate::send::ledger::Fate;
 use smallvec::SmallVec;
 
@@ -56,7 +56,7 @@ impl Association {
     pub(super) fn concurrent_order(&self, first: Option<PathId>) -> SmallVec<[PathId; MAX_PATHS]> {
         let first = first.unwrap_or(self.paths.primary);
         let view = self.paths.view();
-        let by_dialect = self.dialect.as_ref();
+        let by_dialect = self.optional.dialect.as_ref();
         by_dialect
             .and_then(|d| d.concurrent_order(&view, first))
             .unwrap_or_else(|| choice::order(first, &view).collect())
@@ -130,10 +130,11 @@ impl Association {
             return;
         }
         let p = self.paths.get_mut(path);
-        if p.recover
-            .is_some_and(|end| p.earliest.is_none_or(|e| e >= end))
+        if p.recovery
+            .exit
+            .is_some_and(|end| p.timers.earliest_in_flight.is_none_or(|e| e >= end))
         {
-            p.recover = None;
+            p.recovery.exit = None;
         }
     }
 
@@ -152,24 +153,4 @@ impl Association {
             .is_some_and(|c| c.cuc != Cuc::Off);
         on.then(|| c.advanced[path.index()].is_some())
     }
-}
-
-/// How far one loss reaches: with several paths at once each has a fast recovery,
-/// unless there is none at all.
-pub(crate) fn fast_recovery(cfg: &Config, concurrent: bool) -> FastRecovery {
-    match cfg.congestion.fast_recovery {
-        FastRecovery::PerAssociation if concurrent => FastRecovery::PerDestination,
-        rule => rule,
-    }
-}
-
-/// How the SACK at hand counts missing reports with concurrent multipath transfer.
-pub(crate) fn split(cfg: &Config, concurrent: Option<&Concurrent>) -> Option<Split> {
-    let (cfg, c) = (cfg.concurrent.as_ref()?, concurrent?);
-    Some(Split {
-        newly: c.newly,
-        sfr: cfg.sfr,
-        packets: cfg.dac.then_some(c.packets),
-        destinations: c.newly.iter().flatten().count() as u32,
-    })
 }

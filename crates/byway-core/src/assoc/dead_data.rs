@@ -1,7 +1,8 @@
 //! Paths that answer heartbeats and acknowledge no data
 //! (`policy/dead_data.rs`).
 
-use super::{Association, Ctx, Told};
+use super::ending::AbortReason;
+use super::{Association, Ctx};
 use crate::api::{Event, LossReason};
 use crate::observe::Observation;
 use crate::path::{PathId, PathState};
@@ -19,13 +20,13 @@ impl Association {
         let Some(rule) = self.cfg.failure.dead_data else {
             return true;
         };
-        let since = *self.unacknowledged_since.get_or_insert(ctx.now);
-        self.paths.get_mut(path).trial.on_timeout(largest);
+        let since = *self.failure.unacknowledged_since.get_or_insert(ctx.now);
+        self.paths.get_mut(path).dead_data.trial.on_timeout(largest);
         if rule.ends(since, ctx.now) && self.data_is_dead() {
             self.abort(
                 ctx,
                 LossReason::DataUnacknowledged,
-                Told::User(b"no data acknowledged"),
+                AbortReason::User(b"no data acknowledged"),
             );
             return false;
         }
@@ -37,32 +38,37 @@ impl Association {
     /// room: it hears data, and its reader may sleep for ever (RFC 9260 section
     /// 6.1, A). What was held against path and peer before is over.
     pub(super) fn note_answer_without_room(&mut self, path: PathId) {
-        self.unacknowledged_since = None;
+        self.failure.unacknowledged_since = None;
         let p = self.paths.get_mut(path);
-        if !p.dead_for_data {
-            p.trial = Trial::default();
+        if !p.dead_data.dead {
+            p.dead_data.trial = Trial::default();
         }
     }
 
-    /// A heartbeat was answered: whether that proves the path good. `whole`: it
+    /// A heartbeat was answered: whether that proves the path good. `full_sized`: it
     /// was as large as the path's packets.
-    pub(super) fn answer_proves(&mut self, ctx: &mut Ctx<'_>, path: PathId, whole: bool) -> bool {
+    pub(super) fn answer_proves(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        path: PathId,
+        full_sized: bool,
+    ) -> bool {
         if self.cfg.failure.dead_data.is_none() {
             return true;
         }
         let p = self.paths.get_mut(path);
-        p.trial.on_answer(whole);
-        p.dead_for_data &= !whole;
+        p.dead_data.trial.on_answer(full_sized);
+        p.dead_data.dead &= !full_sized;
         self.judge_data(ctx, path);
-        !self.paths.get(path).dead_for_data
+        !self.paths.get(path).dead_data.dead
     }
 
     /// A chunk of so many bytes was acknowledged that was sent to that path alone.
     pub(super) fn note_data_acknowledged(&mut self, path: PathId, bytes: u32) {
         if self.cfg.failure.dead_data.is_some() {
             let p = self.paths.get_mut(path);
-            p.trial.on_acknowledged(bytes);
-            p.dead_for_data &= !p.trial.is_clear();
+            p.dead_data.trial.on_acknowledged(bytes);
+            p.dead_data.dead &= !p.dead_data.trial.is_clear();
         }
     }
 
@@ -73,11 +79,11 @@ impl Association {
             .cfg
             .failure
             .dead_data
-            .is_some_and(|rule| p.trial.is_dead(&rule));
-        if !dead || p.dead_for_data {
+            .is_some_and(|rule| p.dead_data.trial.is_dead(&rule));
+        if !dead || p.dead_data.dead {
             return;
         }
-        p.dead_for_data = true;
+        p.dead_data.dead = true;
         let remote = p.remote;
         // The first heartbeat of full size leaves at once: it may all have been
         // a misfortune.
@@ -91,6 +97,6 @@ impl Association {
     /// Whether some path answers and yet acknowledges no data: then it is not
     /// that the peer could not be reached.
     pub(super) fn data_is_dead(&self) -> bool {
-        self.paths.iter().any(|p| p.trial.was_answered())
+        self.paths.iter().any(|p| p.dead_data.trial.was_answered())
     }
 }

@@ -69,7 +69,7 @@ impl Association {
             }
         }
         let from = self.note_arrival(ctx, inbound);
-        if let Some(d) = &mut self.dialect {
+        if let Some(d) = &mut self.optional.dialect {
             d.on_packet(from, &mut self.recv.acker);
         }
         self.new_burst();
@@ -88,7 +88,7 @@ impl Association {
         if gathered.has_data && !self.state.is_closed() {
             // What fills a gap, and what rides with COOKIE ECHO, is
             // acknowledged at once (sections 6.2 and 5.1.5).
-            let dialect = self.dialect.as_ref();
+            let dialect = self.optional.dialect.as_ref();
             let hurries = dialect.is_none_or(|d| d.closing_gap_hurries_sack());
             gathered.data.gap = had_gap && hurries || self.recv.tsns.has_gap();
             gathered.data.immediate |= cookie_taken;
@@ -102,7 +102,7 @@ impl Association {
     /// than a T2 that has backed off would keep SHUTDOWN from being repeated.
     fn note_life_in_shutdown(&mut self) {
         if matches!(self.state, State::ShutdownSent) {
-            self.errors = 0;
+            self.failure.errors = 0;
         }
     }
 
@@ -118,9 +118,9 @@ impl Association {
         let ok = match kind {
             chunk_type::ABORT | chunk_type::SHUTDOWN_COMPLETE => {
                 if reflected {
-                    tag == self.peer_tag && self.peer_tag != 0
+                    tag == self.tags.peer && self.tags.peer != 0
                 } else {
-                    tag == self.local_tag
+                    tag == self.tags.local
                 }
             }
             chunk_type::SHUTDOWN_ACK
@@ -128,7 +128,7 @@ impl Association {
             {
                 return TagCheck::OutOfTheBlue;
             }
-            _ => tag == self.local_tag,
+            _ => tag == self.tags.local,
         };
         if ok { TagCheck::Ok } else { TagCheck::Wrong }
     }
@@ -140,7 +140,7 @@ impl Association {
             // A translator may have moved the peer's UDP port (RFC 6951 5.4).
             self.paths.move_port(id, inbound.source.port());
             let p = self.paths.get_mut(id);
-            p.last_heard = Some(ctx.now);
+            p.counters.last_heard = Some(ctx.now);
             p.counters.bytes_received += inbound.len as u64;
         }
         self.stats.packets_received += 1;

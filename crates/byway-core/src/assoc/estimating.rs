@@ -35,7 +35,7 @@ struct Sent {
     at: Instant,
     /// After that it counts as lost.
     until: Instant,
-    whole: bool,
+    full_sized: bool,
 }
 
 /// One path.
@@ -187,7 +187,8 @@ impl Association {
     /// A packet with DATA of so many bytes left: it earns probes, and one may be
     /// due.
     pub(super) fn earn_probes(&mut self, ctx: &Ctx<'_>, len: usize) {
-        let (Some(cfg), Some(e)) = (&self.cfg.failover.estimate, &mut self.estimating) else {
+        let (Some(cfg), Some(e)) = (&self.cfg.failover.estimate, &mut self.optional.estimating)
+        else {
             return;
         };
         self.stats.data_packet_bytes += len as u64;
@@ -226,7 +227,7 @@ impl Association {
 
     /// The path to which a probe leaves now.
     pub(super) fn probe_due(&mut self) -> Option<PathId> {
-        self.estimating.as_mut()?.due.take()
+        self.optional.estimating.as_mut()?.due.take()
     }
 
     /// A probe leaves: what its HEARTBEAT carries, and whether it is padded.
@@ -236,16 +237,16 @@ impl Association {
         path: PathId,
     ) -> ([u8; super::on_heartbeat::INFO_LEN], bool) {
         let memory = self.estimate_memory();
-        let whole = self
+        let full_sized = self
             .estimate_config()
             .is_some_and(|c| c.probe_size == ProbeSize::Packet);
         let sent = Sent {
             nonce: ctx.rng.random(),
             at: ctx.now,
             until: ctx.now + self.paths.get(path).rtt.rto(),
-            whole,
+            full_sized,
         };
-        let late = self.estimating.as_mut().map_or(0, |e| {
+        let late = self.optional.estimating.as_mut().map_or(0, |e| {
             let late = e.settle(path, ctx.now, memory);
             e.path(path).under_way.push_back(sent);
             e.path(path).probed_at = ctx.now;
@@ -255,12 +256,12 @@ impl Association {
             self.note_estimate(ctx, path);
         }
         let info = super::on_heartbeat::info_of(path, sent.at, sent.nonce);
-        (info, whole)
+        (info, full_sized)
     }
 
     /// A probe of so many bytes left.
     pub(super) fn count_probe(&mut self, ctx: &mut Ctx<'_>, path: PathId, len: usize) {
-        if let Some(e) = &mut self.estimating {
+        if let Some(e) = &mut self.optional.estimating {
             let w = e.path(path);
             w.probes += 1;
             w.probe_bytes += len as u64;
@@ -281,7 +282,7 @@ impl Association {
         nonce: u64,
     ) -> bool {
         let memory = self.estimate_memory();
-        let Some(e) = &mut self.estimating else {
+        let Some(e) = &mut self.optional.estimating else {
             return false;
         };
         let w = e.path(path);
@@ -296,14 +297,14 @@ impl Association {
         w.estimate.measured(ctx.now, rtt);
         self.stats.probes_answered += 1;
         let p = self.paths.get_mut(path);
-        p.last_heard = Some(ctx.now);
+        p.counters.last_heard = Some(ctx.now);
         p.rtt.sample(rtt, &self.cfg.rto);
-        self.errors = 0;
+        self.failure.errors = 0;
         self.observe(ctx, || Observation::HeartbeatAcked { path, rtt });
         self.observe_rto(ctx, path, Some(rtt));
         let timely = |e: Instant| sent.at >= e;
-        if self.paths.get(path).last_error.is_none_or(timely) {
-            if self.answer_proves(ctx, path, sent.whole) {
+        if self.paths.get(path).errors.last_at.is_none_or(timely) {
+            if self.answer_proves(ctx, path, sent.full_sized) {
                 self.clear_errors(ctx, path, true);
             } else {
                 self.choose_data_path(ctx, None);
@@ -331,7 +332,8 @@ impl Association {
     /// primary, or that the failover of before should stay. They are asked as
     /// often as probes may leave.
     pub(super) fn judge_paths(&mut self, ctx: &mut Ctx<'_>) {
-        let (Some(cfg), Some(e)) = (&self.cfg.failover.estimate, &mut self.estimating) else {
+        let (Some(cfg), Some(e)) = (&self.cfg.failover.estimate, &mut self.optional.estimating)
+        else {
             return;
         };
         if ctx.now < e.judge_at || cfg.choice == Choice::Nothing {
@@ -354,7 +356,8 @@ impl Association {
 
     /// What is known of a path.
     pub(crate) fn estimate(&self, path: PathId) -> Option<Estimate> {
-        self.estimating
+        self.optional
+            .estimating
             .as_ref()?
             .estimate(path, self.paths.get(path), &self.cfg)
     }
@@ -376,13 +379,13 @@ impl Association {
 
     fn holds_no_longer(&self, now: Instant) -> bool {
         let hold = self.estimate_config().map(|c| c.hold).unwrap_or_default();
-        let moved = self.estimating.as_ref().and_then(|e| e.moved_at);
+        let moved = self.optional.estimating.as_ref().and_then(|e| e.moved_at);
         moved.is_none_or(|at| now.since(at) >= hold)
     }
 
     /// The primary changed.
     pub(super) fn note_new_primary(&mut self, now: Instant) {
-        if let Some(e) = &mut self.estimating {
+        if let Some(e) = &mut self.optional.estimating {
             e.moved_at = Some(now);
         }
     }

@@ -1,7 +1,8 @@
 //! DATA comes in (RFC 9260 sections 6.2 and 6.5 to 6.7).
 
 use super::dispatch::Gathered;
-use super::{Association, Control, Ctx, State, Told};
+use super::ending::AbortReason;
+use super::{Association, Control, Ctx, State};
 use crate::api::{Event, LossReason};
 use crate::observe::Observation;
 use crate::path::PathId;
@@ -29,7 +30,7 @@ impl Association {
         gathered.has_data = true;
         if d.payload.is_empty() {
             let reason = LossReason::ProtocolViolation("a DATA chunk without data");
-            self.abort(ctx, reason, Told::NoUserData(d.tsn));
+            self.abort(ctx, reason, AbortReason::NoUserData(d.tsn));
             return false;
         }
         let first = self.recv.tsns.tsn_of(0) == d.tsn;
@@ -95,7 +96,7 @@ impl Association {
     /// A DATA chunk was looked at: `first` if it has the initial TSN.
     #[inline]
     fn note_data_chunk(&mut self, first: bool, new: bool) {
-        if let Some(d) = &mut self.dialect {
+        if let Some(d) = &mut self.optional.dialect {
             d.on_data_chunk(first, new && self.recv.tsns.has_gap());
         }
     }
@@ -144,7 +145,7 @@ impl Association {
         }
         let (acker, cfg) = (&mut self.recv.acker, &self.cfg);
         let now = ctx.now;
-        let by_dialect = match &mut self.dialect {
+        let by_dialect = match &mut self.optional.dialect {
             Some(d) => d.on_data(acker, (now, from), arrived, cfg),
             None => false,
         };
@@ -165,8 +166,8 @@ impl Association {
         if messages > 0 {
             self.observe_detail(ctx, || Observation::Delivered { messages, bytes });
         }
-        if self.recv.reassembly.has_ready() && !self.readable_told {
-            self.readable_told = true;
+        if self.recv.reassembly.has_ready() && !self.recv.readable_told {
+            self.recv.readable_told = true;
             self.event(ctx, Event::Readable);
         }
     }

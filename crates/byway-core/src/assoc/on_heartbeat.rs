@@ -2,10 +2,11 @@
 //! 5.4 and 8.3).
 
 use super::dispatch::Gathered;
-use super::{Association, Control, Ctx, Inbound, OutboundReply};
+use super::{Association, Control, Ctx, Inbound};
 use crate::config::{FailedProbes, HbJitter, PathMaxRetransTest};
 use crate::observe::{Observation, Timer};
-use crate::path::{Alarm, Path, PathId, PathState, Probe};
+use crate::outbox::OutboundReply;
+use crate::path::{Path, PathId, PathState, PathTimer, Probe};
 use crate::policy::probing::Evidence;
 use crate::time::{Duration, Instant};
 use rand::RngExt;
@@ -77,7 +78,7 @@ impl Association {
     pub(crate) fn on_heartbeat_ack(&mut self, ctx: &mut Ctx<'_>, info: &[u8]) {
         let named = read_info(info).filter(|(path, ..)| self.paths.contains(*path));
         if let Some((path, nonce, _)) = named
-            && self.estimating.is_some()
+            && self.optional.estimating.is_some()
             && self.on_probe_answered(ctx, path, nonce)
         {
             return;
@@ -85,7 +86,8 @@ impl Association {
         let answered = named.filter(|(path, nonce, _)| {
             self.paths
                 .get(*path)
-                .probe
+                .heartbeat
+                .under_way
                 .is_some_and(|p| p.nonce == *nonce)
         });
         let Some((path, _, sent)) = answered else {
@@ -95,29 +97,31 @@ impl Association {
             return;
         };
         let p = self.paths.get_mut(path);
-        let Some(probe) = p.probe.take() else { return };
-        p.last_heard = Some(ctx.now);
-        p.heartbeats_answered = p.heartbeats_answered.saturating_add(1);
-        let whole = probe.whole;
+        let Some(probe) = p.end_heartbeat() else {
+            return;
+        };
+        p.counters.last_heard = Some(ctx.now);
+        p.errors.heartbeats_answered = p.errors.heartbeats_answered.saturating_add(1);
+        let full_sized = probe.full_sized;
         let rtt = ctx.now.since(sent.clamp(probe.first_sent, probe.sent));
         p.rtt.sample(rtt, &self.cfg.rto);
-        if let (Some(e), Some(cfg)) = (&mut self.estimating, &self.cfg.failover.estimate) {
+        if let (Some(e), Some(cfg)) = (&mut self.optional.estimating, &self.cfg.failover.estimate) {
             e.measured(path, ctx.now, rtt);
             e.heartbeat(path, true, cfg.memory);
         }
-        self.errors = 0;
+        self.failure.errors = 0;
         self.observe(ctx, || Observation::HeartbeatAcked { path, rtt });
         self.observe_rto(ctx, path, Some(rtt));
         if !self.paths.get(path).confirmed {
             let p = self.paths.get_mut(path);
             p.confirmed = true;
-            p.errors = 0;
+            p.errors.count = 0;
             self.set_path_state(ctx, path, PathState::Active);
             self.ask(ctx, |d, i| d.on_confirmed(i));
             self.choose_data_path(ctx, None);
         }
         self.weigh_evidence(ctx, path, Evidence::Heartbeat);
-        if self.answer_proves(ctx, path, whole) {
+        if self.answer_proves(ctx, path, full_sized) {
             let state = self.paths.get(path).state;
             self.clear_errors(ctx, path, true);
             if state != PathState::Active {
@@ -134,14 +138,17 @@ impl Association {
 
     /// Plans the next heartbeat of a path, counted from now.
     pub(crate) fn schedule_heartbeat(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
-        let dialect = self.dialect.as_ref();
+        let dialect = self.optional.dialect.as_ref();
         let has_timers = dialect.is_none_or(|d| d.has_heartbeat_timers());
         let p = self.paths.get(path);
         // Doubt is resolved at the pace of the RTO (section 5.4; RFC 7829).
         let eager = is_eager(p, self.cfg.hb.failed);
-        let regular = p.hb_enabled && has_timers;
+        let regular = p.heartbeat.enabled && has_timers;
         if !(eager || regular) {
-            self.paths.get_mut(path).alarms.set(Alarm::Heartbeat, None);
+            self.paths
+                .get_mut(path)
+                .timers
+                .set(PathTimer::Heartbeat, None);
             return;
         }
         let rto = p.rtt.rto();
@@ -154,13 +161,16 @@ impl Association {
         };
         self.paths
             .get_mut(path)
-            .alarms
-            .set(Alarm::Heartbeat, Some(ctx.now + wait));
+            .timers
+            .set(PathTimer::Heartbeat, Some(ctx.now + wait));
     }
 
     /// The heartbeat timer of a path expired.
     pub(crate) fn on_heartbeat_due(&mut self, ctx: &mut Ctx<'_>, path: PathId, due: Instant) {
-        self.paths.get_mut(path).alarms.set(Alarm::Heartbeat, None);
+        self.paths
+            .get_mut(path)
+            .timers
+            .set(PathTimer::Heartbeat, None);
         if !self.state.sends_heartbeats() {
             return;
         }
@@ -170,16 +180,16 @@ impl Association {
         let period = self.cfg.hb.interval;
         // A path whose T3 runs is being tried by data: a heartbeat beside it
         // would count the same silence twice.
-        let timed = due.since(p.last_timed) < period || p.t3.is_some();
+        let timed = due.since(p.rtt.last_timed) < period || p.timers.t3.is_some();
         let busy = p.state == PathState::Active && p.confirmed && timed;
         if busy {
             let wait = period
-                .saturating_sub(due.since(p.last_timed))
+                .saturating_sub(due.since(p.rtt.last_timed))
                 .max(p.rtt.rto());
             self.paths
                 .get_mut(path)
-                .alarms
-                .set(Alarm::Heartbeat, Some(ctx.now + wait));
+                .timers
+                .set(PathTimer::Heartbeat, Some(ctx.now + wait));
             return;
         }
         self.observe(ctx, || Observation::TimerFired {
@@ -195,19 +205,22 @@ impl Association {
         // A path in doubt is probed faster than it may answer: its heartbeats
         // share one nonce, so that a late answer counts.
         let p = self.paths.get(path);
-        let shared = p.probe.filter(|_| p.doubted_since.is_some());
+        let shared = p
+            .heartbeat
+            .under_way
+            .filter(|_| p.detector.probing_since.is_some());
         let probe = Probe {
             nonce: shared.map_or_else(|| ctx.rng.random(), |p| p.nonce),
             sent: ctx.now,
             first_sent: shared.map_or(ctx.now, |p| p.first_sent),
-            lost_at: ctx.now + rto,
-            whole: p.dead_for_data,
+            full_sized: p.dead_data.dead,
         };
         self.paths.want_heartbeat(path, false);
         let p = self.paths.get_mut(path);
-        p.alarms.set(Alarm::Heartbeat, None);
-        p.probe = Some(probe);
-        p.last_timed = ctx.now;
+        p.timers.set(PathTimer::Heartbeat, None);
+        p.heartbeat.under_way = Some(probe);
+        p.timers.set(PathTimer::HeartbeatLost, Some(ctx.now + rto));
+        p.rtt.last_timed = ctx.now;
         self.observe(ctx, || Observation::HeartbeatSent { path });
         heartbeat_info(path, &probe)
     }
@@ -215,22 +228,21 @@ impl Association {
     /// A heartbeat was not answered within the RTO.
     pub(crate) fn on_heartbeat_lost(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
         let p = self.paths.get_mut(path);
-        if p.doubted_since.is_some() {
+        if p.detector.probing_since.is_some() {
             // Probes of the detector are neither repeated nor counted, and leave
             // the RTO alone (cortes-2008); the nonce goes on waiting.
-            if let Some(probe) = &mut p.probe {
-                probe.lost_at = Instant::FAR_FUTURE;
-            }
+            p.timers.set(PathTimer::HeartbeatLost, None);
             return;
         }
-        if let (Some(probe), Some(left)) = (p.probe.take(), p.left_at)
+        if let (Some(probe), Some(left)) = (p.end_heartbeat(), p.errors.left_at)
             && probe.sent >= left
         {
-            p.heartbeats_lost = p.heartbeats_lost.saturating_add(1);
+            p.errors.heartbeats_lost = p.errors.heartbeats_lost.saturating_add(1);
         }
         p.rtt.back_off(&self.cfg.rto);
         if p.confirmed
-            && let (Some(e), Some(cfg)) = (&mut self.estimating, &self.cfg.failover.estimate)
+            && let (Some(e), Some(cfg)) =
+                (&mut self.optional.estimating, &self.cfg.failover.estimate)
         {
             e.heartbeat(path, false, cfg.memory);
         }
@@ -259,8 +271,8 @@ impl Association {
         } else if eager {
             self.paths
                 .get_mut(path)
-                .alarms
-                .set(Alarm::Heartbeat, Some(ctx.now));
+                .timers
+                .set(PathTimer::Heartbeat, Some(ctx.now));
         } else {
             self.schedule_heartbeat(ctx, path);
         }
@@ -280,7 +292,7 @@ impl Association {
         }
         let burst = self.cfg.hb.max_burst.max(1);
         let mut started = 0;
-        let trusts = self.accepted && self.trusts_listed_addresses();
+        let trusts = self.setup.accepted && self.trusts_listed_addresses();
         let all = self.cfg.setup.confirm_all_before_data && !trusts;
         for path in self.paths.ids() {
             if all {
@@ -294,8 +306,8 @@ impl Association {
                 let wait = self.paths.get(path).rtt.rto() * (started / burst);
                 self.paths
                     .get_mut(path)
-                    .alarms
-                    .set(Alarm::Heartbeat, Some(ctx.now + wait));
+                    .timers
+                    .set(PathTimer::Heartbeat, Some(ctx.now + wait));
                 started += 1;
             }
         }
@@ -320,9 +332,9 @@ fn is_eager(p: &Path, failed: FailedProbes) -> bool {
     match p.state {
         PathState::Unconfirmed => true,
         // Not where the user turned heartbeats off (RFC 7829 section 3.2, rule 5).
-        PathState::PotentiallyFailed => p.hb_enabled || !p.confirmed,
+        PathState::PotentiallyFailed => p.heartbeat.enabled || !p.confirmed,
         PathState::Active => !p.confirmed,
-        PathState::Inactive => p.hb_enabled && failed == FailedProbes::OncePerRto,
+        PathState::Inactive => p.heartbeat.enabled && failed == FailedProbes::OncePerRto,
     }
 }
 

@@ -4,7 +4,7 @@ use super::{Association, Ctx};
 use crate::api::{CommandError, Event};
 use crate::config::{FailedProbes, PfReturnCwnd};
 use crate::observe::Observation;
-use crate::path::{Alarm, PathId, PathState};
+use crate::path::{PathId, PathState, PathTimer};
 use core::net::{IpAddr, SocketAddr};
 
 impl Association {
@@ -38,7 +38,11 @@ impl Association {
     /// path whose timer expired, if that is why.
     pub(crate) fn choose_data_path(&mut self, ctx: &mut Ctx<'_>, timed_out: Option<PathId>) {
         let view = self.paths.view();
-        let by_dialect = self.dialect.as_ref().and_then(|d| d.data_path(&view));
+        let by_dialect = self
+            .optional
+            .dialect
+            .as_ref()
+            .and_then(|d| d.data_path(&view));
         let to = by_dialect.unwrap_or_else(|| {
             let to = self.cfg.failover().data_path(&view, timed_out);
             if self.admits(to) {
@@ -89,7 +93,7 @@ impl Association {
         if left && paths.state(to) == PathState::Active {
             self.stats.failovers_away += 1;
             let p = self.paths.get_mut(from);
-            p.deserted = Some(ctx.now + p.rtt.rto());
+            p.errors.abandoned_until = Some(ctx.now + p.rtt.rto());
         }
     }
 
@@ -126,7 +130,7 @@ impl Association {
     pub(crate) fn set_source(&mut self, path: PathId, local: IpAddr) -> Result<(), CommandError> {
         self.check_path(path)?;
         let p = self.paths.get_mut(path);
-        let ours = self.local.iter().find(|a| a.ip() == local);
+        let ours = self.addresses.local.iter().find(|a| a.ip() == local);
         match ours.filter(|a| a.is_ipv4() == p.remote.is_ipv4()) {
             Some(a) => p.local = *a,
             None => return Err(CommandError::NoSuchSource { path, local }),
@@ -145,13 +149,13 @@ impl Association {
         limit: u32,
     ) {
         let p = self.paths.get_mut(path);
-        let dialect = self.dialect.as_ref();
+        let dialect = self.optional.dialect.as_ref();
         if counts && dialect.is_none_or(|d| d.counts_for_association(p.state)) {
-            self.errors += 1;
+            self.failure.errors += 1;
         }
-        p.last_error = Some(ctx.now);
+        p.errors.last_at = Some(ctx.now);
         // Another silence: the path may well be dead.
-        p.deserted = None;
+        p.errors.abandoned_until = None;
         // An inactive path's counter goes on "up to some reasonable limit above
         // PMR + 1" (RFC 7829 section 4.1), so that the choice among dead paths
         // moves on; the Change Primary Threshold of caro-2006 knows no limit.
@@ -161,13 +165,13 @@ impl Association {
         );
         let pmr = self.cfg.failure.path_max_retrans;
         let most = pmr.saturating_add(1).saturating_mul(10);
-        if p.state == PathState::Inactive && p.errors >= most && !endless {
+        if p.state == PathState::Inactive && p.errors.count >= most && !endless {
             return;
         }
-        p.errors += 1;
-        p.heartbeats_answered = 0;
-        let errors = p.errors;
-        let association = self.errors;
+        p.errors.count += 1;
+        p.errors.heartbeats_answered = 0;
+        let errors = p.errors.count;
+        let association = self.failure.errors;
         self.observe(ctx, || Observation::Errors {
             path,
             count: errors,
@@ -181,7 +185,7 @@ impl Association {
         }
         self.set_path_state(ctx, path, to);
         if to == PathState::Inactive
-            && let Some(d) = &self.dialect
+            && let Some(d) = &self.optional.dialect
             && let Some(next) = d.on_failed(&self.cfg, &self.paths.view(), path)
         {
             self.move_data(ctx, next);
@@ -192,8 +196,8 @@ impl Association {
             to == PathState::PotentiallyFailed || self.cfg.hb.failed == FailedProbes::OncePerRto;
         if at_once {
             let p = self.paths.get_mut(path);
-            p.alarms
-                .set(Alarm::Heartbeat, p.hb_enabled.then_some(ctx.now));
+            p.timers
+                .set(PathTimer::Heartbeat, p.heartbeat.enabled.then_some(ctx.now));
         }
     }
 
@@ -211,9 +215,9 @@ impl Association {
     /// `returns` tells whether that ends doubt about it, too.
     pub(crate) fn clear_errors(&mut self, ctx: &mut Ctx<'_>, path: PathId, returns: bool) {
         let p = self.paths.get_mut(path);
-        if p.errors != 0 {
-            p.errors = 0;
-            let association = self.errors;
+        if p.errors.count != 0 {
+            p.errors.count = 0;
+            let association = self.failure.errors;
             self.observe(ctx, || Observation::Errors {
                 path,
                 count: 0,
@@ -233,8 +237,8 @@ impl Association {
                 p.control.on_return(&mut p.window, n);
                 self.observe_window(ctx, path);
             }
-            self.end_suspicion(path);
-            let deserted = self.paths.get_mut(path).deserted.take();
+            self.end_probe_timeout(path);
+            let deserted = self.paths.get_mut(path).errors.abandoned_until.take();
             if deserted.is_some_and(|until| ctx.now <= until) {
                 self.stats.spurious_failovers += 1;
                 self.observe(ctx, || Observation::SpuriousFailover { path });

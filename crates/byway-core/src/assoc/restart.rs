@@ -32,9 +32,9 @@ enum Action {
 impl Association {
     /// Table 12: compares the tags of the cookie with ours.
     fn action(&self, c: &Cookie) -> Action {
-        let local = c.local_tag == self.local_tag;
-        let peer = c.peer_tag == self.peer_tag;
-        let tied = c.tie_tags == self.tie_tags;
+        let local = c.local_tag == self.tags.local;
+        let peer = c.peer_tag == self.tags.peer;
+        let tied = c.tie_tags == self.tags.tie;
         match (local, peer) {
             (true, true) => Action::Duplicate,
             (true, false) => Action::Collision,
@@ -46,7 +46,7 @@ impl Association {
     /// Whether both tags of the cookie are this association's: such a cookie
     /// is valid however old it is (step 3).
     pub(crate) fn owns_cookie(&self, c: &Cookie) -> bool {
-        c.local_tag == self.local_tag && c.peer_tag == self.peer_tag
+        c.local_tag == self.tags.local && c.peer_tag == self.tags.peer
     }
 
     pub(crate) fn on_cookie_echo(&mut self, ctx: &mut Ctx<'_>, c: &Cookie) -> CookieOutcome {
@@ -92,12 +92,13 @@ impl Association {
         self.adopt_cookie(ctx, c);
         kept.reassembly.restart();
         self.recv.reassembly = kept.reassembly;
+        self.recv.readable_told = kept.readable_told;
         self.timers = super::Timers::default();
         self.control.clear();
-        self.errors = 0;
-        self.estimating = super::estimating::Estimating::of(&self.cfg);
-        self.unacknowledged_since = None;
-        self.shutdown_wanted = false;
+        self.failure.errors = 0;
+        self.optional.estimating = super::estimating::Estimating::of(&self.cfg);
+        self.failure.unacknowledged_since = None;
+        self.shutdown.wanted = false;
         self.paths.primary = PathId(0);
         self.paths.data = PathId(0);
         self.paths.detect_as(&self.cfg);
@@ -119,7 +120,7 @@ impl Association {
 
     /// Action B: the peer's tag, TSN and window are those of the cookie.
     fn collide(&mut self, ctx: &mut Ctx<'_>, c: &Cookie) {
-        self.peer_tag = c.peer_tag;
+        self.tags.peer = c.peer_tag;
         let standing = !matches!(self.state, State::CookieWait | State::CookieEchoed(_));
         if !standing {
             self.recv = crate::recv::RecvHalf::new(c.peer_tsn, c.inbound, &self.cfg.buffer);

@@ -2,7 +2,8 @@
 //! begins from a cookie.
 
 use super::{
-    Association, BadInit, Control, Ctx, Inbound, PeerInit, State, Timers, acceptable_address,
+    Addresses, Association, BadInit, Control, Ctx, Failure, Inbound, Optional, PeerInit, SetUp,
+    Shutdown, State, Tags, Timers, acceptable_address,
 };
 use crate::api::{AssocId, AssocStats, Event, LossReason};
 use crate::config::Config;
@@ -40,35 +41,35 @@ impl Association {
         let tsn = Tsn(ctx.rng.random());
         Association {
             id,
-            local,
-            local_port: ports.0,
-            peer_port: ports.1,
-            local_tag: ctx.rng.random_range(1..=u32::MAX),
-            peer_tag: 0,
-            tie_tags: (
-                ctx.rng.random_range(1..=u32::MAX),
-                ctx.rng.random_range(1..=u32::MAX),
-            ),
-            accepted: false,
+            tags: Tags {
+                local_port: ports.0,
+                peer_port: ports.1,
+                local: ctx.rng.random_range(1..=u32::MAX),
+                peer: 0,
+                tie: (
+                    ctx.rng.random_range(1..=u32::MAX),
+                    ctx.rng.random_range(1..=u32::MAX),
+                ),
+            },
+            addresses: Addresses {
+                local,
+                pathless: SmallVec::new(),
+            },
             state: State::CookieWait,
+            setup: SetUp::default(),
+            shutdown: Shutdown::default(),
             paths,
             send: SendHalf::new(tsn, cfg.setup.outbound_streams, 0, &cfg),
             recv: RecvHalf::new(Tsn(0), cfg.setup.max_inbound_streams, &cfg.buffer),
-            errors: 0,
+            failure: Failure::default(),
             timers: Timers::default(),
-            stamps: None,
             control: VecDeque::new(),
+            stamps: None,
             stats: AssocStats::default(),
-            readable_told: false,
-            shutdown_wanted: false,
-            shutdown_from: None,
-            reports: Vec::new(),
-            pathless: SmallVec::new(),
-            stale_cookies: 0,
-            estimating: super::estimating::Estimating::of(&cfg),
-            dialect: cfg.dialect.as_ref().map(|d| d.start(&cfg)),
-            unacknowledged_since: None,
-            stale_by: None,
+            optional: Optional {
+                estimating: super::estimating::Estimating::of(&cfg),
+                dialect: cfg.dialect.as_ref().map(|d| d.start(&cfg)),
+            },
             cfg,
         }
     }
@@ -97,7 +98,7 @@ impl Association {
     /// The parameters of our INIT, also for an INIT ACK in a collision.
     pub(crate) fn init_fields(&self) -> InitFields {
         InitFields {
-            initiate_tag: self.local_tag,
+            initiate_tag: self.tags.local,
             a_rwnd: self.cfg.buffer.receive,
             outbound_streams: self.cfg.setup.outbound_streams,
             inbound_streams: self.cfg.setup.max_inbound_streams,
@@ -158,19 +159,19 @@ impl Association {
             }
             Err(_) if init.a_rwnd < 1500 => return, // section 3.3.3: discard
             Err(_) => {
-                self.peer_tag = init.initiate_tag;
+                self.tags.peer = init.initiate_tag;
                 self.state = State::CookieEchoed(Box::default());
                 self.violation(ctx, "its INIT ACK has an invalid mandatory parameter");
                 return;
             }
         };
         let Some(cookie) = peer.cookie.clone() else {
-            self.peer_tag = peer.tag;
+            self.tags.peer = peer.tag;
             self.state = State::CookieEchoed(Box::default());
             self.violation(ctx, "its INIT ACK has no State Cookie");
             return;
         };
-        self.peer_tag = peer.tag;
+        self.tags.peer = peer.tag;
         self.recv = RecvHalf::new(
             peer.tsn,
             peer.outbound.min(self.cfg.setup.max_inbound_streams),
@@ -184,7 +185,7 @@ impl Association {
         if self.state.is_closed() {
             return;
         }
-        self.reports = peer.unrecognized;
+        self.setup.reports = peer.unrecognized;
         self.timers.init_retransmits = 0;
         self.enter(ctx, State::CookieEchoed(cookie));
         self.control.push_back(Control::CookieEcho);
@@ -194,7 +195,7 @@ impl Association {
     /// association stands: before COOKIE ACK nothing but COOKIE ECHO may leave
     /// (section 5.1, C), and the peer would not know whose report it is.
     fn report_unrecognized_parameters(&mut self) {
-        for bytes in core::mem::take(&mut self.reports) {
+        for bytes in core::mem::take(&mut self.setup.reports) {
             let mut causes = Vec::new();
             byway_wire::CauseWriter::over(&mut causes).unrecognized_parameters(&bytes);
             self.control
@@ -213,7 +214,7 @@ impl Association {
             self.abort(
                 ctx,
                 LossReason::Refused(why),
-                super::Told::User(b"too few streams"),
+                super::ending::AbortReason::User(b"too few streams"),
             );
         }
     }
@@ -246,19 +247,25 @@ impl Association {
             .find(source.ip())
             .map(|p| self.paths.get(p).counters.clone());
         let mut table: Option<PathTable> = None;
-        self.pathless.clear();
+        self.addresses.pathless.clear();
         for (i, &ip) in order.iter().enumerate() {
             if order[..i].contains(&ip) || !acceptable_address(ip, source.ip()) {
                 continue;
             }
             let port = from_user(ip).map_or(source.port(), SocketAddr::port);
             let remote = SocketAddr::new(ip, port);
-            let Some(local) = ctx.routes.source(&self.local, ip) else {
-                self.pathless.push(ip);
+            let Some(local) = ctx.routes.source(&self.addresses.local, ip) else {
+                self.addresses.pathless.push(ip);
                 continue;
             };
             let confirmed = from_user(ip).is_some();
-            let mut path = Path::new(self.local[local], remote, confirmed, &self.cfg, ctx.now);
+            let mut path = Path::new(
+                self.addresses.local[local],
+                remote,
+                confirmed,
+                &self.cfg,
+                ctx.now,
+            );
             if i == 0 {
                 if ip == source.ip() {
                     path.local = *inbound.destination;
@@ -272,7 +279,7 @@ impl Association {
                 Some(t) if t.len() < usize::from(self.cfg.setup.max_paths) => {
                     t.push(path);
                 }
-                Some(_) => self.pathless.push(ip),
+                Some(_) => self.addresses.pathless.push(ip),
             }
         }
         if let Some(table) = table {
@@ -291,7 +298,7 @@ impl Association {
     /// Enters ESTABLISHED from the set-up states.
     pub(crate) fn establish(&mut self, ctx: &mut Ctx<'_>) {
         self.timers.t1 = None;
-        self.errors = 0;
+        self.failure.errors = 0;
         self.control
             .retain(|c| !matches!(c, Control::Init | Control::CookieEcho));
         self.paths.data = self.paths.primary;
@@ -305,14 +312,14 @@ impl Association {
         self.event(
             ctx,
             Event::Up {
-                accepted: self.accepted,
+                accepted: self.setup.accepted,
                 outbound_streams: self.send.streams,
                 inbound_streams: self.recv.streams,
             },
         );
         self.begin_verification(ctx);
         self.new_burst();
-        if self.shutdown_wanted {
+        if self.shutdown.wanted {
             self.begin_shutdown(ctx);
         }
     }
@@ -322,12 +329,12 @@ impl Association {
         if !matches!(self.state, State::CookieEchoed(_)) {
             return;
         }
-        self.stale_cookies += 1;
-        if self.stale_cookies > 1 {
+        self.setup.stale_cookies += 1;
+        if self.setup.stale_cookies > 1 {
             self.lose(ctx, LossReason::StaleCookie);
             return;
         }
-        self.stale_by = Some(Duration::from_micros(u64::from(staleness_us)));
+        self.setup.stale_by = Some(Duration::from_micros(u64::from(staleness_us)));
         self.timers.t1 = None;
         self.enter(ctx, State::CookieWait);
         self.control.clear();
@@ -336,17 +343,17 @@ impl Association {
 
     /// The optional parameters of our INIT.
     pub(crate) fn write_init_params(&self, w: &mut ParamWriter<'_>) {
-        write_addresses(w, &self.local);
-        if let Some(stale) = self.stale_by {
+        write_addresses(w, &self.addresses.local);
+        if let Some(stale) = self.setup.stale_by {
             // "No more than 1 second beyond the measured RTT" (section 5.2.6).
             let ms = stale.as_millis() as u32 + 1000;
             w.cookie_preservative(ms);
         }
         let mut types: SmallVec<[u16; 2]> = SmallVec::new();
-        if self.local.iter().any(SocketAddr::is_ipv4) {
+        if self.addresses.local.iter().any(SocketAddr::is_ipv4) {
             types.push(byway_wire::param_type::IPV4_ADDRESS);
         }
-        if self.local.iter().any(SocketAddr::is_ipv6) {
+        if self.addresses.local.iter().any(SocketAddr::is_ipv6) {
             types.push(byway_wire::param_type::IPV6_ADDRESS);
         }
         w.supported_address_types(&types);
@@ -365,7 +372,7 @@ impl Association {
             PathTable::new(first),
             ctx,
         );
-        a.accepted = true;
+        a.setup.accepted = true;
         a.adopt_cookie(ctx, c);
         a.establish(ctx);
         a.control.push_back(Control::CookieAck(PathId(0)));
@@ -374,12 +381,12 @@ impl Association {
 
     /// Takes over what the cookie says: tags, TSNs, streams, windows, paths.
     pub(crate) fn adopt_cookie(&mut self, ctx: &mut Ctx<'_>, c: &Cookie) {
-        self.local_tag = c.local_tag;
-        self.peer_tag = c.peer_tag;
+        self.tags.local = c.local_tag;
+        self.tags.peer = c.peer_tag;
         self.send = SendHalf::new(c.local_tsn, c.outbound, c.a_rwnd, &self.cfg);
         self.recv = RecvHalf::new(c.peer_tsn, c.inbound, &self.cfg.buffer);
-        self.dialect = self.cfg.dialect.as_ref().map(|d| d.start(&self.cfg));
-        self.pathless.clear();
+        self.optional.dialect = self.cfg.dialect.as_ref().map(|d| d.start(&self.cfg));
+        self.addresses.pathless.clear();
         self.agree_on_timestamps(c.timestamps);
         self.add_listed(ctx, c);
     }
@@ -393,13 +400,19 @@ impl Association {
                 continue;
             }
             let room = self.paths.len() < usize::from(self.cfg.setup.max_paths);
-            match ctx.routes.source(&self.local, ip) {
+            match ctx.routes.source(&self.addresses.local, ip) {
                 Some(local) if room => {
                     let remote = SocketAddr::new(ip, c.source.port());
-                    let path = Path::new(self.local[local], remote, trusted, &self.cfg, ctx.now);
+                    let path = Path::new(
+                        self.addresses.local[local],
+                        remote,
+                        trusted,
+                        &self.cfg,
+                        ctx.now,
+                    );
                     self.paths.push(path);
                 }
-                _ => self.pathless.push(ip),
+                _ => self.addresses.pathless.push(ip),
             }
         }
     }
@@ -407,20 +420,21 @@ impl Association {
     /// Whether listed addresses count as confirmed, as a dialect wants it; RFC 9260
     /// section 5.4 asks for a heartbeat first.
     pub(super) fn trusts_listed_addresses(&self) -> bool {
-        self.dialect
+        self.optional
+            .dialect
             .as_ref()
             .is_some_and(|d| d.trusts_listed_addresses())
     }
 
     /// Whether an address is the peer's, path or not.
     pub(crate) fn knows(&self, ip: IpAddr) -> bool {
-        self.paths.find(ip).is_some() || self.pathless.contains(&ip)
+        self.paths.find(ip).is_some() || self.addresses.pathless.contains(&ip)
     }
 
     /// All addresses of the peer.
     pub(crate) fn peer_addresses(&self) -> impl Iterator<Item = IpAddr> + '_ {
         let paths = self.paths.iter().map(|p| p.remote.ip());
-        paths.chain(self.pathless.iter().copied())
+        paths.chain(self.addresses.pathless.iter().copied())
     }
 }
 

@@ -12,7 +12,7 @@ impl Association {
         match self.state {
             State::Closed => Err(CommandError::Gone),
             State::CookieWait | State::CookieEchoed(_) => {
-                self.shutdown_wanted = true;
+                self.shutdown.wanted = true;
                 Ok(())
             }
             State::Established => {
@@ -42,7 +42,7 @@ impl Association {
             }
             State::ShutdownReceived => {
                 self.enter(ctx, State::ShutdownAckSent);
-                let to = self.shutdown_from.unwrap_or(self.paths.data);
+                let to = self.shutdown.from.unwrap_or(self.paths.data);
                 self.control.push_back(Control::ShutdownAck(to));
                 self.start_t5(ctx);
             }
@@ -98,14 +98,14 @@ impl Association {
         self.abort(
             ctx,
             LossReason::PeerUnreachable,
-            super::Told::User(b"the shutdown took too long"),
+            super::ending::AbortReason::User(b"the shutdown took too long"),
         );
     }
 
     /// SHUTDOWN: the peer sends nothing new; its cumulative TSN acknowledges.
     pub(crate) fn on_shutdown(&mut self, ctx: &mut Ctx<'_>, from: Option<PathId>, s: Shutdown) {
         let reply = from.unwrap_or(self.paths.data);
-        self.shutdown_from = from;
+        self.shutdown.from = from;
         match self.state {
             State::Established | State::ShutdownPending => {
                 self.enter(ctx, State::ShutdownReceived);
@@ -143,7 +143,7 @@ impl Association {
         let mut packet = byway_wire::PacketBuilder::new(&mut bytes, self.header());
         packet.shutdown_complete(false);
         packet.finish(ctx.checksum());
-        ctx.out.queue_reply(super::OutboundReply {
+        ctx.out.queue_reply(crate::outbox::OutboundReply {
             source: *inbound.destination,
             destination: *inbound.source,
             bytes,

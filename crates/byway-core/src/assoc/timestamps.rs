@@ -82,6 +82,6 @@ impl Association {
     /// Bytes of a packet to `path` that chunks other than TIMESTAMP may take.
     pub(super) fn room_beside_timestamp(&self, path: PathId) -> usize {
         let p = self.paths.get(path);
-        p.packet_limit() - p.beside_data as usize
+        p.packet_limit() - p.mtu.beside_data as usize
     }
 }

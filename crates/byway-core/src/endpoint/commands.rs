@@ -2,7 +2,7 @@
 
 use super::{Endpoint, ctx};
 use crate::api::{AssocId, CommandError, LossReason, Message, Received};
-use crate::assoc::{Association, Ctx, Told};
+use crate::assoc::{AbortReason, Association, Ctx};
 use crate::path::PathId;
 use crate::policy::Detection;
 use crate::time::Instant;
@@ -69,7 +69,7 @@ impl Endpoint {
     pub fn abort(&mut self, now: Instant, id: AssocId, reason: &[u8]) -> Result<(), CommandError> {
         let reason = &reason[..reason.len().min(256)];
         self.command(now, id, |a, ctx| {
-            a.abort(ctx, LossReason::AbortedLocally, Told::User(reason));
+            a.abort(ctx, LossReason::AbortedLocally, AbortReason::User(reason));
             Ok(())
         })
     }
@@ -135,7 +135,7 @@ impl Endpoint {
     ) -> Result<(), CommandError> {
         self.command(now, id, |a, ctx| {
             a.check_path(path)?;
-            a.paths.get_mut(path).hb_enabled = enabled;
+            a.paths.get_mut(path).heartbeat.enabled = enabled;
             a.schedule_heartbeat(ctx, path);
             Ok(())
         })

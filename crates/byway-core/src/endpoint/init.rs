@@ -123,8 +123,8 @@ impl Endpoint {
         index: u32,
     ) -> Option<LocalFields> {
         let a = &mut self.table[index].assoc;
-        let (tag, tsn) = (a.local_tag, a.send.ledger.tsn_of(0));
-        let tie_tags = a.tie_tags;
+        let (tag, tsn) = (a.tags.local, a.send.ledger.tsn_of(0));
+        let tie_tags = a.tags.tie;
         match a.state {
             // Section 5.2.1: the parameters of our own INIT. They are sent only to
             // an address that our user named. Otherwise an attacker at another

@@ -24,9 +24,9 @@ mod timers;
 pub use stats::EndpointStats;
 
 use crate::api::{AssocId, Event};
-use crate::assoc::Outbox;
 use crate::config::{Config, ConfigError, EndpointConfig};
 use crate::observe::Observed;
+use crate::outbox::Outbox;
 use crate::routes::{LongestPrefix, Routes};
 use chacha20::ChaCha8Rng;
 use chacha20::rand_core::SeedableRng;

@@ -1,8 +1,9 @@
 //! Replies outside any association.
 
 use super::Endpoint;
-use crate::assoc::{Inbound, OutboundReply};
+use crate::assoc::Inbound;
 use crate::config::ChecksumMode;
+use crate::outbox::OutboundReply;
 use byway_wire::{Checksum, CommonHeader, PacketBuilder};
 
 impl Endpoint {

@@ -61,8 +61,8 @@ impl PathModel {
         let path = self.table.get(id);
         PathFacts {
             state: path.state,
-            errors: path.errors,
-            heartbeats_lost: path.heartbeats_lost,
+            errors: path.errors.count,
+            heartbeats_lost: path.errors.heartbeats_lost,
         }
     }
 
@@ -70,8 +70,8 @@ impl PathModel {
     pub fn set_facts(&mut self, id: PathId, facts: PathFacts) {
         let path = self.table.get_mut(id);
         path.state = facts.state;
-        path.errors = facts.errors;
-        path.heartbeats_lost = facts.heartbeats_lost;
+        path.errors.count = facts.errors;
+        path.errors.heartbeats_lost = facts.heartbeats_lost;
     }
 
     /// Which path has which role.

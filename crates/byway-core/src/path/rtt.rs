@@ -13,14 +13,20 @@ pub(crate) struct RttEstimator {
     srtt: Option<u64>,
     rttvar: u64,
     rto: u64,
+    /// The chunk that is being timed, with its sending time (rule C4).
+    pub(crate) timed: Option<(u64, Instant)>,
+    /// When a chunk or heartbeat left that can measure the round trip.
+    pub(crate) last_timed: Instant,
 }
 
 impl RttEstimator {
-    pub(crate) fn new(cfg: &RtoConfig) -> RttEstimator {
+    pub(crate) fn new(cfg: &RtoConfig, now: Instant) -> RttEstimator {
         RttEstimator {
             srtt: None,
             rttvar: 0,
             rto: nanos(cfg.initial),
+            timed: None,
+            last_timed: now,
         }
     }
 
@@ -84,7 +90,7 @@ mod tests {
             min: MS,
             ..RtoConfig::default()
         };
-        let mut e = RttEstimator::new(&cfg);
+        let mut e = RttEstimator::new(&cfg, Instant::ZERO);
         assert_eq!((e.srtt(), e.rto()), (None, Duration::from_secs(1)));
         // C2: SRTT = R, RTTVAR = R/2, RTO = SRTT + 4 RTTVAR.
         e.sample(100 * MS, &cfg);
@@ -98,7 +104,7 @@ mod tests {
     #[test]
     fn back_off_doubles_to_the_maximum_and_a_sample_collapses_it() {
         let cfg = RtoConfig::default();
-        let mut e = RttEstimator::new(&cfg);
+        let mut e = RttEstimator::new(&cfg, Instant::ZERO);
         let seconds: Vec<u64> = (0..8)
             .map(|_| {
                 e.back_off(&cfg);

@@ -1,6 +1,6 @@
 //! The paths of an association: one per address of the peer.
 
-use super::{Alarms, PathId, PathState, RttEstimator, Window};
+use super::{PathId, PathState, PathTimer, PathTimers, RttEstimator, Window};
 use crate::cc::PathControl;
 use crate::config::Config;
 use crate::policy::Detection;
@@ -8,7 +8,7 @@ use crate::policy::dead_data::Trial;
 use crate::time::{Duration, Instant};
 use core::net::{IpAddr, SocketAddr};
 
-/// A heartbeat that has not been answered yet.
+/// A heartbeat that is under way.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Probe {
     /// 64 random bits that the answer must carry (RFC 9260 section 5.4).
@@ -16,13 +16,121 @@ pub(crate) struct Probe {
     pub(crate) sent: Instant,
     /// When the first heartbeat with this nonce left.
     pub(crate) first_sent: Instant,
-    /// Sent + RTO: after that it counts as lost.
-    pub(crate) lost_at: Instant,
-    /// It was as large as the path's packets.
-    pub(crate) whole: bool,
+    /// It is as large as the path's packets.
+    pub(crate) full_sized: bool,
 }
 
-/// Counts for statistics.
+/// One destination, with what the association knows of it.
+#[derive(Debug)]
+pub(crate) struct Path {
+    pub(crate) local: SocketAddr,
+    pub(crate) remote: SocketAddr,
+    pub(crate) state: PathState,
+    /// Whether the address has proved that it is the peer's.
+    pub(crate) confirmed: bool,
+    pub(crate) mtu: PathMtu,
+    pub(crate) rtt: RttEstimator,
+    pub(crate) window: Window,
+    /// What changes its window.
+    pub(crate) control: PathControl,
+    pub(crate) recovery: Recovery,
+    pub(crate) burst: Burst,
+    pub(crate) timers: PathTimers,
+    pub(crate) heartbeat: Heartbeat,
+    pub(crate) errors: PathErrors,
+    pub(crate) detector: PathDetector,
+    pub(crate) probe_timeout: OwedToProbeTimeout,
+    pub(crate) dead_data: DeadDataTrial,
+    pub(crate) counters: PathCounters,
+}
+
+/// How large the packets of a path may be.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct PathMtu {
+    /// Largest IP packet, bytes.
+    pub(crate) pmtu: u32,
+    /// Bytes of each packet that DATA chunks leave to a TIMESTAMP.
+    pub(crate) beside_data: u32,
+}
+
+/// Losses that a path has not recovered from (section 7.2.4).
+#[derive(Copy, Clone, Debug, Default)]
+pub(crate) struct Recovery {
+    /// Until this sequence is acknowledged a loss is part of the last one (fast
+    /// recovery per destination).
+    pub(crate) exit: Option<u64>,
+    /// One packet at a time, from a timeout until an acknowledgement (section
+    /// 7.2.3).
+    pub(crate) one_packet: bool,
+}
+
+/// What the current event may still release (section 6.1, D).
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Burst {
+    /// Packets of new data.
+    pub(crate) packets_left: u32,
+    /// Flight up to which new data may leave; none before the event's first packet.
+    pub(crate) flight_limit: Option<u32>,
+}
+
+/// Heartbeats of a path (section 8.3).
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Heartbeat {
+    /// The one that is not answered yet.
+    pub(crate) under_way: Option<Probe>,
+    /// Whether the user wants heartbeats here.
+    pub(crate) enabled: bool,
+}
+
+/// Errors of a path, and what they led to (section 8.2; RFC 7829).
+#[derive(Copy, Clone, Debug, Default)]
+pub(crate) struct PathErrors {
+    /// Consecutive errors.
+    pub(crate) count: u32,
+    /// When the last of them happened: what was sent before proves nothing.
+    pub(crate) last_at: Option<Instant>,
+    /// Since when the path is not active any more; none while it is.
+    pub(crate) left_at: Option<Instant>,
+    /// Heartbeats that were sent since then and lost.
+    pub(crate) heartbeats_lost: u32,
+    /// Heartbeats answered since the last error.
+    pub(crate) heartbeats_answered: u32,
+    /// New data left the path for an active one: until when an answer says that the
+    /// failover was spurious.
+    pub(crate) abandoned_until: Option<Instant>,
+}
+
+/// How the death of a path is noticed (`failure.detection`).
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct PathDetector {
+    pub(crate) rule: Detection,
+    /// Bytes of the window that data leaves to the detector's heartbeats.
+    pub(crate) reserved: u32,
+    /// Since when the detector probes the path.
+    pub(crate) probing_since: Option<Instant>,
+}
+
+/// What the probe timeout remembers of a path (`failover.probe_timeout`).
+#[derive(Copy, Clone, Debug, Default)]
+pub(crate) struct OwedToProbeTimeout {
+    /// The last chunk sent there asked for a SACK at once.
+    pub(crate) asked_at_once: bool,
+    /// Missing reports told of losses while the path was potentially failed by the
+    /// probe timeout: the window falls if the path answers.
+    pub(crate) cut_owed: bool,
+}
+
+/// Whether a path that answers heartbeats carries data (`failure.dead_data`).
+#[derive(Clone, Debug, Default)]
+pub(crate) struct DeadDataTrial {
+    /// What its data has met since it was last acknowledged.
+    pub(crate) trial: Trial,
+    /// It answers, but acknowledges no data: only a heartbeat as large as its
+    /// packets, or data, brings it back.
+    pub(crate) dead: bool,
+}
+
+/// What is measured of a path, for statistics and policies.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PathCounters {
     pub(crate) packets_sent: u64,
@@ -31,84 +139,9 @@ pub(crate) struct PathCounters {
     pub(crate) data_bytes_sent: u64,
     pub(crate) data_bytes_retransmitted: u64,
     pub(crate) timeouts: u64,
-}
-
-/// One destination.
-#[derive(Debug)]
-pub(crate) struct Path {
-    pub(crate) local: SocketAddr,
-    pub(crate) remote: SocketAddr,
-    pub(crate) state: PathState,
-    /// Whether the address has proved that it is the peer's.
-    pub(crate) confirmed: bool,
-    pub(crate) rtt: RttEstimator,
-    pub(crate) window: Window,
-    /// What changes its window.
-    pub(crate) control: PathControl,
-    /// Consecutive errors (section 8.2).
-    pub(crate) errors: u32,
-    /// When the last of them happened: what was sent before proves nothing.
-    pub(crate) last_error: Option<Instant>,
-    /// Since when it is not active any more; none while it is.
-    pub(crate) left_at: Option<Instant>,
-    /// Heartbeats that were sent since then and lost.
-    pub(crate) heartbeats_lost: u32,
-    /// Heartbeats answered since its last error.
-    pub(crate) heartbeats_answered: u32,
-    /// T3-rtx.
-    pub(crate) t3: Option<Instant>,
-    /// Its other timers.
-    pub(crate) alarms: Alarms,
-    /// The heartbeat under way.
-    pub(crate) probe: Option<Probe>,
-    /// Whether the user wants heartbeats here.
-    pub(crate) hb_enabled: bool,
-    /// The lowest sequence in flight here: its acknowledgement restarts T3.
-    pub(crate) earliest: Option<u64>,
-    /// When a chunk left that can measure the round trip.
-    pub(crate) last_timed: Instant,
-    /// The chunk that is being timed, with its sending time (rule C4).
-    pub(crate) timed: Option<(u64, Instant)>,
-    /// Packets of new data that the current event may still release.
-    pub(crate) burst_left: u32,
-    /// Flight up to which the current event may release new data; none before
-    /// the event's first packet.
-    pub(crate) burst_flight: Option<u32>,
-    /// Whether the last chunk sent there asked for a SACK at once.
-    pub(crate) asked_at_once: bool,
-    /// Missing reports told of losses while it was suspect by the probe timeout:
-    /// the window falls if the path answers.
-    pub(crate) cut_owed: bool,
-    /// New data left it for an active path: until when an answer tells that it
-    /// was not dead.
-    pub(crate) deserted: Option<Instant>,
-    /// How its death is noticed.
-    pub(crate) detection: Detection,
-    /// Bytes of its window that data leaves to the detector's heartbeats.
-    pub(crate) reserved: u32,
-    /// Since when the probing detector doubts the path.
-    pub(crate) doubted_since: Option<Instant>,
-    /// Until this sequence is acknowledged a loss is part of the last one
-    /// (fast recovery per destination).
-    pub(crate) recover: Option<u64>,
-    /// One packet at a time, since a timeout and until an acknowledgement
-    /// (section 7.2.3).
-    pub(crate) one_packet: bool,
-    /// What its data has met since it was last acknowledged
-    /// (`failure.dead_data`).
-    pub(crate) trial: Trial,
-    /// It answers, but acknowledges no data: only a heartbeat as large as its
-    /// packets, or data, brings it back.
-    pub(crate) dead_for_data: bool,
-    /// Share of the chunks sent here that were lost, smoothed
-    /// (`concurrent.rtx`).
-    pub(crate) loss_rate: f32,
-    /// Largest IP packet.
-    pub(crate) pmtu: u32,
-    /// Bytes of each packet that DATA chunks leave to a TIMESTAMP.
-    pub(crate) beside_data: u32,
     pub(crate) last_heard: Option<Instant>,
-    pub(crate) counters: PathCounters,
+    /// Share of the chunks sent here that were lost, smoothed (`concurrent.rtx`).
+    pub(crate) loss_rate: f32,
 }
 
 /// Bytes of IP, UDP and SCTP headers of a packet to `remote`.
@@ -140,39 +173,39 @@ impl Path {
                 PathState::Unconfirmed
             },
             confirmed,
-            rtt: RttEstimator::new(&cfg.rto),
+            mtu: PathMtu {
+                pmtu,
+                beside_data: 0,
+            },
+            rtt: RttEstimator::new(&cfg.rto, now),
             window,
             control,
-            errors: 0,
-            last_error: None,
-            left_at: None,
-            heartbeats_lost: 0,
-            heartbeats_answered: 0,
-            t3: None,
-            alarms: Alarms::default(),
-            probe: None,
-            hb_enabled: cfg.hb.enabled,
-            earliest: None,
-            last_timed: now,
-            timed: None,
-            burst_left: u32::MAX,
-            burst_flight: None,
-            asked_at_once: false,
-            cut_owed: false,
-            deserted: None,
-            detection: cfg.failure.detection,
-            reserved: cfg.detector(&cfg.failure.detection).reserved(),
-            doubted_since: None,
-            recover: None,
-            one_packet: false,
-            trial: Trial::default(),
-            dead_for_data: false,
-            loss_rate: 0.0,
-            pmtu,
-            beside_data: 0,
-            last_heard: None,
+            recovery: Recovery::default(),
+            burst: Burst {
+                packets_left: u32::MAX,
+                flight_limit: None,
+            },
+            timers: PathTimers::default(),
+            heartbeat: Heartbeat {
+                under_way: None,
+                enabled: cfg.hb.enabled,
+            },
+            errors: PathErrors::default(),
+            detector: PathDetector {
+                rule: cfg.failure.detection,
+                reserved: cfg.detector(&cfg.failure.detection).reserved(),
+                probing_since: None,
+            },
+            probe_timeout: OwedToProbeTimeout::default(),
+            dead_data: DeadDataTrial::default(),
             counters: PathCounters::default(),
         }
+    }
+
+    /// The heartbeat under way, if any, is answered, lost or given up.
+    pub(crate) fn end_heartbeat(&mut self) -> Option<Probe> {
+        self.timers.set(PathTimer::HeartbeatLost, None);
+        self.heartbeat.under_way.take()
     }
 
     fn move_port(&mut self, port: u16) {
@@ -184,11 +217,11 @@ impl Path {
     }
 
     fn pmdcs(&self) -> u32 {
-        ((self.pmtu - header_bytes(self.remote)) & !3) - self.beside_data
+        ((self.mtu.pmtu - header_bytes(self.remote)) & !3) - self.mtu.beside_data
     }
 
     fn keep_beside_data(&mut self, bytes: u32, cfg: &Config, now: Instant) {
-        self.beside_data = bytes;
+        self.mtu.beside_data = bytes;
         (self.control, self.window) =
             PathControl::begin(cfg, self.pmdcs(), self.remote.is_ipv6(), now);
     }
@@ -198,32 +231,35 @@ impl Path {
     /// while nothing is in flight.
     pub(crate) fn open(&self) -> bool {
         let w = &self.window;
-        w.flight < w.cwnd && (w.flight == 0 || !self.one_packet)
+        w.flight < w.cwnd && (w.flight == 0 || !self.recovery.one_packet)
     }
 
     /// Whether `bytes` more leave the detector's heartbeats their room in the
     /// window (cortes-2008). A lone packet may always leave.
     pub(crate) fn keeps_room(&self, bytes: u32) -> bool {
         let w = &self.window;
-        self.reserved == 0
+        self.detector.reserved == 0
             || w.flight == 0
-            || w.flight.saturating_add(bytes).saturating_add(self.reserved) <= w.cwnd
+            || w.flight
+                .saturating_add(bytes)
+                .saturating_add(self.detector.reserved)
+                <= w.cwnd
     }
 
     /// What counts as used where a full window grows: what is outstanding, and,
     /// as data cannot use it, the room of the detector's heartbeats with the
     /// rest behind the last whole packet.
     pub(crate) fn used(&self, outstanding: u32) -> u32 {
-        if self.reserved == 0 || outstanding == 0 {
+        if self.detector.reserved == 0 || outstanding == 0 {
             return outstanding;
         }
-        let unusable = self.reserved.saturating_add(self.window.pmdcs - 1);
+        let unusable = self.detector.reserved.saturating_add(self.window.pmdcs - 1);
         outstanding.saturating_add(unusable)
     }
 
     /// SCTP bytes, common header included, that one packet may have.
     pub(crate) fn packet_limit(&self) -> usize {
-        (self.window.pmdcs + self.beside_data) as usize + byway_wire::COMMON_HEADER_LEN
+        (self.window.pmdcs + self.mtu.beside_data) as usize + byway_wire::COMMON_HEADER_LEN
     }
 }
 
@@ -266,8 +302,8 @@ impl PathTable {
     /// Each path is watched as the settings say of it.
     pub(crate) fn detect_as(&mut self, cfg: &Config) {
         for (place, path) in self.paths.iter_mut().enumerate() {
-            path.detection = cfg.failure.detection_of(place);
-            path.reserved = cfg.detector(&path.detection).reserved();
+            path.detector.rule = cfg.failure.detection_of(place);
+            path.detector.reserved = cfg.detector(&path.detector.rule).reserved();
         }
     }
 
@@ -367,11 +403,11 @@ impl PathTable {
         match (from, to) {
             _ if from == to => return None,
             (_, PathState::Active) => {
-                p.left_at = None;
-                p.heartbeats_lost = 0;
+                p.errors.left_at = None;
+                p.errors.heartbeats_lost = 0;
             }
             (PathState::Active, _) => {
-                p.left_at = Some(now);
+                p.errors.left_at = Some(now);
                 if !self.paths.iter().any(|p| p.state == PathState::Active) {
                     self.last_active = id;
                 }
@@ -419,20 +455,20 @@ impl PathsView<'_> {
     /// Its consecutive errors.
     #[must_use]
     pub fn errors(&self, id: PathId) -> u32 {
-        self.table.get(id).errors
+        self.table.get(id).errors.count
     }
 
     /// Heartbeats lost of those that were sent since the path stopped being
     /// active.
     #[must_use]
     pub fn heartbeats_lost(&self, id: PathId) -> u32 {
-        self.table.get(id).heartbeats_lost
+        self.table.get(id).errors.heartbeats_lost
     }
 
     /// Heartbeats answered there since its last error.
     #[must_use]
     pub fn heartbeats_answered(&self, id: PathId) -> u32 {
-        self.table.get(id).heartbeats_answered
+        self.table.get(id).errors.heartbeats_answered
     }
 
     /// Smoothed round trip of a path; none before the first measurement.
@@ -502,7 +538,7 @@ impl PathsView<'_> {
     /// with concurrent multipath transfer only.
     #[must_use]
     pub fn loss_rate(&self, id: PathId) -> f32 {
-        self.table.get(id).loss_rate
+        self.table.get(id).counters.loss_rate
     }
 
     /// All paths in table order, beginning behind `after` and ending with it.

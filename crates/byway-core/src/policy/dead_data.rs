@@ -61,10 +61,10 @@ impl Trial {
         self.largest = self.largest.max(largest);
     }
 
-    /// A heartbeat was answered. `whole`: it was as large as the path's packets,
+    /// A heartbeat was answered. `full_sized`: it was as large as the path's packets,
     /// so nothing is wrong with the path.
-    pub fn on_answer(&mut self, whole: bool) {
-        if whole {
+    pub fn on_answer(&mut self, full_sized: bool) {
+        if full_sized {
             *self = Trial::default();
         } else {
             self.answered |= self.timeouts > 0;
@@ -164,7 +164,7 @@ mod tests {
             for step in steps {
                 match step {
                     Timeout(bytes) => t.on_timeout(*bytes),
-                    Answer(whole) => t.on_answer(*whole),
+                    Answer(full_sized) => t.on_answer(*full_sized),
                     Acked(bytes) => t.on_acknowledged(*bytes),
                 }
             }

@@ -16,7 +16,7 @@ pub(crate) fn table(states: &[(PathState, u32)], primary: u8, data: u8, last: u8
             Instant::ZERO,
         );
         p.state = state;
-        p.errors = errors;
+        p.errors.count = errors;
         p
     };
     let mut t = PathTable::new(path(0, states[0]));

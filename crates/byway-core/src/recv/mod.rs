@@ -19,6 +19,8 @@ pub(crate) struct RecvHalf {
     pub(crate) acker: Acker,
     /// The window that the peer was last told.
     pub(crate) advertised: u32,
+    /// Readable was announced and not all has been read since.
+    pub(crate) readable_told: bool,
     /// Inbound streams.
     pub(crate) streams: u16,
     buffer: u32,
@@ -39,6 +41,7 @@ impl RecvHalf {
             reassembly: Reassembly::new(cfg.receive_overhead, point as usize),
             acker: Acker::default(),
             advertised: cfg.receive,
+            readable_told: false,
             streams,
             buffer: cfg.receive,
             update_at: cfg.receive / cfg.window_update_share,

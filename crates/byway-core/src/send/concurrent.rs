@@ -2,7 +2,7 @@
 //! SACK says under it (`policy/concurrent`).
 
 use super::ledger::Record;
-use crate::config::ConcurrentConfig;
+use crate::config::{ConcurrentConfig, Config, FastRecovery};
 use crate::path::{MAX_PATHS, PathId};
 use crate::policy::FastRetransmits;
 use crate::policy::concurrent::FillOrder;
@@ -103,6 +103,26 @@ impl Split {
             _ => 1,
         }
     }
+}
+
+/// How far one loss reaches: with several paths at once each has a fast recovery,
+/// unless there is none at all.
+pub(crate) fn fast_recovery(cfg: &Config, concurrent: bool) -> FastRecovery {
+    match cfg.congestion.fast_recovery {
+        FastRecovery::PerAssociation if concurrent => FastRecovery::PerDestination,
+        rule => rule,
+    }
+}
+
+/// How the SACK at hand counts missing reports with concurrent multipath transfer.
+pub(crate) fn split(cfg: &Config, concurrent: Option<&Concurrent>) -> Option<Split> {
+    let (cfg, c) = (cfg.concurrent.as_ref()?, concurrent?);
+    Some(Split {
+        newly: c.newly,
+        sfr: cfg.sfr,
+        packets: cfg.dac.then_some(c.packets),
+        destinations: c.newly.iter().flatten().count() as u32,
+    })
 }
 
 #[cfg(test)]

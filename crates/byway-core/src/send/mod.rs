@@ -26,8 +26,6 @@ pub(crate) struct SendHalf {
     pub(crate) recover: Option<u64>,
     /// One packet of retransmissions may ignore cwnd (sections 6.3.3 and 7.2.4).
     pub(crate) forced_packet: bool,
-    /// The next window probe (section 6.1 A).
-    pub(crate) probe_at: Option<Instant>,
     /// Probing the closed window: one chunk may ignore rwnd.
     pub(crate) probe_now: bool,
     /// The chunk under way is a window probe.
@@ -55,7 +53,6 @@ impl SendHalf {
             streams,
             recover: None,
             forced_packet: false,
-            probe_at: None,
             probe_now: false,
             probing: false,
             probe_answered: false,

@@ -29,8 +29,8 @@ impl Association {
         let has_extras = self.has_sack_extras();
         let echo = self.stamps.map_or(Echo::Unused, |s| Echo::Of(s.echoed));
         let (paths, cfg, now) = (&mut self.paths, &*self.cfg, ctx.now);
-        let (concurrent, estimating) = (&mut self.send.concurrent, &mut self.estimating);
-        let dialect = &mut self.dialect;
+        let (concurrent, estimating) = (&mut self.send.concurrent, &mut self.optional.estimating);
+        let dialect = &mut self.optional.dialect;
         let mut newest_sent = Instant::ZERO;
         let applied = self.send.ledger.apply(covered, blocks, |seq, r, change| {
             let p = paths.get_mut(r.path);
@@ -41,7 +41,7 @@ impl Association {
                     advanced = c.advanced[r.path.index()];
                     if acked {
                         NewlyAcked::join(&mut c.newly[r.path.index()], seq, r.sent_at);
-                        note_outcome(&mut p.loss_rate, 0.0);
+                        note_outcome(&mut p.counters.loss_rate, 0.0);
                     }
                 }
                 if let Some(d) = dialect {
@@ -73,8 +73,8 @@ impl Association {
             self.discard(ctx, "the peer took acknowledgements back");
         }
         if applied.highest_new.is_some() {
-            self.errors = 0;
-            self.unacknowledged_since = None;
+            self.failure.errors = 0;
+            self.failure.unacknowledged_since = None;
             self.send.probing = false;
         }
         (applied, newest_sent)
@@ -108,16 +108,16 @@ impl Chunk<'_> {
             Fate::Lost(_) => p.window.lost -= r.bytes,
             Fate::Acked => {}
         }
-        if p.earliest == Some(self.seq) {
-            p.earliest = None;
+        if p.timers.earliest_in_flight == Some(self.seq) {
+            p.timers.earliest_in_flight = None;
             s.t3.restart = true;
             s.t3.after = self.seq;
         }
         let once = r.sends == 1;
         // A chunk that left before the path's last error may have arrived before
         // the path died, its SACK lost on the way back: it proves nothing of now.
-        let timely =
-            p.last_error.is_none_or(|e| r.sent_at >= e) && r.fate != Fate::Lost(LossCause::Timeout);
+        let timely = p.errors.last_at.is_none_or(|e| r.sent_at >= e)
+            && r.fate != Fate::Lost(LossCause::Timeout);
         if r.one_path && timely {
             s.proof.unambiguous = true;
             s.proof.largest = s.proof.largest.max(r.bytes);
@@ -132,9 +132,9 @@ impl Chunk<'_> {
         let any = cfg.failure.error_clear == ErrorClear::AnyAck
             && (r.one_path || p.state != PathState::Inactive);
         s.proof.clears |= timely && (once || any);
-        let timed = p.timed.is_some_and(|(timed, _)| timed == self.seq);
+        let timed = p.rtt.timed.is_some_and(|(timed, _)| timed == self.seq);
         if timed {
-            p.timed = None;
+            p.rtt.timed = None;
         }
         let by_dialect = match dialect {
             Some(d) if self.echo == Echo::Unused => d.measures_round_trip((self.seq, r)),

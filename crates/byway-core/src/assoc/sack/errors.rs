@@ -10,25 +10,25 @@ impl Association {
     /// Clears the errors of a path, and ends doubt about it, as far as the SACK
     /// proves that it works.
     pub(super) fn clear_proven_errors(&mut self, ctx: &mut Ctx<'_>, id: PathId, s: &PathSack) {
-        if s.proof.largest > 0 && !self.paths.get(id).trial.is_clear() {
+        if s.proof.largest > 0 && !self.paths.get(id).dead_data.trial.is_clear() {
             self.note_data_acknowledged(id, s.proof.largest);
         }
         if s.any_new {
             self.weigh_acknowledgement(ctx, id, s.proof.clears);
         }
         if s.proof.clears {
-            let returns = s.proof.unambiguous && self.data_ends_doubt(id);
+            let returns = s.proof.unambiguous && self.data_makes_active(id);
             self.clear_errors(ctx, id, returns);
         }
     }
 
     /// Whether an acknowledgement of data that was sent to that path only makes it
     /// active again (RFC 7829 section 3.2, rule 7, against natarajan-2006).
-    fn data_ends_doubt(&self, id: PathId) -> bool {
+    fn data_makes_active(&self, id: PathId) -> bool {
         let pf = self.cfg.failover.potentially_failed.as_ref();
         match self.paths.get(id).state {
             PathState::PotentiallyFailed => pf.is_none_or(|pf| pf.clear == PfClear::Rfc7829),
-            PathState::Inactive => !self.paths.get(id).dead_for_data,
+            PathState::Inactive => !self.paths.get(id).dead_data.dead,
             PathState::Active | PathState::Unconfirmed => false,
         }
     }

@@ -55,7 +55,7 @@ impl Association {
         run: impl FnOnce(&mut Ledger, &mut dyn FnMut(u64, &Record)),
     ) {
         let mut count = 0;
-        let (paths, estimating) = (&mut self.paths, &mut self.estimating);
+        let (paths, estimating) = (&mut self.paths, &mut self.optional.estimating);
         let estimate = self.cfg.failover.estimate.as_ref();
         let concurrent = self.send.concurrent.is_some();
         run(&mut self.send.ledger, &mut |seq, r| {
@@ -65,15 +65,15 @@ impl Association {
             }
             p.window.lose(r.bytes);
             let s = &mut on_path[r.path.index()];
-            if p.earliest == Some(seq) {
-                p.earliest = None;
+            if p.timers.earliest_in_flight == Some(seq) {
+                p.timers.earliest_in_flight = None;
                 s.t3.restart = true;
                 s.t3.after = seq;
             }
             s.lost = true;
-            s.lost_anew |= p.recover.is_none_or(|end| seq >= end);
+            s.lost_anew |= p.recovery.exit.is_none_or(|end| seq >= end);
             if concurrent {
-                note_outcome(&mut p.loss_rate, 1.0);
+                note_outcome(&mut p.counters.loss_rate, 1.0);
             }
             count += 1;
         });

@@ -41,7 +41,7 @@ impl Association {
         // 1. Read and check.
         let Some(covered) = self.send.ledger.covered_by(sack.cumulative_tsn_ack) else {
             // Older than one seen before: reordered on its way.
-            if let Some(d) = &mut self.dialect {
+            if let Some(d) = &mut self.optional.dialect {
                 d.on_old_sack();
             }
             return;
@@ -101,7 +101,9 @@ impl Association {
     /// association without them pays for one branch.
     #[inline]
     fn has_sack_extras(&self) -> bool {
-        self.send.concurrent.is_some() || self.estimating.is_some() || self.dialect.is_some()
+        self.send.concurrent.is_some()
+            || self.optional.estimating.is_some()
+            || self.optional.dialect.is_some()
     }
 
     /// A valid SACK is about to be applied.
@@ -115,7 +117,7 @@ impl Association {
             let packets = by_dialect.flatten();
             c.begin_sack(packets.unwrap_or_else(|| dac::packets(sack.flags)));
         }
-        if let Some(e) = &mut self.estimating {
+        if let Some(e) = &mut self.optional.estimating {
             for tsn in sack.duplicates().take(super::estimating::MAX_DUPLICATES) {
                 if let Some(seq) = self.send.ledger.place_of(tsn) {
                     e.arrived(seq);
@@ -131,6 +133,7 @@ impl Association {
         let mut on_path = SmallVec::<[PathSack; MAX_PATHS]>::new();
         on_path.extend(self.paths.iter().map(|p| {
             let outstanding = self
+                .optional
                 .dialect
                 .as_ref()
                 .map_or(p.window.flight, |d| d.outstanding(&p.window));
@@ -197,7 +200,8 @@ impl Association {
     /// What was acknowledged and measured feeds the estimates of the paths
     /// (`failover.estimate`).
     fn feed_estimates(&mut self, now: crate::time::Instant, on_path: &[PathSack]) {
-        let (Some(e), Some(cfg)) = (&mut self.estimating, &self.cfg.failover.estimate) else {
+        let (Some(e), Some(cfg)) = (&mut self.optional.estimating, &self.cfg.failover.estimate)
+        else {
             return;
         };
         // Where several paths carry data the SACK may have come back over another
@@ -226,9 +230,9 @@ impl Association {
             self.event(ctx, Event::Drained);
         }
         if self.send.rwnd() > 0 {
-            self.send.probe_at = None;
+            self.timers.window_probe = None;
         }
-        if self.estimating.is_some() {
+        if self.optional.estimating.is_some() {
             self.judge_paths(ctx);
         }
         self.advance_shutdown(ctx);

@@ -57,8 +57,8 @@ impl PathSack {
         self.chunks > 0
             || self.lost
             || p.window.flight > 0
-            || p.t3.is_some()
-            || p.recover.is_some()
-            || p.doubted_since.is_some()
+            || p.timers.t3.is_some()
+            || p.recovery.exit.is_some()
+            || p.detector.probing_since.is_some()
     }
 }

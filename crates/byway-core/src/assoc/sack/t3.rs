@@ -9,13 +9,18 @@ impl Association {
     /// Rules R2 and R3: T3-rtx of a path stops when nothing is in flight there,
     /// and restarts when the earliest chunk in flight was acknowledged.
     pub(super) fn restart_t3(&mut self, ctx: &mut Ctx<'_>, id: PathId, s: &PathSack) {
-        if self.dialect.as_ref().is_some_and(|d| d.restarts_t3()) {
+        if self
+            .optional
+            .dialect
+            .as_ref()
+            .is_some_and(|d| d.restarts_t3())
+        {
             let at = self.ask(ctx, |d, i| d.t3_after_sack(i, id));
-            self.paths.get_mut(id).t3 = at.flatten();
+            self.paths.get_mut(id).timers.t3 = at.flatten();
             return;
         }
         let p = self.paths.get(id);
-        if !s.t3.restart && p.earliest.is_some() {
+        if !s.t3.restart && p.timers.earliest_in_flight.is_some() {
             return;
         }
         let earliest = if p.window.flight > 0 {
@@ -26,11 +31,11 @@ impl Association {
             None
         };
         let p = self.paths.get_mut(id);
-        p.earliest = earliest;
-        p.t3 = match earliest {
+        p.timers.earliest_in_flight = earliest;
+        p.timers.t3 = match earliest {
             None => None,
             Some(_) if s.t3.restart => Some(p.rtt.timeout(ctx.now)),
-            Some(_) => p.t3.or(Some(p.rtt.timeout(ctx.now))),
+            Some(_) => p.timers.t3.or(Some(p.rtt.timeout(ctx.now))),
         };
     }
 }

@@ -6,7 +6,7 @@ use crate::assoc::{Association, Ctx};
 use crate::cc::{Moment, coupled::Flow};
 use crate::config::{Coupling, FastRecovery};
 use crate::dialect::Growth;
-use crate::path::{Alarm, MAX_PATHS, PathId};
+use crate::path::{MAX_PATHS, PathId, PathTimer};
 
 impl Association {
     /// How coupled paths share what their windows grow by
@@ -60,7 +60,7 @@ impl Association {
         s.ack.all_acked = self.send.ledger.is_empty();
         s.ack.cumulative_advanced |= advanced == Some(true);
         let p = self.paths.get_mut(id);
-        p.one_packet = false;
+        p.recovery.one_packet = false;
         if advanced != Some(false) {
             let at = Moment {
                 now: ctx.now,
@@ -77,12 +77,12 @@ impl Association {
         let base = self.send.ledger.base();
         let rule = self.fast_recovery();
         let p = self.paths.get_mut(id);
-        if p.recover.is_some_and(|r| base >= r) {
-            p.recover = None;
+        if p.recovery.exit.is_some_and(|r| base >= r) {
+            p.recovery.exit = None;
         }
         match rule {
             FastRecovery::PerAssociation => association_recovers,
-            FastRecovery::PerDestination => p.recover.is_some(),
+            FastRecovery::PerDestination => p.recovery.exit.is_some(),
             FastRecovery::Off => false,
         }
     }
@@ -91,15 +91,19 @@ impl Association {
     /// once for each fast recovery, and one packet may leave whatever cwnd says.
     pub(super) fn respond_to_loss(&mut self, id: PathId, s: &PathSack) {
         let anew = !s.ack.in_recovery || self.send.concurrent.is_some() && s.lost_anew;
-        let by_dialect = self.dialect.as_ref().is_some_and(|d| d.cuts_windows());
+        let by_dialect = self
+            .optional
+            .dialect
+            .as_ref()
+            .is_some_and(|d| d.cuts_windows());
         if !anew || by_dialect {
             return;
         }
         let p = self.paths.get_mut(id);
-        if p.alarms.get(Alarm::Moves).is_some() {
+        if p.timers.get(PathTimer::MoveHoldOff).is_some() {
             // A dead path says nothing of congestion: the cut waits until the
             // probe timeout has decided.
-            p.cut_owed = true;
+            p.probe_timeout.cut_owed = true;
         } else {
             self.cut_window(id);
         }
@@ -115,7 +119,7 @@ impl Association {
             .on_fast_retransmit(&mut p.window, &self.cfg.congestion);
         match rule {
             FastRecovery::PerAssociation => self.send.recover = Some(end),
-            FastRecovery::PerDestination => p.recover = Some(end),
+            FastRecovery::PerDestination => p.recovery.exit = Some(end),
             FastRecovery::Off => {}
         }
     }

@@ -83,7 +83,7 @@ impl Association {
     /// What a SACK that leaves ends: the count of packets, SACK.Delay.
     #[inline]
     fn end_acknowledgement(&mut self) {
-        if let Some(d) = &mut self.dialect
+        if let Some(d) = &mut self.optional.dialect
             && d.on_sack_sent(&mut self.recv.acker)
         {
             return;

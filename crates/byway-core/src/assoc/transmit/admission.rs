@@ -58,7 +58,7 @@ impl Association {
         if !open {
             self.note_rwnd_blocked(ctx, false);
         }
-        if let Some(d) = &mut self.dialect {
+        if let Some(d) = &mut self.optional.dialect {
             d.after_new_data();
         }
         None
@@ -102,7 +102,7 @@ impl Association {
         self.begin_burst();
         let p = self.paths.get_mut(path);
         let (mut by_dialect, mut shrinks) = (None, true);
-        if let Some(d) = &self.dialect {
+        if let Some(d) = &self.optional.dialect {
             by_dialect = d.may_begin(&p.window);
             shrinks = !d.shrinks_idle_windows();
         }
@@ -136,15 +136,16 @@ impl Association {
             return false;
         }
         let at_once = self
+            .optional
             .dialect
             .as_ref()
             .is_some_and(|d| d.probes_window_at_once());
         if self.send.probe_now || at_once {
             return true;
         }
-        if self.send.probe_at.is_none() {
+        if self.timers.window_probe.is_none() {
             let rto = self.paths.get(path).rtt.rto();
-            self.send.probe_at = Some(ctx.now + rto);
+            self.timers.window_probe = Some(ctx.now + rto);
         }
         false
     }
@@ -180,14 +181,15 @@ impl Association {
 /// Rule D: whether the current event may release another packet.
 fn within_burst(p: &mut Path, cfg: &CongestionConfig) -> bool {
     let (rule, Some(most)) = (cfg.burst_rule, cfg.max_burst) else {
-        return p.burst_left > 0;
+        return p.burst.packets_left > 0;
     };
-    if rule == BurstRule::CountPackets || p.burst_left == 0 {
-        return p.burst_left > 0;
+    if rule == BurstRule::CountPackets || p.burst.packets_left == 0 {
+        return p.burst.packets_left > 0;
     }
     let w = &mut p.window;
     let limit = *p
-        .burst_flight
+        .burst
+        .flight_limit
         .get_or_insert(w.flight.saturating_add(most.saturating_mul(w.pmdcs)));
     if rule == BurstRule::ShrinkWindow {
         p.control.on_burst(w, limit);

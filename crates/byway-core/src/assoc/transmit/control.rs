@@ -113,7 +113,7 @@ impl Association {
         let mut packet = PacketBuilder::new(buf, self.header());
         packet.heartbeat(&info);
         let p = self.paths.get(path);
-        if p.probe.is_some_and(|probe| probe.whole) {
+        if p.heartbeat.under_way.is_some_and(|probe| probe.full_sized) {
             fill_up(&mut packet, p.packet_limit());
         }
         let len = packet.finish(ctx.checksum());
@@ -127,10 +127,10 @@ impl Association {
         buf: &mut Vec<u8>,
         path: PathId,
     ) -> Sent {
-        let (info, whole) = self.begin_estimate_probe(ctx, path);
+        let (info, full_sized) = self.begin_estimate_probe(ctx, path);
         let mut packet = PacketBuilder::new(buf, self.header());
         packet.heartbeat(&info);
-        if whole {
+        if full_sized {
             fill_up(&mut packet, self.paths.get(path).packet_limit());
         }
         let len = packet.finish(ctx.checksum());

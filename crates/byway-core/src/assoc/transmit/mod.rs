@@ -4,12 +4,14 @@
 //! - `control`: control chunks and heartbeats.
 //! - `retransmission`: a packet of lost chunks.
 //! - `admission`: whether new data may leave, and where (rules A, B and D).
+//! - `burst`: what one event may release (rule D).
 //! - `new_data`: a packet of new chunks.
 //! - `packet`: what both write their chunks with.
 //! - `ack`: SACKs, alone or with data.
 
 mod ack;
 mod admission;
+mod burst;
 mod control;
 mod new_data;
 mod packet;
@@ -44,7 +46,11 @@ impl Association {
     fn wants_data_alone(&self) -> bool {
         self.control.is_empty()
             && self.paths.next_heartbeat().is_none()
-            && !self.estimating.as_ref().is_some_and(|e| e.is_due())
+            && !self
+                .optional
+                .estimating
+                .as_ref()
+                .is_some_and(|e| e.is_due())
     }
 
     /// Appends the next packet to `buf`.
@@ -81,7 +87,7 @@ impl Association {
         if let Some(path) = self.heartbeat_wanted() {
             return Some(self.send_heartbeat(ctx, buf, path));
         }
-        if self.estimating.is_some()
+        if self.optional.estimating.is_some()
             && let Some(path) = self.probe_due()
             && self.state.sends_heartbeats()
         {
@@ -93,6 +99,7 @@ impl Association {
     fn heartbeat_wanted(&self) -> Option<PathId> {
         let lost = self.send.ledger.lost();
         let data_first = self
+            .optional
             .dialect
             .as_ref()
             .is_some_and(|d| d.data_before_heartbeats(lost));

@@ -56,8 +56,8 @@ impl Association {
             c.filled(path);
         }
         let p = self.paths.get_mut(path);
-        p.burst_left = p.burst_left.saturating_sub(1);
-        p.last_timed = ctx.now;
+        p.burst.packets_left = p.burst.packets_left.saturating_sub(1);
+        p.rtt.last_timed = ctx.now;
         self.finish_data_packet(ctx, packet)
     }
 
@@ -107,19 +107,19 @@ impl Association {
         let seq = self.send.ledger.enter(cut, sending);
         self.ask(ctx, |d, i| d.on_new_chunk(i, path, seq, bytes));
         let p = self.paths.get_mut(path);
-        p.asked_at_once = immediate;
+        p.probe_timeout.asked_at_once = immediate;
         p.window.flight += bytes;
         p.window.sent_at(ctx.now);
         p.counters.data_bytes_sent += payload as u64;
-        if p.timed.is_none() {
-            p.timed = Some((seq, ctx.now));
+        if p.rtt.timed.is_none() {
+            p.rtt.timed = Some((seq, ctx.now));
         }
         // Rule R1 of section 6.3.2.
-        if p.t3.is_none() {
-            p.t3 = Some(p.rtt.timeout(ctx.now));
+        if p.timers.t3.is_none() {
+            p.timers.t3 = Some(p.rtt.timeout(ctx.now));
         }
-        if p.earliest.is_none() {
-            p.earliest = Some(seq);
+        if p.timers.earliest_in_flight.is_none() {
+            p.timers.earliest_in_flight = Some(seq);
         }
         self.stats.data_chunks_sent += 1;
         let tsn = self.send.ledger.tsn_of(seq);

@@ -105,7 +105,7 @@ impl Association {
             self.sack_sent(ctx, path, a_rwnd, gaps);
         }
         self.note_owed_acknowledgement(ctx, path);
-        if self.estimating.is_some() {
+        if self.optional.estimating.is_some() {
             self.earn_probes(ctx, len);
         }
         self.sent(ctx, path, len)

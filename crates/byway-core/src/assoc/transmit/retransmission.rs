@@ -75,6 +75,7 @@ impl Association {
     fn next_for(&self, path: PathId) -> Option<u64> {
         let view = self.paths.view();
         let joins = self
+            .optional
             .dialect
             .as_ref()
             .is_some_and(|d| d.joins_retransmissions());
@@ -99,23 +100,27 @@ impl Association {
         // Rule C5 of section 6.3.1: what was timed behind a retransmitted chunk is
         // no sample.
         for p in self.paths.iter_mut() {
-            if p.timed.is_some_and(|(timed, _)| timed >= seq) {
-                p.timed = None;
+            if p.rtt.timed.is_some_and(|(timed, _)| timed >= seq) {
+                p.rtt.timed = None;
             }
         }
-        let t3_by_dialect = self.dialect.as_ref().is_some_and(|d| d.restarts_t3());
+        let t3_by_dialect = self
+            .optional
+            .dialect
+            .as_ref()
+            .is_some_and(|d| d.restarts_t3());
         let p = self.paths.get_mut(path);
-        p.asked_at_once = immediate;
+        p.probe_timeout.asked_at_once = immediate;
         p.window.flight += bytes;
         p.window.sent_at(ctx.now);
         p.counters.data_bytes_retransmitted += u64::from(payload);
         // Rule R1 of section 6.3.2; and T3-rtx restarts when the earliest chunk in
         // flight is sent again.
-        let earliest = p.earliest.is_none_or(|e| seq <= e) && !t3_by_dialect;
-        if p.t3.is_none() || earliest {
-            p.t3 = Some(p.rtt.timeout(ctx.now));
+        let earliest = p.timers.earliest_in_flight.is_none_or(|e| seq <= e) && !t3_by_dialect;
+        if p.timers.t3.is_none() || earliest {
+            p.timers.t3 = Some(p.rtt.timeout(ctx.now));
         }
-        p.earliest = Some(p.earliest.map_or(seq, |e| e.min(seq)));
+        p.timers.earliest_in_flight = Some(p.timers.earliest_in_flight.map_or(seq, |e| e.min(seq)));
         self.stats.data_chunks_retransmitted += 1;
         let tsn = self.send.ledger.tsn_of(seq);
         self.observe(ctx, || Observation::DataSent {

@@ -78,7 +78,7 @@ mod tests {
             p.window.cwnd = r.1;
             p.window.ssthresh = r.2;
             p.window.flight = r.3;
-            p.loss_rate = r.4;
+            p.counters.loss_rate = r.4;
         }
         policy.target(PathId(last), &t.view()).0
     }

@@ -3,7 +3,7 @@
 
 use super::{Association, Ctx};
 use crate::observe::{Observation, Timer};
-use crate::path::{Alarm, PathId, PathState};
+use crate::path::{PathId, PathState, PathTimer};
 use crate::policy::ProbeTimeout;
 use crate::policy::retransmit::LossCause;
 
@@ -13,7 +13,10 @@ impl Association {
     #[inline]
     pub(super) fn await_acknowledgement(&mut self, ctx: &Ctx<'_>, path: PathId) {
         if self.cfg.failover.probe_timeout.is_some() {
-            self.paths.get_mut(path).alarms.set(Alarm::Overdue, None);
+            self.paths
+                .get_mut(path)
+                .timers
+                .set(PathTimer::ProbeTimeout, None);
             self.note_owed_acknowledgement(ctx, path);
         }
     }
@@ -47,17 +50,22 @@ impl Association {
         };
         // Two small chunks may be one packet: they are taken for two here only
         // when a packet cannot hold both.
-        let prompt = p.asked_at_once || p.window.flight > p.window.pmdcs;
+        let prompt = p.probe_timeout.asked_at_once || p.window.flight > p.window.pmdcs;
         let at = ctx.now + rule.acknowledgement(srtt, p.rtt.rttvar(), prompt);
-        let before = p.alarms.get(Alarm::Overdue);
-        p.alarms
-            .set(Alarm::Overdue, Some(before.map_or(at, |b| b.min(at))));
+        let before = p.timers.get(PathTimer::ProbeTimeout);
+        p.timers.set(
+            PathTimer::ProbeTimeout,
+            Some(before.map_or(at, |b| b.min(at))),
+        );
     }
 
     /// An acknowledgement is overdue: the path is suspect, a heartbeat asks it,
     /// and its oldest chunk leaves on another path, as does new data.
-    pub(super) fn on_overdue(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
-        self.paths.get_mut(path).alarms.set(Alarm::Overdue, None);
+    pub(super) fn on_probe_timeout(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
+        self.paths
+            .get_mut(path)
+            .timers
+            .set(PathTimer::ProbeTimeout, None);
         let Some(rule) = self.cfg.failover.probe_timeout else {
             return;
         };
@@ -77,31 +85,31 @@ impl Association {
             self.send
                 .ledger
                 .lose_one(seq, LossCause::ProbeTimeout, |_, r| p.window.lose(r.bytes));
-            p.earliest = self.send.ledger.first_in_flight(path, seq);
-            if p.earliest.is_none() {
-                p.t3 = None;
+            p.timers.earliest_in_flight = self.send.ledger.first_in_flight(path, seq);
+            if p.timers.earliest_in_flight.is_none() {
+                p.timers.t3 = None;
             }
             self.send.forced_packet = true;
         }
         // What was sent before may have arrived before the path died.
-        self.paths.get_mut(path).last_error = Some(ctx.now);
+        self.paths.get_mut(path).errors.last_at = Some(ctx.now);
         self.set_path_state(ctx, path, PathState::PotentiallyFailed);
         self.want_heartbeat(path);
         let moves_at = ctx.now + self.answer_time(rule, path);
         let p = self.paths.get_mut(path);
-        p.alarms.set(Alarm::Moves, Some(moves_at));
+        p.timers.set(PathTimer::MoveHoldOff, Some(moves_at));
         self.choose_data_path(ctx, None);
     }
 
     /// The path answers again. What was lost meanwhile was lost to congestion,
     /// after all.
-    pub(super) fn end_suspicion(&mut self, path: PathId) {
+    pub(super) fn end_probe_timeout(&mut self, path: PathId) {
         let p = self.paths.get_mut(path);
-        if p.alarms.get(Alarm::Moves).is_some() {
-            p.alarms.set(Alarm::Moves, None);
+        if p.timers.get(PathTimer::MoveHoldOff).is_some() {
+            p.timers.set(PathTimer::MoveHoldOff, None);
             self.stats.needless_suspicions += 1;
         }
-        if core::mem::take(&mut self.paths.get_mut(path).cut_owed) {
+        if core::mem::take(&mut self.paths.get_mut(path).probe_timeout.cut_owed) {
             self.cut_window(path);
         }
     }
@@ -113,15 +121,15 @@ impl Association {
 
     /// The heartbeat is overdue, too: all that is outstanding there moves. The
     /// window stays as it is, as nothing says that the network was congested.
-    pub(super) fn on_heartbeat_overdue(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
+    pub(super) fn on_move_hold_off(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
         let p = self.paths.get_mut(path);
-        p.alarms.set(Alarm::Moves, None);
+        p.timers.set(PathTimer::MoveHoldOff, None);
         if p.state != PathState::PotentiallyFailed {
             return;
         }
-        p.t3 = None;
-        p.earliest = None;
-        p.timed = None;
+        p.timers.t3 = None;
+        p.timers.earliest_in_flight = None;
+        p.rtt.timed = None;
         let window = &mut p.window;
         let ledger = &mut self.send.ledger;
         ledger.lose_path_for(path, LossCause::ProbeTimeout, |_, r| {

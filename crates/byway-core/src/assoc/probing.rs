@@ -2,7 +2,7 @@
 
 use super::{Association, Ctx};
 use crate::config::ConfigError;
-use crate::path::{Alarm, PathId, PathState};
+use crate::path::{PathId, PathState, PathTimer};
 use crate::policy::probing::{Evidence, Verdict};
 use crate::policy::{Detection, Detector, Doubt};
 use crate::time::{Duration, Instant};
@@ -13,7 +13,7 @@ const LEAST_PACE: Duration = Duration::from_millis(1);
 impl Association {
     /// How the failure of a path is noticed.
     pub(super) fn detector(&self, path: PathId) -> &dyn Detector {
-        self.cfg.detector(&self.paths.get(path).detection)
+        self.cfg.detector(&self.paths.get(path).detector.rule)
     }
 
     fn verdict(&self, ctx: &Ctx<'_>, path: PathId, since: Instant) -> Option<Verdict> {
@@ -23,35 +23,35 @@ impl Association {
     }
 
     /// The detector begins to doubt a path, at its first timeout.
-    pub(super) fn begin_doubt(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
+    pub(super) fn begin_probing(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
         let p = self.paths.get(path);
-        let new = p.doubted_since.is_none() && p.state != PathState::Inactive;
+        let new = p.detector.probing_since.is_none() && p.state != PathState::Inactive;
         if new && self.verdict(ctx, path, ctx.now).is_some() {
-            self.paths.get_mut(path).doubted_since = Some(ctx.now);
-            self.look_at_doubted(ctx, path);
+            self.paths.get_mut(path).detector.probing_since = Some(ctx.now);
+            self.on_detector_probe(ctx, path);
         }
     }
 
     /// Another probe, or the end of the path.
-    pub(super) fn look_at_doubted(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
+    pub(super) fn on_detector_probe(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
         let p = self.paths.get_mut(path);
-        p.alarms.set(Alarm::Doubt, None);
-        let Some(since) = p.doubted_since else {
+        p.timers.set(PathTimer::DetectorProbe, None);
+        let Some(since) = p.detector.probing_since else {
             return;
         };
         match self.verdict(ctx, path, since) {
-            None => self.end_doubt(ctx, path),
+            None => self.end_probing(ctx, path),
             Some(Verdict::Probe(next)) => {
                 let next = match self.cfg.custom.detection {
                     Some(_) => next.max(ctx.now + LEAST_PACE),
                     None => next,
                 };
                 let p = self.paths.get_mut(path);
-                p.alarms.set(Alarm::Doubt, Some(next));
+                p.timers.set(PathTimer::DetectorProbe, Some(next));
                 self.paths.want_heartbeat(path, true);
             }
             Some(Verdict::Failed) => {
-                self.paths.get_mut(path).doubted_since = None;
+                self.paths.get_mut(path).detector.probing_since = None;
                 self.set_path_state(ctx, path, PathState::Inactive);
                 self.schedule_heartbeat(ctx, path);
                 self.choose_data_path(ctx, Some(path));
@@ -62,7 +62,7 @@ impl Association {
     /// A SACK acknowledged something new; `of_path`: of this path, since its last
     /// timeout.
     pub(super) fn weigh_acknowledgement(&mut self, ctx: &mut Ctx<'_>, path: PathId, of_path: bool) {
-        if self.paths.get(path).doubted_since.is_some() {
+        if self.paths.get(path).detector.probing_since.is_some() {
             let what = if of_path {
                 Evidence::PathData
             } else {
@@ -75,20 +75,20 @@ impl Association {
     /// Something was acknowledged: if the detector takes that for an answer, it
     /// is satisfied, and ordinary heartbeats go on.
     pub(super) fn weigh_evidence(&mut self, ctx: &mut Ctx<'_>, path: PathId, what: Evidence) {
-        if self.paths.get(path).doubted_since.is_some() && self.detector(path).accepts(what) {
-            self.end_doubt(ctx, path);
+        if self.paths.get(path).detector.probing_since.is_some()
+            && self.detector(path).accepts(what)
+        {
+            self.end_probing(ctx, path);
         }
     }
 
-    fn end_doubt(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
+    fn end_probing(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
         let p = self.paths.get_mut(path);
-        p.alarms.set(Alarm::Doubt, None);
-        p.doubted_since = None;
+        p.timers.set(PathTimer::DetectorProbe, None);
+        p.detector.probing_since = None;
         // A heartbeat of the detector is not counted when it stays unanswered.
-        if let Some(probe) = &mut p.probe {
-            probe.lost_at = Instant::FAR_FUTURE;
-        }
-        if p.alarms.get(Alarm::Heartbeat).is_none() && !self.paths.wants_heartbeat(path) {
+        p.timers.set(PathTimer::HeartbeatLost, None);
+        if p.timers.get(PathTimer::Heartbeat).is_none() && !self.paths.wants_heartbeat(path) {
             self.schedule_heartbeat(ctx, path);
         }
     }
@@ -110,10 +110,10 @@ impl Association {
             })?;
         }
         let p = self.paths.get_mut(path);
-        p.detection = detection;
-        p.reserved = detection.reserved();
-        if detection == Detection::ErrorCount && p.doubted_since.is_some() {
-            self.end_doubt(ctx, path);
+        p.detector.rule = detection;
+        p.detector.reserved = detection.reserved();
+        if detection == Detection::ErrorCount && p.detector.probing_since.is_some() {
+            self.end_probing(ctx, path);
         }
         Ok(())
     }

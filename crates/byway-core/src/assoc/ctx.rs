@@ -1,0 +1,30 @@
+//! What an association borrows from its endpoint while it works.
+
+use crate::config::ChecksumMode;
+use crate::outbox::Outbox;
+use crate::routes::Routes;
+use crate::time::Instant;
+use bytes::Bytes;
+use byway_wire::Checksum;
+use chacha20::ChaCha8Rng;
+
+/// What an association borrows from its endpoint while it works.
+pub(crate) struct Ctx<'a> {
+    pub(crate) now: Instant,
+    pub(crate) rng: &'a mut ChaCha8Rng,
+    pub(crate) out: &'a mut Outbox,
+    pub(crate) checksum: ChecksumMode,
+    pub(crate) routes: &'a mut dyn Routes,
+    /// Where the payload of a packet's last chunk may be left instead of being
+    /// copied; none where a packet has to be in one piece.
+    pub(crate) payload_tail: Option<&'a mut Bytes>,
+}
+
+impl Ctx<'_> {
+    pub(crate) fn checksum(&self) -> Checksum {
+        match self.checksum {
+            ChecksumMode::Crc32c => Checksum::Crc32c,
+            ChecksumMode::Offloaded => Checksum::Zero,
+        }
+    }
+}

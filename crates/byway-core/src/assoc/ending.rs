@@ -1,0 +1,88 @@
+//! An association ends at once: lost, closed, aborted (RFC 9260 section 9.1). The
+//! orderly shutdown is in `teardown`.
+
+use super::timers::Timers;
+use super::{Association, Ctx, State};
+use crate::api::{Event, LossReason};
+use crate::outbox::OutboundReply;
+use crate::path::PathTimers;
+use byway_wire::PacketBuilder;
+
+/// What an ABORT tells the peer.
+pub(crate) enum AbortReason<'a> {
+    User(&'a [u8]),
+    Violation(&'static str),
+    NoUserData(byway_wire::Tsn),
+}
+
+impl Association {
+    /// Ends the association without a word to the peer.
+    #[cold]
+    pub(crate) fn lose(&mut self, ctx: &mut Ctx<'_>, reason: LossReason) {
+        if matches!(self.state, State::Closed) {
+            return;
+        }
+        let undelivered_messages = self.send.queue.messages() + self.send.ledger.messages();
+        self.close(ctx);
+        let event = Event::Lost {
+            reason,
+            undelivered_messages,
+        };
+        self.event(ctx, event);
+    }
+
+    /// Enters CLOSED: no timer runs and nothing leaves any more. What has
+    /// arrived can still be read.
+    pub(crate) fn close(&mut self, ctx: &mut Ctx<'_>) {
+        self.enter(ctx, State::Closed);
+        self.timers = Timers::default();
+        self.optional.dialect = None;
+        self.control.clear();
+        for p in self.paths.iter_mut() {
+            p.timers = PathTimers::default();
+            p.heartbeat.under_way = None;
+        }
+        for id in self.paths.ids() {
+            self.paths.want_heartbeat(id, false);
+        }
+        self.recv.acker = crate::recv::acker::Acker::default();
+    }
+
+    /// Aborts: the peer is told why, with one packet (section 9.1).
+    #[cold]
+    pub(crate) fn abort(&mut self, ctx: &mut Ctx<'_>, reason: LossReason, told: AbortReason<'_>) {
+        if matches!(self.state, State::Closed) {
+            return;
+        }
+        // Before INIT ACK the peer's tag is unknown: nobody can be told.
+        if !matches!(self.state, State::CookieWait) {
+            let mut bytes = Vec::new();
+            let mut packet = PacketBuilder::new(&mut bytes, self.header());
+            packet.abort(false, |causes| {
+                match told {
+                    AbortReason::User(reason) => causes.user_initiated_abort(reason),
+                    AbortReason::Violation(what) => causes.protocol_violation(what.as_bytes()),
+                    AbortReason::NoUserData(tsn) => causes.no_user_data(tsn),
+                };
+            });
+            packet.finish(ctx.checksum());
+            let p = self.paths.get(self.paths.data);
+            ctx.out.queue_reply(OutboundReply {
+                source: p.local,
+                destination: p.remote,
+                bytes,
+            });
+        }
+        self.lose(ctx, reason);
+    }
+
+    /// The peer broke the protocol: it is told so, and the association ends.
+    #[cold]
+    pub(crate) fn violation(&mut self, ctx: &mut Ctx<'_>, what: &'static str) {
+        self.abort(
+            ctx,
+            LossReason::ProtocolViolation(what),
+            AbortReason::Violation(what),
+        );
+    }
+}

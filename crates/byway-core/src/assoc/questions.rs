@@ -1,0 +1,44 @@
+//! How the association puts a question to its dialect.
+
+use super::{Association, Ctx};
+use crate::dialect::{Dialect, Inside};
+use crate::outbox::unlikely;
+
+impl Association {
+    /// Puts a question to the dialect, if the association has one.
+    #[inline]
+    pub(crate) fn ask<T>(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        question: impl FnOnce(&mut dyn Dialect, &mut Inside<'_>) -> T,
+    ) -> Option<T> {
+        self.optional.dialect.as_ref()?;
+        unlikely();
+        let (dialect, mut inside) = self.inside(ctx);
+        dialect.map(|d| question(d, &mut inside))
+    }
+
+    /// The dialect, and what it may see and change.
+    pub(super) fn inside<'a>(
+        &'a mut self,
+        ctx: &'a mut Ctx<'_>,
+    ) -> (Option<&'a mut dyn Dialect>, Inside<'a>) {
+        let inside = Inside {
+            now: ctx.now,
+            cfg: &self.cfg,
+            rng: &mut *ctx.rng,
+            id: self.id,
+            paths: &mut self.paths,
+            ledger: &mut self.send.ledger,
+            concurrent: self.send.concurrent.as_deref_mut(),
+            recovering: self.send.recover.is_some(),
+            out: &mut *ctx.out,
+        };
+        let dialect = self
+            .optional
+            .dialect
+            .as_mut()
+            .map(|d| &mut **d as &mut dyn Dialect);
+        (dialect, inside)
+    }
+}

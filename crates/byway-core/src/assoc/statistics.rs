@@ -1,0 +1,74 @@
+//! Figures of an association, and the recount of its running totals.
+
+use super::Association;
+use crate::api::{PathEstimateStats, PathStats};
+use crate::path::PathId;
+
+impl Association {
+    pub(crate) fn path_stats(&self, id: PathId) -> PathStats {
+        let p = self.paths.get(id);
+        let probes = self.optional.estimating.as_ref().map(|e| e.probes(id));
+        let (probes_sent, probe_bytes) = probes.unwrap_or_default();
+        PathStats {
+            estimate: self.estimate(id).map(|e| PathEstimateStats {
+                rtt: e.rtt,
+                loss: e.loss(),
+                samples: e.trials,
+            }),
+            probes_sent,
+            probe_bytes,
+            path: id,
+            local: p.local,
+            remote: p.remote,
+            state: p.state,
+            primary: self.paths.primary == id,
+            in_use: self.paths.data == id,
+            cwnd: p.window.cwnd,
+            ssthresh: p.window.ssthresh,
+            flight: p.window.flight,
+            srtt: p.rtt.srtt(),
+            rto: p.rtt.rto(),
+            error_count: p.errors.count,
+            dead_for_data: p.dead_data.dead,
+            pmtu: p.mtu.pmtu,
+            packets_sent: p.counters.packets_sent,
+            bytes_sent: p.counters.bytes_sent,
+            bytes_received: p.counters.bytes_received,
+            data_bytes_sent: p.counters.data_bytes_sent,
+            data_bytes_retransmitted: p.counters.data_bytes_retransmitted,
+            timeouts: p.counters.timeouts,
+            last_heard: p.counters.last_heard,
+        }
+    }
+
+    /// Recounts every running total (for tests): the first that is wrong.
+    pub(crate) fn check_totals(&self) -> Result<(), String> {
+        for id in self.paths.ids() {
+            let (flight, counted) = (
+                self.paths.get(id).window.flight,
+                self.send.ledger.recount_flight(id),
+            );
+            let lost = self.send.ledger.recount_lost(id);
+            if self.paths.get(id).window.lost != lost {
+                return Err(format!("lost bytes of path {id} are not {lost}"));
+            }
+            if self.paths.get(id).window.pmdcs < self.paths.least_pmdcs() {
+                return Err(format!("PMDCS of path {id} is less than the least"));
+            }
+            if flight != counted {
+                return Err(format!(
+                    "flight of path {id} is {flight}, counted {counted}"
+                ));
+            }
+        }
+        let all = [
+            ("ledger", self.send.ledger.totals_agree()),
+            ("send queue", self.send.queue.totals_agree()),
+            ("reassembly", self.recv.reassembly.totals_agree()),
+        ];
+        match all.iter().find(|a| !a.1) {
+            Some((what, _)) => Err(format!("a total of the {what} is wrong")),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! Max.Burst: what one event may release (RFC 9260 section 6.1, D).
+
+use crate::assoc::Association;
+use crate::config::BurstRule;
+
+impl Association {
+    /// Packets of new data that this event may release (section 6.1, D).
+    ///
+    /// The paths hear of it when the first of them is asked: most packets that
+    /// arrive release nothing.
+    #[inline]
+    pub(crate) fn new_burst(&mut self) {
+        self.send.burst_begins = true;
+        if let Some(c) = &mut self.send.concurrent {
+            c.begin_event(self.paths.len());
+        }
+    }
+
+    /// What [`new_burst`](Self::new_burst) put off.
+    #[inline]
+    pub(in crate::assoc) fn begin_burst(&mut self) {
+        if self.send.burst_begins {
+            self.reset_bursts();
+        }
+    }
+
+    #[inline(never)]
+    fn reset_bursts(&mut self) {
+        self.send.burst_begins = false;
+        let most = match self.cfg.congestion.burst_rule {
+            BurstRule::CountPackets => self.cfg.congestion.max_burst.unwrap_or(u32::MAX),
+            BurstRule::LimitWindow | BurstRule::ShrinkWindow => u32::MAX,
+        };
+        for p in self.paths.iter_mut() {
+            p.burst.packets_left = most;
+            p.burst.flight_limit = None;
+        }
+    }
+}
