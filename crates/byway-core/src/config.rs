@@ -29,7 +29,6 @@ pub use failure::{
 
 pub use crate::policy::RttSampling;
 
-use crate::dialect::DialectRef;
 use crate::policy::{AfterRto, Detection, Detector, Failover, FastRetransmits, RetransmitTarget};
 use crate::units;
 use core::time::Duration;
@@ -61,10 +60,6 @@ pub struct Config {
     pub buffer: BufferConfig,
     /// Largest IP packet that is sent, in bytes, all headers included.
     pub pmtu: Pmtu,
-    /// Another implementation's reading of the standard; none by default. It is no
-    /// text, so it is neither written nor read with the rest.
-    #[serde(skip)]
-    pub dialect: Option<DialectRef>,
     /// Policies of the user; none by default. They are no text either.
     #[serde(skip)]
     pub custom: Custom,

@@ -39,8 +39,9 @@ use std::sync::Arc;
 pub use crate::path::{MAX_PATHS, Window};
 pub use crate::recv::acker::{Acker, Arrived};
 pub use crate::send::concurrent::{Concurrent, Split};
-pub use crate::send::ledger::{Applied, Change, Fate, Ledger, Record, Reports};
+pub use crate::send::ledger::Ledger;
 pub use crate::send::lost::{Group, LostChunks};
+pub use crate::send::record::{Applied, Change, Fate, Record, Reports};
 
 /// Gap blocks as half-open ranges of sequences, in order.
 pub type Blocks = SmallVec<[(u64, u64); 16]>;
@@ -51,8 +52,10 @@ pub trait StartDialect: fmt::Debug + Send + Sync {
     fn start(&self, cfg: &Config) -> Box<dyn Dialect>;
 }
 
-/// A dialect as a setting ([`Config::dialect`]): shared by all associations of a
-/// configuration, each of which starts its own.
+/// A dialect as a setting ([`EndpointConfig::dialect`]): shared by all associations of an
+/// endpoint, each of which starts its own.
+///
+/// [`EndpointConfig::dialect`]: crate::EndpointConfig::dialect
 #[derive(Clone)]
 pub struct DialectRef(Arc<dyn StartDialect>);
 

@@ -4,7 +4,6 @@
 use crate::Ns2Config;
 use crate::coin::Coin;
 use crate::release::{Release, Retransmissions};
-use crate::t3::T3;
 use byway_core::dialect::{Change, Fate, Growth, Inside, LostChunks, MAX_PATHS, Record};
 use byway_core::path::PathsView;
 use byway_core::policy::RtxPolicy;
@@ -149,7 +148,7 @@ impl Cmt {
     pub(crate) fn cut(
         &mut self,
         inside: &mut Inside<'_>,
-        t3: &mut T3,
+        timing: &mut [bool; MAX_PATHS],
     ) -> SmallVec<[PathId; MAX_PATHS]> {
         for p in &mut self.paths {
             p.forced = false;
@@ -175,7 +174,7 @@ impl Cmt {
             p.exit = if highest < p.highest_sent { 0 } else { highest };
             p.highest_sent = p.highest_sent.max(highest);
             inside.cut_window(path);
-            t3.timing[path.index()] = false;
+            timing[path.index()] = false;
         }
         cut
     }

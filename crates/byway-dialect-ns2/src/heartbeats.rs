@@ -1,6 +1,5 @@
 //! One timer for all heartbeats (`one_heartbeat_timer`).
 
-use crate::ns2::Ns2;
 use byway_core::PathId;
 use byway_core::config::HbJitter;
 use byway_core::dialect::Inside;
@@ -20,42 +19,39 @@ pub(crate) fn all_confirmed(inside: &Inside<'_>) -> bool {
     view.all().all(|p| view.is_confirmed(p))
 }
 
-impl Ns2 {
-    /// The timer starts once all destinations are confirmed.
-    pub(crate) fn begin_rounds(&mut self, inside: &mut Inside<'_>) {
-        let wanted = self.cfg.one_heartbeat_timer && inside.cfg.hb.enabled;
-        if wanted && all_confirmed(inside) {
-            inside.stop_heartbeat_timers();
-            let primary = inside.view().primary();
-            self.start_round(inside, primary);
-        }
+/// The timer starts once all destinations are confirmed, if it is wanted.
+pub(crate) fn begin_rounds(round: &mut Option<Round>, wanted: bool, inside: &mut Inside<'_>) {
+    if wanted && inside.cfg.hb.enabled && all_confirmed(inside) {
+        inside.stop_heartbeat_timers();
+        let primary = inside.view().primary();
+        *round = Some(start(inside, primary));
     }
+}
 
-    /// The timer expired: the destination that was idle longest is probed, if it
-    /// was idle all the time.
-    pub(crate) fn end_round(&mut self, inside: &mut Inside<'_>) -> Option<PathId> {
-        let round = self.round?;
-        let idle_since = |p: &PathId| inside.last_timed(*p);
-        let path = inside.view().all().min_by_key(idle_since)?;
-        let idle = idle_since(&path) <= round.began;
-        if idle {
-            inside.give_up_heartbeat(path);
-        }
-        self.start_round(inside, path);
-        idle.then_some(path)
+/// The timer expired: the destination that was idle longest is probed, if it was
+/// idle all the time.
+pub(crate) fn end_round(round: &mut Option<Round>, inside: &mut Inside<'_>) -> Option<PathId> {
+    let began = round.as_ref()?.began;
+    let idle_since = |p: &PathId| inside.last_timed(*p);
+    let path = inside.view().all().min_by_key(idle_since)?;
+    let idle = idle_since(&path) <= began;
+    if idle {
+        inside.give_up_heartbeat(path);
     }
+    *round = Some(start(inside, path));
+    idle.then_some(path)
+}
 
-    fn start_round(&mut self, inside: &mut Inside<'_>, path: PathId) {
-        let (rto, factor) = (inside.rto(path), inside.rng.random_range(0.5..1.5));
-        let hb = &inside.cfg.hb;
-        let wait = match hb.jitter {
-            HbJitter::HalfRto => hb.interval + rto.mul_f64(factor),
-            HbJitter::HalfInterval => hb.interval.mul_f64(factor) + rto,
-            HbJitter::Off => hb.interval + rto,
-        };
-        self.round = Some(Round {
-            due: inside.now + wait,
-            began: inside.now,
-        });
+fn start(inside: &mut Inside<'_>, path: PathId) -> Round {
+    let (rto, factor) = (inside.rto(path), inside.rng.random_range(0.5..1.5));
+    let hb = &inside.cfg.hb;
+    let wait = match hb.jitter {
+        HbJitter::HalfRto => hb.interval + rto.mul_f64(factor),
+        HbJitter::HalfInterval => hb.interval.mul_f64(factor) + rto,
+        HbJitter::Off => hb.interval + rto,
+    };
+    Round {
+        due: inside.now + wait,
+        began: inside.now,
     }
 }

@@ -1,7 +1,7 @@
 //! Missing reports and the exit point of fast recovery (`remembers_highest_new`,
 //! `counts_lost`, `cuts_beyond_exit`).
 
-use crate::ns2::Ns2;
+use crate::Ns2Config;
 use byway_core::PathId;
 use byway_core::config::FastRecovery;
 use byway_core::dialect::{Applied, Blocks, Fate, Inside, MAX_PATHS, Record};
@@ -34,34 +34,35 @@ struct Rule {
     whenever: bool,
 }
 
-impl Ns2 {
+impl Reports {
     /// Counts missing reports; answers with the chunks in flight that they take for
     /// lost.
-    pub(crate) fn count_reports(
+    pub(crate) fn count(
         &mut self,
+        cfg: &Ns2Config,
+        cmt: bool,
         inside: &mut Inside<'_>,
-        applied: &Applied,
-        blocks: &Blocks,
+        (applied, blocks): (&Applied, &Blocks),
     ) -> SmallVec<[u64; 8]> {
-        self.reports.lost = false;
-        let rule = if self.cmt.is_some() {
+        self.lost = false;
+        let rule = if cmt {
             // For what its own destination's chunks report, whatever was newly
             // acknowledged elsewhere.
             applied.highest_new.map(|highest| Rule {
                 below: highest,
                 highest_new: highest,
-                whenever: self.cfg.remembers_highest_new,
+                whenever: cfg.remembers_highest_new,
             })
-        } else if self.cfg.remembers_highest_new {
+        } else if cfg.remembers_highest_new {
             self.remembered_rule(inside, applied, blocks)
         } else {
-            self.standard_rule(inside, applied, blocks)
+            self.standard_rule(cfg, inside, applied, blocks)
         };
         let Some(rule) = rule else {
             return SmallVec::new();
         };
-        let lost = self.count(inside, &rule);
-        self.reports.lost |= !lost.is_empty();
+        let lost = self.count_by(cfg, cmt, inside, &rule);
+        self.lost |= !lost.is_empty();
         lost
     }
 
@@ -72,7 +73,7 @@ impl Ns2 {
         blocks: &Blocks,
     ) -> Option<Rule> {
         let forgets = inside.fast_recovery() == FastRecovery::Off;
-        let reports = &mut self.reports;
+        let reports = self;
         let new = applied.highest_new.map_or(0, |seq| seq + 1);
         // Before the module had a recovery, each SACK forgot that of the one before.
         reports.highest_new = if applied.cumulative_new || forgets {
@@ -97,14 +98,15 @@ impl Ns2 {
     /// RFC 9260's rule, with the exit point of the module.
     fn standard_rule(
         &self,
+        cfg: &Ns2Config,
         inside: &Inside<'_>,
         applied: &Applied,
         blocks: &Blocks,
     ) -> Option<Rule> {
         let (highest_new, last) = applied.highest_new.zip(blocks.last())?;
         let sfr = inside.cfg.concurrent.as_ref().is_some_and(|c| c.sfr);
-        let recovering = if self.cfg.cuts_beyond_exit {
-            inside.ledger().base() < self.reports.exit
+        let recovering = if cfg.cuts_beyond_exit {
+            inside.ledger().base() < self.exit
         } else {
             inside.in_fast_recovery()
         };
@@ -116,14 +118,20 @@ impl Ns2 {
         })
     }
 
-    fn count(&mut self, inside: &mut Inside<'_>, rule: &Rule) -> SmallVec<[u64; 8]> {
-        let outstanding = if self.cfg.cuts_beyond_exit {
+    fn count_by(
+        &mut self,
+        cfg: &Ns2Config,
+        cmt: bool,
+        inside: &mut Inside<'_>,
+        rule: &Rule,
+    ) -> SmallVec<[u64; 8]> {
+        let outstanding = if cfg.cuts_beyond_exit {
             self.highest_outstanding(inside)
         } else {
             inside.ledger().end()
         };
         let split = inside.split().map(|mut split| {
-            if self.cmt.is_some() {
+            if cmt {
                 // The class looks at gap blocks only here.
                 let base = inside.ledger().base();
                 let by_gaps = split.newly.iter().flatten().filter(|n| n.highest >= base);
@@ -133,7 +141,7 @@ impl Ns2 {
         });
         let retransmits = inside.cfg.retransmission.fast_retransmits;
         let threshold = inside.cfg.congestion.fast_retransmit_threshold;
-        let newest = self.reports.newest_sent;
+        let newest = self.newest_sent;
         let reported = |seq: u64, r: &Record| {
             let outlived = r.sends == 1 || rule.whenever || r.sent_at < newest;
             seq < rule.below && outlived
@@ -146,7 +154,7 @@ impl Ns2 {
             };
             let counts = match r.fate {
                 Fate::InFlight => true,
-                Fate::Lost(_) => self.cfg.counts_lost,
+                Fate::Lost(_) => cfg.counts_lost,
                 Fate::Acked => false,
             };
             let before = r.reports.fast_retransmitted;
@@ -180,7 +188,7 @@ impl Ns2 {
                 lost.push(seq);
             } else {
                 inside.change_cause(seq, LossCause::FastRetransmit);
-                self.reports.lost = true;
+                self.lost = true;
             }
         }
         lost
@@ -195,8 +203,8 @@ impl Ns2 {
         };
         let mut all = (ledger.base()..ledger.end()).rev();
         let highest = all.find(outstanding).map_or(0, |seq| seq + 1);
-        self.reports.highest_sent = self.reports.highest_sent.max(highest);
-        self.reports.highest_sent
+        self.highest_sent = self.highest_sent.max(highest);
+        self.highest_sent
     }
 
     /// A SACK reported losses: the window of each path with a lost chunk beyond the
@@ -205,6 +213,7 @@ impl Ns2 {
     pub(crate) fn cut_beyond_exit(
         &mut self,
         inside: &mut Inside<'_>,
+        timing: &mut [bool; MAX_PATHS],
     ) -> SmallVec<[PathId; MAX_PATHS]> {
         let mut cut = SmallVec::new();
         for seq in inside.ledger().base()..inside.ledger().end() {
@@ -213,15 +222,15 @@ impl Ns2 {
             };
             let path = r.path;
             let lost = matches!(r.fate, Fate::Lost(_));
-            if !lost || cut.contains(&path) || seq < self.reports.exit {
+            if !lost || cut.contains(&path) || seq < self.exit {
                 continue;
             }
             cut.push(path);
             if inside.fast_recovery() != FastRecovery::Off {
-                self.reports.exit = self.highest_outstanding(inside);
+                self.exit = self.highest_outstanding(inside);
             }
             inside.cut_window(path);
-            self.t3.timing[path.index()] = false;
+            timing[path.index()] = false;
         }
         cut
     }

@@ -4,11 +4,11 @@
 use crate::Ns2Config;
 use crate::acks::Acks;
 use crate::cmt::Cmt;
-use crate::heartbeats::Round;
+use crate::heartbeats::{self, Round};
 use crate::missing::Reports;
 use crate::release::Release;
-use crate::t3::T3;
-use crate::windows::Windows;
+use crate::t3::{self, T3};
+use crate::windows::{self, Windows};
 use byway_core::dialect::{
     Acker, Applied, Arrived, Blocks, Change, Dialect, Fate, Growth, Inside, LostChunks, MAX_PATHS,
     NextRetransmission, Record, StartDialect, Window,
@@ -103,7 +103,7 @@ impl Dialect for Ns2 {
     }
 
     fn on_sack(&mut self, inside: &mut Inside<'_>) {
-        self.shrink_idle_windows(inside);
+        self.windows.shrink_idle(&self.cfg, inside);
     }
 
     fn packets_answered(&self, flags: u8) -> Option<u8> {
@@ -114,7 +114,9 @@ impl Dialect for Ns2 {
         self.covered = covered;
         self.advances = covered > inside.ledger().base();
         self.reports.newest_sent = Instant::ZERO;
-        self.begin_t3(inside, covered, blocks);
+        let any_chunk = self.cfg.restarts_t3_at_any_chunk;
+        self.t3
+            .before_ledger(any_chunk, inside.ledger(), covered, blocks);
         if let Some(cmt) = &mut self.cmt {
             cmt.before_ledger(inside);
         }
@@ -128,7 +130,8 @@ impl Dialect for Ns2 {
         advanced: Option<u64>,
     ) {
         let below = seq < self.covered;
-        self.note_record_for_t3(seq, r, change);
+        self.t3
+            .on_record((seq, r), change, (below, self.cfg.cmt_class));
         if below {
             self.release.burst_limited |= r.reports.fast_retransmitted.is_some();
             self.release.give_back(r.bytes);
@@ -148,7 +151,8 @@ impl Dialect for Ns2 {
     }
 
     fn measures_round_trip(&mut self, (seq, r): (u64, &Record)) -> Option<bool> {
-        self.cfg.rtt_flag.then(|| self.measures(seq, r))
+        let below = seq < self.covered;
+        self.cfg.rtt_flag.then(|| self.t3.measures(seq, r, below))
     }
 
     fn clears_errors(&self, r: &Record) -> bool {
@@ -161,9 +165,11 @@ impl Dialect for Ns2 {
         applied: &Applied,
         blocks: &Blocks,
     ) -> Option<SmallVec<[u64; 8]>> {
-        let lost = self.count_reports(inside, applied, blocks);
+        let lost = self
+            .reports
+            .count(&self.cfg, self.cmt.is_some(), inside, (applied, blocks));
         if applied.cumulative_advanced && !self.windows.uncounted.is_empty() {
-            self.count_late_bytes(inside);
+            self.windows.count_late_bytes(inside);
         }
         Some(lost)
     }
@@ -171,7 +177,7 @@ impl Dialect for Ns2 {
     // --- 3. windows ---
 
     fn outstanding(&self, window: &Window) -> u32 {
-        self.outstanding_bytes(window)
+        windows::outstanding(&self.cfg, window)
     }
 
     fn grow(&mut self, inside: &mut Inside<'_>, path: PathId, growth: Growth) -> bool {
@@ -180,7 +186,7 @@ impl Dialect for Ns2 {
             return true;
         }
         self.cfg.partial_bytes_when_full && {
-            self.grow_when_full(inside, path, &growth);
+            windows::grow_when_full(&self.cfg, self.reports.exit, inside, (path, &growth));
             true
         }
     }
@@ -196,16 +202,16 @@ impl Dialect for Ns2 {
         }
         match (&mut self.cmt, lost && self.cfg.cuts_beyond_exit) {
             (_, false) => SmallVec::new(),
-            (Some(cmt), true) => cmt.cut(inside, &mut self.t3),
-            (None, true) => self.cut_beyond_exit(inside),
+            (Some(cmt), true) => cmt.cut(inside, &mut self.t3.timing),
+            (None, true) => self.reports.cut_beyond_exit(inside, &mut self.t3.timing),
         }
     }
 
     fn on_t3(&mut self, inside: &mut Inside<'_>, path: PathId, harmless: bool) -> bool {
-        self.shrink_idle_windows(inside);
+        self.windows.shrink_idle(&self.cfg, inside);
         self.t3.timing[path.index()] = false;
         self.windows.shrink_at[path.index()] = None;
-        harmless || self.falls_as_configured(inside, path)
+        harmless || windows::falls_as_configured(&self.cfg, inside, path)
     }
 
     fn after_t3(&mut self, inside: &mut Inside<'_>, path: PathId) {
@@ -234,7 +240,7 @@ impl Dialect for Ns2 {
     }
 
     fn t3_after_sack(&mut self, inside: &Inside<'_>, path: PathId) -> Option<Instant> {
-        let outstanding = self.outstanding_bytes(inside.window(path)) > 0;
+        let outstanding = windows::outstanding(&self.cfg, inside.window(path)) > 0;
         let stops = self.t3.stops[path.index()];
         let running = inside.t3(path).filter(|_| outstanding && !stops);
         running.or(outstanding.then(|| inside.timeout(path)))
@@ -257,7 +263,9 @@ impl Dialect for Ns2 {
         }
         let next = match &mut self.cmt {
             Some(cmt) => cmt.next_retransmission(inside, &mut self.release),
-            None => self.next_clocked(inside),
+            None => self
+                .release
+                .next_retransmission(self.cfg.keeps_destination, inside),
         };
         next.map_or(NextRetransmission::Nothing, |(path, seq)| {
             NextRetransmission::Chunk(path, seq)
@@ -269,14 +277,14 @@ impl Dialect for Ns2 {
     }
 
     fn on_retransmission(&mut self, inside: &mut Inside<'_>, seq: u64, from: PathId, to: PathId) {
-        self.forget_timing(seq, from);
+        self.t3.forget_timing(seq, from);
         if self.cfg.restarts_t3_at_any_chunk {
-            self.restart_t3_of(inside, seq, from, to);
+            t3::restart(inside, seq, from, to);
         }
         if self.cmt.is_some() {
             crate::cmt::bar_fast_retransmit(inside, seq);
         }
-        self.note_use(inside, to);
+        self.windows.note_use(&self.cfg, inside, to);
     }
 
     fn data_before_heartbeats(&self, lost: &LostChunks) -> bool {
@@ -336,8 +344,8 @@ impl Dialect for Ns2 {
 
     fn on_new_chunk(&mut self, inside: &Inside<'_>, path: PathId, seq: u64, bytes: u32) {
         self.release.take(self.cfg.send_window, bytes);
-        self.begin_timing(seq, path);
-        self.note_use(inside, path);
+        self.t3.begin_timing(seq, path, self.cfg.rtt_flag);
+        self.windows.note_use(&self.cfg, inside, path);
     }
 
     fn after_new_data(&mut self) {
@@ -442,12 +450,13 @@ impl Dialect for Ns2 {
     }
 
     fn on_deadline(&mut self, inside: &mut Inside<'_>) -> Option<PathId> {
-        self.end_round(inside)
+        heartbeats::end_round(&mut self.round, inside)
     }
 
     fn on_confirmed(&mut self, inside: &mut Inside<'_>) {
-        self.release.new_wanted |= crate::heartbeats::all_confirmed(inside);
-        self.begin_rounds(inside);
+        self.release.new_wanted |= heartbeats::all_confirmed(inside);
+        let wanted = self.cfg.one_heartbeat_timer;
+        heartbeats::begin_rounds(&mut self.round, wanted, inside);
     }
 
     fn on_returned(&mut self, inside: &mut Inside<'_>, path: PathId) {
@@ -465,6 +474,7 @@ impl Dialect for Ns2 {
 
     fn on_established(&mut self, inside: &mut Inside<'_>) {
         self.release.new_wanted |= !inside.cfg.setup.verify_addresses;
-        self.begin_rounds(inside);
+        let wanted = self.cfg.one_heartbeat_timer;
+        heartbeats::begin_rounds(&mut self.round, wanted, inside);
     }
 }

@@ -1,7 +1,6 @@
 //! Which data an event releases: the module is clocked by SACKs and timeouts
 //! (`sack_clocked`, `burst_after_fast_retransmit`, `send_window`).
 
-use crate::ns2::Ns2;
 use byway_core::PathId;
 use byway_core::dialect::{Inside, LostChunks};
 
@@ -106,36 +105,40 @@ impl Release {
     }
 }
 
-impl Ns2 {
+impl Release {
     /// The next lost chunk that the event may release, with its target: that of the
     /// event's first one.
-    pub(crate) fn next_clocked(&mut self, inside: &Inside<'_>) -> Option<(PathId, u64)> {
+    pub(crate) fn next_retransmission(
+        &mut self,
+        keeps_destination: bool,
+        inside: &Inside<'_>,
+    ) -> Option<(PathId, u64)> {
         let groups = inside.ledger().lost().groups().iter();
         let (seq, cause, last) = groups
             .filter_map(|g| Some((g.first()?, g.cause, g.path)))
             .min_by_key(|g| g.0)?;
         let rule = inside.cfg.retransmission.target;
         let view = inside.view();
-        let path = self.release.target.unwrap_or_else(|| {
-            if self.cfg.keeps_destination {
+        let path = self.target.unwrap_or_else(|| {
+            if keeps_destination {
                 crate::failures::retransmission_target(inside.cfg, &view, cause, last)
             } else {
                 rule.target(cause, last, &view)
             }
         });
-        self.release.target = Some(path);
+        self.target = Some(path);
         let w = inside.window(path);
-        let may = match self.release.retransmissions {
+        let may = match self.retransmissions {
             Retransmissions::None => false,
             Retransmissions::OnePacket => {
-                self.release.retransmissions = Retransmissions::None;
+                self.retransmissions = Retransmissions::None;
                 true
             }
             Retransmissions::Window => w.flight < w.cwnd,
         };
-        if may && self.release.exceeds_burst(inside.cfg.congestion.max_burst) {
+        if may && self.exceeds_burst(inside.cfg.congestion.max_burst) {
             // This one still leaves.
-            self.release.retransmissions = Retransmissions::None;
+            self.retransmissions = Retransmissions::None;
         }
         may.then_some((path, seq))
     }

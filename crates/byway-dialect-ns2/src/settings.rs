@@ -115,15 +115,12 @@ impl Settings {
         Ok(())
     }
 
-    /// What an endpoint is given: the core's settings, with the module as their
-    /// dialect if any of its settings is on.
+    /// What an endpoint is given beside the core's settings: the module as its
+    /// dialect, if any of its settings is on.
     #[must_use]
-    pub fn build(&self) -> Config {
-        let mut config = self.core.clone();
-        if self.ns2 != Ns2Config::default() {
-            config.dialect = Some(DialectRef::new(self.ns2.clone()));
-        }
-        config
+    pub fn dialect(&self) -> Option<DialectRef> {
+        let on = self.ns2 != Ns2Config::default();
+        on.then(|| DialectRef::new(self.ns2.clone()))
     }
 }
 

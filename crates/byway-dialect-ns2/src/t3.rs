@@ -1,7 +1,6 @@
 //! When T3-rtx restarts, and which chunk is timed (`restarts_t3_at_any_chunk`,
 //! `rtt_flag`).
 
-use crate::ns2::Ns2;
 use byway_core::PathId;
 use byway_core::dialect::{Blocks, Change, Fate, Inside, Ledger, MAX_PATHS, Record};
 use byway_core::policy::retransmit::LossCause;
@@ -36,75 +35,83 @@ fn first_outstanding(ledger: &Ledger, among: Range<u64>) -> [Option<u64>; MAX_PA
     firsts
 }
 
-impl Ns2 {
-    /// The ledger is about to apply a SACK.
-    pub(crate) fn begin_t3(&mut self, inside: &Inside<'_>, covered: u64, blocks: &Blocks) {
-        self.t3.stops = [false; MAX_PATHS];
-        self.t3.firsts = if self.cfg.restarts_t3_at_any_chunk {
+/// A chunk that was last sent on `from` is about to be sent again on `to`: T3-rtx of
+/// both restarts where the chunk is the path's first.
+pub(crate) fn restart(inside: &mut Inside<'_>, seq: u64, from: PathId, to: PathId) {
+    let ledger = inside.ledger();
+    let firsts = first_outstanding(ledger, ledger.base()..ledger.end());
+    let first = |p: PathId| firsts[p.index()];
+    if first(from) == Some(seq) && inside.window(from).flight > 0 {
+        inside.set_t3(from, Some(inside.timeout(from)));
+    }
+    let lowest = first(to).is_none_or(|f| seq < f);
+    if lowest || inside.t3(to).is_none() {
+        inside.set_t3(to, Some(inside.timeout(to)));
+    }
+}
+
+impl T3 {
+    /// The ledger is about to apply a SACK; `any_chunk`: any chunk that it passes
+    /// restarts T3-rtx.
+    pub(crate) fn before_ledger(
+        &mut self,
+        any_chunk: bool,
+        ledger: &Ledger,
+        covered: u64,
+        blocks: &Blocks,
+    ) {
+        self.stops = [false; MAX_PATHS];
+        self.firsts = if any_chunk {
             // Behind the last block nothing is acknowledged.
             let end = blocks.last().map_or(covered, |b| b.1);
-            first_outstanding(inside.ledger(), covered..end)
+            first_outstanding(ledger, covered..end)
         } else {
             [None; MAX_PATHS]
         };
     }
 
-    /// The SACK at hand says something of a chunk.
-    pub(crate) fn note_record_for_t3(&mut self, seq: u64, r: &Record, change: Change) {
-        let stops = &mut self.t3.stops[r.path.index()];
-        if seq < self.covered {
-            *stops |= !self.cfg.cmt_class;
+    /// The SACK at hand says something of a chunk. `below`: it is cumulatively
+    /// acknowledged.
+    pub(crate) fn on_record(
+        &mut self,
+        (seq, r): (u64, &Record),
+        change: Change,
+        (below, cmt_class): (bool, bool),
+    ) {
+        let stops = &mut self.stops[r.path.index()];
+        if below {
+            *stops |= !cmt_class;
             if change == Change::Passed {
-                self.t3.timed.remove(&seq);
+                self.timed.remove(&seq);
             }
         } else {
-            *stops |= self.t3.firsts[r.path.index()] == Some(seq);
-        }
-    }
-
-    /// A chunk that was last sent on `from` is about to be sent again on `to`:
-    /// T3-rtx of both.
-    pub(crate) fn restart_t3_of(
-        &self,
-        inside: &mut Inside<'_>,
-        seq: u64,
-        from: PathId,
-        to: PathId,
-    ) {
-        let ledger = inside.ledger();
-        let firsts = first_outstanding(ledger, ledger.base()..ledger.end());
-        let first = |p: PathId| firsts[p.index()];
-        if first(from) == Some(seq) && inside.window(from).flight > 0 {
-            inside.set_t3(from, Some(inside.timeout(from)));
-        }
-        let lowest = first(to).is_none_or(|f| seq < f);
-        if lowest || inside.t3(to).is_none() {
-            inside.set_t3(to, Some(inside.timeout(to)));
+            *stops |= self.firsts[r.path.index()] == Some(seq);
         }
     }
 
     /// A new chunk leaves: it is timed unless another one is.
-    pub(crate) fn begin_timing(&mut self, seq: u64, path: PathId) {
-        let timing = core::mem::replace(&mut self.t3.timing[path.index()], true);
-        if self.cfg.rtt_flag && !timing {
-            self.t3.timed.insert(seq);
+    pub(crate) fn begin_timing(&mut self, seq: u64, path: PathId, rtt_flag: bool) {
+        let timing = core::mem::replace(&mut self.timing[path.index()], true);
+        if rtt_flag && !timing {
+            self.timed.insert(seq);
         }
     }
 
     /// A chunk is retransmitted: it is timed no more.
     pub(crate) fn forget_timing(&mut self, seq: u64, path: PathId) {
-        if self.t3.timing[path.index()] && self.t3.timed.remove(&seq) {
-            self.t3.timing[path.index()] = false;
+        if self.timing[path.index()] && self.timed.remove(&seq) {
+            self.timing[path.index()] = false;
         }
     }
 
-    /// Whether a newly acknowledged chunk measures the round trip.
-    pub(crate) fn measures(&mut self, seq: u64, r: &Record) -> bool {
-        let timing = &mut self.t3.timing[r.path.index()];
-        let measures = *timing && self.t3.timed.contains(&seq) && r.sends == 1;
+    /// Whether a newly acknowledged chunk measures the round trip. `below`: it is
+    /// cumulatively acknowledged.
+    pub(crate) fn measures(&mut self, seq: u64, r: &Record, below: bool) -> bool {
+        let timing = &mut self.timing[r.path.index()];
+        let measures = *timing && self.timed.contains(&seq) && r.sends == 1;
         *timing &= !measures;
-        if seq < self.covered {
-            self.t3.timed.remove(&seq);
+        if below {
+            self.timed.remove(&seq);
         }
         measures && r.fate != Fate::Lost(LossCause::Timeout)
     }

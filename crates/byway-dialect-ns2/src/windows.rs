@@ -2,7 +2,7 @@
 //! (`partial_bytes_when_full`, `partial_bytes_late`, `lost_is_outstanding`,
 //! `decays_above`, `decay_floor`, `keeps_ssthresh_at_one`, `timeout_floor`).
 
-use crate::ns2::Ns2;
+use crate::Ns2Config;
 use byway_core::PathId;
 use byway_core::config::FastRecovery;
 use byway_core::dialect::{Fate, Growth, Inside, MAX_PATHS, Window};
@@ -19,97 +19,101 @@ pub(crate) struct Windows {
     pub(crate) uncounted: BTreeSet<u64>,
 }
 
-impl Ns2 {
-    /// Bytes that count as outstanding.
-    pub(crate) fn outstanding_bytes(&self, w: &Window) -> u32 {
-        let lost = if self.cfg.lost_is_outstanding {
-            w.lost
-        } else {
-            0
-        };
-        w.flight + lost
-    }
+/// Bytes that count as outstanding.
+pub(crate) fn outstanding(cfg: &Ns2Config, w: &Window) -> u32 {
+    let lost = if cfg.lost_is_outstanding { w.lost } else { 0 };
+    w.flight + lost
+}
 
+impl Windows {
     /// Windows whose paths were quiet for more than an RTO are halved, once for
     /// each RTO.
-    pub(crate) fn shrink_idle_windows(&mut self, inside: &mut Inside<'_>) {
-        let (above, floor) = (self.cfg.decays_above, self.cfg.decay_floor);
+    pub(crate) fn shrink_idle(&mut self, cfg: &Ns2Config, inside: &mut Inside<'_>) {
         let usual = inside.cfg.congestion.ssthresh_floor;
+        let floor = if cfg.decay_floor == 0 {
+            usual
+        } else {
+            cfg.decay_floor
+        };
         let now = inside.now;
         let ids: Vec<PathId> = inside.view().all().collect();
         for path in ids {
             let rto = inside.rto(path);
-            while let Some(at) = self.windows.shrink_at[path.index()].filter(|at| *at < now) {
+            while let Some(at) = self.shrink_at[path.index()].filter(|at| *at < now) {
                 let w = inside.window_mut(path);
-                if w.cwnd > above.saturating_mul(w.pmdcs) {
-                    let least = if floor == 0 { usual } else { floor };
-                    w.cwnd = (w.cwnd / 2).max(least.saturating_mul(w.pmdcs));
+                if w.cwnd > cfg.decays_above.saturating_mul(w.pmdcs) {
+                    w.cwnd = (w.cwnd / 2).max(floor.saturating_mul(w.pmdcs));
                 }
-                self.windows.shrink_at[path.index()] = Some(at + rto);
+                self.shrink_at[path.index()] = Some(at + rto);
             }
         }
     }
 
     /// A chunk leaves on a path.
-    pub(crate) fn note_use(&mut self, inside: &Inside<'_>, path: PathId) {
-        if self.cfg.decays_above > 0 {
-            self.windows.shrink_at[path.index()] = Some(inside.timeout(path));
-        }
-    }
-
-    /// In congestion avoidance bytes count only while the window is full.
-    pub(crate) fn grow_when_full(&self, inside: &mut Inside<'_>, path: PathId, growth: &Growth) {
-        let rule = inside.fast_recovery();
-        let in_recovery = if self.cfg.cuts_beyond_exit {
-            rule == FastRecovery::PerAssociation && inside.ledger().base() < self.reports.exit
-        } else {
-            growth.in_recovery
-        };
-        let most = inside.cfg.congestion.slow_start_limit;
-        let w = inside.window_mut(path);
-        grow_when_full(w, growth, in_recovery, most);
-        if self.outstanding_bytes(w) == 0 {
-            w.partial_bytes_acked = 0;
+    pub(crate) fn note_use(&mut self, cfg: &Ns2Config, inside: &Inside<'_>, path: PathId) {
+        if cfg.decays_above > 0 {
+            self.shrink_at[path.index()] = Some(inside.timeout(path));
         }
     }
 
     /// The cumulative TSN advanced: in congestion avoidance what gap blocks had
     /// acknowledged before, and no bytes were counted for, counts now.
     pub(crate) fn count_late_bytes(&mut self, inside: &mut Inside<'_>) {
-        let waiting = core::mem::take(&mut self.windows.uncounted);
+        let waiting = core::mem::take(&mut self.uncounted);
         for seq in waiting {
-            let Some((path, bytes, fate)) =
-                inside.ledger().get(seq).map(|r| (r.path, r.bytes, r.fate))
-            else {
+            let record = inside.ledger().get(seq);
+            let Some((path, bytes, fate)) = record.map(|r| (r.path, r.bytes, r.fate)) else {
                 continue;
             };
             let w = inside.window_mut(path);
             if w.avoids_congestion() && fate == Fate::Acked {
                 w.partial_bytes_acked = w.partial_bytes_acked.saturating_add(bytes);
             } else {
-                self.windows.uncounted.insert(seq);
+                self.uncounted.insert(seq);
             }
         }
     }
+}
 
-    /// T3-rtx expired: whether the window falls as RFC 9260 section 7.2.3 says.
-    pub(crate) fn falls_as_configured(&self, inside: &mut Inside<'_>, path: PathId) -> bool {
-        let floor = self.cfg.timeout_floor;
-        let cwnd = inside.cfg.congestion.cwnd_after_rto.max(1);
-        let w = inside.window_mut(path);
-        if self.cfg.keeps_ssthresh_at_one && w.cwnd <= w.pmdcs {
-            return false;
-        }
-        if floor > 0 {
-            w.ssthresh = (w.cwnd / 2).max(floor.saturating_mul(w.pmdcs));
-            w.cwnd = cwnd.saturating_mul(w.pmdcs);
-            w.partial_bytes_acked = 0;
-        }
-        floor == 0
+/// In congestion avoidance bytes count only while the window is full. `exit`: the
+/// exit point of fast recovery.
+pub(crate) fn grow_when_full(
+    cfg: &Ns2Config,
+    exit: u64,
+    inside: &mut Inside<'_>,
+    (path, growth): (PathId, &Growth),
+) {
+    let rule = inside.fast_recovery();
+    let in_recovery = if cfg.cuts_beyond_exit {
+        rule == FastRecovery::PerAssociation && inside.ledger().base() < exit
+    } else {
+        growth.in_recovery
+    };
+    let most = inside.cfg.congestion.slow_start_limit;
+    let w = inside.window_mut(path);
+    grow(w, growth, in_recovery, most);
+    if outstanding(cfg, w) == 0 {
+        w.partial_bytes_acked = 0;
     }
 }
 
-fn grow_when_full(w: &mut Window, growth: &Growth, in_recovery: bool, most: u32) {
+/// T3-rtx expired: whether the window falls as RFC 9260 section 7.2.3 says.
+pub(crate) fn falls_as_configured(cfg: &Ns2Config, inside: &mut Inside<'_>, path: PathId) -> bool {
+    let floor = cfg.timeout_floor;
+    let cwnd = inside.cfg.congestion.cwnd_after_rto.max(1);
+    let w = inside.window_mut(path);
+    if cfg.keeps_ssthresh_at_one && w.cwnd <= w.pmdcs {
+        return false;
+    }
+    if floor > 0 {
+        w.ssthresh = (w.cwnd / 2).max(floor.saturating_mul(w.pmdcs));
+        w.cwnd = cwnd.saturating_mul(w.pmdcs);
+        w.partial_bytes_acked = 0;
+    }
+    floor == 0
+}
+
+fn grow(w: &mut Window, growth: &Growth, in_recovery: bool, most: u32) {
     let full = growth.outstanding_before >= w.cwnd;
     let avoiding = w.avoids_congestion();
     if avoiding {

@@ -10,6 +10,11 @@ use byway_core::{Message, PathState};
 use byway_dialect_ns2::Settings;
 use common::{A, Pair, Z, address, assert_drawn, packet};
 
+/// An established association whose ends read the standard as ns-2 does.
+fn up(paths: usize, settings: &Settings) -> Pair {
+    Pair::up_with(paths, &settings.core, settings.dialect())
+}
+
 #[test]
 fn what_a_sack_released_leaves_though_the_user_sends_before_it_has() {
     // By ns-2's rules a SACK that reports losses releases one packet. The user
@@ -17,7 +22,7 @@ fn what_a_sack_released_leaves_though_the_user_sends_before_it_has() {
     // the packet back once, and data waited for T3-rtx.
     let mut c = Settings::ns2();
     c.congestion.initial_cwnd = InitialCwnd::Pmdcs(10);
-    let mut p = Pair::up(1, &c.build());
+    let mut p = up(1, &c);
     p.lose(|q| q.text == "DATA 1" || q.from == Z);
     p.send_many(A, 1452, 5);
     p.run(60);
@@ -52,7 +57,7 @@ fn without_a_recovery_each_loss_of_a_window_halves_it() {
         c.congestion.max_burst = None;
         c.congestion.idle_decay = false;
         c.congestion.fast_recovery = recovery;
-        let mut p = Pair::up(1, &c.build());
+        let mut p = up(1, &c);
         p.lose_once(&["DATA 1", "DATA 6"]);
         p.send_many(A, 1452, 12);
         p.run(100);
@@ -69,7 +74,7 @@ fn late_partial_bytes_count_what_gap_blocks_acknowledged_before() {
         c.congestion.idle_decay = false;
         c.congestion.fast_recovery = FastRecovery::Off;
         c.ns2.partial_bytes_late = late;
-        let mut p = Pair::up(1, &c.build());
+        let mut p = up(1, &c);
         p.lose_once(&[
             "DATA 12", "DATA 18", "DATA 19", "DATA 30", "DATA 31", "DATA 32",
         ]);
@@ -85,7 +90,7 @@ fn without_verification_every_address_is_good_at_once_and_has_rto_initial() {
     let mut c = Settings::ns2();
     c.setup.confirm_all_before_data = false;
     c.setup.verify_addresses = false;
-    let mut p = Pair::up(2, &c.build());
+    let mut p = up(2, &c);
     assert_eq!(p.path_state(A, 1), PathState::Active);
     p.take_drawings();
     p.send_many(A, 1452, 1);
@@ -140,12 +145,6 @@ fn settings_survive_their_text() {
 
 #[test]
 fn without_ns2_settings_there_is_no_dialect() {
-    assert!(
-        Settings::preset("rfc2960")
-            .unwrap()
-            .build()
-            .dialect
-            .is_none()
-    );
-    assert!(Settings::ns2().build().dialect.is_some());
+    assert!(Settings::preset("rfc2960").unwrap().dialect().is_none());
+    assert!(Settings::ns2().dialect().is_some());
 }

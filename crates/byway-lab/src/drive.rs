@@ -7,7 +7,8 @@ use crate::paths::PathNames;
 use crate::scenario::{Scenario, Traffic};
 use crate::traffic;
 use byway_core::time::Instant;
-use byway_core::{ChecksumMode, Config, ConfigError, EndpointConfig};
+use byway_core::{ChecksumMode, ConfigError, EndpointConfig};
+use byway_dialect_ns2::Settings;
 use byway_sim::host::{Sender, Sink};
 use byway_sim::{HostId, Simulation};
 use std::net::{IpAddr, SocketAddr};
@@ -50,7 +51,7 @@ pub(crate) struct Ended {
 /// time and says whether to go on.
 pub(crate) fn drive(
     scenario: &Scenario,
-    config: &Config,
+    config: &Settings,
     built: Built,
     collector: &mut Collector,
     progress: &dyn Fn(Instant) -> bool,
@@ -114,12 +115,13 @@ struct Ends {
 impl Ends {
     fn new(
         scenario: &Scenario,
-        config: &Config,
+        config: &Settings,
         built: Built,
         detailed: bool,
     ) -> Result<Ends, DriveError> {
         let (Traffic::Bulk { streams, .. } | Traffic::Periodic { streams, .. }) = scenario.traffic;
-        let mut config = config.clone();
+        let dialect = config.dialect();
+        let mut config = config.core.clone();
         config.setup.outbound_streams = config.setup.outbound_streams.max(streams);
         let addresses = |of: fn(usize) -> IpAddr| -> Vec<SocketAddr> {
             (0..scenario.paths.len())
@@ -129,6 +131,7 @@ impl Ends {
         let endpoint = |local, host| {
             let mut settings = EndpointConfig::new(PORT, local, seed(scenario.seed, host));
             settings.accepted = config.clone();
+            settings.dialect = dialect.clone();
             settings.checksum = ChecksumMode::Offloaded;
             settings.observe = true;
             // The figures need none of them.

@@ -96,17 +96,13 @@ pub fn one(
         }
         !options.cancel.is_some_and(|c| c.load(Ordering::Relaxed))
     };
-    let ended = drive(
-        scenario,
-        &policy.config.build(),
-        built,
-        &mut collector,
-        &progress,
-    )
-    .map_err(|error| RunError::Policy {
-        policy: policy.name.clone(),
-        error,
-    })?;
+    let ended =
+        drive(scenario, &policy.config, built, &mut collector, &progress).map_err(|error| {
+            RunError::Policy {
+                policy: policy.name.clone(),
+                error,
+            }
+        })?;
     if let Some(dir) = options.captures {
         let path = dir.join(capture_name(index, &policy.name));
         write_capture(&path, ended.simulation.network())

@@ -83,7 +83,9 @@ fn endpoint(host: &Host, scenario: &Scenario, seed: u8) -> EndpointConfig {
     let local = host.interfaces.iter().map(|n| destination(*n)).collect();
     let mut config = EndpointConfig::new(PORT, local, [seed; 32]);
     config.checksum = ChecksumMode::Offloaded;
-    config.accepted = settings::config(host, scenario.build()).build();
+    let settings = settings::config(host, scenario.build());
+    config.dialect = settings.dialect();
+    config.accepted = settings.core;
     config
 }
 
@@ -117,7 +119,7 @@ fn app(scenario: &Scenario, ours: &Host, peers: &Host) -> Result<Sender> {
     let first = peer.iter().position(|n| Some(*n) == primary).unwrap_or(0);
     peer.rotate_left(first);
     let peer = peer.into_iter().map(destination).collect();
-    let config = settings::config(ours, scenario.build()).build();
+    let config = settings::config(ours, scenario.build()).core;
     let message = message as usize;
     let sender = match bytes {
         Some(bytes) => Sender::bulk(peer, PORT, config, bytes, message),

@@ -10,7 +10,7 @@ use crate::policy::concurrent::cuc::Chunk;
 use crate::policy::concurrent::{Cuc, choice, dac};
 use crate::policy::retransmit::LossCause;
 use crate::send::concurrent::{Split, fast_recovery, split};
-use crate::send::ledger::Fate;
+use crate::send::record::Fate;
 use smallvec::SmallVec;
 
 /// What one chunk tells of a path's loss rate.

@@ -1,6 +1,7 @@
 //! What an association borrows from its endpoint while it works.
 
 use crate::config::ChecksumMode;
+use crate::dialect::DialectRef;
 use crate::outbox::Outbox;
 use crate::routes::Routes;
 use crate::time::Instant;
@@ -15,6 +16,8 @@ pub(crate) struct Ctx<'a> {
     pub(crate) out: &'a mut Outbox,
     pub(crate) checksum: ChecksumMode,
     pub(crate) routes: &'a mut dyn Routes,
+    /// How associations of the endpoint read the standard, if not by RFC 9260.
+    pub(crate) dialect: Option<&'a DialectRef>,
     /// Where the payload of a packet's last chunk may be left instead of being
     /// copied; none where a packet has to be in one piece.
     pub(crate) payload_tail: Option<&'a mut Bytes>,

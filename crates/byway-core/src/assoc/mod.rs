@@ -143,7 +143,7 @@ pub(crate) struct Failure {
 pub(crate) struct Optional {
     /// What the paths would carry (`failover.estimate`).
     pub(crate) estimating: Option<Box<estimating::Estimating>>,
-    /// How it reads the standard otherwise (`Config::dialect`).
+    /// How it reads the standard otherwise (`EndpointConfig::dialect`).
     pub(crate) dialect: Option<Box<dyn Dialect>>,
 }
 

@@ -68,7 +68,7 @@ impl Association {
             stats: AssocStats::default(),
             optional: Optional {
                 estimating: super::estimating::Estimating::of(&cfg),
-                dialect: cfg.dialect.as_ref().map(|d| d.start(&cfg)),
+                dialect: ctx.dialect.map(|d| d.start(&cfg)),
             },
             cfg,
         }
@@ -385,7 +385,7 @@ impl Association {
         self.tags.peer = c.peer_tag;
         self.send = SendHalf::new(c.local_tsn, c.outbound, c.a_rwnd, &self.cfg);
         self.recv = RecvHalf::new(c.peer_tsn, c.inbound, &self.cfg.buffer);
-        self.optional.dialect = self.cfg.dialect.as_ref().map(|d| d.start(&self.cfg));
+        self.optional.dialect = ctx.dialect.map(|d| d.start(&self.cfg));
         self.addresses.pathless.clear();
         self.agree_on_timestamps(c.timestamps);
         self.add_listed(ctx, c);

@@ -1,6 +1,7 @@
 //! What an endpoint (all associations of one SCTP port) is told.
 
 use super::{Config, ConfigError};
+use crate::dialect::DialectRef;
 use core::net::SocketAddr;
 
 /// Who makes and checks the CRC32c of a packet.
@@ -34,6 +35,9 @@ pub struct EndpointConfig {
     pub max_associations_per_peer: usize,
     /// Settings of the associations that are accepted.
     pub accepted: Config,
+    /// Another implementation's reading of the standard, for all associations; none
+    /// by default.
+    pub dialect: Option<DialectRef>,
     /// Who makes and checks checksums.
     pub checksum: ChecksumMode,
     /// Seeds every random choice (tags, TSNs, nonces, cookie keys, jitter). A
@@ -60,6 +64,7 @@ impl EndpointConfig {
             max_associations: 65_536,
             max_associations_per_peer: 65_536,
             accepted: Config::default(),
+            dialect: None,
             checksum: ChecksumMode::Crc32c,
             seed,
             observe: false,

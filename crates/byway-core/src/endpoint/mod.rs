@@ -78,6 +78,7 @@ macro_rules! ctx {
             out: &mut $self.out,
             checksum: $self.cfg.checksum,
             routes: &mut *$self.routes,
+            dialect: $self.cfg.dialect.as_ref(),
             payload_tail: None,
         }
     };

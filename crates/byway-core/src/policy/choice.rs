@@ -18,36 +18,11 @@
 //! 1 / (RTT sqrt(2bp/3) + T0 min(1, 3 sqrt(3bp/8)) p (1 + 32 p^2)), gives 18
 //! against 37; it is offered beside the paper's.
 
-use super::estimate::{Estimate, EstimateConfig};
+use super::estimate::{Estimate, EstimateConfig, Formula};
 use crate::path::{PathId, PathState, PathsView};
-use serde::{Deserialize, Serialize};
 
 /// Packets that one acknowledgement covers: SACKs are delayed.
 const B: f64 = 2.0;
-
-/// What the estimates decide.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
-pub enum Choice {
-    /// Nothing: they are reported.
-    Nothing,
-    /// Whether a failover that `failover.primary_switch` would make permanent is
-    /// made so: only to a path that is estimated better.
-    PermanentFailover,
-    /// That, and the path that is estimated best becomes the primary without a
-    /// failure.
-    #[default]
-    Best,
-}
-
-/// How much a path would carry.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
-pub enum Formula {
-    /// sqrt(3/(4p))/RTT (caro-2006 section IV.2).
-    #[default]
-    Simple,
-    /// Padhye's full formula, with what timeouts cost.
-    WithTimeouts,
-}
 
 impl Formula {
     /// Packets a second over a path of this round trip and timeout that loses

@@ -22,11 +22,10 @@ pub mod scheme;
 mod testing;
 
 pub use after_rto::AfterRto;
-pub use choice::{Choice, Formula};
 pub use concurrent::{Cuc, FillOrder, RtxPolicy};
 pub use dead_data::DeadData;
 pub use detector::{Detector, Doubt};
-pub use estimate::EstimateConfig;
+pub use estimate::{Choice, EstimateConfig, Formula};
 pub use failover::Failover;
 pub use fast_retransmit::FastRetransmits;
 pub use probe_timeout::ProbeTimeout;

@@ -1,7 +1,7 @@
 //! What concurrent multipath transfer remembers of an association, and what a
 //! SACK says under it (`policy/concurrent`).
 
-use super::ledger::Record;
+use super::record::Record;
 use crate::config::{ConcurrentConfig, Config, FastRecovery};
 use crate::path::{MAX_PATHS, PathId};
 use crate::policy::FastRetransmits;

@@ -6,64 +6,15 @@
 //! blocks of the last SACK and walks only the difference, and it counts missing
 //! reports on a list of candidates that a chunk leaves when it counts as lost.
 
-use super::concurrent::Split;
 use super::lost::LostChunks;
+use super::missing::Missing;
 use super::queue::Cut;
+use super::record::{Applied, Change, Fate, Record, Reports};
 use crate::path::PathId;
-use crate::policy::FastRetransmits;
 use crate::policy::retransmit::LossCause;
 use crate::time::Instant;
-use bytes::Bytes;
 use byway_wire::Tsn;
 use std::collections::VecDeque;
-
-/// What became of a chunk.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Fate {
-    /// In flight.
-    InFlight,
-    /// Taken for lost, awaiting retransmission.
-    Lost(LossCause),
-    /// Acknowledged by a gap block, so not for good yet.
-    Acked,
-}
-
-/// A chunk that was sent.
-#[derive(Clone, Debug)]
-pub struct Record {
-    pub(crate) payload: Bytes,
-    pub(crate) ppid: u32,
-    pub(crate) stream: u16,
-    pub(crate) ssn: u16,
-    pub(crate) unordered: bool,
-    pub(crate) begin: bool,
-    pub(crate) end: bool,
-    pub(crate) immediate: bool,
-    /// It was sent to one path only.
-    pub(crate) one_path: bool,
-    /// How often it was sent.
-    pub sends: u8,
-    /// Bytes of the chunk, header and padding included: what it takes of cwnd.
-    pub bytes: u32,
-    /// Where it was sent last.
-    pub path: PathId,
-    /// What became of it.
-    pub fate: Fate,
-    /// What missing reports did to it.
-    pub reports: Reports,
-    /// When it was sent last.
-    pub sent_at: Instant,
-}
-
-/// What missing reports did to a chunk (section 7.2.4).
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
-pub struct Reports {
-    /// Missing reports since it was sent last.
-    pub missing: u8,
-    /// One past what was outstanding when it was last fast retransmitted, if it
-    /// was.
-    pub fast_retransmitted: Option<u64>,
-}
 
 /// How a chunk is sent for the first time.
 #[derive(Copy, Clone, Debug)]
@@ -74,73 +25,6 @@ pub(crate) struct FirstSending {
     pub(crate) bytes: u32,
     /// It asks for a SACK at once.
     pub(crate) immediate: bool,
-}
-
-/// What a SACK changed, besides the records that the callback saw.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
-pub struct Applied {
-    /// The cumulative TSN advanced.
-    pub cumulative_advanced: bool,
-    /// It passed chunks that were not acknowledged before.
-    pub cumulative_new: bool,
-    /// The highest sequence that this SACK newly acknowledged (HTNA).
-    pub highest_new: Option<u64>,
-    /// The peer took acknowledgements back.
-    pub reneged: bool,
-}
-
-/// A change of a record's fate through a SACK.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Change {
-    /// Acknowledged for the first time.
-    Acked,
-    /// Was acknowledged by a gap block before, and is no longer.
-    Reneged,
-    /// Was acknowledged by a gap block before, and now for good.
-    Passed,
-}
-
-/// What a SACK reports missing, and what follows.
-#[derive(Copy, Clone, Debug)]
-pub(crate) struct Missing {
-    /// Chunks below this one.
-    pub(crate) below: u64,
-    /// The highest sequence newly acknowledged.
-    pub(crate) highest_new: u64,
-    /// This many reports make a chunk lost.
-    pub(crate) threshold: u8,
-    /// How often a chunk may be fast retransmitted.
-    pub(crate) rule: FastRetransmits,
-    /// When the latest of the newly acknowledged chunks was sent: it says nothing
-    /// of a chunk that was sent again since.
-    pub(crate) newest_sent: Instant,
-    /// By the rules of concurrent multipath transfer.
-    pub(crate) split: Option<Split>,
-}
-
-impl Missing {
-    /// Whether the SACK reports a chunk missing, by RFC 9260.
-    pub(crate) fn reports(&self, seq: u64, r: &Record) -> bool {
-        let outlived = r.sends == 1 || r.sent_at < self.newest_sent;
-        seq < self.below && outlived
-    }
-
-    /// How many missing reports it is for that chunk.
-    fn count(&self, seq: u64, r: &Record) -> u8 {
-        match &self.split {
-            None => {
-                let again = self
-                    .rule
-                    .counts(r.reports.fast_retransmitted, self.highest_new);
-                u8::from(self.reports(seq, r) && again)
-            }
-            Some(split) => {
-                let sent_again = (r.sends > 1).then_some(r.sent_at);
-                let htna = (self.reports(seq, r), self.highest_new);
-                split.reports(seq, r, (self.rule, htna, sent_again))
-            }
-        }
-    }
 }
 
 /// All chunks that are not cumulatively acknowledged.

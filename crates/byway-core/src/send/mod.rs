@@ -3,7 +3,9 @@
 pub(crate) mod concurrent;
 pub(crate) mod ledger;
 pub(crate) mod lost;
+pub(crate) mod missing;
 pub(crate) mod queue;
+pub(crate) mod record;
 
 use crate::config::Config;
 use crate::time::Instant;

@@ -7,6 +7,7 @@
 
 mod drawing;
 
+use byway_core::dialect::DialectRef;
 use byway_core::time::{Duration, Instant};
 use byway_core::{
     AssocId, Bytes, Config, Endpoint, EndpointConfig, Event, Message, Observation, PathId,
@@ -103,8 +104,18 @@ pub(crate) fn addresses(paths: usize, side: usize) -> Vec<SocketAddr> {
 }
 
 pub(crate) fn endpoint(paths: usize, side: usize, seed: u8, accepted: &Config) -> Endpoint {
+    endpoint_with(paths, (side, seed), accepted, None)
+}
+
+fn endpoint_with(
+    paths: usize,
+    (side, seed): (usize, u8),
+    accepted: &Config,
+    dialect: Option<DialectRef>,
+) -> Endpoint {
     let config = EndpointConfig {
         accepted: accepted.clone(),
+        dialect,
         observe: true,
         ..EndpointConfig::new(PORTS[side], addresses(paths, side), [seed; 32])
     };
@@ -145,7 +156,13 @@ impl Pair {
 
     /// A pair whose association stands, on which nothing has been sent yet.
     pub(crate) fn up(paths: usize, config: &Config) -> Pair {
-        let mut p = Pair::new(paths, config);
+        Pair::up_with(paths, config, None)
+    }
+
+    /// The same with a dialect.
+    pub(crate) fn up_with(paths: usize, config: &Config, dialect: Option<DialectRef>) -> Pair {
+        let end = |side, seed| endpoint_with(paths, (side, seed), config, dialect.clone());
+        let mut p = Pair::of([end(A, 1), end(Z, 2)], paths);
         p.connect(A, config);
         // Every address is confirmed one RTO after the other.
         p.run(4000);

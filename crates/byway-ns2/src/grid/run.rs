@@ -219,14 +219,10 @@ pub fn run(setting: &Setting, seed: u64) -> Result<Run> {
     let sink = sim.add_host(receiver, sink, Sink::new())?;
     sim.with_endpoint(sink, |_, e| e.set_routes(Box::new(peer_way)));
     let peer = RECEIVER.map(destination).to_vec();
-    let mut config = setting.config(Role::Initiator)?;
-    if let Some(drawn) = &mut config.ns2.cmt_coin {
-        // Each seed tosses other coins.
-        *drawn += 100 * seed as u32;
-    }
+    let config = setting.config(Role::Initiator)?.core;
     let message = setting.chunk.saturating_sub(DATA_HEADER) as usize;
     // ns-2's associations do not end.
-    let source = Sender::bulk(peer, PORT, config.build(), setting.size, message)
+    let source = Sender::bulk(peer, PORT, config, setting.size, message)
         .begin_at(Instant::ZERO)
         .keep_open();
     let watched = Watched::new(source, setting);
@@ -261,7 +257,13 @@ fn endpoint(setting: &Setting, role: Role, seed: u64) -> Result<EndpointConfig> 
     secret[..8].copy_from_slice(&seed.to_le_bytes());
     let mut config = EndpointConfig::new(PORT, nodes.map(destination).to_vec(), secret);
     config.checksum = ChecksumMode::Offloaded;
-    config.accepted = setting.config(role)?.build();
+    let mut settings = setting.config(role)?;
+    if let (Role::Initiator, Some(drawn)) = (role, &mut settings.ns2.cmt_coin) {
+        // Each seed tosses other coins.
+        *drawn += 100 * seed as u32;
+    }
+    config.dialect = settings.dialect();
+    config.accepted = settings.core;
     Ok(config)
 }
 

@@ -12,7 +12,7 @@ use byway_core::config::{
     Dormant, ErrorClear, FailedProbes, FastRecovery, HbJitter, InitialCwnd, PathMaxRetransTest,
     PfClear, PfConfig, PfReturnCwnd, Pmtu, PrimarySwitch, RttSampling, SackDestination,
 };
-use byway_core::policy::choice::Formula;
+use byway_core::policy::Formula;
 use byway_core::policy::estimate::ProbeSize;
 use byway_core::policy::probing::{Detection, Probing, ProbingStop};
 use byway_core::policy::{

@@ -12,7 +12,7 @@ use crate::path::{Path, PathState};
 use crate::policy::concurrent::sfr::NewlyAcked;
 use crate::policy::retransmit::LossCause;
 use crate::policy::rtt_sampling::{Acknowledged, Echo};
-use crate::send::ledger::{Applied, Change, Fate, Record};
+use crate::send::record::{Applied, Change, Fate, Record};
 use crate::time::Instant;
 
 impl Association {

@@ -6,7 +6,9 @@ use crate::assoc::concurrent::note_outcome;
 use crate::assoc::{Association, Ctx};
 use crate::dialect::Blocks;
 use crate::policy::retransmit::LossCause;
-use crate::send::ledger::{Applied, Ledger, Missing, Record};
+use crate::send::ledger::Ledger;
+use crate::send::missing::Missing;
+use crate::send::record::{Applied, Record};
 use crate::time::Instant;
 
 impl Association {

@@ -7,7 +7,7 @@
 use super::Sent;
 use crate::assoc::{Association, Ctx};
 use crate::path::PathId;
-use crate::send::ledger::Record;
+use crate::send::record::Record;
 use bytes::Bytes;
 use byway_wire::{Data, PacketBuilder, Tsn, padded};
 

@@ -9,8 +9,8 @@ use crate::dialect::NextRetransmission;
 use crate::observe::Observation;
 use crate::path::PathId;
 use crate::policy::retransmit::LossCause;
-use crate::send::ledger::Fate;
 use crate::send::lost::Group;
+use crate::send::record::Fate;
 
 impl Association {
     /// A packet of lost chunks, if one may leave.

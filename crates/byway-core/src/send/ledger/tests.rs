@@ -1,4 +1,6 @@
 use super::*;
+use crate::policy::FastRetransmits;
+use bytes::Bytes;
 
 const A: PathId = PathId(0);
 const B: PathId = PathId(1);

@@ -1,0 +1,49 @@
+//! Which chunks a SACK reports missing (RFC 9260 section 7.2.4).
+
+use super::concurrent::Split;
+use super::record::Record;
+use crate::policy::FastRetransmits;
+use crate::time::Instant;
+
+/// What a SACK reports missing, and what follows.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Missing {
+    /// Chunks below this one.
+    pub(crate) below: u64,
+    /// The highest sequence newly acknowledged.
+    pub(crate) highest_new: u64,
+    /// This many reports make a chunk lost.
+    pub(crate) threshold: u8,
+    /// How often a chunk may be fast retransmitted.
+    pub(crate) rule: FastRetransmits,
+    /// When the latest of the newly acknowledged chunks was sent: it says nothing
+    /// of a chunk that was sent again since.
+    pub(crate) newest_sent: Instant,
+    /// By the rules of concurrent multipath transfer.
+    pub(crate) split: Option<Split>,
+}
+
+impl Missing {
+    /// Whether the SACK reports a chunk missing, by RFC 9260.
+    pub(crate) fn reports(&self, seq: u64, r: &Record) -> bool {
+        let outlived = r.sends == 1 || r.sent_at < self.newest_sent;
+        seq < self.below && outlived
+    }
+
+    /// How many missing reports it is for that chunk.
+    pub(crate) fn count(&self, seq: u64, r: &Record) -> u8 {
+        match &self.split {
+            None => {
+                let again = self
+                    .rule
+                    .counts(r.reports.fast_retransmitted, self.highest_new);
+                u8::from(self.reports(seq, r) && again)
+            }
+            Some(split) => {
+                let sent_again = (r.sends > 1).then_some(r.sent_at);
+                let htna = (self.reports(seq, r), self.highest_new);
+                split.reports(seq, r, (self.rule, htna, sent_again))
+            }
+        }
+    }
+}
