@@ -1,7 +1,7 @@
 //! One association: its state, its halves, its paths, and what goes on between
 //! them.
 //!
-//! `dispatch` brings chunks in, `on_*` react, `fill` sends. Nothing is sent on
+//! `dispatch` brings chunks in, `on_*` react, `transmit` sends. Nothing is sent on
 //! the way in.
 
 mod concurrent;

@@ -64,6 +64,18 @@ impl Association {
         gathered.data.new = true;
         self.note_data_chunk(first, true);
         gathered.data.immediate |= d.immediate;
+        self.pass_to_reassembly(ctx, (from, tail), (seq, d), gathered)
+    }
+
+    /// A new chunk goes to its stream; false ends the packet.
+    #[inline]
+    fn pass_to_reassembly(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        (from, tail): (Option<PathId>, &Bytes),
+        (seq, d): (u64, &Data<'_>),
+        gathered: &mut Gathered,
+    ) -> bool {
         if d.stream_id >= self.recv.streams {
             // Acknowledged, reported, and not delivered (section 6.5).
             if !gathered.reported {

@@ -7,12 +7,14 @@ use crate::config::FailedProbes;
 use crate::observe::{Observation, Timer};
 use crate::path::{PathId, PathState, PathTimer};
 use crate::policy::AfterRto;
+use crate::time::Duration;
 use smallvec::SmallVec;
 
 impl Association {
-    /// T3-rtx expired (section 6.3.3; 8.1; 8.2; RFC 7829).
+    /// T3-rtx expired (section 6.3.3; 8.1; 8.2; RFC 7829): the window falls and the RTO
+    /// doubles (E1, E2), all in flight there counts as lost (E3), and the path and the
+    /// association have one more error.
     pub(super) fn on_t3(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
-        let cfg = self.cfg.clone();
         self.observe(ctx, || Observation::TimerFired {
             timer: Timer::T3Rtx,
             path: Some(path),
@@ -24,63 +26,18 @@ impl Association {
         let harmless = closed && self.send.probe_answered;
         self.send.probe_answered = false;
         let patience = self.surely_lost_after(path);
-        let falls = self.ask(ctx, |d, i| d.on_t3(i, path, harmless));
-        let p = self.paths.get_mut(path);
-        p.timers.t3 = None;
-        p.timers.set(PathTimer::ProbeTimeout, None);
-        p.rtt.timed = None;
-        p.timers.earliest_in_flight = None;
-        p.counters.timeouts += 1;
-        if !harmless && falls != Some(false) {
-            p.control.on_timeout(&mut p.window, &cfg.congestion);
-        }
-        p.recovery.one_packet |= !harmless;
-        p.recovery.exit = None;
-        p.rtt.back_off(&cfg.rto);
-        if path == self.paths.data {
-            // The window collapsed: the next loss is a new event.
-            self.send.recover = None;
-        }
-        let concurrent = self.send.concurrent.is_some();
-        let p = self.paths.get_mut(path);
-        let flight = p.window.flight;
-        let counts = self.optional.estimating.is_some() && !harmless;
-        let (mut largest, mut surely_lost) = (0, SmallVec::<[u64; 8]>::new());
-        self.send.ledger.lose_path(path, |seq, r| {
-            p.window.lose(r.bytes);
-            largest = largest.max(r.bytes);
-            if concurrent {
-                note_outcome(&mut p.counters.loss_rate, 1.0);
-            }
-            if counts && ctx.now.since(r.sent_at) >= patience {
-                surely_lost.push(seq);
-            }
-        });
-        if let (Some(e), Some(cfg)) = (&mut self.optional.estimating, &cfg.failover.estimate) {
-            for seq in surely_lost {
-                e.lost(seq, path, flight, self.paths.get(path), ctx.now, cfg);
-            }
-        }
+        self.collapse_window(ctx, path, harmless);
+        let largest = self.lose_flight(ctx, path, (!harmless).then_some(patience));
         self.send.forced_packet = true;
         self.ask(ctx, |d, i| d.after_t3(i, path));
         self.observe_rto(ctx, path, None);
         self.observe_window(ctx, path);
         if harmless {
             self.note_answer_without_room(path);
-        } else {
-            // cortes-2008: retransmissions need not decide on failure.
-            let decides = self.detector(path).counts_timeouts();
-            let limit = if decides {
-                cfg.failure.path_max_retrans
-            } else {
-                u32::MAX
-            };
-            self.count_error(ctx, path, true, limit);
-            if self.peer_is_unreachable(ctx) || !self.note_data_timeout(ctx, path, largest) {
-                return;
-            }
+        } else if !self.count_timeout(ctx, path, largest) {
+            return;
         }
-        if !cfg.retransmission.new_data_at_rto {
+        if !self.cfg.retransmission.new_data_at_rto {
             for p in self.paths.iter_mut() {
                 p.burst.packets_left = 0;
                 p.burst.flight_limit = Some(0);
@@ -91,6 +48,69 @@ impl Association {
             self.begin_probing(ctx, path);
         }
         self.choose_data_path(ctx, Some(path));
+    }
+
+    /// Rules E1 and E2: the window falls, unless the timeout is `harmless`, and the RTO
+    /// doubles.
+    fn collapse_window(&mut self, ctx: &mut Ctx<'_>, path: PathId, harmless: bool) {
+        let falls = self.ask(ctx, |d, i| d.on_t3(i, path, harmless));
+        let p = self.paths.get_mut(path);
+        p.timers.t3 = None;
+        p.timers.set(PathTimer::ProbeTimeout, None);
+        p.timers.earliest_in_flight = None;
+        p.rtt.timed = None;
+        p.counters.timeouts += 1;
+        if !harmless && falls != Some(false) {
+            p.control.on_timeout(&mut p.window, &self.cfg.congestion);
+        }
+        p.recovery.one_packet |= !harmless;
+        p.recovery.exit = None;
+        p.rtt.back_off(&self.cfg.rto);
+        if path == self.paths.data {
+            // The window collapsed: the next loss is a new event.
+            self.send.recover = None;
+        }
+    }
+
+    /// Rule E3: all in flight on the path counts as lost. What is older than
+    /// `patience` counts for the estimates, too. Answers with the bytes of the largest
+    /// chunk.
+    fn lose_flight(&mut self, ctx: &Ctx<'_>, path: PathId, patience: Option<Duration>) -> u32 {
+        let concurrent = self.send.concurrent.is_some();
+        let patience = patience.filter(|_| self.optional.estimating.is_some());
+        let p = self.paths.get_mut(path);
+        let flight = p.window.flight;
+        let (mut largest, mut surely_lost) = (0, SmallVec::<[u64; 8]>::new());
+        self.send.ledger.lose_path(path, |seq, r| {
+            p.window.lose(r.bytes);
+            largest = largest.max(r.bytes);
+            if concurrent {
+                note_outcome(&mut p.counters.loss_rate, 1.0);
+            }
+            if patience.is_some_and(|patience| ctx.now.since(r.sent_at) >= patience) {
+                surely_lost.push(seq);
+            }
+        });
+        let estimate = self.cfg.failover.estimate.as_ref();
+        if let (Some(e), Some(cfg)) = (&mut self.optional.estimating, estimate) {
+            for seq in surely_lost {
+                e.lost(seq, path, flight, self.paths.get(path), ctx.now, cfg);
+            }
+        }
+        largest
+    }
+
+    /// One more error of the path and of the association (sections 8.1 and 8.2). False
+    /// when the association ended for it.
+    fn count_timeout(&mut self, ctx: &mut Ctx<'_>, path: PathId, largest: u32) -> bool {
+        // cortes-2008: retransmissions need not decide on failure.
+        let limit = if self.detector(path).counts_timeouts() {
+            self.cfg.failure.path_max_retrans
+        } else {
+            u32::MAX
+        };
+        self.count_error(ctx, path, true, limit);
+        !self.peer_is_unreachable(ctx) && self.note_data_timeout(ctx, path, largest)
     }
 
     /// T3-rtx expired: whether a heartbeat follows (HAR; `hb.failed`).

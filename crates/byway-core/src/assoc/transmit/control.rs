@@ -13,9 +13,8 @@ impl Association {
         buf: &mut Vec<u8>,
         control: Control,
     ) -> Option<Sent> {
-        let checksum = ctx.checksum();
-        let mut path = self.paths.data;
-        let len = match control {
+        let path = self.paths.data;
+        Some(match control {
             Control::Init => {
                 let header = CommonHeader {
                     verification_tag: 0,
@@ -24,7 +23,8 @@ impl Association {
                 let mut packet = PacketBuilder::new(buf, header);
                 packet.init(false, &self.init_fields(), |w| self.write_init_params(w));
                 self.start_t1(ctx);
-                packet.finish(checksum)
+                let len = packet.finish(ctx.checksum());
+                self.sent(ctx, path, len)
             }
             Control::CookieEcho => {
                 let State::CookieEchoed(cookie) = &self.state else {
@@ -32,27 +32,18 @@ impl Association {
                 };
                 let mut packet = PacketBuilder::new(buf, self.header());
                 packet.cookie_echo(cookie);
-                let len = packet.finish(checksum);
+                let len = packet.finish(ctx.checksum());
                 self.start_t1(ctx);
-                len
+                self.sent(ctx, path, len)
             }
-            Control::CookieAck(to) => {
-                path = to;
-                let mut packet = PacketBuilder::new(buf, self.header());
-                packet.cookie_ack();
-                packet.finish(checksum)
-            }
+            Control::CookieAck(to) => self.send_one(ctx, buf, to, |p| p.cookie_ack()),
             Control::HeartbeatAck(to, info) => {
-                path = to;
-                let mut packet = PacketBuilder::new(buf, self.header());
-                packet.heartbeat_ack(&info);
-                packet.finish(checksum)
+                self.send_one(ctx, buf, to, |p| p.heartbeat_ack(&info))
             }
             Control::Error(to, causes) => {
-                path = self.reply_to(to);
-                let mut packet = PacketBuilder::new(buf, self.header());
-                packet.raw(byway_wire::chunk_type::ERROR, 0, &causes);
-                packet.finish(checksum)
+                let to = self.reply_to(to);
+                let kind = byway_wire::chunk_type::ERROR;
+                self.send_one(ctx, buf, to, |p| p.raw(kind, 0, &causes))
             }
             Control::Shutdown => {
                 if !matches!(self.state, State::ShutdownSent) {
@@ -64,26 +55,35 @@ impl Association {
                 if with_sack {
                     return Some(self.send_shutdown_and_sack(ctx, buf, path));
                 }
-                let mut packet = PacketBuilder::new(buf, self.header());
-                packet.shutdown(cumulative);
-                packet.finish(checksum)
+                self.send_one(ctx, buf, path, |p| p.shutdown(cumulative))
             }
             Control::ShutdownAck(to) => {
                 if !matches!(self.state, State::ShutdownAckSent) {
                     return None;
                 }
-                path = self.reply_to(to);
                 // An answer to a repeated SHUTDOWN leaves T2 running, or a
-                // peer that repeats often would keep it from ever firing.
+                // peer that repeats often would keep it from ever expiring.
                 if self.timers.t2.is_none() {
                     self.start_t2(ctx);
                 }
-                let mut packet = PacketBuilder::new(buf, self.header());
-                packet.shutdown_ack();
-                packet.finish(checksum)
+                let to = self.reply_to(to);
+                self.send_one(ctx, buf, to, |p| p.shutdown_ack())
             }
-        };
-        Some(self.sent(ctx, path, len))
+        })
+    }
+
+    /// A packet of one chunk, which `write` appends.
+    fn send_one<R>(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        buf: &mut Vec<u8>,
+        to: PathId,
+        write: impl FnOnce(&mut PacketBuilder<'_>) -> R,
+    ) -> Sent {
+        let mut packet = PacketBuilder::new(buf, self.header());
+        write(&mut packet);
+        let len = packet.finish(ctx.checksum());
+        self.sent(ctx, to, len)
     }
 
     fn send_shutdown_and_sack(
