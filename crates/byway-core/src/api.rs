@@ -1,4 +1,4 @@
-//! What goes in and comes out of the core besides packets.
+//! The inputs and outputs of the core, except packets.
 
 use crate::path::{PathId, PathState};
 use crate::time::Instant;
@@ -6,9 +6,9 @@ use bytes::Bytes;
 use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
 
-/// Names one association of an [`Endpoint`](crate::Endpoint) for as long as it
-/// lives. A number is not reused for a later association within 2^32 others,
-/// so a stale name is refused instead of reaching a stranger.
+/// Identifies one association of an [`Endpoint`](crate::Endpoint) during its life. A
+/// number is not used again within the next 2^32 associations, so an old identifier is
+/// refused and cannot reach another association.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct AssocId {
     pub(crate) index: u32,
@@ -16,19 +16,19 @@ pub struct AssocId {
 }
 
 impl AssocId {
-    /// The place in the endpoint's table: small and dense, for tables of the
-    /// caller's own. Reused after the association has ended.
+    /// The index in the endpoint's table: small and dense, for the caller's own tables.
+    /// It is used again after the association has ended.
     #[must_use]
     pub const fn index(self) -> usize {
         self.index as usize
     }
 }
 
-/// A datagram to send: the bytes stand in the buffer that was passed to
+/// A datagram to send. Its bytes are in the buffer that was passed to
 /// [`Endpoint::poll_transmit`](crate::Endpoint::poll_transmit).
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Transmit {
-    /// Send from this local address: the path names it.
+    /// Send from this local address, the one of the path.
     pub source: SocketAddr,
     /// Send to this address.
     pub destination: SocketAddr,
@@ -47,8 +47,8 @@ pub struct Message {
     pub unordered: bool,
     /// Ask for the acknowledgement without delay (RFC 7053).
     pub immediate_ack: bool,
-    /// Send to this destination instead of the one that the policies choose,
-    /// as long as it is not inactive (RFC 9260 section 11.1.5).
+    /// Send to this destination instead of the one that the policies choose, if it is
+    /// not inactive (RFC 9260 section 11.1.5).
     pub path: Option<PathId>,
     /// The bytes; at least one.
     pub payload: Bytes,
@@ -78,10 +78,10 @@ pub struct Received {
     pub ssn: u16,
     /// Payload protocol identifier.
     pub ppid: u32,
-    /// Whether it was sent without order.
+    /// Whether it was sent unordered.
     pub unordered: bool,
-    /// Whether this is the last part. Messages are whole (a single last part)
-    /// unless they outgrow `buffer.partial_delivery_point`.
+    /// Whether this is the last part. A message arrives whole (as one last part) unless
+    /// it is longer than `buffer.partial_delivery_point`.
     pub last: bool,
     /// Whether this is the first part.
     pub first: bool,
@@ -93,38 +93,38 @@ pub struct Received {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event {
-    /// COMMUNICATION UP: the association stands (RFC 9260 section 11.2.4).
+    /// COMMUNICATION UP: the association is established (RFC 9260 section 11.2.4).
     Up {
-        /// Whether the peer began it.
+        /// Whether the peer started the set-up.
         accepted: bool,
         /// Streams that this side may send on.
         outbound_streams: u16,
         /// Streams that the peer may send on.
         inbound_streams: u16,
     },
-    /// COMMUNICATION LOST: the association is gone, not by a graceful shutdown.
+    /// COMMUNICATION LOST: the association has ended without a graceful shutdown.
     Lost {
-        /// Why.
+        /// The reason.
         reason: LossReason,
-        /// Messages not wholly acknowledged by the peer.
+        /// Messages that the peer has not wholly acknowledged.
         undelivered_messages: u64,
     },
-    /// RESTART: the peer began anew with the same addresses (section 5.2).
-    /// Streams are numbered from 0 again.
+    /// RESTART: the peer restarted with the same addresses (section 5.2). Stream
+    /// sequence numbers start again from 0.
     Restarted {
-        /// Messages that the peer had not wholly acknowledged; they are gone.
+        /// Messages that the peer had not wholly acknowledged; they are lost.
         undelivered_messages: u64,
     },
-    /// The peer asked for a graceful shutdown: nothing more can be sent.
+    /// The peer asked for a graceful shutdown: no more data can be sent.
     PeerShutdown,
-    /// The graceful shutdown is done and the association is gone. All that the
-    /// peer sent has been, or can still be, read before this event is polled.
+    /// The graceful shutdown is complete and the association has ended. All data of the
+    /// peer has been read, or can still be read, before this event is polled.
     ShutdownComplete,
-    /// There is something to read.
+    /// There is data to read.
     Readable,
-    /// There is room in the send buffer again after a refused send.
+    /// The send buffer has room again after a refused send.
     Writable,
-    /// All messages handed over so far have been acknowledged.
+    /// All messages sent so far have been acknowledged.
     Drained,
     /// A path appeared.
     PathAdded {
@@ -146,16 +146,16 @@ pub enum Event {
         /// State now.
         to: PathState,
     },
-    /// A path answers heartbeats or small packets, but does not acknowledge its
-    /// data: it becomes inactive until a packet of full size comes through
-    /// (`failure.dead_data`). A black hole of the path MTU looks like this.
+    /// A path answers heartbeats or small packets, but does not acknowledge its data.
+    /// It becomes inactive until a packet of full size arrives (`failure.dead_data`). A
+    /// black hole of the path MTU has this effect.
     PathDeadForData {
         /// The path.
         path: PathId,
         /// The peer's address.
         remote: SocketAddr,
     },
-    /// New data goes to another destination now.
+    /// New data now goes to another destination.
     DataPathChanged {
         /// Path before.
         from: PathId,
@@ -180,23 +180,23 @@ pub enum Event {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LossReason {
-    /// Set-up got no answer within Max.Init.Retransmits.
+    /// Set-up was not answered within Max.Init.Retransmits.
     SetupTimedOut,
-    /// The error count passed Association.Max.Retrans.
+    /// The error count exceeded Association.Max.Retrans.
     PeerUnreachable,
     /// Heartbeats were answered, but no data was acknowledged on any path for
-    /// `failure.dead_data.give_up`, or until errors passed
-    /// Association.Max.Retrans.
+    /// `failure.dead_data.give_up`, or until errors exceeded Association.Max.Retrans.
     DataUnacknowledged,
-    /// The peer sent an ABORT; its causes as text.
+    /// The peer sent an ABORT; the text gives its causes.
     AbortedByPeer(String),
     /// The local user aborted.
     AbortedLocally,
-    /// The peer broke the protocol and was told so.
+    /// The peer violated the protocol and received an ABORT.
     ProtocolViolation(&'static str),
-    /// The cookie went stale twice.
+    /// The cookie was stale twice.
     StaleCookie,
-    /// This side refused a command that the association needed, as text.
+    /// This side refused a command that the association needed; the text gives the
+    /// reason.
     Refused(String),
 }
 
@@ -236,10 +236,10 @@ pub enum ConnectError {
     /// An address cannot be a destination.
     #[error("{0} cannot be a destination: it is a wildcard, multicast or zero-port address")]
     BadAddress(SocketAddr),
-    /// No local address of that family.
+    /// No local address of this family.
     #[error("{0} cannot be reached: no local address of its family is bound; bind one")]
     NoSource(SocketAddr),
-    /// There is an association to that peer.
+    /// There is already an association with that peer.
     #[error("an association with {0} exists already; use it, or shut it down first")]
     AlreadyConnected(SocketAddr),
     /// The endpoint's table is full.
@@ -254,7 +254,7 @@ pub enum CommandError {
     /// The association is gone.
     #[error("the association has ended")]
     Gone,
-    /// Not while it shuts down.
+    /// The association is shutting down.
     #[error("the association is shutting down; nothing more can be sent")]
     ShuttingDown,
     /// No such stream.
@@ -262,7 +262,7 @@ pub enum CommandError {
     NoSuchStream {
         /// The stream asked for.
         stream: u16,
-        /// How many there are.
+        /// Number of outbound streams.
         streams: u16,
     },
     /// An empty message.
@@ -270,7 +270,7 @@ pub enum CommandError {
         "an empty message cannot be sent; SCTP needs at least one byte (RFC 9260 section 3.3.1)"
     )]
     EmptyMessage,
-    /// Too long.
+    /// The message is too long.
     #[error("the message has {len} bytes; buffer.max_message is {limit}")]
     MessageTooLong {
         /// Its length.
@@ -291,7 +291,7 @@ pub enum CommandError {
     NoSuchPath {
         /// The path asked for.
         path: PathId,
-        /// The last one there is.
+        /// The last path.
         last: u8,
     },
     /// Not one of our addresses, or of another family than the path's.
@@ -305,7 +305,7 @@ pub enum CommandError {
     /// A setting cannot work.
     #[error(transparent)]
     Config(#[from] crate::config::ConfigError),
-    /// The path's address was never confirmed.
+    /// The path's address has never been confirmed.
     #[error("path {path} ({remote}) is unconfirmed: its address has not answered a heartbeat yet")]
     Unconfirmed {
         /// The path.
@@ -315,7 +315,7 @@ pub enum CommandError {
     },
 }
 
-/// Counts of one association, since it began.
+/// Counters of one association since its beginning.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct AssocStats {
     /// Packets sent.
@@ -326,11 +326,11 @@ pub struct AssocStats {
     pub data_chunks_sent: u64,
     /// DATA chunks sent again.
     pub data_chunks_retransmitted: u64,
-    /// DATA chunks marked by missing reports.
+    /// DATA chunks that missing reports made due for a fast retransmit.
     pub fast_retransmits: u64,
     /// T3-rtx expirations.
     pub timeouts: u64,
-    /// Payload bytes handed over for sending.
+    /// Payload bytes passed for sending.
     pub bytes_queued: u64,
     /// Payload bytes acknowledged.
     pub bytes_acked: u64,
@@ -344,22 +344,22 @@ pub struct AssocStats {
     pub sacks_sent: u64,
     /// SACKs received.
     pub sacks_received: u64,
-    /// Times that the destination of new data moved.
+    /// Times that new data moved to another destination.
     pub failovers: u64,
-    /// How often it left a path in doubt or failed for one in order: failovers
-    /// without returns and without hops between failed paths.
+    /// Times that new data left a failed or potentially failed path for an active one:
+    /// failovers without returns and without hops between failed paths.
     pub failovers_away: u64,
-    /// How many of those were spurious as far as the sender can tell: the path
-    /// that was left answered within an RTO, before anything else went
-    /// unanswered there. A path whose next heartbeat was lost, too, or comes an
-    /// HB.interval later, tells nothing, so the truth may be more.
+    /// How many of these the sender can recognise as spurious: the path that data left
+    /// answered within an RTO, before anything else was unanswered there. If the next
+    /// heartbeat of the path is also lost, or comes an HB.interval later, the sender
+    /// learns nothing, so the true number may be larger.
     pub spurious_failovers: u64,
-    /// Times that the probe timeout made a path suspect.
+    /// Times that the probe timeout made a path potentially failed.
     pub suspicions: u64,
-    /// How many of those the path answered in time: needless ones.
+    /// How many of these were needless, because the path answered in time.
     pub needless_suspicions: u64,
-    /// SCTP bytes of packets that began with DATA or a SACK before DATA, counted
-    /// only with `failover.estimate`: what the share of probes refers to.
+    /// SCTP bytes of packets that began with DATA, or with a SACK before DATA; counted
+    /// only with `failover.estimate`. The share of probes refers to them.
     pub data_packet_bytes: u64,
     /// Heartbeats sent to estimate idle paths (`failover.estimate`).
     pub probes_sent: u64,
@@ -367,23 +367,23 @@ pub struct AssocStats {
     pub probes_answered: u64,
     /// SCTP bytes of these probes, headers included.
     pub probe_bytes: u64,
-    /// Times that another path became the primary because it was estimated
-    /// better, without a failure.
+    /// Times that another path became the primary because its estimate was better,
+    /// without a failure.
     pub moved_by_estimate: u64,
-    /// Times that a path was given up because it acknowledged no data, although
-    /// it answered (`failure.dead_data`).
+    /// Times that a path became inactive because it acknowledged no data although it
+    /// answered (`failure.dead_data`).
     pub dead_for_data: u64,
-    /// Receive buffer blocking: how long data waited for the peer's window alone,
-    /// though a path had room in its own; episodes that have ended.
+    /// Receive buffer blocking: how long data waited only for the peer's window, while
+    /// a path had room in its own window. Counts periods that have ended.
     pub rwnd_blocked: Duration,
-    /// How often it began to wait so.
+    /// Number of such periods.
     pub rwnd_blocked_episodes: u64,
 }
 
-/// State and counts of one path.
+/// State and counters of one path.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub struct PathStats {
-    /// Its name.
+    /// The path.
     pub path: PathId,
     /// Local address.
     pub local: SocketAddr,
@@ -424,25 +424,24 @@ pub struct PathStats {
     pub data_bytes_retransmitted: u64,
     /// T3-rtx expirations.
     pub timeouts: u64,
-    /// When something last arrived from there.
+    /// When the last packet arrived from there.
     pub last_heard: Option<Instant>,
-    /// What is known of its round trip and losses; none without
-    /// `failover.estimate`.
+    /// The estimate of its round trip and losses; none without `failover.estimate`.
     pub estimate: Option<PathEstimateStats>,
-    /// Probes sent to estimate it (`failover.estimate`), while it was idle.
+    /// Probes sent to estimate it while it was idle (`failover.estimate`).
     pub probes_sent: u64,
     /// SCTP bytes of these, headers included.
     pub probe_bytes: u64,
 }
 
-/// What is known of a path's round trip and losses (`failover.estimate`).
+/// The estimate of a path's round trip and losses (`failover.estimate`).
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub struct PathEstimateStats {
     /// The least round trip of the last 10 to 20 s that were measured.
     pub rtt: Duration,
     /// The share of packets lost one way: the mean of the posterior, so never 0.
     pub loss: f64,
-    /// Passages that this rests on, older ones counting less: chunks, and two for
-    /// each heartbeat.
+    /// The number of passages that the estimate uses; older ones count less. A chunk is
+    /// one passage, a heartbeat two.
     pub samples: f64,
 }

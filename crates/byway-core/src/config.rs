@@ -1,11 +1,11 @@
-//! What can be configured: one plain structure with the RFC's names.
+//! All settings of an association: one plain structure with the RFC's names.
 //!
-//! Every row of the comparison between RFC 2960 (which the papers ran) and
-//! RFC 9260 is a named field, so that a run says which rule it obeyed. The
-//! presets [`Config::rfc9260`] (the default) and [`Config::rfc2960`] differ in
-//! those fields only.
-//! A structure is checked once, by [`Config::check`], before an association uses
-//! it.
+//! The papers ran RFC 2960, and byway's default is RFC 9260. Each difference between
+//! the two is a field with a name, so a run shows which rule it used. The presets
+//! [`Config::rfc9260`] (the default) and [`Config::rfc2960`] differ in these fields
+//! only.
+//!
+//! [`Config::check`] checks a structure once, before an association uses it.
 
 mod check;
 mod concurrent;
@@ -34,7 +34,7 @@ use crate::units;
 use core::time::Duration;
 use serde::{Deserialize, Serialize};
 
-/// Everything that one association can be told.
+/// All settings of one association.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Default)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
@@ -46,11 +46,11 @@ pub struct Config {
     pub hb: HeartbeatConfig,
     /// When a path or the peer counts as failed (sections 8.1, 8.2).
     pub failure: FailureConfig,
-    /// Where traffic goes meanwhile (section 6.4.1, RFC 7829, the papers).
+    /// Where traffic goes after a failure (section 6.4.1, RFC 7829, the papers).
     pub failover: FailoverConfig,
     /// Windows, fast retransmit and bursts (section 7).
     pub congestion: CongestionConfig,
-    /// Who gets a retransmission (section 6.4; caro-2004).
+    /// Which path takes a retransmission (section 6.4; caro-2004).
     pub retransmission: RetransmissionConfig,
     /// New data on every path at once (CMT; natarajan-2006); off by default.
     pub concurrent: Option<ConcurrentConfig>,
@@ -60,14 +60,14 @@ pub struct Config {
     pub buffer: BufferConfig,
     /// Largest IP packet that is sent, in bytes, all headers included.
     pub pmtu: Pmtu,
-    /// Policies of the user; none by default. They are no text either.
+    /// The user's own policies; none by default. They are code, so they are not part of
+    /// the configuration's text.
     #[serde(skip)]
     pub custom: Custom,
 }
 
 impl Config {
-    /// How the failure of a path is noticed that is watched by `own`: by that, or
-    /// by the user's detector.
+    /// The detector of a path: the user's own, or else `own`, the setting of this path.
     pub(crate) fn detector<'a>(&'a self, own: &'a Detection) -> &'a dyn Detector {
         match &self.custom.detection {
             Some(custom) => custom.get(),
@@ -75,7 +75,7 @@ impl Config {
         }
     }
 
-    /// Where traffic goes when a path is in doubt.
+    /// Where traffic goes when a path may have failed.
     pub(crate) fn failover(&self) -> &dyn Failover {
         match &self.custom.failover {
             Some(custom) => custom.get(),
@@ -106,26 +106,27 @@ pub struct SetupConfig {
     /// bounds the replay window that a peer can ask for (section 5.2.6).
     #[serde(with = "units::duration")]
     pub max_cookie_extension: Duration,
-    /// Max.Init.Retransmits: INIT or COOKIE ECHO repeats before giving up (8).
+    /// Max.Init.Retransmits: how often INIT or COOKIE ECHO is repeated before set-up
+    /// fails (8).
     pub max_init_retransmits: u32,
-    /// Outbound streams asked for (10).
+    /// Outbound streams that this side requests (10).
     pub outbound_streams: u16,
-    /// Most inbound streams accepted (2048).
+    /// Most inbound streams that this side accepts (2048).
     pub max_inbound_streams: u16,
-    /// Most addresses of the peer that become paths (8); the rest of a longer
-    /// list is ignored, so that a list cannot make us probe a crowd.
+    /// Most addresses of the peer that become paths (8). The other addresses are
+    /// ignored, so that a long list cannot make this side probe many hosts.
     pub max_paths: u8,
-    /// Whether data waits until every address of the peer is confirmed, as
-    /// the papers' simulator does (false).
+    /// Whether data waits until all addresses of the peer are confirmed, as in the
+    /// papers' simulator (false).
     pub confirm_all_before_data: bool,
-    /// Whether INIT and COOKIE ECHO are repeated to the first address only, as in
-    /// the papers' simulator (false); else each repeat goes to the next address that
-    /// the user gave, so that a dead first path does not hinder set-up.
+    /// Whether INIT and COOKIE ECHO are repeated to the first address only, as in the
+    /// papers' simulator (false). Otherwise each repetition goes to the next address
+    /// that the user gave, so that set-up succeeds although the first path is dead.
     pub first_address_only: bool,
-    /// Whether the peer's addresses are confirmed by heartbeats (true; RFC 9260
-    /// section 5.4). RFC 2960 takes them on trust, so that the RTO of an idle path
-    /// stays at RTO.Initial until its first heartbeat at HB.interval. Without it
-    /// an attacker can have data sent to a third party: for simulations alone.
+    /// Whether heartbeats confirm the peer's addresses (true; RFC 9260 section 5.4).
+    /// RFC 2960 trusts the addresses, so the RTO of an idle path stays at RTO.Initial
+    /// until its first heartbeat at HB.interval. Use false in simulations only: without
+    /// confirmation an attacker can direct data to a third party.
     pub verify_addresses: bool,
 }
 
@@ -162,11 +163,12 @@ pub struct RtoConfig {
     pub alpha: f64,
     /// RTO.Beta, the gain of RTTVAR (1/4).
     pub beta: f64,
-    /// Which packets are timed.
+    /// Which packets measure the round trip.
     pub sampling: RttSampling,
-    /// Timestamps in packets with DATA or SACK, where the peer wants them, too:
-    /// 12 bytes less payload in each, and every acknowledgement measures its
-    /// path, of retransmissions, too (TS, caro-2004 section II.B; false).
+    /// Whether packets with DATA or SACK carry timestamps, if the peer supports them
+    /// (TS, caro-2004 section II.B; false). With timestamps each acknowledgement
+    /// measures its path, also that of a retransmission. They take 12 bytes of payload
+    /// in each packet.
     pub timestamps: bool,
 }
 
@@ -190,7 +192,7 @@ pub enum SackDestination {
     /// To the address that the last DATA came from.
     #[default]
     ReplyPath,
-    /// To the destination that this side's own data would take.
+    /// To the destination that new data of this side would take.
     DataPath,
 }
 
@@ -202,12 +204,12 @@ pub struct SackConfig {
     /// RFC forbids more than 500 ms).
     #[serde(with = "units::duration")]
     pub delay: Duration,
-    /// A SACK at the latest after this many packets with DATA (2).
+    /// Number of packets with DATA after which a SACK is sent at the latest (2).
     pub every: u32,
-    /// Whether the very first DATA is acknowledged at once (true, RFC 9260
-    /// section 5.1; false in RFC 2960's preset, as the papers' simulator).
+    /// Whether the first DATA is acknowledged at once (true, RFC 9260 section 5.1;
+    /// false in the preset `rfc2960`, as in the papers' simulator).
     pub first_at_once: bool,
-    /// Where it goes.
+    /// Where a SACK is sent.
     pub destination: SackDestination,
 }
 
@@ -226,27 +228,27 @@ impl Default for SackConfig {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct BufferConfig {
-    /// Receive buffer; what is free of it is advertised as a_rwnd (1 MiB).
+    /// Receive buffer; its free part is advertised as a_rwnd (1 MiB).
     pub receive: u32,
-    /// What each DATA chunk held at the receiver costs beyond its payload
-    /// (48), so that tiny chunks cannot hoard memory behind a small count.
+    /// Bytes that each DATA chunk in the receive buffer costs beyond its payload (48),
+    /// so that many small chunks cannot take much memory and count as little.
     pub receive_overhead: u32,
-    /// What the sender takes from the peer's window for each chunk beyond its
-    /// payload (0; the papers' simulator charges the chunk header, 16).
+    /// Bytes that the sender subtracts from the peer's window for each chunk beyond its
+    /// payload (0; the papers' simulator subtracts the chunk header, 16).
     pub peer_overhead: u32,
     /// Payload that may wait in the send queue or be unacknowledged (1 MiB).
     pub send: u32,
     /// Largest message that `send` accepts (16 MiB).
     pub max_message: u32,
-    /// A message whose received front exceeds this is handed over in parts
-    /// (RFC 9260 section 6.9); 0, or more than that, means half of the receive
-    /// buffer.
+    /// A message whose received front is longer than this is delivered in parts (RFC
+    /// 9260 section 6.9). 0, or more than half of the receive buffer, means half of the
+    /// receive buffer.
     pub partial_delivery_point: u32,
-    /// Whether a long message may begin in the room that the end of another one
-    /// left in a packet (true; the papers' simulator begins each message in a new packet).
+    /// Whether a long message may begin in the free end of a packet behind another
+    /// message (true; the papers' simulator begins each message in a new packet).
     pub fill_packets: bool,
-    /// The window that the receiver opens before it tells the peer, as a share
-    /// of the receive buffer in 1/n (4), against silly windows.
+    /// How far the receiver's window opens before it sends an update to the peer: 1/n
+    /// of the receive buffer (4). This avoids silly windows.
     pub window_update_share: u32,
 }
 
@@ -265,27 +267,27 @@ impl Default for BufferConfig {
     }
 }
 
-/// A field that cannot work, with what would.
+/// A setting that cannot work, and a value that would.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field} = {value}: {problem}")]
 pub struct ConfigError {
-    /// The field, as it is written in a scenario: `rto.min`.
+    /// The field as a scenario writes it: `rto.min`.
     pub field: &'static str,
     /// The value that was found.
     pub value: String,
-    /// What is wrong and what would be right.
+    /// What is wrong and which value would work.
     pub problem: String,
 }
 
 impl Config {
-    /// The standard of 2022 with RFC 7829's quick failover: the default.
+    /// The standard of 2022 with the quick failover of RFC 7829: the default.
     #[must_use]
     pub fn rfc9260() -> Config {
         Config::default()
     }
 
-    /// The standard of 2000 that the papers of 2003 to 2008 ran, as their
-    /// simulator read it.
+    /// The standard of 2000 that the papers of 2003 to 2008 ran, in the reading of
+    /// their simulator.
     #[must_use]
     pub fn rfc2960() -> Config {
         let mut c = Config::default();
@@ -318,10 +320,10 @@ impl Config {
         c
     }
 
-    /// The sender of caro-2006 (section III.1): RFC 2960 with fast
-    /// retransmissions to the same destination and timeouts to an alternate,
-    /// Multiple Fast Retransmit, the Dormant Hop, and failed destinations probed
-    /// at once. PMR, which the paper varies, is 5 as in RFC 2960.
+    /// The sender of caro-2006 (section III.1): RFC 2960 with fast retransmissions to
+    /// the same destination and retransmissions after a timeout to an alternate,
+    /// Multiple Fast Retransmit, and the Dormant Hop. Failed destinations are probed at
+    /// once. PMR, which the paper varies, is 5 as in RFC 2960.
     #[must_use]
     pub fn caro2006() -> Config {
         let mut c = Config::rfc2960();
@@ -332,10 +334,11 @@ impl Config {
         c
     }
 
-    /// The mechanism that caro-2006 proposes (section V, figure 13): data leaves
-    /// a destination at its first timeout, and heartbeats in the background
-    /// confirm, up to PMR, that it has failed. This is RFC 7829's state with
-    /// PFMR 0, but while none is active, data moves on after each timeout.
+    /// The mechanism that caro-2006 proposes (section V, figure 13). Data leaves a
+    /// destination at its first timeout; meanwhile heartbeats confirm, up to PMR, that
+    /// it has failed. This is the potentially failed state of RFC 7829 with PFMR 0,
+    /// except that data moves to the next path after each timeout while no path is
+    /// active.
     #[must_use]
     pub fn caro2006_proposed() -> Config {
         let mut c = Config::caro2006();
@@ -344,7 +347,7 @@ impl Config {
         c
     }
 
-    /// The preset of that name.
+    /// The preset with this name.
     ///
     /// # Errors
     /// When there is none of that name; the message lists those there are.

@@ -1,8 +1,8 @@
-//! Everything that can be watched, declared once.
+//! All observations, in one enum.
 //!
-//! Traces, plots, metrics and the tests' oracles feed from this enum. An
-//! endpoint records observations only when `EndpointConfig::observe` is set;
-//! otherwise each place costs one untaken branch.
+//! Traces, plots, metrics and the checks of the tests use this enum. An endpoint
+//! records observations only if `EndpointConfig::observe` is set. Otherwise each place
+//! costs one branch that is not taken.
 
 use crate::api::AssocId;
 use crate::path::{PathId, PathState};
@@ -14,11 +14,11 @@ use core::time::Duration;
 /// One observation, with its time and association.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observed {
-    /// When.
+    /// The time.
     pub at: Instant,
-    /// Whose.
+    /// The association.
     pub assoc: AssocId,
-    /// What.
+    /// What happened.
     pub what: Observation,
 }
 
@@ -35,7 +35,7 @@ pub enum Timer {
     T3Rtx,
     /// T5-shutdown-guard: the whole shutdown takes too long.
     T5ShutdownGuard,
-    /// An acknowledgement is overdue by the path's own round trips.
+    /// Probe timeout: an acknowledgement is overdue by the path's own round trips.
     ProbeTimeout,
     /// A delayed SACK is due.
     SackDelay,
@@ -43,11 +43,11 @@ pub enum Timer {
     HeartbeatDue,
     /// A heartbeat was not answered within the RTO.
     HeartbeatLost,
-    /// The peer's window stayed closed: probe it.
+    /// The peer's window stayed closed: a chunk probes it.
     ZeroWindowProbe,
 }
 
-/// What can be watched.
+/// What happened in the core.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Observation {
@@ -65,9 +65,9 @@ pub enum Observation {
         /// SCTP bytes.
         bytes: u32,
     },
-    /// A packet, or the rest of one, was not taken.
+    /// A packet, or the rest of one, was discarded.
     Discarded {
-        /// Why.
+        /// The reason.
         why: &'static str,
     },
     /// A DATA chunk left.
@@ -76,11 +76,11 @@ pub enum Observation {
         path: PathId,
         /// Its TSN.
         tsn: Tsn,
-        /// Its place, counted from 0.
+        /// Its sequence number, counted from 0.
         seq: u64,
         /// Payload bytes.
         bytes: u32,
-        /// None for the first time, else why it was taken for lost.
+        /// None for the first transmission, else why the chunk was taken for lost.
         retransmission: Option<LossCause>,
     },
     /// A DATA chunk arrived.
@@ -89,7 +89,7 @@ pub enum Observation {
         path: PathId,
         /// Its TSN.
         tsn: Tsn,
-        /// Its place, counted from 0.
+        /// Its sequence number, counted from 0.
         seq: u64,
         /// Payload bytes.
         bytes: u32,
@@ -107,7 +107,7 @@ pub enum Observation {
         /// Window advertised.
         a_rwnd: u32,
     },
-    /// A SACK was applied.
+    /// A SACK was processed.
     SackReceived {
         /// Cumulative TSN.
         cumulative: Tsn,
@@ -118,11 +118,11 @@ pub enum Observation {
         /// Window advertised.
         a_rwnd: u32,
     },
-    /// A timer fired.
+    /// A timer expired.
     TimerFired {
-        /// Which.
+        /// The timer.
         timer: Timer,
-        /// Of this path, if it is a path's.
+        /// The path, if the timer belongs to a path.
         path: Option<PathId>,
     },
     /// A heartbeat left.
@@ -152,13 +152,13 @@ pub enum Observation {
     Window {
         /// Path.
         path: PathId,
-        /// Bytes.
+        /// Congestion window, bytes.
         cwnd: u32,
-        /// Bytes.
+        /// Slow start threshold, bytes.
         ssthresh: u32,
-        /// Bytes.
+        /// Bytes in flight.
         flight: u32,
-        /// Bytes.
+        /// Bytes acknowledged towards the next growth.
         partial_bytes_acked: u32,
     },
     /// A path's error counter changed.
@@ -179,20 +179,20 @@ pub enum Observation {
         /// State now.
         to: PathState,
     },
-    /// A path answers, but does not acknowledge its data: it is given up
+    /// A path answers, but does not acknowledge its data: it becomes inactive
     /// (`failure.dead_data`).
     DeadForData {
         /// Path.
         path: PathId,
     },
-    /// A heartbeat left that estimates an idle path (`failover.estimate`).
+    /// A heartbeat left to estimate an idle path (`failover.estimate`).
     ProbeSent {
         /// On this path.
         path: PathId,
         /// SCTP bytes.
         bytes: u32,
     },
-    /// What a path would carry is known better (`failover.estimate`).
+    /// The estimate of a path changed (`failover.estimate`).
     Estimate {
         /// Path.
         path: PathId,
@@ -200,7 +200,7 @@ pub enum Observation {
         rtt: Duration,
         /// Share of packets lost one way.
         loss: f64,
-        /// Passages that this rests on.
+        /// The number of passages that the estimate uses.
         samples: f64,
     },
     /// New data goes to another destination now.
@@ -208,8 +208,7 @@ pub enum Observation {
         /// Path now.
         to: PathId,
     },
-    /// A path that new data had left answered at once: the failover was
-    /// spurious.
+    /// A path answered soon after new data had left it: the failover was spurious.
     SpuriousFailover {
         /// The path that was left.
         path: PathId,
@@ -226,10 +225,10 @@ pub enum Observation {
         /// Payload bytes.
         bytes: u64,
     },
-    /// The sender has data but the peer's window holds it back (true), or no
-    /// longer does (false).
+    /// The sender has data, but the peer's window blocks it (true), or no longer blocks
+    /// it (false).
     RwndBlocked {
-        /// Whether it does.
+        /// Whether the window blocks it.
         blocked: bool,
     },
     /// The association reached a state of RFC 9260 section 4.

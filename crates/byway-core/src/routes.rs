@@ -1,17 +1,17 @@
-//! Which local address a packet to a peer's address leaves from.
+//! The local address from which a packet to a peer's address leaves.
 
 use core::net::{IpAddr, SocketAddr};
 
-/// Chooses the local address for a new path. A driver asks the kernel's routes;
-/// the default compares addresses.
+/// Chooses the local address for a new path. A driver asks the kernel's routes; the
+/// default compares addresses.
 pub trait Routes: Send {
-    /// The index in `local` from which `remote` is best reached; none if no
-    /// local address can.
+    /// The index in `local` of the best source address for `remote`; none if no local
+    /// address can reach it.
     fn source(&mut self, local: &[SocketAddr], remote: IpAddr) -> Option<usize>;
 }
 
-/// The local address of the same family that shares the longest prefix with
-/// the remote one; the first among equals.
+/// The local address of the same family with the longest common prefix with the remote
+/// one; among equals the first one.
 #[derive(Copy, Clone, Debug, Default)]
 pub struct LongestPrefix;
 

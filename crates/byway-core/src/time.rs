@@ -1,8 +1,7 @@
 //! Virtual time: an instant that starts at zero and never reads a clock.
 //!
-//! The core is told what time it is by every call. A simulator passes its own
-//! clock, a driver passes the time since it was started, and both get the same
-//! behaviour.
+//! Every call of the core passes the current time. A simulator passes its own clock and
+//! a driver passes the time since its start, and both get the same behaviour.
 
 use core::fmt;
 use core::num::NonZeroU64;
@@ -10,8 +9,8 @@ use core::ops::{Add, AddAssign, Sub};
 pub use core::time::Duration;
 
 /// Nanoseconds since the start of the run. 2^64 ns are 584 years.
-// One more than the nanoseconds, so that an instant that may be missing, of
-// which a path has a dozen, is no larger than one that is there.
+// The stored value is one more than the nanoseconds. So an `Option<Instant>`, of which
+// a path has about twelve, is no larger than an `Instant`.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Instant(NonZeroU64);
 
@@ -59,7 +58,7 @@ impl Instant {
         self.as_nanos() as f64 / 1e9
     }
 
-    /// The instant so many nanoseconds later.
+    /// The instant this number of nanoseconds later.
     #[inline]
     #[must_use]
     pub(crate) const fn plus_nanos(self, nanos: u64) -> Instant {

@@ -1,14 +1,14 @@
-//! Values as people write them: "45 ms", "1.5 s".
+//! Values as users write them: "45 ms", "1.5 s".
 //!
-//! Only durations live here, because the protocol's configuration needs them;
-//! rates, sizes and shares belong to scenarios.
+//! Only durations are here, because the protocol's configuration needs them. Rates,
+//! sizes and shares belong to scenarios.
 
 use core::time::Duration;
 
 /// Reads a duration such as `200 ms`, `1s`, `1.5 min` or `0`.
 ///
 /// # Errors
-/// A sentence that says what was found and what would be right.
+/// A sentence with the text that was found and the correct form.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let text = text.trim();
     let split = text

@@ -1,16 +1,15 @@
 //! Coupled increase (RFC 6356, "LIA"; OLIA of Khalili and others, CoNEXT 2012),
 //! for `congestion.coupled`.
 //!
-//! Paths that meet in one bottleneck take a share each there when each window
-//! grows as if it were alone: two of them get two thirds against one plain flow.
-//! So the growth of all paths together is made that of one flow on the best of
-//! them, and more of it goes to where less is lost. Losses and slow start stay
-//! as they are on each path; RFC 9260 section 7.2.2 knows one path at a time, and
-//! does not couple, which is the default.
+//! Paths may share one bottleneck. If each window grows as a separate flow does, two
+//! paths take two thirds against one plain flow. So all paths together grow as one flow
+//! on the best of them, and paths with fewer losses grow more. Losses and slow start do
+//! not change on each path. RFC 9260 section 7.2.2 considers one path at a time and
+//! does not couple; this is the default.
 //!
-//! Both rules are written here as what a whole window of acknowledged bytes adds,
-//! because that is how RFC 9260 section 7.2.2 counts (partial_bytes_acked): a
-//! path that is alone adds one PMDCS by either.
+//! Both rules are written here as the growth for a whole window of acknowledged bytes,
+//! because RFC 9260 section 7.2.2 counts in this way (partial_bytes_acked). With either
+//! rule a single path grows by one PMDCS.
 
 use crate::path::Window;
 use crate::time::Duration;
@@ -20,19 +19,19 @@ use smallvec::SmallVec;
 /// How paths that carry data at the same time share the growth of their windows.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub enum Coupling {
-    /// Each grows as if it were alone (RFC 9260 section 7.2.2).
+    /// Each path grows as a separate flow (RFC 9260 section 7.2.2).
     #[default]
     Off,
-    /// Linked increases (RFC 6356): all together grow as one flow on the best
+    /// Linked increases (RFC 6356): all paths together grow as one flow on the best
     /// path, each in proportion to its window.
     Lia,
-    /// Opportunistic linked increases (Khalili and others, CoNEXT 2012): by the
-    /// squared share of the rate, and some more where the window is smaller than
-    /// the losses allow.
+    /// Opportunistic linked increases (Khalili and others, CoNEXT 2012): each path
+    /// grows by the square of its share of the rate, and some more if its window is
+    /// smaller than its losses allow.
     Olia,
 }
 
-/// Bytes that got through between losses (OLIA's l).
+/// Bytes that arrived between losses (OLIA's l).
 #[derive(Copy, Clone, Debug, Default)]
 pub(crate) struct LossInterval {
     current: u64,
@@ -57,18 +56,17 @@ impl LossInterval {
 /// One path that carries data.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Flow {
-    /// The used part of its window, in bytes.
+    /// The used part of the path's window, in bytes.
     window: f64,
-    /// In seconds.
+    /// Smoothed round trip, in seconds.
     srtt: f64,
     /// Bytes between losses.
     interval: f64,
 }
 
 impl Flow {
-    /// None while nothing was in flight or no round trip is known: such a path
-    /// takes no part.
-    /// `between_losses`: the most bytes that got through between two losses.
+    /// None if nothing was in flight or no round trip is known: such a path is not
+    /// coupled. `between_losses`: the most bytes that arrived between two losses.
     pub(crate) fn new(
         w: &Window,
         flight: u32,
@@ -90,8 +88,8 @@ impl Flow {
 }
 
 impl Coupling {
-    /// What a window of acknowledged bytes adds to each path, in PMDCS; 1 to one
-    /// that takes no part. OLIA may take some away.
+    /// How much one window of acknowledged bytes adds to each path, in PMDCS; 1 for a
+    /// path that is not coupled. With OLIA it may be negative.
     pub(crate) fn steps<const N: usize>(self, flows: &[Option<Flow>; N]) -> [f64; N] {
         let used = flows.iter().flatten().count();
         if self == Coupling::Off || used < 2 {
@@ -120,8 +118,8 @@ impl Coupling {
     }
 }
 
-/// OLIA's alpha: what paths with the largest window give up for those that
-/// lose least and have not the largest window.
+/// OLIA's alpha: growth that moves from paths with the largest window to paths with the
+/// fewest losses and a smaller window.
 fn moved<const N: usize>(flows: &[Option<Flow>; N]) -> [f64; N] {
     // By the square root formula the rate grows with the root of this.
     let quality = |f: &Flow| f.interval / (f.srtt * f.srtt);
@@ -179,22 +177,24 @@ mod tests {
         for (of, expected) in [
             // One path: RFC 9260.
             (&[(10_000, 50, 0)][..], &[1.0][..]),
-            // Two alike: together one PMDCS a round trip, a half each, and that
-            // for a whole window of the other: alpha is 1/2.
+            // Two equal paths: together one PMDCS per round trip, half of it each. In
+            // this time the other path has a whole window acknowledged, too: alpha is
+            // 1/2.
             (&[(10_000, 50, 0), (10_000, 50, 0)], &[0.25, 0.25]),
-            // Four alike: a sixteenth.
+            // Four equal paths: a sixteenth each.
             (&[(8000, 20, 0); 4], &[1.0 / 16.0; 4]),
             // Unequal windows: in proportion to them.
             (
                 &[(30_000, 50, 0), (10_000, 50, 0)],
                 &[9.0 / 16.0, 3.0 / 16.0],
             ),
-            // A long way beside a short one: rates 100 and 10 kB/s.
+            // A long path beside a short one: rates 100 and 10 kB/s.
             (
                 &[(10_000, 100, 0), (10_000, 1000, 0)],
                 &[1.0 / 1.21, 1.0 / 1.21],
             ),
-            // Never more than alone (formula 1's minimum): rates 10 and 20 kB/s.
+            // Never more than a single path (formula 1's minimum): rates 10 and 20
+            // kB/s.
             (
                 &[(10_000, 1000, 0), (200, 10, 0)],
                 &[10_000.0 * 2e6 / 9e8, 200.0 * 2e6 / 9e8],
@@ -218,7 +218,7 @@ mod tests {
                 &[(30_000, 50, 4), (10_000, 50, 9)],
                 &[9.0 / 16.0 - 0.5, 1.0 / 16.0 + 0.5],
             ),
-            // Equal windows are all the largest.
+            // All equal windows are the largest.
             (&[(10_000, 50, 4), (10_000, 50, 9)], &[0.25, 0.25]),
             (&[(10_000, 50, 4)], &[1.0]),
         ] {

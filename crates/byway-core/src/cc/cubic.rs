@@ -1,18 +1,18 @@
 //! CUBIC (RFC 9438), for `congestion.algorithm = Cubic`.
 //!
-//! RFC 9260 adds one chunk a round trip, so a path of 1 Gbit/s and 100 ms needs
-//! minutes to recover from one loss. CUBIC lets the window follow a cubic
-//! function of the time since the loss, W(t) = C (t - K)^3 + W_max: fast towards
-//! the window that was too large, flat around it, and then fast again in search
-//! of more, independent of the round-trip time. Where that would be slower than
-//! RFC 9260 it grows as RFC 9260 would on average (the Reno-friendly region), and
-//! a loss takes 30 % instead of half. RFC 9260 section 7.2.2 is the default.
+//! RFC 9260 adds one chunk per round trip, so a path of 1 Gbit/s and 100 ms needs
+//! minutes to recover from one loss. CUBIC makes the window a cubic function of the
+//! time since the last loss, W(t) = C (t - K)^3 + W_max. It grows fast towards the
+//! window of the last loss, slowly around it, and then fast again to find more room,
+//! independent of the round-trip time. Where RFC 9260 would grow faster on average,
+//! CUBIC grows as RFC 9260 does (the Reno-friendly region). A loss takes 30 % instead
+//! of half. RFC 9260 section 7.2.2 is the default.
 //!
-//! In SCTP's words: SMSS is PMDCS, each destination has a curve of its own, and a
-//! window is fully used when RFC 9260 section 7.2.1 says so. Time in which it was
-//! not, or in which the association was in fast recovery, does not count (section
-//! 5.8). Slow start, L and the floor of ssthresh stay RFC 9260's; there is no undo
-//! after a spurious loss (section 4.9).
+//! In SCTP's words: SMSS is PMDCS, each destination has its own curve, and RFC 9260
+//! section 7.2.1 says when a window is fully used. Time in which it was not, or in
+//! which the association was in fast recovery, does not count (section 5.8). Slow
+//! start, L and the floor of ssthresh are those of RFC 9260. A spurious loss is not
+//! undone (section 4.9).
 
 use super::{CongestionControl, Moment, PathAck, rfc9260};
 use crate::config::{CongestionConfig, Cubic, CwndGrowth};
@@ -21,14 +21,14 @@ use crate::time::{Duration, Instant};
 
 /// C, in PMDCS/s^3.
 const C: f64 = 0.4;
-/// What a loss leaves of the window.
+/// The part of the window that remains after a loss.
 const BETA: f64 = 0.7;
-/// What grows as fast on average with `BETA` as one PMDCS a round trip does with
+/// With `BETA`, this growth is as fast on average as one PMDCS per round trip is with
 /// one half (section 4.3).
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 
-/// CUBIC's rules for a window (`congestion.algorithm = Cubic`), and the curve of
-/// the path.
+/// The rules of CUBIC for a window (`congestion.algorithm = Cubic`), with the path's
+/// curve.
 #[derive(Clone, Debug, Default)]
 pub struct CubicControl {
     settings: Cubic,
@@ -82,7 +82,7 @@ impl CongestionControl for CubicControl {
         w.cwnd = rfc9260::after_timeout(w, cfg);
     }
 
-    /// As RFC 9260; time without use does not count.
+    /// As in RFC 9260; idle time does not count.
     fn on_idle(&mut self, w: &mut Window, now: Instant, rto: Duration, cfg: &CongestionConfig) {
         let before = w.cwnd;
         rfc9260::shrink_idle(w, now, rto, cfg);
@@ -90,14 +90,14 @@ impl CongestionControl for CubicControl {
     }
 }
 
-/// What CUBIC remembers of a path. Windows are in bytes.
+/// The state of CUBIC for a path. Windows are in bytes.
 #[derive(Clone, Debug, Default)]
 struct Curve {
     /// The plateau: the window before the last loss, or less.
     w_max: f64,
     /// The window before the last loss (cwnd_prior).
     prior: f64,
-    /// The part of a byte that is earned but not given.
+    /// The part of a byte that has been gained but not added yet.
     fraction: f64,
     stage: Option<Stage>,
 }
@@ -105,18 +105,18 @@ struct Curve {
 /// One stage of congestion avoidance: from its first growth to the next loss.
 #[derive(Clone, Debug)]
 struct Stage {
-    /// t = 0, put off by what does not count.
+    /// The time t = 0, moved later by time that does not count.
     began: Instant,
-    /// When it was looked at last.
+    /// The time of the last update.
     seen: Instant,
-    /// When the curve reaches its plateau, in seconds.
+    /// The time until the curve reaches its plateau, in seconds.
     k: f64,
-    /// What RFC 9260 would have (W_est).
+    /// The window that RFC 9260 would have (W_est).
     friendly: f64,
 }
 
 impl Curve {
-    /// The time since the last look does not count.
+    /// The time since the last update does not count.
     fn pause(&mut self, now: Instant) {
         if let Some(s) = &mut self.stage {
             s.began += now.since(s.seen);
@@ -124,7 +124,7 @@ impl Curve {
         }
     }
 
-    /// Nothing was in flight until now; `decayed`: the window fell meanwhile.
+    /// Nothing was in flight until now; `decayed`: the window decayed in this time.
     fn on_idle(&mut self, now: Instant, decayed: bool) {
         if decayed {
             self.stage = None;
@@ -133,8 +133,8 @@ impl Curve {
         }
     }
 
-    /// A loss: the plateau is where it happened (section 4.6), or below if the
-    /// window had not reached the one before (section 4.7).
+    /// A loss. The plateau is the window at the loss (section 4.6), or less if the
+    /// window did not reach the last plateau (section 4.7).
     fn on_loss(&mut self, cwnd: f64, cfg: Cubic) {
         self.w_max = if cfg.fast_convergence && cwnd < self.w_max {
             cwnd * (1.0 + BETA) / 2.0
@@ -151,7 +151,7 @@ impl Curve {
         let c = C * pmdcs;
         let w_max = &mut self.w_max;
         let stage = self.stage.get_or_insert_with(|| {
-            // Nothing to return to: the search begins at once.
+            // There is no earlier window: the search begins at once.
             *w_max = w_max.max(cwnd);
             Stage {
                 began: at.now,
@@ -184,7 +184,7 @@ impl Curve {
 }
 
 fn less(w: &Window, cfg: &CongestionConfig) -> u32 {
-    // In whole numbers, so that a round window stays one.
+    // With integers, so that the result is exact.
     let left = u64::from(w.cwnd) * 7 / 10;
     (left as u32).max(rfc9260::floor(w, cfg))
 }

@@ -1,4 +1,4 @@
-//! The congestion control of one path: a built-in algorithm, or a user's own.
+//! The congestion control of one path: a built-in algorithm or the user's own.
 
 use super::coupled::LossInterval;
 use super::{CongestionControl, CubicControl, Moment, PathAck, Rfc9260Control, rfc9260};
@@ -6,8 +6,8 @@ use crate::config::{Config, CongestionAlgorithm, CongestionConfig};
 use crate::path::Window;
 use crate::time::{Duration, Instant};
 
-/// The algorithm at work on a path. The built-in ones are called directly, as
-/// every SACK does.
+/// The algorithm of a path. Built-in algorithms are called directly, because every SACK
+/// calls them.
 #[derive(Debug)]
 enum Algorithm {
     Rfc9260(Rfc9260Control),
@@ -15,11 +15,11 @@ enum Algorithm {
     Custom(Box<dyn CongestionControl>),
 }
 
-/// What controls the window of one path.
+/// The congestion control of one path.
 #[derive(Debug)]
 pub(crate) struct PathControl {
     algorithm: Algorithm,
-    /// For `congestion.coupled`, whatever the algorithm.
+    /// For `congestion.coupled`, with any algorithm.
     interval: LossInterval,
 }
 
@@ -38,8 +38,8 @@ macro_rules! call {
     };
 }
 
-/// A user's algorithm was called: what is not its to change is as before, and a
-/// chunk may leave.
+/// Restores, after a user's algorithm ran, the fields that it may not change, and makes
+/// sure that one chunk fits the window.
 fn keep_accounts(w: &mut Window, before: &Window) {
     w.flight = before.flight;
     w.lost = before.lost;
@@ -48,8 +48,8 @@ fn keep_accounts(w: &mut Window, before: &Window) {
 }
 
 impl PathControl {
-    /// The congestion control of a path that begins now, and its window. `pmdcs`:
-    /// the largest DATA chunk that the path takes, in bytes.
+    /// The congestion control of a path that begins now, and its window. `pmdcs`: the
+    /// largest DATA chunk that the path takes, in bytes.
     pub(crate) fn begin(
         cfg: &Config,
         pmdcs: u32,
@@ -74,12 +74,13 @@ impl PathControl {
         (control, w)
     }
 
-    /// A SACK acknowledged so many bytes of this path; asked where paths are coupled.
+    /// A SACK acknowledged this number of bytes of this path; called if paths are
+    /// coupled.
     pub(crate) fn count_acknowledged(&mut self, bytes: u32) {
         self.interval.on_acked(bytes);
     }
 
-    /// The most bytes that got through between two losses.
+    /// The most bytes that arrived between two losses.
     pub(crate) fn bytes_between_losses(&self) -> f64 {
         self.interval.longest()
     }
@@ -102,13 +103,13 @@ impl PathControl {
         call!(self, window, c => c.on_fast_retransmit(window, cfg));
     }
 
-    /// The T3-rtx timer expired.
+    /// T3-rtx expired.
     pub(crate) fn on_timeout(&mut self, window: &mut Window, cfg: &CongestionConfig) {
         self.interval.on_loss();
         call!(self, window, c => c.on_timeout(window, cfg));
     }
 
-    /// Nothing is in flight there, and something is about to be.
+    /// Nothing is in flight there, and data is about to leave.
     pub(crate) fn on_idle(
         &mut self,
         window: &mut Window,
@@ -119,12 +120,13 @@ impl PathControl {
         call!(self, window, c => c.on_idle(window, now, rto, cfg));
     }
 
-    /// A burst begins that may have `limit` bytes in flight.
+    /// A burst begins, with at most `limit` bytes in flight.
     pub(crate) fn on_burst(&mut self, window: &mut Window, limit: u32) {
         call!(self, window, c => c.on_burst(window, limit));
     }
 
-    /// A potentially failed path is active again, with a window of so many PMDCS.
+    /// A potentially failed path is active again, with a window of this number of
+    /// PMDCS.
     pub(crate) fn on_return(&mut self, window: &mut Window, pmdcs: u32) {
         call!(self, window, c => c.on_return(window, pmdcs));
     }

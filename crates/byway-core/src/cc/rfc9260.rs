@@ -1,8 +1,8 @@
 //! Slow start and congestion avoidance (RFC 9260 sections 7.2.1 to 7.2.3).
 //!
-//! The window grows by what is acknowledged, at most L chunks a SACK, until
-//! ssthresh, then by one chunk for each window acknowledged; a loss halves it
-//! and a timeout sets it to one chunk. The differences between RFC 2960 and
+//! Below ssthresh the window grows by the acknowledged bytes, at most L chunks per
+//! SACK. Above it, the window grows by one chunk for each acknowledged window. A loss
+//! halves it and a timeout sets it to one chunk. The differences between RFC 2960 and
 //! RFC 9260 are fields of the configuration.
 
 use super::{CongestionControl, Moment, PathAck};
@@ -10,8 +10,8 @@ use crate::config::{CongestionConfig, CwndGrowth, InitialCwnd};
 use crate::path::Window;
 use crate::time::{Duration, Instant};
 
-/// RFC 9260's rules for a window, the default (`congestion.algorithm = Rfc9260`).
-/// All that it remembers is in the window.
+/// The rules of RFC 9260 for a window, the default (`congestion.algorithm = Rfc9260`).
+/// All their state is in the window.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rfc9260Control;
 
@@ -72,7 +72,7 @@ pub(crate) fn initial_window(
     Window::new(cwnd, cfg.initial_ssthresh.unwrap_or(u32::MAX), pmdcs, now)
 }
 
-/// Section 7.2.1: at most L chunks a SACK.
+/// Section 7.2.1: at most L chunks per SACK.
 pub(super) fn slow_start(w: &mut Window, ack: PathAck, cfg: &CongestionConfig) {
     if may_grow(ack, cfg) && is_full(w, ack) && !ack.in_recovery {
         let most = cfg.slow_start_limit.saturating_mul(w.pmdcs);
@@ -92,7 +92,7 @@ fn is_full(w: &Window, ack: PathAck) -> bool {
     ack.flight_before >= w.cwnd
 }
 
-/// One chunk, or what coupled paths leave of it; never more.
+/// Adds one chunk, or the part of it that coupled paths allow; never more.
 fn add(w: &mut Window, step: f64) {
     if step >= 1.0 {
         w.cwnd = w.cwnd.saturating_add(w.pmdcs);
@@ -102,7 +102,7 @@ fn add(w: &mut Window, step: f64) {
     }
 }
 
-/// The least that ssthresh falls to (section 7.2.3).
+/// The lowest value of ssthresh (section 7.2.3).
 pub(super) fn floor(w: &Window, cfg: &CongestionConfig) -> u32 {
     cfg.ssthresh_floor.saturating_mul(w.pmdcs)
 }
@@ -112,8 +112,8 @@ pub(super) fn after_timeout(w: &Window, cfg: &CongestionConfig) -> u32 {
     cfg.cwnd_after_rto.max(1).saturating_mul(w.pmdcs)
 }
 
-/// Section 7.2.1, last rule: a window that was not used for an RTO shrinks by
-/// half for each, down to the floor.
+/// Section 7.2.1, last rule: a window that is not used is halved once per RTO, down to
+/// the floor.
 pub(super) fn shrink_idle(w: &mut Window, now: Instant, rto: Duration, cfg: &CongestionConfig) {
     if !cfg.idle_decay {
         return;

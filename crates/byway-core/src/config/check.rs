@@ -1,4 +1,4 @@
-//! What settings cannot work, and what would.
+//! Which settings cannot work, and which values would.
 
 use super::{Config, ConfigError, CongestionAlgorithm, Coupling, InitialCwnd, PrimarySwitch};
 use crate::policy::{Choice, Detection};
@@ -24,10 +24,10 @@ fn rule(
 }
 
 impl Detection {
-    /// Refuses what cannot work.
+    /// Refuses settings that cannot work.
     ///
     /// # Errors
-    /// `failure.detection` with its numbers and what would be right.
+    /// Names `failure.detection` with its numbers and a value that would work.
     pub fn check(&self) -> Result<(), ConfigError> {
         self.check_as("failure.detection", "")
     }
@@ -46,10 +46,10 @@ impl Detection {
 }
 
 impl Config {
-    /// Refuses what cannot work.
+    /// Refuses settings that cannot work.
     ///
     /// # Errors
-    /// The first field found wrong, with its value and what would be right.
+    /// Names the first wrong field, with its value and a value that would work.
     pub fn check(&self) -> Result<(), ConfigError> {
         self.check_rto()?;
         self.check_acknowledgements()?;

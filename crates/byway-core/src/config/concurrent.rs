@@ -3,26 +3,28 @@
 use crate::policy::{Cuc, FillOrder, RtxPolicy};
 use serde::{Deserialize, Serialize};
 
-/// New data on every path at once (CMT). Windows, fast recovery and bursts are a
-/// path's own then. Both ends may have it or one alone: the sender chooses paths,
-/// the receiver only delays its SACKs (`dac`), and that is told in each of them.
+/// New data on every path at once (CMT). Each path then has its own window, fast
+/// recovery and burst limit. It also works if only one of the two endpoints has it: the
+/// sender chooses the paths, and the receiver only delays its SACKs (`dac`). Each
+/// delayed SACK reports this.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ConcurrentConfig {
-    /// Split Fast Retransmit (true): only what was sent later to the same
-    /// destination reports a chunk missing.
+    /// Split Fast Retransmit (true): a chunk is reported missing only by a chunk that
+    /// was sent later to the same destination.
     pub sfr: bool,
-    /// Cwnd Update for CMT (V2): which acknowledgements let a window grow; `Off`
-    /// leaves it to `congestion.growth`.
+    /// Cwnd Update for CMT (V2): which acknowledgements let a window grow. `Off` leaves
+    /// it to `congestion.growth`.
     pub cuc: Cuc,
-    /// Delayed Acknowledgements for CMT (false): SACKs are delayed in spite of
-    /// gaps and say how many packets they answer, and the peer's are counted so.
-    /// Half the SACKs, against slower windows where packets are lost: 8 MiB over
-    /// two paths with 1 % loss took 14.5 s with it and 12.8 s without.
+    /// Delayed Acknowledgements for CMT (false). SACKs are delayed in spite of gaps and
+    /// carry the number of packets that they answer; the sender counts missing reports
+    /// by this number. It halves the number of SACKs, but windows grow more slowly
+    /// where packets are lost: 8 MiB over two paths with 1 % loss took 14.5 s with it
+    /// and 12.8 s without.
     pub dac: bool,
-    /// Where a lost chunk goes (Ssthresh); replaces `retransmission.target`.
+    /// Where a lost chunk is sent again (Ssthresh); replaces `retransmission.target`.
     pub rtx: RtxPolicy,
-    /// Which path new data fills first when several have room (BehindLast).
+    /// Which path new data fills first when several paths have room (BehindLast).
     pub order: FillOrder,
 }
 

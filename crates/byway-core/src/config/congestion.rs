@@ -1,4 +1,4 @@
-//! Windows, fast retransmit, bursts, and who gets a retransmission.
+//! Windows, fast retransmit, bursts, and the path of a retransmission.
 
 use crate::policy::{AfterRto, FastRetransmits, RetransmitTarget};
 use serde::{Deserialize, Serialize};
@@ -8,11 +8,11 @@ pub use crate::cc::coupled::Coupling;
 /// How a window grows and falls.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub enum CongestionAlgorithm {
-    /// One chunk more a round trip, half of it at a loss (RFC 9260 section 7.2;
-    /// Reno, with appropriate byte counting).
+    /// Grows by one chunk for each round trip and halves at a loss (RFC 9260 section
+    /// 7.2; Reno, with appropriate byte counting).
     #[default]
     Rfc9260,
-    /// A cubic function of the time since the last loss (RFC 9438).
+    /// Grows as a cubic function of the time since the last loss (RFC 9438).
     Cubic(Cubic),
 }
 
@@ -21,7 +21,7 @@ pub enum CongestionAlgorithm {
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Cubic {
-    /// Whether a flow that lost below its last plateau leaves room for others
+    /// Whether a flow that loses below its last plateau leaves room for other flows
     /// (true; section 4.7).
     pub fast_convergence: bool,
 }
@@ -40,18 +40,18 @@ pub enum InitialCwnd {
     /// min(4 PMDCS, max(2 PMDCS, 4404 bytes)); 4344 bytes for IPv6.
     #[default]
     Rfc9260,
-    /// min(4 PMDCS, max(2 PMDCS, 4380 bytes)): RFC 4960's rule, with PMDCS for
-    /// its MTU.
+    /// min(4 PMDCS, max(2 PMDCS, 4380 bytes)): the rule of RFC 4960, with PMDCS instead
+    /// of its MTU.
     Rfc4960,
-    /// So many full chunks; RFC 2960 allows at most 2.
+    /// This number of full chunks; RFC 2960 allows at most 2.
     Pmdcs(u32),
 }
 
 /// Which acknowledgements let the window grow.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub enum CwndGrowth {
-    /// Any SACK that acknowledges something new, while the window was full and
-    /// outside of fast recovery (RFC 9260 section 7.2.1).
+    /// Any SACK that acknowledges new data, if the window was full and the sender is
+    /// not in fast recovery (RFC 9260 section 7.2.1).
     #[default]
     AnyNewAck,
     /// Only a SACK that advances the cumulative TSN (RFC 2960 section 7.2.1).
@@ -65,21 +65,21 @@ pub enum BurstRule {
     /// At most this many packets of new data (the RFC's second way).
     #[default]
     CountPackets,
-    /// As if cwnd were the flight and so many PMDCS, for this event (the RFC's
-    /// formula).
+    /// For this event, as if cwnd were the flight size plus this number of PMDCS (the
+    /// formula of the RFC).
     LimitWindow,
-    /// The same, but cwnd stays reduced (the text of natarajan-2006; the RFC
-    /// says that it should not).
+    /// The same, but cwnd stays reduced (the text of natarajan-2006; the RFC says that
+    /// it should not).
     ShrinkWindow,
 }
 
-/// How far one loss event reaches.
+/// To which paths one loss event applies.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub enum FastRecovery {
     /// One exit point for the association (RFC 9260 section 7.2.4).
     #[default]
     PerAssociation,
-    /// An exit point for each destination (the papers).
+    /// One exit point for each destination (the papers).
     PerDestination,
     /// None: every fast retransmit halves the window (RFC 2960's text).
     Off,
@@ -90,17 +90,17 @@ pub enum FastRecovery {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CongestionConfig {
-    /// How a window grows and falls (RFC 9260's rules).
+    /// How a window grows and falls (the rules of RFC 9260).
     pub algorithm: CongestionAlgorithm,
-    /// How paths that carry data at the same time share their growth (not at
-    /// all: each as if it were alone).
+    /// How paths that carry data at the same time share their growth (not at all: each
+    /// grows as a separate flow).
     pub coupled: Coupling,
     /// The window that a path begins with.
     pub initial_cwnd: InitialCwnd,
     /// cwnd after a timeout, in PMDCS (1).
     pub cwnd_after_rto: u32,
-    /// The least that ssthresh, and an idle path's cwnd, fall to, in PMDCS (4;
-    /// 2 in RFC 2960).
+    /// The lowest value of ssthresh, and of the cwnd of an idle path, in PMDCS (4; 2 in
+    /// RFC 2960).
     pub ssthresh_floor: u32,
     /// Initial ssthresh in bytes; none means arbitrarily high.
     pub initial_ssthresh: Option<u32>,
@@ -108,19 +108,19 @@ pub struct CongestionConfig {
     pub growth: CwndGrowth,
     /// L: how many PMDCS one SACK may add in slow start (1; section 7.2.1).
     pub slow_start_limit: u32,
-    /// Missing reports that trigger a fast retransmit (3; 4 in RFC 2960).
+    /// Number of missing reports that cause a fast retransmit (3; 4 in RFC 2960).
     pub fast_retransmit_threshold: u8,
-    /// How far one loss event reaches.
+    /// To which paths one loss event applies.
     pub fast_recovery: FastRecovery,
     /// Max.Burst: most packets of new data that one event may release on a
     /// path (4); none means no limit.
     pub max_burst: Option<u32>,
-    /// How Max.Burst limits.
+    /// How Max.Burst limits an event.
     pub burst_rule: BurstRule,
-    /// Whether an idle path's window is halved once per RTO (true).
+    /// Whether the window of an idle path is halved once per RTO (true).
     pub idle_decay: bool,
-    /// Whether ssthresh remembers cwnd before the first halving (true; RFC 9260
-    /// only).
+    /// Whether ssthresh keeps the value of cwnd before the first halving (true; RFC
+    /// 9260 only).
     pub decay_sets_ssthresh: bool,
 }
 
@@ -145,7 +145,7 @@ impl Default for CongestionConfig {
     }
 }
 
-/// Who gets a retransmission (RFC 9260 section 6.4; caro-2004).
+/// Which path takes a retransmission (RFC 9260 section 6.4; caro-2004).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RetransmissionConfig {
@@ -153,11 +153,11 @@ pub struct RetransmissionConfig {
     pub target: RetransmitTarget,
     /// How often a chunk may be fast retransmitted.
     pub fast_retransmits: FastRetransmits,
-    /// What a timeout starts besides the retransmission.
+    /// What a timeout causes besides the retransmission.
     pub after_rto: AfterRto,
-    /// Whether new data may leave at a timeout, too, where windows allow (true);
-    /// the papers' simulator only repeats then, and sends new data with the next
-    /// SACK, which adds about a second to its detection times (caro-2004 section V.A).
+    /// Whether new data may also leave at a timeout, where windows allow it (true). The
+    /// papers' simulator only retransmits then and sends new data with the next SACK.
+    /// This adds about a second to its detection times (caro-2004 section V.A).
     pub new_data_at_rto: bool,
 }
 

@@ -1,12 +1,12 @@
-//! A user's own policies. They are values, not text.
+//! The user's own policies. They are code, not text.
 
 use crate::cc::StartCongestionControl;
 use crate::policy::{Detector, Failover, RetransmissionTarget};
 use core::fmt;
 use std::sync::Arc;
 
-/// A policy that all associations of a configuration share. Two are equal when
-/// they are one object.
+/// A policy that all associations of a configuration share. Two are equal if they are
+/// the same object.
 pub struct Shared<P: ?Sized>(Arc<P>);
 
 impl<P: ?Sized> Shared<P> {
@@ -35,10 +35,10 @@ impl<P: ?Sized> PartialEq for Shared<P> {
     }
 }
 
-/// Policies of the user instead of built-in ones; none by default.
+/// The user's own policies in the place of built-in ones; none by default.
 ///
-/// They are no text, so they are neither written nor read with the rest of
-/// [`Config`](super::Config). An association without them does not pay for them.
+/// They are code, so they are not part of the text of [`Config`](super::Config). An
+/// association without them has no cost.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Custom {
     /// Instead of `congestion.algorithm`.
@@ -52,35 +52,37 @@ pub struct Custom {
 }
 
 impl Custom {
-    /// None of them.
+    /// No policies of the user.
     #[must_use]
     pub fn new() -> Custom {
         Custom::default()
     }
 
-    /// Congestion control: any [`CongestionControl`](crate::cc::CongestionControl)
-    /// that can be cloned, one clone for each path.
+    /// Sets the congestion control: any
+    /// [`CongestionControl`](crate::cc::CongestionControl) that can be cloned. Each
+    /// path gets its own clone.
     #[must_use]
     pub fn congestion(mut self, control: impl StartCongestionControl + 'static) -> Custom {
         self.congestion = Some(Shared(Arc::new(control)));
         self
     }
 
-    /// Who gets a retransmission.
+    /// Sets the policy that chooses the path of a retransmission.
     #[must_use]
     pub fn retransmission(mut self, target: impl RetransmissionTarget + 'static) -> Custom {
         self.retransmission = Some(Shared(Arc::new(target)));
         self
     }
 
-    /// Where new data goes, and what errors make of a path.
+    /// Sets the policy that chooses the path of new data and the state of a path with
+    /// errors.
     #[must_use]
     pub fn failover(mut self, failover: impl Failover + 'static) -> Custom {
         self.failover = Some(Shared(Arc::new(failover)));
         self
     }
 
-    /// When a path counts as failed.
+    /// Sets the policy that decides when a path has failed.
     #[must_use]
     pub fn detection(mut self, detector: impl Detector + 'static) -> Custom {
         self.detection = Some(Shared(Arc::new(detector)));

@@ -1,60 +1,60 @@
-//! What an endpoint (all associations of one SCTP port) is told.
+//! Settings of an endpoint (all associations of one SCTP port).
 
 use super::{Config, ConfigError};
 use crate::dialect::DialectRef;
 use core::net::SocketAddr;
 
-/// Who makes and checks the CRC32c of a packet.
+/// Which layer computes and checks the CRC32c of a packet.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
 pub enum ChecksumMode {
-    /// The core: every packet is summed on its way out and checked on its way in.
+    /// The core computes it for each outgoing packet and checks it in each incoming
+    /// one.
     #[default]
     Crc32c,
-    /// Somebody below, as with a card that offloads it. Packets leave with a
-    /// zero checksum and are not checked. The simulator uses this: a corrupt
-    /// packet is dropped there, and captures get their checksum when written.
+    /// A lower layer does, such as a network card with checksum offload. Packets leave
+    /// with a zero checksum and are not checked. The simulator uses this: it drops
+    /// corrupt packets itself and computes the checksum when it writes a capture.
     Offloaded,
 }
 
-/// What an endpoint is told.
+/// Settings of an endpoint.
 #[derive(Clone, Debug)]
 pub struct EndpointConfig {
-    /// The addresses that this host advertises and sends from. The port is the
-    /// UDP encapsulation port (RFC 6951) of that address; 0 means plain SCTP
-    /// over IP. Wildcards are refused: an address that is not named is not
-    /// advertised.
+    /// The addresses that this host advertises and sends from. The port is the UDP
+    /// encapsulation port (RFC 6951) of that address; 0 means plain SCTP over IP.
+    /// Wildcards are refused, because an address must be named to be advertised.
     pub local: Vec<SocketAddr>,
     /// The SCTP port, 1 to 65535.
     pub port: u16,
-    /// Whether associations that others set up are accepted.
+    /// Whether this side accepts associations that a peer sets up.
     pub accept: bool,
-    /// Most associations at once (65,536); further INITs are answered with an
+    /// Most associations at the same time (65,536). A further INIT is answered with an
     /// ABORT, Out of Resource.
     pub max_associations: usize,
-    /// Most associations at once that one peer address may set up (65,536).
+    /// Most associations at the same time that one peer address may set up (65,536).
     pub max_associations_per_peer: usize,
     /// Settings of the associations that are accepted.
     pub accepted: Config,
-    /// Another implementation's reading of the standard, for all associations; none
-    /// by default.
+    /// How another implementation reads the standard, for all associations; none by
+    /// default.
     pub dialect: Option<DialectRef>,
-    /// Who makes and checks checksums.
+    /// Which layer computes and checks checksums.
     pub checksum: ChecksumMode,
-    /// Seeds every random choice (tags, TSNs, nonces, cookie keys, jitter). A
-    /// driver must draw it from the system's generator; a simulation repeats
-    /// exactly with the same seed.
+    /// Seed of all random choices (tags, TSNs, nonces, cookie keys, jitter). A driver
+    /// must draw it from the system's random generator. A simulation with the same seed
+    /// repeats exactly.
     pub seed: [u8; 32],
     /// Whether observations are recorded (false).
     pub observe: bool,
-    /// Whether these include [`Window`](crate::Observation::Window),
+    /// Whether observations include [`Window`](crate::Observation::Window),
     /// [`SackSent`](crate::Observation::SackSent) and
-    /// [`Delivered`](crate::Observation::Delivered), which come with nearly every
-    /// packet (true): who does not look at them need not have them written.
+    /// [`Delivered`](crate::Observation::Delivered) (true). They occur with nearly
+    /// every packet, so false saves time if you do not read them.
     pub observe_details: bool,
 }
 
 impl EndpointConfig {
-    /// An endpoint on `port` with these local addresses and RFC 9260's settings.
+    /// An endpoint on `port` with these local addresses and the settings of RFC 9260.
     #[must_use]
     pub fn new(port: u16, local: Vec<SocketAddr>, seed: [u8; 32]) -> EndpointConfig {
         EndpointConfig {
@@ -72,10 +72,10 @@ impl EndpointConfig {
         }
     }
 
-    /// Refuses what cannot work.
+    /// Refuses settings that cannot work.
     ///
     /// # Errors
-    /// The field, its value and what would be right.
+    /// Names the field, its value and a value that would work.
     pub fn check(&self) -> Result<(), ConfigError> {
         let fail = |field, value: String, problem: &str| {
             Err(ConfigError {

@@ -1,18 +1,19 @@
-//! When a path or the peer counts as failed, and where traffic goes meanwhile.
+//! When a path or the peer counts as failed, and where traffic goes after a failure.
 
 use crate::policy::{DeadData, Detection, EstimateConfig, ProbeTimeout};
 use crate::units;
 use core::time::Duration;
 use serde::{Deserialize, Serialize};
 
-/// How heartbeats of an idle path are spread in time.
+/// How the heartbeats of an idle path are spread in time.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub enum HbJitter {
-    /// interval + RTO, the RTO varied by half either way (RFC 9260 section 8.3).
+    /// interval + RTO, where the RTO varies by up to a half in both directions (RFC
+    /// 9260 section 8.3).
     #[default]
     HalfRto,
-    /// interval varied by half either way, plus the RTO (the papers' simulator up to
-    /// release 3.4 of its module: 15 to 45 s).
+    /// interval, varied by up to a half in both directions, plus the RTO (the papers'
+    /// simulator up to release 3.4 of its module: 15 to 45 s).
     HalfInterval,
     /// interval + RTO exactly, for tests that need a known time.
     Off,
@@ -21,12 +22,12 @@ pub enum HbJitter {
 /// How an inactive path is probed.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub enum FailedProbes {
-    /// Once per HB.interval and RTO, as any idle path (RFC 9260 section 8.3).
+    /// Once per HB.interval and RTO, as an idle path is (RFC 9260 section 8.3).
     #[default]
     AtInterval,
-    /// At once when it fails, and again whenever a heartbeat is lost or data
-    /// times out there (caro-2006 section III.7, figure 8), so that a
-    /// spurious failover ends after a round trip.
+    /// At once when the path fails, and again whenever a heartbeat is lost or T3-rtx
+    /// expires there (caro-2006 section III.7, figure 8), so that a spurious failover
+    /// ends after one round trip.
     OncePerRto,
 }
 
@@ -59,7 +60,7 @@ impl Default for HeartbeatConfig {
     }
 }
 
-/// When an error counter marks its path inactive.
+/// When an error counter makes its path inactive.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub enum PathMaxRetransTest {
     /// When it exceeds Path.Max.Retrans (RFC 9260 section 8.2).
@@ -72,11 +73,11 @@ pub enum PathMaxRetransTest {
 /// Which acknowledgement clears the error counter of a path.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub enum ErrorClear {
-    /// Any chunk that was last sent there (RFC 9260 section 8.2, SHOULD).
+    /// Of any chunk that was last sent there (RFC 9260 section 8.2, SHOULD).
     #[default]
     AnyAck,
-    /// Only a chunk that was sent once, so that no doubt is left where it
-    /// arrived (section 8.2, MAY).
+    /// Only of a chunk that was sent once, because only then it is certain which path
+    /// the chunk took (section 8.2, MAY).
     FirstTransmissionOnly,
 }
 
@@ -88,22 +89,21 @@ pub struct FailureConfig {
     pub path_max_retrans: u32,
     /// Association.Max.Retrans, AMR (10).
     pub association_max_retrans: u32,
-    /// How a dead path is noticed, besides by the errors that PMR limits.
+    /// How a dead path is detected, besides the error count that PMR limits.
     pub detection: Detection,
-    /// The same for single paths, in the order in which the association has
-    /// them, so the first is for its first primary; paths beyond the list have
-    /// `detection`. Empty by default (cortes-2008: each path is detected apart).
+    /// The detection of single paths, in the order of the association's paths, so the
+    /// first is for its first primary. Paths beyond the end of the list use
+    /// `detection`. Empty by default (cortes-2008: each path has its own detector).
     pub path_detection: Vec<Detection>,
-    /// How a lost heartbeat is compared with PMR.
+    /// How the error count is compared with PMR after a lost heartbeat.
     pub heartbeat_test: PathMaxRetransTest,
-    /// Whether heartbeats lost on an idle path count towards AMR. RFC 9260
-    /// section 8.1 says that they must not (false); Linux, usrsctp and
-    /// INET count them.
+    /// Whether lost heartbeats of an idle path count towards AMR. RFC 9260 section 8.1
+    /// says that they must not (false). Linux, usrsctp and INET count them.
     pub idle_heartbeats_count: bool,
     /// Which acknowledgement clears a path's error counter.
     pub error_clear: ErrorClear,
-    /// Notice paths, and peers, that answer heartbeats and acknowledge no data;
-    /// on by default, as it does nothing while data is acknowledged.
+    /// Whether to detect paths and peers that answer heartbeats but acknowledge no
+    /// data. On by default, because it has no effect while data is acknowledged.
     pub dead_data: Option<DeadData>,
 }
 
@@ -123,7 +123,7 @@ impl Default for FailureConfig {
 }
 
 impl FailureConfig {
-    /// How the death of the path at `place` is noticed, counted from 0.
+    /// The detection of the path at `place`, counted from 0.
     #[must_use]
     pub fn detection_of(&self, place: usize) -> Detection {
         let own = self.path_detection.get(place);
@@ -131,24 +131,24 @@ impl FailureConfig {
     }
 }
 
-/// What brings a potentially failed path back (RFC 7829 section 3.2;
+/// What makes a potentially failed path active again (RFC 7829 section 3.2;
 /// natarajan-2006 section 3).
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub enum PfClear {
-    /// A HEARTBEAT ACK, or a SACK of data that was sent to that path alone.
+    /// A HEARTBEAT ACK, or a SACK of data that was sent to that path only.
     #[default]
     Rfc7829,
-    /// A HEARTBEAT ACK alone (the paper's rule).
+    /// Only a HEARTBEAT ACK (the rule of the paper).
     HeartbeatAck,
 }
 
 /// The window of a path that leaves the potentially failed state.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub enum PfReturnCwnd {
-    /// What the timeout left (RFC 9260 section 7.2).
+    /// The window that the timeout left (RFC 9260 section 7.2).
     #[default]
     Keep,
-    /// So many PMDCS: 1 is CMT-PF1, 2 is CMT-PF2.
+    /// This number of PMDCS: 1 is CMT-PF1, 2 is CMT-PF2.
     Pmdcs(u32),
 }
 
@@ -158,23 +158,23 @@ pub enum PfReturnCwnd {
 pub struct PfConfig {
     /// PF.Max.Retrans: errors that a path may have and stay active (0).
     pub max_retrans: u32,
-    /// What brings the path back.
+    /// What makes the path active again.
     pub clear: PfClear,
-    /// Its window then.
+    /// Its window when it is active again.
     pub return_cwnd: PfReturnCwnd,
 }
 
-/// Which path serves while none is active (RFC 7829 section 3.2, rule 6).
+/// Which path carries data while none is active (RFC 7829 section 3.2, rule 6).
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub enum AllPathsSuspect {
-    /// The one with the fewest errors; the one last in use among equals.
+    /// The path with the fewest errors; among equals the one that was last in use.
     #[default]
     LeastErrorsThenLastActive,
-    /// The one with the fewest errors; the one most unlike the last among
-    /// equals: another local and another remote address.
+    /// The path with the fewest errors; among equals the one that differs most from the
+    /// last path: another local and another remote address.
     LeastErrorsThenDivergent,
-    /// The next one after each timeout, whatever its errors, failed ones left
-    /// out (caro-2006 section V, figure 13).
+    /// The next path after each timeout, with any number of errors, but no failed path
+    /// (caro-2006 section V, figure 13).
     Hop,
 }
 
@@ -200,37 +200,36 @@ pub enum PrimarySwitch {
     /// Never: traffic returns when the primary recovers.
     #[default]
     Never,
-    /// When the primary is inactive and its consecutive errors exceed the
-    /// Change Primary Threshold (caro-2006 section IV, as its simulator counts): those
-    /// that caused the failover count, so with PMR 0 and CPT 0 every failover
-    /// is permanent, and no CPT up to PMR differs from another.
+    /// When the primary is inactive and its consecutive errors exceed the Change
+    /// Primary Threshold (caro-2006 section IV, as its simulator counts). The errors
+    /// that caused the failover count. So with PMR 0 and CPT 0 every failover is
+    /// permanent, and all values of CPT up to PMR act the same.
     Cpt(u32),
-    /// When more heartbeats than the Change Primary Threshold were lost on the
-    /// primary that were sent after the failover (caro-2006 section IV, as its
-    /// text says): the counter begins at zero when the primary stops being
-    /// active.
+    /// When more heartbeats than the Change Primary Threshold are lost that were sent
+    /// to the primary after the failover (caro-2006 section IV, as its text says). The
+    /// counter begins at zero when the primary stops being active.
     CptHeartbeats(u32),
     /// When the primary's errors exceed Primary.Switchover.Max.Retrans
     /// (RFC 7829 section 5).
     Psmr(u32),
 }
 
-/// Where traffic goes when a path is in doubt.
+/// Where traffic goes when a path may have failed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FailoverConfig {
-    /// RFC 7829's potentially failed state, on by default.
+    /// The potentially failed state of RFC 7829, on by default.
     pub potentially_failed: Option<PfConfig>,
-    /// Leave a path as soon as an acknowledgement is overdue by its own round
-    /// trips, instead of after RTO.Min; off by default.
+    /// Leave a path as soon as an acknowledgement is overdue by the path's own round
+    /// trips, without waiting for RTO.Min; off by default.
     pub probe_timeout: Option<ProbeTimeout>,
-    /// Which path serves while none is active but some are suspect.
+    /// Which path carries data while none is active but some are potentially failed.
     pub all_paths_suspect: AllPathsSuspect,
     /// Where data goes while all paths are inactive.
     pub dormant: Dormant,
     /// When a failover becomes permanent.
     pub primary_switch: PrimarySwitch,
-    /// Estimate what each path would carry, probing idle ones, and choose the
+    /// Estimate the throughput of each path, with probes on idle paths, and choose the
     /// primary by it; off by default (caro-2006 section IV.2).
     pub estimate: Option<EstimateConfig>,
 }

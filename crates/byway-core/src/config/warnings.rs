@@ -1,12 +1,13 @@
-//! Settings that work, but contradict each other.
+//! Settings that work but contradict each other.
 
 use super::{Config, ConfigError, Coupling, FailedProbes, PfClear, PrimarySwitch};
 use crate::policy::{Detection, scheme::Scheme};
 use crate::units::format_duration as d;
 
 impl Config {
-    /// What works, but cannot mean what it says: each with the field, its value
-    /// and what would do. [`Config::check`] refuses what cannot work at all.
+    /// Settings that work but cannot mean what they say. Each warning has the field,
+    /// its value and a value that would make sense. [`Config::check`] refuses settings
+    /// that cannot work.
     #[must_use]
     pub fn warnings(&self) -> Vec<ConfigError> {
         let mut found: Vec<ConfigError> = Scheme::of(self).warning().into_iter().collect();
@@ -97,7 +98,7 @@ impl Config {
         found
     }
 
-    /// Detectors that probe more often than a round trip may take.
+    /// Detectors that probe at a shorter interval than a round trip may take.
     fn hasty_probing(&self) -> Vec<ConfigError> {
         let f = &self.failure;
         let of_all = [("failure.detection", String::new(), &f.detection)];

@@ -1,5 +1,5 @@
-//! One destination of the peer: its addresses, windows, timers and errors, and
-//! the table of them.
+//! One destination of the peer: its addresses, windows, timers and errors, and the
+//! table of all destinations.
 
 mod model;
 mod rtt;
@@ -20,7 +20,7 @@ pub use window::Window;
 /// An association has at most this many paths (`setup.max_paths`).
 pub const MAX_PATHS: usize = 8;
 
-/// Names a path of an association: its place in the table, counted from 0.
+/// Identifies a path of an association by its index in the table, counted from 0.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize)]
 pub struct PathId(pub u8);
 
@@ -31,7 +31,7 @@ impl core::fmt::Display for PathId {
 }
 
 impl PathId {
-    /// Its place in the table.
+    /// Its index in the table.
     #[must_use]
     pub const fn index(self) -> usize {
         self.0 as usize

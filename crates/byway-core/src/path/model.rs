@@ -1,18 +1,18 @@
-//! Paths without an association. Whoever wants to know what the deciders do
-//! in a situation sets the situation up here and asks them.
+//! Paths without an association. With them a test sets up a situation and asks the
+//! deciders about it.
 
 use super::{Path, PathId, PathState, PathTable, PathsView};
 use crate::config::Config;
 use crate::time::Instant;
 
-/// What the failover's deciders read of one path.
+/// The facts of one path that the failover's deciders read.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct PathFacts {
     /// Its state.
     pub state: PathState,
     /// Its consecutive errors (RFC 9260 section 8.2).
     pub errors: u32,
-    /// Heartbeats that were sent since it stopped being active, and lost.
+    /// Heartbeats that were sent after it stopped being active, and were lost.
     pub heartbeats_lost: u32,
 }
 
@@ -34,8 +34,8 @@ pub struct PathModel {
 }
 
 impl PathModel {
-    /// So many paths, at least one, all confirmed and active. Path 0 is the
-    /// primary and carries the data. No two paths share an address.
+    /// A model with this number of paths, at least one, all confirmed and active. Path
+    /// 0 is the primary and carries the data. No two paths share an address.
     #[must_use]
     pub fn new(paths: u8, config: &Config) -> PathModel {
         let path = |i: u8| {
@@ -49,7 +49,7 @@ impl PathModel {
         PathModel { table }
     }
 
-    /// What deciders read.
+    /// The view for deciders.
     #[must_use]
     pub fn view(&self) -> PathsView<'_> {
         self.table.view()
@@ -91,8 +91,8 @@ impl PathModel {
         self.table.last_active = roles.last_active;
     }
 
-    /// Changes a path's state as an association does: its count of lost
-    /// heartbeats and the last active path follow.
+    /// Changes a path's state as an association does. This also updates its count of
+    /// lost heartbeats and the last active path.
     pub fn enter(&mut self, id: PathId, state: PathState) {
         self.table.change_state(id, state, Instant::ZERO);
     }

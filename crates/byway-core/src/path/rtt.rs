@@ -5,8 +5,8 @@ use crate::config::RtoConfig;
 use crate::time::{Instant, nanos};
 use core::time::Duration;
 
-/// SRTT, RTTVAR and RTO, in nanoseconds: every SACK computes with them, and a
-/// `Duration` would be taken apart and put together each time.
+/// SRTT, RTTVAR and RTO, in nanoseconds. Every SACK computes with them, and conversions
+/// from and to `Duration` would cost time.
 #[derive(Clone, Debug)]
 pub(crate) struct RttEstimator {
     /// None before the first sample (rule C1).
@@ -15,7 +15,7 @@ pub(crate) struct RttEstimator {
     rto: u64,
     /// The chunk that is being timed, with its sending time (rule C4).
     pub(crate) timed: Option<(u64, Instant)>,
-    /// When a chunk or heartbeat left that can measure the round trip.
+    /// When the last chunk or heartbeat left that can measure the round trip.
     pub(crate) last_timed: Instant,
 }
 
@@ -48,10 +48,10 @@ impl RttEstimator {
         now.plus_nanos(self.rto)
     }
 
-    /// Rules C2, C3, C6 and C7: a new measurement, which also collapses a
-    /// backed-off RTO.
+    /// Rules C2, C3, C6 and C7: a new measurement, which also ends the back-off of the
+    /// RTO.
     pub(crate) fn sample(&mut self, rtt: Duration, cfg: &RtoConfig) {
-        // 63 bits hold 292 years, and turn into a float faster than more do.
+        // 63 bits are 292 years, and convert to a float faster than 64 bits do.
         let float = |ns: u64| ns.cast_signed() as f64;
         let whole = |ns: f64| (ns as i64).cast_unsigned();
         let r = float(nanos(rtt));
@@ -59,7 +59,7 @@ impl RttEstimator {
             None => (r, r / 2.0),
             Some(srtt) => {
                 let (srtt, var) = (float(srtt), float(self.rttvar));
-                // RTTVAR first: it uses the SRTT of before.
+                // RTTVAR first: it uses the old SRTT.
                 let var = (1.0 - cfg.beta) * var + cfg.beta * (srtt - r).abs();
                 ((1.0 - cfg.alpha) * srtt + cfg.alpha * r, var)
             }

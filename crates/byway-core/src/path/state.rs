@@ -1,17 +1,17 @@
 //! The states of a path.
 
-/// How far a destination is trusted.
+/// The state of a destination.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Hash, serde::Serialize)]
 pub enum PathState {
-    /// Its address has not answered a heartbeat with our nonce yet; only
-    /// heartbeats go there (RFC 9260 section 5.4).
+    /// The address has not answered a heartbeat with our nonce yet. Only heartbeats go
+    /// there (RFC 9260 section 5.4).
     Unconfirmed,
-    /// In order.
+    /// The path works.
     Active,
-    /// In doubt: data goes elsewhere while another path is active, heartbeats
-    /// probe it (RFC 7829).
+    /// The path may have failed: heartbeats probe it, and data goes elsewhere while
+    /// another path is active (RFC 7829).
     PotentiallyFailed,
-    /// Given up until a heartbeat is answered (section 8.2).
+    /// The path has failed, until a heartbeat is answered (section 8.2).
     Inactive,
 }
 

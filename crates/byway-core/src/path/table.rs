@@ -8,7 +8,7 @@ use crate::policy::dead_data::Trial;
 use crate::time::{Duration, Instant};
 use core::net::{IpAddr, SocketAddr};
 
-/// A heartbeat that is under way.
+/// A heartbeat that has not been answered yet.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Probe {
     /// 64 random bits that the answer must carry (RFC 9260 section 5.4).
@@ -20,7 +20,7 @@ pub(crate) struct Probe {
     pub(crate) full_sized: bool,
 }
 
-/// One destination, with what the association knows of it.
+/// One destination, with all that the association knows of it.
 #[derive(Debug)]
 pub(crate) struct Path {
     pub(crate) local: SocketAddr,
@@ -31,7 +31,7 @@ pub(crate) struct Path {
     pub(crate) mtu: PathMtu,
     pub(crate) rtt: RttEstimator,
     pub(crate) window: Window,
-    /// What changes its window.
+    /// The congestion control that changes its window.
     pub(crate) control: PathControl,
     pub(crate) recovery: Recovery,
     pub(crate) burst: Burst,
@@ -49,27 +49,26 @@ pub(crate) struct Path {
 pub(crate) struct PathMtu {
     /// Largest IP packet, bytes.
     pub(crate) pmtu: u32,
-    /// Bytes of each packet that DATA chunks leave to a TIMESTAMP.
+    /// Bytes of each packet that DATA chunks leave free for a TIMESTAMP.
     pub(crate) beside_data: u32,
 }
 
 /// Losses that a path has not recovered from (section 7.2.4).
 #[derive(Copy, Clone, Debug, Default)]
 pub(crate) struct Recovery {
-    /// Until this sequence is acknowledged a loss is part of the last one (fast
+    /// Until this sequence is acknowledged, a loss belongs to the last loss event (fast
     /// recovery per destination).
     pub(crate) exit: Option<u64>,
-    /// One packet at a time, from a timeout until an acknowledgement (section
-    /// 7.2.3).
+    /// One packet at a time, from a timeout until an acknowledgement (section 7.2.3).
     pub(crate) one_packet: bool,
 }
 
-/// What the current event may still release (section 6.1, D).
+/// How much the current event may still release (section 6.1, D).
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Burst {
     /// Packets of new data.
     pub(crate) packets_left: u32,
-    /// Flight up to which new data may leave; none before the event's first packet.
+    /// New data may leave up to this flight size; none before the event's first packet.
     pub(crate) flight_limit: Option<u32>,
 }
 
@@ -82,55 +81,56 @@ pub(crate) struct Heartbeat {
     pub(crate) enabled: bool,
 }
 
-/// Errors of a path, and what they led to (section 8.2; RFC 7829).
+/// Errors of a path and their results (section 8.2; RFC 7829).
 #[derive(Copy, Clone, Debug, Default)]
 pub(crate) struct PathErrors {
     /// Consecutive errors.
     pub(crate) count: u32,
-    /// When the last of them happened: what was sent before proves nothing.
+    /// When the last of them happened. An answer to something sent before proves
+    /// nothing.
     pub(crate) last_at: Option<Instant>,
-    /// Since when the path is not active any more; none while it is.
+    /// When the path stopped being active; none while it is active.
     pub(crate) left_at: Option<Instant>,
-    /// Heartbeats that were sent since then and lost.
+    /// Heartbeats that were sent after this time and lost.
     pub(crate) heartbeats_lost: u32,
     /// Heartbeats answered since the last error.
     pub(crate) heartbeats_answered: u32,
-    /// New data left the path for an active one: until when an answer says that the
-    /// failover was spurious.
+    /// New data left the path for an active one. If the path answers before this time,
+    /// the failover was spurious.
     pub(crate) abandoned_until: Option<Instant>,
 }
 
-/// How the death of a path is noticed (`failure.detection`).
+/// How a dead path is detected (`failure.detection`).
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct PathDetector {
     pub(crate) rule: Detection,
-    /// Bytes of the window that data leaves to the detector's heartbeats.
+    /// Bytes of the window that data leaves free for the detector's heartbeats.
     pub(crate) reserved: u32,
-    /// Since when the detector probes the path.
+    /// When the detector began to probe the path.
     pub(crate) probing_since: Option<Instant>,
 }
 
-/// What the probe timeout remembers of a path (`failover.probe_timeout`).
+/// The state of the probe timeout of a path (`failover.probe_timeout`).
 #[derive(Copy, Clone, Debug, Default)]
 pub(crate) struct OwedToProbeTimeout {
     /// The last chunk sent there asked for a SACK at once.
     pub(crate) asked_at_once: bool,
-    /// Missing reports told of losses while the path was potentially failed by the
-    /// probe timeout: the window falls if the path answers.
+    /// Missing reports announced losses while the path was potentially failed by the
+    /// probe timeout: the window is reduced if the path answers.
     pub(crate) cut_owed: bool,
 }
 
 /// Whether a path that answers heartbeats carries data (`failure.dead_data`).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DeadDataTrial {
-    /// What its data has met since it was last acknowledged.
+    /// What happened to its data since the last acknowledgement.
     pub(crate) trial: Trial,
-    /// It answers, but acknowledges no data: only a heartbeat as large as its
-    /// packets, or data, brings it back.
+    /// It answers, but acknowledges no data. It returns only when a heartbeat as large
+    /// as its packets is answered, or data is acknowledged.
     pub(crate) dead: bool,
 }
 
-/// What is measured of a path, for statistics and policies.
+/// Measurements of a path, for statistics and policies.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PathCounters {
     pub(crate) packets_sent: u64,
@@ -202,7 +202,7 @@ impl Path {
         }
     }
 
-    /// The heartbeat under way, if any, is answered, lost or given up.
+    /// Ends the heartbeat in progress, if any: it is answered, lost or given up.
     pub(crate) fn end_heartbeat(&mut self) -> Option<Probe> {
         self.timers.set(PathTimer::HeartbeatLost, None);
         self.heartbeat.under_way.take()
@@ -226,16 +226,16 @@ impl Path {
             PathControl::begin(cfg, self.pmdcs(), self.remote.is_ipv6(), now);
     }
 
-    /// Rule B of section 6.1: a packet may begin while the flight is below
-    /// cwnd, and may then exceed it by less than one chunk; after a timeout only
+    /// Rule B of section 6.1: a packet may begin while the flight size is below cwnd,
+    /// and may then exceed it by less than one chunk. After a timeout it may begin only
     /// while nothing is in flight.
     pub(crate) fn open(&self) -> bool {
         let w = &self.window;
         w.flight < w.cwnd && (w.flight == 0 || !self.recovery.one_packet)
     }
 
-    /// Whether `bytes` more leave the detector's heartbeats their room in the
-    /// window (cortes-2008). A lone packet may always leave.
+    /// Whether `bytes` more leave room in the window for the detector's heartbeats
+    /// (cortes-2008). A packet may always leave if nothing is in flight.
     pub(crate) fn keeps_room(&self, bytes: u32) -> bool {
         let w = &self.window;
         self.detector.reserved == 0
@@ -246,9 +246,9 @@ impl Path {
                 <= w.cwnd
     }
 
-    /// What counts as used where a full window grows: what is outstanding, and,
-    /// as data cannot use it, the room of the detector's heartbeats with the
-    /// rest behind the last whole packet.
+    /// The bytes that count as used when a full window grows: the outstanding data, the
+    /// room for the detector's heartbeats, and the rest behind the last whole packet.
+    /// Data cannot use the last two.
     pub(crate) fn used(&self, outstanding: u32) -> u32 {
         if self.detector.reserved == 0 || outstanding == 0 {
             return outstanding;
@@ -257,20 +257,20 @@ impl Path {
         outstanding.saturating_add(unusable)
     }
 
-    /// SCTP bytes, common header included, that one packet may have.
+    /// The most SCTP bytes of one packet, common header included.
     pub(crate) fn packet_limit(&self) -> usize {
         (self.window.pmdcs + self.mtu.beside_data) as usize + byway_wire::COMMON_HEADER_LEN
     }
 }
 
-/// All paths, which one is primary, which one carries new data.
+/// All paths, the primary, and the path that carries new data.
 #[derive(Debug)]
 pub(crate) struct PathTable {
     paths: Vec<Path>,
-    /// PMDCS of the narrowest path. Kept, as every packet asks for it.
+    /// PMDCS of the narrowest path, stored because every packet needs it.
     least_pmdcs: u32,
-    /// To which paths a heartbeat leaves with the next packets, a bit for each:
-    /// so all can be asked at once, as every packet does.
+    /// The paths to which a heartbeat leaves with the next packets, one bit for each
+    /// path. One test covers all paths, because every packet needs it.
     heartbeats: u8,
     /// Chosen by the user or by a permanent failover.
     pub(crate) primary: PathId,
@@ -299,7 +299,7 @@ impl PathTable {
         id
     }
 
-    /// Each path is watched as the settings say of it.
+    /// Sets the detector of each path from the settings.
     pub(crate) fn detect_as(&mut self, cfg: &Config) {
         for (place, path) in self.paths.iter_mut().enumerate() {
             path.detector.rule = cfg.failure.detection_of(place);
@@ -317,8 +317,8 @@ impl PathTable {
         self.least_pmdcs
     }
 
-    /// The peer's UDP port is another one now, or it speaks plain IP, or no
-    /// longer: then the UDP header counts, or no longer (RFC 6951 section 5.6).
+    /// The peer's UDP port changed, or the peer changed to or from plain IP. The size
+    /// of the UDP header counts only with UDP (RFC 6951 section 5.6).
     #[inline]
     pub(crate) fn move_port(&mut self, id: PathId, port: u16) {
         let p = self.get_mut(id);
@@ -328,8 +328,8 @@ impl PathTable {
         }
     }
 
-    /// So many bytes of each packet, a multiple of 4, are not for DATA chunks.
-    /// Nothing has been sent yet.
+    /// Reserves this number of bytes of each packet, a multiple of 4, which DATA chunks
+    /// do not use. Only before anything has been sent.
     pub(crate) fn keep_beside_data(&mut self, bytes: u32, cfg: &Config, now: Instant) {
         for p in &mut self.paths {
             p.keep_beside_data(bytes, cfg, now);
@@ -337,7 +337,7 @@ impl PathTable {
         self.measure();
     }
 
-    /// A heartbeat leaves to that path with the next packets, or no longer.
+    /// Sets whether a heartbeat leaves to that path with the next packets.
     pub(crate) fn want_heartbeat(&mut self, id: PathId, wanted: bool) {
         let bit = 1 << id.0;
         self.heartbeats = self.heartbeats & !bit | if wanted { bit } else { 0 };
@@ -391,7 +391,7 @@ impl PathTable {
             .map(|i| PathId(i as u8))
     }
 
-    /// A path gets another state: the one before, if it was another.
+    /// Changes the state of a path. Returns the old state if it was another one.
     pub(crate) fn change_state(
         &mut self,
         id: PathId,
@@ -417,7 +417,7 @@ impl PathTable {
         Some(from)
     }
 
-    /// The same for a packet's source, looked at where it stands.
+    /// The same for the source address of a packet, read in place.
     #[inline]
     pub(crate) fn find_source(&self, source: &SocketAddr) -> Option<PathId> {
         let same = |p: &Path| match (&p.remote, source) {
@@ -440,7 +440,7 @@ pub struct PathsView<'a> {
 }
 
 impl PathsView<'_> {
-    /// How many there are.
+    /// The number of paths.
     #[must_use]
     pub fn count(&self) -> usize {
         self.table.len()
@@ -458,14 +458,13 @@ impl PathsView<'_> {
         self.table.get(id).errors.count
     }
 
-    /// Heartbeats lost of those that were sent since the path stopped being
-    /// active.
+    /// Lost heartbeats of a path that were sent after it stopped being active.
     #[must_use]
     pub fn heartbeats_lost(&self, id: PathId) -> u32 {
         self.table.get(id).errors.heartbeats_lost
     }
 
-    /// Heartbeats answered there since its last error.
+    /// Heartbeats answered on a path since its last error.
     #[must_use]
     pub fn heartbeats_answered(&self, id: PathId) -> u32 {
         self.table.get(id).errors.heartbeats_answered
@@ -483,7 +482,7 @@ impl PathsView<'_> {
         self.table.get(id).rtt.rto()
     }
 
-    /// Whether data may be sent there at all: it is confirmed and not inactive.
+    /// Whether data may be sent on a path: it is confirmed and not inactive.
     #[must_use]
     pub fn is_usable(&self, id: PathId) -> bool {
         matches!(
@@ -527,29 +526,29 @@ impl PathsView<'_> {
         self.table.get(id).window.ssthresh
     }
 
-    /// What a path's congestion window has left, bytes.
+    /// The free part of a path's congestion window, bytes.
     #[must_use]
     pub fn room(&self, id: PathId) -> u32 {
         let w = &self.table.get(id).window;
         w.cwnd.saturating_sub(w.flight)
     }
 
-    /// Estimated share of a path's chunks that are lost, 0 to 1; kept up to date
-    /// with concurrent multipath transfer only.
+    /// Estimated share of a path's chunks that are lost, 0 to 1. It is updated only
+    /// with concurrent multipath transfer.
     #[must_use]
     pub fn loss_rate(&self, id: PathId) -> f32 {
         self.table.get(id).counters.loss_rate
     }
 
-    /// All paths in table order, beginning behind `after` and ending with it.
+    /// All paths in table order, from the one behind `after` to `after` itself.
     pub fn ring(&self, after: PathId) -> impl Iterator<Item = PathId> + use<> {
         let n = self.table.len() as u8;
         (1..=n).map(move |k| PathId((after.0 + k) % n))
     }
 
-    /// The active destination that differs most from `after` in its two
-    /// addresses (RFC 9260 section 6.4.1), the next one in table order among
-    /// equals; never `after` itself.
+    /// The active destination that differs most from `after` in its two addresses (RFC
+    /// 9260 section 6.4.1). Among equals it is the next one in table order. It is never
+    /// `after` itself.
     #[must_use]
     pub fn alternate(&self, after: PathId) -> Option<PathId> {
         self.ring(after)
@@ -557,7 +556,7 @@ impl PathsView<'_> {
             .min_by_key(|&p| 2 - self.divergence(p, after))
     }
 
-    /// In how many of its two addresses a path differs from another: 0 to 2.
+    /// The number of addresses in which a path differs from another one: 0 to 2.
     #[must_use]
     pub fn divergence(&self, a: PathId, b: PathId) -> u32 {
         let (a, b) = (self.table.get(a), self.table.get(b));

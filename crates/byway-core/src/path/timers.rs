@@ -1,9 +1,9 @@
-//! The timers of a path. Those of the association, and what happens when each
+//! The timers of a path. The timers of the association, and the actions when a timer
 //! expires, are in `assoc/timers.rs`.
 //!
-//! After nearly every packet an association is asked when it has to act next. Of a
-//! path, only T3-rtx changes that often. The others are compared when one of them is
-//! set, and not each time that somebody asks.
+//! After nearly every packet the core asks an association for the time of its next
+//! action. Of a path, only T3-rtx changes that often. So the other timers are compared
+//! when one of them is set, not at each question.
 
 use crate::time::Instant;
 
@@ -19,12 +19,12 @@ pub(crate) enum PathTimer {
     DetectorProbe,
     /// An acknowledgement is overdue (`failover.probe_timeout`).
     ProbeTimeout,
-    /// Potentially failed by the probe timeout: its heartbeat is overdue, too, and
-    /// what is outstanding there moves.
+    /// The path is potentially failed by the probe timeout, and its heartbeat is
+    /// overdue, too. The outstanding data moves.
     MoveHoldOff,
 }
 
-/// When each of them expires, if it runs.
+/// When each timer expires, if it runs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PathTimers {
     /// T3-rtx (section 6.3).
@@ -36,19 +36,19 @@ pub(crate) struct PathTimers {
 }
 
 impl PathTimers {
-    /// When that one expires.
+    /// When this timer expires.
     #[inline]
     pub(crate) fn get(&self, which: PathTimer) -> Option<Instant> {
         self.others[which as usize]
     }
 
-    /// That one expires then, or stops.
+    /// Sets the time when this timer expires, or stops it.
     pub(crate) fn set(&mut self, which: PathTimer, at: Option<Instant>) {
         self.others[which as usize] = at;
         self.earliest_other = self.others.iter().flatten().min().copied();
     }
 
-    /// The earliest of all but T3-rtx.
+    /// The earliest of all timers except T3-rtx.
     #[inline]
     pub(crate) fn earliest_other(&self) -> Option<Instant> {
         self.earliest_other

@@ -3,8 +3,8 @@
 
 use crate::time::Instant;
 
-/// cwnd and its companions, in bytes of DATA chunks, headers and padding
-/// included (RFC 9260 section 7.2).
+/// cwnd and related values, in bytes of DATA chunks, with headers and padding (RFC 9260
+/// section 7.2).
 #[derive(Clone, Debug)]
 pub struct Window {
     /// Congestion window.
@@ -13,14 +13,14 @@ pub struct Window {
     pub ssthresh: u32,
     /// Bytes acknowledged in congestion avoidance towards the next growth.
     pub partial_bytes_acked: u32,
-    /// Bytes sent to this path and neither acknowledged nor taken for lost.
+    /// Bytes in flight: sent to this path, and neither acknowledged nor taken for lost.
     pub flight: u32,
-    /// Bytes sent to this path, taken for lost and awaiting retransmission, there
-    /// or elsewhere.
+    /// Bytes that were sent to this path, are taken for lost and await retransmission,
+    /// on this path or another one.
     pub lost: u32,
     /// PMDCS: the largest DATA chunk, header included, that the path takes.
     pub pmdcs: u32,
-    /// When the window was last used or decayed; starts at creation.
+    /// When the window was last used or decayed. It starts at creation.
     pub(crate) idle_since: Instant,
     /// Whether it decayed since it was last used (the first decay also sets
     /// ssthresh).
@@ -48,20 +48,21 @@ impl Window {
         self.cwnd > self.ssthresh
     }
 
-    /// Since when nothing was sent here; later if the window has decayed since.
+    /// The time since which nothing was sent here; later if the window has decayed
+    /// since.
     #[must_use]
     pub fn idle_since(&self) -> Instant {
         self.idle_since
     }
 
-    /// Data leaves: the path's idle time begins again.
+    /// Data leaves: the path's idle time starts again.
     #[inline]
     pub(crate) fn sent_at(&mut self, now: Instant) {
         self.idle_since = now;
         self.decayed = false;
     }
 
-    /// Bytes in flight are taken for lost, and await retransmission.
+    /// Bytes in flight are taken for lost and await retransmission.
     pub(crate) fn lose(&mut self, bytes: u32) {
         self.flight -= bytes;
         self.lost += bytes;

@@ -1,35 +1,35 @@
-//! Dead data (byway's own; the watch that attack row 40 of Cisco's
-//! CVE-2019-16026 asks for, with the probes of RFC 8899 section 4.1).
+//! Dead data (byway's own; the check that attack row 40 of Cisco's CVE-2019-16026
+//! requires, with the probes of RFC 8899 section 4.1).
 //!
-//! Where small packets pass and large ones do not (a black hole of the path
-//! MTU), or a half-dead peer answers heartbeats and acknowledges nothing, RFC
-//! 9260 sees a path in order: each HEARTBEAT ACK clears the error counter that
-//! the timeouts of its data had filled, and data goes back to its death. So a
-//! path is dead for data after so many T3-rtx expirations in a row without the
-//! acknowledgement of a chunk as large as those that were lost, if something
-//! small came through meanwhile; it gets no data while another path works, and
-//! returns only when a heartbeat as large as its packets is answered, or its
-//! data acknowledged. Where every path is like that, the association ends after
-//! a bounded time, with that reason.
+//! Small packets may pass where large ones do not (a black hole of the path MTU), or a
+//! faulty peer answers heartbeats but acknowledges no data. For RFC 9260 such a path is
+//! in order: each HEARTBEAT ACK clears the error counter that the timeouts of its data
+//! increased, and data returns to the path and is lost again.
 //!
-//! RFC 9260 sections 8.2 and 8.3 know none of this. On by default: nothing of it
-//! happens while a path acknowledges what it is sent; `rfc2960` has it off.
+//! So byway counts consecutive expirations of T3-rtx in which no chunk as large as the
+//! lost ones is acknowledged. After [`DeadData::timeouts`] of them a path is dead for
+//! data, if something small arrived in this time. It gets no data while another path
+//! works. It returns only when a heartbeat as large as its packets is answered, or its
+//! data is acknowledged. If all paths are dead for data, the association ends after a
+//! bounded time and reports this reason.
+//!
+//! RFC 9260 sections 8.2 and 8.3 have no such rule. It is on by default, because it has
+//! no effect while a path acknowledges its data; `rfc2960` has it off.
 
 use crate::time::{Duration, Instant};
 use crate::units;
 use serde::{Deserialize, Serialize};
 
-/// When data that is never acknowledged is taken for dead, although heartbeats
-/// are answered.
+/// When data counts as dead: it is never acknowledged although heartbeats are answered.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct DeadData {
-    /// T3-rtx expirations in a row that make a path dead for data (3).
+    /// Consecutive T3-rtx expirations that make a path dead for data (3).
     pub timeouts: u32,
-    /// How long the association may go without the acknowledgement of anything
-    /// on any path, counted from the first expiration, although heartbeats are
-    /// answered (2 min). It ends at the first expiration of T3-rtx that is not
-    /// earlier, so at most RTO.Max later.
+    /// The longest time without an acknowledgement of data on any path although
+    /// heartbeats are answered (2 min). It is counted from the first expiration. The
+    /// association ends at the first T3-rtx expiration after this time, so at most
+    /// RTO.Max later.
     #[serde(with = "units::duration")]
     pub give_up: Duration,
 }
@@ -43,26 +43,26 @@ impl Default for DeadData {
     }
 }
 
-/// What a path's data has met since it was last acknowledged.
+/// What happened to a path's data since its last acknowledgement.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trial {
     /// T3-rtx expirations.
     timeouts: u32,
-    /// The largest chunk that they took for lost, bytes.
+    /// The largest chunk that these expirations took for lost, bytes.
     largest: u32,
-    /// Something smaller came through meanwhile: the path is not just dead.
+    /// Something smaller arrived in this time, so the path is not dead for all packets.
     answered: bool,
 }
 
 impl Trial {
-    /// T3-rtx expired; the largest chunk in flight had so many bytes.
+    /// T3-rtx expired. `largest` is the size of the largest chunk in flight, bytes.
     pub fn on_timeout(&mut self, largest: u32) {
         self.timeouts = self.timeouts.saturating_add(1);
         self.largest = self.largest.max(largest);
     }
 
     /// A heartbeat was answered. `full_sized`: it was as large as the path's packets,
-    /// so nothing is wrong with the path.
+    /// so the path is in order.
     pub fn on_answer(&mut self, full_sized: bool) {
         if full_sized {
             *self = Trial::default();
@@ -71,7 +71,7 @@ impl Trial {
         }
     }
 
-    /// A chunk of so many bytes that was sent there was acknowledged.
+    /// A chunk of this size that was sent there was acknowledged.
     pub fn on_acknowledged(&mut self, bytes: u32) {
         if bytes >= self.largest {
             *self = Trial::default();
@@ -80,13 +80,13 @@ impl Trial {
         }
     }
 
-    /// Whether nothing is held against the path.
+    /// Whether there is no evidence against the path.
     #[must_use]
     pub fn is_clear(&self) -> bool {
         self.timeouts == 0
     }
 
-    /// Whether something came through since the first expiration.
+    /// Whether something arrived since the first expiration.
     #[must_use]
     pub fn was_answered(&self) -> bool {
         self.answered
@@ -100,8 +100,8 @@ impl Trial {
 }
 
 impl DeadData {
-    /// Whether an association is to end at `now` whose data has not been
-    /// acknowledged since the expiration at `since`.
+    /// Whether an association must end at `now` if its data was not acknowledged since
+    /// the expiration at `since`.
     #[must_use]
     pub fn ends(&self, since: Instant, now: Instant) -> bool {
         now.since(since) >= self.give_up
@@ -124,21 +124,22 @@ mod tests {
         use Step::{Acked, Answer, Timeout};
         let cfg = DeadData::default();
         let rows: [(&[Step], bool); 8] = [
-            // Dead altogether: for the error counter.
+            // Dead for all packets: the error counter handles it.
             (&[Timeout(1468), Timeout(1468), Timeout(1468)], false),
             (&[Timeout(1468), Answer(false), Timeout(1468)], false),
             (
                 &[Timeout(1468), Answer(false), Timeout(9), Timeout(9)],
                 true,
             ),
-            // The last answer before the first timeout says nothing.
+            // An answer before the first timeout is no evidence.
             (&[Answer(false), Timeout(9), Timeout(9), Timeout(9)], false),
             // Small chunks pass, large ones do not.
             (
                 &[Timeout(1468), Acked(116), Timeout(1468), Timeout(1468)],
                 true,
             ),
-            // A chunk as large, or a heartbeat as large as a packet, clears it.
+            // A chunk as large, or a heartbeat as large as a packet, clears the
+            // evidence.
             (
                 &[Timeout(9), Answer(false), Timeout(9), Acked(9), Timeout(9)],
                 false,
@@ -153,7 +154,7 @@ mod tests {
                 ],
                 false,
             ),
-            // Shorter chunks that are lost later do not lower the bar.
+            // Losses of shorter chunks do not lower the required size.
             (
                 &[Timeout(1468), Timeout(116), Acked(116), Timeout(116)],
                 true,

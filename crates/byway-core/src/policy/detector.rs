@@ -1,9 +1,9 @@
-//! When a path counts as failed: what an association asks of a detector.
+//! When a path counts as failed: the questions of an association to a detector.
 //!
-//! A path is in *doubt* from its first timeout (T3-rtx) until the detector takes
-//! an acknowledgement for proof, or the path has failed. The built-in answers are
-//! those of [`Detection`]: errors alone (RFC 9260 section 8.2, the default), or
-//! probes at a fixed pace (cortes-2008).
+//! A path is in *doubt* ([`Doubt`]) from its first timeout (T3-rtx) until the detector
+//! accepts an acknowledgement as proof, or until the path has failed. [`Detection`] has
+//! the built-in detectors: only the error counter (RFC 9260 section 8.2, the default),
+//! or probes at a fixed interval (cortes-2008).
 
 use super::Detection;
 use super::probing::{Evidence, Verdict};
@@ -11,12 +11,12 @@ use crate::path::{PathId, PathsView};
 use crate::time::Instant;
 use core::fmt;
 
-/// A path in doubt.
+/// A path whose first timeout has happened and which may have failed.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Doubt {
-    /// Which one.
+    /// The path.
     pub path: PathId,
-    /// When its first timeout was.
+    /// The time of its first timeout.
     pub since: Instant,
     /// The present time.
     pub now: Instant,
@@ -24,28 +24,29 @@ pub struct Doubt {
 
 /// Decides when a path has failed, for all paths of an association.
 ///
-/// It reads the paths and answers; the association probes, and changes the path's
-/// state. Consecutive errors (`failure.path_max_retrans`) are counted beside it.
+/// It reads the paths and answers. The association sends the probes and changes the
+/// path's state. It also counts consecutive errors (`failure.path_max_retrans`).
 pub trait Detector: fmt::Debug + Send + Sync {
-    /// What a path in doubt needs now. Asked at the path's first timeout, and
-    /// again at the time that the last [`Verdict::Probe`] named, which is at
-    /// least 1 ms later. None ends the doubt: errors alone decide.
+    /// What the path needs now. The association asks at the path's first timeout, and
+    /// again at the time in the last [`Verdict::Probe`], at least 1 ms later. None ends
+    /// the probing: then only the error counter decides.
     fn verdict(&self, paths: &PathsView<'_>, doubt: Doubt) -> Option<Verdict>;
 
-    /// Whether this acknowledgement ends the doubt. By default one of a heartbeat
-    /// or of data that went to this path since its last timeout does.
+    /// Whether this acknowledgement proves that the path works. By default one of a
+    /// heartbeat does, or one of data that was sent to this path after its last
+    /// timeout.
     fn accepts(&self, evidence: Evidence) -> bool {
         evidence != Evidence::AnyData
     }
 
-    /// Whether timeouts beyond `failure.path_max_retrans` make a path inactive,
-    /// too (true). Lost heartbeats do in either case.
+    /// Whether timeouts beyond `failure.path_max_retrans` also make a path inactive
+    /// (true). Lost heartbeats always do.
     fn counts_timeouts(&self) -> bool {
         true
     }
 
-    /// Bytes of each path's window that data leaves to heartbeats (0). Asked when
-    /// a path begins.
+    /// Bytes of each path's window that data leaves free for heartbeats (0). The
+    /// association asks once, when a path begins.
     fn reserved(&self) -> u32 {
         0
     }

@@ -1,39 +1,39 @@
-//! Which destination new data takes when paths are in doubt (RFC 9260 section
-//! 6.4.1; RFC 7829 sections 3.2 and 4; caro-2006 section III.6).
+//! Which destination new data takes when paths fail or may have failed (RFC 9260
+//! section 6.4.1; RFC 7829 sections 3.2 and 4; caro-2006 section III.6).
 //!
-//! The primary serves while it is active. When it is not, an active alternate
-//! takes over, the one in use if there is one; when none is active, the
-//! suspect path with the fewest errors, or by caro-2006 section V the next one;
-//! when all are inactive, the dormant rule. RFC 9260 leaves the last two open.
+//! The primary carries data while it is active. Otherwise an active alternate does: the
+//! one in use, if it is active. If no path is active, the potentially failed path with
+//! the fewest errors carries data, or by caro-2006 section V the next one. If all paths
+//! are inactive, the dormant rule applies. RFC 9260 leaves the last two cases open.
 
 use crate::config::{AllPathsSuspect, Dormant, FailoverConfig, PrimarySwitch};
 use crate::path::{PathId, PathState, PathsView};
 use core::fmt;
 
-/// Decides where new data goes, and what errors make of a path.
+/// Decides where new data goes, and which state a path with errors gets.
 ///
-/// It reads the paths and answers; the association changes states and moves the
-/// data. What is to be remembered of a path is in the view: its state, its
-/// errors, its heartbeats. [`FailoverConfig`] is the built-in one; another one
-/// may leave questions to it.
+/// It reads the paths and answers; the association changes states and moves the data.
+/// The view has all that it needs to know of a path: its state, its errors, its
+/// heartbeats. [`FailoverConfig`] is the built-in one; your own may call it for some of
+/// the questions.
 pub trait Failover: fmt::Debug + Send + Sync {
-    /// Where new data goes. Asked whenever the state of a path has changed, after
-    /// each timeout and after each heartbeat that was answered or lost; not for
-    /// each packet. `timed_out` is the path whose T3-rtx expired, if that is why.
-    /// An address that is not confirmed, or no path, counts as
-    /// [`PathsView::data_path`]: data stays where it is.
+    /// Where new data goes. The association asks after each change of a path's state,
+    /// after each timeout and after each heartbeat that was answered or lost, but not
+    /// for each packet. `timed_out` is the path whose T3-rtx expired, if that is the
+    /// cause. If the answer is an unconfirmed address, or no path, it counts as
+    /// [`PathsView::data_path`]: data does not move.
     fn data_path(&self, paths: &PathsView<'_>, timed_out: Option<PathId>) -> PathId;
 
-    /// What its consecutive errors make of a path (RFC 9260 section 8.2). Asked
-    /// after each new error: a timeout or a lost heartbeat. `limit`: what the
-    /// settings allow (`failure.path_max_retrans`; endless for the timeouts of a
-    /// path whose detector does not count them). An address that is not confirmed
-    /// can only become inactive.
+    /// The state of a path after its consecutive errors (RFC 9260 section 8.2). The
+    /// association asks after each new error: a timeout or a lost heartbeat. `limit` is
+    /// the number of errors that the settings allow (`failure.path_max_retrans`; no
+    /// limit for the timeouts of a path whose detector does not count them). An
+    /// unconfirmed address can only become inactive.
     fn judge(&self, paths: &PathsView<'_>, path: PathId, limit: u32) -> PathState;
 
-    /// The path that becomes the primary, so that the failover is permanent (none
-    /// by default; caro-2006 section IV, RFC 7829 section 5). Asked after each
-    /// [`data_path`](Self::data_path).
+    /// The path that becomes the primary, so that the failover is permanent (none by
+    /// default; caro-2006 section IV, RFC 7829 section 5). The association asks after
+    /// each [`data_path`](Self::data_path).
     fn switch_primary(&self, paths: &PathsView<'_>) -> Option<PathId> {
         let _ = paths;
         None
@@ -54,8 +54,8 @@ impl Failover for FailoverConfig {
     }
 }
 
-/// What a path's consecutive errors make of it (RFC 9260 section 8.2; RFC 7829
-/// section 3.2): inactive above `limit`, suspect above PFMR, else what it was.
+/// The state of a path after its consecutive errors (RFC 9260 section 8.2; RFC 7829
+/// section 3.2): inactive above `limit`, potentially failed above PFMR, else as before.
 #[must_use]
 pub fn judge(cfg: &FailoverConfig, state: PathState, errors: u32, limit: u32) -> PathState {
     let suspect_after = cfg.potentially_failed.as_ref();
@@ -69,8 +69,8 @@ pub fn judge(cfg: &FailoverConfig, state: PathState, errors: u32, limit: u32) ->
     }
 }
 
-/// Where new data goes, seen from a table in which states have just changed.
-/// `timed_out` is the path whose timer expired, if that is why it is asked.
+/// Where new data goes after a change of states. `timed_out` is the path whose timer
+/// expired, if that is the cause.
 #[must_use]
 pub fn data_path(cfg: &FailoverConfig, paths: &PathsView<'_>, timed_out: Option<PathId>) -> PathId {
     let now = paths.data_path();
@@ -135,8 +135,8 @@ fn dormant(cfg: &FailoverConfig, paths: &PathsView<'_>, timed_out: Option<PathId
 /// Whether the destination in use becomes the primary (caro-2006 section IV;
 /// RFC 7829 section 5).
 ///
-/// By CPT it does so in the dormant state, too: figure 9 draws that edge. By
-/// PSMR only for an active destination.
+/// By CPT this also happens in the dormant state, as figure 9 shows. By PSMR it happens
+/// only if the destination is active.
 #[must_use]
 pub fn switch_primary(cfg: &FailoverConfig, paths: &PathsView<'_>) -> Option<PathId> {
     let (primary, now) = (paths.primary(), paths.data_path());

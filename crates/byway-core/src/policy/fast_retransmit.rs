@@ -1,11 +1,11 @@
 //! Multiple Fast Retransmit (caro-2004 section II.B; caro-2003).
 //!
-//! RFC 9260 section 7.2.4 lets a chunk be fast retransmitted once; if that is
-//! lost, too, only a timeout helps. So the sender remembers for each chunk what
-//! was outstanding when it was fast retransmitted, and lets only the
-//! acknowledgement of later chunks report it missing again: those left behind
-//! the retransmission, so it should have arrived before them. The papers warn
-//! of it with AllRtxAlt, where the paths differ in delay. The default is once.
+//! RFC 9260 section 7.2.4 allows one fast retransmit of a chunk. If that is lost, too,
+//! only a timeout repairs the loss. So the sender stores for each chunk which data was
+//! outstanding at its fast retransmit. Only the acknowledgement of later chunks may
+//! then report it missing again: they left after the retransmission, so it should have
+//! arrived before them. The papers warn against it with AllRtxAlt, where the paths
+//! differ in delay. The default is once.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,17 +15,17 @@ pub enum FastRetransmits {
     /// Once (RFC 9260 section 7.2.4, step 5).
     #[default]
     Once,
-    /// Again whenever chunks that were sent after the last time report it
-    /// missing (MFR).
+    /// Again whenever chunks report it missing that were sent after its last fast
+    /// retransmit (MFR).
     Multiple,
 }
 
 impl FastRetransmits {
-    /// Whether a chunk collects missing reports.
+    /// Whether missing reports count for a chunk.
     ///
-    /// `repeated`: one past the highest sequence that was outstanding when it
-    /// was last fast retransmitted; none if it never was. `highest_new`: the
-    /// highest sequence newly acknowledged.
+    /// `repeated`: one past the highest sequence that was outstanding at its last fast
+    /// retransmit; none if there was none. `highest_new`: the highest sequence newly
+    /// acknowledged.
     #[must_use]
     pub fn counts(self, repeated: Option<u64>, highest_new: u64) -> bool {
         match (self, repeated) {
@@ -35,7 +35,7 @@ impl FastRetransmits {
         }
     }
 
-    /// Whether a chunk that was fast retransmitted may ever be again.
+    /// Whether a chunk may be fast retransmitted again.
     #[must_use]
     pub fn repeats(self) -> bool {
         self == FastRetransmits::Multiple

@@ -1,7 +1,7 @@
-//! The papers' ideas as deciders: each reads a view and answers with a small
-//! value. None sends, sets timers or edits a path.
+//! The mechanisms of the papers as deciders. Each one reads a view and answers with a
+//! small value. None sends, sets timers or changes a path.
 //!
-//! Three of them are traits that a user may implement, and give to
+//! Three of them are traits that a user may implement and pass to
 //! [`Custom`](crate::config::Custom): [`RetransmissionTarget`], [`Failover`] and
 //! [`Detector`].
 

@@ -1,24 +1,25 @@
-//! Probe-timeout failover (byway's own; the idea of RACK-TLP, RFC 8985 section
-//! 7, and of QUIC's probe timeout, carried to another path).
+//! Probe-timeout failover (byway's own; the idea of RACK-TLP, RFC 8985 section 7, and
+//! of QUIC's probe timeout, applied to another path).
 //!
-//! RTO.Min makes the retransmission timer wait a second where the path's own
-//! round trips say after a tenth of it that an acknowledgement is overdue. So a
-//! path is suspect as soon as one is: a heartbeat asks it, the oldest
-//! outstanding chunk leaves at once on another path, new data follows it, and
-//! no window is touched; when the heartbeat stays unanswered as long again, the
-//! rest of what is outstanding follows, too. RFC 9260 waits for T3-rtx; off by
-//! default.
+//! RTO.Min makes the retransmission timer wait a second, although the path's own round
+//! trips may show after a tenth of it that an acknowledgement is overdue. So a path
+//! becomes potentially failed as soon as an acknowledgement is overdue. Then a
+//! heartbeat probes the path. The oldest outstanding chunk leaves at once on another
+//! path, and new data follows it. No window changes. If the heartbeat is not answered
+//! in the same time again, the rest of the outstanding data follows, too. RFC 9260
+//! waits for T3-rtx; this is off by default.
 //!
-//! A SACK that the peer holds back (SACK.Delay) would hide a death, and spoil the
-//! round trips that tell when one is overdue. So what is followed by nothing asks
-//! for a SACK at once (the I bit, RFC 7053, which RFC 9260 section 6.2 takes in):
-//! the last chunk of the queue, and one that leaves while nothing else is
-//! outstanding. With traffic that does not fill its windows that is a SACK for
-//! each packet instead of each second one. A peer that does not know the bit only
-//! makes the round trips longer, and so the suspicion later.
+//! A SACK that the peer delays (SACK.Delay) would hide a dead path and falsify the
+//! round trips that show when an acknowledgement is overdue. So a chunk that no other
+//! chunk follows asks for a SACK at once (the I bit, RFC 7053, part of RFC 9260 section
+//! 6.2): the last chunk of the queue, and a chunk that leaves while no other one is
+//! outstanding. With traffic that does not fill its windows this causes a SACK for each
+//! packet instead of each second one. A peer that does not support the bit only makes
+//! the round trips longer, and so the probe timeout later.
 //!
-//! Losses that missing reports tell of while the path is suspect say nothing of
-//! congestion, if it is dead: the window falls for them when the path answers.
+//! Missing reports may announce losses while the path is potentially failed. If the
+//! path is dead, they are no sign of congestion. So the window is reduced for them only
+//! when the path answers.
 
 use crate::time::Duration;
 use crate::units;
@@ -28,11 +29,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProbeTimeout {
-    /// The longest that the peer holds back the acknowledgement of a single
-    /// packet that did not ask for one at once (200 ms, SACK.Delay).
+    /// The longest time that the peer delays the acknowledgement of a single packet
+    /// that did not ask for one at once (200 ms, SACK.Delay).
     #[serde(with = "units::duration")]
     pub ack_delay: Duration,
-    /// The least that is allowed beyond the smoothed round trip (5 ms).
+    /// The least time that is allowed beyond the smoothed round trip (5 ms).
     #[serde(with = "units::duration")]
     pub margin: Duration,
 }
@@ -47,15 +48,16 @@ impl Default for ProbeTimeout {
 }
 
 impl ProbeTimeout {
-    /// How long the answer to something that asks for one at once may take:
-    /// SRTT, and the largest of four RTTVAR, an eighth of SRTT, and the margin.
+    /// The longest time for an answer that the peer does not delay: SRTT plus the
+    /// largest of four RTTVAR, an eighth of SRTT, and the margin.
     #[must_use]
     pub fn answer(&self, srtt: Duration, rttvar: Duration) -> Duration {
         srtt + (4 * rttvar).max(srtt / 8).max(self.margin)
     }
 
-    /// How long an acknowledgement may take; `prompt`: the peer has a reason not
-    /// to hold it back, as two packets are outstanding or the last one asked.
+    /// The longest time for an acknowledgement. `prompt`: the peer has a reason not to
+    /// delay it, because two packets are outstanding or the last one asked for it at
+    /// once.
     #[must_use]
     pub fn acknowledgement(&self, srtt: Duration, rttvar: Duration, prompt: bool) -> Duration {
         let delayed = if prompt {

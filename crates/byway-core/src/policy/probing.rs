@@ -1,57 +1,54 @@
-//! Path failure detection apart from congestion control (cortes-2008).
+//! Path failure detection separate from congestion control (cortes-2008).
 //!
-//! Waiting for PMR doubled timeouts makes detection take a minute, because the
-//! timeouts belong to congestion control. So from the first timeout on, the
-//! path is probed with a heartbeat every Dmax/n, without back-off and without
-//! repeats, and the window keeps room for them; an answer ends the doubt, and
-//! after Dmax without one the path has failed. RFC 9260 counts errors instead;
-//! the default is errors alone.
+//! The error counter needs PMR doubled timeouts, which takes about a minute, because
+//! the timeouts belong to congestion control. So from the first timeout on, a heartbeat
+//! probes the path every Dmax/n, without back-off and without retransmission, and the
+//! window keeps room for these heartbeats. An answer ends the probing. After Dmax
+//! without an answer the path has failed. RFC 9260 counts errors instead, and this is
+//! the default.
 //!
-//! The letter says "from the first retransmission" and means the first timeout
-//! (its section II: a retransmission takes place when an acknowledgement is too
-//! long in coming). It says "after the time T_hb" where its figure 2 shows
-//! Dmax. What answers: see [`ProbingStop`].
+//! The paper says "from the first retransmission" and means the first timeout (its
+//! section II: a retransmission takes place when an acknowledgement is too long in
+//! coming). It says "after the time T_hb" where its figure 2 shows Dmax.
+//! [`ProbingStop`] says what counts as an answer.
 
 use crate::time::{Duration, Instant};
 use crate::units;
 use serde::{Deserialize, Serialize};
 
-/// The probing detector's two numbers.
+/// The settings of the probing detector.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Probing {
-    /// The longest that a dead path may go unnoticed after the first timeout
-    /// (10 s).
+    /// The longest time from the first timeout until a dead path is detected (10 s).
     #[serde(with = "units::duration")]
     pub dmax: Duration,
-    /// Heartbeats in that time (10).
+    /// Number of heartbeats in that time (10).
     pub n: u32,
-    /// What ends the doubt.
+    /// Which acknowledgement ends the probing.
     pub stop: ProbingStop,
-    /// Whether timeouts beyond PMR make the path inactive beside the detector
-    /// (true); by the letter they no longer do (false). Lost heartbeats of an
-    /// idle path count in either case.
+    /// Whether timeouts beyond PMR also make the path inactive (true); in the text of
+    /// the paper they do not (false). Lost heartbeats of an idle path always count.
     pub beside_pmr: bool,
 }
 
-/// What ends the doubt about a path that is probed.
+/// Which acknowledgement ends the probing of a path.
 ///
-/// The letter says both that an acknowledged heartbeat stops the probing and,
-/// in calling acknowledgements what proves a path, leaves open which of them
-/// count. A SACK may acknowledge what went to another path, or what arrived
-/// before the path died: to stop for it is spurious, and puts detection off.
+/// The paper says that an acknowledged heartbeat stops the probing. It also calls
+/// acknowledgements the proof of a path, but does not say which of them count. A SACK
+/// may acknowledge data that took another path, or that arrived before the path died.
+/// To stop for such a SACK is wrong and delays the detection.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub enum ProbingStop {
-    /// The answer to one of its heartbeats, nothing else (section III, the last
-    /// item of the list).
+    /// Only the answer to one of its heartbeats (section III, the last item of the
+    /// list).
     HeartbeatAck,
-    /// That, or an acknowledgement of data that went to this path after its
-    /// last timeout.
+    /// The answer to a heartbeat, or an acknowledgement of data that was sent to this
+    /// path after its last timeout.
     #[default]
     PathAck,
-    /// Any acknowledgement of something new, from whatever path. While
-    /// retransmissions on an alternate are acknowledged, a dead path is not
-    /// noticed: for comparison.
+    /// Any acknowledgement of new data, from any path. A dead path is not detected
+    /// while retransmissions on an alternate are acknowledged. For comparison only.
     AnyAck,
 }
 
@@ -60,14 +57,14 @@ pub enum ProbingStop {
 pub enum Evidence {
     /// A heartbeat on the path.
     Heartbeat,
-    /// Data that went there since its last timeout.
+    /// Data that was sent there after its last timeout.
     PathData,
     /// Other data.
     AnyData,
 }
 
 impl ProbingStop {
-    /// Whether this ends the doubt.
+    /// Whether this ends the probing.
     #[must_use]
     pub fn accepts(self, evidence: Evidence) -> bool {
         match evidence {
@@ -78,7 +75,7 @@ impl ProbingStop {
     }
 }
 
-/// Bytes that a heartbeat takes of a window: its chunk, as DATA chunks count.
+/// Bytes of a window that a heartbeat takes: its chunk, counted as DATA chunks are.
 const HEARTBEAT_BYTES: u32 = 28;
 
 impl Default for Probing {
@@ -92,20 +89,19 @@ impl Default for Probing {
     }
 }
 
-/// How a dead path is noticed.
+/// How a dead path is detected.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub enum Detection {
-    /// By consecutive errors alone (RFC 9260 section 8.2).
+    /// Only by consecutive errors (RFC 9260 section 8.2).
     #[default]
     ErrorCount,
-    /// By probes every Dmax/n from the first timeout, and by errors beside them
-    /// if wanted.
+    /// By probes every Dmax/n from the first timeout, and optionally by errors, too.
     Probing(Probing),
 }
 
 impl Detection {
-    /// Bytes of the window that data leaves to the heartbeats of a doubt, so
-    /// that they do not add to what congests the path.
+    /// Bytes of the window that data leaves free for the detector's heartbeats, so that
+    /// they do not add to congestion of the path.
     #[must_use]
     pub fn reserved(&self) -> u32 {
         match self {
@@ -124,12 +120,12 @@ impl Detection {
     }
 }
 
-/// What a path in doubt needs now.
+/// What a path that is probed needs now.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Another heartbeat, and the next look then.
+    /// A heartbeat now, and the next question at this time.
     Probe(Instant),
-    /// Dmax has passed: it has failed.
+    /// Dmax has passed: the path has failed.
     Failed,
 }
 
@@ -140,7 +136,7 @@ impl Probing {
         self.dmax / self.n.max(1)
     }
 
-    /// What to do at `now` about a path in doubt since `since`.
+    /// What to do at `now` for a path whose first timeout was at `since`.
     #[must_use]
     pub fn verdict(&self, since: Instant, now: Instant) -> Verdict {
         if now.since(since) >= self.dmax {

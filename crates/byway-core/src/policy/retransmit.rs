@@ -1,10 +1,10 @@
-//! Who gets a retransmission (caro-2003; caro-2004 section II.A; RFC 9260
+//! Which path takes a retransmission (caro-2003; caro-2004 section II.A; RFC 9260
 //! section 6.4).
 //!
-//! AllRtxSame repeats on the path that lost the chunk, AllRtxAlt always tries
-//! another one, FrSameRtoAlt stays for fast retransmits, whose cause is a
-//! single loss, and moves away after timeouts, whose cause may be a dead path.
-//! RFC 2960 asked for AllRtxAlt; RFC 9260 asks for FrSameRtoAlt, the default.
+//! AllRtxSame uses the path that lost the chunk. AllRtxAlt always uses another path.
+//! FrSameRtoAlt stays on the path for fast retransmits, because a single loss causes
+//! them, and moves to another path after timeouts, because the path may be dead. RFC
+//! 2960 asked for AllRtxAlt; RFC 9260 asks for FrSameRtoAlt, the default.
 
 use crate::path::{PathId, PathState, PathsView};
 use core::fmt;
@@ -29,16 +29,17 @@ pub enum LossCause {
     FastRetransmit,
     /// The retransmission timer of its path expired.
     Timeout,
-    /// Its path is suspect by the probe timeout.
+    /// The probe timeout made its path potentially failed.
     ProbeTimeout,
 }
 
 /// Decides where lost chunks are sent again.
 pub trait RetransmissionTarget: fmt::Debug + Send + Sync {
-    /// The path on which a chunk is repeated that was last sent on `last` and was
-    /// lost for `cause`. Asked for each packet of retransmissions while it is
-    /// made, so the same question must have the same answer. An address that is
-    /// not confirmed, or no path, counts as where new data goes.
+    /// The path for the retransmission of a chunk that was last sent on `last` and was
+    /// lost for `cause`. The association asks for each packet of retransmissions while
+    /// it builds the packet, so the same question must get the same answer. If the
+    /// answer is an unconfirmed address, or no path, the chunk goes where new data
+    /// goes.
     fn target(&self, cause: LossCause, last: PathId, paths: &PathsView<'_>) -> PathId;
 }
 
@@ -49,8 +50,8 @@ impl RetransmissionTarget for RetransmitTarget {
 }
 
 impl RetransmitTarget {
-    /// Whether what was lost for `cause` is repeated where it was, if that path
-    /// is active.
+    /// Whether a chunk that was lost for `cause` stays on its path, if that path is
+    /// active.
     #[must_use]
     pub fn stays(self, cause: LossCause) -> bool {
         match self {
@@ -61,12 +62,13 @@ impl RetransmitTarget {
         }
     }
 
-    /// The path on which a chunk is repeated that was last sent on `last` and
-    /// was lost for `cause`.
+    /// The path for the retransmission of a chunk that was last sent on `last` and was
+    /// lost for `cause`.
     ///
-    /// A suspect path gets nothing while another one is active (RFC 7829 section
-    /// 3.2, rule 3), whatever the policy. An alternate is the active destination
-    /// most unlike `last`; without one, the destination that data would take now.
+    /// With any policy a potentially failed path gets no retransmission while another
+    /// path is active (RFC 7829 section 3.2, rule 3). An alternate is the active
+    /// destination that differs most from `last`. If there is none, it is the
+    /// destination of new data.
     #[must_use]
     pub fn target(self, cause: LossCause, last: PathId, paths: &PathsView<'_>) -> PathId {
         let stay = self.stays(cause);
@@ -106,7 +108,7 @@ mod tests {
             (&[A, A, A], 0, AllRtxAlt, Timeout, 1, 2),
             (&[A, I, A], 0, AllRtxAlt, Timeout, 0, 2),
             (&[A, U], 0, AllRtxAlt, Timeout, 0, 0),
-            // A suspect path gets nothing while another one is active.
+            // A potentially failed path gets no data while another one is active.
             (&[P, A], 1, AllRtxSame, FastRetransmit, 0, 1),
             (&[P, A], 1, FrSameRtoAlt, FastRetransmit, 0, 1),
             (&[P, I], 0, AllRtxSame, Timeout, 0, 0),

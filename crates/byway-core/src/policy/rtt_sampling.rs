@@ -1,20 +1,19 @@
 //! Which acknowledgements measure the round trip (RFC 9260 section 6.3.1, rules
 //! C4 and C5, which is Karn's algorithm; caro-2004 section II.B, timestamps).
 //!
-//! The acknowledgement of a chunk that was sent twice does not say which of the
-//! two it answers, so it measures nothing (Karn), and a path that carries only
-//! retransmissions keeps its backed-off timer. A timestamp in every packet,
-//! echoed by the SACK, says which sending was answered, so every acknowledgement
-//! of it measures. RFC 9260 knows no timestamps and measures once a round trip,
-//! the default.
+//! If a chunk was sent twice, its acknowledgement does not show which of the two it
+//! answers. So it measures nothing (Karn), and a path that carries only retransmissions
+//! keeps its backed-off timer. A timestamp in every packet, echoed by the SACK, shows
+//! which transmission was answered, so every acknowledgement of it can measure. RFC
+//! 9260 has no timestamps and measures once per round trip, the default.
 
 use serde::{Deserialize, Serialize};
 
-/// Which chunks measure the round trip where there are no timestamps.
+/// Which chunks measure the round trip if there are no timestamps.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub enum RttSampling {
-    /// One sample a round trip, and none when a chunk before the timed one was
-    /// retransmitted meanwhile (RFC 9260 section 6.3.1, C4 and C5).
+    /// One sample per round trip, and none if a chunk before the timed one was
+    /// retransmitted in that time (RFC 9260 section 6.3.1, C4 and C5).
     #[default]
     OncePerRound,
     /// Every chunk that was sent once, as the papers say.
@@ -26,25 +25,25 @@ pub enum RttSampling {
 pub struct Acknowledged {
     /// It was sent once.
     pub once: bool,
-    /// It is the one that is timed in this round.
+    /// It is the chunk that is timed in this round.
     pub timed: bool,
-    /// Its path had no error since it was sent.
+    /// Its path had no error since the chunk was sent.
     pub timely: bool,
-    /// The timestamp of the packet that carried it last.
+    /// The timestamp of the last packet that carried it.
     pub stamp: u32,
 }
 
-/// What the SACK's packet says of the packet that it answers.
+/// The timestamp that a SACK's packet echoes.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Echo {
-    /// The association has no timestamps.
+    /// The association does not use timestamps.
     Unused,
-    /// It has, and the packet echoes this one, or none.
+    /// It uses them; the packet echoes this timestamp, or none.
     Of(Option<u32>),
 }
 
 impl RttSampling {
-    /// Whether the time since its last sending is a sample of the round trip.
+    /// Whether the time since its last transmission is a sample of the round trip.
     #[must_use]
     pub fn measures(self, echo: Echo, chunk: Acknowledged) -> bool {
         match echo {
@@ -73,11 +72,11 @@ mod tests {
             (OncePerRound, none, true, true, false, false),
             (EveryChunk, none, true, false, true, true),
             (EveryChunk, none, false, false, true, false),
-            // The echo says which sending was answered, so all may measure.
+            // The echo shows which transmission was answered, so all may measure.
             (OncePerRound, of(7), true, false, true, true),
             (OncePerRound, of(7), false, false, false, true),
             (EveryChunk, of(7), false, false, true, true),
-            // The first sending was answered, or another packet's chunk.
+            // The echo answers the first transmission, or the chunk of another packet.
             (OncePerRound, of(6), false, true, true, false),
             (EveryChunk, of(6), true, true, true, false),
             (EveryChunk, Echo::Of(None), true, true, true, false),

@@ -1,10 +1,10 @@
 //! Retransmission schemes by name (caro-2004 section II.C).
 //!
-//! A scheme is a policy of who gets a retransmission with algorithms that help
-//! it: `FrSameRtoAlt+MFR+HAR`. The paper compares ten and says of each algorithm
-//! which policies it serves; MFR with TS, which it leaves out, is possible, too.
-//! What does not serve is refused with the reason, unless `forced` is one of the
-//! words. RFC 9260 is plain `FrSameRtoAlt`, the default.
+//! A scheme is a retransmission policy with algorithms that help it:
+//! `FrSameRtoAlt+MFR+HAR`. The paper compares ten schemes and says which policies each
+//! algorithm helps. MFR with TS, which it leaves out, is possible, too. A combination
+//! that does not help is refused with the reason, unless the name contains `forced`.
+//! RFC 9260 is `FrSameRtoAlt` without an algorithm, the default.
 
 use super::{AfterRto, FastRetransmits, RetransmitTarget};
 use crate::config::{Config, ConfigError};
@@ -14,7 +14,7 @@ use core::str::FromStr;
 /// A policy and its algorithms.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
 pub struct Scheme {
-    /// Who gets a retransmission.
+    /// Which path takes a retransmission.
     pub target: RetransmitTarget,
     /// Multiple Fast Retransmit.
     pub mfr: bool,
@@ -24,19 +24,19 @@ pub struct Scheme {
     pub ts: bool,
 }
 
-/// Why a name is no scheme.
+/// Why a name is not a scheme.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadScheme {
-    /// A word is none of those there are.
+    /// The name contains an unknown word.
     #[error(
         "\"{0}\" is no part of a scheme; write AllRtxSame, AllRtxAlt or FrSameRtoAlt, then +MFR, \
          +HAR or +TS, such as FrSameRtoAlt+MFR+HAR"
     )]
     Unknown(String),
-    /// An algorithm stands twice.
+    /// The name contains an algorithm twice.
     #[error("+{0} stands twice; once is enough")]
     Twice(&'static str),
-    /// The parts do not serve each other.
+    /// The parts do not help each other.
     #[error("{0}; write {1}+forced to have it all the same")]
     Senseless(&'static str, Scheme),
 }
@@ -58,7 +58,7 @@ impl Scheme {
         "FrSameRtoAlt+MFR+HAR",
     ];
 
-    /// Why the parts do not serve each other (caro-2004 section II.B), if so.
+    /// Why the parts do not help each other (caro-2004 section II.B), if so.
     #[must_use]
     pub fn senseless(self) -> Option<&'static str> {
         match self.target {
@@ -155,7 +155,7 @@ impl FromStr for Scheme {
 }
 
 impl fmt::Display for Scheme {
-    /// The name that is read back as this scheme, but for `+forced`.
+    /// The name from which this scheme is read again, without `+forced`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}", self.target)?;
         for (on, name) in [(self.mfr, "MFR"), (self.har, "HAR"), (self.ts, "TS")] {

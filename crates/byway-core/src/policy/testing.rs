@@ -1,4 +1,4 @@
-//! Tables of paths for the deciders' tests.
+//! Tables of paths for the tests of the deciders.
 
 use crate::config::Config;
 use crate::path::{Path, PathId, PathState, PathTable};

@@ -4,14 +4,14 @@ use crate::config::SackConfig;
 use crate::path::PathId;
 use crate::time::Instant;
 
-/// The acknowledgement that is owed.
+/// The acknowledgement that is due.
 #[derive(Clone, Debug, Default)]
 pub struct Acker {
     /// Packets with DATA since the last SACK.
     pub packets: u32,
     /// A SACK leaves with the next packet.
     pub now: bool,
-    /// At the latest then (SACK.Delay).
+    /// The latest time for the SACK (SACK.Delay).
     pub timer: Option<Instant>,
     /// Where the last DATA came from.
     pub reply_path: Option<PathId>,
@@ -21,21 +21,21 @@ pub struct Acker {
     pub answers: u32,
 }
 
-/// What a packet with DATA chunks held.
+/// The content of a packet with DATA chunks.
 #[derive(Copy, Clone, Debug, Default)]
 pub struct Arrived {
     /// New chunks.
     pub new: bool,
-    /// Chunks that had arrived before, or could not be taken.
+    /// Chunks that had arrived before, or that were refused.
     pub duplicate: bool,
     /// A chunk with the I bit.
     pub immediate: bool,
-    /// There is a gap now, or one was filled.
+    /// There is a gap after this packet, or the packet filled one.
     pub gap: bool,
 }
 
 impl Acker {
-    /// A packet with DATA was taken.
+    /// A packet with DATA was accepted.
     pub(crate) fn on_data(&mut self, now: Instant, from: PathId, a: &Arrived, cfg: &SackConfig) {
         self.reply_path = Some(from);
         self.answers += 1;
@@ -55,7 +55,7 @@ impl Acker {
         }
     }
 
-    /// The window opened, or a state asks for an answer.
+    /// The window opened, or a state requires an answer.
     pub(crate) fn want_now(&mut self) {
         self.now = true;
     }
@@ -80,7 +80,7 @@ impl Acker {
         self.answers
     }
 
-    /// Whether a SACK should ride along with other chunks (section 6.1).
+    /// Whether a SACK should be bundled with other chunks (section 6.1).
     pub(crate) fn owed(&self) -> bool {
         self.now || self.packets > 0
     }

@@ -1,5 +1,5 @@
-//! The receiving half: which TSNs arrived, what messages they make, when they
-//! are acknowledged, and the window that is advertised.
+//! The receiving side: which TSNs arrived, which messages they form, when they are
+//! acknowledged, and the advertised window.
 
 pub(crate) mod acker;
 pub(crate) mod reassembly;
@@ -11,15 +11,15 @@ use byway_wire::Tsn;
 use reassembly::Reassembly;
 use tsn_map::TsnMap;
 
-/// The receiving half of an association.
+/// The receiving side of an association.
 #[derive(Debug)]
 pub(crate) struct RecvHalf {
     pub(crate) tsns: TsnMap,
     pub(crate) reassembly: Reassembly,
     pub(crate) acker: Acker,
-    /// The window that the peer was last told.
+    /// The last window that was advertised to the peer.
     pub(crate) advertised: u32,
-    /// Readable was announced and not all has been read since.
+    /// Readable was reported, and since then not all has been read.
     pub(crate) readable_told: bool,
     /// Inbound streams.
     pub(crate) streams: u16,
@@ -29,8 +29,8 @@ pub(crate) struct RecvHalf {
 
 impl RecvHalf {
     pub(crate) fn new(initial_tsn: Tsn, streams: u16, cfg: &BufferConfig) -> RecvHalf {
-        // A message that could close the window before it reaches the point would
-        // never be handed over.
+        // Otherwise a message could close the window before it reaches the point, and
+        // would never be delivered.
         let half = cfg.receive / 2;
         let point = match cfg.partial_delivery_point {
             0 => half,
@@ -48,13 +48,14 @@ impl RecvHalf {
         }
     }
 
-    /// The window to advertise: what is free of the buffer.
+    /// The window to advertise: the free part of the buffer.
     pub(crate) fn a_rwnd(&self) -> u32 {
         u64::from(self.buffer).saturating_sub(self.reassembly.held()) as u32
     }
 
-    /// The reader made room: whether the peer should be told without waiting
-    /// (section 6.2; silly windows are avoided by waiting for a good share).
+    /// The reader made room. Returns whether to send an update to the peer at once
+    /// (section 6.2). It waits until the window has opened far enough, to avoid silly
+    /// windows.
     pub(crate) fn window_opened(&self) -> bool {
         self.a_rwnd() >= self.advertised.saturating_add(self.update_at)
     }

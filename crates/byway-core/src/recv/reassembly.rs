@@ -1,5 +1,5 @@
-//! From fragments to messages, in the order of their streams (RFC 9260 sections
-//! 6.5, 6.6 and 6.9).
+//! Makes messages of fragments, in the order of their streams (RFC 9260 sections 6.5,
+//! 6.6 and 6.9).
 //!
 //! Fragments with consecutive TSNs join into runs; a run from a first to a last
 //! fragment is a message. A message that outgrows the partial delivery point is
@@ -32,7 +32,7 @@ const BEGIN_INSIDE: InconsistentFragment =
 const END_INSIDE: InconsistentFragment =
     InconsistentFragment("a message ended inside of another one");
 
-/// Everything that has arrived and has not been read yet.
+/// All data that has arrived and has not been read yet.
 #[derive(Debug)]
 pub(crate) struct Reassembly {
     /// Incomplete messages, by the sequence number of their first fragment.
@@ -46,12 +46,12 @@ pub(crate) struct Reassembly {
     held_payload: u64,
     /// The part of `held` that is ready to be read.
     held_ready: u64,
-    /// Length of the last fragmented message: the estimate for the next one.
+    /// Length of the last fragmented message, used as the estimate for the next one.
     last_len: usize,
     /// Messages and parts that became ready since the last
     /// [`take_fresh`](Self::take_fresh), and their bytes.
     fresh: (u32, u64),
-    /// Bytes of the window that a fragment occupies beside its payload.
+    /// Bytes of the window that a fragment takes beyond its payload.
     overhead: u32,
     partial_delivery_point: usize,
 }
@@ -104,7 +104,7 @@ impl Reassembly {
         self.held_ready -= u64::from(r.charge);
         self.held_payload -= r.message.payload.len() as u64;
         if self.ready.is_empty() && self.ready.capacity() > KEPT {
-            // An idle association gives the memory of a busy one back.
+            // When an association becomes idle, it frees the memory of its busy time.
             self.ready = VecDeque::new();
         }
         Some(r.message)

@@ -1,8 +1,8 @@
 //! Which TSNs have arrived (RFC 9260 sections 6.2 and 6.7).
 //!
-//! Inside the core a TSN is a 64-bit sequence number, counted from the peer's
-//! initial TSN, so it does not wrap. [`TsnMap::classify`] converts: the serial
-//! number arithmetic of RFC 1982 ends there.
+//! Inside the core a TSN is a 64-bit sequence number, counted from the peer's initial
+//! TSN, so it does not wrap. [`TsnMap::classify`] converts it; only this function needs
+//! the serial number arithmetic of RFC 1982.
 
 use byway_wire::Tsn;
 
@@ -13,11 +13,11 @@ const REACH: i64 = u16::MAX as i64;
 /// Most duplicates reported in one SACK.
 const MAX_DUPLICATES: usize = 32;
 
-/// Most ranges above the first gap. One SACK can report a few hundred, so a peer
-/// that makes more gaps than this is not honest.
+/// Most ranges above the first gap. One SACK can report a few hundred, so a peer that
+/// makes more gaps than this is an attacker.
 const MAX_RANGES: usize = 4096;
 
-/// What [`TsnMap::classify`] says of a TSN.
+/// The answer of [`TsnMap::classify`] for a TSN.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {
     /// It has not arrived before. Its sequence number.

@@ -7,7 +7,7 @@ fn cfg() -> CongestionConfig {
     CongestionConfig::default()
 }
 
-/// A window, and what controls it.
+/// A window and its congestion control.
 #[derive(Clone)]
 struct Path {
     w: Window,
@@ -35,8 +35,8 @@ fn path(cwnd: u32, ssthresh: u32) -> Path {
     }
 }
 
-/// A whole window is acknowledged in each round trip, two chunks at a time,
-/// evenly spread: cwnd in PMDCS at the end of each.
+/// Acknowledges a whole window in each round trip, two chunks at a time and evenly
+/// spread. Returns cwnd in PMDCS at the end of each round trip.
 fn grow(p: &mut Path, from: Instant, rtt: Duration, rounds: u32) -> Vec<f64> {
     let mut out = Vec::new();
     for round in 0..rounds {
@@ -63,8 +63,8 @@ fn grow(p: &mut Path, from: Instant, rtt: Duration, rounds: u32) -> Vec<f64> {
 
 #[test]
 fn the_window_follows_the_closed_form_to_its_plateau_and_beyond() {
-    // W(t) = C (t - K)^3 + W_max with W(0) = 0.7 W_max. On the way up cwnd aims
-    // at where the curve is a round trip later, so it is at the curve itself.
+    // W(t) = C (t - K)^3 + W_max with W(0) = 0.7 W_max. While it grows, cwnd aims at
+    // the value of the curve one round trip later, so it is on the curve itself.
     for (w_max, rtt_ms) in [(1000, 100), (1000, 50), (400, 200), (4000, 20)] {
         let rtt = Duration::from_millis(rtt_ms);
         let mut p = path(w_max, 1);
@@ -73,7 +73,8 @@ fn the_window_follows_the_closed_form_to_its_plateau_and_beyond() {
         assert!((begin - 0.7 * f64::from(w_max)).abs() < 1e-3);
         let k = (0.3 * f64::from(w_max) / 0.4).cbrt();
         let rounds = (2.0 * k / rtt.as_secs_f64()) as u32;
-        // RFC 9260's window is equal to ssthresh, hence in slow start: one chunk.
+        // The window is equal to ssthresh, so by RFC 9260 it is in slow start: one
+        // chunk.
         p.w.ssthresh -= PMDCS;
         let seen = grow(&mut p, Instant::from_millis(1000), rtt, rounds);
         for (round, cwnd) in seen.iter().enumerate() {
@@ -95,8 +96,8 @@ fn on_short_paths_it_grows_as_rfc_9260_would_on_average() {
     p.fast_retransmit();
     p.w.ssthresh -= PMDCS;
     let seen = grow(&mut p, Instant::ZERO, rtt, 30);
-    // 0.53 PMDCS a round trip up to the window before the loss (6 of them in
-    // about 11.3 round trips), then one.
+    // 0.53 PMDCS per round trip up to the window before the loss (6 of them in about
+    // 11.3 round trips), then one.
     for (rounds, expected) in [(5, 14.0 + 5.0 * ALPHA), (10, 14.0 + 10.0 * ALPHA)] {
         assert!((seen[rounds - 1] - expected).abs() < 0.5, "{seen:?}");
     }
@@ -126,14 +127,14 @@ fn after_a_timeout_the_curve_begins_where_slow_start_ends() {
     p.timeout(&cfg());
     assert_eq!((p.w.cwnd, p.w.ssthresh), (PMDCS, 70 * PMDCS));
     let rtt = Duration::from_millis(100);
-    // One chunk a SACK of two chunks: half as much again each round trip.
+    // One chunk per SACK of two chunks: the window grows by half each round trip.
     let seen = grow(&mut p, Instant::ZERO, rtt, 60);
     let begin = seen.iter().position(|c| *c > 70.0).unwrap();
     let curve = &p.control.curve;
     assert_eq!(curve.stage.as_ref().unwrap().k, 0.0);
     let plateau = curve.w_max / f64::from(PMDCS);
     assert!((70.0..71.5).contains(&plateau), "{plateau}");
-    // Then RFC 9260's growth is the faster one: t^3 needs time.
+    // Then the growth of RFC 9260 is faster: t^3 needs time.
     assert!((seen[begin + 10] - seen[begin] - 10.0 * ALPHA).abs() < 1.0);
 }
 
@@ -152,7 +153,7 @@ fn time_without_use_or_in_recovery_does_not_count() {
     };
     type Pause = fn(&mut Path, Moment);
     let pauses: [Pause; 3] = [
-        // An acknowledgement of a window that was not full.
+        // An acknowledgement when the window was not full.
         |p, at| {
             let ack = PathAck {
                 bytes: PMDCS,
@@ -169,7 +170,7 @@ fn time_without_use_or_in_recovery_does_not_count() {
             };
             p.ack(ack, at);
         },
-        // Nothing in flight, by a path whose window does not decay.
+        // Nothing in flight, on a path whose window does not decay.
         |p, at| p.control.curve.on_idle(at.now, false),
     ];
     for pause in pauses {

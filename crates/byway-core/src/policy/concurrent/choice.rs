@@ -1,31 +1,31 @@
 //! Which paths new data takes (CMT paper section III; natarajan-2006 section 3).
 //!
-//! Every active path may carry new data while its own window has room. Paths are
-//! filled one after the other, in a round; [`FillOrder`] says where it begins.
-//! While none is active the failover
-//! policy's one path carries it: the suspect one with the fewest errors, the one
-//! last in use among equals, so that CMT-PF is never worse than CMT. RFC 9260
-//! uses one path at a time; it is the default.
+//! Every active path may carry new data while its own window has room. Paths are filled
+//! one after the other, in a round; [`FillOrder`] says at which path the round begins.
+//! If no path is active, the one path of the failover policy carries the data: the
+//! potentially failed path with the fewest errors, among equals the one that was last
+//! in use. So CMT-PF is never worse than CMT. RFC 9260 uses one path at a time; this is
+//! the default.
 
 use crate::path::{PathId, PathState, PathsView};
 use serde::{Deserialize, Serialize};
 
-/// Which path begins the round of an event that lets new data leave. It matters
-/// where the peer's window has room for less than the paths' windows do: who
-/// comes last gets what is left. The first round begins at the primary.
+/// Which path begins the round when an event lets new data leave. It matters if the
+/// peer's window has less room than the paths' windows: the last path gets only the
+/// rest. The first round begins at the primary.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub enum FillOrder {
-    /// The one behind the path that was filled last, as in the authors' simulator.
-    /// When every event reaches all paths, it is always the same one.
+    /// The path behind the one that was filled last, as in the authors' simulator. If
+    /// every event reaches all paths, it is always the same path.
     #[default]
     BehindLast,
-    /// The one behind the path that began the last round: paths take turns at
-    /// being first, so none always gets the rest. Inferred from natarajan-2006
-    /// figures 2 and 3; neither its text nor the CMT paper gives an order.
+    /// The path behind the one that began the last round: paths take turns to be first,
+    /// so no path always gets the rest. Inferred from natarajan-2006 figures 2 and 3;
+    /// neither its text nor the CMT paper gives an order.
     InTurn,
 }
 
-/// Whether data, new or repeated, may go to a path now.
+/// Whether data, new or retransmitted, may go to a path now.
 #[must_use]
 pub fn carries(path: PathId, paths: &PathsView<'_>) -> bool {
     paths.state(path) == PathState::Active
@@ -66,7 +66,7 @@ mod tests {
             (&[A, P, A], 0, 1, &[2, 0]),
             (&[A, I], 0, 1, &[0]),
             (&[A, U], 0, 1, &[0]),
-            // The exception: all are potentially failed.
+            // The exception: all paths are potentially failed.
             (&[P, P], 1, 0, &[1]),
             (&[P, I, P], 2, 0, &[2]),
             // Dormant.

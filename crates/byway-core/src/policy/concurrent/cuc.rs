@@ -1,24 +1,24 @@
 //! Cwnd Update for CMT, CUC (CMT paper section IV.B).
 //!
-//! RFC 2960 lets a window grow only when the cumulative TSN advances, but that
-//! waits for the slowest path, so the others' windows would stand still. So each
-//! destination has a pseudo cumulative TSN, the earliest of its own chunks that is
-//! not acknowledged, and its window grows when that advances. Version 1 tracks one
-//! of them; version 2 a second one for chunks that were retransmitted there, so
-//! that neither waits for the other. RFC 9260 section 7.2.1 lets any newly
-//! acknowledged chunk grow the window, so CUC replaces `congestion.growth`. The
-//! default with CMT is version 2.
+//! RFC 2960 lets a window grow only when the cumulative TSN advances. With CMT this
+//! waits for the slowest path, so the windows of the other paths would not grow. So
+//! each destination has a pseudo cumulative TSN: the earliest of its own chunks that is
+//! not acknowledged. The window of the destination grows when it advances. Version 1
+//! tracks one pseudo cumulative TSN. Version 2 tracks a second one for chunks that were
+//! retransmitted there, so that neither waits for the other. In RFC 9260 section 7.2.1
+//! any newly acknowledged chunk lets the window grow, so CUC replaces
+//! `congestion.growth`. The default with CMT is version 2.
 
 use serde::{Deserialize, Serialize};
 
 /// Which acknowledgements let a path's window grow.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub enum Cuc {
-    /// Those that `congestion.growth` names.
+    /// The acknowledgements that `congestion.growth` names.
     Off,
-    /// Those that advance the path's pseudo cumulative TSN.
+    /// Acknowledgements that advance the path's pseudo cumulative TSN.
     V1,
-    /// The same, with one of its own for what was retransmitted.
+    /// The same, with a second pseudo cumulative TSN for retransmitted chunks.
     #[default]
     V2,
 }
@@ -26,18 +26,18 @@ pub enum Cuc {
 /// A chunk as CUC sees it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Chunk {
-    /// Whether it was sent last to the path that is looked at.
+    /// Whether it was last sent to the path in question.
     pub here: bool,
     /// Whether it was sent more than once.
     pub again: bool,
     /// Whether an earlier SACK acknowledged it.
     pub acked: bool,
-    /// Whether this one does.
+    /// Whether this SACK acknowledges it.
     pub newly: bool,
 }
 
-/// A pseudo cumulative TSN: the sequence that is expected to be acknowledged
-/// next, or that one has to be found.
+/// A pseudo cumulative TSN: the sequence of the next expected acknowledgement, or the
+/// state that it must be searched.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 struct Expected {
     seq: u64,
@@ -62,24 +62,24 @@ impl Default for PseudoCumulative {
 }
 
 impl PseudoCumulative {
-    /// The cumulative TSN passed a chunk of this destination that was not
-    /// acknowledged before, or one was sent again elsewhere: what is expected is
-    /// to be found anew.
+    /// The cumulative TSN passed a chunk of this destination that was not acknowledged
+    /// before, or a chunk was retransmitted elsewhere. So the next expected sequence
+    /// must be searched again.
     pub fn find(&mut self) {
         self.first.find = true;
         self.again.find = true;
     }
 
-    /// The sequences expected now, as far as they were found: of chunks sent once
-    /// (of all, in version 1), and of repeated ones.
+    /// The sequences that are expected now, if known: of chunks sent once (of all
+    /// chunks in version 1), and of retransmitted ones.
     #[must_use]
     pub fn expected(&self) -> (u64, u64) {
         (self.first.seq, self.again.seq)
     }
 
-    /// Chunks from `from` to `end`, which reaches behind the last gap block, are
-    /// looked at: the lowest sequence whose acknowledgement advances a pseudo
-    /// cumulative TSN, if any does.
+    /// Checks the chunks from `from` to `end`, which is behind the last gap block.
+    /// Returns the lowest sequence whose acknowledgement advances a pseudo cumulative
+    /// TSN, if any does.
     pub fn advance(
         &mut self,
         version: Cuc,
@@ -88,7 +88,7 @@ impl PseudoCumulative {
         chunk: impl Fn(u64) -> Option<Chunk>,
     ) -> Option<u64> {
         let any = version == Cuc::V1;
-        // Chunks sent once come in order: none is below the last one expected.
+        // Chunks sent once are in order: none is below the last expected one.
         let start = if any { from } else { from.max(self.first.seq) };
         let first = walk(&mut self.first, from, start, end, &chunk, |c| {
             any || !c.again
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     /// Chunks of a path, as letters: `o` outstanding, `n` newly acknowledged, `a`
-    /// acknowledged before, in capitals if sent again; `.` another path's.
+    /// acknowledged before; a capital if retransmitted; `.` a chunk of another path.
     fn chunks(text: &str) -> impl Fn(u64) -> Option<Chunk> {
         move |seq| {
             let c = *text.as_bytes().get(seq as usize)?;
@@ -159,7 +159,7 @@ mod tests {
             ("..nno", Cuc::V2, Some(2), (4, 0)),
             (".o.nn", Cuc::V1, None, (1, 0)),
             (".anno", Cuc::V2, Some(2), (4, 0)),
-            // A repeated chunk holds version 1 back, and not version 2.
+            // A retransmitted chunk delays version 1, but not version 2.
             (".O.no", Cuc::V1, None, (1, 0)),
             (".O.no", Cuc::V2, Some(3), (4, 1)),
             (".N.oo", Cuc::V2, Some(1), (3, 1)),

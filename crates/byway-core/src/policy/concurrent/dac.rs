@@ -1,39 +1,41 @@
 //! Delayed Acknowledgements for CMT, DAC (CMT paper section IV.C).
 //!
-//! With several paths chunks arrive out of order all the time, and RFC 9260
-//! section 6.7 would acknowledge every packet at once. So the receiver delays its
-//! SACKs in spite of gaps and says in each how many packets with DATA it answers;
-//! the sender, who then sees fewer SACKs, counts so many missing reports where
-//! that is safe, and one where the SACK acknowledges chunks of several
-//! destinations or on both sides of the missing one. The number travels in the
-//! two highest bits of the SACK's flags, where usrsctp puts it (`interop/run usrsctp`
-//! looks at its packets); a receiver that
-//! knows nothing of DAC leaves them 0, and each of its SACKs is one report. RFC
-//! 9260 has no such flags (section 3.3.4: ignored on receipt). Off by default, as
-//! fewer SACKs slow the windows down where packets are lost.
+//! With several paths chunks arrive out of order all the time, and RFC 9260 section 6.7
+//! would acknowledge every packet at once. So the receiver delays its SACKs in spite of
+//! gaps and writes into each one how many packets with DATA it answers. The sender sees
+//! fewer SACKs, so it counts this number of missing reports for a SACK. It counts only
+//! one where the SACK acknowledges chunks of several destinations, or chunks on both
+//! sides of the missing one.
+//!
+//! The number is in the two highest bits of the SACK's flags, as in usrsctp
+//! (`interop/run usrsctp` checks its packets). A receiver without DAC leaves them 0,
+//! and each of its SACKs is one report. RFC 9260 has no such flags (section 3.3.4:
+//! ignored on receipt). Off by default, because with fewer SACKs windows grow more
+//! slowly where packets are lost.
 
 use super::sfr::NewlyAcked;
 
-/// Where the count begins in the flags.
+/// The first bit of the count in the flags.
 const SHIFT: u32 = 6;
-/// The most that fits.
+/// The largest count.
 const MOST: u32 = 3;
 
-/// The flags of a SACK that answers so many packets.
+/// The flags of a SACK that answers this number of packets.
 #[must_use]
 pub fn flags(packets: u32) -> u8 {
     (packets.min(MOST) << SHIFT) as u8
 }
 
-/// How many packets a SACK with these flags answers; one if it does not say.
+/// How many packets a SACK with these flags answers; one if the flags are 0.
 #[must_use]
 pub fn packets(flags: u8) -> u8 {
     (flags >> SHIFT).max(1)
 }
 
-/// How many missing reports a SACK is for a chunk that it reports missing.
-/// `packets`: those that it answers; `destinations`: of how many it newly
-/// acknowledges chunks; `same`: which of the chunk's own.
+/// How many missing reports a SACK counts for a chunk that it reports missing.
+/// `packets`: how many packets it answers. `destinations`: of how many destinations it
+/// newly acknowledges chunks. `same`: the newly acknowledged chunks of the chunk's own
+/// destination.
 #[must_use]
 pub fn reports(packets: u8, destinations: u32, seq: u64, same: &NewlyAcked) -> u8 {
     let across = same.lowest < seq;

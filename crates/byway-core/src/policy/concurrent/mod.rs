@@ -3,9 +3,9 @@
 //! Multihoming Over Independent End-to-End Paths", IEEE/ACM Transactions on
 //! Networking 14(5), 2006; natarajan-2006 for failures).
 //!
-//! One file for each of its rules: which path new data takes ([`choice`]), what
-//! reports a chunk missing ([`sfr`], [`dac`]), when a window grows ([`cuc`]), and
-//! where a lost chunk goes ([`rtx`]).
+//! Each rule has its own file: which path new data takes ([`choice`]), when a chunk is
+//! reported missing ([`sfr`], [`dac`]), when a window grows ([`cuc`]), and where a lost
+//! chunk is sent again ([`rtx`]).
 
 pub mod choice;
 pub mod cuc;

@@ -1,15 +1,15 @@
-//! Where CMT sends a lost chunk again (Iyengar, Amer and Stewart, "Receive buffer
-//! blocking in concurrent multipath transfer", GLOBECOM 2005; the CMT paper,
-//! section V; natarajan-2006 section 3 for suspect paths).
+//! Where CMT retransmits a lost chunk (Iyengar, Amer and Stewart, "Receive buffer
+//! blocking in concurrent multipath transfer", GLOBECOM 2005; the CMT paper, section V;
+//! natarajan-2006 section 3 for potentially failed paths).
 //!
-//! A chunk that is missing fills the receive buffer with what was sent behind it,
-//! so its repetition should get through soon: RTX-SAME stays on the path that lost
-//! it, RTX-ASAP takes any path with room, RTX-CWND, RTX-SSTHRESH and RTX-LOSSRATE
-//! the path with the largest window, the largest threshold or the least loss, and
-//! wait for room there. A suspect path gets none while another one is active.
-//! Among equals the papers toss a coin; here the one with more room wins, then the
-//! next behind the path of the loss, so that runs repeat. RFC 9260 section 6.4
-//! has `retransmission.target`, which these replace; the default with CMT is
+//! While a chunk is missing, later data fills the receive buffer, so its retransmission
+//! should arrive soon. RTX-SAME stays on the path that lost it. RTX-ASAP takes any path
+//! with room. RTX-CWND, RTX-SSTHRESH and RTX-LOSSRATE take the path with the largest
+//! window, the largest threshold or the lowest loss, and wait for room there. A
+//! potentially failed path gets no retransmission while another path is active. Among
+//! equals the papers choose at random. Here the path with more room wins, then the next
+//! one behind the path of the loss, so that runs repeat. These rules replace
+//! `retransmission.target` of RFC 9260 section 6.4. The default with CMT is
 //! RTX-SSTHRESH.
 
 use super::choice::carries;
@@ -19,9 +19,9 @@ use serde::{Deserialize, Serialize};
 /// Where a lost chunk is sent again.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub enum RtxPolicy {
-    /// RTX-SAME: to the destination that lost it, until that fails.
+    /// RTX-SAME: to the destination that lost the chunk, until that destination fails.
     Same,
-    /// RTX-ASAP: to any destination whose window has room, the one with most.
+    /// RTX-ASAP: to the destination whose window has the most room.
     Asap,
     /// RTX-CWND: to the destination with the largest cwnd.
     Cwnd,
@@ -33,13 +33,14 @@ pub enum RtxPolicy {
 }
 
 impl RtxPolicy {
-    /// The path for a chunk that `last` lost. Whether it has room now is another
-    /// question: only RTX-ASAP looks.
+    /// The path for a chunk that `last` lost. Only RTX-ASAP checks whether the path has
+    /// room now.
     #[must_use]
     pub fn target(self, last: PathId, paths: &PathsView<'_>) -> PathId {
         let candidates = || paths.ring(last).filter(|&p| carries(p, paths));
         let best = |key: &dyn Fn(PathId) -> u64| {
-            // The last of the ring is `last` itself; the first of equals stays.
+            // The last path of the ring is `last` itself; among equals the first one
+            // wins.
             candidates().reduce(|a, b| {
                 let better = (key(b), paths.room(b)) > (key(a), paths.room(a));
                 if better { b } else { a }
@@ -51,7 +52,8 @@ impl RtxPolicy {
             RtxPolicy::Asap => best(&|p| u64::from(paths.room(p))),
             RtxPolicy::Cwnd => best(&|p| u64::from(paths.cwnd(p))),
             RtxPolicy::Ssthresh => best(&|p| u64::from(paths.ssthresh(p))),
-            // Loss in millionths, so that the least is the largest.
+            // Loss in millionths, subtracted from a million, so that the lowest loss is
+            // the largest value.
             RtxPolicy::LossRate => {
                 best(&|p| 1_000_000 - (paths.loss_rate(p) * 1e6).clamp(0.0, 1e6) as u64)
             }
@@ -114,7 +116,7 @@ mod tests {
                 assert_eq!(target(policy, last, 1, &rows), 1, "{policy:?}");
             }
         }
-        // All are: the one of the failover policy.
+        // All are potentially failed: the path of the failover policy.
         let rows = [(P, 9000, 9000, 0, 0.0), (P, 3000, 3000, 0, 0.1)];
         for policy in [Same, Asap, Cwnd, Ssthresh, LossRate] {
             assert_eq!(target(policy, 0, 1, &rows), 1, "{policy:?}");

@@ -1,28 +1,27 @@
 //! Split Fast Retransmit, SFR (CMT paper section IV.A).
 //!
-//! Paths of different delay make chunks overtake each other, so a gap is no sign
-//! of a loss: by RFC 9260's rule CMT would repeat what is merely late. Within one
-//! path order still holds. So a chunk is reported missing only by a SACK that
-//! newly acknowledges a chunk sent later to the same destination. RFC 9260 section
-//! 7.2.4 lets any newly acknowledged chunk with a higher TSN report it. On by
-//! default with CMT.
+//! Paths of different delay make chunks overtake each other, so a gap does not mean a
+//! loss: by the rule of RFC 9260 CMT would retransmit chunks that are only late. But
+//! within one path the order holds. So a chunk is reported missing only by a SACK that
+//! newly acknowledges a chunk sent later to the same destination. In RFC 9260 section
+//! 7.2.4 any newly acknowledged chunk with a higher TSN reports it. On by default with
+//! CMT.
 
 use crate::time::Instant;
 
-/// What a SACK newly acknowledged of the chunks that were sent last to one
-/// destination.
+/// The newly acknowledged chunks of a SACK that were last sent to one destination.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct NewlyAcked {
     /// The lowest sequence.
     pub lowest: u64,
     /// The highest.
     pub highest: u64,
-    /// When the latest of them was sent.
+    /// When the last of them was sent.
     pub newest_sent: Instant,
 }
 
 impl NewlyAcked {
-    /// One more chunk.
+    /// Adds a chunk.
     pub fn join(all: &mut Option<NewlyAcked>, seq: u64, sent_at: Instant) {
         let one = NewlyAcked {
             lowest: seq,
@@ -37,9 +36,8 @@ impl NewlyAcked {
     }
 }
 
-/// Whether a SACK reports a chunk missing. `same`: what it newly acknowledged of
-/// the chunk's destination; `repeated_at`: when the chunk was sent again, if it
-/// was.
+/// Whether a SACK reports a chunk missing. `same`: what it newly acknowledged of the
+/// chunk's destination. `repeated_at`: when the chunk was retransmitted, if it was.
 #[must_use]
 pub fn reports(seq: u64, repeated_at: Option<Instant>, same: Option<&NewlyAcked>) -> bool {
     same.is_some_and(|n| {
@@ -67,7 +65,7 @@ mod tests {
             (5, None, seen(7, 9, 10), true),
             (5, None, seen(2, 4, 10), false),
             (5, None, seen(5, 5, 10), false),
-            // Repeated after all that this SACK acknowledges was sent.
+            // Retransmitted after all chunks that this SACK acknowledges were sent.
             (5, Some(at(20)), seen(7, 9, 10), false),
             (5, Some(at(20)), seen(7, 9, 30), true),
         ];

@@ -11,16 +11,17 @@ fn who_carries_new_data() {
         (&[(A, 0), (A, 0)], 0, 0, 0, Hop, None, 0),
         (&[(P, 1), (A, 0)], 0, 0, 0, Hop, Some(0), 1),
         (&[(I, 6), (A, 0)], 0, 0, 0, Hop, Some(0), 1),
-        // The primary is back: so is the traffic.
+        // The primary is active again: data returns.
         (&[(A, 0), (A, 0)], 0, 1, 0, Hop, None, 0),
-        // An alternate in use stays in use, whatever comes before it.
+        // An alternate in use stays in use, even if another one is before it in the
+        // table.
         (&[(I, 6), (A, 0), (A, 0)], 0, 2, 0, Hop, None, 2),
         // Unconfirmed addresses never carry data.
         (&[(I, 6), (U, 0), (A, 0)], 0, 0, 0, Hop, Some(0), 2),
-        // Suspects only: the fewest errors, then the last active.
+        // Only potentially failed paths: the fewest errors, then the last active.
         (&[(P, 2), (P, 1)], 0, 0, 0, Hop, Some(0), 1),
         (&[(P, 1), (P, 1)], 0, 1, 1, Hop, Some(1), 1),
-        // A suspect is better than an inactive path.
+        // A potentially failed path is better than an inactive one.
         (&[(I, 6), (P, 4)], 0, 0, 0, Hop, Some(0), 1),
         // Dormant.
         (&[(I, 6), (I, 6)], 0, 1, 1, Hop, Some(1), 0),
@@ -59,22 +60,22 @@ fn when_a_failover_becomes_permanent() {
         (Never, (I, 99), 99, A, 1, None),
         (Cpt(5), (I, 6), 0, A, 1, Some(1)),
         (Cpt(6), (I, 6), 0, A, 1, None),
-        // Only a failed primary: a suspect one may still come back.
+        // Only a failed primary: a potentially failed one may still return.
         (Cpt(0), (P, 1), 0, A, 1, None),
         (Psmr(5), (P, 6), 0, A, 1, Some(1)),
         (Psmr(6), (I, 6), 0, A, 1, None),
-        // Still in use: nothing to switch to.
+        // The primary is still in use: there is no other path to switch to.
         (Cpt(0), (I, 6), 0, A, 0, None),
         (CptHeartbeats(0), (I, 6), 6, A, 0, None),
-        // PMR 0 and CPT 0 switch with the first timeout; by the paper's text it
-        // takes a lost heartbeat.
+        // With PMR 0 and CPT 0 the first timeout switches; by the paper's text a
+        // heartbeat must be lost.
         (Cpt(0), (I, 1), 0, A, 1, Some(1)),
         (CptHeartbeats(0), (I, 1), 0, A, 1, None),
         (CptHeartbeats(0), (I, 2), 1, A, 1, Some(1)),
-        // A suspect primary counts as left, too (figure 13).
+        // Data has also left a potentially failed primary (figure 13).
         (CptHeartbeats(1), (P, 3), 2, A, 1, Some(1)),
         (CptHeartbeats(2), (I, 9), 2, A, 1, None),
-        // In the dormant state, as figure 9 draws it; by PSMR not.
+        // In the dormant state: by CPT yes, as figure 9 shows; by PSMR no.
         (Cpt(5), (I, 6), 0, I, 1, Some(1)),
         (CptHeartbeats(1), (I, 6), 2, I, 1, Some(1)),
         (Psmr(5), (I, 6), 0, I, 1, None),

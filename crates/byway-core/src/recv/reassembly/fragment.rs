@@ -1,4 +1,4 @@
-//! What reassembly reads of a DATA chunk.
+//! The fields of a DATA chunk that reassembly reads.
 
 use bytes::Bytes;
 
@@ -21,7 +21,7 @@ pub(crate) struct Fragment<'a> {
     pub(crate) shared: Option<&'a Bytes>,
 }
 
-/// A fragment that fits into no message: the peer violates the protocol. The
-/// text says how, for the ABORT.
+/// A fragment that fits no message: the peer violates the protocol. The text gives the
+/// reason for the ABORT.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) struct InconsistentFragment(pub(crate) &'static str);

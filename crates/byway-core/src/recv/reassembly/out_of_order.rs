@@ -1,10 +1,10 @@
 //! Whole messages of one stream that arrived before an earlier one (RFC 9260
 //! section 6.6).
 //!
-//! After a loss nearly all of them arrive in the order of their stream sequence
-//! numbers, each behind the last, and leave from the front once the missing one
-//! is there: a queue. The others go into a tree, so that no order of sending
-//! costs more than the logarithm of the number of messages per message.
+//! After a loss nearly all messages arrive in the order of their stream sequence
+//! numbers. They leave from the front when the missing message arrives. So a queue
+//! holds them. The other messages go into a tree. So in any order of sending, the cost
+//! of a message is at most the logarithm of the number of messages.
 
 use super::ready::Ready;
 use std::collections::btree_map::Entry;
@@ -58,7 +58,7 @@ impl OutOfOrder {
         if self.in_turn.front().is_some_and(|r| r.message.ssn == next) {
             let ready = self.in_turn.pop_front();
             if self.in_turn.is_empty() && self.in_turn.capacity() > KEPT {
-                // An idle stream gives the memory of a busy one back.
+                // When a stream becomes idle, it frees the memory of its busy time.
                 self.in_turn = VecDeque::new();
             }
             return ready;

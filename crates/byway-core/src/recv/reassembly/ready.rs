@@ -1,4 +1,4 @@
-//! A message, or part of one, that is complete as far as it goes.
+//! A message, or a part of one, that is ready to be read.
 
 use crate::api::Received;
 

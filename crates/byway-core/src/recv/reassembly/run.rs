@@ -22,8 +22,8 @@ pub(super) struct Run {
     pub(super) in_parts: bool,
     /// Bytes of the receive window, overhead included.
     pub(super) charge: u32,
-    /// The payload in pieces. A run that grows at its front or joins another
-    /// run copies nothing, in whatever order the peer sends.
+    /// The payload in pieces. A run that grows at its front or joins another run copies
+    /// nothing, in any order of sending.
     pieces: VecDeque<BytesMut>,
 }
 
