@@ -1,20 +1,22 @@
 //! One destination of the peer: its addresses, windows, timers and errors, and the
 //! table of all destinations.
 
+mod destination;
 mod model;
 mod rtt;
 pub(crate) mod state;
 mod table;
 mod timers;
+mod view;
 mod window;
 
+pub(crate) use destination::{Path, Probe};
 pub use model::{PathFacts, PathModel, PathRoles};
 pub(crate) use rtt::RttEstimator;
 pub use state::PathState;
 pub(crate) use table::PathTable;
-pub use table::PathsView;
-pub(crate) use table::{Path, Probe};
 pub(crate) use timers::{PathTimer, PathTimers};
+pub use view::PathsView;
 pub use window::Window;
 
 /// An association has at most this many paths (`setup.max_paths`).
