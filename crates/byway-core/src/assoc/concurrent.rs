@@ -62,7 +62,7 @@ impl Association {
             .unwrap_or_else(|| choice::order(first, &view).collect())
     }
 
-    /// A lost chunk of `from` was retransmitted on `to`. CUC must search its expected
+    /// A lost chunk of `from` was retransmitted on `to`. CUC must find its expected
     /// chunk again on both paths.
     pub(super) fn note_moved(&mut self, from: PathId, to: PathId) {
         let Some(c) = &mut self.send.concurrent else {
