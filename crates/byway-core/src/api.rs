@@ -191,7 +191,7 @@ pub enum LossReason {
     AbortedByPeer(String),
     /// The local user aborted.
     AbortedLocally,
-    /// The peer violated the protocol and received an ABORT.
+    /// The peer violated the protocol; the text says how.
     ProtocolViolation(&'static str),
     /// The cookie was stale twice.
     StaleCookie,

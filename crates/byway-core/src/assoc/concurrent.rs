@@ -1,5 +1,5 @@
-//! Concurrent multipath transfer's hooks: where the rules of
-//! `policy/concurrent` are asked, and what is kept for them.
+//! Concurrent multipath transfer in the association: the calls of the rules in
+//! `policy/concurrent`, and the state that they need.
 
 use super::Association;
 use super::sack::contains;
@@ -13,10 +13,10 @@ use crate::send::concurrent::{Split, fast_recovery, split};
 use crate::send::record::Fate;
 use smallvec::SmallVec;
 
-/// What one chunk tells of a path's loss rate.
+/// The weight of one chunk in a path's loss rate.
 const LOSS_GAIN: f32 = 1.0 / 64.0;
 
-/// A chunk that was sent last to a path was lost (1) or acknowledged (0).
+/// A chunk that was last sent to a path was lost (1) or acknowledged (0).
 pub(super) fn note_outcome(loss_rate: &mut f32, lost: f32) {
     *loss_rate += (lost - *loss_rate) * LOSS_GAIN;
 }
@@ -36,7 +36,7 @@ impl Association {
         }
     }
 
-    /// The path on which a lost chunk is repeated.
+    /// The path for the retransmission of a lost chunk.
     pub(super) fn target(&self, cause: LossCause, last: PathId, view: &PathsView<'_>) -> PathId {
         if let Some(custom) = &self.cfg.custom.retransmission {
             let to = custom.get().target(cause, last, view);
@@ -62,8 +62,8 @@ impl Association {
             .unwrap_or_else(|| choice::order(first, &view).collect())
     }
 
-    /// A lost chunk of `from` was repeated on `to`: what CUC expects may have
-    /// gone from there, and come here.
+    /// A lost chunk of `from` was retransmitted on `to`. CUC must find its expected
+    /// chunk again on both paths.
     pub(super) fn note_moved(&mut self, from: PathId, to: PathId) {
         let Some(c) = &mut self.send.concurrent else {
             return;
@@ -81,8 +81,8 @@ impl Association {
         }
     }
 
-    /// CUC: which pseudo cumulative TSNs a SACK advances. Asked before the ledger
-    /// applies it.
+    /// CUC: which pseudo cumulative TSNs a SACK advances. Called before the ledger
+    /// applies the SACK.
     pub(super) fn advance_pseudo_cumulatives(&mut self, covered: u64, blocks: &Blocks) {
         let Some(c) = &mut self.send.concurrent else {
             return;
@@ -118,13 +118,13 @@ impl Association {
         }
     }
 
-    /// How far one loss reaches.
+    /// To which paths one loss event applies.
     pub(super) fn fast_recovery(&self) -> FastRecovery {
         fast_recovery(&self.cfg, self.send.concurrent.is_some())
     }
 
-    /// A path's fast recovery ends with what was in flight there when it began,
-    /// whatever the other paths still owe.
+    /// A path's fast recovery ends when the data that was in flight there at its
+    /// beginning is acknowledged. The other paths do not matter.
     pub(super) fn end_recovery(&mut self, path: PathId) {
         if self.send.concurrent.is_none() {
             return;
@@ -138,12 +138,12 @@ impl Association {
         }
     }
 
-    /// How the SACK at hand counts missing reports.
+    /// How the current SACK counts missing reports.
     pub(super) fn split(&self) -> Option<Split> {
         split(&self.cfg, self.send.concurrent.as_deref())
     }
 
-    /// Whether the SACK at hand lets a path's window grow, if CUC says so.
+    /// Whether the current SACK lets a path's window grow, if CUC decides it.
     pub(super) fn pseudo_cumulative_advanced(&self, path: PathId) -> Option<bool> {
         let c = self.send.concurrent.as_ref()?;
         let on = self

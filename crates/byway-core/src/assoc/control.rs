@@ -9,9 +9,9 @@ pub(crate) enum Control {
     CookieEcho,
     CookieAck(PathId),
     HeartbeatAck(PathId, Box<[u8]>),
-    /// Error causes, ready made.
+    /// Error causes, already encoded.
     Error(PathId, Box<[u8]>),
     Shutdown,
-    /// To where the SHUTDOWN came from (section 6.4), or to where T2 moved on.
+    /// To the path of the peer's SHUTDOWN (section 6.4), or to the path that T2 chose.
     ShutdownAck(PathId),
 }

@@ -1,4 +1,4 @@
-//! What an association borrows from its endpoint while it works.
+//! The parts of the endpoint that an association borrows while it works.
 
 use crate::config::ChecksumMode;
 use crate::dialect::DialectRef;
@@ -9,7 +9,7 @@ use bytes::Bytes;
 use byway_wire::Checksum;
 use chacha20::ChaCha8Rng;
 
-/// What an association borrows from its endpoint while it works.
+/// The parts of the endpoint that an association borrows while it works.
 pub(crate) struct Ctx<'a> {
     pub(crate) now: Instant,
     pub(crate) rng: &'a mut ChaCha8Rng,
@@ -18,8 +18,8 @@ pub(crate) struct Ctx<'a> {
     pub(crate) routes: &'a mut dyn Routes,
     /// How associations of the endpoint read the standard, if not by RFC 9260.
     pub(crate) dialect: Option<&'a DialectRef>,
-    /// Where the payload of a packet's last chunk may be left instead of being
-    /// copied; none where a packet has to be in one piece.
+    /// Takes the payload tail of a packet: the payload of the last chunk, without a
+    /// copy. None if a packet must be in one piece.
     pub(crate) payload_tail: Option<&'a mut Bytes>,
 }
 

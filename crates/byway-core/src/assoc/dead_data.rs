@@ -9,8 +9,8 @@ use crate::path::{PathId, PathState};
 use crate::policy::dead_data::Trial;
 
 impl Association {
-    /// T3-rtx of a path expired, the largest chunk in flight had so many bytes.
-    /// False when the association ended for it.
+    /// T3-rtx of a path expired; the largest chunk in flight had this number of bytes.
+    /// False if the association ended because of it.
     pub(super) fn note_data_timeout(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -34,9 +34,9 @@ impl Association {
         true
     }
 
-    /// T3-rtx of a path expired, and meanwhile the peer had said that it has no
-    /// room: it hears data, and its reader may sleep for ever (RFC 9260 section
-    /// 6.1, A). What was held against path and peer before is over.
+    /// T3-rtx of a path expired, but the peer had reported that it has no room. So data
+    /// reaches the peer, and its reader may wait for any time (RFC 9260 section 6.1,
+    /// A). This clears the earlier evidence against path and peer.
     pub(super) fn note_answer_without_room(&mut self, path: PathId) {
         self.failure.unacknowledged_since = None;
         let p = self.paths.get_mut(path);
@@ -45,8 +45,8 @@ impl Association {
         }
     }
 
-    /// A heartbeat was answered: whether that proves the path good. `full_sized`: it
-    /// was as large as the path's packets.
+    /// A heartbeat was answered. Returns whether this proves that the path works.
+    /// `full_sized`: the heartbeat was as large as the path's packets.
     pub(super) fn answer_proves(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -63,7 +63,8 @@ impl Association {
         !self.paths.get(path).dead_data.dead
     }
 
-    /// A chunk of so many bytes was acknowledged that was sent to that path alone.
+    /// A chunk of this number of bytes was acknowledged that was sent to that path
+    /// only.
     pub(super) fn note_data_acknowledged(&mut self, path: PathId, bytes: u32) {
         if self.cfg.failure.dead_data.is_some() {
             let p = self.paths.get_mut(path);
@@ -72,7 +73,7 @@ impl Association {
         }
     }
 
-    /// Gives a path up whose data is dead.
+    /// Makes a path inactive if it is dead for data.
     fn judge_data(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
         let p = self.paths.get_mut(path);
         let dead = self
@@ -85,8 +86,8 @@ impl Association {
         }
         p.dead_data.dead = true;
         let remote = p.remote;
-        // The first heartbeat of full size leaves at once: it may all have been
-        // a misfortune.
+        // The first heartbeat of full size leaves at once, because the losses may have
+        // been chance.
         self.paths.want_heartbeat(path, true);
         self.stats.dead_for_data += 1;
         self.observe(ctx, || Observation::DeadForData { path });
@@ -94,8 +95,8 @@ impl Association {
         self.set_path_state(ctx, path, PathState::Inactive);
     }
 
-    /// Whether some path answers and yet acknowledges no data: then it is not
-    /// that the peer could not be reached.
+    /// Whether some path answers but acknowledges no data. Then the peer is not
+    /// unreachable.
     pub(super) fn data_is_dead(&self) -> bool {
         self.paths.iter().any(|p| p.dead_data.trial.was_answered())
     }

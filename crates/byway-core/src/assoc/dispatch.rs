@@ -1,4 +1,4 @@
-//! A packet comes in: tag rules, then one match over its chunks (RFC 9260
+//! A packet arrives: the rules of the tag, then one match over its chunks (RFC 9260
 //! sections 3.2, 6.10 and 8.5).
 
 use super::{Association, Control, Ctx, State};
@@ -13,7 +13,7 @@ use byway_wire::{
 };
 use core::net::SocketAddr;
 
-/// A packet with where it came from and where it went.
+/// A packet with its source and destination.
 #[derive(Copy, Clone)]
 pub(crate) struct Inbound<'a> {
     pub(crate) source: &'a SocketAddr,
@@ -21,37 +21,39 @@ pub(crate) struct Inbound<'a> {
     pub(crate) packet: Packet<'a>,
     /// SCTP bytes.
     pub(crate) len: usize,
-    /// User data of the last chunk that stands apart, or nothing.
+    /// The payload tail: user data of the last chunk, stored separately; empty if there
+    /// is none.
     pub(crate) tail: &'a Bytes,
     pub(crate) first: &'a RawChunk<'a>,
     /// The chunks behind the first one.
     pub(crate) others: Chunks<'a>,
 }
 
-/// What the endpoint has to do about a packet.
+/// How the endpoint must continue with a packet.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Handled {
     Done,
-    /// It is to be treated as out of the blue (section 8.5.1, E).
+    /// It counts as out of the blue (section 8.5.1, E).
     OutOfTheBlue,
 }
 
-/// What one packet has gathered so far.
+/// State of the packet in progress.
 #[derive(Default)]
 pub(super) struct Gathered {
     pub(super) data: Arrived,
     pub(super) has_data: bool,
     /// One packet is answered with at most one ERROR (RFC 5062 section 8).
     pub(super) reported: bool,
-    /// A heartbeat from an address that is no path was answered: one a packet.
+    /// A heartbeat from an address that is not a path was answered: at most one per
+    /// packet.
     pub(super) answered: bool,
     /// A HEARTBEAT was answered.
     heartbeat: bool,
 }
 
 impl Association {
-    /// Handles a packet of this association. `cookie_taken`: its first chunk,
-    /// a COOKIE ECHO, has been handled already.
+    /// Handles a packet of this association. `cookie_taken`: its first chunk, a COOKIE
+    /// ECHO, has already been handled.
     pub(crate) fn handle_packet(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -86,8 +88,8 @@ impl Association {
             self.handle_others(ctx, (inbound, from), &mut gathered);
         }
         if gathered.has_data && !self.state.is_closed() {
-            // What fills a gap, and what rides with COOKIE ECHO, is
-            // acknowledged at once (sections 6.2 and 5.1.5).
+            // Data that fills a gap, or is bundled with COOKIE ECHO, is acknowledged at
+            // once (sections 6.2 and 5.1.5).
             let dialect = self.optional.dialect.as_ref();
             let hurries = dialect.is_none_or(|d| d.closing_gap_hurries_sack());
             gathered.data.gap = had_gap && hurries || self.recv.tsns.has_gap();
@@ -97,9 +99,9 @@ impl Association {
         Handled::Done
     }
 
-    /// In SHUTDOWN-SENT any packet shows that the peer goes on. T2 starts anew
-    /// with DATA alone (section 9.2): with any packet, heartbeats more frequent
-    /// than a T2 that has backed off would keep SHUTDOWN from being repeated.
+    /// In SHUTDOWN-SENT any packet shows that the peer is alive. But only DATA restarts
+    /// T2 (section 9.2). If every packet did, heartbeats that arrive more often than a
+    /// backed-off T2 expires would prevent the retransmission of SHUTDOWN.
     fn note_life_in_shutdown(&mut self) {
         if matches!(self.state, State::ShutdownSent) {
             self.failure.errors = 0;
@@ -133,7 +135,7 @@ impl Association {
         if ok { TagCheck::Ok } else { TagCheck::Wrong }
     }
 
-    /// The packet is the peer's: which path it used, and that it lives.
+    /// The packet is from the peer: records its path, and that the peer is alive.
     fn note_arrival(&mut self, ctx: &mut Ctx<'_>, inbound: &Inbound<'_>) -> Option<PathId> {
         let path = self.paths.find_source(inbound.source);
         if let Some(id) = path {
@@ -151,7 +153,7 @@ impl Association {
         path
     }
 
-    /// Handles what stands behind the first chunk, until one ends the packet.
+    /// Handles the chunks behind the first one, until one of them ends the packet.
     #[inline(never)]
     fn handle_others(
         &mut self,
@@ -198,9 +200,9 @@ impl Association {
         })
     }
 
-    /// Handles a chunk that is neither DATA nor SACK. Those two are nearly all
-    /// chunks, so the rest stays out of their way: with all of it in one function
-    /// every packet pays for what it does not hold.
+    /// Handles a chunk that is neither DATA nor SACK. Those two are nearly all chunks.
+    /// In one function with the rest, every packet would pay for chunks that it does
+    /// not contain.
     #[cold]
     #[inline(never)]
     fn handle_other(
@@ -241,13 +243,13 @@ impl Association {
             }
             Chunk::Timestamp(t) => self.on_timestamp(t),
             Chunk::Pad(_) => {}
-            // Their procedures are not spoken yet: unknown, by their upper bits.
+            // Their procedures are not supported: unknown, handled by their upper bits.
             _ => return Ok(self.on_unknown(ctx, from, raw, gathered)),
         }
         Ok(true)
     }
 
-    /// Section 3.2: the upper two bits of an unknown type say what to do.
+    /// Section 3.2: the upper two bits of an unknown type decide.
     fn on_unknown(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -259,7 +261,7 @@ impl Association {
         self.discard(ctx, "unknown chunk type");
         if action.reports() && !gathered.reported {
             gathered.reported = true;
-            // Cut, so that the report stays smaller than what caused it.
+            // Cut, so that the report is smaller than its cause.
             let cut = raw.bytes.len().min(256);
             self.report(from, |w| {
                 w.unrecognized_chunk_type(&raw.bytes[..cut]);
@@ -268,7 +270,7 @@ impl Association {
         !UnknownAction::stops(action)
     }
 
-    /// Queues an ERROR for where the cause came from.
+    /// Queues an ERROR to the path of the cause.
     pub(super) fn report(&mut self, to: Option<PathId>, write: impl FnOnce(&mut CauseWriter<'_>)) {
         if self.control.len() >= 8 {
             return;
@@ -298,7 +300,7 @@ enum TagCheck {
     OutOfTheBlue,
 }
 
-/// Error causes for people; at most four, each cut to a line.
+/// Error causes as text; at most four, each cut to one line.
 fn describe(causes: Causes<'_>) -> String {
     let mut text = String::new();
     for raw in causes.iter().take(4) {

@@ -1,5 +1,5 @@
 //! An association ends at once: lost, closed, aborted (RFC 9260 section 9.1). The
-//! orderly shutdown is in `teardown`.
+//! graceful shutdown is in `teardown`.
 
 use super::timers::Timers;
 use super::{Association, Ctx, State};
@@ -8,7 +8,7 @@ use crate::outbox::OutboundReply;
 use crate::path::PathTimers;
 use byway_wire::PacketBuilder;
 
-/// What an ABORT tells the peer.
+/// The reason that an ABORT reports to the peer.
 pub(crate) enum AbortReason<'a> {
     User(&'a [u8]),
     Violation(&'static str),
@@ -16,7 +16,7 @@ pub(crate) enum AbortReason<'a> {
 }
 
 impl Association {
-    /// Ends the association without a word to the peer.
+    /// Ends the association without a packet to the peer.
     #[cold]
     pub(crate) fn lose(&mut self, ctx: &mut Ctx<'_>, reason: LossReason) {
         if matches!(self.state, State::Closed) {
@@ -31,7 +31,7 @@ impl Association {
         self.event(ctx, event);
     }
 
-    /// Enters CLOSED: no timer runs and nothing leaves any more. What has
+    /// Enters CLOSED: all timers stop and no packet leaves any more. Data that has
     /// arrived can still be read.
     pub(crate) fn close(&mut self, ctx: &mut Ctx<'_>) {
         self.enter(ctx, State::Closed);
@@ -48,13 +48,13 @@ impl Association {
         self.recv.acker = crate::recv::acker::Acker::default();
     }
 
-    /// Aborts: the peer is told why, with one packet (section 9.1).
+    /// Aborts: one packet reports the reason to the peer (section 9.1).
     #[cold]
     pub(crate) fn abort(&mut self, ctx: &mut Ctx<'_>, reason: LossReason, told: AbortReason<'_>) {
         if matches!(self.state, State::Closed) {
             return;
         }
-        // Before INIT ACK the peer's tag is unknown: nobody can be told.
+        // Before INIT ACK the peer's tag is unknown, so no ABORT can be sent.
         if !matches!(self.state, State::CookieWait) {
             let mut bytes = Vec::new();
             let mut packet = PacketBuilder::new(&mut bytes, self.header());
@@ -76,7 +76,7 @@ impl Association {
         self.lose(ctx, reason);
     }
 
-    /// The peer broke the protocol: it is told so, and the association ends.
+    /// The peer violated the protocol: sends an ABORT and ends the association.
     #[cold]
     pub(crate) fn violation(&mut self, ctx: &mut Ctx<'_>, what: &'static str) {
         self.abort(

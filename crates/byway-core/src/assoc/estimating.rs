@@ -1,9 +1,9 @@
-//! What the paths would carry, measured and acted on (`failover.estimate`;
-//! `policy/estimate.rs`, `policy/choice.rs`).
+//! Estimates of the paths' throughput: measured, and used to choose the primary
+//! (`failover.estimate`; `policy/estimate.rs`, `policy/choice.rs`).
 //!
-//! Probes need no timer: what is sent with DATA earns them, and each packet of
-//! DATA looks whether one is due. So nothing is probed while nothing is sent, and
-//! the share of probes is bounded at any time.
+//! Probes need no timer. Packets with DATA earn them, and each such packet checks
+//! whether a probe is due. So no probe leaves while no data leaves, and the share of
+//! probes is bounded at any time.
 
 use super::{Association, Ctx};
 use crate::config::Config;
@@ -16,29 +16,29 @@ use rand::RngExt;
 use smallvec::SmallVec;
 use std::collections::{BTreeSet, VecDeque};
 
-/// Losses that are remembered, to be taken back should they have been none.
+/// Losses that are stored, so that spurious ones can be undone.
 const MAX_REMEMBERED: usize = 256;
-/// Probes of a path that may wait for their answers.
+/// Probes of a path that may be unanswered at the same time.
 const MAX_UNANSWERED: usize = 64;
-/// Duplicates that one SACK may have looked up.
+/// Duplicates of one SACK that are looked up at most.
 pub(super) const MAX_DUPLICATES: usize = 64;
-/// The path that carries data is probed so often, for its round trip: sparse data
-/// waits for delayed SACKs, a heartbeat does not.
+/// The interval of round-trip probes on the path that carries data. They are needed
+/// because sparse data waits for delayed SACKs and a heartbeat does not.
 const ROUND_TRIP_EVERY: Duration = Duration::from_secs(5);
 /// Probes that may be saved up while none is due.
 const MAX_SAVED: f64 = 8.0;
 
-/// A probe under way.
+/// A probe that is not answered yet.
 #[derive(Copy, Clone, Debug)]
 struct Sent {
     nonce: u64,
     at: Instant,
-    /// After that it counts as lost.
+    /// After this time it counts as lost.
     until: Instant,
     full_sized: bool,
 }
 
-/// One path.
+/// The state of one path.
 #[derive(Debug, Default)]
 struct Watched {
     estimate: PathEstimate,
@@ -55,15 +55,15 @@ pub(crate) struct Estimating {
     /// Chunks that were counted as lost: sequence, number, path.
     counted: BTreeSet<(u64, u64, PathId)>,
     count: u64,
-    /// Bytes that probes may still take.
+    /// Bytes that probes may still use.
     credit: f64,
-    /// No probe before that.
+    /// No probe leaves before this time.
     next_at: Instant,
-    /// The path whose turn it was last.
+    /// The path of the last probe.
     last: PathId,
     /// A probe leaves for this path with the next packets.
     due: Option<PathId>,
-    /// The estimates are not asked before that.
+    /// The estimates are not used before this time.
     judge_at: Instant,
     /// When the primary changed last.
     moved_at: Option<Instant>,
@@ -92,8 +92,8 @@ impl Estimating {
         &mut self.paths[path.index()]
     }
 
-    /// A chunk was taken for lost on `path`, of which `p` tells, while so many
-    /// bytes were in flight there.
+    /// A chunk was taken for lost on `path`, whose record is `p`, while this number of
+    /// bytes was in flight there.
     pub(crate) fn lost(
         &mut self,
         seq: u64,
@@ -116,8 +116,8 @@ impl Estimating {
         }
     }
 
-    /// A chunk arrived once more than it should have: one time that it was taken
-    /// for lost it was not, the first one most likely.
+    /// A chunk arrived once more than necessary. So one of the times that it was taken
+    /// for lost was spurious, most likely the first one.
     pub(crate) fn arrived(&mut self, seq: u64) {
         let first = self.counted.range((seq, 0, PathId(0))..).next().copied();
         if let Some(found) = first.filter(|f| f.0 == seq) {
@@ -134,7 +134,7 @@ impl Estimating {
         self.path(path).estimate.acknowledged(chunks, memory);
     }
 
-    /// An ordinary heartbeat was answered, or was not.
+    /// An ordinary heartbeat was answered or lost.
     pub(crate) fn heartbeat(&mut self, path: PathId, answered: bool, memory: u32) {
         let estimate = &mut self.path(path).estimate;
         if answered {
@@ -149,20 +149,21 @@ impl Estimating {
         self.due.is_some()
     }
 
-    /// Probes of a path so far, and their bytes.
+    /// Number of probes of a path so far, and their bytes.
     pub(crate) fn probes(&self, path: PathId) -> (u64, u64) {
         let w = self.paths.get(path.index());
         w.map_or((0, 0), |w| (w.probes, w.probe_bytes))
     }
 
-    /// What is known of a path.
+    /// The estimate of a path.
     pub(crate) fn estimate(&self, path: PathId, p: &Path, cfg: &Config) -> Option<Estimate> {
         let rto = p.rtt.srtt()? + 4 * p.rtt.rttvar();
         let rto = rto.clamp(cfg.rto.min, cfg.rto.max);
         self.paths.get(path.index())?.estimate.estimate(rto)
     }
 
-    /// Counts the probes of a path that were not answered in time; how many.
+    /// Counts the probes of a path that were not answered in time, and returns their
+    /// number.
     fn settle(&mut self, path: PathId, now: Instant, memory: u32) -> usize {
         let w = self.path(path);
         let late = w.under_way.iter().take_while(|s| s.until <= now).count();
@@ -179,12 +180,12 @@ impl Association {
         self.cfg.failover.estimate.as_ref()
     }
 
-    /// Passages that an estimate remembers.
+    /// Number of passages that an estimate remembers.
     pub(super) fn estimate_memory(&self) -> u32 {
         self.estimate_config().map_or(1, |c| c.memory)
     }
 
-    /// A packet with DATA of so many bytes left: it earns probes, and one may be
+    /// A packet with DATA of this number of bytes left: it earns probes, and one may be
     /// due.
     pub(super) fn earn_probes(&mut self, ctx: &Ctx<'_>, len: usize) {
         let (Some(cfg), Some(e)) = (&self.cfg.failover.estimate, &mut self.optional.estimating)
@@ -230,7 +231,8 @@ impl Association {
         self.optional.estimating.as_mut()?.due.take()
     }
 
-    /// A probe leaves: what its HEARTBEAT carries, and whether it is padded.
+    /// A probe leaves. Returns the information of its HEARTBEAT, and whether it is
+    /// padded.
     pub(super) fn begin_estimate_probe(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -259,7 +261,7 @@ impl Association {
         (info, full_sized)
     }
 
-    /// A probe of so many bytes left.
+    /// A probe of this number of bytes left.
     pub(super) fn count_probe(&mut self, ctx: &mut Ctx<'_>, path: PathId, len: usize) {
         if let Some(e) = &mut self.optional.estimating {
             let w = e.path(path);
@@ -272,9 +274,9 @@ impl Association {
         self.observe(ctx, || Observation::ProbeSent { path, bytes });
     }
 
-    /// Whether a HEARTBEAT ACK answers a probe of ours. It is one like any other
-    /// (section 8.3): it measures the round trip and clears errors, unless it
-    /// left before the last of them.
+    /// Whether a HEARTBEAT ACK answers a probe of this side. If so, it counts as any
+    /// other (section 8.3): it measures the round trip and clears errors, unless its
+    /// heartbeat left before the last error.
     pub(super) fn on_probe_answered(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -314,7 +316,7 @@ impl Association {
         true
     }
 
-    /// Whoever watches is told what is known of a path, and of the one in use.
+    /// Records an observation of the estimates of a path and of the path in use.
     fn note_estimate(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
         for id in [path, self.paths.data] {
             if let Some(e) = self.estimate(id) {
@@ -328,8 +330,8 @@ impl Association {
         }
     }
 
-    /// A SACK came: the estimates may say now that another path should be the
-    /// primary, or that the failover of before should stay. They are asked as
+    /// A SACK arrived. The estimates may now say that another path should be the
+    /// primary, or that an earlier failover should be permanent. They are checked as
     /// often as probes may leave.
     pub(super) fn judge_paths(&mut self, ctx: &mut Ctx<'_>) {
         let (Some(cfg), Some(e)) = (&self.cfg.failover.estimate, &mut self.optional.estimating)
@@ -354,7 +356,7 @@ impl Association {
         self.choose_data_path(ctx, None);
     }
 
-    /// What is known of a path.
+    /// The estimate of a path.
     pub(crate) fn estimate(&self, path: PathId) -> Option<Estimate> {
         self.optional
             .estimating
@@ -390,15 +392,15 @@ impl Association {
         }
     }
 
-    /// How old a chunk must be, when T3-rtx takes it for lost with the rest, to
-    /// have been lost: the timeout that its path would have without RTO.Min.
+    /// When T3-rtx expires, a chunk of this age or older was surely lost: the timeout
+    /// that its path would have without RTO.Min.
     pub(super) fn surely_lost_after(&self, path: PathId) -> Duration {
         let rtt = &self.paths.get(path).rtt;
         rtt.srtt().map_or(rtt.rto(), |srtt| srtt + 4 * rtt.rttvar())
     }
 }
 
-/// Bytes of a packet with a HEARTBEAT of ours: common header, chunk and
-/// parameter header, Heartbeat Info padded.
+/// Bytes of a packet with a HEARTBEAT of this side: common header, chunk and parameter
+/// header, padded Heartbeat Info.
 const SMALL_PROBE: usize =
     byway_wire::COMMON_HEADER_LEN + 8 + byway_wire::padded(super::on_heartbeat::INFO_LEN);

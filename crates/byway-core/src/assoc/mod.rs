@@ -1,8 +1,8 @@
-//! One association: its state, its halves, its paths, and what goes on between
-//! them.
+//! One association: its state, its sending and receiving sides, its paths, and the work
+//! between them.
 //!
-//! `dispatch` brings chunks in, `on_*` react, `transmit` sends. Nothing is sent on
-//! the way in.
+//! `dispatch` handles arriving chunks, `on_*` react to them, `transmit` sends. Nothing is
+//! sent while a packet is handled.
 
 mod concurrent;
 mod control;
@@ -75,10 +75,10 @@ pub(crate) struct Association {
     pub(crate) timers: Timers,
     /// Control chunks that wait to be sent.
     pub(crate) control: VecDeque<Control>,
-    /// What TIMESTAMP chunks need, where both sides agreed on them.
+    /// State of TIMESTAMP chunks, if both sides agreed on them.
     stamps: Option<timestamps::Stamps>,
     pub(crate) stats: AssocStats,
-    /// What is there only where it is configured.
+    /// Parts that exist only if they are configured.
     pub(crate) optional: Optional,
 }
 
@@ -88,62 +88,62 @@ pub(crate) struct Tags {
     pub(crate) local_port: u16,
     pub(crate) peer_port: u16,
     pub(crate) local: u32,
-    /// The peer's; 0 before it is known.
+    /// The peer's tag; 0 before it is known.
     pub(crate) peer: u32,
-    /// Random names of this association for cookies of a restart; never the
-    /// tags themselves, so a cookie does not give those away (RFC 5062).
+    /// Random tie-tags of this association for cookies of a restart. They are never the
+    /// verification tags themselves, so a cookie does not reveal those (RFC 5062).
     pub(crate) tie: (u32, u32),
 }
 
 /// Addresses that are not paths.
 #[derive(Debug)]
 pub(crate) struct Addresses {
-    /// Our own: what INIT lists and new paths leave from.
+    /// Our own addresses: INIT lists them, and new paths use them as sources.
     pub(crate) local: Arc<[SocketAddr]>,
-    /// The peer's that are no paths, as there are enough of those or none of ours
-    /// reaches them. What comes from there is still the peer's.
+    /// Addresses of the peer that are not paths, because there are enough paths or none
+    /// of our addresses can reach them. Packets from them still count as the peer's.
     pub(crate) pathless: SmallVec<[IpAddr; 2]>,
 }
 
-/// What set-up remembers (section 5).
+/// The state of set-up (section 5).
 #[derive(Debug, Default)]
 pub(crate) struct SetUp {
-    /// The peer began the association.
+    /// The peer started the set-up.
     pub(crate) accepted: bool,
     /// Parameters of the INIT ACK that are reported once the association is
     /// established.
     pub(crate) reports: Vec<Vec<u8>>,
     /// Stale cookies so far.
     pub(crate) stale_cookies: u8,
-    /// By how much the last one was stale.
+    /// How stale the last one was.
     pub(crate) stale_by: Option<Duration>,
 }
 
-/// What the shutdown remembers (section 9.2).
+/// The state of the shutdown (section 9.2).
 #[derive(Debug, Default)]
 pub(crate) struct Shutdown {
     /// The user shut down before the association was established.
     pub(crate) wanted: bool,
-    /// Where the peer's last SHUTDOWN came from.
+    /// The path of the peer's last SHUTDOWN.
     pub(crate) from: Option<PathId>,
 }
 
-/// How close the association is to its end (section 8.1).
+/// The counts that can end the association (section 8.1).
 #[derive(Debug, Default)]
 pub(crate) struct Failure {
     /// The association's error count.
     pub(crate) errors: u32,
-    /// The first T3-rtx expiration since anything was acknowledged
+    /// The first T3-rtx expiration since the last acknowledgement of data
     /// (`failure.dead_data`).
     pub(crate) unacknowledged_since: Option<Instant>,
 }
 
-/// What an association has only where it is configured.
+/// Parts of an association that exist only if they are configured.
 #[derive(Debug)]
 pub(crate) struct Optional {
-    /// What the paths would carry (`failover.estimate`).
+    /// The estimates of the paths (`failover.estimate`).
     pub(crate) estimating: Option<Box<estimating::Estimating>>,
-    /// How it reads the standard otherwise (`EndpointConfig::dialect`).
+    /// Another reading of the standard (`EndpointConfig::dialect`).
     pub(crate) dialect: Option<Box<dyn Dialect>>,
 }
 
@@ -152,8 +152,8 @@ impl Association {
     pub(crate) fn observe(&self, ctx: &mut Ctx<'_>, what: impl FnOnce() -> Observation) {
         if ctx.out.observe {
             unlikely();
-            // In place: what was just written field by field would be copied as
-            // whole words, for which the processor waits.
+            // Built in place. Otherwise fields that were just written would be copied
+            // as whole words, and the processor would wait for them.
             ctx.out.observed.push(Observed {
                 at: ctx.now,
                 assoc: self.id,
@@ -181,7 +181,7 @@ impl Association {
         }
     }
 
-    /// The same for one of the kinds that `EndpointConfig::observe_details` names.
+    /// The same for a kind that `EndpointConfig::observe_details` controls.
     #[inline]
     pub(crate) fn observe_detail(&self, ctx: &mut Ctx<'_>, what: impl FnOnce() -> Observation) {
         if ctx.out.observe && ctx.out.observe_details {

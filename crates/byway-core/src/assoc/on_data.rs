@@ -1,4 +1,4 @@
-//! DATA comes in (RFC 9260 sections 6.2 and 6.5 to 6.7).
+//! DATA arrives (RFC 9260 sections 6.2 and 6.5 to 6.7).
 
 use super::dispatch::Gathered;
 use super::ending::AbortReason;
@@ -13,8 +13,8 @@ use bytes::Bytes;
 use byway_wire::Data;
 
 impl Association {
-    /// Takes one DATA chunk; false ends the packet. `tail`: its payload is part
-    /// of the packet's bytes, or it is this.
+    /// Handles one DATA chunk; false ends the packet. `tail`: the payload tail, if the
+    /// payload is not part of the packet's bytes.
     #[inline(never)]
     pub(super) fn on_data(
         &mut self,
@@ -52,8 +52,8 @@ impl Association {
             }
         };
         if !self.has_room(seq) {
-            // Dropped and not acknowledged: the peer will send it again, and is
-            // told at once (section 6.2).
+            // Dropped and not acknowledged: the peer will send it again. A SACK reports
+            // this at once (section 6.2).
             gathered.data.immediate = true;
             self.note_data_chunk(first, false);
             self.discard(ctx, "no room in the receive buffer");
@@ -105,7 +105,7 @@ impl Association {
         true
     }
 
-    /// A DATA chunk was looked at: `first` if it has the initial TSN.
+    /// A DATA chunk was checked; `first` if it has the initial TSN.
     #[inline]
     fn note_data_chunk(&mut self, first: bool, new: bool) {
         if let Some(d) = &mut self.optional.dialect {
@@ -130,12 +130,12 @@ impl Association {
         });
     }
 
-    /// Section 6.2: with a closed window only what fills a gap is taken. The
-    /// peer counts payload against the window that it was told, so payload
-    /// decides; with the overhead of hoarded tiny chunks the limit is twice the
-    /// buffer. What is missing in front of such a hoard must find room, or it
-    /// would never go: it does while the reader keeps up. Fragments and messages
-    /// out of their turn can then hold no more than four times the buffer.
+    /// Section 6.2: if the window is closed, only data that fills a gap is accepted.
+    /// The peer counts payload against the advertised window, so payload decides. With
+    /// the overhead of many small chunks the limit is twice the buffer. Data that is
+    /// missing before such chunks must find room, or they could never leave; it finds
+    /// room while the reader keeps up. So fragments and messages that are out of order
+    /// can hold no more than four times the buffer.
     fn has_room(&self, seq: u64) -> bool {
         let held = &self.recv.reassembly;
         let buffer = u64::from(self.cfg.buffer.receive);
@@ -146,9 +146,9 @@ impl Association {
             || frees && hoard < 4 * buffer
     }
 
-    /// A packet with DATA has been taken: what is owed for it.
-    // Not by value: what was just written flag by flag would be copied as one word,
-    // for which the processor waits.
+    /// A packet with DATA was handled: decides when it is acknowledged.
+    // By reference: flags that were just written one by one would be copied as one
+    // word, and the processor would wait for them.
     #[inline]
     pub(super) fn after_data(&mut self, ctx: &mut Ctx<'_>, from: PathId, arrived: &mut Arrived) {
         if self.counts_packets() {
@@ -165,7 +165,7 @@ impl Association {
             acker.on_data(now, from, arrived, &cfg.sack);
         }
         if matches!(self.state, State::ShutdownSent) {
-            // Section 9.2: SACK at once, SHUTDOWN again, T2 anew.
+            // Section 9.2: SACK at once, SHUTDOWN again, restart T2.
             self.recv.acker.want_now();
             self.control.retain(|c| !matches!(c, Control::Shutdown));
             self.control.push_back(Control::Shutdown);

@@ -11,10 +11,10 @@ use crate::policy::probing::Evidence;
 use crate::time::{Duration, Instant};
 use rand::RngExt;
 
-/// Heartbeat Info of ours: path, sending time and nonce. 17 bytes.
+/// Heartbeat Info of this side: path, sending time and nonce. 17 bytes.
 pub(super) const INFO_LEN: usize = 17;
 
-/// The value of a Heartbeat Info parameter of ours.
+/// The value of a Heartbeat Info parameter of this side.
 pub(crate) fn heartbeat_info(path: PathId, probe: &Probe) -> [u8; INFO_LEN] {
     info_of(path, probe.sent, probe.nonce)
 }
@@ -34,7 +34,7 @@ fn read_info(info: &[u8]) -> Option<(PathId, u64, Instant)> {
 }
 
 impl Association {
-    /// A HEARTBEAT came: it is answered, its information unread.
+    /// A HEARTBEAT arrived: it is answered without reading its information.
     pub(super) fn on_heartbeat(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -46,7 +46,7 @@ impl Association {
             return;
         }
         let Some(path) = self.paths.find(inbound.source.ip()) else {
-            // An address of the peer that is no path of ours may be one of its.
+            // An address that is not a path may still belong to the peer.
             if !core::mem::replace(&mut gathered.answered, true) {
                 self.answer_pathless(ctx, inbound, info);
             }
@@ -73,8 +73,8 @@ impl Association {
         });
     }
 
-    /// A HEARTBEAT ACK came. It counts only when it carries the nonce of the
-    /// heartbeat that is under way on the path that it names.
+    /// A HEARTBEAT ACK arrived. It counts only if it carries the nonce of the
+    /// unanswered heartbeat on the path that it names.
     pub(crate) fn on_heartbeat_ack(&mut self, ctx: &mut Ctx<'_>, info: &[u8]) {
         let named = read_info(info).filter(|(path, ..)| self.paths.contains(*path));
         if let Some((path, nonce, _)) = named
@@ -136,12 +136,13 @@ impl Association {
         }
     }
 
-    /// Plans the next heartbeat of a path, counted from now.
+    /// Schedules the next heartbeat of a path, counted from now.
     pub(crate) fn schedule_heartbeat(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
         let dialect = self.optional.dialect.as_ref();
         let has_timers = dialect.is_none_or(|d| d.has_heartbeat_timers());
         let p = self.paths.get(path);
-        // Doubt is resolved at the pace of the RTO (section 5.4; RFC 7829).
+        // Unconfirmed and potentially failed paths are probed once per RTO (section
+        // 5.4; RFC 7829).
         let eager = is_eager(p, self.cfg.hb.failed);
         let regular = p.heartbeat.enabled && has_timers;
         if !(eager || regular) {
@@ -175,11 +176,11 @@ impl Association {
             return;
         }
         let p = self.paths.get(path);
-        // "Idle": nothing left that measures the round trip since the timer was
-        // set. Which instant that was is not kept; the interval is close.
+        // "Idle": since the timer was set, nothing left that measures the round trip.
+        // The exact time of this setting is not stored, but the interval is close.
         let period = self.cfg.hb.interval;
-        // A path whose T3 runs is being tried by data: a heartbeat beside it
-        // would count the same silence twice.
+        // While T3-rtx of a path runs, data probes the path: a heartbeat at the same
+        // time would count one silence twice.
         let timed = due.since(p.rtt.last_timed) < period || p.timers.t3.is_some();
         let busy = p.state == PathState::Active && p.confirmed && timed;
         if busy {
@@ -199,11 +200,11 @@ impl Association {
         self.paths.want_heartbeat(path, true);
     }
 
-    /// A heartbeat leaves: its nonce is drawn and its answer awaited.
+    /// A heartbeat leaves: draws its nonce and starts its timer.
     pub(crate) fn begin_probe(&mut self, ctx: &mut Ctx<'_>, path: PathId) -> [u8; INFO_LEN] {
         let rto = self.paths.get(path).rtt.rto();
-        // A path in doubt is probed faster than it may answer: its heartbeats
-        // share one nonce, so that a late answer counts.
+        // A probed path gets heartbeats faster than it may answer them. They share one
+        // nonce, so that a late answer counts.
         let p = self.paths.get(path);
         let shared = p
             .heartbeat
@@ -229,8 +230,8 @@ impl Association {
     pub(crate) fn on_heartbeat_lost(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
         let p = self.paths.get_mut(path);
         if p.detector.probing_since.is_some() {
-            // Probes of the detector are neither repeated nor counted, and leave
-            // the RTO alone (cortes-2008); the nonce goes on waiting.
+            // Probes of the detector are not retransmitted and not counted, and do not
+            // change the RTO (cortes-2008). Their nonce stays valid.
             p.timers.set(PathTimer::HeartbeatLost, None);
             return;
         }
@@ -251,8 +252,8 @@ impl Association {
             path: Some(path),
         });
         self.observe_rto(ctx, path, None);
-        // Section 8.1: only heartbeats on the path that carries data count for
-        // the association, and section 5.4: never those that verify an address.
+        // Section 8.1: only heartbeats on the path that carries data count for the
+        // association. Section 5.4: those that verify an address never count.
         let counts = self.paths.get(path).confirmed
             && (path == self.paths.data || self.cfg.failure.idle_heartbeats_count);
         let pmr = self.cfg.failure.path_max_retrans;
@@ -264,7 +265,8 @@ impl Association {
         if self.peer_is_unreachable(ctx) {
             return;
         }
-        // A suspect path is probed once per RTO: the answer is late, so now.
+        // A potentially failed path is probed once per RTO. This answer is late, so the
+        // next probe leaves now.
         let eager = is_eager(self.paths.get(path), self.cfg.hb.failed);
         if self.repeats_heartbeats() {
             self.want_heartbeat(path);
@@ -279,13 +281,13 @@ impl Association {
         self.choose_data_path(ctx, None);
     }
 
-    /// The user, or a policy, asks for a heartbeat now.
+    /// The user or a policy asks for a heartbeat now.
     pub(crate) fn want_heartbeat(&mut self, path: PathId) {
         self.paths.want_heartbeat(path, true);
     }
 
-    /// Section 5.4: probing begins when the association stands; so many at once
-    /// as HB.Max.Burst allows, the rest one RTO later each.
+    /// Section 5.4: verification begins when the association is established.
+    /// HB.Max.Burst heartbeats leave at once, and the others one RTO later each.
     pub(crate) fn begin_verification(&mut self, ctx: &mut Ctx<'_>) {
         if !self.cfg.setup.verify_addresses {
             self.trust_addresses(ctx);
@@ -314,7 +316,7 @@ impl Association {
         self.ask(ctx, |d, i| d.on_established(i));
     }
 
-    /// RFC 2960: every address of the peer is good for data at once.
+    /// RFC 2960: every address of the peer may take data at once.
     fn trust_addresses(&mut self, ctx: &mut Ctx<'_>) {
         for path in self.paths.ids() {
             if self.paths.get(path).state == PathState::Unconfirmed {
@@ -325,9 +327,9 @@ impl Association {
     }
 }
 
-/// Whether a path is probed once an RTO: its address is not confirmed, also
-/// where data waits for that (`confirm_all_before_data`), or it is suspect, or
-/// failed where the user wants that to be so (`hb.failed`).
+/// Whether a path is probed once per RTO: its address is unconfirmed (also while data
+/// waits for this, `confirm_all_before_data`), or it is potentially failed, or it is
+/// failed and `hb.failed` asks for it.
 fn is_eager(p: &Path, failed: FailedProbes) -> bool {
     match p.state {
         PathState::Unconfirmed => true,

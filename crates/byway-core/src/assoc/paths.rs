@@ -1,4 +1,4 @@
-//! What changes in the table of paths, and what follows from it.
+//! Changes in the table of paths, and their consequences.
 
 use super::{Association, Ctx};
 use crate::api::{CommandError, Event};
@@ -29,13 +29,13 @@ impl Association {
         self.event(ctx, event);
     }
 
-    /// A path changes its state. The caller asks afterwards where data goes.
+    /// Changes the state of a path. The caller then chooses the data path again.
     pub(crate) fn set_path_state(&mut self, ctx: &mut Ctx<'_>, path: PathId, to: PathState) {
         self.inside(ctx).1.set_state(path, to);
     }
 
-    /// Asks the failover policy where new data goes now. `timed_out` is the
-    /// path whose timer expired, if that is why.
+    /// Asks the failover policy where new data goes now. `timed_out` is the path whose
+    /// timer expired, if that is the cause.
     pub(crate) fn choose_data_path(&mut self, ctx: &mut Ctx<'_>, timed_out: Option<PathId>) {
         let view = self.paths.view();
         let by_dialect = self
@@ -60,13 +60,13 @@ impl Association {
         }
     }
 
-    /// Whether data may move to a path that the failover policy named: one of the
-    /// user sends none to an address that is not confirmed (section 5.4).
+    /// Whether data may move to a path that the failover policy named. A policy of the
+    /// user cannot send data to an unconfirmed address (section 5.4).
     fn admits(&self, to: PathId) -> bool {
         self.cfg.custom.failover.is_none() || self.is_confirmed(to)
     }
 
-    /// Whether there is a path of that number, and its address is confirmed.
+    /// Whether there is a path with this number and a confirmed address.
     pub(super) fn is_confirmed(&self, path: PathId) -> bool {
         self.paths.contains(path) && self.paths.get(path).confirmed
     }
@@ -81,8 +81,8 @@ impl Association {
         }
     }
 
-    /// New data moved. If it left a path in doubt or failed for one in order,
-    /// that was a failover, and an answer within an RTO will tell that it was
+    /// New data moved. If it left a failed or potentially failed path for an active
+    /// one, this was a failover, and an answer within an RTO will show that it was
     /// spurious.
     fn note_failover(&mut self, ctx: &Ctx<'_>, from: PathId, to: PathId) {
         let paths = self.paths.view();
@@ -126,7 +126,7 @@ impl Association {
         Ok(())
     }
 
-    /// The user chooses the address that a path's packets leave from.
+    /// The user chooses the source address of a path's packets.
     pub(crate) fn set_source(&mut self, path: PathId, local: IpAddr) -> Result<(), CommandError> {
         self.check_path(path)?;
         let p = self.paths.get_mut(path);
@@ -138,9 +138,9 @@ impl Association {
         Ok(())
     }
 
-    /// One more consecutive error of a path (section 8.2), judged against
-    /// `limit`, by which it becomes inactive. `counts` tells whether it also
-    /// counts for the association (section 8.1).
+    /// Counts one more consecutive error of a path (section 8.2). Above `limit` the
+    /// path becomes inactive. `counts`: whether the error also counts for the
+    /// association (section 8.1).
     pub(crate) fn count_error(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -154,11 +154,11 @@ impl Association {
             self.failure.errors += 1;
         }
         p.errors.last_at = Some(ctx.now);
-        // Another silence: the path may well be dead.
+        // Another error: the path may really be dead.
         p.errors.abandoned_until = None;
-        // An inactive path's counter goes on "up to some reasonable limit above
-        // PMR + 1" (RFC 7829 section 4.1), so that the choice among dead paths
-        // moves on; the Change Primary Threshold of caro-2006 knows no limit.
+        // The counter of an inactive path continues "up to some reasonable limit above
+        // PMR + 1" (RFC 7829 section 4.1), so that the choice among dead paths moves
+        // on. The Change Primary Threshold of caro-2006 has no limit.
         let endless = matches!(
             self.cfg.failover.primary_switch,
             crate::config::PrimarySwitch::Cpt(_)
@@ -190,8 +190,9 @@ impl Association {
         {
             self.move_data(ctx, next);
         }
-        // RFC 7829 section 3.2, rule 4: probe a suspect path at once, then every
-        // RTO. A failed one likewise, if the user wants that.
+        // RFC 7829 section 3.2, rule 4: a potentially failed path is probed at once,
+        // then every RTO. A failed path is probed in the same way if `hb.failed` asks
+        // for it.
         let at_once =
             to == PathState::PotentiallyFailed || self.cfg.hb.failed == FailedProbes::OncePerRto;
         if at_once {
@@ -201,18 +202,18 @@ impl Association {
         }
     }
 
-    /// The state that a path gets for its errors, if it is another one.
+    /// The new state of a path after its errors, if it changes.
     fn judge(&self, path: PathId, limit: u32) -> Option<PathState> {
         let state = self.paths.get(path).state;
         let to = self.cfg.failover().judge(&self.paths.view(), path, limit);
-        // An address becomes confirmed by a heartbeat, never by a judgement.
+        // Only a heartbeat confirms an address, never the policy.
         let unconfirmed = state == PathState::Unconfirmed && to != PathState::Inactive;
         let keeps = to == state || unconfirmed || to == PathState::Unconfirmed;
         (!keeps).then_some(to)
     }
 
-    /// An acknowledgement proves that a path works (section 8.2).
-    /// `returns` tells whether that ends doubt about it, too.
+    /// An acknowledgement proves that a path works (section 8.2). `returns`: whether it
+    /// also makes the path active again.
     pub(crate) fn clear_errors(&mut self, ctx: &mut Ctx<'_>, path: PathId, returns: bool) {
         let p = self.paths.get_mut(path);
         if p.errors.count != 0 {

@@ -1,12 +1,12 @@
-//! What a peer says of itself in an INIT or INIT ACK (RFC 9260 sections 3.3.2
-//! and 5.1.2), checked and copied.
+//! The content of a peer's INIT or INIT ACK (RFC 9260 sections 3.3.2 and 5.1.2),
+//! checked and copied.
 
 use crate::time::Duration;
 use byway_wire::{Init, Param, RawParam, Tsn, chunk_type};
 use core::net::IpAddr;
 use smallvec::SmallVec;
 
-/// What an INIT or INIT ACK said, checked and copied.
+/// The content of an INIT or INIT ACK, checked and copied.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PeerInit {
     pub(crate) tag: u32,
@@ -16,7 +16,7 @@ pub(crate) struct PeerInit {
     pub(crate) tsn: Tsn,
     pub(crate) addresses: SmallVec<[IpAddr; 4]>,
     pub(crate) cookie: Option<Box<[u8]>>,
-    /// Asked for with a Cookie Preservative.
+    /// Requested with a Cookie Preservative.
     pub(crate) longer_life: Duration,
     /// Its Supported Extensions list TIMESTAMP.
     pub(crate) timestamps: bool,
@@ -27,7 +27,7 @@ pub(crate) struct PeerInit {
 /// Why an INIT or INIT ACK cannot be used.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum BadInit {
-    /// Drop it without a word.
+    /// Drop it without an answer.
     Discard,
     /// Answer with an ABORT, Invalid Mandatory Parameter.
     InvalidMandatory,
@@ -37,8 +37,8 @@ pub(crate) enum BadInit {
 
 /// Most unknown parameters that are reported.
 const MAX_REPORTED: usize = 8;
-/// Longest unknown parameter that is reported: an answer stays smaller than
-/// what asked for it (CVE-2010-1173).
+/// Longest unknown parameter that is reported, so that an answer is smaller than its
+/// cause (CVE-2010-1173).
 const MAX_REPORTED_LEN: usize = 256;
 
 impl PeerInit {
@@ -94,9 +94,9 @@ impl PeerInit {
     }
 }
 
-/// Whether an address that a peer lists may become a destination: unicast, and
-/// of no narrower scope than the address that it speaks from, so that nobody
-/// makes us talk to our own services or to a stranger on our own wire.
+/// Whether an address that a peer lists may become a destination: it must be unicast,
+/// and its scope not narrower than that of the peer's source address. Otherwise a peer
+/// could direct our packets to our own services or to other hosts on our link.
 pub(crate) fn acceptable_address(a: IpAddr, source: IpAddr) -> bool {
     let never = match a {
         IpAddr::V4(v4) => v4.octets()[0] == 0 || v4.is_broadcast() || v4.is_multicast(),

@@ -1,5 +1,5 @@
-//! The probe timeout of a path: an acknowledgement is overdue, and the heartbeat
-//! that asked why is overdue, too (`policy/probe_timeout.rs`).
+//! The probe timeout of a path: an acknowledgement is overdue. Later the heartbeat that
+//! probes the path may be overdue, too (`policy/probe_timeout.rs`).
 
 use super::{Association, Ctx};
 use crate::observe::{Observation, Timer};
@@ -8,8 +8,8 @@ use crate::policy::ProbeTimeout;
 use crate::policy::retransmit::LossCause;
 
 impl Association {
-    /// Something was acknowledged from a path: the wait for the next
-    /// acknowledgement begins anew, if any is owed.
+    /// A path acknowledged something: the wait for the next acknowledgement starts
+    /// again, if one is due.
     #[inline]
     pub(super) fn await_acknowledgement(&mut self, ctx: &Ctx<'_>, path: PathId) {
         if self.cfg.failover.probe_timeout.is_some() {
@@ -21,10 +21,10 @@ impl Association {
         }
     }
 
-    /// Whether a chunk of so many bytes, about to be sent to a path, should ask
-    /// for a SACK at once (the I bit, RFC 7053): nothing follows that would end
-    /// the peer's delay, so the delay would hide a death and spoil the round
-    /// trips that tell when one is suspected.
+    /// Whether a chunk of this number of bytes, about to leave on a path, should ask
+    /// for a SACK at once (the I bit, RFC 7053). It should if no later chunk ends the
+    /// peer's delay. The delay would hide a dead path and falsify the round trips that
+    /// the probe timeout uses.
     pub(super) fn asks_at_once(&self, path: PathId, bytes: u32) -> bool {
         if self.cfg.failover.probe_timeout.is_none() || self.paths.len() < 2 {
             return false;
@@ -33,9 +33,8 @@ impl Association {
         self.send.queue.is_empty() || w.flight + bytes <= w.pmdcs
     }
 
-    /// Something was sent to a path: it owes an acknowledgement. More of it
-    /// does not put off what is owed already, but may hurry it: a second packet
-    /// ends the peer's delay.
+    /// Something was sent to a path: an acknowledgement is due. Further data does not
+    /// delay this, but may bring it forward: a second packet ends the peer's delay.
     #[inline]
     pub(super) fn note_owed_acknowledgement(&mut self, ctx: &Ctx<'_>, path: PathId) {
         if let Some(rule) = self.cfg.failover.probe_timeout {
@@ -48,8 +47,8 @@ impl Association {
         let Some(srtt) = p.rtt.srtt().filter(|_| p.window.flight > 0) else {
             return;
         };
-        // Two small chunks may be one packet: they are taken for two here only
-        // when a packet cannot hold both.
+        // Two small chunks may be in one packet. They count as two packets only if one
+        // packet cannot hold both.
         let prompt = p.probe_timeout.asked_at_once || p.window.flight > p.window.pmdcs;
         let at = ctx.now + rule.acknowledgement(srtt, p.rtt.rttvar(), prompt);
         let before = p.timers.get(PathTimer::ProbeTimeout);
@@ -59,8 +58,8 @@ impl Association {
         );
     }
 
-    /// An acknowledgement is overdue: the path is suspect, a heartbeat asks it,
-    /// and its oldest chunk leaves on another path, as does new data.
+    /// An acknowledgement is overdue: the path becomes potentially failed, a heartbeat
+    /// probes it, and its oldest chunk leaves on another path, as new data does.
     pub(super) fn on_probe_timeout(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
         self.paths
             .get_mut(path)
@@ -91,7 +90,7 @@ impl Association {
             }
             self.send.forced_packet = true;
         }
-        // What was sent before may have arrived before the path died.
+        // Anything sent before may have arrived before the path died.
         self.paths.get_mut(path).errors.last_at = Some(ctx.now);
         self.set_path_state(ctx, path, PathState::PotentiallyFailed);
         self.want_heartbeat(path);
@@ -101,8 +100,7 @@ impl Association {
         self.choose_data_path(ctx, None);
     }
 
-    /// The path answers again. What was lost meanwhile was lost to congestion,
-    /// after all.
+    /// The path answers again. So its losses in this time were due to congestion.
     pub(super) fn end_probe_timeout(&mut self, path: PathId) {
         let p = self.paths.get_mut(path);
         if p.timers.get(PathTimer::MoveHoldOff).is_some() {
@@ -119,8 +117,8 @@ impl Association {
         rule.answer(rtt.srtt().unwrap_or(rtt.rto()), rtt.rttvar())
     }
 
-    /// The heartbeat is overdue, too: all that is outstanding there moves. The
-    /// window stays as it is, as nothing says that the network was congested.
+    /// The heartbeat is overdue, too: all outstanding data of the path moves. The
+    /// window does not change, because there is no sign of congestion.
     pub(super) fn on_move_hold_off(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
         let p = self.paths.get_mut(path);
         p.timers.set(PathTimer::MoveHoldOff, None);

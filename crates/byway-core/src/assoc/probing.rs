@@ -1,4 +1,4 @@
-//! The probing detector doubts a path (cortes-2008; `policy/probing.rs`).
+//! The probing detector at work on a path (cortes-2008; `policy/probing.rs`).
 
 use super::{Association, Ctx};
 use crate::config::ConfigError;
@@ -7,11 +7,11 @@ use crate::policy::probing::{Evidence, Verdict};
 use crate::policy::{Detection, Detector, Doubt};
 use crate::time::{Duration, Instant};
 
-/// The least time between two questions to a user's detector about a path.
+/// The shortest time between two questions to a user's detector about a path.
 const LEAST_PACE: Duration = Duration::from_millis(1);
 
 impl Association {
-    /// How the failure of a path is noticed.
+    /// The detector of a path.
     pub(super) fn detector(&self, path: PathId) -> &dyn Detector {
         self.cfg.detector(&self.paths.get(path).detector.rule)
     }
@@ -22,7 +22,7 @@ impl Association {
         self.detector(path).verdict(&self.paths.view(), doubt)
     }
 
-    /// The detector begins to doubt a path, at its first timeout.
+    /// The detector begins to probe a path, at its first timeout.
     pub(super) fn begin_probing(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
         let p = self.paths.get(path);
         let new = p.detector.probing_since.is_none() && p.state != PathState::Inactive;
@@ -32,7 +32,7 @@ impl Association {
         }
     }
 
-    /// Another probe, or the end of the path.
+    /// Sends another probe, or makes the path inactive.
     pub(super) fn on_detector_probe(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
         let p = self.paths.get_mut(path);
         p.timers.set(PathTimer::DetectorProbe, None);
@@ -59,8 +59,8 @@ impl Association {
         }
     }
 
-    /// A SACK acknowledged something new; `of_path`: of this path, since its last
-    /// timeout.
+    /// A SACK acknowledged new data. `of_path`: data that was sent to this path after
+    /// its last timeout.
     pub(super) fn weigh_acknowledgement(&mut self, ctx: &mut Ctx<'_>, path: PathId, of_path: bool) {
         if self.paths.get(path).detector.probing_since.is_some() {
             let what = if of_path {
@@ -72,8 +72,8 @@ impl Association {
         }
     }
 
-    /// Something was acknowledged: if the detector takes that for an answer, it
-    /// is satisfied, and ordinary heartbeats go on.
+    /// Something was acknowledged. If the detector accepts this as an answer, the
+    /// probing ends and ordinary heartbeats continue.
     pub(super) fn weigh_evidence(&mut self, ctx: &mut Ctx<'_>, path: PathId, what: Evidence) {
         if self.paths.get(path).detector.probing_since.is_some()
             && self.detector(path).accepts(what)
@@ -86,14 +86,14 @@ impl Association {
         let p = self.paths.get_mut(path);
         p.timers.set(PathTimer::DetectorProbe, None);
         p.detector.probing_since = None;
-        // A heartbeat of the detector is not counted when it stays unanswered.
+        // An unanswered heartbeat of the detector is not counted.
         p.timers.set(PathTimer::HeartbeatLost, None);
         if p.timers.get(PathTimer::Heartbeat).is_none() && !self.paths.wants_heartbeat(path) {
             self.schedule_heartbeat(ctx, path);
         }
     }
 
-    /// The user chooses how the death of one path is noticed.
+    /// The user chooses the detector of one path.
     pub(crate) fn set_detection(
         &mut self,
         ctx: &mut Ctx<'_>,

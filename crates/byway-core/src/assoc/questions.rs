@@ -1,11 +1,11 @@
-//! How the association puts a question to its dialect.
+//! How the association asks its dialect.
 
 use super::{Association, Ctx};
 use crate::dialect::{Dialect, Inside};
 use crate::outbox::unlikely;
 
 impl Association {
-    /// Puts a question to the dialect, if the association has one.
+    /// Asks the dialect, if the association has one.
     #[inline]
     pub(crate) fn ask<T>(
         &mut self,
@@ -18,7 +18,7 @@ impl Association {
         dialect.map(|d| question(d, &mut inside))
     }
 
-    /// The dialect, and what it may see and change.
+    /// The dialect, and the state that it may read and change.
     pub(super) fn inside<'a>(
         &'a mut self,
         ctx: &'a mut Ctx<'_>,

@@ -5,10 +5,10 @@ use crate::api::Event;
 use crate::endpoint::cookie::Cookie;
 use crate::path::{Path, PathId, PathTable};
 
-/// What became of the cookie.
+/// The result for the cookie.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum CookieOutcome {
-    /// Taken: what follows in the packet may be handled.
+    /// Accepted: the rest of the packet may be handled.
     Taken,
     /// Discarded with the packet.
     Discarded,
@@ -43,8 +43,8 @@ impl Association {
         }
     }
 
-    /// Whether both tags of the cookie are this association's: such a cookie
-    /// is valid however old it is (step 3).
+    /// Whether both tags of the cookie are this association's. Such a cookie is valid
+    /// at any age (step 3).
     pub(crate) fn owns_cookie(&self, c: &Cookie) -> bool {
         c.local_tag == self.tags.local && c.peer_tag == self.tags.peer
     }
@@ -80,7 +80,8 @@ impl Association {
         self.control.push_front(Control::CookieAck(path));
     }
 
-    /// Action A: everything begins anew but what has arrived and was not read.
+    /// Action A: everything starts again, except data that has arrived and was not
+    /// read.
     fn restart(&mut self, ctx: &mut Ctx<'_>, c: &Cookie) {
         let undelivered_messages = self.send.queue.messages() + self.send.ledger.messages();
         let first = Path::new(c.local, c.source, true, &self.cfg, ctx.now);

@@ -1,4 +1,4 @@
-//! Set-up (RFC 9260 section 5.1): the initiator's side, and how an association
+//! Set-up (RFC 9260 section 5.1): the side of the initiator, and how an association
 //! begins from a cookie.
 
 use super::{
@@ -20,7 +20,7 @@ use smallvec::SmallVec;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// What an accepted association begins with.
+/// The values with which an accepted association begins.
 #[derive(Debug)]
 pub(crate) struct Accepted<'a> {
     pub(crate) id: AssocId,
@@ -106,13 +106,13 @@ impl Association {
         }
     }
 
-    /// T1 starts, or starts again, with the RTO of the path in use.
+    /// T1 starts or restarts with the RTO of the path in use.
     pub(crate) fn start_t1(&mut self, ctx: &Ctx<'_>) {
         let rto = self.paths.get(self.paths.data).rtt.rto();
         self.timers.t1 = Some(ctx.now + rto);
     }
 
-    /// T1 expired: INIT or COOKIE ECHO again, by another path if there is one.
+    /// T1 expired: INIT or COOKIE ECHO leaves again, on another path if there is one.
     pub(crate) fn on_t1(&mut self, ctx: &mut Ctx<'_>) {
         self.timers.t1 = None;
         let timer = match self.state {
@@ -139,8 +139,7 @@ impl Association {
         });
     }
 
-    /// INIT ACK (section 5.1, C): its addresses become paths, its cookie is
-    /// echoed.
+    /// INIT ACK (section 5.1, C): its addresses become paths and its cookie is echoed.
     pub(crate) fn on_init_ack(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -191,9 +190,9 @@ impl Association {
         self.control.push_back(Control::CookieEcho);
     }
 
-    /// Parameters of the INIT ACK that were not understood are reported once the
-    /// association stands: before COOKIE ACK nothing but COOKIE ECHO may leave
-    /// (section 5.1, C), and the peer would not know whose report it is.
+    /// Reports unknown parameters of the INIT ACK when the association is established.
+    /// Before COOKIE ACK only COOKIE ECHO may leave (section 5.1, C), and the peer
+    /// would not know the sender of the report.
     fn report_unrecognized_parameters(&mut self) {
         for bytes in core::mem::take(&mut self.setup.reports) {
             let mut causes = Vec::new();
@@ -203,8 +202,8 @@ impl Association {
         }
     }
 
-    /// Section 5.1.1: a message that waits for a stream that the peer does not
-    /// grant can never be sent, and shall not vanish.
+    /// Section 5.1.1: a message on a stream that the peer does not grant can never be
+    /// sent. It must not disappear without a report.
     pub(crate) fn check_queued_streams(&mut self, ctx: &mut Ctx<'_>) {
         let streams = self.send.streams;
         if let Some(highest) = self.send.queue.highest_stream().filter(|s| *s >= streams) {
@@ -219,10 +218,10 @@ impl Association {
         }
     }
 
-    /// Section 5.1.2: the paths are the addresses that the peer lists and the
-    /// one it answered from. Those that the user gave are confirmed, and no
-    /// others (section 5.4): not even the source of the INIT ACK, which anybody
-    /// may have forged. The user's address that answered comes first.
+    /// Section 5.1.2: the paths are the addresses that the peer lists, and the source
+    /// of its answer. Only those that the user gave are confirmed (section 5.4). The
+    /// source of the INIT ACK is not, because it may be forged. The user's address that
+    /// answered comes first.
     fn adopt_addresses(&mut self, ctx: &mut Ctx<'_>, inbound: &Inbound<'_>, peer: &PeerInit) {
         let source = inbound.source;
         let given: SmallVec<[SocketAddr; 8]> = self.paths.iter().map(|p| p.remote).collect();
@@ -236,8 +235,8 @@ impl Association {
                 .filter(|ip| peer.addresses.contains(ip)),
         );
         if order.is_empty() {
-            // None of the user's is left: the one that INIT went to stays, as
-            // the only one that can be trusted.
+            // None of the user's addresses is left. The destination of the INIT stays,
+            // because it is the only one that can be trusted.
             order.push(self.paths.get(self.paths.data).remote.ip());
         }
         order.push(source.ip());
@@ -287,7 +286,7 @@ impl Association {
         }
     }
 
-    /// COOKIE ACK: the association stands.
+    /// COOKIE ACK: the association is established.
     pub(crate) fn on_cookie_ack(&mut self, ctx: &mut Ctx<'_>) {
         if matches!(self.state, State::CookieEchoed(_)) {
             self.establish(ctx);
@@ -324,7 +323,7 @@ impl Association {
         }
     }
 
-    /// A stale cookie (section 5.2.6): asked for a longer life once.
+    /// A stale cookie (section 5.2.6): requests a longer life once.
     pub(crate) fn on_stale_cookie(&mut self, ctx: &mut Ctx<'_>, staleness_us: u32) {
         if !matches!(self.state, State::CookieEchoed(_)) {
             return;
@@ -379,7 +378,7 @@ impl Association {
         a
     }
 
-    /// Takes over what the cookie says: tags, TSNs, streams, windows, paths.
+    /// Copies the values of the cookie: tags, TSNs, streams, windows, paths.
     pub(crate) fn adopt_cookie(&mut self, ctx: &mut Ctx<'_>, c: &Cookie) {
         self.tags.local = c.local_tag;
         self.tags.peer = c.peer_tag;
@@ -391,8 +390,8 @@ impl Association {
         self.add_listed(ctx, c);
     }
 
-    /// The addresses that a cookie lists become paths, as far as they may and
-    /// there is room.
+    /// The addresses that a cookie lists become paths, if they are acceptable and there
+    /// is room.
     pub(crate) fn add_listed(&mut self, ctx: &mut Ctx<'_>, c: &Cookie) {
         let trusted = self.trusts_listed_addresses();
         for &ip in core::iter::once(&c.source.ip()).chain(&c.addresses) {
@@ -417,8 +416,8 @@ impl Association {
         }
     }
 
-    /// Whether listed addresses count as confirmed, as a dialect wants it; RFC 9260
-    /// section 5.4 asks for a heartbeat first.
+    /// Whether listed addresses count as confirmed, by the rule of a dialect. RFC 9260
+    /// section 5.4 requires a heartbeat first.
     pub(super) fn trusts_listed_addresses(&self) -> bool {
         self.optional
             .dialect
@@ -426,7 +425,7 @@ impl Association {
             .is_some_and(|d| d.trusts_listed_addresses())
     }
 
-    /// Whether an address is the peer's, path or not.
+    /// Whether an address is the peer's, as a path or not.
     pub(crate) fn knows(&self, ip: IpAddr) -> bool {
         self.paths.find(ip).is_some() || self.addresses.pathless.contains(&ip)
     }
@@ -438,16 +437,16 @@ impl Association {
     }
 }
 
-/// The chunk types of extensions, as INIT and INIT ACK list them (RFC 5061
-/// section 4.2.7): none where there are none.
+/// The chunk types of extensions, as INIT and INIT ACK list them (RFC 5061 section
+/// 4.2.7); nothing if there are none.
 pub(crate) fn write_extensions(w: &mut ParamWriter<'_>, cfg: &Config) {
     if cfg.rto.timestamps {
         w.supported_extensions(&[byway_wire::chunk_type::TIMESTAMP]);
     }
 }
 
-/// Our addresses, as INIT and INIT ACK list them: none when there is only the
-/// one that the packet comes from (section 5.1.2, A).
+/// Our addresses, as INIT and INIT ACK list them; nothing if the only one is the source
+/// of the packet (section 5.1.2, A).
 pub(crate) fn write_addresses(w: &mut ParamWriter<'_>, local: &[SocketAddr]) {
     if local.len() > 1 {
         for a in local {

@@ -1,23 +1,23 @@
 //! The states of RFC 9260 section 4.
 
-/// Where an association stands. What exists only in one state stands in it.
+/// The state of an association. Data that exists only in one state is stored in it.
 #[derive(Debug)]
 pub(crate) enum State {
     /// INIT sent.
     CookieWait,
-    /// COOKIE ECHO sent; the cookie, for repeats.
+    /// COOKIE ECHO sent; the cookie, for retransmission.
     CookieEchoed(Box<[u8]>),
     /// Data flows both ways.
     Established,
-    /// The user shut down; data is still to be acknowledged.
+    /// The user shut down; some data is not acknowledged yet.
     ShutdownPending,
-    /// SHUTDOWN sent: all of ours is acknowledged.
+    /// SHUTDOWN sent: all our data is acknowledged.
     ShutdownSent,
-    /// SHUTDOWN came; our data is still to be acknowledged.
+    /// SHUTDOWN received; some of our data is not acknowledged yet.
     ShutdownReceived,
     /// SHUTDOWN ACK sent.
     ShutdownAckSent,
-    /// Over.
+    /// The association has ended.
     Closed,
 }
 
@@ -39,7 +39,7 @@ impl State {
         matches!(self, State::Closed)
     }
 
-    /// Whether the user may hand over messages.
+    /// Whether the user may send messages.
     pub(crate) fn takes_messages(&self) -> bool {
         matches!(
             self,
@@ -55,7 +55,7 @@ impl State {
         )
     }
 
-    /// Whether DATA is taken (section 6).
+    /// Whether DATA is accepted (section 6).
     pub(crate) fn takes_data(&self) -> bool {
         matches!(
             self,

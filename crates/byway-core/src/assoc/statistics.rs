@@ -1,4 +1,4 @@
-//! Figures of an association, and the recount of its running totals.
+//! Counters of an association, and a check of its running totals.
 
 use super::Association;
 use crate::api::{PathEstimateStats, PathStats};
@@ -41,7 +41,7 @@ impl Association {
         }
     }
 
-    /// Recounts every running total (for tests): the first that is wrong.
+    /// Recounts all running totals (for tests) and reports the first wrong one.
     pub(crate) fn check_totals(&self) -> Result<(), String> {
         for id in self.paths.ids() {
             let (flight, counted) = (

@@ -20,8 +20,8 @@ impl Association {
             path: Some(path),
         });
         self.stats.timeouts += 1;
-        // A window probe that was answered is no error (section 6.1, A), nor is
-        // any chunk that the peer has no room for and answers.
+        // A window probe that was answered is no error (section 6.1, A). The same holds
+        // for any chunk that the peer answers but has no room for.
         let closed = self.send.probing || self.send.a_rwnd == 0;
         let harmless = closed && self.send.probe_answered;
         self.send.probe_answered = false;
@@ -125,14 +125,14 @@ impl Association {
             return;
         }
         if self.repeats_heartbeats() {
-            // The one under way, if any, is given up without an error.
+            // The heartbeat in progress, if any, is given up without an error.
             self.paths.get_mut(path).end_heartbeat();
         }
         self.want_heartbeat(path);
     }
 
-    /// Section 8.1: whether the association's errors exceed their limit, and
-    /// the association with them.
+    /// Section 8.1: whether the association's errors exceed their limit. If so, the
+    /// association ends.
     pub(super) fn peer_is_unreachable(&mut self, ctx: &mut Ctx<'_>) -> bool {
         if self.failure.errors <= self.cfg.failure.association_max_retrans {
             return false;
@@ -142,7 +142,7 @@ impl Association {
         } else {
             LossReason::PeerUnreachable
         };
-        // Whoever is still in reach of a path that works is told.
+        // A peer that an active path still reaches gets an ABORT.
         let reachable = self.paths.ids();
         let active = |p: &PathId| self.paths.get(*p).state == PathState::Active;
         if let Some(path) = reachable.into_iter().find(active) {

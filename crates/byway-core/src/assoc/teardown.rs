@@ -7,7 +7,7 @@ use crate::path::PathId;
 use byway_wire::Shutdown;
 
 impl Association {
-    /// The user shuts down: what is queued is delivered first.
+    /// The user shuts down: queued data is delivered first.
     pub(crate) fn shutdown(&mut self, ctx: &mut Ctx<'_>) -> Result<(), CommandError> {
         match self.state {
             State::Closed => Err(CommandError::Gone),
@@ -19,7 +19,7 @@ impl Association {
                 self.begin_shutdown(ctx);
                 Ok(())
             }
-            // Under way already.
+            // Already in progress.
             _ => Ok(()),
         }
     }
@@ -50,7 +50,7 @@ impl Association {
         }
     }
 
-    /// T5: five times RTO.Max for the whole (section 9.2).
+    /// T5: five times RTO.Max for the whole shutdown (section 9.2).
     fn start_t5(&mut self, ctx: &Ctx<'_>) {
         if self.timers.t5.is_none() {
             self.timers.t5 = Some(ctx.now + self.cfg.rto.max * 5);
@@ -102,7 +102,7 @@ impl Association {
         );
     }
 
-    /// SHUTDOWN: the peer sends nothing new; its cumulative TSN acknowledges.
+    /// SHUTDOWN: the peer sends no new data; its cumulative TSN acknowledges ours.
     pub(crate) fn on_shutdown(&mut self, ctx: &mut Ctx<'_>, from: Option<PathId>, s: Shutdown) {
         let reply = from.unwrap_or(self.paths.data);
         self.shutdown.from = from;
@@ -134,7 +134,7 @@ impl Association {
         }
     }
 
-    /// SHUTDOWN ACK: answered with SHUTDOWN COMPLETE, and over.
+    /// SHUTDOWN ACK: answered with SHUTDOWN COMPLETE, and the association ends.
     pub(crate) fn on_shutdown_ack(&mut self, ctx: &mut Ctx<'_>, inbound: &super::Inbound<'_>) {
         if !matches!(self.state, State::ShutdownSent | State::ShutdownAckSent) {
             return;

@@ -5,7 +5,7 @@
 //! | T1-init, T1-cookie | `Timers::t1` | INIT or COOKIE ECHO is not answered (RFC 9260 section 5.1) | `setup` |
 //! | T2-shutdown | `Timers::t2` | SHUTDOWN or SHUTDOWN ACK is not answered (9.2) | `teardown` |
 //! | T5-shutdown-guard | `Timers::t5` | the shutdown takes too long (9.2) | `teardown` |
-//! | SACK.Delay | `recv::acker` | an acknowledgement is owed for that long (6.2) | the next SACK |
+//! | SACK.Delay | `recv::acker` | an acknowledgement is due for this time (6.2) | the next SACK |
 //! | window probe | `Timers::window_probe` | the peer's window was closed for an RTO (6.1, A) | `transmit` |
 //! | T3-rtx | `PathTimers::t3` | the earliest chunk in flight is not acknowledged (6.3.3) | `t3` |
 //! | heartbeat | `PathTimer::Heartbeat` | HB.interval and an RTO have passed (8.3) | `on_heartbeat` |
@@ -22,7 +22,7 @@ use crate::path::{PathId, PathTimer};
 use crate::time::Instant;
 use core::ops::ControlFlow;
 
-/// The timers that are not a path's.
+/// The timers of the association itself, not of a path.
 #[derive(Debug, Default)]
 pub(crate) struct Timers {
     /// T1-init or T1-cookie, by state.
@@ -42,7 +42,7 @@ impl Timers {
     #[inline]
     fn earliest(&self) -> Option<Instant> {
         let set = [self.t1, self.t2, self.t5, self.window_probe];
-        // Data flows without any of them.
+        // Usually none of them runs while data flows.
         if set == [None; 4] {
             return None;
         }
@@ -119,7 +119,7 @@ impl Association {
         }
     }
 
-    /// Breaks off where no other timer of the instant is looked at.
+    /// Breaks if the other timers of this instant must not be checked.
     fn handle_path_timers(&mut self, ctx: &mut Ctx<'_>, path: PathId) -> ControlFlow<()> {
         let now = ctx.now;
         let due = |t: Option<Instant>| t.is_some_and(|t| t <= now);
@@ -179,7 +179,7 @@ impl Association {
         }
     }
 
-    /// Whether a lost heartbeat is repeated at once, as a dialect wants it.
+    /// Whether a lost heartbeat is sent again at once, by the rule of a dialect.
     pub(super) fn repeats_heartbeats(&self) -> bool {
         self.optional
             .dialect

@@ -1,28 +1,29 @@
-//! TIMESTAMP chunks (caro-2004 section II.B): who sends them, and what they echo.
+//! TIMESTAMP chunks (caro-2004 section II.B): which packets carry them, and which time
+//! they echo.
 //!
-//! Both sides list the chunk's type in Supported Extensions (RFC 5061 section
-//! 4.2.7) of INIT and INIT ACK; where either does not, nothing is stamped. A
-//! packet with DATA carries its sending time, a packet with a SACK the time of
-//! the first packet that it answers: that one waited for SACK.Delay, and the
-//! timer must allow for it (RFC 7323 section 4.3 echoes the earliest for the
-//! same reason). What the chunk takes of each packet the DATA chunks go without.
+//! Both sides list the chunk's type in Supported Extensions (RFC 5061 section 4.2.7) of
+//! INIT and INIT ACK. If one side does not, no packet has a timestamp. A packet with
+//! DATA carries its sending time. A packet with a SACK echoes the time of the first
+//! packet that it answers. That packet waited for SACK.Delay, and the timer must
+//! include this delay (RFC 7323 section 4.3 echoes the earliest for the same reason).
+//! DATA chunks leave room for the TIMESTAMP chunk in each packet.
 
 use super::Association;
 use crate::path::PathId;
 use crate::time::Instant;
 use byway_wire::{PacketBuilder, TIMESTAMP_LEN, Timestamp};
 
-/// What is remembered for the TIMESTAMP chunks of an association.
+/// The state of the TIMESTAMP chunks of an association.
 #[derive(Copy, Clone, Debug, Default)]
 pub(crate) struct Stamps {
     /// The peer's timestamp that the next SACK echoes.
     owed: Option<u32>,
-    /// What the packet at hand echoes.
+    /// The timestamp that the current packet echoes.
     pub(crate) echoed: Option<u32>,
 }
 
-/// A time as a TIMESTAMP chunk has it: microseconds, of which 32 bits go round
-/// in 71 minutes.
+/// A time as a TIMESTAMP chunk carries it: microseconds in 32 bits, which wrap in 71
+/// minutes.
 pub(crate) fn stamp(at: Instant) -> u32 {
     (at.as_nanos() / 1000) as u32
 }
@@ -34,14 +35,14 @@ impl Association {
         self.stamps.is_some()
     }
 
-    /// Whether both sides want timestamps is known.
+    /// Both INITs are known: decides whether timestamps are used.
     pub(super) fn agree_on_timestamps(&mut self, peer_wants: bool) {
         let agreed = peer_wants && self.cfg.rto.timestamps;
         self.stamps = agreed.then(Stamps::default);
     }
 
-    /// The association stands with these paths: their packets keep room for the
-    /// chunk.
+    /// The association is established with these paths: their packets leave room for
+    /// the chunk.
     pub(super) fn make_room_for_timestamps(&mut self, now: Instant) {
         if self.stamps.is_some() {
             let bytes = TIMESTAMP_LEN as u32;
@@ -49,14 +50,14 @@ impl Association {
         }
     }
 
-    /// A packet begins to be read.
+    /// The next packet is read: clears the echo.
     pub(super) fn forget_echo(&mut self) {
         if let Some(s) = &mut self.stamps {
             s.echoed = None;
         }
     }
 
-    /// A TIMESTAMP came.
+    /// A TIMESTAMP arrived.
     pub(super) fn on_timestamp(&mut self, t: Timestamp) {
         if let Some(s) = &mut self.stamps {
             s.owed = s.owed.or(t.sent);
@@ -64,7 +65,7 @@ impl Association {
         }
     }
 
-    /// Writes the TIMESTAMP of a packet that begins, if any.
+    /// Writes the TIMESTAMP of a new packet, if any.
     pub(super) fn write_timestamp(
         &mut self,
         packet: &mut PacketBuilder<'_>,

@@ -1,11 +1,11 @@
-//! What the user hands over and takes (RFC 9260 sections 11.1.5 and 11.1.6).
+//! The user's sending and receiving of messages (RFC 9260 sections 11.1.5 and 11.1.6).
 
 use super::{Association, State};
 use crate::api::{CommandError, Message, Received};
 use crate::path::{PathId, PathState};
 
 impl Association {
-    /// Takes a message for sending.
+    /// Accepts a message for sending.
     #[inline]
     pub(crate) fn send_message(&mut self, message: Message) -> Result<(), CommandError> {
         if !self.state.takes_messages() {
@@ -41,7 +41,7 @@ impl Association {
             }
         }
         let queued = self.send.buffered();
-        // One message always fits, whatever its length, so that none is stuck.
+        // One message of any length always fits, so that none is stuck.
         if queued > 0 && queued + len as u64 > u64::from(self.cfg.buffer.send) {
             self.send.writable_wanted = true;
             return Err(CommandError::WouldBlock {
@@ -70,8 +70,8 @@ impl Association {
         }
     }
 
-    /// Hands over the next message or part, and tells the peer when that opened
-    /// its window.
+    /// Delivers the next message or part, and sends a window update to the peer if this
+    /// opened its window.
     pub(crate) fn receive(&mut self) -> Option<Received> {
         let Some(r) = self.recv.reassembly.pop() else {
             self.recv.readable_told = false;

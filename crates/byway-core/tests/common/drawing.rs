@@ -9,7 +9,7 @@ pub(crate) struct Reader {
     pub(crate) tags: [u32; 2],
     /// The TSNs of the first DATA chunks of A and of Z.
     pub(crate) initial: [Tsn; 2],
-    /// Draws windows of SACKs, in units of so many bytes.
+    /// Draws windows of SACKs, in units of this number of bytes.
     pub(crate) window_unit: Option<u32>,
 }
 
@@ -19,7 +19,7 @@ impl Reader {
         tsn.ahead_of(self.initial[side]).wrapping_add(1)
     }
 
-    /// The TSN of that number.
+    /// The TSN with this number.
     pub(crate) fn tsn(&self, side: usize, number: u32) -> Tsn {
         self.initial[side].plus(number.wrapping_sub(1))
     }

@@ -1,9 +1,9 @@
-//! Two endpoints, A and Z, in virtual time, with a hand on every packet between
+//! Two endpoints, A and Z, in virtual time, with control over every packet between
 //! them.
 //!
-//! Each packet becomes a drawing, such as `A -> INIT -> Z` or
-//! `Z -> SACK 5 [7-8] -> A (path 1)`; TSNs count from 1. Tests say what happens
-//! as lists of drawings.
+//! Each packet becomes a drawing, such as `A -> INIT -> Z` or `Z -> SACK 5 [7-8] -> A
+//! (path 1)`; TSNs count from 1. Tests describe their expectations as lists of
+//! drawings.
 
 mod drawing;
 
@@ -23,19 +23,19 @@ pub(crate) const Z: usize = 1;
 /// SCTP ports of A and Z.
 pub(crate) const PORTS: [u16; 2] = [5001, 5002];
 
-/// What becomes of a packet.
+/// What happens to a packet.
 #[derive(Clone, Debug)]
 pub(crate) enum Fate {
     Pass,
     Lose,
     Twice,
-    /// Arrives so much later.
+    /// Arrives later by this time.
     Late(u64),
     /// Arrives with other bytes.
     Changed(Vec<u8>),
 }
 
-/// A packet that somebody sends.
+/// A packet on its way from an endpoint.
 #[derive(Clone, Debug)]
 pub(crate) struct Passing {
     pub(crate) from: usize,
@@ -59,7 +59,7 @@ pub(crate) struct Pair {
     pub(crate) ends: [Endpoint; 2],
     pub(crate) ids: [Option<AssocId>; 2],
     pub(crate) paths: usize,
-    /// One way, of each path.
+    /// The one-way delay of each path.
     pub(crate) delay_ms: [u64; 4],
     /// Whether messages are read as soon as they can be.
     pub(crate) reading: [bool; 2],
@@ -81,8 +81,8 @@ pub(crate) struct Pair {
     observed: [Vec<Observation>; 2],
 }
 
-/// Settings of both sides: RFC 9260's, without jitter and without heartbeats of
-/// idle paths, so that nothing happens but what a test is about.
+/// Settings of both sides: those of RFC 9260, without jitter and without heartbeats of
+/// idle paths, so that only the events of the test happen.
 pub(crate) fn plain() -> Config {
     let mut c = Config::rfc9260();
     c.hb.jitter = byway_core::config::HbJitter::Off;
@@ -123,7 +123,8 @@ fn endpoint_with(
 }
 
 impl Pair {
-    /// Two endpoints with so many paths and these settings; nothing is set up.
+    /// Two endpoints with this number of paths and these settings; no association is
+    /// set up.
     pub(crate) fn new(paths: usize, config: &Config) -> Pair {
         Pair::of(
             [endpoint(paths, A, 1, config), endpoint(paths, Z, 2, config)],
@@ -154,7 +155,7 @@ impl Pair {
         }
     }
 
-    /// A pair whose association stands, on which nothing has been sent yet.
+    /// A pair with an established association, on which no data has been sent yet.
     pub(crate) fn up(paths: usize, config: &Config) -> Pair {
         Pair::up_with(paths, config, None)
     }
@@ -206,7 +207,7 @@ impl Pair {
         self.path(side, path).state
     }
 
-    /// From now on this decides what becomes of packets.
+    /// From now on this function decides what happens to packets.
     pub(crate) fn hand(&mut self, hand: impl FnMut(&Passing) -> Fate + 'static) {
         self.hand = Box::new(hand);
     }
@@ -247,7 +248,7 @@ impl Pair {
         self.pump(side);
     }
 
-    /// Sends `count` messages of `len` bytes on stream 0, handed over at once.
+    /// Sends `count` messages of `len` bytes on stream 0, all at once.
     pub(crate) fn send_many(&mut self, side: usize, len: usize, count: usize) {
         let (now, id) = (self.now, self.id(side));
         for i in 0..count {
@@ -264,7 +265,7 @@ impl Pair {
         self.pump(side);
     }
 
-    /// Does something with an endpoint, and sends what follows.
+    /// Calls an endpoint, and sends the resulting packets.
     pub(crate) fn with<T>(
         &mut self,
         side: usize,
@@ -276,8 +277,7 @@ impl Pair {
         result
     }
 
-    /// Puts a packet to `to` on the wire, as if the other side had sent it. The
-    /// tag is the right one.
+    /// Sends a packet to `to`, as if it came from the other side, with the correct tag.
     pub(crate) fn inject(
         &mut self,
         to: usize,
@@ -299,7 +299,7 @@ impl Pair {
         self.inject_bytes(to, address(path, 1 - to), &bytes);
     }
 
-    /// Hands bytes to an endpoint, from any address.
+    /// Gives bytes to an endpoint, from any address.
     pub(crate) fn inject_bytes(&mut self, to: usize, source: SocketAddr, bytes: &[u8]) {
         let path = match source.ip() {
             IpAddr::V4(ip) => usize::from(ip.octets()[1]).min(self.paths - 1),
@@ -409,7 +409,7 @@ impl Pair {
         }
     }
 
-    /// Lets so many milliseconds pass.
+    /// Lets this number of milliseconds pass.
     pub(crate) fn run(&mut self, millis: u64) {
         let until = self.now + ms(millis);
         loop {
@@ -444,7 +444,7 @@ impl Pair {
         core::mem::take(&mut self.drawings)
     }
 
-    /// The same, but only what contains one of these texts.
+    /// The same, but only the drawings with one of these texts.
     pub(crate) fn take_drawings_with(&mut self, texts: &[&str]) -> Vec<String> {
         let mut all = self.take_drawings();
         all.retain(|d| texts.iter().any(|t| d.contains(t)));
@@ -459,7 +459,7 @@ impl Pair {
         core::mem::take(&mut self.observed[side])
     }
 
-    /// Why packets or chunks were not taken since the last look.
+    /// Why packets or chunks were discarded since the last call.
     pub(crate) fn take_discards(&mut self, side: usize) -> Vec<&'static str> {
         let all = self.take_observed(side);
         let why = |o: &Observation| match o {
@@ -475,7 +475,7 @@ impl Pair {
         got.iter().map(|r| (r.stream, r.payload.len())).collect()
     }
 
-    /// Replaces an endpoint by one that knows nothing.
+    /// Replaces an endpoint by one that has no state.
     pub(crate) fn replace(&mut self, side: usize, seed: u8, config: &Config) {
         self.ends[side] = endpoint(self.paths, side, seed, config);
         self.ids[side] = None;

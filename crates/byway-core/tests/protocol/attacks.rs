@@ -1,5 +1,5 @@
-//! One test for each known attack that touches what the core speaks; ATTACKS.md
-//! says which row is which.
+//! One test for each known attack on a feature that the core has; ATTACKS.md lists
+//! which test belongs to which row.
 
 use crate::common::{A, Fate, PORTS, Pair, Z, address, assert_drawn, packet, plain};
 use byway_core::{Endpoint, EndpointConfig, Event, PathState};
@@ -37,7 +37,7 @@ fn cookie_of(echo: &[u8]) -> &[u8] {
     &echo[16..12 + usize::from(u16::from_be_bytes([echo[14], echo[15]]))]
 }
 
-/// Sums a packet that was changed.
+/// Computes the checksum of a changed packet.
 fn summed(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes[8..12].fill(0);
     let sum = byway_wire::crc32c::checksum(&bytes);
@@ -566,7 +566,7 @@ fn attack_restart_with_added_addresses_is_refused() {
         &["Z -> ABORT: Restart of an Association with New Addresses -> A"],
     );
     assert_eq!(p.state(Z), "ESTABLISHED");
-    // Nor from an address that is none of the peer's, which lists one that is.
+    // Also not from an address that is not the peer's, if the INIT lists one that is.
     let bytes = packet(A, 0, |b| {
         b.init(false, &init(4), |w| {
             w.address(address(0, A).ip());

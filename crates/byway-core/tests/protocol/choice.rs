@@ -1,5 +1,5 @@
-//! Round trip and loss of each path estimated, idle ones probed, the primary
-//! chosen by them (caro-2006 section IV.2; `failover.estimate`).
+//! The round trip and loss of each path are estimated, idle paths are probed, and the
+//! estimates choose the primary (caro-2006 section IV.2; `failover.estimate`).
 
 use crate::common::{A, Fate, Pair, assert_drawn, plain};
 use byway_core::config::PrimarySwitch;
@@ -19,7 +19,7 @@ fn estimating(edit: impl FnOnce(&mut EstimateConfig)) -> Config {
     c
 }
 
-/// Sends so many full messages, one every 200 ms.
+/// Sends this number of full messages, one every 200 ms.
 fn stream(p: &mut Pair, messages: usize) {
     for _ in 0..messages {
         p.send_many(A, 1400, 1);

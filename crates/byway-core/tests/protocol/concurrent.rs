@@ -13,7 +13,7 @@ use byway_core::{AssocStats, Message, PathId, PathState};
 const FULL: usize = 1452;
 const PMDCS: u32 = 1468;
 
-/// CMT with windows of so many chunks, every packet acknowledged.
+/// CMT with windows of this number of chunks; every packet is acknowledged.
 fn cmt(cwnd: u32, change: impl FnOnce(&mut ConcurrentConfig)) -> Config {
     let mut c = plain();
     c.congestion.initial_cwnd = InitialCwnd::Pmdcs(cwnd);
@@ -40,7 +40,7 @@ fn cwnds(p: &Pair) -> Vec<u32> {
         .collect()
 }
 
-/// DATA that `A` sends, first the chunk, then the path.
+/// The DATA that `A` sends: first the chunk, then the path.
 fn sent(p: &mut Pair) -> Vec<String> {
     let all = p.take_drawings_with(&["A -> DATA"]);
     let word = |d: &String| {
@@ -164,7 +164,8 @@ fn split_fast_retransmit_finds_what_its_own_path_reports() {
     assert_eq!(stats(&mut p).fast_retransmits, 2);
 }
 
-/// Windows of both paths while path 0 owes its first chunk and path 1 goes on.
+/// Windows of both paths while the first chunk of path 0 is missing and path 1
+/// continues.
 fn growth(cuc: Cuc) -> Vec<u32> {
     let mut c = cmt(2, |c| c.cuc = cuc);
     c.congestion.growth = CwndGrowth::CumulativeAdvance;
@@ -186,8 +187,8 @@ fn a_pseudo_cumulative_tsn_lets_each_window_grow_by_itself() {
     assert_eq!(growth(Cuc::V2), [2, 16]);
 }
 
-/// Path 1's window when chunk 1, lost on path 0 and repeated there, is lost
-/// again while new data goes on.
+/// Path 1's window when chunk 1, lost on path 0 and retransmitted there, is lost again
+/// while new data is sent.
 fn growth_behind_a_repetition(cuc: Cuc) -> u32 {
     let mut c = cmt(6, |c| c.cuc = cuc);
     c.congestion.growth = CwndGrowth::CumulativeAdvance;
@@ -254,8 +255,8 @@ fn a_sack_that_answers_two_packets_is_two_reports() {
     );
 }
 
-/// Where a chunk lost on path 0 is repeated. Path 1 is slow, so its window is
-/// small, and it lost nothing; path 2 lost something early and grew since.
+/// The path for the retransmission of a chunk that path 0 lost. Path 1 is slow, so its
+/// window is small, but it lost nothing. Path 2 had an early loss and has grown since.
 fn repeated_on(rtx: RtxPolicy) -> String {
     let mut c = cmt(8, |c| c.rtx = rtx);
     c.congestion.initial_ssthresh = Some(20 * PMDCS);
@@ -299,7 +300,7 @@ fn each_policy_repeats_where_it_says() {
     }
 }
 
-/// CMT-PF: suspect after one timeout, back by a heartbeat alone.
+/// CMT-PF: potentially failed after one timeout, active again only by a heartbeat.
 fn cmt_pf(cwnd: u32, returns: u32) -> Config {
     let mut c = cmt(cwnd, |_| ());
     c.hb.enabled = true;
@@ -339,7 +340,7 @@ fn while_all_paths_are_potentially_failed_one_carries_data() {
     );
 }
 
-/// The window of path 0 when a heartbeat has brought it back.
+/// The window of path 0 when a heartbeat has made it active again.
 fn window_after_return(returns: u32) -> u32 {
     let mut p = Pair::up(2, &cmt_pf(2, returns));
     p.cut(&[0]);
@@ -454,8 +455,8 @@ fn behind_the_last_path_figure_2_goes_on_at_path_0() {
     assert_eq!(sent, expected);
 }
 
-/// A round of three chunks, of which a path takes two: who comes last gets what
-/// is left.
+/// A round of three chunks, of which each path can take two: the last path gets only
+/// the rest.
 #[test]
 fn paths_take_turns_at_being_first() {
     let rounds = |order| {
@@ -496,7 +497,7 @@ fn figure_3_of_natarajan_2006() {
             "4020 ms A -> DATA 6 -> Z (path 1)",
             "4030 ms Z -> SACK 1 [3-5] R2 -> A (path 1)",
             "4030 ms Z -> SACK 1 [3-6] R1 -> A (path 1)",
-            // The timeout makes path 0 suspect: it gets heartbeats alone.
+            // The timeout makes path 0 potentially failed: it gets only heartbeats.
             "5020 ms A -> HEARTBEAT -> lost",
             "5020 ms A -> DATA 2 -> Z (path 1)",
             "5030 ms Z -> SACK 6 R5 -> A (path 1)",

@@ -1,5 +1,4 @@
-//! Retransmission, round trips and windows of congestion (RFC 9260 sections 6.3
-//! and 7.2).
+//! Retransmission, round trips and congestion windows (RFC 9260 sections 6.3 and 7.2).
 
 use crate::common::{A, Fate, Pair, Z, assert_drawn, ms, plain};
 use byway_core::Config;

@@ -1,5 +1,5 @@
-//! Heartbeats are answered, data is not acknowledged (`failure.dead_data`):
-//! black holes of the path MTU and half-dead peers.
+//! Heartbeats are answered but data is not acknowledged (`failure.dead_data`): black
+//! holes of the path MTU and faulty peers.
 
 use crate::common::{A, Pair, Z, assert_drawn, loss, plain};
 use byway_core::{Config, Event, Observation, PathId, PathState};
@@ -15,7 +15,7 @@ fn gave_up(events: &[Event]) -> usize {
     events.iter().filter(of).count()
 }
 
-/// Loses what has more than 1000 bytes on path 0.
+/// Loses packets of more than 1000 bytes on path 0.
 fn black_hole(p: &mut Pair) {
     p.lose(|q| q.path == 0 && q.bytes.len() > 1000);
 }
@@ -29,8 +29,9 @@ fn a_black_hole_of_the_mtu_is_left_after_three_timeouts_and_comes_back_by_a_full
         p.send_many(A, 1400, 1);
         p.run(1500);
     }
-    // Each timeout makes the path suspect and the answer to a heartbeat brings
-    // it back, until the third; then a heartbeat as large as a packet is lost.
+    // Each timeout makes the path potentially failed, and the answer to a heartbeat
+    // makes it active again, until the third timeout. Then a heartbeat as large as a
+    // packet is lost.
     assert_drawn(
         &p.take_drawings_with(&["A -> "]),
         &[
@@ -134,7 +135,7 @@ fn attack_message_that_silences_the_peers_sender_is_noticed_and_ends_the_associa
         "the peer answers heartbeats but acknowledges no data on any path (a black hole for \
          large packets, or a half-dead peer)"
     );
-    // The peer is told.
+    // The peer receives an ABORT.
     p.run(100);
     assert_eq!(p.state(Z), "CLOSED");
 }

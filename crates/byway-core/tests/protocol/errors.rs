@@ -1,4 +1,4 @@
-//! Every refused call, with its words.
+//! Every refused call, with its error text.
 
 use crate::common::{A, Pair, Z, address, addresses, endpoint, plain};
 use byway_core::time::Instant;

@@ -8,8 +8,8 @@ use byway_core::policy::probing::{Detection, Probing, ProbingStop};
 use byway_core::time::Duration;
 use byway_core::{Event, PathId, PathState};
 
-/// caro-2006's sender: PMR 0 without a suspect state, and a path that fails is
-/// probed at once and once per RTO.
+/// The sender of caro-2006: PMR 0 without the potentially failed state; a failed path
+/// is probed at once and once per RTO.
 fn pmr_0() -> Config {
     let mut c = plain();
     c.failover.potentially_failed = None;
@@ -109,7 +109,7 @@ fn heartbeats_lost_before_the_failover_do_not_count_by_the_text() {
         c.failover.primary_switch = switch;
         let mut p = Pair::up(2, &c);
         p.cut(&[0]);
-        // No data: heartbeats alone.
+        // No data: only heartbeats.
         for _ in 0..10_000 {
             p.run(100);
             if p.path(A, 1).primary {
@@ -147,7 +147,7 @@ fn figure_8(pmr: u32, primary_lost: bool, alternate_lost: bool, edit: fn(&mut Co
     p
 }
 
-/// What A and Z send in so many milliseconds with data enough to send.
+/// The packets that A and Z send in this number of milliseconds when A always has data.
 fn drawn(mut p: Pair, millis: u64) -> Vec<String> {
     p.send_many(A, 1452, 40);
     p.run(millis);
@@ -156,7 +156,7 @@ fn drawn(mut p: Pair, millis: u64) -> Vec<String> {
 
 fn as_it_is(_: &mut Config) {}
 
-/// The figure's sender repeats TSN 1 at timeouts alone.
+/// The sender of the figure retransmits TSN 1 only at timeouts.
 fn no_fast_retransmits(c: &mut Config) {
     c.congestion.fast_retransmit_threshold = u8::MAX;
 }

@@ -1,10 +1,10 @@
-//! Packets in two parts: what stands in the buffer, and the last chunk's payload
-//! where it was.
+//! Packets in two parts: the bytes in the buffer, and the payload tail, which is the
+//! last chunk's payload without a copy.
 
 use crate::common::{A, Pair, Z, addresses, plain};
 use byway_core::{ChecksumMode, Endpoint, EndpointConfig};
 
-/// Without checksums of their own, as a driver that takes parts asks for.
+/// Endpoints that compute no checksums, as a driver that takes two parts needs them.
 fn offloaded(side: usize) -> Endpoint {
     let config = EndpointConfig {
         checksum: ChecksumMode::Offloaded,
@@ -15,8 +15,9 @@ fn offloaded(side: usize) -> Endpoint {
     Endpoint::new(config).expect("the settings are sound")
 }
 
-/// All packets of a transfer that loses two of its DATA packets, and how many had a
-/// second part. Messages of 600 bytes share packets, those of 1,000 do not.
+/// All packets of a transfer that loses two of its DATA packets, and the number of
+/// packets with a second part. Messages of 600 bytes share packets; those of 1,000 do
+/// not.
 fn transfer(in_parts: bool) -> (Vec<Vec<u8>>, usize, Vec<String>) {
     let mut p = Pair::of([offloaded(A), offloaded(Z)], 1);
     p.in_parts = in_parts;

@@ -1,4 +1,4 @@
-//! The presets rfc9260 and rfc2960, told apart by what they do.
+//! The presets rfc9260 and rfc2960, and how their behaviour differs.
 
 use crate::common::{A, Pair, Z, assert_drawn, plain};
 use byway_core::config::{Config, HbJitter, RttSampling};

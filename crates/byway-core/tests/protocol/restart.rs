@@ -32,7 +32,8 @@ fn a_peer_that_restarted_takes_its_place_again() {
     };
     assert!(p.take_events(Z).contains(&restarted));
     assert_eq!(p.ends[Z].association_count(), 1);
-    // What had arrived before can still be read; streams begin anew.
+    // Data that had arrived before can still be read; stream sequence numbers start
+    // again.
     p.send_many(A, 50, 1);
     p.run(300);
     p.read(Z);

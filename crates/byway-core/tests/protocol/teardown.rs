@@ -130,8 +130,8 @@ fn a_shutdown_that_nobody_answers_ends_with_association_max_retrans() {
     );
 }
 
-/// Found in a simulation: the peer's heartbeats began T2 anew each time, and a
-/// finished transfer ended as unreachable.
+/// Found in a simulation: the peer's heartbeats restarted T2 each time, and a finished
+/// transfer ended as unreachable.
 #[test]
 fn heartbeats_of_the_peer_do_not_hold_off_t2() {
     let mut c = plain();

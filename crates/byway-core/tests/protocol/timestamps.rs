@@ -1,5 +1,5 @@
-//! Timestamps (caro-2004 section II.B): who stamps, what is echoed, and what
-//! that measures.
+//! Timestamps (caro-2004 section II.B): which packets carry them, what is echoed, and
+//! what the echo measures.
 
 use crate::common::{A, Pair, Z, assert_drawn, ms, plain};
 use byway_core::config::Config;

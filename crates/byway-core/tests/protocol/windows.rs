@@ -3,7 +3,7 @@
 use crate::common::{A, Pair, Z, plain};
 use byway_core::Config;
 
-/// A pair whose reader Z sleeps, with a full window.
+/// A pair with a full window: the reader at Z does not read.
 fn closed(receive: u32) -> Pair {
     let mut c: Config = plain();
     c.buffer.receive = receive;
@@ -52,8 +52,8 @@ fn a_window_that_stays_closed_for_a_day_does_not_end_the_association() {
     assert_eq!(p.take_got(Z).len(), 12);
 }
 
-/// Found by random programs: two lost probes, however far apart, ended the
-/// association as if all data between them had gone unanswered.
+/// Found by random programs: two lost probes, with any time between them, ended the
+/// association as if all data between them had been unanswered.
 #[test]
 fn probes_of_a_closed_window_that_are_lost_now_and_then_do_not_end_the_association() {
     let mut c: Config = plain();

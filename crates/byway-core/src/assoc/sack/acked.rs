@@ -1,6 +1,5 @@
-//! Step 2 of SACK reception: the ledger applies the SACK, and each newly
-//! acknowledged chunk says something of its path (RFC 9260 sections 6.2.1, 6.3.1
-//! and 8.2).
+//! Step 2 of SACK reception: the ledger applies the SACK, and each newly acknowledged
+//! chunk gives information about its path (RFC 9260 sections 6.2.1, 6.3.1 and 8.2).
 
 use super::path_sack::PathSack;
 use crate::assoc::concurrent::note_outcome;
@@ -16,8 +15,8 @@ use crate::send::record::{Applied, Change, Fate, Record};
 use crate::time::Instant;
 
 impl Association {
-    /// Applies a SACK to the ledger. Answers with what changed, and with when the
-    /// latest of the newly acknowledged chunks was sent.
+    /// Applies a SACK to the ledger. Returns the changes, and the latest sending time
+    /// of the newly acknowledged chunks.
     pub(super) fn apply_to_ledger(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -85,13 +84,14 @@ impl Association {
 struct Chunk<'a> {
     seq: u64,
     record: &'a Record,
-    /// What the packet's TIMESTAMP echoes.
+    /// The echo of the packet's TIMESTAMP.
     echo: Echo,
     now: Instant,
 }
 
 impl Chunk<'_> {
-    /// Takes the chunk off its path's window, and notes what it says of the path.
+    /// Removes the chunk from its path's window, and records its information about the
+    /// path.
     #[inline]
     fn note(
         &self,
@@ -114,8 +114,9 @@ impl Chunk<'_> {
             s.t3.after = self.seq;
         }
         let once = r.sends == 1;
-        // A chunk that left before the path's last error may have arrived before
-        // the path died, its SACK lost on the way back: it proves nothing of now.
+        // A chunk that left before the path's last error may have arrived before the
+        // path died, and its SACK was lost on the way back. So it does not prove that
+        // the path works now.
         let timely = p.errors.last_at.is_none_or(|e| r.sent_at >= e)
             && r.fate != Fate::Lost(LossCause::Timeout);
         if r.one_path && timely {
@@ -127,8 +128,8 @@ impl Chunk<'_> {
             s.proof.clears |= clears;
             s.proof.unambiguous |= clears;
         }
-        // What went to that path only clears the count of an inactive path (RFC 7829
-        // section 3.2, rule 9).
+        // For an inactive path, only a chunk that was sent to that path only clears the
+        // count (RFC 7829 section 3.2, rule 9).
         let any = cfg.failure.error_clear == ErrorClear::AnyAck
             && (r.one_path || p.state != PathState::Inactive);
         s.proof.clears |= timely && (once || any);

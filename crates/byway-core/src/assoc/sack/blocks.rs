@@ -18,7 +18,7 @@ pub(super) fn read(sack: &Sack<'_>, covered: u64, end: u64) -> Option<Blocks> {
             continue;
         }
         if first == 1 {
-            // It would acknowledge what the cumulative TSN says is missing.
+            // It would acknowledge the TSN that the cumulative TSN reports missing.
             return None;
         }
         // Offset 1 is the TSN behind the cumulative one, sequence `covered`.

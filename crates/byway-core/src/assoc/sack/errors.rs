@@ -1,5 +1,5 @@
-//! Step 4 of SACK reception, for each path: what the acknowledged chunks prove of
-//! it (RFC 9260 section 8.2; RFC 7829 section 3.2; the detectors).
+//! Step 4 of SACK reception, for each path: what the acknowledged chunks prove about it
+//! (RFC 9260 section 8.2; RFC 7829 section 3.2; the detectors).
 
 use super::path_sack::PathSack;
 use crate::assoc::{Association, Ctx};
@@ -7,8 +7,8 @@ use crate::config::PfClear;
 use crate::path::{PathId, PathState};
 
 impl Association {
-    /// Clears the errors of a path, and ends doubt about it, as far as the SACK
-    /// proves that it works.
+    /// Clears the errors of a path, and makes it active again, if the SACK proves that
+    /// it works.
     pub(super) fn clear_proven_errors(&mut self, ctx: &mut Ctx<'_>, id: PathId, s: &PathSack) {
         if s.proof.largest > 0 && !self.paths.get(id).dead_data.trial.is_clear() {
             self.note_data_acknowledged(id, s.proof.largest);
@@ -23,7 +23,7 @@ impl Association {
     }
 
     /// Whether an acknowledgement of data that was sent to that path only makes it
-    /// active again (RFC 7829 section 3.2, rule 7, against natarajan-2006).
+    /// active again (RFC 7829 section 3.2, rule 7; natarajan-2006 differs).
     fn data_makes_active(&self, id: PathId) -> bool {
         let pf = self.cfg.failover.potentially_failed.as_ref();
         match self.paths.get(id).state {

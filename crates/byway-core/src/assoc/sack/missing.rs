@@ -30,8 +30,8 @@ impl Association {
             return;
         }
         if let (Some(highest_new), Some(last)) = (applied.highest_new, blocks.last()) {
-            // In fast recovery, progress counts for all that is missing (HTNA,
-            // section 7.2.4); with SFR each path counts for itself.
+            // In fast recovery, progress counts for all missing chunks (HTNA, section
+            // 7.2.4). With SFR each path counts separately.
             let sfr = self.cfg.concurrent.as_ref().is_some_and(|c| c.sfr);
             let recovering = self.send.recover.is_some();
             let all = recovering && applied.cumulative_advanced && !sfr;
@@ -49,7 +49,8 @@ impl Association {
         }
     }
 
-    /// Runs what takes chunks for lost, and notes each of them with its path.
+    /// Calls `run`, which takes chunks for lost, and records each of them with its
+    /// path.
     fn lose_reported(
         &mut self,
         now: Instant,

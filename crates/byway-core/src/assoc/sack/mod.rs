@@ -4,12 +4,12 @@
 //!
 //! 1. `blocks`: the gap blocks are read and checked.
 //! 2. `acked`: the ledger applies them. Each newly acknowledged chunk leaves its
-//!    path's flight, may measure a round trip, and proves something of the path.
+//!    path's flight, may measure a round trip, and proves something about the path.
 //! 3. `missing`: missing reports are counted, and chunks with enough of them count
 //!    as lost.
 //! 4. For each path: its round trip; `window`: growth, or a cut after a loss; `t3`:
-//!    T3-rtx; `errors`: errors cleared, doubt ended.
-//! 5. Whoever waits for room, for the end or for a window is served.
+//!    T3-rtx; `errors`: errors cleared, the path active again.
+//! 5. The waiting user, the window probe and the shutdown are served.
 
 mod acked;
 mod blocks;
@@ -40,7 +40,7 @@ impl Association {
         }
         // 1. Read and check.
         let Some(covered) = self.send.ledger.covered_by(sack.cumulative_tsn_ack) else {
-            // Older than one seen before: reordered on its way.
+            // Older than a SACK that arrived before: the network reordered it.
             if let Some(d) = &mut self.optional.dialect {
                 d.on_old_sack();
             }
@@ -87,7 +87,7 @@ impl Association {
             self.violation(ctx, "a SHUTDOWN acknowledged a TSN that was never sent");
             return;
         }
-        // It says nothing of gaps: those that are known remain.
+        // It has no gap blocks: the known gaps remain.
         let known: Blocks = self.send.ledger.gaps_above(covered).collect();
         if let Some(c) = &mut self.send.concurrent {
             c.begin_sack(1);
@@ -96,9 +96,9 @@ impl Association {
         self.after_ack(ctx);
     }
 
-    /// Whether a SACK means something beyond RFC 9260: to concurrent multipath
-    /// transfer, to path estimates, or to a dialect. One question, so that an
-    /// association without them pays for one branch.
+    /// Whether a SACK needs more than RFC 9260: for concurrent multipath transfer, path
+    /// estimates or a dialect. One test covers all, so an association without them pays
+    /// for one branch.
     #[inline]
     fn has_sack_extras(&self) -> bool {
         self.send.concurrent.is_some()
@@ -170,7 +170,7 @@ impl Association {
         }
     }
 
-    /// Step 4: what the SACK means for one path.
+    /// Step 4: what the SACK changes for one path.
     fn acknowledge_path(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -197,15 +197,15 @@ impl Association {
         self.clear_proven_errors(ctx, id, s);
     }
 
-    /// What was acknowledged and measured feeds the estimates of the paths
+    /// Updates the estimates of the paths with the acknowledgements and measurements
     /// (`failover.estimate`).
     fn feed_estimates(&mut self, now: crate::time::Instant, on_path: &[PathSack]) {
         let (Some(e), Some(cfg)) = (&mut self.optional.estimating, &self.cfg.failover.estimate)
         else {
             return;
         };
-        // Where several paths carry data the SACK may have come back over another
-        // one than its DATA took, which may be shorter.
+        // If several paths carry data, the SACK may have returned on another, shorter
+        // path than its DATA took.
         let carries = |s: &&PathSack| s.ack.bytes > 0 || s.ack.flight_before > 0;
         let alone = on_path.iter().filter(carries).count() <= 1;
         for (id, s) in self.paths.ids().zip(on_path) {
@@ -216,8 +216,8 @@ impl Association {
         }
     }
 
-    /// Step 5: the user who waits for room or for the end, the window probe, the
-    /// estimates, the shutdown.
+    /// Step 5: serves the user who waits for room or for the end, the window probe, the
+    /// estimates and the shutdown.
     fn after_ack(&mut self, ctx: &mut Ctx<'_>) {
         let limit = u64::from(self.cfg.buffer.send);
         let buffered = self.send.buffered();

@@ -1,57 +1,57 @@
-//! What a SACK did to one path: gathered in steps 2 and 3 of its reception, used
-//! in step 4.
+//! The results of a SACK for one path: collected in steps 2 and 3 of its reception,
+//! used in step 4.
 
 use crate::cc::PathAck;
 use crate::path::Path;
 use crate::time::Duration;
 
-/// What a SACK did to one path.
+/// The results of a SACK for one path.
 #[derive(Copy, Clone, Debug, Default)]
 pub(in crate::assoc) struct PathSack {
-    /// What congestion control is told.
+    /// The input of congestion control.
     pub(super) ack: PathAck,
-    /// Chunks newly acknowledged of what was last sent there.
+    /// Number of newly acknowledged chunks that were last sent there.
     pub(super) chunks: u32,
     /// The round-trip sample.
     pub(super) sample: Option<Duration>,
-    /// What the acknowledged chunks prove of the path.
+    /// What the acknowledged chunks prove about the path.
     pub(super) proof: Proof,
-    /// What the SACK means for T3-rtx.
+    /// What the SACK changes for T3-rtx.
     pub(super) t3: T3Change,
     /// Missing reports made chunks lost.
     pub(super) lost: bool,
-    /// One of them left after the path's last loss was noticed.
+    /// One of them left after the path's last loss was detected.
     pub(super) lost_anew: bool,
-    /// The SACK acknowledged something new, on any path.
+    /// The SACK acknowledged new data, on any path.
     pub(super) any_new: bool,
 }
 
-/// What acknowledged chunks prove of a path.
+/// What acknowledged chunks prove about a path.
 #[derive(Copy, Clone, Debug, Default)]
 pub(super) struct Proof {
     /// They clear its error counter.
     pub(super) clears: bool,
     /// One of them was sent to this path only.
     pub(super) unambiguous: bool,
-    /// Bytes of the largest of those.
+    /// Size of the largest of those, bytes.
     pub(super) largest: u32,
 }
 
-/// What a SACK means for T3-rtx of a path (section 6.3.2).
+/// What a SACK changes for T3-rtx of a path (section 6.3.2).
 #[derive(Copy, Clone, Debug, Default)]
 pub(super) struct T3Change {
     /// The earliest chunk in flight was acknowledged, or counts as lost: T3
     /// restarts (R3).
     pub(super) restart: bool,
-    /// The next earliest is behind this sequence.
+    /// The next earliest chunk is behind this sequence.
     pub(super) after: u64,
-    /// It may be before, too: the peer took acknowledgements back.
+    /// It may also be before this sequence: the peer took acknowledgements back.
     pub(super) rescan: bool,
 }
 
 impl PathSack {
-    /// Whether the SACK can mean anything for that path. It cannot where nothing
-    /// was in flight or awaited, as on an idle alternate.
+    /// Whether the SACK can change anything for that path. It cannot if nothing was in
+    /// flight or awaiting retransmission, as on an idle alternate.
     #[inline]
     pub(super) fn concerns(&self, p: &Path) -> bool {
         self.chunks > 0

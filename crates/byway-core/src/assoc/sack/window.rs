@@ -1,5 +1,5 @@
-//! Step 4 of SACK reception, for each path: its congestion window grows, or a
-//! loss cuts it (RFC 9260 sections 7.2.1 to 7.2.4).
+//! Step 4 of SACK reception, for each path: its congestion window grows, or is reduced
+//! after a loss (RFC 9260 sections 7.2.1 to 7.2.4).
 
 use super::path_sack::PathSack;
 use crate::assoc::{Association, Ctx};
@@ -9,8 +9,8 @@ use crate::dialect::Growth;
 use crate::path::{MAX_PATHS, PathId, PathTimer};
 
 impl Association {
-    /// How coupled paths share what their windows grow by
-    /// (`congestion.coupled`), in PMDCS for each window acknowledged.
+    /// How coupled paths share the growth of their windows (`congestion.coupled`), in
+    /// PMDCS for each window acknowledged.
     #[inline]
     pub(super) fn growth_shares(&mut self, on_path: &[PathSack]) -> [f64; MAX_PATHS] {
         if self.cfg.congestion.coupled == Coupling::Off {
@@ -35,7 +35,7 @@ impl Association {
         self.send.recover.is_some()
     }
 
-    /// The window of a path grows by what the SACK acknowledged there.
+    /// The window of a path grows by the data that the SACK acknowledged there.
     /// `association_recovers`: the association was in fast recovery before.
     pub(super) fn grow_window(
         &mut self,
@@ -72,7 +72,8 @@ impl Association {
         }
     }
 
-    /// Whether a path is in fast recovery; that of the path ends at its exit point.
+    /// Whether a path is in fast recovery. A path's own fast recovery ends at its exit
+    /// point.
     fn path_recovers(&mut self, id: PathId, association_recovers: bool) -> bool {
         let base = self.send.ledger.base();
         let rule = self.fast_recovery();
@@ -87,8 +88,8 @@ impl Association {
         }
     }
 
-    /// Section 7.2.4: missing reports made chunks of a path lost. Its window falls
-    /// once for each fast recovery, and one packet may leave whatever cwnd says.
+    /// Section 7.2.4: missing reports made chunks of a path lost. Its window is reduced
+    /// once for each fast recovery, and one packet may leave at any cwnd.
     pub(super) fn respond_to_loss(&mut self, id: PathId, s: &PathSack) {
         let anew = !s.ack.in_recovery || self.send.concurrent.is_some() && s.lost_anew;
         let by_dialect = self
@@ -101,8 +102,8 @@ impl Association {
         }
         let p = self.paths.get_mut(id);
         if p.timers.get(PathTimer::MoveHoldOff).is_some() {
-            // A dead path says nothing of congestion: the cut waits until the
-            // probe timeout has decided.
+            // Losses on a dead path are no sign of congestion. So the reduction waits
+            // until the probe timeout has decided.
             p.probe_timeout.cut_owed = true;
         } else {
             self.cut_window(id);
@@ -110,7 +111,7 @@ impl Association {
         self.send.forced_packet = true;
     }
 
-    /// Section 7.2.4, rule 2: the window falls, and fast recovery begins.
+    /// Section 7.2.4, rule 2: the window is reduced, and fast recovery begins.
     pub(in crate::assoc) fn cut_window(&mut self, id: PathId) {
         let end = self.send.ledger.end();
         let rule = self.fast_recovery();

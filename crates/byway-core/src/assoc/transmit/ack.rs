@@ -1,4 +1,4 @@
-//! SACKs leave, alone or with data (RFC 9260 sections 6.2, 6.4 and 6.10).
+//! SACKs leave, with or without data (RFC 9260 sections 6.2, 6.4 and 6.10).
 
 use super::Sent;
 use crate::assoc::{Association, Ctx};
@@ -8,8 +8,8 @@ use byway_wire::{COMMON_HEADER_LEN, PacketBuilder};
 
 /// Bytes of a SACK without gaps and duplicates.
 const SACK_LEN: usize = 16;
-/// Gap blocks at most in a SACK that rides with other chunks; one that travels
-/// alone lists as many as fit (section 6.2).
+/// Most gap blocks of a SACK that is bundled with other chunks. A SACK in its own
+/// packet lists as many as fit (section 6.2).
 pub(super) const MAX_RIDING_GAPS: usize = 64;
 
 impl Association {
@@ -24,8 +24,8 @@ impl Association {
         }
     }
 
-    /// Writes the SACK that leaves now, with `most` gap blocks at most: the window
-    /// that it advertises, and its gap blocks.
+    /// Writes the SACK that leaves now, with at most `most` gap blocks. Returns the
+    /// advertised window and the number of gap blocks.
     #[inline]
     pub(super) fn write_sack(
         &mut self,
@@ -41,13 +41,13 @@ impl Association {
         (a_rwnd, count)
     }
 
-    /// Gap blocks that fit into a packet of their own.
+    /// Number of gap blocks that fit into a packet without other chunks.
     fn gaps_that_fit(&self, path: PathId) -> usize {
         let room = self.room_beside_timestamp(path) - COMMON_HEADER_LEN - SACK_LEN;
         (room / 4).saturating_sub(self.recv.tsns.duplicate_count())
     }
 
-    /// Bytes of a SACK chunk that rides with data, if it may.
+    /// Bytes of a SACK chunk that is bundled with data, if this is allowed.
     pub(super) fn riding_sack_len(&self) -> Option<usize> {
         let gaps = self.recv.tsns.gap_count();
         let len = SACK_LEN + 4 * gaps + 4 * self.recv.tsns.duplicate_count();
@@ -80,7 +80,7 @@ impl Association {
         self.sent(ctx, path, len)
     }
 
-    /// What a SACK that leaves ends: the count of packets, SACK.Delay.
+    /// A SACK left: resets the count of packets and stops SACK.Delay.
     #[inline]
     fn end_acknowledgement(&mut self) {
         if let Some(d) = &mut self.optional.dialect

@@ -1,8 +1,8 @@
 //! Whether new data may leave now, and where (RFC 9260 section 6.1).
 //!
-//! Rule A: the peer's window, and how a closed one is probed. Rule B: the
-//! congestion window of the path. Rule D: Max.Burst. The path is the user's wish,
-//! else the policies' choice.
+//! Rule A: the peer's window, and the probe of a closed window. Rule B: the congestion
+//! window of the path. Rule D: Max.Burst. The path is the user's choice, or else the
+//! choice of the policies.
 
 use crate::assoc::{Association, Ctx};
 use crate::config::{BurstRule, CongestionConfig};
@@ -11,11 +11,11 @@ use crate::path::{Path, PathId, PathState};
 use crate::send::queue::LaneId;
 use byway_wire::{DATA_HEADER_LEN, padded};
 
-/// TSNs outstanding at most: a gap block reaches no farther than 16 bits.
+/// Most outstanding TSNs, because the offsets of a gap block have 16 bits.
 const MAX_OUTSTANDING: usize = 60_000;
 
-/// What the next packet of new data begins with: its path, the lane of the send
-/// queue, and the payload bytes of the first chunk.
+/// The start of the next packet of new data: its path, the lane of the send queue, and
+/// the payload bytes of the first chunk.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Admitted {
     pub(super) path: PathId,
@@ -74,8 +74,8 @@ impl Association {
                 .any(|p| !p.confirmed && p.state != PathState::Inactive)
     }
 
-    /// The paths of new data, in order, by their place: the one that the user asked
-    /// for, as long as it is not inactive, else the policies'.
+    /// The paths of new data, in order: the one that the user asked for, if it is not
+    /// inactive, or else those of the policies.
     #[inline]
     fn candidate(&self, wish: Option<PathId>, place: usize) -> Option<PathId> {
         let alone = match (wish, &self.send.concurrent) {
@@ -86,8 +86,8 @@ impl Association {
         (place == 0).then_some(alone)
     }
 
-    /// Whether a path carries what its user bound to it: while it is active, or
-    /// potentially failed with no active path left (RFC 7829 section 3.2, rule 3).
+    /// Whether a path takes data that the user bound to it: while it is active, or
+    /// potentially failed and no path is active (RFC 7829 section 3.2, rule 3).
     fn takes_pinned(&self, path: PathId) -> bool {
         match self.paths.get(path).state {
             PathState::Active => true,
@@ -114,13 +114,13 @@ impl Association {
         if let Some(may) = by_dialect {
             return may;
         }
-        // A packet takes what waits, up to a full one.
+        // A packet takes the waiting data, up to its full size.
         let waits = self.send.queue.bytes() + DATA_HEADER_LEN as u64;
         let next = waits.min(p.window.pmdcs.into()) as u32;
         p.open() && p.keeps_room(next) && within_burst(p, &self.cfg.congestion)
     }
 
-    /// Rule A: the peer's window, and how it is probed when it is closed.
+    /// Rule A: the peer's window, and the probe of a closed window.
     #[inline]
     fn rwnd_allows(&mut self, ctx: &mut Ctx<'_>, path: PathId, len: usize) -> bool {
         let taken = self.ask(ctx, |d, i| d.rwnd_taken(i)).unwrap_or(0);
@@ -130,7 +130,7 @@ impl Association {
         allowed || self.may_probe_window(ctx, path)
     }
 
-    /// Whether a chunk may leave though the peer's window has no room for it.
+    /// Whether a chunk may leave although the peer's window has no room for it.
     fn may_probe_window(&mut self, ctx: &Ctx<'_>, path: PathId) -> bool {
         if !self.send.ledger.is_empty() {
             return false;
@@ -150,7 +150,7 @@ impl Association {
         false
     }
 
-    /// Data waits for the peer's window though a path has room, or no longer
+    /// Records whether data waits for the peer's window although a path has room
     /// (receive buffer blocking).
     #[inline]
     pub(super) fn note_rwnd_blocked(&mut self, ctx: &mut Ctx<'_>, blocked: bool) {
@@ -171,8 +171,8 @@ impl Association {
         self.observe(ctx, || Observation::RwndBlocked { blocked });
     }
 
-    /// Payload bytes of the largest DATA chunk: one that every path takes, as a
-    /// chunk cannot be cut again when it moves to another one (section 6.9).
+    /// Payload bytes of the largest DATA chunk. It must fit every path, because a chunk
+    /// cannot be cut again when it moves to another path (section 6.9).
     pub(super) fn max_payload(&self) -> usize {
         self.paths.least_pmdcs() as usize - DATA_HEADER_LEN
     }

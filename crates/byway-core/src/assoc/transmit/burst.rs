@@ -1,4 +1,4 @@
-//! Max.Burst: what one event may release (RFC 9260 section 6.1, D).
+//! Max.Burst: the most packets that one event may release (RFC 9260 section 6.1, D).
 
 use crate::assoc::Association;
 use crate::config::BurstRule;
@@ -6,8 +6,8 @@ use crate::config::BurstRule;
 impl Association {
     /// Packets of new data that this event may release (section 6.1, D).
     ///
-    /// The paths hear of it when the first of them is asked: most packets that
-    /// arrive release nothing.
+    /// The paths are updated only when the first of them is used, because most arriving
+    /// packets release nothing.
     #[inline]
     pub(crate) fn new_burst(&mut self) {
         self.send.burst_begins = true;
@@ -16,7 +16,7 @@ impl Association {
         }
     }
 
-    /// What [`new_burst`](Self::new_burst) put off.
+    /// The update that [`new_burst`](Self::new_burst) delayed.
     #[inline]
     pub(in crate::assoc) fn begin_burst(&mut self) {
         if self.send.burst_begins {

@@ -61,8 +61,8 @@ impl Association {
                 if !matches!(self.state, State::ShutdownAckSent) {
                     return None;
                 }
-                // An answer to a repeated SHUTDOWN leaves T2 running, or a
-                // peer that repeats often would keep it from ever expiring.
+                // An answer to a repeated SHUTDOWN does not restart T2. Otherwise a
+                // peer that repeats it often would prevent T2 from expiring.
                 if self.timers.t2.is_none() {
                     self.start_t2(ctx);
                 }
@@ -94,8 +94,8 @@ impl Association {
     ) -> Sent {
         let cumulative = self.recv.tsns.cumulative();
         let mut packet = PacketBuilder::new(buf, self.header());
-        // Control chunks other than SACK come first (section 6.10 lets SHUTDOWN
-        // ride with SACK).
+        // Control chunks other than SACK come first (section 6.10 allows SHUTDOWN to be
+        // bundled with SACK).
         packet.shutdown(cumulative);
         let (a_rwnd, gaps) = self.write_sack(&mut packet, MAX_RIDING_GAPS);
         let len = packet.finish(ctx.checksum());
@@ -138,8 +138,8 @@ impl Association {
         self.sent(ctx, path, len)
     }
 
-    /// Where a reply to `to` may go: no chunk but a heartbeat's goes to an
-    /// unconfirmed address (section 5.4).
+    /// The path of a reply to `to`: only a heartbeat may go to an unconfirmed address
+    /// (section 5.4).
     pub(super) fn reply_to(&self, to: PathId) -> PathId {
         if self.paths.contains(to) && self.paths.get(to).confirmed {
             to

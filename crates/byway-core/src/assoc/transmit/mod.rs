@@ -7,7 +7,7 @@
 //! - `burst`: what one event may release (rule D).
 //! - `new_data`: a packet of new chunks.
 //! - `packet`: what both write their chunks with.
-//! - `ack`: SACKs, alone or with data.
+//! - `ack`: SACKs, with or without data.
 
 mod ack;
 mod admission;
@@ -21,7 +21,7 @@ use super::{Association, Ctx};
 use crate::observe::Observation;
 use crate::path::PathId;
 
-/// A packet was appended to the buffer.
+/// The packet that was appended to the buffer.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Sent {
     /// Where it goes.
@@ -31,8 +31,8 @@ pub(crate) struct Sent {
 }
 
 impl Association {
-    /// Whether there is surely nothing to send, as after most packets that arrive.
-    /// Cheap enough to be asked first.
+    /// Whether there is certainly nothing to send, as after most arriving packets. This
+    /// test is cheap, so it comes first.
     #[inline]
     pub(crate) fn is_quiet(&self) -> bool {
         self.send.queue.is_empty()
@@ -41,7 +41,7 @@ impl Association {
             && self.wants_data_alone()
     }
 
-    /// Whether neither a control chunk waits nor a heartbeat.
+    /// Whether no control chunk and no heartbeat waits.
     #[inline]
     fn wants_data_alone(&self) -> bool {
         self.control.is_empty()
@@ -75,7 +75,7 @@ impl Association {
         None
     }
 
-    /// What goes before DATA.
+    /// Sends the chunks that go before DATA.
     #[cold]
     #[inline(never)]
     fn send_control_or_heartbeat(&mut self, ctx: &mut Ctx<'_>, buf: &mut Vec<u8>) -> Option<Sent> {
@@ -112,12 +112,12 @@ impl Association {
     /// A packet with DATA: lost chunks first, then new ones.
     fn send_data(&mut self, ctx: &mut Ctx<'_>, buf: &mut Vec<u8>) -> Option<Sent> {
         if !self.send.ledger.lost().is_empty() {
-            // Rule C: nothing new before all that is lost has left again, even
-            // where its window is closed and another one is open.
+            // Rule C: no new data before all lost data has left again, even if the
+            // window of the lost data is closed and another one is open.
             if let Some(sent) = self.retransmit(ctx, buf) {
                 return Some(sent);
             }
-            // Concurrent multipath transfer fills the other paths meanwhile.
+            // Meanwhile concurrent multipath transfer fills the other paths.
             self.send.concurrent.as_ref()?;
         }
         if self.send.queue.is_empty() {
@@ -128,7 +128,7 @@ impl Association {
         Some(self.send_new(ctx, buf, next))
     }
 
-    /// Counts a packet and says where it goes.
+    /// Counts a packet and returns its path.
     #[inline]
     pub(super) fn sent(&mut self, ctx: &mut Ctx<'_>, path: PathId, len: usize) -> Sent {
         let bytes = len as u32;

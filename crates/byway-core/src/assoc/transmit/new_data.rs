@@ -47,7 +47,7 @@ impl Association {
             is_first = false;
             self.send_chunk(ctx, &mut packet, path, cut);
             if packet.room() <= DATA_HEADER_LEN {
-                // Not even the least that a chunk can be fits.
+                // Not even the smallest chunk fits.
                 break;
             }
             waits = self.send.queue.next_len(lane, most);
@@ -62,7 +62,7 @@ impl Association {
     }
 
     /// A long message that begins behind another one in a packet is cut to the
-    /// room that is left, if that is worth a chunk: packets stay full.
+    /// remaining room, if a chunk of this size is worth it: packets stay full.
     fn shortened(&self, lane: LaneId, most: usize, len: usize, room: usize) -> usize {
         let room = room.saturating_sub(DATA_HEADER_LEN) & !3;
         let worth = room < len
@@ -83,7 +83,7 @@ impl Association {
     ) {
         let payload = cut.payload.len();
         let bytes = padded(payload + DATA_HEADER_LEN) as u32;
-        // The peer need not wait for more when nothing more may come.
+        // The peer should not wait for more data if there may be no more.
         let last = self.send.queue.is_empty() && matches!(self.state, State::ShutdownPending);
         let immediate = cut.immediate || last || self.asks_at_once(path, bytes);
         let chunk = Data {

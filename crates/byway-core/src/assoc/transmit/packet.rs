@@ -1,8 +1,8 @@
-//! A packet with DATA chunks, as retransmissions and new data write it.
+//! A packet with DATA chunks, for retransmissions and for new data.
 //!
-//! A SACK that is owed rides in front, and a TIMESTAMP where both sides agreed on
-//! them. Where the driver can send from two places, the payload of the last chunk
-//! is not copied: it is the *payload tail* of the packet.
+//! A SACK that is due comes first, and a TIMESTAMP if both sides agreed on them. If the
+//! driver can send from two buffers, the payload of the last chunk is not copied: it is
+//! the *payload tail* of the packet.
 
 use super::Sent;
 use crate::assoc::{Association, Ctx};
@@ -11,18 +11,18 @@ use crate::send::record::Record;
 use bytes::Bytes;
 use byway_wire::{Data, PacketBuilder, Tsn, padded};
 
-/// A shorter payload is copied: a second piece would cost more.
+/// A shorter payload is copied, because a second piece would cost more.
 const SHORTEST_TAIL: usize = 256;
 
 /// A packet with DATA that is being written.
 pub(super) struct DataPacket<'b> {
     builder: PacketBuilder<'b>,
     path: PathId,
-    /// Bytes that the packet may have.
+    /// The most bytes of the packet.
     limit: usize,
     /// Payload of the last chunk, not copied yet.
     tail: Option<Bytes>,
-    /// The SACK in front: its a_rwnd and how many gap blocks it has.
+    /// The SACK at the front: its a_rwnd and its number of gap blocks.
     sack: Option<(u32, usize)>,
 }
 
@@ -50,8 +50,8 @@ impl DataPacket<'_> {
 }
 
 impl Association {
-    /// Begins a packet with DATA to `path`. A SACK that is owed to the same path
-    /// rides along if it leaves room for the first chunk of `expected` bytes.
+    /// Begins a packet with DATA to `path`. A SACK that is due on the same path is
+    /// bundled if it leaves room for the first chunk of `expected` bytes.
     #[inline]
     pub(super) fn begin_data_packet<'b>(
         &mut self,
@@ -93,7 +93,7 @@ impl Association {
         rides.then(|| self.write_sack(builder, usize::MAX))
     }
 
-    /// The packet is complete: it is counted, and its acknowledgement awaited.
+    /// The packet is complete: counts it and starts the wait for its acknowledgement.
     #[inline]
     pub(super) fn finish_data_packet(&mut self, ctx: &mut Ctx<'_>, packet: DataPacket<'_>) -> Sent {
         let path = packet.path;

@@ -1,6 +1,6 @@
-//! Lost chunks leave again (RFC 9260 sections 6.1, C, 6.3.3 and 7.2.4). Where to is
-//! the policies' business: `policy/retransmit`, and `policy/concurrent/rtx` with
-//! concurrent multipath transfer.
+//! Lost chunks leave again (RFC 9260 sections 6.1, C, 6.3.3 and 7.2.4). The policies
+//! choose the path: `policy/retransmit`, and `policy/concurrent/rtx` with concurrent
+//! multipath transfer.
 
 use super::Sent;
 use super::packet::chunk;
@@ -13,7 +13,7 @@ use crate::send::lost::Group;
 use crate::send::record::Fate;
 
 impl Association {
-    /// A packet of lost chunks, if one may leave.
+    /// Sends a packet of lost chunks, if one may leave.
     #[inline(never)]
     pub(super) fn retransmit(&mut self, ctx: &mut Ctx<'_>, buf: &mut Vec<u8>) -> Option<Sent> {
         let by_dialect = self.ask(ctx, |d, i| d.next_retransmission(i));
@@ -25,7 +25,7 @@ impl Association {
         Some(self.send_retransmission(ctx, buf, path, first))
     }
 
-    /// The lowest lost chunk whose target may be sent to, with that target.
+    /// The lowest lost chunk whose target may take data now, with that target.
     fn next_retransmission(&self) -> Option<(PathId, u64)> {
         let view = self.paths.view();
         let groups = self.send.ledger.lost().groups().iter();
@@ -44,7 +44,7 @@ impl Association {
         self.send.ledger.get(seq).map_or(0, |r| r.bytes)
     }
 
-    /// A packet of lost chunks, lowest first, all of one target.
+    /// Sends a packet of lost chunks with the same target, lowest first.
     fn send_retransmission(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -86,7 +86,7 @@ impl Association {
             .min()
     }
 
-    /// A lost chunk was written into a packet to `path`: it is in flight there.
+    /// A lost chunk was written into a packet to `path`: it is in flight there again.
     fn move_to(&mut self, ctx: &mut Ctx<'_>, seq: u64, path: PathId, cause: LossCause) {
         let Some(r) = self.send.ledger.get(seq) else {
             return;
@@ -97,8 +97,8 @@ impl Association {
         self.ask(ctx, |d, i| d.on_retransmission(i, seq, from, path));
         self.send.ledger.resend(seq, path, ctx.now);
         self.note_moved(from, path);
-        // Rule C5 of section 6.3.1: what was timed behind a retransmitted chunk is
-        // no sample.
+        // Rule C5 of section 6.3.1: a chunk that was timed behind a retransmitted one
+        // gives no sample.
         for p in self.paths.iter_mut() {
             if p.rtt.timed.is_some_and(|(timed, _)| timed >= seq) {
                 p.rtt.timed = None;
@@ -114,7 +114,7 @@ impl Association {
         p.window.flight += bytes;
         p.window.sent_at(ctx.now);
         p.counters.data_bytes_retransmitted += u64::from(payload);
-        // Rule R1 of section 6.3.2; and T3-rtx restarts when the earliest chunk in
+        // Rule R1 of section 6.3.2. T3-rtx also restarts when the earliest chunk in
         // flight is sent again.
         let earliest = p.timers.earliest_in_flight.is_none_or(|e| seq <= e) && !t3_by_dialect;
         if p.timers.t3.is_none() || earliest {

@@ -36,8 +36,8 @@ pub struct Chunk {
     pub newly: bool,
 }
 
-/// A pseudo cumulative TSN: the sequence of the next expected acknowledgement, or the
-/// state that it must be searched.
+/// A pseudo cumulative TSN: the sequence of the next expected acknowledgement, and
+/// whether this sequence must be found first.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 struct Expected {
     seq: u64,
@@ -64,7 +64,7 @@ impl Default for PseudoCumulative {
 impl PseudoCumulative {
     /// The cumulative TSN passed a chunk of this destination that was not acknowledged
     /// before, or a chunk was retransmitted elsewhere. So the next expected sequence
-    /// must be searched again.
+    /// must be found again.
     pub fn find(&mut self) {
         self.first.find = true;
         self.again.find = true;
