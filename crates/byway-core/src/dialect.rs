@@ -4,7 +4,7 @@
 //! packet, needs what that implementation does instead: ns-2's SCTP module, on
 //! which the papers ran, contradicts the standard in some thirty places. A
 //! [`Dialect`] answers the questions in which implementations differ, and keeps
-//! what it must remember in a state of its own. Each question has a default
+//! what it must remember in its own state. Each question has a default
 //! answer, "as RFC 9260", and an association without a dialect asks none of them.
 //!
 //! The questions, in the order of the methods:

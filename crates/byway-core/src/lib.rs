@@ -7,7 +7,7 @@
 //! and the same seed and inputs give the same bytes.
 //!
 //! What can be configured is one plain structure, [`Config`], with the names of
-//! the RFC and of the papers; the papers' ideas stand in [`policy`], one file
+//! the RFC and of the papers; the papers' ideas are in [`policy`], one file
 //! each. A user's own congestion control ([`cc`]), retransmission target, failover
 //! and detection are values of [`config::Custom`].
 #![forbid(unsafe_code)]

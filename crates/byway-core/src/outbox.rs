@@ -42,7 +42,7 @@ impl Outbox {
     }
 }
 
-/// Says that what follows is rarely done, so that it stands out of the way.
+/// Marks a branch as unlikely, so that the compiler places it off the hot path.
 #[cold]
 #[inline(always)]
 pub(crate) fn unlikely() {}

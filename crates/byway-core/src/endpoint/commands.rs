@@ -122,7 +122,7 @@ impl Endpoint {
     }
 
     /// Turns periodic heartbeats on a path on or off (RFC 9260 section 11.1.9).
-    /// Heartbeats to unconfirmed and suspect paths are not affected.
+    /// Heartbeats to unconfirmed and potentially failed paths are not affected.
     ///
     /// # Errors
     /// When there is no such path.

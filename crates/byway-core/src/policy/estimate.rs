@@ -71,7 +71,7 @@ impl PathEstimate {
         self.count(f64::from(chunks), 0.0, memory);
     }
 
-    /// A chunk was taken for lost while so many packets were in flight and the
+    /// A chunk was taken for lost while this many packets were in flight and the
     /// round trip was `srtt`. False when it does not count: it was lost in a queue
     /// of our own making, or its round trip has counted enough.
     pub fn taken_for_lost(
@@ -164,7 +164,7 @@ impl Estimate {
         (self.lost + 0.5) / (self.trials + 1.0)
     }
 
-    /// Between which the loss rate lies, by so many standard deviations
+    /// Between which the loss rate lies, by this many standard deviations
     /// (Wilson's interval).
     #[must_use]
     pub fn loss_between(&self, deviations: f64) -> (f64, f64) {

@@ -55,7 +55,7 @@ impl Concurrent {
         self.begun = true;
     }
 
-    /// A SACK is about to be applied that answers so many packets.
+    /// A SACK that answers this many packets is about to be applied.
     pub(crate) fn begin_sack(&mut self, packets: u8) {
         self.packets = packets;
         self.newly = [None; MAX_PATHS];

@@ -31,7 +31,7 @@ pub(crate) struct FirstSending {
 #[derive(Debug)]
 pub struct Ledger {
     initial: Tsn,
-    /// Sequence of the first record: so many are cumulatively acknowledged.
+    /// Sequence of the first record: all below are cumulatively acknowledged.
     base: u64,
     records: VecDeque<Record>,
     /// Gap blocks of the last SACK, half open, in order.
@@ -339,7 +339,7 @@ impl Ledger {
 
     /// Counts missing reports (section 7.2.4): one for every chunk in flight
     /// below a sequence. A chunk with enough of them that may be fast
-    /// retransmitted (again) counts as lost from now on; `lost` hears of it before.
+    /// retransmitted (again) counts as lost from now on; `lost` is called with it before.
     pub(crate) fn count_missing(&mut self, missing: &Missing, mut lost: impl FnMut(u64, &Record)) {
         // The one at `below` was acknowledged, so the next is the first unseen.
         let new_high = (missing.below + 1).max(self.high).min(self.end());

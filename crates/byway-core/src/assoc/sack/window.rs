@@ -91,13 +91,13 @@ impl Association {
     /// Section 7.2.4: missing reports made chunks of a path lost. Its window is reduced
     /// once for each fast recovery, and one packet may leave at any cwnd.
     pub(super) fn respond_to_loss(&mut self, id: PathId, s: &PathSack) {
-        let anew = !s.ack.in_recovery || self.send.concurrent.is_some() && s.lost_anew;
+        let is_new_event = !s.ack.in_recovery || self.send.concurrent.is_some() && s.lost_anew;
         let by_dialect = self
             .optional
             .dialect
             .as_ref()
             .is_some_and(|d| d.cuts_windows());
-        if !anew || by_dialect {
+        if !is_new_event || by_dialect {
             return;
         }
         let p = self.paths.get_mut(id);
