@@ -36,6 +36,8 @@ impl PathTable {
 
     pub(crate) fn push(&mut self, path: Path) -> PathId {
         let id = PathId(self.paths.len() as u8);
+        // A vector that grows by itself keeps room for four; most associations have two.
+        self.paths.reserve_exact(1);
         self.paths.push(path);
         self.measure();
         id
