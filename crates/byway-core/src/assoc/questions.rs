@@ -18,6 +18,12 @@ impl Association {
         dialect.map(|d| question(d, &mut inside))
     }
 
+    /// What the dialect answers to a yes-or-no question, whose default is no.
+    #[inline]
+    pub(super) fn dialect_says(&self, question: impl FnOnce(&dyn Dialect) -> bool) -> bool {
+        self.optional.dialect.as_deref().is_some_and(question)
+    }
+
     /// The dialect, and the state that it may read and change.
     pub(super) fn inside<'a>(
         &'a mut self,

@@ -419,10 +419,7 @@ impl Association {
     /// Whether listed addresses count as confirmed, by the rule of a dialect. RFC 9260
     /// section 5.4 requires a heartbeat first.
     pub(super) fn trusts_listed_addresses(&self) -> bool {
-        self.optional
-            .dialect
-            .as_ref()
-            .is_some_and(|d| d.trusts_listed_addresses())
+        self.dialect_says(|d| d.trusts_listed_addresses())
     }
 
     /// Whether an address is the peer's, as a path or not.

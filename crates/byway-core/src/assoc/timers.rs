@@ -109,12 +109,7 @@ impl Association {
             self.send.probe_now = true;
             self.note_timer(ctx, Timer::ZeroWindowProbe, None);
         }
-        if self
-            .optional
-            .dialect
-            .as_ref()
-            .is_some_and(|d| due(d.deadline()))
-        {
+        if self.dialect_says(|d| due(d.deadline())) {
             self.on_dialect_deadline(ctx);
         }
     }
@@ -123,9 +118,8 @@ impl Association {
     fn handle_path_timers(&mut self, ctx: &mut Ctx<'_>, path: PathId) -> ControlFlow<()> {
         let now = ctx.now;
         let due = |t: Option<Instant>| t.is_some_and(|t| t <= now);
-        let dialect = self.optional.dialect.as_ref();
-        let t3_first = dialect.is_some_and(|d| d.t3_goes_first());
-        let t3_alone = dialect.is_some_and(|d| d.t3_goes_alone());
+        let t3_first = self.dialect_says(|d| d.t3_goes_first());
+        let t3_alone = self.dialect_says(|d| d.t3_goes_alone());
         if t3_first && due(self.paths.get(path).timers.t3) {
             self.on_t3(ctx, path);
             if self.state.is_closed() || t3_alone {
@@ -181,9 +175,6 @@ impl Association {
 
     /// Whether a lost heartbeat is sent again at once, by the rule of a dialect.
     pub(super) fn repeats_heartbeats(&self) -> bool {
-        self.optional
-            .dialect
-            .as_ref()
-            .is_some_and(|d| d.repeats_heartbeats())
+        self.dialect_says(|d| d.repeats_heartbeats())
     }
 }

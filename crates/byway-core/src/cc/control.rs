@@ -17,7 +17,10 @@ use core::fmt;
 ///
 /// `cfg` has the association's settings of section 7. The built-in algorithms obey
 /// them; your own need not.
-#[allow(unused_variables)]
+#[expect(
+    unused_variables,
+    reason = "a default answer reads nothing of what it is told"
+)]
 pub trait CongestionControl: fmt::Debug + Send {
     /// The path begins. The window has the values of `congestion.initial_cwnd` and
     /// `congestion.initial_ssthresh` (section 7.2.1). By default it keeps them.

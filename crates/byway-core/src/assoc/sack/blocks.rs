@@ -5,13 +5,13 @@ use crate::dialect::Blocks;
 use byway_wire::Sack;
 
 /// Reads the gap blocks of a SACK that cumulatively acknowledges the sequences
-/// below `covered`: half-open ranges of sequences, in order, joined where they
+/// below `covered` into the empty `blocks`: half-open ranges of sequences, in order, joined where they
 /// touch. Blocks that end before they begin are skipped.
 ///
-/// `None` if a block reaches beyond `end`, that is, beyond what was sent, or
+/// False if a block reaches beyond `end`, that is, beyond what was sent, or
 /// touches the cumulative TSN.
-pub(super) fn read(sack: &Sack<'_>, covered: u64, end: u64) -> Option<Blocks> {
-    let mut blocks = Blocks::new();
+// Into a list of the caller: returned in an option, it would be copied.
+pub(super) fn read(sack: &Sack<'_>, covered: u64, end: u64, blocks: &mut Blocks) -> bool {
     let mut in_order = true;
     for (first, last) in sack.gap_blocks() {
         if first == 0 || last < first {
@@ -19,12 +19,12 @@ pub(super) fn read(sack: &Sack<'_>, covered: u64, end: u64) -> Option<Blocks> {
         }
         if first == 1 {
             // It would acknowledge the TSN that the cumulative TSN reports missing.
-            return None;
+            return false;
         }
         // Offset 1 is the TSN behind the cumulative one, sequence `covered`.
         let (from, to) = (covered + u64::from(first) - 1, covered + u64::from(last));
         if to > end {
-            return None;
+            return false;
         }
         in_order &= blocks.last().is_none_or(|b| b.1 < from);
         blocks.push((from, to));
@@ -38,9 +38,9 @@ pub(super) fn read(sack: &Sack<'_>, covered: u64, end: u64) -> Option<Blocks> {
                 _ => joined.push(b),
             }
         }
-        blocks = joined;
+        *blocks = joined;
     }
-    Some(blocks)
+    true
 }
 
 /// Whether a sequence lies in one of the blocks.

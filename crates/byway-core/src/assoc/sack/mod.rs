@@ -47,18 +47,14 @@ impl Association {
             return;
         };
         let end = self.send.ledger.end();
-        let blocks = if covered > end {
-            None
-        } else {
-            blocks::read(sack, covered, end)
-        };
-        let Some(blocks) = blocks else {
+        let mut blocks = Blocks::new();
+        if covered > end || !blocks::read(sack, covered, end, &mut blocks) {
             self.violation(
                 ctx,
                 "a SACK acknowledged a TSN that was never sent, or contradicts itself",
             );
             return;
-        };
+        }
         self.stats.sacks_received += 1;
         self.send.probe_answered = true;
         if self.has_sack_extras() {
@@ -154,8 +150,9 @@ impl Association {
         let recovering = self.in_recovery();
         self.feed_estimates(ctx.now, &on_path);
         let shares = self.growth_shares(&on_path);
-        for (i, (s, share)) in on_path.iter_mut().zip(shares).enumerate() {
+        for (i, s) in on_path.iter_mut().enumerate() {
             let id = PathId(i as u8);
+            let share = shares.map_or(1.0, |shares| shares[i]);
             s.ack.cumulative_advanced = applied.cumulative_advanced;
             s.any_new = applied.highest_new.is_some();
             s.t3.rescan |= applied.reneged;

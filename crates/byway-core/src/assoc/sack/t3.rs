@@ -9,12 +9,7 @@ impl Association {
     /// Rules R2 and R3: T3-rtx of a path stops when nothing is in flight there,
     /// and restarts when the earliest chunk in flight was acknowledged.
     pub(super) fn restart_t3(&mut self, ctx: &mut Ctx<'_>, id: PathId, s: &PathSack) {
-        if self
-            .optional
-            .dialect
-            .as_ref()
-            .is_some_and(|d| d.restarts_t3())
-        {
+        if self.dialect_says(|d| d.restarts_t3()) {
             let at = self.ask(ctx, |d, i| d.t3_after_sack(i, id));
             self.paths.get_mut(id).timers.t3 = at.flatten();
             return;

@@ -10,11 +10,12 @@ use crate::path::{MAX_PATHS, PathId, PathTimer};
 
 impl Association {
     /// How coupled paths share the growth of their windows (`congestion.coupled`), in
-    /// PMDCS for each window acknowledged.
+    /// PMDCS for each window acknowledged; none if they are not coupled, where each adds
+    /// one.
     #[inline]
-    pub(super) fn growth_shares(&mut self, on_path: &[PathSack]) -> [f64; MAX_PATHS] {
+    pub(super) fn growth_shares(&mut self, on_path: &[PathSack]) -> Option<[f64; MAX_PATHS]> {
         if self.cfg.congestion.coupled == Coupling::Off {
-            return [1.0; MAX_PATHS];
+            return None;
         }
         let mut flows = [None; MAX_PATHS];
         for ((p, s), flow) in self.paths.iter_mut().zip(on_path).zip(&mut flows) {
@@ -23,7 +24,7 @@ impl Association {
             let flight = s.ack.flight_before;
             *flow = Flow::new(&p.window, flight, p.rtt.srtt(), between_losses);
         }
-        self.cfg.congestion.coupled.steps(&flows)
+        Some(self.cfg.congestion.coupled.steps(&flows))
     }
 
     /// Whether the association is in fast recovery, which ends at its exit point.
@@ -46,15 +47,18 @@ impl Association {
     ) {
         s.ack.in_recovery = self.path_recovers(id, association_recovers);
         let advanced = self.pseudo_cumulative_advanced(id);
-        let growth = Growth {
-            bytes: s.ack.bytes,
-            gap_bytes: s.ack.gap_bytes,
-            outstanding_before: s.ack.flight_before,
-            cumulative_advanced: s.ack.cumulative_advanced,
-            in_recovery: s.ack.in_recovery,
-            pseudo_cumulative_advanced: advanced,
-        };
-        if self.ask(ctx, |d, i| d.grow(i, id, growth)) == Some(true) || s.ack.bytes == 0 {
+        let by_dialect = self.ask(ctx, |d, i| {
+            let growth = Growth {
+                bytes: s.ack.bytes,
+                gap_bytes: s.ack.gap_bytes,
+                outstanding_before: s.ack.flight_before,
+                cumulative_advanced: s.ack.cumulative_advanced,
+                in_recovery: s.ack.in_recovery,
+                pseudo_cumulative_advanced: advanced,
+            };
+            d.grow(i, id, growth)
+        });
+        if by_dialect == Some(true) || s.ack.bytes == 0 {
             return;
         }
         s.ack.all_acked = self.send.ledger.is_empty();
@@ -92,11 +96,7 @@ impl Association {
     /// once for each fast recovery, and one packet may leave at any cwnd.
     pub(super) fn respond_to_loss(&mut self, id: PathId, s: &PathSack) {
         let is_new_event = !s.ack.in_recovery || self.send.concurrent.is_some() && s.lost_anew;
-        let by_dialect = self
-            .optional
-            .dialect
-            .as_ref()
-            .is_some_and(|d| d.cuts_windows());
+        let by_dialect = self.dialect_says(|d| d.cuts_windows());
         if !is_new_event || by_dialect {
             return;
         }

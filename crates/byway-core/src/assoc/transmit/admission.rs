@@ -135,11 +135,7 @@ impl Association {
         if !self.send.ledger.is_empty() {
             return false;
         }
-        let at_once = self
-            .optional
-            .dialect
-            .as_ref()
-            .is_some_and(|d| d.probes_window_at_once());
+        let at_once = self.dialect_says(|d| d.probes_window_at_once());
         if self.send.probe_now || at_once {
             return true;
         }

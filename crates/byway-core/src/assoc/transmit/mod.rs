@@ -98,11 +98,7 @@ impl Association {
 
     fn heartbeat_wanted(&self) -> Option<PathId> {
         let lost = self.send.ledger.lost();
-        let data_first = self
-            .optional
-            .dialect
-            .as_ref()
-            .is_some_and(|d| d.data_before_heartbeats(lost));
+        let data_first = self.dialect_says(|d| d.data_before_heartbeats(lost));
         if !self.state.sends_heartbeats() || data_first {
             return None;
         }

@@ -74,11 +74,7 @@ impl Association {
     /// The lowest lost chunk that goes to `path`.
     fn next_for(&self, path: PathId) -> Option<u64> {
         let view = self.paths.view();
-        let joins = self
-            .optional
-            .dialect
-            .as_ref()
-            .is_some_and(|d| d.joins_retransmissions());
+        let joins = self.dialect_says(|d| d.joins_retransmissions());
         let groups = self.send.ledger.lost().groups().iter();
         groups
             .filter(|g| joins || self.target(g.cause, g.path, &view) == path)
@@ -104,11 +100,7 @@ impl Association {
                 p.rtt.timed = None;
             }
         }
-        let t3_by_dialect = self
-            .optional
-            .dialect
-            .as_ref()
-            .is_some_and(|d| d.restarts_t3());
+        let t3_by_dialect = self.dialect_says(|d| d.restarts_t3());
         let p = self.paths.get_mut(path);
         p.probe_timeout.asked_at_once = immediate;
         p.window.flight += bytes;
