@@ -135,6 +135,14 @@ pub enum Event {
         /// Its state.
         state: PathState,
     },
+    /// The peer's UDP port of a path changed, because a translator (NAT) moved it (RFC
+    /// 6951 section 5.4).
+    PathMoved {
+        /// The path.
+        path: PathId,
+        /// The peer's address with its new port.
+        remote: SocketAddr,
+    },
     /// A path changed its state (NETWORK STATUS CHANGE, section 11.2.3).
     PathChanged {
         /// The path.

@@ -30,6 +30,7 @@ mod teardown;
 mod timers;
 mod timestamps;
 mod transmit;
+mod unverified;
 mod user;
 
 pub(crate) use control::Control;
@@ -103,6 +104,10 @@ pub(crate) struct Addresses {
     /// Addresses of the peer that are not paths, because there are enough paths or none
     /// of our addresses can reach them. Packets from them still count as the peer's.
     pub(crate) pathless: SmallVec<[IpAddr; 2]>,
+    /// Sources of the peer's packets that are not paths yet.
+    unverified: Vec<unverified::Unverified>,
+    /// The proven addresses of the peer have changed, and the endpoint does not know.
+    changed: bool,
 }
 
 /// The state of set-up (section 5).

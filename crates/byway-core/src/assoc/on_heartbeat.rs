@@ -45,8 +45,11 @@ impl Association {
         if !self.state.answers_heartbeats() {
             return;
         }
-        let Some(path) = self.paths.find(inbound.source.ip()) else {
-            // An address that is not a path may still belong to the peer.
+        let path = self.paths.find_source(inbound.source);
+        let along = |p: &PathId| self.paths.get(*p).local == *inbound.destination;
+        let Some(path) = path.filter(along) else {
+            // The answer goes back the way the heartbeat came, also where that is not a
+            // path: only this way does a translator let it through.
             if !core::mem::replace(&mut gathered.answered, true) {
                 self.answer_pathless(ctx, inbound, info);
             }
@@ -75,8 +78,19 @@ impl Association {
 
     /// A HEARTBEAT ACK arrived. It counts only if it carries the nonce of the
     /// unanswered heartbeat on the path that it names.
-    pub(crate) fn on_heartbeat_ack(&mut self, ctx: &mut Ctx<'_>, info: &[u8]) {
-        let named = read_info(info).filter(|(path, ..)| self.paths.contains(*path));
+    pub(crate) fn on_heartbeat_ack(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        inbound: &Inbound<'_>,
+        info: &[u8],
+    ) {
+        let read = read_info(info);
+        if let Some((path, nonce, _)) = read
+            && self.on_source_verified(ctx, inbound, (path, nonce))
+        {
+            return;
+        }
+        let named = read.filter(|(path, ..)| self.paths.contains(*path));
         if let Some((path, nonce, _)) = named
             && self.optional.estimating.is_some()
             && self.on_probe_answered(ctx, path, nonce)
@@ -116,6 +130,7 @@ impl Association {
             let p = self.paths.get_mut(path);
             p.confirmed = true;
             p.errors.count = 0;
+            self.addresses.changed = true;
             self.set_path_state(ctx, path, PathState::Active);
             self.ask(ctx, |d, i| d.on_confirmed(i));
             self.choose_data_path(ctx, None);

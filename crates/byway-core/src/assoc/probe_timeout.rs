@@ -125,15 +125,22 @@ impl Association {
         if p.state != PathState::PotentiallyFailed {
             return;
         }
+        self.take_flight_for_lost(path, LossCause::ProbeTimeout);
+        self.observe_window(ctx, path);
+        self.choose_data_path(ctx, None);
+    }
+
+    /// All that is in flight on a path counts as lost, for a reason that is no sign of
+    /// congestion: the window does not change.
+    pub(super) fn take_flight_for_lost(&mut self, path: PathId, cause: LossCause) {
+        let p = self.paths.get_mut(path);
         p.timers.t3 = None;
         p.timers.earliest_in_flight = None;
         p.rtt.timed = None;
         let window = &mut p.window;
         let ledger = &mut self.send.ledger;
-        ledger.lose_path_for(path, LossCause::ProbeTimeout, |_, r| {
+        ledger.lose_path_for(path, cause, |_, r| {
             window.lose(r.bytes);
         });
-        self.observe_window(ctx, path);
-        self.choose_data_path(ctx, None);
     }
 }

@@ -161,14 +161,22 @@ impl PathTable {
         Some(from)
     }
 
-    /// The same for the source address of a packet, read in place.
+    /// The path of a packet's source address and UDP port, read in place.
     #[inline]
     pub(crate) fn find_source(&self, source: &SocketAddr) -> Option<PathId> {
         let same = |p: &Path| match (&p.remote, source) {
-            (SocketAddr::V4(a), SocketAddr::V4(b)) => a.ip() == b.ip(),
-            (SocketAddr::V6(a), SocketAddr::V6(b)) => a.ip() == b.ip(),
+            (SocketAddr::V4(a), SocketAddr::V4(b)) => a == b,
+            // Flow label and scope may differ between packets of one address.
+            (SocketAddr::V6(a), SocketAddr::V6(b)) => a.ip() == b.ip() && a.port() == b.port(),
             _ => false,
         };
         self.paths.iter().position(same).map(|i| PathId(i as u8))
+    }
+
+    /// Puts another path in the place of one that never carried data.
+    pub(crate) fn replace(&mut self, id: PathId, path: Path) {
+        *self.get_mut(id) = path;
+        self.want_heartbeat(id, false);
+        self.measure();
     }
 }
