@@ -37,6 +37,8 @@ pub enum Timer {
     T5ShutdownGuard,
     /// Probe timeout: an acknowledgement is overdue by the path's own round trips.
     ProbeTimeout,
+    /// A chunk is overdue beside newer ones that were acknowledged (RFC 8985).
+    Reordering,
     /// A delayed SACK is due.
     SackDelay,
     /// A heartbeat is due.

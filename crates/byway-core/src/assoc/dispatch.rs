@@ -4,7 +4,7 @@
 use super::{Association, Control, Ctx, State};
 use crate::api::{Event, LossReason};
 use crate::observe::Observation;
-use crate::path::PathId;
+use crate::path::{PathId, PathState};
 use crate::recv::acker::Arrived;
 use bytes::Bytes;
 use byway_wire::{
@@ -143,6 +143,9 @@ impl Association {
                 let p = self.paths.get_mut(id);
                 p.counters.last_heard = Some(ctx.now);
                 p.counters.bytes_received += inbound.len as u64;
+                if !matches!(p.state, PathState::Active | PathState::Unconfirmed) {
+                    self.on_failed_path_heard(ctx, id);
+                }
             }
             None => self.on_unverified_source(ctx, inbound),
         }

@@ -21,6 +21,7 @@ mod probe_timeout;
 mod probing;
 mod questions;
 mod restart;
+mod revival;
 mod sack;
 mod setup;
 mod state;

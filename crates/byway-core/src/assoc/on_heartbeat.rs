@@ -140,6 +140,7 @@ impl Association {
             let state = self.paths.get(path).state;
             self.clear_errors(ctx, path, true);
             if state != PathState::Active {
+                self.end_revival(ctx, path, &probe);
                 self.ask(ctx, |d, i| d.on_returned(i, path));
             }
         } else {
@@ -194,14 +195,20 @@ impl Association {
         // "Idle": since the timer was set, nothing left that measures the round trip.
         // The exact time of this setting is not stored, but the interval is close.
         let period = self.cfg.hb.interval;
-        // While T3-rtx of a path runs, data probes the path: a heartbeat at the same
-        // time would count one silence twice.
-        let timed = due.since(p.rtt.last_timed) < period || p.timers.t3.is_some();
-        let busy = p.state == PathState::Active && p.confirmed && timed;
+        // While T3-rtx of a path runs, or is about to, data probes the path: a heartbeat
+        // at the same time would count one silence twice, and double the RTO twice. Not
+        // where only heartbeats prove a path (natarajan-2006).
+        let timed = due.since(p.rtt.last_timed) < period;
+        let resends = path == self.paths.data && !self.send.ledger.lost().is_empty();
+        let proves = p.state == PathState::Active || self.data_makes_active(path);
+        let carries = proves && (p.timers.t3.is_some() || resends) && self.revival_pace().is_none();
+        let busy = p.confirmed && (carries || p.state == PathState::Active && timed);
         if busy {
-            let wait = period
-                .saturating_sub(due.since(p.rtt.last_timed))
-                .max(p.rtt.rto());
+            let idle = period.saturating_sub(due.since(p.rtt.last_timed));
+            let wait = match p.state {
+                PathState::Active => idle.max(p.rtt.rto()),
+                _ => p.rtt.rto(),
+            };
             self.paths
                 .get_mut(path)
                 .timers
@@ -218,13 +225,15 @@ impl Association {
     /// A heartbeat leaves: draws its nonce and starts its timer.
     pub(crate) fn begin_probe(&mut self, ctx: &mut Ctx<'_>, path: PathId) -> [u8; INFO_LEN] {
         let rto = self.paths.get(path).rtt.rto();
+        let revival = self.revival_pace();
+        let wait = revival.map_or(rto, |pace| pace.min(rto));
         // A probed path gets heartbeats faster than it may answer them. They share one
         // nonce, so that a late answer counts.
         let p = self.paths.get(path);
         let shared = p
             .heartbeat
             .under_way
-            .filter(|_| p.detector.probing_since.is_some());
+            .filter(|_| p.detector.probing_since.is_some() || revival.is_some());
         let probe = Probe {
             nonce: shared.map_or_else(|| ctx.rng.random(), |p| p.nonce),
             sent: ctx.now,
@@ -235,7 +244,7 @@ impl Association {
         let p = self.paths.get_mut(path);
         p.timers.set(PathTimer::Heartbeat, None);
         p.heartbeat.under_way = Some(probe);
-        p.timers.set(PathTimer::HeartbeatLost, Some(ctx.now + rto));
+        p.timers.set(PathTimer::HeartbeatLost, Some(ctx.now + wait));
         p.rtt.last_timed = ctx.now;
         self.observe(ctx, || Observation::HeartbeatSent { path });
         heartbeat_info(path, &probe)
@@ -250,6 +259,10 @@ impl Association {
             p.timers.set(PathTimer::HeartbeatLost, None);
             return;
         }
+        if self.repeat_revival_heartbeat(path) {
+            return;
+        }
+        let p = self.paths.get_mut(path);
         if let (Some(probe), Some(left)) = (p.end_heartbeat(), p.errors.left_at)
             && probe.sent >= left
         {
@@ -294,6 +307,7 @@ impl Association {
             self.schedule_heartbeat(ctx, path);
         }
         self.choose_data_path(ctx, None);
+        self.begin_revival(ctx);
     }
 
     /// The user or a policy asks for a heartbeat now.

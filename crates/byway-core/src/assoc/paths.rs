@@ -229,6 +229,9 @@ impl Association {
             return;
         }
         let state = self.paths.get(path).state;
+        if state == PathState::Active {
+            self.end_probe_timeout(ctx.now, path);
+        }
         if matches!(state, PathState::PotentiallyFailed | PathState::Inactive) {
             if state == PathState::PotentiallyFailed
                 && let Some(pf) = &self.cfg.failover.potentially_failed
@@ -238,7 +241,7 @@ impl Association {
                 p.control.on_return(&mut p.window, n);
                 self.observe_window(ctx, path);
             }
-            self.end_probe_timeout(path);
+            self.end_probe_timeout(ctx.now, path);
             let deserted = self.paths.get_mut(path).errors.abandoned_until.take();
             if deserted.is_some_and(|until| ctx.now <= until) {
                 self.stats.spurious_failovers += 1;

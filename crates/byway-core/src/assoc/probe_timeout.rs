@@ -4,8 +4,9 @@
 use super::{Association, Ctx};
 use crate::observe::{Observation, Timer};
 use crate::path::{PathId, PathState, PathTimer};
-use crate::policy::ProbeTimeout;
 use crate::policy::retransmit::LossCause;
+use crate::policy::{DataMove, ProbeTimeout};
+use crate::time::Instant;
 
 impl Association {
     /// A path acknowledged something: the wait for the next acknowledgement starts
@@ -13,11 +14,10 @@ impl Association {
     #[inline]
     pub(super) fn await_acknowledgement(&mut self, ctx: &Ctx<'_>, path: PathId) {
         if self.cfg.failover.probe_timeout.is_some() {
-            self.paths
-                .get_mut(path)
-                .timers
-                .set(PathTimer::ProbeTimeout, None);
-            self.note_owed_acknowledgement(ctx, path);
+            let p = self.paths.get_mut(path);
+            p.probe_timeout.tail_probes = 0;
+            p.timers.set(PathTimer::ProbeTimeout, None);
+            self.note_owed_acknowledgement(ctx.now, path);
         }
     }
 
@@ -26,7 +26,10 @@ impl Association {
     /// peer's delay. The delay would hide a dead path and falsify the round trips that
     /// the probe timeout uses.
     pub(super) fn asks_at_once(&self, path: PathId, bytes: u32) -> bool {
-        if self.cfg.failover.probe_timeout.is_none() || self.paths.len() < 2 {
+        let Some(rule) = self.cfg.failover.probe_timeout else {
+            return false;
+        };
+        if self.paths.len() < 2 && !rule.tail_probe {
             return false;
         }
         let w = &self.paths.get(path).window;
@@ -36,13 +39,13 @@ impl Association {
     /// Something was sent to a path: an acknowledgement is due. Further data does not
     /// delay this, but may bring it forward: a second packet ends the peer's delay.
     #[inline]
-    pub(super) fn note_owed_acknowledgement(&mut self, ctx: &Ctx<'_>, path: PathId) {
+    pub(super) fn note_owed_acknowledgement(&mut self, now: Instant, path: PathId) {
         if let Some(rule) = self.cfg.failover.probe_timeout {
-            self.await_by(rule, ctx, path);
+            self.await_by(rule, now, path);
         }
     }
 
-    fn await_by(&mut self, rule: ProbeTimeout, ctx: &Ctx<'_>, path: PathId) {
+    fn await_by(&mut self, rule: ProbeTimeout, now: Instant, path: PathId) {
         let p = self.paths.get_mut(path);
         let Some(srtt) = p.rtt.srtt().filter(|_| p.window.flight > 0) else {
             return;
@@ -50,7 +53,9 @@ impl Association {
         // Two small chunks may be in one packet. They count as two packets only if one
         // packet cannot hold both.
         let prompt = p.probe_timeout.asked_at_once || p.window.flight > p.window.pmdcs;
-        let at = ctx.now + rule.acknowledgement(srtt, p.rtt.rttvar(), prompt);
+        let wait = rule.acknowledgement(srtt, p.rtt.rttvar(), prompt);
+        let backed_off = 1 << p.probe_timeout.tail_probes.min(6);
+        let at = now + wait * backed_off;
         let before = p.timers.get(PathTimer::ProbeTimeout);
         p.timers.set(
             PathTimer::ProbeTimeout,
@@ -58,8 +63,9 @@ impl Association {
         );
     }
 
-    /// An acknowledgement is overdue: the path becomes potentially failed, a heartbeat
-    /// probes it, and its oldest chunk leaves on another path, as new data does.
+    /// An acknowledgement is overdue: a heartbeat probes the path, and its oldest chunk
+    /// leaves on another path. New data follows at once, or when the heartbeat is
+    /// overdue, too. Without another path the oldest chunk is repeated on its own.
     pub(super) fn on_probe_timeout(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
         self.paths
             .get_mut(path)
@@ -70,7 +76,12 @@ impl Association {
         };
         let p = self.paths.get(path);
         let elsewhere = self.paths.view().alternate(path).is_some();
-        if p.state != PathState::Active || !p.confirmed || !elsewhere {
+        let doubted = p.timers.get(PathTimer::MoveHoldOff).is_some();
+        if p.state != PathState::Active || !p.confirmed || doubted {
+            return;
+        }
+        if !elsewhere {
+            self.tail_probe(ctx, rule, path);
             return;
         }
         self.observe(ctx, || Observation::TimerFired {
@@ -80,19 +91,13 @@ impl Association {
         self.stats.suspicions += 1;
         let base = self.send.ledger.base();
         if let Some(seq) = self.send.ledger.first_in_flight(path, base) {
-            let p = self.paths.get_mut(path);
-            self.send
-                .ledger
-                .lose_one(seq, LossCause::ProbeTimeout, |_, r| p.window.lose(r.bytes));
-            p.timers.earliest_in_flight = self.send.ledger.first_in_flight(path, seq);
-            if p.timers.earliest_in_flight.is_none() {
-                p.timers.t3 = None;
-            }
-            self.send.forced_packet = true;
+            self.lose_for_probe(path, seq, LossCause::ProbeTimeout);
         }
         // Anything sent before may have arrived before the path died.
         self.paths.get_mut(path).errors.last_at = Some(ctx.now);
-        self.set_path_state(ctx, path, PathState::PotentiallyFailed);
+        if rule.moves == DataMove::AtOnce {
+            self.set_path_state(ctx, path, PathState::PotentiallyFailed);
+        }
         self.want_heartbeat(path);
         let moves_at = ctx.now + self.answer_time(rule, path);
         let p = self.paths.get_mut(path);
@@ -100,15 +105,45 @@ impl Association {
         self.choose_data_path(ctx, None);
     }
 
+    /// The oldest chunk of a path without an alternate leaves again, to show what was
+    /// lost.
+    fn tail_probe(&mut self, ctx: &mut Ctx<'_>, rule: ProbeTimeout, path: PathId) {
+        if !rule.tail_probe || !self.send_tail_probe(ctx, path) {
+            return;
+        }
+        self.observe(ctx, || Observation::TimerFired {
+            timer: Timer::ProbeTimeout,
+            path: Some(path),
+        });
+        let probes = &mut self.paths.get_mut(path).probe_timeout.tail_probes;
+        *probes = probes.saturating_add(1);
+    }
+
+    /// A chunk in flight leaves again, whatever the windows are.
+    pub(super) fn lose_for_probe(&mut self, path: PathId, seq: u64, cause: LossCause) {
+        let p = self.paths.get_mut(path);
+        self.send
+            .ledger
+            .lose_one(seq, cause, |_, r| p.window.lose(r.bytes));
+        p.timers.earliest_in_flight = self.send.ledger.first_in_flight(path, seq);
+        if p.timers.earliest_in_flight.is_none() {
+            p.timers.t3 = None;
+        }
+        self.send.forced_packet = true;
+    }
+
     /// The path answers again. So its losses in this time were due to congestion.
-    pub(super) fn end_probe_timeout(&mut self, path: PathId) {
+    pub(super) fn end_probe_timeout(&mut self, now: Instant, path: PathId) {
         let p = self.paths.get_mut(path);
         if p.timers.get(PathTimer::MoveHoldOff).is_some() {
             p.timers.set(PathTimer::MoveHoldOff, None);
             self.stats.needless_suspicions += 1;
+            if p.state == PathState::Active {
+                self.note_owed_acknowledgement(now, path);
+            }
         }
         if core::mem::take(&mut self.paths.get_mut(path).probe_timeout.cut_owed) {
-            self.cut_window(path);
+            self.cut_window(now, path);
         }
     }
 
@@ -122,8 +157,13 @@ impl Association {
     pub(super) fn on_move_hold_off(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
         let p = self.paths.get_mut(path);
         p.timers.set(PathTimer::MoveHoldOff, None);
-        if p.state != PathState::PotentiallyFailed {
-            return;
+        let state = p.state;
+        match state {
+            PathState::PotentiallyFailed => {}
+            PathState::Active if self.paths.view().alternate(path).is_some() => {
+                self.set_path_state(ctx, path, PathState::PotentiallyFailed);
+            }
+            _ => return,
         }
         self.take_flight_for_lost(path, LossCause::ProbeTimeout);
         self.observe_window(ctx, path);

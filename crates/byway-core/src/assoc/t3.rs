@@ -48,6 +48,7 @@ impl Association {
             self.begin_probing(ctx, path);
         }
         self.choose_data_path(ctx, Some(path));
+        self.begin_revival(ctx);
     }
 
     /// Rules E1 and E2: the window falls, unless the timeout is `harmless`, and the RTO

@@ -1,6 +1,6 @@
 //! Windows, fast retransmit, bursts, and the path of a retransmission.
 
-use crate::policy::{AfterRto, FastRetransmits, RetransmitTarget};
+use crate::policy::{AfterRto, FastRetransmits, Rack, RetransmitTarget};
 use serde::{Deserialize, Serialize};
 
 pub use crate::cc::coupled::Coupling;
@@ -146,13 +146,15 @@ impl Default for CongestionConfig {
 }
 
 /// Which path takes a retransmission (RFC 9260 section 6.4; caro-2004).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RetransmissionConfig {
     /// Where a lost chunk is sent again.
     pub target: RetransmitTarget,
     /// How often a chunk may be fast retransmitted.
     pub fast_retransmits: FastRetransmits,
+    /// Loss detection by time, beside missing reports (RFC 8985); off by default.
+    pub rack: Option<Rack>,
     /// What a timeout causes besides the retransmission.
     pub after_rto: AfterRto,
     /// Whether new data may also leave at a timeout, where windows allow it (true). The
@@ -166,6 +168,7 @@ impl Default for RetransmissionConfig {
         RetransmissionConfig {
             target: RetransmitTarget::FrSameRtoAlt,
             fast_retransmits: FastRetransmits::Once,
+            rack: None,
             after_rto: AfterRto::Nothing,
             new_data_at_rto: true,
         }

@@ -1,6 +1,6 @@
 //! When a path or the peer counts as failed, and where traffic goes after a failure.
 
-use crate::policy::{DeadData, Detection, EstimateConfig, ProbeTimeout};
+use crate::policy::{DeadData, Detection, EstimateConfig, ProbeTimeout, Revival};
 use crate::units;
 use core::time::Duration;
 use serde::{Deserialize, Serialize};
@@ -223,6 +223,8 @@ pub struct FailoverConfig {
     /// Leave a path as soon as an acknowledgement is overdue by the path's own round
     /// trips, without waiting for RTO.Min; off by default.
     pub probe_timeout: Option<ProbeTimeout>,
+    /// Find the way back quickly after an outage of all paths; off by default.
+    pub revival: Option<Revival>,
     /// Which path carries data while none is active but some are potentially failed.
     pub all_paths_suspect: AllPathsSuspect,
     /// Where data goes while all paths are inactive.
@@ -239,6 +241,7 @@ impl Default for FailoverConfig {
         FailoverConfig {
             potentially_failed: Some(PfConfig::default()),
             probe_timeout: None,
+            revival: None,
             all_paths_suspect: AllPathsSuspect::LeastErrorsThenLastActive,
             dormant: Dormant::LeastErrors,
             primary_switch: PrimarySwitch::Never,

@@ -1,6 +1,6 @@
 //! One destination, with all that the association knows of it, by concept.
 
-use super::{PathState, PathTimer, PathTimers, RttEstimator, Window};
+use super::{PathState, PathTimer, PathTimers, RackState, RttEstimator, Window};
 use crate::cc::PathControl;
 use crate::config::Config;
 use crate::policy::Detection;
@@ -42,6 +42,8 @@ pub(crate) struct Path {
     pub(crate) probe_timeout: OwedToProbeTimeout,
     pub(crate) dead_data: DeadDataTrial,
     pub(crate) counters: PathCounters,
+    /// Loss detection by time, if it is configured.
+    pub(crate) rack: Option<Box<RackState>>,
 }
 
 /// How large the packets of a path may be.
@@ -61,6 +63,8 @@ pub(crate) struct Recovery {
     pub(crate) exit: Option<u64>,
     /// One packet at a time, from a timeout until an acknowledgement (section 7.2.3).
     pub(crate) one_packet: bool,
+    /// When the window was last reduced for a loss.
+    pub(crate) cut_at: Instant,
 }
 
 /// How much the current event may still release (section 6.1, D).
@@ -118,6 +122,8 @@ pub(crate) struct OwedToProbeTimeout {
     /// Missing reports announced losses while the path was potentially failed by the
     /// probe timeout: the window is reduced if the path answers.
     pub(crate) cut_owed: bool,
+    /// Tail probes since the last acknowledgement.
+    pub(crate) tail_probes: u8,
 }
 
 /// Whether a path that answers heartbeats carries data (`failure.dead_data`).
@@ -199,6 +205,7 @@ impl Path {
             probe_timeout: OwedToProbeTimeout::default(),
             dead_data: DeadDataTrial::default(),
             counters: PathCounters::default(),
+            rack: cfg.retransmission.rack.map(|r| Box::new(RackState::new(r))),
         }
     }
 

@@ -3,6 +3,7 @@
 
 mod destination;
 mod model;
+mod rack;
 mod rtt;
 pub(crate) mod state;
 mod table;
@@ -12,6 +13,7 @@ mod window;
 
 pub(crate) use destination::{Path, Probe};
 pub use model::{PathFacts, PathModel, PathRoles};
+pub(crate) use rack::RackState;
 pub(crate) use rtt::RttEstimator;
 pub use state::PathState;
 pub(crate) use table::PathTable;

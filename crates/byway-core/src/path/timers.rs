@@ -22,6 +22,9 @@ pub(crate) enum PathTimer {
     /// The path is potentially failed by the probe timeout, and its heartbeat is
     /// overdue, too. The outstanding data moves.
     MoveHoldOff,
+    /// A chunk becomes overdue beside newer ones that were acknowledged
+    /// (`retransmission.rack`).
+    Reordering,
 }
 
 /// When each timer expires, if it runs.
@@ -31,7 +34,7 @@ pub(crate) struct PathTimers {
     pub(crate) t3: Option<Instant>,
     /// The lowest sequence in flight: its acknowledgement restarts T3-rtx (rule R3).
     pub(crate) earliest_in_flight: Option<u64>,
-    others: [Option<Instant>; 5],
+    others: [Option<Instant>; 6],
     earliest_other: Option<Instant>,
 }
 

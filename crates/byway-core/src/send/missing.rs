@@ -16,6 +16,8 @@ pub(crate) struct Missing {
     pub(crate) threshold: u8,
     /// How often a chunk may be fast retransmitted.
     pub(crate) rule: FastRetransmits,
+    /// A chunk that was fast retransmitted may be lost again.
+    pub(crate) keeps_repeated: bool,
     /// When the latest of the newly acknowledged chunks was sent: it says nothing
     /// of a chunk that was sent again since.
     pub(crate) newest_sent: Instant,

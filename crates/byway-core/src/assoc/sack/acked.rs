@@ -101,6 +101,9 @@ impl Chunk<'_> {
         dialect: &mut Option<Box<dyn Dialect>>,
     ) {
         let r = self.record;
+        if let Some(rack) = &mut p.rack {
+            rack.acknowledged(self.seq, r, self.now);
+        }
         s.ack.bytes += r.bytes;
         s.chunks += 1;
         match r.fate {

@@ -41,6 +41,8 @@ impl Association {
                 highest_new,
                 threshold: self.cfg.congestion.fast_retransmit_threshold,
                 rule: self.cfg.retransmission.fast_retransmits,
+                keeps_repeated: self.cfg.retransmission.fast_retransmits.repeats()
+                    || self.cfg.retransmission.rack.is_some(),
                 split: self.split(),
             };
             self.lose_reported(ctx.now, on_path, |ledger, note| {
@@ -51,7 +53,7 @@ impl Association {
 
     /// Calls `run`, which takes chunks for lost, and records each of them with its
     /// path.
-    fn lose_reported(
+    pub(super) fn lose_reported(
         &mut self,
         now: Instant,
         on_path: &mut [PathSack],
@@ -75,6 +77,7 @@ impl Association {
             }
             s.lost = true;
             s.lost_anew |= p.recovery.exit.is_none_or(|end| seq >= end);
+            s.lost_again |= p.rack.is_some() && r.sends > 1 && r.sent_at >= p.recovery.cut_at;
             if concurrent {
                 note_outcome(&mut p.counters.loss_rate, 1.0);
             }

@@ -6,7 +6,7 @@
 //! 2. `acked`: the ledger applies them. Each newly acknowledged chunk leaves its
 //!    path's flight, may measure a round trip, and proves something about the path.
 //! 3. `missing`: missing reports are counted, and chunks with enough of them count
-//!    as lost.
+//!    as lost; `overdue`: so do chunks that are overdue, with loss detection by time.
 //! 4. For each path: its round trip; `window`: growth, or a cut after a loss; `t3`:
 //!    T3-rtx; `errors`: errors cleared, the path active again.
 //! 5. The waiting user, the window probe and the shutdown are served.
@@ -15,6 +15,7 @@ mod acked;
 mod blocks;
 mod errors;
 mod missing;
+mod overdue;
 mod path_sack;
 mod t3;
 mod window;
@@ -59,6 +60,9 @@ impl Association {
         self.send.probe_answered = true;
         if self.has_sack_extras() {
             self.begin_sack(ctx, sack);
+        }
+        if self.cfg.retransmission.rack.is_some() {
+            self.note_duplicates(ctx.now, sack);
         }
         // 2. to 4.
         self.acknowledge(ctx, covered, &blocks);
@@ -148,6 +152,10 @@ impl Association {
         let (applied, newest_sent) = self.apply_to_ledger(ctx, covered, blocks, &mut on_path);
         self.report_missing(ctx, (&applied, newest_sent), blocks, &mut on_path);
         let recovering = self.in_recovery();
+        if self.cfg.retransmission.rack.is_some() {
+            self.report_overdue(ctx.now, &mut on_path);
+            self.judge_tail_probes(ctx.now, recovering);
+        }
         self.feed_estimates(ctx.now, &on_path);
         let shares = self.growth_shares(&on_path);
         for (i, s) in on_path.iter_mut().enumerate() {
@@ -180,7 +188,7 @@ impl Association {
         }
         self.grow_window(ctx, id, s, growth);
         if s.lost {
-            self.respond_to_loss(id, s);
+            self.respond_to_loss(ctx.now, id, s);
         }
         self.restart_t3(ctx, id, s);
         self.end_recovery(id);

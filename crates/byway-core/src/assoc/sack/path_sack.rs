@@ -22,6 +22,8 @@ pub(in crate::assoc) struct PathSack {
     pub(super) lost: bool,
     /// One of them left after the path's last loss was detected.
     pub(super) lost_anew: bool,
+    /// One of them was a retransmission that left after the window was last reduced.
+    pub(super) lost_again: bool,
     /// The SACK acknowledged new data, on any path.
     pub(super) any_new: bool,
 }

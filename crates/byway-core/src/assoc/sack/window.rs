@@ -7,6 +7,7 @@ use crate::cc::{Moment, coupled::Flow};
 use crate::config::{Coupling, FastRecovery};
 use crate::dialect::Growth;
 use crate::path::{MAX_PATHS, PathId, PathTimer};
+use crate::time::Instant;
 
 impl Association {
     /// How coupled paths share the growth of their windows (`congestion.coupled`), in
@@ -78,7 +79,7 @@ impl Association {
 
     /// Whether a path is in fast recovery. A path's own fast recovery ends at its exit
     /// point.
-    fn path_recovers(&mut self, id: PathId, association_recovers: bool) -> bool {
+    pub(super) fn path_recovers(&mut self, id: PathId, association_recovers: bool) -> bool {
         let base = self.send.ledger.base();
         let rule = self.fast_recovery();
         let p = self.paths.get_mut(id);
@@ -94,8 +95,9 @@ impl Association {
 
     /// Section 7.2.4: missing reports made chunks of a path lost. Its window is reduced
     /// once for each fast recovery, and one packet may leave at any cwnd.
-    pub(super) fn respond_to_loss(&mut self, id: PathId, s: &PathSack) {
-        let is_new_event = !s.ack.in_recovery || self.send.concurrent.is_some() && s.lost_anew;
+    pub(super) fn respond_to_loss(&mut self, now: Instant, id: PathId, s: &PathSack) {
+        let is_new_event =
+            !s.ack.in_recovery || s.lost_again || self.send.concurrent.is_some() && s.lost_anew;
         let by_dialect = self.dialect_says(|d| d.cuts_windows());
         if !is_new_event || by_dialect {
             return;
@@ -106,16 +108,17 @@ impl Association {
             // until the probe timeout has decided.
             p.probe_timeout.cut_owed = true;
         } else {
-            self.cut_window(id);
+            self.cut_window(now, id);
         }
         self.send.forced_packet = true;
     }
 
     /// Section 7.2.4, rule 2: the window is reduced, and fast recovery begins.
-    pub(in crate::assoc) fn cut_window(&mut self, id: PathId) {
+    pub(in crate::assoc) fn cut_window(&mut self, now: Instant, id: PathId) {
         let end = self.send.ledger.end();
         let rule = self.fast_recovery();
         let p = self.paths.get_mut(id);
+        p.recovery.cut_at = now;
         p.control
             .on_fast_retransmit(&mut p.window, &self.cfg.congestion);
         match rule {
