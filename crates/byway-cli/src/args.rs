@@ -243,7 +243,7 @@ fn confidence(text: &str) -> Result<f64, String> {
 
 #[derive(Debug, Args)]
 pub(crate) struct SettingArgs {
-    /// Settings to begin with: rfc9260, rfc2960, caro2006 or caro2006-proposed; for
+    /// Settings to begin with: byway, rfc9260, rfc2960, caro2006 or caro2006-proposed; for
     /// simulated hosts also ns2
     #[arg(long, value_name = "NAME", default_value = "rfc9260")]
     pub(crate) preset: String,

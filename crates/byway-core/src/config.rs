@@ -29,7 +29,10 @@ pub use failure::{
 
 pub use crate::policy::RttSampling;
 
-use crate::policy::{AfterRto, Detection, Detector, Failover, FastRetransmits, RetransmitTarget};
+use crate::policy::{
+    AfterRto, DataMove, Detection, Detector, Failover, FastRetransmits, ProbeTimeout, Rack,
+    RetransmitTarget, Revival,
+};
 use crate::units;
 use core::time::Duration;
 use serde::{Deserialize, Serialize};
@@ -286,6 +289,31 @@ impl Config {
         Config::default()
     }
 
+    /// byway's choice for real networks: a correct sender of RFC 9260 that notices losses
+    /// and dead paths by the path's own round trips. The default of sockets.
+    ///
+    /// Losses are also detected by time, with tail probes (RFC 8985); the window follows
+    /// CUBIC (RFC 9438). A path is left when both an acknowledgement and a heartbeat are
+    /// overdue (`policy/probe_timeout.rs`). After an outage of all paths each is probed
+    /// twice a second (`policy/revival.rs`). Every path gets a heartbeat when the
+    /// association is established and every 15 s, which opens and holds the bindings of
+    /// translators (NAT).
+    #[must_use]
+    pub fn byway() -> Config {
+        let mut c = Config::default();
+        c.congestion.algorithm = CongestionAlgorithm::Cubic(Cubic::default());
+        c.retransmission.rack = Some(Rack::default());
+        c.failover.probe_timeout = Some(ProbeTimeout {
+            moves: DataMove::HeartbeatOverdue,
+            tail_probe: true,
+            ..ProbeTimeout::default()
+        });
+        c.failover.revival = Some(Revival::default());
+        c.hb.interval = Duration::from_secs(15);
+        c.hb.at_establishment = true;
+        c
+    }
+
     /// The standard of 2000 that the papers of 2003 to 2008 ran, in the reading of
     /// their simulator.
     #[must_use]
@@ -353,6 +381,7 @@ impl Config {
     /// When there is none of that name; the message lists those there are.
     pub fn preset(name: &str) -> Result<Config, ConfigError> {
         match name {
+            "byway" => Ok(Config::byway()),
             "rfc9260" => Ok(Config::rfc9260()),
             "rfc2960" => Ok(Config::rfc2960()),
             "caro2006" => Ok(Config::caro2006()),
@@ -360,7 +389,7 @@ impl Config {
             other => Err(ConfigError {
                 field: "preset",
                 value: other.to_owned(),
-                problem: "no such preset; there are rfc9260, rfc2960, caro2006 and \
+                problem: "no such preset; there are byway, rfc9260, rfc2960, caro2006 and \
                           caro2006-proposed"
                     .to_owned(),
             }),

@@ -333,6 +333,10 @@ impl Association {
             }
             if self.paths.get(path).confirmed {
                 self.schedule_heartbeat(ctx, path);
+                let p = self.paths.get(path);
+                if self.cfg.hb.at_establishment && p.heartbeat.enabled {
+                    self.paths.want_heartbeat(path, true);
+                }
             } else {
                 let wait = self.paths.get(path).rtt.rto() * (started / burst);
                 self.paths

@@ -46,6 +46,9 @@ pub struct HeartbeatConfig {
     pub max_burst: u32,
     /// How an inactive path is probed.
     pub failed: FailedProbes,
+    /// Whether every path gets a heartbeat as soon as the association is established
+    /// (false). It measures the path, and opens the way back through a translator.
+    pub at_establishment: bool,
 }
 
 impl Default for HeartbeatConfig {
@@ -56,6 +59,7 @@ impl Default for HeartbeatConfig {
             jitter: HbJitter::HalfRto,
             max_burst: 1,
             failed: FailedProbes::AtInterval,
+            at_establishment: false,
         }
     }
 }
