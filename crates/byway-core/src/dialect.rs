@@ -25,8 +25,8 @@
 
 use crate::api::{AssocId, Event};
 use crate::config::{Config, FastRecovery};
-use crate::observe::{Observation, Observed};
-use crate::outbox::{Outbox, unlikely};
+use crate::observe::Observation;
+use crate::outbox::Outbox;
 use crate::path::{PathId, PathState, PathTable, PathsView};
 use crate::policy::retransmit::LossCause;
 use crate::send::concurrent::{fast_recovery, split};
@@ -575,17 +575,10 @@ impl Inside<'_> {
             from,
             to,
         };
-        self.out.events.push_back((self.id, event));
+        self.out.event(self.id, event);
     }
 
     fn observe(&mut self, what: impl FnOnce() -> Observation) {
-        if self.out.observe {
-            unlikely();
-            self.out.observed.push(Observed {
-                at: self.now,
-                assoc: self.id,
-                what: what(),
-            });
-        }
+        self.out.observe(self.now, self.id, what);
     }
 }

@@ -5,7 +5,7 @@ use crate::api::{PathEstimateStats, PathStats};
 use crate::path::PathId;
 
 impl Association {
-    pub(crate) fn path_stats(&self, id: PathId) -> PathStats {
+    pub(super) fn path_stats(&self, id: PathId) -> PathStats {
         let p = self.paths.get(id);
         let probes = self.optional.estimating.as_ref().map(|e| e.probes(id));
         let (probes_sent, probe_bytes) = probes.unwrap_or_default();
