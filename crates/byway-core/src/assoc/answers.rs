@@ -50,7 +50,7 @@ impl Association {
     #[inline]
     pub(crate) fn addresses_of(&self, path: PathId) -> (SocketAddr, SocketAddr) {
         let p = self.paths.get(path);
-        (p.local, p.remote)
+        (p.local(), p.remote())
     }
 
     /// The counters of the association.

@@ -13,14 +13,6 @@ use crate::send::concurrent::{Split, fast_recovery, split};
 use crate::send::record::Fate;
 use smallvec::SmallVec;
 
-/// The weight of one chunk in a path's loss rate.
-const LOSS_GAIN: f32 = 1.0 / 64.0;
-
-/// A chunk that was last sent to a path was lost (1) or acknowledged (0).
-pub(super) fn note_outcome(loss_rate: &mut f32, lost: f32) {
-    *loss_rate += (lost - *loss_rate) * LOSS_GAIN;
-}
-
 impl Association {
     /// Whether SACKs are delayed in spite of gaps, and count packets (DAC).
     pub(super) fn counts_packets(&self) -> bool {
@@ -54,7 +46,7 @@ impl Association {
 
     /// The paths of new data, in the order of the round.
     pub(super) fn concurrent_order(&self, first: Option<PathId>) -> SmallVec<[PathId; MAX_PATHS]> {
-        let first = first.unwrap_or(self.paths.primary);
+        let first = first.unwrap_or(self.paths.primary());
         let view = self.paths.view();
         let by_dialect = self.optional.dialect.as_ref();
         by_dialect
@@ -130,12 +122,8 @@ impl Association {
             return;
         }
         let p = self.paths.get_mut(path);
-        if p.recovery
-            .exit
-            .is_some_and(|end| p.timers.earliest_in_flight.is_none_or(|e| e >= end))
-        {
-            p.recovery.exit = None;
-        }
+        let earliest = p.timers.earliest_in_flight();
+        p.recovery.all_arrived_before(earliest.unwrap_or(u64::MAX));
     }
 
     /// How the current SACK counts missing reports.

@@ -52,7 +52,7 @@ impl Association {
     pub(crate) fn on_cookie_echo(&mut self, ctx: &mut Ctx<'_>, c: &Cookie) -> CookieOutcome {
         match self.action(c) {
             Action::Restart if matches!(self.state, State::ShutdownAckSent) => {
-                let to = self.paths.find(c.source.ip()).unwrap_or(self.paths.data);
+                let to = self.paths.find(c.source.ip()).unwrap_or(self.paths.data());
                 self.control.push_back(Control::ShutdownAck(to));
                 CookieOutcome::WhileShuttingDown
             }
@@ -100,8 +100,6 @@ impl Association {
         self.optional.estimating = super::estimating::Estimating::of(&self.cfg);
         self.failure.unacknowledged_since = None;
         self.shutdown.wanted = false;
-        self.paths.primary = PathId(0);
-        self.paths.data = PathId(0);
         self.paths.detect_as(&self.cfg);
         self.make_room_for_timestamps(ctx.now);
         self.enter(ctx, State::Established);
@@ -112,7 +110,7 @@ impl Association {
             },
         );
         for id in self.paths.ids() {
-            let (remote, state) = (self.paths.get(id).remote, self.paths.get(id).state);
+            let (remote, state) = (self.paths.get(id).remote(), self.paths.get(id).state());
             self.announce_path(ctx, id, remote, state);
         }
         self.begin_verification(ctx);

@@ -58,7 +58,7 @@ impl Association {
         consider(self.timers.earliest());
         consider(self.recv.acker.timer());
         for p in self.paths.iter() {
-            consider(p.timers.t3);
+            consider(p.timers.t3());
             consider(p.timers.earliest_other());
         }
         if let Some(d) = &self.optional.dialect {
@@ -120,7 +120,7 @@ impl Association {
         let due = |t: Option<Instant>| t.is_some_and(|t| t <= now);
         let t3_first = self.dialect_says(|d| d.t3_goes_first());
         let t3_alone = self.dialect_says(|d| d.t3_goes_alone());
-        if t3_first && due(self.paths.get(path).timers.t3) {
+        if t3_first && due(self.paths.get(path).timers.t3()) {
             self.on_t3(ctx, path);
             if self.state.is_closed() || t3_alone {
                 return ControlFlow::Break(());
@@ -132,7 +132,7 @@ impl Association {
         if self.state.is_closed() {
             return ControlFlow::Break(());
         }
-        if due(self.paths.get(path).timers.t3) {
+        if due(self.paths.get(path).timers.t3()) {
             self.on_t3(ctx, path);
             if t3_alone {
                 return ControlFlow::Break(());

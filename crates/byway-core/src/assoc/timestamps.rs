@@ -82,7 +82,6 @@ impl Association {
 
     /// Bytes of a packet to `path` that chunks other than TIMESTAMP may take.
     pub(super) fn room_beside_timestamp(&self, path: PathId) -> usize {
-        let p = self.paths.get(path);
-        p.packet_limit() - p.mtu.beside_data as usize
+        self.paths.get(path).limit_beside_timestamp()
     }
 }

@@ -39,7 +39,7 @@ impl Association {
             State::CookieEchoed(_) => InitAnswer::OurFields { tag, tsn, tie_tags },
             // Section 9.2: the peer has restarted and not seen our SHUTDOWN ACK.
             State::ShutdownAckSent => {
-                let to = self.paths.find(source).unwrap_or(self.paths.data);
+                let to = self.paths.find(source).unwrap_or(self.paths.data());
                 self.control.push_back(Control::ShutdownAck(to));
                 InitAnswer::ShutdownAck
             }

@@ -33,10 +33,10 @@ impl Association {
         if let Some(path) = message.path {
             self.check_path(path)?;
             let p = self.paths.get(path);
-            if p.state == PathState::Unconfirmed {
+            if p.state() == PathState::Unconfirmed {
                 return Err(CommandError::Unconfirmed {
                     path,
-                    remote: p.remote,
+                    remote: p.remote(),
                 });
             }
         }

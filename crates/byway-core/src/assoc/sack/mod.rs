@@ -132,7 +132,7 @@ impl Association {
                 .optional
                 .dialect
                 .as_ref()
-                .map_or(p.window.flight, |d| d.outstanding(&p.window));
+                .map_or(p.window().flight, |d| d.outstanding(p.window()));
             PathSack {
                 ack: PathAck {
                     flight_before: p.used(outstanding),

@@ -16,9 +16,9 @@ impl Association {
     /// Where a SACK goes (section 6.4).
     pub(super) fn sack_path(&self) -> PathId {
         match self.cfg.sack.destination {
-            crate::config::SackDestination::DataPath => self.paths.data,
+            crate::config::SackDestination::DataPath => self.paths.data(),
             crate::config::SackDestination::ReplyPath => {
-                let reply = self.recv.acker.reply_path().unwrap_or(self.paths.data);
+                let reply = self.recv.acker.reply_path().unwrap_or(self.paths.data());
                 self.reply_to(reply)
             }
         }

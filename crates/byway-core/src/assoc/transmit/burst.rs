@@ -32,8 +32,7 @@ impl Association {
             BurstRule::LimitWindow | BurstRule::ShrinkWindow => u32::MAX,
         };
         for p in self.paths.iter_mut() {
-            p.burst.packets_left = most;
-            p.burst.flight_limit = None;
+            p.burst.begin(most);
         }
     }
 }

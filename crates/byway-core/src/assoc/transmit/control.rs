@@ -13,7 +13,7 @@ impl Association {
         buf: &mut Vec<u8>,
         control: Control,
     ) -> Option<Sent> {
-        let path = self.paths.data;
+        let path = self.paths.data();
         Some(match control {
             Control::Init => {
                 let header = CommonHeader {
@@ -113,7 +113,10 @@ impl Association {
         let mut packet = PacketBuilder::new(buf, self.header());
         packet.heartbeat(&info);
         let p = self.paths.get(path);
-        if p.heartbeat.under_way.is_some_and(|probe| probe.full_sized) {
+        if p.heartbeat
+            .under_way()
+            .is_some_and(|probe| probe.full_sized)
+        {
             fill_up(&mut packet, p.packet_limit());
         }
         let len = packet.finish(ctx.checksum());
@@ -141,10 +144,10 @@ impl Association {
     /// The path of a reply to `to`: only a heartbeat may go to an unconfirmed address
     /// (section 5.4).
     pub(super) fn reply_to(&self, to: PathId) -> PathId {
-        if self.paths.contains(to) && self.paths.get(to).confirmed {
+        if self.is_confirmed(to) {
             to
         } else {
-            self.paths.data
+            self.paths.data()
         }
     }
 }
