@@ -88,7 +88,7 @@ impl Association {
                 None => p.timers.flight_gone(),
                 earliest => p.timers.set_earliest_in_flight(earliest),
             }
-            self.send.forced_packet = true;
+            self.send.force_packet();
         }
         // Anything sent before may have arrived before the path died.
         self.paths.get_mut(path).errors.distrust_before(ctx.now);

@@ -86,14 +86,12 @@ impl Association {
         let undelivered_messages = self.send.queue.messages() + self.send.ledger.messages();
         let first = Path::new(c.local, c.source, true, &self.cfg, ctx.now);
         self.paths = PathTable::new(first);
-        let mut kept = core::mem::replace(
+        let old = core::mem::replace(
             &mut self.recv,
             crate::recv::RecvHalf::new(c.peer_tsn, c.inbound, &self.cfg.buffer),
         );
         self.adopt_cookie(ctx, c);
-        kept.reassembly.restart();
-        self.recv.reassembly = kept.reassembly;
-        self.recv.readable_told = kept.readable_told;
+        self.recv.keep_unread(old);
         self.timers = super::Timers::default();
         self.control.clear();
         self.failure.errors = 0;
@@ -123,8 +121,7 @@ impl Association {
         let standing = !matches!(self.state, State::CookieWait | State::CookieEchoed(_));
         if !standing {
             self.recv = crate::recv::RecvHalf::new(c.peer_tsn, c.inbound, &self.cfg.buffer);
-            self.send.streams = c.outbound;
-            self.send.a_rwnd = c.a_rwnd;
+            self.send.adopt_grant(c.outbound, c.a_rwnd);
             self.check_queued_streams(ctx);
             if self.state.is_closed() {
                 return;

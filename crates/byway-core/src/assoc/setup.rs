@@ -176,8 +176,8 @@ impl Association {
             peer.outbound.min(self.cfg.setup.max_inbound_streams),
             &self.cfg.buffer,
         );
-        self.send.streams = self.cfg.setup.outbound_streams.min(peer.inbound);
-        self.send.a_rwnd = peer.a_rwnd;
+        let streams = self.cfg.setup.outbound_streams.min(peer.inbound);
+        self.send.adopt_grant(streams, peer.a_rwnd);
         self.adopt_addresses(ctx, inbound, &peer);
         self.agree_on_timestamps(peer.timestamps);
         self.check_queued_streams(ctx);
@@ -205,7 +205,7 @@ impl Association {
     /// Section 5.1.1: a message on a stream that the peer does not grant can never be
     /// sent. It must not disappear without a report.
     pub(crate) fn check_queued_streams(&mut self, ctx: &mut Ctx<'_>) {
-        let streams = self.send.streams;
+        let streams = self.send.streams();
         if let Some(highest) = self.send.queue.highest_stream().filter(|s| *s >= streams) {
             let why = format!(
                 "a message waits for stream {highest}, but the peer accepts {streams} streams"
@@ -312,8 +312,8 @@ impl Association {
             ctx,
             Event::Up {
                 accepted: self.setup.accepted,
-                outbound_streams: self.send.streams,
-                inbound_streams: self.recv.streams,
+                outbound_streams: self.send.streams(),
+                inbound_streams: self.recv.streams(),
             },
         );
         self.begin_verification(ctx);

@@ -21,13 +21,11 @@ impl Association {
         self.stats.timeouts += 1;
         // A window probe that was answered is no error (section 6.1, A). The same holds
         // for any chunk that the peer answers but has no room for.
-        let closed = self.send.probing || self.send.a_rwnd == 0;
-        let harmless = closed && self.send.probe_answered;
-        self.send.probe_answered = false;
+        let harmless = self.send.timed_out_without_room();
         let patience = self.surely_lost_after(path);
         self.collapse_window(ctx, path, harmless);
         let largest = self.lose_flight(ctx, path, (!harmless).then_some(patience));
-        self.send.forced_packet = true;
+        self.send.force_packet();
         self.ask(ctx, |d, i| d.after_t3(i, path));
         self.observe_rto(ctx, path, None);
         self.observe_window(ctx, path);
@@ -64,7 +62,7 @@ impl Association {
         p.rtt.back_off(&self.cfg.rto);
         if path == self.paths.data() {
             // The window collapsed: the next loss is a new event.
-            self.send.recover = None;
+            self.send.leave_recovery();
         }
     }
 

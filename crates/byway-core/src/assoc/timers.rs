@@ -26,15 +26,15 @@ use core::ops::ControlFlow;
 #[derive(Debug, Default)]
 pub(crate) struct Timers {
     /// T1-init or T1-cookie, by state.
-    pub(crate) t1: Option<Instant>,
+    pub(super) t1: Option<Instant>,
     /// T2-shutdown.
-    pub(crate) t2: Option<Instant>,
+    pub(super) t2: Option<Instant>,
     /// T5-shutdown-guard.
-    pub(crate) t5: Option<Instant>,
+    pub(super) t5: Option<Instant>,
     /// The next window probe.
-    pub(crate) window_probe: Option<Instant>,
+    pub(super) window_probe: Option<Instant>,
     /// Retransmissions of INIT or COOKIE ECHO so far.
-    pub(crate) init_retransmits: u32,
+    pub(super) init_retransmits: u32,
 }
 
 impl Timers {
@@ -106,7 +106,7 @@ impl Association {
         }
         if due(self.timers.window_probe) {
             self.timers.window_probe = None;
-            self.send.probe_now = true;
+            self.send.window_probe.fall_due();
             self.note_timer(ctx, Timer::ZeroWindowProbe, None);
         }
         if self.dialect_says(|d| due(d.deadline())) {

@@ -19,7 +19,7 @@ pub(crate) struct Stamps {
     /// The peer's timestamp that the next SACK echoes.
     owed: Option<u32>,
     /// The timestamp that the current packet echoes.
-    pub(crate) echoed: Option<u32>,
+    pub(super) echoed: Option<u32>,
 }
 
 /// A time as a TIMESTAMP chunk carries it: microseconds in 32 bits, which wrap in 71

@@ -14,10 +14,10 @@ impl Association {
                 _ => CommandError::ShuttingDown,
             });
         }
-        if message.stream >= self.send.streams {
+        if message.stream >= self.send.streams() {
             return Err(CommandError::NoSuchStream {
                 stream: message.stream,
-                streams: self.send.streams,
+                streams: self.send.streams(),
             });
         }
         let len = message.payload.len();
@@ -43,15 +43,14 @@ impl Association {
         let queued = self.send.buffered();
         // One message of any length always fits, so that none is stuck.
         if queued > 0 && queued + len as u64 > u64::from(self.cfg.buffer.send) {
-            self.send.writable_wanted = true;
+            self.send.want_writable();
             return Err(CommandError::WouldBlock {
                 queued,
                 limit: self.cfg.buffer.send,
             });
         }
         self.stats.bytes_queued += len as u64;
-        self.send.queue.push(message);
-        self.send.drain_wanted = true;
+        self.send.push(message);
         if let Some(d) = &mut self.optional.dialect {
             d.on_message();
         }
@@ -74,7 +73,7 @@ impl Association {
     /// opened its window.
     pub(crate) fn receive(&mut self) -> Option<Received> {
         let Some(r) = self.recv.reassembly.pop() else {
-            self.recv.readable_told = false;
+            self.recv.all_read();
             return None;
         };
         self.stats.bytes_delivered += r.payload.len() as u64;

@@ -16,7 +16,7 @@ use crate::time::Instant;
 pub struct Concurrent {
     /// Where the round of the present event begins; the primary if it is not
     /// known yet.
-    pub(crate) first: Option<PathId>,
+    first: Option<PathId>,
     /// The path behind which the round of the next event begins.
     last: Option<PathId>,
     order: FillOrder,
@@ -38,6 +38,11 @@ impl Concurrent {
             order: cfg.order,
             ..Concurrent::default()
         }
+    }
+
+    /// The path with which the round of the current event begins.
+    pub(crate) fn first(&self) -> Option<PathId> {
+        self.first
     }
 
     /// An event begins: the round goes on behind the path that was filled last, or

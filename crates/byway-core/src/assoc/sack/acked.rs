@@ -73,7 +73,7 @@ impl Association {
         if applied.highest_new.is_some() {
             self.failure.errors = 0;
             self.failure.unacknowledged_since = None;
-            self.send.probing = false;
+            self.send.window_probe.data_acknowledged();
         }
         (applied, newest_sent)
     }

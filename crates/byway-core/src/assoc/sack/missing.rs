@@ -32,7 +32,7 @@ impl Association {
             // In fast recovery, progress counts for all missing chunks (HTNA, section
             // 7.2.4). With SFR each path counts separately.
             let sfr = self.cfg.concurrent.as_ref().is_some_and(|c| c.sfr);
-            let recovering = self.send.recover.is_some();
+            let recovering = self.send.in_recovery();
             let all = recovering && applied.cumulative_advanced && !sfr;
             let missing = Missing {
                 newest_sent,

@@ -26,11 +26,8 @@ impl Association {
 
     /// Whether the association is in fast recovery, which ends at its exit point.
     pub(super) fn in_recovery(&mut self) -> bool {
-        let base = self.send.ledger.base();
-        if self.send.recover.is_some_and(|r| base >= r) {
-            self.send.recover = None;
-        }
-        self.send.recover.is_some()
+        self.send.end_recovery_at_exit();
+        self.send.in_recovery()
     }
 
     /// The window of a path grows by the data that the SACK acknowledged there.
@@ -102,7 +99,7 @@ impl Association {
         } else {
             self.cut_window(id);
         }
-        self.send.forced_packet = true;
+        self.send.force_packet();
     }
 
     /// Section 7.2.4, rule 2: the window is reduced, and fast recovery begins.
@@ -112,7 +109,7 @@ impl Association {
         let p = self.paths.get_mut(id);
         p.on_fast_retransmit(&self.cfg.congestion);
         match rule {
-            FastRecovery::PerAssociation => self.send.recover = Some(end),
+            FastRecovery::PerAssociation => self.send.enter_recovery(),
             FastRecovery::PerDestination => p.recovery.enter(end),
             FastRecovery::Off => {}
         }

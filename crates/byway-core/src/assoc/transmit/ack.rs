@@ -57,7 +57,7 @@ impl Association {
     #[inline]
     pub(super) fn sack_sent(&mut self, ctx: &mut Ctx<'_>, path: PathId, a_rwnd: u32, gaps: usize) {
         self.end_acknowledgement();
-        self.recv.advertised = a_rwnd;
+        self.recv.advertise(a_rwnd);
         self.stats.sacks_sent += 1;
         let cumulative = self.recv.tsns.cumulative();
         self.observe_detail(ctx, || Observation::SackSent {

@@ -80,7 +80,7 @@ impl Association {
     fn candidate(&self, wish: Option<PathId>, place: usize) -> Option<PathId> {
         let alone = match (wish, &self.send.concurrent) {
             (Some(p), _) if self.paths.contains(p) && self.takes_pinned(p) => p,
-            (_, Some(c)) => return self.concurrent_order(c.first).get(place).copied(),
+            (_, Some(c)) => return self.concurrent_order(c.first()).get(place).copied(),
             (_, None) => self.paths.data(),
         };
         (place == 0).then_some(alone)
@@ -134,7 +134,7 @@ impl Association {
             return false;
         }
         let at_once = self.dialect_says(|d| d.probes_window_at_once());
-        if self.send.probe_now || at_once {
+        if self.send.window_probe.is_due() || at_once {
             return true;
         }
         if self.timers.window_probe.is_none() {
@@ -148,19 +148,16 @@ impl Association {
     /// (receive buffer blocking).
     #[inline]
     pub(super) fn note_rwnd_blocked(&mut self, ctx: &mut Ctx<'_>, blocked: bool) {
-        if self.send.rwnd_blocked.is_some() != blocked {
+        if self.send.is_rwnd_blocked() != blocked {
             self.change_rwnd_blocked(ctx, blocked);
         }
     }
 
     #[cold]
     fn change_rwnd_blocked(&mut self, ctx: &mut Ctx<'_>, blocked: bool) {
-        match self.send.rwnd_blocked.take() {
+        match self.send.change_rwnd_blocked(ctx.now) {
             Some(since) => self.stats.rwnd_blocked += ctx.now.since(since),
-            None => {
-                self.send.rwnd_blocked = Some(ctx.now);
-                self.stats.rwnd_blocked_episodes += 1;
-            }
+            None => self.stats.rwnd_blocked_episodes += 1,
         }
         self.observe(ctx, || Observation::RwndBlocked { blocked });
     }

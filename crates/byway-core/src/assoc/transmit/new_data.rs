@@ -20,11 +20,7 @@ impl Association {
         first: Admitted,
     ) -> Sent {
         let Admitted { path, lane, len } = first;
-        let probing = core::mem::take(&mut self.send.probe_now);
-        if probing {
-            self.send.probing = true;
-            self.send.probe_answered = false;
-        }
+        let probing = self.send.window_probe.packet_leaves();
         let most = self.max_payload();
         let mut packet = self.begin_data_packet(ctx, buf, path, len + DATA_HEADER_LEN);
         let mut is_first = true;

@@ -34,7 +34,7 @@ impl Association {
                 let path = self.target(g.cause, g.path, &view);
                 let (first, p) = (g.first()?, self.paths.get(path));
                 let fits = || p.open() && p.keeps_room(self.chunk_bytes(first));
-                (self.send.forced_packet || fits()).then_some((first, path))
+                (self.send.has_forced_packet() || fits()).then_some((first, path))
             })
             .min()
             .map(|(seq, path)| (path, seq))
@@ -52,7 +52,7 @@ impl Association {
         path: PathId,
         first: u64,
     ) -> Sent {
-        self.send.forced_packet = false;
+        self.send.retransmission_leaves();
         let expected = self.chunk_bytes(first) as usize;
         let mut packet = self.begin_data_packet(ctx, buf, path, expected);
         let mut next = Some(first);
