@@ -3,7 +3,6 @@
 
 use super::dispatch::Gathered;
 use super::{Association, Control, Ctx, Inbound};
-use crate::api::CommandError;
 use crate::config::{FailedProbes, HbJitter, PathMaxRetransTest};
 use crate::observe::{Observation, Timer};
 use crate::outbox::OutboundReply;
@@ -272,26 +271,6 @@ impl Association {
             self.schedule_heartbeat(ctx, path);
         }
         self.choose_data_path(ctx, None);
-    }
-
-    /// The user asks for a heartbeat now (section 11.1.10).
-    pub(crate) fn request_heartbeat(&mut self, path: PathId) -> Result<(), CommandError> {
-        self.check_path(path)?;
-        self.want_heartbeat(path);
-        Ok(())
-    }
-
-    /// The user turns the heartbeats of a path on or off (section 11.1.9).
-    pub(crate) fn enable_heartbeat(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        path: PathId,
-        enabled: bool,
-    ) -> Result<(), CommandError> {
-        self.check_path(path)?;
-        self.paths.get_mut(path).heartbeat.enable(enabled);
-        self.schedule_heartbeat(ctx, path);
-        Ok(())
     }
 
     /// A heartbeat leaves with the next packets.

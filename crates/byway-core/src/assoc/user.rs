@@ -1,6 +1,7 @@
-//! The user's sending and receiving of messages (RFC 9260 sections 11.1.5 and 11.1.6).
+//! What the user asks of an association: messages (RFC 9260 sections 11.1.5 and 11.1.6) and
+//! heartbeats (sections 11.1.9 and 11.1.10).
 
-use super::{Association, State};
+use super::{Association, Ctx, State};
 use crate::api::{CommandError, Message, Received};
 use crate::path::{PathId, PathState};
 
@@ -67,6 +68,26 @@ impl Association {
                 last: self.paths.len().saturating_sub(1) as u8,
             })
         }
+    }
+
+    /// The user asks for a heartbeat now (section 11.1.10).
+    pub(crate) fn request_heartbeat(&mut self, path: PathId) -> Result<(), CommandError> {
+        self.check_path(path)?;
+        self.want_heartbeat(path);
+        Ok(())
+    }
+
+    /// The user turns the heartbeats of a path on or off (section 11.1.9).
+    pub(crate) fn enable_heartbeat(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        path: PathId,
+        enabled: bool,
+    ) -> Result<(), CommandError> {
+        self.check_path(path)?;
+        self.paths.get_mut(path).heartbeat.enable(enabled);
+        self.schedule_heartbeat(ctx, path);
+        Ok(())
     }
 
     /// Delivers the next message or part, and sends a window update to the peer if this
