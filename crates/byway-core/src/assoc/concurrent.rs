@@ -61,7 +61,7 @@ impl Association {
             return;
         };
         if from != to {
-            c.cumulatives[from.index()].find();
+            c.find_expected(from);
         }
         if self
             .cfg
@@ -69,7 +69,7 @@ impl Association {
             .as_ref()
             .is_some_and(|c| c.cuc == Cuc::V1)
         {
-            c.cumulatives[to.index()].find();
+            c.find_expected(to);
         }
     }
 
@@ -86,9 +86,7 @@ impl Association {
         let ledger = &self.send.ledger;
         for seq in ledger.base()..covered {
             if let Some(r) = ledger.get(seq).filter(|r| r.fate != Fate::Acked) {
-                let path = r.path.index();
-                c.cumulatives[path].find();
-                c.advanced[path].get_or_insert(seq);
+                c.acknowledge(r.path, seq);
             }
         }
         let Some(end) = blocks.last().map(|b| b.1 + 1) else {
@@ -104,9 +102,7 @@ impl Association {
                     newly: contains(blocks, seq),
                 })
             };
-            let advanced = c.cumulatives[path.index()].advance(version, covered, end, look);
-            let all = &mut c.advanced[path.index()];
-            *all = all.or(advanced);
+            c.advance(path, version, (covered, end), look);
         }
     }
 
@@ -139,6 +135,6 @@ impl Association {
             .concurrent
             .as_ref()
             .is_some_and(|c| c.cuc != Cuc::Off);
-        on.then(|| c.advanced[path.index()].is_some())
+        on.then(|| c.advanced(path).is_some())
     }
 }

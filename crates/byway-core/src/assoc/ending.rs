@@ -43,7 +43,7 @@ impl Association {
         for id in self.paths.ids() {
             self.paths.want_heartbeat(id, false);
         }
-        self.recv.acker = crate::recv::acker::Acker::default();
+        self.recv.end();
     }
 
     /// Aborts: one packet reports the reason to the peer (section 9.1).

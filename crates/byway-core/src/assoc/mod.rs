@@ -140,6 +140,15 @@ pub(crate) struct Failure {
     unacknowledged_since: Option<Instant>,
 }
 
+impl Failure {
+    /// New data was acknowledged, or the association begins again: nothing speaks
+    /// against the peer.
+    fn clear(&mut self) {
+        self.errors = 0;
+        self.unacknowledged_since = None;
+    }
+}
+
 /// Parts of an association that exist only if they are configured.
 #[derive(Debug)]
 pub(crate) struct Optional {

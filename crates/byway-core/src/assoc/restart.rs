@@ -94,9 +94,8 @@ impl Association {
         self.recv.keep_unread(old);
         self.timers = super::Timers::default();
         self.control.clear();
-        self.failure.errors = 0;
+        self.failure.clear();
         self.optional.estimating = super::estimating::Estimating::of(&self.cfg);
-        self.failure.unacknowledged_since = None;
         self.shutdown.wanted = false;
         self.paths.detect_as(&self.cfg);
         self.make_room_for_timestamps(ctx.now);

@@ -224,23 +224,9 @@ impl Association {
     /// answered comes first.
     fn adopt_addresses(&mut self, ctx: &mut Ctx<'_>, inbound: &Inbound<'_>, peer: &PeerInit) {
         let source = inbound.source;
-        let given: SmallVec<[SocketAddr; 8]> = self.paths.iter().map(|p| p.remote()).collect();
+        let given: SmallVec<[SocketAddr; 8]> = self.paths.iter().map(Path::remote).collect();
         let from_user = |ip: IpAddr| given.iter().find(|g| g.ip() == ip);
-        let mut order: SmallVec<[IpAddr; 8]> = SmallVec::new();
-        order.extend(from_user(source.ip()).map(SocketAddr::ip));
-        order.extend(
-            given
-                .iter()
-                .map(SocketAddr::ip)
-                .filter(|ip| peer.addresses.contains(ip)),
-        );
-        if order.is_empty() {
-            // None of the user's addresses is left. The destination of the INIT stays,
-            // because it is the only one that can be trusted.
-            order.push(self.paths.get(self.paths.data()).remote().ip());
-        }
-        order.push(source.ip());
-        order.extend(peer.addresses.iter().copied());
+        let order = self.order_of_addresses(source.ip(), &given, peer);
         let old = self
             .paths
             .find(source.ip())
@@ -284,6 +270,32 @@ impl Association {
         if let Some(table) = table {
             self.paths = table;
         }
+    }
+
+    /// In which order the addresses of the peer become paths; some may be repeated.
+    /// `given`: those that the user gave.
+    fn order_of_addresses(
+        &self,
+        source: IpAddr,
+        given: &[SocketAddr],
+        peer: &PeerInit,
+    ) -> SmallVec<[IpAddr; 8]> {
+        let mut order: SmallVec<[IpAddr; 8]> = SmallVec::new();
+        order.extend(given.iter().map(SocketAddr::ip).filter(|g| *g == source));
+        order.extend(
+            given
+                .iter()
+                .map(SocketAddr::ip)
+                .filter(|ip| peer.addresses.contains(ip)),
+        );
+        if order.is_empty() {
+            // None of the user's addresses is left. The destination of the INIT stays,
+            // because it is the only one that can be trusted.
+            order.push(self.paths.get(self.paths.data()).remote().ip());
+        }
+        order.push(source);
+        order.extend(peer.addresses.iter().copied());
+        order
     }
 
     /// COOKIE ACK: the association is established.

@@ -55,6 +55,11 @@ impl RecvHalf {
         self.readable_told = old.readable_told;
     }
 
+    /// The association has ended: nothing is acknowledged any more.
+    pub(crate) fn end(&mut self) {
+        self.acker = Acker::default();
+    }
+
     /// Inbound streams.
     #[inline]
     pub(crate) fn streams(&self) -> u16 {

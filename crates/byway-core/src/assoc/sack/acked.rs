@@ -7,7 +7,6 @@ use crate::assoc::{Association, Ctx};
 use crate::config::{Config, ErrorClear};
 use crate::dialect::{Blocks, Dialect};
 use crate::path::{Path, PathState};
-use crate::policy::concurrent::sfr::NewlyAcked;
 use crate::policy::retransmit::LossCause;
 use crate::policy::rtt_sampling::{Acknowledged, Echo};
 use crate::send::record::{Applied, Change, Fate, Record};
@@ -36,9 +35,9 @@ impl Association {
                 let acked = change == Change::Acked;
                 let mut advanced = None;
                 if let Some(c) = concurrent {
-                    advanced = c.advanced[r.path.index()];
+                    advanced = c.advanced(r.path);
                     if acked {
-                        NewlyAcked::join(&mut c.newly[r.path.index()], seq, r.sent_at);
+                        c.newly_acknowledged(r.path, seq, r.sent_at);
                         p.counters.chunk_acknowledged();
                     }
                 }
@@ -71,8 +70,7 @@ impl Association {
             self.discard(ctx, "the peer took acknowledgements back");
         }
         if applied.highest_new.is_some() {
-            self.failure.errors = 0;
-            self.failure.unacknowledged_since = None;
+            self.failure.clear();
             self.send.window_probe.data_acknowledged();
         }
         (applied, newest_sent)

@@ -15,17 +15,7 @@ impl Association {
     ) -> Option<Sent> {
         let path = self.paths.data();
         Some(match control {
-            Control::Init => {
-                let header = CommonHeader {
-                    verification_tag: 0,
-                    ..self.header()
-                };
-                let mut packet = PacketBuilder::new(buf, header);
-                packet.init(false, &self.init_fields(), |w| self.write_init_params(w));
-                self.start_t1(ctx);
-                let len = packet.finish(ctx.checksum());
-                self.sent(ctx, path, len)
-            }
+            Control::Init => self.send_init(ctx, buf, path),
             Control::CookieEcho => {
                 let State::CookieEchoed(cookie) = &self.state else {
                     return None;
@@ -70,6 +60,18 @@ impl Association {
                 self.send_one(ctx, buf, to, |p| p.shutdown_ack())
             }
         })
+    }
+
+    fn send_init(&mut self, ctx: &mut Ctx<'_>, buf: &mut Vec<u8>, path: PathId) -> Sent {
+        let header = CommonHeader {
+            verification_tag: 0,
+            ..self.header()
+        };
+        let mut packet = PacketBuilder::new(buf, header);
+        packet.init(false, &self.init_fields(), |w| self.write_init_params(w));
+        self.start_t1(ctx);
+        let len = packet.finish(ctx.checksum());
+        self.sent(ctx, path, len)
     }
 
     /// A packet of one chunk, which `write` appends.
