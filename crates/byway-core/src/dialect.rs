@@ -25,8 +25,8 @@
 
 use crate::api::{AssocId, Event};
 use crate::config::{Config, FastRecovery};
-use crate::observe::{Observation, Observed};
-use crate::outbox::{Outbox, unlikely};
+use crate::observe::Observation;
+use crate::outbox::Outbox;
 use crate::path::{PathId, PathState, PathTable, PathsView};
 use crate::policy::retransmit::LossCause;
 use crate::send::concurrent::{fast_recovery, split};
@@ -454,8 +454,8 @@ impl Inside<'_> {
 
     /// Takes all in flight on a path for lost, as its T3-rtx does.
     pub fn lose_flight(&mut self, path: PathId) {
-        let window = &mut self.paths.get_mut(path).window;
-        self.ledger.lose_path(path, |_, r| window.lose(r.bytes));
+        let p = self.paths.get_mut(path);
+        self.ledger.lose_path(path, |_, r| p.lose_chunk(r.bytes));
     }
 
     /// What concurrent multipath transfer remembers, where it is configured.
@@ -491,19 +491,18 @@ impl Inside<'_> {
     /// A loss cuts the window of a path (section 7.2.3).
     pub fn cut_window(&mut self, path: PathId) {
         let p = self.paths.get_mut(path);
-        p.control
-            .on_fast_retransmit(&mut p.window, &self.cfg.congestion);
+        p.on_fast_retransmit(&self.cfg.congestion);
     }
 
     /// The window of a path.
     #[must_use]
     pub fn window(&self, path: PathId) -> &Window {
-        &self.paths.get(path).window
+        self.paths.get(path).window()
     }
 
     /// The window of a path, to change.
     pub fn window_mut(&mut self, path: PathId) -> &mut Window {
-        &mut self.paths.get_mut(path).window
+        self.paths.get_mut(path).window_for_dialect()
     }
 
     /// The retransmission timeout of a path.
@@ -521,24 +520,24 @@ impl Inside<'_> {
     /// When T3-rtx of a path expires, if it runs.
     #[must_use]
     pub fn t3(&self, path: PathId) -> Option<Instant> {
-        self.paths.get(path).timers.t3
+        self.paths.get(path).timers.t3()
     }
 
     /// T3-rtx of a path expires then, or stops.
     pub fn set_t3(&mut self, path: PathId, at: Option<Instant>) {
-        self.paths.get_mut(path).timers.t3 = at;
+        self.paths.get_mut(path).timers.set_t3(at);
     }
 
     /// When a chunk or heartbeat left that can measure the path's round trip.
     #[must_use]
     pub fn last_timed(&self, path: PathId) -> Instant {
-        self.paths.get(path).rtt.last_timed
+        self.paths.get(path).rtt.last_timed()
     }
 
     /// All paths count as measured now, and their heartbeat timers stop.
     pub fn stop_heartbeat_timers(&mut self) {
         for p in self.paths.iter_mut() {
-            p.rtt.last_timed = self.now;
+            p.rtt.measurable_leaves(self.now);
             p.timers.set(crate::path::PathTimer::Heartbeat, None);
         }
     }
@@ -551,7 +550,7 @@ impl Inside<'_> {
     /// A path is active again, with its errors; its timers stop.
     pub fn revive(&mut self, path: PathId) {
         let p = self.paths.get_mut(path);
-        p.timers.t3 = None;
+        p.timers.set_t3(None);
         p.end_heartbeat();
         p.timers.set(crate::path::PathTimer::Heartbeat, None);
         self.paths.want_heartbeat(path, false);
@@ -563,7 +562,7 @@ impl Inside<'_> {
         let Some(from) = self.paths.change_state(path, to, self.now) else {
             return;
         };
-        let remote = self.paths.get(path).remote;
+        let remote = self.paths.get(path).remote();
         self.observe(|| Observation::PathState {
             path,
             from: Some(from),
@@ -575,17 +574,10 @@ impl Inside<'_> {
             from,
             to,
         };
-        self.out.events.push_back((self.id, event));
+        self.out.event(self.id, event);
     }
 
     fn observe(&mut self, what: impl FnOnce() -> Observation) {
-        if self.out.observe {
-            unlikely();
-            self.out.observed.push(Observed {
-                at: self.now,
-                assoc: self.id,
-                what: what(),
-            });
-        }
+        self.out.observe(self.now, self.id, what);
     }
 }

@@ -87,7 +87,7 @@ impl Cmt {
             .as_ref()
             .is_none_or(|c| c.cuc == Cuc::Off);
         if let Some(c) = inside.concurrent_ref().filter(|_| !off) {
-            for (p, cumulative) in self.paths.iter_mut().zip(&c.cumulatives) {
+            for (p, cumulative) in self.paths.iter_mut().zip(c.cumulatives()) {
                 p.expected = cumulative.expected();
             }
         }
@@ -372,6 +372,6 @@ fn touch_next_lost(inside: &mut Inside<'_>, seq: u64, path: PathId) {
     if last != path
         && let Some(c) = inside.concurrent()
     {
-        c.cumulatives[last.index()].find();
+        c.find_expected(last);
     }
 }

@@ -94,7 +94,7 @@ impl Association {
             let hurries = dialect.is_none_or(|d| d.closing_gap_hurries_sack());
             gathered.data.gap = had_gap && hurries || self.recv.tsns.has_gap();
             gathered.data.immediate |= cookie_taken;
-            self.after_data(ctx, from.unwrap_or(self.paths.data), &mut gathered.data);
+            self.after_data(ctx, from.unwrap_or(self.paths.data()), &mut gathered.data);
         }
         Handled::Done
     }
@@ -142,8 +142,7 @@ impl Association {
             // A translator may have moved the peer's UDP port (RFC 6951 5.4).
             self.paths.move_port(id, inbound.source.port());
             let p = self.paths.get_mut(id);
-            p.counters.last_heard = Some(ctx.now);
-            p.counters.bytes_received += inbound.len as u64;
+            p.counters.received(ctx.now, inbound.len);
         }
         self.stats.packets_received += 1;
         self.observe(ctx, || Observation::PacketReceived {
@@ -277,7 +276,7 @@ impl Association {
         }
         let mut causes = Vec::new();
         write(&mut CauseWriter::over(&mut causes));
-        let to = to.unwrap_or(self.paths.data);
+        let to = to.unwrap_or(self.paths.data());
         self.control.push_back(Control::Error(to, causes.into()));
     }
 

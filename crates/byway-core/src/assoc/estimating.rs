@@ -104,7 +104,7 @@ impl Estimating {
         cfg: &EstimateConfig,
     ) {
         let srtt = p.rtt.srtt().unwrap_or_default();
-        let packets = flight / p.window.pmdcs;
+        let packets = flight / p.window().pmdcs;
         let estimate = &mut self.path(path).estimate;
         if !estimate.taken_for_lost(now, srtt, packets, cfg) {
             return;
@@ -201,16 +201,16 @@ impl Association {
         if ctx.now < e.next_at || e.due.is_some() {
             return;
         }
-        let data = self.paths.data;
+        let data = self.paths.data();
         let wants = |id: &PathId| {
             let p = self.paths.get(*id);
-            let usable = matches!(p.state, PathState::Active | PathState::PotentiallyFailed);
-            let idle = *id != data && p.window.flight == 0;
+            let usable = matches!(p.state(), PathState::Active | PathState::PotentiallyFailed);
+            let idle = *id != data && p.window().flight == 0;
             let stale = || {
                 let before = e.paths.get(id.index()).map(|w| w.probed_at);
                 ctx.now.since(before.unwrap_or_default()) >= ROUND_TRIP_EVERY
             };
-            usable && p.confirmed && (idle || stale())
+            usable && p.is_confirmed() && (idle || stale())
         };
         let Some(path) = self.paths.view().ring(e.last).find(wants) else {
             return;
@@ -299,13 +299,12 @@ impl Association {
         w.estimate.measured(ctx.now, rtt);
         self.stats.probes_answered += 1;
         let p = self.paths.get_mut(path);
-        p.counters.last_heard = Some(ctx.now);
+        p.counters.heard(ctx.now);
         p.rtt.sample(rtt, &self.cfg.rto);
         self.failure.errors = 0;
         self.observe(ctx, || Observation::HeartbeatAcked { path, rtt });
         self.observe_rto(ctx, path, Some(rtt));
-        let timely = |e: Instant| sent.at >= e;
-        if self.paths.get(path).errors.last_at.is_none_or(timely) {
+        if self.paths.get(path).errors.trusts_answer_to(sent.at) {
             if self.answer_proves(ctx, path, sent.full_sized) {
                 self.clear_errors(ctx, path, true);
             } else {
@@ -318,7 +317,7 @@ impl Association {
 
     /// Records an observation of the estimates of a path and of the path in use.
     fn note_estimate(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
-        for id in [path, self.paths.data] {
+        for id in [path, self.paths.data()] {
             if let Some(e) = self.estimate(id) {
                 self.observe(ctx, || Observation::Estimate {
                     path: id,
@@ -372,7 +371,7 @@ impl Association {
         else {
             return true;
         };
-        let (from, to) = (self.estimate(self.paths.primary), self.estimate(to));
+        let (from, to) = (self.estimate(self.paths.primary()), self.estimate(to));
         let better = from
             .zip(to)
             .is_some_and(|(from, to)| choice::is_better(cfg, &from, &to));

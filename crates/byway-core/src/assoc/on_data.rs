@@ -76,7 +76,7 @@ impl Association {
         (seq, d): (u64, &Data<'_>),
         gathered: &mut Gathered,
     ) -> bool {
-        if d.stream_id >= self.recv.streams {
+        if d.stream_id >= self.recv.streams() {
             // Acknowledged, reported, and not delivered (section 6.5).
             if !gathered.reported {
                 gathered.reported = true;
@@ -178,8 +178,7 @@ impl Association {
         if messages > 0 {
             self.observe_detail(ctx, || Observation::Delivered { messages, bytes });
         }
-        if self.recv.reassembly.has_ready() && !self.recv.readable_told {
-            self.recv.readable_told = true;
+        if self.recv.take_readable() {
             self.event(ctx, Event::Readable);
         }
     }

@@ -84,11 +84,8 @@ impl Association {
             return;
         }
         let answered = named.filter(|(path, nonce, _)| {
-            self.paths
-                .get(*path)
-                .heartbeat
-                .under_way
-                .is_some_and(|p| p.nonce == *nonce)
+            let p = self.paths.get(*path);
+            p.heartbeat.is_answered_by(*nonce)
         });
         let Some((path, _, sent)) = answered else {
             self.observe(ctx, || Observation::Discarded {
@@ -100,8 +97,8 @@ impl Association {
         let Some(probe) = p.end_heartbeat() else {
             return;
         };
-        p.counters.last_heard = Some(ctx.now);
-        p.errors.heartbeats_answered = p.errors.heartbeats_answered.saturating_add(1);
+        p.counters.heard(ctx.now);
+        p.errors.heartbeat_answered();
         let full_sized = probe.full_sized;
         let rtt = ctx.now.since(sent.clamp(probe.first_sent, probe.sent));
         p.rtt.sample(rtt, &self.cfg.rto);
@@ -112,17 +109,16 @@ impl Association {
         self.failure.errors = 0;
         self.observe(ctx, || Observation::HeartbeatAcked { path, rtt });
         self.observe_rto(ctx, path, Some(rtt));
-        if !self.paths.get(path).confirmed {
-            let p = self.paths.get_mut(path);
-            p.confirmed = true;
-            p.errors.count = 0;
+        if !self.paths.get(path).is_confirmed() {
+            self.paths.confirm(path);
+            self.paths.get_mut(path).errors.clear();
             self.set_path_state(ctx, path, PathState::Active);
             self.ask(ctx, |d, i| d.on_confirmed(i));
             self.choose_data_path(ctx, None);
         }
         self.weigh_evidence(ctx, path, Evidence::Heartbeat);
         if self.answer_proves(ctx, path, full_sized) {
-            let state = self.paths.get(path).state;
+            let state = self.paths.get(path).state();
             self.clear_errors(ctx, path, true);
             if state != PathState::Active {
                 self.ask(ctx, |d, i| d.on_returned(i, path));
@@ -144,7 +140,7 @@ impl Association {
         // Unconfirmed and potentially failed paths are probed once per RTO (section
         // 5.4; RFC 7829).
         let eager = is_eager(p, self.cfg.hb.failed);
-        let regular = p.heartbeat.enabled && has_timers;
+        let regular = p.heartbeat.is_enabled() && has_timers;
         if !(eager || regular) {
             self.paths
                 .get_mut(path)
@@ -181,11 +177,11 @@ impl Association {
         let period = self.cfg.hb.interval;
         // While T3-rtx of a path runs, data probes the path: a heartbeat at the same
         // time would count one silence twice.
-        let timed = due.since(p.rtt.last_timed) < period || p.timers.t3.is_some();
-        let busy = p.state == PathState::Active && p.confirmed && timed;
+        let timed = due.since(p.rtt.last_timed()) < period || p.timers.t3().is_some();
+        let busy = p.state() == PathState::Active && p.is_confirmed() && timed;
         if busy {
             let wait = period
-                .saturating_sub(due.since(p.rtt.last_timed))
+                .saturating_sub(due.since(p.rtt.last_timed()))
                 .max(p.rtt.rto());
             self.paths
                 .get_mut(path)
@@ -206,22 +202,20 @@ impl Association {
         // A probed path gets heartbeats faster than it may answer them. They share one
         // nonce, so that a late answer counts.
         let p = self.paths.get(path);
-        let shared = p
-            .heartbeat
-            .under_way
-            .filter(|_| p.detector.probing_since.is_some());
+        let under_way = p.heartbeat.under_way();
+        let shared = under_way.filter(|_| p.detector.is_probing());
         let probe = Probe {
             nonce: shared.map_or_else(|| ctx.rng.random(), |p| p.nonce),
             sent: ctx.now,
             first_sent: shared.map_or(ctx.now, |p| p.first_sent),
-            full_sized: p.dead_data.dead,
+            full_sized: p.dead_data.is_dead(),
         };
         self.paths.want_heartbeat(path, false);
         let p = self.paths.get_mut(path);
         p.timers.set(PathTimer::Heartbeat, None);
-        p.heartbeat.under_way = Some(probe);
+        p.heartbeat.begin(probe);
         p.timers.set(PathTimer::HeartbeatLost, Some(ctx.now + rto));
-        p.rtt.last_timed = ctx.now;
+        p.rtt.measurable_leaves(ctx.now);
         self.observe(ctx, || Observation::HeartbeatSent { path });
         heartbeat_info(path, &probe)
     }
@@ -229,19 +223,17 @@ impl Association {
     /// A heartbeat was not answered within the RTO.
     pub(crate) fn on_heartbeat_lost(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
         let p = self.paths.get_mut(path);
-        if p.detector.probing_since.is_some() {
+        if p.detector.is_probing() {
             // Probes of the detector are not retransmitted and not counted, and do not
             // change the RTO (cortes-2008). Their nonce stays valid.
             p.timers.set(PathTimer::HeartbeatLost, None);
             return;
         }
-        if let (Some(probe), Some(left)) = (p.end_heartbeat(), p.errors.left_at)
-            && probe.sent >= left
-        {
-            p.errors.heartbeats_lost = p.errors.heartbeats_lost.saturating_add(1);
+        if let Some(probe) = p.end_heartbeat() {
+            p.errors.heartbeat_lost(probe.sent);
         }
         p.rtt.back_off(&self.cfg.rto);
-        if p.confirmed
+        if p.is_confirmed()
             && let (Some(e), Some(cfg)) =
                 (&mut self.optional.estimating, &self.cfg.failover.estimate)
         {
@@ -254,8 +246,8 @@ impl Association {
         self.observe_rto(ctx, path, None);
         // Section 8.1: only heartbeats on the path that carries data count for the
         // association. Section 5.4: those that verify an address never count.
-        let counts = self.paths.get(path).confirmed
-            && (path == self.paths.data || self.cfg.failure.idle_heartbeats_count);
+        let counts = self.paths.get(path).is_confirmed()
+            && (path == self.paths.data() || self.cfg.failure.idle_heartbeats_count);
         let pmr = self.cfg.failure.path_max_retrans;
         let limit = match self.cfg.failure.heartbeat_test {
             PathMaxRetransTest::Exceeds => pmr,
@@ -281,8 +273,8 @@ impl Association {
         self.choose_data_path(ctx, None);
     }
 
-    /// The user or a policy asks for a heartbeat now.
-    pub(crate) fn want_heartbeat(&mut self, path: PathId) {
+    /// A heartbeat leaves with the next packets.
+    pub(super) fn want_heartbeat(&mut self, path: PathId) {
         self.paths.want_heartbeat(path, true);
     }
 
@@ -298,11 +290,11 @@ impl Association {
         let all = self.cfg.setup.confirm_all_before_data && !trusts;
         for path in self.paths.ids() {
             if all {
-                self.paths.get_mut(path).confirmed = false;
+                self.paths.doubt(path);
                 self.paths.want_heartbeat(path, true);
                 continue;
             }
-            if self.paths.get(path).confirmed {
+            if self.paths.get(path).is_confirmed() {
                 self.schedule_heartbeat(ctx, path);
             } else {
                 let wait = self.paths.get(path).rtt.rto() * (started / burst);
@@ -319,8 +311,8 @@ impl Association {
     /// RFC 2960: every address of the peer may take data at once.
     fn trust_addresses(&mut self, ctx: &mut Ctx<'_>) {
         for path in self.paths.ids() {
-            if self.paths.get(path).state == PathState::Unconfirmed {
-                self.paths.get_mut(path).confirmed = true;
+            if self.paths.get(path).state() == PathState::Unconfirmed {
+                self.paths.confirm(path);
                 self.set_path_state(ctx, path, PathState::Active);
             }
         }
@@ -331,12 +323,12 @@ impl Association {
 /// waits for this, `confirm_all_before_data`), or it is potentially failed, or it is
 /// failed and `hb.failed` asks for it.
 fn is_eager(p: &Path, failed: FailedProbes) -> bool {
-    match p.state {
+    match p.state() {
         PathState::Unconfirmed => true,
         // Not where the user turned heartbeats off (RFC 7829 section 3.2, rule 5).
-        PathState::PotentiallyFailed => p.heartbeat.enabled || !p.confirmed,
-        PathState::Active => !p.confirmed,
-        PathState::Inactive => p.heartbeat.enabled && failed == FailedProbes::OncePerRto,
+        PathState::PotentiallyFailed => p.heartbeat.is_enabled() || !p.is_confirmed(),
+        PathState::Active => !p.is_confirmed(),
+        PathState::Inactive => p.heartbeat.is_enabled() && failed == FailedProbes::OncePerRto,
     }
 }
 

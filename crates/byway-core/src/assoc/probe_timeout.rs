@@ -29,7 +29,7 @@ impl Association {
         if self.cfg.failover.probe_timeout.is_none() || self.paths.len() < 2 {
             return false;
         }
-        let w = &self.paths.get(path).window;
+        let w = self.paths.get(path).window();
         self.send.queue.is_empty() || w.flight + bytes <= w.pmdcs
     }
 
@@ -44,12 +44,12 @@ impl Association {
 
     fn await_by(&mut self, rule: ProbeTimeout, ctx: &Ctx<'_>, path: PathId) {
         let p = self.paths.get_mut(path);
-        let Some(srtt) = p.rtt.srtt().filter(|_| p.window.flight > 0) else {
+        let Some(srtt) = p.rtt.srtt().filter(|_| p.window().flight > 0) else {
             return;
         };
         // Two small chunks may be in one packet. They count as two packets only if one
         // packet cannot hold both.
-        let prompt = p.probe_timeout.asked_at_once || p.window.flight > p.window.pmdcs;
+        let prompt = p.probe_timeout.asked_at_once() || p.window().flight > p.window().pmdcs;
         let at = ctx.now + rule.acknowledgement(srtt, p.rtt.rttvar(), prompt);
         let before = p.timers.get(PathTimer::ProbeTimeout);
         p.timers.set(
@@ -70,7 +70,7 @@ impl Association {
         };
         let p = self.paths.get(path);
         let elsewhere = self.paths.view().alternate(path).is_some();
-        if p.state != PathState::Active || !p.confirmed || !elsewhere {
+        if p.state() != PathState::Active || !p.is_confirmed() || !elsewhere {
             return;
         }
         self.observe(ctx, || Observation::TimerFired {
@@ -83,15 +83,15 @@ impl Association {
             let p = self.paths.get_mut(path);
             self.send
                 .ledger
-                .lose_one(seq, LossCause::ProbeTimeout, |_, r| p.window.lose(r.bytes));
-            p.timers.earliest_in_flight = self.send.ledger.first_in_flight(path, seq);
-            if p.timers.earliest_in_flight.is_none() {
-                p.timers.t3 = None;
+                .lose_one(seq, LossCause::ProbeTimeout, |_, r| p.lose_chunk(r.bytes));
+            match self.send.ledger.first_in_flight(path, seq) {
+                None => p.timers.flight_gone(),
+                earliest => p.timers.set_earliest_in_flight(earliest),
             }
-            self.send.forced_packet = true;
+            self.send.force_packet();
         }
         // Anything sent before may have arrived before the path died.
-        self.paths.get_mut(path).errors.last_at = Some(ctx.now);
+        self.paths.get_mut(path).errors.distrust_before(ctx.now);
         self.set_path_state(ctx, path, PathState::PotentiallyFailed);
         self.want_heartbeat(path);
         let moves_at = ctx.now + self.answer_time(rule, path);
@@ -107,7 +107,7 @@ impl Association {
             p.timers.set(PathTimer::MoveHoldOff, None);
             self.stats.needless_suspicions += 1;
         }
-        if core::mem::take(&mut self.paths.get_mut(path).probe_timeout.cut_owed) {
+        if self.paths.get_mut(path).probe_timeout.take_cut() {
             self.cut_window(path);
         }
     }
@@ -122,16 +122,14 @@ impl Association {
     pub(super) fn on_move_hold_off(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
         let p = self.paths.get_mut(path);
         p.timers.set(PathTimer::MoveHoldOff, None);
-        if p.state != PathState::PotentiallyFailed {
+        if p.state() != PathState::PotentiallyFailed {
             return;
         }
-        p.timers.t3 = None;
-        p.timers.earliest_in_flight = None;
-        p.rtt.timed = None;
-        let window = &mut p.window;
+        p.timers.flight_gone();
+        p.rtt.forget_timed();
         let ledger = &mut self.send.ledger;
         ledger.lose_path_for(path, LossCause::ProbeTimeout, |_, r| {
-            window.lose(r.bytes);
+            p.lose_chunk(r.bytes);
         });
         self.observe_window(ctx, path);
         self.choose_data_path(ctx, None);

@@ -29,6 +29,7 @@ impl Association {
         &'a mut self,
         ctx: &'a mut Ctx<'_>,
     ) -> (Option<&'a mut dyn Dialect>, Inside<'a>) {
+        let recovering = self.send.in_recovery();
         let inside = Inside {
             now: ctx.now,
             cfg: &self.cfg,
@@ -37,7 +38,7 @@ impl Association {
             paths: &mut self.paths,
             ledger: &mut self.send.ledger,
             concurrent: self.send.concurrent.as_deref_mut(),
-            recovering: self.send.recover.is_some(),
+            recovering,
             out: &mut *ctx.out,
         };
         let dialect = self

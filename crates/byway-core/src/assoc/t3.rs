@@ -1,6 +1,5 @@
 //! T3-rtx expires (RFC 9260 section 6.3.3).
 
-use super::concurrent::note_outcome;
 use super::{Association, Ctx};
 use crate::api::LossReason;
 use crate::config::FailedProbes;
@@ -22,13 +21,11 @@ impl Association {
         self.stats.timeouts += 1;
         // A window probe that was answered is no error (section 6.1, A). The same holds
         // for any chunk that the peer answers but has no room for.
-        let closed = self.send.probing || self.send.a_rwnd == 0;
-        let harmless = closed && self.send.probe_answered;
-        self.send.probe_answered = false;
+        let harmless = self.send.timed_out_without_room();
         let patience = self.surely_lost_after(path);
         self.collapse_window(ctx, path, harmless);
         let largest = self.lose_flight(ctx, path, (!harmless).then_some(patience));
-        self.send.forced_packet = true;
+        self.send.force_packet();
         self.ask(ctx, |d, i| d.after_t3(i, path));
         self.observe_rto(ctx, path, None);
         self.observe_window(ctx, path);
@@ -39,8 +36,7 @@ impl Association {
         }
         if !self.cfg.retransmission.new_data_at_rto {
             for p in self.paths.iter_mut() {
-                p.burst.packets_left = 0;
-                p.burst.flight_limit = Some(0);
+                p.burst.end();
             }
         }
         self.probe_after_timeout(path);
@@ -55,20 +51,18 @@ impl Association {
     fn collapse_window(&mut self, ctx: &mut Ctx<'_>, path: PathId, harmless: bool) {
         let falls = self.ask(ctx, |d, i| d.on_t3(i, path, harmless));
         let p = self.paths.get_mut(path);
-        p.timers.t3 = None;
+        p.timers.flight_gone();
         p.timers.set(PathTimer::ProbeTimeout, None);
-        p.timers.earliest_in_flight = None;
-        p.rtt.timed = None;
-        p.counters.timeouts += 1;
+        p.rtt.forget_timed();
+        p.counters.timed_out();
         if !harmless && falls != Some(false) {
-            p.control.on_timeout(&mut p.window, &self.cfg.congestion);
+            p.on_timeout(&self.cfg.congestion);
         }
-        p.recovery.one_packet |= !harmless;
-        p.recovery.exit = None;
+        p.recovery.on_timeout(harmless);
         p.rtt.back_off(&self.cfg.rto);
-        if path == self.paths.data {
+        if path == self.paths.data() {
             // The window collapsed: the next loss is a new event.
-            self.send.recover = None;
+            self.send.leave_recovery();
         }
     }
 
@@ -79,13 +73,13 @@ impl Association {
         let concurrent = self.send.concurrent.is_some();
         let patience = patience.filter(|_| self.optional.estimating.is_some());
         let p = self.paths.get_mut(path);
-        let flight = p.window.flight;
+        let flight = p.window().flight;
         let (mut largest, mut surely_lost) = (0, SmallVec::<[u64; 8]>::new());
         self.send.ledger.lose_path(path, |seq, r| {
-            p.window.lose(r.bytes);
+            p.lose_chunk(r.bytes);
             largest = largest.max(r.bytes);
             if concurrent {
-                note_outcome(&mut p.counters.loss_rate, 1.0);
+                p.counters.chunk_lost();
             }
             if patience.is_some_and(|patience| ctx.now.since(r.sent_at) >= patience) {
                 surely_lost.push(seq);
@@ -119,8 +113,8 @@ impl Association {
         let har = self.cfg.retransmission.after_rto == AfterRto::Heartbeat
             && self.paths.view().alternate(path).is_some();
         let failed = self.cfg.hb.failed == FailedProbes::OncePerRto
-            && p.heartbeat.enabled
-            && p.state == PathState::Inactive;
+            && p.heartbeat.is_enabled()
+            && p.state() == PathState::Inactive;
         if !har && !failed {
             return;
         }
@@ -144,9 +138,9 @@ impl Association {
         };
         // A peer that an active path still reaches gets an ABORT.
         let reachable = self.paths.ids();
-        let active = |p: &PathId| self.paths.get(*p).state == PathState::Active;
+        let active = |p: &PathId| self.paths.get(*p).state() == PathState::Active;
         if let Some(path) = reachable.into_iter().find(active) {
-            self.paths.data = path;
+            self.paths.move_data(path);
             self.abort(
                 ctx,
                 reason,

@@ -26,15 +26,15 @@ use core::ops::ControlFlow;
 #[derive(Debug, Default)]
 pub(crate) struct Timers {
     /// T1-init or T1-cookie, by state.
-    pub(crate) t1: Option<Instant>,
+    pub(super) t1: Option<Instant>,
     /// T2-shutdown.
-    pub(crate) t2: Option<Instant>,
+    pub(super) t2: Option<Instant>,
     /// T5-shutdown-guard.
-    pub(crate) t5: Option<Instant>,
+    pub(super) t5: Option<Instant>,
     /// The next window probe.
-    pub(crate) window_probe: Option<Instant>,
+    pub(super) window_probe: Option<Instant>,
     /// Retransmissions of INIT or COOKIE ECHO so far.
-    pub(crate) init_retransmits: u32,
+    pub(super) init_retransmits: u32,
 }
 
 impl Timers {
@@ -58,7 +58,7 @@ impl Association {
         consider(self.timers.earliest());
         consider(self.recv.acker.timer());
         for p in self.paths.iter() {
-            consider(p.timers.t3);
+            consider(p.timers.t3());
             consider(p.timers.earliest_other());
         }
         if let Some(d) = &self.optional.dialect {
@@ -106,7 +106,7 @@ impl Association {
         }
         if due(self.timers.window_probe) {
             self.timers.window_probe = None;
-            self.send.probe_now = true;
+            self.send.window_probe.fall_due();
             self.note_timer(ctx, Timer::ZeroWindowProbe, None);
         }
         if self.dialect_says(|d| due(d.deadline())) {
@@ -120,7 +120,7 @@ impl Association {
         let due = |t: Option<Instant>| t.is_some_and(|t| t <= now);
         let t3_first = self.dialect_says(|d| d.t3_goes_first());
         let t3_alone = self.dialect_says(|d| d.t3_goes_alone());
-        if t3_first && due(self.paths.get(path).timers.t3) {
+        if t3_first && due(self.paths.get(path).timers.t3()) {
             self.on_t3(ctx, path);
             if self.state.is_closed() || t3_alone {
                 return ControlFlow::Break(());
@@ -132,7 +132,7 @@ impl Association {
         if self.state.is_closed() {
             return ControlFlow::Break(());
         }
-        if due(self.paths.get(path).timers.t3) {
+        if due(self.paths.get(path).timers.t3()) {
             self.on_t3(ctx, path);
             if t3_alone {
                 return ControlFlow::Break(());

@@ -19,7 +19,7 @@ pub(crate) struct Stamps {
     /// The peer's timestamp that the next SACK echoes.
     owed: Option<u32>,
     /// The timestamp that the current packet echoes.
-    pub(crate) echoed: Option<u32>,
+    pub(super) echoed: Option<u32>,
 }
 
 /// A time as a TIMESTAMP chunk carries it: microseconds in 32 bits, which wrap in 71
@@ -82,7 +82,6 @@ impl Association {
 
     /// Bytes of a packet to `path` that chunks other than TIMESTAMP may take.
     pub(super) fn room_beside_timestamp(&self, path: PathId) -> usize {
-        let p = self.paths.get(path);
-        p.packet_limit() - p.mtu.beside_data as usize
+        self.paths.get(path).limit_beside_timestamp()
     }
 }

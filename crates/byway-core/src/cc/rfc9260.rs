@@ -119,13 +119,12 @@ pub(super) fn shrink_idle(w: &mut Window, now: Instant, rto: Duration, cfg: &Con
         return;
     }
     let least = floor(w, cfg);
-    while now.since(w.idle_since) >= rto && w.cwnd > least {
-        if cfg.decay_sets_ssthresh && !w.decayed {
+    while now.since(w.idle_since()) >= rto && w.cwnd > least {
+        if cfg.decay_sets_ssthresh && !w.has_decayed() {
             w.ssthresh = w.cwnd;
         }
-        w.decayed = true;
         w.cwnd = (w.cwnd / 2).max(least);
-        w.idle_since += rto;
+        w.decayed_for(rto);
     }
 }
 

@@ -2,7 +2,7 @@
 //! procedures for INIT, COOKIE ECHO and packets out of the blue.
 
 use super::{Endpoint, ctx};
-use crate::assoc::{Ctx, Handled, Inbound, PeerInit, State};
+use crate::assoc::{Ctx, Handled, Inbound, PeerInit};
 use crate::config::ChecksumMode;
 use crate::time::Instant;
 use bytes::Bytes;
@@ -101,14 +101,14 @@ impl Endpoint {
         peer.addresses
             .iter()
             .find_map(|&ip| self.table.find(ip, port))
-            .filter(|&i| matches!(self.table[i].assoc.state, State::CookieWait))
+            .filter(|&i| self.table[i].assoc.awaits_init_ack())
     }
 
     /// Hands a packet to its association.
     fn deliver(&mut self, now: Instant, index: u32, inbound: &Inbound<'_>) {
         let mut ctx = ctx!(self, now);
         let slot = &mut self.table[index];
-        if matches!(slot.assoc.state, State::CookieWait) {
+        if slot.assoc.awaits_init_ack() {
             return self.deliver_in_setup(now, index, inbound);
         }
         let handled = slot.assoc.handle_packet(&mut ctx, inbound, false);

@@ -5,8 +5,7 @@
 use super::Endpoint;
 use super::cookie::Cookie;
 use crate::assoc::{
-    BadInit, Control, Inbound, PeerInit, State, acceptable_address, write_addresses,
-    write_extensions,
+    BadInit, Inbound, InitAnswer, PeerInit, acceptable_address, write_addresses, write_extensions,
 };
 use crate::config::Config;
 use crate::time::Instant;
@@ -100,7 +99,7 @@ impl Endpoint {
             return;
         };
         let a = &self.table[index].assoc;
-        if !matches!(a.state, State::CookieWait) {
+        if !a.awaits_init_ack() {
             let source = inbound.source.ip();
             let added: Vec<IpAddr> = core::iter::once(source)
                 .chain(peer.addresses.iter().copied())
@@ -111,7 +110,7 @@ impl Endpoint {
                 return;
             }
         }
-        let cfg = self.table[index].assoc.cfg.clone();
+        let cfg = self.table[index].assoc.config().clone();
         self.send_init_ack(now, inbound, peer, &ours, &cfg);
     }
 
@@ -123,30 +122,19 @@ impl Endpoint {
         index: u32,
     ) -> Option<LocalFields> {
         let a = &mut self.table[index].assoc;
-        let (tag, tsn) = (a.tags.local, a.send.ledger.tsn_of(0));
-        let tie_tags = a.tags.tie;
-        match a.state {
-            // Section 5.2.1: the parameters of our own INIT. They are sent only to
-            // an address that our user named. Otherwise an attacker at another
-            // address could take the peer's place.
-            State::CookieWait if a.paths.find(inbound.source.ip()).is_none() => {
+        match a.on_unexpected_init(inbound.source.ip()) {
+            InitAnswer::Nothing => {
                 self.stats.malformed += 1;
                 None
             }
-            State::CookieWait => Some(LocalFields {
-                tag,
-                tsn,
-                tie_tags: (0, 0),
-            }),
-            State::CookieEchoed(_) => Some(LocalFields { tag, tsn, tie_tags }),
-            // Section 9.2: the peer has restarted and not seen our SHUTDOWN ACK.
-            State::ShutdownAckSent => {
-                let to = a.paths.find(inbound.source.ip()).unwrap_or(a.paths.data);
-                a.control.push_back(Control::ShutdownAck(to));
+            InitAnswer::ShutdownAck => {
                 self.wake(index);
                 None
             }
-            _ => Some(LocalFields {
+            InitAnswer::OurFields { tag, tsn, tie_tags } => {
+                Some(LocalFields { tag, tsn, tie_tags })
+            }
+            InitAnswer::NewFields { tie_tags } => Some(LocalFields {
                 tie_tags,
                 ..self.random_fields()
             }),

@@ -89,7 +89,7 @@ impl AssociationTable {
     pub(super) fn link(&mut self, index: u32) {
         let a = &self.slots[index as usize].assoc;
         for ip in a.peer_addresses() {
-            self.by_peer.entry((ip, a.tags.peer_port)).or_insert(index);
+            self.by_peer.entry((ip, a.peer_port())).or_insert(index);
         }
     }
 
@@ -99,7 +99,7 @@ impl AssociationTable {
         self.last_found = None;
         let a = &self.slots[index as usize].assoc;
         for ip in a.peer_addresses() {
-            let key = (ip, a.tags.peer_port);
+            let key = (ip, a.peer_port());
             if self.by_peer.get(&key) == Some(&index) {
                 self.by_peer.remove(&key);
             }

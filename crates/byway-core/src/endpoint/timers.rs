@@ -12,7 +12,7 @@ impl Endpoint {
     #[inline]
     pub(super) fn wake(&mut self, index: u32) {
         let slot = &mut self.table[index];
-        if slot.assoc.state.is_closed() {
+        if slot.assoc.is_closed() {
             self.table.end(index);
         } else if !slot.queued {
             slot.queued = true;

@@ -15,11 +15,11 @@ pub(crate) struct PathTable {
     /// path. One test covers all paths, because every packet needs it.
     heartbeats: u8,
     /// Chosen by the user or by a permanent failover.
-    pub(crate) primary: PathId,
+    primary: PathId,
     /// Where new data goes now.
-    pub(crate) data: PathId,
+    data: PathId,
     /// The last destination that was active, for the dormant state.
-    pub(crate) last_active: PathId,
+    last_active: PathId,
 }
 
 impl PathTable {
@@ -46,8 +46,8 @@ impl PathTable {
     /// Sets the detector of each path from the settings.
     pub(crate) fn detect_as(&mut self, cfg: &Config) {
         for (place, path) in self.paths.iter_mut().enumerate() {
-            path.detector.rule = cfg.failure.detection_of(place);
-            path.detector.reserved = cfg.detector(&path.detector.rule).reserved();
+            let rule = cfg.failure.detection_of(place);
+            path.detector.set_rule(rule, cfg.detector(&rule).reserved());
         }
     }
 
@@ -135,6 +135,50 @@ impl PathTable {
             .map(|i| PathId(i as u8))
     }
 
+    /// The primary.
+    #[inline]
+    pub(crate) fn primary(&self) -> PathId {
+        self.primary
+    }
+
+    /// Where new data goes now.
+    #[inline]
+    pub(crate) fn data(&self) -> PathId {
+        self.data
+    }
+
+    /// The last destination that was active.
+    pub(crate) fn last_active(&self) -> PathId {
+        self.last_active
+    }
+
+    /// Another path becomes the primary. Returns the one before.
+    pub(crate) fn make_primary(&mut self, to: PathId) -> PathId {
+        core::mem::replace(&mut self.primary, to)
+    }
+
+    /// New data goes to another path. Returns the one before.
+    pub(crate) fn move_data(&mut self, to: PathId) -> PathId {
+        core::mem::replace(&mut self.data, to)
+    }
+
+    /// Gives the roles to paths by hand, for a model of paths.
+    pub(super) fn set_roles(&mut self, primary: PathId, data: PathId, last_active: PathId) {
+        self.primary = primary;
+        self.data = data;
+        self.last_active = last_active;
+    }
+
+    /// The address has proved that it is the peer's, or is trusted.
+    pub(crate) fn confirm(&mut self, id: PathId) {
+        self.get_mut(id).confirmed = true;
+    }
+
+    /// The address must prove again that it is the peer's.
+    pub(crate) fn doubt(&mut self, id: PathId) {
+        self.get_mut(id).confirmed = false;
+    }
+
     /// Changes the state of a path. Returns the old state if it was another one.
     pub(crate) fn change_state(
         &mut self,
@@ -147,11 +191,10 @@ impl PathTable {
         match (from, to) {
             _ if from == to => return None,
             (_, PathState::Active) => {
-                p.errors.left_at = None;
-                p.errors.heartbeats_lost = 0;
+                p.errors.became_active();
             }
             (PathState::Active, _) => {
-                p.errors.left_at = Some(now);
+                p.errors.left_active(now);
                 if !self.paths.iter().any(|p| p.state == PathState::Active) {
                     self.last_active = id;
                 }

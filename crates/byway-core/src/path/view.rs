@@ -31,19 +31,19 @@ impl PathsView<'_> {
     /// Its consecutive errors.
     #[must_use]
     pub fn errors(&self, id: PathId) -> u32 {
-        self.table.get(id).errors.count
+        self.table.get(id).errors.count()
     }
 
     /// Lost heartbeats of a path that were sent after it stopped being active.
     #[must_use]
     pub fn heartbeats_lost(&self, id: PathId) -> u32 {
-        self.table.get(id).errors.heartbeats_lost
+        self.table.get(id).errors.heartbeats_lost()
     }
 
     /// Heartbeats answered on a path since its last error.
     #[must_use]
     pub fn heartbeats_answered(&self, id: PathId) -> u32 {
-        self.table.get(id).errors.heartbeats_answered
+        self.table.get(id).errors.heartbeats_answered()
     }
 
     /// Smoothed round trip of a path; none before the first measurement.
@@ -70,19 +70,19 @@ impl PathsView<'_> {
     /// Where new data goes now.
     #[must_use]
     pub fn data_path(&self) -> PathId {
-        self.table.data
+        self.table.data()
     }
 
     /// The primary.
     #[must_use]
     pub fn primary(&self) -> PathId {
-        self.table.primary
+        self.table.primary()
     }
 
     /// The last destination that was active.
     #[must_use]
     pub fn last_active(&self) -> PathId {
-        self.table.last_active
+        self.table.last_active()
     }
 
     /// All paths in table order.
@@ -113,7 +113,7 @@ impl PathsView<'_> {
     /// with concurrent multipath transfer.
     #[must_use]
     pub fn loss_rate(&self, id: PathId) -> f32 {
-        self.table.get(id).counters.loss_rate
+        self.table.get(id).counters.loss_rate()
     }
 
     /// All paths in table order, from the one behind `after` to `after` itself.

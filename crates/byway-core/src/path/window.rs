@@ -1,7 +1,7 @@
 //! The congestion window of one path: plain numbers. The rules that change
 //! cwnd, ssthresh and partial_bytes_acked are in `cc`.
 
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 
 /// cwnd and related values, in bytes of DATA chunks, with headers and padding (RFC 9260
 /// section 7.2).
@@ -21,10 +21,10 @@ pub struct Window {
     /// PMDCS: the largest DATA chunk, header included, that the path takes.
     pub pmdcs: u32,
     /// When the window was last used or decayed. It starts at creation.
-    pub(crate) idle_since: Instant,
+    idle_since: Instant,
     /// Whether it decayed since it was last used (the first decay also sets
     /// ssthresh).
-    pub(crate) decayed: bool,
+    decayed: bool,
 }
 
 impl Window {
@@ -57,13 +57,24 @@ impl Window {
 
     /// Data leaves: the path's idle time starts again.
     #[inline]
-    pub(crate) fn sent_at(&mut self, now: Instant) {
+    pub(super) fn sent_at(&mut self, now: Instant) {
         self.idle_since = now;
         self.decayed = false;
     }
 
+    /// Whether the window decayed since it was last used.
+    pub(crate) fn has_decayed(&self) -> bool {
+        self.decayed
+    }
+
+    /// The window decays once, for this time of idleness.
+    pub(crate) fn decayed_for(&mut self, idle: Duration) {
+        self.decayed = true;
+        self.idle_since += idle;
+    }
+
     /// Bytes in flight are taken for lost and await retransmission.
-    pub(crate) fn lose(&mut self, bytes: u32) {
+    pub(super) fn lose(&mut self, bytes: u32) {
         self.flight -= bytes;
         self.lost += bytes;
     }

@@ -18,11 +18,11 @@ pub(crate) struct RecvHalf {
     pub(crate) reassembly: Reassembly,
     pub(crate) acker: Acker,
     /// The last window that was advertised to the peer.
-    pub(crate) advertised: u32,
+    advertised: u32,
     /// Readable was reported, and since then not all has been read.
-    pub(crate) readable_told: bool,
+    readable_told: bool,
     /// Inbound streams.
-    pub(crate) streams: u16,
+    streams: u16,
     buffer: u32,
     update_at: u32,
 }
@@ -46,6 +46,45 @@ impl RecvHalf {
             buffer: cfg.receive,
             update_at: cfg.receive / cfg.window_update_share,
         }
+    }
+
+    /// The peer restarted: what the old half has received whole can still be read.
+    pub(crate) fn keep_unread(&mut self, mut old: RecvHalf) {
+        old.reassembly.restart();
+        self.reassembly = old.reassembly;
+        self.readable_told = old.readable_told;
+    }
+
+    /// The association has ended: nothing is acknowledged any more.
+    pub(crate) fn end(&mut self) {
+        self.acker = Acker::default();
+    }
+
+    /// Inbound streams.
+    #[inline]
+    pub(crate) fn streams(&self) -> u16 {
+        self.streams
+    }
+
+    /// Whether the user must be told that something can be read.
+    #[inline]
+    pub(crate) fn take_readable(&mut self) -> bool {
+        let tell = !self.readable_told && self.reassembly.has_ready();
+        if tell {
+            self.readable_told = true;
+        }
+        tell
+    }
+
+    /// The user has read all that there is.
+    pub(crate) fn all_read(&mut self) {
+        self.readable_told = false;
+    }
+
+    /// A SACK advertises this window.
+    #[inline]
+    pub(crate) fn advertise(&mut self, a_rwnd: u32) {
+        self.advertised = a_rwnd;
     }
 
     /// The window to advertise: the free part of the buffer.

@@ -6,7 +6,7 @@ use crate::config::{ConcurrentConfig, Config, FastRecovery};
 use crate::path::{MAX_PATHS, PathId};
 use crate::policy::FastRetransmits;
 use crate::policy::concurrent::FillOrder;
-use crate::policy::concurrent::cuc::PseudoCumulative;
+use crate::policy::concurrent::cuc::{Chunk, Cuc, PseudoCumulative};
 use crate::policy::concurrent::sfr::NewlyAcked;
 use crate::policy::concurrent::{dac, sfr};
 use crate::time::Instant;
@@ -16,20 +16,20 @@ use crate::time::Instant;
 pub struct Concurrent {
     /// Where the round of the present event begins; the primary if it is not
     /// known yet.
-    pub(crate) first: Option<PathId>,
+    first: Option<PathId>,
     /// The path behind which the round of the next event begins.
     last: Option<PathId>,
     order: FillOrder,
     /// Whether new data has left in the present event.
     begun: bool,
     /// The pseudo cumulative TSNs of each path.
-    pub cumulatives: [PseudoCumulative; MAX_PATHS],
+    cumulatives: [PseudoCumulative; MAX_PATHS],
     /// The sequence from which on the SACK at hand advances them, if it does.
-    pub advanced: [Option<u64>; MAX_PATHS],
+    advanced: [Option<u64>; MAX_PATHS],
     /// What the SACK at hand newly acknowledges of each path.
-    pub newly: [Option<NewlyAcked>; MAX_PATHS],
+    newly: [Option<NewlyAcked>; MAX_PATHS],
     /// How many packets it answers.
-    pub packets: u8,
+    packets: u8,
 }
 
 impl Concurrent {
@@ -38,6 +38,11 @@ impl Concurrent {
             order: cfg.order,
             ..Concurrent::default()
         }
+    }
+
+    /// The path with which the round of the current event begins.
+    pub(crate) fn first(&self) -> Option<PathId> {
+        self.first
     }
 
     /// An event begins: the round goes on behind the path that was filled last, or
@@ -60,6 +65,48 @@ impl Concurrent {
         self.packets = packets;
         self.newly = [None; MAX_PATHS];
         self.advanced = [None; MAX_PATHS];
+    }
+
+    /// The pseudo cumulative TSNs of each path.
+    #[must_use]
+    pub fn cumulatives(&self) -> &[PseudoCumulative; MAX_PATHS] {
+        &self.cumulatives
+    }
+
+    /// A chunk of this path moved: CUC must find the path's expected chunk again.
+    pub fn find_expected(&mut self, path: PathId) {
+        self.cumulatives[path.index()].find();
+    }
+
+    /// The SACK at hand cumulatively acknowledges this chunk of the path.
+    pub(crate) fn acknowledge(&mut self, path: PathId, seq: u64) {
+        self.find_expected(path);
+        self.advanced[path.index()].get_or_insert(seq);
+    }
+
+    /// CUC reads the chunks from `covered` to `end`, which is behind the last gap block
+    /// of the SACK at hand.
+    pub(crate) fn advance(
+        &mut self,
+        path: PathId,
+        version: Cuc,
+        (covered, end): (u64, u64),
+        chunk: impl Fn(u64) -> Option<Chunk>,
+    ) {
+        let i = path.index();
+        let advanced = self.cumulatives[i].advance(version, covered, end, chunk);
+        self.advanced[i] = self.advanced[i].or(advanced);
+    }
+
+    /// From which sequence on the SACK at hand advances the path's pseudo cumulative
+    /// TSNs, if it does.
+    pub(crate) fn advanced(&self, path: PathId) -> Option<u64> {
+        self.advanced[path.index()]
+    }
+
+    /// The SACK at hand newly acknowledges this chunk of the path.
+    pub(crate) fn newly_acknowledged(&mut self, path: PathId, seq: u64, sent_at: Instant) {
+        NewlyAcked::join(&mut self.newly[path.index()], seq, sent_at);
     }
 }
 

@@ -2,7 +2,6 @@
 //! lost (RFC 9260 section 7.2.4).
 
 use super::path_sack::PathSack;
-use crate::assoc::concurrent::note_outcome;
 use crate::assoc::{Association, Ctx};
 use crate::dialect::Blocks;
 use crate::policy::retransmit::LossCause;
@@ -33,7 +32,7 @@ impl Association {
             // In fast recovery, progress counts for all missing chunks (HTNA, section
             // 7.2.4). With SFR each path counts separately.
             let sfr = self.cfg.concurrent.as_ref().is_some_and(|c| c.sfr);
-            let recovering = self.send.recover.is_some();
+            let recovering = self.send.in_recovery();
             let all = recovering && applied.cumulative_advanced && !sfr;
             let missing = Missing {
                 newest_sent,
@@ -64,19 +63,18 @@ impl Association {
         run(&mut self.send.ledger, &mut |seq, r| {
             let p = paths.get_mut(r.path);
             if let (Some(e), Some(cfg)) = (&mut *estimating, estimate) {
-                e.lost(seq, r.path, p.window.flight, p, now, cfg);
+                e.lost(seq, r.path, p.window().flight, p, now, cfg);
             }
-            p.window.lose(r.bytes);
+            p.lose_chunk(r.bytes);
             let s = &mut on_path[r.path.index()];
-            if p.timers.earliest_in_flight == Some(seq) {
-                p.timers.earliest_in_flight = None;
+            if p.timers.chunk_gone(seq) {
                 s.t3.restart = true;
                 s.t3.after = seq;
             }
             s.lost = true;
-            s.lost_anew |= p.recovery.exit.is_none_or(|end| seq >= end);
+            s.lost_anew |= p.recovery.is_new_event(seq);
             if concurrent {
-                note_outcome(&mut p.counters.loss_rate, 1.0);
+                p.counters.chunk_lost();
             }
             count += 1;
         });

@@ -56,13 +56,13 @@ impl Association {
             return;
         }
         self.stats.sacks_received += 1;
-        self.send.probe_answered = true;
+        self.send.window_probe.on_sack();
         if self.has_sack_extras() {
             self.begin_sack(ctx, sack);
         }
         // 2. to 4.
         self.acknowledge(ctx, covered, &blocks);
-        self.send.a_rwnd = sack.a_rwnd;
+        self.send.set_a_rwnd(sack.a_rwnd);
         let gaps = sack.gap_block_count() as u16;
         let acked = self.send.ledger.base();
         self.observe(ctx, || Observation::SackReceived {
@@ -132,7 +132,7 @@ impl Association {
                 .optional
                 .dialect
                 .as_ref()
-                .map_or(p.window.flight, |d| d.outstanding(&p.window));
+                .map_or(p.window().flight, |d| d.outstanding(p.window()));
             PathSack {
                 ack: PathAck {
                     flight_before: p.used(outstanding),
@@ -217,13 +217,10 @@ impl Association {
     /// estimates and the shutdown.
     fn after_ack(&mut self, ctx: &mut Ctx<'_>) {
         let limit = u64::from(self.cfg.buffer.send);
-        let buffered = self.send.buffered();
-        if self.send.writable_wanted && buffered <= limit / 2 {
-            self.send.writable_wanted = false;
+        if self.send.take_writable(limit) {
             self.event(ctx, Event::Writable);
         }
-        if self.send.is_drained() && self.send.drain_wanted {
-            self.send.drain_wanted = false;
+        if self.send.take_drained() {
             self.event(ctx, Event::Drained);
         }
         if self.send.rwnd() > 0 {

@@ -56,9 +56,9 @@ impl PathSack {
     pub(super) fn concerns(&self, p: &Path) -> bool {
         self.chunks > 0
             || self.lost
-            || p.window.flight > 0
-            || p.timers.t3.is_some()
-            || p.recovery.exit.is_some()
-            || p.detector.probing_since.is_some()
+            || p.window().flight > 0
+            || p.timers.t3().is_some()
+            || p.recovery.in_progress()
+            || p.detector.is_probing()
     }
 }

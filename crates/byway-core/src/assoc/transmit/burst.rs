@@ -10,30 +10,25 @@ impl Association {
     /// packets release nothing.
     #[inline]
     pub(crate) fn new_burst(&mut self) {
-        self.send.burst_begins = true;
-        if let Some(c) = &mut self.send.concurrent {
-            c.begin_event(self.paths.len());
-        }
+        self.send.begin_event(self.paths.len());
     }
 
     /// The update that [`new_burst`](Self::new_burst) delayed.
     #[inline]
     pub(in crate::assoc) fn begin_burst(&mut self) {
-        if self.send.burst_begins {
+        if self.send.take_burst() {
             self.reset_bursts();
         }
     }
 
     #[inline(never)]
     fn reset_bursts(&mut self) {
-        self.send.burst_begins = false;
         let most = match self.cfg.congestion.burst_rule {
             BurstRule::CountPackets => self.cfg.congestion.max_burst.unwrap_or(u32::MAX),
             BurstRule::LimitWindow | BurstRule::ShrinkWindow => u32::MAX,
         };
         for p in self.paths.iter_mut() {
-            p.burst.packets_left = most;
-            p.burst.flight_limit = None;
+            p.burst.begin(most);
         }
     }
 }

@@ -128,9 +128,7 @@ impl Association {
     #[inline]
     pub(super) fn sent(&mut self, ctx: &mut Ctx<'_>, path: PathId, len: usize) -> Sent {
         let bytes = len as u32;
-        let p = self.paths.get_mut(path);
-        p.counters.packets_sent += 1;
-        p.counters.bytes_sent += len as u64;
+        self.paths.get_mut(path).counters.sent(len);
         self.stats.packets_sent += 1;
         self.observe(ctx, || Observation::PacketSent { path, bytes });
         Sent { path, len: bytes }

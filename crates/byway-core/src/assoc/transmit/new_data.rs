@@ -20,11 +20,7 @@ impl Association {
         first: Admitted,
     ) -> Sent {
         let Admitted { path, lane, len } = first;
-        let probing = core::mem::take(&mut self.send.probe_now);
-        if probing {
-            self.send.probing = true;
-            self.send.probe_answered = false;
-        }
+        let probing = self.send.window_probe.packet_leaves();
         let most = self.max_payload();
         let mut packet = self.begin_data_packet(ctx, buf, path, len + DATA_HEADER_LEN);
         let mut is_first = true;
@@ -56,8 +52,8 @@ impl Association {
             c.filled(path);
         }
         let p = self.paths.get_mut(path);
-        p.burst.packets_left = p.burst.packets_left.saturating_sub(1);
-        p.rtt.last_timed = ctx.now;
+        p.burst.packet_left();
+        p.rtt.measurable_leaves(ctx.now);
         self.finish_data_packet(ctx, packet)
     }
 
@@ -107,20 +103,12 @@ impl Association {
         let seq = self.send.ledger.enter(cut, sending);
         self.ask(ctx, |d, i| d.on_new_chunk(i, path, seq, bytes));
         let p = self.paths.get_mut(path);
-        p.probe_timeout.asked_at_once = immediate;
-        p.window.flight += bytes;
-        p.window.sent_at(ctx.now);
-        p.counters.data_bytes_sent += payload as u64;
-        if p.rtt.timed.is_none() {
-            p.rtt.timed = Some((seq, ctx.now));
-        }
+        p.probe_timeout.chunk_left(immediate);
+        p.chunk_leaves(bytes, ctx.now);
+        p.counters.data_sent(payload);
+        p.rtt.time_chunk(seq);
         // Rule R1 of section 6.3.2.
-        if p.timers.t3.is_none() {
-            p.timers.t3 = Some(p.rtt.timeout(ctx.now));
-        }
-        if p.timers.earliest_in_flight.is_none() {
-            p.timers.earliest_in_flight = Some(seq);
-        }
+        p.timers.chunk_leaves(seq, p.rtt.timeout(ctx.now));
         self.stats.data_chunks_sent += 1;
         let tsn = self.send.ledger.tsn_of(seq);
         self.observe(ctx, || Observation::DataSent {

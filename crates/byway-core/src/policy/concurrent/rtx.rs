@@ -77,10 +77,7 @@ mod tests {
         let states: Vec<_> = rows.iter().map(|r| (r.0, 0)).collect();
         let mut t = table(&states, 0, data, 0);
         for (p, r) in t.iter_mut().zip(rows) {
-            p.window.cwnd = r.1;
-            p.window.ssthresh = r.2;
-            p.window.flight = r.3;
-            p.counters.loss_rate = r.4;
+            p.set_window((r.1, r.2, r.3), r.4);
         }
         policy.target(PathId(last), &t.view()).0
     }

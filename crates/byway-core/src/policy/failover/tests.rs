@@ -88,7 +88,8 @@ fn when_a_failover_becomes_permanent() {
             ..FailoverConfig::default()
         };
         let mut t = table(&[primary, (alternate, 0)], 0, data, 0);
-        t.get_mut(PathId(0)).errors.heartbeats_lost = lost;
+        let (state, errors) = primary;
+        t.get_mut(PathId(0)).set_facts(state, errors, lost);
         assert_eq!(
             switch_primary(&cfg, &t.view()),
             expected.map(PathId),
