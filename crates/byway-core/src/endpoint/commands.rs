@@ -145,8 +145,8 @@ impl Endpoint {
     /// `failure.detection` (cortes-2008: "applications can tune this algorithm").
     ///
     /// # Errors
-    /// When there is no such path, the detector's settings cannot work, or a
-    /// detector of the user watches all paths (`custom.detection`).
+    /// When there is no such path, the detector's settings are invalid, or the
+    /// user's own detector watches all paths (`custom.detection`).
     pub fn set_detection(
         &mut self,
         now: Instant,
@@ -163,7 +163,7 @@ impl Endpoint {
         if self.table.get(id).is_none() {
             return;
         }
-        // The error would say that it has ended already.
+        // An error only means that the association has ended already.
         let _ = self.abort(now, id, b"released");
         self.out.events.retain(|e| e.0 != id);
         self.table.remove(id);

@@ -32,7 +32,8 @@ impl Endpoint {
         self.next_packet(now, buf, (!whole).then_some(tail))
     }
 
-    /// Drivers ask until there is nothing more: that answer costs no call.
+    /// Inlined, because a driver calls until it gets `None`: the last call returns
+    /// without entering `fill_packet`.
     #[inline]
     fn next_packet(
         &mut self,
@@ -66,7 +67,7 @@ impl Endpoint {
                         ..ctx!(self, now)
                     };
                     if let Some(Sent { path, len }) = slot.assoc.poll_transmit(&mut ctx, buf) {
-                        // Copied here and not earlier, so that it happens once.
+                        // The addresses are copied straight into the result, and only once.
                         let p = slot.assoc.paths.get(path);
                         return Some(Transmit {
                             source: p.local,
