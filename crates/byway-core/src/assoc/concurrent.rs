@@ -1,5 +1,5 @@
-//! Concurrent multipath transfer in the association: the calls of the rules in
-//! `policy/concurrent`, and the state that they need.
+//! Concurrent multipath transfer: calls the rules of `policy/concurrent` and keeps their
+//! state.
 
 use super::Association;
 use super::sack::contains;
@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 /// The weight of one chunk in a path's loss rate.
 const LOSS_GAIN: f32 = 1.0 / 64.0;
 
-/// A chunk that was last sent to a path was lost (1) or acknowledged (0).
+/// Updates a path's loss rate: a chunk last sent there was lost (1) or acknowledged (0).
 pub(super) fn note_outcome(loss_rate: &mut f32, lost: f32) {
     *loss_rate += (lost - *loss_rate) * LOSS_GAIN;
 }
@@ -52,7 +52,7 @@ impl Association {
         }
     }
 
-    /// The paths of new data, in the order of the round.
+    /// The paths of new data, in the order in which they are filled.
     pub(super) fn concurrent_order(&self, first: Option<PathId>) -> SmallVec<[PathId; MAX_PATHS]> {
         let first = first.unwrap_or(self.paths.primary);
         let view = self.paths.view();
@@ -118,7 +118,7 @@ impl Association {
         }
     }
 
-    /// To which paths one loss event applies.
+    /// The scope of fast recovery.
     pub(super) fn fast_recovery(&self) -> FastRecovery {
         fast_recovery(&self.cfg, self.send.concurrent.is_some())
     }

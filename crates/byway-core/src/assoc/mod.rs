@@ -1,5 +1,5 @@
-//! One association: its state, its sending and receiving sides, its paths, and the work
-//! between them.
+//! One association: its state, its sending and receiving halves, its paths, and the code
+//! that connects them.
 //!
 //! `dispatch` handles arriving chunks, `on_*` react to them, `transmit` sends. Nothing is
 //! sent while a packet is handled.
@@ -152,8 +152,8 @@ impl Association {
     pub(crate) fn observe(&self, ctx: &mut Ctx<'_>, what: impl FnOnce() -> Observation) {
         if ctx.out.observe {
             unlikely();
-            // Built in place. Otherwise fields that were just written would be copied
-            // as whole words, and the processor would wait for them.
+            // Built in place. A copy of fields that were just written has to wait for
+            // the store buffer.
             ctx.out.observed.push(Observed {
                 at: ctx.now,
                 assoc: self.id,
@@ -181,7 +181,8 @@ impl Association {
         }
     }
 
-    /// The same for a kind that `EndpointConfig::observe_details` controls.
+    /// [`observe`](Self::observe) for the kinds that `EndpointConfig::observe_details`
+    /// controls.
     #[inline]
     pub(crate) fn observe_detail(&self, ctx: &mut Ctx<'_>, what: impl FnOnce() -> Observation) {
         if ctx.out.observe && ctx.out.observe_details {

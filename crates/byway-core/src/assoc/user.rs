@@ -1,4 +1,4 @@
-//! The user's sending and receiving of messages (RFC 9260 sections 11.1.5 and 11.1.6).
+//! The user sends and receives messages (RFC 9260 sections 11.1.5 and 11.1.7).
 
 use super::{Association, State};
 use crate::api::{CommandError, Message, Received};
@@ -41,7 +41,7 @@ impl Association {
             }
         }
         let queued = self.send.buffered();
-        // One message of any length always fits, so that none is stuck.
+        // An empty buffer accepts a message of any length, so that no message is stuck.
         if queued > 0 && queued + len as u64 > u64::from(self.cfg.buffer.send) {
             self.send.writable_wanted = true;
             return Err(CommandError::WouldBlock {

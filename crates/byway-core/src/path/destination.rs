@@ -1,4 +1,4 @@
-//! One destination, with all that the association knows of it, by concept.
+//! One destination with its state, in groups.
 
 use super::{PathState, PathTimer, PathTimers, RttEstimator, Window};
 use crate::cc::PathControl;
@@ -20,7 +20,7 @@ pub(crate) struct Probe {
     pub(crate) full_sized: bool,
 }
 
-/// One destination, with all that the association knows of it.
+/// One destination and its state.
 #[derive(Debug)]
 pub(crate) struct Path {
     pub(crate) local: SocketAddr,
@@ -44,7 +44,7 @@ pub(crate) struct Path {
     pub(crate) counters: PathCounters,
 }
 
-/// How large the packets of a path may be.
+/// The size of a path's packets.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct PathMtu {
     /// Largest IP packet, bytes.
@@ -63,7 +63,7 @@ pub(crate) struct Recovery {
     pub(crate) one_packet: bool,
 }
 
-/// How much the current event may still release (section 6.1, D).
+/// What the current event may still release (section 6.1, D).
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Burst {
     /// Packets of new data.
@@ -160,8 +160,8 @@ impl Path {
         now: Instant,
     ) -> Path {
         let pmtu = cfg.pmtu.0;
-        // Chunks are padded to 4 bytes, so a PMTU that is no multiple of 4
-        // cannot be used to its last byte.
+        // Chunks are padded to 4 bytes, so a PMTU that is not a multiple of 4 cannot be
+        // filled.
         let pmdcs = (pmtu - header_bytes(remote)) & !3;
         let (control, window) = PathControl::begin(cfg, pmdcs, remote.is_ipv6(), now);
         Path {
@@ -226,9 +226,9 @@ impl Path {
             PathControl::begin(cfg, self.pmdcs(), self.remote.is_ipv6(), now);
     }
 
-    /// Rule B of section 6.1: a packet may begin while the flight size is below cwnd,
-    /// and may then exceed it by less than one chunk. After a timeout it may begin only
-    /// while nothing is in flight.
+    /// Rule B of section 6.1: a packet may begin while the flight size is below cwnd, and
+    /// may exceed it by less than one PMDCS. After a timeout it may begin only while
+    /// nothing is in flight.
     pub(crate) fn open(&self) -> bool {
         let w = &self.window;
         w.flight < w.cwnd && (w.flight == 0 || !self.recovery.one_packet)
@@ -246,8 +246,8 @@ impl Path {
                 <= w.cwnd
     }
 
-    /// The bytes that count as used when a full window grows: the outstanding data, the
-    /// room for the detector's heartbeats, and the rest behind the last whole packet.
+    /// The bytes that count as used when growth needs a full window: the outstanding data,
+    /// the room for the detector's heartbeats, and the rest after the last full packet.
     /// Data cannot use the last two.
     pub(crate) fn used(&self, outstanding: u32) -> u32 {
         if self.detector.reserved == 0 || outstanding == 0 {

@@ -1,5 +1,5 @@
-//! Step 2 of SACK reception: the ledger applies the SACK, and each newly acknowledged
-//! chunk gives information about its path (RFC 9260 sections 6.2.1, 6.3.1 and 8.2).
+//! Step 2 of SACK reception: the ledger applies the SACK. Each newly acknowledged chunk
+//! may measure and prove its path (RFC 9260 sections 6.2.1, 6.3.1 and 8.2).
 
 use super::path_sack::PathSack;
 use crate::assoc::concurrent::note_outcome;
@@ -90,7 +90,7 @@ struct Chunk<'a> {
 }
 
 impl Chunk<'_> {
-    /// Removes the chunk from its path's window, and records its information about the
+    /// Removes the chunk from its path's window, and records what it shows about the
     /// path.
     #[inline]
     fn note(
@@ -115,8 +115,7 @@ impl Chunk<'_> {
         }
         let once = r.sends == 1;
         // A chunk that left before the path's last error may have arrived before the
-        // path died, and its SACK was lost on the way back. So it does not prove that
-        // the path works now.
+        // path died. So it does not prove that the path works now.
         let timely = p.errors.last_at.is_none_or(|e| r.sent_at >= e)
             && r.fate != Fate::Lost(LossCause::Timeout);
         if r.one_path && timely {
@@ -128,8 +127,8 @@ impl Chunk<'_> {
             s.proof.clears |= clears;
             s.proof.unambiguous |= clears;
         }
-        // For an inactive path, only a chunk that was sent to that path only clears the
-        // count (RFC 7829 section 3.2, rule 9).
+        // The count of an inactive path is cleared only by a chunk that was never sent to
+        // another path (RFC 7829 section 3.2, rule 9).
         let any = cfg.failure.error_clear == ErrorClear::AnyAck
             && (r.one_path || p.state != PathState::Inactive);
         s.proof.clears |= timely && (once || any);
