@@ -89,13 +89,13 @@ pub struct LogEntry {
     pub at: Instant,
     /// When it was offered to the link.
     pub offered: Instant,
-    /// On which link; none for [`DropReason::NoRoute`].
+    /// On which link; `None` for [`DropReason::NoRoute`].
     pub link: Option<LinkId>,
     /// The packet's number, in order of sending; a copy has its original's.
     pub packet: u64,
     /// Whether this is a copy made by a link.
     pub copy: bool,
-    /// What the sender noted, see [`Outgoing::meta`](crate::net::Outgoing::meta).
+    /// The sender's [`Outgoing::meta`](crate::net::Outgoing::meta).
     pub meta: u64,
     /// Bytes on the wire.
     pub wire_size: u32,

@@ -20,7 +20,7 @@ pub enum LinkChange {
         /// ns-2; otherwise they still arrive.
         drop_in_flight: bool,
     },
-    /// A new rate. The packet being transmitted goes on at the new rate.
+    /// A new rate. The packet being transmitted continues at the new rate.
     Rate(Rate),
     /// A new propagation delay, for packets whose last bit leaves from now on.
     /// After a decrease they may overtake earlier ones.
@@ -161,9 +161,8 @@ impl Timeline {
         self.kills.get(self.next_kill).copied().unwrap_or(u64::MAX)
     }
 
-    /// When the last of `size` bytes leaves if their transmission starts at
-    /// `start`, with the rates that will then be in force. `rate` is the index of
-    /// the present one.
+    /// When the last of `size` bytes leaves if their transmission starts at `start`, with
+    /// the rates at that time. `rate` is the index of the current one.
     #[cold]
     pub(super) fn departure(&mut self, rate: usize, start: u64, size: u32) -> u64 {
         let mut coming = self.changes[self.next..]
