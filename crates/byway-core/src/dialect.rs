@@ -10,7 +10,7 @@
 //!
 //! 1. Which event releases data?
 //! 2. What does a SACK mean: round trips, path errors, missing reports?
-//! 3. What counts as outstanding where windows grow, and how do they change?
+//! 3. What counts as outstanding when windows grow, and how do windows change?
 //! 4. When does T3-rtx restart?
 //! 5. Which retransmission leaves next, and where does it go?
 //! 6. May new data leave?

@@ -52,8 +52,8 @@ impl Association {
             }
         };
         if !self.has_room(seq) {
-            // Dropped and not acknowledged, so the peer will send it again. A SACK leaves at
-            // once (section 6.2).
+            // Dropped and not acknowledged, so the peer will send it again. A SACK leaves
+            // at once (section 6.2).
             gathered.data.immediate = true;
             self.note_data_chunk(first, false);
             self.discard(ctx, "no room in the receive buffer");

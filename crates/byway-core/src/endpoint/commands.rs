@@ -26,7 +26,7 @@ impl Endpoint {
     /// Queues a message for sending.
     ///
     /// # Errors
-    /// When the message is not accepted. The error says why and what would work.
+    /// When the message is not accepted. The error says why, and what to do.
     pub fn send(
         &mut self,
         _now: Instant,

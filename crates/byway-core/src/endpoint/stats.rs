@@ -1,6 +1,6 @@
 //! Counters of an endpoint that belong to no association.
 
-/// Counts of received datagrams and of what became of those that reached no
+/// Counts of received datagrams, and of the results of those that reached no
 /// association.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct EndpointStats {

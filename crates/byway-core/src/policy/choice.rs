@@ -1,7 +1,7 @@
 //! Chooses the primary by estimates (caro-2006 section IV.2, claim A13).
 //!
-//! A permanent failover helps if the alternate is better and hurts if it is not, and
-//! neither RTT nor loss alone shows which. So a failover becomes permanent only if the
+//! A permanent failover helps if the alternate is better and hurts if it is not. RTT
+//! alone or loss alone does not show this. So a failover becomes permanent only if the
 //! formula gives the new path a higher rate. Optionally the best path becomes the
 //! primary without a failure. Both need a margin and enough samples, and uncertainty
 //! counts against the change. So data does not alternate between similar paths

@@ -94,7 +94,7 @@ pub enum Detection {
     /// Only by consecutive errors (RFC 9260 section 8.2).
     #[default]
     ErrorCount,
-    /// By probes every Dmax/n from the first timeout, and optionally by errors, too.
+    /// By probes every Dmax/n from the first timeout, and optionally also by errors.
     Probing(Probing),
 }
 

@@ -6,7 +6,7 @@ use crate::policy::retransmit::LossCause;
 use crate::time::Instant;
 use bytes::Bytes;
 
-/// What became of a chunk.
+/// The fate of a chunk.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// In flight.

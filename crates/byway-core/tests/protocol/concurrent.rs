@@ -239,7 +239,7 @@ fn a_sack_that_answers_two_packets_is_two_reports() {
     p.lose_once(&["DATA 2"]);
     p.send_many(A, FULL, 5);
     p.run(50);
-    // The second of two SACKs brings the third report.
+    // The second of two SACKs is the third report.
     assert_drawn(
         &p.take_drawings(),
         &[

@@ -411,7 +411,8 @@ fn reading_heartbeat_ack_and_reading_path_ack_find_the_path_dead_after_dmax() {
                 "4000 ms A -> DATA 1 -> lost",
                 "5000 ms A -> HEARTBEAT -> lost",
                 "5000 ms A -> DATA 1 -> Z (path 1)",
-                // This SACK answers the retransmission and proves nothing about the primary.
+                // This SACK answers the retransmission. It proves nothing about the
+                // primary.
                 "5010 ms Z -> SACK 1 -> A (path 1)",
                 "6000 ms A -> HEARTBEAT -> lost",
                 "7000 ms A -> HEARTBEAT -> lost",

@@ -19,7 +19,7 @@ static PATTERN: [u8; 1 << 16] = {
     p
 };
 
-/// `len` bytes of a fixed pattern, shared as far as possible.
+/// `len` bytes of a fixed pattern, shared if possible.
 fn pattern(len: usize) -> Bytes {
     if len <= PATTERN.len() {
         Bytes::from_static(&PATTERN[..len])

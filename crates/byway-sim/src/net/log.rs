@@ -44,7 +44,7 @@ pub struct LinkCounters {
     pub dropped_down: u64,
     /// Dropped because the link went down while they were in flight.
     pub dropped_in_flight: u64,
-    /// Dropped because the rate is 0 for good.
+    /// Dropped because the rate is 0 and stays 0.
     pub dropped_never_sent: u64,
     /// Copies made.
     pub duplicated: u64,

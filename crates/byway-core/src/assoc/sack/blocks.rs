@@ -18,7 +18,7 @@ pub(super) fn read(sack: &Sack<'_>, covered: u64, end: u64, blocks: &mut Blocks)
             continue;
         }
         if first == 1 {
-            // The cumulative TSN says that this TSN is missing.
+            // By the cumulative TSN this TSN is missing.
             return false;
         }
         // Offset 1 is the TSN after the cumulative one, sequence `covered`.

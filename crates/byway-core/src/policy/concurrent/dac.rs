@@ -11,7 +11,7 @@
 //! (`interop/run usrsctp` checks its packets). A receiver without DAC leaves them 0,
 //! and each of its SACKs is one report. RFC 9260 has no such flags (section 3.3.4:
 //! ignored on receipt). Off by default, because with fewer SACKs windows grow more
-//! slowly where packets are lost.
+//! slowly if packets are lost.
 
 use super::sfr::NewlyAcked;
 

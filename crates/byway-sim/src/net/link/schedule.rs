@@ -8,8 +8,8 @@ use crate::net::clock::nanos;
 use crate::net::error::BadValue;
 use byway_core::time::{Duration, Instant};
 
-/// A change of one property of a link at a given time. It applies to packets that
-/// reach the place where the property acts at that time or later.
+/// A change of one property of a link at a given time. It applies to packets that reach
+/// the part of the link with this property at that time or later.
 #[derive(Clone, PartialEq, Debug)]
 pub enum LinkChange {
     /// The link carries packets again.

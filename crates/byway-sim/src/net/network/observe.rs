@@ -20,8 +20,8 @@ impl Network {
             .map_or("", String::as_str)
     }
 
-    /// A link's name in captures: the names of its ends, with the interface
-    /// number where a host has several.
+    /// A link's name in captures: the names of its ends, with the interface number if a
+    /// host has several.
     #[must_use]
     pub fn link_name(&self, link: LinkId) -> String {
         let Some((from, to, _)) = self.parts.graph.links.get(link.index()) else {
@@ -113,9 +113,9 @@ impl Network {
         }
     }
 
-    /// Writes the captured packets of all links with a [`Capture`], up to now, as one pcapng
-    /// file. Each link is an interface. Packets are in order of time, which counts from
-    /// 1970.
+    /// Writes the captured packets of all links with a [`Capture`], up to now, as one
+    /// pcapng file. Each link is an interface. Packets are in order of time, which counts
+    /// from 1970.
     ///
     /// # Errors
     /// Those of the writer.
