@@ -2,8 +2,8 @@
 //! "Modeling TCP Throughput", SIGCOMM 1998).
 //!
 //! A sender that only losses limit sends sqrt(3/(4p))/RTT packets a second on a path
-//! of loss rate p, if every second packet is acknowledged. The paper suggests to
-//! choose the primary by this rate, but does not say how to measure an idle path.
+//! of loss rate p, if every second packet is acknowledged. The paper suggests choosing
+//! the primary by this rate, but does not say how to measure an idle path.
 //! Here data measures the path that carries it: acknowledged chunks against lost
 //! ones, less the losses that duplicate TSNs show to be spurious. Small heartbeats
 //! measure idle paths. They are limited to a share of the data's bytes and to a

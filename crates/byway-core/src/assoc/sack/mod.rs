@@ -39,7 +39,7 @@ impl Association {
         }
         // 1. Read and check.
         let Some(covered) = self.send.ledger.covered_by(sack.cumulative_tsn_ack) else {
-            // The network reordered it: a newer SACK has arrived before.
+            // The network reordered SACKs: a newer one has already arrived.
             if let Some(d) = &mut self.optional.dialect {
                 d.on_old_sack();
             }

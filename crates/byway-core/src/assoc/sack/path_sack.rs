@@ -19,7 +19,7 @@ pub(in crate::assoc) struct PathSack {
     pub(super) t3: T3Change,
     /// Missing reports made chunks lost.
     pub(super) lost: bool,
-    /// One of them was sent after the path's last loss event.
+    /// The path is not in fast recovery, or one of them is beyond its exit point.
     pub(super) lost_anew: bool,
     /// The SACK acknowledged new data, on any path.
     pub(super) any_new: bool,

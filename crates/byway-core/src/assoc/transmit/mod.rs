@@ -6,7 +6,7 @@
 //! - `admission`: whether new data may leave, and where (rules A, B and D).
 //! - `burst`: what one event may release (rule D).
 //! - `new_data`: a packet of new chunks.
-//! - `packet`: a packet with DATA, for the last two.
+//! - `packet`: a packet with DATA, for `retransmission` and `new_data`.
 //! - `ack`: SACKs, with or without data.
 
 mod ack;
