@@ -1,5 +1,5 @@
-//! Concurrent multipath transfer in the association: the calls of the rules in
-//! `policy/concurrent`, and the state that they need.
+//! Concurrent multipath transfer: calls the rules of `policy/concurrent` and keeps their
+//! state.
 
 use super::Association;
 use super::sack::contains;
@@ -44,7 +44,7 @@ impl Association {
         }
     }
 
-    /// The paths of new data, in the order of the round.
+    /// The paths of new data, in the order in which they are filled.
     pub(super) fn concurrent_order(&self, first: Option<PathId>) -> SmallVec<[PathId; MAX_PATHS]> {
         let first = first.unwrap_or(self.paths.primary());
         let view = self.paths.view();
@@ -106,7 +106,7 @@ impl Association {
         }
     }
 
-    /// To which paths one loss event applies.
+    /// The scope of fast recovery.
     pub(super) fn fast_recovery(&self) -> FastRecovery {
         fast_recovery(&self.cfg, self.send.concurrent.is_some())
     }

@@ -1,5 +1,4 @@
-//! Paths that answer heartbeats and acknowledge no data
-//! (`policy/dead_data.rs`).
+//! Paths that answer heartbeats but acknowledge no data (`policy/dead_data.rs`).
 
 use super::ending::AbortReason;
 use super::{Association, Ctx};
@@ -8,7 +7,7 @@ use crate::observe::Observation;
 use crate::path::{PathId, PathState};
 
 impl Association {
-    /// T3-rtx of a path expired; the largest chunk in flight had this number of bytes.
+    /// T3-rtx of a path expired. `largest` is the size of the largest chunk in flight.
     /// False if the association ended because of it.
     pub(super) fn note_data_timeout(
         &mut self,
@@ -33,9 +32,9 @@ impl Association {
         true
     }
 
-    /// T3-rtx of a path expired, but the peer had reported that it has no room. So data
-    /// reaches the peer, and its reader may wait for any time (RFC 9260 section 6.1,
-    /// A). This clears the earlier evidence against path and peer.
+    /// T3-rtx of a path expired, but the peer answers and has no room. So data reaches
+    /// the peer, whose reader may wait for any time (RFC 9260 section 6.1, A). This clears
+    /// the evidence against path and peer.
     pub(super) fn note_answer_without_room(&mut self, path: PathId) {
         self.failure.unacknowledged_since = None;
         self.paths.get_mut(path).dead_data.forget();
@@ -57,8 +56,7 @@ impl Association {
         !self.paths.get(path).dead_data.is_dead()
     }
 
-    /// A chunk of this number of bytes was acknowledged that was sent to that path
-    /// only.
+    /// A chunk of this size, sent only to that path, was acknowledged.
     pub(super) fn note_data_acknowledged(&mut self, path: PathId, bytes: u32) {
         if self.cfg.failure.dead_data.is_some() {
             self.paths.get_mut(path).dead_data.on_acknowledged(bytes);

@@ -1,5 +1,5 @@
-//! A packet arrives: the rules of the tag, then one match over its chunks (RFC 9260
-//! sections 3.2, 6.10 and 8.5).
+//! A packet arrives: its verification tag is checked, and then each chunk is handled
+//! (RFC 9260 sections 3.2, 6.10 and 8.5).
 
 use super::{Association, Control, Ctx, State};
 use crate::api::{Event, LossReason};
@@ -25,15 +25,15 @@ pub(crate) struct Inbound<'a> {
     /// is none.
     pub(crate) tail: &'a Bytes,
     pub(crate) first: &'a RawChunk<'a>,
-    /// The chunks behind the first one.
+    /// The chunks after the first one.
     pub(crate) others: Chunks<'a>,
 }
 
-/// How the endpoint must continue with a packet.
+/// What the endpoint must do next with a packet.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Handled {
     Done,
-    /// It counts as out of the blue (section 8.5.1, E).
+    /// The packet is out of the blue (section 8.5.1, E).
     OutOfTheBlue,
 }
 
@@ -152,7 +152,7 @@ impl Association {
         path
     }
 
-    /// Handles the chunks behind the first one, until one of them ends the packet.
+    /// Handles the chunks after the first one, until one of them ends the packet.
     #[inline(never)]
     fn handle_others(
         &mut self,
@@ -199,9 +199,8 @@ impl Association {
         })
     }
 
-    /// Handles a chunk that is neither DATA nor SACK. Those two are nearly all chunks.
-    /// In one function with the rest, every packet would pay for chunks that it does
-    /// not contain.
+    /// Handles a chunk that is neither DATA nor SACK. These are rare, so they have their
+    /// own function and packets without them do not pay for them.
     #[cold]
     #[inline(never)]
     fn handle_other(
@@ -260,7 +259,7 @@ impl Association {
         self.discard(ctx, "unknown chunk type");
         if action.reports() && !gathered.reported {
             gathered.reported = true;
-            // Cut, so that the report is smaller than its cause.
+            // Cut, so that the report is not larger than the chunk that caused it.
             let cut = raw.bytes.len().min(256);
             self.report(from, |w| {
                 w.unrecognized_chunk_type(&raw.bytes[..cut]);

@@ -1,5 +1,5 @@
-//! An association ends at once: lost, closed, aborted (RFC 9260 section 9.1). The
-//! graceful shutdown is in `teardown`.
+//! An association ends without a graceful shutdown: it is lost, closed or aborted (RFC
+//! 9260 section 9.1). The graceful shutdown is in `teardown`.
 
 use super::timers::Timers;
 use super::{Association, Ctx, State};
@@ -30,8 +30,8 @@ impl Association {
         self.event(ctx, event);
     }
 
-    /// Enters CLOSED: all timers stop and no packet leaves any more. Data that has
-    /// arrived can still be read.
+    /// Enters CLOSED: all timers stop and no more packets leave. Data that has arrived
+    /// can still be read.
     pub(crate) fn close(&mut self, ctx: &mut Ctx<'_>) {
         self.enter(ctx, State::Closed);
         self.timers = Timers::default();

@@ -1,5 +1,5 @@
-//! One association: its state, its sending and receiving sides, its paths, and the work
-//! between them.
+//! One association: its state, its sending and receiving halves, its paths, and the code
+//! that connects them.
 //!
 //! `dispatch` handles arriving chunks, `on_*` react to them, `transmit` sends. Nothing is
 //! sent while a packet is handled.
@@ -183,7 +183,8 @@ impl Association {
         }
     }
 
-    /// The same for a kind that `EndpointConfig::observe_details` controls.
+    /// [`observe`](Self::observe) for the kinds that `EndpointConfig::observe_details`
+    /// controls.
     #[inline]
     pub(crate) fn observe_detail(&self, ctx: &mut Ctx<'_>, what: impl FnOnce() -> Observation) {
         if ctx.out.wants_details() {

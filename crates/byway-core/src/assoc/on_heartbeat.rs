@@ -11,10 +11,10 @@ use crate::policy::probing::Evidence;
 use crate::time::{Duration, Instant};
 use rand::RngExt;
 
-/// Heartbeat Info of this side: path, sending time and nonce. 17 bytes.
+/// Bytes of our Heartbeat Info: path, sending time and nonce.
 pub(super) const INFO_LEN: usize = 17;
 
-/// The value of a Heartbeat Info parameter of this side.
+/// The value of our Heartbeat Info parameter.
 pub(crate) fn heartbeat_info(path: PathId, probe: &Probe) -> [u8; INFO_LEN] {
     info_of(path, probe.sent, probe.nonce)
 }
@@ -34,7 +34,7 @@ fn read_info(info: &[u8]) -> Option<(PathId, u64, Instant)> {
 }
 
 impl Association {
-    /// A HEARTBEAT arrived: it is answered without reading its information.
+    /// A HEARTBEAT arrived. The answer returns its information unread.
     pub(super) fn on_heartbeat(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -52,8 +52,8 @@ impl Association {
             }
             return;
         };
-        // A peer that bundles many heartbeats gets few answers (RFC 5062
-        // section 8): one packet of answers at a time.
+        // A peer that sends many heartbeats gets few answers (RFC 5062 section 8): at
+        // most 8 answers wait.
         let waiting = |c: &Control| matches!(c, Control::HeartbeatAck(..));
         if self.control.iter().filter(|c| waiting(c)).count() < 8 {
             self.control
@@ -172,8 +172,8 @@ impl Association {
             return;
         }
         let p = self.paths.get(path);
-        // "Idle": since the timer was set, nothing left that measures the round trip.
-        // The exact time of this setting is not stored, but the interval is close.
+        // "Idle": nothing that measures the round trip has left since the timer was set.
+        // The exact time of this is not stored, but the interval is close.
         let period = self.cfg.hb.interval;
         // While T3-rtx of a path runs, data probes the path: a heartbeat at the same
         // time would count one silence twice.
@@ -199,8 +199,8 @@ impl Association {
     /// A heartbeat leaves: draws its nonce and starts its timer.
     pub(crate) fn begin_probe(&mut self, ctx: &mut Ctx<'_>, path: PathId) -> [u8; INFO_LEN] {
         let rto = self.paths.get(path).rtt.rto();
-        // A probed path gets heartbeats faster than it may answer them. They share one
-        // nonce, so that a late answer counts.
+        // The detector may send the next heartbeat before the last one is answered. They
+        // share one nonce, so that a late answer counts.
         let p = self.paths.get(path);
         let under_way = p.heartbeat.under_way();
         let shared = under_way.filter(|_| p.detector.is_probing());
@@ -257,7 +257,7 @@ impl Association {
         if self.peer_is_unreachable(ctx) {
             return;
         }
-        // A potentially failed path is probed once per RTO. This answer is late, so the
+        // A potentially failed path is probed once per RTO. The RTO has passed, so the
         // next probe leaves now.
         let eager = is_eager(self.paths.get(path), self.cfg.hb.failed);
         if self.repeats_heartbeats() {
@@ -308,7 +308,7 @@ impl Association {
         self.ask(ctx, |d, i| d.on_established(i));
     }
 
-    /// RFC 2960: every address of the peer may take data at once.
+    /// RFC 2960: every address of the peer may carry data at once.
     fn trust_addresses(&mut self, ctx: &mut Ctx<'_>) {
         for path in self.paths.ids() {
             if self.paths.get(path).state() == PathState::Unconfirmed {
@@ -319,9 +319,9 @@ impl Association {
     }
 }
 
-/// Whether a path is probed once per RTO: its address is unconfirmed (also while data
-/// waits for this, `confirm_all_before_data`), or it is potentially failed, or it is
-/// failed and `hb.failed` asks for it.
+/// Whether a path is probed once per RTO: its address is unconfirmed, it is potentially
+/// failed, or it is failed and `hb.failed` says so. With `confirm_all_before_data` an
+/// active path may be unconfirmed.
 fn is_eager(p: &Path, failed: FailedProbes) -> bool {
     match p.state() {
         PathState::Unconfirmed => true,

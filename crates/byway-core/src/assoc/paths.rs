@@ -1,4 +1,4 @@
-//! Changes in the table of paths, and their consequences.
+//! Changes of the paths' states and roles, and what follows from them.
 
 use super::{Association, Ctx};
 use crate::api::{CommandError, Event};
@@ -35,7 +35,7 @@ impl Association {
     }
 
     /// Asks the failover policy where new data goes now. `timed_out` is the path whose
-    /// timer expired, if that is the cause.
+    /// T3-rtx expired, if that is the cause.
     pub(crate) fn choose_data_path(&mut self, ctx: &mut Ctx<'_>, timed_out: Option<PathId>) {
         let view = self.paths.view();
         let by_dialect = self
@@ -81,9 +81,8 @@ impl Association {
         }
     }
 
-    /// New data moved. If it left a failed or potentially failed path for an active
-    /// one, this was a failover, and an answer within an RTO will show that it was
-    /// spurious.
+    /// New data moved. If it left a failed or potentially failed path for an active one,
+    /// this was a failover. An answer within an RTO will show that it was spurious.
     fn note_failover(&mut self, ctx: &Ctx<'_>, from: PathId, to: PathId) {
         let paths = self.paths.view();
         let left = matches!(
@@ -155,8 +154,8 @@ impl Association {
         }
         p.errors.happened(ctx.now);
         // The counter of an inactive path continues "up to some reasonable limit above
-        // PMR + 1" (RFC 7829 section 4.1), so that the choice among dead paths moves
-        // on. The Change Primary Threshold of caro-2006 has no limit.
+        // PMR + 1" (RFC 7829 section 4.1), so that data tries other inactive paths. The
+        // Change Primary Threshold of caro-2006 has no limit.
         let endless = matches!(
             self.cfg.failover.primary_switch,
             crate::config::PrimarySwitch::Cpt(_)
@@ -187,9 +186,8 @@ impl Association {
         {
             self.move_data(ctx, next);
         }
-        // RFC 7829 section 3.2, rule 4: a potentially failed path is probed at once,
-        // then every RTO. A failed path is probed in the same way if `hb.failed` asks
-        // for it.
+        // RFC 7829 section 3.2, rule 4: a potentially failed path is probed at once and
+        // then every RTO. A failed path is probed in the same way if `hb.failed` says so.
         let at_once =
             to == PathState::PotentiallyFailed || self.cfg.hb.failed == FailedProbes::OncePerRto;
         if at_once {

@@ -1,5 +1,5 @@
-//! The probe timeout of a path: an acknowledgement is overdue. Later the heartbeat that
-//! probes the path may be overdue, too (`policy/probe_timeout.rs`).
+//! The probe timeout of a path: an acknowledgement is overdue, and later perhaps also
+//! the heartbeat that probes the path (`policy/probe_timeout.rs`).
 
 use super::{Association, Ctx};
 use crate::observe::{Observation, Timer};
@@ -8,8 +8,8 @@ use crate::policy::ProbeTimeout;
 use crate::policy::retransmit::LossCause;
 
 impl Association {
-    /// A path acknowledged something: the wait for the next acknowledgement starts
-    /// again, if one is due.
+    /// A path acknowledged something. The wait for the next acknowledgement starts again
+    /// if one is due.
     #[inline]
     pub(super) fn await_acknowledgement(&mut self, ctx: &Ctx<'_>, path: PathId) {
         if self.cfg.failover.probe_timeout.is_some() {
@@ -21,10 +21,10 @@ impl Association {
         }
     }
 
-    /// Whether a chunk of this number of bytes, about to leave on a path, should ask
-    /// for a SACK at once (the I bit, RFC 7053). It should if no later chunk ends the
-    /// peer's delay. The delay would hide a dead path and falsify the round trips that
-    /// the probe timeout uses.
+    /// Whether a chunk of this size, about to leave on a path, should ask for a SACK at
+    /// once (the I bit, RFC 7053). It should if no later chunk will end the peer's
+    /// SACK.Delay. This delay would hide a dead path and falsify the round trips that the
+    /// probe timeout uses.
     pub(super) fn asks_at_once(&self, path: PathId, bytes: u32) -> bool {
         if self.cfg.failover.probe_timeout.is_none() || self.paths.len() < 2 {
             return false;
@@ -33,8 +33,9 @@ impl Association {
         self.send.queue.is_empty() || w.flight + bytes <= w.pmdcs
     }
 
-    /// Something was sent to a path: an acknowledgement is due. Further data does not
-    /// delay this, but may bring it forward: a second packet ends the peer's delay.
+    /// Something was sent to a path, so an acknowledgement is due. Further data never
+    /// makes it due later, but a second packet may make it due earlier, because it ends
+    /// the peer's delay.
     #[inline]
     pub(super) fn note_owed_acknowledgement(&mut self, ctx: &Ctx<'_>, path: PathId) {
         if let Some(rule) = self.cfg.failover.probe_timeout {
@@ -58,8 +59,8 @@ impl Association {
         );
     }
 
-    /// An acknowledgement is overdue: the path becomes potentially failed, a heartbeat
-    /// probes it, and its oldest chunk leaves on another path, as new data does.
+    /// An acknowledgement is overdue. The path becomes potentially failed, and a heartbeat
+    /// probes it. Its oldest chunk and new data leave on another path.
     pub(super) fn on_probe_timeout(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
         self.paths
             .get_mut(path)
@@ -100,7 +101,7 @@ impl Association {
         self.choose_data_path(ctx, None);
     }
 
-    /// The path answers again. So its losses in this time were due to congestion.
+    /// The path answers again, so its losses in this time were due to congestion.
     pub(super) fn end_probe_timeout(&mut self, path: PathId) {
         let p = self.paths.get_mut(path);
         if p.timers.get(PathTimer::MoveHoldOff).is_some() {
@@ -117,8 +118,8 @@ impl Association {
         rule.answer(rtt.srtt().unwrap_or(rtt.rto()), rtt.rttvar())
     }
 
-    /// The heartbeat is overdue, too: all outstanding data of the path moves. The
-    /// window does not change, because there is no sign of congestion.
+    /// The heartbeat is also overdue: all outstanding data of the path moves. The window
+    /// does not change, because there is no sign of congestion.
     pub(super) fn on_move_hold_off(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
         let p = self.paths.get_mut(path);
         p.timers.set(PathTimer::MoveHoldOff, None);

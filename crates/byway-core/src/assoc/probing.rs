@@ -1,4 +1,4 @@
-//! The probing detector at work on a path (cortes-2008; `policy/probing.rs`).
+//! Runs the probing detector of a path (cortes-2008; `policy/probing.rs`).
 
 use super::{Association, Ctx};
 use crate::config::ConfigError;
@@ -7,7 +7,7 @@ use crate::policy::probing::{Evidence, Verdict};
 use crate::policy::{Detection, Detector, Doubt};
 use crate::time::{Duration, Instant};
 
-/// The shortest time between two questions to a user's detector about a path.
+/// The shortest time between two calls of a user's detector for a path.
 const LEAST_PACE: Duration = Duration::from_millis(1);
 
 impl Association {
@@ -59,8 +59,8 @@ impl Association {
         }
     }
 
-    /// A SACK acknowledged new data. `of_path`: data that was sent to this path after
-    /// its last timeout.
+    /// A SACK acknowledged new data. `of_path`: the data was sent to this path after its
+    /// last timeout.
     pub(super) fn weigh_acknowledgement(&mut self, ctx: &mut Ctx<'_>, path: PathId, of_path: bool) {
         if self.paths.get(path).detector.is_probing() {
             let what = if of_path {

@@ -25,7 +25,7 @@ enum Action {
     Collision,
     /// D: a duplicate, or our own set-up completing.
     Duplicate,
-    /// C, and all that the table does not show.
+    /// C, and all cases that the table does not list.
     Discard,
 }
 
@@ -80,8 +80,7 @@ impl Association {
         self.control.push_front(Control::CookieAck(path));
     }
 
-    /// Action A: everything starts again, except data that has arrived and was not
-    /// read.
+    /// Action A: everything starts again, except messages that are ready to be read.
     fn restart(&mut self, ctx: &mut Ctx<'_>, c: &Cookie) {
         let undelivered_messages = self.send.queue.messages() + self.send.ledger.messages();
         let first = Path::new(c.local, c.source, true, &self.cfg, ctx.now);
@@ -114,7 +113,8 @@ impl Association {
         self.answer_cookie(c);
     }
 
-    /// Action B: the peer's tag, TSN and window are those of the cookie.
+    /// Action B: takes the peer's tag from the cookie. During set-up it also takes the
+    /// TSN, the streams and the window, and the association is established.
     fn collide(&mut self, ctx: &mut Ctx<'_>, c: &Cookie) {
         self.tags.peer = c.peer_tag;
         let standing = !matches!(self.state, State::CookieWait | State::CookieEchoed(_));

@@ -1,5 +1,5 @@
-//! Set-up (RFC 9260 section 5.1): the side of the initiator, and how an association
-//! begins from a cookie.
+//! Set-up (RFC 9260 section 5.1): the initiator's side, and the start of an association
+//! from a cookie.
 
 use super::{
     Addresses, Association, BadInit, Control, Ctx, Failure, Inbound, Optional, PeerInit, SetUp,
@@ -20,7 +20,7 @@ use smallvec::SmallVec;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// The values with which an accepted association begins.
+/// The values that an accepted association starts with.
 #[derive(Debug)]
 pub(crate) struct Accepted<'a> {
     pub(crate) id: AssocId,
@@ -74,7 +74,7 @@ impl Association {
         }
     }
 
-    /// The user asks for an association: INIT goes to the first address.
+    /// The user starts an association: INIT goes to the first address.
     pub(crate) fn initiate(
         id: AssocId,
         cfg: Arc<Config>,
@@ -190,9 +190,9 @@ impl Association {
         self.control.push_back(Control::CookieEcho);
     }
 
-    /// Reports unknown parameters of the INIT ACK when the association is established.
-    /// Before COOKIE ACK only COOKIE ECHO may leave (section 5.1, C), and the peer
-    /// would not know the sender of the report.
+    /// Reports unknown parameters of the INIT ACK once the association is established.
+    /// Before COOKIE ACK only COOKIE ECHO may leave (section 5.1, C), and the peer has
+    /// no association for the report yet.
     fn report_unrecognized_parameters(&mut self) {
         for bytes in core::mem::take(&mut self.setup.reports) {
             let mut causes = Vec::new();
@@ -202,8 +202,8 @@ impl Association {
         }
     }
 
-    /// Section 5.1.1: a message on a stream that the peer does not grant can never be
-    /// sent. It must not disappear without a report.
+    /// A message on a stream that the peer does not accept can never be sent (section
+    /// 5.1.1). It must not disappear silently, so the association ends.
     pub(crate) fn check_queued_streams(&mut self, ctx: &mut Ctx<'_>) {
         let streams = self.send.streams();
         if let Some(highest) = self.send.queue.highest_stream().filter(|s| *s >= streams) {
@@ -218,10 +218,10 @@ impl Association {
         }
     }
 
-    /// Section 5.1.2: the paths are the addresses that the peer lists, and the source
-    /// of its answer. Only those that the user gave are confirmed (section 5.4). The
-    /// source of the INIT ACK is not, because it may be forged. The user's address that
-    /// answered comes first.
+    /// The addresses that the peer lists and the source of its INIT ACK become paths
+    /// (section 5.1.2). Only addresses that the user gave are confirmed (section 5.4). The
+    /// source of the INIT ACK is not confirmed, because it may be forged. The user's
+    /// address that answered comes first.
     fn adopt_addresses(&mut self, ctx: &mut Ctx<'_>, inbound: &Inbound<'_>, peer: &PeerInit) {
         let source = inbound.source;
         let given: SmallVec<[SocketAddr; 8]> = self.paths.iter().map(Path::remote).collect();
@@ -335,7 +335,7 @@ impl Association {
         }
     }
 
-    /// A stale cookie (section 5.2.6): requests a longer life once.
+    /// The cookie was stale (section 5.2.6): requests a longer life once.
     pub(crate) fn on_stale_cookie(&mut self, ctx: &mut Ctx<'_>, staleness_us: u32) {
         if !matches!(self.state, State::CookieEchoed(_)) {
             return;
@@ -371,7 +371,7 @@ impl Association {
         write_extensions(w, &self.cfg);
     }
 
-    /// An association begins from an echoed cookie.
+    /// Creates an association from an echoed cookie.
     pub(crate) fn accept(ctx: &mut Ctx<'_>, new: &Accepted<'_>) -> Association {
         let c = new.cookie;
         let first = Path::new(c.local, c.source, true, &new.cfg, ctx.now);

@@ -10,9 +10,9 @@ use crate::time::Duration;
 use smallvec::SmallVec;
 
 impl Association {
-    /// T3-rtx expired (section 6.3.3; 8.1; 8.2; RFC 7829): the window falls and the RTO
-    /// doubles (E1, E2), all in flight there counts as lost (E3), and the path and the
-    /// association have one more error.
+    /// T3-rtx expired (sections 6.3.3, 8.1 and 8.2; RFC 7829). The window is reduced and
+    /// the RTO doubles (E1, E2). All chunks in flight on the path are lost (E3). The path
+    /// and the association have one more error.
     pub(super) fn on_t3(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
         self.observe(ctx, || Observation::TimerFired {
             timer: Timer::T3Rtx,
@@ -46,8 +46,8 @@ impl Association {
         self.choose_data_path(ctx, Some(path));
     }
 
-    /// Rules E1 and E2: the window falls, unless the timeout is `harmless`, and the RTO
-    /// doubles.
+    /// Rules E1 and E2: reduces the window, unless the timeout is `harmless`, and doubles
+    /// the RTO.
     fn collapse_window(&mut self, ctx: &mut Ctx<'_>, path: PathId, harmless: bool) {
         let falls = self.ask(ctx, |d, i| d.on_t3(i, path, harmless));
         let p = self.paths.get_mut(path);
@@ -66,9 +66,8 @@ impl Association {
         }
     }
 
-    /// Rule E3: all in flight on the path counts as lost. What is older than
-    /// `patience` counts for the estimates, too. Answers with the bytes of the largest
-    /// chunk.
+    /// Rule E3: all chunks in flight on the path are lost. Those older than `patience`
+    /// also count for the estimates. Returns the size of the largest chunk.
     fn lose_flight(&mut self, ctx: &Ctx<'_>, path: PathId, patience: Option<Duration>) -> u32 {
         let concurrent = self.send.concurrent.is_some();
         let patience = patience.filter(|_| self.optional.estimating.is_some());
@@ -94,10 +93,10 @@ impl Association {
         largest
     }
 
-    /// One more error of the path and of the association (sections 8.1 and 8.2). False
-    /// when the association ended for it.
+    /// Counts one more error of the path and of the association (sections 8.1 and 8.2).
+    /// False if the association ended because of it.
     fn count_timeout(&mut self, ctx: &mut Ctx<'_>, path: PathId, largest: u32) -> bool {
-        // cortes-2008: retransmissions need not decide on failure.
+        // With cortes-2008's detector, timeouts need not make a path inactive.
         let limit = if self.detector(path).counts_timeouts() {
             self.cfg.failure.path_max_retrans
         } else {
@@ -107,7 +106,7 @@ impl Association {
         !self.peer_is_unreachable(ctx) && self.note_data_timeout(ctx, path, largest)
     }
 
-    /// T3-rtx expired: whether a heartbeat follows (HAR; `hb.failed`).
+    /// T3-rtx expired: sends a heartbeat if HAR or `hb.failed` asks for it.
     fn probe_after_timeout(&mut self, path: PathId) {
         let p = self.paths.get(path);
         let har = self.cfg.retransmission.after_rto == AfterRto::Heartbeat
@@ -119,14 +118,14 @@ impl Association {
             return;
         }
         if self.repeats_heartbeats() {
-            // The heartbeat in progress, if any, is given up without an error.
+            // An unanswered heartbeat is dropped without an error.
             self.paths.get_mut(path).end_heartbeat();
         }
         self.want_heartbeat(path);
     }
 
-    /// Section 8.1: whether the association's errors exceed their limit. If so, the
-    /// association ends.
+    /// Ends the association if its errors exceed the limit (section 8.1). Returns
+    /// whether it ended.
     pub(super) fn peer_is_unreachable(&mut self, ctx: &mut Ctx<'_>) -> bool {
         if self.failure.errors <= self.cfg.failure.association_max_retrans {
             return false;

@@ -102,7 +102,8 @@ impl Association {
         );
     }
 
-    /// SHUTDOWN: the peer sends no new data; its cumulative TSN acknowledges ours.
+    /// SHUTDOWN: the peer has no more data to send. Its cumulative TSN acknowledges our
+    /// data.
     pub(crate) fn on_shutdown(&mut self, ctx: &mut Ctx<'_>, from: Option<PathId>, s: Shutdown) {
         let reply = from.unwrap_or(self.paths.data());
         self.shutdown.from = from;
@@ -124,7 +125,7 @@ impl Association {
                 self.timers.t2 = None;
             }
             State::ShutdownAckSent => {
-                // One answer is enough for a packet full of SHUTDOWNs.
+                // One answer is enough, even if a packet has many SHUTDOWNs.
                 let queued = |c: &Control| matches!(c, Control::ShutdownAck(_));
                 if !self.control.iter().any(queued) {
                     self.control.push_back(Control::ShutdownAck(reply));

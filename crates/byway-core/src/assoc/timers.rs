@@ -1,18 +1,18 @@
-//! All timers of an association: when each expires, and what happens then.
+//! All timers of an association: when each one expires, and the code that handles it.
 //!
 //! | timer | stored in | expires when | procedure |
 //! |---|---|---|---|
 //! | T1-init, T1-cookie | `Timers::t1` | INIT or COOKIE ECHO is not answered (RFC 9260 section 5.1) | `setup` |
 //! | T2-shutdown | `Timers::t2` | SHUTDOWN or SHUTDOWN ACK is not answered (9.2) | `teardown` |
 //! | T5-shutdown-guard | `Timers::t5` | the shutdown takes too long (9.2) | `teardown` |
-//! | SACK.Delay | `recv::acker` | an acknowledgement is due for this time (6.2) | the next SACK |
+//! | SACK.Delay | `recv::acker` | a SACK was delayed for this time (6.2) | the next SACK |
 //! | window probe | `Timers::window_probe` | the peer's window was closed for an RTO (6.1, A) | `transmit` |
 //! | T3-rtx | `PathTimers::t3` | the earliest chunk in flight is not acknowledged (6.3.3) | `t3` |
 //! | heartbeat | `PathTimer::Heartbeat` | HB.interval and an RTO have passed (8.3) | `on_heartbeat` |
 //! | heartbeat lost | `PathTimer::HeartbeatLost` | a heartbeat is not answered for an RTO (8.3) | `on_heartbeat` |
 //! | detector probe | `PathTimer::DetectorProbe` | Dmax/n have passed (cortes-2008) | `probing` |
 //! | probe timeout | `PathTimer::ProbeTimeout` | an acknowledgement is overdue | `probe_timeout` |
-//! | move hold-off | `PathTimer::MoveHoldOff` | so is the heartbeat that asked why | `probe_timeout` |
+//! | move hold-off | `PathTimer::MoveHoldOff` | the heartbeat after the probe timeout is overdue | `probe_timeout` |
 //!
 //! A dialect may have one more.
 

@@ -42,7 +42,7 @@ impl Association {
             }
         }
         let queued = self.send.buffered();
-        // One message of any length always fits, so that none is stuck.
+        // An empty buffer accepts a message of any length, so that no message is stuck.
         if queued > 0 && queued + len as u64 > u64::from(self.cfg.buffer.send) {
             self.send.want_writable();
             return Err(CommandError::WouldBlock {

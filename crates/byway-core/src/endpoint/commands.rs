@@ -26,7 +26,7 @@ impl Endpoint {
     /// Queues a message for sending.
     ///
     /// # Errors
-    /// When the message is not accepted. The error says why and what would work.
+    /// When the message is not accepted. The error says why, and what to do.
     pub fn send(
         &mut self,
         _now: Instant,
@@ -136,8 +136,8 @@ impl Endpoint {
     /// `failure.detection` (cortes-2008: "applications can tune this algorithm").
     ///
     /// # Errors
-    /// When there is no such path, the detector's settings cannot work, or a
-    /// detector of the user watches all paths (`custom.detection`).
+    /// When there is no such path, the detector's settings are invalid, or the
+    /// user's own detector watches all paths (`custom.detection`).
     pub fn set_detection(
         &mut self,
         now: Instant,
@@ -154,7 +154,7 @@ impl Endpoint {
         if self.table.get(id).is_none() {
             return;
         }
-        // The error would say that it has ended already.
+        // An error only means that the association has ended already.
         let _ = self.abort(now, id, b"released");
         self.out.forget_events(id);
         self.table.remove(id);

@@ -1,6 +1,6 @@
-//! INIT: answered with an INIT ACK whose cookie holds the state, so that nothing
-//! is kept of a peer before it returns the cookie (RFC 9260 sections 5.1 and
-//! 5.2).
+//! INIT (RFC 9260 sections 5.1 and 5.2). The answer is an INIT ACK whose cookie
+//! holds all state, so the endpoint keeps nothing about a peer until the cookie
+//! comes back.
 
 use super::Endpoint;
 use super::cookie::Cookie;
@@ -13,13 +13,13 @@ use byway_wire::{Chunk, InitFields, ParamWriter, RawChunk, Tsn};
 use core::net::IpAddr;
 use rand::RngExt;
 
-/// What an INIT ACK says of this side.
+/// The fields of an INIT ACK that describe this side.
 struct LocalFields {
     /// Our verification tag, which the peer puts into its packets.
     tag: u32,
     /// Our initial TSN.
     tsn: Tsn,
-    /// The tags of the association that exists (section 5.2.2); zeros if none.
+    /// The Tie-Tags of an existing association (section 5.2.2); zeros if none.
     tie_tags: (u32, u32),
 }
 
@@ -46,8 +46,7 @@ impl Endpoint {
         }
     }
 
-    /// An INIT with parameters that cannot work is discarded or answered with an
-    /// ABORT.
+    /// An INIT with invalid parameters is discarded or answered with an ABORT.
     fn refuse_bad_init(&mut self, inbound: &Inbound<'_>, tag: u32, bad: BadInit) {
         match bad {
             BadInit::Discard => self.stats.malformed += 1,
@@ -114,8 +113,8 @@ impl Endpoint {
         self.send_init_ack(now, inbound, peer, &ours, &cfg);
     }
 
-    /// What the INIT ACK says of this side where an association exists
-    /// (sections 5.2.1 and 5.2.2); `None` if no INIT ACK is sent.
+    /// This side's fields of the INIT ACK if an association exists (sections
+    /// 5.2.1 and 5.2.2); `None` if no INIT ACK is sent.
     fn fields_beside_association(
         &mut self,
         inbound: &Inbound<'_>,
@@ -164,7 +163,7 @@ impl Endpoint {
         });
     }
 
-    /// Sends an INIT ACK whose cookie holds all that both sides have said.
+    /// Sends an INIT ACK whose cookie holds the parameters of both sides.
     fn send_init_ack(
         &mut self,
         now: Instant,

@@ -89,7 +89,7 @@ impl Endpoint {
     /// An endpoint without associations.
     ///
     /// # Errors
-    /// When a setting cannot work; the error names it.
+    /// When a setting is invalid; the error names it.
     pub fn new(cfg: EndpointConfig) -> Result<Endpoint, ConfigError> {
         cfg.check()?;
         let mut rng = ChaCha8Rng::from_seed(cfg.seed);

@@ -32,7 +32,8 @@ impl Endpoint {
         self.next_packet(now, buf, (!whole).then_some(tail))
     }
 
-    /// Drivers ask until there is nothing more: that answer costs no call.
+    /// Inlined, because a driver calls until it gets `None`: the last call returns
+    /// without entering `fill_packet`.
     #[inline]
     fn next_packet(
         &mut self,

@@ -1,4 +1,4 @@
-//! What can be asked about an endpoint and its associations.
+//! Queries about an endpoint and its associations.
 
 use super::{Endpoint, EndpointStats};
 use crate::api::{AssocId, AssocStats, PathStats};
@@ -38,7 +38,7 @@ impl Endpoint {
         slot.map_or_else(Vec::new, |s| s.assoc.stats_of_paths().collect())
     }
 
-    /// Payload bytes that are queued or not yet acknowledged.
+    /// Payload bytes that are queued or not yet cumulatively acknowledged.
     #[must_use]
     pub fn buffered(&self, id: AssocId) -> Option<u64> {
         self.table.get(id).map(|s| s.assoc.buffered())
@@ -71,7 +71,7 @@ impl Endpoint {
         }
     }
 
-    /// A cookie of any contents with a valid MAC. Only for fuzzing.
+    /// A cookie with these contents and a valid MAC. Only for fuzzing.
     #[cfg(fuzzing)]
     #[doc(hidden)]
     #[must_use]
@@ -79,11 +79,11 @@ impl Endpoint {
         self.keys.seal_bytes(contents)
     }
 
-    /// Recounts every running total of an association (flight sizes, windows,
-    /// buffers) and compares. For tests: it visits all outstanding data.
+    /// Recomputes every running total of an association (flight sizes, windows,
+    /// buffers) and compares. For tests, because it visits all outstanding data.
     ///
     /// # Errors
-    /// Names the first total that does not agree with its parts.
+    /// When a total is wrong; the error names the first one.
     pub fn check_totals(&self, id: AssocId) -> Result<(), String> {
         self.table
             .get(id)

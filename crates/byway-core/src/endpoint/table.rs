@@ -19,7 +19,8 @@ pub(super) struct Slot {
     /// The association has ended. Packets and commands no longer find it, but
     /// what has arrived can still be read.
     pub(super) ended: bool,
-    /// The peer's address for whose limit it counts, if the peer set it up.
+    /// The peer's address if the peer set it up: the association counts against
+    /// `max_associations_per_peer` of that address.
     accepted_from: Option<IpAddr>,
 }
 
@@ -30,11 +31,11 @@ pub(super) struct AssociationTable {
     /// The peer's address and SCTP port to the index in `slots`. Only looked up
     /// and never iterated over, so its random order has no effect.
     by_peer: HashMap<(IpAddr, u16), u32>,
-    /// The last address looked up, because packets arrive in trains.
+    /// The last address looked up. Successive packets often come from one address.
     last_found: Option<(IpAddr, u16, u32)>,
     /// How many live associations each peer address has set up.
     accepted_from: HashMap<IpAddr, usize>,
-    /// The generation given last.
+    /// The generation of the newest association.
     generation: u32,
     /// Associations that have not ended.
     live: usize,
@@ -61,8 +62,7 @@ impl AssociationTable {
     }
 
     /// Adds an association under the id that [`next_id`](Self::next_id) gave.
-    /// `accepted_from`: the address for whose limit it counts, if the peer set
-    /// it up.
+    /// `accepted_from` is the peer's address if the peer set it up.
     pub(super) fn insert(
         &mut self,
         id: AssocId,

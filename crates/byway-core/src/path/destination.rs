@@ -1,4 +1,4 @@
-//! One destination, with all that the association knows of it, by concept.
+//! One destination with its state, in groups.
 
 use super::burst::Burst;
 use super::counters::PathCounters;
@@ -37,7 +37,7 @@ pub(crate) struct Path {
     pub(crate) counters: PathCounters,
 }
 
-/// How large the packets of a path may be.
+/// The size of a path's packets.
 #[derive(Copy, Clone, Debug)]
 struct PathMtu {
     /// Largest IP packet, bytes.
@@ -62,8 +62,8 @@ impl Path {
         now: Instant,
     ) -> Path {
         let pmtu = cfg.pmtu.0;
-        // Chunks are padded to 4 bytes, so a PMTU that is no multiple of 4
-        // cannot be used to its last byte.
+        // Chunks are padded to 4 bytes, so a PMTU that is not a multiple of 4 cannot be
+        // filled.
         let pmdcs = (pmtu - header_bytes(remote)) & !3;
         let (control, window) = PathControl::begin(cfg, pmdcs, remote.is_ipv6(), now);
         Path {
@@ -153,9 +153,9 @@ impl Path {
             PathControl::begin(cfg, self.pmdcs(), self.remote.is_ipv6(), now);
     }
 
-    /// Rule B of section 6.1: a packet may begin while the flight size is below cwnd,
-    /// and may then exceed it by less than one chunk. After a timeout it may begin only
-    /// while nothing is in flight.
+    /// Rule B of section 6.1: a packet may begin while the flight size is below cwnd, and
+    /// may exceed it by less than one PMDCS. After a timeout it may begin only while
+    /// nothing is in flight.
     pub(crate) fn open(&self) -> bool {
         let w = &self.window;
         w.flight < w.cwnd && (w.flight == 0 || !self.recovery.one_packet())
@@ -173,8 +173,8 @@ impl Path {
                 <= w.cwnd
     }
 
-    /// The bytes that count as used when a full window grows: the outstanding data, the
-    /// room for the detector's heartbeats, and the rest behind the last whole packet.
+    /// The bytes that count as used when growth needs a full window: the outstanding data,
+    /// the room for the detector's heartbeats, and the rest after the last full packet.
     /// Data cannot use the last two.
     pub(crate) fn used(&self, outstanding: u32) -> u32 {
         if self.detector.reserved() == 0 || outstanding == 0 {

@@ -1,11 +1,10 @@
-//! Paths without an association. With them a test sets up a situation and asks the
-//! deciders about it.
+//! Paths without an association, for tests of deciders.
 
 use super::{Path, PathId, PathState, PathTable, PathsView};
 use crate::config::Config;
 use crate::time::Instant;
 
-/// The facts of one path that the failover's deciders read.
+/// The facts of one path that a failover policy reads.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct PathFacts {
     /// Its state.

@@ -5,8 +5,8 @@ use crate::config::RtoConfig;
 use crate::time::{Instant, nanos};
 use core::time::Duration;
 
-/// SRTT, RTTVAR and RTO, in nanoseconds. Every SACK computes with them, and conversions
-/// from and to `Duration` would cost time.
+/// SRTT, RTTVAR and RTO. They are in nanoseconds, because nearly every SACK uses them
+/// and conversions from and to `Duration` cost time.
 #[derive(Clone, Debug)]
 pub(crate) struct RttEstimator {
     /// None before the first sample (rule C1).
@@ -42,7 +42,7 @@ impl RttEstimator {
         Duration::from_nanos(self.rto)
     }
 
-    /// When a timer of one RTO expires that starts now.
+    /// When a timer that starts now and runs for one RTO expires.
     #[inline]
     pub(crate) fn timeout(&self, now: Instant) -> Instant {
         now.plus_nanos(self.rto)

@@ -1,4 +1,4 @@
-//! The paths of an association: one per address of the peer.
+//! The paths of an association, one for each address of the peer.
 
 use super::{Path, PathId, PathState};
 use crate::config::Config;
@@ -72,8 +72,8 @@ impl PathTable {
         }
     }
 
-    /// Reserves this number of bytes of each packet, a multiple of 4, which DATA chunks
-    /// do not use. Only before anything has been sent.
+    /// Reserves this number of bytes of each packet, which DATA chunks do not use. It is a
+    /// multiple of 4. Only before any data has been sent.
     pub(crate) fn keep_beside_data(&mut self, bytes: u32, cfg: &Config, now: Instant) {
         for p in &mut self.paths {
             p.keep_beside_data(bytes, cfg, now);
@@ -204,7 +204,7 @@ impl PathTable {
         Some(from)
     }
 
-    /// The same for the source address of a packet, read in place.
+    /// [`find`](Self::find) for the source address of a packet, read in place.
     #[inline]
     pub(crate) fn find_source(&self, source: &SocketAddr) -> Option<PathId> {
         let same = |p: &Path| match (&p.remote, source) {

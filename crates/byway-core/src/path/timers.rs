@@ -1,9 +1,9 @@
-//! The timers of a path. The timers of the association, and the actions when a timer
-//! expires, are in `assoc/timers.rs`.
+//! The timers of a path. The timers of the association, and the code that handles an
+//! expired timer, are in `assoc/timers.rs`.
 //!
-//! After nearly every packet the core asks an association for the time of its next
-//! action. Of a path, only T3-rtx changes that often. So the other timers are compared
-//! when one of them is set, not at each question.
+//! After nearly every packet the core asks an association for its next timeout. On a
+//! path, only T3-rtx changes that often. So the earliest of the other timers is computed
+//! when one of them is set.
 
 use crate::time::Instant;
 
@@ -12,15 +12,15 @@ use crate::time::Instant;
 pub(crate) enum PathTimer {
     /// The next heartbeat is due (RFC 9260 section 8.3).
     Heartbeat,
-    /// The heartbeat under way counts as lost.
+    /// The outstanding heartbeat is lost.
     HeartbeatLost,
     /// The probing detector sends its next probe, or decides
     /// (`failure.detection`; cortes-2008).
     DetectorProbe,
     /// An acknowledgement is overdue (`failover.probe_timeout`).
     ProbeTimeout,
-    /// The path is potentially failed by the probe timeout, and its heartbeat is
-    /// overdue, too. The outstanding data moves.
+    /// The probe timeout made the path potentially failed, and its heartbeat is also
+    /// overdue. The outstanding data moves.
     MoveHoldOff,
 }
 

@@ -1,4 +1,4 @@
-//! What policies may read of the paths.
+//! What deciders may read of the paths.
 
 use super::{PathId, PathState, PathTable};
 use crate::time::Duration;
@@ -46,7 +46,7 @@ impl PathsView<'_> {
         self.table.get(id).errors.heartbeats_answered()
     }
 
-    /// Smoothed round trip of a path; none before the first measurement.
+    /// Smoothed round trip of a path; `None` before the first measurement.
     #[must_use]
     pub fn srtt(&self, id: PathId) -> Option<Duration> {
         self.table.get(id).rtt.srtt()
@@ -116,15 +116,14 @@ impl PathsView<'_> {
         self.table.get(id).counters.loss_rate()
     }
 
-    /// All paths in table order, from the one behind `after` to `after` itself.
+    /// All paths in table order, starting after `after` and ending with it.
     pub fn ring(&self, after: PathId) -> impl Iterator<Item = PathId> + use<> {
         let n = self.table.len() as u8;
         (1..=n).map(move |k| PathId((after.0 + k) % n))
     }
 
-    /// The active destination that differs most from `after` in its two addresses (RFC
-    /// 9260 section 6.4.1). Among equals it is the next one in table order. It is never
-    /// `after` itself.
+    /// The active path that differs most from `after` in its two addresses (RFC 9260
+    /// section 6.4.1). The next one in table order wins a tie. It is never `after` itself.
     #[must_use]
     pub fn alternate(&self, after: PathId) -> Option<PathId> {
         self.ring(after)

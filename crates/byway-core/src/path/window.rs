@@ -13,10 +13,10 @@ pub struct Window {
     pub ssthresh: u32,
     /// Bytes acknowledged in congestion avoidance towards the next growth.
     pub partial_bytes_acked: u32,
-    /// Bytes in flight: sent to this path, and neither acknowledged nor taken for lost.
+    /// Bytes in flight: sent to this path, and neither acknowledged nor lost.
     pub flight: u32,
-    /// Bytes that were sent to this path, are taken for lost and await retransmission,
-    /// on this path or another one.
+    /// Bytes that this path lost and that await retransmission, on this path or another
+    /// one.
     pub lost: u32,
     /// PMDCS: the largest DATA chunk, header included, that the path takes.
     pub pmdcs: u32,
@@ -48,8 +48,7 @@ impl Window {
         self.cwnd > self.ssthresh
     }
 
-    /// The time since which nothing was sent here; later if the window has decayed
-    /// since.
+    /// The time of the last use of the window or of its last decay.
     #[must_use]
     pub fn idle_since(&self) -> Instant {
         self.idle_since

@@ -1,5 +1,5 @@
-//! The receiving side: which TSNs arrived, which messages they form, when they are
-//! acknowledged, and the advertised window.
+//! The receiving half of an association: the TSNs that arrived, reassembly,
+//! acknowledgements, and the advertised window.
 
 pub(crate) mod acker;
 pub(crate) mod reassembly;
@@ -11,7 +11,7 @@ use byway_wire::Tsn;
 use reassembly::Reassembly;
 use tsn_map::TsnMap;
 
-/// The receiving side of an association.
+/// The receiving half of an association.
 #[derive(Debug)]
 pub(crate) struct RecvHalf {
     pub(crate) tsns: TsnMap,
@@ -29,8 +29,8 @@ pub(crate) struct RecvHalf {
 
 impl RecvHalf {
     pub(crate) fn new(initial_tsn: Tsn, streams: u16, cfg: &BufferConfig) -> RecvHalf {
-        // Otherwise a message could close the window before it reaches the point, and
-        // would never be delivered.
+        // At most half the buffer. Otherwise a message could close the window before it
+        // reaches the point, and would never be delivered.
         let half = cfg.receive / 2;
         let point = match cfg.partial_delivery_point {
             0 => half,
@@ -92,9 +92,8 @@ impl RecvHalf {
         u64::from(self.buffer).saturating_sub(self.reassembly.held()) as u32
     }
 
-    /// The reader made room. Returns whether to send an update to the peer at once
-    /// (section 6.2). It waits until the window has opened far enough, to avoid silly
-    /// windows.
+    /// The reader made room. Returns whether a window update leaves at once (section 6.2).
+    /// It waits until the window has opened far enough, to avoid silly windows.
     pub(crate) fn window_opened(&self) -> bool {
         self.a_rwnd() >= self.advertised.saturating_add(self.update_at)
     }

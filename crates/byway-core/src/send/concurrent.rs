@@ -1,5 +1,5 @@
-//! What concurrent multipath transfer remembers of an association, and what a
-//! SACK says under it (`policy/concurrent`).
+//! The sender's state for concurrent multipath transfer, and how it reads a SACK
+//! (`policy/concurrent`).
 
 use super::record::Record;
 use crate::config::{ConcurrentConfig, Config, FastRecovery};
@@ -11,7 +11,7 @@ use crate::policy::concurrent::sfr::NewlyAcked;
 use crate::policy::concurrent::{dac, sfr};
 use crate::time::Instant;
 
-/// The sender's memory.
+/// The sender's state for concurrent multipath transfer.
 #[derive(Clone, Debug, Default)]
 pub struct Concurrent {
     /// Where the round of the present event begins; the primary if it is not
@@ -20,7 +20,7 @@ pub struct Concurrent {
     /// The path behind which the round of the next event begins.
     last: Option<PathId>,
     order: FillOrder,
-    /// Whether new data has left in the present event.
+    /// Whether new data has left in this event.
     begun: bool,
     /// The pseudo cumulative TSNs of each path.
     cumulatives: [PseudoCumulative; MAX_PATHS],
@@ -117,17 +117,17 @@ pub struct Split {
     pub newly: [Option<NewlyAcked>; MAX_PATHS],
     /// Split Fast Retransmit.
     pub sfr: bool,
-    /// How many packets the SACK answers, where that is counted (DAC).
+    /// How many packets with DATA the SACK answers, if DAC counts them.
     pub packets: Option<u8>,
-    /// Of how many paths it newly acknowledges chunks.
+    /// The number of paths of which it newly acknowledges chunks.
     pub destinations: u32,
 }
 
 impl Split {
-    /// How many missing reports the SACK is for a chunk, which may be fast
-    /// retransmitted as `rule` says. `htna`: what the rule of RFC 9260 says of it,
-    /// and the highest sequence newly acknowledged; `sent_again`: when the chunk
-    /// was retransmitted, if it was.
+    /// The number of missing reports that the SACK counts for a chunk. `rule` says
+    /// whether a chunk may be fast retransmitted again. `htna` is the answer of
+    /// RFC 9260's rule, with the highest newly acknowledged sequence. `sent_again`
+    /// is when the chunk was last retransmitted, if it was.
     #[must_use]
     pub fn reports(
         &self,
@@ -152,8 +152,8 @@ impl Split {
     }
 }
 
-/// How far one loss reaches: with several paths at once each has a fast recovery,
-/// unless there is none at all.
+/// The scope of fast recovery. With concurrent multipath transfer each path has its
+/// own, unless fast recovery is off.
 pub(crate) fn fast_recovery(cfg: &Config, concurrent: bool) -> FastRecovery {
     match cfg.congestion.fast_recovery {
         FastRecovery::PerAssociation if concurrent => FastRecovery::PerDestination,
@@ -161,7 +161,7 @@ pub(crate) fn fast_recovery(cfg: &Config, concurrent: bool) -> FastRecovery {
     }
 }
 
-/// How the SACK at hand counts missing reports with concurrent multipath transfer.
+/// How this SACK counts missing reports with concurrent multipath transfer.
 pub(crate) fn split(cfg: &Config, concurrent: Option<&Concurrent>) -> Option<Split> {
     let (cfg, c) = (cfg.concurrent.as_ref()?, concurrent?);
     Some(Split {
@@ -179,8 +179,8 @@ mod tests {
 
     #[test]
     fn the_round_begins_behind_the_last_path_or_behind_the_last_first_one() {
-        // order, paths, where new data went in each event, where each round began
-        // and the next one will (9: at the primary)
+        // Order, number of paths, the paths of new data in each event, and the path
+        // that each event and the next one start with (9: the primary).
         type Row<'a> = (FillOrder, usize, &'a [&'a [u8]], &'a [u8]);
         let rows: [Row<'_>; 8] = [
             (
@@ -190,7 +190,7 @@ mod tests {
                 &[9, 0, 1, 0],
             ),
             (InTurn, 2, &[&[0, 0, 1, 1], &[1, 1], &[0, 1]], &[9, 1, 0, 1]),
-            // All are reached each time, the last one with what is left.
+            // Each event reaches all paths, and the last path gets what is left.
             (BehindLast, 3, &[&[0, 1, 2], &[0, 1, 2]], &[9, 0, 0]),
             (
                 InTurn,
@@ -198,12 +198,12 @@ mod tests {
                 &[&[0, 1, 2], &[1, 2, 0], &[2, 0, 1]],
                 &[9, 1, 2, 0],
             ),
-            // One packet an event: both are the same.
+            // With one packet per event both orders are the same.
             (BehindLast, 2, &[&[0], &[1], &[0]], &[9, 1, 0, 1]),
             (InTurn, 2, &[&[0], &[1], &[0]], &[9, 1, 0, 1]),
-            // An event without new data is no round.
+            // An event without new data changes nothing.
             (InTurn, 2, &[&[0, 1], &[], &[1]], &[9, 1, 1, 0]),
-            // Where the path whose turn it is had no room, that which had.
+            // A path without room loses its turn to one that has room.
             (InTurn, 3, &[&[0, 1], &[2, 0], &[1]], &[9, 1, 0, 2]),
         ];
         for (order, paths, events, expected) in rows {

@@ -1,4 +1,5 @@
-//! The sending half: what waits, what is under way, and the peer's window.
+//! The sending half of an association: queued messages, outstanding chunks and
+//! the peer's receive window.
 
 pub(crate) mod concurrent;
 pub(crate) mod ledger;
@@ -195,13 +196,13 @@ impl SendHalf {
         self.queue.bytes() + self.ledger.payload()
     }
 
-    /// Nothing waits and all is acknowledged.
+    /// Whether nothing is queued and everything is cumulatively acknowledged.
     pub(crate) fn is_drained(&self) -> bool {
         self.queue.is_empty() && self.ledger.is_empty()
     }
 
-    /// Section 6.2.1: what the peer's window has left: that of its last SACK,
-    /// less what is in flight.
+    /// The peer's receive window: the a_rwnd of its last SACK less what is in
+    /// flight (section 6.2.1).
     pub(crate) fn rwnd(&self) -> u64 {
         u64::from(self.a_rwnd).saturating_sub(self.ledger.rwnd_in_flight())
     }

@@ -1,5 +1,5 @@
-//! Step 2 of SACK reception: the ledger applies the SACK, and each newly acknowledged
-//! chunk gives information about its path (RFC 9260 sections 6.2.1, 6.3.1 and 8.2).
+//! Step 2 of SACK reception: the ledger applies the SACK. Each newly acknowledged chunk
+//! may measure and prove its path (RFC 9260 sections 6.2.1, 6.3.1 and 8.2).
 
 use super::path_sack::PathSack;
 use crate::assoc::timestamps::stamp;
@@ -87,7 +87,7 @@ struct Chunk<'a> {
 }
 
 impl Chunk<'_> {
-    /// Removes the chunk from its path's window, and records its information about the
+    /// Removes the chunk from its path's window, and records what it shows about the
     /// path.
     #[inline]
     fn note(
@@ -124,8 +124,8 @@ impl Chunk<'_> {
             s.proof.clears |= clears;
             s.proof.unambiguous |= clears;
         }
-        // For an inactive path, only a chunk that was sent to that path only clears the
-        // count (RFC 7829 section 3.2, rule 9).
+        // The count of an inactive path is cleared only by a chunk that was never sent to
+        // another path (RFC 7829 section 3.2, rule 9).
         let any = cfg.failure.error_clear == ErrorClear::AnyAck
             && (r.one_path || p.state() != PathState::Inactive);
         s.proof.clears |= timely && (once || any);

@@ -1,5 +1,5 @@
-//! Step 4 of SACK reception, for each path: what the acknowledged chunks prove about it
-//! (RFC 9260 section 8.2; RFC 7829 section 3.2; the detectors).
+//! Step 4 of SACK reception, for each path: clears its errors if the acknowledged chunks
+//! prove that it works (RFC 9260 section 8.2; RFC 7829 section 3.2; the detectors).
 
 use super::path_sack::PathSack;
 use crate::assoc::{Association, Ctx};
@@ -7,7 +7,7 @@ use crate::config::PfClear;
 use crate::path::{PathId, PathState};
 
 impl Association {
-    /// Clears the errors of a path, and makes it active again, if the SACK proves that
+    /// Clears the errors of a path and may make it active again, if the SACK proves that
     /// it works.
     pub(super) fn clear_proven_errors(&mut self, ctx: &mut Ctx<'_>, id: PathId, s: &PathSack) {
         if s.proof.largest > 0 && !self.paths.get(id).dead_data.is_clear() {

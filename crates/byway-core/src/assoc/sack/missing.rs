@@ -1,5 +1,5 @@
-//! Step 3 of SACK reception: missing reports, and the chunks that they take for
-//! lost (RFC 9260 section 7.2.4).
+//! Step 3 of SACK reception: counts missing reports and marks chunks as lost (RFC 9260
+//! section 7.2.4).
 
 use super::path_sack::PathSack;
 use crate::assoc::{Association, Ctx};
@@ -11,7 +11,7 @@ use crate::send::record::{Applied, Record};
 use crate::time::Instant;
 
 impl Association {
-    /// Counts missing reports and takes chunks with enough of them for lost.
+    /// Counts missing reports. Chunks with enough of them are lost.
     #[inline]
     pub(super) fn report_missing(
         &mut self,
@@ -29,8 +29,9 @@ impl Association {
             return;
         }
         if let (Some(highest_new), Some(last)) = (applied.highest_new, blocks.last()) {
-            // In fast recovery, progress counts for all missing chunks (HTNA, section
-            // 7.2.4). With SFR each path counts separately.
+            // In fast recovery, a SACK that advances the cumulative TSN reports all its
+            // missing chunks, and not only those below the HTNA (section 7.2.4). With SFR
+            // each path counts separately.
             let sfr = self.cfg.concurrent.as_ref().is_some_and(|c| c.sfr);
             let recovering = self.send.in_recovery();
             let all = recovering && applied.cumulative_advanced && !sfr;
@@ -48,8 +49,7 @@ impl Association {
         }
     }
 
-    /// Calls `run`, which takes chunks for lost, and records each of them with its
-    /// path.
+    /// Calls `run`, which marks chunks as lost, and records each of them for its path.
     fn lose_reported(
         &mut self,
         now: Instant,

@@ -1,4 +1,4 @@
-//! Step 4 of SACK reception, for each path: its congestion window grows, or is reduced
+//! Step 4 of SACK reception, for each path: grows its congestion window, or reduces it
 //! after a loss (RFC 9260 sections 7.2.1 to 7.2.4).
 
 use super::path_sack::PathSack;
@@ -10,8 +10,8 @@ use crate::path::{MAX_PATHS, PathId, PathTimer};
 
 impl Association {
     /// How coupled paths share the growth of their windows (`congestion.coupled`), in
-    /// PMDCS for each window acknowledged; none if they are not coupled, where each adds
-    /// one.
+    /// PMDCS for each acknowledged window. `None` if they are not coupled: each path adds
+    /// one PMDCS.
     #[inline]
     pub(super) fn growth_shares(&mut self, on_path: &[PathSack]) -> Option<[f64; MAX_PATHS]> {
         if self.cfg.congestion.coupled == Coupling::Off {

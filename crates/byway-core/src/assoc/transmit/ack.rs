@@ -1,4 +1,4 @@
-//! SACKs leave, with or without data (RFC 9260 sections 6.2, 6.4 and 6.10).
+//! Sends SACKs, alone or with data (RFC 9260 sections 6.2, 6.4 and 6.10).
 
 use super::Sent;
 use crate::assoc::{Association, Ctx};

@@ -1,8 +1,7 @@
 //! Whether new data may leave now, and where (RFC 9260 section 6.1).
 //!
 //! Rule A: the peer's window, and the probe of a closed window. Rule B: the congestion
-//! window of the path. Rule D: Max.Burst. The path is the user's choice, or else the
-//! choice of the policies.
+//! window of the path. Rule D: Max.Burst. The user or the policies choose the path.
 
 use crate::assoc::{Association, Ctx};
 use crate::config::{BurstRule, CongestionConfig};
@@ -34,7 +33,7 @@ impl Association {
             return None;
         }
         let most = self.max_payload();
-        // The queue does not change here, but the association is borrowed.
+        // By index and not by iterator, because the loop borrows the association.
         let mut waiting = self.send.queue.next_lane(0);
         let mut open = false;
         while let Some(w) = waiting {
@@ -74,8 +73,8 @@ impl Association {
                 .any(|p| !p.is_confirmed() && p.state() != PathState::Inactive)
     }
 
-    /// The paths of new data, in order: the one that the user asked for, if it is not
-    /// inactive, or else those of the policies.
+    /// The path of new data at this place in the order: the path that the message is
+    /// bound to, if it takes data, or else those that the policies choose.
     #[inline]
     fn candidate(&self, wish: Option<PathId>, place: usize) -> Option<PathId> {
         let alone = match (wish, &self.send.concurrent) {
@@ -86,8 +85,8 @@ impl Association {
         (place == 0).then_some(alone)
     }
 
-    /// Whether a path takes data that the user bound to it: while it is active, or
-    /// potentially failed and no path is active (RFC 7829 section 3.2, rule 3).
+    /// Whether a path takes data that the user bound to it. It does while it is active, or
+    /// potentially failed with no active path (RFC 7829 section 3.2, rule 3).
     fn takes_pinned(&self, path: PathId) -> bool {
         match self.paths.get(path).state() {
             PathState::Active => true,
@@ -112,7 +111,7 @@ impl Association {
         if let Some(may) = by_dialect {
             return may;
         }
-        // A packet takes the waiting data, up to its full size.
+        // The packet will hold the waiting data, up to its full size.
         let waits = self.send.queue.bytes() + DATA_HEADER_LEN as u64;
         let next = waits.min(p.window().pmdcs.into()) as u32;
         p.open() && p.keeps_room(next) && within_burst(p, &self.cfg.congestion)

@@ -6,8 +6,8 @@ use crate::config::BurstRule;
 impl Association {
     /// Packets of new data that this event may release (section 6.1, D).
     ///
-    /// The paths are updated only when the first of them is used, because most arriving
-    /// packets release nothing.
+    /// The paths are updated only when the first of them is used, because most events
+    /// release nothing.
     #[inline]
     pub(crate) fn new_burst(&mut self) {
         self.send.begin_event(self.paths.len());

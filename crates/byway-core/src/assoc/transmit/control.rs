@@ -1,4 +1,4 @@
-//! Control chunks and heartbeats leave (RFC 9260 sections 5.1, 8.3, 9.2).
+//! Sends control chunks and heartbeats (RFC 9260 sections 5.1, 8.3 and 9.2).
 
 use super::Sent;
 use super::ack::MAX_RIDING_GAPS;
@@ -125,7 +125,7 @@ impl Association {
         self.sent(ctx, path, len)
     }
 
-    /// A heartbeat that estimates an idle path.
+    /// Sends a heartbeat that measures a path for its estimate.
     pub(super) fn send_estimate_probe(
         &mut self,
         ctx: &mut Ctx<'_>,

@@ -1,4 +1,4 @@
-//! New chunks leave (RFC 9260 sections 6.1, 6.9 and 6.10).
+//! Sends new chunks (RFC 9260 sections 6.1, 6.9 and 6.10).
 
 use super::Sent;
 use super::admission::Admitted;
@@ -11,7 +11,7 @@ use crate::send::queue::{Cut, LaneId};
 use byway_wire::{DATA_HEADER_LEN, Data, padded};
 
 impl Association {
-    /// A packet of new chunks from one lane.
+    /// Sends a packet of new chunks from one lane of the send queue.
     #[inline(never)]
     pub(super) fn send_new(
         &mut self,
@@ -57,8 +57,8 @@ impl Association {
         self.finish_data_packet(ctx, packet)
     }
 
-    /// A long message that begins behind another one in a packet is cut to the
-    /// remaining room, if a chunk of this size is worth it: packets stay full.
+    /// Cuts a long message to the rest of a packet that has other chunks before it, if the
+    /// rest is large enough. This keeps packets full.
     fn shortened(&self, lane: LaneId, most: usize, len: usize, room: usize) -> usize {
         let room = room.saturating_sub(DATA_HEADER_LEN) & !3;
         let worth = room < len
@@ -68,7 +68,7 @@ impl Association {
         if worth { room } else { len }
     }
 
-    /// One new chunk gets its TSN, and is in flight on `path`.
+    /// Writes a new chunk into the packet. It gets its TSN and is in flight on `path`.
     #[inline]
     fn send_chunk(
         &mut self,
@@ -79,7 +79,7 @@ impl Association {
     ) {
         let payload = cut.payload.len();
         let bytes = padded(payload + DATA_HEADER_LEN) as u32;
-        // The peer should not wait for more data if there may be no more.
+        // The peer should not delay its SACK if no more data will come.
         let last = self.send.queue.is_empty() && matches!(self.state, State::ShutdownPending);
         let immediate = cut.immediate || last || self.asks_at_once(path, bytes);
         let chunk = Data {

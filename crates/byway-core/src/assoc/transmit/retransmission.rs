@@ -1,6 +1,6 @@
-//! Lost chunks leave again (RFC 9260 sections 6.1, C, 6.3.3 and 7.2.4). The policies
-//! choose the path: `policy/retransmit`, and `policy/concurrent/rtx` with concurrent
-//! multipath transfer.
+//! Retransmits lost chunks (RFC 9260 sections 6.1, C, 6.3.3 and 7.2.4). The path comes
+//! from `policy/retransmit`, or from `policy/concurrent/rtx` with concurrent multipath
+//! transfer.
 
 use super::Sent;
 use super::packet::chunk;
@@ -82,7 +82,7 @@ impl Association {
             .min()
     }
 
-    /// A lost chunk was written into a packet to `path`: it is in flight there again.
+    /// A lost chunk was written into a packet to `path` and is in flight there again.
     fn move_to(&mut self, ctx: &mut Ctx<'_>, seq: u64, path: PathId, cause: LossCause) {
         let Some(r) = self.send.ledger.get(seq) else {
             return;
@@ -93,8 +93,8 @@ impl Association {
         self.ask(ctx, |d, i| d.on_retransmission(i, seq, from, path));
         self.send.ledger.resend(seq, path, ctx.now);
         self.note_moved(from, path);
-        // Rule C5 of section 6.3.1: a chunk that was timed behind a retransmitted one
-        // gives no sample.
+        // Rule C5 of section 6.3.1: a timed chunk gives no sample if it, or an earlier
+        // chunk, is retransmitted.
         for p in self.paths.iter_mut() {
             p.rtt.forget_timed_from(seq);
         }
