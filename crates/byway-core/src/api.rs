@@ -6,9 +6,9 @@ use bytes::Bytes;
 use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
 
-/// Identifies one association of an [`Endpoint`](crate::Endpoint) during its life. A
-/// number is not used again within the next 2^32 associations, so an old identifier is
-/// refused and cannot reach another association.
+/// Identifies one association of an [`Endpoint`](crate::Endpoint). An identifier is not
+/// used again within the next 2^32 associations, so an old one is refused and cannot
+/// reach another association.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct AssocId {
     pub(crate) index: u32,
@@ -45,10 +45,11 @@ pub struct Message {
     pub ppid: u32,
     /// Deliver without regard to the order of its stream.
     pub unordered: bool,
-    /// Ask for the acknowledgement without delay (RFC 7053).
+    /// Ask for an acknowledgement without delay (the I bit, RFC 7053).
     pub immediate_ack: bool,
-    /// Send to this destination instead of the one that the policies choose, if it is
-    /// not inactive (RFC 9260 section 11.1.5).
+    /// Send on this path instead of the one that the policies choose (RFC 9260 section
+    /// 11.1.5). The path must be active, or potentially failed with no active path;
+    /// otherwise the policies choose.
     pub path: Option<PathId>,
     /// The bytes; at least one.
     pub payload: Bytes,
@@ -80,8 +81,8 @@ pub struct Received {
     pub ppid: u32,
     /// Whether it was sent unordered.
     pub unordered: bool,
-    /// Whether this is the last part. A message arrives whole (as one last part) unless
-    /// it is longer than `buffer.partial_delivery_point`.
+    /// Whether this is the last part. A message has only one part unless it is longer than
+    /// `buffer.partial_delivery_point`.
     pub last: bool,
     /// Whether this is the first part.
     pub first: bool,
@@ -106,23 +107,23 @@ pub enum Event {
     Lost {
         /// The reason.
         reason: LossReason,
-        /// Messages that the peer has not wholly acknowledged.
+        /// Messages that the peer has not fully acknowledged.
         undelivered_messages: u64,
     },
     /// RESTART: the peer restarted with the same addresses (section 5.2). Stream
     /// sequence numbers start again from 0.
     Restarted {
-        /// Messages that the peer had not wholly acknowledged; they are lost.
+        /// Messages that the peer had not fully acknowledged; they are lost.
         undelivered_messages: u64,
     },
     /// The peer asked for a graceful shutdown: no more data can be sent.
     PeerShutdown,
     /// The graceful shutdown is complete and the association has ended. All data of the
-    /// peer has been read, or can still be read, before this event is polled.
+    /// peer has arrived, and can still be read.
     ShutdownComplete,
     /// There is data to read.
     Readable,
-    /// The send buffer has room again after a refused send.
+    /// The send buffer has room again after it refused a message.
     Writable,
     /// All messages sent so far have been acknowledged.
     Drained,
@@ -155,7 +156,7 @@ pub enum Event {
         to: PathState,
     },
     /// A path answers heartbeats or small packets, but does not acknowledge its data.
-    /// It becomes inactive until a packet of full size arrives (`failure.dead_data`). A
+    /// It stays inactive until a full-sized packet gets through (`failure.dead_data`). A
     /// black hole of the path MTU has this effect.
     PathDeadForData {
         /// The path.
@@ -203,8 +204,8 @@ pub enum LossReason {
     ProtocolViolation(&'static str),
     /// The cookie was stale twice.
     StaleCookie,
-    /// This side refused a command that the association needed; the text gives the
-    /// reason.
+    /// This side ended the association, because it cannot send a queued message; the text
+    /// gives the reason.
     Refused(String),
 }
 
@@ -235,7 +236,7 @@ impl core::fmt::Display for LossReason {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {
-    /// A setting cannot work.
+    /// A setting is invalid.
     #[error(transparent)]
     Config(#[from] crate::config::ConfigError),
     /// No address was given.
@@ -244,7 +245,7 @@ pub enum ConnectError {
     /// An address cannot be a destination.
     #[error("{0} cannot be a destination: it is a wildcard, multicast or zero-port address")]
     BadAddress(SocketAddr),
-    /// No local address of this family.
+    /// No local address can reach the peer's address.
     #[error("{0} cannot be reached: no local address of its family is bound; bind one")]
     NoSource(SocketAddr),
     /// There is already an association with that peer.
@@ -310,7 +311,7 @@ pub enum CommandError {
         /// The address asked for.
         local: IpAddr,
     },
-    /// A setting cannot work.
+    /// A setting is invalid.
     #[error(transparent)]
     Config(#[from] crate::config::ConfigError),
     /// The path's address has never been confirmed.
@@ -334,11 +335,11 @@ pub struct AssocStats {
     pub data_chunks_sent: u64,
     /// DATA chunks sent again.
     pub data_chunks_retransmitted: u64,
-    /// DATA chunks that missing reports made due for a fast retransmit.
+    /// DATA chunks that were lost by missing reports.
     pub fast_retransmits: u64,
     /// T3-rtx expirations.
     pub timeouts: u64,
-    /// Payload bytes passed for sending.
+    /// Payload bytes that the user sent.
     pub bytes_queued: u64,
     /// Payload bytes acknowledged.
     pub bytes_acked: u64,
@@ -354,22 +355,22 @@ pub struct AssocStats {
     pub sacks_received: u64,
     /// Times that new data moved to another destination.
     pub failovers: u64,
-    /// Times that new data left a failed or potentially failed path for an active one:
-    /// failovers without returns and without hops between failed paths.
+    /// Times that new data left a failed or potentially failed path for an active one.
+    /// Returns and hops between failed paths do not count.
     pub failovers_away: u64,
-    /// How many of these the sender can recognise as spurious: the path that data left
-    /// answered within an RTO, before anything else was unanswered there. If the next
-    /// heartbeat of the path is also lost, or comes an HB.interval later, the sender
-    /// learns nothing, so the true number may be larger.
+    /// How many of these the sender recognised as spurious: the path that data left
+    /// answered within an RTO and without a further error. If the next heartbeat of the
+    /// path is also lost, or leaves only after HB.interval, the sender cannot recognise
+    /// it. So the true number may be larger.
     pub spurious_failovers: u64,
     /// Times that the probe timeout made a path potentially failed.
     pub suspicions: u64,
     /// How many of these were needless, because the path answered in time.
     pub needless_suspicions: u64,
-    /// SCTP bytes of packets that began with DATA, or with a SACK before DATA; counted
-    /// only with `failover.estimate`. The share of probes refers to them.
+    /// SCTP bytes of packets with DATA, counted only with `failover.estimate`.
+    /// `failover.estimate.probe_share` limits probes to a share of them.
     pub data_packet_bytes: u64,
-    /// Heartbeats sent to estimate idle paths (`failover.estimate`).
+    /// Heartbeats sent to measure paths for their estimates (`failover.estimate`).
     pub probes_sent: u64,
     /// How many of them were answered.
     pub probes_answered: u64,
@@ -381,8 +382,8 @@ pub struct AssocStats {
     /// Times that a path became inactive because it acknowledged no data although it
     /// answered (`failure.dead_data`).
     pub dead_for_data: u64,
-    /// Receive buffer blocking: how long data waited only for the peer's window, while
-    /// a path had room in its own window. Counts periods that have ended.
+    /// Receive buffer blocking: how long data waited for the peer's window while a path
+    /// had room in its own window. Counts only periods that have ended.
     pub rwnd_blocked: Duration,
     /// Number of such periods.
     pub rwnd_blocked_episodes: u64,
@@ -409,14 +410,13 @@ pub struct PathStats {
     pub ssthresh: u32,
     /// Bytes in flight.
     pub flight: u32,
-    /// Smoothed round-trip time; none before the first sample.
+    /// Smoothed round-trip time; `None` before the first sample.
     pub srtt: Option<Duration>,
     /// Retransmission timeout.
     pub rto: Duration,
     /// Consecutive errors.
     pub error_count: u32,
-    /// It answers heartbeats, but its data was not acknowledged
-    /// (`failure.dead_data`).
+    /// Whether it answers heartbeats but acknowledges no data (`failure.dead_data`).
     pub dead_for_data: bool,
     /// Largest packet, bytes.
     pub pmtu: u32,
@@ -434,9 +434,9 @@ pub struct PathStats {
     pub timeouts: u64,
     /// When the last packet arrived from there.
     pub last_heard: Option<Instant>,
-    /// The estimate of its round trip and losses; none without `failover.estimate`.
+    /// The estimate of its round trip and losses; `None` without `failover.estimate`.
     pub estimate: Option<PathEstimateStats>,
-    /// Probes sent to estimate it while it was idle (`failover.estimate`).
+    /// Probes sent to measure it for its estimate (`failover.estimate`).
     pub probes_sent: u64,
     /// SCTP bytes of these, headers included.
     pub probe_bytes: u64,
@@ -447,7 +447,7 @@ pub struct PathStats {
 pub struct PathEstimateStats {
     /// The least round trip of the last 10 to 20 s that were measured.
     pub rtt: Duration,
-    /// The share of packets lost one way: the mean of the posterior, so never 0.
+    /// The share of packets lost in one direction: the mean of the posterior, so never 0.
     pub loss: f64,
     /// The number of passages that the estimate uses; older ones count less. A chunk is
     /// one passage, a heartbeat two.

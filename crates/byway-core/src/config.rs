@@ -47,7 +47,7 @@ pub struct Config {
     pub rto: RtoConfig,
     /// Path heartbeats (section 8.3).
     pub hb: HeartbeatConfig,
-    /// When a path or the peer counts as failed (sections 8.1, 8.2).
+    /// When a path or the peer has failed (sections 8.1, 8.2).
     pub failure: FailureConfig,
     /// Where traffic goes after a failure (section 6.4.1, RFC 7829, the papers).
     pub failover: FailoverConfig,
@@ -55,7 +55,7 @@ pub struct Config {
     pub congestion: CongestionConfig,
     /// Which path takes a retransmission (section 6.4; caro-2004).
     pub retransmission: RetransmissionConfig,
-    /// New data on every path at once (CMT; natarajan-2006); off by default.
+    /// New data on every path at once (CMT; natarajan-2006). Off by default.
     pub concurrent: Option<ConcurrentConfig>,
     /// Acknowledgements (section 6.2).
     pub sack: SackConfig,
@@ -63,14 +63,14 @@ pub struct Config {
     pub buffer: BufferConfig,
     /// Largest IP packet that is sent, in bytes, all headers included.
     pub pmtu: Pmtu,
-    /// The user's own policies; none by default. They are code, so they are not part of
-    /// the configuration's text.
+    /// The user's own policies; none by default. They are code, so they are not
+    /// serialized.
     #[serde(skip)]
     pub custom: Custom,
 }
 
 impl Config {
-    /// The detector of a path: the user's own, or else `own`, the setting of this path.
+    /// The detector of a path: the user's own, or else `own`, the detector set for it.
     pub(crate) fn detector<'a>(&'a self, own: &'a Detection) -> &'a dyn Detector {
         match &self.custom.detection {
             Some(custom) => custom.get(),
@@ -78,7 +78,7 @@ impl Config {
         }
     }
 
-    /// Where traffic goes when a path may have failed.
+    /// The failover policy: the user's own or the built-in one.
     pub(crate) fn failover(&self) -> &dyn Failover {
         match &self.custom.failover {
             Some(custom) => custom.get(),
@@ -105,11 +105,11 @@ pub struct SetupConfig {
     /// Valid.Cookie.Life: how long a State Cookie may be echoed (60 s).
     #[serde(with = "units::duration")]
     pub valid_cookie_life: Duration,
-    /// The most that a Cookie Preservative may add to a cookie's life (5 s);
-    /// bounds the replay window that a peer can ask for (section 5.2.6).
+    /// The most that a Cookie Preservative may add to a cookie's life (5 s). This
+    /// limits how long a peer can replay a cookie (section 5.2.6).
     #[serde(with = "units::duration")]
     pub max_cookie_extension: Duration,
-    /// Max.Init.Retransmits: how often INIT or COOKIE ECHO is repeated before set-up
+    /// Max.Init.Retransmits: how often INIT or COOKIE ECHO is retransmitted before set-up
     /// fails (8).
     pub max_init_retransmits: u32,
     /// Outbound streams that this side requests (10).
@@ -122,9 +122,9 @@ pub struct SetupConfig {
     /// Whether data waits until all addresses of the peer are confirmed, as in the
     /// papers' simulator (false).
     pub confirm_all_before_data: bool,
-    /// Whether INIT and COOKIE ECHO are repeated to the first address only, as in the
-    /// papers' simulator (false). Otherwise each repetition goes to the next address
-    /// that the user gave, so that set-up succeeds although the first path is dead.
+    /// Whether INIT and COOKIE ECHO are retransmitted only to the first address, as in
+    /// the papers' simulator (false). Otherwise each retransmission goes to the next
+    /// address that the user gave, so that set-up succeeds even if the first path is dead.
     pub first_address_only: bool,
     /// Whether heartbeats confirm the peer's addresses (true; RFC 9260 section 5.4).
     /// RFC 2960 trusts the addresses, so the RTO of an idle path stays at RTO.Initial
@@ -170,7 +170,7 @@ pub struct RtoConfig {
     pub sampling: RttSampling,
     /// Whether packets with DATA or SACK carry timestamps, if the peer supports them
     /// (TS, caro-2004 section II.B; false). With timestamps each acknowledgement
-    /// measures its path, also that of a retransmission. They take 12 bytes of payload
+    /// measures its path, even that of a retransmission. They take 12 bytes of payload
     /// in each packet.
     pub timestamps: bool,
 }
@@ -195,7 +195,7 @@ pub enum SackDestination {
     /// To the address that the last DATA came from.
     #[default]
     ReplyPath,
-    /// To the destination that new data of this side would take.
+    /// To the path that new data of this side takes.
     DataPath,
 }
 
@@ -203,7 +203,7 @@ pub enum SackDestination {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SackConfig {
-    /// SACK.Delay: longest wait before a packet is acknowledged (200 ms; the
+    /// SACK.Delay: the longest time before a packet is acknowledged (200 ms; the
     /// RFC forbids more than 500 ms).
     #[serde(with = "units::duration")]
     pub delay: Duration,
@@ -233,10 +233,10 @@ impl Default for SackConfig {
 pub struct BufferConfig {
     /// Receive buffer; its free part is advertised as a_rwnd (1 MiB).
     pub receive: u32,
-    /// Bytes that each DATA chunk in the receive buffer costs beyond its payload (48),
-    /// so that many small chunks cannot take much memory and count as little.
+    /// Bytes that each DATA chunk takes of the receive buffer besides its payload (48).
+    /// Otherwise many small chunks could take much memory and count as little.
     pub receive_overhead: u32,
-    /// Bytes that the sender subtracts from the peer's window for each chunk beyond its
+    /// Bytes that the sender subtracts from the peer's window for each chunk besides its
     /// payload (0; the papers' simulator subtracts the chunk header, 16).
     pub peer_overhead: u32,
     /// Payload that may wait in the send queue or be unacknowledged (1 MiB).
@@ -247,11 +247,11 @@ pub struct BufferConfig {
     /// 9260 section 6.9). 0, or more than half of the receive buffer, means half of the
     /// receive buffer.
     pub partial_delivery_point: u32,
-    /// Whether a long message may begin in the free end of a packet behind another
-    /// message (true; the papers' simulator begins each message in a new packet).
+    /// Whether a long message may begin in the rest of a packet, after another message
+    /// (true; the papers' simulator begins each message in a new packet).
     pub fill_packets: bool,
-    /// How far the receiver's window opens before it sends an update to the peer: 1/n
-    /// of the receive buffer (4). This avoids silly windows.
+    /// The window must open by 1/n of the receive buffer before an update is sent to the
+    /// peer (4). This avoids silly windows.
     pub window_update_share: u32,
 }
 
@@ -270,7 +270,7 @@ impl Default for BufferConfig {
     }
 }
 
-/// A setting that cannot work, and a value that would.
+/// An invalid setting, and a valid value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field} = {value}: {problem}")]
 pub struct ConfigError {
@@ -278,12 +278,12 @@ pub struct ConfigError {
     pub field: &'static str,
     /// The value that was found.
     pub value: String,
-    /// What is wrong and which value would work.
+    /// What is wrong, and a valid value.
     pub problem: String,
 }
 
 impl Config {
-    /// The standard of 2022 with the quick failover of RFC 7829: the default.
+    /// RFC 9260 with the quick failover of RFC 7829: the default.
     #[must_use]
     pub fn rfc9260() -> Config {
         Config::default()
@@ -314,8 +314,7 @@ impl Config {
         c
     }
 
-    /// The standard of 2000 that the papers of 2003 to 2008 ran, in the reading of
-    /// their simulator.
+    /// RFC 2960, which the papers of 2003 to 2008 used, as their simulator implements it.
     #[must_use]
     pub fn rfc2960() -> Config {
         let mut c = Config::default();
@@ -378,7 +377,7 @@ impl Config {
     /// The preset with this name.
     ///
     /// # Errors
-    /// When there is none of that name; the message lists those there are.
+    /// When there is no preset of that name. The message lists all presets.
     pub fn preset(name: &str) -> Result<Config, ConfigError> {
         match name {
             "byway" => Ok(Config::byway()),

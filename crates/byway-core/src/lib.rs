@@ -6,10 +6,10 @@
 //! same core runs in a simulator, over emulated paths and over real sockets,
 //! and the same seed and inputs give the same bytes.
 //!
-//! What can be configured is one plain structure, [`Config`], with the names of
-//! the RFC and of the papers; the papers' ideas are in [`policy`], one file
-//! each. A user's own congestion control ([`cc`]), retransmission target, failover
-//! and detection are values of [`config::Custom`].
+//! All settings are in one plain structure, [`Config`], with the names of the RFC
+//! and of the papers. The papers' mechanisms are in [`policy`], one file each. A
+//! user's own congestion control ([`cc`]), retransmission target, failover and
+//! detection are values of [`config::Custom`].
 #![forbid(unsafe_code)]
 
 pub mod api;

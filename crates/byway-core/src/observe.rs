@@ -1,8 +1,8 @@
-//! All observations, in one enum.
+//! Observations: records of what happened in the core.
 //!
-//! Traces, plots, metrics and the checks of the tests use this enum. An endpoint
-//! records observations only if `EndpointConfig::observe` is set. Otherwise each place
-//! costs one branch that is not taken.
+//! Traces, plots, metrics and tests read them. An endpoint records them only if
+//! `EndpointConfig::observe` is set. Otherwise each one costs a branch that is not
+//! taken.
 
 use crate::api::AssocId;
 use crate::path::{PathId, PathState};
@@ -45,7 +45,7 @@ pub enum Timer {
     HeartbeatDue,
     /// A heartbeat was not answered within the RTO.
     HeartbeatLost,
-    /// The peer's window stayed closed: a chunk probes it.
+    /// The peer's window stayed closed, so a chunk probes it.
     ZeroWindowProbe,
 }
 
@@ -82,7 +82,7 @@ pub enum Observation {
         seq: u64,
         /// Payload bytes.
         bytes: u32,
-        /// None for the first transmission, else why the chunk was taken for lost.
+        /// `None` for the first transmission, or else why the chunk was lost.
         retransmission: Option<LossCause>,
     },
     /// A DATA chunk arrived.
@@ -143,7 +143,7 @@ pub enum Observation {
     Rto {
         /// Path.
         path: PathId,
-        /// The sample; none for a back-off.
+        /// The sample; `None` for a back-off.
         sample: Option<Duration>,
         /// Smoothed.
         srtt: Option<Duration>,
@@ -176,18 +176,18 @@ pub enum Observation {
     PathState {
         /// Path.
         path: PathId,
-        /// State before; none when it appears.
+        /// State before; `None` when it appears.
         from: Option<PathState>,
         /// State now.
         to: PathState,
     },
-    /// A path answers, but does not acknowledge its data: it becomes inactive
+    /// A path became inactive because it answers but does not acknowledge its data
     /// (`failure.dead_data`).
     DeadForData {
         /// Path.
         path: PathId,
     },
-    /// A heartbeat left to estimate an idle path (`failover.estimate`).
+    /// A heartbeat left to measure a path for its estimate (`failover.estimate`).
     ProbeSent {
         /// On this path.
         path: PathId,
@@ -200,7 +200,7 @@ pub enum Observation {
         path: PathId,
         /// The least round trip of the last 10 to 20 s.
         rtt: Duration,
-        /// Share of packets lost one way.
+        /// Share of packets lost in one direction.
         loss: f64,
         /// The number of passages that the estimate uses.
         samples: f64,
@@ -210,7 +210,7 @@ pub enum Observation {
         /// Path now.
         to: PathId,
     },
-    /// A path answered soon after new data had left it: the failover was spurious.
+    /// A path answered soon after new data had left it, so the failover was spurious.
     SpuriousFailover {
         /// The path that was left.
         path: PathId,
@@ -220,20 +220,19 @@ pub enum Observation {
         /// Path now.
         to: PathId,
     },
-    /// A packet made messages, or parts of some, readable.
+    /// A packet made messages, or parts of messages, readable.
     Delivered {
         /// Messages and parts.
         messages: u32,
         /// Payload bytes.
         bytes: u64,
     },
-    /// The sender has data, but the peer's window blocks it (true), or no longer blocks
-    /// it (false).
+    /// The peer's window began or ceased to block data that waits to be sent.
     RwndBlocked {
-        /// Whether the window blocks it.
+        /// Whether the window blocks data now.
         blocked: bool,
     },
-    /// The association reached a state of RFC 9260 section 4.
+    /// The association entered a state of RFC 9260 section 4.
     State {
         /// Its name there.
         name: &'static str,

@@ -2,7 +2,8 @@
 //! replies outside any association.
 
 use crate::api::{AssocId, Event};
-use crate::observe::Observed;
+use crate::observe::{Observation, Observed};
+use crate::time::Instant;
 use core::net::SocketAddr;
 use std::collections::VecDeque;
 
@@ -23,16 +24,93 @@ pub(crate) struct OutboundReply {
 /// Where events, observations and replies outside any association go.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
-    pub(crate) events: VecDeque<(AssocId, Event)>,
-    pub(crate) observed: Vec<Observed>,
-    pub(crate) observe: bool,
-    pub(crate) observe_details: bool,
-    pub(crate) replies: VecDeque<OutboundReply>,
+    events: VecDeque<(AssocId, Event)>,
+    observed: Vec<Observed>,
+    observe: bool,
+    observe_details: bool,
+    replies: VecDeque<OutboundReply>,
     /// Replies dropped because [`MAX_REPLIES`] were waiting.
-    pub(crate) replies_dropped: u64,
+    replies_dropped: u64,
 }
 
 impl Outbox {
+    /// An empty outbox. `observe`: whether observations are recorded; `details`: also
+    /// those of which there are many.
+    pub(crate) fn new(observe: bool, details: bool) -> Outbox {
+        Outbox {
+            observe,
+            observe_details: details,
+            ..Outbox::default()
+        }
+    }
+
+    /// Begins or ends the recording of observations.
+    pub(crate) fn watch(&mut self, on: bool) {
+        self.observe = on;
+    }
+
+    /// Whether observations are recorded of which there are many.
+    #[inline]
+    pub(crate) fn wants_details(&self) -> bool {
+        self.observe && self.observe_details
+    }
+
+    /// Records an observation, if anybody watches.
+    #[inline]
+    pub(crate) fn observe(
+        &mut self,
+        at: Instant,
+        assoc: AssocId,
+        what: impl FnOnce() -> Observation,
+    ) {
+        if self.observe {
+            unlikely();
+            // Built in place. Otherwise fields that were just written would be copied
+            // as whole words, and the processor would wait for them.
+            self.observed.push(Observed {
+                at,
+                assoc,
+                what: what(),
+            });
+        }
+    }
+
+    /// Takes all observations.
+    pub(crate) fn drain_observations(&mut self) -> std::vec::Drain<'_, Observed> {
+        self.observed.drain(..)
+    }
+
+    /// Queues an event for the user.
+    pub(crate) fn event(&mut self, assoc: AssocId, event: Event) {
+        self.events.push_back((assoc, event));
+    }
+
+    /// Takes the oldest event.
+    pub(crate) fn next_event(&mut self) -> Option<(AssocId, Event)> {
+        self.events.pop_front()
+    }
+
+    /// Drops the events of an association that the user released.
+    pub(crate) fn forget_events(&mut self, assoc: AssocId) {
+        self.events.retain(|e| e.0 != assoc);
+    }
+
+    /// Whether a reply waits.
+    #[inline]
+    pub(crate) fn has_reply(&self) -> bool {
+        !self.replies.is_empty()
+    }
+
+    /// Takes the oldest reply.
+    pub(crate) fn next_reply(&mut self) -> Option<OutboundReply> {
+        self.replies.pop_front()
+    }
+
+    /// Replies that were dropped because too many waited.
+    pub(crate) fn replies_dropped(&self) -> u64 {
+        self.replies_dropped
+    }
+
     pub(crate) fn queue_reply(&mut self, reply: OutboundReply) {
         if self.replies.len() < MAX_REPLIES {
             self.replies.push_back(reply);

@@ -5,13 +5,13 @@ use core::net::{IpAddr, SocketAddr};
 /// Chooses the local address for a new path. A driver asks the kernel's routes; the
 /// default compares addresses.
 pub trait Routes: Send {
-    /// The index in `local` of the best source address for `remote`; none if no local
+    /// The index in `local` of the best source address for `remote`; `None` if no local
     /// address can reach it.
     fn source(&mut self, local: &[SocketAddr], remote: IpAddr) -> Option<usize>;
 }
 
-/// The local address of the same family with the longest common prefix with the remote
-/// one; among equals the first one.
+/// Chooses the local address that has the longest common prefix with the remote one, in
+/// the same address family. The first one wins a tie.
 #[derive(Copy, Clone, Debug, Default)]
 pub struct LongestPrefix;
 

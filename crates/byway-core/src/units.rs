@@ -8,7 +8,7 @@ use core::time::Duration;
 /// Reads a duration such as `200 ms`, `1s`, `1.5 min` or `0`.
 ///
 /// # Errors
-/// A sentence with the text that was found and the correct form.
+/// A message with the text that was found and the correct form.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let text = text.trim();
     let split = text

@@ -4,14 +4,14 @@ use byway_core::dialect::{Acker, Arrived};
 use byway_core::time::Instant;
 use byway_core::{Config, PathId};
 
-/// What the packet with DATA at hand held.
+/// What the current packet with DATA contains.
 #[derive(Copy, Clone, Debug, Default)]
 pub(crate) struct Acks {
-    /// There was a gap behind one of its chunks.
+    /// One of its new chunks left a gap before the highest TSN.
     gap_between: bool,
-    /// It held the association's first TSN.
+    /// It has the association's first TSN.
     first: bool,
-    /// It held another one.
+    /// It has another TSN.
     others: bool,
 }
 
@@ -22,8 +22,8 @@ impl Acks {
         self.gap_between |= gap;
     }
 
-    /// A packet with DATA was taken: every second packet and every gap begin the
-    /// count again, and a duplicate hurries a SACK beside it.
+    /// A packet with DATA was received. Every second packet and every gap restart the
+    /// count. A duplicate causes a SACK at once and leaves the count.
     pub(crate) fn on_data(
         &self,
         acker: &mut Acker,
@@ -36,7 +36,8 @@ impl Acks {
         acker.reply_path = Some(from);
         acker.answers += 1;
         let first = self.first && cfg.first_at_once;
-        // Chunk by chunk: others count the packet that brings the first one.
+        // The module counts chunk by chunk: if the packet also has other TSNs than the
+        // first, it counts.
         if (!first || self.others) && cfg.every > 1 {
             acker.packets += 1;
             if acker.packets == 1 {

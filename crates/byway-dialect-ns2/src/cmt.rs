@@ -1,5 +1,5 @@
-//! The module's CMT class (`cmt_class`, with all other settings on), as far as
-//! byway's concurrent multipath transfer differs from it.
+//! The module's CMT class (`cmt_class`, with all other settings on): the rules in which
+//! it differs from byway's concurrent multipath transfer.
 
 use crate::Ns2Config;
 use crate::coin::Coin;
@@ -14,27 +14,27 @@ use byway_core::{PathId, PathState};
 use core::cmp::{Ordering, Reverse};
 use smallvec::SmallVec;
 
-/// What the class remembers, and what the SACK at hand means for its windows.
+/// The state of the class, and what the current SACK means for its windows.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cmt {
-    /// Each path's part.
+    /// The state of each path.
     paths: [OfPath; MAX_PATHS],
-    /// No new data leaves in the present event while retransmissions wait.
+    /// No new data leaves in this event while retransmissions wait.
     retransmissions_first: bool,
-    /// Behind the last lost chunk that the present event looked at.
+    /// One past the last lost chunk that this event sent.
     cursor: u64,
-    /// Decides among equals.
+    /// Breaks ties.
     coin: Option<Coin>,
 }
 
 #[derive(Copy, Clone, Debug, Default)]
 struct OfPath {
-    /// A fast retransmission of this path's losses may ignore cwnd: so said the last
-    /// SACK that reported losses.
+    /// A fast retransmission of this path's losses may ignore cwnd. The last SACK that
+    /// reported losses decides this.
     forced: bool,
-    /// Packets of lost chunks that the present event sent there.
+    /// Packets of lost chunks that this event sent there.
     sent: u32,
-    /// Packets of the present burst there.
+    /// Packets of this burst there.
     burst: u32,
     /// One past the last sequence of the path's fast recovery.
     exit: u64,
@@ -42,13 +42,13 @@ struct OfPath {
     highest_sent: u64,
     /// Since when it is potentially failed.
     suspect_since: Option<Instant>,
-    /// What its pseudo cumulative TSNs expected before the SACK at hand.
+    /// What its pseudo cumulative TSNs expected before this SACK.
     expected: (u64, u64),
-    /// Bytes that the SACK at hand acknowledges cumulatively.
+    /// Bytes that this SACK acknowledges cumulatively.
     cumulative: u32,
-    /// The same by gap blocks, as far as they count towards partial bytes.
+    /// Bytes that its gap blocks acknowledge, if they count in partial_bytes_acked.
     gaps: u32,
-    /// cwnd was used up before the SACK at hand, by lost chunks, too.
+    /// cwnd was full before this SACK, with lost chunks included.
     full_before: bool,
 }
 
@@ -87,14 +87,14 @@ impl Cmt {
             .as_ref()
             .is_none_or(|c| c.cuc == Cuc::Off);
         if let Some(c) = inside.concurrent_ref().filter(|_| !off) {
-            for (p, cumulative) in self.paths.iter_mut().zip(&c.cumulatives) {
+            for (p, cumulative) in self.paths.iter_mut().zip(c.cumulatives()) {
                 p.expected = cumulative.expected();
             }
         }
     }
 
-    /// The SACK at hand says something of a chunk; `advanced`: from where on it
-    /// advances the path's pseudo cumulative TSNs. Whether T3-rtx stops.
+    /// This SACK changes a chunk. `advanced` is the sequence from which it advances the
+    /// path's pseudo cumulative TSNs. Returns whether T3-rtx stops.
     pub(crate) fn on_record(
         &mut self,
         seq: u64,
@@ -115,7 +115,7 @@ impl Cmt {
         seq < covered && (first <= seq || again <= seq)
     }
 
-    /// The window of a path after a SACK, and its partial bytes acknowledged.
+    /// Grows the window of a path after a SACK, and updates partial_bytes_acked.
     pub(crate) fn grow(&mut self, inside: &mut Inside<'_>, path: PathId, growth: &Growth) {
         let p = &mut self.paths[path.index()];
         let cumulative = core::mem::take(&mut p.cumulative);
@@ -143,8 +143,8 @@ impl Cmt {
         }
     }
 
-    /// A SACK reported losses: the window of each path with a lost chunk beyond its
-    /// exit point is cut. Answers with those paths.
+    /// A SACK reported losses: cuts the window of each path with a lost chunk beyond its
+    /// exit point. Returns these paths.
     pub(crate) fn cut(
         &mut self,
         inside: &mut Inside<'_>,
@@ -169,8 +169,8 @@ impl Cmt {
             }
             cut.push(path);
             let highest = highest_outstanding(inside, path);
-            // A slip of the class: where less is outstanding than once was, it
-            // forgets its exit point.
+            // A bug of the class: it forgets its exit point if the highest outstanding
+            // TSN is lower than before.
             p.exit = if highest < p.highest_sent { 0 } else { highest };
             p.highest_sent = p.highest_sent.max(highest);
             inside.cut_window(path);
@@ -181,8 +181,7 @@ impl Cmt {
 
     // --- retransmissions ---
 
-    /// The next lost chunk that the event may release, each with a target of its
-    /// own.
+    /// The next lost chunk that the event may release. Each has its own target.
     pub(crate) fn next_retransmission(
         &mut self,
         inside: &mut Inside<'_>,
@@ -217,7 +216,7 @@ impl Cmt {
             touch_next_lost(inside, seq, path);
             let most = inside.cfg.congestion.max_burst;
             if self.exceeds_burst(path, most.filter(|_| release.burst_limited)) {
-                // This one still leaves.
+                // This packet still leaves.
                 release.retransmissions = Retransmissions::None;
             }
             return Some((path, seq));
@@ -226,8 +225,8 @@ impl Cmt {
         None
     }
 
-    /// One more packet of a burst to a path leaves, or would: whether it is one too
-    /// many. Once it limits bursts, the class limits them for good.
+    /// Counts one more packet of a burst to a path. Returns whether it exceeds the limit.
+    /// Once the class limits bursts, it always does.
     pub(crate) fn exceeds_burst(&mut self, path: PathId, most: Option<u32>) -> bool {
         let Some(most) = most else { return false };
         let burst = &mut self.paths[path.index()].burst;
@@ -251,7 +250,7 @@ impl Cmt {
                     .filter(alive)
                     .or_else(|| view.ring(last).find(alive))
             }
-            // Here it keeps the first one where the coin falls on 1.
+            // Here a coin that falls on 1 keeps the first path.
             RtxPolicy::Asap => {
                 let open = |p: &PathId| active(p) && view.room(*p) > 0;
                 let keep = |a, b| if self.toss() { a } else { b };
@@ -259,7 +258,8 @@ impl Cmt {
             }
             RtxPolicy::Cwnd => self.best(&view, |p| view.cwnd(p)),
             RtxPolicy::Ssthresh => self.best(&view, |p| view.ssthresh(p)),
-            // It has to be told the rates, and was not.
+            // The module needs the loss rates as settings. Without them all paths are
+            // equal.
             RtxPolicy::LossRate => self.best(&view, |_| 0),
         }
     }
@@ -277,9 +277,9 @@ impl Cmt {
 
     // --- failures ---
 
-    /// All paths are potentially failed: the one with the fewest errors, among
-    /// equals the one that was suspect last, is active again, with its errors and a
-    /// window of one chunk.
+    /// If all paths are potentially failed, makes the one with the fewest errors active,
+    /// with its errors and a window of one chunk. The one that was suspected last wins a
+    /// tie.
     pub(crate) fn revive_one(&mut self, inside: &mut Inside<'_>) -> Option<PathId> {
         let view = inside.view();
         let suspect = |p: PathId| view.state(p) == PathState::PotentiallyFailed;
@@ -306,8 +306,8 @@ impl Cmt {
         true
     }
 
-    /// A heartbeat brought a potentially failed or inactive path back: what is
-    /// outstanding there is repeated, and new data leaves if no retransmission waits.
+    /// A heartbeat made a potentially failed or inactive path active again. All data
+    /// outstanding there is retransmitted, and new data leaves if no retransmission waits.
     pub(crate) fn on_returned(&mut self, inside: &mut Inside<'_>, path: PathId) {
         inside.lose_flight(path);
         let ledger = inside.ledger();
@@ -338,7 +338,7 @@ pub(crate) fn order(view: &PathsView<'_>, first: PathId) -> SmallVec<[PathId; MA
         .collect()
 }
 
-/// A chunk is never fast retransmitted (again).
+/// Makes sure that a chunk is never fast retransmitted (again).
 pub(crate) fn bar_fast_retransmit(inside: &mut Inside<'_>, seq: u64) {
     let end = inside.ledger().end();
     if let Some(r) = inside.reports_mut(seq) {
@@ -356,8 +356,8 @@ fn highest_outstanding(inside: &Inside<'_>, path: PathId) -> u64 {
     last.map_or(0, |seq| seq + 1)
 }
 
-/// The lost chunk behind one that is sent is looked at, too, before it turns out
-/// that it does not fit into the packet.
+/// The module also marks the next lost chunk as retransmitted, before it finds that the
+/// chunk does not fit into the packet.
 fn touch_next_lost(inside: &mut Inside<'_>, seq: u64, path: PathId) {
     let ledger = inside.ledger();
     let lost = |s: &u64| {
@@ -372,6 +372,6 @@ fn touch_next_lost(inside: &mut Inside<'_>, seq: u64, path: PathId) {
     if last != path
         && let Some(c) = inside.concurrent()
     {
-        c.cumulatives[last.index()].find();
+        c.find_expected(last);
     }
 }

@@ -1,11 +1,10 @@
-//! ns-2's default generator, MRG32k3a (L'Ecuyer, Operations Research 47(1),
-//! 1999), as far as its CMT class tosses coins with it
-//! (`ns2.cmt_coin`).
+//! ns-2's default random number generator, MRG32k3a (L'Ecuyer, Operations Research
+//! 47(1), 1999), with which its CMT class tosses coins (`ns2.cmt_coin`).
 
 const M1: i64 = 4_294_967_087;
 const M2: i64 = 4_294_944_443;
 
-/// A generator in its state.
+/// The state of the generator.
 #[derive(Clone, Debug)]
 pub(crate) struct Coin {
     a: [i64; 3],
@@ -13,7 +12,7 @@ pub(crate) struct Coin {
 }
 
 impl Coin {
-    /// ns-2's seed, after `drawn` numbers.
+    /// The generator with ns-2's seed, after `drawn` numbers.
     pub(crate) fn new(drawn: u32) -> Coin {
         let mut coin = Coin {
             a: [1; 3],
@@ -25,7 +24,7 @@ impl Coin {
         coin
     }
 
-    /// The next number, of 31 bits.
+    /// The next number, with 31 bits.
     fn draw(&mut self) -> u32 {
         let [a0, a1, a2] = self.a;
         let p = (1_403_580 * a1 - 810_728 * a0).rem_euclid(M1);
@@ -37,7 +36,7 @@ impl Coin {
         (difference as f64 * 2.328_306_549_295_728e-10 * 2_147_483_648.0) as u32
     }
 
-    /// Whether it fell on 1.
+    /// Whether the coin falls on 1.
     pub(crate) fn toss(&mut self) -> bool {
         self.draw() & 1 == 1
     }

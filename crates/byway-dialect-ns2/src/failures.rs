@@ -5,8 +5,8 @@ use byway_core::path::PathsView;
 use byway_core::policy::retransmit::LossCause;
 use byway_core::{Config, PathId, PathState};
 
-/// The destination behind `after` that has not failed, `after` itself at last; in
-/// the dormant state what its rule says.
+/// The next destination after `after` that has not failed; `after` itself comes last. In
+/// the dormant state the dormant rule decides.
 pub(crate) fn next_destination(cfg: &Config, view: &PathsView<'_>, after: PathId) -> PathId {
     let alive = |p: &PathId| view.state(*p) != PathState::Inactive;
     if let Some(p) = view.ring(after).find(alive) {
@@ -34,7 +34,7 @@ pub(crate) fn retransmission_target(
     }
 }
 
-/// Where new data goes: only the primary's recovery changes that here.
+/// Where new data goes. Only the primary's recovery changes this here.
 pub(crate) fn kept(view: &PathsView<'_>) -> PathId {
     let primary = view.primary();
     if view.state(primary) == PathState::Active {

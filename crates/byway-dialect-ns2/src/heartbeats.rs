@@ -6,7 +6,7 @@ use byway_core::dialect::Inside;
 use byway_core::time::Instant;
 use rand::RngExt;
 
-/// The heartbeat timer, running.
+/// The heartbeat timer while it runs.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Round {
     pub(crate) due: Instant,
@@ -19,7 +19,7 @@ pub(crate) fn all_confirmed(inside: &Inside<'_>) -> bool {
     view.all().all(|p| view.is_confirmed(p))
 }
 
-/// The timer starts once all destinations are confirmed, if it is wanted.
+/// Starts the timer when all destinations are confirmed, if it is configured.
 pub(crate) fn begin_rounds(round: &mut Option<Round>, wanted: bool, inside: &mut Inside<'_>) {
     if wanted && inside.cfg.hb.enabled && all_confirmed(inside) {
         inside.stop_heartbeat_timers();
@@ -28,8 +28,8 @@ pub(crate) fn begin_rounds(round: &mut Option<Round>, wanted: bool, inside: &mut
     }
 }
 
-/// The timer expired: the destination that was idle longest is probed, if it was
-/// idle all the time.
+/// The timer expired. The destination that has been idle longest is probed, if it has
+/// been idle since the timer started.
 pub(crate) fn end_round(round: &mut Option<Round>, inside: &mut Inside<'_>) -> Option<PathId> {
     let began = round.as_ref()?.began;
     let idle_since = |p: &PathId| inside.last_timed(*p);

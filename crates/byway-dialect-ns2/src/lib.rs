@@ -1,10 +1,9 @@
-//! How ns-2's SCTP module (release 2.35, by the authors of the caro and natarajan
-//! papers) reads the standard: a [dialect](byway_core::dialect) of byway's core.
+//! ns-2's SCTP module (release 2.35, by the authors of the caro and natarajan papers) as
+//! a [dialect](byway_core::dialect) of byway's core.
 //!
-//! The papers ran on that module. Where it contradicts RFC 9260, [`Ns2Config`]
-//! names the difference, and [`Ns2`] acts on it, so that byway's runs can be
-//! compared with the module's packet by packet. The laboratory uses it; nothing
-//! that opens a socket does.
+//! The papers used that module. [`Ns2Config`] names each rule in which it differs from
+//! RFC 9260, and [`Ns2`] implements these rules, so that byway's runs can be compared
+//! with the module's packet by packet. It is for simulations only.
 #![forbid(unsafe_code)]
 
 mod acks;

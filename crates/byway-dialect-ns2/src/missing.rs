@@ -9,7 +9,7 @@ use byway_core::policy::retransmit::LossCause;
 use byway_core::time::Instant;
 use smallvec::SmallVec;
 
-/// What the module remembers of missing reports.
+/// The module's state for missing reports.
 #[derive(Debug, Default)]
 pub(crate) struct Reports {
     /// One past the highest sequence that was newly acknowledged.
@@ -18,25 +18,24 @@ pub(crate) struct Reports {
     pub(crate) exit: u64,
     /// One past the highest sequence that was ever seen outstanding.
     highest_sent: u64,
-    /// When the latest chunk left that the SACK at hand newly acknowledges.
+    /// When the newest chunk was sent that this SACK newly acknowledges.
     pub(crate) newest_sent: Instant,
-    /// The SACK at hand reported losses, new or known ones.
+    /// This SACK reported losses, new or known ones.
     pub(crate) lost: bool,
 }
 
 /// Which chunks a SACK reports missing.
 struct Rule {
-    /// Those below this sequence.
+    /// Chunks below this sequence.
     below: u64,
     /// The highest sequence newly acknowledged.
     highest_new: u64,
-    /// Those that were sent again, too, whenever that was.
+    /// Also chunks that were retransmitted, no matter when.
     whenever: bool,
 }
 
 impl Reports {
-    /// Counts missing reports; answers with the chunks in flight that they take for
-    /// lost.
+    /// Counts missing reports. Returns the chunks in flight that are lost.
     pub(crate) fn count(
         &mut self,
         cfg: &Ns2Config,
@@ -46,8 +45,8 @@ impl Reports {
     ) -> SmallVec<[u64; 8]> {
         self.lost = false;
         let rule = if cmt {
-            // For what its own destination's chunks report, whatever was newly
-            // acknowledged elsewhere.
+            // With SFR, `split` counts only newly acknowledged chunks of the same
+            // destination.
             applied.highest_new.map(|highest| Rule {
                 below: highest,
                 highest_new: highest,
@@ -75,7 +74,7 @@ impl Reports {
         let forgets = inside.fast_recovery() == FastRecovery::Off;
         let reports = self;
         let new = applied.highest_new.map_or(0, |seq| seq + 1);
-        // Before the module had a recovery, each SACK forgot that of the one before.
+        // Releases of the module without fast recovery did not keep it.
         reports.highest_new = if applied.cumulative_new || forgets {
             new
         } else {
@@ -132,7 +131,7 @@ impl Reports {
         };
         let split = inside.split().map(|mut split| {
             if cmt {
-                // The class looks at gap blocks only here.
+                // The class considers only gap blocks here.
                 let base = inside.ledger().base();
                 let by_gaps = split.newly.iter().flatten().filter(|n| n.highest >= base);
                 split.destinations = by_gaps.count() as u32;
@@ -207,9 +206,9 @@ impl Reports {
         self.highest_sent
     }
 
-    /// A SACK reported losses: the window of each path with a lost chunk beyond the
-    /// exit point is cut, and the exit point moves to the end. Answers with those
-    /// paths.
+    /// A SACK reported losses: cuts the window of each path with a lost chunk beyond the
+    /// exit point, and moves the exit point to the highest outstanding sequence. Returns
+    /// these paths.
     pub(crate) fn cut_beyond_exit(
         &mut self,
         inside: &mut Inside<'_>,

@@ -1,5 +1,4 @@
-//! The dialect: what the module remembers of an association, and where each
-//! question is answered.
+//! The dialect: the module's state of an association, and its answer to each question.
 
 use crate::Ns2Config;
 use crate::acks::Acks;
@@ -25,27 +24,27 @@ impl StartDialect for Ns2Config {
     }
 }
 
-/// What ns-2's module remembers of an association between events.
+/// The state of ns-2's module for an association.
 #[derive(Debug)]
 pub struct Ns2 {
     pub(crate) cfg: Ns2Config,
-    /// Which data the present event may release.
+    /// Which data this event may release.
     pub(crate) release: Release,
     /// Missing reports and the exit point of fast recovery.
     pub(crate) reports: Reports,
-    /// Idle windows, and partial bytes that count late.
+    /// Idle windows, and bytes that count late in partial_bytes_acked.
     pub(crate) windows: Windows,
     /// T3-rtx, and the chunk that is timed.
     pub(crate) t3: T3,
-    /// The packet with DATA at hand.
+    /// The current packet with DATA.
     pub(crate) acks: Acks,
-    /// The one heartbeat timer.
+    /// The single heartbeat timer.
     pub(crate) round: Option<Round>,
-    /// The CMT class's memory, where the association runs as that class.
+    /// The state of the CMT class, if the association uses it.
     pub(crate) cmt: Option<Box<Cmt>>,
-    /// Sequences below are cumulatively acknowledged by the SACK at hand.
+    /// This SACK cumulatively acknowledges the sequences below this one.
     pub(crate) covered: u64,
-    /// That SACK advances the cumulative TSN.
+    /// This SACK advances the cumulative TSN.
     pub(crate) advances: bool,
 }
 
@@ -90,15 +89,15 @@ impl Dialect for Ns2 {
     }
 
     fn on_message(&mut self) {
-        // No new event: the user often answers a SACK that made room, and what that
-        // SACK released has yet to leave.
+        // Not a new event: the user often sends because a SACK made room, and the data that
+        // this SACK released has not left yet.
         self.release.new_allowed = true;
     }
 
     // --- 2. a SACK arrives ---
 
     fn on_old_sack(&mut self) {
-        // It releases new data all the same.
+        // It still releases new data.
         self.release.new_wanted = true;
     }
 
@@ -251,7 +250,7 @@ impl Dialect for Ns2 {
     }
 
     fn t3_goes_alone(&self) -> bool {
-        // Its packet leaves before the next timer is looked at.
+        // Its packet leaves before the next timer is checked.
         self.cfg.sack_clocked
     }
 

@@ -1,35 +1,35 @@
-//! Which data an event releases: the module is clocked by SACKs and timeouts
+//! Which data an event releases: in the module only SACKs and timeouts do
 //! (`sack_clocked`, `burst_after_fast_retransmit`, `send_window`).
 
 use byway_core::PathId;
 use byway_core::dialect::{Inside, LostChunks};
 
-/// Which retransmissions the present event may release.
+/// Which retransmissions this event may release.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
 pub(crate) enum Retransmissions {
     #[default]
     None,
-    /// One packet, whatever cwnd says.
+    /// One packet, at any cwnd.
     OnePacket,
-    /// What cwnd allows.
+    /// As much as cwnd allows.
     Window,
 }
 
-/// What the present event may release.
+/// What this event may release.
 #[derive(Debug, Default)]
 pub(crate) struct Release {
     pub(crate) retransmissions: Retransmissions,
-    /// A SACK asked for new data, and none was looked for since.
+    /// A SACK released new data, and it has not been sent yet.
     pub(crate) new_wanted: bool,
-    /// The present event may release new data.
+    /// This event may release new data.
     pub(crate) new_allowed: bool,
-    /// Where the retransmissions of the event go, once one has left.
+    /// The target of the event's retransmissions, after the first one.
     target: Option<PathId>,
-    /// A fast retransmitted chunk was acknowledged: Max.Burst limits.
+    /// A fast retransmitted chunk was acknowledged, so Max.Burst applies.
     pub(crate) burst_limited: bool,
-    /// Packets of the present burst.
+    /// Packets of this burst.
     pub(crate) burst: u32,
-    /// What is left of the send window; none before its first use.
+    /// Bytes left of the send window; `None` before its first use.
     window_left: Option<u32>,
 }
 
@@ -40,7 +40,7 @@ impl Release {
         self.new_allowed = new_allowed;
     }
 
-    /// A SACK was applied; `reports_losses`: by its missing reports.
+    /// A SACK was applied. `reports_losses`: its missing reports made chunks lost.
     pub(crate) fn by_sack(&mut self, reports_losses: bool, lost: &LostChunks) {
         self.retransmissions = if reports_losses {
             Retransmissions::OnePacket
@@ -59,7 +59,7 @@ impl Release {
         self.burst = 0;
     }
 
-    /// A heartbeat brought a path back.
+    /// A heartbeat made a path active again.
     pub(crate) fn by_heartbeat(&mut self) {
         self.retransmissions = Retransmissions::OnePacket;
         self.new_wanted = true;
@@ -69,8 +69,8 @@ impl Release {
         self.retransmissions == Retransmissions::OnePacket
     }
 
-    /// One more packet of a burst of at most `most` leaves, or would: whether it is
-    /// one too many. That ends the limit.
+    /// Counts one more packet of a burst. Returns whether it exceeds `most`, which ends
+    /// the limit.
     pub(crate) fn exceeds_burst(&mut self, most: Option<u32>) -> bool {
         let (true, Some(most)) = (self.burst_limited, most) else {
             return false;
@@ -89,12 +89,12 @@ impl Release {
         window == 0 || self.window_left.unwrap_or(window) >= bytes
     }
 
-    /// A new chunk takes its bytes of the send window.
+    /// A new chunk takes its bytes from the send window.
     pub(crate) fn take(&mut self, window: u32, bytes: u32) {
         if window > 0 {
             let left = self.window_left.unwrap_or(window);
-            // The chunks of one packet may take more than is left. That is not
-            // remembered, and they give all of it back.
+            // The chunks of one packet may take more than is left. The excess is not
+            // stored, but they give all their bytes back.
             self.window_left = Some(left.saturating_sub(bytes));
         }
     }
@@ -106,8 +106,8 @@ impl Release {
 }
 
 impl Release {
-    /// The next lost chunk that the event may release, with its target: that of the
-    /// event's first one.
+    /// The next lost chunk that the event may release. Its target is that of the event's
+    /// first one.
     pub(crate) fn next_retransmission(
         &mut self,
         keeps_destination: bool,
@@ -137,7 +137,7 @@ impl Release {
             Retransmissions::Window => w.flight < w.cwnd,
         };
         if may && self.exceeds_burst(inside.cfg.congestion.max_burst) {
-            // This one still leaves.
+            // This packet still leaves.
             self.retransmissions = Retransmissions::None;
         }
         may.then_some((path, seq))

@@ -1,4 +1,4 @@
-//! The core's settings and the module's, side by side.
+//! The core's settings together with the module's.
 
 use crate::Ns2Config;
 use byway_core::config::{
@@ -11,16 +11,15 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-/// The settings of an association in the laboratory: those of the core, which it
-/// derefs to, and under `ns2` what the simulator's module does otherwise.
+/// The settings of an association in the laboratory: those of the core, to which it
+/// dereferences, and the rules of ns-2's module in `ns2`.
 ///
-/// As text it is the core's settings with one group more.
+/// As text it is the core's settings with one more group.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Settings {
     /// The core's settings.
     pub core: Config,
-    /// What the module does otherwise; all off by default, and then no dialect is
-    /// used at all.
+    /// The module's rules. All are off by default, and then no dialect is used.
     pub ns2: Ns2Config,
 }
 
@@ -48,9 +47,8 @@ impl From<Config> for Settings {
 }
 
 impl Settings {
-    /// RFC 2960 as ns-2's SCTP module (release 2.35 with RFC 2960's windows) reads
-    /// it, for comparisons with its traces packet by packet and for the papers'
-    /// settings as their simulator ran them.
+    /// RFC 2960 as ns-2's SCTP module (release 2.35 with RFC 2960's windows) implements
+    /// it, for packet-by-packet comparisons with its traces and for the papers' runs.
     #[must_use]
     pub fn ns2() -> Settings {
         let mut c = Config::rfc2960();
@@ -62,7 +60,8 @@ impl Settings {
         c.congestion.fast_recovery = FastRecovery::PerAssociation;
         c.congestion.fast_retransmit_threshold = 3;
         c.sack.first_at_once = true;
-        // No window updates: only what a whole buffer frees would be told.
+        // Practically no window updates: one leaves only if the window opens by the whole
+        // buffer.
         c.buffer.window_update_share = 1;
         Settings {
             core: c,
@@ -70,10 +69,10 @@ impl Settings {
         }
     }
 
-    /// The preset of that name: those of [`Config::preset`], and `ns2`.
+    /// The preset with this name: one of [`Config::preset`], or `ns2`.
     ///
     /// # Errors
-    /// When there is none of that name; the message lists those there are.
+    /// When there is no preset of that name. The message lists all presets.
     pub fn preset(name: &str) -> Result<Settings, ConfigError> {
         if name == "ns2" {
             return Ok(Settings::ns2());
@@ -87,7 +86,7 @@ impl Settings {
     /// Checks all settings (see [`Config::check`]).
     ///
     /// # Errors
-    /// Names the first that is wrong, its value, and what would be right.
+    /// Names the first invalid field, with its value and a valid value.
     pub fn check(&self) -> Result<(), ConfigError> {
         let refuse = |field, problem: &str| {
             Err(ConfigError {
@@ -115,8 +114,7 @@ impl Settings {
         Ok(())
     }
 
-    /// What an endpoint is given beside the core's settings: the module as its
-    /// dialect, if any of its settings is on.
+    /// The dialect for the endpoint's settings, if any of the module's rules is on.
     #[must_use]
     pub fn dialect(&self) -> Option<DialectRef> {
         let on = self.ns2 != Ns2Config::default();
@@ -124,7 +122,7 @@ impl Settings {
     }
 }
 
-/// The group of the module's settings.
+/// The name of the group with the module's rules.
 const GROUP: &str = "ns2";
 
 #[derive(Serialize)]

@@ -7,14 +7,14 @@ use byway_core::policy::retransmit::LossCause;
 use core::ops::Range;
 use std::collections::BTreeSet;
 
-/// What the module remembers of its timers and of the chunk that is timed.
+/// The module's state for T3-rtx and for the chunk that is timed.
 #[derive(Debug, Default)]
 pub(crate) struct T3 {
-    /// T3-rtx of each path stops with the SACK at hand, to restart if anything is
+    /// T3-rtx of each path stops with this SACK, and restarts if anything is
     /// outstanding.
     pub(crate) stops: [bool; MAX_PATHS],
-    /// The first chunk of each path that was outstanding before the SACK, of those
-    /// before the end of its last gap block.
+    /// The first unacknowledged chunk of each path before this SACK, between its
+    /// cumulative TSN and the end of its last gap block.
     firsts: [Option<u64>; MAX_PATHS],
     /// A chunk of the path is being timed.
     pub(crate) timing: [bool; MAX_PATHS],
@@ -35,8 +35,8 @@ fn first_outstanding(ledger: &Ledger, among: Range<u64>) -> [Option<u64>; MAX_PA
     firsts
 }
 
-/// A chunk that was last sent on `from` is about to be sent again on `to`: T3-rtx of
-/// both restarts where the chunk is the path's first.
+/// A chunk that was last sent on `from` is about to be sent again on `to`. T3-rtx of each
+/// of the two restarts if the chunk is the first one of that path.
 pub(crate) fn restart(inside: &mut Inside<'_>, seq: u64, from: PathId, to: PathId) {
     let ledger = inside.ledger();
     let firsts = first_outstanding(ledger, ledger.base()..ledger.end());
@@ -51,8 +51,8 @@ pub(crate) fn restart(inside: &mut Inside<'_>, seq: u64, from: PathId, to: PathI
 }
 
 impl T3 {
-    /// The ledger is about to apply a SACK; `any_chunk`: any chunk that it passes
-    /// restarts T3-rtx.
+    /// The ledger is about to apply a SACK. `any_chunk`: any chunk that it passes restarts
+    /// T3-rtx.
     pub(crate) fn before_ledger(
         &mut self,
         any_chunk: bool,
@@ -62,7 +62,7 @@ impl T3 {
     ) {
         self.stops = [false; MAX_PATHS];
         self.firsts = if any_chunk {
-            // Behind the last block nothing is acknowledged.
+            // After the last block nothing is acknowledged.
             let end = blocks.last().map_or(covered, |b| b.1);
             first_outstanding(ledger, covered..end)
         } else {
@@ -70,8 +70,7 @@ impl T3 {
         };
     }
 
-    /// The SACK at hand says something of a chunk. `below`: it is cumulatively
-    /// acknowledged.
+    /// This SACK changes a chunk. `below`: the chunk is cumulatively acknowledged.
     pub(crate) fn on_record(
         &mut self,
         (seq, r): (u64, &Record),
@@ -89,7 +88,7 @@ impl T3 {
         }
     }
 
-    /// A new chunk leaves: it is timed unless another one is.
+    /// A new chunk leaves. It is timed, unless another chunk is being timed.
     pub(crate) fn begin_timing(&mut self, seq: u64, path: PathId, rtt_flag: bool) {
         let timing = core::mem::replace(&mut self.timing[path.index()], true);
         if rtt_flag && !timing {
@@ -97,14 +96,14 @@ impl T3 {
         }
     }
 
-    /// A chunk is retransmitted: it is timed no more.
+    /// A chunk is retransmitted, so it is no longer timed.
     pub(crate) fn forget_timing(&mut self, seq: u64, path: PathId) {
         if self.timing[path.index()] && self.timed.remove(&seq) {
             self.timing[path.index()] = false;
         }
     }
 
-    /// Whether a newly acknowledged chunk measures the round trip. `below`: it is
+    /// Whether a newly acknowledged chunk measures the round trip. `below`: the chunk is
     /// cumulatively acknowledged.
     pub(crate) fn measures(&mut self, seq: u64, r: &Record, below: bool) -> bool {
         let timing = &mut self.timing[r.path.index()];

@@ -1,4 +1,4 @@
-//! How windows grow, fall at a timeout and shrink when idle
+//! How windows grow, are reduced at a timeout, and shrink when idle
 //! (`partial_bytes_when_full`, `partial_bytes_late`, `lost_is_outstanding`,
 //! `decays_above`, `decay_floor`, `keeps_ssthresh_at_one`, `timeout_floor`).
 
@@ -9,12 +9,12 @@ use byway_core::dialect::{Fate, Growth, Inside, MAX_PATHS, Window};
 use byway_core::time::Instant;
 use std::collections::BTreeSet;
 
-/// What the module remembers for its windows.
+/// The module's state for windows.
 #[derive(Debug, Default)]
 pub(crate) struct Windows {
     /// When the window of each path is halved unless a packet leaves.
     pub(crate) shrink_at: [Option<Instant>; MAX_PATHS],
-    /// Chunks of gap blocks that no partial bytes count yet, in order
+    /// Chunks acknowledged by gap blocks that partial_bytes_acked does not count yet
     /// (`partial_bytes_late`).
     pub(crate) uncounted: BTreeSet<u64>,
 }
@@ -26,7 +26,7 @@ pub(crate) fn outstanding(cfg: &Ns2Config, w: &Window) -> u32 {
 }
 
 impl Windows {
-    /// Windows whose paths were quiet for more than an RTO are halved, once for
+    /// Halves the windows of paths that have sent nothing for more than an RTO, once for
     /// each RTO.
     pub(crate) fn shrink_idle(&mut self, cfg: &Ns2Config, inside: &mut Inside<'_>) {
         let usual = inside.cfg.congestion.ssthresh_floor;
@@ -56,8 +56,8 @@ impl Windows {
         }
     }
 
-    /// The cumulative TSN advanced: in congestion avoidance what gap blocks had
-    /// acknowledged before, and no bytes were counted for, counts now.
+    /// The cumulative TSN advanced. In congestion avoidance, chunks that gap blocks had
+    /// acknowledged and that did not count yet count now.
     pub(crate) fn count_late_bytes(&mut self, inside: &mut Inside<'_>) {
         let waiting = core::mem::take(&mut self.uncounted);
         for seq in waiting {
@@ -75,8 +75,8 @@ impl Windows {
     }
 }
 
-/// In congestion avoidance bytes count only while the window is full. `exit`: the
-/// exit point of fast recovery.
+/// In congestion avoidance bytes count only while the window is full. `exit` is the exit
+/// point of fast recovery.
 pub(crate) fn grow_when_full(
     cfg: &Ns2Config,
     exit: u64,
@@ -97,7 +97,7 @@ pub(crate) fn grow_when_full(
     }
 }
 
-/// T3-rtx expired: whether the window falls as RFC 9260 section 7.2.3 says.
+/// T3-rtx expired: whether the window is reduced as RFC 9260 section 7.2.3 says.
 pub(crate) fn falls_as_configured(cfg: &Ns2Config, inside: &mut Inside<'_>, path: PathId) -> bool {
     let floor = cfg.timeout_floor;
     let cwnd = inside.cfg.congestion.cwnd_after_rto.max(1);

@@ -15,20 +15,20 @@ struct Host {
     app: Box<dyn Application>,
     app_timer: Option<Instant>,
     timer: TimerId,
-    /// The time to which `timer` is set.
+    /// When `timer` expires, if it is set.
     armed: Option<Instant>,
-    /// Corrupted packets are dropped before the endpoint, as a network card does that
-    /// verifies checksums.
+    /// Corrupted packets are dropped before they reach the endpoint, as by a network card
+    /// that verifies checksums.
     offloaded: bool,
-    /// It neither receives nor sends any more.
+    /// It no longer receives or sends.
     silent: bool,
 }
 
 /// A network with endpoints and applications at its hosts.
 ///
-/// [`step`](Simulation::step) passes one event of the network to its host and sends
-/// what the host answers. [`run_until`](Simulation::run_until) repeats that up to a
-/// given time. The same network, seeds and applications give the same run.
+/// [`step`](Simulation::step) passes one event of the network to its host and sends the
+/// host's packets. [`run_until`](Simulation::run_until) repeats this up to a given time.
+/// The same network, seeds and applications give the same run.
 pub struct Simulation {
     net: Network,
     hosts: Vec<Host>,
@@ -44,7 +44,7 @@ pub struct Simulation {
     outgoing: Option<OutgoingHook>,
 }
 
-/// Called with each packet that leaves a host. May change its size and `meta`.
+/// Called with each packet that leaves a host. It may change the size and `meta`.
 type OutgoingHook = Box<dyn FnMut(&mut Outgoing) + Send>;
 
 impl core::fmt::Debug for Simulation {
@@ -71,11 +71,11 @@ impl Simulation {
         }
     }
 
-    /// Puts an endpoint and its application at a node. The endpoint's local
-    /// addresses must be the node's, with port 0 for plain SCTP over IP.
+    /// Puts an endpoint and its application at a node. The endpoint's local addresses
+    /// must be those of the node, with port 0 for plain SCTP over IP.
     ///
     /// # Errors
-    /// When a setting of the endpoint cannot work. The error names it.
+    /// When a setting of the endpoint is invalid. The error names it.
     pub fn add_host(
         &mut self,
         node: NodeId,
@@ -150,17 +150,17 @@ impl Simulation {
         self.outgoing = Some(Box::new(hook));
     }
 
-    /// Sets the timer of a host to the exact time of its earliest timer, instead of
-    /// a time that may be early. So events at the same time are in the order in
-    /// which they were scheduled ([`Simultaneous::AsScheduled`]). Default: off.
+    /// Wakes each host at the exact time of its earliest timer, and not at a time that
+    /// may be early. So events at the same time are in the order in which they were
+    /// scheduled ([`Simultaneous::AsScheduled`]). Default: off.
     ///
     /// [`Simultaneous::AsScheduled`]: crate::net::Simultaneous::AsScheduled
     pub fn exact_timers(&mut self, on: bool) {
         self.exact_timers = on;
     }
 
-    /// Switches a host off, like a power failure: it receives nothing, its timers do
-    /// not expire, and it sends nothing any more.
+    /// Switches a host off, like a power failure: it no longer receives or sends, and its
+    /// timers do not expire.
     pub fn silence(&mut self, host: HostId) {
         let host = &mut self.hosts[host.0];
         host.silent = true;
@@ -168,8 +168,8 @@ impl Simulation {
         self.net.set_timer(host.timer, None);
     }
 
-    /// Calls `run` with a host's endpoint at the present time, then sends the
-    /// packets and passes on the events that result.
+    /// Calls `run` with a host's endpoint at the current time. Then sends the packets and
+    /// delivers the events that result.
     pub fn with_endpoint<T>(
         &mut self,
         host: HostId,
@@ -269,8 +269,8 @@ impl Simulation {
             return;
         }
         loop {
-            // Events first: an application that reads at once opens the window
-            // that the SACK is about to advertise.
+            // Events come first, because an application that reads at once opens the
+            // window that the next SACK advertises.
             while let Some((id, event)) = host.endpoint.poll_event() {
                 call(host, now, |app, ctx| app.on_event(ctx, id, &event));
             }

@@ -21,9 +21,9 @@ pub enum Checksum {
 
 /// Appends one packet to a buffer, which may already hold others.
 ///
-/// Chunks are padded as they are written, so [`PacketBuilder::len`] is always the
-/// length of the packet if it were finished now. A builder that is dropped
-/// without [`PacketBuilder::finish`] leaves a packet with checksum zero.
+/// Chunks are padded as they are written, so [`PacketBuilder::len`] is always the length
+/// that a packet finished now would have. A builder that is dropped without
+/// [`PacketBuilder::finish`] leaves a packet with checksum zero.
 #[derive(Debug)]
 pub struct PacketBuilder<'b> {
     pub(crate) buf: &'b mut Vec<u8>,
@@ -53,10 +53,10 @@ impl<'b> PacketBuilder<'b> {
         }
     }
 
-    /// Limits parameter and cause lists so that the packet stays within `max_len`
-    /// bytes. Where they do not fit, echoed causes are truncated and parameters
-    /// left out, so no peer can make a reply longer than the PMTU. Other chunks
-    /// are not limited: their sizes are the caller's choice. Default: no limit.
+    /// Limits parameter and cause lists so that the packet stays within `max_len` bytes.
+    /// If they do not fit, echoed causes are truncated and parameters are left out. So no
+    /// peer can make a reply longer than the PMTU. Other chunks are not limited, because
+    /// the caller chooses their sizes. Default: no limit.
     #[must_use]
     pub const fn with_limit(mut self, max_len: usize) -> Self {
         self.limit = max_len;

@@ -1,5 +1,5 @@
-//! The packet checksum: CRC32c over the whole packet (RFC 9260 section 6.8 and
-//! appendix A), in hardware where the machine has it.
+//! The packet checksum: CRC32c over the packet (RFC 9260 section 6.8 and appendix A), in
+//! hardware if the machine supports it.
 
 /// Offset of the checksum field in a packet.
 const FIELD: core::ops::Range<usize> = 8..12;

@@ -33,7 +33,7 @@ pub enum TlvError {
         /// What its length field says.
         length: usize,
     },
-    /// The length field reaches past the end of what carries the list.
+    /// The length field reaches past the end of the list.
     #[error("length field at offset {at} says {length}, only {have} bytes are left")]
     Overrun {
         /// Where the element begins.
@@ -86,7 +86,7 @@ pub enum ChunkError {
         /// Bytes present for both.
         have: usize,
     },
-    /// A parameter that the chunk cannot be read without is broken.
+    /// A parameter that is needed to read the chunk is broken.
     #[error("chunk of type {kind}: {error}")]
     Param {
         /// Chunk type.

@@ -8,8 +8,8 @@
 //!
 //! Writing appends to a caller's buffer through [`PacketBuilder`].
 //!
-//! The crate keeps no state and does not check the protocol: which chunks may be
-//! bundled, which tags are right and how to respond is up to `byway-core`.
+//! The crate keeps no state and does not check protocol rules. `byway-core` decides which
+//! chunks may be bundled, which tags are valid and how to respond.
 //!
 //! RFC 9260 (SCTP), 3758 (FORWARD TSN), 4820 (PAD), 4895 (AUTH), 5061 (ASCONF),
 //! 6525 (RE-CONFIG), 8260 (I-DATA) and 9653 (zero checksum) are covered.

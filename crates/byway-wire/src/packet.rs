@@ -57,8 +57,7 @@ impl<'a> Packet<'a> {
     #[inline]
     #[must_use]
     pub fn checksum(&self) -> u32 {
-        // The one field that goes out least significant byte first
-        // (RFC 9260 appendix A).
+        // This is the only field in little-endian order (RFC 9260 appendix A).
         let [.., c0, c1, c2, c3] = *self.head;
         u32::from_le_bytes([c0, c1, c2, c3])
     }

@@ -18,9 +18,8 @@ impl Tsn {
         Tsn(self.0.wrapping_sub(n))
     }
 
-    /// How far `self` is ahead of `other`: positive when later, negative when
-    /// earlier. Exactly 2^31 apart is undefined in RFC 1982 and reads as
-    /// earlier here.
+    /// How far `self` is ahead of `other`: positive if later, negative if earlier. A
+    /// distance of exactly 2^31 is undefined in RFC 1982 and counts as earlier here.
     #[must_use]
     pub const fn ahead_of(self, other: Tsn) -> i32 {
         self.0.wrapping_sub(other.0).cast_signed()

@@ -1,7 +1,7 @@
 //! What to do with chunks and parameters of unknown type.
 
-/// What a receiver does with a chunk or parameter whose type it does not know. The
-/// upper two bits of the type say it (RFC 9260 sections 3.2 and 3.2.1).
+/// What a receiver does with a chunk or parameter whose type it does not know. The upper
+/// two bits of the type decide this (RFC 9260 sections 3.2 and 3.2.1).
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub enum UnknownAction {
     /// `00`: stop, and discard the rest.

@@ -1,5 +1,5 @@
-//! Concurrent multipath transfer in the association: the calls of the rules in
-//! `policy/concurrent`, and the state that they need.
+//! Concurrent multipath transfer: calls the rules of `policy/concurrent` and keeps their
+//! state.
 
 use super::Association;
 use super::sack::contains;
@@ -12,14 +12,6 @@ use crate::policy::retransmit::LossCause;
 use crate::send::concurrent::{Split, fast_recovery, split};
 use crate::send::record::Fate;
 use smallvec::SmallVec;
-
-/// The weight of one chunk in a path's loss rate.
-const LOSS_GAIN: f32 = 1.0 / 64.0;
-
-/// A chunk that was last sent to a path was lost (1) or acknowledged (0).
-pub(super) fn note_outcome(loss_rate: &mut f32, lost: f32) {
-    *loss_rate += (lost - *loss_rate) * LOSS_GAIN;
-}
 
 impl Association {
     /// Whether SACKs are delayed in spite of gaps, and count packets (DAC).
@@ -52,9 +44,9 @@ impl Association {
         }
     }
 
-    /// The paths of new data, in the order of the round.
+    /// The paths of new data, in the order in which they are filled.
     pub(super) fn concurrent_order(&self, first: Option<PathId>) -> SmallVec<[PathId; MAX_PATHS]> {
-        let first = first.unwrap_or(self.paths.primary);
+        let first = first.unwrap_or(self.paths.primary());
         let view = self.paths.view();
         let by_dialect = self.optional.dialect.as_ref();
         by_dialect
@@ -69,7 +61,7 @@ impl Association {
             return;
         };
         if from != to {
-            c.cumulatives[from.index()].find();
+            c.find_expected(from);
         }
         if self
             .cfg
@@ -77,7 +69,7 @@ impl Association {
             .as_ref()
             .is_some_and(|c| c.cuc == Cuc::V1)
         {
-            c.cumulatives[to.index()].find();
+            c.find_expected(to);
         }
     }
 
@@ -94,9 +86,7 @@ impl Association {
         let ledger = &self.send.ledger;
         for seq in ledger.base()..covered {
             if let Some(r) = ledger.get(seq).filter(|r| r.fate != Fate::Acked) {
-                let path = r.path.index();
-                c.cumulatives[path].find();
-                c.advanced[path].get_or_insert(seq);
+                c.acknowledge(r.path, seq);
             }
         }
         let Some(end) = blocks.last().map(|b| b.1 + 1) else {
@@ -112,13 +102,11 @@ impl Association {
                     newly: contains(blocks, seq),
                 })
             };
-            let advanced = c.cumulatives[path.index()].advance(version, covered, end, look);
-            let all = &mut c.advanced[path.index()];
-            *all = all.or(advanced);
+            c.advance(path, version, (covered, end), look);
         }
     }
 
-    /// To which paths one loss event applies.
+    /// The scope of fast recovery.
     pub(super) fn fast_recovery(&self) -> FastRecovery {
         fast_recovery(&self.cfg, self.send.concurrent.is_some())
     }
@@ -130,12 +118,8 @@ impl Association {
             return;
         }
         let p = self.paths.get_mut(path);
-        if p.recovery
-            .exit
-            .is_some_and(|end| p.timers.earliest_in_flight.is_none_or(|e| e >= end))
-        {
-            p.recovery.exit = None;
-        }
+        let earliest = p.timers.earliest_in_flight();
+        p.recovery.all_arrived_before(earliest.unwrap_or(u64::MAX));
     }
 
     /// How the current SACK counts missing reports.
@@ -151,6 +135,6 @@ impl Association {
             .concurrent
             .as_ref()
             .is_some_and(|c| c.cuc != Cuc::Off);
-        on.then(|| c.advanced[path.index()].is_some())
+        on.then(|| c.advanced(path).is_some())
     }
 }

@@ -1,15 +1,13 @@
-//! Paths that answer heartbeats and acknowledge no data
-//! (`policy/dead_data.rs`).
+//! Paths that answer heartbeats but acknowledge no data (`policy/dead_data.rs`).
 
 use super::ending::AbortReason;
 use super::{Association, Ctx};
 use crate::api::{Event, LossReason};
 use crate::observe::Observation;
 use crate::path::{PathId, PathState};
-use crate::policy::dead_data::Trial;
 
 impl Association {
-    /// T3-rtx of a path expired; the largest chunk in flight had this number of bytes.
+    /// T3-rtx of a path expired. `largest` is the size of the largest chunk in flight.
     /// False if the association ended because of it.
     pub(super) fn note_data_timeout(
         &mut self,
@@ -21,7 +19,7 @@ impl Association {
             return true;
         };
         let since = *self.failure.unacknowledged_since.get_or_insert(ctx.now);
-        self.paths.get_mut(path).dead_data.trial.on_timeout(largest);
+        self.paths.get_mut(path).dead_data.on_timeout(largest);
         if rule.ends(since, ctx.now) && self.data_is_dead() {
             self.abort(
                 ctx,
@@ -34,15 +32,12 @@ impl Association {
         true
     }
 
-    /// T3-rtx of a path expired, but the peer had reported that it has no room. So data
-    /// reaches the peer, and its reader may wait for any time (RFC 9260 section 6.1,
-    /// A). This clears the earlier evidence against path and peer.
+    /// T3-rtx of a path expired, but the peer answers and has no room. So data reaches
+    /// the peer, whose reader may wait for any time (RFC 9260 section 6.1, A). This clears
+    /// the evidence against path and peer.
     pub(super) fn note_answer_without_room(&mut self, path: PathId) {
         self.failure.unacknowledged_since = None;
-        let p = self.paths.get_mut(path);
-        if !p.dead_data.dead {
-            p.dead_data.trial = Trial::default();
-        }
+        self.paths.get_mut(path).dead_data.forget();
     }
 
     /// A heartbeat was answered. Returns whether this proves that the path works.
@@ -56,36 +51,26 @@ impl Association {
         if self.cfg.failure.dead_data.is_none() {
             return true;
         }
-        let p = self.paths.get_mut(path);
-        p.dead_data.trial.on_answer(full_sized);
-        p.dead_data.dead &= !full_sized;
+        self.paths.get_mut(path).dead_data.on_answer(full_sized);
         self.judge_data(ctx, path);
-        !self.paths.get(path).dead_data.dead
+        !self.paths.get(path).dead_data.is_dead()
     }
 
-    /// A chunk of this number of bytes was acknowledged that was sent to that path
-    /// only.
+    /// A chunk of this size, sent only to that path, was acknowledged.
     pub(super) fn note_data_acknowledged(&mut self, path: PathId, bytes: u32) {
         if self.cfg.failure.dead_data.is_some() {
-            let p = self.paths.get_mut(path);
-            p.dead_data.trial.on_acknowledged(bytes);
-            p.dead_data.dead &= !p.dead_data.trial.is_clear();
+            self.paths.get_mut(path).dead_data.on_acknowledged(bytes);
         }
     }
 
     /// Makes a path inactive if it is dead for data.
     fn judge_data(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
         let p = self.paths.get_mut(path);
-        let dead = self
-            .cfg
-            .failure
-            .dead_data
-            .is_some_and(|rule| p.dead_data.trial.is_dead(&rule));
-        if !dead || p.dead_data.dead {
+        let rule = self.cfg.failure.dead_data.as_ref();
+        if !rule.is_some_and(|rule| p.dead_data.dies(rule)) {
             return;
         }
-        p.dead_data.dead = true;
-        let remote = p.remote;
+        let remote = p.remote();
         // The first heartbeat of full size leaves at once, because the losses may have
         // been chance.
         self.paths.want_heartbeat(path, true);
@@ -98,6 +83,6 @@ impl Association {
     /// Whether some path answers but acknowledges no data. Then the peer is not
     /// unreachable.
     pub(super) fn data_is_dead(&self) -> bool {
-        self.paths.iter().any(|p| p.dead_data.trial.was_answered())
+        self.paths.iter().any(|p| p.dead_data.was_answered())
     }
 }

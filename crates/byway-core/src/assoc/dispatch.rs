@@ -1,5 +1,5 @@
-//! A packet arrives: the rules of the tag, then one match over its chunks (RFC 9260
-//! sections 3.2, 6.10 and 8.5).
+//! A packet arrives: its verification tag is checked, and then each chunk is handled
+//! (RFC 9260 sections 3.2, 6.10 and 8.5).
 
 use super::{Association, Control, Ctx, State};
 use crate::api::{Event, LossReason};
@@ -25,15 +25,15 @@ pub(crate) struct Inbound<'a> {
     /// is none.
     pub(crate) tail: &'a Bytes,
     pub(crate) first: &'a RawChunk<'a>,
-    /// The chunks behind the first one.
+    /// The chunks after the first one.
     pub(crate) others: Chunks<'a>,
 }
 
-/// How the endpoint must continue with a packet.
+/// What the endpoint must do next with a packet.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Handled {
     Done,
-    /// It counts as out of the blue (section 8.5.1, E).
+    /// The packet is out of the blue (section 8.5.1, E).
     OutOfTheBlue,
 }
 
@@ -94,7 +94,7 @@ impl Association {
             let hurries = dialect.is_none_or(|d| d.closing_gap_hurries_sack());
             gathered.data.gap = had_gap && hurries || self.recv.tsns.has_gap();
             gathered.data.immediate |= cookie_taken;
-            self.after_data(ctx, from.unwrap_or(self.paths.data), &mut gathered.data);
+            self.after_data(ctx, from.unwrap_or(self.paths.data()), &mut gathered.data);
         }
         Handled::Done
     }
@@ -141,9 +141,8 @@ impl Association {
         match path {
             Some(id) => {
                 let p = self.paths.get_mut(id);
-                p.counters.last_heard = Some(ctx.now);
-                p.counters.bytes_received += inbound.len as u64;
-                if !matches!(p.state, PathState::Active | PathState::Unconfirmed) {
+                p.counters.received(ctx.now, inbound.len);
+                if !matches!(p.state(), PathState::Active | PathState::Unconfirmed) {
                     self.on_failed_path_heard(ctx, id);
                 }
             }
@@ -157,7 +156,7 @@ impl Association {
         path
     }
 
-    /// Handles the chunks behind the first one, until one of them ends the packet.
+    /// Handles the chunks after the first one, until one of them ends the packet.
     #[inline(never)]
     fn handle_others(
         &mut self,
@@ -204,9 +203,8 @@ impl Association {
         })
     }
 
-    /// Handles a chunk that is neither DATA nor SACK. Those two are nearly all chunks.
-    /// In one function with the rest, every packet would pay for chunks that it does
-    /// not contain.
+    /// Handles a chunk that is neither DATA nor SACK. These are rare, so they have their
+    /// own function and packets without them do not pay for them.
     #[cold]
     #[inline(never)]
     fn handle_other(
@@ -265,7 +263,7 @@ impl Association {
         self.discard(ctx, "unknown chunk type");
         if action.reports() && !gathered.reported {
             gathered.reported = true;
-            // Cut, so that the report is smaller than its cause.
+            // Cut, so that the report is not larger than the chunk that caused it.
             let cut = raw.bytes.len().min(256);
             self.report(from, |w| {
                 w.unrecognized_chunk_type(&raw.bytes[..cut]);
@@ -281,7 +279,7 @@ impl Association {
         }
         let mut causes = Vec::new();
         write(&mut CauseWriter::over(&mut causes));
-        let to = to.unwrap_or(self.paths.data);
+        let to = to.unwrap_or(self.paths.data());
         self.control.push_back(Control::Error(to, causes.into()));
     }
 

@@ -1,11 +1,10 @@
-//! An association ends at once: lost, closed, aborted (RFC 9260 section 9.1). The
-//! graceful shutdown is in `teardown`.
+//! An association ends without a graceful shutdown: it is lost, closed or aborted (RFC
+//! 9260 section 9.1). The graceful shutdown is in `teardown`.
 
 use super::timers::Timers;
 use super::{Association, Ctx, State};
 use crate::api::{Event, LossReason};
 use crate::outbox::OutboundReply;
-use crate::path::PathTimers;
 use byway_wire::PacketBuilder;
 
 /// The reason that an ABORT reports to the peer.
@@ -31,21 +30,20 @@ impl Association {
         self.event(ctx, event);
     }
 
-    /// Enters CLOSED: all timers stop and no packet leaves any more. Data that has
-    /// arrived can still be read.
+    /// Enters CLOSED: all timers stop and no more packets leave. Data that has arrived
+    /// can still be read.
     pub(crate) fn close(&mut self, ctx: &mut Ctx<'_>) {
         self.enter(ctx, State::Closed);
         self.timers = Timers::default();
         self.optional.dialect = None;
         self.control.clear();
         for p in self.paths.iter_mut() {
-            p.timers = PathTimers::default();
-            p.heartbeat.under_way = None;
+            p.stop_timers();
         }
         for id in self.paths.ids() {
             self.paths.want_heartbeat(id, false);
         }
-        self.recv.acker = crate::recv::acker::Acker::default();
+        self.recv.end();
     }
 
     /// Aborts: one packet reports the reason to the peer (section 9.1).
@@ -66,10 +64,10 @@ impl Association {
                 };
             });
             packet.finish(ctx.checksum());
-            let p = self.paths.get(self.paths.data);
+            let p = self.paths.get(self.paths.data());
             ctx.out.queue_reply(OutboundReply {
-                source: p.local,
-                destination: p.remote,
+                source: p.local(),
+                destination: p.remote(),
                 bytes,
             });
         }

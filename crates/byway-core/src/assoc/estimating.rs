@@ -20,12 +20,12 @@ use std::collections::{BTreeSet, VecDeque};
 const MAX_REMEMBERED: usize = 256;
 /// Probes of a path that may be unanswered at the same time.
 const MAX_UNANSWERED: usize = 64;
-/// Duplicates of one SACK that are looked up at most.
+/// Most duplicates of one SACK that are looked up.
 pub(super) const MAX_DUPLICATES: usize = 64;
 /// The interval of round-trip probes on the path that carries data. They are needed
-/// because sparse data waits for delayed SACKs and a heartbeat does not.
+/// because the SACKs of sparse data are delayed and a heartbeat's answer is not.
 const ROUND_TRIP_EVERY: Duration = Duration::from_secs(5);
-/// Probes that may be saved up while none is due.
+/// The most probes for which credit accumulates.
 const MAX_SAVED: f64 = 8.0;
 
 /// A probe that is not answered yet.
@@ -92,8 +92,8 @@ impl Estimating {
         &mut self.paths[path.index()]
     }
 
-    /// A chunk was taken for lost on `path`, whose record is `p`, while this number of
-    /// bytes was in flight there.
+    /// A chunk was lost on `path`, which is `p`, while `flight` bytes were in flight
+    /// there.
     pub(crate) fn lost(
         &mut self,
         seq: u64,
@@ -104,7 +104,7 @@ impl Estimating {
         cfg: &EstimateConfig,
     ) {
         let srtt = p.rtt.srtt().unwrap_or_default();
-        let packets = flight / p.window.pmdcs;
+        let packets = flight / p.window().pmdcs;
         let estimate = &mut self.path(path).estimate;
         if !estimate.taken_for_lost(now, srtt, packets, cfg) {
             return;
@@ -116,8 +116,7 @@ impl Estimating {
         }
     }
 
-    /// A chunk arrived once more than necessary. So one of the times that it was taken
-    /// for lost was spurious, most likely the first one.
+    /// A chunk arrived twice, so one of its losses was spurious, most likely the first.
     pub(crate) fn arrived(&mut self, seq: u64) {
         let first = self.counted.range((seq, 0, PathId(0))..).next().copied();
         if let Some(found) = first.filter(|f| f.0 == seq) {
@@ -162,7 +161,7 @@ impl Estimating {
         self.paths.get(path.index())?.estimate.estimate(rto)
     }
 
-    /// Counts the probes of a path that were not answered in time, and returns their
+    /// Counts the probes of a path that were not answered in time as lost. Returns their
     /// number.
     fn settle(&mut self, path: PathId, now: Instant, memory: u32) -> usize {
         let w = self.path(path);
@@ -185,7 +184,7 @@ impl Association {
         self.estimate_config().map_or(1, |c| c.memory)
     }
 
-    /// A packet with DATA of this number of bytes left: it earns probes, and one may be
+    /// A packet with DATA of this size left. It adds credit for probes, and one may be
     /// due.
     pub(super) fn earn_probes(&mut self, ctx: &Ctx<'_>, len: usize) {
         let (Some(cfg), Some(e)) = (&self.cfg.failover.estimate, &mut self.optional.estimating)
@@ -201,16 +200,16 @@ impl Association {
         if ctx.now < e.next_at || e.due.is_some() {
             return;
         }
-        let data = self.paths.data;
+        let data = self.paths.data();
         let wants = |id: &PathId| {
             let p = self.paths.get(*id);
-            let usable = matches!(p.state, PathState::Active | PathState::PotentiallyFailed);
-            let idle = *id != data && p.window.flight == 0;
+            let usable = matches!(p.state(), PathState::Active | PathState::PotentiallyFailed);
+            let idle = *id != data && p.window().flight == 0;
             let stale = || {
                 let before = e.paths.get(id.index()).map(|w| w.probed_at);
                 ctx.now.since(before.unwrap_or_default()) >= ROUND_TRIP_EVERY
             };
-            usable && p.confirmed && (idle || stale())
+            usable && p.is_confirmed() && (idle || stale())
         };
         let Some(path) = self.paths.view().ring(e.last).find(wants) else {
             return;
@@ -231,8 +230,7 @@ impl Association {
         self.optional.estimating.as_mut()?.due.take()
     }
 
-    /// A probe leaves. Returns the information of its HEARTBEAT, and whether it is
-    /// padded.
+    /// A probe leaves. Returns its Heartbeat Information, and whether it is padded.
     pub(super) fn begin_estimate_probe(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -274,9 +272,9 @@ impl Association {
         self.observe(ctx, || Observation::ProbeSent { path, bytes });
     }
 
-    /// Whether a HEARTBEAT ACK answers a probe of this side. If so, it counts as any
-    /// other (section 8.3): it measures the round trip and clears errors, unless its
-    /// heartbeat left before the last error.
+    /// Whether a HEARTBEAT ACK answers a probe. If so, it counts like any other (section
+    /// 8.3): it measures the round trip. It also clears errors, unless the probe left
+    /// before the last error.
     pub(super) fn on_probe_answered(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -299,13 +297,12 @@ impl Association {
         w.estimate.measured(ctx.now, rtt);
         self.stats.probes_answered += 1;
         let p = self.paths.get_mut(path);
-        p.counters.last_heard = Some(ctx.now);
+        p.counters.heard(ctx.now);
         p.rtt.sample(rtt, &self.cfg.rto);
         self.failure.errors = 0;
         self.observe(ctx, || Observation::HeartbeatAcked { path, rtt });
         self.observe_rto(ctx, path, Some(rtt));
-        let timely = |e: Instant| sent.at >= e;
-        if self.paths.get(path).errors.last_at.is_none_or(timely) {
+        if self.paths.get(path).errors.trusts_answer_to(sent.at) {
             if self.answer_proves(ctx, path, sent.full_sized) {
                 self.clear_errors(ctx, path, true);
             } else {
@@ -318,7 +315,7 @@ impl Association {
 
     /// Records an observation of the estimates of a path and of the path in use.
     fn note_estimate(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
-        for id in [path, self.paths.data] {
+        for id in [path, self.paths.data()] {
             if let Some(e) = self.estimate(id) {
                 self.observe(ctx, || Observation::Estimate {
                     path: id,
@@ -372,7 +369,7 @@ impl Association {
         else {
             return true;
         };
-        let (from, to) = (self.estimate(self.paths.primary), self.estimate(to));
+        let (from, to) = (self.estimate(self.paths.primary()), self.estimate(to));
         let better = from
             .zip(to)
             .is_some_and(|(from, to)| choice::is_better(cfg, &from, &to));
@@ -392,15 +389,15 @@ impl Association {
         }
     }
 
-    /// When T3-rtx expires, a chunk of this age or older was surely lost: the timeout
-    /// that its path would have without RTO.Min.
+    /// When T3-rtx expires, a chunk of this age or older is surely lost. The age is the
+    /// RTO that its path would have without RTO.Min.
     pub(super) fn surely_lost_after(&self, path: PathId) -> Duration {
         let rtt = &self.paths.get(path).rtt;
         rtt.srtt().map_or(rtt.rto(), |srtt| srtt + 4 * rtt.rttvar())
     }
 }
 
-/// Bytes of a packet with a HEARTBEAT of this side: common header, chunk and parameter
+/// Bytes of a packet with one of our HEARTBEATs: common header, chunk and parameter
 /// header, padded Heartbeat Info.
 const SMALL_PROBE: usize =
     byway_wire::COMMON_HEADER_LEN + 8 + byway_wire::padded(super::on_heartbeat::INFO_LEN);

@@ -1,9 +1,10 @@
-//! One association: its state, its sending and receiving sides, its paths, and the work
-//! between them.
+//! One association: its state, its sending and receiving halves, its paths, and the code
+//! that connects them.
 //!
 //! `dispatch` handles arriving chunks, `on_*` react to them, `transmit` sends. Nothing is
 //! sent while a packet is handled.
 
+mod answers;
 mod concurrent;
 mod control;
 mod ctx;
@@ -31,6 +32,7 @@ mod teardown;
 mod timers;
 mod timestamps;
 mod transmit;
+mod unexpected_init;
 mod unverified;
 mod user;
 
@@ -44,12 +46,12 @@ pub(crate) use setup::{Accepted, write_addresses, write_extensions};
 pub(crate) use state::State;
 pub(crate) use timers::Timers;
 pub(crate) use transmit::Sent;
+pub(crate) use unexpected_init::InitAnswer;
 
 use crate::api::{AssocId, AssocStats, Event};
 use crate::config::Config;
 use crate::dialect::Dialect;
-use crate::observe::{Observation, Observed};
-use crate::outbox::unlikely;
+use crate::observe::Observation;
 use crate::path::{PathId, PathTable};
 use crate::recv::RecvHalf;
 use crate::send::SendHalf;
@@ -63,48 +65,48 @@ use std::sync::Arc;
 /// One association (a TCB in the RFC's words).
 #[derive(Debug)]
 pub(crate) struct Association {
-    pub(crate) id: AssocId,
-    pub(crate) cfg: Arc<Config>,
-    pub(crate) tags: Tags,
-    pub(crate) addresses: Addresses,
-    pub(crate) state: State,
-    pub(crate) setup: SetUp,
-    pub(crate) shutdown: Shutdown,
-    pub(crate) paths: PathTable,
-    pub(crate) send: SendHalf,
-    pub(crate) recv: RecvHalf,
-    pub(crate) failure: Failure,
-    pub(crate) timers: Timers,
+    id: AssocId,
+    cfg: Arc<Config>,
+    tags: Tags,
+    addresses: Addresses,
+    state: State,
+    setup: SetUp,
+    shutdown: Shutdown,
+    paths: PathTable,
+    send: SendHalf,
+    recv: RecvHalf,
+    failure: Failure,
+    timers: Timers,
     /// Control chunks that wait to be sent.
-    pub(crate) control: VecDeque<Control>,
+    control: VecDeque<Control>,
     /// State of TIMESTAMP chunks, if both sides agreed on them.
     stamps: Option<timestamps::Stamps>,
-    pub(crate) stats: AssocStats,
+    stats: AssocStats,
     /// Parts that exist only if they are configured.
-    pub(crate) optional: Optional,
+    optional: Optional,
 }
 
 /// Ports and verification tags (section 3.1).
 #[derive(Debug)]
 pub(crate) struct Tags {
-    pub(crate) local_port: u16,
-    pub(crate) peer_port: u16,
-    pub(crate) local: u32,
+    local_port: u16,
+    peer_port: u16,
+    local: u32,
     /// The peer's tag; 0 before it is known.
-    pub(crate) peer: u32,
+    peer: u32,
     /// Random tie-tags of this association for cookies of a restart. They are never the
     /// verification tags themselves, so a cookie does not reveal those (RFC 5062).
-    pub(crate) tie: (u32, u32),
+    tie: (u32, u32),
 }
 
 /// Addresses that are not paths.
 #[derive(Debug)]
 pub(crate) struct Addresses {
     /// Our own addresses: INIT lists them, and new paths use them as sources.
-    pub(crate) local: Arc<[SocketAddr]>,
+    local: Arc<[SocketAddr]>,
     /// Addresses of the peer that are not paths, because there are enough paths or none
     /// of our addresses can reach them. Packets from them still count as the peer's.
-    pub(crate) pathless: SmallVec<[IpAddr; 2]>,
+    pathless: SmallVec<[IpAddr; 2]>,
     /// Sources of the peer's packets that are not paths yet.
     unverified: Vec<unverified::Unverified>,
     /// The proven addresses of the peer have changed, and the endpoint does not know.
@@ -115,62 +117,62 @@ pub(crate) struct Addresses {
 #[derive(Debug, Default)]
 pub(crate) struct SetUp {
     /// The peer started the set-up.
-    pub(crate) accepted: bool,
+    accepted: bool,
     /// Parameters of the INIT ACK that are reported once the association is
     /// established.
-    pub(crate) reports: Vec<Vec<u8>>,
+    reports: Vec<Vec<u8>>,
     /// Stale cookies so far.
-    pub(crate) stale_cookies: u8,
+    stale_cookies: u8,
     /// How stale the last one was.
-    pub(crate) stale_by: Option<Duration>,
+    stale_by: Option<Duration>,
 }
 
 /// The state of the shutdown (section 9.2).
 #[derive(Debug, Default)]
 pub(crate) struct Shutdown {
     /// The user shut down before the association was established.
-    pub(crate) wanted: bool,
+    wanted: bool,
     /// The path of the peer's last SHUTDOWN.
-    pub(crate) from: Option<PathId>,
+    from: Option<PathId>,
 }
 
 /// The counts that can end the association (section 8.1).
 #[derive(Debug, Default)]
 pub(crate) struct Failure {
     /// The association's error count.
-    pub(crate) errors: u32,
+    errors: u32,
     /// The first T3-rtx expiration since the last acknowledgement of data
     /// (`failure.dead_data`).
-    pub(crate) unacknowledged_since: Option<Instant>,
+    unacknowledged_since: Option<Instant>,
+}
+
+impl Failure {
+    /// New data was acknowledged, or the association begins again: nothing speaks
+    /// against the peer.
+    fn clear(&mut self) {
+        self.errors = 0;
+        self.unacknowledged_since = None;
+    }
 }
 
 /// Parts of an association that exist only if they are configured.
 #[derive(Debug)]
 pub(crate) struct Optional {
     /// The estimates of the paths (`failover.estimate`).
-    pub(crate) estimating: Option<Box<estimating::Estimating>>,
+    estimating: Option<Box<estimating::Estimating>>,
     /// Another reading of the standard (`EndpointConfig::dialect`).
-    pub(crate) dialect: Option<Box<dyn Dialect>>,
+    dialect: Option<Box<dyn Dialect>>,
 }
 
 impl Association {
     #[inline]
     pub(crate) fn observe(&self, ctx: &mut Ctx<'_>, what: impl FnOnce() -> Observation) {
-        if ctx.out.observe {
-            unlikely();
-            // Built in place. Otherwise fields that were just written would be copied
-            // as whole words, and the processor would wait for them.
-            ctx.out.observed.push(Observed {
-                at: ctx.now,
-                assoc: self.id,
-                what: what(),
-            });
-        }
+        ctx.out.observe(ctx.now, self.id, what);
     }
 
     #[inline(never)]
     pub(crate) fn event(&self, ctx: &mut Ctx<'_>, event: Event) {
-        ctx.out.events.push_back((self.id, event));
+        ctx.out.event(self.id, event);
     }
 
     pub(crate) fn enter(&mut self, ctx: &mut Ctx<'_>, state: State) {
@@ -187,10 +189,11 @@ impl Association {
         }
     }
 
-    /// The same for a kind that `EndpointConfig::observe_details` controls.
+    /// [`observe`](Self::observe) for the kinds that `EndpointConfig::observe_details`
+    /// controls.
     #[inline]
     pub(crate) fn observe_detail(&self, ctx: &mut Ctx<'_>, what: impl FnOnce() -> Observation) {
-        if ctx.out.observe && ctx.out.observe_details {
+        if ctx.out.wants_details() {
             self.observe(ctx, what);
         }
     }

@@ -52,8 +52,8 @@ impl Association {
             }
         };
         if !self.has_room(seq) {
-            // Dropped and not acknowledged: the peer will send it again. A SACK reports
-            // this at once (section 6.2).
+            // Dropped and not acknowledged, so the peer will send it again. A SACK leaves
+            // at once (section 6.2).
             gathered.data.immediate = true;
             self.note_data_chunk(first, false);
             self.discard(ctx, "no room in the receive buffer");
@@ -76,7 +76,7 @@ impl Association {
         (seq, d): (u64, &Data<'_>),
         gathered: &mut Gathered,
     ) -> bool {
-        if d.stream_id >= self.recv.streams {
+        if d.stream_id >= self.recv.streams() {
             // Acknowledged, reported, and not delivered (section 6.5).
             if !gathered.reported {
                 gathered.reported = true;
@@ -130,12 +130,11 @@ impl Association {
         });
     }
 
-    /// Section 6.2: if the window is closed, only data that fills a gap is accepted.
-    /// The peer counts payload against the advertised window, so payload decides. With
-    /// the overhead of many small chunks the limit is twice the buffer. Data that is
-    /// missing before such chunks must find room, or they could never leave; it finds
-    /// room while the reader keeps up. So fragments and messages that are out of order
-    /// can hold no more than four times the buffer.
+    /// Whether the receive buffer has room for a chunk. If the window is closed, only a
+    /// chunk that fills a gap is accepted (section 6.2). Payload decides this, because
+    /// the peer counts payload against the advertised window. With overhead, the limit
+    /// is twice the buffer. For the first missing chunk it is four times the buffer while
+    /// the reader keeps up, because all later data waits for this chunk.
     fn has_room(&self, seq: u64) -> bool {
         let held = &self.recv.reassembly;
         let buffer = u64::from(self.cfg.buffer.receive);
@@ -147,8 +146,8 @@ impl Association {
     }
 
     /// A packet with DATA was handled: decides when it is acknowledged.
-    // By reference: flags that were just written one by one would be copied as one
-    // word, and the processor would wait for them.
+    // `arrived` is passed by reference. A copy of flags that were just written one by one
+    // has to wait for the store buffer.
     #[inline]
     pub(super) fn after_data(&mut self, ctx: &mut Ctx<'_>, from: PathId, arrived: &mut Arrived) {
         if self.counts_packets() {
@@ -178,8 +177,7 @@ impl Association {
         if messages > 0 {
             self.observe_detail(ctx, || Observation::Delivered { messages, bytes });
         }
-        if self.recv.reassembly.has_ready() && !self.recv.readable_told {
-            self.recv.readable_told = true;
+        if self.recv.take_readable() {
             self.event(ctx, Event::Readable);
         }
     }

@@ -11,10 +11,10 @@ use crate::policy::probing::Evidence;
 use crate::time::{Duration, Instant};
 use rand::RngExt;
 
-/// Heartbeat Info of this side: path, sending time and nonce. 17 bytes.
+/// Bytes of our Heartbeat Info: path, sending time and nonce.
 pub(super) const INFO_LEN: usize = 17;
 
-/// The value of a Heartbeat Info parameter of this side.
+/// The value of our Heartbeat Info parameter.
 pub(crate) fn heartbeat_info(path: PathId, probe: &Probe) -> [u8; INFO_LEN] {
     info_of(path, probe.sent, probe.nonce)
 }
@@ -34,7 +34,7 @@ fn read_info(info: &[u8]) -> Option<(PathId, u64, Instant)> {
 }
 
 impl Association {
-    /// A HEARTBEAT arrived: it is answered without reading its information.
+    /// A HEARTBEAT arrived. The answer returns its information unread.
     pub(super) fn on_heartbeat(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -46,7 +46,7 @@ impl Association {
             return;
         }
         let path = self.paths.find_source(inbound.source);
-        let along = |p: &PathId| self.paths.get(*p).local == *inbound.destination;
+        let along = |p: &PathId| self.paths.get(*p).local() == *inbound.destination;
         let Some(path) = path.filter(along) else {
             // The answer goes back the way the heartbeat came, also where that is not a
             // path: only this way does a translator let it through.
@@ -55,8 +55,8 @@ impl Association {
             }
             return;
         };
-        // A peer that bundles many heartbeats gets few answers (RFC 5062
-        // section 8): one packet of answers at a time.
+        // A peer that sends many heartbeats gets few answers (RFC 5062 section 8): at
+        // most 8 answers wait.
         let waiting = |c: &Control| matches!(c, Control::HeartbeatAck(..));
         if self.control.iter().filter(|c| waiting(c)).count() < 8 {
             self.control
@@ -98,11 +98,8 @@ impl Association {
             return;
         }
         let answered = named.filter(|(path, nonce, _)| {
-            self.paths
-                .get(*path)
-                .heartbeat
-                .under_way
-                .is_some_and(|p| p.nonce == *nonce)
+            let p = self.paths.get(*path);
+            p.heartbeat.is_answered_by(*nonce)
         });
         let Some((path, _, sent)) = answered else {
             self.observe(ctx, || Observation::Discarded {
@@ -114,8 +111,8 @@ impl Association {
         let Some(probe) = p.end_heartbeat() else {
             return;
         };
-        p.counters.last_heard = Some(ctx.now);
-        p.errors.heartbeats_answered = p.errors.heartbeats_answered.saturating_add(1);
+        p.counters.heard(ctx.now);
+        p.errors.heartbeat_answered();
         let full_sized = probe.full_sized;
         let rtt = ctx.now.since(sent.clamp(probe.first_sent, probe.sent));
         p.rtt.sample(rtt, &self.cfg.rto);
@@ -126,10 +123,9 @@ impl Association {
         self.failure.errors = 0;
         self.observe(ctx, || Observation::HeartbeatAcked { path, rtt });
         self.observe_rto(ctx, path, Some(rtt));
-        if !self.paths.get(path).confirmed {
-            let p = self.paths.get_mut(path);
-            p.confirmed = true;
-            p.errors.count = 0;
+        if !self.paths.get(path).is_confirmed() {
+            self.paths.confirm(path);
+            self.paths.get_mut(path).errors.clear();
             self.addresses.changed = true;
             self.set_path_state(ctx, path, PathState::Active);
             self.ask(ctx, |d, i| d.on_confirmed(i));
@@ -137,7 +133,7 @@ impl Association {
         }
         self.weigh_evidence(ctx, path, Evidence::Heartbeat);
         if self.answer_proves(ctx, path, full_sized) {
-            let state = self.paths.get(path).state;
+            let state = self.paths.get(path).state();
             self.clear_errors(ctx, path, true);
             if state != PathState::Active {
                 self.end_revival(ctx, path, &probe);
@@ -160,7 +156,7 @@ impl Association {
         // Unconfirmed and potentially failed paths are probed once per RTO (section
         // 5.4; RFC 7829).
         let eager = is_eager(p, self.cfg.hb.failed);
-        let regular = p.heartbeat.enabled && has_timers;
+        let regular = p.heartbeat.is_enabled() && has_timers;
         if !(eager || regular) {
             self.paths
                 .get_mut(path)
@@ -192,20 +188,21 @@ impl Association {
             return;
         }
         let p = self.paths.get(path);
-        // "Idle": since the timer was set, nothing left that measures the round trip.
-        // The exact time of this setting is not stored, but the interval is close.
+        // "Idle": nothing that measures the round trip has left since the timer was set.
+        // The exact time of this is not stored, but the interval is close.
         let period = self.cfg.hb.interval;
-        // While T3-rtx of a path runs, or is about to, data probes the path: a heartbeat
-        // at the same time would count one silence twice, and double the RTO twice. Not
+        // While T3-rtx of a path runs, or is about to, data probes the path. If a heartbeat
+        // did so as well, one failure would count twice and double the RTO twice. Not
         // where only heartbeats prove a path (natarajan-2006).
-        let timed = due.since(p.rtt.last_timed) < period;
-        let resends = path == self.paths.data && !self.send.ledger.lost().is_empty();
-        let proves = p.state == PathState::Active || self.data_makes_active(path);
-        let carries = proves && (p.timers.t3.is_some() || resends) && self.revival_pace().is_none();
-        let busy = p.confirmed && (carries || p.state == PathState::Active && timed);
+        let timed = due.since(p.rtt.last_timed()) < period;
+        let resends = path == self.paths.data() && !self.send.ledger.lost().is_empty();
+        let proves = p.state() == PathState::Active || self.data_makes_active(path);
+        let carries =
+            proves && (p.timers.t3().is_some() || resends) && self.revival_pace().is_none();
+        let busy = p.is_confirmed() && (carries || p.state() == PathState::Active && timed);
         if busy {
-            let idle = period.saturating_sub(due.since(p.rtt.last_timed));
-            let wait = match p.state {
+            let idle = period.saturating_sub(due.since(p.rtt.last_timed()));
+            let wait = match p.state() {
                 PathState::Active => idle.max(p.rtt.rto()),
                 _ => p.rtt.rto(),
             };
@@ -227,25 +224,23 @@ impl Association {
         let rto = self.paths.get(path).rtt.rto();
         let revival = self.revival_pace();
         let wait = revival.map_or(rto, |pace| pace.min(rto));
-        // A probed path gets heartbeats faster than it may answer them. They share one
-        // nonce, so that a late answer counts.
+        // The detector and the revival may send the next heartbeat before the last one is
+        // answered. They share one nonce, so that a late answer counts.
         let p = self.paths.get(path);
-        let shared = p
-            .heartbeat
-            .under_way
-            .filter(|_| p.detector.probing_since.is_some() || revival.is_some());
+        let under_way = p.heartbeat.under_way();
+        let shared = under_way.filter(|_| p.detector.is_probing() || revival.is_some());
         let probe = Probe {
             nonce: shared.map_or_else(|| ctx.rng.random(), |p| p.nonce),
             sent: ctx.now,
             first_sent: shared.map_or(ctx.now, |p| p.first_sent),
-            full_sized: p.dead_data.dead,
+            full_sized: p.dead_data.is_dead(),
         };
         self.paths.want_heartbeat(path, false);
         let p = self.paths.get_mut(path);
         p.timers.set(PathTimer::Heartbeat, None);
-        p.heartbeat.under_way = Some(probe);
+        p.heartbeat.begin(probe);
         p.timers.set(PathTimer::HeartbeatLost, Some(ctx.now + wait));
-        p.rtt.last_timed = ctx.now;
+        p.rtt.measurable_leaves(ctx.now);
         self.observe(ctx, || Observation::HeartbeatSent { path });
         heartbeat_info(path, &probe)
     }
@@ -253,7 +248,7 @@ impl Association {
     /// A heartbeat was not answered within the RTO.
     pub(crate) fn on_heartbeat_lost(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
         let p = self.paths.get_mut(path);
-        if p.detector.probing_since.is_some() {
+        if p.detector.is_probing() {
             // Probes of the detector are not retransmitted and not counted, and do not
             // change the RTO (cortes-2008). Their nonce stays valid.
             p.timers.set(PathTimer::HeartbeatLost, None);
@@ -263,13 +258,11 @@ impl Association {
             return;
         }
         let p = self.paths.get_mut(path);
-        if let (Some(probe), Some(left)) = (p.end_heartbeat(), p.errors.left_at)
-            && probe.sent >= left
-        {
-            p.errors.heartbeats_lost = p.errors.heartbeats_lost.saturating_add(1);
+        if let Some(probe) = p.end_heartbeat() {
+            p.errors.heartbeat_lost(probe.sent);
         }
         p.rtt.back_off(&self.cfg.rto);
-        if p.confirmed
+        if p.is_confirmed()
             && let (Some(e), Some(cfg)) =
                 (&mut self.optional.estimating, &self.cfg.failover.estimate)
         {
@@ -282,8 +275,8 @@ impl Association {
         self.observe_rto(ctx, path, None);
         // Section 8.1: only heartbeats on the path that carries data count for the
         // association. Section 5.4: those that verify an address never count.
-        let counts = self.paths.get(path).confirmed
-            && (path == self.paths.data || self.cfg.failure.idle_heartbeats_count);
+        let counts = self.paths.get(path).is_confirmed()
+            && (path == self.paths.data() || self.cfg.failure.idle_heartbeats_count);
         let pmr = self.cfg.failure.path_max_retrans;
         let limit = match self.cfg.failure.heartbeat_test {
             PathMaxRetransTest::Exceeds => pmr,
@@ -293,7 +286,7 @@ impl Association {
         if self.peer_is_unreachable(ctx) {
             return;
         }
-        // A potentially failed path is probed once per RTO. This answer is late, so the
+        // A potentially failed path is probed once per RTO. The RTO has passed, so the
         // next probe leaves now.
         let eager = is_eager(self.paths.get(path), self.cfg.hb.failed);
         if self.repeats_heartbeats() {
@@ -310,8 +303,8 @@ impl Association {
         self.begin_revival(ctx);
     }
 
-    /// The user or a policy asks for a heartbeat now.
-    pub(crate) fn want_heartbeat(&mut self, path: PathId) {
+    /// A heartbeat leaves with the next packets.
+    pub(super) fn want_heartbeat(&mut self, path: PathId) {
         self.paths.want_heartbeat(path, true);
     }
 
@@ -327,14 +320,14 @@ impl Association {
         let all = self.cfg.setup.confirm_all_before_data && !trusts;
         for path in self.paths.ids() {
             if all {
-                self.paths.get_mut(path).confirmed = false;
+                self.paths.doubt(path);
                 self.paths.want_heartbeat(path, true);
                 continue;
             }
-            if self.paths.get(path).confirmed {
+            if self.paths.get(path).is_confirmed() {
                 self.schedule_heartbeat(ctx, path);
                 let p = self.paths.get(path);
-                if self.cfg.hb.at_establishment && p.heartbeat.enabled {
+                if self.cfg.hb.at_establishment && p.heartbeat.is_enabled() {
                     self.paths.want_heartbeat(path, true);
                 }
             } else {
@@ -349,27 +342,27 @@ impl Association {
         self.ask(ctx, |d, i| d.on_established(i));
     }
 
-    /// RFC 2960: every address of the peer may take data at once.
+    /// RFC 2960: every address of the peer may carry data at once.
     fn trust_addresses(&mut self, ctx: &mut Ctx<'_>) {
         for path in self.paths.ids() {
-            if self.paths.get(path).state == PathState::Unconfirmed {
-                self.paths.get_mut(path).confirmed = true;
+            if self.paths.get(path).state() == PathState::Unconfirmed {
+                self.paths.confirm(path);
                 self.set_path_state(ctx, path, PathState::Active);
             }
         }
     }
 }
 
-/// Whether a path is probed once per RTO: its address is unconfirmed (also while data
-/// waits for this, `confirm_all_before_data`), or it is potentially failed, or it is
-/// failed and `hb.failed` asks for it.
+/// Whether a path is probed once per RTO: its address is unconfirmed, it is potentially
+/// failed, or it is failed and `hb.failed` says so. With `confirm_all_before_data` an
+/// active path may be unconfirmed.
 fn is_eager(p: &Path, failed: FailedProbes) -> bool {
-    match p.state {
+    match p.state() {
         PathState::Unconfirmed => true,
         // Not where the user turned heartbeats off (RFC 7829 section 3.2, rule 5).
-        PathState::PotentiallyFailed => p.heartbeat.enabled || !p.confirmed,
-        PathState::Active => !p.confirmed,
-        PathState::Inactive => p.heartbeat.enabled && failed == FailedProbes::OncePerRto,
+        PathState::PotentiallyFailed => p.heartbeat.is_enabled() || !p.is_confirmed(),
+        PathState::Active => !p.is_confirmed(),
+        PathState::Inactive => p.heartbeat.is_enabled() && failed == FailedProbes::OncePerRto,
     }
 }
 

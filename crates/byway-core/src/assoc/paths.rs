@@ -1,4 +1,4 @@
-//! Changes in the table of paths, and their consequences.
+//! Changes of the paths' states and roles, and what follows from them.
 
 use super::{Association, Ctx};
 use crate::api::{CommandError, Event};
@@ -35,7 +35,7 @@ impl Association {
     }
 
     /// Asks the failover policy where new data goes now. `timed_out` is the path whose
-    /// timer expired, if that is the cause.
+    /// T3-rtx expired, if that is the cause.
     pub(crate) fn choose_data_path(&mut self, ctx: &mut Ctx<'_>, timed_out: Option<PathId>) {
         let view = self.paths.view();
         let by_dialect = self
@@ -68,11 +68,11 @@ impl Association {
 
     /// Whether there is a path with this number and a confirmed address.
     pub(super) fn is_confirmed(&self, path: PathId) -> bool {
-        self.paths.contains(path) && self.paths.get(path).confirmed
+        self.paths.contains(path) && self.paths.get(path).is_confirmed()
     }
 
     pub(super) fn move_data(&mut self, ctx: &mut Ctx<'_>, to: PathId) {
-        let from = core::mem::replace(&mut self.paths.data, to);
+        let from = self.paths.move_data(to);
         if to != from {
             self.stats.failovers += 1;
             self.note_failover(ctx, from, to);
@@ -81,9 +81,8 @@ impl Association {
         }
     }
 
-    /// New data moved. If it left a failed or potentially failed path for an active
-    /// one, this was a failover, and an answer within an RTO will show that it was
-    /// spurious.
+    /// New data moved. If it left a failed or potentially failed path for an active one,
+    /// this was a failover. An answer within an RTO will show that it was spurious.
     fn note_failover(&mut self, ctx: &Ctx<'_>, from: PathId, to: PathId) {
         let paths = self.paths.view();
         let left = matches!(
@@ -93,12 +92,12 @@ impl Association {
         if left && paths.state(to) == PathState::Active {
             self.stats.failovers_away += 1;
             let p = self.paths.get_mut(from);
-            p.errors.abandoned_until = Some(ctx.now + p.rtt.rto());
+            p.errors.abandoned(ctx.now + p.rtt.rto());
         }
     }
 
     pub(super) fn make_primary(&mut self, ctx: &mut Ctx<'_>, to: PathId) {
-        let from = core::mem::replace(&mut self.paths.primary, to);
+        let from = self.paths.make_primary(to);
         if from != to {
             self.note_new_primary(ctx.now);
             self.observe(ctx, || Observation::Primary { to });
@@ -114,10 +113,10 @@ impl Association {
     ) -> Result<(), CommandError> {
         self.check_path(to)?;
         let p = self.paths.get(to);
-        if !p.confirmed {
+        if !p.is_confirmed() {
             return Err(CommandError::Unconfirmed {
                 path: to,
-                remote: p.remote,
+                remote: p.remote(),
             });
         }
         self.make_primary(ctx, to);
@@ -131,8 +130,8 @@ impl Association {
         self.check_path(path)?;
         let p = self.paths.get_mut(path);
         let ours = self.addresses.local.iter().find(|a| a.ip() == local);
-        match ours.filter(|a| a.is_ipv4() == p.remote.is_ipv4()) {
-            Some(a) => p.local = *a,
+        match ours.filter(|a| a.is_ipv4() == p.remote().is_ipv4()) {
+            Some(a) => p.send_from(*a),
             None => return Err(CommandError::NoSuchSource { path, local }),
         }
         Ok(())
@@ -150,27 +149,24 @@ impl Association {
     ) {
         let p = self.paths.get_mut(path);
         let dialect = self.optional.dialect.as_ref();
-        if counts && dialect.is_none_or(|d| d.counts_for_association(p.state)) {
+        if counts && dialect.is_none_or(|d| d.counts_for_association(p.state())) {
             self.failure.errors += 1;
         }
-        p.errors.last_at = Some(ctx.now);
-        // Another error: the path may really be dead.
-        p.errors.abandoned_until = None;
+        p.errors.happened(ctx.now);
         // The counter of an inactive path continues "up to some reasonable limit above
-        // PMR + 1" (RFC 7829 section 4.1), so that the choice among dead paths moves
-        // on. The Change Primary Threshold of caro-2006 has no limit.
+        // PMR + 1" (RFC 7829 section 4.1), so that data tries other inactive paths. The
+        // Change Primary Threshold of caro-2006 has no limit.
         let endless = matches!(
             self.cfg.failover.primary_switch,
             crate::config::PrimarySwitch::Cpt(_)
         );
         let pmr = self.cfg.failure.path_max_retrans;
         let most = pmr.saturating_add(1).saturating_mul(10);
-        if p.state == PathState::Inactive && p.errors.count >= most && !endless {
+        if p.state() == PathState::Inactive && p.errors.count() >= most && !endless {
             return;
         }
-        p.errors.count += 1;
-        p.errors.heartbeats_answered = 0;
-        let errors = p.errors.count;
+        p.errors.count_one();
+        let errors = p.errors.count();
         let association = self.failure.errors;
         self.observe(ctx, || Observation::Errors {
             path,
@@ -190,21 +186,22 @@ impl Association {
         {
             self.move_data(ctx, next);
         }
-        // RFC 7829 section 3.2, rule 4: a potentially failed path is probed at once,
-        // then every RTO. A failed path is probed in the same way if `hb.failed` asks
-        // for it.
+        // RFC 7829 section 3.2, rule 4: a potentially failed path is probed at once and
+        // then every RTO. A failed path is probed in the same way if `hb.failed` says so.
         let at_once =
             to == PathState::PotentiallyFailed || self.cfg.hb.failed == FailedProbes::OncePerRto;
         if at_once {
             let p = self.paths.get_mut(path);
-            p.timers
-                .set(PathTimer::Heartbeat, p.heartbeat.enabled.then_some(ctx.now));
+            p.timers.set(
+                PathTimer::Heartbeat,
+                p.heartbeat.is_enabled().then_some(ctx.now),
+            );
         }
     }
 
     /// The new state of a path after its errors, if it changes.
     fn judge(&self, path: PathId, limit: u32) -> Option<PathState> {
-        let state = self.paths.get(path).state;
+        let state = self.paths.get(path).state();
         let to = self.cfg.failover().judge(&self.paths.view(), path, limit);
         // Only a heartbeat confirms an address, never the policy.
         let unconfirmed = state == PathState::Unconfirmed && to != PathState::Inactive;
@@ -215,9 +212,7 @@ impl Association {
     /// An acknowledgement proves that a path works (section 8.2). `returns`: whether it
     /// also makes the path active again.
     pub(crate) fn clear_errors(&mut self, ctx: &mut Ctx<'_>, path: PathId, returns: bool) {
-        let p = self.paths.get_mut(path);
-        if p.errors.count != 0 {
-            p.errors.count = 0;
+        if self.paths.get_mut(path).errors.clear() {
             let association = self.failure.errors;
             self.observe(ctx, || Observation::Errors {
                 path,
@@ -228,7 +223,7 @@ impl Association {
         if !returns {
             return;
         }
-        let state = self.paths.get(path).state;
+        let state = self.paths.get(path).state();
         if state == PathState::Active {
             self.end_probe_timeout(ctx.now, path);
         }
@@ -237,13 +232,11 @@ impl Association {
                 && let Some(pf) = &self.cfg.failover.potentially_failed
                 && let PfReturnCwnd::Pmdcs(n) = pf.return_cwnd
             {
-                let p = self.paths.get_mut(path);
-                p.control.on_return(&mut p.window, n);
+                self.paths.get_mut(path).on_return(n);
                 self.observe_window(ctx, path);
             }
             self.end_probe_timeout(ctx.now, path);
-            let deserted = self.paths.get_mut(path).errors.abandoned_until.take();
-            if deserted.is_some_and(|until| ctx.now <= until) {
+            if self.paths.get_mut(path).errors.end_failover(ctx.now) {
                 self.stats.spurious_failovers += 1;
                 self.observe(ctx, || Observation::SpuriousFailover { path });
             }
@@ -254,7 +247,7 @@ impl Association {
     }
 
     pub(crate) fn observe_window(&self, ctx: &mut Ctx<'_>, path: PathId) {
-        let w = &self.paths.get(path).window;
+        let w = self.paths.get(path).window();
         self.observe_detail(ctx, || Observation::Window {
             path,
             cwnd: w.cwnd,

@@ -20,7 +20,7 @@ pub(crate) struct PeerInit {
     pub(crate) longer_life: Duration,
     /// Its Supported Extensions list TIMESTAMP.
     pub(crate) timestamps: bool,
-    /// Whole parameters to be reported as unrecognized.
+    /// Parameters to report as unrecognized, with their headers.
     pub(crate) unrecognized: Vec<Vec<u8>>,
 }
 
@@ -94,8 +94,8 @@ impl PeerInit {
     }
 }
 
-/// Whether an address that a peer lists may become a destination: it must be unicast,
-/// and its scope not narrower than that of the peer's source address. Otherwise a peer
+/// Whether an address that a peer lists may become a path. It must be unicast, and its
+/// scope must not be narrower than that of the peer's source address. Otherwise a peer
 /// could direct our packets to our own services or to other hosts on our link.
 pub(crate) fn acceptable_address(a: IpAddr, source: IpAddr) -> bool {
     let never = match a {

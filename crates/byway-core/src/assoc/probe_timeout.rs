@@ -1,5 +1,5 @@
-//! The probe timeout of a path: an acknowledgement is overdue. Later the heartbeat that
-//! probes the path may be overdue, too (`policy/probe_timeout.rs`).
+//! The probe timeout of a path: an acknowledgement is overdue, and later perhaps also
+//! the heartbeat that probes the path (`policy/probe_timeout.rs`).
 
 use super::{Association, Ctx};
 use crate::observe::{Observation, Timer};
@@ -9,22 +9,22 @@ use crate::policy::{DataMove, ProbeTimeout};
 use crate::time::Instant;
 
 impl Association {
-    /// A path acknowledged something: the wait for the next acknowledgement starts
-    /// again, if one is due.
+    /// A path acknowledged something. The wait for the next acknowledgement starts again
+    /// if one is due.
     #[inline]
     pub(super) fn await_acknowledgement(&mut self, ctx: &Ctx<'_>, path: PathId) {
         if self.cfg.failover.probe_timeout.is_some() {
             let p = self.paths.get_mut(path);
-            p.probe_timeout.tail_probes = 0;
+            p.probe_timeout.acknowledged();
             p.timers.set(PathTimer::ProbeTimeout, None);
             self.note_owed_acknowledgement(ctx.now, path);
         }
     }
 
-    /// Whether a chunk of this number of bytes, about to leave on a path, should ask
-    /// for a SACK at once (the I bit, RFC 7053). It should if no later chunk ends the
-    /// peer's delay. The delay would hide a dead path and falsify the round trips that
-    /// the probe timeout uses.
+    /// Whether a chunk of this size, about to leave on a path, should ask for a SACK at
+    /// once (the I bit, RFC 7053). It should if no later chunk will end the peer's
+    /// SACK.Delay. This delay would hide a dead path and falsify the round trips that the
+    /// probe timeout uses.
     pub(super) fn asks_at_once(&self, path: PathId, bytes: u32) -> bool {
         let Some(rule) = self.cfg.failover.probe_timeout else {
             return false;
@@ -32,12 +32,13 @@ impl Association {
         if self.paths.len() < 2 && !rule.tail_probe {
             return false;
         }
-        let w = &self.paths.get(path).window;
+        let w = self.paths.get(path).window();
         self.send.queue.is_empty() || w.flight + bytes <= w.pmdcs
     }
 
-    /// Something was sent to a path: an acknowledgement is due. Further data does not
-    /// delay this, but may bring it forward: a second packet ends the peer's delay.
+    /// Something was sent to a path, so an acknowledgement is due. Further data never
+    /// makes it due later, but a second packet may make it due earlier, because it ends
+    /// the peer's delay.
     #[inline]
     pub(super) fn note_owed_acknowledgement(&mut self, now: Instant, path: PathId) {
         if let Some(rule) = self.cfg.failover.probe_timeout {
@@ -47,15 +48,14 @@ impl Association {
 
     fn await_by(&mut self, rule: ProbeTimeout, now: Instant, path: PathId) {
         let p = self.paths.get_mut(path);
-        let Some(srtt) = p.rtt.srtt().filter(|_| p.window.flight > 0) else {
+        let Some(srtt) = p.rtt.srtt().filter(|_| p.window().flight > 0) else {
             return;
         };
         // Two small chunks may be in one packet. They count as two packets only if one
         // packet cannot hold both.
-        let prompt = p.probe_timeout.asked_at_once || p.window.flight > p.window.pmdcs;
+        let prompt = p.probe_timeout.asked_at_once() || p.window().flight > p.window().pmdcs;
         let wait = rule.acknowledgement(srtt, p.rtt.rttvar(), prompt);
-        let backed_off = 1 << p.probe_timeout.tail_probes.min(6);
-        let at = now + wait * backed_off;
+        let at = now + wait * p.probe_timeout.backed_off();
         let before = p.timers.get(PathTimer::ProbeTimeout);
         p.timers.set(
             PathTimer::ProbeTimeout,
@@ -77,7 +77,7 @@ impl Association {
         let p = self.paths.get(path);
         let elsewhere = self.paths.view().alternate(path).is_some();
         let doubted = p.timers.get(PathTimer::MoveHoldOff).is_some();
-        if p.state != PathState::Active || !p.confirmed || doubted {
+        if p.state() != PathState::Active || !p.is_confirmed() || doubted {
             return;
         }
         if !elsewhere {
@@ -94,7 +94,7 @@ impl Association {
             self.lose_for_probe(path, seq, LossCause::ProbeTimeout);
         }
         // Anything sent before may have arrived before the path died.
-        self.paths.get_mut(path).errors.last_at = Some(ctx.now);
+        self.paths.get_mut(path).errors.distrust_before(ctx.now);
         if rule.moves == DataMove::AtOnce {
             self.set_path_state(ctx, path, PathState::PotentiallyFailed);
         }
@@ -115,8 +115,7 @@ impl Association {
             timer: Timer::ProbeTimeout,
             path: Some(path),
         });
-        let probes = &mut self.paths.get_mut(path).probe_timeout.tail_probes;
-        *probes = probes.saturating_add(1);
+        self.paths.get_mut(path).probe_timeout.sent_tail_probe();
     }
 
     /// A chunk in flight leaves again, whatever the windows are.
@@ -124,25 +123,25 @@ impl Association {
         let p = self.paths.get_mut(path);
         self.send
             .ledger
-            .lose_one(seq, cause, |_, r| p.window.lose(r.bytes));
-        p.timers.earliest_in_flight = self.send.ledger.first_in_flight(path, seq);
-        if p.timers.earliest_in_flight.is_none() {
-            p.timers.t3 = None;
+            .lose_one(seq, cause, |_, r| p.lose_chunk(r.bytes));
+        match self.send.ledger.first_in_flight(path, seq) {
+            None => p.timers.flight_gone(),
+            earliest => p.timers.set_earliest_in_flight(earliest),
         }
-        self.send.forced_packet = true;
+        self.send.force_packet();
     }
 
-    /// The path answers again. So its losses in this time were due to congestion.
+    /// The path answers again, so its losses in this time were due to congestion.
     pub(super) fn end_probe_timeout(&mut self, now: Instant, path: PathId) {
         let p = self.paths.get_mut(path);
         if p.timers.get(PathTimer::MoveHoldOff).is_some() {
             p.timers.set(PathTimer::MoveHoldOff, None);
             self.stats.needless_suspicions += 1;
-            if p.state == PathState::Active {
+            if p.state() == PathState::Active {
                 self.note_owed_acknowledgement(now, path);
             }
         }
-        if core::mem::take(&mut self.paths.get_mut(path).probe_timeout.cut_owed) {
+        if self.paths.get_mut(path).probe_timeout.take_cut() {
             self.cut_window(now, path);
         }
     }
@@ -152,13 +151,12 @@ impl Association {
         rule.answer(rtt.srtt().unwrap_or(rtt.rto()), rtt.rttvar())
     }
 
-    /// The heartbeat is overdue, too: all outstanding data of the path moves. The
-    /// window does not change, because there is no sign of congestion.
+    /// The heartbeat is also overdue: all outstanding data of the path moves. The window
+    /// does not change, because there is no sign of congestion.
     pub(super) fn on_move_hold_off(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
         let p = self.paths.get_mut(path);
         p.timers.set(PathTimer::MoveHoldOff, None);
-        let state = p.state;
-        match state {
+        match p.state() {
             PathState::PotentiallyFailed => {}
             PathState::Active if self.paths.view().alternate(path).is_some() => {
                 self.set_path_state(ctx, path, PathState::PotentiallyFailed);
@@ -174,13 +172,11 @@ impl Association {
     /// congestion: the window does not change.
     pub(super) fn take_flight_for_lost(&mut self, path: PathId, cause: LossCause) {
         let p = self.paths.get_mut(path);
-        p.timers.t3 = None;
-        p.timers.earliest_in_flight = None;
-        p.rtt.timed = None;
-        let window = &mut p.window;
+        p.timers.flight_gone();
+        p.rtt.forget_timed();
         let ledger = &mut self.send.ledger;
         ledger.lose_path_for(path, cause, |_, r| {
-            window.lose(r.bytes);
+            p.lose_chunk(r.bytes);
         });
     }
 }

@@ -1,4 +1,4 @@
-//! The probing detector at work on a path (cortes-2008; `policy/probing.rs`).
+//! Runs the probing detector of a path (cortes-2008; `policy/probing.rs`).
 
 use super::{Association, Ctx};
 use crate::config::ConfigError;
@@ -7,13 +7,13 @@ use crate::policy::probing::{Evidence, Verdict};
 use crate::policy::{Detection, Detector, Doubt};
 use crate::time::{Duration, Instant};
 
-/// The shortest time between two questions to a user's detector about a path.
+/// The shortest time between two calls of a user's detector for a path.
 const LEAST_PACE: Duration = Duration::from_millis(1);
 
 impl Association {
     /// The detector of a path.
     pub(super) fn detector(&self, path: PathId) -> &dyn Detector {
-        self.cfg.detector(&self.paths.get(path).detector.rule)
+        self.cfg.detector(self.paths.get(path).detector.rule())
     }
 
     fn verdict(&self, ctx: &Ctx<'_>, path: PathId, since: Instant) -> Option<Verdict> {
@@ -25,9 +25,9 @@ impl Association {
     /// The detector begins to probe a path, at its first timeout.
     pub(super) fn begin_probing(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
         let p = self.paths.get(path);
-        let new = p.detector.probing_since.is_none() && p.state != PathState::Inactive;
+        let new = !p.detector.is_probing() && p.state() != PathState::Inactive;
         if new && self.verdict(ctx, path, ctx.now).is_some() {
-            self.paths.get_mut(path).detector.probing_since = Some(ctx.now);
+            self.paths.get_mut(path).detector.begin_probing(ctx.now);
             self.on_detector_probe(ctx, path);
         }
     }
@@ -36,7 +36,7 @@ impl Association {
     pub(super) fn on_detector_probe(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
         let p = self.paths.get_mut(path);
         p.timers.set(PathTimer::DetectorProbe, None);
-        let Some(since) = p.detector.probing_since else {
+        let Some(since) = p.detector.probing_since() else {
             return;
         };
         match self.verdict(ctx, path, since) {
@@ -51,7 +51,7 @@ impl Association {
                 self.paths.want_heartbeat(path, true);
             }
             Some(Verdict::Failed) => {
-                self.paths.get_mut(path).detector.probing_since = None;
+                self.paths.get_mut(path).detector.end_probing();
                 self.set_path_state(ctx, path, PathState::Inactive);
                 self.schedule_heartbeat(ctx, path);
                 self.choose_data_path(ctx, Some(path));
@@ -59,10 +59,10 @@ impl Association {
         }
     }
 
-    /// A SACK acknowledged new data. `of_path`: data that was sent to this path after
-    /// its last timeout.
+    /// A SACK acknowledged new data. `of_path`: the data was sent to this path after its
+    /// last timeout.
     pub(super) fn weigh_acknowledgement(&mut self, ctx: &mut Ctx<'_>, path: PathId, of_path: bool) {
-        if self.paths.get(path).detector.probing_since.is_some() {
+        if self.paths.get(path).detector.is_probing() {
             let what = if of_path {
                 Evidence::PathData
             } else {
@@ -75,9 +75,7 @@ impl Association {
     /// Something was acknowledged. If the detector accepts this as an answer, the
     /// probing ends and ordinary heartbeats continue.
     pub(super) fn weigh_evidence(&mut self, ctx: &mut Ctx<'_>, path: PathId, what: Evidence) {
-        if self.paths.get(path).detector.probing_since.is_some()
-            && self.detector(path).accepts(what)
-        {
+        if self.paths.get(path).detector.is_probing() && self.detector(path).accepts(what) {
             self.end_probing(ctx, path);
         }
     }
@@ -85,7 +83,7 @@ impl Association {
     fn end_probing(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
         let p = self.paths.get_mut(path);
         p.timers.set(PathTimer::DetectorProbe, None);
-        p.detector.probing_since = None;
+        p.detector.end_probing();
         // An unanswered heartbeat of the detector is not counted.
         p.timers.set(PathTimer::HeartbeatLost, None);
         if p.timers.get(PathTimer::Heartbeat).is_none() && !self.paths.wants_heartbeat(path) {
@@ -110,9 +108,8 @@ impl Association {
             })?;
         }
         let p = self.paths.get_mut(path);
-        p.detector.rule = detection;
-        p.detector.reserved = detection.reserved();
-        if detection == Detection::ErrorCount && p.detector.probing_since.is_some() {
+        p.detector.set_rule(detection, detection.reserved());
+        if detection == Detection::ErrorCount && p.detector.is_probing() {
             self.end_probing(ctx, path);
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! How the association asks its dialect.
+//! Asks the association's dialect.
 
 use super::{Association, Ctx};
 use crate::dialect::{Dialect, Inside};
@@ -18,7 +18,7 @@ impl Association {
         dialect.map(|d| question(d, &mut inside))
     }
 
-    /// What the dialect answers to a yes-or-no question, whose default is no.
+    /// The dialect's answer to a yes-or-no question; false without a dialect.
     #[inline]
     pub(super) fn dialect_says(&self, question: impl FnOnce(&dyn Dialect) -> bool) -> bool {
         self.optional.dialect.as_deref().is_some_and(question)
@@ -29,6 +29,7 @@ impl Association {
         &'a mut self,
         ctx: &'a mut Ctx<'_>,
     ) -> (Option<&'a mut dyn Dialect>, Inside<'a>) {
+        let recovering = self.send.in_recovery();
         let inside = Inside {
             now: ctx.now,
             cfg: &self.cfg,
@@ -37,7 +38,7 @@ impl Association {
             paths: &mut self.paths,
             ledger: &mut self.send.ledger,
             concurrent: self.send.concurrent.as_deref_mut(),
-            recovering: self.send.recover.is_some(),
+            recovering,
             out: &mut *ctx.out,
         };
         let dialect = self

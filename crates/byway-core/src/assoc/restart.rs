@@ -25,7 +25,7 @@ enum Action {
     Collision,
     /// D: a duplicate, or our own set-up completing.
     Duplicate,
-    /// C, and all that the table does not show.
+    /// C, and all cases that the table does not list.
     Discard,
 }
 
@@ -52,7 +52,7 @@ impl Association {
     pub(crate) fn on_cookie_echo(&mut self, ctx: &mut Ctx<'_>, c: &Cookie) -> CookieOutcome {
         match self.action(c) {
             Action::Restart if matches!(self.state, State::ShutdownAckSent) => {
-                let to = self.paths.find(c.source.ip()).unwrap_or(self.paths.data);
+                let to = self.paths.find(c.source.ip()).unwrap_or(self.paths.data());
                 self.control.push_back(Control::ShutdownAck(to));
                 CookieOutcome::WhileShuttingDown
             }
@@ -80,28 +80,22 @@ impl Association {
         self.control.push_front(Control::CookieAck(path));
     }
 
-    /// Action A: everything starts again, except data that has arrived and was not
-    /// read.
+    /// Action A: everything starts again, except messages that are ready to be read.
     fn restart(&mut self, ctx: &mut Ctx<'_>, c: &Cookie) {
         let undelivered_messages = self.send.queue.messages() + self.send.ledger.messages();
         let first = Path::new(c.local, c.source, true, &self.cfg, ctx.now);
         self.paths = PathTable::new(first);
-        let mut kept = core::mem::replace(
+        let old = core::mem::replace(
             &mut self.recv,
             crate::recv::RecvHalf::new(c.peer_tsn, c.inbound, &self.cfg.buffer),
         );
         self.adopt_cookie(ctx, c);
-        kept.reassembly.restart();
-        self.recv.reassembly = kept.reassembly;
-        self.recv.readable_told = kept.readable_told;
+        self.recv.keep_unread(old);
         self.timers = super::Timers::default();
         self.control.clear();
-        self.failure.errors = 0;
+        self.failure.clear();
         self.optional.estimating = super::estimating::Estimating::of(&self.cfg);
-        self.failure.unacknowledged_since = None;
         self.shutdown.wanted = false;
-        self.paths.primary = PathId(0);
-        self.paths.data = PathId(0);
         self.paths.detect_as(&self.cfg);
         self.make_room_for_timestamps(ctx.now);
         self.enter(ctx, State::Established);
@@ -112,21 +106,21 @@ impl Association {
             },
         );
         for id in self.paths.ids() {
-            let (remote, state) = (self.paths.get(id).remote, self.paths.get(id).state);
+            let (remote, state) = (self.paths.get(id).remote(), self.paths.get(id).state());
             self.announce_path(ctx, id, remote, state);
         }
         self.begin_verification(ctx);
         self.answer_cookie(c);
     }
 
-    /// Action B: the peer's tag, TSN and window are those of the cookie.
+    /// Action B: takes the peer's tag from the cookie. During set-up it also takes the
+    /// TSN, the streams and the window, and the association is established.
     fn collide(&mut self, ctx: &mut Ctx<'_>, c: &Cookie) {
         self.tags.peer = c.peer_tag;
         let standing = !matches!(self.state, State::CookieWait | State::CookieEchoed(_));
         if !standing {
             self.recv = crate::recv::RecvHalf::new(c.peer_tsn, c.inbound, &self.cfg.buffer);
-            self.send.streams = c.outbound;
-            self.send.a_rwnd = c.a_rwnd;
+            self.send.adopt_grant(c.outbound, c.a_rwnd);
             self.check_queued_streams(ctx);
             if self.state.is_closed() {
                 return;

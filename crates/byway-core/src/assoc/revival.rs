@@ -12,7 +12,7 @@ impl Association {
     /// The pace of the heartbeats if no path is active and data waits.
     pub(super) fn revival_pace(&self) -> Option<Duration> {
         let rule = self.cfg.failover.revival?;
-        let active = |p: &crate::path::Path| p.state == PathState::Active;
+        let active = |p: &crate::path::Path| p.state() == PathState::Active;
         let stalled = !self.send.is_drained() && !self.paths.iter().any(active);
         stalled.then_some(rule.pace)
     }
@@ -60,7 +60,7 @@ impl Association {
         let p = self.paths.get(path);
         let pace = p.rtt.srtt().unwrap_or_default().max(LEAST_PACE);
         let asked = |h: Probe| ctx.now.since(h.sent) < pace;
-        if !p.heartbeat.under_way.is_some_and(asked) {
+        if !p.heartbeat.under_way().is_some_and(asked) {
             self.want_heartbeat(path);
         }
     }
@@ -74,7 +74,7 @@ impl Association {
         }
         for path in self.paths.ids() {
             let p = self.paths.get(path);
-            if path == back || p.state == PathState::Active || p.window.flight == 0 {
+            if path == back || p.state() == PathState::Active || p.window().flight == 0 {
                 continue;
             }
             self.take_flight_for_lost(path, LossCause::ProbeTimeout);
@@ -85,7 +85,7 @@ impl Association {
         let sent = oldest.and_then(|seq| self.send.ledger.get(seq));
         if sent.is_some_and(|r| r.sent_at < probe.sent) {
             self.take_flight_for_lost(back, LossCause::FastRetransmit);
-            self.send.forced_packet = true;
+            self.send.force_packet();
             self.observe_window(ctx, back);
         }
     }

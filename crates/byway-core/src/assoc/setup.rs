@@ -1,5 +1,5 @@
-//! Set-up (RFC 9260 section 5.1): the side of the initiator, and how an association
-//! begins from a cookie.
+//! Set-up (RFC 9260 section 5.1): the initiator's side, and the start of an association
+//! from a cookie.
 
 use super::{
     Addresses, Association, BadInit, Control, Ctx, Failure, Inbound, Optional, PeerInit, SetUp,
@@ -20,7 +20,7 @@ use smallvec::SmallVec;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// The values with which an accepted association begins.
+/// The values that an accepted association starts with.
 #[derive(Debug)]
 pub(crate) struct Accepted<'a> {
     pub(crate) id: AssocId,
@@ -76,7 +76,7 @@ impl Association {
         }
     }
 
-    /// The user asks for an association: INIT goes to the first address.
+    /// The user starts an association: INIT goes to the first address.
     pub(crate) fn initiate(
         id: AssocId,
         cfg: Arc<Config>,
@@ -110,7 +110,7 @@ impl Association {
 
     /// T1 starts or restarts with the RTO of the path in use.
     pub(crate) fn start_t1(&mut self, ctx: &Ctx<'_>) {
-        let rto = self.paths.get(self.paths.data).rtt.rto();
+        let rto = self.paths.get(self.paths.data()).rtt.rto();
         self.timers.t1 = Some(ctx.now + rto);
     }
 
@@ -128,12 +128,12 @@ impl Association {
             self.lose(ctx, LossReason::SetupTimedOut);
             return;
         }
-        let path = self.paths.data;
+        let path = self.paths.data();
         self.paths.get_mut(path).rtt.back_off(&self.cfg.rto);
         if !self.cfg.setup.first_address_only {
             let view = self.paths.view();
             let next = view.ring(path).find(|p| view.is_confirmed(*p));
-            self.paths.data = next.unwrap_or(path);
+            self.paths.move_data(next.unwrap_or(path));
         }
         self.control.push_back(match timer {
             Timer::T1Init => Control::Init,
@@ -178,8 +178,8 @@ impl Association {
             peer.outbound.min(self.cfg.setup.max_inbound_streams),
             &self.cfg.buffer,
         );
-        self.send.streams = self.cfg.setup.outbound_streams.min(peer.inbound);
-        self.send.a_rwnd = peer.a_rwnd;
+        let streams = self.cfg.setup.outbound_streams.min(peer.inbound);
+        self.send.adopt_grant(streams, peer.a_rwnd);
         self.adopt_addresses(ctx, inbound, &peer);
         self.agree_on_timestamps(peer.timestamps);
         self.check_queued_streams(ctx);
@@ -192,22 +192,22 @@ impl Association {
         self.control.push_back(Control::CookieEcho);
     }
 
-    /// Reports unknown parameters of the INIT ACK when the association is established.
-    /// Before COOKIE ACK only COOKIE ECHO may leave (section 5.1, C), and the peer
-    /// would not know the sender of the report.
+    /// Reports unknown parameters of the INIT ACK once the association is established.
+    /// Before COOKIE ACK only COOKIE ECHO may leave (section 5.1, C), and the peer has
+    /// no association for the report yet.
     fn report_unrecognized_parameters(&mut self) {
         for bytes in core::mem::take(&mut self.setup.reports) {
             let mut causes = Vec::new();
             byway_wire::CauseWriter::over(&mut causes).unrecognized_parameters(&bytes);
             self.control
-                .push_back(Control::Error(self.paths.data, causes.into()));
+                .push_back(Control::Error(self.paths.data(), causes.into()));
         }
     }
 
-    /// Section 5.1.1: a message on a stream that the peer does not grant can never be
-    /// sent. It must not disappear without a report.
+    /// A message on a stream that the peer does not accept can never be sent (section
+    /// 5.1.1). It must not disappear silently, so the association ends.
     pub(crate) fn check_queued_streams(&mut self, ctx: &mut Ctx<'_>) {
-        let streams = self.send.streams;
+        let streams = self.send.streams();
         if let Some(highest) = self.send.queue.highest_stream().filter(|s| *s >= streams) {
             let why = format!(
                 "a message waits for stream {highest}, but the peer accepts {streams} streams"
@@ -220,29 +220,15 @@ impl Association {
         }
     }
 
-    /// Section 5.1.2: the paths are the addresses that the peer lists, and the source
-    /// of its answer. Only those that the user gave are confirmed (section 5.4). The
-    /// source of the INIT ACK is not, because it may be forged. The user's address that
-    /// answered comes first.
+    /// The addresses that the peer lists and the source of its INIT ACK become paths
+    /// (section 5.1.2). Only addresses that the user gave are confirmed (section 5.4). The
+    /// source of the INIT ACK is not confirmed, because it may be forged. The user's
+    /// address that answered comes first.
     fn adopt_addresses(&mut self, ctx: &mut Ctx<'_>, inbound: &Inbound<'_>, peer: &PeerInit) {
         let source = inbound.source;
-        let given: SmallVec<[SocketAddr; 8]> = self.paths.iter().map(|p| p.remote).collect();
+        let given: SmallVec<[SocketAddr; 8]> = self.paths.iter().map(Path::remote).collect();
         let from_user = |ip: IpAddr| given.iter().find(|g| g.ip() == ip);
-        let mut order: SmallVec<[IpAddr; 8]> = SmallVec::new();
-        order.extend(from_user(source.ip()).map(SocketAddr::ip));
-        order.extend(
-            given
-                .iter()
-                .map(SocketAddr::ip)
-                .filter(|ip| peer.addresses.contains(ip)),
-        );
-        if order.is_empty() {
-            // None of the user's addresses is left. The destination of the INIT stays,
-            // because it is the only one that can be trusted.
-            order.push(self.paths.get(self.paths.data).remote.ip());
-        }
-        order.push(source.ip());
-        order.extend(peer.addresses.iter().copied());
+        let order = self.order_of_addresses(source.ip(), &given, peer);
         let old = self
             .paths
             .find(source.ip())
@@ -269,7 +255,7 @@ impl Association {
             );
             if i == 0 {
                 if ip == source.ip() {
-                    path.local = *inbound.destination;
+                    path.send_from(*inbound.destination);
                 }
                 if let Some(old) = &old {
                     path.counters = old.clone();
@@ -289,6 +275,32 @@ impl Association {
         }
     }
 
+    /// In which order the addresses of the peer become paths; some may be repeated.
+    /// `given`: those that the user gave.
+    fn order_of_addresses(
+        &self,
+        source: IpAddr,
+        given: &[SocketAddr],
+        peer: &PeerInit,
+    ) -> SmallVec<[IpAddr; 8]> {
+        let mut order: SmallVec<[IpAddr; 8]> = SmallVec::new();
+        order.extend(given.iter().map(SocketAddr::ip).filter(|g| *g == source));
+        order.extend(
+            given
+                .iter()
+                .map(SocketAddr::ip)
+                .filter(|ip| peer.addresses.contains(ip)),
+        );
+        if order.is_empty() {
+            // None of the user's addresses is left. The destination of the INIT stays,
+            // because it is the only one that can be trusted.
+            order.push(self.paths.get(self.paths.data()).remote().ip());
+        }
+        order.push(source);
+        order.extend(peer.addresses.iter().copied());
+        order
+    }
+
     /// COOKIE ACK: the association is established.
     pub(crate) fn on_cookie_ack(&mut self, ctx: &mut Ctx<'_>) {
         if matches!(self.state, State::CookieEchoed(_)) {
@@ -303,20 +315,20 @@ impl Association {
         self.failure.errors = 0;
         self.control
             .retain(|c| !matches!(c, Control::Init | Control::CookieEcho));
-        self.paths.data = self.paths.primary;
+        self.paths.move_data(self.paths.primary());
         self.paths.detect_as(&self.cfg);
         self.make_room_for_timestamps(ctx.now);
         self.enter(ctx, State::Established);
         for id in self.paths.ids() {
-            let (remote, state) = (self.paths.get(id).remote, self.paths.get(id).state);
+            let (remote, state) = (self.paths.get(id).remote(), self.paths.get(id).state());
             self.announce_path(ctx, id, remote, state);
         }
         self.event(
             ctx,
             Event::Up {
                 accepted: self.setup.accepted,
-                outbound_streams: self.send.streams,
-                inbound_streams: self.recv.streams,
+                outbound_streams: self.send.streams(),
+                inbound_streams: self.recv.streams(),
             },
         );
         self.begin_verification(ctx);
@@ -326,7 +338,7 @@ impl Association {
         }
     }
 
-    /// A stale cookie (section 5.2.6): requests a longer life once.
+    /// The cookie was stale (section 5.2.6): requests a longer life once.
     pub(crate) fn on_stale_cookie(&mut self, ctx: &mut Ctx<'_>, staleness_us: u32) {
         if !matches!(self.state, State::CookieEchoed(_)) {
             return;
@@ -362,7 +374,7 @@ impl Association {
         write_extensions(w, &self.cfg);
     }
 
-    /// An association begins from an echoed cookie.
+    /// Creates an association from an echoed cookie.
     pub(crate) fn accept(ctx: &mut Ctx<'_>, new: &Accepted<'_>) -> Association {
         let c = new.cookie;
         let first = Path::new(c.local, c.source, true, &new.cfg, ctx.now);
@@ -435,7 +447,7 @@ impl Association {
     pub(crate) fn peer_addresses(&self) -> impl Iterator<Item = (SocketAddr, bool)> + '_ {
         self.paths
             .iter()
-            .map(|p| (p.remote, p.state != PathState::Unconfirmed))
+            .map(|p| (p.remote(), p.state() != PathState::Unconfirmed))
     }
 
     /// Whether the addresses of [`peer_addresses`](Self::peer_addresses) have

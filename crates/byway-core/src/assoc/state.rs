@@ -5,7 +5,7 @@
 pub(crate) enum State {
     /// INIT sent.
     CookieWait,
-    /// COOKIE ECHO sent; the cookie, for retransmission.
+    /// COOKIE ECHO sent. Holds the cookie for its retransmission.
     CookieEchoed(Box<[u8]>),
     /// Data flows both ways.
     Established,

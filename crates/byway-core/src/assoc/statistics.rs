@@ -5,8 +5,7 @@ use crate::api::{PathEstimateStats, PathStats};
 use crate::path::PathId;
 
 impl Association {
-    pub(crate) fn path_stats(&self, id: PathId) -> PathStats {
-        let p = self.paths.get(id);
+    pub(super) fn path_stats(&self, id: PathId) -> PathStats {
         let probes = self.optional.estimating.as_ref().map(|e| e.probes(id));
         let (probes_sent, probe_bytes) = probes.unwrap_or_default();
         PathStats {
@@ -17,27 +16,7 @@ impl Association {
             }),
             probes_sent,
             probe_bytes,
-            path: id,
-            local: p.local,
-            remote: p.remote,
-            state: p.state,
-            primary: self.paths.primary == id,
-            in_use: self.paths.data == id,
-            cwnd: p.window.cwnd,
-            ssthresh: p.window.ssthresh,
-            flight: p.window.flight,
-            srtt: p.rtt.srtt(),
-            rto: p.rtt.rto(),
-            error_count: p.errors.count,
-            dead_for_data: p.dead_data.dead,
-            pmtu: p.mtu.pmtu,
-            packets_sent: p.counters.packets_sent,
-            bytes_sent: p.counters.bytes_sent,
-            bytes_received: p.counters.bytes_received,
-            data_bytes_sent: p.counters.data_bytes_sent,
-            data_bytes_retransmitted: p.counters.data_bytes_retransmitted,
-            timeouts: p.counters.timeouts,
-            last_heard: p.counters.last_heard,
+            ..self.paths.stats(id)
         }
     }
 
@@ -45,14 +24,14 @@ impl Association {
     pub(crate) fn check_totals(&self) -> Result<(), String> {
         for id in self.paths.ids() {
             let (flight, counted) = (
-                self.paths.get(id).window.flight,
+                self.paths.get(id).window().flight,
                 self.send.ledger.recount_flight(id),
             );
             let lost = self.send.ledger.recount_lost(id);
-            if self.paths.get(id).window.lost != lost {
+            if self.paths.get(id).window().lost != lost {
                 return Err(format!("lost bytes of path {id} are not {lost}"));
             }
-            if self.paths.get(id).window.pmdcs < self.paths.least_pmdcs() {
+            if self.paths.get(id).window().pmdcs < self.paths.least_pmdcs() {
                 return Err(format!("PMDCS of path {id} is less than the least"));
             }
             if flight != counted {

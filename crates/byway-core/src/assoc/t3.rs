@@ -1,6 +1,5 @@
 //! T3-rtx expires (RFC 9260 section 6.3.3).
 
-use super::concurrent::note_outcome;
 use super::{Association, Ctx};
 use crate::api::LossReason;
 use crate::config::FailedProbes;
@@ -11,9 +10,9 @@ use crate::time::Duration;
 use smallvec::SmallVec;
 
 impl Association {
-    /// T3-rtx expired (section 6.3.3; 8.1; 8.2; RFC 7829): the window falls and the RTO
-    /// doubles (E1, E2), all in flight there counts as lost (E3), and the path and the
-    /// association have one more error.
+    /// T3-rtx expired (sections 6.3.3, 8.1 and 8.2; RFC 7829). The window is reduced and
+    /// the RTO doubles (E1, E2). All chunks in flight on the path are lost (E3). The path
+    /// and the association have one more error.
     pub(super) fn on_t3(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
         self.observe(ctx, || Observation::TimerFired {
             timer: Timer::T3Rtx,
@@ -22,13 +21,11 @@ impl Association {
         self.stats.timeouts += 1;
         // A window probe that was answered is no error (section 6.1, A). The same holds
         // for any chunk that the peer answers but has no room for.
-        let closed = self.send.probing || self.send.a_rwnd == 0;
-        let harmless = closed && self.send.probe_answered;
-        self.send.probe_answered = false;
+        let harmless = self.send.timed_out_without_room();
         let patience = self.surely_lost_after(path);
         self.collapse_window(ctx, path, harmless);
         let largest = self.lose_flight(ctx, path, (!harmless).then_some(patience));
-        self.send.forced_packet = true;
+        self.send.force_packet();
         self.ask(ctx, |d, i| d.after_t3(i, path));
         self.observe_rto(ctx, path, None);
         self.observe_window(ctx, path);
@@ -39,8 +36,7 @@ impl Association {
         }
         if !self.cfg.retransmission.new_data_at_rto {
             for p in self.paths.iter_mut() {
-                p.burst.packets_left = 0;
-                p.burst.flight_limit = Some(0);
+                p.burst.end();
             }
         }
         self.probe_after_timeout(path);
@@ -51,42 +47,39 @@ impl Association {
         self.begin_revival(ctx);
     }
 
-    /// Rules E1 and E2: the window falls, unless the timeout is `harmless`, and the RTO
-    /// doubles.
+    /// Rules E1 and E2: reduces the window, unless the timeout is `harmless`, and doubles
+    /// the RTO.
     fn collapse_window(&mut self, ctx: &mut Ctx<'_>, path: PathId, harmless: bool) {
         let falls = self.ask(ctx, |d, i| d.on_t3(i, path, harmless));
         let p = self.paths.get_mut(path);
-        p.timers.t3 = None;
+        p.timers.flight_gone();
         p.timers.set(PathTimer::ProbeTimeout, None);
-        p.timers.earliest_in_flight = None;
-        p.rtt.timed = None;
-        p.counters.timeouts += 1;
+        p.rtt.forget_timed();
+        p.counters.timed_out();
         if !harmless && falls != Some(false) {
-            p.control.on_timeout(&mut p.window, &self.cfg.congestion);
+            p.on_timeout(&self.cfg.congestion);
         }
-        p.recovery.one_packet |= !harmless;
-        p.recovery.exit = None;
+        p.recovery.on_timeout(harmless);
         p.rtt.back_off(&self.cfg.rto);
-        if path == self.paths.data {
+        if path == self.paths.data() {
             // The window collapsed: the next loss is a new event.
-            self.send.recover = None;
+            self.send.leave_recovery();
         }
     }
 
-    /// Rule E3: all in flight on the path counts as lost. What is older than
-    /// `patience` counts for the estimates, too. Answers with the bytes of the largest
-    /// chunk.
+    /// Rule E3: all chunks in flight on the path are lost. Those older than `patience`
+    /// also count for the estimates. Returns the size of the largest chunk.
     fn lose_flight(&mut self, ctx: &Ctx<'_>, path: PathId, patience: Option<Duration>) -> u32 {
         let concurrent = self.send.concurrent.is_some();
         let patience = patience.filter(|_| self.optional.estimating.is_some());
         let p = self.paths.get_mut(path);
-        let flight = p.window.flight;
+        let flight = p.window().flight;
         let (mut largest, mut surely_lost) = (0, SmallVec::<[u64; 8]>::new());
         self.send.ledger.lose_path(path, |seq, r| {
-            p.window.lose(r.bytes);
+            p.lose_chunk(r.bytes);
             largest = largest.max(r.bytes);
             if concurrent {
-                note_outcome(&mut p.counters.loss_rate, 1.0);
+                p.counters.chunk_lost();
             }
             if patience.is_some_and(|patience| ctx.now.since(r.sent_at) >= patience) {
                 surely_lost.push(seq);
@@ -101,10 +94,10 @@ impl Association {
         largest
     }
 
-    /// One more error of the path and of the association (sections 8.1 and 8.2). False
-    /// when the association ended for it.
+    /// Counts one more error of the path and of the association (sections 8.1 and 8.2).
+    /// False if the association ended because of it.
     fn count_timeout(&mut self, ctx: &mut Ctx<'_>, path: PathId, largest: u32) -> bool {
-        // cortes-2008: retransmissions need not decide on failure.
+        // With cortes-2008's detector, timeouts need not make a path inactive.
         let limit = if self.detector(path).counts_timeouts() {
             self.cfg.failure.path_max_retrans
         } else {
@@ -114,26 +107,26 @@ impl Association {
         !self.peer_is_unreachable(ctx) && self.note_data_timeout(ctx, path, largest)
     }
 
-    /// T3-rtx expired: whether a heartbeat follows (HAR; `hb.failed`).
+    /// T3-rtx expired: sends a heartbeat if HAR or `hb.failed` asks for it.
     fn probe_after_timeout(&mut self, path: PathId) {
         let p = self.paths.get(path);
         let har = self.cfg.retransmission.after_rto == AfterRto::Heartbeat
             && self.paths.view().alternate(path).is_some();
         let failed = self.cfg.hb.failed == FailedProbes::OncePerRto
-            && p.heartbeat.enabled
-            && p.state == PathState::Inactive;
+            && p.heartbeat.is_enabled()
+            && p.state() == PathState::Inactive;
         if !har && !failed {
             return;
         }
         if self.repeats_heartbeats() {
-            // The heartbeat in progress, if any, is given up without an error.
+            // An unanswered heartbeat is dropped without an error.
             self.paths.get_mut(path).end_heartbeat();
         }
         self.want_heartbeat(path);
     }
 
-    /// Section 8.1: whether the association's errors exceed their limit. If so, the
-    /// association ends.
+    /// Ends the association if its errors exceed the limit (section 8.1). Returns
+    /// whether it ended.
     pub(super) fn peer_is_unreachable(&mut self, ctx: &mut Ctx<'_>) -> bool {
         if self.failure.errors <= self.cfg.failure.association_max_retrans {
             return false;
@@ -145,9 +138,9 @@ impl Association {
         };
         // A peer that an active path still reaches gets an ABORT.
         let reachable = self.paths.ids();
-        let active = |p: &PathId| self.paths.get(*p).state == PathState::Active;
+        let active = |p: &PathId| self.paths.get(*p).state() == PathState::Active;
         if let Some(path) = reachable.into_iter().find(active) {
-            self.paths.data = path;
+            self.paths.move_data(path);
             self.abort(
                 ctx,
                 reason,

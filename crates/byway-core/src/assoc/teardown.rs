@@ -42,7 +42,7 @@ impl Association {
             }
             State::ShutdownReceived => {
                 self.enter(ctx, State::ShutdownAckSent);
-                let to = self.shutdown.from.unwrap_or(self.paths.data);
+                let to = self.shutdown.from.unwrap_or(self.paths.data());
                 self.control.push_back(Control::ShutdownAck(to));
                 self.start_t5(ctx);
             }
@@ -59,7 +59,7 @@ impl Association {
 
     /// T2 starts when SHUTDOWN or SHUTDOWN ACK leaves.
     pub(crate) fn start_t2(&mut self, ctx: &Ctx<'_>) {
-        let rto = self.paths.get(self.paths.data).rtt.rto();
+        let rto = self.paths.get(self.paths.data()).rtt.rto();
         self.timers.t2 = Some(ctx.now + rto);
     }
 
@@ -72,7 +72,7 @@ impl Association {
             timer: Timer::T2Shutdown,
             path: None,
         });
-        let path = self.paths.data;
+        let path = self.paths.data();
         self.paths.get_mut(path).rtt.back_off(&self.cfg.rto);
         self.count_error(ctx, path, true, self.cfg.failure.path_max_retrans);
         if self.peer_is_unreachable(ctx) {
@@ -82,7 +82,7 @@ impl Association {
         let view = self.paths.view();
         let confirmed = || view.ring(path).find(|p| view.is_confirmed(*p));
         let next = view.alternate(path).or_else(confirmed).unwrap_or(path);
-        self.paths.data = next;
+        self.paths.move_data(next);
         self.control.push_back(match self.state {
             State::ShutdownSent => Control::Shutdown,
             _ => Control::ShutdownAck(next),
@@ -102,9 +102,10 @@ impl Association {
         );
     }
 
-    /// SHUTDOWN: the peer sends no new data; its cumulative TSN acknowledges ours.
+    /// SHUTDOWN: the peer has no more data to send. Its cumulative TSN acknowledges our
+    /// data.
     pub(crate) fn on_shutdown(&mut self, ctx: &mut Ctx<'_>, from: Option<PathId>, s: Shutdown) {
-        let reply = from.unwrap_or(self.paths.data);
+        let reply = from.unwrap_or(self.paths.data());
         self.shutdown.from = from;
         match self.state {
             State::Established | State::ShutdownPending => {
@@ -124,7 +125,7 @@ impl Association {
                 self.timers.t2 = None;
             }
             State::ShutdownAckSent => {
-                // One answer is enough for a packet full of SHUTDOWNs.
+                // One answer is enough, even if a packet has many SHUTDOWNs.
                 let queued = |c: &Control| matches!(c, Control::ShutdownAck(_));
                 if !self.control.iter().any(queued) {
                     self.control.push_back(Control::ShutdownAck(reply));

@@ -1,11 +1,11 @@
-//! All timers of an association: when each expires, and what happens then.
+//! All timers of an association: when each one expires, and the code that handles it.
 //!
 //! | timer | stored in | expires when | procedure |
 //! |---|---|---|---|
 //! | T1-init, T1-cookie | `Timers::t1` | INIT or COOKIE ECHO is not answered (RFC 9260 section 5.1) | `setup` |
 //! | T2-shutdown | `Timers::t2` | SHUTDOWN or SHUTDOWN ACK is not answered (9.2) | `teardown` |
 //! | T5-shutdown-guard | `Timers::t5` | the shutdown takes too long (9.2) | `teardown` |
-//! | SACK.Delay | `recv::acker` | an acknowledgement is due for this time (6.2) | the next SACK |
+//! | SACK.Delay | `recv::acker` | a SACK was delayed for this time (6.2) | the next SACK |
 //! | window probe | `Timers::window_probe` | the peer's window was closed for an RTO (6.1, A) | `transmit` |
 //! | T3-rtx | `PathTimers::t3` | the earliest chunk in flight is not acknowledged (6.3.3) | `t3` |
 //! | heartbeat | `PathTimer::Heartbeat` | HB.interval and an RTO have passed (8.3) | `on_heartbeat` |
@@ -13,7 +13,7 @@
 //! | detector probe | `PathTimer::DetectorProbe` | Dmax/n have passed (cortes-2008) | `probing` |
 //! | probe timeout | `PathTimer::ProbeTimeout` | an acknowledgement is overdue | `probe_timeout` |
 //! | reordering | `PathTimer::Reordering` | a chunk is overdue beside newer acknowledged ones (RFC 8985) | `sack/overdue` |
-//! | move hold-off | `PathTimer::MoveHoldOff` | so is the heartbeat that asked why | `probe_timeout` |
+//! | move hold-off | `PathTimer::MoveHoldOff` | the heartbeat after the probe timeout is overdue | `probe_timeout` |
 //!
 //! A dialect may have one more.
 
@@ -27,15 +27,15 @@ use core::ops::ControlFlow;
 #[derive(Debug, Default)]
 pub(crate) struct Timers {
     /// T1-init or T1-cookie, by state.
-    pub(crate) t1: Option<Instant>,
+    pub(super) t1: Option<Instant>,
     /// T2-shutdown.
-    pub(crate) t2: Option<Instant>,
+    pub(super) t2: Option<Instant>,
     /// T5-shutdown-guard.
-    pub(crate) t5: Option<Instant>,
+    pub(super) t5: Option<Instant>,
     /// The next window probe.
-    pub(crate) window_probe: Option<Instant>,
+    pub(super) window_probe: Option<Instant>,
     /// Retransmissions of INIT or COOKIE ECHO so far.
-    pub(crate) init_retransmits: u32,
+    pub(super) init_retransmits: u32,
 }
 
 impl Timers {
@@ -59,7 +59,7 @@ impl Association {
         consider(self.timers.earliest());
         consider(self.recv.acker.timer());
         for p in self.paths.iter() {
-            consider(p.timers.t3);
+            consider(p.timers.t3());
             consider(p.timers.earliest_other());
         }
         if let Some(d) = &self.optional.dialect {
@@ -107,7 +107,7 @@ impl Association {
         }
         if due(self.timers.window_probe) {
             self.timers.window_probe = None;
-            self.send.probe_now = true;
+            self.send.window_probe.fall_due();
             self.note_timer(ctx, Timer::ZeroWindowProbe, None);
         }
         if self.dialect_says(|d| due(d.deadline())) {
@@ -121,7 +121,7 @@ impl Association {
         let due = |t: Option<Instant>| t.is_some_and(|t| t <= now);
         let t3_first = self.dialect_says(|d| d.t3_goes_first());
         let t3_alone = self.dialect_says(|d| d.t3_goes_alone());
-        if t3_first && due(self.paths.get(path).timers.t3) {
+        if t3_first && due(self.paths.get(path).timers.t3()) {
             self.on_t3(ctx, path);
             if self.state.is_closed() || t3_alone {
                 return ControlFlow::Break(());
@@ -133,7 +133,7 @@ impl Association {
         if self.state.is_closed() {
             return ControlFlow::Break(());
         }
-        if due(self.paths.get(path).timers.t3) {
+        if due(self.paths.get(path).timers.t3()) {
             self.on_t3(ctx, path);
             if t3_alone {
                 return ControlFlow::Break(());

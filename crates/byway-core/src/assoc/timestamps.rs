@@ -4,7 +4,7 @@
 //! Both sides list the chunk's type in Supported Extensions (RFC 5061 section 4.2.7) of
 //! INIT and INIT ACK. If one side does not, no packet has a timestamp. A packet with
 //! DATA carries its sending time. A packet with a SACK echoes the time of the first
-//! packet that it answers. That packet waited for SACK.Delay, and the timer must
+//! packet that it answers. That packet waited longest for its SACK, and the RTO must
 //! include this delay (RFC 7323 section 4.3 echoes the earliest for the same reason).
 //! DATA chunks leave room for the TIMESTAMP chunk in each packet.
 
@@ -19,7 +19,7 @@ pub(crate) struct Stamps {
     /// The peer's timestamp that the next SACK echoes.
     owed: Option<u32>,
     /// The timestamp that the current packet echoes.
-    pub(crate) echoed: Option<u32>,
+    pub(super) echoed: Option<u32>,
 }
 
 /// A time as a TIMESTAMP chunk carries it: microseconds in 32 bits, which wrap in 71
@@ -41,8 +41,7 @@ impl Association {
         self.stamps = agreed.then(Stamps::default);
     }
 
-    /// The association is established with these paths: their packets leave room for
-    /// the chunk.
+    /// The association is established. Packets on its paths leave room for the chunk.
     pub(super) fn make_room_for_timestamps(&mut self, now: Instant) {
         if self.stamps.is_some() {
             let bytes = TIMESTAMP_LEN as u32;
@@ -50,7 +49,7 @@ impl Association {
         }
     }
 
-    /// The next packet is read: clears the echo.
+    /// A new packet arrived: clears the echo of the last one.
     pub(super) fn forget_echo(&mut self) {
         if let Some(s) = &mut self.stamps {
             s.echoed = None;
@@ -82,7 +81,6 @@ impl Association {
 
     /// Bytes of a packet to `path` that chunks other than TIMESTAMP may take.
     pub(super) fn room_beside_timestamp(&self, path: PathId) -> usize {
-        let p = self.paths.get(path);
-        p.packet_limit() - p.mtu.beside_data as usize
+        self.paths.get(path).limit_beside_timestamp()
     }
 }

@@ -42,9 +42,9 @@ impl Association {
     #[cold]
     pub(super) fn on_unverified_source(&mut self, ctx: &mut Ctx<'_>, inbound: &Inbound<'_>) {
         let (local, remote) = (*inbound.destination, *inbound.source);
-        let data = self.paths.get(self.paths.data);
+        let data = self.paths.get(self.paths.data());
         if !self.state.sends_heartbeats()
-            || !acceptable_address(remote.ip(), data.remote.ip())
+            || !acceptable_address(remote.ip(), data.remote().ip())
             || !self.addresses.local.contains(&local)
         {
             return;
@@ -112,9 +112,9 @@ impl Association {
     /// The path whose packets come from a new source now: the one between the same two
     /// addresses, or one to this address that has never proved itself.
     fn path_behind(&self, (local, remote): (SocketAddr, SocketAddr)) -> Option<PathId> {
-        let same_remote = |p: &PathId| self.paths.get(*p).remote.ip() == remote.ip();
-        let between = |p: &PathId| self.paths.get(*p).local == local;
-        let unproven = |p: &PathId| self.paths.get(*p).state == PathState::Unconfirmed;
+        let same_remote = |p: &PathId| self.paths.get(*p).remote().ip() == remote.ip();
+        let between = |p: &PathId| self.paths.get(*p).local() == local;
+        let unproven = |p: &PathId| self.paths.get(*p).state() == PathState::Unconfirmed;
         let mut all = self.paths.ids().filter(same_remote);
         all.find(|p| between(p) || unproven(p))
     }
@@ -127,8 +127,7 @@ impl Association {
         path: PathId,
         (local, remote): (SocketAddr, SocketAddr),
     ) {
-        self.paths.get_mut(path).local = local;
-        self.paths.move_port(path, remote.port());
+        self.paths.rebind(path, local, remote.port());
         self.addresses.changed = true;
         self.take_flight_for_lost(path, LossCause::FastRetransmit);
         // The peer may have missed the last SACK.
@@ -142,7 +141,7 @@ impl Association {
     fn add_verified(&mut self, ctx: &mut Ctx<'_>, (local, remote): (SocketAddr, SocketAddr)) {
         let new = Path::new(local, remote, true, &self.cfg, ctx.now);
         let room = self.paths.len() < usize::from(self.cfg.setup.max_paths);
-        let unproven = |p: &PathId| self.paths.get(*p).state == PathState::Unconfirmed;
+        let unproven = |p: &PathId| self.paths.get(*p).state() == PathState::Unconfirmed;
         let path = if room {
             self.paths.push(new)
         } else if let Some(path) = self.paths.ids().find(unproven) {
@@ -160,9 +159,9 @@ impl Association {
     /// The peer answered from there.
     fn on_source_works(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
         let p = self.paths.get_mut(path);
-        p.counters.last_heard = Some(ctx.now);
-        if !p.confirmed {
-            p.confirmed = true;
+        p.counters.heard(ctx.now);
+        if !p.is_confirmed() {
+            self.paths.confirm(path);
             self.set_path_state(ctx, path, PathState::Active);
         }
         self.clear_errors(ctx, path, true);

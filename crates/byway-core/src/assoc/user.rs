@@ -1,6 +1,7 @@
-//! The user's sending and receiving of messages (RFC 9260 sections 11.1.5 and 11.1.6).
+//! What the user asks of an association: messages (RFC 9260 sections 11.1.5 and 11.1.6) and
+//! heartbeats (sections 11.1.9 and 11.1.10).
 
-use super::{Association, State};
+use super::{Association, Ctx, State};
 use crate::api::{CommandError, Message, Received};
 use crate::path::{PathId, PathState};
 
@@ -14,10 +15,10 @@ impl Association {
                 _ => CommandError::ShuttingDown,
             });
         }
-        if message.stream >= self.send.streams {
+        if message.stream >= self.send.streams() {
             return Err(CommandError::NoSuchStream {
                 stream: message.stream,
-                streams: self.send.streams,
+                streams: self.send.streams(),
             });
         }
         let len = message.payload.len();
@@ -33,25 +34,24 @@ impl Association {
         if let Some(path) = message.path {
             self.check_path(path)?;
             let p = self.paths.get(path);
-            if p.state == PathState::Unconfirmed {
+            if p.state() == PathState::Unconfirmed {
                 return Err(CommandError::Unconfirmed {
                     path,
-                    remote: p.remote,
+                    remote: p.remote(),
                 });
             }
         }
         let queued = self.send.buffered();
-        // One message of any length always fits, so that none is stuck.
+        // An empty buffer accepts a message of any length, so that no message is stuck.
         if queued > 0 && queued + len as u64 > u64::from(self.cfg.buffer.send) {
-            self.send.writable_wanted = true;
+            self.send.want_writable();
             return Err(CommandError::WouldBlock {
                 queued,
                 limit: self.cfg.buffer.send,
             });
         }
         self.stats.bytes_queued += len as u64;
-        self.send.queue.push(message);
-        self.send.drain_wanted = true;
+        self.send.push(message);
         if let Some(d) = &mut self.optional.dialect {
             d.on_message();
         }
@@ -70,11 +70,31 @@ impl Association {
         }
     }
 
+    /// The user asks for a heartbeat now (section 11.1.10).
+    pub(crate) fn request_heartbeat(&mut self, path: PathId) -> Result<(), CommandError> {
+        self.check_path(path)?;
+        self.want_heartbeat(path);
+        Ok(())
+    }
+
+    /// The user turns the heartbeats of a path on or off (section 11.1.9).
+    pub(crate) fn enable_heartbeat(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        path: PathId,
+        enabled: bool,
+    ) -> Result<(), CommandError> {
+        self.check_path(path)?;
+        self.paths.get_mut(path).heartbeat.enable(enabled);
+        self.schedule_heartbeat(ctx, path);
+        Ok(())
+    }
+
     /// Delivers the next message or part, and sends a window update to the peer if this
     /// opened its window.
     pub(crate) fn receive(&mut self) -> Option<Received> {
         let Some(r) = self.recv.reassembly.pop() else {
-            self.recv.readable_told = false;
+            self.recv.all_read();
             return None;
         };
         self.stats.bytes_delivered += r.payload.len() as u64;

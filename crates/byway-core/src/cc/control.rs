@@ -1,4 +1,4 @@
-//! The questions of an association to a congestion control algorithm, and their times.
+//! The interface between an association and a congestion control algorithm.
 
 use super::rfc9260;
 use crate::config::CongestionConfig;
@@ -11,18 +11,18 @@ use core::fmt;
 /// Each path has its own object, which may store any state. It changes three fields of
 /// the [`Window`], in bytes: [`cwnd`](Window::cwnd), [`ssthresh`](Window::ssthresh) and
 /// [`partial_bytes_acked`](Window::partial_bytes_acked). The association undoes changes
-/// of the other fields. It takes a cwnd below one PMDCS as one PMDCS, because nothing
-/// could be sent otherwise. The association sends while the flight size is below cwnd
+/// of the other fields. It raises a cwnd below one PMDCS to one PMDCS, because otherwise
+/// nothing could be sent. The association sends while the flight size is below cwnd
 /// (RFC 9260 section 6.1, rule B), and detects losses itself.
 ///
-/// `cfg` has the association's settings of section 7. The built-in algorithms obey
+/// `cfg` has the association's settings for section 7. The built-in algorithms follow
 /// them; your own need not.
 #[expect(
     unused_variables,
     reason = "a default answer reads nothing of what it is told"
 )]
 pub trait CongestionControl: fmt::Debug + Send {
-    /// The path begins. The window has the values of `congestion.initial_cwnd` and
+    /// The path is created. The window has the values of `congestion.initial_cwnd` and
     /// `congestion.initial_ssthresh` (section 7.2.1). By default it keeps them.
     fn on_start(&mut self, window: &mut Window, cfg: &CongestionConfig) {}
 
@@ -37,7 +37,7 @@ pub trait CongestionControl: fmt::Debug + Send {
     /// T3-rtx of the path expired (section 7.2.3). All data in flight is lost.
     fn on_timeout(&mut self, window: &mut Window, cfg: &CongestionConfig);
 
-    /// Nothing is in flight, and data is about to leave. `rto`: the path's
+    /// Nothing is in flight, and data is about to leave. `rto` is the path's
     /// retransmission timeout. By default the window is halved for each RTO since
     /// [`Window::idle_since`] (section 7.2.1, last rule; `congestion.idle_decay`).
     fn on_idle(
@@ -51,8 +51,8 @@ pub trait CongestionControl: fmt::Debug + Send {
     }
 
     /// A burst begins, with at most `limit` bytes in flight (section 6.1, D). Called
-    /// only with `congestion.burst_rule = ShrinkWindow`. By default cwnd falls to this
-    /// limit.
+    /// only with `congestion.burst_rule = ShrinkWindow`. By default cwnd is reduced to
+    /// this limit.
     fn on_burst(&mut self, window: &mut Window, limit: u32) {
         window.cwnd = window.cwnd.min(limit);
     }
@@ -86,7 +86,7 @@ pub struct PathAck {
 /// When a SACK arrived, and more values for rules that use time or several paths.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub struct Moment {
-    /// The present time.
+    /// The current time.
     pub now: Instant,
     /// The path's smoothed round trip; zero before the first measurement.
     pub srtt: Duration,
@@ -95,12 +95,12 @@ pub struct Moment {
     pub step: f64,
 }
 
-/// Begins the congestion control of a new path.
+/// Creates the congestion control of a new path.
 ///
 /// Every [`CongestionControl`] that can be cloned implements it: each path gets a
-/// clone. Implement it by hand only where a clone is not enough.
+/// clone. Implement it yourself only if a clone is not enough.
 pub trait StartCongestionControl: fmt::Debug + Send + Sync {
-    /// The congestion control of one path at its beginning.
+    /// Creates the congestion control of one path.
     fn start(&self) -> Box<dyn CongestionControl>;
 }
 

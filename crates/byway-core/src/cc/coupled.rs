@@ -1,15 +1,15 @@
 //! Coupled increase (RFC 6356, "LIA"; OLIA of Khalili and others, CoNEXT 2012),
 //! for `congestion.coupled`.
 //!
-//! Paths may share one bottleneck. If each window grows as a separate flow does, two
-//! paths take two thirds against one plain flow. So all paths together grow as one flow
-//! on the best of them, and paths with fewer losses grow more. Losses and slow start do
-//! not change on each path. RFC 9260 section 7.2.2 considers one path at a time and
-//! does not couple; this is the default.
+//! Paths may share one bottleneck. If each window grows as a separate flow, two paths
+//! take two thirds of it from one other flow. So all paths together grow as one flow on
+//! the best of them, and paths with fewer losses grow more. Slow start and the response
+//! to losses stay as they are. RFC 9260 section 7.2.2 does not couple paths, and this is
+//! the default.
 //!
-//! Both rules are written here as the growth for a whole window of acknowledged bytes,
-//! because RFC 9260 section 7.2.2 counts in this way (partial_bytes_acked). With either
-//! rule a single path grows by one PMDCS.
+//! Both rules are written as the growth for one window of acknowledged bytes, because
+//! RFC 9260 section 7.2.2 counts in this way (partial_bytes_acked). With both rules a
+//! single path grows by one PMDCS.
 
 use crate::path::Window;
 use crate::time::Duration;
@@ -26,8 +26,8 @@ pub enum Coupling {
     /// path, each in proportion to its window.
     Lia,
     /// Opportunistic linked increases (Khalili and others, CoNEXT 2012): each path
-    /// grows by the square of its share of the rate, and some more if its window is
-    /// smaller than its losses allow.
+    /// grows by the square of its share of the rate, and more if its window is smaller
+    /// than its losses allow.
     Olia,
 }
 
@@ -65,8 +65,8 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    /// None if nothing was in flight or no round trip is known: such a path is not
-    /// coupled. `between_losses`: the most bytes that arrived between two losses.
+    /// `None` if nothing was in flight or no round trip is known: such a path is not
+    /// coupled. `between_losses` is the most bytes that arrived between two losses.
     pub(crate) fn new(
         w: &Window,
         flight: u32,
@@ -105,7 +105,7 @@ impl Coupling {
         core::array::from_fn(|i| {
             let Some(f) = &flows[i] else { return 1.0 };
             let step = match self {
-                // Formula (1) with (2), times the acknowledgements of a window.
+                // Formulas (1) and (2), for a window of acknowledgements.
                 Coupling::Lia => f.window * best / (total * total),
                 Coupling::Olia => {
                     let share = f.rate() / total;
@@ -121,7 +121,7 @@ impl Coupling {
 /// OLIA's alpha: growth that moves from paths with the largest window to paths with the
 /// fewest losses and a smaller window.
 fn moved<const N: usize>(flows: &[Option<Flow>; N]) -> [f64; N] {
-    // By the square root formula the rate grows with the root of this.
+    // The rate is proportional to the square root of this.
     let quality = |f: &Flow| f.interval / (f.srtt * f.srtt);
     let most = |value: &dyn Fn(&Flow) -> f64| {
         let highest = flows.iter().flatten().map(value).fold(0.0, f64::max);
@@ -173,13 +173,12 @@ mod tests {
 
     #[test]
     fn linked_increases() {
-        // windows and round trips, what a window adds to each
+        // windows and round trips, and the growth of each for one acknowledged window
         for (of, expected) in [
             // One path: RFC 9260.
             (&[(10_000, 50, 0)][..], &[1.0][..]),
-            // Two equal paths: together one PMDCS per round trip, half of it each. In
-            // this time the other path has a whole window acknowledged, too: alpha is
-            // 1/2.
+            // Two equal paths grow by one PMDCS per round trip together. In this time
+            // both have a window acknowledged, so alpha is 1/2.
             (&[(10_000, 50, 0), (10_000, 50, 0)], &[0.25, 0.25]),
             // Four equal paths: a sixteenth each.
             (&[(8000, 20, 0); 4], &[1.0 / 16.0; 4]),
@@ -193,7 +192,7 @@ mod tests {
                 &[(10_000, 100, 0), (10_000, 1000, 0)],
                 &[1.0 / 1.21, 1.0 / 1.21],
             ),
-            // Never more than a single path (formula 1's minimum): rates 10 and 20
+            // Never more than a single path (the minimum in formula 1): rates 10 and 20
             // kB/s.
             (
                 &[(10_000, 1000, 0), (200, 10, 0)],
@@ -208,7 +207,7 @@ mod tests {
     #[test]
     fn opportunistic_increases() {
         for (of, expected) in [
-            // The best path has the largest window already: nothing moves.
+            // The best path already has the largest window, so nothing moves.
             (
                 &[(30_000, 50, 9), (10_000, 50, 4)][..],
                 &[9.0 / 16.0, 1.0 / 16.0][..],
@@ -218,7 +217,7 @@ mod tests {
                 &[(30_000, 50, 4), (10_000, 50, 9)],
                 &[9.0 / 16.0 - 0.5, 1.0 / 16.0 + 0.5],
             ),
-            // All equal windows are the largest.
+            // Equal windows are all the largest.
             (&[(10_000, 50, 4), (10_000, 50, 9)], &[0.25, 0.25]),
             (&[(10_000, 50, 4)], &[1.0]),
         ] {

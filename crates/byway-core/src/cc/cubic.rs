@@ -1,15 +1,15 @@
 //! CUBIC (RFC 9438), for `congestion.algorithm = Cubic`.
 //!
-//! RFC 9260 adds one chunk per round trip, so a path of 1 Gbit/s and 100 ms needs
+//! RFC 9260 adds one PMDCS per round trip, so a path of 1 Gbit/s and 100 ms needs
 //! minutes to recover from one loss. CUBIC makes the window a cubic function of the
 //! time since the last loss, W(t) = C (t - K)^3 + W_max. It grows fast towards the
 //! window of the last loss, slowly around it, and then fast again to find more room,
-//! independent of the round-trip time. Where RFC 9260 would grow faster on average,
-//! CUBIC grows as RFC 9260 does (the Reno-friendly region). A loss takes 30 % instead
-//! of half. RFC 9260 section 7.2.2 is the default.
+//! independent of the round-trip time. If RFC 9260 would grow faster on average, CUBIC
+//! grows as RFC 9260 does (the Reno-friendly region). A loss takes 30 % of the window
+//! instead of half. The default is RFC 9260 section 7.2.2.
 //!
-//! In SCTP's words: SMSS is PMDCS, each destination has its own curve, and RFC 9260
-//! section 7.2.1 says when a window is fully used. Time in which it was not, or in
+//! For SCTP, SMSS is PMDCS, and each destination has its own curve. RFC 9260 section
+//! 7.2.1 says when a window is fully used. Time in which it was not fully used, or in
 //! which the association was in fast recovery, does not count (section 5.8). Slow
 //! start, L and the floor of ssthresh are those of RFC 9260. A spurious loss is not
 //! undone (section 4.9).
@@ -23,8 +23,8 @@ use crate::time::{Duration, Instant};
 const C: f64 = 0.4;
 /// The part of the window that remains after a loss.
 const BETA: f64 = 0.7;
-/// With `BETA`, this growth is as fast on average as one PMDCS per round trip is with
-/// one half (section 4.3).
+/// With `BETA`, this growth has the same average window as one PMDCS per round trip
+/// with a halved window (section 4.3).
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 
 /// The rules of CUBIC for a window (`congestion.algorithm = Cubic`), with the path's
@@ -36,7 +36,7 @@ pub struct CubicControl {
 }
 
 impl CubicControl {
-    /// With these settings, at the beginning of a path.
+    /// CUBIC with these settings, for a new path.
     #[must_use]
     pub fn new(settings: Cubic) -> CubicControl {
         CubicControl {
@@ -72,7 +72,7 @@ impl CongestionControl for CubicControl {
         w.cwnd = w.ssthresh;
     }
 
-    /// Section 4.8: the next stage begins at its own plateau.
+    /// Section 4.8: the next stage starts with a new plateau.
     fn on_timeout(&mut self, w: &mut Window, cfg: &CongestionConfig) {
         w.ssthresh = less(w, cfg);
         self.curve = Curve {
@@ -97,7 +97,7 @@ struct Curve {
     w_max: f64,
     /// The window before the last loss (cwnd_prior).
     prior: f64,
-    /// The part of a byte that has been gained but not added yet.
+    /// The fraction of a byte that cwnd has gained but that is not added yet.
     fraction: f64,
     stage: Option<Stage>,
 }
@@ -124,7 +124,7 @@ impl Curve {
         }
     }
 
-    /// Nothing was in flight until now; `decayed`: the window decayed in this time.
+    /// Nothing was in flight until now. `decayed`: the window decayed in this time.
     fn on_idle(&mut self, now: Instant, decayed: bool) {
         if decayed {
             self.stage = None;
@@ -151,7 +151,7 @@ impl Curve {
         let c = C * pmdcs;
         let w_max = &mut self.w_max;
         let stage = self.stage.get_or_insert_with(|| {
-            // There is no earlier window: the search begins at once.
+            // Without a plateau above cwnd, the search for more room begins at once.
             *w_max = w_max.max(cwnd);
             Stage {
                 began: at.now,

@@ -1,13 +1,11 @@
-//! Congestion control (RFC 9260 section 7). Only this code changes cwnd, ssthresh and
-//! partial_bytes_acked of a path, and it changes nothing else. (A
-//! [`Dialect`](crate::dialect::Dialect) may also change them, through
-//! [`Inside`](crate::dialect::Inside).)
+//! Congestion control (RFC 9260 section 7). Only this code and a
+//! [`Dialect`](crate::dialect::Dialect) change cwnd, ssthresh and partial_bytes_acked of
+//! a path, and this code changes nothing else.
 //!
-//! [`CongestionControl`] is the trait of an algorithm. Two are built in, each in its
-//! own file: [`Rfc9260Control`] and [`CubicControl`]; `congestion.algorithm` chooses
-//! one. A user passes another one to [`Custom`](crate::config::Custom), with no change
-//! here. `congestion.coupled` says how the paths of one association share their growth
-//! (`coupled`).
+//! [`CongestionControl`] is the trait of an algorithm. [`Rfc9260Control`] and
+//! [`CubicControl`] are built in, and `congestion.algorithm` chooses one. A user passes
+//! another one to [`Custom`](crate::config::Custom). `congestion.coupled` says how the
+//! paths of one association share their growth (`coupled`).
 
 mod control;
 pub(crate) mod coupled;

@@ -38,8 +38,8 @@ macro_rules! call {
     };
 }
 
-/// Restores, after a user's algorithm ran, the fields that it may not change, and makes
-/// sure that one chunk fits the window.
+/// Restores the fields that a user's algorithm may not change, and makes sure that one
+/// chunk fits the window.
 fn keep_accounts(w: &mut Window, before: &Window) {
     w.flight = before.flight;
     w.lost = before.lost;
@@ -48,8 +48,8 @@ fn keep_accounts(w: &mut Window, before: &Window) {
 }
 
 impl PathControl {
-    /// The congestion control of a path that begins now, and its window. `pmdcs`: the
-    /// largest DATA chunk that the path takes, in bytes.
+    /// Creates the congestion control of a path, and its window. `pmdcs` is the largest
+    /// DATA chunk that the path takes, in bytes.
     pub(crate) fn begin(
         cfg: &Config,
         pmdcs: u32,
@@ -74,7 +74,7 @@ impl PathControl {
         (control, w)
     }
 
-    /// A SACK acknowledged this number of bytes of this path; called if paths are
+    /// A SACK acknowledged this number of bytes of this path. Called only if paths are
     /// coupled.
     pub(crate) fn count_acknowledged(&mut self, bytes: u32) {
         self.interval.on_acked(bytes);
@@ -109,7 +109,7 @@ impl PathControl {
         call!(self, window, c => c.on_timeout(window, cfg));
     }
 
-    /// Nothing is in flight there, and data is about to leave.
+    /// Nothing is in flight, and data is about to leave.
     pub(crate) fn on_idle(
         &mut self,
         window: &mut Window,

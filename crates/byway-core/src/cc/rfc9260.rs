@@ -1,9 +1,9 @@
 //! Slow start and congestion avoidance (RFC 9260 sections 7.2.1 to 7.2.3).
 //!
-//! Below ssthresh the window grows by the acknowledged bytes, at most L chunks per
-//! SACK. Above it, the window grows by one chunk for each acknowledged window. A loss
-//! halves it and a timeout sets it to one chunk. The differences between RFC 2960 and
-//! RFC 9260 are fields of the configuration.
+//! Up to ssthresh the window grows by the acknowledged bytes, at most L PMDCS per SACK.
+//! Above it, the window grows by one PMDCS for each acknowledged window. A loss halves
+//! it, and a timeout sets it to one PMDCS. The differences between RFC 2960 and RFC 9260
+//! are fields of the configuration.
 
 use super::{CongestionControl, Moment, PathAck};
 use crate::config::{CongestionConfig, CwndGrowth, InitialCwnd};
@@ -54,7 +54,7 @@ impl CongestionControl for Rfc9260Control {
     }
 }
 
-/// The window that a path begins with (section 7.2.1).
+/// The initial window of a path (section 7.2.1).
 pub(crate) fn initial_window(
     cfg: &CongestionConfig,
     pmdcs: u32,
@@ -72,7 +72,7 @@ pub(crate) fn initial_window(
     Window::new(cwnd, cfg.initial_ssthresh.unwrap_or(u32::MAX), pmdcs, now)
 }
 
-/// Section 7.2.1: at most L chunks per SACK.
+/// Section 7.2.1: at most L PMDCS per SACK.
 pub(super) fn slow_start(w: &mut Window, ack: PathAck, cfg: &CongestionConfig) {
     if may_grow(ack, cfg) && is_full(w, ack) && !ack.in_recovery {
         let most = cfg.slow_start_limit.saturating_mul(w.pmdcs);
@@ -87,12 +87,12 @@ fn may_grow(ack: PathAck, cfg: &CongestionConfig) -> bool {
     }
 }
 
-/// "Fully utilized": one more chunk would not have fitted.
+/// Whether the window was "fully utilized": no further packet could leave (rule B).
 fn is_full(w: &Window, ack: PathAck) -> bool {
     ack.flight_before >= w.cwnd
 }
 
-/// Adds one chunk, or the part of it that coupled paths allow; never more.
+/// Adds one PMDCS, or the part of it that coupled paths allow.
 fn add(w: &mut Window, step: f64) {
     if step >= 1.0 {
         w.cwnd = w.cwnd.saturating_add(w.pmdcs);
@@ -119,13 +119,12 @@ pub(super) fn shrink_idle(w: &mut Window, now: Instant, rto: Duration, cfg: &Con
         return;
     }
     let least = floor(w, cfg);
-    while now.since(w.idle_since) >= rto && w.cwnd > least {
-        if cfg.decay_sets_ssthresh && !w.decayed {
+    while now.since(w.idle_since()) >= rto && w.cwnd > least {
+        if cfg.decay_sets_ssthresh && !w.has_decayed() {
             w.ssthresh = w.cwnd;
         }
-        w.decayed = true;
         w.cwnd = (w.cwnd / 2).max(least);
-        w.idle_since += rto;
+        w.decayed_for(rto);
     }
 }
 

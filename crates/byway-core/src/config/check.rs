@@ -1,4 +1,4 @@
-//! Which settings cannot work, and which values would.
+//! Checks for invalid settings. Each error names a valid value.
 
 use super::{Config, ConfigError, CongestionAlgorithm, Coupling, InitialCwnd, PrimarySwitch};
 use crate::policy::{Choice, Detection};
@@ -24,10 +24,10 @@ fn rule(
 }
 
 impl Detection {
-    /// Refuses settings that cannot work.
+    /// Refuses invalid settings.
     ///
     /// # Errors
-    /// Names `failure.detection` with its numbers and a value that would work.
+    /// Names `failure.detection` with its numbers and a valid value.
     pub fn check(&self) -> Result<(), ConfigError> {
         self.check_as("failure.detection", "")
     }
@@ -46,10 +46,10 @@ impl Detection {
 }
 
 impl Config {
-    /// Refuses settings that cannot work.
+    /// Refuses invalid settings.
     ///
     /// # Errors
-    /// Names the first wrong field, with its value and a value that would work.
+    /// Names the first invalid field, with its value and a valid value.
     pub fn check(&self) -> Result<(), ConfigError> {
         self.check_rto()?;
         self.check_acknowledgements()?;

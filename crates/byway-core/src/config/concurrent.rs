@@ -3,10 +3,10 @@
 use crate::policy::{Cuc, FillOrder, RtxPolicy};
 use serde::{Deserialize, Serialize};
 
-/// New data on every path at once (CMT). Each path then has its own window, fast
-/// recovery and burst limit. It also works if only one of the two endpoints has it: the
-/// sender chooses the paths, and the receiver only delays its SACKs (`dac`). Each
-/// delayed SACK reports this.
+/// New data on every path at once (CMT). Each path has its own window, fast recovery and
+/// burst limit. It also works if only one endpoint uses it: the sender chooses the
+/// paths, and the receiver only delays its SACKs (`dac`). Each delayed SACK says how
+/// many packets it answers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ConcurrentConfig {
@@ -17,14 +17,14 @@ pub struct ConcurrentConfig {
     /// it to `congestion.growth`.
     pub cuc: Cuc,
     /// Delayed Acknowledgements for CMT (false). SACKs are delayed in spite of gaps and
-    /// carry the number of packets that they answer; the sender counts missing reports
-    /// by this number. It halves the number of SACKs, but windows grow more slowly
-    /// where packets are lost: 8 MiB over two paths with 1 % loss took 14.5 s with it
+    /// carry the number of packets that they answer. The sender counts this number of
+    /// missing reports for a SACK. This halves the number of SACKs, but windows grow more
+    /// slowly if packets are lost: 8 MiB over two paths with 1 % loss took 14.5 s with it
     /// and 12.8 s without.
     pub dac: bool,
-    /// Where a lost chunk is sent again (Ssthresh); replaces `retransmission.target`.
+    /// Which path takes a retransmission (Ssthresh); replaces `retransmission.target`.
     pub rtx: RtxPolicy,
-    /// Which path new data fills first when several paths have room (BehindLast).
+    /// Which path is filled first when several paths have room (BehindLast).
     pub order: FillOrder,
 }
 

@@ -8,7 +8,7 @@ pub use crate::cc::coupled::Coupling;
 /// How a window grows and falls.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub enum CongestionAlgorithm {
-    /// Grows by one chunk for each round trip and halves at a loss (RFC 9260 section
+    /// Grows by one PMDCS for each round trip and halves at a loss (RFC 9260 section
     /// 7.2; Reno, with appropriate byte counting).
     #[default]
     Rfc9260,
@@ -21,8 +21,8 @@ pub enum CongestionAlgorithm {
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Cubic {
-    /// Whether a flow that loses below its last plateau leaves room for other flows
-    /// (true; section 4.7).
+    /// Whether a flow that loses packets below its last plateau leaves room for other
+    /// flows (true; section 4.7).
     pub fast_convergence: bool,
 }
 
@@ -34,7 +34,7 @@ impl Default for Cubic {
     }
 }
 
-/// The window that a path begins with (RFC 9260 section 7.2.1).
+/// The initial window of a path (RFC 9260 section 7.2.1).
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub enum InitialCwnd {
     /// min(4 PMDCS, max(2 PMDCS, 4404 bytes)); 4344 bytes for IPv6.
@@ -65,15 +65,15 @@ pub enum BurstRule {
     /// At most this many packets of new data (the RFC's second way).
     #[default]
     CountPackets,
-    /// For this event, as if cwnd were the flight size plus this number of PMDCS (the
-    /// formula of the RFC).
+    /// For this event, cwnd counts as at most the flight size plus this number of PMDCS
+    /// (the formula of the RFC).
     LimitWindow,
-    /// The same, but cwnd stays reduced (the text of natarajan-2006; the RFC says that
-    /// it should not).
+    /// The same, but cwnd stays reduced (the text of natarajan-2006; the RFC advises
+    /// against it).
     ShrinkWindow,
 }
 
-/// To which paths one loss event applies.
+/// The scope of fast recovery.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub enum FastRecovery {
     /// One exit point for the association (RFC 9260 section 7.2.4).
@@ -92,17 +92,17 @@ pub enum FastRecovery {
 pub struct CongestionConfig {
     /// How a window grows and falls (the rules of RFC 9260).
     pub algorithm: CongestionAlgorithm,
-    /// How paths that carry data at the same time share their growth (not at all: each
+    /// How paths that carry data at the same time share their growth (`Off`: each path
     /// grows as a separate flow).
     pub coupled: Coupling,
-    /// The window that a path begins with.
+    /// The initial window of a path.
     pub initial_cwnd: InitialCwnd,
     /// cwnd after a timeout, in PMDCS (1).
     pub cwnd_after_rto: u32,
     /// The lowest value of ssthresh, and of the cwnd of an idle path, in PMDCS (4; 2 in
     /// RFC 2960).
     pub ssthresh_floor: u32,
-    /// Initial ssthresh in bytes; none means arbitrarily high.
+    /// Initial ssthresh in bytes; `None` means arbitrarily high.
     pub initial_ssthresh: Option<u32>,
     /// Which acknowledgements let the window grow.
     pub growth: CwndGrowth,
@@ -110,10 +110,10 @@ pub struct CongestionConfig {
     pub slow_start_limit: u32,
     /// Number of missing reports that cause a fast retransmit (3; 4 in RFC 2960).
     pub fast_retransmit_threshold: u8,
-    /// To which paths one loss event applies.
+    /// The scope of fast recovery.
     pub fast_recovery: FastRecovery,
-    /// Max.Burst: most packets of new data that one event may release on a
-    /// path (4); none means no limit.
+    /// Max.Burst: most packets of new data that one event may release on a path (4);
+    /// `None` means no limit.
     pub max_burst: Option<u32>,
     /// How Max.Burst limits an event.
     pub burst_rule: BurstRule,
@@ -149,17 +149,17 @@ impl Default for CongestionConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RetransmissionConfig {
-    /// Where a lost chunk is sent again.
+    /// Which path takes a retransmission.
     pub target: RetransmitTarget,
     /// How often a chunk may be fast retransmitted.
     pub fast_retransmits: FastRetransmits,
     /// Loss detection by time, beside missing reports (RFC 8985); off by default.
     pub rack: Option<Rack>,
-    /// What a timeout causes besides the retransmission.
+    /// What follows a timeout besides the retransmission.
     pub after_rto: AfterRto,
-    /// Whether new data may also leave at a timeout, where windows allow it (true). The
-    /// papers' simulator only retransmits then and sends new data with the next SACK.
-    /// This adds about a second to its detection times (caro-2004 section V.A).
+    /// Whether new data may also leave at a timeout, if windows allow it (true). The
+    /// papers' simulator only retransmits at a timeout and sends new data after the next
+    /// SACK. This adds about a second to its detection times (caro-2004 section V.A).
     pub new_data_at_rto: bool,
 }
 

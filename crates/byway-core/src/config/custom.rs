@@ -1,4 +1,4 @@
-//! The user's own policies. They are code, not text.
+//! The user's own policies. They are code, so they are not serialized.
 
 use crate::cc::StartCongestionControl;
 use crate::policy::{Detector, Failover, RetransmissionTarget};
@@ -35,24 +35,24 @@ impl<P: ?Sized> PartialEq for Shared<P> {
     }
 }
 
-/// The user's own policies in the place of built-in ones; none by default.
+/// The user's own policies, which replace built-in ones; none by default.
 ///
-/// They are code, so they are not part of the text of [`Config`](super::Config). An
-/// association without them has no cost.
+/// They are code, so a serialized [`Config`](super::Config) does not contain them. They
+/// cost nothing if they are not used.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Custom {
-    /// Instead of `congestion.algorithm`.
+    /// Replaces `congestion.algorithm`.
     pub congestion: Option<Shared<dyn StartCongestionControl>>,
-    /// Instead of `retransmission.target` and `concurrent.rtx`.
+    /// Replaces `retransmission.target` and `concurrent.rtx`.
     pub retransmission: Option<Shared<dyn RetransmissionTarget>>,
-    /// Instead of the rules of `failover` that [`Failover`] names.
+    /// Replaces the rules of `failover` for which [`Failover`] has a method.
     pub failover: Option<Shared<dyn Failover>>,
-    /// Instead of `failure.detection` and `failure.path_detection`.
+    /// Replaces `failure.detection` and `failure.path_detection`.
     pub detection: Option<Shared<dyn Detector>>,
 }
 
 impl Custom {
-    /// No policies of the user.
+    /// No policies.
     #[must_use]
     pub fn new() -> Custom {
         Custom::default()

@@ -11,8 +11,8 @@ pub enum ChecksumMode {
     /// one.
     #[default]
     Crc32c,
-    /// A lower layer does, such as a network card with checksum offload. Packets leave
-    /// with a zero checksum and are not checked. The simulator uses this: it drops
+    /// A lower layer does this, such as a network card with checksum offload. Packets
+    /// leave with a zero checksum and are not checked. The simulator uses this: it drops
     /// corrupt packets itself and computes the checksum when it writes a capture.
     Offloaded,
 }
@@ -28,15 +28,15 @@ pub struct EndpointConfig {
     pub port: u16,
     /// Whether this side accepts associations that a peer sets up.
     pub accept: bool,
-    /// Most associations at the same time (65,536). A further INIT is answered with an
-    /// ABORT, Out of Resource.
+    /// Most associations at the same time (65,536). Above this, an INIT is answered with
+    /// an ABORT, Out of Resource.
     pub max_associations: usize,
     /// Most associations at the same time that one peer address may set up (65,536).
     pub max_associations_per_peer: usize,
     /// Settings of the associations that are accepted.
     pub accepted: Config,
-    /// How another implementation reads the standard, for all associations; none by
-    /// default.
+    /// The dialect of all associations: how another implementation reads the standard.
+    /// None by default.
     pub dialect: Option<DialectRef>,
     /// Which layer computes and checks checksums.
     pub checksum: ChecksumMode,
@@ -49,7 +49,7 @@ pub struct EndpointConfig {
     /// Whether observations include [`Window`](crate::Observation::Window),
     /// [`SackSent`](crate::Observation::SackSent) and
     /// [`Delivered`](crate::Observation::Delivered) (true). They occur with nearly
-    /// every packet, so false saves time if you do not read them.
+    /// every packet, so `false` saves time if nobody reads them.
     pub observe_details: bool,
 }
 
@@ -72,10 +72,10 @@ impl EndpointConfig {
         }
     }
 
-    /// Refuses settings that cannot work.
+    /// Refuses invalid settings.
     ///
     /// # Errors
-    /// Names the field, its value and a value that would work.
+    /// Names the field, its value and a valid value.
     pub fn check(&self) -> Result<(), ConfigError> {
         let fail = |field, value: String, problem: &str| {
             Err(ConfigError {

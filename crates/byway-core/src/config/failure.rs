@@ -1,4 +1,4 @@
-//! When a path or the peer counts as failed, and where traffic goes after a failure.
+//! When a path or the peer has failed, and where traffic goes after a failure.
 
 use crate::policy::{DeadData, Detection, EstimateConfig, ProbeTimeout, Revival};
 use crate::units;
@@ -22,12 +22,12 @@ pub enum HbJitter {
 /// How an inactive path is probed.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub enum FailedProbes {
-    /// Once per HB.interval and RTO, as an idle path is (RFC 9260 section 8.3).
+    /// Like an idle path: after HB.interval plus the RTO (RFC 9260 section 8.3).
     #[default]
     AtInterval,
     /// At once when the path fails, and again whenever a heartbeat is lost or T3-rtx
-    /// expires there (caro-2006 section III.7, figure 8), so that a spurious failover
-    /// ends after one round trip.
+    /// expires there (caro-2006 section III.7, figure 8). So a spurious failover ends
+    /// after one round trip.
     OncePerRto,
 }
 
@@ -77,15 +77,15 @@ pub enum PathMaxRetransTest {
 /// Which acknowledgement clears the error counter of a path.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub enum ErrorClear {
-    /// Of any chunk that was last sent there (RFC 9260 section 8.2, SHOULD).
+    /// That of any chunk that was last sent there (RFC 9260 section 8.2, SHOULD).
     #[default]
     AnyAck,
-    /// Only of a chunk that was sent once, because only then it is certain which path
-    /// the chunk took (section 8.2, MAY).
+    /// Only that of a chunk that was sent once, because only then the path of the chunk
+    /// is certain (section 8.2, MAY).
     FirstTransmissionOnly,
 }
 
-/// When a path or the peer counts as failed (RFC 9260 sections 8.1, 8.2).
+/// When a path or the peer has failed (RFC 9260 sections 8.1, 8.2).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FailureConfig {
@@ -93,13 +93,13 @@ pub struct FailureConfig {
     pub path_max_retrans: u32,
     /// Association.Max.Retrans, AMR (10).
     pub association_max_retrans: u32,
-    /// How a dead path is detected, besides the error count that PMR limits.
+    /// How a dead path is detected, besides the error counter and PMR.
     pub detection: Detection,
-    /// The detection of single paths, in the order of the association's paths, so the
-    /// first is for its first primary. Paths beyond the end of the list use
-    /// `detection`. Empty by default (cortes-2008: each path has its own detector).
+    /// The detector of each path, in the order of the association's paths. So the first
+    /// one is for the initial primary. Paths after the end of the list use `detection`.
+    /// Empty by default (cortes-2008: each path has its own detector).
     pub path_detection: Vec<Detection>,
-    /// How the error count is compared with PMR after a lost heartbeat.
+    /// How the error counter is compared with PMR after a lost heartbeat.
     pub heartbeat_test: PathMaxRetransTest,
     /// Whether lost heartbeats of an idle path count towards AMR. RFC 9260 section 8.1
     /// says that they must not (false). Linux, usrsctp and INET count them.
@@ -127,7 +127,7 @@ impl Default for FailureConfig {
 }
 
 impl FailureConfig {
-    /// The detection of the path at `place`, counted from 0.
+    /// The detector of the path at `place`, counted from 0.
     #[must_use]
     pub fn detection_of(&self, place: usize) -> Detection {
         let own = self.path_detection.get(place);
@@ -139,7 +139,7 @@ impl FailureConfig {
 /// natarajan-2006 section 3).
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub enum PfClear {
-    /// A HEARTBEAT ACK, or a SACK of data that was sent to that path only.
+    /// A HEARTBEAT ACK, or a SACK of data that was sent only to that path.
     #[default]
     Rfc7829,
     /// Only a HEARTBEAT ACK (the rule of the paper).
@@ -149,7 +149,7 @@ pub enum PfClear {
 /// The window of a path that leaves the potentially failed state.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub enum PfReturnCwnd {
-    /// The window that the timeout left (RFC 9260 section 7.2).
+    /// The window that it has after the timeout (RFC 9260 section 7.2).
     #[default]
     Keep,
     /// This number of PMDCS: 1 is CMT-PF1, 2 is CMT-PF2.
@@ -160,7 +160,7 @@ pub enum PfReturnCwnd {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(default, deny_unknown_fields)]
 pub struct PfConfig {
-    /// PF.Max.Retrans: errors that a path may have and stay active (0).
+    /// PotentiallyFailed.Max.Retrans, PFMR: the errors that an active path may have (0).
     pub max_retrans: u32,
     /// What makes the path active again.
     pub clear: PfClear,
@@ -171,13 +171,13 @@ pub struct PfConfig {
 /// Which path carries data while none is active (RFC 7829 section 3.2, rule 6).
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub enum AllPathsSuspect {
-    /// The path with the fewest errors; among equals the one that was last in use.
+    /// The path with the fewest errors. The last active one wins a tie.
     #[default]
     LeastErrorsThenLastActive,
-    /// The path with the fewest errors; among equals the one that differs most from the
-    /// last path: another local and another remote address.
+    /// The path with the fewest errors. The one that differs most from the last active
+    /// path, in local and remote address, wins a tie.
     LeastErrorsThenDivergent,
-    /// The next path after each timeout, with any number of errors, but no failed path
+    /// The next potentially failed path after each timeout, with any number of errors
     /// (caro-2006 section V, figure 13).
     Hop,
 }
@@ -197,24 +197,23 @@ pub enum Dormant {
     Last,
 }
 
-/// When a failover becomes permanent: the destination in use becomes the
-/// primary.
+/// When a failover becomes permanent: the path in use becomes the primary.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub enum PrimarySwitch {
     /// Never: traffic returns when the primary recovers.
     #[default]
     Never,
     /// When the primary is inactive and its consecutive errors exceed the Change
-    /// Primary Threshold (caro-2006 section IV, as its simulator counts). The errors
-    /// that caused the failover count. So with PMR 0 and CPT 0 every failover is
-    /// permanent, and all values of CPT up to PMR act the same.
+    /// Primary Threshold (caro-2006 section IV, as its simulator counts). This includes
+    /// the errors that caused the failover. So with PMR 0 and CPT 0 every failover is
+    /// permanent, and all values of CPT up to PMR have the same effect.
     Cpt(u32),
-    /// When more heartbeats than the Change Primary Threshold are lost that were sent
-    /// to the primary after the failover (caro-2006 section IV, as its text says). The
-    /// counter begins at zero when the primary stops being active.
+    /// When more heartbeats to the primary than the Change Primary Threshold are lost
+    /// after the failover (caro-2006 section IV, as its text says). The counter starts
+    /// from zero when the primary stops being active.
     CptHeartbeats(u32),
-    /// When the primary's errors exceed Primary.Switchover.Max.Retrans
-    /// (RFC 7829 section 5).
+    /// When the path in use is active and the primary's errors exceed
+    /// Primary.Switchover.Max.Retrans (RFC 7829 section 5).
     Psmr(u32),
 }
 
@@ -222,10 +221,10 @@ pub enum PrimarySwitch {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FailoverConfig {
-    /// The potentially failed state of RFC 7829, on by default.
+    /// The potentially failed state of RFC 7829. On by default.
     pub potentially_failed: Option<PfConfig>,
-    /// Leave a path as soon as an acknowledgement is overdue by the path's own round
-    /// trips, without waiting for RTO.Min; off by default.
+    /// Data leaves a path as soon as an acknowledgement is overdue by the path's own
+    /// round trips, without waiting for RTO.Min. Off by default.
     pub probe_timeout: Option<ProbeTimeout>,
     /// Find the way back quickly after an outage of all paths; off by default.
     pub revival: Option<Revival>,
@@ -235,8 +234,8 @@ pub struct FailoverConfig {
     pub dormant: Dormant,
     /// When a failover becomes permanent.
     pub primary_switch: PrimarySwitch,
-    /// Estimate the throughput of each path, with probes on idle paths, and choose the
-    /// primary by it; off by default (caro-2006 section IV.2).
+    /// Estimates the throughput of each path, with probes on idle paths, and chooses the
+    /// primary by it (caro-2006 section IV.2). Off by default.
     pub estimate: Option<EstimateConfig>,
 }
 

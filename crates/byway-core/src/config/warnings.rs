@@ -1,13 +1,13 @@
-//! Settings that work but contradict each other.
+//! Warnings about settings that are valid but contradict each other.
 
 use super::{Config, ConfigError, Coupling, FailedProbes, PfClear, PrimarySwitch};
 use crate::policy::{Detection, scheme::Scheme};
 use crate::units::format_duration as d;
 
 impl Config {
-    /// Settings that work but cannot mean what they say. Each warning has the field,
-    /// its value and a value that would make sense. [`Config::check`] refuses settings
-    /// that cannot work.
+    /// Settings that are valid but do not have the effect that they name. Each warning
+    /// has the field, its value and a better value. [`Config::check`] refuses invalid
+    /// settings.
     #[must_use]
     pub fn warnings(&self) -> Vec<ConfigError> {
         let mut found: Vec<ConfigError> = Scheme::of(self).warning().into_iter().collect();
@@ -98,7 +98,7 @@ impl Config {
         found
     }
 
-    /// Detectors that probe at a shorter interval than a round trip may take.
+    /// Detectors whose probe interval is shorter than a round trip may be.
     fn hasty_probing(&self) -> Vec<ConfigError> {
         let f = &self.failure;
         let of_all = [("failure.detection", String::new(), &f.detection)];

@@ -26,7 +26,7 @@ impl Endpoint {
     /// Queues a message for sending.
     ///
     /// # Errors
-    /// When the message is not accepted. The error says why and what would work.
+    /// When the message is not accepted. The error says why, and what to do.
     pub fn send(
         &mut self,
         _now: Instant,
@@ -45,7 +45,7 @@ impl Endpoint {
     pub fn receive(&mut self, id: AssocId) -> Option<Received> {
         let slot = self.table.get_mut(id)?;
         let received = slot.assoc.receive();
-        if !slot.ended && slot.assoc.recv.acker.due() {
+        if !slot.ended && slot.assoc.owes_sack() {
             self.wake(id.index);
         }
         received
@@ -114,11 +114,7 @@ impl Endpoint {
         id: AssocId,
         path: PathId,
     ) -> Result<(), CommandError> {
-        self.command(now, id, |a, _| {
-            a.check_path(path)?;
-            a.want_heartbeat(path);
-            Ok(())
-        })
+        self.command(now, id, |a, _| a.request_heartbeat(path))
     }
 
     /// Turns periodic heartbeats on a path on or off (RFC 9260 section 11.1.9).
@@ -133,20 +129,15 @@ impl Endpoint {
         path: PathId,
         enabled: bool,
     ) -> Result<(), CommandError> {
-        self.command(now, id, |a, ctx| {
-            a.check_path(path)?;
-            a.paths.get_mut(path).heartbeat.enabled = enabled;
-            a.schedule_heartbeat(ctx, path);
-            Ok(())
-        })
+        self.command(now, id, |a, ctx| a.enable_heartbeat(ctx, path, enabled))
     }
 
     /// Sets how the failure of one path is detected, instead of
     /// `failure.detection` (cortes-2008: "applications can tune this algorithm").
     ///
     /// # Errors
-    /// When there is no such path, the detector's settings cannot work, or a
-    /// detector of the user watches all paths (`custom.detection`).
+    /// When there is no such path, the detector's settings are invalid, or the
+    /// user's own detector watches all paths (`custom.detection`).
     pub fn set_detection(
         &mut self,
         now: Instant,
@@ -163,9 +154,9 @@ impl Endpoint {
         if self.table.get(id).is_none() {
             return;
         }
-        // The error would say that it has ended already.
+        // An error only means that the association has ended already.
         let _ = self.abort(now, id, b"released");
-        self.out.events.retain(|e| e.0 != id);
+        self.out.forget_events(id);
         self.table.remove(id);
     }
 }

@@ -21,7 +21,7 @@ impl Endpoint {
     /// follows.
     ///
     /// # Errors
-    /// When an address or a setting cannot work. Then nothing has been started.
+    /// When an address or a setting is invalid. Nothing is started then.
     pub fn connect(
         &mut self,
         now: Instant,

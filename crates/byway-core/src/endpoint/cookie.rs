@@ -1,6 +1,6 @@
-//! State Cookies (RFC 9260 sections 5.1.3 to 5.1.5): everything an association
-//! needs to begin, authenticated with a key of this endpoint. So nothing is kept
-//! for a peer that has only sent an INIT.
+//! State Cookies (RFC 9260 sections 5.1.3 to 5.1.5). A cookie holds everything that
+//! an association needs to begin, authenticated with a key of this endpoint. So the
+//! endpoint keeps no state for a peer that has only sent an INIT.
 
 use crate::time::{Duration, Instant};
 use byway_wire::Tsn;

@@ -1,4 +1,4 @@
-//! COOKIE ECHO: a cookie of ours comes back, and the association begins (RFC 9260
+//! COOKIE ECHO: the peer returns our cookie, and the association begins (RFC 9260
 //! sections 5.1.5 and 5.2.4).
 
 use super::cookie::Cookie;

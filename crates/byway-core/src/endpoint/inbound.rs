@@ -1,4 +1,4 @@
-//! A datagram comes in: it is checked and routed to its association, or to the
+//! An arriving datagram is checked and passed to its association, or to the
 //! procedures for INIT, COOKIE ECHO and packets out of the blue.
 
 use super::{Endpoint, ctx};
@@ -59,7 +59,7 @@ impl Endpoint {
         self.route(now, &inbound);
     }
 
-    /// Hands a packet to its association, or to the procedure for packets
+    /// Passes a packet to its association, or to the procedure for packets
     /// without one.
     #[inline]
     fn route(&mut self, now: Instant, inbound: &Inbound<'_>) {
@@ -89,7 +89,7 @@ impl Endpoint {
             .or_else(|| self.table.find_listed(*inbound.source, port))
     }
 
-    /// Hands a packet to its association.
+    /// Passes a packet to its association.
     fn deliver(&mut self, now: Instant, index: u32, inbound: &Inbound<'_>) {
         let mut ctx = ctx!(self, now);
         let a = &mut self.table[index].assoc;

@@ -1,12 +1,11 @@
-//! INIT: answered with an INIT ACK whose cookie holds the state, so that nothing
-//! is kept of a peer before it returns the cookie (RFC 9260 sections 5.1 and
-//! 5.2).
+//! INIT (RFC 9260 sections 5.1 and 5.2). The answer is an INIT ACK whose cookie
+//! holds all state, so the endpoint keeps nothing about a peer until the cookie
+//! comes back.
 
 use super::Endpoint;
 use super::cookie::Cookie;
 use crate::assoc::{
-    BadInit, Control, Inbound, PeerInit, State, acceptable_address, write_addresses,
-    write_extensions,
+    BadInit, Inbound, InitAnswer, PeerInit, acceptable_address, write_addresses, write_extensions,
 };
 use crate::config::Config;
 use crate::time::Instant;
@@ -14,13 +13,13 @@ use byway_wire::{Chunk, InitFields, ParamWriter, RawChunk, Tsn};
 use core::net::{IpAddr, SocketAddr};
 use rand::RngExt;
 
-/// What an INIT ACK says of this side.
+/// The fields of an INIT ACK that describe this side.
 struct LocalFields {
     /// Our verification tag, which the peer puts into its packets.
     tag: u32,
     /// Our initial TSN.
     tsn: Tsn,
-    /// The tags of the association that exists (section 5.2.2); zeros if none.
+    /// The Tie-Tags of an existing association (section 5.2.2); zeros if none.
     tie_tags: (u32, u32),
 }
 
@@ -47,8 +46,7 @@ impl Endpoint {
         }
     }
 
-    /// An INIT with parameters that cannot work is discarded or answered with an
-    /// ABORT.
+    /// An INIT with invalid parameters is discarded or answered with an ABORT.
     fn refuse_bad_init(&mut self, inbound: &Inbound<'_>, tag: u32, bad: BadInit) {
         match bad {
             BadInit::Discard => self.stats.malformed += 1,
@@ -105,7 +103,7 @@ impl Endpoint {
             return;
         };
         let a = &self.table[index].assoc;
-        if !matches!(a.state, State::CookieWait) {
+        if !a.awaits_init_ack() {
             let source = inbound.source.ip();
             let added: Vec<IpAddr> = core::iter::once(source)
                 .chain(peer.addresses.iter().copied())
@@ -116,42 +114,31 @@ impl Endpoint {
                 return;
             }
         }
-        let cfg = self.table[index].assoc.cfg.clone();
+        let cfg = self.table[index].assoc.config().clone();
         self.send_init_ack(now, inbound, peer, &ours, &cfg);
     }
 
-    /// What the INIT ACK says of this side where an association exists
-    /// (sections 5.2.1 and 5.2.2); `None` if no INIT ACK is sent.
+    /// This side's fields of the INIT ACK if an association exists (sections
+    /// 5.2.1 and 5.2.2); `None` if no INIT ACK is sent.
     fn fields_beside_association(
         &mut self,
         inbound: &Inbound<'_>,
         index: u32,
     ) -> Option<LocalFields> {
         let a = &mut self.table[index].assoc;
-        let (tag, tsn) = (a.tags.local, a.send.ledger.tsn_of(0));
-        let tie_tags = a.tags.tie;
-        match a.state {
-            // Section 5.2.1: the parameters of our own INIT. They are sent only to
-            // an address that our user named. Otherwise an attacker at another
-            // address could take the peer's place.
-            State::CookieWait if a.paths.find(inbound.source.ip()).is_none() => {
+        match a.on_unexpected_init(inbound.source.ip()) {
+            InitAnswer::Nothing => {
                 self.stats.malformed += 1;
                 None
             }
-            State::CookieWait => Some(LocalFields {
-                tag,
-                tsn,
-                tie_tags: (0, 0),
-            }),
-            State::CookieEchoed(_) => Some(LocalFields { tag, tsn, tie_tags }),
-            // Section 9.2: the peer has restarted and not seen our SHUTDOWN ACK.
-            State::ShutdownAckSent => {
-                let to = a.paths.find(inbound.source.ip()).unwrap_or(a.paths.data);
-                a.control.push_back(Control::ShutdownAck(to));
+            InitAnswer::ShutdownAck => {
                 self.wake(index);
                 None
             }
-            _ => Some(LocalFields {
+            InitAnswer::OurFields { tag, tsn, tie_tags } => {
+                Some(LocalFields { tag, tsn, tie_tags })
+            }
+            InitAnswer::NewFields { tie_tags } => Some(LocalFields {
                 tie_tags,
                 ..self.random_fields()
             }),
@@ -181,7 +168,7 @@ impl Endpoint {
         });
     }
 
-    /// Sends an INIT ACK whose cookie holds all that both sides have said.
+    /// Sends an INIT ACK whose cookie holds the parameters of both sides.
     fn send_init_ack(
         &mut self,
         now: Instant,

@@ -89,7 +89,7 @@ impl Endpoint {
     /// An endpoint without associations.
     ///
     /// # Errors
-    /// When a setting cannot work; the error names it.
+    /// When a setting is invalid; the error names it.
     pub fn new(cfg: EndpointConfig) -> Result<Endpoint, ConfigError> {
         cfg.check()?;
         let mut rng = ChaCha8Rng::from_seed(cfg.seed);
@@ -97,11 +97,7 @@ impl Endpoint {
         Ok(Endpoint {
             local: cfg.local.clone().into(),
             accepted_config: Arc::new(cfg.accepted.clone()),
-            out: Outbox {
-                observe: cfg.observe,
-                observe_details: cfg.observe_details,
-                ..Outbox::default()
-            },
+            out: Outbox::new(cfg.observe, cfg.observe_details),
             cfg,
             rng,
             keys,
@@ -120,17 +116,17 @@ impl Endpoint {
 
     /// The next event, and the association that it concerns.
     pub fn poll_event(&mut self) -> Option<(AssocId, Event)> {
-        self.out.events.pop_front()
+        self.out.next_event()
     }
 
     /// Starts or stops the recording of observations.
     pub fn observe(&mut self, on: bool) {
-        self.out.observe = on;
+        self.out.watch(on);
     }
 
     /// The observations since the last call, oldest first. There are none unless
     /// `EndpointConfig::observe` or [`observe`](Self::observe) asks for them.
     pub fn drain_observations(&mut self) -> std::vec::Drain<'_, Observed> {
-        self.out.observed.drain(..)
+        self.out.drain_observations()
     }
 }

@@ -32,7 +32,8 @@ impl Endpoint {
         self.next_packet(now, buf, (!whole).then_some(tail))
     }
 
-    /// Drivers ask until there is nothing more: that answer costs no call.
+    /// Inlined, because a driver calls until it gets `None`: the last call returns
+    /// without entering `fill_packet`.
     #[inline]
     fn next_packet(
         &mut self,
@@ -40,7 +41,7 @@ impl Endpoint {
         buf: &mut Vec<u8>,
         tail: Option<&mut Bytes>,
     ) -> Option<Transmit> {
-        if self.schedule.ready.is_empty() && self.out.replies.is_empty() {
+        if self.schedule.ready.is_empty() && !self.out.has_reply() {
             return None;
         }
         self.fill_packet(now, buf, tail)
@@ -53,7 +54,7 @@ impl Endpoint {
         buf: &mut Vec<u8>,
         mut tail: Option<&mut Bytes>,
     ) -> Option<Transmit> {
-        if !self.out.replies.is_empty() {
+        if self.out.has_reply() {
             return self.next_reply(buf);
         }
         while let Some(&index) = self.schedule.ready.front() {
@@ -67,10 +68,10 @@ impl Endpoint {
                     };
                     if let Some(Sent { path, len }) = slot.assoc.poll_transmit(&mut ctx, buf) {
                         // Copied here and not earlier, so that it happens once.
-                        let p = slot.assoc.paths.get(path);
+                        let (source, destination) = slot.assoc.addresses_of(path);
                         return Some(Transmit {
-                            source: p.local,
-                            destination: p.remote,
+                            source,
+                            destination,
                             len: len as usize,
                         });
                     }
@@ -85,7 +86,7 @@ impl Endpoint {
 
     #[cold]
     fn next_reply(&mut self, buf: &mut Vec<u8>) -> Option<Transmit> {
-        let reply = self.out.replies.pop_front()?;
+        let reply = self.out.next_reply()?;
         buf.extend_from_slice(&reply.bytes);
         Some(Transmit {
             source: reply.source,

@@ -1,4 +1,4 @@
-//! What can be asked about an endpoint and its associations.
+//! Queries about an endpoint and its associations.
 
 use super::{Endpoint, EndpointStats};
 use crate::api::{AssocId, AssocStats, PathStats};
@@ -10,40 +10,38 @@ impl Endpoint {
     /// The settings of an association.
     #[must_use]
     pub fn config(&self, id: AssocId) -> Option<&Config> {
-        self.table.get(id).map(|s| &*s.assoc.cfg)
+        self.table.get(id).map(|s| &**s.assoc.config())
     }
 
     /// The state of an association, as RFC 9260 section 4 names it.
     #[must_use]
     pub fn state_name(&self, id: AssocId) -> Option<&'static str> {
-        self.table.get(id).map(|s| s.assoc.state.name())
+        self.table.get(id).map(|s| s.assoc.state_name())
     }
 
     /// Counters of an association.
     #[must_use]
     pub fn stats(&self, id: AssocId) -> Option<AssocStats> {
-        self.table.get(id).map(|s| s.assoc.stats)
+        self.table.get(id).map(|s| s.assoc.stats())
     }
 
     /// State and counters of a path.
     #[must_use]
     pub fn path_stats(&self, id: AssocId, path: PathId) -> Option<PathStats> {
-        let a = &self.table.get(id)?.assoc;
-        a.paths.contains(path).then(|| a.path_stats(path))
+        self.table.get(id)?.assoc.stats_of_path(path)
     }
 
     /// State and counters of all paths, in the order of their ids.
     #[must_use]
     pub fn paths(&self, id: AssocId) -> Vec<PathStats> {
-        self.table.get(id).map_or_else(Vec::new, |s| {
-            s.assoc.paths.ids().map(|p| s.assoc.path_stats(p)).collect()
-        })
+        let slot = self.table.get(id);
+        slot.map_or_else(Vec::new, |s| s.assoc.stats_of_paths().collect())
     }
 
-    /// Payload bytes that are queued or not yet acknowledged.
+    /// Payload bytes that are queued or not yet cumulatively acknowledged.
     #[must_use]
     pub fn buffered(&self, id: AssocId) -> Option<u64> {
-        self.table.get(id).map(|s| s.assoc.send.buffered())
+        self.table.get(id).map(|s| s.assoc.buffered())
     }
 
     /// Associations that have not ended.
@@ -68,12 +66,12 @@ impl Endpoint {
     #[must_use]
     pub fn endpoint_stats(&self) -> EndpointStats {
         EndpointStats {
-            answers_dropped: self.out.replies_dropped,
+            answers_dropped: self.out.replies_dropped(),
             ..self.stats
         }
     }
 
-    /// A cookie of any contents with a valid MAC. Only for fuzzing.
+    /// A cookie with these contents and a valid MAC. Only for fuzzing.
     #[cfg(fuzzing)]
     #[doc(hidden)]
     #[must_use]
@@ -81,11 +79,11 @@ impl Endpoint {
         self.keys.seal_bytes(contents)
     }
 
-    /// Recounts every running total of an association (flight sizes, windows,
-    /// buffers) and compares. For tests: it visits all outstanding data.
+    /// Recomputes every running total of an association (flight sizes, windows,
+    /// buffers) and compares. For tests, because it visits all outstanding data.
     ///
     /// # Errors
-    /// Names the first total that does not agree with its parts.
+    /// When a total is wrong; the error names the first one.
     pub fn check_totals(&self, id: AssocId) -> Result<(), String> {
         self.table
             .get(id)

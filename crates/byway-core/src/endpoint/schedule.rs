@@ -1,10 +1,9 @@
 //! When an association is served again: at once if it may have something to
 //! send, otherwise when its earliest timer expires.
 //!
-//! The timer queue has at most one live entry per association. A timer that
-//! moves to a later time leaves the entry where it is. When that entry comes up
-//! early, it is put back at the right time. So restarting T3 with every SACK
-//! costs nothing.
+//! The timer queue has at most one live entry per association. When a timer moves
+//! to a later time, its entry stays. When the entry expires too early, it is put
+//! back at the right time. So restarting T3-rtx with every SACK costs nothing.
 
 use crate::time::Instant;
 use core::cmp::Reverse;

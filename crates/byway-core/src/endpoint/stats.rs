@@ -1,12 +1,13 @@
-//! What an endpoint counts outside its associations.
+//! Counters of an endpoint that belong to no association.
 
-/// Counts of received datagrams and of what became of those that reached no
+/// Counts of received datagrams, and of the results of those that reached no
 /// association.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct EndpointStats {
-    /// Datagrams handed in.
+    /// Datagrams that the driver passed in.
     pub datagrams_received: u64,
-    /// Datagrams shorter than a common header or without a well-formed chunk.
+    /// Packets without a well-formed header and first chunk, and INITs and COOKIE
+    /// ECHOs that are discarded as invalid.
     pub malformed: u64,
     /// Packets with a wrong CRC32c.
     pub bad_checksums: u64,
@@ -14,7 +15,8 @@ pub struct EndpointStats {
     pub out_of_the_blue: u64,
     /// INITs answered with an INIT ACK.
     pub inits: u64,
-    /// COOKIE ECHOs whose cookie this endpoint did not make, or that was changed.
+    /// COOKIE ECHOs whose cookie is not from this endpoint, was changed, or does
+    /// not match the packet's tag and ports.
     pub forged_cookies: u64,
     /// COOKIE ECHOs whose cookie had expired (RFC 9260 section 5.1.5).
     pub stale_cookies: u64,

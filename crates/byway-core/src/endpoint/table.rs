@@ -28,7 +28,8 @@ pub(super) struct Slot {
     /// The association has ended. Packets and commands no longer find it, but
     /// what has arrived can still be read.
     pub(super) ended: bool,
-    /// The peer's address for whose limit it counts, if the peer set it up.
+    /// The peer's address if the peer set it up: the association counts against
+    /// `max_associations_per_peer` of that address.
     accepted_from: Option<IpAddr>,
     /// What finds the association in `by_tag` and `by_peer`.
     linked: Linked,
@@ -65,7 +66,7 @@ pub(super) struct AssociationTable {
     last_found: Option<(u32, u32)>,
     /// How many live associations each peer address has set up.
     accepted_from: HashMap<IpAddr, usize>,
-    /// The generation given last.
+    /// The generation of the newest association.
     generation: u32,
     /// Associations that have not ended.
     live: usize,
@@ -92,8 +93,7 @@ impl AssociationTable {
     }
 
     /// Adds an association under the id that [`next_id`](Self::next_id) gave.
-    /// `accepted_from`: the address for whose limit it counts, if the peer set
-    /// it up.
+    /// `accepted_from` is the peer's address if the peer set it up.
     pub(super) fn insert(
         &mut self,
         id: AssocId,
@@ -123,7 +123,7 @@ impl AssociationTable {
         self.unlink(index);
         let slot = &mut self.slots[index as usize];
         let a = &slot.assoc;
-        let (tag, port) = (a.tags.local, a.tags.peer_port);
+        let (tag, port) = (a.local_tag(), a.peer_port());
         let mut linked = Linked {
             tag: None,
             addresses: SmallVec::new(),

@@ -1,4 +1,4 @@
-//! Serving associations: now if they may have something to send, later when a
+//! Schedules associations: now if they may have something to send, later when a
 //! timer expires.
 
 use super::{Endpoint, ctx};
@@ -7,22 +7,22 @@ use crate::time::Instant;
 use core::cmp::Reverse;
 
 impl Endpoint {
-    /// Schedules an association after anything has happened to it: it may have
-    /// something to send, another timer, or it may have ended.
+    /// Schedules an association after a packet, a command or a timer. It may have
+    /// something to send or another timer, or it may have ended.
     #[inline]
     pub(super) fn wake(&mut self, index: u32) {
         let slot = &mut self.table[index];
-        if slot.assoc.state.is_closed() {
+        if slot.assoc.is_closed() {
             self.table.end(index);
         } else if !slot.queued {
             slot.queued = true;
             self.schedule.ready.push_back(index);
         }
-        // Its timer is set when it has nothing more to send.
+        // `fill_packet` arms its timer when it has nothing more to send.
     }
 
     /// Puts an association's earliest timer into the timer queue, unless an
-    /// earlier entry is there: that one is put back when it comes up.
+    /// earlier entry is there. That entry is put back when it expires.
     pub(super) fn arm(&mut self, index: u32) {
         let slot = &mut self.table[index];
         if let Some(t) = slot.assoc.next_timeout()

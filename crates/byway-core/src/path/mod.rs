@@ -1,17 +1,29 @@
 //! One destination of the peer: its addresses, windows, timers and errors, and the
 //! table of all destinations.
 
+mod burst;
+mod congestion;
+mod counters;
+mod dead_data;
 mod destination;
+mod detector;
+mod errors;
+mod heartbeat;
 mod model;
 mod rack;
+mod recovery;
 mod rtt;
 pub(crate) mod state;
+mod statistics;
 mod table;
+#[cfg(test)]
+mod testing;
 mod timers;
 mod view;
 mod window;
 
-pub(crate) use destination::{Path, Probe};
+pub(crate) use destination::Path;
+pub(crate) use heartbeat::Probe;
 pub use model::{PathFacts, PathModel, PathRoles};
 pub(crate) use rack::RackState;
 pub(crate) use rtt::RttEstimator;

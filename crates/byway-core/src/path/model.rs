@@ -1,11 +1,10 @@
-//! Paths without an association. With them a test sets up a situation and asks the
-//! deciders about it.
+//! Paths without an association, for tests of deciders.
 
 use super::{Path, PathId, PathState, PathTable, PathsView};
 use crate::config::Config;
 use crate::time::Instant;
 
-/// The facts of one path that the failover's deciders read.
+/// The facts of one path that a failover policy reads.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct PathFacts {
     /// Its state.
@@ -61,8 +60,8 @@ impl PathModel {
         let path = self.table.get(id);
         PathFacts {
             state: path.state,
-            errors: path.errors.count,
-            heartbeats_lost: path.errors.heartbeats_lost,
+            errors: path.errors.count(),
+            heartbeats_lost: path.errors.heartbeats_lost(),
         }
     }
 
@@ -70,25 +69,23 @@ impl PathModel {
     pub fn set_facts(&mut self, id: PathId, facts: PathFacts) {
         let path = self.table.get_mut(id);
         path.state = facts.state;
-        path.errors.count = facts.errors;
-        path.errors.heartbeats_lost = facts.heartbeats_lost;
+        path.errors.set_counts(facts.errors, facts.heartbeats_lost);
     }
 
     /// Which path has which role.
     #[must_use]
     pub fn roles(&self) -> PathRoles {
         PathRoles {
-            primary: self.table.primary,
-            data: self.table.data,
-            last_active: self.table.last_active,
+            primary: self.table.primary(),
+            data: self.table.data(),
+            last_active: self.table.last_active(),
         }
     }
 
     /// Gives the roles to paths of this model.
     pub fn set_roles(&mut self, roles: PathRoles) {
-        self.table.primary = roles.primary;
-        self.table.data = roles.data;
-        self.table.last_active = roles.last_active;
+        self.table
+            .set_roles(roles.primary, roles.data, roles.last_active);
     }
 
     /// Changes a path's state as an association does. This also updates its count of

@@ -5,18 +5,18 @@ use crate::config::RtoConfig;
 use crate::time::{Instant, nanos};
 use core::time::Duration;
 
-/// SRTT, RTTVAR and RTO, in nanoseconds. Every SACK computes with them, and conversions
-/// from and to `Duration` would cost time.
+/// SRTT, RTTVAR and RTO. They are in nanoseconds, because nearly every SACK uses them
+/// and conversions from and to `Duration` cost time.
 #[derive(Clone, Debug)]
 pub(crate) struct RttEstimator {
     /// None before the first sample (rule C1).
     srtt: Option<u64>,
     rttvar: u64,
     rto: u64,
-    /// The chunk that is being timed, with its sending time (rule C4).
-    pub(crate) timed: Option<(u64, Instant)>,
+    /// The chunk that is being timed (rule C4).
+    timed: Option<u64>,
     /// When the last chunk or heartbeat left that can measure the round trip.
-    pub(crate) last_timed: Instant,
+    last_timed: Instant,
 }
 
 impl RttEstimator {
@@ -42,10 +42,52 @@ impl RttEstimator {
         Duration::from_nanos(self.rto)
     }
 
-    /// When a timer of one RTO expires that starts now.
+    /// When a timer that starts now and runs for one RTO expires.
     #[inline]
     pub(crate) fn timeout(&self, now: Instant) -> Instant {
         now.plus_nanos(self.rto)
+    }
+
+    /// This chunk left for the first time. It is timed unless another one is (rule C4).
+    #[inline]
+    pub(crate) fn time_chunk(&mut self, seq: u64) {
+        if self.timed.is_none() {
+            self.timed = Some(seq);
+        }
+    }
+
+    /// This chunk was acknowledged. Returns whether it was timed; it is no longer.
+    #[inline]
+    pub(crate) fn end_timing(&mut self, seq: u64) -> bool {
+        let timed = self.timed == Some(seq);
+        if timed {
+            self.timed = None;
+        }
+        timed
+    }
+
+    /// No chunk is timed any more: the timed one counts as lost.
+    pub(crate) fn forget_timed(&mut self) {
+        self.timed = None;
+    }
+
+    /// Chunks from this one on are not timed: a chunk before them leaves again.
+    #[inline]
+    pub(crate) fn forget_timed_from(&mut self, seq: u64) {
+        if self.timed.is_some_and(|timed| timed >= seq) {
+            self.timed = None;
+        }
+    }
+
+    /// When the last chunk or heartbeat left that can measure the round trip.
+    pub(crate) fn last_timed(&self) -> Instant {
+        self.last_timed
+    }
+
+    /// A chunk or heartbeat leaves that can measure the round trip.
+    #[inline]
+    pub(crate) fn measurable_leaves(&mut self, now: Instant) {
+        self.last_timed = now;
     }
 
     /// Rules C2, C3, C6 and C7: a new measurement, which also ends the back-off of the

@@ -1,4 +1,4 @@
-//! The paths of an association: one per address of the peer.
+//! The paths of an association, one for each address of the peer.
 
 use super::{Path, PathId, PathState};
 use crate::config::Config;
@@ -15,11 +15,11 @@ pub(crate) struct PathTable {
     /// path. One test covers all paths, because every packet needs it.
     heartbeats: u8,
     /// Chosen by the user or by a permanent failover.
-    pub(crate) primary: PathId,
+    primary: PathId,
     /// Where new data goes now.
-    pub(crate) data: PathId,
+    data: PathId,
     /// The last destination that was active, for the dormant state.
-    pub(crate) last_active: PathId,
+    last_active: PathId,
 }
 
 impl PathTable {
@@ -46,8 +46,8 @@ impl PathTable {
     /// Sets the detector of each path from the settings.
     pub(crate) fn detect_as(&mut self, cfg: &Config) {
         for (place, path) in self.paths.iter_mut().enumerate() {
-            path.detector.rule = cfg.failure.detection_of(place);
-            path.detector.reserved = cfg.detector(&path.detector.rule).reserved();
+            let rule = cfg.failure.detection_of(place);
+            path.detector.set_rule(rule, cfg.detector(&rule).reserved());
         }
     }
 
@@ -61,19 +61,18 @@ impl PathTable {
         self.least_pmdcs
     }
 
-    /// The peer's UDP port changed, or the peer changed to or from plain IP. The size
-    /// of the UDP header counts only with UDP (RFC 6951 section 5.6).
-    #[inline]
-    pub(crate) fn move_port(&mut self, id: PathId, port: u16) {
+    /// The peer's UDP port of a path changed, or the peer changed to or from plain IP. The
+    /// size of the UDP header counts only with UDP (RFC 6951 section 5.6). Packets leave
+    /// from `local` now.
+    pub(crate) fn rebind(&mut self, id: PathId, local: SocketAddr, port: u16) {
         let p = self.get_mut(id);
-        if port != p.remote.port() {
-            p.move_port(port);
-            self.measure();
-        }
+        p.local = local;
+        p.move_port(port);
+        self.measure();
     }
 
-    /// Reserves this number of bytes of each packet, a multiple of 4, which DATA chunks
-    /// do not use. Only before anything has been sent.
+    /// Reserves this number of bytes of each packet, which DATA chunks do not use. It is a
+    /// multiple of 4. Only before any data has been sent.
     pub(crate) fn keep_beside_data(&mut self, bytes: u32, cfg: &Config, now: Instant) {
         for p in &mut self.paths {
             p.keep_beside_data(bytes, cfg, now);
@@ -135,6 +134,50 @@ impl PathTable {
             .map(|i| PathId(i as u8))
     }
 
+    /// The primary.
+    #[inline]
+    pub(crate) fn primary(&self) -> PathId {
+        self.primary
+    }
+
+    /// Where new data goes now.
+    #[inline]
+    pub(crate) fn data(&self) -> PathId {
+        self.data
+    }
+
+    /// The last destination that was active.
+    pub(crate) fn last_active(&self) -> PathId {
+        self.last_active
+    }
+
+    /// Another path becomes the primary. Returns the one before.
+    pub(crate) fn make_primary(&mut self, to: PathId) -> PathId {
+        core::mem::replace(&mut self.primary, to)
+    }
+
+    /// New data goes to another path. Returns the one before.
+    pub(crate) fn move_data(&mut self, to: PathId) -> PathId {
+        core::mem::replace(&mut self.data, to)
+    }
+
+    /// Gives the roles to paths by hand, for a model of paths.
+    pub(super) fn set_roles(&mut self, primary: PathId, data: PathId, last_active: PathId) {
+        self.primary = primary;
+        self.data = data;
+        self.last_active = last_active;
+    }
+
+    /// The address has proved that it is the peer's, or is trusted.
+    pub(crate) fn confirm(&mut self, id: PathId) {
+        self.get_mut(id).confirmed = true;
+    }
+
+    /// The address must prove again that it is the peer's.
+    pub(crate) fn doubt(&mut self, id: PathId) {
+        self.get_mut(id).confirmed = false;
+    }
+
     /// Changes the state of a path. Returns the old state if it was another one.
     pub(crate) fn change_state(
         &mut self,
@@ -147,11 +190,10 @@ impl PathTable {
         match (from, to) {
             _ if from == to => return None,
             (_, PathState::Active) => {
-                p.errors.left_at = None;
-                p.errors.heartbeats_lost = 0;
+                p.errors.became_active();
             }
             (PathState::Active, _) => {
-                p.errors.left_at = Some(now);
+                p.errors.left_active(now);
                 if !self.paths.iter().any(|p| p.state == PathState::Active) {
                     self.last_active = id;
                 }

@@ -1,4 +1,4 @@
-//! What policies may read of the paths.
+//! What deciders may read of the paths.
 
 use super::{PathId, PathState, PathTable};
 use crate::time::Duration;
@@ -31,22 +31,22 @@ impl PathsView<'_> {
     /// Its consecutive errors.
     #[must_use]
     pub fn errors(&self, id: PathId) -> u32 {
-        self.table.get(id).errors.count
+        self.table.get(id).errors.count()
     }
 
     /// Lost heartbeats of a path that were sent after it stopped being active.
     #[must_use]
     pub fn heartbeats_lost(&self, id: PathId) -> u32 {
-        self.table.get(id).errors.heartbeats_lost
+        self.table.get(id).errors.heartbeats_lost()
     }
 
     /// Heartbeats answered on a path since its last error.
     #[must_use]
     pub fn heartbeats_answered(&self, id: PathId) -> u32 {
-        self.table.get(id).errors.heartbeats_answered
+        self.table.get(id).errors.heartbeats_answered()
     }
 
-    /// Smoothed round trip of a path; none before the first measurement.
+    /// Smoothed round trip of a path; `None` before the first measurement.
     #[must_use]
     pub fn srtt(&self, id: PathId) -> Option<Duration> {
         self.table.get(id).rtt.srtt()
@@ -70,19 +70,19 @@ impl PathsView<'_> {
     /// Where new data goes now.
     #[must_use]
     pub fn data_path(&self) -> PathId {
-        self.table.data
+        self.table.data()
     }
 
     /// The primary.
     #[must_use]
     pub fn primary(&self) -> PathId {
-        self.table.primary
+        self.table.primary()
     }
 
     /// The last destination that was active.
     #[must_use]
     pub fn last_active(&self) -> PathId {
-        self.table.last_active
+        self.table.last_active()
     }
 
     /// All paths in table order.
@@ -113,18 +113,17 @@ impl PathsView<'_> {
     /// with concurrent multipath transfer.
     #[must_use]
     pub fn loss_rate(&self, id: PathId) -> f32 {
-        self.table.get(id).counters.loss_rate
+        self.table.get(id).counters.loss_rate()
     }
 
-    /// All paths in table order, from the one behind `after` to `after` itself.
+    /// All paths in table order, starting after `after` and ending with it.
     pub fn ring(&self, after: PathId) -> impl Iterator<Item = PathId> + use<> {
         let n = self.table.len() as u8;
         (1..=n).map(move |k| PathId((after.0 + k) % n))
     }
 
-    /// The active destination that differs most from `after` in its two addresses (RFC
-    /// 9260 section 6.4.1). Among equals it is the next one in table order. It is never
-    /// `after` itself.
+    /// The active path that differs most from `after` in its two addresses (RFC 9260
+    /// section 6.4.1). The next one in table order wins a tie. It is never `after` itself.
     #[must_use]
     pub fn alternate(&self, after: PathId) -> Option<PathId> {
         self.ring(after)

@@ -1,7 +1,7 @@
 //! The congestion window of one path: plain numbers. The rules that change
 //! cwnd, ssthresh and partial_bytes_acked are in `cc`.
 
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 
 /// cwnd and related values, in bytes of DATA chunks, with headers and padding (RFC 9260
 /// section 7.2).
@@ -13,18 +13,18 @@ pub struct Window {
     pub ssthresh: u32,
     /// Bytes acknowledged in congestion avoidance towards the next growth.
     pub partial_bytes_acked: u32,
-    /// Bytes in flight: sent to this path, and neither acknowledged nor taken for lost.
+    /// Bytes in flight: sent to this path, and neither acknowledged nor lost.
     pub flight: u32,
-    /// Bytes that were sent to this path, are taken for lost and await retransmission,
-    /// on this path or another one.
+    /// Bytes that this path lost and that await retransmission, on this path or another
+    /// one.
     pub lost: u32,
     /// PMDCS: the largest DATA chunk, header included, that the path takes.
     pub pmdcs: u32,
     /// When the window was last used or decayed. It starts at creation.
-    pub(crate) idle_since: Instant,
+    idle_since: Instant,
     /// Whether it decayed since it was last used (the first decay also sets
     /// ssthresh).
-    pub(crate) decayed: bool,
+    decayed: bool,
 }
 
 impl Window {
@@ -48,8 +48,7 @@ impl Window {
         self.cwnd > self.ssthresh
     }
 
-    /// The time since which nothing was sent here; later if the window has decayed
-    /// since.
+    /// The time of the last use of the window or of its last decay.
     #[must_use]
     pub fn idle_since(&self) -> Instant {
         self.idle_since
@@ -57,13 +56,24 @@ impl Window {
 
     /// Data leaves: the path's idle time starts again.
     #[inline]
-    pub(crate) fn sent_at(&mut self, now: Instant) {
+    pub(super) fn sent_at(&mut self, now: Instant) {
         self.idle_since = now;
         self.decayed = false;
     }
 
+    /// Whether the window decayed since it was last used.
+    pub(crate) fn has_decayed(&self) -> bool {
+        self.decayed
+    }
+
+    /// The window decays once, for this time of idleness.
+    pub(crate) fn decayed_for(&mut self, idle: Duration) {
+        self.decayed = true;
+        self.idle_since += idle;
+    }
+
     /// Bytes in flight are taken for lost and await retransmission.
-    pub(crate) fn lose(&mut self, bytes: u32) {
+    pub(super) fn lose(&mut self, bytes: u32) {
         self.flight -= bytes;
         self.lost += bytes;
     }

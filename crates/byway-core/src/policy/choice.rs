@@ -1,32 +1,30 @@
-//! Which path is primary, by estimate (caro-2006 section IV.2, claim A13).
+//! Chooses the primary by estimates (caro-2006 section IV.2, claim A13).
 //!
-//! A permanent failover helps where the alternate is better and hurts where it
-//! is not, and RTT or loss alone do not say which: a permanent failover is
-//! allowed only to a path that Padhye's formula holds for better. Optionally the
-//! best path becomes the primary without any failure. Either needs a margin and
-//! a number of samples, and counts doubt against the move, so that of two like
-//! paths neither is left (hysteresis).
+//! A permanent failover helps if the alternate is better and hurts if it is not. RTT
+//! alone or loss alone does not show this. So a failover becomes permanent only if the
+//! formula gives the new path a higher rate. Optionally the best path becomes the
+//! primary without a failure. Both need a margin and enough samples, and uncertainty
+//! counts against the change. So data does not alternate between similar paths
+//! (hysteresis).
 //!
-//! RFC 9260 section 6.4 leaves the primary to the user; RFC 7829 section 5 asks
-//! for errors alone. Off by default.
+//! RFC 9260 section 6.4 leaves the primary to the user; RFC 7829 section 5 decides by
+//! errors only. Off by default.
 //!
-//! The paper's formula leaves timeouts out. It holds a path of 90 ms and 5 %
-//! (43 packets a second) for as good as one of 210 ms and 1 % (41), and the
-//! paper's own figure 11 shows the second ahead by 23 %: with RTO.Min of a second
-//! the timeouts of 5 % cost more than the round trips. Padhye's full formula, for
-//! which the rate is
-//! 1 / (RTT sqrt(2bp/3) + T0 min(1, 3 sqrt(3bp/8)) p (1 + 32 p^2)), gives 18
-//! against 37; it is offered beside the paper's.
+//! The paper's formula ignores timeouts. It rates a path of 90 ms and 5 % loss (43
+//! packets a second) like one of 210 ms and 1 % (41), but in the paper's figure 11 the
+//! second is 23 % faster. With an RTO.Min of 1 s the timeouts at 5 % cost more than the
+//! longer round trips. So Padhye's full formula is also offered, with the rate
+//! 1 / (RTT sqrt(2bp/3) + T0 min(1, 3 sqrt(3bp/8)) p (1 + 32 p^2)). It gives 18 and 37.
 
 use super::estimate::{Estimate, EstimateConfig, Formula};
 use crate::path::{PathId, PathState, PathsView};
 
-/// Packets that one acknowledgement covers: SACKs are delayed.
+/// Packets that one delayed SACK acknowledges.
 const B: f64 = 2.0;
 
 impl Formula {
-    /// Packets a second over a path of this round trip and timeout that loses
-    /// `p`; endless where nothing is lost.
+    /// Packets per second on a path with this round trip and RTO and the loss rate
+    /// `p`; infinite if `p` is 0.
     #[must_use]
     pub fn rate(self, estimate: &Estimate, p: f64) -> f64 {
         let rtt = estimate.rtt.as_secs_f64();
@@ -42,10 +40,10 @@ impl Formula {
     }
 }
 
-/// Whether `to` is so much better than `from` that moving is worth it. Doubt
-/// counts against it: `to` is taken to lose the most that its samples allow,
-/// `from` the least. Where `from` lost nothing, its rate is bounded by something
-/// of which the formulas know nothing, and there is no reason to leave.
+/// Whether `to` is so much better than `from` that a change pays. Uncertainty counts
+/// against it: for `to` the highest loss rate of its interval is used, for `from` the
+/// lowest. If `from` may be free of loss, something else limits its rate, and the
+/// formulas give no reason to leave it.
 #[must_use]
 pub fn is_better(cfg: &EstimateConfig, from: &Estimate, to: &Estimate) -> bool {
     let enough = f64::from(cfg.min_samples);
@@ -58,7 +56,7 @@ pub fn is_better(cfg: &EstimateConfig, from: &Estimate, to: &Estimate) -> bool {
     least > 0.0 && rate(to, most) > cfg.factor * rate(from, least)
 }
 
-/// The active path that should be the primary instead of the one that is.
+/// The active path that should become the primary; `None` if the primary should stay.
 #[must_use]
 pub fn best(
     cfg: &EstimateConfig,
@@ -94,7 +92,7 @@ mod tests {
 
     #[test]
     fn the_two_formulas() {
-        // RTT ms, loss, packets a second by either
+        // RTT in ms, loss, packets per second by each formula
         for (rtt, p, simple, full) in [
             (90, 0.05, 43.0, 18.3),
             (210, 0.01, 41.2, 37.2),
@@ -145,7 +143,7 @@ mod tests {
             (Simple, seen(90, 0.05, 199.0), seen(90, 0.0, many), false),
             // Enough of them, but they do not prove enough.
             (Simple, primary, seen(210, 0.0, 300.0), false),
-            // Nothing lost: something else bounds the rate.
+            // Nothing lost: something else limits the rate.
             (Simple, seen(210, 0.0, many), seen(90, 0.0, many), false),
         ] {
             let cfg = EstimateConfig {

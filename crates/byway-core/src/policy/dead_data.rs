@@ -14,7 +14,7 @@
 //! bounded time and reports this reason.
 //!
 //! RFC 9260 sections 8.2 and 8.3 have no such rule. It is on by default, because it has
-//! no effect while a path acknowledges its data; `rfc2960` has it off.
+//! no effect while data on a path is acknowledged. The preset `rfc2960` turns it off.
 
 use crate::time::{Duration, Instant};
 use crate::units;
@@ -48,9 +48,9 @@ impl Default for DeadData {
 pub struct Trial {
     /// T3-rtx expirations.
     timeouts: u32,
-    /// The largest chunk that these expirations took for lost, bytes.
+    /// Size of the largest chunk that was lost in these expirations, bytes.
     largest: u32,
-    /// Something smaller arrived in this time, so the path is not dead for all packets.
+    /// Something smaller arrived since the first of them, so the path passes some packets.
     answered: bool,
 }
 

@@ -1,4 +1,4 @@
-//! When a path counts as failed: the questions of an association to a detector.
+//! Decides when a path has failed: the interface between an association and a detector.
 //!
 //! A path is in *doubt* ([`Doubt`]) from its first timeout (T3-rtx) until the detector
 //! accepts an acknowledgement as proof, or until the path has failed. [`Detection`] has
@@ -11,30 +11,29 @@ use crate::path::{PathId, PathsView};
 use crate::time::Instant;
 use core::fmt;
 
-/// A path whose first timeout has happened and which may have failed.
+/// A path that may have failed: its first timeout has happened.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Doubt {
     /// The path.
     pub path: PathId,
     /// The time of its first timeout.
     pub since: Instant,
-    /// The present time.
+    /// The current time.
     pub now: Instant,
 }
 
 /// Decides when a path has failed, for all paths of an association.
 ///
-/// It reads the paths and answers. The association sends the probes and changes the
-/// path's state. It also counts consecutive errors (`failure.path_max_retrans`).
+/// It only reads the paths. The association sends the probes, changes the path's state
+/// and counts consecutive errors (`failure.path_max_retrans`).
 pub trait Detector: fmt::Debug + Send + Sync {
-    /// What the path needs now. The association asks at the path's first timeout, and
-    /// again at the time in the last [`Verdict::Probe`], at least 1 ms later. None ends
-    /// the probing: then only the error counter decides.
+    /// What to do about the path now. The association asks at the path's first timeout
+    /// and then at the time of the last [`Verdict::Probe`], but at least 1 ms later.
+    /// `None` ends the probing, and only the error counter decides.
     fn verdict(&self, paths: &PathsView<'_>, doubt: Doubt) -> Option<Verdict>;
 
-    /// Whether this acknowledgement proves that the path works. By default one of a
-    /// heartbeat does, or one of data that was sent to this path after its last
-    /// timeout.
+    /// Whether this acknowledgement proves that the path works. The default accepts
+    /// that of a heartbeat, and that of data sent to this path after its last timeout.
     fn accepts(&self, evidence: Evidence) -> bool {
         evidence != Evidence::AnyData
     }
@@ -46,7 +45,7 @@ pub trait Detector: fmt::Debug + Send + Sync {
     }
 
     /// Bytes of each path's window that data leaves free for heartbeats (0). The
-    /// association asks once, when a path begins.
+    /// association asks once, when the path is created.
     fn reserved(&self) -> u32 {
         0
     }

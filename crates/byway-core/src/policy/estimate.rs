@@ -1,36 +1,37 @@
-//! What each path would carry, estimated (caro-2006 section IV.2; Padhye et
-//! al., "Modeling TCP Throughput", SIGCOMM 1998).
+//! Estimates of the throughput of each path (caro-2006 section IV.2; Padhye et al.,
+//! "Modeling TCP Throughput", SIGCOMM 1998).
 //!
-//! A loss-limited sender gets sqrt(3/(4p))/RTT packets a second from a path of
-//! loss rate p, where every second packet is acknowledged; the paper wants the
-//! primary chosen by this, and leaves open how an idle path's p is measured.
-//! Here data tells of the path that carries it (acknowledged against taken for
-//! lost, less what duplicate TSNs show to have been taken for lost in error),
-//! and of idle ones small heartbeats do, whose number a share of the data's
-//! bytes and a number a second bound. What was seen longer ago counts less.
+//! A sender that only losses limit sends sqrt(3/(4p))/RTT packets a second on a path
+//! of loss rate p, if every second packet is acknowledged. The paper suggests choosing
+//! the primary by this rate, but does not say how to measure an idle path.
+//! Here data measures the path that carries it: acknowledged chunks against lost
+//! ones, less the losses that duplicate TSNs show to be spurious. Small heartbeats
+//! measure idle paths. They are limited to a share of the data's bytes and to a
+//! number per second. Older samples count less.
 //!
-//! RFC 9260 compares no paths; off by default (`failover.estimate`).
+//! RFC 9260 does not compare paths. Off by default (`failover.estimate`).
 //!
-//! How the readings are made comparable:
-//! - A heartbeat crosses the path both ways, a chunk of data one way: an answered
-//!   heartbeat is two passages, a lost one two of which 2/(2 - p) were lost on
-//!   average. That takes losses for alike both ways; where only the way back
-//!   loses, an idle path looks worse than data would find it, by at most half its
-//!   loss rate.
-//! - No losses in n passages do not make p = 0, which would be a path of endless
-//!   rate: the comparison takes the ends of Wilson's interval, whose upper one is
-//!   z^2/(n + z^2) then: 4/n at two deviations, the rule of three's kin. What is
-//!   reported is the mean of the Beta posterior over Jeffreys' prior,
+//! Heartbeats and data, and busy and idle paths, must be measured alike:
+//! - A heartbeat crosses the path in both directions and a chunk in one. So an
+//!   answered heartbeat counts as two passages. A lost one also counts as two, of
+//!   which 2/(2 - p) were lost on average. This assumes equal losses in both
+//!   directions. If only the return direction loses packets, an idle path looks worse
+//!   than data would find it, by at most half its loss rate.
+//! - No loss in n passages does not mean p = 0, which would be an infinite rate. So
+//!   the comparison uses the ends of Wilson's interval. Without losses its upper end
+//!   is z^2/(n + z^2): about 4/n at two deviations, similar to the rule of three.
+//!   Statistics report the mean of the Beta posterior with Jeffreys' prior,
 //!   (k + 1/2)/(n + 1).
-//! - An idle path has no queue of our making. So the round trip is the least of
-//!   the last 10 to 20 s, not SRTT, which on the busy path holds our own queue; and
-//!   losses do not count while that queue stands (`own_queue`), or a sender that
-//!   fills a slow path would flee from its own shadow. The price: of a path whose
-//!   queue other traffic fills, too, only the losses of its emptier times count.
-//! - Sparse data waits for delayed SACKs, and SRTT with it; a heartbeat does not. So
-//!   the path in use is probed, too, once in 5 s.
-//! - Losses of one round trip come from one full queue or one outage: four of
-//!   them count (Max.Burst), as the interval takes losses for independent.
+//! - An idle path has no queue of our packets. So the round trip is the least of the
+//!   last 10 to 20 s and not SRTT, which includes our own queue on a busy path. Losses
+//!   do not count while that queue is long (`own_queue`). Otherwise a sender that
+//!   fills a slow path would leave it because of losses that it caused itself. The
+//!   price: if other traffic fills the queue as well, losses count only at times when
+//!   the queue is short.
+//! - SRTT of sparse data includes the delay of its SACKs, and a heartbeat has no such
+//!   delay. So the path in use is probed as well, once in 5 s.
+//! - Losses of one round trip come from one full queue or one outage, but the interval
+//!   assumes independent losses. So at most four of them count (Max.Burst).
 
 use crate::time::{Duration, Instant};
 
@@ -38,22 +39,22 @@ mod config;
 
 pub use config::{Choice, EstimateConfig, Formula, ProbeSize};
 
-/// Losses that one round trip may count.
+/// Most losses that count in one round trip.
 const MAX_LOSSES_A_ROUND: u8 = 4;
-/// A round trip older than one to two of these is forgotten.
+/// Round trips are forgotten after one to two of these windows.
 const RTT_WINDOW: Duration = Duration::from_secs(10);
 
-/// What has been seen of one path.
+/// The measurements of one path.
 #[derive(Clone, Debug, Default)]
 pub struct PathEstimate {
-    /// Passages, and how many of them were lost; old ones count less.
+    /// Passages, and how many of them were lost. Old ones count less.
     trials: f64,
     lost: f64,
     /// The least round trip of this window and of the one before.
     least: Option<Duration>,
     least_before: Option<Duration>,
     window_began: Instant,
-    /// Losses that this round trip has counted.
+    /// The losses that count in this round trip.
     round_began: Instant,
     round_losses: u8,
 }
@@ -66,14 +67,14 @@ impl PathEstimate {
         self.lost = self.lost * keep + lost;
     }
 
-    /// So many chunks were acknowledged.
+    /// This number of chunks was acknowledged.
     pub fn acknowledged(&mut self, chunks: u32, memory: u32) {
         self.count(f64::from(chunks), 0.0, memory);
     }
 
-    /// A chunk was taken for lost while this many packets were in flight and the
-    /// round trip was `srtt`. False when it does not count: it was lost in a queue
-    /// of our own making, or its round trip has counted enough.
+    /// A chunk was lost while this many packets were in flight and the round trip
+    /// was `srtt`. False if it does not count: our own queue was long, or enough
+    /// losses of this round trip have counted.
     pub fn taken_for_lost(
         &mut self,
         now: Instant,
@@ -98,17 +99,17 @@ impl PathEstimate {
         true
     }
 
-    /// A chunk that was counted as lost had arrived.
+    /// A loss that was counted was spurious: the chunk had arrived.
     pub fn had_arrived(&mut self) {
         self.lost = (self.lost - 1.0).max(0.0);
     }
 
-    /// A heartbeat was answered: it passed both ways.
+    /// A heartbeat was answered: both passages succeeded.
     pub fn answered(&mut self, memory: u32) {
         self.count(2.0, 0.0, memory);
     }
 
-    /// A heartbeat was not answered: one passage of two was lost, or both.
+    /// A heartbeat was not answered: one of the two passages was lost, or both.
     pub fn unanswered(&mut self, memory: u32) {
         let p = (self.lost / self.trials.max(1.0)).min(1.0);
         let lost = 2.0 / (2.0 - p);
@@ -131,8 +132,8 @@ impl PathEstimate {
         }
     }
 
-    /// What follows from it, with the timeout that the path would have; none
-    /// before a round trip was measured.
+    /// The estimate, with the RTO that the path would have; `None` before the
+    /// first round-trip sample.
     #[must_use]
     pub fn estimate(&self, rto: Duration) -> Option<Estimate> {
         Some(Estimate {
@@ -144,27 +145,27 @@ impl PathEstimate {
     }
 }
 
-/// Round trip and losses of a path, as estimated.
+/// The estimated round trip and losses of a path.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub struct Estimate {
     /// The least round trip of the last 10 to 20 s.
     pub rtt: Duration,
-    /// The retransmission timeout that it would have.
+    /// The retransmission timeout that the path would have.
     pub rto: Duration,
-    /// Passages seen, old ones counting less.
+    /// Passages, with less weight for old ones.
     pub trials: f64,
     /// How many of them were lost.
     pub lost: f64,
 }
 
 impl Estimate {
-    /// The loss rate, one way: the posterior mean over Jeffreys' prior.
+    /// The loss rate of one direction: the posterior mean with Jeffreys' prior.
     #[must_use]
     pub fn loss(&self) -> f64 {
         (self.lost + 0.5) / (self.trials + 1.0)
     }
 
-    /// Between which the loss rate lies, by this many standard deviations
+    /// The lower and upper limit of the loss rate for this many standard deviations
     /// (Wilson's interval).
     #[must_use]
     pub fn loss_between(&self, deviations: f64) -> (f64, f64) {

@@ -1,5 +1,5 @@
-//! Which destination new data takes when paths fail or may have failed (RFC 9260
-//! section 6.4.1; RFC 7829 sections 3.2 and 4; caro-2006 section III.6).
+//! Where new data goes when paths fail or may have failed (RFC 9260 section 6.4.1; RFC
+//! 7829 sections 3.2 and 4; caro-2006 section III.6).
 //!
 //! The primary carries data while it is active. Otherwise an active alternate does: the
 //! one in use, if it is active. If no path is active, the potentially failed path with
@@ -12,16 +12,14 @@ use core::fmt;
 
 /// Decides where new data goes, and which state a path with errors gets.
 ///
-/// It reads the paths and answers; the association changes states and moves the data.
-/// The view has all that it needs to know of a path: its state, its errors, its
-/// heartbeats. [`FailoverConfig`] is the built-in one; your own may call it for some of
-/// the questions.
+/// It only reads the paths: their states, errors and heartbeats. The association changes
+/// states and moves the data. [`FailoverConfig`] is the built-in policy, and your own
+/// may call it.
 pub trait Failover: fmt::Debug + Send + Sync {
     /// Where new data goes. The association asks after each change of a path's state,
-    /// after each timeout and after each heartbeat that was answered or lost, but not
+    /// after each timeout, and after each heartbeat that was answered or lost, but not
     /// for each packet. `timed_out` is the path whose T3-rtx expired, if that is the
-    /// cause. If the answer is an unconfirmed address, or no path, it counts as
-    /// [`PathsView::data_path`]: data does not move.
+    /// cause. Data does not move if the answer is an unconfirmed address or not a path.
     fn data_path(&self, paths: &PathsView<'_>, timed_out: Option<PathId>) -> PathId;
 
     /// The state of a path after its consecutive errors (RFC 9260 section 8.2). The
@@ -31,9 +29,9 @@ pub trait Failover: fmt::Debug + Send + Sync {
     /// unconfirmed address can only become inactive.
     fn judge(&self, paths: &PathsView<'_>, path: PathId, limit: u32) -> PathState;
 
-    /// The path that becomes the primary, so that the failover is permanent (none by
-    /// default; caro-2006 section IV, RFC 7829 section 5). The association asks after
-    /// each [`data_path`](Self::data_path).
+    /// The path that becomes the primary, so that the failover is permanent (caro-2006
+    /// section IV, RFC 7829 section 5). By default there is none. The association asks
+    /// after each [`data_path`](Self::data_path).
     fn switch_primary(&self, paths: &PathsView<'_>) -> Option<PathId> {
         let _ = paths;
         None
@@ -69,8 +67,8 @@ pub fn judge(cfg: &FailoverConfig, state: PathState, errors: u32, limit: u32) ->
     }
 }
 
-/// Where new data goes after a change of states. `timed_out` is the path whose timer
-/// expired, if that is the cause.
+/// Where new data goes. `timed_out` is the path whose T3-rtx expired, if that is the
+/// cause.
 #[must_use]
 pub fn data_path(cfg: &FailoverConfig, paths: &PathsView<'_>, timed_out: Option<PathId>) -> PathId {
     let now = paths.data_path();

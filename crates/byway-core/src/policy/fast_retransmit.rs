@@ -1,11 +1,11 @@
 //! Multiple Fast Retransmit (caro-2004 section II.B; caro-2003).
 //!
-//! RFC 9260 section 7.2.4 allows one fast retransmit of a chunk. If that is lost, too,
-//! only a timeout repairs the loss. So the sender stores for each chunk which data was
-//! outstanding at its fast retransmit. Only the acknowledgement of later chunks may
-//! then report it missing again: they left after the retransmission, so it should have
-//! arrived before them. The papers warn against it with AllRtxAlt, where the paths
-//! differ in delay. The default is once.
+//! RFC 9260 section 7.2.4 allows one fast retransmit of a chunk. If the retransmission
+//! is lost as well, only a timeout repairs the loss. So the sender stores for each chunk
+//! which data was outstanding at its fast retransmit. Only the acknowledgement of later
+//! chunks may report it missing again: they were sent after the retransmission, which
+//! should arrive before them. The papers warn against this with AllRtxAlt, whose paths
+//! differ in delay. The default is one fast retransmit.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,9 +23,9 @@ pub enum FastRetransmits {
 impl FastRetransmits {
     /// Whether missing reports count for a chunk.
     ///
-    /// `repeated`: one past the highest sequence that was outstanding at its last fast
-    /// retransmit; none if there was none. `highest_new`: the highest sequence newly
-    /// acknowledged.
+    /// `repeated` is one past the highest sequence that was outstanding at its last fast
+    /// retransmit, or `None` if there was none. `highest_new` is the highest newly
+    /// acknowledged sequence.
     #[must_use]
     pub fn counts(self, repeated: Option<u64>, highest_new: u64) -> bool {
         match (self, repeated) {

@@ -1,5 +1,5 @@
-//! The mechanisms of the papers as deciders. Each one reads a view and answers with a
-//! small value. None sends, sets timers or changes a path.
+//! The mechanisms of the papers as deciders. A decider reads a view of the paths and
+//! returns a small value. It never sends, sets timers or changes a path.
 //!
 //! Three of them are traits that a user may implement and pass to
 //! [`Custom`](crate::config::Custom): [`RetransmissionTarget`], [`Failover`] and

@@ -1,13 +1,12 @@
 //! Probe-timeout failover (byway's own; the idea of RACK-TLP, RFC 8985 section 7, and
 //! of QUIC's probe timeout, applied to another path).
 //!
-//! RTO.Min makes the retransmission timer wait a second, although the path's own round
-//! trips may show after a tenth of it that an acknowledgement is overdue. So a path
-//! becomes potentially failed as soon as an acknowledgement is overdue. Then a
-//! heartbeat probes the path. The oldest outstanding chunk leaves at once on another
-//! path, and new data follows it. No window changes. If the heartbeat is not answered
-//! in the same time again, the rest of the outstanding data follows, too. RFC 9260
-//! waits for T3-rtx; this is off by default.
+//! T3-rtx waits at least RTO.Min, one second, although the path's own round trips may
+//! show much earlier that an acknowledgement is overdue. So a path becomes potentially
+//! failed as soon as an acknowledgement is overdue. A heartbeat probes the path. The
+//! oldest outstanding chunk leaves at once on another path, and new data follows it. No
+//! window changes. If the heartbeat is not answered in the same time again, the rest of
+//! the outstanding data follows. RFC 9260 waits for T3-rtx; this is off by default.
 //!
 //! A SACK that the peer delays (SACK.Delay) would hide a dead path and falsify the
 //! round trips that show when an acknowledgement is overdue. So a chunk that no other
@@ -33,7 +32,7 @@ pub struct ProbeTimeout {
     /// that did not ask for one at once (200 ms, SACK.Delay).
     #[serde(with = "units::duration")]
     pub ack_delay: Duration,
-    /// The least time that is allowed beyond the smoothed round trip (5 ms).
+    /// The least time that is added to the smoothed round trip (5 ms).
     #[serde(with = "units::duration")]
     pub margin: Duration,
     /// When data leaves a path whose acknowledgement is overdue.

@@ -1,11 +1,10 @@
 //! Path failure detection separate from congestion control (cortes-2008).
 //!
-//! The error counter needs PMR doubled timeouts, which takes about a minute, because
-//! the timeouts belong to congestion control. So from the first timeout on, a heartbeat
-//! probes the path every Dmax/n, without back-off and without retransmission, and the
-//! window keeps room for these heartbeats. An answer ends the probing. After Dmax
-//! without an answer the path has failed. RFC 9260 counts errors instead, and this is
-//! the default.
+//! The error counter waits for PMR timeouts, and congestion control doubles each of
+//! them, so it takes about a minute. So from the first timeout on, a heartbeat probes
+//! the path every Dmax/n, without back-off and without retransmission. The window keeps
+//! room for these heartbeats. An answer ends the probing. After Dmax without an answer
+//! the path has failed. RFC 9260 counts errors instead, and this is the default.
 //!
 //! The paper says "from the first retransmission" and means the first timeout (its
 //! section II: a retransmission takes place when an acknowledgement is too long in
@@ -37,7 +36,7 @@ pub struct Probing {
 /// The paper says that an acknowledged heartbeat stops the probing. It also calls
 /// acknowledgements the proof of a path, but does not say which of them count. A SACK
 /// may acknowledge data that took another path, or that arrived before the path died.
-/// To stop for such a SACK is wrong and delays the detection.
+/// Such a SACK must not stop the probing, because it would delay the detection.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub enum ProbingStop {
     /// Only the answer to one of its heartbeats (section III, the last item of the
@@ -75,7 +74,7 @@ impl ProbingStop {
     }
 }
 
-/// Bytes of a window that a heartbeat takes: its chunk, counted as DATA chunks are.
+/// Bytes of the window that a heartbeat takes. Its chunk counts like a DATA chunk.
 const HEARTBEAT_BYTES: u32 = 28;
 
 impl Default for Probing {
@@ -95,7 +94,7 @@ pub enum Detection {
     /// Only by consecutive errors (RFC 9260 section 8.2).
     #[default]
     ErrorCount,
-    /// By probes every Dmax/n from the first timeout, and optionally by errors, too.
+    /// By probes every Dmax/n from the first timeout, and optionally also by errors.
     Probing(Probing),
 }
 
@@ -120,10 +119,10 @@ impl Detection {
     }
 }
 
-/// What a path that is probed needs now.
+/// What to do now about a path that is probed.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// A heartbeat now, and the next question at this time.
+    /// Send a heartbeat now and ask again at this time.
     Probe(Instant),
     /// Dmax has passed: the path has failed.
     Failed,

@@ -22,7 +22,7 @@ pub enum RetransmitTarget {
     FrSameRtoAlt,
 }
 
-/// Why a chunk was taken for lost.
+/// Why a chunk is lost.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LossCause {
     /// Enough missing reports.
@@ -36,10 +36,9 @@ pub enum LossCause {
 /// Decides where lost chunks are sent again.
 pub trait RetransmissionTarget: fmt::Debug + Send + Sync {
     /// The path for the retransmission of a chunk that was last sent on `last` and was
-    /// lost for `cause`. The association asks for each packet of retransmissions while
-    /// it builds the packet, so the same question must get the same answer. If the
-    /// answer is an unconfirmed address, or no path, the chunk goes where new data
-    /// goes.
+    /// lost for `cause`. The association asks several times while it builds a packet,
+    /// so the same question must get the same answer. If the answer is an unconfirmed
+    /// address or not a path, the chunk goes where new data goes.
     fn target(&self, cause: LossCause, last: PathId, paths: &PathsView<'_>) -> PathId;
 }
 
@@ -65,10 +64,9 @@ impl RetransmitTarget {
     /// The path for the retransmission of a chunk that was last sent on `last` and was
     /// lost for `cause`.
     ///
-    /// With any policy a potentially failed path gets no retransmission while another
-    /// path is active (RFC 7829 section 3.2, rule 3). An alternate is the active
-    /// destination that differs most from `last`. If there is none, it is the
-    /// destination of new data.
+    /// With every policy a potentially failed path gets no retransmission while another
+    /// path is active (RFC 7829 section 3.2, rule 3). The alternate is the active
+    /// path that differs most from `last`. If there is none, it is the path of new data.
     #[must_use]
     pub fn target(self, cause: LossCause, last: PathId, paths: &PathsView<'_>) -> PathId {
         let stay = self.stays(cause);
@@ -112,7 +110,7 @@ mod tests {
             (&[P, A], 1, AllRtxSame, FastRetransmit, 0, 1),
             (&[P, A], 1, FrSameRtoAlt, FastRetransmit, 0, 1),
             (&[P, I], 0, AllRtxSame, Timeout, 0, 0),
-            // All inactive: where data goes.
+            // All inactive: the path of new data.
             (&[I, I], 1, AllRtxSame, Timeout, 0, 1),
         ];
         for (k, (states, data, policy, cause, last, expected)) in rows.into_iter().enumerate() {

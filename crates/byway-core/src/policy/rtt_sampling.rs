@@ -1,11 +1,11 @@
 //! Which acknowledgements measure the round trip (RFC 9260 section 6.3.1, rules
 //! C4 and C5, which is Karn's algorithm; caro-2004 section II.B, timestamps).
 //!
-//! If a chunk was sent twice, its acknowledgement does not show which of the two it
-//! answers. So it measures nothing (Karn), and a path that carries only retransmissions
+//! If a chunk was sent twice, its acknowledgement does not show which transmission it
+//! answers. So it gives no sample (Karn), and a path that carries only retransmissions
 //! keeps its backed-off timer. A timestamp in every packet, echoed by the SACK, shows
-//! which transmission was answered, so every acknowledgement of it can measure. RFC
-//! 9260 has no timestamps and measures once per round trip, the default.
+//! which transmission was answered, so every acknowledgement can give a sample. RFC
+//! 9260 has no timestamps and takes one sample per round trip, the default.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,18 +16,18 @@ pub enum RttSampling {
     /// retransmitted in that time (RFC 9260 section 6.3.1, C4 and C5).
     #[default]
     OncePerRound,
-    /// Every chunk that was sent once, as the papers say.
+    /// Every chunk that was sent only once, as the papers say.
     EveryChunk,
 }
 
 /// A chunk that is newly acknowledged.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Acknowledged {
-    /// It was sent once.
+    /// It was sent only once.
     pub once: bool,
     /// It is the chunk that is timed in this round.
     pub timed: bool,
-    /// Its path had no error since the chunk was sent.
+    /// Its path has had no error since the chunk was sent.
     pub timely: bool,
     /// The timestamp of the last packet that carried it.
     pub stamp: u32,
@@ -38,7 +38,7 @@ pub struct Acknowledged {
 pub enum Echo {
     /// The association does not use timestamps.
     Unused,
-    /// It uses them; the packet echoes this timestamp, or none.
+    /// The association uses them. The packet echoes this timestamp, or none.
     Of(Option<u32>),
 }
 

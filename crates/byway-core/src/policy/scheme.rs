@@ -1,10 +1,10 @@
 //! Retransmission schemes by name (caro-2004 section II.C).
 //!
-//! A scheme is a retransmission policy with algorithms that help it:
+//! A scheme is a retransmission policy with algorithms that help it, such as
 //! `FrSameRtoAlt+MFR+HAR`. The paper compares ten schemes and says which policies each
-//! algorithm helps. MFR with TS, which it leaves out, is possible, too. A combination
-//! that does not help is refused with the reason, unless the name contains `forced`.
-//! RFC 9260 is `FrSameRtoAlt` without an algorithm, the default.
+//! algorithm helps. MFR with TS, which the paper leaves out, is also possible. A
+//! combination that does not help is refused with the reason, unless the name contains
+//! `forced`. The default is `FrSameRtoAlt` without an algorithm, as in RFC 9260.
 
 use super::{AfterRto, FastRetransmits, RetransmitTarget};
 use crate::config::{Config, ConfigError};
@@ -36,7 +36,7 @@ pub enum BadScheme {
     /// The name contains an algorithm twice.
     #[error("+{0} stands twice; once is enough")]
     Twice(&'static str),
-    /// The parts do not help each other.
+    /// The algorithm does not help the policy.
     #[error("{0}; write {1}+forced to have it all the same")]
     Senseless(&'static str, Scheme),
 }
@@ -44,7 +44,7 @@ pub enum BadScheme {
 const FORCED: &str = "forced";
 
 impl Scheme {
-    /// The ten of caro-2004 section II.C, in its order.
+    /// The ten schemes of caro-2004 section II.C, in its order.
     pub const PAPER: [&str; 10] = [
         "AllRtxAlt",
         "AllRtxAlt+HAR",
@@ -58,7 +58,8 @@ impl Scheme {
         "FrSameRtoAlt+MFR+HAR",
     ];
 
-    /// Why the parts do not help each other (caro-2004 section II.B), if so.
+    /// Why an algorithm does not help the policy (caro-2004 section II.B); `None` if all
+    /// help.
     #[must_use]
     pub fn senseless(self) -> Option<&'static str> {
         match self.target {
@@ -78,7 +79,7 @@ impl Scheme {
         }
     }
 
-    /// The scheme of some settings.
+    /// The scheme that these settings make.
     #[must_use]
     pub fn of(cfg: &Config) -> Scheme {
         let r = &cfg.retransmission;
@@ -155,7 +156,7 @@ impl FromStr for Scheme {
 }
 
 impl fmt::Display for Scheme {
-    /// The name from which this scheme is read again, without `+forced`.
+    /// The name of the scheme, without `+forced`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}", self.target)?;
         for (on, name) in [(self.mfr, "MFR"), (self.har, "HAR"), (self.ts, "TS")] {

@@ -1,7 +1,7 @@
 //! Tables of paths for the tests of the deciders.
 
 use crate::config::Config;
-use crate::path::{Path, PathId, PathState, PathTable};
+use crate::path::{Path, PathState, PathTable};
 use crate::time::Instant;
 
 /// A table of paths with these states and error counts.
@@ -15,16 +15,13 @@ pub(crate) fn table(states: &[(PathState, u32)], primary: u8, data: u8, last: u8
             &Config::default(),
             Instant::ZERO,
         );
-        p.state = state;
-        p.errors.count = errors;
+        p.set_facts(state, errors, 0);
         p
     };
     let mut t = PathTable::new(path(0, states[0]));
     for (i, &s) in states.iter().enumerate().skip(1) {
         t.push(path(i, s));
     }
-    t.primary = PathId(primary);
-    t.data = PathId(data);
-    t.last_active = PathId(last);
+    t.give_roles(primary, data, last);
     t
 }

@@ -21,12 +21,12 @@ pub struct Acker {
     pub answers: u32,
 }
 
-/// The content of a packet with DATA chunks.
+/// What a packet with DATA chunks contains.
 #[derive(Copy, Clone, Debug, Default)]
 pub struct Arrived {
     /// New chunks.
     pub new: bool,
-    /// Chunks that had arrived before, or that were refused.
+    /// Chunks that had arrived before, or that were too far ahead.
     pub duplicate: bool,
     /// A chunk with the I bit.
     pub immediate: bool,

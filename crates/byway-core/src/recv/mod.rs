@@ -1,5 +1,5 @@
-//! The receiving side: which TSNs arrived, which messages they form, when they are
-//! acknowledged, and the advertised window.
+//! The receiving half of an association: the TSNs that arrived, reassembly,
+//! acknowledgements, and the advertised window.
 
 pub(crate) mod acker;
 pub(crate) mod reassembly;
@@ -11,26 +11,26 @@ use byway_wire::Tsn;
 use reassembly::Reassembly;
 use tsn_map::TsnMap;
 
-/// The receiving side of an association.
+/// The receiving half of an association.
 #[derive(Debug)]
 pub(crate) struct RecvHalf {
     pub(crate) tsns: TsnMap,
     pub(crate) reassembly: Reassembly,
     pub(crate) acker: Acker,
     /// The last window that was advertised to the peer.
-    pub(crate) advertised: u32,
+    advertised: u32,
     /// Readable was reported, and since then not all has been read.
-    pub(crate) readable_told: bool,
+    readable_told: bool,
     /// Inbound streams.
-    pub(crate) streams: u16,
+    streams: u16,
     buffer: u32,
     update_at: u32,
 }
 
 impl RecvHalf {
     pub(crate) fn new(initial_tsn: Tsn, streams: u16, cfg: &BufferConfig) -> RecvHalf {
-        // Otherwise a message could close the window before it reaches the point, and
-        // would never be delivered.
+        // At most half the buffer. Otherwise a message could close the window before it
+        // reaches the point, and would never be delivered.
         let half = cfg.receive / 2;
         let point = match cfg.partial_delivery_point {
             0 => half,
@@ -48,14 +48,52 @@ impl RecvHalf {
         }
     }
 
+    /// The peer restarted: what the old half has received whole can still be read.
+    pub(crate) fn keep_unread(&mut self, mut old: RecvHalf) {
+        old.reassembly.restart();
+        self.reassembly = old.reassembly;
+        self.readable_told = old.readable_told;
+    }
+
+    /// The association has ended: nothing is acknowledged any more.
+    pub(crate) fn end(&mut self) {
+        self.acker = Acker::default();
+    }
+
+    /// Inbound streams.
+    #[inline]
+    pub(crate) fn streams(&self) -> u16 {
+        self.streams
+    }
+
+    /// Whether the user must be told that something can be read.
+    #[inline]
+    pub(crate) fn take_readable(&mut self) -> bool {
+        let tell = !self.readable_told && self.reassembly.has_ready();
+        if tell {
+            self.readable_told = true;
+        }
+        tell
+    }
+
+    /// The user has read all that there is.
+    pub(crate) fn all_read(&mut self) {
+        self.readable_told = false;
+    }
+
+    /// A SACK advertises this window.
+    #[inline]
+    pub(crate) fn advertise(&mut self, a_rwnd: u32) {
+        self.advertised = a_rwnd;
+    }
+
     /// The window to advertise: the free part of the buffer.
     pub(crate) fn a_rwnd(&self) -> u32 {
         u64::from(self.buffer).saturating_sub(self.reassembly.held()) as u32
     }
 
-    /// The reader made room. Returns whether to send an update to the peer at once
-    /// (section 6.2). It waits until the window has opened far enough, to avoid silly
-    /// windows.
+    /// The reader made room. Returns whether a window update leaves at once (section 6.2).
+    /// It waits until the window has opened far enough, to avoid silly windows.
     pub(crate) fn window_opened(&self) -> bool {
         self.a_rwnd() >= self.advertised.saturating_add(self.update_at)
     }

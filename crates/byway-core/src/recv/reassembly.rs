@@ -1,10 +1,10 @@
-//! Makes messages of fragments, in the order of their streams (RFC 9260 sections 6.5,
-//! 6.6 and 6.9).
+//! Reassembles messages and delivers them in stream order (RFC 9260 sections 6.5, 6.6
+//! and 6.9).
 //!
 //! Fragments with consecutive TSNs join into runs; a run from a first to a last
-//! fragment is a message. A message that outgrows the partial delivery point is
-//! delivered in parts, but only once everything before it has arrived, so at
-//! most one message is in parts at a time.
+//! fragment is a message. A message longer than the partial delivery point is delivered
+//! in parts, but only if everything before it has arrived. So at most one message is in
+//! parts at a time.
 
 mod fragment;
 mod out_of_order;
@@ -21,7 +21,7 @@ use run::Run;
 use std::collections::{BTreeMap, VecDeque};
 use stream::Stream;
 
-/// Most bytes allocated in advance for a message of unknown length.
+/// Most bytes that are allocated in advance for a message of unknown length.
 const MAX_EXPECTED: usize = 1 << 18;
 
 /// Entries of the ready queue for which an idle association keeps memory.
@@ -164,7 +164,7 @@ impl Reassembly {
             },
         };
         let ready = Ready { message, charge };
-        // Nearly always it is the next message, and none waits behind it.
+        // It is nearly always the next message, and no other one waits for it.
         if f.unordered || self.stream(f.stream).advance_if_alone(f.ssn) {
             self.make_ready(ready);
         } else {
@@ -199,9 +199,9 @@ impl Reassembly {
     ) -> Result<u64, InconsistentFragment> {
         let (left, joins_right) = self.neighbours(f)?;
         let start = left.unwrap_or(f.seq);
-        // A message that begins in order is probably as long as the last one.
-        // Only the message at the front gets its memory in advance, or a peer
-        // could claim much memory with many first fragments.
+        // A message that begins in order is probably as long as the last one. Only
+        // this message gets memory in advance. Otherwise a peer could claim much
+        // memory with many first fragments.
         let expected = if left.is_none() && f.begin && f.seq + 1 == in_order {
             self.last_len.max(f.payload.len())
         } else {
@@ -246,7 +246,7 @@ impl Reassembly {
         Ok((left.map(|(&start, _)| start), right.is_some()))
     }
 
-    /// Delivers the run if it is a whole message.
+    /// Delivers the run if it is complete: a message, or the last part of one.
     fn deliver_if_complete(&mut self, start: u64, in_order: u64) {
         let run = &self.runs[&start];
         if !(run.begin && run.end) || (run.in_parts && run.end_seq > in_order) {
@@ -269,8 +269,8 @@ impl Reassembly {
         self.deliver(ready);
     }
 
-    /// Makes a whole message, or the last part of one, ready to be read if it is
-    /// the next one of its stream, with those that waited for it.
+    /// Makes a message, or its last part, ready to be read if it is the next one of its
+    /// stream. The messages that waited for it also become ready.
     fn deliver(&mut self, ready: Ready) {
         if ready.message.unordered {
             self.make_ready(ready);
@@ -279,8 +279,8 @@ impl Reassembly {
         let (id, ssn) = (ready.message.stream, ready.message.ssn);
         let stream = self.stream(id);
         if !stream.is_next(ssn) {
-            // Of two messages with one number the first stays, as it has been
-            // acknowledged already.
+            // Of two messages with the same number the first stays, because it has been
+            // acknowledged.
             if let Err(second) = stream.hold(ready) {
                 self.held -= u64::from(second.charge);
                 self.held_payload -= second.message.payload.len() as u64;
@@ -343,8 +343,8 @@ impl Reassembly {
         self.make_ready(part);
     }
 
-    /// The peer restarted (section 5.2.4, action A): drops all fragments and
-    /// starts all stream sequence numbers again, but keeps what is ready.
+    /// The peer restarted (section 5.2.4, action A): drops all fragments and waiting
+    /// messages, resets all stream sequence numbers, and keeps what is ready.
     pub(crate) fn restart(&mut self) {
         self.runs.clear();
         self.streams.clear();
@@ -353,7 +353,7 @@ impl Reassembly {
         self.held_payload = lengths.sum();
     }
 
-    /// Recounts `held`, `held_payload` and `held_ready`; whether all agree.
+    /// Whether `held`, `held_payload` and `held_ready` match the data.
     pub(crate) fn totals_agree(&self) -> bool {
         let waiting = self.streams.iter().flat_map(|s| s.held());
         let messages: u64 = self

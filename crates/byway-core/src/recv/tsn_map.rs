@@ -1,13 +1,13 @@
 //! Which TSNs have arrived (RFC 9260 sections 6.2 and 6.7).
 //!
 //! Inside the core a TSN is a 64-bit sequence number, counted from the peer's initial
-//! TSN, so it does not wrap. [`TsnMap::classify`] converts it; only this function needs
-//! the serial number arithmetic of RFC 1982.
+//! TSN, so it does not wrap. Only [`TsnMap::classify`], which converts it, needs the
+//! serial number arithmetic of RFC 1982.
 
 use byway_wire::Tsn;
 
-/// How far a TSN may be ahead of the Cumulative TSN Ack. Gap Ack Blocks hold
-/// 16-bit offsets (section 3.3.4), so a TSN beyond that could not be reported.
+/// How far a TSN may be ahead of the Cumulative TSN Ack. Gap Ack Blocks have 16-bit
+/// offsets (section 3.3.4), so a TSN beyond that could not be reported.
 const REACH: i64 = u16::MAX as i64;
 
 /// Most duplicates reported in one SACK.
@@ -20,9 +20,9 @@ const MAX_RANGES: usize = 4096;
 /// The answer of [`TsnMap::classify`] for a TSN.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {
-    /// It has not arrived before. Its sequence number.
+    /// It has not arrived before. Holds its sequence number.
     New(u64),
-    /// It has arrived before. Its sequence number; 0 for a TSN before the initial
+    /// It has arrived before. Holds its sequence number; 0 for a TSN before the initial
     /// one.
     Duplicate(u64),
     /// It is too far ahead to be accepted.
@@ -142,7 +142,7 @@ impl TsnMap {
         }
     }
 
-    /// The duplicates seen since the last SACK.
+    /// The duplicates since the last SACK.
     pub(crate) fn duplicates(&self) -> &[Tsn] {
         &self.duplicates
     }

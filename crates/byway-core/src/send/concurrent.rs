@@ -1,35 +1,35 @@
-//! What concurrent multipath transfer remembers of an association, and what a
-//! SACK says under it (`policy/concurrent`).
+//! The sender's state for concurrent multipath transfer, and how it reads a SACK
+//! (`policy/concurrent`).
 
 use super::record::Record;
 use crate::config::{ConcurrentConfig, Config, FastRecovery};
 use crate::path::{MAX_PATHS, PathId};
 use crate::policy::FastRetransmits;
 use crate::policy::concurrent::FillOrder;
-use crate::policy::concurrent::cuc::PseudoCumulative;
+use crate::policy::concurrent::cuc::{Chunk, Cuc, PseudoCumulative};
 use crate::policy::concurrent::sfr::NewlyAcked;
 use crate::policy::concurrent::{dac, sfr};
 use crate::time::Instant;
 
-/// The sender's memory.
+/// The sender's state for concurrent multipath transfer.
 #[derive(Clone, Debug, Default)]
 pub struct Concurrent {
     /// Where the round of the present event begins; the primary if it is not
     /// known yet.
-    pub(crate) first: Option<PathId>,
+    first: Option<PathId>,
     /// The path behind which the round of the next event begins.
     last: Option<PathId>,
     order: FillOrder,
-    /// Whether new data has left in the present event.
+    /// Whether new data has left in this event.
     begun: bool,
     /// The pseudo cumulative TSNs of each path.
-    pub cumulatives: [PseudoCumulative; MAX_PATHS],
+    cumulatives: [PseudoCumulative; MAX_PATHS],
     /// The sequence from which on the SACK at hand advances them, if it does.
-    pub advanced: [Option<u64>; MAX_PATHS],
+    advanced: [Option<u64>; MAX_PATHS],
     /// What the SACK at hand newly acknowledges of each path.
-    pub newly: [Option<NewlyAcked>; MAX_PATHS],
+    newly: [Option<NewlyAcked>; MAX_PATHS],
     /// How many packets it answers.
-    pub packets: u8,
+    packets: u8,
 }
 
 impl Concurrent {
@@ -38,6 +38,11 @@ impl Concurrent {
             order: cfg.order,
             ..Concurrent::default()
         }
+    }
+
+    /// The path with which the round of the current event begins.
+    pub(crate) fn first(&self) -> Option<PathId> {
+        self.first
     }
 
     /// An event begins: the round goes on behind the path that was filled last, or
@@ -61,6 +66,48 @@ impl Concurrent {
         self.newly = [None; MAX_PATHS];
         self.advanced = [None; MAX_PATHS];
     }
+
+    /// The pseudo cumulative TSNs of each path.
+    #[must_use]
+    pub fn cumulatives(&self) -> &[PseudoCumulative; MAX_PATHS] {
+        &self.cumulatives
+    }
+
+    /// A chunk of this path moved: CUC must find the path's expected chunk again.
+    pub fn find_expected(&mut self, path: PathId) {
+        self.cumulatives[path.index()].find();
+    }
+
+    /// The SACK at hand cumulatively acknowledges this chunk of the path.
+    pub(crate) fn acknowledge(&mut self, path: PathId, seq: u64) {
+        self.find_expected(path);
+        self.advanced[path.index()].get_or_insert(seq);
+    }
+
+    /// CUC reads the chunks from `covered` to `end`, which is behind the last gap block
+    /// of the SACK at hand.
+    pub(crate) fn advance(
+        &mut self,
+        path: PathId,
+        version: Cuc,
+        (covered, end): (u64, u64),
+        chunk: impl Fn(u64) -> Option<Chunk>,
+    ) {
+        let i = path.index();
+        let advanced = self.cumulatives[i].advance(version, covered, end, chunk);
+        self.advanced[i] = self.advanced[i].or(advanced);
+    }
+
+    /// From which sequence on the SACK at hand advances the path's pseudo cumulative
+    /// TSNs, if it does.
+    pub(crate) fn advanced(&self, path: PathId) -> Option<u64> {
+        self.advanced[path.index()]
+    }
+
+    /// The SACK at hand newly acknowledges this chunk of the path.
+    pub(crate) fn newly_acknowledged(&mut self, path: PathId, seq: u64, sent_at: Instant) {
+        NewlyAcked::join(&mut self.newly[path.index()], seq, sent_at);
+    }
 }
 
 /// How missing reports are counted with concurrent multipath transfer.
@@ -70,17 +117,17 @@ pub struct Split {
     pub newly: [Option<NewlyAcked>; MAX_PATHS],
     /// Split Fast Retransmit.
     pub sfr: bool,
-    /// How many packets the SACK answers, where that is counted (DAC).
+    /// How many packets with DATA the SACK answers, if DAC counts them.
     pub packets: Option<u8>,
-    /// Of how many paths it newly acknowledges chunks.
+    /// The number of paths of which it newly acknowledges chunks.
     pub destinations: u32,
 }
 
 impl Split {
-    /// How many missing reports the SACK is for a chunk, which may be fast
-    /// retransmitted as `rule` says. `htna`: what the rule of RFC 9260 says of it,
-    /// and the highest sequence newly acknowledged; `sent_again`: when the chunk
-    /// was retransmitted, if it was.
+    /// The number of missing reports that the SACK counts for a chunk. `rule` says
+    /// whether a chunk may be fast retransmitted again. `htna` is the answer of
+    /// RFC 9260's rule, with the highest newly acknowledged sequence. `sent_again`
+    /// is when the chunk was last retransmitted, if it was.
     #[must_use]
     pub fn reports(
         &self,
@@ -105,8 +152,8 @@ impl Split {
     }
 }
 
-/// How far one loss reaches: with several paths at once each has a fast recovery,
-/// unless there is none at all.
+/// The scope of fast recovery. With concurrent multipath transfer each path has its
+/// own, unless fast recovery is off.
 pub(crate) fn fast_recovery(cfg: &Config, concurrent: bool) -> FastRecovery {
     match cfg.congestion.fast_recovery {
         FastRecovery::PerAssociation if concurrent => FastRecovery::PerDestination,
@@ -114,7 +161,7 @@ pub(crate) fn fast_recovery(cfg: &Config, concurrent: bool) -> FastRecovery {
     }
 }
 
-/// How the SACK at hand counts missing reports with concurrent multipath transfer.
+/// How this SACK counts missing reports with concurrent multipath transfer.
 pub(crate) fn split(cfg: &Config, concurrent: Option<&Concurrent>) -> Option<Split> {
     let (cfg, c) = (cfg.concurrent.as_ref()?, concurrent?);
     Some(Split {
@@ -132,8 +179,8 @@ mod tests {
 
     #[test]
     fn the_round_begins_behind_the_last_path_or_behind_the_last_first_one() {
-        // order, paths, where new data went in each event, where each round began
-        // and the next one will (9: at the primary)
+        // Order, number of paths, the paths of new data in each event, and the path
+        // that each event and the next one start with (9: the primary).
         type Row<'a> = (FillOrder, usize, &'a [&'a [u8]], &'a [u8]);
         let rows: [Row<'_>; 8] = [
             (
@@ -143,7 +190,7 @@ mod tests {
                 &[9, 0, 1, 0],
             ),
             (InTurn, 2, &[&[0, 0, 1, 1], &[1, 1], &[0, 1]], &[9, 1, 0, 1]),
-            // All are reached each time, the last one with what is left.
+            // Each event reaches all paths, and the last path gets what is left.
             (BehindLast, 3, &[&[0, 1, 2], &[0, 1, 2]], &[9, 0, 0]),
             (
                 InTurn,
@@ -151,12 +198,12 @@ mod tests {
                 &[&[0, 1, 2], &[1, 2, 0], &[2, 0, 1]],
                 &[9, 1, 2, 0],
             ),
-            // One packet an event: both are the same.
+            // With one packet per event both orders are the same.
             (BehindLast, 2, &[&[0], &[1], &[0]], &[9, 1, 0, 1]),
             (InTurn, 2, &[&[0], &[1], &[0]], &[9, 1, 0, 1]),
-            // An event without new data is no round.
+            // An event without new data changes nothing.
             (InTurn, 2, &[&[0, 1], &[], &[1]], &[9, 1, 1, 0]),
-            // Where the path whose turn it is had no room, that which had.
+            // A path without room loses its turn to one that has room.
             (InTurn, 3, &[&[0, 1], &[2, 0], &[1]], &[9, 1, 0, 2]),
         ];
         for (order, paths, events, expected) in rows {

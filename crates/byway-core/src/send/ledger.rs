@@ -1,10 +1,10 @@
-//! The ledger of TSNs: what was sent, where, how often, and what became of it
-//! (RFC 9260 sections 6.2.1 and 7.2.4).
+//! The ledger of TSNs: which chunk was sent where, how often, and its fate (RFC
+//! 9260 sections 6.2.1 and 7.2.4).
 //!
-//! A TSN is a sequence number of 64 bits here, counted from the initial TSN, so
-//! nothing wraps. A SACK costs what it newly says: the ledger remembers the gap
-//! blocks of the last SACK and walks only the difference, and it counts missing
-//! reports on a list of candidates that a chunk leaves when it counts as lost.
+//! TSNs are 64-bit sequences here, counted from the initial TSN, so they never
+//! wrap. To keep a SACK cheap, the ledger remembers the gap blocks of the last one
+//! and visits only what differs. Missing reports are counted for a list of
+//! candidates, which a chunk leaves when it is lost.
 
 use super::lost::LostChunks;
 use super::missing::Missing;
@@ -16,14 +16,14 @@ use crate::time::Instant;
 use byway_wire::Tsn;
 use std::collections::VecDeque;
 
-/// How a chunk is sent for the first time.
+/// The first transmission of a chunk.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct FirstSending {
     pub(crate) path: PathId,
     pub(crate) at: Instant,
     /// Bytes of the chunk, header and padding included.
     pub(crate) bytes: u32,
-    /// It asks for a SACK at once.
+    /// Its I bit asks for a SACK at once.
     pub(crate) immediate: bool,
 }
 
@@ -31,14 +31,14 @@ pub(crate) struct FirstSending {
 #[derive(Debug)]
 pub struct Ledger {
     initial: Tsn,
-    /// Sequence of the first record: all below are cumulatively acknowledged.
+    /// Sequence of the first record. All below it are cumulatively acknowledged.
     base: u64,
     records: VecDeque<Record>,
     /// Gap blocks of the last SACK, half open, in order.
     gaps: Vec<(u64, u64)>,
     /// One past the highest sequence ever acknowledged.
     high: u64,
-    /// In flight, below `high`, may still collect missing reports.
+    /// Chunks in flight below `high` that may still get missing reports, sorted.
     candidates: Vec<u64>,
     lost: LostChunks,
     /// What records in flight take of the peer's window.
@@ -73,7 +73,7 @@ impl Ledger {
         self.base + self.records.len() as u64
     }
 
-    /// So many are cumulatively acknowledged.
+    /// The number of cumulatively acknowledged sequences.
     #[must_use]
     pub fn base(&self) -> u64 {
         self.base
@@ -117,15 +117,16 @@ impl Ledger {
         self.tsn_of(self.base).minus(1)
     }
 
-    /// How many TSNs a cumulative acknowledgement covers; none if it is older
-    /// than one seen before. May be beyond [`end`](Self::end).
+    /// How many TSNs a cumulative acknowledgement covers, counted from the
+    /// initial one; `None` if it is older than one seen before. The peer may
+    /// acknowledge beyond [`end`](Self::end).
     pub(crate) fn covered_by(&self, cumulative: Tsn) -> Option<u64> {
         let ahead = i64::from(cumulative.ahead_of(self.cumulative()));
         u64::try_from(ahead).ok().map(|a| self.base + a)
     }
 
-    /// The sequence of a TSN, acknowledged or not; none if it is before the
-    /// first.
+    /// The sequence of a TSN, acknowledged or not; `None` if it is before the
+    /// initial TSN.
     pub(crate) fn place_of(&self, tsn: Tsn) -> Option<u64> {
         let ahead = i64::from(tsn.ahead_of(self.cumulative()));
         self.base.checked_add_signed(ahead)?.checked_sub(1)
@@ -146,9 +147,9 @@ impl Ledger {
         r.payload.len() as u64 + u64::from(self.peer_overhead)
     }
 
-    /// Enters a chunk that is sent for the first time; answers with its place.
-    // The record is made where it is stored: made elsewhere, field by field, and
-    // then copied, the processor waits until the fields have left its store queue.
+    /// Enters a chunk that is sent for the first time and returns its sequence.
+    // The record is built in place. Built elsewhere and then copied, the copy has
+    // to wait for the store buffer.
     #[inline]
     pub(crate) fn enter(&mut self, cut: Cut, first: FirstSending) -> u64 {
         let payload = cut.payload.len() as u64;
@@ -175,7 +176,7 @@ impl Ledger {
         self.end() - 1
     }
 
-    /// A lost chunk is sent again, on `path`.
+    /// A lost chunk is retransmitted on `path`.
     pub(crate) fn resend(&mut self, seq: u64, path: PathId, now: Instant) -> Option<&Record> {
         let (cause, last) = match self.get(seq) {
             Some(r) => match r.fate {
@@ -196,16 +197,15 @@ impl Ledger {
         if seq < self.high
             && let Err(at) = self.candidates.binary_search(&seq)
         {
-            // Repeated after a timeout: it may still be lost and noticed.
+            // The retransmission may be lost as well: count missing reports again.
             self.candidates.insert(at, seq);
         }
         self.get(seq)
     }
 
     /// Applies a SACK: `covered` sequences are cumulatively acknowledged (at
-    /// most [`end`](Self::end)), and so are the half-open `blocks`, in order
-    /// and above that. `tell` is called with each record whose fate changes,
-    /// before it does.
+    /// most [`end`](Self::end)). The half-open `blocks` above them are sorted gap
+    /// blocks. `tell` is called with each record before it changes.
     pub(crate) fn apply(
         &mut self,
         covered: u64,
@@ -217,7 +217,7 @@ impl Ledger {
             ..Applied::default()
         };
         while self.base < covered {
-            // Looked at where it stands: moving it out costs more than the rest.
+            // Read in place: moving the record out costs more than all the rest.
             let Some(r) = self.records.front() else {
                 break;
             };
@@ -243,7 +243,7 @@ impl Ledger {
             self.records.pop_front();
         }
         if self.records.is_empty() && self.records.capacity() > 64 {
-            // An idle association shall not keep the memory of a busy one.
+            // An idle association must not keep the memory of its busy time.
             self.records = VecDeque::new();
         }
         if !(blocks.is_empty() && self.gaps.is_empty()) {
@@ -253,7 +253,7 @@ impl Ledger {
         done
     }
 
-    /// The gap blocks of the last SACK, as far as they lie above `covered`.
+    /// The parts of the last SACK's gap blocks that are above `covered`.
     pub(crate) fn gaps_above(&self, covered: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.gaps
             .iter()
@@ -332,16 +332,16 @@ impl Ledger {
             r.fate = Fate::InFlight;
             r.reports.missing = 0;
         }
-        // It may collect missing reports again.
+        // Missing reports count for it again.
         self.candidates.push(seq);
         done.reneged = true;
     }
 
-    /// Counts missing reports (section 7.2.4): one for every chunk in flight
-    /// below a sequence. A chunk with enough of them that may be fast
-    /// retransmitted (again) counts as lost from now on; `lost` is called with it before.
+    /// Counts the missing reports of a SACK (section 7.2.4). A chunk that has
+    /// enough of them, and may be fast retransmitted (again), becomes lost. `lost`
+    /// is called with it before that.
     pub(crate) fn count_missing(&mut self, missing: &Missing, mut lost: impl FnMut(u64, &Record)) {
-        // The one at `below` was acknowledged, so the next is the first unseen.
+        // The chunk at `below` was acknowledged; `high` is one past it.
         let new_high = (missing.below + 1).max(self.high).min(self.end());
         for seq in self.high.max(self.base)..new_high {
             if self.get(seq).is_some_and(|r| r.fate == Fate::InFlight) {
@@ -413,13 +413,12 @@ impl Ledger {
         }
     }
 
-    /// What missing reports did to a chunk, to change.
+    /// The missing reports of a chunk, to change.
     pub(crate) fn reports_mut(&mut self, seq: u64) -> Option<&mut Reports> {
         self.get_mut(seq).map(|r| &mut r.reports)
     }
 
-    /// A lost chunk counts as lost for another cause; its missing reports begin
-    /// again at zero.
+    /// Changes the cause of a lost chunk. Its missing reports start from zero.
     pub(crate) fn change_cause(&mut self, seq: u64, to: LossCause) {
         let Some(r) = self.get_mut(seq) else { return };
         let Fate::Lost(from) = r.fate else { return };
@@ -430,7 +429,7 @@ impl Ledger {
         self.lost.insert(to, path, seq);
     }
 
-    /// Takes a chunk in flight for lost.
+    /// Marks a chunk in flight as lost.
     fn lose(&mut self, seq: u64, cause: LossCause, lost: &mut impl FnMut(u64, &Record)) {
         let Some(r) = self.get(seq) else { return };
         lost(seq, r);
@@ -443,13 +442,13 @@ impl Ledger {
         }
     }
 
-    /// The T3-rtx timer of `path` expired: all in flight there is taken for
-    /// lost (section 6.3.3, E3).
+    /// T3-rtx of `path` expired: all chunks in flight there are lost (section
+    /// 6.3.3, E3).
     pub(crate) fn lose_path(&mut self, path: PathId, lost: impl FnMut(u64, &Record)) {
         self.lose_path_for(path, LossCause::Timeout, lost);
     }
 
-    /// Takes one chunk in flight for lost, for `cause`.
+    /// Marks one chunk as lost for `cause`, if it is in flight.
     pub(crate) fn lose_one(
         &mut self,
         seq: u64,
@@ -461,7 +460,7 @@ impl Ledger {
         }
     }
 
-    /// All in flight on `path` is taken for lost, for `cause`.
+    /// Marks all chunks in flight on `path` as lost for `cause`.
     pub(crate) fn lose_path_for(
         &mut self,
         path: PathId,
@@ -478,7 +477,7 @@ impl Ledger {
         }
     }
 
-    /// The first chunk in flight on `path`, from `from` on.
+    /// The first chunk in flight on `path` at or above `from`.
     pub(crate) fn first_in_flight(&self, path: PathId, from: u64) -> Option<u64> {
         let start = from.saturating_sub(self.base) as usize;
         self.records
@@ -489,7 +488,7 @@ impl Ledger {
             .map(|(i, _)| self.base + i as u64)
     }
 
-    /// Bytes in flight on a path, recounted.
+    /// Bytes in flight on a path, recomputed.
     pub(crate) fn recount_flight(&self, path: PathId) -> u32 {
         self.records
             .iter()
@@ -498,7 +497,7 @@ impl Ledger {
             .sum()
     }
 
-    /// Bytes on a path that await retransmission, recounted.
+    /// Lost bytes of a path that await retransmission, recomputed.
     pub(crate) fn recount_lost(&self, path: PathId) -> u32 {
         self.records
             .iter()
@@ -507,7 +506,7 @@ impl Ledger {
             .sum()
     }
 
-    /// Recounts what the running totals say.
+    /// Whether the running totals match the records.
     pub(crate) fn totals_agree(&self) -> bool {
         let in_flight = self.records.iter().filter(|r| r.fate == Fate::InFlight);
         let rwnd: u64 = in_flight.map(|r| self.rwnd_charge(r)).sum();

@@ -1,6 +1,6 @@
-//! The chunks that are lost and await retransmission, by cause and by the path
-//! that lost them. Chunks of one group go to one target, so a target whose window
-//! is closed is asked once and not for each chunk.
+//! The lost chunks that await retransmission, in groups by cause and by the path
+//! that lost them. All chunks of a group have the same target, so its window is
+//! checked once per group and not once per chunk.
 
 use crate::path::PathId;
 use crate::policy::retransmit::LossCause;
@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 /// The lost chunks of one cause and path.
 #[derive(Debug)]
 pub struct Group {
-    /// Why they count as lost.
+    /// Why they are lost.
     pub cause: LossCause,
     /// Where they were sent last.
     pub path: PathId,
@@ -31,13 +31,13 @@ pub struct LostChunks {
 }
 
 impl LostChunks {
-    /// Whether none does.
+    /// Whether no chunk awaits retransmission.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.groups.is_empty()
     }
 
-    /// The groups, in an order without meaning that repeats from run to run.
+    /// The groups. Their order has no meaning, but is the same in every run.
     #[must_use]
     pub fn groups(&self) -> &[Group] {
         &self.groups
@@ -71,7 +71,7 @@ impl LostChunks {
             .position(|g| g.cause == cause && g.path == path)
     }
 
-    /// Whether exactly these are lost.
+    /// Whether exactly these chunks are lost.
     pub(crate) fn are_exactly(&self, all: impl Iterator<Item = (LossCause, PathId, u64)>) -> bool {
         let mut count = 0;
         for (cause, path, seq) in all {

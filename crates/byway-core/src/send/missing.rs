@@ -5,10 +5,10 @@ use super::record::Record;
 use crate::policy::FastRetransmits;
 use crate::time::Instant;
 
-/// What a SACK reports missing, and what follows.
+/// What a SACK reports missing, and the rules for it.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Missing {
-    /// Chunks below this one.
+    /// Only chunks below this sequence are reported.
     pub(crate) below: u64,
     /// The highest sequence newly acknowledged.
     pub(crate) highest_new: u64,
@@ -18,10 +18,10 @@ pub(crate) struct Missing {
     pub(crate) rule: FastRetransmits,
     /// A chunk that was fast retransmitted may be lost again.
     pub(crate) keeps_repeated: bool,
-    /// When the latest of the newly acknowledged chunks was sent: it says nothing
-    /// of a chunk that was sent again since.
+    /// When the newest of the newly acknowledged chunks was sent. A chunk that was
+    /// retransmitted since then is not reported missing.
     pub(crate) newest_sent: Instant,
-    /// By the rules of concurrent multipath transfer.
+    /// The rules of concurrent multipath transfer, if configured.
     pub(crate) split: Option<Split>,
 }
 
@@ -32,7 +32,7 @@ impl Missing {
         seq < self.below && outlived
     }
 
-    /// How many missing reports it is for that chunk.
+    /// The number of missing reports that the SACK counts for a chunk.
     pub(crate) fn count(&self, seq: u64, r: &Record) -> u8 {
         match &self.split {
             None => {

@@ -1,4 +1,5 @@
-//! The sending half: what waits, what is under way, and the peer's window.
+//! The sending half of an association: queued messages, outstanding chunks and
+//! the peer's receive window.
 
 pub(crate) mod concurrent;
 pub(crate) mod ledger;
@@ -6,13 +7,16 @@ pub(crate) mod lost;
 pub(crate) mod missing;
 pub(crate) mod queue;
 pub(crate) mod record;
+mod window_probe;
 
+use crate::api::Message;
 use crate::config::Config;
 use crate::time::Instant;
 use byway_wire::Tsn;
 use concurrent::Concurrent;
 use ledger::Ledger;
 use queue::SendQueue;
+use window_probe::WindowProbe;
 
 /// The sending half of an association.
 #[derive(Debug)]
@@ -20,28 +24,24 @@ pub(crate) struct SendHalf {
     pub(crate) queue: SendQueue,
     pub(crate) ledger: Ledger,
     /// The window of the peer's last SACK (RFC 9260 section 6.2.1).
-    pub(crate) a_rwnd: u32,
+    a_rwnd: u32,
     /// Outbound streams.
-    pub(crate) streams: u16,
+    streams: u16,
     /// Until this sequence is acknowledged, losses belong to the last one
     /// (fast recovery of the association, section 7.2.4).
-    pub(crate) recover: Option<u64>,
+    recover: Option<u64>,
     /// One packet of retransmissions may ignore cwnd (sections 6.3.3 and 7.2.4).
-    pub(crate) forced_packet: bool,
-    /// Probing the closed window: one chunk may ignore rwnd.
-    pub(crate) probe_now: bool,
-    /// The chunk under way is a window probe.
-    pub(crate) probing: bool,
-    /// A SACK came since the probe left: the peer lives.
-    pub(crate) probe_answered: bool,
+    forced_packet: bool,
+    /// Probes of the peer's closed window.
+    pub(crate) window_probe: WindowProbe,
     /// A send was refused for want of room: tell when there is some.
-    pub(crate) writable_wanted: bool,
+    writable_wanted: bool,
     /// Messages were handed over since Drained was told last.
-    pub(crate) drain_wanted: bool,
+    drain_wanted: bool,
     /// Since when data waits for the peer's window alone, if it does.
-    pub(crate) rwnd_blocked: Option<Instant>,
+    rwnd_blocked: Option<Instant>,
     /// The paths have not been told yet that a burst begins.
-    pub(crate) burst_begins: bool,
+    burst_begins: bool,
     /// What concurrent multipath transfer remembers, where it is configured.
     pub(crate) concurrent: Option<Box<Concurrent>>,
 }
@@ -55,9 +55,7 @@ impl SendHalf {
             streams,
             recover: None,
             forced_packet: false,
-            probe_now: false,
-            probing: false,
-            probe_answered: false,
+            window_probe: WindowProbe::default(),
             writable_wanted: false,
             drain_wanted: false,
             rwnd_blocked: None,
@@ -69,18 +67,142 @@ impl SendHalf {
         }
     }
 
+    /// What the peer grants in set-up: its inbound streams, and its window.
+    pub(crate) fn adopt_grant(&mut self, streams: u16, a_rwnd: u32) {
+        self.streams = streams;
+        self.a_rwnd = a_rwnd;
+    }
+
+    /// Outbound streams.
+    #[inline]
+    pub(crate) fn streams(&self) -> u16 {
+        self.streams
+    }
+
+    /// A SACK reported the peer's window.
+    #[inline]
+    pub(crate) fn set_a_rwnd(&mut self, a_rwnd: u32) {
+        self.a_rwnd = a_rwnd;
+    }
+
+    /// T3-rtx expired. Returns whether the peer answers and has no room: then it is no
+    /// error (section 6.1, A).
+    pub(crate) fn timed_out_without_room(&mut self) -> bool {
+        self.window_probe.timed_out(self.a_rwnd == 0)
+    }
+
+    /// The user hands over a message.
+    #[inline]
+    pub(crate) fn push(&mut self, message: Message) {
+        self.queue.push(message);
+        self.drain_wanted = true;
+    }
+
+    /// A message was refused for want of room: the user is told when there is some.
+    pub(crate) fn want_writable(&mut self) {
+        self.writable_wanted = true;
+    }
+
+    /// Whether the user must be told that there is room again: half of `limit`.
+    pub(crate) fn take_writable(&mut self, limit: u64) -> bool {
+        let tell = self.writable_wanted && self.buffered() <= limit / 2;
+        if tell {
+            self.writable_wanted = false;
+        }
+        tell
+    }
+
+    /// Whether the user must be told that all is acknowledged.
+    pub(crate) fn take_drained(&mut self) -> bool {
+        let tell = self.drain_wanted && self.is_drained();
+        if tell {
+            self.drain_wanted = false;
+        }
+        tell
+    }
+
+    /// Whether the association is in fast recovery (section 7.2.4).
+    #[inline]
+    pub(crate) fn in_recovery(&self) -> bool {
+        self.recover.is_some()
+    }
+
+    /// Fast recovery begins; it ends when all that is under way now is acknowledged.
+    pub(crate) fn enter_recovery(&mut self) {
+        self.recover = Some(self.ledger.end());
+    }
+
+    /// Fast recovery ends at its exit point.
+    #[inline]
+    pub(crate) fn end_recovery_at_exit(&mut self) {
+        if self.recover.is_some_and(|r| self.ledger.base() >= r) {
+            self.recover = None;
+        }
+    }
+
+    /// The window collapsed: the next loss is a new event.
+    pub(crate) fn leave_recovery(&mut self) {
+        self.recover = None;
+    }
+
+    /// One packet of retransmissions may ignore cwnd (sections 6.3.3 and 7.2.4).
+    pub(crate) fn force_packet(&mut self) {
+        self.forced_packet = true;
+    }
+
+    /// Whether the next packet of retransmissions may ignore cwnd.
+    pub(crate) fn has_forced_packet(&self) -> bool {
+        self.forced_packet
+    }
+
+    /// A packet of retransmissions leaves.
+    pub(crate) fn retransmission_leaves(&mut self) {
+        self.forced_packet = false;
+    }
+
+    /// Whether data waits for the peer's window alone.
+    #[inline]
+    pub(crate) fn is_rwnd_blocked(&self) -> bool {
+        self.rwnd_blocked.is_some()
+    }
+
+    /// Data begins to wait for the peer's window alone, or waits no more. Returns since
+    /// when it waited, if it did.
+    pub(crate) fn change_rwnd_blocked(&mut self, now: Instant) -> Option<Instant> {
+        let since = self.rwnd_blocked.take();
+        if since.is_none() {
+            self.rwnd_blocked = Some(now);
+        }
+        since
+    }
+
+    /// An event begins, which may release a burst. There are this many `paths`.
+    #[inline]
+    pub(crate) fn begin_event(&mut self, paths: usize) {
+        self.burst_begins = true;
+        if let Some(c) = &mut self.concurrent {
+            c.begin_event(paths);
+        }
+    }
+
+    /// Whether the paths must be told that a burst begins. They are told once.
+    #[inline]
+    pub(crate) fn take_burst(&mut self) -> bool {
+        core::mem::take(&mut self.burst_begins)
+    }
+
     /// Payload bytes that wait or are not cumulatively acknowledged.
     pub(crate) fn buffered(&self) -> u64 {
         self.queue.bytes() + self.ledger.payload()
     }
 
-    /// Nothing waits and all is acknowledged.
+    /// Whether nothing is queued and everything is cumulatively acknowledged.
     pub(crate) fn is_drained(&self) -> bool {
         self.queue.is_empty() && self.ledger.is_empty()
     }
 
-    /// Section 6.2.1: what the peer's window has left: that of its last SACK,
-    /// less what is in flight.
+    /// The peer's receive window: the a_rwnd of its last SACK less what is in
+    /// flight (section 6.2.1).
     pub(crate) fn rwnd(&self) -> u64 {
         u64::from(self.a_rwnd).saturating_sub(self.ledger.rwnd_in_flight())
     }

@@ -1,19 +1,21 @@
-//! Messages that wait to be sent, and their cutting into fragments (RFC 9260
-//! sections 6.5, 6.6 and 6.9).
+//! Messages that wait to be sent, and their fragmentation (RFC 9260 sections 6.5,
+//! 6.6 and 6.9).
 //!
-//! Messages leave first come, first served. Those that the user bound to a path
-//! stand in a lane of their own, so that a path that does not move holds up
-//! nothing but them and what follows them in their streams: messages of a stream
-//! get their TSNs in its order, or the receiver's buffer could fill with
-//! messages that wait for one that its window keeps out. A message, once begun,
-//! is finished before another begins: its fragments need consecutive TSNs.
+//! A lane is a first-in, first-out list. Each path to which the user binds messages
+//! has one, and all other messages share one, so a blocked path delays only its own
+//! messages and later ones of their streams.
+//!
+//! Messages of a stream get their TSNs in stream order. Otherwise the receive
+//! buffer could fill with messages that wait for an earlier one, for which there is
+//! no room left. The fragments of a message need consecutive TSNs, so no other
+//! message begins before its last fragment.
 
 use crate::api::Message;
 use crate::path::PathId;
 use bytes::{Buf, Bytes};
 use std::collections::VecDeque;
 
-/// A message that waits, in part or whole.
+/// A message that waits, or the rest of one.
 #[derive(Debug)]
 struct Pending {
     stream: u16,
@@ -22,7 +24,7 @@ struct Pending {
     unordered: bool,
     immediate: bool,
     payload: Bytes,
-    /// Bytes that were cut off already.
+    /// Bytes that have left already as fragments.
     cut: usize,
 }
 
@@ -61,36 +63,36 @@ impl Cut {
     }
 }
 
-/// Names a lane until the queue changes.
+/// A lane; valid until the queue changes.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd)]
 pub(crate) struct LaneId(usize);
 
-/// What a lane has to send.
+/// The next message of a lane.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Waiting {
     pub(crate) lane: LaneId,
-    /// The path that its user asked for.
+    /// The path to which the user bound it.
     pub(crate) path: Option<PathId>,
-    /// Payload bytes that are left of its first message.
+    /// Payload bytes of it that have not left yet.
     pub(crate) left: usize,
 }
 
-/// The numbers of one stream.
+/// The stream sequence numbers of one stream.
 #[derive(Copy, Clone, Debug, Default)]
 struct Ssns {
-    /// Of the next message that is handed over.
+    /// The number of the next message that the user sends.
     next: u16,
-    /// Of the next message that may begin to be sent.
+    /// The number of the message that may leave next.
     turn: u16,
 }
 
-/// All that waits.
+/// All messages that wait to be sent.
 #[derive(Debug, Default)]
 pub(crate) struct SendQueue {
     lanes: Vec<Lane>,
-    /// The lane whose first message is partly cut.
+    /// The lane whose first message has left in part.
     begun: Option<usize>,
-    /// Stream sequence numbers, as far as streams were used.
+    /// Stream sequence numbers, up to the highest stream with ordered messages.
     ssns: Vec<Ssns>,
     bytes: u64,
     messages: u64,
@@ -99,12 +101,12 @@ pub(crate) struct SendQueue {
 }
 
 impl SendQueue {
-    /// Payload bytes that wait.
+    /// Payload bytes of all messages that wait.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Messages that wait, a partly cut one included.
+    /// Messages that wait, including one that has left in part.
     pub(crate) fn messages(&self) -> u64 {
         self.messages
     }
@@ -171,7 +173,7 @@ impl SendQueue {
         None
     }
 
-    /// The next lane behind that one that has something to send now.
+    /// The first lane after `lane` that has something to send now.
     #[inline]
     pub(crate) fn lane_behind(&self, lane: LaneId) -> Option<Waiting> {
         self.next_lane(lane.0 + 1)
@@ -192,8 +194,8 @@ impl SendQueue {
             .is_some_and(|m| m.cut == 0 && m.payload.len() > most)
     }
 
-    /// Payload bytes of the next fragment of a lane, where at most `most` fit
-    /// into a packet of their own.
+    /// Payload bytes of the next fragment of a lane. A packet holds at most
+    /// `most`.
     pub(crate) fn next_len(&self, lane: LaneId, most: usize) -> Option<usize> {
         let first = self.front(lane)?;
         Some((first.payload.len() - first.cut).min(most))
@@ -219,14 +221,14 @@ impl SendQueue {
             self.begun = Some(lane.0);
             return Some(Cut::of(m, payload, begin, false));
         }
-        // The rest leaves the queue with its message: nothing is counted up and
-        // down again.
+        // The last fragment moves the payload out of the queue, so its reference
+        // count does not change.
         let mut m = queue.pop_front()?;
         self.bytes -= left as u64;
         self.messages -= 1;
         self.begun = None;
         if self.messages == 0 && queue.capacity() > 64 {
-            // An idle association shall not keep a busy one's memory.
+            // An idle association must not keep the memory of its busy time.
             self.lanes.clear();
         }
         m.payload.advance(m.cut);
@@ -234,7 +236,7 @@ impl SendQueue {
         Some(Cut::of(&m, payload, begin, true))
     }
 
-    /// Recounts what the running totals say.
+    /// Whether the running totals match the messages.
     pub(crate) fn totals_agree(&self) -> bool {
         let all = || self.lanes.iter().flat_map(|l| &l.messages);
         let bytes: u64 = all().map(|m| (m.payload.len() - m.cut) as u64).sum();

@@ -1,4 +1,4 @@
-//! A chunk that was sent, and what a SACK does to it (RFC 9260 sections 6.2.1 and
+//! A chunk that was sent, and how a SACK changes it (RFC 9260 sections 6.2.1 and
 //! 7.2.4).
 
 use crate::path::PathId;
@@ -6,14 +6,14 @@ use crate::policy::retransmit::LossCause;
 use crate::time::Instant;
 use bytes::Bytes;
 
-/// What became of a chunk.
+/// The fate of a chunk.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// In flight.
     InFlight,
-    /// Taken for lost, awaiting retransmission.
+    /// Lost: awaits retransmission.
     Lost(LossCause),
-    /// Acknowledged by a gap block, so not for good yet.
+    /// Acknowledged by a gap block only, so the peer may still take it back.
     Acked,
 }
 
@@ -28,29 +28,29 @@ pub struct Record {
     pub(crate) begin: bool,
     pub(crate) end: bool,
     pub(crate) immediate: bool,
-    /// It was sent to one path only.
+    /// All its transmissions went to the same path.
     pub(crate) one_path: bool,
     /// How often it was sent.
     pub sends: u8,
-    /// Bytes of the chunk, header and padding included: what it takes of cwnd.
+    /// Bytes of the chunk with header and padding, as they count against cwnd.
     pub bytes: u32,
     /// Where it was sent last.
     pub path: PathId,
-    /// What became of it.
+    /// Its fate.
     pub fate: Fate,
-    /// What missing reports did to it.
+    /// Its missing reports.
     pub reports: Reports,
     /// When it was sent last.
     pub sent_at: Instant,
 }
 
-/// What missing reports did to a chunk (section 7.2.4).
+/// The missing reports of a chunk (section 7.2.4).
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reports {
     /// Missing reports since it was sent last.
     pub missing: u8,
-    /// One past what was outstanding when it was last fast retransmitted, if it
-    /// was.
+    /// One past the highest sequence that was sent when it was last fast
+    /// retransmitted; `None` if it never was.
     pub fast_retransmitted: Option<u64>,
 }
 
@@ -59,11 +59,11 @@ pub struct Reports {
 pub struct Applied {
     /// The cumulative TSN advanced.
     pub cumulative_advanced: bool,
-    /// It passed chunks that were not acknowledged before.
+    /// The cumulative TSN passed chunks that were not acknowledged before.
     pub cumulative_new: bool,
     /// The highest sequence that this SACK newly acknowledged (HTNA).
     pub highest_new: Option<u64>,
-    /// The peer took acknowledgements back.
+    /// The peer took acknowledgements of gap blocks back (reneging).
     pub reneged: bool,
 }
 
@@ -74,6 +74,6 @@ pub enum Change {
     Acked,
     /// Was acknowledged by a gap block before, and is no longer.
     Reneged,
-    /// Was acknowledged by a gap block before, and now for good.
+    /// Was acknowledged by a gap block before, and now by the cumulative TSN.
     Passed,
 }

@@ -2,7 +2,7 @@
 
 use byway_wire::{Causes, Chunk, Packet, Tsn, cause_code, chunk_type};
 
-/// Reads packets, and learns tags and initial TSNs from INIT and INIT ACK.
+/// Reads packets, and takes tags and initial TSNs from INIT and INIT ACK.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reader {
     /// Tags that packets to A and to Z carry.

@@ -29,7 +29,7 @@ pub(crate) enum Fate {
     Pass,
     Lose,
     Twice,
-    /// Arrives later by this time.
+    /// Arrives later by this number of milliseconds.
     Late(u64),
     /// Arrives with other bytes.
     Changed(Vec<u8>),
@@ -85,7 +85,7 @@ pub(crate) struct Pair {
     pub(crate) timed: bool,
     /// Every packet that was sent, oldest first.
     pub(crate) sent: Vec<Passing>,
-    /// Packets are taken in two parts.
+    /// Whether packets are taken in two parts.
     pub(crate) in_parts: bool,
     /// Packets whose second part was not empty.
     pub(crate) parted: usize,
@@ -177,12 +177,12 @@ impl Pair {
         Pair::up_with(paths, config, None)
     }
 
-    /// The same with a dialect.
+    /// [`up`](Pair::up) with a dialect.
     pub(crate) fn up_with(paths: usize, config: &Config, dialect: Option<DialectRef>) -> Pair {
         let end = |side, seed| endpoint_with(paths, (side, seed), config, dialect.clone());
         let mut p = Pair::of([end(A, 1), end(Z, 2)], paths);
         p.connect(A, config);
-        // Every address is confirmed one RTO after the other.
+        // The addresses are confirmed one after the other, one each RTO.
         p.run(4000);
         for side in [A, Z] {
             assert_eq!(p.state(side), "ESTABLISHED");
@@ -248,7 +248,7 @@ impl Pair {
         );
     }
 
-    /// Packets of these paths are lost, both ways.
+    /// Loses all packets of these paths, in both directions.
     pub(crate) fn cut(&mut self, paths: &'static [usize]) {
         self.lose(move |p| paths.contains(&p.path));
     }
@@ -445,7 +445,7 @@ impl Pair {
         }
     }
 
-    /// Lets this number of milliseconds pass.
+    /// Runs for this number of milliseconds.
     pub(crate) fn run(&mut self, millis: u64) {
         let until = self.now + ms(millis);
         loop {
@@ -480,7 +480,7 @@ impl Pair {
         core::mem::take(&mut self.drawings)
     }
 
-    /// The same, but only the drawings with one of these texts.
+    /// [`take_drawings`](Pair::take_drawings), but only drawings with one of these texts.
     pub(crate) fn take_drawings_with(&mut self, texts: &[&str]) -> Vec<String> {
         let mut all = self.take_drawings();
         all.retain(|d| texts.iter().any(|t| d.contains(t)));
@@ -511,7 +511,7 @@ impl Pair {
         got.iter().map(|r| (r.stream, r.payload.len())).collect()
     }
 
-    /// Replaces an endpoint by one that has no state.
+    /// Replaces an endpoint with one that has no state.
     pub(crate) fn replace(&mut self, side: usize, seed: u8, config: &Config) {
         self.ends[side] = endpoint(self.paths, side, seed, config);
         self.ids[side] = None;

@@ -319,7 +319,7 @@ fn attack_address_camping_ends_when_the_victim_answers() {
     assert_eq!(p.path_state(Z, 1), PathState::Unconfirmed);
     p.run(10);
     assert_eq!(p.sent.last().unwrap().text, "HEARTBEAT");
-    // The victim knows of nothing: its ABORT carries the tag turned round.
+    // The victim has no association, so its ABORT reflects the tag.
     let abort = packet(A, 9, |b| b.abort(true, |_| {}));
     p.inject_bytes(Z, stranger(0), &abort);
     assert_eq!(p.state(Z), "CLOSED");
@@ -400,7 +400,7 @@ fn attack_sack_of_what_was_never_sent_ends_the_association() {
 
 #[test]
 fn attack_ack_splitting_does_not_open_the_window_faster() {
-    // Section 7.2.1 counts bytes, and one chunk a SACK at most.
+    // Section 7.2.1 counts bytes, and at most one PMDCS per SACK.
     let grown = |splits: u32| {
         let mut p = Pair::up(1, &plain());
         p.lose(|q| q.from == Z);
@@ -429,7 +429,7 @@ fn attack_gap_blocks_and_duplicates_without_end_cost_little() {
         b.sack(tsn, 1500, &[(3, 2), (0, 9), (2, 3)], &twice)
     });
     assert_eq!(p.state(A), "ESTABLISHED");
-    // More are announced than the chunk holds.
+    // The chunk announces more blocks than it has.
     p.inject(A, 0, |b| {
         b.raw(3, 0, &[0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff])
     });
@@ -469,7 +469,7 @@ fn attack_fragment_hoarding_is_bounded_and_tells_an_honest_window() {
     let mut c = plain();
     c.buffer.receive = 10_000;
     let mut p = Pair::up(1, &c);
-    // One byte fragments of messages that never end, each behind a gap.
+    // Fragments of one byte from messages that never end, each after a gap.
     for n in 1..2000u32 {
         let tsn = p.reader.tsn(A, 2 * n);
         p.inject(Z, 0, |b| {
@@ -493,7 +493,7 @@ fn attack_fragment_hoarding_is_bounded_and_tells_an_honest_window() {
         .find(|q| q.text.starts_with("SACK"))
         .unwrap();
     assert!(last.text.ends_with("closed"));
-    // 49 bytes a fragment: no more than twice the buffer.
+    // 49 bytes for each fragment, and at most twice the buffer.
     assert!(
         p.sent
             .iter()
@@ -506,7 +506,7 @@ fn attack_fragment_hoarding_is_bounded_and_tells_an_honest_window() {
 
 #[test]
 fn attack_self_referencing_reassembly_is_a_violation() {
-    // A message that begins inside of another one.
+    // A message begins inside another one.
     let mut p = Pair::up(1, &plain());
     for n in 1..=2u32 {
         let tsn = p.reader.tsn(A, n);
@@ -566,7 +566,7 @@ fn attack_restart_with_added_addresses_is_refused() {
         &["Z -> ABORT: Restart of an Association with New Addresses -> A"],
     );
     assert_eq!(p.state(Z), "ESTABLISHED");
-    // Also not from an address that is not the peer's, if the INIT lists one that is.
+    // Also not from a new address, even if the INIT lists one of the peer's.
     let bytes = packet(A, 0, |b| {
         b.init(false, &init(4), |w| {
             w.address(address(0, A).ip());
@@ -613,8 +613,8 @@ fn attack_cookie_echo_with_shutdown_and_shutdown_ack_in_one_packet() {
 
 #[test]
 fn attack_packets_queued_for_a_path_that_went_away_go_nowhere() {
-    // A restart from one address leaves a table of one path: what was meant for
-    // the second is gone with it, and its name is refused.
+    // A restart from one address leaves only one path. What waited for the second path
+    // is gone, and its id is refused.
     let mut p = Pair::up(2, &plain());
     p.with(Z, |now, e, id| {
         e.request_heartbeat(now, id, byway_core::PathId(1))
@@ -637,7 +637,7 @@ fn attack_packets_queued_for_a_path_that_went_away_go_nowhere() {
 
 #[test]
 fn attack_cookies_and_heartbeats_hold_no_memory_of_ours() {
-    // Equal endpoints in equal states make equal bytes: nothing uninitialised.
+    // Equal endpoints in equal states make equal bytes, so none is uninitialised.
     let run = || {
         let mut p = Pair::new(2, &plain());
         p.connect(A, &plain());

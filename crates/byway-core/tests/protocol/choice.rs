@@ -64,7 +64,7 @@ fn an_idle_path_is_probed_by_what_data_has_earned_and_not_without_data() {
     assert_eq!((path.probes_sent, path.probe_bytes), (2, 80));
     let e = path.estimate.unwrap();
     assert_eq!(e.rtt.as_millis(), 20);
-    // Each answer is two passages; nothing lost yet does not make it 0.
+    // Each answer is two passages. Without losses the estimate is still above 0.
     assert!(e.samples > 3.9 && e.loss > 0.05, "{e:?}");
 }
 
@@ -118,7 +118,8 @@ fn what_was_taken_for_lost_in_error_is_taken_back_by_its_duplicate() {
     let spurious = |count_back: bool| {
         let mut p = Pair::up(1, &estimating(|e| e.probe_share = 0.0));
         stream(&mut p, 30);
-        // A's packet is three seconds late: T3 expires, the repeat arrives first.
+        // A's packet is three seconds late: T3-rtx expires, and the retransmission
+        // arrives first.
         let mut first = true;
         p.hand(move |q| match () {
             () if q.text.starts_with("DATA") && core::mem::take(&mut first) => {
@@ -143,7 +144,7 @@ fn what_was_taken_for_lost_in_error_is_taken_back_by_its_duplicate() {
 #[test]
 fn the_better_path_becomes_the_primary_without_a_failure() {
     let mut p = Pair::up(2, &estimating(|_| {}));
-    // One message in eight is lost on the primary, never twice.
+    // One message in eight is lost on the primary, but no retransmission.
     let mut n = 0;
     p.lose(move |q| {
         n += u32::from(q.text.starts_with("DATA"));
@@ -163,7 +164,7 @@ fn the_better_path_becomes_the_primary_without_a_failure() {
     p.send_many(A, 1400, 1);
     let drawn = p.take_drawings_with(&["DATA"]);
     assert!(drawn[0].ends_with("(path 1)"), "{drawn:?}");
-    // Path 0 is the idle one now: it is probed, and there is no way back.
+    // Path 0 is idle now. It is probed and does not become the primary again.
     stream(&mut p, 100);
     assert!(!p.take_drawings_with(&["HEARTBEAT -> Z"]).is_empty());
     assert_eq!(primaries(&mut p), [0; 0]);
@@ -197,7 +198,7 @@ fn a_failover_becomes_permanent_only_to_a_path_that_is_better() {
             q.from == A && n[q.path] % every == 0 && (q.path == 0 || alternate_loses)
         });
         for _ in 0..300 {
-            // So seldom that a timeout repairs each loss.
+            // So rarely that only a timeout can repair a loss.
             p.send_many(A, 1400, 1);
             p.run(1500);
         }
@@ -208,7 +209,7 @@ fn a_failover_becomes_permanent_only_to_a_path_that_is_better() {
     };
     assert!(permanent(false));
     assert!(!permanent(true));
-    // Without the judgement PSMR 0 makes either permanent.
+    // Without the estimate PSMR 0 makes both failovers permanent.
     let mut c = plain();
     c.hb.enabled = true;
     c.failover.primary_switch = PrimarySwitch::Psmr(0);

@@ -100,7 +100,7 @@ fn a_message_bound_to_a_path_stays_there() {
 
 #[test]
 fn a_receiver_that_knows_nothing_of_it_serves_as_well() {
-    // Only A is configured; Z acknowledges as RFC 9260 asks.
+    // Only A uses CMT. Z acknowledges as RFC 9260 requires.
     let config = cmt(10, |c| c.dac = true);
     let ends = [endpoint(2, A, 1, &config), endpoint(2, Z, 2, &plain())];
     let mut p = Pair::of(ends, 2);
@@ -120,7 +120,7 @@ fn a_receiver_that_knows_nothing_of_it_serves_as_well() {
 /// Two paths of 10 and 60 ms, eight chunks on each, nothing lost.
 fn over_unequal_paths(sfr: bool) -> AssocStats {
     let mut p = Pair::up(2, &cmt(4, |c| c.sfr = sfr));
-    // The slow path is filled first: all that the fast one brings is early.
+    // The slow path is filled first, so all data on the fast one arrives early.
     p.delay_ms = [60, 10, 10, 10];
     p.send_many(A, FULL, 8);
     p.run(500);
@@ -187,8 +187,8 @@ fn a_pseudo_cumulative_tsn_lets_each_window_grow_by_itself() {
     assert_eq!(growth(Cuc::V2), [2, 16]);
 }
 
-/// Path 1's window when chunk 1, lost on path 0 and retransmitted there, is lost again
-/// while new data is sent.
+/// The window of path 1 when chunk 1 is lost on path 0, retransmitted there and lost
+/// again, while new data is sent.
 fn growth_behind_a_repetition(cuc: Cuc) -> u32 {
     let mut c = cmt(6, |c| c.cuc = cuc);
     c.congestion.growth = CwndGrowth::CumulativeAdvance;
@@ -239,7 +239,7 @@ fn a_sack_that_answers_two_packets_is_two_reports() {
     p.lose_once(&["DATA 2"]);
     p.send_many(A, FULL, 5);
     p.run(50);
-    // The second of two SACKs brings the third report.
+    // The second of two SACKs is the third report.
     assert_drawn(
         &p.take_drawings(),
         &[
@@ -290,7 +290,7 @@ fn repeated_on(rtx: RtxPolicy) -> String {
 fn each_policy_repeats_where_it_says() {
     for (rtx, expected) in [
         (RtxPolicy::Same, "0"),
-        // The others are full.
+        // The other paths are full.
         (RtxPolicy::Asap, "1"),
         (RtxPolicy::Cwnd, "2"),
         (RtxPolicy::Ssthresh, "1"),
@@ -300,7 +300,8 @@ fn each_policy_repeats_where_it_says() {
     }
 }
 
-/// CMT-PF: potentially failed after one timeout, active again only by a heartbeat.
+/// CMT-PF: a path is potentially failed after one timeout, and only a heartbeat makes it
+/// active again.
 fn cmt_pf(cwnd: u32, returns: u32) -> Config {
     let mut c = cmt(cwnd, |_| ());
     c.hb.enabled = true;
@@ -330,11 +331,11 @@ fn while_all_paths_are_potentially_failed_one_carries_data() {
             "4000 ms A -> DATA 4 -> lost (path 1)",
             "5000 ms A -> HEARTBEAT -> lost",
             "5000 ms A -> HEARTBEAT -> lost (path 1)",
-            // One error each: the path that was last active.
+            // One error each: the last active path carries data.
             "5000 ms A -> DATA 1 -> lost (path 1)",
             "7000 ms A -> HEARTBEAT -> lost",
             "7000 ms A -> HEARTBEAT -> lost (path 1)",
-            // Two errors there, three here.
+            // Two errors there, three on the other path.
             "7000 ms A -> DATA 1 -> lost",
         ],
     );
@@ -414,11 +415,11 @@ fn figure_2_of_natarajan_2006() {
             "5050 ms Z -> SACK 6 [8-9] R3 -> A (path 1)",
             "5050 ms Z -> SACK 6 [8-10] R2 -> A (path 1)",
             "5050 ms Z -> SACK 6 [8-11] R1 -> A (path 1)",
-            // And again, twice as long.
+            // Blocked again, twice as long.
             "7040 ms A -> DATA 7 -> Z (path 1)",
             "7050 ms Z -> SACK 11 R5 -> A (path 1)",
-            // Beyond the figure: path 1 has its turn to begin, four chunks are
-            // the Max.Burst, the dead path gets what is left.
+            // After the figure: it is the turn of path 1 to be first. Max.Burst allows
+            // four chunks, and the dead path gets the rest.
             "7060 ms A -> DATA 12 -> Z (path 1)",
             "7060 ms A -> DATA 13 -> Z (path 1)",
             "7060 ms A -> DATA 14 -> Z (path 1)",
@@ -438,10 +439,10 @@ fn figure_2_of_natarajan_2006() {
             "7090 ms Z -> SACK 15 [17-20] R1 -> A (path 1)",
         ],
     );
-    // C2 of the figure: grows in slow start, is cut back by Max.Burst.
+    // C2 of the figure grows in slow start, and Max.Burst reduces it.
     assert_eq!(windows(&mut p, 1)[..4], [3, 4, 5, 4]);
-    // C1 stays at 2 there before the timeout makes it 1. By CUC (and RFC 9260)
-    // the acknowledgement of TSN 1 lets it grow, as the window was full.
+    // In the figure C1 stays at 2 until the timeout makes it 1. With CUC (and RFC
+    // 9260) the acknowledgement of TSN 1 lets it grow, because the window was full.
     assert_eq!(windows(&mut figure(false, FillOrder::InTurn).1, 0), [3, 1]);
 }
 
@@ -455,8 +456,8 @@ fn behind_the_last_path_figure_2_goes_on_at_path_0() {
     assert_eq!(sent, expected);
 }
 
-/// A round of three chunks, of which each path can take two: the last path gets only
-/// the rest.
+/// Each event sends three chunks, and each path has room for two. So the last path gets
+/// only the rest.
 #[test]
 fn paths_take_turns_at_being_first() {
     let rounds = |order| {
@@ -497,7 +498,7 @@ fn figure_3_of_natarajan_2006() {
             "4020 ms A -> DATA 6 -> Z (path 1)",
             "4030 ms Z -> SACK 1 [3-5] R2 -> A (path 1)",
             "4030 ms Z -> SACK 1 [3-6] R1 -> A (path 1)",
-            // The timeout makes path 0 potentially failed: it gets only heartbeats.
+            // The timeout makes path 0 potentially failed, so it gets only heartbeats.
             "5020 ms A -> HEARTBEAT -> lost",
             "5020 ms A -> DATA 2 -> Z (path 1)",
             "5030 ms Z -> SACK 6 R5 -> A (path 1)",
@@ -533,7 +534,7 @@ fn figure_3_of_natarajan_2006() {
         ],
     );
     assert_eq!(p.path_state(A, 0), PathState::PotentiallyFailed);
-    // Blocked once, until the timeout; CMT still is.
+    // CMT-PF was blocked once, until the timeout. CMT is still blocked.
     let blocked = [
         stats(&mut p),
         stats(&mut figure(false, FillOrder::InTurn).1),

@@ -37,8 +37,8 @@ fn the_third_missing_report_repeats_a_chunk() {
 
 #[test]
 fn missing_reports_count_below_the_highest_newly_acknowledged_alone() {
-    // Rule HTNA: late SACKs that acknowledge nothing new above a chunk are no
-    // reports that it is missing.
+    // HTNA: a SACK that newly acknowledges nothing above a chunk does not report it
+    // missing.
     let mut c = plain();
     c.congestion.max_burst = None;
     let mut p = Pair::up(1, &c);
@@ -116,7 +116,7 @@ fn one_round_trip_gives_one_sample_and_a_repeated_chunk_none() {
     p.send_many(A, 1400, 2);
     p.run(300);
     assert_eq!(samples(&mut p), [20]);
-    // Karn: what was sent twice says nothing.
+    // Karn: a chunk that was sent twice gives no sample.
     p.lose_once(&["DATA 3"]);
     p.send_many(A, 1400, 1);
     p.run(3000);
@@ -145,8 +145,8 @@ fn an_idle_window_decays_before_it_is_used_again() {
     p.run(2200);
     p.send_many(A, 100, 1);
     let path = p.path(A, 0);
-    // Three RTOs had passed before the first use, two more before the second;
-    // ssthresh remembers the window of before.
+    // Three RTOs passed before the first use and two more before the second. ssthresh
+    // keeps the earlier window.
     let (at_first, at_second) = (400 * 1468 / 8, 400 * 1468 / 32);
     assert_eq!(before, at_first);
     assert_eq!((path.cwnd, path.ssthresh), (at_second, at_first));

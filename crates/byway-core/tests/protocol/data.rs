@@ -141,7 +141,7 @@ fn order_holds_within_a_stream_and_only_there() {
         vec![message(0, 1201), message(0, 1202), message(1, 1203), loose],
     );
     p.run(20);
-    // The first of stream 0 is missing: the second waits, the others do not.
+    // The first message of stream 0 is missing. The second one waits; the others do not.
     assert_eq!(p.take_got(Z), [(1, 1203), (0, 1204)]);
     p.run(3000);
     assert_eq!(p.take_got(Z), [(0, 1201), (0, 1202)]);

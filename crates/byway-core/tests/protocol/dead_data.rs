@@ -53,7 +53,7 @@ fn a_black_hole_of_the_mtu_is_left_after_three_timeouts_and_comes_back_by_a_full
     let full = p.sent.iter().find(|q| q.text == "HEARTBEAT, PAD").unwrap();
     // A packet of 1500 bytes with its IPv4 header.
     assert_eq!(full.bytes.len(), 1480);
-    // Small heartbeats would be answered; the large ones go on, and are not.
+    // Small heartbeats would be answered. The large ones continue and are not answered.
     p.run(100_000);
     let tries = p.take_drawings_with(&["A -> HEARTBEAT, PAD -> lost"]);
     assert!(tries.len() >= 2, "{tries:?}");
@@ -86,7 +86,7 @@ fn without_it_data_goes_back_to_the_black_hole_for_ever() {
 
 #[test]
 fn small_messages_that_pass_do_not_hide_that_large_ones_do_not() {
-    // Without heartbeats: the acknowledged small chunks say that the path lives.
+    // Without heartbeats the acknowledged small chunks show that the path is alive.
     let mut p = Pair::up(2, &plain());
     black_hole(&mut p);
     for _ in 0..3 {

@@ -45,7 +45,7 @@ fn counted_as_the_paper_simulates_cpt_0_makes_the_first_timeout_permanent() {
             "5000 ms A -> DATA 1 -> Z (path 1)",
         ],
     );
-    // The heartbeat was answered, but there is no going back.
+    // The heartbeat was answered, but the failover is permanent.
     assert_eq!(p.path_state(A, 0), PathState::Active);
     assert_eq!(primaries(&p.take_events(A)), [1]);
     p.send_many(A, 10, 1);
@@ -61,7 +61,7 @@ fn counted_as_the_text_says_cpt_0_takes_one_heartbeat_lost_after_the_failover() 
     c.failover.primary_switch = PrimarySwitch::CptHeartbeats(0);
     let mut p = Pair::up(2, &c);
     p.timed = true;
-    // The first failover is undone by the heartbeat that is answered.
+    // The answer to the heartbeat ends the first failover.
     p.lose_once(&["DATA 1"]);
     p.send_many(A, 10, 1);
     p.run(1500);
@@ -74,7 +74,7 @@ fn counted_as_the_text_says_cpt_0_takes_one_heartbeat_lost_after_the_failover() 
         ],
     );
     assert!(p.path(A, 0).primary && p.path(A, 0).in_use);
-    // The heartbeat after the second failover is lost, too.
+    // The heartbeat after the second failover is lost as well.
     p.lose_once(&["DATA 2", "HEARTBEAT"]);
     p.send_many(A, 10, 1);
     p.run(2900);
@@ -89,7 +89,7 @@ fn counted_as_the_text_says_cpt_0_takes_one_heartbeat_lost_after_the_failover() 
             "8500 ms A -> HEARTBEAT -> Z",
         ],
     );
-    // The primary is back, and is it no longer.
+    // The old primary is active again, but it is no longer the primary.
     assert_eq!(p.path_state(A, 0), PathState::Active);
     assert_eq!(primaries(&p.take_events(A)), [1]);
     p.send_many(A, 10, 1);
@@ -101,7 +101,7 @@ fn counted_as_the_text_says_cpt_0_takes_one_heartbeat_lost_after_the_failover() 
 
 #[test]
 fn heartbeats_lost_before_the_failover_do_not_count_by_the_text() {
-    // PMR 2: two heartbeats are lost while the primary is active still.
+    // PMR 2: two heartbeats are lost while the primary is still active.
     let lost = |switch| {
         let mut c = pmr_0();
         c.failure.path_max_retrans = 2;
@@ -123,15 +123,15 @@ fn heartbeats_lost_before_the_failover_do_not_count_by_the_text() {
     assert_eq!(lost(PrimarySwitch::CptHeartbeats(3)), 3 + 4);
 }
 
-/// A scenario of caro-2006 figure 8: TSN 1 is lost on the primary, and of the
-/// two packets that follow its timeout, the first to the primary, the first to
-/// the alternate, or both. Both round trips take 90 ms, as in the paper.
+/// A scenario of caro-2006 figure 8. TSN 1 is lost on the primary. After its timeout the
+/// first packet to the primary, the first one to the alternate, or both are lost. Both
+/// round trips take 90 ms, as in the paper.
 fn figure_8(pmr: u32, primary_lost: bool, alternate_lost: bool, edit: fn(&mut Config)) -> Pair {
     let mut c = Config::caro2006();
     c.hb.jitter = HbJitter::Off;
     c.failure.path_max_retrans = pmr;
-    // The figure begins with windows of one packet, new data may leave at a
-    // timeout, and the first RTO is a second.
+    // The figure begins with windows of one packet and an RTO of one second, and new
+    // data may leave at a timeout.
     c.congestion.initial_cwnd = InitialCwnd::Pmdcs(1);
     c.retransmission.new_data_at_rto = true;
     c.rto.initial = c.rto.min;
@@ -177,7 +177,7 @@ fn figure_8_scenario_1_nothing_more_is_lost() {
             "5180 ms A -> DATA 4 -> Z",
         ],
     );
-    // PMR 1: TSN 2 leaves with the timeout; one packet ahead.
+    // PMR 1: TSN 2 leaves at the timeout, so this run is one packet ahead.
     assert_drawn(
         &drawn(figure_8(1, false, false, as_it_is), 1150),
         &[
@@ -202,7 +202,7 @@ fn figure_8_scenario_2_the_first_to_the_alternate_is_lost() {
         );
         drawn
     });
-    // One packet a round trip to the primary, until TSN 1 times out again.
+    // One packet per round trip goes to the primary, until TSN 1 times out again.
     assert_drawn(
         &pmr_0[..8],
         &[
@@ -232,10 +232,10 @@ fn figure_8_scenario_2_the_first_to_the_alternate_is_lost() {
 
 #[test]
 fn figure_8_scenario_2_ends_with_the_fourth_missing_report() {
-    // The paper lets TSN 1 wait for its second timeout, at 6000 ms. But each
-    // packet to the primary reports it missing, and four reports take 360 ms:
-    // with fast retransmits as RFC 2960 has them (the paper's Multiple Fast
-    // Retransmit, too) TSN 1 leaves before.
+    // In the paper TSN 1 waits for its second timeout, at 6000 ms. But each packet to
+    // the primary reports it missing, and four reports take 360 ms. So with the fast
+    // retransmits of RFC 2960, or the paper's Multiple Fast Retransmit, TSN 1 leaves
+    // earlier.
     let drawn = drawn(figure_8(0, false, true, as_it_is), 1600);
     let again: Vec<&String> = drawn.iter().filter(|d| d.contains("DATA 1 ")).collect();
     assert_eq!(
@@ -250,8 +250,8 @@ fn figure_8_scenario_2_ends_with_the_fourth_missing_report() {
 
 #[test]
 fn figure_8_scenario_3_the_first_to_the_primary_is_lost() {
-    // PMR 0: data goes on to the alternate until the second heartbeat, sent
-    // after an RTO of 2 s, is answered.
+    // PMR 0: data goes to the alternate until the second heartbeat, sent after an RTO of
+    // 2 s, is answered.
     let pmr_0 = drawn(figure_8(0, true, false, as_it_is), 3200);
     assert_drawn(
         &pmr_0[..8],
@@ -274,7 +274,7 @@ fn figure_8_scenario_3_the_first_to_the_primary_is_lost() {
             "7045 ms Z -> HEARTBEAT ACK -> A"
         ]
     );
-    // PMR 1: nothing leaves until TSN 2 times out, and then to the alternate.
+    // PMR 1: nothing leaves until TSN 2 times out. Then data goes to the alternate.
     assert_drawn(
         &drawn(figure_8(1, true, false, as_it_is), 3100),
         &[
@@ -294,9 +294,9 @@ fn figure_8_scenario_3_the_first_to_the_primary_is_lost() {
 
 #[test]
 fn figure_8_scenario_4_both_are_lost() {
-    // PMR 0: TSN 1 times out on the alternate and goes to the primary, where
-    // its acknowledgement ends the failover. The paper's sender asks only the
-    // primary with heartbeats.
+    // PMR 0: TSN 1 times out on the alternate and goes to the primary, where its
+    // acknowledgement ends the failover. The paper's sender sends heartbeats only to the
+    // primary.
     let mut p = figure_8(0, true, true, as_it_is);
     p.with(A, |now, e, id| {
         e.enable_heartbeat(now, id, PathId(1), false)
@@ -316,9 +316,9 @@ fn figure_8_scenario_4_both_are_lost() {
             "6335 ms Z -> SACK 3 -> A",
         ],
     );
-    // PMR 1: the paper says that nothing new leaves until TSN 2 times out. But
-    // the acknowledgement of TSN 1 found two packets in a window of one, so the
-    // window grows, and one packet a round trip leaves (RFC 2960 section 7.2.1).
+    // PMR 1: the paper says that nothing new leaves until TSN 2 times out. But when TSN 1
+    // is acknowledged, two packets are in flight with a window of one. So the window
+    // grows, and one packet leaves per round trip (RFC 2960 section 7.2.1).
     let pmr_1 = drawn(figure_8(1, true, true, no_fast_retransmits), 3100);
     assert_drawn(
         &pmr_1[..8],
@@ -337,9 +337,9 @@ fn figure_8_scenario_4_both_are_lost() {
 
 #[test]
 fn a_failed_alternate_that_is_asked_answers_before_a_delayed_sack() {
-    // Scenario 4 with PMR 0 where, as in the paper's simulator, every failed destination is
-    // probed: the alternate has failed, too, its answer comes before the SACK
-    // of TSN 1, and the transfer goes on there, not on the primary.
+    // Scenario 4 with PMR 0, and every failed destination is probed, as in the paper's
+    // simulator. The alternate has also failed, and its answer arrives before the SACK of
+    // TSN 1. So the transfer continues there, and not on the primary.
     let drawn = drawn(figure_8(0, true, true, as_it_is), 2200);
     assert_drawn(
         &drawn[3..8],
@@ -365,13 +365,13 @@ fn a_failover_is_spurious_when_the_path_answers_at_once() {
     p.send_many(A, 10, 1);
     p.run(1500);
     assert_eq!(counts(&mut p), (2, 1, 1));
-    // Its heartbeat is lost, too: that may be a failure.
+    // Its heartbeat is also lost, so it may be a failure.
     p.lose_once(&["DATA 2", "HEARTBEAT"]);
     p.send_many(A, 10, 1);
     p.run(9000);
     assert_eq!(p.path_state(A, 0), PathState::Active);
     assert_eq!(counts(&mut p), (4, 2, 1));
-    // Nor is it one when both paths are dead: data hops.
+    // Hops between two dead paths are not spurious failovers either.
     p.cut(&[0, 1]);
     p.send_many(A, 10, 1);
     p.run(8000);
@@ -411,7 +411,8 @@ fn reading_heartbeat_ack_and_reading_path_ack_find_the_path_dead_after_dmax() {
                 "4000 ms A -> DATA 1 -> lost",
                 "5000 ms A -> HEARTBEAT -> lost",
                 "5000 ms A -> DATA 1 -> Z (path 1)",
-                // Of the retransmission: it says nothing of the primary.
+                // This SACK answers the retransmission. It proves nothing about the
+                // primary.
                 "5010 ms Z -> SACK 1 -> A (path 1)",
                 "6000 ms A -> HEARTBEAT -> lost",
                 "7000 ms A -> HEARTBEAT -> lost",
@@ -431,17 +432,17 @@ fn reading_any_ack_stops_for_a_sack_of_the_alternate_and_misses_the_death() {
             "4000 ms A -> DATA 1 -> lost",
             "5000 ms A -> HEARTBEAT -> lost",
             "5000 ms A -> DATA 1 -> Z (path 1)",
-            // The spurious stop.
+            // This SACK wrongly stops the probing.
             "5010 ms Z -> SACK 1 -> A (path 1)",
         ],
     );
-    // Idle heartbeats find it, an interval later.
+    // Ordinary heartbeats find the failure, an interval later.
     assert!(took > 5000, "{took}");
 }
 
 #[test]
 fn pmr_counts_beside_the_probes_only_where_it_is_told_to() {
-    // Two timeouts exceed PMR 1 after 3 s; Dmax would take a second and 10 s.
+    // Two timeouts exceed PMR 1 after 3 s. Dmax would need 1 s and another 10 s.
     let inactive_after = |beside_pmr| {
         let mut c = pmr_0();
         c.failure.path_max_retrans = 1;
@@ -496,12 +497,12 @@ fn one_path_may_be_watched_otherwise_than_the_association() {
     p.cut(&[0, 1]);
     p.send_many(A, 10, 1);
     p.run(3100);
-    // The primary by its own Dmax; the alternate has PMR 5.
+    // The primary fails by its own Dmax. The alternate has PMR 5.
     assert_eq!(p.path_state(A, 0), PathState::Inactive);
     assert_eq!(p.path_state(A, 1), PathState::Active);
 }
 
-/// The same from the settings: a list in the order of the paths.
+/// The detectors come from the settings: a list in the order of the paths.
 #[test]
 fn settings_say_of_each_path_how_it_is_watched() {
     let probing = |secs| {
@@ -511,7 +512,7 @@ fn settings_say_of_each_path_how_it_is_watched() {
             ..Probing::default()
         })
     };
-    // Of three paths the list names two; the third has the association's.
+    // The list has detectors for two of three paths. The third path uses `detection`.
     let mut c = pmr_0_with_pmr(5);
     c.failure.detection = probing(4);
     c.failure.path_detection = vec![probing(2), Detection::ErrorCount];
@@ -543,7 +544,7 @@ fn pmr_0_with_pmr(pmr: u32) -> Config {
 
 #[test]
 fn the_window_keeps_room_for_the_probes() {
-    // In flight when nothing more may leave, with and without the detector.
+    // The flight size when no more data may leave, with and without the detector.
     let flight = |detection| {
         let mut c = plain();
         c.failure.detection = detection;
@@ -565,6 +566,6 @@ fn the_window_keeps_room_for_the_probes() {
         flight(Detection::Probing(Probing::default())),
         flight(Detection::ErrorCount),
     );
-    // A window whose rest no packet fits into is full: it grows.
+    // A window counts as full if no packet fits into its rest, so it grows.
     assert!(with > 20_000 && without > 20_000, "{with} {without}");
 }

@@ -4,7 +4,7 @@
 use crate::common::{A, Pair, Z, addresses, plain};
 use byway_core::{ChecksumMode, Endpoint, EndpointConfig};
 
-/// Endpoints that compute no checksums, as a driver that takes two parts needs them.
+/// An endpoint without checksums, as a driver that takes two parts needs it.
 fn offloaded(side: usize) -> Endpoint {
     let config = EndpointConfig {
         checksum: ChecksumMode::Offloaded,

@@ -28,8 +28,8 @@ fn addresses_are_verified_by_heartbeat_before_they_carry_data() {
     p.timed = true;
     p.connect(A, &c);
     p.run(3000);
-    // A's user named Z's addresses; Z has A's from the INIT and tries one each
-    // RTO (HB.Max.Burst).
+    // A's user named Z's addresses. Z has A's addresses from the INIT and verifies one
+    // each RTO (HB.Max.Burst).
     let tries = p.take_drawings_with(&["Z -> HEARTBEAT -> "]);
     assert_drawn(
         &tries,
@@ -101,7 +101,7 @@ fn heartbeats_come_each_interval_and_rto() {
         .iter()
         .map(|d| d.split(' ').next().unwrap().parse().unwrap())
         .collect();
-    // HB.interval + RTO behind the one before.
+    // HB.interval + RTO after the previous one.
     assert_eq!(at.len(), 2);
     assert_eq!(at[1] - at[0], 31_020);
 }
@@ -131,7 +131,7 @@ fn one_timeout_makes_a_path_suspect_and_data_moves_and_comes_back() {
     );
     p.heal();
     p.run(5000);
-    // A HEARTBEAT ACK brings the primary back.
+    // A HEARTBEAT ACK makes the primary active again.
     assert_eq!(p.path_state(A, 0), PathState::Active);
     assert_eq!(switches(&p.take_events(A)), [(0, 1), (1, 0)]);
     p.take_drawings();
@@ -156,7 +156,7 @@ fn without_the_suspect_state_a_path_serves_until_pmr_is_exceeded() {
     assert!((ms(63_000)..ms(64_000)).contains(&took), "{took:?}");
     assert_eq!(p.path(A, 0).error_count, 6);
     assert_eq!(switches(&p.take_events(A)), [(0, 1)]);
-    // A dead path is still asked, and comes back when it answers.
+    // A dead path still gets heartbeats, and is active again when it answers.
     p.heal();
     p.with(A, |now, e, id| e.request_heartbeat(now, id, PathId(0)))
         .unwrap();
@@ -178,7 +178,8 @@ fn heartbeats_lost_on_an_idle_path_make_it_inactive_and_nothing_more() {
 
 #[test]
 fn idle_heartbeats_end_the_association_only_where_they_are_told_to_count() {
-    // The primary is the idle path's only competition: nothing clears the count.
+    // The primary has no data and no heartbeats, so nothing clears the association's
+    // error counter.
     let ended = [false, true].map(|counts| {
         let mut c = plain();
         c.hb.interval = ms(1000);
@@ -247,7 +248,7 @@ fn a_message_may_name_its_path_as_long_as_that_is_in_order() {
 
 #[test]
 fn the_dormant_rules_where_every_path_is_inactive() {
-    // caro-2006 section III.6: the path of each repeat while nothing answers.
+    // caro-2006 section III.6: the path of each retransmission while nothing answers.
     let used = |dormant| {
         let mut c = without_pf();
         c.failure.path_max_retrans = 0;
@@ -270,11 +271,11 @@ fn the_dormant_rules_where_every_path_is_inactive() {
             .filter_map(on)
             .collect::<String>()
     };
-    // The first three find each path inactive.
+    // After the first three transmissions all paths are inactive.
     assert_eq!(used(Dormant::Hop), "012012012");
     assert_eq!(used(Dormant::Primary), "012000000");
     assert_eq!(used(Dormant::Last), "012222222");
-    // The fewest errors: each in its turn.
+    // The fewest errors: each path in turn.
     let least = used(Dormant::LeastErrors);
     for path in ['0', '1', '2'] {
         assert_eq!(least.matches(path).count(), 3, "{least}");
@@ -343,7 +344,7 @@ fn more_addresses_than_max_paths_do_no_harm() {
     let mut p = Pair::new(3, &plain());
     p.connect(A, &c);
     p.run(60_000);
-    // Z asks all of A's addresses and A answers, from all.
+    // Z sends heartbeats to all of A's addresses, and A answers from all.
     assert_eq!(p.with(A, |_, e, id| e.paths(id)).len(), 1);
     for path in 0..3 {
         assert_eq!(p.path_state(Z, path), PathState::Active);
@@ -357,7 +358,7 @@ fn more_addresses_than_max_paths_do_no_harm() {
 
 #[test]
 fn without_verification_every_address_is_good_at_once_and_has_rto_initial() {
-    // RFC 2960: no heartbeat before HB.interval, and so no sample of an idle path.
+    // RFC 2960: no heartbeat before HB.interval, so an idle path has no sample.
     let mut c = Config::rfc2960();
     c.setup.confirm_all_before_data = false;
     c.setup.verify_addresses = false;

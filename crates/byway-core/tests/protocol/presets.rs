@@ -66,7 +66,7 @@ fn a_chunk_is_repeated_after_three_missing_reports_or_four() {
 
 #[test]
 fn after_a_timeout_data_leaves_a_path_at_once_or_stays() {
-    // The potentially failed state of RFC 7829, on in one and off in the other.
+    // The potentially failed state of RFC 7829 is on in only one of them.
     let states = both().map(|(_, c)| {
         let mut p = Pair::up(2, &c);
         p.cut(&[0]);

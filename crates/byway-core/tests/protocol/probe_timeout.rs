@@ -81,7 +81,7 @@ fn without_the_probe_timeout_or_another_path_nothing_asks() {
 fn losses_of_a_suspect_path_count_as_congestion_when_it_answers() {
     for (dead, cwnd) in [(true, 20), (false, 10)] {
         let mut p = measured(&watchful());
-        // Ten packets are lost; the heartbeat is, too, or is answered in time.
+        // Ten packets are lost. The heartbeat is also lost, or it is answered in time.
         p.hand(move |q| match q.text.as_str() {
             "HEARTBEAT" if dead => Fate::Lose,
             "HEARTBEAT" => Fate::Late(3),
@@ -90,7 +90,7 @@ fn losses_of_a_suspect_path_count_as_congestion_when_it_answers() {
         });
         p.send_many(A, 1400, 10);
         p.run(26);
-        // New data goes the other way and reports the others missing at 5046 ms.
+        // New data takes the other path and reports the others missing at 5046 ms.
         p.send_many(A, 1400, 4);
         p.run(21);
         assert_eq!(p.path(A, 0).cwnd, 20 * 1468);

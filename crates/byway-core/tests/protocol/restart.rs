@@ -32,8 +32,7 @@ fn a_peer_that_restarted_takes_its_place_again() {
     };
     assert!(p.take_events(Z).contains(&restarted));
     assert_eq!(p.ends[Z].association_count(), 1);
-    // Data that had arrived before can still be read; stream sequence numbers start
-    // again.
+    // Data that had arrived can still be read. Stream sequence numbers start again.
     p.send_many(A, 50, 1);
     p.run(300);
     p.read(Z);

@@ -138,7 +138,7 @@ fn init_moves_to_the_second_address_when_the_first_is_silent() {
 
 #[test]
 fn both_sides_begin_at_once_and_get_one_association() {
-    // Table 12, B and D: each answers the other's INIT with its own tag.
+    // Table 12, B and D: each side answers the other's INIT with its own tag.
     let mut p = Pair::new(1, &plain());
     p.connect(A, &plain());
     p.connect(Z, &plain());

@@ -48,7 +48,7 @@ fn the_peer_finishes_its_data_after_shutdown() {
     p.run(3000);
     assert_eq!(p.take_got(A).len(), 30);
     let all = p.take_drawings();
-    // Each packet of data is answered with SHUTDOWN and SACK.
+    // Each packet with DATA is answered with SHUTDOWN and SACK.
     assert!(
         all.iter().any(|d| d.starts_with("A -> SHUTDOWN 2, SACK 2")),
         "{all:?}"
@@ -152,7 +152,7 @@ fn heartbeats_of_the_peer_do_not_hold_off_t2() {
 
 #[test]
 fn t5_ends_a_shutdown_that_takes_too_long() {
-    // The peer answers, but never finishes: its reader's data is never taken.
+    // Every SHUTDOWN is lost, but other packets show that the peer is alive.
     let mut c = plain();
     c.rto.max = c.rto.initial;
     let mut p = Pair::up(1, &c);
@@ -161,7 +161,7 @@ fn t5_ends_a_shutdown_that_takes_too_long() {
     let mut left = 10;
     while left > 0 {
         p.run(900);
-        // Any packet shows that the peer goes on (section 9.2).
+        // Any packet clears the error counter (section 9.2).
         p.inject(A, 0, |b| b.cookie_ack());
         left -= 1;
     }
@@ -208,7 +208,7 @@ fn what_has_arrived_is_read_after_the_end_until_it_is_released() {
     assert!(p.ends[Z].receive(id).is_none());
     assert_eq!(p.ends[Z].state_name(id), None);
     assert!(p.ends[Z].send(now, id, Message::new(0, vec![1])).is_err());
-    // The next association has another name.
+    // The next association has another id.
     p.connect(A, &plain());
     p.run(100);
     assert_ne!(p.id(Z), id);

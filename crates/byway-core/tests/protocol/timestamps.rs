@@ -87,8 +87,8 @@ fn the_answer_to_the_first_sending_is_no_sample_of_the_second() {
     p.send_many(A, 10, 1);
     p.run(300);
     let before = p.path(A, 0).srtt;
-    // The SACK is slower than the timer, so the chunk is sent again, and then
-    // acknowledged by the answer to its first sending.
+    // The SACK is slower than the RTO, so the chunk is retransmitted. Then the answer to
+    // its first transmission acknowledges it.
     p.delay_ms[0] = 600;
     p.send_many(A, 10, 1);
     p.run(1450);

@@ -52,8 +52,8 @@ fn a_window_that_stays_closed_for_a_day_does_not_end_the_association() {
     assert_eq!(p.take_got(Z).len(), 12);
 }
 
-/// Found by random programs: two lost probes, with any time between them, ended the
-/// association as if all data between them had been unanswered.
+/// Found by random tests: two lost probes, with any time between them, ended the
+/// association as if nothing had been answered in between.
 #[test]
 fn probes_of_a_closed_window_that_are_lost_now_and_then_do_not_end_the_association() {
     let mut c: Config = plain();
@@ -104,7 +104,7 @@ fn reading_opens_the_window_and_says_so() {
 
 #[test]
 fn tiny_messages_against_a_sleeping_reader_do_not_end_the_association() {
-    // Their overhead closes the window while more of them are under way.
+    // Their overhead closes the window while more of them are in flight.
     let mut c = plain();
     c.buffer.receive = 1500;
     c.buffer.receive_overhead = 256;

@@ -4,20 +4,20 @@ use byway_core::time::Instant;
 use byway_core::{AssocId, Endpoint, Event};
 use core::any::Any;
 
-/// What an application works with while it is called.
+/// What an application may use during a call.
 #[derive(Debug)]
 pub struct AppCtx<'a> {
     /// The time.
     pub now: Instant,
-    /// The host's endpoint: commands may be given to it.
+    /// The host's endpoint, for commands.
     pub endpoint: &'a mut Endpoint,
-    /// When [`Application::on_timer`] is to be called; none for never. Stays as
-    /// it is until it fires or is set again.
+    /// When to call [`Application::on_timer`]; `None` for never. It stays set until it
+    /// expires or is set again.
     pub timer: &'a mut Option<Instant>,
 }
 
-/// An application on a simulated host. All that it does follows from what it is
-/// told, so a run repeats.
+/// An application on a simulated host. It must depend only on its calls, so that every
+/// run is the same.
 pub trait Application: Any + Send {
     /// The simulation begins.
     fn start(&mut self, ctx: &mut AppCtx<'_>) {
@@ -27,13 +27,13 @@ pub trait Application: Any + Send {
     /// Something happened to an association.
     fn on_event(&mut self, ctx: &mut AppCtx<'_>, id: AssocId, event: &Event);
 
-    /// The application's timer fired; it is unset now.
+    /// The application's timer expired. It is no longer set.
     fn on_timer(&mut self, ctx: &mut AppCtx<'_>) {
         let _ = ctx;
     }
 }
 
-/// Does nothing: for hosts that are driven from outside.
+/// Does nothing, for hosts whose endpoints the caller drives.
 #[derive(Copy, Clone, Debug, Default)]
 pub struct Idle;
 

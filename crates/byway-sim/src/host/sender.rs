@@ -1,5 +1,5 @@
-//! Sends traffic over one association: a file, a message every so often, or
-//! messages at given times.
+//! Sends traffic over one association: a file, periodic messages, or messages at given
+//! times.
 
 use super::{AppCtx, Application};
 use byway_core::time::{Duration, Instant};
@@ -7,8 +7,8 @@ use byway_core::{AssocId, Bytes, CommandError, Config, Event, LossReason, Messag
 use core::net::SocketAddr;
 use std::collections::VecDeque;
 
-/// What messages are cut from; their bytes do not matter, only that none of
-/// them costs an allocation.
+/// The source of messages. Their content does not matter, and a slice of this costs no
+/// allocation.
 static PATTERN: [u8; 1 << 16] = {
     let mut p = [0; 1 << 16];
     let mut i = 0;
@@ -19,7 +19,7 @@ static PATTERN: [u8; 1 << 16] = {
     p
 };
 
-/// `len` bytes of a fixed pattern, shared as far as possible.
+/// `len` bytes of a fixed pattern, shared if possible.
 fn pattern(len: usize) -> Bytes {
     if len <= PATTERN.len() {
         Bytes::from_static(&PATTERN[..len])
@@ -32,32 +32,32 @@ fn pattern(len: usize) -> Bytes {
     }
 }
 
-/// When messages are handed over.
+/// When messages are sent.
 #[derive(Clone, Debug)]
 enum Schedule {
-    /// As fast as the association takes them.
+    /// As fast as the association accepts them.
     Bulk,
-    /// One every so often, and when the next one is due. The first is due when
-    /// the association is established.
+    /// One each period, and when the next one is due. The first one is due when the
+    /// association is established.
     Periodic { every: Duration, due: Instant },
     /// At these times.
     At(VecDeque<Instant>),
 }
 
-/// What became of the traffic, as its sender saw it.
+/// What the sender saw of its traffic.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SenderReport {
-    /// The association, once it was begun.
+    /// The association, once it was started.
     pub assoc: Option<AssocId>,
     /// When the association was established.
     pub up_at: Option<Instant>,
-    /// Messages handed over.
+    /// Messages sent.
     pub sent: u64,
-    /// Messages that were left out because the send buffer was full.
+    /// Messages that were skipped because the send buffer was full.
     pub skipped: u64,
     /// When the last byte was acknowledged.
     pub acked_at: Option<Instant>,
-    /// When the association had ended.
+    /// When the association ended.
     pub ended_at: Option<Instant>,
     /// Why it was lost, if it was.
     pub lost: Option<LossReason>,
@@ -65,27 +65,27 @@ pub struct SenderReport {
     pub refused: Option<String>,
 }
 
-/// The sender of a host. Unless told otherwise it connects at once, hands
-/// messages over as soon as it is connected, waits while the send buffer is
-/// full, and shuts down when all is acknowledged.
+/// The sending application of a host. By default it connects at once and queues messages
+/// without delay. It waits while the send buffer is full, and shuts down when all data
+/// is acknowledged.
 #[derive(Debug)]
 pub struct Sender {
     peer: Vec<SocketAddr>,
     port: u16,
     config: Config,
-    /// When the timer begins it; none for at once, when the simulation starts.
+    /// When it connects; `None` means when the simulation starts.
     begin: Option<Instant>,
     schedule: Schedule,
-    /// Bytes not handed over yet; none for an endless source.
+    /// Bytes that are not sent yet; `None` for an endless source.
     left: Option<u64>,
-    /// One message; the last may be shorter.
+    /// One message. The last one may be shorter.
     message: Bytes,
     streams: u16,
     next_stream: u16,
     unordered: bool,
     /// Whether messages wait until the association is established.
     waits_for_up: bool,
-    /// Whether a message is left out when the send buffer is full.
+    /// Whether a message is skipped when the send buffer is full.
     skips: bool,
     shuts_down: bool,
     report: SenderReport,
@@ -128,8 +128,8 @@ impl Sender {
         sender
     }
 
-    /// Sends `count` messages of `message` bytes, one every `every`, the first
-    /// when the association is established: signalling traffic.
+    /// Sends `count` messages of `message` bytes, one per `every`, like signalling
+    /// traffic. The first one leaves when the association is established.
     #[must_use]
     pub fn periodic(
         peer: Vec<SocketAddr>,
@@ -147,8 +147,8 @@ impl Sender {
         sender
     }
 
-    /// Sends a message of `message` bytes at each of `times`, which are in
-    /// order; what is due earlier waits until the association is established.
+    /// Sends a message of `message` bytes at each of `times`, which are sorted. Messages
+    /// that are due earlier wait until the association is established.
     #[must_use]
     pub fn at(
         peer: Vec<SocketAddr>,
@@ -185,28 +185,28 @@ impl Sender {
         self
     }
 
-    /// Hands nothing over before the association is established.
+    /// Sends nothing before the association is established.
     #[must_use]
     pub fn wait_for_up(mut self) -> Sender {
         self.waits_for_up = true;
         self
     }
 
-    /// Leaves a message out when the send buffer is full at its time.
+    /// Skips a message if the send buffer is full at its time.
     #[must_use]
     pub fn skip_when_full(mut self) -> Sender {
         self.skips = true;
         self
     }
 
-    /// Keeps the association when all is acknowledged.
+    /// Does not shut the association down when all data is acknowledged.
     #[must_use]
     pub fn keep_open(mut self) -> Sender {
         self.shuts_down = false;
         self
     }
 
-    /// What became of it.
+    /// What the sender saw so far.
     #[must_use]
     pub fn report(&self) -> &SenderReport {
         &self.report
@@ -228,7 +228,7 @@ impl Sender {
         }
     }
 
-    /// When the next message is due; none for at once.
+    /// When the next message is due; `None` for at once.
     fn due(&self) -> Option<Instant> {
         match &self.schedule {
             Schedule::Bulk => None,
@@ -237,7 +237,7 @@ impl Sender {
         }
     }
 
-    /// The message that was due is handed over or left out.
+    /// The message that was due has been sent or skipped.
     fn pass(&mut self, len: usize) {
         self.left = self.left.map(|left| left - len as u64);
         match &mut self.schedule {
@@ -247,7 +247,7 @@ impl Sender {
         }
     }
 
-    /// Hands over what is due and has room.
+    /// Sends the messages that are due and fit the send buffer.
     fn supply(&mut self, ctx: &mut AppCtx<'_>) {
         let Some(id) = self.report.assoc else { return };
         let waits = self.waits_for_up && self.report.up_at.is_none();
@@ -276,13 +276,13 @@ impl Sender {
                     }
                 }
                 Err(CommandError::WouldBlock { .. }) if self.skips => self.report.skipped += 1,
-                // `Writable` follows, or the event that says how it ended.
+                // `Writable` follows, or an event that says why the association ended.
                 Err(
                     CommandError::WouldBlock { .. }
                     | CommandError::Gone
                     | CommandError::ShuttingDown,
                 ) => return,
-                // Only a scenario that asks for the impossible comes here.
+                // Only an invalid scenario can cause this.
                 Err(e) => self.report.refused = Some(e.to_string()),
             }
             self.pass(len);
@@ -320,7 +320,7 @@ impl Application for Sender {
             Event::Drained if self.left == Some(0) && self.report.acked_at.is_none() => {
                 self.report.acked_at = Some(ctx.now);
                 if self.shuts_down {
-                    // It may be on its way out already; that is as good.
+                    // An error means that the association has ended already.
                     let _ = ctx.endpoint.shutdown(ctx.now, id);
                 }
             }

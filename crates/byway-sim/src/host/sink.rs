@@ -1,40 +1,40 @@
-//! Reads all that arrives, and measures when.
+//! Reads all data that arrives, and records when.
 
 use super::{AppCtx, Application};
 use byway_core::time::{Duration, Instant};
 use byway_core::{AssocId, Event};
 
-/// One reading: bytes that became readable at that time.
+/// Bytes that were read at one time.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
-    /// When.
+    /// The time.
     pub at: Instant,
     /// Payload bytes.
     pub bytes: u64,
 }
 
-/// What a receiver saw.
+/// What a receiver saw of its traffic.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SinkReport {
     /// The last association that was accepted.
     pub assoc: Option<AssocId>,
     /// Payload bytes read.
     pub bytes: u64,
-    /// Whole messages read.
+    /// Complete messages read.
     pub messages: u64,
     /// When the first byte was read.
     pub first_at: Option<Instant>,
     /// When the last byte was read.
     pub last_at: Option<Instant>,
-    /// The longest time between two readings, and when it began.
+    /// The longest time between two reads.
     pub longest_stall: Duration,
     /// When the longest stall began.
     pub stall_began: Instant,
-    /// Every reading, if they are kept.
+    /// Every read, if they are kept.
     pub deliveries: Vec<Delivery>,
 }
 
-/// A receiver that accepts every association and reads all.
+/// A receiver that accepts every association and reads all data.
 #[derive(Debug, Default)]
 pub struct Sink {
     keep: bool,
@@ -48,14 +48,14 @@ impl Sink {
         Sink::default()
     }
 
-    /// Keeps every reading, too.
+    /// Also keeps every read.
     #[must_use]
     pub fn keep_deliveries(mut self) -> Sink {
         self.keep = true;
         self
     }
 
-    /// What it saw.
+    /// What the receiver saw so far.
     #[must_use]
     pub fn report(&self) -> &SinkReport {
         &self.report

@@ -1,5 +1,5 @@
-//! The event queue: one lane per link for packets, and a small heap over the
-//! heads of the lanes, the timers and the sources of traffic.
+//! The event queue: one lane (a first-in, first-out list) of packets for each link, and
+//! a small heap of the first packet of each lane, the timers and the traffic sources.
 
 mod key;
 mod lane;
@@ -39,15 +39,14 @@ pub(crate) enum Scheduled {
 /// simultaneous packets a property of the topology: it does not depend on how
 /// early the fate of a packet was computed.
 ///
-/// Packets nearly always leave a link in the order in which they entered it. So
-/// they wait in one lane per link, and only the head of each lane is in the
-/// heap, which therefore stays small however many packets are in flight.
+/// Packets nearly always leave a link in the order in which they entered it. So they
+/// wait in one lane per link, and only the first packet of each lane is in the heap. The
+/// heap stays small even if many packets are in flight.
 #[derive(Debug)]
 pub(crate) struct EventQueue {
     heap: BinaryHeap<Reverse<Key>>,
-    /// The top of the heap has been taken and not yet removed. The next insertion
-    /// replaces it, because an event nearly always causes another: one sift
-    /// instead of two.
+    /// The top of the heap has been taken and not yet removed. The next insertion replaces
+    /// it, which costs one sift instead of two. An event nearly always causes another.
     hole: bool,
     lanes: Vec<Lane>,
     /// The packets in the lanes, by packet number.
@@ -103,7 +102,7 @@ impl EventQueue {
         self.insert(key);
     }
 
-    /// Whether an entry would have been taken by now, were it queued.
+    /// Whether an entry with this key would have been taken by now.
     #[inline]
     pub(crate) fn has_passed(&self, key: Key, now: u64) -> bool {
         key <= self.current || nanos_of_bits((key >> 64) as u64) < self.taken_before.max(now)
@@ -198,8 +197,8 @@ impl EventQueue {
 
     #[inline]
     fn key(&mut self, stamp: u64, kind: u64, number: u32) -> Key {
-        // 2^40 insertions are days of simulation; a wrapped count would only
-        // reorder entries of the same instant and the same number.
+        // 2^40 insertions take days. A wrapped count would only reorder entries of the
+        // same instant and the same number.
         let count = self.inserted & ((1 << COUNT_BITS) - 1);
         self.inserted += 1;
         let name = (kind << NUMBER_BITS) | u64::from(number);
@@ -214,7 +213,7 @@ impl EventQueue {
     pub(crate) fn next_time(&self) -> Option<u64> {
         let next = match (self.hole, self.heap.as_slice()) {
             (false, all) => all.first(),
-            // The largest behind the top is one of the two below it.
+            // The next one after the top is one of the two below it.
             (true, all) => all[1..].iter().take(2).max(),
         };
         next.map(|Reverse(key)| time(*key, self.order))

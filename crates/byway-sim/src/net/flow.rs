@@ -1,12 +1,12 @@
-//! A cache of routes by pairs of addresses: the numbers of both, and the links over
-//! which packets between them are followed ahead of time. Packets of a flow come
-//! in trains, and each would look up the same again.
+//! A cache of routes by pairs of addresses: the numbers of both addresses, and the links
+//! over which packets between them are followed ahead of time. Without it every packet of
+//! a flow would repeat the same lookups.
 
 use super::hash::{SPREAD, folded};
 use super::packet::Packet;
 use std::net::SocketAddr;
 
-/// Most links of a cached way. On a longer way the rest is looked up.
+/// Most links of a cached route. On a longer route the rest is looked up.
 const LINKS: usize = 6;
 
 /// The links that a packet takes first, one after the other.
@@ -14,7 +14,7 @@ const LINKS: usize = 6;
 pub(crate) struct Way {
     links: [u32; LINKS],
     count: u8,
-    /// The way is complete: the arrival at the end of the last link is an event.
+    /// The route is complete: the arrival at the end of the last link is an event.
     pub(crate) whole: bool,
 }
 
@@ -35,7 +35,7 @@ impl Way {
         &self.links[..usize::from(self.count).min(LINKS)]
     }
 
-    /// The link at this place of the way, if it is cached.
+    /// The link at this place of the route, if it is cached.
     #[inline]
     pub(crate) fn get(&self, place: usize) -> Option<u32> {
         (place < usize::from(self.count)).then(|| self.links[place])
@@ -75,7 +75,7 @@ pub(crate) struct Flow {
     /// The addresses' numbers.
     pub(crate) src: u32,
     pub(crate) dst: u32,
-    /// Where `dst` lives, as a column of the routing table.
+    /// The column of `dst` in the routing table.
     pub(crate) column: u32,
     /// Bytes of the IP header.
     pub(crate) header: u32,
@@ -179,7 +179,7 @@ mod tests {
             flows.put(flow((a, b), 0));
             assert_eq!(flows.find((&a, &b)).map(|f| f.src), Some(0));
             assert!(flows.find((&b, &a)).is_none(), "whatever its place is");
-            // Found again beside its place, once another took that.
+            // Found in the neighbouring place after another flow took its place.
             let mut other = flow((b, a), 5);
             other.key = Key::of((&a, &b));
             flows.put(other);

@@ -44,7 +44,7 @@ pub struct LinkCounters {
     pub dropped_down: u64,
     /// Dropped because the link went down while they were in flight.
     pub dropped_in_flight: u64,
-    /// Dropped because the rate is 0 for good.
+    /// Dropped because the rate is 0 and stays 0.
     pub dropped_never_sent: u64,
     /// Copies made.
     pub duplicated: u64,
@@ -89,13 +89,13 @@ pub struct LogEntry {
     pub at: Instant,
     /// When it was offered to the link.
     pub offered: Instant,
-    /// On which link; none for [`DropReason::NoRoute`].
+    /// On which link; `None` for [`DropReason::NoRoute`].
     pub link: Option<LinkId>,
     /// The packet's number, in order of sending; a copy has its original's.
     pub packet: u64,
     /// Whether this is a copy made by a link.
     pub copy: bool,
-    /// What the sender noted, see [`Outgoing::meta`](crate::net::Outgoing::meta).
+    /// The sender's [`Outgoing::meta`](crate::net::Outgoing::meta).
     pub meta: u64,
     /// Bytes on the wire.
     pub wire_size: u32,

@@ -52,8 +52,8 @@
 //! time at all.
 //!
 //! # Randomness
-//! Every link has separate random streams, derived from the seed, the link's
-//! number and the kind of effect. So has every source of cross traffic.
+//! Every link has separate random streams, derived from the seed, the link's number and
+//! the kind of effect. Every source of cross traffic has its own stream, too.
 
 mod address;
 mod capture;

@@ -1,8 +1,8 @@
 //! The running network: packets in, arrivals and timers out.
 //!
-//! [`Network`] is the state. `send` takes packets from hosts, `follow` takes them
-//! over the links, `transmit` does so where every transmission is an event,
-//! `run` finds the next event for a host, and `observe` answers questions.
+//! [`Network`] is the state. `send` takes packets from hosts, and `follow` passes them
+//! over the links. `transmit` does so if every transmission is an event. `run` finds the
+//! next event for a host, and `observe` answers queries.
 
 mod follow;
 mod message;

@@ -12,13 +12,13 @@ pub(crate) enum Content {
     Background,
 }
 
-/// Addresses are numbers from the [`AddressTable`](super::address::AddressTable):
-/// copying them costs nothing.
+/// A packet. Its addresses are numbers from the
+/// [`AddressTable`](super::address::AddressTable), which are cheap to copy.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Packet {
     pub(crate) src: u32,
     pub(crate) dst: u32,
-    /// Where `dst` lives, as a column of the routing table.
+    /// The column of `dst` in the routing table.
     pub(crate) column: u32,
     /// Bytes on the wire, IP header included.
     pub(crate) wire_size: u32,
@@ -54,8 +54,8 @@ impl Packet {
     }
 }
 
-/// Packet slots, each of which keeps its buffer, and spare buffers, so that a
-/// network in steady state allocates nothing.
+/// Packet slots, which keep their buffers, and spare buffers. So a network in steady
+/// state allocates nothing.
 #[derive(Default, Debug)]
 pub(crate) struct Pool {
     packets: Vec<Packet>,

@@ -1,4 +1,4 @@
-//! Shortest routes, and which links packets can be followed over ahead of time.
+//! Shortest routes, and the links over which packets can be followed ahead of time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -123,7 +123,7 @@ impl Routes {
         (link != NONE).then_some(link)
     }
 
-    /// Summed cost of the way from `vertex` to `column`, if there is one.
+    /// Total cost of the route from `vertex` to `column`, if there is one.
     pub(crate) fn cost(&self, graph: &Graph, vertex: u32, column: u32) -> Option<u64> {
         let target = graph.interfaces[column as usize];
         let (mut at, mut total) = (vertex, 0);

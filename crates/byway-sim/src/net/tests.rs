@@ -104,7 +104,7 @@ fn a_lone_path_needs_no_events_on_the_way() {
     let (up, _) = t.add_duplex(a, r, wire(10, 1));
     let (down, _) = t.add_duplex(r, b, wire(10, 1));
     assert!(t.build(1).expect("valid").is_followed_ahead(down));
-    // Reordering in front of a link takes that away.
+    // Reordering before a link prevents this.
     let mut jitter = t.clone();
     let reorder = LinkConfig {
         reorder: Some(Reorder {
@@ -155,7 +155,7 @@ fn multihomed_hosts_use_the_interface_of_the_source_address() {
             (9, 7, second[7])
         ]
     );
-    // No way leads from one path to the other's address.
+    // There is no route from one path to the other path's address.
     send(&mut net, ms(20), first[0], second[1], 100);
     assert!(arrivals(&mut net).is_empty());
     assert_eq!((net.unroutable(), net.in_flight()), (1, 0));
@@ -309,7 +309,7 @@ fn cross_traffic_loads_the_core_and_ends() {
     assert_eq!(net.in_flight(), 0);
 }
 
-/// Everything that can be seen of a run, as one number.
+/// Everything that a run shows, as one number.
 fn fingerprint(seed: u64) -> u64 {
     use std::hash::{DefaultHasher, Hash, Hasher};
     let mut t = dumbbell(
@@ -516,7 +516,7 @@ fn any_network() -> impl Strategy<Value = TopologyBuilder> {
                 t.add_link(*router, routers[(i + 1) % routers.len()], next());
                 t.add_link(routers[(i + 1) % routers.len()], *router, next());
             }
-            // Hosts hang off the ring by private chains of 0 to 3 routers.
+            // Each host is connected to the ring by a private chain of 0 to 3 routers.
             for i in 0..4u8 {
                 let h = t.add_host(&format!("h{i}"), &[v4(i + 1)]);
                 let mut at = routers[usize::from(i) % routers.len()];
@@ -537,7 +537,7 @@ fn any_network() -> impl Strategy<Value = TopologyBuilder> {
         })
 }
 
-/// Runs a schedule of packets; hosts answer some of what arrives.
+/// Runs a schedule of packets. Hosts answer some of them.
 fn run(
     topology: &TopologyBuilder,
     event_per_hop: bool,

@@ -1,6 +1,6 @@
-//! Timers. A timer has at most one live entry in the event queue. Moving it to a
-//! later time leaves that entry where it is; it comes up early and is put back.
-//! So a timer that is restarted with every packet costs nothing.
+//! Timers. A timer has at most one live entry in the event queue. When a timer moves to a
+//! later time, its entry stays, comes up early and is put back. So a timer that restarts
+//! with every packet costs nothing.
 
 use super::event::MAX_NUMBER;
 use super::ids::{NodeId, TimerId};
@@ -13,7 +13,7 @@ struct Slot {
     token: u64,
     /// When it expires (ns).
     at: u64,
-    /// The same in seconds, on the clock of the event queue.
+    /// The same time in seconds, on the clock of the event queue.
     seconds: f64,
     /// Time of its live entry in the queue.
     queued: u64,

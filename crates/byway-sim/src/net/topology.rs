@@ -108,8 +108,8 @@ impl TopologyBuilder {
         self.log = on;
     }
 
-    /// Makes every hop an event instead of following packets ahead of time. Slower,
-    /// with the same result: for tests. Default: off.
+    /// Makes every hop an event instead of following packets ahead of time. It is slower
+    /// and has the same result, so it is for tests. Default: off.
     pub fn event_per_hop(&mut self, on: bool) {
         self.event_per_hop = on;
     }
@@ -124,7 +124,7 @@ impl TopologyBuilder {
     /// `seed`.
     ///
     /// # Errors
-    /// The first part that is wrong.
+    /// Names the first invalid part.
     pub fn build(&self, seed: u64) -> Result<Network, TopologyError> {
         let vertices = self.vertices()?;
         let addresses: Vec<(IpAddr, u32)> = self

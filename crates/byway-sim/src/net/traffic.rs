@@ -246,7 +246,7 @@ mod tests {
         };
         let rate = mean_rate(&mut source(&config, 1), 20_000);
         assert!((rate / 1e6 - 1.0).abs() < 0.03, "{rate} bit/s");
-        // Longer bursts carry as much.
+        // Longer bursts carry the same mean rate.
         let long = config.with_bursts(Duration::from_secs(3));
         assert_eq!(
             (long.mean_on, long.mean_off),

@@ -32,7 +32,7 @@ pub enum Cause<'a> {
     UnrecognizedChunkType(&'a [u8]),
     /// A mandatory field had an invalid value.
     InvalidMandatoryParameter,
-    /// Whole parameters of unknown type.
+    /// Parameters of unknown type, headers included.
     UnrecognizedParameters(&'a [u8]),
     /// A DATA chunk had no user data.
     NoUserData {

@@ -79,7 +79,7 @@ impl CauseWriter<'_> {
         self.0.put(cause_code::INVALID_MANDATORY_PARAMETER, &[])
     }
 
-    /// See [`Cause::UnrecognizedParameters`]; takes whole parameters.
+    /// See [`Cause::UnrecognizedParameters`]; takes parameters with their headers.
     pub fn unrecognized_parameters(&mut self, params: &[u8]) -> bool {
         self.raw(cause_code::UNRECOGNIZED_PARAMETERS, params)
     }
@@ -96,7 +96,7 @@ impl CauseWriter<'_> {
             .put(cause_code::COOKIE_RECEIVED_WHILE_SHUTTING_DOWN, &[])
     }
 
-    /// See [`Cause::RestartWithNewAddresses`]; takes whole address parameters.
+    /// See [`Cause::RestartWithNewAddresses`]; takes address parameters with their headers.
     pub fn restart_with_new_addresses(&mut self, params: &[u8]) -> bool {
         self.raw(cause_code::RESTART_WITH_NEW_ADDRESSES, params)
     }

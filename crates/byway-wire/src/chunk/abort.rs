@@ -27,7 +27,7 @@ impl<'a> Abort<'a> {
     }
 }
 
-/// Something went wrong, but the association may go on.
+/// Something went wrong, but the association may continue.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct ErrorChunk<'a> {
     /// What went wrong.

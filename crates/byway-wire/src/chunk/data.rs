@@ -88,11 +88,11 @@ impl PacketBuilder<'_> {
         self.end_chunk(length);
     }
 
-    /// Writes a DATA chunk without its payload, which the caller sends after the
-    /// bytes of the packet without copying it. The payload counts in
-    /// [`len`](Self::len). The chunk has to be the last of the packet, unless
-    /// [`append_payload`](Self::append_payload) adds the payload after all. Such a
-    /// packet has no checksum.
+    /// Writes a DATA chunk without its payload, which the caller sends after the bytes of
+    /// the packet without copying it. The payload counts in [`len`](Self::len). The chunk
+    /// must be the last one of the packet, unless
+    /// [`append_payload`](Self::append_payload) adds the payload later. Such a packet has
+    /// no checksum.
     ///
     /// # Panics
     /// As [`data`](Self::data), and when the length of the payload is not a

@@ -8,7 +8,7 @@ use crate::error::ChunkError;
 use crate::header::CHUNK_HEADER_LEN;
 use crate::tsn::Tsn;
 
-/// The lowest of the 16 bits behind the stream number: unordered messages.
+/// The lowest of the 16 bits after the stream number: unordered messages.
 const UNORDERED: u16 = 1;
 
 /// The receiver is to treat everything up to a TSN as arrived.
@@ -24,7 +24,7 @@ pub struct IForwardTsn<'a> {
 pub struct SkippedMessage {
     /// The stream.
     pub stream_id: u16,
-    /// Whether its unordered messages are meant, or its ordered ones.
+    /// Whether the entry is for its unordered or its ordered messages.
     pub unordered: bool,
     /// Largest message identifier skipped.
     pub mid: u32,
@@ -54,7 +54,7 @@ impl<'a> IForwardTsn<'a> {
 }
 
 impl PartialEq for IForwardTsn<'_> {
-    /// Reserved bits do not count.
+    /// Ignores reserved bits.
     fn eq(&self, other: &Self) -> bool {
         self.new_cumulative_tsn == other.new_cumulative_tsn && self.skipped().eq(other.skipped())
     }

@@ -9,8 +9,8 @@ use crate::tsn::Tsn;
 
 /// INIT or INIT ACK, which share their layout.
 ///
-/// The values are not checked here: an initiate tag or a number of streams of zero
-/// is returned as it is, and the core reacts.
+/// The values are not checked here. An initiate tag or a number of streams of zero is
+/// returned unchanged, and the core responds to it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Init<'a> {
     /// The verification tag that the receiver puts into all packets it sends.

@@ -12,7 +12,7 @@ pub struct Pad<'a> {
 }
 
 impl PacketBuilder<'_> {
-    /// Writes a PAD chunk with `len` zero bytes behind its header.
+    /// Writes a PAD chunk with `len` zero bytes after its header.
     ///
     /// # Panics
     /// When `len` is over 65,531, more than a chunk holds.

@@ -58,8 +58,8 @@ impl<'a> Sack<'a> {
     }
 
     /// Gap Ack Blocks: the first and last TSN of each, as offsets from
-    /// [`Sack::cumulative_tsn_ack`]. They are the peer's: neither their order nor
-    /// `start <= end` has been checked.
+    /// [`Sack::cumulative_tsn_ack`]. Their order and `start <= end` have not been
+    /// checked.
     #[inline]
     #[must_use]
     pub fn gap_blocks(

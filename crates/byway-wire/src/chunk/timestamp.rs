@@ -25,7 +25,7 @@ pub const TIMESTAMP_LEN: usize = 12;
 /// know the type skips it without a report, as its upper two bits say.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Timestamp {
-    /// The sender's clock, in a unit that only the sender has to know.
+    /// The sender's clock, in a unit that only the sender needs to know.
     pub sent: Option<u32>,
     /// A timestamp of the receiver, echoed.
     pub echo: Option<u32>,

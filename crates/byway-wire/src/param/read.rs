@@ -23,7 +23,7 @@ pub enum Param<'a> {
     Ipv6Address(Ipv6Addr),
     /// State that the receiver of an INIT ACK returns in a COOKIE ECHO.
     StateCookie(&'a [u8]),
-    /// A whole parameter, header included, whose type the peer does not know.
+    /// A parameter, header included, whose type the peer does not know.
     UnrecognizedParameter(&'a [u8]),
     /// How much longer the cookie should be valid, in milliseconds.
     CookiePreservative(u32),

@@ -1,14 +1,12 @@
-//! Step 2 of SACK reception: the ledger applies the SACK, and each newly acknowledged
-//! chunk gives information about its path (RFC 9260 sections 6.2.1, 6.3.1 and 8.2).
+//! Step 2 of SACK reception: the ledger applies the SACK. Each newly acknowledged chunk
+//! may measure and prove its path (RFC 9260 sections 6.2.1, 6.3.1 and 8.2).
 
 use super::path_sack::PathSack;
-use crate::assoc::concurrent::note_outcome;
 use crate::assoc::timestamps::stamp;
 use crate::assoc::{Association, Ctx};
 use crate::config::{Config, ErrorClear};
 use crate::dialect::{Blocks, Dialect};
 use crate::path::{Path, PathState};
-use crate::policy::concurrent::sfr::NewlyAcked;
 use crate::policy::retransmit::LossCause;
 use crate::policy::rtt_sampling::{Acknowledged, Echo};
 use crate::send::record::{Applied, Change, Fate, Record};
@@ -37,14 +35,14 @@ impl Association {
                 let acked = change == Change::Acked;
                 let mut advanced = None;
                 if let Some(c) = concurrent {
-                    advanced = c.advanced[r.path.index()];
+                    advanced = c.advanced(r.path);
                     if acked {
-                        NewlyAcked::join(&mut c.newly[r.path.index()], seq, r.sent_at);
-                        note_outcome(&mut p.counters.loss_rate, 0.0);
+                        c.newly_acknowledged(r.path, seq, r.sent_at);
+                        p.counters.chunk_acknowledged();
                     }
                 }
                 if let Some(d) = dialect {
-                    d.on_record((seq, r), change, &p.window, advanced);
+                    d.on_record((seq, r), change, p.window(), advanced);
                 }
                 if let (true, Fate::Lost(_), Some(e)) = (acked, r.fate, &mut *estimating) {
                     e.arrived(seq);
@@ -63,7 +61,7 @@ impl Association {
                     };
                     chunk.note(s, p, cfg, dialect);
                 }
-                Change::Reneged => p.window.flight += r.bytes,
+                Change::Reneged => p.chunk_taken_back(r.bytes),
                 Change::Passed => {}
             }
         });
@@ -72,9 +70,8 @@ impl Association {
             self.discard(ctx, "the peer took acknowledgements back");
         }
         if applied.highest_new.is_some() {
-            self.failure.errors = 0;
-            self.failure.unacknowledged_since = None;
-            self.send.probing = false;
+            self.failure.clear();
+            self.send.window_probe.data_acknowledged();
         }
         (applied, newest_sent)
     }
@@ -90,7 +87,7 @@ struct Chunk<'a> {
 }
 
 impl Chunk<'_> {
-    /// Removes the chunk from its path's window, and records its information about the
+    /// Removes the chunk from its path's window, and records what it shows about the
     /// path.
     #[inline]
     fn note(
@@ -107,12 +104,11 @@ impl Chunk<'_> {
         s.ack.bytes += r.bytes;
         s.chunks += 1;
         match r.fate {
-            Fate::InFlight => p.window.flight -= r.bytes,
-            Fate::Lost(_) => p.window.lost -= r.bytes,
+            Fate::InFlight => p.chunk_acknowledged(r.bytes),
+            Fate::Lost(_) => p.lost_chunk_settled(r.bytes),
             Fate::Acked => {}
         }
-        if p.timers.earliest_in_flight == Some(self.seq) {
-            p.timers.earliest_in_flight = None;
+        if p.timers.chunk_gone(self.seq) {
             s.t3.restart = true;
             s.t3.after = self.seq;
         }
@@ -120,8 +116,8 @@ impl Chunk<'_> {
         // A chunk that left before the path's last error may have arrived before the
         // path died, and its SACK was lost on the way back. So it does not prove that
         // the path works now.
-        let timely = p.errors.last_at.is_none_or(|e| r.sent_at >= e)
-            && r.fate != Fate::Lost(LossCause::Timeout);
+        let timely =
+            p.errors.trusts_answer_to(r.sent_at) && r.fate != Fate::Lost(LossCause::Timeout);
         if r.one_path && timely {
             s.proof.unambiguous = true;
             s.proof.largest = s.proof.largest.max(r.bytes);
@@ -131,15 +127,12 @@ impl Chunk<'_> {
             s.proof.clears |= clears;
             s.proof.unambiguous |= clears;
         }
-        // For an inactive path, only a chunk that was sent to that path only clears the
-        // count (RFC 7829 section 3.2, rule 9).
+        // The count of an inactive path is cleared only by a chunk that was never sent to
+        // another path (RFC 7829 section 3.2, rule 9).
         let any = cfg.failure.error_clear == ErrorClear::AnyAck
-            && (r.one_path || p.state != PathState::Inactive);
+            && (r.one_path || p.state() != PathState::Inactive);
         s.proof.clears |= timely && (once || any);
-        let timed = p.rtt.timed.is_some_and(|(timed, _)| timed == self.seq);
-        if timed {
-            p.rtt.timed = None;
-        }
+        let timed = p.rtt.end_timing(self.seq);
         let by_dialect = match dialect {
             Some(d) if self.echo == Echo::Unused => d.measures_round_trip((self.seq, r)),
             _ => None,

@@ -4,13 +4,13 @@
 use crate::dialect::Blocks;
 use byway_wire::Sack;
 
-/// Reads the gap blocks of a SACK that cumulatively acknowledges the sequences
-/// below `covered` into the empty `blocks`: half-open ranges of sequences, in order, joined where they
-/// touch. Blocks that end before they begin are skipped.
+/// Reads the gap blocks of a SACK into the empty `blocks`, as half-open ranges of
+/// sequences. They are sorted, and adjacent ones are joined. Blocks that end before they
+/// begin are skipped. The SACK cumulatively acknowledges the sequences below `covered`.
 ///
-/// False if a block reaches beyond `end`, that is, beyond what was sent, or
-/// touches the cumulative TSN.
-// Into a list of the caller: returned in an option, it would be copied.
+/// False if a block is beyond `end`, which was not sent yet, or contains the TSN after
+/// the cumulative one.
+// The caller owns the list, because returning it in an option would copy it.
 pub(super) fn read(sack: &Sack<'_>, covered: u64, end: u64, blocks: &mut Blocks) -> bool {
     let mut in_order = true;
     for (first, last) in sack.gap_blocks() {
@@ -18,10 +18,10 @@ pub(super) fn read(sack: &Sack<'_>, covered: u64, end: u64, blocks: &mut Blocks)
             continue;
         }
         if first == 1 {
-            // It would acknowledge the TSN that the cumulative TSN reports missing.
+            // By the cumulative TSN this TSN is missing.
             return false;
         }
-        // Offset 1 is the TSN behind the cumulative one, sequence `covered`.
+        // Offset 1 is the TSN after the cumulative one, sequence `covered`.
         let (from, to) = (covered + u64::from(first) - 1, covered + u64::from(last));
         if to > end {
             return false;
@@ -43,7 +43,7 @@ pub(super) fn read(sack: &Sack<'_>, covered: u64, end: u64, blocks: &mut Blocks)
     true
 }
 
-/// Whether a sequence lies in one of the blocks.
+/// Whether a sequence is in one of the blocks.
 pub(in crate::assoc) fn contains(blocks: &Blocks, seq: u64) -> bool {
     let after = blocks.partition_point(|b| b.1 <= seq);
     blocks.get(after).is_some_and(|b| b.0 <= seq)

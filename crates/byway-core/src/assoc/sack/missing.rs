@@ -1,8 +1,7 @@
-//! Step 3 of SACK reception: missing reports, and the chunks that they take for
-//! lost (RFC 9260 section 7.2.4).
+//! Step 3 of SACK reception: counts missing reports and marks chunks as lost (RFC 9260
+//! section 7.2.4).
 
 use super::path_sack::PathSack;
-use crate::assoc::concurrent::note_outcome;
 use crate::assoc::{Association, Ctx};
 use crate::dialect::Blocks;
 use crate::policy::retransmit::LossCause;
@@ -12,7 +11,7 @@ use crate::send::record::{Applied, Record};
 use crate::time::Instant;
 
 impl Association {
-    /// Counts missing reports and takes chunks with enough of them for lost.
+    /// Counts missing reports. Chunks with enough of them are lost.
     #[inline]
     pub(super) fn report_missing(
         &mut self,
@@ -30,10 +29,11 @@ impl Association {
             return;
         }
         if let (Some(highest_new), Some(last)) = (applied.highest_new, blocks.last()) {
-            // In fast recovery, progress counts for all missing chunks (HTNA, section
-            // 7.2.4). With SFR each path counts separately.
+            // In fast recovery, a SACK that advances the cumulative TSN reports all its
+            // missing chunks, and not only those below the HTNA (section 7.2.4). With SFR
+            // each path counts separately.
             let sfr = self.cfg.concurrent.as_ref().is_some_and(|c| c.sfr);
-            let recovering = self.send.recover.is_some();
+            let recovering = self.send.in_recovery();
             let all = recovering && applied.cumulative_advanced && !sfr;
             let missing = Missing {
                 newest_sent,
@@ -51,8 +51,7 @@ impl Association {
         }
     }
 
-    /// Calls `run`, which takes chunks for lost, and records each of them with its
-    /// path.
+    /// Calls `run`, which marks chunks as lost, and records each of them for its path.
     pub(super) fn lose_reported(
         &mut self,
         now: Instant,
@@ -66,20 +65,19 @@ impl Association {
         run(&mut self.send.ledger, &mut |seq, r| {
             let p = paths.get_mut(r.path);
             if let (Some(e), Some(cfg)) = (&mut *estimating, estimate) {
-                e.lost(seq, r.path, p.window.flight, p, now, cfg);
+                e.lost(seq, r.path, p.window().flight, p, now, cfg);
             }
-            p.window.lose(r.bytes);
+            p.lose_chunk(r.bytes);
             let s = &mut on_path[r.path.index()];
-            if p.timers.earliest_in_flight == Some(seq) {
-                p.timers.earliest_in_flight = None;
+            if p.timers.chunk_gone(seq) {
                 s.t3.restart = true;
                 s.t3.after = seq;
             }
             s.lost = true;
-            s.lost_anew |= p.recovery.exit.is_none_or(|end| seq >= end);
-            s.lost_again |= p.rack.is_some() && r.sends > 1 && r.sent_at >= p.recovery.cut_at;
+            s.lost_anew |= p.recovery.is_new_event(seq);
+            s.lost_again |= p.rack.is_some() && r.sends > 1 && p.recovery.is_cut_before(r.sent_at);
             if concurrent {
-                note_outcome(&mut p.counters.loss_rate, 1.0);
+                p.counters.chunk_lost();
             }
             count += 1;
         });

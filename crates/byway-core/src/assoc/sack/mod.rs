@@ -1,15 +1,15 @@
 //! A SACK arrives (RFC 9260 sections 6.2.1, 6.3.2, 7.2 and 8.2).
 //!
-//! Its reception has five steps, in this order; each has a file:
+//! It is processed in five steps; steps 1 to 4 have their own files:
 //!
 //! 1. `blocks`: the gap blocks are read and checked.
-//! 2. `acked`: the ledger applies them. Each newly acknowledged chunk leaves its
-//!    path's flight, may measure a round trip, and proves something about the path.
-//! 3. `missing`: missing reports are counted, and chunks with enough of them count
-//!    as lost; `overdue`: so do chunks that are overdue, with loss detection by time.
-//! 4. For each path: its round trip; `window`: growth, or a cut after a loss; `t3`:
-//!    T3-rtx; `errors`: errors cleared, the path active again.
-//! 5. The waiting user, the window probe and the shutdown are served.
+//! 2. `acked`: the ledger applies them. Each newly acknowledged chunk leaves the flight
+//!    size of its path, may measure the round trip, and may prove that the path works.
+//! 3. `missing`: missing reports are counted. Chunks with enough of them are lost.
+//!    `overdue`: so are chunks that are overdue, with loss detection by time.
+//! 4. For each path, the round trip is updated. `window` grows or cuts cwnd, `t3`
+//!    restarts T3-rtx, and `errors` clears errors.
+//! 5. The user, the window probe and the shutdown continue.
 
 mod acked;
 mod blocks;
@@ -41,7 +41,7 @@ impl Association {
         }
         // 1. Read and check.
         let Some(covered) = self.send.ledger.covered_by(sack.cumulative_tsn_ack) else {
-            // Older than a SACK that arrived before: the network reordered it.
+            // The network reordered SACKs: a newer one has already arrived.
             if let Some(d) = &mut self.optional.dialect {
                 d.on_old_sack();
             }
@@ -57,7 +57,7 @@ impl Association {
             return;
         }
         self.stats.sacks_received += 1;
-        self.send.probe_answered = true;
+        self.send.window_probe.on_sack();
         if self.has_sack_extras() {
             self.begin_sack(ctx, sack);
         }
@@ -66,7 +66,7 @@ impl Association {
         }
         // 2. to 4.
         self.acknowledge(ctx, covered, &blocks);
-        self.send.a_rwnd = sack.a_rwnd;
+        self.send.set_a_rwnd(sack.a_rwnd);
         let gaps = sack.gap_block_count() as u16;
         let acked = self.send.ledger.base();
         self.observe(ctx, || Observation::SackReceived {
@@ -87,7 +87,7 @@ impl Association {
             self.violation(ctx, "a SHUTDOWN acknowledged a TSN that was never sent");
             return;
         }
-        // It has no gap blocks: the known gaps remain.
+        // A SHUTDOWN has no gap blocks, so those of the last SACK stay.
         let known: Blocks = self.send.ledger.gaps_above(covered).collect();
         if let Some(c) = &mut self.send.concurrent {
             c.begin_sack(1);
@@ -96,9 +96,9 @@ impl Association {
         self.after_ack(ctx);
     }
 
-    /// Whether a SACK needs more than RFC 9260: for concurrent multipath transfer, path
-    /// estimates or a dialect. One test covers all, so an association without them pays
-    /// for one branch.
+    /// Whether concurrent multipath transfer, path estimates or a dialect need more than
+    /// RFC 9260. One test covers all three, so an association without them pays for one
+    /// branch.
     #[inline]
     fn has_sack_extras(&self) -> bool {
         self.send.concurrent.is_some()
@@ -129,14 +129,14 @@ impl Association {
     /// Steps 2 to 4.
     fn acknowledge(&mut self, ctx: &mut Ctx<'_>, covered: u64, blocks: &Blocks) {
         let has_extras = self.has_sack_extras();
-        // Not an array: clearing or moving eight of them would cost every SACK.
+        // Not an array, because every SACK would clear and move all eight entries.
         let mut on_path = SmallVec::<[PathSack; MAX_PATHS]>::new();
         on_path.extend(self.paths.iter().map(|p| {
             let outstanding = self
                 .optional
                 .dialect
                 .as_ref()
-                .map_or(p.window.flight, |d| d.outstanding(&p.window));
+                .map_or(p.window().flight, |d| d.outstanding(p.window()));
             PathSack {
                 ack: PathAck {
                     flight_before: p.used(outstanding),
@@ -221,17 +221,14 @@ impl Association {
         }
     }
 
-    /// Step 5: serves the user who waits for room or for the end, the window probe, the
-    /// estimates and the shutdown.
+    /// Step 5: reports room and the end of all data to the user, and continues the window
+    /// probe, the estimates and the shutdown.
     fn after_ack(&mut self, ctx: &mut Ctx<'_>) {
         let limit = u64::from(self.cfg.buffer.send);
-        let buffered = self.send.buffered();
-        if self.send.writable_wanted && buffered <= limit / 2 {
-            self.send.writable_wanted = false;
+        if self.send.take_writable(limit) {
             self.event(ctx, Event::Writable);
         }
-        if self.send.is_drained() && self.send.drain_wanted {
-            self.send.drain_wanted = false;
+        if self.send.take_drained() {
             self.event(ctx, Event::Drained);
         }
         if self.send.rwnd() > 0 {

@@ -1,5 +1,4 @@
-//! The results of a SACK for one path: collected in steps 2 and 3 of its reception,
-//! used in step 4.
+//! The results of a SACK for one path, collected in steps 2 and 3 and used in step 4.
 
 use crate::cc::PathAck;
 use crate::path::Path;
@@ -20,7 +19,7 @@ pub(in crate::assoc) struct PathSack {
     pub(super) t3: T3Change,
     /// Missing reports made chunks lost.
     pub(super) lost: bool,
-    /// One of them left after the path's last loss was detected.
+    /// The path is not in fast recovery, or one of them is beyond its exit point.
     pub(super) lost_anew: bool,
     /// One of them was a retransmission that left after the window was last reduced.
     pub(super) lost_again: bool,
@@ -33,7 +32,7 @@ pub(in crate::assoc) struct PathSack {
 pub(super) struct Proof {
     /// They clear its error counter.
     pub(super) clears: bool,
-    /// One of them was sent to this path only.
+    /// One of them was never sent to another path.
     pub(super) unambiguous: bool,
     /// Size of the largest of those, bytes.
     pub(super) largest: u32,
@@ -42,25 +41,25 @@ pub(super) struct Proof {
 /// What a SACK changes for T3-rtx of a path (section 6.3.2).
 #[derive(Copy, Clone, Debug, Default)]
 pub(super) struct T3Change {
-    /// The earliest chunk in flight was acknowledged, or counts as lost: T3
-    /// restarts (R3).
+    /// The earliest chunk in flight was acknowledged or is lost, so T3-rtx restarts
+    /// (R3).
     pub(super) restart: bool,
-    /// The next earliest chunk is behind this sequence.
+    /// The next earliest chunk is after this sequence.
     pub(super) after: u64,
-    /// It may also be before this sequence: the peer took acknowledgements back.
+    /// It may also be before this sequence, because the peer reneged.
     pub(super) rescan: bool,
 }
 
 impl PathSack {
     /// Whether the SACK can change anything for that path. It cannot if nothing was in
-    /// flight or awaiting retransmission, as on an idle alternate.
+    /// flight or lost there, as on an idle alternate.
     #[inline]
     pub(super) fn concerns(&self, p: &Path) -> bool {
         self.chunks > 0
             || self.lost
-            || p.window.flight > 0
-            || p.timers.t3.is_some()
-            || p.recovery.exit.is_some()
-            || p.detector.probing_since.is_some()
+            || p.window().flight > 0
+            || p.timers.t3().is_some()
+            || p.recovery.in_progress()
+            || p.detector.is_probing()
     }
 }

@@ -11,14 +11,14 @@ impl Association {
     pub(super) fn restart_t3(&mut self, ctx: &mut Ctx<'_>, id: PathId, s: &PathSack) {
         if self.dialect_says(|d| d.restarts_t3()) {
             let at = self.ask(ctx, |d, i| d.t3_after_sack(i, id));
-            self.paths.get_mut(id).timers.t3 = at.flatten();
+            self.paths.get_mut(id).timers.set_t3(at.flatten());
             return;
         }
         let p = self.paths.get(id);
-        if !s.t3.restart && p.timers.earliest_in_flight.is_some() {
+        if !s.t3.restart && p.timers.earliest_in_flight().is_some() {
             return;
         }
-        let earliest = if p.window.flight > 0 {
+        let earliest = if p.window().flight > 0 {
             let base = self.send.ledger.base();
             let from = if s.t3.rescan { base } else { s.t3.after };
             self.send.ledger.first_in_flight(id, from)
@@ -26,11 +26,11 @@ impl Association {
             None
         };
         let p = self.paths.get_mut(id);
-        p.timers.earliest_in_flight = earliest;
-        p.timers.t3 = match earliest {
+        p.timers.set_earliest_in_flight(earliest);
+        p.timers.set_t3(match earliest {
             None => None,
             Some(_) if s.t3.restart => Some(p.rtt.timeout(ctx.now)),
-            Some(_) => p.timers.t3.or(Some(p.rtt.timeout(ctx.now))),
-        };
+            Some(_) => p.timers.t3().or(Some(p.rtt.timeout(ctx.now))),
+        });
     }
 }

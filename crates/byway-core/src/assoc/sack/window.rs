@@ -1,9 +1,9 @@
-//! Step 4 of SACK reception, for each path: its congestion window grows, or is reduced
+//! Step 4 of SACK reception, for each path: grows its congestion window, or reduces it
 //! after a loss (RFC 9260 sections 7.2.1 to 7.2.4).
 
 use super::path_sack::PathSack;
 use crate::assoc::{Association, Ctx};
-use crate::cc::{Moment, coupled::Flow};
+use crate::cc::Moment;
 use crate::config::{Coupling, FastRecovery};
 use crate::dialect::Growth;
 use crate::path::{MAX_PATHS, PathId, PathTimer};
@@ -11,8 +11,8 @@ use crate::time::Instant;
 
 impl Association {
     /// How coupled paths share the growth of their windows (`congestion.coupled`), in
-    /// PMDCS for each window acknowledged; none if they are not coupled, where each adds
-    /// one.
+    /// PMDCS for each acknowledged window. `None` if they are not coupled: each path adds
+    /// one PMDCS.
     #[inline]
     pub(super) fn growth_shares(&mut self, on_path: &[PathSack]) -> Option<[f64; MAX_PATHS]> {
         if self.cfg.congestion.coupled == Coupling::Off {
@@ -20,21 +20,15 @@ impl Association {
         }
         let mut flows = [None; MAX_PATHS];
         for ((p, s), flow) in self.paths.iter_mut().zip(on_path).zip(&mut flows) {
-            p.control.count_acknowledged(s.ack.bytes);
-            let between_losses = p.control.bytes_between_losses();
-            let flight = s.ack.flight_before;
-            *flow = Flow::new(&p.window, flight, p.rtt.srtt(), between_losses);
+            *flow = p.coupled_flow(s.ack.bytes, s.ack.flight_before);
         }
         Some(self.cfg.congestion.coupled.steps(&flows))
     }
 
     /// Whether the association is in fast recovery, which ends at its exit point.
     pub(super) fn in_recovery(&mut self) -> bool {
-        let base = self.send.ledger.base();
-        if self.send.recover.is_some_and(|r| base >= r) {
-            self.send.recover = None;
-        }
-        self.send.recover.is_some()
+        self.send.end_recovery_at_exit();
+        self.send.in_recovery()
     }
 
     /// The window of a path grows by the data that the SACK acknowledged there.
@@ -65,15 +59,14 @@ impl Association {
         s.ack.all_acked = self.send.ledger.is_empty();
         s.ack.cumulative_advanced |= advanced == Some(true);
         let p = self.paths.get_mut(id);
-        p.recovery.one_packet = false;
+        p.recovery.on_acknowledgement();
         if advanced != Some(false) {
             let at = Moment {
                 now: ctx.now,
                 srtt: p.rtt.srtt().unwrap_or_default(),
                 step: share,
             };
-            p.control
-                .on_ack(&mut p.window, s.ack, at, &self.cfg.congestion);
+            p.on_ack(s.ack, at, &self.cfg.congestion);
         }
     }
 
@@ -83,12 +76,10 @@ impl Association {
         let base = self.send.ledger.base();
         let rule = self.fast_recovery();
         let p = self.paths.get_mut(id);
-        if p.recovery.exit.is_some_and(|r| base >= r) {
-            p.recovery.exit = None;
-        }
+        p.recovery.all_arrived_before(base);
         match rule {
             FastRecovery::PerAssociation => association_recovers,
-            FastRecovery::PerDestination => p.recovery.exit.is_some(),
+            FastRecovery::PerDestination => p.recovery.in_progress(),
             FastRecovery::Off => false,
         }
     }
@@ -106,11 +97,11 @@ impl Association {
         if p.timers.get(PathTimer::MoveHoldOff).is_some() {
             // Losses on a dead path are no sign of congestion. So the reduction waits
             // until the probe timeout has decided.
-            p.probe_timeout.cut_owed = true;
+            p.probe_timeout.owe_cut();
         } else {
             self.cut_window(now, id);
         }
-        self.send.forced_packet = true;
+        self.send.force_packet();
     }
 
     /// Section 7.2.4, rule 2: the window is reduced, and fast recovery begins.
@@ -118,12 +109,11 @@ impl Association {
         let end = self.send.ledger.end();
         let rule = self.fast_recovery();
         let p = self.paths.get_mut(id);
-        p.recovery.cut_at = now;
-        p.control
-            .on_fast_retransmit(&mut p.window, &self.cfg.congestion);
+        p.recovery.cut(now);
+        p.on_fast_retransmit(&self.cfg.congestion);
         match rule {
-            FastRecovery::PerAssociation => self.send.recover = Some(end),
-            FastRecovery::PerDestination => p.recovery.exit = Some(end),
+            FastRecovery::PerAssociation => self.send.enter_recovery(),
+            FastRecovery::PerDestination => p.recovery.enter(end),
             FastRecovery::Off => {}
         }
     }

@@ -1,4 +1,4 @@
-//! SACKs leave, with or without data (RFC 9260 sections 6.2, 6.4 and 6.10).
+//! Sends SACKs, alone or with data (RFC 9260 sections 6.2, 6.4 and 6.10).
 
 use super::Sent;
 use crate::assoc::{Association, Ctx};
@@ -16,9 +16,9 @@ impl Association {
     /// Where a SACK goes (section 6.4).
     pub(super) fn sack_path(&self) -> PathId {
         match self.cfg.sack.destination {
-            crate::config::SackDestination::DataPath => self.paths.data,
+            crate::config::SackDestination::DataPath => self.paths.data(),
             crate::config::SackDestination::ReplyPath => {
-                let reply = self.recv.acker.reply_path().unwrap_or(self.paths.data);
+                let reply = self.recv.acker.reply_path().unwrap_or(self.paths.data());
                 self.reply_to(reply)
             }
         }
@@ -57,7 +57,7 @@ impl Association {
     #[inline]
     pub(super) fn sack_sent(&mut self, ctx: &mut Ctx<'_>, path: PathId, a_rwnd: u32, gaps: usize) {
         self.end_acknowledgement();
-        self.recv.advertised = a_rwnd;
+        self.recv.advertise(a_rwnd);
         self.stats.sacks_sent += 1;
         let cumulative = self.recv.tsns.cumulative();
         self.observe_detail(ctx, || Observation::SackSent {

@@ -1,8 +1,7 @@
 //! Whether new data may leave now, and where (RFC 9260 section 6.1).
 //!
 //! Rule A: the peer's window, and the probe of a closed window. Rule B: the congestion
-//! window of the path. Rule D: Max.Burst. The path is the user's choice, or else the
-//! choice of the policies.
+//! window of the path. Rule D: Max.Burst. The user or the policies choose the path.
 
 use crate::assoc::{Association, Ctx};
 use crate::config::{BurstRule, CongestionConfig};
@@ -34,7 +33,7 @@ impl Association {
             return None;
         }
         let most = self.max_payload();
-        // The queue does not change here, but the association is borrowed.
+        // By index and not by iterator, because the loop borrows the association.
         let mut waiting = self.send.queue.next_lane(0);
         let mut open = false;
         while let Some(w) = waiting {
@@ -71,25 +70,25 @@ impl Association {
             && self
                 .paths
                 .iter()
-                .any(|p| !p.confirmed && p.state != PathState::Inactive)
+                .any(|p| !p.is_confirmed() && p.state() != PathState::Inactive)
     }
 
-    /// The paths of new data, in order: the one that the user asked for, if it is not
-    /// inactive, or else those of the policies.
+    /// The path of new data at this place in the order: the path that the message is
+    /// bound to, if it takes data, or else those that the policies choose.
     #[inline]
     fn candidate(&self, wish: Option<PathId>, place: usize) -> Option<PathId> {
         let alone = match (wish, &self.send.concurrent) {
             (Some(p), _) if self.paths.contains(p) && self.takes_pinned(p) => p,
-            (_, Some(c)) => return self.concurrent_order(c.first).get(place).copied(),
-            (_, None) => self.paths.data,
+            (_, Some(c)) => return self.concurrent_order(c.first()).get(place).copied(),
+            (_, None) => self.paths.data(),
         };
         (place == 0).then_some(alone)
     }
 
-    /// Whether a path takes data that the user bound to it: while it is active, or
-    /// potentially failed and no path is active (RFC 7829 section 3.2, rule 3).
+    /// Whether a path takes data that the user bound to it. It does while it is active, or
+    /// potentially failed with no active path (RFC 7829 section 3.2, rule 3).
     fn takes_pinned(&self, path: PathId) -> bool {
-        match self.paths.get(path).state {
+        match self.paths.get(path).state() {
             PathState::Active => true,
             PathState::PotentiallyFailed => self.paths.view().alternate(path).is_none(),
             PathState::Unconfirmed | PathState::Inactive => false,
@@ -103,20 +102,18 @@ impl Association {
         let p = self.paths.get_mut(path);
         let (mut by_dialect, mut shrinks) = (None, true);
         if let Some(d) = &self.optional.dialect {
-            by_dialect = d.may_begin(&p.window);
+            by_dialect = d.may_begin(p.window());
             shrinks = !d.shrinks_idle_windows();
         }
-        if p.window.flight == 0 && shrinks {
-            let rto = p.rtt.rto();
-            p.control
-                .on_idle(&mut p.window, ctx.now, rto, &self.cfg.congestion);
+        if p.window().flight == 0 && shrinks {
+            p.on_idle(ctx.now, &self.cfg.congestion);
         }
         if let Some(may) = by_dialect {
             return may;
         }
-        // A packet takes the waiting data, up to its full size.
+        // The packet will hold the waiting data, up to its full size.
         let waits = self.send.queue.bytes() + DATA_HEADER_LEN as u64;
-        let next = waits.min(p.window.pmdcs.into()) as u32;
+        let next = waits.min(p.window().pmdcs.into()) as u32;
         p.open() && p.keeps_room(next) && within_burst(p, &self.cfg.congestion)
     }
 
@@ -136,7 +133,7 @@ impl Association {
             return false;
         }
         let at_once = self.dialect_says(|d| d.probes_window_at_once());
-        if self.send.probe_now || at_once {
+        if self.send.window_probe.is_due() || at_once {
             return true;
         }
         if self.timers.window_probe.is_none() {
@@ -150,19 +147,16 @@ impl Association {
     /// (receive buffer blocking).
     #[inline]
     pub(super) fn note_rwnd_blocked(&mut self, ctx: &mut Ctx<'_>, blocked: bool) {
-        if self.send.rwnd_blocked.is_some() != blocked {
+        if self.send.is_rwnd_blocked() != blocked {
             self.change_rwnd_blocked(ctx, blocked);
         }
     }
 
     #[cold]
     fn change_rwnd_blocked(&mut self, ctx: &mut Ctx<'_>, blocked: bool) {
-        match self.send.rwnd_blocked.take() {
+        match self.send.change_rwnd_blocked(ctx.now) {
             Some(since) => self.stats.rwnd_blocked += ctx.now.since(since),
-            None => {
-                self.send.rwnd_blocked = Some(ctx.now);
-                self.stats.rwnd_blocked_episodes += 1;
-            }
+            None => self.stats.rwnd_blocked_episodes += 1,
         }
         self.observe(ctx, || Observation::RwndBlocked { blocked });
     }
@@ -177,18 +171,16 @@ impl Association {
 /// Rule D: whether the current event may release another packet.
 fn within_burst(p: &mut Path, cfg: &CongestionConfig) -> bool {
     let (rule, Some(most)) = (cfg.burst_rule, cfg.max_burst) else {
-        return p.burst.packets_left > 0;
+        return p.burst.allows_packet();
     };
-    if rule == BurstRule::CountPackets || p.burst.packets_left == 0 {
-        return p.burst.packets_left > 0;
+    if rule == BurstRule::CountPackets || !p.burst.allows_packet() {
+        return p.burst.allows_packet();
     }
-    let w = &mut p.window;
-    let limit = *p
-        .burst
-        .flight_limit
-        .get_or_insert(w.flight.saturating_add(most.saturating_mul(w.pmdcs)));
+    let w = p.window();
+    let limit = w.flight.saturating_add(most.saturating_mul(w.pmdcs));
+    let limit = p.burst.flight_limit(limit);
     if rule == BurstRule::ShrinkWindow {
-        p.control.on_burst(w, limit);
+        p.on_burst(limit);
     }
-    w.flight < limit
+    p.window().flight < limit
 }

@@ -6,34 +6,29 @@ use crate::config::BurstRule;
 impl Association {
     /// Packets of new data that this event may release (section 6.1, D).
     ///
-    /// The paths are updated only when the first of them is used, because most arriving
-    /// packets release nothing.
+    /// The paths are updated only when the first of them is used, because most events
+    /// release nothing.
     #[inline]
     pub(crate) fn new_burst(&mut self) {
-        self.send.burst_begins = true;
-        if let Some(c) = &mut self.send.concurrent {
-            c.begin_event(self.paths.len());
-        }
+        self.send.begin_event(self.paths.len());
     }
 
     /// The update that [`new_burst`](Self::new_burst) delayed.
     #[inline]
     pub(in crate::assoc) fn begin_burst(&mut self) {
-        if self.send.burst_begins {
+        if self.send.take_burst() {
             self.reset_bursts();
         }
     }
 
     #[inline(never)]
     fn reset_bursts(&mut self) {
-        self.send.burst_begins = false;
         let most = match self.cfg.congestion.burst_rule {
             BurstRule::CountPackets => self.cfg.congestion.max_burst.unwrap_or(u32::MAX),
             BurstRule::LimitWindow | BurstRule::ShrinkWindow => u32::MAX,
         };
         for p in self.paths.iter_mut() {
-            p.burst.packets_left = most;
-            p.burst.flight_limit = None;
+            p.burst.begin(most);
         }
     }
 }

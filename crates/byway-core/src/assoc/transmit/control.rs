@@ -1,4 +1,4 @@
-//! Control chunks and heartbeats leave (RFC 9260 sections 5.1, 8.3, 9.2).
+//! Sends control chunks and heartbeats (RFC 9260 sections 5.1, 8.3 and 9.2).
 
 use super::Sent;
 use super::ack::MAX_RIDING_GAPS;
@@ -13,19 +13,9 @@ impl Association {
         buf: &mut Vec<u8>,
         control: Control,
     ) -> Option<Sent> {
-        let path = self.paths.data;
+        let path = self.paths.data();
         Some(match control {
-            Control::Init => {
-                let header = CommonHeader {
-                    verification_tag: 0,
-                    ..self.header()
-                };
-                let mut packet = PacketBuilder::new(buf, header);
-                packet.init(false, &self.init_fields(), |w| self.write_init_params(w));
-                self.start_t1(ctx);
-                let len = packet.finish(ctx.checksum());
-                self.sent(ctx, path, len)
-            }
+            Control::Init => self.send_init(ctx, buf, path),
             Control::CookieEcho => {
                 let State::CookieEchoed(cookie) = &self.state else {
                     return None;
@@ -72,6 +62,18 @@ impl Association {
         })
     }
 
+    fn send_init(&mut self, ctx: &mut Ctx<'_>, buf: &mut Vec<u8>, path: PathId) -> Sent {
+        let header = CommonHeader {
+            verification_tag: 0,
+            ..self.header()
+        };
+        let mut packet = PacketBuilder::new(buf, header);
+        packet.init(false, &self.init_fields(), |w| self.write_init_params(w));
+        self.start_t1(ctx);
+        let len = packet.finish(ctx.checksum());
+        self.sent(ctx, path, len)
+    }
+
     /// A packet of one chunk, which `write` appends.
     fn send_one<R>(
         &mut self,
@@ -113,14 +115,17 @@ impl Association {
         let mut packet = PacketBuilder::new(buf, self.header());
         packet.heartbeat(&info);
         let p = self.paths.get(path);
-        if p.heartbeat.under_way.is_some_and(|probe| probe.full_sized) {
+        if p.heartbeat
+            .under_way()
+            .is_some_and(|probe| probe.full_sized)
+        {
             fill_up(&mut packet, p.packet_limit());
         }
         let len = packet.finish(ctx.checksum());
         self.sent(ctx, path, len)
     }
 
-    /// A heartbeat that estimates an idle path.
+    /// Sends a heartbeat that measures a path for its estimate.
     pub(super) fn send_estimate_probe(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -141,10 +146,10 @@ impl Association {
     /// The path of a reply to `to`: only a heartbeat may go to an unconfirmed address
     /// (section 5.4).
     pub(super) fn reply_to(&self, to: PathId) -> PathId {
-        if self.paths.contains(to) && self.paths.get(to).confirmed {
+        if self.is_confirmed(to) {
             to
         } else {
-            self.paths.data
+            self.paths.data()
         }
     }
 }

@@ -1,12 +1,12 @@
-//! Packets leave: control chunks, heartbeats, retransmissions, new data, SACK, in
-//! this order (RFC 9260 sections 6.1, C, and 6.10).
+//! Sends packets, in this order: control chunks, heartbeats, retransmissions, new data,
+//! SACK (RFC 9260 sections 6.1, C, and 6.10).
 //!
 //! - `control`: control chunks and heartbeats.
 //! - `retransmission`: a packet of lost chunks.
 //! - `admission`: whether new data may leave, and where (rules A, B and D).
 //! - `burst`: what one event may release (rule D).
 //! - `new_data`: a packet of new chunks.
-//! - `packet`: what both write their chunks with.
+//! - `packet`: a packet with DATA, for `retransmission` and `new_data`.
 //! - `ack`: SACKs, with or without data.
 
 mod ack;
@@ -21,7 +21,7 @@ use super::{Association, Ctx};
 use crate::observe::Observation;
 use crate::path::PathId;
 
-/// The packet that was appended to the buffer.
+/// A packet that was appended to the buffer.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Sent {
     /// Where it goes.
@@ -109,11 +109,11 @@ impl Association {
     fn send_data(&mut self, ctx: &mut Ctx<'_>, buf: &mut Vec<u8>) -> Option<Sent> {
         if !self.send.ledger.lost().is_empty() {
             // Rule C: no new data before all lost data has left again, even if the
-            // window of the lost data is closed and another one is open.
+            // target of the lost data has no room and another path has.
             if let Some(sent) = self.retransmit(ctx, buf) {
                 return Some(sent);
             }
-            // Meanwhile concurrent multipath transfer fills the other paths.
+            // Concurrent multipath transfer still fills the other paths.
             self.send.concurrent.as_ref()?;
         }
         if self.send.queue.is_empty() {
@@ -128,9 +128,7 @@ impl Association {
     #[inline]
     pub(super) fn sent(&mut self, ctx: &mut Ctx<'_>, path: PathId, len: usize) -> Sent {
         let bytes = len as u32;
-        let p = self.paths.get_mut(path);
-        p.counters.packets_sent += 1;
-        p.counters.bytes_sent += len as u64;
+        self.paths.get_mut(path).counters.sent(len);
         self.stats.packets_sent += 1;
         self.observe(ctx, || Observation::PacketSent { path, bytes });
         Sent { path, len: bytes }

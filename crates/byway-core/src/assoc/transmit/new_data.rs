@@ -1,4 +1,4 @@
-//! New chunks leave (RFC 9260 sections 6.1, 6.9 and 6.10).
+//! Sends new chunks (RFC 9260 sections 6.1, 6.9 and 6.10).
 
 use super::Sent;
 use super::admission::Admitted;
@@ -11,7 +11,7 @@ use crate::send::queue::{Cut, LaneId};
 use byway_wire::{DATA_HEADER_LEN, Data, padded};
 
 impl Association {
-    /// A packet of new chunks from one lane.
+    /// Sends a packet of new chunks from one lane of the send queue.
     #[inline(never)]
     pub(super) fn send_new(
         &mut self,
@@ -20,11 +20,7 @@ impl Association {
         first: Admitted,
     ) -> Sent {
         let Admitted { path, lane, len } = first;
-        let probing = core::mem::take(&mut self.send.probe_now);
-        if probing {
-            self.send.probing = true;
-            self.send.probe_answered = false;
-        }
+        let probing = self.send.window_probe.packet_leaves();
         let most = self.max_payload();
         let mut packet = self.begin_data_packet(ctx, buf, path, len + DATA_HEADER_LEN);
         let mut is_first = true;
@@ -56,13 +52,13 @@ impl Association {
             c.filled(path);
         }
         let p = self.paths.get_mut(path);
-        p.burst.packets_left = p.burst.packets_left.saturating_sub(1);
-        p.rtt.last_timed = ctx.now;
+        p.burst.packet_left();
+        p.rtt.measurable_leaves(ctx.now);
         self.finish_data_packet(ctx, packet)
     }
 
-    /// A long message that begins behind another one in a packet is cut to the
-    /// remaining room, if a chunk of this size is worth it: packets stay full.
+    /// Cuts a long message to the rest of a packet that has other chunks before it, if the
+    /// rest is large enough. This keeps packets full.
     fn shortened(&self, lane: LaneId, most: usize, len: usize, room: usize) -> usize {
         let room = room.saturating_sub(DATA_HEADER_LEN) & !3;
         let worth = room < len
@@ -72,7 +68,7 @@ impl Association {
         if worth { room } else { len }
     }
 
-    /// One new chunk gets its TSN, and is in flight on `path`.
+    /// Writes a new chunk into the packet. It gets its TSN and is in flight on `path`.
     #[inline]
     fn send_chunk(
         &mut self,
@@ -83,7 +79,7 @@ impl Association {
     ) {
         let payload = cut.payload.len();
         let bytes = padded(payload + DATA_HEADER_LEN) as u32;
-        // The peer should not wait for more data if there may be no more.
+        // The peer should not delay its SACK if no more data will come.
         let last = self.send.queue.is_empty() && matches!(self.state, State::ShutdownPending);
         let immediate = cut.immediate || last || self.asks_at_once(path, bytes);
         let chunk = Data {
@@ -107,20 +103,12 @@ impl Association {
         let seq = self.send.ledger.enter(cut, sending);
         self.ask(ctx, |d, i| d.on_new_chunk(i, path, seq, bytes));
         let p = self.paths.get_mut(path);
-        p.probe_timeout.asked_at_once = immediate;
-        p.window.flight += bytes;
-        p.window.sent_at(ctx.now);
-        p.counters.data_bytes_sent += payload as u64;
-        if p.rtt.timed.is_none() {
-            p.rtt.timed = Some((seq, ctx.now));
-        }
+        p.probe_timeout.chunk_left(immediate);
+        p.chunk_leaves(bytes, ctx.now);
+        p.counters.data_sent(payload);
+        p.rtt.time_chunk(seq);
         // Rule R1 of section 6.3.2.
-        if p.timers.t3.is_none() {
-            p.timers.t3 = Some(p.rtt.timeout(ctx.now));
-        }
-        if p.timers.earliest_in_flight.is_none() {
-            p.timers.earliest_in_flight = Some(seq);
-        }
+        p.timers.chunk_leaves(seq, p.rtt.timeout(ctx.now));
         self.stats.data_chunks_sent += 1;
         let tsn = self.send.ledger.tsn_of(seq);
         self.observe(ctx, || Observation::DataSent {

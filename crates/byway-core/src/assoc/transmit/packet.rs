@@ -11,7 +11,7 @@ use crate::send::record::Record;
 use bytes::Bytes;
 use byway_wire::{Data, PacketBuilder, Tsn, padded};
 
-/// A shorter payload is copied, because a second piece would cost more.
+/// Shorter payloads are copied, because a second buffer would cost more.
 const SHORTEST_TAIL: usize = 256;
 
 /// A packet with DATA that is being written.
@@ -38,7 +38,7 @@ impl DataPacket<'_> {
         if let Some(before) = self.tail.take() {
             self.builder.append_payload(&before);
         }
-        // The padding of a tail would have to be a third piece.
+        // A tail has no padding, because that would be a third buffer.
         let tail = payload.len() >= SHORTEST_TAIL && payload.len().is_multiple_of(4);
         if ctx.payload_tail.is_some() && tail {
             self.builder.data_without_payload(chunk);
@@ -93,7 +93,7 @@ impl Association {
         rides.then(|| self.write_sack(builder, usize::MAX))
     }
 
-    /// The packet is complete: counts it and starts the wait for its acknowledgement.
+    /// Completes the packet, counts it and starts the wait for its acknowledgement.
     #[inline]
     pub(super) fn finish_data_packet(&mut self, ctx: &mut Ctx<'_>, packet: DataPacket<'_>) -> Sent {
         let path = packet.path;

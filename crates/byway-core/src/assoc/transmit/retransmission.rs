@@ -1,6 +1,6 @@
-//! Lost chunks leave again (RFC 9260 sections 6.1, C, 6.3.3 and 7.2.4). The policies
-//! choose the path: `policy/retransmit`, and `policy/concurrent/rtx` with concurrent
-//! multipath transfer.
+//! Retransmits lost chunks (RFC 9260 sections 6.1, C, 6.3.3 and 7.2.4). The path comes
+//! from `policy/retransmit`, or from `policy/concurrent/rtx` with concurrent multipath
+//! transfer.
 
 use super::Sent;
 use super::packet::chunk;
@@ -34,7 +34,7 @@ impl Association {
                 let path = self.target(g.cause, g.path, &view);
                 let (first, p) = (g.first()?, self.paths.get(path));
                 let fits = || p.open() && p.keeps_room(self.chunk_bytes(first));
-                (self.send.forced_packet || fits()).then_some((first, path))
+                (self.send.has_forced_packet() || fits()).then_some((first, path))
             })
             .min()
             .map(|(seq, path)| (path, seq))
@@ -52,7 +52,7 @@ impl Association {
         path: PathId,
         first: u64,
     ) -> Sent {
-        self.send.forced_packet = false;
+        self.send.retransmission_leaves();
         let expected = self.chunk_bytes(first) as usize;
         let mut packet = self.begin_data_packet(ctx, buf, path, expected);
         let mut next = Some(first);
@@ -82,37 +82,31 @@ impl Association {
             .min()
     }
 
-    /// A lost chunk was written into a packet to `path`: it is in flight there again.
+    /// A lost chunk was written into a packet to `path` and is in flight there again.
     fn move_to(&mut self, ctx: &mut Ctx<'_>, seq: u64, path: PathId, cause: LossCause) {
         let Some(r) = self.send.ledger.get(seq) else {
             return;
         };
         let (bytes, payload) = (r.bytes, r.payload.len() as u32);
         let (from, immediate) = (r.path, r.immediate);
-        self.paths.get_mut(from).window.lost -= bytes;
+        self.paths.get_mut(from).lost_chunk_settled(bytes);
         self.ask(ctx, |d, i| d.on_retransmission(i, seq, from, path));
         self.send.ledger.resend(seq, path, ctx.now);
         self.note_moved(from, path);
-        // Rule C5 of section 6.3.1: a chunk that was timed behind a retransmitted one
-        // gives no sample.
+        // Rule C5 of section 6.3.1: a timed chunk gives no sample if it, or an earlier
+        // chunk, is retransmitted.
         for p in self.paths.iter_mut() {
-            if p.rtt.timed.is_some_and(|(timed, _)| timed >= seq) {
-                p.rtt.timed = None;
-            }
+            p.rtt.forget_timed_from(seq);
         }
         let t3_by_dialect = self.dialect_says(|d| d.restarts_t3());
         let p = self.paths.get_mut(path);
-        p.probe_timeout.asked_at_once = immediate;
-        p.window.flight += bytes;
-        p.window.sent_at(ctx.now);
-        p.counters.data_bytes_retransmitted += u64::from(payload);
+        p.probe_timeout.chunk_left(immediate);
+        p.chunk_leaves(bytes, ctx.now);
+        p.counters.data_retransmitted(payload);
         // Rule R1 of section 6.3.2. T3-rtx also restarts when the earliest chunk in
         // flight is sent again.
-        let earliest = p.timers.earliest_in_flight.is_none_or(|e| seq <= e) && !t3_by_dialect;
-        if p.timers.t3.is_none() || earliest {
-            p.timers.t3 = Some(p.rtt.timeout(ctx.now));
-        }
-        p.timers.earliest_in_flight = Some(p.timers.earliest_in_flight.map_or(seq, |e| e.min(seq)));
+        let at = p.rtt.timeout(ctx.now);
+        p.timers.chunk_leaves_again(seq, at, !t3_by_dialect);
         self.stats.data_chunks_retransmitted += 1;
         let tsn = self.send.ledger.tsn_of(seq);
         self.observe(ctx, || Observation::DataSent {

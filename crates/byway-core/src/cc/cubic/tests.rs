@@ -73,8 +73,8 @@ fn the_window_follows_the_closed_form_to_its_plateau_and_beyond() {
         assert!((begin - 0.7 * f64::from(w_max)).abs() < 1e-3);
         let k = (0.3 * f64::from(w_max) / 0.4).cbrt();
         let rounds = (2.0 * k / rtt.as_secs_f64()) as u32;
-        // The window is equal to ssthresh, so by RFC 9260 it is in slow start: one
-        // chunk.
+        // The window is equal to ssthresh, so by RFC 9260 it is in slow start and adds
+        // one PMDCS.
         p.w.ssthresh -= PMDCS;
         let seen = grow(&mut p, Instant::from_millis(1000), rtt, rounds);
         for (round, cwnd) in seen.iter().enumerate() {
@@ -153,7 +153,7 @@ fn time_without_use_or_in_recovery_does_not_count() {
     };
     type Pause = fn(&mut Path, Moment);
     let pauses: [Pause; 3] = [
-        // An acknowledgement when the window was not full.
+        // An acknowledgement while the window was not full.
         |p, at| {
             let ack = PathAck {
                 bytes: PMDCS,

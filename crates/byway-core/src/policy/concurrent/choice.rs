@@ -1,26 +1,25 @@
 //! Which paths new data takes (CMT paper section III; natarajan-2006 section 3).
 //!
-//! Every active path may carry new data while its own window has room. Paths are filled
-//! one after the other, in a round; [`FillOrder`] says at which path the round begins.
-//! If no path is active, the one path of the failover policy carries the data: the
-//! potentially failed path with the fewest errors, among equals the one that was last
-//! in use. So CMT-PF is never worse than CMT. RFC 9260 uses one path at a time; this is
-//! the default.
+//! Every active path may carry new data while its own window has room. Each event fills
+//! the paths in turn; [`FillOrder`] says with which path it starts. If no path is
+//! active, the failover policy chooses one path: the potentially failed path with the
+//! fewest errors, or of several the last active one. So CMT-PF is never worse than CMT.
+//! RFC 9260 uses one path at a time, and this is the default.
 
 use crate::path::{PathId, PathState, PathsView};
 use serde::{Deserialize, Serialize};
 
-/// Which path begins the round when an event lets new data leave. It matters if the
-/// peer's window has less room than the paths' windows: the last path gets only the
-/// rest. The first round begins at the primary.
+/// Which path is filled first when an event lets new data leave. It matters if the
+/// peer's window has less room than the paths' windows, because the last path gets only
+/// the rest. The first event starts with the primary.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub enum FillOrder {
-    /// The path behind the one that was filled last, as in the authors' simulator. If
+    /// The path after the one that was filled last, as in the authors' simulator. If
     /// every event reaches all paths, it is always the same path.
     #[default]
     BehindLast,
-    /// The path behind the one that began the last round: paths take turns to be first,
-    /// so no path always gets the rest. Inferred from natarajan-2006 figures 2 and 3;
+    /// The path after the one that the last event started with. So the paths take turns,
+    /// and no path always gets the rest. Inferred from natarajan-2006 figures 2 and 3;
     /// neither its text nor the CMT paper gives an order.
     InTurn,
 }
@@ -41,8 +40,8 @@ fn any_usable(paths: &PathsView<'_>) -> bool {
     paths.all().any(|p| paths.is_usable(p))
 }
 
-/// The paths that may carry new data, in the order in which they are filled;
-/// `first` begins the round.
+/// The paths that may carry new data, in the order in which they are filled, from
+/// `first` on.
 pub fn order<'a>(first: PathId, paths: &'a PathsView<'_>) -> impl Iterator<Item = PathId> + 'a {
     let n = paths.count() as u8;
     (0..n)
@@ -58,7 +57,7 @@ mod tests {
 
     #[test]
     fn all_active_paths_in_a_round_else_the_failover_policys() {
-        // states, path of the failover policy, first of the round, expected
+        // states, path of the failover policy, first path, expected
         type Row<'a> = (&'a [PathState], u8, u8, &'a [u8]);
         let rows: [Row<'_>; 9] = [
             (&[A, A, A], 0, 0, &[0, 1, 2]),

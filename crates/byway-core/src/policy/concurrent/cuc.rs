@@ -77,7 +77,7 @@ impl PseudoCumulative {
         (self.first.seq, self.again.seq)
     }
 
-    /// Checks the chunks from `from` to `end`, which is behind the last gap block.
+    /// Checks the chunks from `from` to `end`, which is past the last gap block.
     /// Returns the lowest sequence whose acknowledgement advances a pseudo cumulative
     /// TSN, if any does.
     pub fn advance(
@@ -88,7 +88,7 @@ impl PseudoCumulative {
         chunk: impl Fn(u64) -> Option<Chunk>,
     ) -> Option<u64> {
         let any = version == Cuc::V1;
-        // Chunks sent once are in order: none is below the last expected one.
+        // Chunks sent only once are in order, so none is below the last expected one.
         let start = if any { from } else { from.max(self.first.seq) };
         let first = walk(&mut self.first, from, start, end, &chunk, |c| {
             any || !c.again
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn a_pseudo_cumulative_tsn_advances_with_the_paths_own_chunks() {
-        // chunks, version, the lowest chunk that advances, expected behind it
+        // chunks, version, the lowest chunk that advances, expected next
         let rows = [
             ("..nno", Cuc::V1, Some(2), (4, 0)),
             ("..nno", Cuc::V2, Some(2), (4, 0)),

@@ -1,17 +1,17 @@
 //! Delayed Acknowledgements for CMT, DAC (CMT paper section IV.C).
 //!
-//! With several paths chunks arrive out of order all the time, and RFC 9260 section 6.7
+//! With several paths, chunks arrive out of order all the time, and RFC 9260 section 6.7
 //! would acknowledge every packet at once. So the receiver delays its SACKs in spite of
-//! gaps and writes into each one how many packets with DATA it answers. The sender sees
-//! fewer SACKs, so it counts this number of missing reports for a SACK. It counts only
-//! one where the SACK acknowledges chunks of several destinations, or chunks on both
-//! sides of the missing one.
+//! gaps and writes into each one how many packets with DATA it answers. The sender gets
+//! fewer SACKs, so it counts this number of missing reports for each. It counts only one
+//! if the SACK acknowledges chunks of several destinations, or chunks on both sides of
+//! the missing one.
 //!
 //! The number is in the two highest bits of the SACK's flags, as in usrsctp
 //! (`interop/run usrsctp` checks its packets). A receiver without DAC leaves them 0,
 //! and each of its SACKs is one report. RFC 9260 has no such flags (section 3.3.4:
 //! ignored on receipt). Off by default, because with fewer SACKs windows grow more
-//! slowly where packets are lost.
+//! slowly if packets are lost.
 
 use super::sfr::NewlyAcked;
 
@@ -32,10 +32,10 @@ pub fn packets(flags: u8) -> u8 {
     (flags >> SHIFT).max(1)
 }
 
-/// How many missing reports a SACK counts for a chunk that it reports missing.
-/// `packets`: how many packets it answers. `destinations`: of how many destinations it
-/// newly acknowledges chunks. `same`: the newly acknowledged chunks of the chunk's own
-/// destination.
+/// The number of missing reports that a SACK counts for a chunk that it reports missing.
+/// `packets` is the number of packets that it answers. `destinations` is the number of
+/// destinations of which it newly acknowledges chunks. `same` has the newly acknowledged
+/// chunks of the chunk's own destination.
 #[must_use]
 pub fn reports(packets: u8, destinations: u32, seq: u64, same: &NewlyAcked) -> u8 {
     let across = same.lowest < seq;

@@ -5,12 +5,11 @@
 //! While a chunk is missing, later data fills the receive buffer, so its retransmission
 //! should arrive soon. RTX-SAME stays on the path that lost it. RTX-ASAP takes any path
 //! with room. RTX-CWND, RTX-SSTHRESH and RTX-LOSSRATE take the path with the largest
-//! window, the largest threshold or the lowest loss, and wait for room there. A
-//! potentially failed path gets no retransmission while another path is active. Among
-//! equals the papers choose at random. Here the path with more room wins, then the next
-//! one behind the path of the loss, so that runs repeat. These rules replace
-//! `retransmission.target` of RFC 9260 section 6.4. The default with CMT is
-//! RTX-SSTHRESH.
+//! cwnd, the largest ssthresh or the lowest loss rate, and wait for room there. A
+//! potentially failed path gets no retransmission while another path is active. The
+//! papers break ties at random. Here the path with more room wins, then the next one
+//! after the path of the loss, so that every run is the same. These rules replace
+//! `retransmission.target` (RFC 9260 section 6.4). The default with CMT is RTX-SSTHRESH.
 
 use super::choice::carries;
 use crate::path::{PathId, PathsView};
@@ -39,8 +38,7 @@ impl RtxPolicy {
     pub fn target(self, last: PathId, paths: &PathsView<'_>) -> PathId {
         let candidates = || paths.ring(last).filter(|&p| carries(p, paths));
         let best = |key: &dyn Fn(PathId) -> u64| {
-            // The last path of the ring is `last` itself; among equals the first one
-            // wins.
+            // The ring ends with `last` itself. The first path wins a tie.
             candidates().reduce(|a, b| {
                 let better = (key(b), paths.room(b)) > (key(a), paths.room(a));
                 if better { b } else { a }
@@ -77,10 +75,7 @@ mod tests {
         let states: Vec<_> = rows.iter().map(|r| (r.0, 0)).collect();
         let mut t = table(&states, 0, data, 0);
         for (p, r) in t.iter_mut().zip(rows) {
-            p.window.cwnd = r.1;
-            p.window.ssthresh = r.2;
-            p.window.flight = r.3;
-            p.counters.loss_rate = r.4;
+            p.set_window((r.1, r.2, r.3), r.4);
         }
         policy.target(PathId(last), &t.view()).0
     }

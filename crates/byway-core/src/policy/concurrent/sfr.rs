@@ -1,11 +1,10 @@
 //! Split Fast Retransmit, SFR (CMT paper section IV.A).
 //!
-//! Paths of different delay make chunks overtake each other, so a gap does not mean a
-//! loss: by the rule of RFC 9260 CMT would retransmit chunks that are only late. But
-//! within one path the order holds. So a chunk is reported missing only by a SACK that
-//! newly acknowledges a chunk sent later to the same destination. In RFC 9260 section
-//! 7.2.4 any newly acknowledged chunk with a higher TSN reports it. On by default with
-//! CMT.
+//! Chunks on a fast path overtake those on a slow one, so a gap does not mean a loss. By
+//! the rule of RFC 9260, CMT would retransmit chunks that are only late. But on one path
+//! chunks stay in order. So a chunk is reported missing only by a SACK that newly
+//! acknowledges a chunk sent later to the same destination. In RFC 9260 section 7.2.4
+//! any newly acknowledged chunk with a higher TSN reports it. On by default with CMT.
 
 use crate::time::Instant;
 
@@ -36,8 +35,8 @@ impl NewlyAcked {
     }
 }
 
-/// Whether a SACK reports a chunk missing. `same`: what it newly acknowledged of the
-/// chunk's destination. `repeated_at`: when the chunk was retransmitted, if it was.
+/// Whether a SACK reports a chunk missing. `same` has the newly acknowledged chunks of
+/// the chunk's destination. `repeated_at` is when the chunk was retransmitted, if it was.
 #[must_use]
 pub fn reports(seq: u64, repeated_at: Option<Instant>, same: Option<&NewlyAcked>) -> bool {
     same.is_some_and(|n| {

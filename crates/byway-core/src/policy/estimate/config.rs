@@ -7,71 +7,72 @@ use serde::{Deserialize, Serialize};
 /// What the estimates decide.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub enum Choice {
-    /// Nothing: they are reported.
+    /// Nothing: they are only reported.
     Nothing,
-    /// Whether a failover that `failover.primary_switch` would make permanent is
-    /// made so: only to a path that is estimated better.
+    /// Whether `failover.primary_switch` may make a failover permanent: only if the
+    /// new path has the better estimate.
     PermanentFailover,
-    /// That, and the path that is estimated best becomes the primary without a
-    /// failure.
+    /// The same, and the path with the best estimate becomes the primary even
+    /// without a failure.
     #[default]
     Best,
 }
 
-/// How much a path would carry.
+/// The formula for the throughput of a path.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub enum Formula {
     /// sqrt(3/(4p))/RTT (caro-2006 section IV.2).
     #[default]
     Simple,
-    /// Padhye's full formula, with what timeouts cost.
+    /// Padhye's full formula, which includes the cost of timeouts.
     WithTimeouts,
 }
 
-/// What a probe of an idle path is.
+/// The size of a probe of an idle path.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub enum ProbeSize {
     /// A HEARTBEAT alone: 40 bytes with the common header.
     #[default]
     Small,
-    /// A HEARTBEAT padded to the path's packet size, where losses depend on it
-    /// (bit errors, queues that count bytes); probes are rarer in the same share.
+    /// A HEARTBEAT padded to the path's packet size, for paths whose losses depend
+    /// on the size (bit errors, queues limited in bytes). For the same share of
+    /// bytes fewer probes leave.
     Packet,
 }
 
-/// The estimates of all paths, what they cost, and what they decide.
+/// The estimates of the paths: how they are measured and what they decide.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct EstimateConfig {
-    /// What is decided by them (`Best`).
+    /// What they decide (`Best`).
     pub choice: Choice,
-    /// By which formula (`Simple`, the paper's).
+    /// The formula that compares paths (`Simple`, the paper's).
     pub formula: Formula,
     /// How many times better the other path must be (1.2).
     pub factor: f64,
-    /// How many standard deviations the doubt about a loss rate counts, against
-    /// the path that would be moved to (2).
+    /// How many standard deviations of uncertainty about the loss rates count
+    /// against a change of the primary (2).
     pub deviations: f64,
-    /// Passages that each of the two must have been seen to make or miss (200).
+    /// The passages that must be measured on each of the two paths before they are
+    /// compared (200).
     pub min_samples: u32,
-    /// The least time from one change of the primary to the next (10 s).
+    /// The least time between two changes of the primary (10 s).
     #[serde(with = "units::duration")]
     pub hold: Duration,
-    /// Passages that an estimate remembers: with each new one the older ones
-    /// count 1/memory less (5000).
+    /// The passages that an estimate remembers (5000): each new passage reduces
+    /// the weight of the older ones by the factor 1 - 1/memory.
     pub memory: u32,
-    /// The most that probes may cost: bytes of theirs for each byte of packets
-    /// with DATA, both with SCTP headers (0.01). The answers cost as much again,
-    /// on the way back.
+    /// The most bytes of probes for each byte of packets with DATA, both with SCTP
+    /// headers (0.01). The answers cost as much again in the other direction.
     pub probe_share: f64,
-    /// Losses do not count while more packets of ours than this wait in a queue
-    /// of the path (4), reckoned as TCP Veno does: packets in flight times the
-    /// share of the round trip that is beyond the least. A large number counts
-    /// them all.
+    /// Losses do not count while more than this number of our packets wait in a
+    /// queue of the path (4). The number is computed as in TCP Veno: the packets
+    /// in flight times the share of the round trip above its minimum. With a large
+    /// value all losses count.
     pub own_queue: u32,
-    /// Most probes a second, all idle paths together (10).
+    /// The most probes per second on all paths together (10).
     pub probes_per_second: u32,
-    /// What a probe is (`Small`).
+    /// The size of a probe (`Small`).
     pub probe_size: ProbeSize,
 }
 

@@ -16,10 +16,10 @@ fn near(a: f64, b: f64) -> bool {
 
 #[test]
 fn the_doubt_about_a_loss_rate_shrinks_with_what_was_seen() {
-    // trials, lost, mean, least, most at two deviations (Wilson)
+    // trials, lost, mean, lower and upper limit at two deviations (Wilson)
     for (trials, lost, mean, least, most) in [
         (0.0, 0.0, 0.5, 0.0, 1.0),
-        // Nothing lost: 4/(n + 4), as the rule of three.
+        // Nothing lost: 4/(n + 4), similar to the rule of three.
         (100.0, 0.0, 0.0050, 0.0, 0.0385),
         (1000.0, 0.0, 0.0005, 0.0, 0.0040),
         (100.0, 5.0, 0.0545, 0.0212, 0.1133),
@@ -40,7 +40,8 @@ fn the_doubt_about_a_loss_rate_shrinks_with_what_was_seen() {
 
 #[test]
 fn heartbeats_and_data_measure_the_same_rate() {
-    // One in ten is lost each way, so 19 heartbeats of 100 are not answered.
+    // One of ten packets is lost in each direction, so 19 of 100 heartbeats are not
+    // answered.
     let mut by_data = PathEstimate::default();
     let mut by_heartbeats = PathEstimate::default();
     for e in [&mut by_data, &mut by_heartbeats] {
@@ -109,10 +110,10 @@ fn the_round_trip_is_the_least_of_the_last_windows() {
         (0, 200, 200),
         (1, 90, 90),
         (9, 300, 90),
-        // The next window: the last one still counts.
+        // In the next window the previous one still counts.
         (11, 300, 90),
         (20, 250, 90),
-        // And the one after it: no longer.
+        // In the window after that it no longer counts.
         (22, 270, 250),
         (33, 280, 270),
     ] {
@@ -127,7 +128,7 @@ fn losses_in_a_queue_of_ours_say_nothing_of_the_path() {
     // srtt ms, packets in flight, whether the loss counts, with a least of 90 ms
     for (srtt, packets, counts) in [
         (90, 100, true),
-        // Delayed acknowledgements make the round trips of few packets longer.
+        // With few packets in flight, delayed SACKs make the round trip longer.
         (290, 2, true),
         (100, 40, true),
         (100, 41, false),

@@ -18,7 +18,7 @@ fn who_carries_new_data() {
         (&[(I, 6), (A, 0), (A, 0)], 0, 2, 0, Hop, None, 2),
         // Unconfirmed addresses never carry data.
         (&[(I, 6), (U, 0), (A, 0)], 0, 0, 0, Hop, Some(0), 2),
-        // Only potentially failed paths: the fewest errors, then the last active.
+        // All potentially failed: the path with the fewest errors, then the last active.
         (&[(P, 2), (P, 1)], 0, 0, 0, Hop, Some(0), 1),
         (&[(P, 1), (P, 1)], 0, 1, 1, Hop, Some(1), 1),
         // A potentially failed path is better than an inactive one.
@@ -60,7 +60,7 @@ fn when_a_failover_becomes_permanent() {
         (Never, (I, 99), 99, A, 1, None),
         (Cpt(5), (I, 6), 0, A, 1, Some(1)),
         (Cpt(6), (I, 6), 0, A, 1, None),
-        // Only a failed primary: a potentially failed one may still return.
+        // A potentially failed primary may still return, so only a failed one switches.
         (Cpt(0), (P, 1), 0, A, 1, None),
         (Psmr(5), (P, 6), 0, A, 1, Some(1)),
         (Psmr(6), (I, 6), 0, A, 1, None),
@@ -88,7 +88,8 @@ fn when_a_failover_becomes_permanent() {
             ..FailoverConfig::default()
         };
         let mut t = table(&[primary, (alternate, 0)], 0, data, 0);
-        t.get_mut(PathId(0)).errors.heartbeats_lost = lost;
+        let (state, errors) = primary;
+        t.get_mut(PathId(0)).set_facts(state, errors, lost);
         assert_eq!(
             switch_primary(&cfg, &t.view()),
             expected.map(PathId),

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-/// A DATA chunk on its way into reassembly.
+/// A DATA chunk as reassembly reads it.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Fragment<'a> {
     /// The TSN as a sequence number that does not wrap (see
@@ -17,11 +17,11 @@ pub(crate) struct Fragment<'a> {
     /// E bit: last fragment of its message.
     pub(crate) end: bool,
     pub(crate) payload: &'a [u8],
-    /// The payload again, if it can be kept without a copy.
+    /// The same payload, if it can be kept without a copy.
     pub(crate) shared: Option<&'a Bytes>,
 }
 
-/// A fragment that fits no message: the peer violates the protocol. The text gives the
-/// reason for the ABORT.
+/// A fragment that contradicts other fragments: the peer violates the protocol. The text
+/// is the reason for the ABORT.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) struct InconsistentFragment(pub(crate) &'static str);

@@ -1,10 +1,9 @@
-//! Whole messages of one stream that arrived before an earlier one (RFC 9260
-//! section 6.6).
+//! Complete messages of one stream that wait for an earlier one (RFC 9260 section 6.6).
 //!
 //! After a loss nearly all messages arrive in the order of their stream sequence
-//! numbers. They leave from the front when the missing message arrives. So a queue
-//! holds them. The other messages go into a tree. So in any order of sending, the cost
-//! of a message is at most the logarithm of the number of messages.
+//! numbers, and they leave from the front when the missing message arrives. A queue
+//! holds them. The others go into a tree, so the cost of a message is at most
+//! logarithmic in any order.
 
 use super::ready::Ready;
 use std::collections::btree_map::Entry;
@@ -16,7 +15,7 @@ const KEPT: usize = 64;
 /// Messages that have to wait for an earlier one. No two have the same number.
 #[derive(Debug, Default)]
 pub(super) struct OutOfOrder {
-    /// Messages that arrived with rising numbers, lowest first.
+    /// Messages that arrived in ascending order.
     in_turn: VecDeque<Ready>,
     /// The others, by number.
     others: BTreeMap<u16, Ready>,
@@ -132,7 +131,8 @@ mod tests {
 
     #[test]
     fn a_second_message_with_the_same_number_is_returned() {
-        // In order, out of order, and last while it is in the tree.
+        // The duplicate is in the queue, in the tree, or arrives last while the first is in
+        // the tree.
         assert_eq!(through(10, &[11, 12, 12, 11]).0, [12, 11]);
         assert_eq!(through(10, &[12, 11, 11, 12]).0, [11, 12]);
         let mut waiting = OutOfOrder::default();

@@ -22,14 +22,13 @@ pub(super) struct Run {
     pub(super) in_parts: bool,
     /// Bytes of the receive window, overhead included.
     pub(super) charge: u32,
-    /// The payload in pieces. A run that grows at its front or joins another run copies
-    /// nothing, in any order of sending.
+    /// The payload in pieces. So a run that joins another one copies nothing.
     pieces: VecDeque<BytesMut>,
 }
 
 impl Run {
-    /// An empty run that begins with `f`, with room for `expected` bytes; 0
-    /// allocates nothing yet.
+    /// An empty run for `f`, with room for `expected` bytes. With 0 nothing is allocated
+    /// yet.
     pub(super) fn starting_with(f: &Fragment<'_>, expected: usize) -> Run {
         let mut pieces = VecDeque::new();
         if expected > 0 {

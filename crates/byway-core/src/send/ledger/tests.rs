@@ -124,7 +124,7 @@ fn multiple_fast_retransmit_marks_a_chunk_again_by_what_was_sent_after_it() {
     for _ in 0..4 {
         enter(&mut l, A);
     }
-    // 5 to 9 left before the repetition: they say nothing of it.
+    // 5 to 9 were sent before the retransmission, so they do not report it missing.
     for end in 6..=12 {
         assert_eq!(report(&mut l, end), [0; 0], "up to {end}");
     }

@@ -41,7 +41,7 @@ pub(super) fn nanos_of_bits(seconds: u64) -> u64 {
     if nanos >= 9e18 {
         return nanos.round() as u64;
     }
-    // The same as `round`, which would be a library call for every event.
+    // The same result as `round`, which would be a library call for every event.
     let whole = nanos as i64;
     let half = nanos - whole as f64 >= 0.5;
     whole as u64 + u64::from(half)

@@ -16,7 +16,7 @@ pub(super) struct Lane {
     pub(super) overtaking: Vec<(Key, u32)>,
 }
 
-/// A packet in a lane, and the number of the one behind it.
+/// A packet in a lane, and the number of the next one.
 #[derive(Copy, Clone, Debug, Default)]
 pub(super) struct LaneEntry {
     pub(super) key: Key,

@@ -16,7 +16,7 @@ pub struct Reorder {
     pub max_extra: Duration,
 }
 
-/// A second copy of some packets, right behind the first in the queue.
+/// A copy of some packets, directly after the original in the queue.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct Duplicate {
     /// Share of packets duplicated, 0 to 1.
@@ -29,7 +29,7 @@ pub struct Duplicate {
 pub struct Corrupt {
     /// Share of packets corrupted, 0 to 1.
     pub probability: f64,
-    /// 1 to this many bits are flipped, at random places (two flips may meet).
+    /// The most bits that are flipped (at least 1), at random places, which may coincide.
     pub max_bits: u32,
 }
 

@@ -1,8 +1,8 @@
-//! What becomes of one packet on a link.
+//! The fate of one packet on a link.
 
 use crate::net::log::DropReason;
 
-/// What becomes of one packet on a link.
+/// The fate of one packet on a link.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Fate {
     /// When it arrives at the other end, or is lost (ns).

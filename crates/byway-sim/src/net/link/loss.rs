@@ -44,13 +44,13 @@ pub enum LossModel {
     Trace {
         /// One entry a packet.
         lost: Arc<[bool]>,
-        /// Whether to start again at the end; otherwise nothing more is lost.
+        /// Whether to start again at the end. Otherwise nothing more is lost.
         repeat: bool,
     },
     /// Every packet that matches.
     All(PacketMatch),
-    /// Every packet of more bytes on the wire than this, IP header included: a black
-    /// hole, as a smaller MTU on the path makes it without ICMP messages.
+    /// Every packet with more bytes on the wire than this, IP header included. This is a
+    /// black hole, as caused by a smaller MTU on the path without ICMP messages.
     LargerThan(u32),
     /// Several models in sequence. A packet lost by one does not reach the next.
     Several(Vec<LossModel>),

@@ -8,8 +8,8 @@ use super::loss::LossState;
 use crate::net::packet::Packet;
 use chacha20::ChaCha8Rng;
 
-/// Most packets for which the link draws ahead, so that a tiny loss rate does
-/// not draw without end.
+/// Most packets for which the link draws ahead, so that a very low loss rate does not
+/// draw endlessly.
 const MAX_AHEAD: u64 = 256;
 
 /// The losses of a link.

@@ -15,7 +15,7 @@ use crate::net::packet::Packet;
 use crate::net::rng::{self, Purpose};
 use chacha20::ChaCha8Rng;
 
-/// A running link. Most packets touch nothing behind `effects`.
+/// A running link. Most packets do not use `effects`.
 #[derive(Debug)]
 pub(crate) struct Link {
     /// When the last bit of the last accepted packet leaves (ns).
@@ -32,7 +32,7 @@ pub(crate) struct Link {
     skip: u64,
     inspection: Inspection,
     queue: Queue,
-    /// Delivered packets and bytes are not counted: they follow from the others.
+    /// Delivered packets and bytes are not counted, because they follow from the others.
     counters: LinkCounters,
     /// Bytes of copies, and bytes lost.
     copied_bytes: u64,
@@ -40,22 +40,22 @@ pub(crate) struct Link {
     effects: Box<Effects>,
 }
 
-/// Which packets meet anything but the queue.
+/// Which packets something other than the queue may affect.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum Inspection {
     /// None.
     Never,
-    /// Those that uniform loss hits. Losses are drawn ahead.
+    /// Those that uniform loss drops. Losses are drawn ahead.
     AtLosses,
     /// All: an outage, another loss model, corruption, copies or reordering.
     Always,
 }
 
-/// What packets can meet on a link beside the queue.
+/// Everything that can affect packets on a link besides the queue.
 #[derive(Debug)]
 struct Effects {
     timeline: Timeline,
-    /// Index of the present rate in `timeline.rates`.
+    /// Index of the current rate in `timeline.rates`.
     rate: usize,
     down: bool,
     losses: Losses,
@@ -251,7 +251,7 @@ impl Link {
         let start = self.busy_until.max(at);
         let mut departs = start.saturating_add(self.times.nanos(size));
         let mut delay = self.delay;
-        // A packet that never departs comes here too: no change is later.
+        // A packet that never departs also gets here, because no change is later.
         if departs >= self.next_change {
             let effects = &mut *self.effects;
             departs = effects.timeline.departure(effects.rate, start, size);

@@ -8,8 +8,8 @@ use crate::net::clock::nanos;
 use crate::net::error::BadValue;
 use byway_core::time::{Duration, Instant};
 
-/// A change of one property of a link at a given time. It applies to packets that
-/// reach the place where the property acts at that time or later.
+/// A change of one property of a link at a given time. It applies to packets that reach
+/// the part of the link with this property at that time or later.
 #[derive(Clone, PartialEq, Debug)]
 pub enum LinkChange {
     /// The link carries packets again.
@@ -20,7 +20,7 @@ pub enum LinkChange {
         /// ns-2; otherwise they still arrive.
         drop_in_flight: bool,
     },
-    /// A new rate. The packet being transmitted goes on at the new rate.
+    /// A new rate. The packet being transmitted continues at the new rate.
     Rate(Rate),
     /// A new propagation delay, for packets whose last bit leaves from now on.
     /// After a decrease they may overtake earlier ones.
@@ -161,9 +161,8 @@ impl Timeline {
         self.kills.get(self.next_kill).copied().unwrap_or(u64::MAX)
     }
 
-    /// When the last of `size` bytes leaves if their transmission starts at
-    /// `start`, with the rates that will then be in force. `rate` is the index of
-    /// the present one.
+    /// When the last of `size` bytes leaves if their transmission starts at `start`, with
+    /// the rates at that time. `rate` is the index of the current one.
     #[cold]
     pub(super) fn departure(&mut self, rate: usize, start: u64, size: u32) -> u64 {
         let mut coming = self.changes[self.next..]

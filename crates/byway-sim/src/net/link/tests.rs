@@ -72,11 +72,12 @@ fn drawing_losses_ahead_loses_the_same_packets() {
     let times: Vec<u64> = (0..5000).collect();
     for rate in [0.0, 0.001, 0.3, 1.0] {
         let uniform = LinkConfig::default().loss(LossModel::Uniform(rate));
-        // A later loss model holds the numbers that it draws for itself back.
+        // A later loss model prevents drawing ahead.
         let one_by_one = uniform
             .clone()
             .at(ms(6000), LinkChange::Loss(LossModel::None));
-        // What is drawn holds while another effect is on, and after an outage.
+        // Losses that were drawn stay valid while another effect is on and after an
+        // outage.
         let reorder = Reorder {
             probability: 0.5,
             max_extra: Duration::from_millis(3),

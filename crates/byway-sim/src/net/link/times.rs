@@ -5,8 +5,8 @@ use crate::net::clock;
 
 const UNLIMITED: u64 = u64::MAX;
 
-/// Transmission times at the present rate, with the last one remembered, because
-/// most packets have the size of the one before.
+/// Transmission times at the current rate. The last one is cached, because most packets
+/// have the size of the previous one.
 #[derive(Debug)]
 pub(super) struct TransmissionTimes {
     /// Bits per second; `UNLIMITED`, or 0 if a single number does not describe

@@ -16,8 +16,7 @@ pub struct Outgoing {
     pub payload: Vec<u8>,
     /// Bytes on the wire; default: payload plus 20 (IPv4) or 40 (IPv6).
     pub wire_size: Option<u32>,
-    /// A number of the sender's choice, repeated in the log and at the arrival.
-    /// Default: 0.
+    /// A number that the sender chooses. The log and the arrival repeat it. Default: 0.
     pub meta: u64,
     /// Interface to send from, for packets with a foreign source address. Default: the source's.
     pub via: Option<Port>,
@@ -61,7 +60,7 @@ pub struct Arrival {
     pub packet: u64,
     /// When it was sent.
     pub sent_at: Instant,
-    /// Whether a link flipped bits of the payload: its checksum would not match.
+    /// Whether a link flipped bits of the payload, so its checksum would not match.
     pub corrupted: bool,
     /// Whether it is a copy made by a link.
     pub duplicate: bool,
@@ -103,7 +102,7 @@ pub(crate) struct ArrivedPacket<'a> {
     pub(crate) src: &'a SocketAddr,
     pub(crate) dst: &'a SocketAddr,
     pub(crate) payload: &'a [u8],
-    /// What follows `payload`: user data that was not copied into it.
+    /// The user data that follows `payload` and was not copied into it.
     pub(crate) tail: &'a Bytes,
     pub(crate) corrupted: bool,
 }

@@ -1,4 +1,4 @@
-//! What can be asked about a network: names, routes, counters, log, captures.
+//! Queries about a network: names, routes, counters, log, captures.
 
 use super::Network;
 use crate::net::capture::Capture;
@@ -20,8 +20,8 @@ impl Network {
             .map_or("", String::as_str)
     }
 
-    /// A link's name in captures: the names of its ends, with the interface
-    /// number where a host has several.
+    /// A link's name in captures: the names of its ends, with the interface number if a
+    /// host has several.
     #[must_use]
     pub fn link_name(&self, link: LinkId) -> String {
         let Some((from, to, _)) = self.parts.graph.links.get(link.index()) else {
@@ -93,7 +93,7 @@ impl Network {
         self.pool.in_flight()
     }
 
-    /// Takes the log up to now, in order of time; empty unless
+    /// Takes the log up to now, in order of time. It is empty unless
     /// [`record_log`](crate::net::TopologyBuilder::record_log) was switched on.
     /// Entries of one instant are in the order of link and packet number.
     pub fn take_log(&mut self) -> Vec<LogEntry> {
@@ -104,8 +104,8 @@ impl Network {
         log
     }
 
-    /// Packets are followed ahead of time. Logs and captures show them up to this
-    /// time: the present, or the end if there are no more events.
+    /// The time up to which logs and captures show packets, which are followed ahead of
+    /// time: now, or the end if there are no more events.
     fn horizon(&self) -> Instant {
         match self.events.next_time() {
             Some(_) => self.now(),
@@ -113,11 +113,12 @@ impl Network {
         }
     }
 
-    /// Writes what the links with a [`Capture`] saw up to now as one pcapng file: one
-    /// interface a link, packets in order of time, which counts from 1970.
+    /// Writes the captured packets of all links with a [`Capture`], up to now, as one
+    /// pcapng file. Each link is an interface. Packets are in order of time, which counts
+    /// from 1970.
     ///
     /// # Errors
-    /// What the writer reports.
+    /// Those of the writer.
     pub fn write_pcapng(&self, out: &mut impl io::Write) -> io::Result<()> {
         let captured: Vec<(u32, String)> = (0..self.link_count() as u32)
             .filter(|i| self.parts.wires[*i as usize].capture != Capture::Off)

@@ -1,4 +1,4 @@
-//! What a network is built of.
+//! The parts of a network.
 
 use crate::net::address::AddressTable;
 use crate::net::capture::Capture;

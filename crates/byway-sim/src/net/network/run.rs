@@ -20,14 +20,14 @@ impl Network {
 
     /// Runs the network up to the next event for a host and returns it with its time.
     ///
-    /// Does not return while sources of cross traffic without an end are all
-    /// that is left; use [`pop_until`](Network::pop_until) then.
+    /// Does not return if only endless sources of cross traffic are left. Use
+    /// [`pop_until`](Network::pop_until) then.
     pub fn pop(&mut self) -> Option<(Instant, Event)> {
         self.pop_until(Instant::FAR_FUTURE)
     }
 
-    /// Like [`pop`](Network::pop), but handles nothing later than `limit`.
-    /// When that leaves nothing, time moves on to `limit`.
+    /// Like [`pop`](Network::pop), but handles no event later than `limit`. If there is
+    /// none up to then, the time becomes `limit`.
     pub fn pop_until(&mut self, limit: Instant) -> Option<(Instant, Event)> {
         let happened = self.next_host_event(limit)?;
         let event = match happened {
@@ -67,8 +67,8 @@ impl Network {
         }
     }
 
-    /// A packet arrives at the end of a link. Returns whether it is for a host
-    /// there; if not, it is sent on or dropped here.
+    /// A packet arrives at the end of a link. Returns whether it is for a host there. If
+    /// not, it is forwarded or dropped.
     fn arrives_at_host(&mut self, link: u32, slot: u32) -> bool {
         let Wire { to, to_router, .. } = self.parts.wires[link as usize];
         let packet = self.pool.get(slot);
@@ -94,8 +94,8 @@ impl Network {
         true
     }
 
-    /// The packet in a slot that has arrived at the end of `link`. Afterwards it
-    /// has to be [discarded](Network::discard).
+    /// The packet in a slot that has arrived at the end of `link`. The caller must
+    /// [discard](Network::discard) it afterwards.
     #[inline]
     pub(crate) fn arrived(&self, link: u32, slot: u32) -> ArrivedPacket<'_> {
         let to = self.parts.wires[link as usize].to;
@@ -149,7 +149,7 @@ impl Network {
         self.emit_background(from, (src, dst), size, u64::from(number));
     }
 
-    /// An entry of a timer came up: the event if the timer has expired.
+    /// An entry of a timer came up. Returns the event if the timer has expired.
     fn timer_due(&mut self, number: u32) -> Option<HostEvent> {
         let timer = TimerId(number);
         match self.timers.due(timer, self.now) {

@@ -13,11 +13,11 @@ use std::mem;
 use std::net::SocketAddr;
 
 impl Network {
-    /// Sends a packet at `now` and returns its number. It is no error if the
-    /// network then loses it or has no route.
+    /// Sends a packet at `now` and returns its number. It is not an error if the network
+    /// then loses it or has no route.
     ///
-    /// Events up to `now` must have been taken first, as a host might answer
-    /// them with earlier packets.
+    /// Events up to `now` must have been taken first, because a host might answer them
+    /// with earlier packets.
     ///
     /// # Errors
     /// When the packet cannot leave: see [`SendError`]. Its buffer is recycled.
@@ -25,7 +25,7 @@ impl Network {
         let (src, dst) = ((packet.src, 0).into(), (packet.dst, 0).into());
         let sent = match packet.via {
             None => self.route(now, (&src, &dst)),
-            // Not remembered: packets with foreign addresses are rare.
+            // Not cached, because packets with foreign addresses are rare.
             Some(port) => self.route_via(now, (&src, &dst), port),
         };
         let sent = sent.map(|flow| {
@@ -38,14 +38,14 @@ impl Network {
             new.wire_size = packet.wire_size.unwrap_or(new.wire_size);
             self.set_off(&flow.way, slot)
         });
-        // Its own, or the one that the slot had before.
+        // Its own buffer, or the one that the slot had before.
         self.recycle(packet.payload);
         sent
     }
 
-    /// Sends the packet that `write` puts into a slot: its bytes, and user data
-    /// behind them that is not copied. The packet stays in the slot until it
-    /// arrives. Nothing is sent if `write` returns `None`.
+    /// Sends the packet that `write` puts into a slot: its bytes, and the user data after
+    /// them, which is not copied. The packet stays in the slot until it arrives. Nothing is
+    /// sent if `write` returns `None`.
     #[inline(always)]
     pub(crate) fn send_written(
         &mut self,
@@ -57,7 +57,7 @@ impl Network {
             self.pool.discard(slot);
             return None;
         };
-        // A known flow is borrowed and not copied: this runs for every packet.
+        // A known flow is borrowed and not copied, because this runs for every packet.
         let ends = (&transmit.source, &transmit.destination);
         let flow = match self.flows.find(ends) {
             Some(flow) if self.plain && flow.way.whole => flow,
@@ -81,7 +81,7 @@ impl Network {
         if self.transmitters.is_empty() {
             self.events.push_hop(at, link, slot);
         } else {
-            // Every hop is an event: there was one link.
+            // Every hop is an event here, so only the first link is needed.
             self.transmit_or_wait(link, slot);
         }
         Some(Ok(id))
@@ -183,7 +183,7 @@ impl Network {
             key: Key::of((&ends.0, &ends.1)),
             src,
             dst,
-            // Not used without a way.
+            // Not used without a route.
             column: u32::MAX,
             header: if ends.0.is_ipv4() { 20 } else { 40 },
             way: Way::default(),
@@ -216,7 +216,7 @@ impl Network {
         (vertex < *self.parts.first_vertex.get(node + 1)?).then_some(vertex)
     }
 
-    /// Sends a packet on its way. Returns the packet's number.
+    /// Starts a packet. Returns its number.
     #[inline]
     fn set_off(&mut self, way: &Way, slot: u32) -> u64 {
         let id = self.pool.get(slot).id;
@@ -227,7 +227,7 @@ impl Network {
         id
     }
 
-    /// Sends a packet of cross traffic from `vertex`. Its way is not remembered.
+    /// Sends a packet of cross traffic from `vertex`. Its route is not cached.
     pub(super) fn emit_background(
         &mut self,
         vertex: u32,

@@ -1,4 +1,4 @@
-//! Transmissions one after the other, with [`Simultaneous::AsScheduled`].
+//! Sends packets one after the other, with [`Simultaneous::AsScheduled`].
 //!
 //! [`Simultaneous::AsScheduled`]: crate::net::Simultaneous::AsScheduled
 
@@ -17,7 +17,7 @@ impl Network {
         self.transmit_or_wait(link, slot);
     }
 
-    /// Transmits a packet now, or queues it behind those that wait.
+    /// Transmits a packet now, or queues it after those that wait.
     pub(super) fn transmit_or_wait(&mut self, link: u32, slot: u32) {
         let transmitter = &mut self.transmitters[link as usize];
         if !transmitter.waiting.is_empty() {
@@ -37,7 +37,7 @@ impl Network {
         self.transmitters[link as usize].free_at = self.events.push_transmission(link, slot, times);
     }
 
-    /// A transmission for which others wait has ended: the next one starts.
+    /// A transmission has ended, and the next packet that waits starts.
     pub(super) fn end_transmission(&mut self, link: u32) {
         if let Some(slot) = self.transmitters[link as usize].waiting.pop_front() {
             self.start_transmission(link, slot);

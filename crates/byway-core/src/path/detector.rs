@@ -1,0 +1,118 @@
+//! How a dead path is detected (`failure.detection`), and what a path owes to the probe
+//! timeout (`failover.probe_timeout`).
+
+use crate::config::Config;
+use crate::policy::Detection;
+use crate::time::Instant;
+
+/// How a dead path is detected (`failure.detection`).
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct PathDetector {
+    rule: Detection,
+    /// Bytes of the window that data leaves free for the detector's heartbeats.
+    reserved: u32,
+    /// When the detector began to probe the path.
+    probing_since: Option<Instant>,
+}
+
+impl PathDetector {
+    pub(super) fn new(rule: Detection, cfg: &Config) -> PathDetector {
+        PathDetector {
+            rule,
+            reserved: cfg.detector(&rule).reserved(),
+            probing_since: None,
+        }
+    }
+
+    /// The rule in use.
+    #[inline]
+    pub(crate) fn rule(&self) -> &Detection {
+        &self.rule
+    }
+
+    /// Another rule: `reserved` bytes of the window stay free for its heartbeats.
+    pub(crate) fn set_rule(&mut self, rule: Detection, reserved: u32) {
+        self.rule = rule;
+        self.reserved = reserved;
+    }
+
+    /// Bytes of the window that data leaves free for the detector's heartbeats.
+    #[inline]
+    pub(super) fn reserved(&self) -> u32 {
+        self.reserved
+    }
+
+    /// Whether the detector probes the path.
+    #[inline]
+    pub(crate) fn is_probing(&self) -> bool {
+        self.probing_since.is_some()
+    }
+
+    /// When the detector began to probe the path.
+    pub(crate) fn probing_since(&self) -> Option<Instant> {
+        self.probing_since
+    }
+
+    /// The detector begins to probe the path.
+    pub(crate) fn begin_probing(&mut self, now: Instant) {
+        self.probing_since = Some(now);
+    }
+
+    /// The detector probes the path no more.
+    pub(crate) fn end_probing(&mut self) {
+        self.probing_since = None;
+    }
+}
+
+/// The state of the probe timeout of a path (`failover.probe_timeout`).
+#[derive(Copy, Clone, Debug, Default)]
+pub(crate) struct OwedToProbeTimeout {
+    /// The last chunk sent there asked for a SACK at once.
+    asked_at_once: bool,
+    /// Missing reports announced losses while the path was potentially failed by the
+    /// probe timeout: the window is reduced if the path answers.
+    cut_owed: bool,
+    /// Tail probes since the last acknowledgement.
+    tail_probes: u8,
+}
+
+impl OwedToProbeTimeout {
+    /// A tail probe left: the wait for the next one doubles.
+    pub(crate) fn sent_tail_probe(&mut self) {
+        self.tail_probes = self.tail_probes.saturating_add(1);
+    }
+
+    /// The path acknowledged something.
+    #[inline]
+    pub(crate) fn acknowledged(&mut self) {
+        self.tail_probes = 0;
+    }
+
+    /// How much longer than usual to wait for an acknowledgement.
+    #[inline]
+    pub(crate) fn backed_off(&self) -> u32 {
+        1 << self.tail_probes.min(6)
+    }
+
+    /// A chunk leaves. `at_once`: whether it asks for a SACK at once.
+    #[inline]
+    pub(crate) fn chunk_left(&mut self, at_once: bool) {
+        self.asked_at_once = at_once;
+    }
+
+    /// Whether the last chunk sent there asked for a SACK at once.
+    #[inline]
+    pub(crate) fn asked_at_once(&self) -> bool {
+        self.asked_at_once
+    }
+
+    /// The window is reduced only if the path answers.
+    pub(crate) fn owe_cut(&mut self) {
+        self.cut_owed = true;
+    }
+
+    /// The path answers. Returns whether its window is reduced now.
+    pub(crate) fn take_cut(&mut self) -> bool {
+        core::mem::take(&mut self.cut_owed)
+    }
+}
