@@ -293,7 +293,7 @@ impl Config {
     /// and dead paths by the path's own round trips. The default of sockets.
     ///
     /// Losses are also detected by time, with tail probes (RFC 8985); the window follows
-    /// CUBIC (RFC 9438). A path is left when both an acknowledgement and a heartbeat are
+    /// CUBIC with HyStart++ (RFC 9438, RFC 9406). A path is left when both an acknowledgement and a heartbeat are
     /// overdue (`policy/probe_timeout.rs`). After an outage of all paths each is probed
     /// twice a second (`policy/revival.rs`). Every path gets a heartbeat when the
     /// association is established and every 15 s, which opens and holds the bindings of
@@ -301,7 +301,10 @@ impl Config {
     #[must_use]
     pub fn byway() -> Config {
         let mut c = Config::default();
-        c.congestion.algorithm = CongestionAlgorithm::Cubic(Cubic::default());
+        c.congestion.algorithm = CongestionAlgorithm::Cubic(Cubic {
+            hystart: true,
+            ..Cubic::default()
+        });
         c.retransmission.rack = Some(Rack::default());
         c.failover.probe_timeout = Some(ProbeTimeout {
             moves: DataMove::HeartbeatOverdue,

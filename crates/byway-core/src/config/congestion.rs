@@ -24,12 +24,15 @@ pub struct Cubic {
     /// Whether a flow that loses packets below its last plateau leaves room for other
     /// flows (true; section 4.7).
     pub fast_convergence: bool,
+    /// Whether slow start ends when the round trip grows (false; HyStart++, RFC 9406).
+    pub hystart: bool,
 }
 
 impl Default for Cubic {
     fn default() -> Cubic {
         Cubic {
             fast_convergence: true,
+            hystart: false,
         }
     }
 }

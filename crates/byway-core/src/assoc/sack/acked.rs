@@ -113,6 +113,9 @@ impl Chunk<'_> {
             s.t3.after = self.seq;
         }
         let once = r.sends == 1;
+        if once {
+            s.round_trip = Some(self.now.since(r.sent_at));
+        }
         // A chunk that left before the path's last error may have arrived before the
         // path died, and its SACK was lost on the way back. So it does not prove that
         // the path works now.

@@ -13,6 +13,8 @@ pub(in crate::assoc) struct PathSack {
     pub(super) chunks: u32,
     /// The round-trip sample.
     pub(super) sample: Option<Duration>,
+    /// The round trip of the newest chunk that was sent once.
+    pub(super) round_trip: Option<Duration>,
     /// What the acknowledged chunks prove about the path.
     pub(super) proof: Proof,
     /// What the SACK changes for T3-rtx.

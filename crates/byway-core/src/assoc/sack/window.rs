@@ -64,6 +64,7 @@ impl Association {
             let at = Moment {
                 now: ctx.now,
                 srtt: p.rtt.srtt().unwrap_or_default(),
+                round_trip: s.round_trip,
                 step: share,
             };
             p.on_ack(s.ack, at, &self.cfg.congestion);
