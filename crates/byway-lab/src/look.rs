@@ -19,6 +19,19 @@ impl Look {
             text.to_owned()
         }
     }
+
+    /// The same as a line, whose line feed has no colour.
+    pub(crate) fn line(self, code: &str, text: &str) -> String {
+        let mut line = self.paint(code, text);
+        line.push('\n');
+        line
+    }
+}
+
+/// The characters of the longest of these texts.
+pub(crate) fn widest<'a>(texts: impl IntoIterator<Item = &'a String>) -> usize {
+    let lengths = texts.into_iter().map(|t| t.chars().count());
+    lengths.max().unwrap_or(0)
 }
 
 /// `text` in at most `width` characters.

@@ -1,6 +1,6 @@
 //! Each path over time, in a few lines of a terminal.
 
-use crate::look::{Look, shortened};
+use crate::look::{Look, shortened, widest};
 use crate::result::{Comparison, PathCondition, PathSeries, RunResult};
 use crate::show;
 
@@ -17,8 +17,7 @@ const ONE_SCALE: f64 = 4.0;
 #[must_use]
 pub fn render(comparison: &Comparison, look: Look) -> String {
     let paths = &comparison.scenario.paths;
-    let names = paths.iter().map(|p| p.name.chars().count());
-    let label = names.max().unwrap_or(0).clamp(4, 14);
+    let label = widest(paths.iter().map(|p| &p.name)).clamp(4, 14);
     let columns = look.width.saturating_sub(label + 4).clamp(20, MAX_COLUMNS);
     let ends = || comparison.results.iter().map(|r| r.end_s);
     let (shortest, longest) = (
