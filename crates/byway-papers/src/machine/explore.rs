@@ -226,73 +226,90 @@ impl Explorer {
 
     /// Changes the path; the cause if its state may have changed by it.
     fn happen(&mut self, id: PathId, what: Happening) -> Option<Option<Cause>> {
-        let p = self.table.facts(id);
-        let pmr = self.cfg.failure.path_max_retrans;
-        let (state, detection) = (p.state, self.cfg.failure.detection);
-        Some(match what {
-            Happening::Timeout => {
-                let decides = detection.counts_timeouts();
-                Some(self.count(id, if decides { pmr } else { u32::MAX }))
-            }
-            Happening::HeartbeatLost => {
-                if let PrimarySwitch::CptHeartbeats(n) = self.cfg.failover.primary_switch
-                    && state != PathState::Active
-                {
-                    let heartbeats_lost = (p.heartbeats_lost + 1).min(n + 1);
-                    self.table.set_facts(
-                        id,
-                        PathFacts {
-                            heartbeats_lost,
-                            ..p
-                        },
-                    );
-                }
-                let limit = match self.cfg.failure.heartbeat_test {
-                    PathMaxRetransTest::Exceeds => pmr,
-                    PathMaxRetransTest::Reaches => pmr.saturating_sub(1),
-                };
-                Some(self.count(id, limit))
-            }
-            Happening::Overdue => {
-                let elsewhere = self.table.view().alternate(id).is_some();
-                let probing = self.cfg.failover.probe_timeout.is_some();
-                if !probing || state != PathState::Active || !elsewhere {
-                    return None;
-                }
-                self.change(id, PathState::PotentiallyFailed);
-                Some(Cause::Overdue)
-            }
+        match what {
+            Happening::Timeout => Some(Some(self.time_out(id))),
+            Happening::HeartbeatLost => Some(Some(self.lose_heartbeat(id))),
+            Happening::Overdue => self.overdue(id).map(Some),
             Happening::Dmax => {
-                if detection == Detection::ErrorCount || state == PathState::Inactive {
-                    return None;
-                }
-                self.change(id, PathState::Inactive);
-                Some(Cause::Dmax)
+                let probing = self.cfg.failure.detection != Detection::ErrorCount;
+                self.fail(id, probing, Cause::Dmax).map(Some)
             }
             Happening::DeadData | Happening::DeadDataAtTimeout => {
                 let watched = self.cfg.failure.dead_data.is_some();
-                if !watched || state == PathState::Inactive {
-                    return None;
-                }
-                self.change(id, PathState::Inactive);
-                Some(Cause::DeadData)
+                self.fail(id, watched, Cause::DeadData).map(Some)
             }
             Happening::Responds => {
-                self.table.set_facts(id, PathFacts { errors: 0, ..p });
+                self.clear_errors(id);
                 self.change(id, PathState::Active);
-                Some(Cause::Responds)
+                Some(Some(Cause::Responds))
             }
-            // What went to an inactive path alone brings it back.
-            Happening::Cleared if state == PathState::Inactive => return None,
+            // Only its own answer clears an inactive path, and makes it active.
+            Happening::Cleared if self.table.facts(id).state == PathState::Inactive => None,
             Happening::Cleared => {
-                self.table.set_facts(id, PathFacts { errors: 0, ..p });
-                None
+                self.clear_errors(id);
+                Some(None)
             }
             Happening::ChosenByUser => {
                 self.make_primary(id);
-                None
+                Some(None)
             }
-        })
+        }
+    }
+
+    fn time_out(&mut self, id: PathId) -> Cause {
+        let failure = &self.cfg.failure;
+        let limit = if failure.detection.counts_timeouts() {
+            failure.path_max_retrans
+        } else {
+            u32::MAX
+        };
+        self.count(id, limit)
+    }
+
+    fn lose_heartbeat(&mut self, id: PathId) -> Cause {
+        let p = self.table.facts(id);
+        if let PrimarySwitch::CptHeartbeats(n) = self.cfg.failover.primary_switch
+            && p.state != PathState::Active
+        {
+            let heartbeats_lost = (p.heartbeats_lost + 1).min(n + 1);
+            let facts = PathFacts {
+                heartbeats_lost,
+                ..p
+            };
+            self.table.set_facts(id, facts);
+        }
+        let pmr = self.cfg.failure.path_max_retrans;
+        let limit = match self.cfg.failure.heartbeat_test {
+            PathMaxRetransTest::Exceeds => pmr,
+            PathMaxRetransTest::Reaches => pmr.saturating_sub(1),
+        };
+        self.count(id, limit)
+    }
+
+    /// The probe timeout, if it is on and another path can take the data.
+    fn overdue(&mut self, id: PathId) -> Option<Cause> {
+        let elsewhere = self.table.view().alternate(id).is_some();
+        let probing = self.cfg.failover.probe_timeout.is_some();
+        let active = self.table.facts(id).state == PathState::Active;
+        if !probing || !active || !elsewhere {
+            return None;
+        }
+        self.change(id, PathState::PotentiallyFailed);
+        Some(Cause::Overdue)
+    }
+
+    /// A detector that is `on` makes the path inactive.
+    fn fail(&mut self, id: PathId, on: bool, cause: Cause) -> Option<Cause> {
+        if !on || self.table.facts(id).state == PathState::Inactive {
+            return None;
+        }
+        self.change(id, PathState::Inactive);
+        Some(cause)
+    }
+
+    fn clear_errors(&mut self, id: PathId) {
+        let p = self.table.facts(id);
+        self.table.set_facts(id, PathFacts { errors: 0, ..p });
     }
 
     /// One more error.

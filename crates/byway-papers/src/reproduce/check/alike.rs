@@ -44,6 +44,28 @@ impl Alike {
     }
 
     pub(super) fn look(&self, cells: &Cells) -> Option<Finding> {
+        let mut tally = Tally::default();
+        for (place, members) in self.groups(cells) {
+            self.compare(&place, members, &mut tally);
+        }
+        if tally.all == 0 {
+            return None;
+        }
+        tally.misses.truncate(3);
+        Some(Finding {
+            text: format!(
+                "alike in {} of {} comparisons; greatest difference {:.1} %",
+                tally.good,
+                tally.all,
+                100.0 * tally.greatest
+            ),
+            holds: tally.good as f64 >= self.at_least * tally.all as f64 - 1e-9,
+            detail: (!tally.misses.is_empty()).then(|| tally.misses.join("; ")),
+        })
+    }
+
+    /// The samples of each place, by the value of the axis.
+    fn groups(&self, cells: &Cells) -> Vec<(Place, Members)> {
         let mut groups: Vec<(Place, Members)> = Vec::new();
         for (place, sample) in cells.samples(&self.filter, &self.of.measure) {
             let Some(value) = place.get(&self.across) else {
@@ -62,48 +84,49 @@ impl Alike {
                 None => members.push((name, vec![sample])),
             }
         }
-        let (mut good, mut all, mut greatest) = (0_usize, 0_usize, 0.0_f64);
-        let mut misses = Vec::new();
-        for (place, members) in groups {
-            let members: Vec<(String, Sample)> = members
-                .into_iter()
-                .filter_map(|(name, samples)| Some((name, pool(samples)?)))
-                .collect();
-            let Some(((_, first), rest)) = members.split_first() else {
-                continue;
-            };
-            for (name, sample) in rest {
-                let difference = (sample.mean - first.mean).abs();
-                let chance = sample.difference(first).map_or(0.0, |(_, half)| half);
-                let share = difference / first.mean.abs().max(f64::MIN_POSITIVE);
-                all += 1;
-                greatest = greatest.max(share);
-                if share <= self.tolerance || difference <= chance {
-                    good += 1;
-                } else {
-                    misses.push(format!(
-                        "{}: {} {name} gives {}, not {}",
-                        place_words(&place, &[]),
-                        self.across,
-                        self.of.unit.value(sample.mean),
-                        self.of.unit.value(first.mean)
-                    ));
-                }
+        groups
+    }
+
+    /// Compares the mean of each value of the axis with that of the first one.
+    fn compare(&self, place: &Place, members: Members, tally: &mut Tally) {
+        let members: Vec<(String, Sample)> = members
+            .into_iter()
+            .filter_map(|(name, samples)| Some((name, pool(samples)?)))
+            .collect();
+        let Some(((_, first), rest)) = members.split_first() else {
+            return;
+        };
+        for (name, sample) in rest {
+            let difference = (sample.mean - first.mean).abs();
+            let chance = sample.difference(first).map_or(0.0, |(_, half)| half);
+            let share = difference / first.mean.abs().max(f64::MIN_POSITIVE);
+            tally.all += 1;
+            tally.greatest = tally.greatest.max(share);
+            if share <= self.tolerance || difference <= chance {
+                tally.good += 1;
+            } else {
+                tally.misses.push(format!(
+                    "{}: {} {name} gives {}, not {}",
+                    place_words(place, &[]),
+                    self.across,
+                    self.of.unit.value(sample.mean),
+                    self.of.unit.value(first.mean)
+                ));
             }
         }
-        if all == 0 {
-            return None;
-        }
-        misses.truncate(3);
-        Some(Finding {
-            text: format!(
-                "alike in {good} of {all} comparisons; greatest difference {:.1} %",
-                100.0 * greatest
-            ),
-            holds: good as f64 >= self.at_least * all as f64 - 1e-9,
-            detail: (!misses.is_empty()).then(|| misses.join("; ")),
-        })
     }
+}
+
+/// The comparisons of one check.
+#[derive(Default)]
+struct Tally {
+    all: usize,
+    /// Those without a difference that counts.
+    good: usize,
+    /// The greatest relative difference.
+    greatest: f64,
+    /// The other ones, in words.
+    misses: Vec<String>,
 }
 
 #[cfg(test)]
