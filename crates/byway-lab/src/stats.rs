@@ -56,7 +56,7 @@ fn t_point(confidence: f64, freedom: f64) -> Option<f64> {
     Some(t.inverse_cdf(0.5 + confidence / 2.0))
 }
 
-/// Two means held against each other: the second less the first.
+/// The difference of two means: the second less the first.
 #[derive(Copy, Clone, Debug, PartialEq, Serialize)]
 pub struct Difference {
     /// The difference of the means.

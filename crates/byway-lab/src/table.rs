@@ -1,8 +1,8 @@
 //! The table of a comparison, for a terminal.
 
-use crate::look::{Look, shortened, widest};
 use crate::result::{Comparison, EstimateTotals, Outcome, RunResult};
 use crate::show;
+use crate::terminal::{Terminal, shortened, widest};
 
 /// Narrowest that a table is made.
 const MIN_WIDTH: usize = 60;
@@ -28,27 +28,27 @@ impl Column {
 
 /// The table, with lines that end in a line feed.
 #[must_use]
-pub fn render(comparison: &Comparison, look: Look) -> String {
+pub fn render(comparison: &Comparison, terminal: Terminal) -> String {
     let mut out = String::new();
-    write_columns(&mut out, comparison, look);
+    write_columns(&mut out, comparison, terminal);
     let results = &comparison.results;
     for text in footnote(results) {
-        out.push_str(&look.line("2", text));
+        out.push_str(&terminal.line("2", text));
     }
     for text in results.iter().filter_map(estimates) {
-        out.push_str(&look.line("2", &text));
+        out.push_str(&terminal.line("2", &text));
     }
     for text in results.iter().filter_map(incomplete) {
         // The line feed has the colour, too.
-        out.push_str(&look.paint("31", &format!("{text}\n")));
+        out.push_str(&terminal.paint("31", &format!("{text}\n")));
     }
     out
 }
 
 /// One table if it fits, else times and counts apart from the paths.
-fn write_columns(out: &mut String, comparison: &Comparison, look: Look) {
+fn write_columns(out: &mut String, comparison: &Comparison, terminal: Terminal) {
     let results = &comparison.results;
-    let width = look.width.max(MIN_WIDTH);
+    let width = terminal.width.max(MIN_WIDTH);
     let mut columns = main_columns(comparison);
     let paths = path_columns(comparison);
     let counts = count_columns(results);
@@ -66,14 +66,14 @@ fn write_columns(out: &mut String, comparison: &Comparison, look: Look) {
             }
         }
         let name = name_width.min(width - needs(&columns));
-        write_table(out, results, name, &columns, look);
+        write_table(out, results, name, &columns, terminal);
     } else {
         columns.extend(counts);
         let name = name_width.min(width.saturating_sub(needs(&columns))).max(8);
-        write_table(out, results, name, &columns, look);
+        write_table(out, results, name, &columns, terminal);
         out.push('\n');
         let name = name_width.min(width.saturating_sub(needs(&paths))).max(8);
-        write_table(out, results, name, &paths, look);
+        write_table(out, results, name, &paths, terminal);
     }
 }
 
@@ -203,7 +203,7 @@ fn write_table(
     results: &[RunResult],
     name: usize,
     columns: &[Column],
-    look: Look,
+    terminal: Terminal,
 ) {
     for (line, first) in ["", "policy"].into_iter().enumerate() {
         let mut row = format!("{first:<name$}");
@@ -214,7 +214,7 @@ fn write_table(
                 width = column.width()
             ));
         }
-        out.push_str(&look.line("1", row.trim_end()));
+        out.push_str(&terminal.line("1", row.trim_end()));
     }
     for (i, result) in results.iter().enumerate() {
         let mut row = format!("{:<name$}", shortened(&result.policy, name));
@@ -277,7 +277,7 @@ mod tests {
     fn a_narrow_table_is_split_and_fits() {
         let text = render(
             &crate::testing::comparison(),
-            Look {
+            Terminal {
                 width: 80,
                 colour: false,
             },
@@ -290,7 +290,7 @@ mod tests {
     fn a_wide_table_shows_more() {
         let text = render(
             &crate::testing::comparison(),
-            Look {
+            Terminal {
                 width: 160,
                 colour: false,
             },
@@ -302,7 +302,7 @@ mod tests {
     fn colour_is_used_only_when_it_may_be() {
         let plain = render(
             &crate::testing::comparison(),
-            Look {
+            Terminal {
                 width: 80,
                 colour: false,
             },
@@ -310,7 +310,7 @@ mod tests {
         assert!(!plain.contains('\x1b'));
         let coloured = render(
             &crate::testing::comparison(),
-            Look {
+            Terminal {
                 width: 80,
                 colour: true,
             },

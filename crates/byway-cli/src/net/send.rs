@@ -199,7 +199,7 @@ async fn one_file(
         let resumed = hashed.resume(have, theirs);
         if resumed.map_err(|e| unreadable(source, &e))? {
             progress.say(&format!(
-                "{}: goes on at {}",
+                "{}: resumes at {}",
                 source.name,
                 show::bytes(have)
             ));

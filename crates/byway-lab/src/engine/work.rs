@@ -1,4 +1,4 @@
-//! Carries chains of runs out on several threads.
+//! Runs chains on several threads.
 
 use super::chain::{Chain, Chains, Columns, Taker};
 use super::options::{Done, EngineError, Options};

@@ -123,7 +123,7 @@ fn limit(section: &Section<'_>) -> Duration {
     limit
 }
 
-/// The paths, none in the place of a wrong one, and the names of all.
+/// The paths, `None` for each wrong one, and the names of all.
 fn paths(section: &Section<'_>) -> (Vec<Option<PathSpec>>, Vec<String>) {
     let given = tables(section, "path");
     let paths: Vec<Option<PathSpec>> = given
@@ -171,7 +171,7 @@ fn check_event_delays(section: &Section<'_>, paths: &[Option<PathSpec>]) {
         .map(|p| p.as_ref().map_or(String::new(), |p| p.name.clone()))
         .collect();
     for (table, span) in tables(section, "event") {
-        // What else is wrong with the event has been said.
+        // Other problems of the event are reported already.
         let silent = Source::new("", "");
         let quiet = Section::new(&silent, "", table, span.clone());
         let (Some(index), Some(delay)) = (which_path(&quiet, &names), quiet.duration("delay"))
@@ -276,7 +276,7 @@ fn event(
         (Some(Do::Down | Do::Up), Some(entry)) => {
             section.wrong(
                 entry,
-                "goes with do = \"set\" alone; write an event of its own for it",
+                "goes with do = \"set\" only; write a separate event for it",
             );
             None
         }

@@ -173,7 +173,7 @@ const MISTAKES: &[(&str, &str, usize, &str)] = &[
         "do = \"down\"",
         "do = \"down\"\nrate = \"1 Mbit/s\"",
         12,
-        "rate in [[event]]: goes with do = \"set\" alone; write an event of its own for it",
+        "rate in [[event]]: goes with do = \"set\" only; write a separate event for it",
     ),
     (
         "size = \"8 MiB\"",
@@ -294,7 +294,7 @@ const MISTAKES: &[(&str, &str, usize, &str)] = &[
 #[test]
 fn every_mistake_is_named_with_its_line_and_what_would_be_right() {
     for (good, bad, line, message) in MISTAKES {
-        // `[path]` cannot stand twice: the second one goes too.
+        // `[path]` cannot occur twice: the second one goes, too.
         let text = if *bad == "[path]" {
             GOOD.replacen("[[path]]\nrate = \"10 Mbit/s\"\ndelay = \"45 ms\"\n", "", 1)
                 .replacen(good, bad, 1)

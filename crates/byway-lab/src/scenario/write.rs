@@ -227,7 +227,7 @@ fn loss(spec: &LossSpec) -> String {
 fn share(share: Share) -> String {
     let reads_back = |text: &String| Share::parse(text) == Ok(share);
     let percent = share.0 * 100.0;
-    // A product is rounded: the number that was read may stand beside it.
+    // A product is rounded: the number that was read may be the next one to it.
     let exact = [percent, percent.next_up(), percent.next_down()]
         .into_iter()
         .map(|p| format!("{p} %"));

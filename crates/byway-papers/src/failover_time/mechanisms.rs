@@ -45,8 +45,8 @@ fn stall_words(cfg: &Config) -> &'static str {
          arrives until the data moves."
     } else {
         "Each timeout sends the lost data on the other path, but new data tries the \
-         dead one again and waits for the next, longer timeout: delivery comes in \
-         drips until the data moves. This is the longest pause."
+         dead one again and waits for the next, longer timeout: little is delivered \
+         until the data moves. This is the longest pause."
     }
 }
 
@@ -140,8 +140,8 @@ fn error_count_words(frame: &Frame<'_>) -> String {
         pmr(cfg)
     );
     if suspicion(cfg).is_some() && probes(cfg) {
-        why = "A suspect path carries no data, and while the probing detector doubts a path \
-               its heartbeats do not count."
+        why = "A suspect path carries no data, and while the probing detector probes a path \
+               its lost heartbeats do not count."
             .to_owned();
     } else if suspicion(cfg).is_some() && !cfg.hb.enabled {
         why = "A suspect path carries no data, and heartbeats are off, so there is \
@@ -149,7 +149,7 @@ fn error_count_words(frame: &Frame<'_>) -> String {
             .to_owned();
     } else if suspicion(cfg).is_some() {
         why.push_str(
-            " A suspect path carries no data; unanswered heartbeats go on counting, with the same doubling.",
+            " A suspect path carries no data; unanswered heartbeats keep counting, with the same doubling.",
         );
     } else if cfg.retransmission.after_rto == AfterRto::Heartbeat {
         why.push_str(" The heartbeat after each timeout counts errors, too.");
@@ -205,7 +205,7 @@ fn potentially_failed(frame: &Frame<'_>) -> Mechanism {
         if errors == 1 {
             "One error is"
         } else {
-            "So many errors are"
+            "These errors are"
         }
     );
     Mechanism {
@@ -283,7 +283,7 @@ fn probing(frame: &Frame<'_>) -> Mechanism {
     let dmax = |l: Luck| Sum::of(l.rto, Waiting::T3).and(1, p.dmax, Waiting::Dmax);
     let about = format!(
         "From the first timeout on, a heartbeat leaves every Dmax/n = {} / {} = {}. Any \
-         answer ends the doubt; none within Dmax, and the path is inactive.",
+         answer ends the probing; without one within Dmax the path is inactive.",
         seconds(p.dmax),
         p.n,
         seconds(p.interval())

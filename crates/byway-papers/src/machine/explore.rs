@@ -1,5 +1,5 @@
-//! Finds the edges of a machine by asking the deciders about every table of
-//! paths that can come about.
+//! Finds the edges of a machine: it asks the deciders about every table of paths
+//! that can occur.
 
 use super::model::{Cause, Edge, Event, Machine, PathEdge, Phase, Role};
 use byway_core::config::{Config, PathMaxRetransTest, PrimarySwitch};
@@ -7,7 +7,7 @@ use byway_core::path::{PathFacts, PathId, PathModel, PathRoles, PathState};
 use byway_core::policy::{Detection, failover};
 use std::collections::{BTreeSet, HashSet};
 
-/// A destination, as far as deciders look at it.
+/// What deciders read of a destination.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Default)]
 struct One {
     /// 0 active, 1 suspect, 2 inactive.
@@ -65,7 +65,7 @@ struct Explorer {
     n: u8,
     /// Counters stop here: no threshold lies beyond.
     most: u8,
-    /// The table that the deciders look at.
+    /// The table that the deciders read.
     table: PathModel,
     edges: BTreeSet<Edge>,
     path_edges: BTreeSet<(u8, Cause, u8)>,
@@ -114,7 +114,7 @@ fn switch_threshold(switch: &PrimarySwitch) -> Option<u32> {
 
 impl Machine {
     /// The machines of these settings with `paths` destinations, 1 to 4. Four
-    /// are Di, Dj and two others: more of them find themselves in no other roles.
+    /// are Di, Dj and two others: more of them have no other roles.
     #[must_use]
     pub fn of(config: &Config, paths: u8) -> Machine {
         explore(config, paths.clamp(1, 4))
@@ -159,7 +159,7 @@ impl Explorer {
             data: 0,
             last: 0,
         };
-        // Looked up only, never walked: its order shows nowhere.
+        // Used for look-ups only, so that its order has no effect.
         let mut seen = HashSet::from([first.clone()]);
         let mut open = vec![first];
         while let Some(table) = open.pop() {
@@ -183,8 +183,8 @@ impl Explorer {
         }
     }
 
-    /// What becomes of a table when something happens to one of its paths; none
-    /// if that cannot be. Notes the edges.
+    /// The table after something happens to one of its paths; none if that cannot
+    /// happen. Notes the edges.
     fn step(&mut self, from: &Table, path: u8, what: Happening) -> Option<Table> {
         self.load(from);
         let id = PathId(path);

@@ -24,7 +24,7 @@ struct Part {
 /// # Errors
 /// What was asked for and is not there; a file of `experiments/` that cannot be
 /// read; a run that cannot be done; a file of kept runs that cannot be written
-/// or is not to be gone on with.
+/// or belongs to something else.
 pub fn reproduce(request: &Request, watch: &Watch<'_>) -> Result<Report, ReproduceError> {
     let folders = match &request.experiments {
         Some(dir) => papers::in_folder(dir)?,
@@ -112,7 +112,7 @@ fn carry_out(
     };
     let done = engine::run(&all, &options).map_err(|error| match error {
         EngineError::File(_) => format!(
-            "{error}; the {} runs that it holds are not lost: the same command goes on with them",
+            "{error}; the {} runs that it holds are not lost: the same command resumes with them",
             store.runs()
         ),
         _ => error.to_string(),

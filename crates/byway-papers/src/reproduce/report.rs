@@ -30,7 +30,7 @@ pub struct Request {
     pub program: String,
 }
 
-/// Told how a reproduction goes on.
+/// Callbacks for the progress of a reproduction.
 pub struct Watch<'a> {
     /// How many runs of how many are there, from several threads.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),

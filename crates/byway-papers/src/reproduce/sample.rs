@@ -9,7 +9,7 @@ const CONFIDENCE: f64 = 0.95;
 /// their mean: of none at all it would be certain.
 const FEW_EVENTS: u32 = 10;
 
-/// What the values of a sample are, which decides how their mean is known.
+/// What the values of a sample are, which decides the interval of their mean.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
 pub enum Kind {
     /// Times, rates and other quantities.
@@ -83,7 +83,7 @@ impl Sample {
 
     /// The difference `self - other` of the means with half the width of its
     /// 95 % interval: over pairs of equal seeds where both have them, else by
-    /// Welch. None when either has too few runs to tell.
+    /// Welch. None when either has too few runs.
     #[must_use]
     pub fn difference(&self, other: &Sample) -> Option<(f64, f64)> {
         let pairs = self.pairs(other);

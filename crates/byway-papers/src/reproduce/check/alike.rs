@@ -19,7 +19,7 @@ pub struct Alike {
     filter: Filter,
     /// The axis.
     across: String,
-    /// Axes that do not tell places apart: runs that differ in these alone are one sample.
+    /// Axes that are ignored: runs that differ in these alone are one sample.
     #[serde(default)]
     together: Vec<String>,
     /// The greatest relative difference that counts as none (0.05).
@@ -43,7 +43,7 @@ impl Alike {
         &self.of.measure
     }
 
-    pub(super) fn look(&self, cells: &Cells) -> Option<Finding> {
+    pub(super) fn evaluate(&self, cells: &Cells) -> Option<Finding> {
         let mut tally = Tally::default();
         for (place, members) in self.groups(cells) {
             self.compare(&place, members, &mut tally);
@@ -131,7 +131,7 @@ struct Tally {
 
 #[cfg(test)]
 mod tests {
-    use crate::reproduce::check::testing::{cell, look};
+    use crate::reproduce::check::testing::{cell, evaluate};
 
     #[test]
     fn near_means_and_chance_count_as_alike() {
@@ -141,9 +141,9 @@ mod tests {
             cell(0.0, "B", &[10.2, 10.3]),
             cell(0.0, "C", &[5.0, 25.0]),
         ];
-        let found = look(check, cells).unwrap();
+        let found = evaluate(check, cells).unwrap();
         assert!(found.holds, "{found:?}");
-        let found = look(
+        let found = evaluate(
             check,
             vec![
                 cell(1.0, "A", &[10.0, 10.0, 10.0]),
@@ -168,10 +168,10 @@ mod tests {
             cell(1.0, "B", &[20.0, 20.1]),
             cell(2.0, "B", &[10.0, 10.1]),
         ];
-        let found = look(check, cells.clone()).unwrap();
+        let found = evaluate(check, cells.clone()).unwrap();
         assert!(found.text.contains("alike in 0 of 2"), "{found:?}");
         let together = format!("{check}together = [\"loss2\"]\n");
-        let found = look(&together, cells).unwrap();
+        let found = evaluate(&together, cells).unwrap();
         assert!(found.text.contains("alike in 1 of 1"), "{found:?}");
     }
 }

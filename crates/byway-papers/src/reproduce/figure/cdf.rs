@@ -19,7 +19,7 @@ impl Cdf {
 
     pub(super) fn draw(&self, data: Data<'_>) -> Figure {
         let legend = Legend {
-            byway: "Steps: the share of byway's runs with at most so many.",
+            byway: "Steps: the share of byway's runs with at most that value.",
             ns2: "Rings: ns-2's runs.",
         };
         self.layout.draw(data, (Style::Steps, legend), |panel| {

@@ -27,9 +27,9 @@ pub(super) struct Layout {
     /// A line's name, with `{}` for the value.
     #[serde(default = "plain")]
     line_name: String,
-    /// What runs to the right, with its unit.
+    /// The title of the x axis, with its unit.
     x_title: String,
-    /// What runs upwards, with its unit.
+    /// The title of the y axis, with its unit.
     y_title: String,
 }
 

@@ -1,15 +1,15 @@
-//! How text looks on a terminal.
+//! The terminal that text is made for.
 
-/// How text may look.
+/// How text may terminal.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Look {
+pub struct Terminal {
     /// Characters in a line.
     pub width: usize,
     /// Whether colours may be used.
     pub colour: bool,
 }
 
-impl Look {
+impl Terminal {
     /// `text` in the colour with this ANSI code, if colours may be used.
     #[must_use]
     pub fn paint(self, code: &str, text: &str) -> String {
