@@ -34,7 +34,7 @@ pub enum DriveError {
     /// The network did not take some packets.
     #[error("the network refused {0} packets")]
     Packets(u64),
-    /// Whoever asked for the run wants it no longer.
+    /// The caller cancelled the run.
     #[error("cancelled")]
     Cancelled,
 }

@@ -149,7 +149,7 @@ fn written(value: &Value) -> String {
     }
 }
 
-/// What a choice can be: serde lists it when it is asked for one there is not.
+/// What a choice can be: serde lists it in the error of an unknown choice.
 fn choices<S: HasText>(template: &Value, place: &[String], kind: &Value) -> Vec<String> {
     let nonsense = Value::String("?".to_owned());
     let nonsense = match kind {

@@ -230,7 +230,7 @@ pub(super) fn unknown_key<'n>(
     known: impl IntoIterator<Item = &'n str>,
 ) {
     let mut known: Vec<&str> = known.into_iter().collect();
-    // Some are asked for twice.
+    // Some are read twice.
     let mut seen = std::collections::BTreeSet::new();
     known.retain(|key| seen.insert(*key));
     let hint = match nearest(&entry.key, known.iter().copied()) {

@@ -139,7 +139,7 @@ fn open(
     tell(Found::Partly(resumed));
     // Another build may still give the same numbers: it is tried out.
     if store.is_of_another(session.program) && try_out(&[plan], &store, session.cancel)?.is_some() {
-        let problem = "was begun by another version of byway, which gives other numbers for the same run; finish it with that one, or --restart";
+        let problem = "was started by another version of byway, which gives other numbers for the same run; finish it with that one, or --restart";
         return Err(Trouble::foreign(path, problem).into());
     }
     Ok(store)

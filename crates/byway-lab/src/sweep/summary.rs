@@ -54,7 +54,7 @@ pub struct CellSummary {
     pub completed: usize,
     /// Between which shares of completed runs the truth lies (Wilson).
     pub completed_interval: (f64, f64),
-    /// Means of the metrics that the sweep asked for.
+    /// Means of the metrics that the sweep requests.
     pub metrics: BTreeMap<String, MetricSummary>,
 }
 

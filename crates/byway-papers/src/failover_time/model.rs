@@ -34,7 +34,7 @@ pub enum QuestionError {
     /// An RTO that the settings rule out.
     #[error("--rto {rto}: lies outside of rto.min ({min}) to rto.max ({max})")]
     Rto {
-        /// What was asked for.
+        /// The requested value.
         rto: String,
         /// RTO.Min.
         min: String,

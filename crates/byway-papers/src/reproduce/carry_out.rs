@@ -1,4 +1,4 @@
-//! Chooses what is asked for, does the runs, and puts the checks to them.
+//! Selects what is requested, does the runs, and checks them.
 
 use super::cells::{self, Cells};
 use super::claim::Paper as PaperSpec;
@@ -22,7 +22,7 @@ struct Part {
 /// Does the runs and checks.
 ///
 /// # Errors
-/// What was asked for and is not there; a file of `experiments/` that cannot be
+/// A request for something that does not exist; a file of `experiments/` that cannot be
 /// read; a run that cannot be done; a file of kept runs that cannot be written
 /// or belongs to something else.
 pub fn reproduce(request: &Request, watch: &Watch<'_>) -> Result<Report, ReproduceError> {
@@ -126,7 +126,7 @@ fn carry_out(
     })
 }
 
-/// The papers with the claims and figures that are asked for.
+/// The papers with the claims and figures that are requested.
 fn choose(what: &[String], folders: Vec<Folder>) -> Result<Vec<Part>, ReproduceError> {
     let mut parts = Vec::new();
     let mut known = BTreeSet::new();
