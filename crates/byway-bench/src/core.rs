@@ -112,83 +112,148 @@ fn up(endpoint: &mut Endpoint) -> Option<AssocId> {
     })
 }
 
+/// Two endpoints with an association between them.
+struct Pair {
+    a: Endpoint,
+    z: Endpoint,
+    at_a: AssocId,
+    at_z: AssocId,
+    now: Instant,
+    /// From A to Z, and back.
+    forward: Wire,
+    back: Wire,
+}
+
+/// What the transfer of a [`Pair`] counted.
+#[derive(Default)]
+struct Counts {
+    data_packets: u64,
+    /// Packets of the receiver.
+    other_packets: u64,
+    sacks: u64,
+    /// The time in which the sender handled SACKs, if it was measured.
+    in_sacks: Duration,
+}
+
+impl Pair {
+    fn connected(config: &Config) -> Result<Pair> {
+        let end = |port, local| {
+            let mut e = EndpointConfig::new(port, vec![local], [port as u8; 32]);
+            e.accepted = config.clone();
+            Endpoint::new(e)
+        };
+        let (mut a, mut z) = (end(1, A)?, end(2, Z)?);
+        let now = Instant::ZERO;
+        let (mut forward, mut back) = (Wire::default(), Wire::default());
+        let at_a = a.connect(now, &[Z], 2, config.clone())?;
+        // A -> INIT -> Z -> INIT ACK -> A -> COOKIE ECHO -> Z -> COOKIE ACK -> A
+        for _ in 0..4 {
+            forward.collect(&mut a, now);
+            forward.deliver(&mut z, now, 9);
+            back.collect(&mut z, now);
+            back.deliver(&mut a, now, 9);
+        }
+        ensure!(up(&mut a).is_some(), "the association did not come up");
+        let at_z = up(&mut z).context("the receiver has no association")?;
+        Ok(Pair {
+            a,
+            z,
+            at_a,
+            at_z,
+            now,
+            forward,
+            back,
+        })
+    }
+
+    /// Transfers `count` messages from A to Z.
+    fn transfer(&mut self, arguments: &Arguments, count: u64) -> Result<Counts> {
+        let payload = Bytes::from(vec![7; arguments.message]);
+        let mut counts = Counts::default();
+        let (mut written, mut read) = (0, 0);
+        while read < count {
+            written += self.write(&payload, count - written)?;
+            counts.data_packets += self.forward.collect(&mut self.a, self.now);
+            if self.forward.deliver(&mut self.z, self.now, arguments.batch) == 0 {
+                self.wait()?;
+            }
+            read += self.read(arguments.message)?;
+            self.acknowledge(arguments.time_sacks, &mut counts);
+            self.now += Duration::from_nanos(100);
+        }
+        Ok(counts)
+    }
+
+    /// Writes at most `most` messages, as many as the send buffer takes; how many.
+    fn write(&mut self, payload: &Bytes, most: u64) -> Result<u64> {
+        for written in 0..most {
+            let message = Message::new(1, payload.clone());
+            match self.a.send(self.now, self.at_a, message) {
+                Ok(()) => {}
+                Err(CommandError::WouldBlock { .. }) => return Ok(written),
+                Err(e) => return Err(e.into()),
+            }
+        }
+        Ok(most)
+    }
+
+    /// Goes on to the next timer.
+    fn wait(&mut self) -> Result<()> {
+        let due = [self.a.poll_timeout(), self.z.poll_timeout()];
+        let next = due.into_iter().flatten().min();
+        self.now = next.context("nothing is left to do")?;
+        self.a.handle_timeout(self.now);
+        self.z.handle_timeout(self.now);
+        Ok(())
+    }
+
+    /// Reads all messages that have arrived; how many.
+    fn read(&mut self, len: usize) -> Result<u64> {
+        while self.z.poll_event().is_some() {}
+        let mut count = 0;
+        while let Some(m) = self.z.receive(self.at_z) {
+            ensure!(m.payload.len() == len, "a message of a wrong length");
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    /// Delivers the receiver's packets to the sender.
+    fn acknowledge(&mut self, timed: bool, counts: &mut Counts) {
+        counts.other_packets += self.back.collect(&mut self.z, self.now);
+        let begun = timed.then(std::time::Instant::now);
+        counts.sacks += self.back.deliver(&mut self.a, self.now, usize::MAX);
+        if let Some(begun) = begun {
+            counts.in_sacks += begun.elapsed();
+        }
+        while self.a.poll_event().is_some() {}
+    }
+}
+
 pub(crate) fn run(arguments: Arguments) -> Result<()> {
     let mut config = Config::default();
     config.pmtu.0 = arguments.mtu;
     config.buffer.send = arguments.in_flight;
     // Large enough that the window never limits what --in-flight asks for.
     config.buffer.receive = (arguments.in_flight * 2).max(5 << 20);
-    let end = |port, local| {
-        let mut e = EndpointConfig::new(port, vec![local], [port as u8; 32]);
-        e.accepted = config.clone();
-        Endpoint::new(e)
-    };
-    let (mut a, mut z) = (end(1, A)?, end(2, Z)?);
-    let mut now = Instant::ZERO;
-    let (mut forward, mut back) = (Wire::default(), Wire::default());
-    let at_a = a.connect(now, &[Z], 2, config.clone())?;
-    // A -> INIT -> Z -> INIT ACK -> A -> COOKIE ECHO -> Z -> COOKIE ACK -> A
-    for _ in 0..4 {
-        forward.collect(&mut a, now);
-        forward.deliver(&mut z, now, 9);
-        back.collect(&mut z, now);
-        back.deliver(&mut a, now, 9);
-    }
-    ensure!(up(&mut a).is_some(), "the association did not come up");
-    let at_z = up(&mut z).context("the receiver has no association")?;
-    let payload = Bytes::from(vec![7; arguments.message]);
+    let mut pair = Pair::connected(&config)?;
     let count = arguments.bytes / arguments.message as u64;
-    let (mut written, mut read, mut data, mut other) = (0, 0, 0, 0);
-    let (mut sacks, mut in_sacks) = (0, Duration::ZERO);
     let start = crate::figures::cpu_seconds();
-    while read < count {
-        while written < count {
-            match a.send(now, at_a, Message::new(1, payload.clone())) {
-                Ok(()) => written += 1,
-                Err(CommandError::WouldBlock { .. }) => break,
-                Err(e) => return Err(e.into()),
-            }
-        }
-        data += forward.collect(&mut a, now);
-        if forward.deliver(&mut z, now, arguments.batch) == 0 {
-            let due = [a.poll_timeout(), z.poll_timeout()];
-            now = due
-                .into_iter()
-                .flatten()
-                .min()
-                .context("nothing is left to do")?;
-            a.handle_timeout(now);
-            z.handle_timeout(now);
-        }
-        while z.poll_event().is_some() {}
-        while let Some(m) = z.receive(at_z) {
-            ensure!(
-                m.payload.len() == arguments.message,
-                "a message of a wrong length"
-            );
-            read += 1;
-        }
-        other += back.collect(&mut z, now);
-        let begun = arguments.time_sacks.then(std::time::Instant::now);
-        sacks += back.deliver(&mut a, now, usize::MAX);
-        if let Some(begun) = begun {
-            in_sacks += begun.elapsed();
-        }
-        while a.poll_event().is_some() {}
-        now += Duration::from_nanos(100);
-    }
+    let counts = pair.transfer(&arguments, count)?;
     let cpu = crate::figures::cpu_seconds() - start;
     let bytes = count * arguments.message as u64;
-    let stats = a.stats(at_a).context("the association is gone")?;
+    let stats = pair.a.stats(pair.at_a).context("the association is gone")?;
+    let data = counts.data_packets as f64;
+    let ns_per_sack = counts.in_sacks.as_nanos() as f64 / counts.sacks as f64;
     println!(
         "{}",
         json!({
             "bytes": bytes,
             "mb_per_s": bytes as f64 / 1e6 / cpu,
-            "ns_per_data_packet": cpu * 1e9 / data as f64,
-            "data_packets": data,
-            "sacks_per_data_packet": other as f64 / data as f64,
-            "ns_per_sack": arguments.time_sacks.then(|| in_sacks.as_nanos() as f64 / sacks as f64),
+            "ns_per_data_packet": cpu * 1e9 / data,
+            "data_packets": counts.data_packets,
+            "sacks_per_data_packet": counts.other_packets as f64 / data,
+            "ns_per_sack": arguments.time_sacks.then_some(ns_per_sack),
             "retransmitted": stats.data_chunks_retransmitted,
         })
     );

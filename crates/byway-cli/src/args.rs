@@ -44,7 +44,7 @@ pub(crate) enum Command {
     ///
     /// A sweep file names a scenario, what varies in it, and how often each
     /// combination is run. Every run is kept as soon as it is done: after an
-    /// interruption of any kind the same command goes on where it ended. The
+    /// interruption of any kind the same command resumes where it ended. The
     /// results are Parquet, one row a run.
     #[command(after_help = SWEEP_EXAMPLES)]
     Sweep(SweepArgs),
@@ -100,14 +100,14 @@ pub(crate) enum Command {
     ///
     /// Waits for senders and stores their files. A file arrives as NAME.part
     /// and gets its name when its SHA-256 has been found right; a later send of
-    /// the same file goes on where an earlier one was cut off.
+    /// the same file resumes where an earlier one was cut off.
     #[command(after_help = RECV_EXAMPLES)]
     Recv(RecvArgs),
     /// Send files
     ///
     /// Reports success only when the receiver has confirmed the SHA-256 of each
     /// file. When the association is lost, it is set up again and the transfer
-    /// goes on from what the receiver has, at most --retries times.
+    /// continues from what the receiver has, at most --retries times.
     #[command(after_help = SEND_EXAMPLES)]
     Send(SendArgs),
     /// Accept one association and write what it brings to standard output
@@ -176,7 +176,7 @@ The scenario's policies are an axis, too (\"policy\"); policies = [...] chooses 
 Examples:
   byway sweep experiments/example-sweep/loss.toml     a quick one that explains every key
   byway sweep grid.toml --cells                       what would be run
-  byway sweep grid.toml --out results/grid.parquet    run it, or go on with it
+  byway sweep grid.toml --out results/grid.parquet    run it, or resume it
   byway compare out/grid.parquet --by policy 'PMR 0' 'RFC 9260'
   byway sweep --schema                                the columns of the results";
 
@@ -217,7 +217,7 @@ pub(crate) struct CompareArgs {
     /// Results file
     pub(crate) file: PathBuf,
     /// Another results file; with --by, two values of the axis (without any, all
-    /// are held against the first)
+    /// are compared with the first)
     pub(crate) others: Vec<String>,
     /// Compare values of this axis within the one file
     #[arg(long, value_name = "AXIS")]
@@ -311,7 +311,7 @@ Examples:
   byway reproduce caro-2006            one paper
   byway reproduce A3 caro-2006/5       a claim, and a figure
   byway reproduce --full               the papers' sizes, 120 seeds and more
-  byway reproduce --full --runs FILE   the same, to be gone on with after an interruption
+  byway reproduce --full --runs FILE   the same; can be resumed after an interruption
   byway reproduce --json | jq '.papers[].claims[] | {id, verdict}'";
 
 #[derive(Debug, Args)]
@@ -327,7 +327,7 @@ pub(crate) struct ReproduceArgs {
     #[arg(long)]
     pub(crate) full: bool,
     /// File that keeps the results of runs: what it holds is not run again, so that a
-    /// command that was interrupted, even by a kill or a full disk, goes on where it
+    /// command that was interrupted, even by a kill or a full disk, resumes where it
     /// was. Runs of another release, or of a build that simulates differently, are
     /// refused
     #[arg(long, value_name = "FILE")]
@@ -391,7 +391,7 @@ pub(crate) struct RecvArgs {
     /// SCTP port
     #[arg(long, value_name = "PORT", default_value_t = 5001, value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) port: u16,
-    /// Give an association up when nothing is heard of the other side for this long
+    /// Give an association up when nothing is heard from the other side for this long
     #[arg(long, value_name = "TIME", default_value = "2 min", value_parser = byway_lab::units::parse_duration)]
     pub(crate) give_up: Duration,
     /// Folder for the files
@@ -433,7 +433,7 @@ pub(crate) struct ListenArgs {
     /// SCTP port
     #[arg(long, value_name = "PORT", default_value_t = 5001, value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) port: u16,
-    /// Give an association up when nothing is heard of the other side for this long
+    /// Give an association up when nothing is heard from the other side for this long
     #[arg(long, value_name = "TIME", default_value = "2 min", value_parser = byway_lab::units::parse_duration)]
     pub(crate) give_up: Duration,
 }

@@ -3,7 +3,7 @@
 use crate::args::{RunArgs, SettingArgs};
 use crate::failure::{Failure, Kind};
 use crate::settings::simulated;
-use crate::terminal::{PATIENCE, counted, hidden_bar, look, print, print_json};
+use crate::terminal::{PATIENCE, counted, hidden_bar, print, print_json, terminal};
 use byway_lab::result::Comparison;
 use byway_lab::run::{RunOptions, capture_name};
 use byway_lab::scenario::{BUILT_IN, BUILT_IN_NAME, Scenario, setting_lines};
@@ -177,15 +177,15 @@ fn run_with_progress(scenario: &Scenario, args: &RunArgs) -> Result<Comparison, 
 }
 
 fn shown(comparison: &Comparison) -> String {
-    let look = look();
+    let terminal = terminal();
     let s = &comparison.scenario;
     format!(
         "{}: {} (seed {})\n\n{}\n{}\n{}\n",
         s.name,
         s.description,
         s.seed,
-        table::render(comparison, look),
-        picture::render(comparison, look),
+        table::render(comparison, terminal),
+        picture::render(comparison, terminal),
         table::summary(comparison)
     )
 }

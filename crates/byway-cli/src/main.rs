@@ -57,7 +57,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
 
 /// Runs what needs sockets.
 fn network(work: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
-    // Two threads: the driver goes on while this one reads and writes files.
+    // Two threads: the driver works while this one reads and writes files.
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()

@@ -3,7 +3,7 @@
 use crate::args::ReproduceArgs;
 use crate::failure::{Failure, Kind};
 use crate::program::{going_on, program};
-use crate::terminal::{PATIENCE, hidden_bar, look, print, print_json};
+use crate::terminal::{PATIENCE, hidden_bar, print, print_json, terminal};
 use byway_papers::reproduce::{
     Effort, Report, Request, Resumed, Watch, markdown, page, reproduce as run, text,
 };
@@ -40,7 +40,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     if args.json {
         return print_json(&report);
     }
-    print(&text::render(&report, look()))?;
+    print(&text::render(&report, terminal()))?;
     print(&format!(
         "\nwritten: {}, {}\n",
         file.display(),

@@ -4,7 +4,7 @@ use crate::args::{CompareArgs, RunArgs, SweepArgs};
 use crate::failure::{Failure, Kind};
 use crate::lab::run_scenario;
 use crate::program::{going_on, program};
-use crate::terminal::{PATIENCE, counted, hidden_bar, look, print, print_json};
+use crate::terminal::{PATIENCE, counted, hidden_bar, print, print_json, terminal};
 use byway_lab::engine::EngineError;
 use byway_lab::metrics::Metrics;
 use byway_lab::sweep::{
@@ -56,7 +56,7 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
         counted(plan.cells.len(), "cell", "cells"),
         counted(results.rows.len(), "run", "runs"),
         out.display(),
-        results.table(look())
+        results.table(terminal())
     ))
 }
 
@@ -107,7 +107,7 @@ fn carry_out(plan: &Plan, args: &SweepArgs, out: &Path) -> Result<Results, Failu
         let mut failure = Failure::from(error);
         if kept {
             failure.message.push_str(&format!(
-                "\n{} of {} runs are kept in {}; the same command goes on with them",
+                "\n{} of {} runs are kept in {}; the same command resumes with them",
                 done_now.load(Ordering::Relaxed),
                 most_now.load(Ordering::Relaxed),
                 journal_path(out).display()
@@ -207,7 +207,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
     if args.json {
         return print_json(&comparisons);
     }
-    let tables: Vec<String> = comparisons.iter().map(|c| c.table(look())).collect();
+    let tables: Vec<String> = comparisons.iter().map(|c| c.table(terminal())).collect();
     print(&tables.join("\n"))
 }
 

@@ -1,7 +1,7 @@
-//! What goes to the terminal: text, its look, and the progress of long runs.
+//! What goes to the terminal: text, its width and colour, and the progress of long runs.
 
 use crate::failure::{Failure, Kind};
-use byway_lab::look::Look;
+use byway_lab::terminal::Terminal;
 use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// A run that takes longer shows its progress.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
-/// Characters in a line when nobody says how many.
+/// Characters in a line if the terminal does not say.
 const DEFAULT_WIDTH: usize = 80;
 
 /// Writes to standard output; a reader that has gone (`| head`) is no error.
@@ -36,8 +36,8 @@ pub(crate) fn counted(n: usize, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
 }
 
-/// How text may look on standard output.
-pub(crate) fn look() -> Look {
+/// Width and colour of standard output.
+pub(crate) fn terminal() -> Terminal {
     let terminal = std::io::stdout().is_terminal();
     // https://no-color.org: any value that is not empty.
     let plain = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
@@ -45,7 +45,7 @@ pub(crate) fn look() -> Look {
         Some((_, columns)) if terminal => usize::from(columns),
         _ => DEFAULT_WIDTH,
     };
-    Look {
+    Terminal {
         width,
         colour: terminal && !plain,
     }

@@ -538,7 +538,7 @@ fn a_lost_association_is_reported_and_fails() {
         .unwrap();
     let mut input = cat.stdin.take().unwrap();
     input.write_all(b"first").unwrap();
-    // It has arrived, so the association stands; then the other side vanishes.
+    // It has arrived, so the association is established; then the other side vanishes.
     let mut first = [0; 5];
     server
         .child
@@ -671,7 +671,7 @@ fn a_receiver_gives_up_a_sender_that_has_vanished() {
     let (code, _, err) = server.finish();
     assert_eq!(code, Some(3), "{err}");
     assert!(
-        err.contains("nothing was heard of the other side for 300 ms"),
+        err.contains("nothing was heard from the other side for 300 ms"),
         "{err}"
     );
     std::fs::remove_dir_all(&dir).unwrap();

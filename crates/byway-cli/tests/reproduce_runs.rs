@@ -60,7 +60,7 @@ delay = "45 ms"
 
 const RUNS: u64 = 600;
 
-/// A new folder for one test, with a paper of its own.
+/// A new folder for one test, with its own paper.
 fn folder(name: &str) -> PathBuf {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("runs-{name}"));
     let _ = std::fs::remove_dir_all(&dir);
@@ -142,7 +142,7 @@ fn simulated_kept_and_shared_runs_are_told_apart() {
 #[test]
 fn a_full_disk_loses_nothing() {
     let dir = folder("full");
-    // A limit on the size of files stands for a disk without room.
+    // A limit on the size of files acts as a full disk.
     let words = format!("{} --runs kept", REPRODUCE.join(" "));
     let out = hands::without_room(&dir, 8, &words);
     let said = text(&out.stderr);

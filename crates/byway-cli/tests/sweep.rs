@@ -148,7 +148,7 @@ fn an_interrupted_sweep_says_what_is_kept() {
 #[test]
 fn a_full_disk_loses_nothing() {
     let dir = folder("full", 12);
-    // A limit on the size of files stands for a disk without room; the first
+    // A limit on the size of files acts as a full disk; the first
     // stops the journal, the second the results.
     for (blocks, file) in [(8, "out/grid.parquet.journal"), (20, "out/grid.parquet")] {
         let out = hands::without_room(&dir, blocks, "sweep grid.toml");

@@ -4,7 +4,8 @@
 use crate::Ns2Config;
 use byway_core::PathId;
 use byway_core::config::FastRecovery;
-use byway_core::dialect::{Applied, Blocks, Fate, Inside, MAX_PATHS, Record};
+use byway_core::dialect::{Applied, Blocks, Fate, Inside, MAX_PATHS, Record, Split};
+use byway_core::policy::FastRetransmits;
 use byway_core::policy::retransmit::LossCause;
 use byway_core::time::Instant;
 use smallvec::SmallVec;
@@ -129,48 +130,20 @@ impl Reports {
         } else {
             inside.ledger().end()
         };
-        let split = inside.split().map(|mut split| {
-            if cmt {
-                // The class considers only gap blocks here.
-                let base = inside.ledger().base();
-                let by_gaps = split.newly.iter().flatten().filter(|n| n.highest >= base);
-                split.destinations = by_gaps.count() as u32;
-            }
-            split
-        });
+        let split = split(inside, cmt);
         let retransmits = inside.cfg.retransmission.fast_retransmits;
         let threshold = inside.cfg.congestion.fast_retransmit_threshold;
-        let newest = self.newest_sent;
-        let reported = |seq: u64, r: &Record| {
-            let outlived = r.sends == 1 || rule.whenever || r.sent_at < newest;
-            seq < rule.below && outlived
-        };
         let mut lost = SmallVec::new();
         let end = inside.ledger().end().min(rule.below);
         for seq in inside.ledger().base()..end {
             let Some(r) = inside.ledger().get(seq) else {
                 break;
             };
-            let counts = match r.fate {
-                Fate::InFlight => true,
-                Fate::Lost(_) => cfg.counts_lost,
-                Fate::Acked => false,
-            };
-            let before = r.reports.fast_retransmitted;
-            if !counts || before.is_some() && !retransmits.repeats() {
+            let again = r.reports.fast_retransmitted.is_some();
+            if !may_be_missing(r, cfg) || again && !retransmits.repeats() {
                 continue;
             }
-            let reports = match &split {
-                None => {
-                    let again = retransmits.counts(before, rule.highest_new);
-                    u8::from(reported(seq, r) && again)
-                }
-                Some(split) => {
-                    let sent_again = (r.sends > 1 && !rule.whenever).then_some(r.sent_at);
-                    let htna = (reported(seq, r), rule.highest_new);
-                    split.reports(seq, r, (retransmits, htna, sent_again))
-                }
-            };
+            let reports = self.reports(seq, r, rule, retransmits, split.as_ref());
             if reports == 0 {
                 continue;
             }
@@ -191,6 +164,30 @@ impl Reports {
             }
         }
         lost
+    }
+
+    /// How many missing reports the SACK at hand gives a chunk.
+    fn reports(
+        &self,
+        seq: u64,
+        r: &Record,
+        rule: &Rule,
+        retransmits: FastRetransmits,
+        split: Option<&Split>,
+    ) -> u8 {
+        let outlived = r.sends == 1 || rule.whenever || r.sent_at < self.newest_sent;
+        let reported = seq < rule.below && outlived;
+        match split {
+            None => {
+                let again = retransmits.counts(r.reports.fast_retransmitted, rule.highest_new);
+                u8::from(reported && again)
+            }
+            Some(split) => {
+                let sent_again = (r.sends > 1 && !rule.whenever).then_some(r.sent_at);
+                let htna = (reported, rule.highest_new);
+                split.reports(seq, r, (retransmits, htna, sent_again))
+            }
+        }
     }
 
     /// One past the highest sequence that was ever seen outstanding.
@@ -233,4 +230,25 @@ impl Reports {
         }
         cut
     }
+}
+
+/// Whether the fate of a chunk lets missing reports count.
+fn may_be_missing(r: &Record, cfg: &Ns2Config) -> bool {
+    match r.fate {
+        Fate::InFlight => true,
+        Fate::Lost(_) => cfg.counts_lost,
+        Fate::Acked => false,
+    }
+}
+
+/// Split Fast Retransmit, if it is on, with the module's count of destinations.
+fn split(inside: &Inside<'_>, cmt: bool) -> Option<Split> {
+    let mut split = inside.split()?;
+    if cmt {
+        // The class looks at gap blocks only here.
+        let base = inside.ledger().base();
+        let by_gaps = split.newly.iter().flatten().filter(|n| n.highest >= base);
+        split.destinations = by_gaps.count() as u32;
+    }
+    Some(split)
 }

@@ -6,9 +6,9 @@
 //! ```
 
 use byway_lab::engine::{Options, run};
-use byway_lab::look::Look;
 use byway_lab::metrics::{Metric, Metrics};
 use byway_lab::sweep::{Results, parse};
+use byway_lab::terminal::Terminal;
 
 /// A file over two paths, of which the first loses packets.
 const SWEEP: &str = r#"
@@ -56,11 +56,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // All cells with all seeds, on all processors.
     let done = run(&[&plan], &Options::default())?;
     let results = Results::new(&plan, done.rows.into_iter().flatten().collect());
-    let look = Look {
+    let terminal = Terminal {
         width: 80,
         colour: false,
     };
-    print!("{}", results.table(look));
+    print!("{}", results.table(terminal));
     // `results.write(path)` keeps them as Parquet; each row has the metric.
 
     let place = results.metric("overhead")?;

@@ -34,7 +34,7 @@ pub enum DriveError {
     /// The network did not take some packets.
     #[error("the network refused {0} packets")]
     Packets(u64),
-    /// Whoever asked for the run wants it no longer.
+    /// The caller cancelled the run.
     #[error("cancelled")]
     Cancelled,
 }
@@ -47,8 +47,8 @@ pub(crate) struct Ended {
 }
 
 /// Runs until all is delivered and acknowledged, the association is lost, or
-/// the scenario's time or its events are over. `progress` is told the simulated
-/// time and says whether to go on.
+/// the scenario's time or its events are over. `progress` gets the simulated
+/// time and returns whether to continue.
 pub(crate) fn drive(
     scenario: &Scenario,
     config: &Settings,

@@ -7,7 +7,6 @@ mod clock;
 mod collect;
 mod drive;
 pub mod engine;
-pub mod look;
 pub mod measures;
 pub mod metrics;
 mod network;
@@ -23,6 +22,7 @@ pub mod source;
 pub mod stats;
 pub mod sweep;
 pub mod table;
+pub mod terminal;
 #[cfg(test)]
 mod testing;
 mod traffic;

@@ -6,7 +6,7 @@ use byway_core::observe::{Observation, Observed, Timer};
 use byway_core::{PathId, PathState};
 use serde::Serialize;
 
-/// Lengths of T3-rtx that are told apart (natarajan-2006 figure 14), seconds;
+/// Lengths of T3-rtx that are counted separately (natarajan-2006 figure 14), seconds;
 /// the last one includes all longer ones.
 pub const PERIODS_S: [u32; 5] = [1, 2, 4, 8, 16];
 

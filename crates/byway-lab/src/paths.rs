@@ -1,8 +1,7 @@
-//! Which path of the scenario a path of an association is: they are told by
-//! their addresses.
+//! Maps the paths of an association to those of the scenario, by address.
 //!
-//! An association numbers its paths itself. If the set-up goes on over the
-//! second address, as the first one does not answer, the second is its path 0.
+//! An association numbers its paths itself. If the first
+//! address does not answer and set-up uses the second one, the second is its path 0.
 
 use byway_core::observe::{Observation, Observed};
 use byway_core::{AssocId, Endpoint, PathId};

@@ -1,25 +1,27 @@
 //! Each path over time, in a few lines of a terminal.
 
-use crate::look::{Look, shortened};
 use crate::result::{Comparison, PathCondition, PathSeries, RunResult};
 use crate::show;
+use crate::terminal::{Terminal, shortened, widest};
 
 /// Columns of a picture at most: wider ones are harder to read, not easier.
 const MAX_COLUMNS: usize = 120;
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// One colour a path, told apart by colour-blind eyes too.
+/// One colour a path, different for colour-blind eyes, too.
 const COLOURS: [&str; 4] = ["34", "33", "36", "35"];
 
-/// When runs differ in length by more than this, each gets a scale of its own.
+/// When runs differ in length by more than this, each gets its own scale.
 const ONE_SCALE: f64 = 4.0;
 
 /// One row a path for every policy, with the scale of time and a legend.
 #[must_use]
-pub fn render(comparison: &Comparison, look: Look) -> String {
+pub fn render(comparison: &Comparison, terminal: Terminal) -> String {
     let paths = &comparison.scenario.paths;
-    let names = paths.iter().map(|p| p.name.chars().count());
-    let label = names.max().unwrap_or(0).clamp(4, 14);
-    let columns = look.width.saturating_sub(label + 4).clamp(20, MAX_COLUMNS);
+    let label = widest(paths.iter().map(|p| &p.name)).clamp(4, 14);
+    let columns = terminal
+        .width
+        .saturating_sub(label + 4)
+        .clamp(20, MAX_COLUMNS);
     let ends = || comparison.results.iter().map(|r| r.end_s);
     let (shortest, longest) = (
         ends().fold(f64::INFINITY, f64::min),
@@ -33,15 +35,17 @@ pub fn render(comparison: &Comparison, look: Look) -> String {
             columns,
             until: ((end * 1e9) as u64).max(1),
         };
-        out.push_str(&look.paint("1", &result.policy));
+        out.push_str(&terminal.paint("1", &result.policy));
         if !result.note.is_empty() {
-            let room = look.width.saturating_sub(result.policy.chars().count() + 3);
-            out.push_str(&look.paint("2", &format!("  {}", shortened(&result.note, room))));
+            let room = terminal
+                .width
+                .saturating_sub(result.policy.chars().count() + 3);
+            out.push_str(&terminal.paint("2", &format!("  {}", shortened(&result.note, room))));
         }
         out.push('\n');
         for (i, path) in paths.iter().enumerate() {
             out.push_str(&format!("  {:<label$} ", shortened(&path.name, label)));
-            out.push_str(&row(comparison, result, i, scale, look));
+            out.push_str(&row(comparison, result, i, scale, terminal));
             out.push('\n');
         }
         if own {
@@ -57,7 +61,7 @@ pub fn render(comparison: &Comparison, look: Look) -> String {
             },
         ));
     }
-    out.push_str(&look.paint("2", &legend(comparison, own)));
+    out.push_str(&terminal.paint("2", &legend(comparison, own)));
     out
 }
 
@@ -83,7 +87,7 @@ fn row(
     result: &RunResult,
     path: usize,
     scale: Scale,
-    look: Look,
+    terminal: Terminal,
 ) -> String {
     let (Some(series), Some(info)) = (
         result.series.paths.get(path),
@@ -122,14 +126,14 @@ fn row(
             ),
         };
         if colour != run_colour && !run.is_empty() {
-            out.push_str(&look.paint(run_colour, &run));
+            out.push_str(&terminal.paint(run_colour, &run));
             run.clear();
         }
         run_colour = colour;
         run.push(glyph);
     }
     if !run.is_empty() {
-        out.push_str(&look.paint(run_colour, &run));
+        out.push_str(&terminal.paint(run_colour, &run));
     }
     out
 }
@@ -242,7 +246,7 @@ mod tests {
     fn the_picture_fits_and_reads() {
         let text = render(
             &crate::testing::comparison(),
-            Look {
+            Terminal {
                 width: 80,
                 colour: false,
             },

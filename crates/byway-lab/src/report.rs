@@ -1,6 +1,6 @@
 //! `report.html`: one file that needs nothing else, with interactive plots.
 //!
-//! The plots are drawn by uPlot 1.6.32 (MIT), which stands in the file with
+//! The plots are drawn by uPlot 1.6.32 (MIT), which is part of the file, with
 //! its licence. Curves are thinned so that the file stays below a few MB.
 
 use crate::result::{Comparison, Outcome, RunResult};

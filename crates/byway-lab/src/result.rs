@@ -109,7 +109,7 @@ pub struct RunResult {
     pub timeouts: u64,
     /// Times that new data moved to another path.
     pub failovers: u64,
-    /// How often it left a path in doubt or failed for one in order.
+    /// How often it left a potentially failed or inactive path for an active one.
     pub failovers_away: u64,
     /// How many of these were spurious: the scenario did not take the path away
     /// at any time since it last measured a round trip.
@@ -229,7 +229,7 @@ pub enum PathCondition {
     Unconfirmed,
     /// In order.
     Active,
-    /// Potentially failed (RFC 7829): in doubt.
+    /// Potentially failed (RFC 7829).
     PotentiallyFailed,
     /// Inactive: given up.
     Inactive,

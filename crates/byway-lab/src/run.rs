@@ -15,7 +15,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What a run is told besides its scenario.
+/// Options of a run besides its scenario.
 #[derive(Copy, Clone, Default)]
 pub struct RunOptions<'a> {
     /// Where captures of the paths are written, one pcapng for each policy.
@@ -257,7 +257,7 @@ mod tests {
             assert_eq!(result.delivered_bytes, 8 << 20);
         }
         let stall = |name: &str| of(name).stall.unwrap().length_s;
-        // RFC 7829: suspect after the first timeout, whose RTO is RTO.Min.
+        // RFC 7829: potentially failed after the first timeout, whose RTO is RTO.Min.
         let suspect = of("RFC 9260").detections[0].suspect_after_s.unwrap();
         assert!((0.9..1.3).contains(&suspect), "{suspect}");
         assert!(stall("RFC 9260") < 2.0, "{}", stall("RFC 9260"));

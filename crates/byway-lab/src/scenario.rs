@@ -1,5 +1,4 @@
-//! What a run is told: paths, what fails when, traffic, and the policies to
-//! compare.
+//! The input of a run: paths, events, traffic, and the policies to compare.
 //!
 //! A scenario is a TOML file; [`BUILT_IN`] is one that documents every key.
 

@@ -52,7 +52,7 @@ fn scaled(mut x: f64, units: &[&str]) -> String {
     }
 }
 
-/// A time on an axis whose ticks stand `step` seconds apart.
+/// A time on an axis whose ticks are `step` seconds apart.
 pub(crate) fn tick(seconds: f64, step: f64) -> String {
     if step >= 1.0 {
         format!("{seconds:.0} s")

@@ -1,7 +1,7 @@
-//! A TOML text as a tree that remembers where everything stood.
+//! A TOML text as a tree with the place of each value.
 //!
 //! Every problem is collected with its line, what was found and what would be
-//! right, so that one look at the messages is enough to mend a file.
+//! right, so that a file can be corrected in one pass.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -11,7 +11,7 @@ use toml::de::{DeTable, DeValue};
 /// One thing wrong with a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// The file's name, or what stands for it.
+    /// The file's name, or a substitute for it.
     pub file: String,
     /// Line, counted from 1; 0 when the whole file is meant.
     pub line: usize,
@@ -117,7 +117,7 @@ impl Item {
         Item { node, span }
     }
 
-    /// A value that stands alone, as in `--set rto.min=100ms`: TOML where it
+    /// A single value, as in `--set rto.min=100ms`: TOML where it
     /// is TOML, else plain text.
     pub(crate) fn alone(text: &str) -> Item {
         match DeValue::parse(text) {

@@ -1,8 +1,8 @@
 //! The table of a comparison, for a terminal.
 
-use crate::look::{Look, shortened};
 use crate::result::{Comparison, EstimateTotals, Outcome, RunResult};
 use crate::show;
+use crate::terminal::{Terminal, shortened, widest};
 
 /// Narrowest that a table is made.
 const MIN_WIDTH: usize = 60;
@@ -22,32 +22,38 @@ impl Column {
     }
 
     fn width(&self) -> usize {
-        self.head
-            .iter()
-            .chain(&self.cells)
-            .map(|s| s.chars().count())
-            .max()
-            .unwrap_or(0)
+        widest(self.head.iter().chain(&self.cells))
     }
 }
 
 /// The table, with lines that end in a line feed.
 #[must_use]
-pub fn render(comparison: &Comparison, look: Look) -> String {
+pub fn render(comparison: &Comparison, terminal: Terminal) -> String {
+    let mut out = String::new();
+    write_columns(&mut out, comparison, terminal);
     let results = &comparison.results;
-    let width = look.width.max(MIN_WIDTH);
+    for text in footnote(results) {
+        out.push_str(&terminal.line("2", text));
+    }
+    for text in results.iter().filter_map(estimates) {
+        out.push_str(&terminal.line("2", &text));
+    }
+    for text in results.iter().filter_map(incomplete) {
+        // The line feed has the colour, too.
+        out.push_str(&terminal.paint("31", &format!("{text}\n")));
+    }
+    out
+}
+
+/// One table if it fits, else times and counts apart from the paths.
+fn write_columns(out: &mut String, comparison: &Comparison, terminal: Terminal) {
+    let results = &comparison.results;
+    let width = terminal.width.max(MIN_WIDTH);
     let mut columns = main_columns(comparison);
     let paths = path_columns(comparison);
     let counts = count_columns(results);
-    let name_width = results
-        .iter()
-        .map(|r| r.policy.chars().count())
-        .max()
-        .unwrap_or(0)
-        .max("policy".len());
+    let name_width = widest(results.iter().map(|r| &r.policy)).max("policy".len());
     let needs = |columns: &[Column]| columns.iter().map(|c| c.width() + 2).sum::<usize>();
-    let mut out = String::new();
-    // One table when it fits, else times and counts apart from the paths.
     // A long name is cut before the table is split, down to 16 characters.
     let whole = needs(&columns) + needs(&paths) + needs(&counts);
     let least_name = name_width.min(16);
@@ -60,53 +66,35 @@ pub fn render(comparison: &Comparison, look: Look) -> String {
             }
         }
         let name = name_width.min(width - needs(&columns));
-        write_table(&mut out, results, name, &columns, look);
+        write_table(out, results, name, &columns, terminal);
     } else {
         columns.extend(counts);
         let name = name_width.min(width.saturating_sub(needs(&columns))).max(8);
-        write_table(&mut out, results, name, &columns, look);
+        write_table(out, results, name, &columns, terminal);
         out.push('\n');
         let name = name_width.min(width.saturating_sub(needs(&paths))).max(8);
-        write_table(&mut out, results, name, &paths, look);
+        write_table(out, results, name, &paths, terminal);
     }
-    for line in footnote(results) {
-        out.push_str(&look.paint("2", line));
-        out.push('\n');
+}
+
+/// Why a run did not complete its transfer; none if it did.
+fn incomplete(result: &RunResult) -> Option<String> {
+    let policy = &result.policy;
+    let stopped = |why: &str| {
+        format!(
+            "{policy}: {why} {} of simulated time ({} delivered)",
+            show::time(result.end_s),
+            show::bytes(result.delivered_bytes)
+        )
+    };
+    match &result.outcome {
+        Outcome::Complete => None,
+        Outcome::Lost { reason } => Some(format!("{policy}: association lost: {reason}")),
+        Outcome::OutOfEvents => Some(stopped(
+            "stopped after max_events events of the simulator, at",
+        )),
+        Outcome::OutOfTime => Some(stopped("not finished after")),
     }
-    for line in results.iter().filter_map(estimates) {
-        out.push_str(&look.paint("2", &line));
-        out.push('\n');
-    }
-    for result in results {
-        match &result.outcome {
-            Outcome::Complete => {}
-            Outcome::Lost { reason } => {
-                out.push_str(&look.paint(
-                    "31",
-                    &format!("{}: association lost: {reason}\n", result.policy),
-                ));
-            }
-            Outcome::OutOfEvents => {
-                let text = format!(
-                    "{}: stopped after max_events events of the simulator, at {} of simulated time ({} delivered)\n",
-                    result.policy,
-                    show::time(result.end_s),
-                    show::bytes(result.delivered_bytes)
-                );
-                out.push_str(&look.paint("31", &text));
-            }
-            Outcome::OutOfTime => {
-                let text = format!(
-                    "{}: not finished after {} of simulated time ({} delivered)\n",
-                    result.policy,
-                    show::time(result.end_s),
-                    show::bytes(result.delivered_bytes)
-                );
-                out.push_str(&look.paint("31", &text));
-            }
-        }
-    }
-    out
 }
 
 /// What a policy that estimates its paths found at last, and what it cost.
@@ -215,7 +203,7 @@ fn write_table(
     results: &[RunResult],
     name: usize,
     columns: &[Column],
-    look: Look,
+    terminal: Terminal,
 ) {
     for (line, first) in ["", "policy"].into_iter().enumerate() {
         let mut row = format!("{first:<name$}");
@@ -226,8 +214,7 @@ fn write_table(
                 width = column.width()
             ));
         }
-        out.push_str(&look.paint("1", row.trim_end()));
-        out.push('\n');
+        out.push_str(&terminal.line("1", row.trim_end()));
     }
     for (i, result) in results.iter().enumerate() {
         let mut row = format!("{:<name$}", shortened(&result.policy, name));
@@ -290,7 +277,7 @@ mod tests {
     fn a_narrow_table_is_split_and_fits() {
         let text = render(
             &crate::testing::comparison(),
-            Look {
+            Terminal {
                 width: 80,
                 colour: false,
             },
@@ -303,7 +290,7 @@ mod tests {
     fn a_wide_table_shows_more() {
         let text = render(
             &crate::testing::comparison(),
-            Look {
+            Terminal {
                 width: 160,
                 colour: false,
             },
@@ -315,7 +302,7 @@ mod tests {
     fn colour_is_used_only_when_it_may_be() {
         let plain = render(
             &crate::testing::comparison(),
-            Look {
+            Terminal {
                 width: 80,
                 colour: false,
             },
@@ -323,7 +310,7 @@ mod tests {
         assert!(!plain.contains('\x1b'));
         let coloured = render(
             &crate::testing::comparison(),
-            Look {
+            Terminal {
                 width: 80,
                 colour: true,
             },

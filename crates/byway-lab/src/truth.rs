@@ -1,4 +1,4 @@
-//! Which failovers were spurious: the laboratory knows when a path was away.
+//! Which failovers were spurious: the laboratory knows when a path was down.
 
 use crate::clock::nanos;
 use crate::scenario::{Change, Scenario};
@@ -6,8 +6,8 @@ use byway_core::{PathId, PathState};
 
 /// Failovers against the scripted failures.
 ///
-/// New data that leaves a path in doubt or failed for an active one is a
-/// failover. It is spurious when the path was not away, in either direction, at
+/// New data that leaves a potentially failed or inactive path for an active one is
+/// a failover. It is spurious when the path was not away, in either direction, at
 /// any time since it last measured a round trip: then nothing but losses or a
 /// late answer made the sender leave it.
 pub(crate) struct Truth {
@@ -67,11 +67,11 @@ impl Truth {
     /// New data went from one path to another.
     pub(crate) fn moved(&mut self, at: u64, from: PathId, to: PathId) {
         let state = |p: PathId| self.states.get(usize::from(p.0)).copied();
-        let doubted = matches!(
+        let left = matches!(
             state(from),
             Some(PathState::PotentiallyFailed | PathState::Inactive)
         );
-        if !doubted || state(to) != Some(PathState::Active) {
+        if !left || state(to) != Some(PathState::Active) {
             return;
         }
         self.away += 1;

@@ -7,7 +7,7 @@
 //! into the wait: a window of one packet grows by half a round trip, as every
 //! second packet is acknowledged, up to ssthresh, then by one packet.
 //!
-//! Three slips in print, told by the sentences around them:
+//! Three misprints, evident from the text around them:
 //! - the r of scenario 3 and of (10) is printed as a minimum with 1, "r must be
 //!   at least 1" makes it the maximum;
 //! - (3) is printed as a maximum, "r_ss <= r" makes it the minimum;

@@ -19,7 +19,7 @@ pub struct EndpointOptions {
     /// The local addresses, 1 to 8, each with its UDP encapsulation port (RFC
     /// 6951; the registered port is 9899). Port 0 means any free port, the same
     /// for all addresses with port 0. Wildcard addresses are refused, because
-    /// peers are told exactly these addresses.
+    /// peers get exactly these addresses.
     pub local: Vec<SocketAddr>,
     /// The SCTP port. 0, the default, means the number of the first UDP port. A
     /// peer distinguishes associations by address and SCTP port only, so two

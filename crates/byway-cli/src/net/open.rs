@@ -33,7 +33,7 @@ pub(super) fn serve(here: &HereArgs, port: u16) -> Result<Endpoint, Failure> {
     Ok(endpoint)
 }
 
-/// An association with the other side, on an endpoint of its own: its SCTP
+/// An association with the other side, on a new endpoint: its SCTP
 /// port is new, so a peer that has not noticed a loss sees no restart of the
 /// lost association.
 pub(super) async fn connect(
@@ -67,8 +67,8 @@ pub(super) async fn connect(
     }
 }
 
-/// Aborts an association because of a failure of ours; the other side is told
-/// the first 100 bytes of it.
+/// Aborts an association because of a failure of ours; the other side gets
+/// the first 100 bytes of the message.
 pub(super) fn abort_for(association: &Association, failure: &Failure) {
     let reason = failure.message.as_bytes();
     // Refused when it has ended already, which is what is wanted.

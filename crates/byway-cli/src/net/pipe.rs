@@ -74,7 +74,7 @@ async fn to_stdout(association: &Association, bytes: &Cell<u64>) -> Result<(), F
 }
 
 pub(crate) async fn cat(args: CatArgs) -> Result<(), Failure> {
-    // Opened before the other side is bothered.
+    // Opened before the association is set up.
     let mut input: Box<dyn AsyncRead + Unpin> = if args.file == Path::new("-") {
         Box::new(tokio::io::stdin())
     } else {

@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-/// Between two looks at an association.
+/// Between two polls of an association.
 pub(super) const TICK: Duration = Duration::from_millis(20);
 
 const BAR: &str = "{msg} [{bar:24}] {percent:>3} %  {decimal_bytes}/{decimal_total_bytes}  \
@@ -136,7 +136,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Goes on until it is dropped, or until nothing was heard for `give_up`: then
+    /// Runs until it is dropped, or until nothing was heard for `give_up`: then
     /// the association is aborted. `done` says how far the transfer is.
     pub(super) async fn run(
         mut self,
@@ -153,7 +153,7 @@ impl<'a> Watch<'a> {
                 .borrow_mut()
                 .update(done, |at| self.progress.place(at));
             self.progress.position(done);
-            self.look();
+            self.show_changes();
             let heard = self.association.stats().packets_received;
             if heard != self.heard {
                 self.heard = heard;
@@ -168,15 +168,15 @@ impl<'a> Watch<'a> {
                 return Failure::new(
                     Kind::Lost,
                     format!(
-                        "the association was given up: nothing was heard of the other side for {limit} (--give-up)"
+                        "the association was given up: nothing was heard from the other side for {limit} (--give-up)"
                     ),
                 );
             }
         }
     }
 
-    /// Tells what changed since the last look.
-    fn look(&mut self) {
+    /// Shows what changed since the last poll.
+    fn show_changes(&mut self) {
         let paths = self.association.paths();
         if paths.is_empty() {
             return;

@@ -122,7 +122,7 @@ async fn files(
                 ));
                 done.borrow_mut().push(file);
             }
-            // The sender is told; it ends the association.
+            // The refusal goes to the sender, which ends the association.
             Err(failure) if failure.kind == Kind::Refused => {
                 progress.say(&format!("refused: {failure}"));
                 exchange

@@ -188,65 +188,117 @@ async fn one_file(
     progress: &Progress,
     taken: &Cell<u64>,
 ) -> Result<Stored, Failure> {
-    let reading = |e: &std::io::Error| Failure::file("read", &source.path, e);
-    let mut file = File::open(&source.path).map_err(|e| reading(&e))?;
-    exchange
-        .send(&Note::Offer {
-            sender,
-            size: source.size,
-            name: source.name.clone(),
-        })
-        .await?;
-    let (have, theirs) = match exchange.expect("answer to the offer").await? {
-        Note::Have { offset, hash } => (offset, hash),
-        Note::Refuse { reason } => return Err(refused(&source.name, &reason)),
-        other => return Err(strange(other.name())),
+    let file = File::open(&source.path).map_err(|e| unreadable(source, &e))?;
+    let (have, theirs) = offer(exchange, sender, source).await?;
+    let mut hashed = Hashed {
+        file,
+        hasher: Sha256::new(),
+        at: 0,
     };
-    let mut hasher = Sha256::new();
-    let mut at = 0;
     if have > 0 && have <= source.size {
-        hash_front(&mut file, have, &mut hasher).map_err(|e| reading(&e))?;
-        if Hash::from(hasher.clone().finalize()) == theirs {
-            at = have;
-            progress.say(&format!("{}: goes on at {}", source.name, show::bytes(at)));
-        } else {
-            hasher = Sha256::new();
-            file.seek(SeekFrom::Start(0)).map_err(|e| reading(&e))?;
-        }
-    }
-    let resumed_from = at;
-    progress.begin(&source.name, source.size, at);
-    taken.set(at);
-    exchange.send(&Note::Start { offset: at }).await?;
-    let mut block = vec![0; BLOCK];
-    while at < source.size {
-        let want = block
-            .len()
-            .min(usize::try_from(source.size - at).unwrap_or(BLOCK));
-        let n = file.read(&mut block[..want]).map_err(|e| reading(&e))?;
-        if n == 0 {
-            return Err(Failure::new(
-                Kind::Failed,
-                format!(
-                    "{} became shorter while it was sent ({at} of {} bytes)",
-                    source.path.display(),
-                    source.size
-                ),
+        let resumed = hashed.resume(have, theirs);
+        if resumed.map_err(|e| unreadable(source, &e))? {
+            progress.say(&format!(
+                "{}: resumes at {}",
+                source.name,
+                show::bytes(have)
             ));
         }
-        hasher.update(&block[..n]);
-        let note = Note::Data(block[..n].to_vec().into());
-        send_unless_refused(exchange, &note, &source.name).await?;
-        at += n as u64;
-        taken.set(at);
     }
-    let hash = Hash::from(hasher.finalize());
+    let resumed_from = hashed.at;
+    progress.begin(&source.name, source.size, resumed_from);
+    taken.set(resumed_from);
+    let start = Note::Start {
+        offset: resumed_from,
+    };
+    exchange.send(&start).await?;
+    send_rest(exchange, source, &mut hashed, taken).await?;
+    let hash = Hash::from(hashed.hasher.finalize());
     exchange.send(&Note::End { hash }).await?;
     match exchange.expect("confirmation").await? {
         Note::Stored => Ok(Stored { hash, resumed_from }),
         Note::Refuse { reason } => Err(refused(&source.name, &reason)),
         other => Err(strange(other.name())),
     }
+}
+
+/// Offers the file; how much of it the receiver has, and the hash of that.
+async fn offer(
+    exchange: &mut Exchange<'_>,
+    sender: [u8; 16],
+    source: &Source,
+) -> Result<(u64, Hash), Failure> {
+    let offer = Note::Offer {
+        sender,
+        size: source.size,
+        name: source.name.clone(),
+    };
+    exchange.send(&offer).await?;
+    match exchange.expect("answer to the offer").await? {
+        Note::Have { offset, hash } => Ok((offset, hash)),
+        Note::Refuse { reason } => Err(refused(&source.name, &reason)),
+        other => Err(strange(other.name())),
+    }
+}
+
+/// A file that is read and hashed up to `at`.
+struct Hashed {
+    file: File,
+    hasher: Sha256,
+    at: u64,
+}
+
+impl Hashed {
+    /// Skips the first `len` bytes if their hash is `theirs`; else nothing. Whether
+    /// it skipped them.
+    fn resume(&mut self, len: u64, theirs: Hash) -> std::io::Result<bool> {
+        hash_front(&mut self.file, len, &mut self.hasher)?;
+        let same = Hash::from(self.hasher.clone().finalize()) == theirs;
+        if same {
+            self.at = len;
+        } else {
+            self.hasher = Sha256::new();
+            self.file.seek(SeekFrom::Start(0))?;
+        }
+        Ok(same)
+    }
+}
+
+/// Sends the file from where it was read to.
+async fn send_rest(
+    exchange: &mut Exchange<'_>,
+    source: &Source,
+    hashed: &mut Hashed,
+    taken: &Cell<u64>,
+) -> Result<(), Failure> {
+    let mut block = vec![0; BLOCK];
+    while hashed.at < source.size {
+        let rest = usize::try_from(source.size - hashed.at).unwrap_or(BLOCK);
+        let want = block.len().min(rest);
+        let read = hashed.file.read(&mut block[..want]);
+        let n = read.map_err(|e| unreadable(source, &e))?;
+        if n == 0 {
+            return Err(Failure::new(
+                Kind::Failed,
+                format!(
+                    "{} became shorter while it was sent ({} of {} bytes)",
+                    source.path.display(),
+                    hashed.at,
+                    source.size
+                ),
+            ));
+        }
+        hashed.hasher.update(&block[..n]);
+        let note = Note::Data(block[..n].to_vec().into());
+        send_unless_refused(exchange, &note, &source.name).await?;
+        hashed.at += n as u64;
+        taken.set(hashed.at);
+    }
+    Ok(())
+}
+
+fn unreadable(source: &Source, e: &std::io::Error) -> Failure {
+    Failure::file("read", &source.path, e)
 }
 
 /// Sends, unless the receiver says meanwhile that it takes no more.

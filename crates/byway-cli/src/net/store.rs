@@ -80,7 +80,7 @@ impl Store {
         &self.found
     }
 
-    /// The sender begins at `offset`: at what was found, or anew.
+    /// The sender begins at `offset`: at what was found, or at 0.
     ///
     /// # Errors
     /// Why that cannot be.
@@ -260,7 +260,7 @@ mod tests {
                 .unwrap()
                 .contains("--force")
         );
-        // The same size: the sender compares the hash, and begins anew when it differs.
+        // The same size: the sender compares the hash, and starts over when it differs.
         let mut same = Store::open(&dir, "a", 3, false).unwrap();
         assert!(same.start(0).unwrap_err().contains("--force"));
         // The same contents: nothing is to do.

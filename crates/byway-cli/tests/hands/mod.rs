@@ -53,8 +53,8 @@ pub(crate) fn assert_resumed(out: &Output) {
     );
 }
 
-/// Runs `byway WORDS` in `dir` where no file may be longer than so many blocks of 1024 bytes,
-/// which stands for a disk without room.
+/// Runs `byway WORDS` in `dir` where no file may be longer than `blocks` blocks of 1024 bytes,
+/// which acts as a full disk.
 #[cfg(unix)]
 pub(crate) fn without_room(dir: &Path, blocks: u32, words: &str) -> Output {
     let script = format!(

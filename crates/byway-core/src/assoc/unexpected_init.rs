@@ -37,7 +37,8 @@ impl Association {
                 tie_tags: (0, 0),
             },
             State::CookieEchoed(_) => InitAnswer::OurFields { tag, tsn, tie_tags },
-            // Section 9.2: the peer has restarted and not seen our SHUTDOWN ACK.
+            // Section 9.2: the SHUTDOWN COMPLETE may be lost. The INIT is discarded and the
+            // SHUTDOWN ACK is sent again.
             State::ShutdownAckSent => {
                 let to = self.paths.find(source).unwrap_or(self.paths.data());
                 self.control.push_back(Control::ShutdownAck(to));

@@ -12,90 +12,109 @@ impl Config {
     pub fn warnings(&self) -> Vec<ConfigError> {
         let mut found: Vec<ConfigError> = Scheme::of(self).warning().into_iter().collect();
         found.extend(self.hasty_probing());
-        let mut warn = |wrong: bool, field, value: String, problem: &str| {
-            if wrong {
-                found.push(ConfigError {
-                    field,
-                    value,
-                    problem: problem.to_owned(),
-                });
-            }
+        found.extend(self.early_primary_switch());
+        found.extend(self.coupling_without_cmt());
+        found.extend(self.needs_heartbeats());
+        found.extend(self.association_before_path());
+        found.extend(self.late_sacks());
+        found.extend(self.unverified_addresses());
+        found.extend(self.early_probe_timeout());
+        found
+    }
+
+    fn early_primary_switch(&self) -> Option<ConfigError> {
+        let PrimarySwitch::Cpt(n) = self.failover.primary_switch else {
+            return None;
         };
-        let f = &self.failure;
-        if let PrimarySwitch::Cpt(n) = self.failover.primary_switch {
-            warn(
-                n < f.path_max_retrans,
-                "failover.primary_switch",
-                format!("Cpt({n})"),
-                "is below failure.path_max_retrans, and counts the errors that caused the \
-                 failover: it acts as CPT = PMR; raise it, or count heartbeats lost after the \
-                 failover with CptHeartbeats (caro-2006 section IV)",
-            );
-        }
+        warn(
+            n < self.failure.path_max_retrans,
+            "failover.primary_switch",
+            format!("Cpt({n})"),
+            "is below failure.path_max_retrans, and counts the errors that caused the \
+             failover: it acts as CPT = PMR; raise it, or count heartbeats lost after the \
+             failover with CptHeartbeats (caro-2006 section IV)",
+        )
+    }
+
+    fn coupling_without_cmt(&self) -> Option<ConfigError> {
         warn(
             self.congestion.coupled != Coupling::Off && self.concurrent.is_none(),
             "congestion.coupled",
             format!("{:?}", self.congestion.coupled),
             "couples the windows of paths that carry data at once, and without `concurrent` only one \
              does: set concurrent = \"on\", or coupled = Off",
-        );
+        )
+    }
+
+    /// Mechanisms that depend on heartbeats, while heartbeats are off.
+    fn needs_heartbeats(&self) -> Vec<ConfigError> {
+        let failover = &self.failover;
+        let counts = matches!(failover.primary_switch, PrimarySwitch::CptHeartbeats(_));
+        let pf = failover.potentially_failed.as_ref();
+        let cleared = pf.is_some_and(|pf| pf.clear == PfClear::HeartbeatAck);
         let silent = !self.hb.enabled;
-        warn(
-            silent
-                && matches!(
-                    self.failover.primary_switch,
-                    PrimarySwitch::CptHeartbeats(_)
-                ),
-            "hb.enabled",
-            "false".to_owned(),
-            "failover.primary_switch counts lost heartbeats, and none are sent; switch them on, \
-             or use Cpt",
-        );
-        warn(
-            silent && self.hb.failed == FailedProbes::OncePerRto,
-            "hb.enabled",
-            "false".to_owned(),
-            "hb.failed = OncePerRto probes failed paths, and no heartbeats are sent; switch them on",
-        );
-        let pf = self.failover.potentially_failed.as_ref();
-        warn(
-            silent && pf.is_some_and(|pf| pf.clear == PfClear::HeartbeatAck),
-            "hb.enabled",
-            "false".to_owned(),
-            "a potentially failed path comes back by a HEARTBEAT ACK alone, and no heartbeats are \
-             sent; switch them on, or set failover.potentially_failed.clear to Rfc7829",
-        );
+        let dependent = [
+            (
+                counts,
+                "failover.primary_switch counts lost heartbeats, and none are sent; switch them on, \
+                 or use Cpt",
+            ),
+            (
+                self.hb.failed == FailedProbes::OncePerRto,
+                "hb.failed = OncePerRto probes failed paths, and no heartbeats are sent; switch them on",
+            ),
+            (
+                cleared,
+                "a potentially failed path comes back by a HEARTBEAT ACK alone, and no heartbeats are \
+                 sent; switch them on, or set failover.potentially_failed.clear to Rfc7829",
+            ),
+        ];
+        let warnings = dependent.into_iter().filter_map(|(used, problem)| {
+            warn(silent && used, "hb.enabled", "false".to_owned(), problem)
+        });
+        warnings.collect()
+    }
+
+    fn association_before_path(&self) -> Option<ConfigError> {
+        let f = &self.failure;
         warn(
             f.association_max_retrans < f.path_max_retrans,
             "failure.association_max_retrans",
             f.association_max_retrans.to_string(),
             "is below failure.path_max_retrans, so the association may end before a path fails; \
              raise it (RFC 9260: 10 and 5)",
-        );
+        )
+    }
+
+    fn late_sacks(&self) -> Option<ConfigError> {
         warn(
             self.sack.delay >= self.rto.min,
             "sack.delay",
             d(self.sack.delay),
             "is not below rto.min, so a single delayed SACK may come after the peer's timer; \
              lower it or raise rto.min",
-        );
+        )
+    }
+
+    fn unverified_addresses(&self) -> Option<ConfigError> {
         warn(
             !self.setup.verify_addresses,
             "setup.verify_addresses",
             "false".to_owned(),
             "believes every address that a peer names, so that a stranger can have data sent to a \
              third party; leave it on but in simulations of RFC 2960 (RFC 9260 section 5.4)",
-        );
-        if let Some(probe) = &self.failover.probe_timeout {
-            warn(
-                probe.ack_delay < self.sack.delay,
-                "failover.probe_timeout.ack_delay",
-                d(probe.ack_delay),
-                "is below sack.delay, so a peer with these settings is suspected while it delays \
-                 a SACK; at least sack.delay",
-            );
-        }
-        found
+        )
+    }
+
+    fn early_probe_timeout(&self) -> Option<ConfigError> {
+        let probe = self.failover.probe_timeout.as_ref()?;
+        warn(
+            probe.ack_delay < self.sack.delay,
+            "failover.probe_timeout.ack_delay",
+            d(probe.ack_delay),
+            "is below sack.delay, so a peer with these settings is suspected while it delays \
+             a SACK; at least sack.delay",
+        )
     }
 
     /// Detectors whose probe interval is shorter than a round trip may be.
@@ -120,4 +139,13 @@ impl Config {
             })
             .collect()
     }
+}
+
+/// The warning, if the settings are `wrong`.
+fn warn(wrong: bool, field: &'static str, value: String, problem: &str) -> Option<ConfigError> {
+    wrong.then(|| ConfigError {
+        field,
+        value,
+        problem: problem.to_owned(),
+    })
 }

@@ -34,15 +34,15 @@ pub(crate) struct SendHalf {
     forced_packet: bool,
     /// Probes of the peer's closed window.
     pub(crate) window_probe: WindowProbe,
-    /// A send was refused for want of room: tell when there is some.
+    /// A send was refused because the buffer is full. The user waits for Writable.
     writable_wanted: bool,
-    /// Messages were handed over since Drained was told last.
+    /// The user has sent messages since the last Drained event.
     drain_wanted: bool,
-    /// Since when data waits for the peer's window alone, if it does.
+    /// When data began to wait for the peer's window only, if it does.
     rwnd_blocked: Option<Instant>,
-    /// The paths have not been told yet that a burst begins.
+    /// A new event begins, and the burst limits of the paths are not reset yet.
     burst_begins: bool,
-    /// What concurrent multipath transfer remembers, where it is configured.
+    /// The state of concurrent multipath transfer, if it is configured.
     pub(crate) concurrent: Option<Box<Concurrent>>,
 }
 
@@ -91,19 +91,19 @@ impl SendHalf {
         self.window_probe.timed_out(self.a_rwnd == 0)
     }
 
-    /// The user hands over a message.
+    /// The user sends a message.
     #[inline]
     pub(crate) fn push(&mut self, message: Message) {
         self.queue.push(message);
         self.drain_wanted = true;
     }
 
-    /// A message was refused for want of room: the user is told when there is some.
+    /// A message was refused because the buffer is full. The user waits for Writable.
     pub(crate) fn want_writable(&mut self) {
         self.writable_wanted = true;
     }
 
-    /// Whether the user must be told that there is room again: half of `limit`.
+    /// Whether Writable is due: the user waits, and half of `limit` is free.
     pub(crate) fn take_writable(&mut self, limit: u64) -> bool {
         let tell = self.writable_wanted && self.buffered() <= limit / 2;
         if tell {
@@ -112,7 +112,7 @@ impl SendHalf {
         tell
     }
 
-    /// Whether the user must be told that all is acknowledged.
+    /// Whether Drained is due: all messages are acknowledged.
     pub(crate) fn take_drained(&mut self) -> bool {
         let tell = self.drain_wanted && self.is_drained();
         if tell {

@@ -1,6 +1,6 @@
 //! A packet as text.
 
-use byway_wire::{Causes, Chunk, Packet, Tsn, cause_code, chunk_type};
+use byway_wire::{Causes, Chunk, Data, Packet, Sack, Tsn, cause_code, chunk_type};
 
 /// Reads packets, and takes tags and initial TSNs from INIT and INIT ACK.
 #[derive(Clone, Debug, Default)]
@@ -47,48 +47,8 @@ impl Reader {
                 let name = matches!(chunk, Chunk::Init(_));
                 (if name { "INIT" } else { "INIT ACK" }).to_owned()
             }
-            Chunk::Data(d) => {
-                let mut text = format!("DATA {}", self.number(from, d.tsn));
-                if d.stream_id != 0 {
-                    text += &format!(" s{}", d.stream_id);
-                }
-                if d.unordered {
-                    text += " U";
-                }
-                if d.immediate {
-                    text += " I";
-                }
-                match (d.begin, d.end) {
-                    (true, true) => {}
-                    (true, false) => text += " begin",
-                    (false, false) => text += " middle",
-                    (false, true) => text += " end",
-                }
-                text
-            }
-            Chunk::Sack(s) => {
-                let cumulative = self.number(1 - from, s.cumulative_tsn_ack);
-                let mut text = format!("SACK {cumulative}");
-                for (a, b) in s.gap_blocks() {
-                    text += &format!(
-                        " [{}-{}]",
-                        cumulative + i32::from(a),
-                        cumulative + i32::from(b)
-                    );
-                }
-                for d in s.duplicates() {
-                    text += &format!(" twice {}", self.number(1 - from, d));
-                }
-                if s.flags != 0 {
-                    text += &format!(" answers {}", s.flags >> 6);
-                }
-                if let Some(unit) = self.window_unit {
-                    text += &format!(" R{}", s.a_rwnd / unit);
-                } else if s.a_rwnd == 0 {
-                    text += " closed";
-                }
-                text
-            }
+            Chunk::Data(d) => self.data(from, d),
+            Chunk::Sack(s) => self.sack(from, s),
             Chunk::Shutdown(s) => {
                 format!("SHUTDOWN {}", self.number(1 - from, s.cumulative_tsn_ack))
             }
@@ -118,6 +78,47 @@ impl Reader {
                 .unwrap_or_default()
                 .to_owned(),
         }
+    }
+
+    fn data(&self, from: usize, d: &Data<'_>) -> String {
+        let mut text = format!("DATA {}", self.number(from, d.tsn));
+        if d.stream_id != 0 {
+            text += &format!(" s{}", d.stream_id);
+        }
+        if d.unordered {
+            text += " U";
+        }
+        if d.immediate {
+            text += " I";
+        }
+        match (d.begin, d.end) {
+            (true, true) => {}
+            (true, false) => text += " begin",
+            (false, false) => text += " middle",
+            (false, true) => text += " end",
+        }
+        text
+    }
+
+    fn sack(&self, from: usize, s: &Sack<'_>) -> String {
+        let cumulative = self.number(1 - from, s.cumulative_tsn_ack);
+        let mut text = format!("SACK {cumulative}");
+        for (a, b) in s.gap_blocks() {
+            let [first, last] = [a, b].map(|n| cumulative + i32::from(n));
+            text += &format!(" [{first}-{last}]");
+        }
+        for d in s.duplicates() {
+            text += &format!(" twice {}", self.number(1 - from, d));
+        }
+        if s.flags != 0 {
+            text += &format!(" answers {}", s.flags >> 6);
+        }
+        if let Some(unit) = self.window_unit {
+            text += &format!(" R{}", s.a_rwnd / unit);
+        } else if s.a_rwnd == 0 {
+            text += " closed";
+        }
+        text
     }
 }
 

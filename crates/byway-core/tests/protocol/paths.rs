@@ -364,6 +364,7 @@ fn without_verification_every_address_is_good_at_once_and_has_rto_initial() {
     c.setup.verify_addresses = false;
     let mut p = Pair::up(2, &c);
     assert_eq!(p.path_state(A, 1), PathState::Active);
+    assert_eq!(p.path(A, 1).rto, c.rto.initial);
     p.take_drawings();
     p.send_many(A, 1452, 1);
     p.run(60);

@@ -92,7 +92,7 @@ impl Journal {
             std::fs::rename(&fresh, path)
         };
         if let Err(error) = make() {
-            // What is left of it helps nobody; that it cannot be removed, neither.
+            // A partial file is of no use. An error of its removal is ignored.
             let _ = std::fs::remove_file(&fresh);
             return Err(failed(error));
         }
@@ -100,7 +100,7 @@ impl Journal {
     }
 
     /// Opens the file at `path` and reads it. `check` says why a header is not
-    /// one to go on with; `decode` gives the row of a record, none if it
+    /// one to continue with; `decode` gives the row of a record, none if it
     /// cannot be one. A file that is refused is left as it is.
     pub(super) fn open<H: DeserializeOwned, R>(
         path: &Path,
@@ -176,10 +176,10 @@ impl Journal {
     }
 }
 
-/// Keeps others from `file` until it is closed, by whatever end.
+/// Locks `file` against other processes until it is closed.
 fn lock(file: &File, path: &Path, wording: &Wording) -> Result<(), Trouble> {
     match file.try_lock() {
-        // Where files cannot be locked, one goes on without.
+        // Some file systems have no locks: continue without one.
         Ok(()) | Err(TryLockError::Error(_)) => Ok(()),
         Err(TryLockError::WouldBlock) => Err(Trouble::foreign(path, wording.busy)),
     }

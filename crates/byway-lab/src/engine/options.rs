@@ -1,19 +1,19 @@
-//! What a run of plans is told, and what comes out.
+//! Options of a run of plans, and its errors.
 
 use super::row::Row;
 use super::store::Store;
 use crate::trouble::Trouble;
 use std::sync::atomic::AtomicBool;
 
-/// What a run of plans is told besides them.
+/// Options of a run of plans.
 #[derive(Default)]
 pub struct Options<'a> {
     /// Threads; 0 for as many as there are processors.
     pub threads: usize,
     /// Where finished runs are kept, and taken from.
     pub store: Option<&'a Store>,
-    /// Told how many runs are done and how many there will be at most, whenever
-    /// a run or a cell is done, from several threads.
+    /// Gets the number of finished runs and the greatest number that there will be,
+    /// whenever a run or a cell is done, from several threads.
     pub progress: Option<&'a (dyn Fn(usize, usize) + Sync)>,
     /// Ends all, runs under way included, once it is true.
     pub cancel: Option<&'a AtomicBool>,
@@ -21,10 +21,10 @@ pub struct Options<'a> {
     pub strict: bool,
 }
 
-/// Why plans did not come to their end.
+/// Why plans were not completed.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// It was asked to end.
+    /// It was cancelled.
     #[error("interrupted")]
     Interrupted,
     /// A file of runs or of results cannot be used.

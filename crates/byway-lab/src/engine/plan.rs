@@ -93,8 +93,8 @@ pub struct StopRule {
     pub confidence: f64,
     /// Fewest runs.
     pub least: usize,
-    /// Runs between two looks. A look waits for all of them, so that it does
-    /// not depend on which thread is faster.
+    /// Runs between two checks of the interval. A check waits for all of them, so that
+    /// it does not depend on which thread is faster.
     pub step: usize,
 }
 

@@ -1,5 +1,5 @@
 //! Finished runs: what is known of them, and the file that keeps them, so that
-//! what was interrupted goes on and nothing is run twice.
+//! an interrupted command can continue and nothing is run twice.
 //!
 //! The file is a [`super::journal`]. What follows its header is of two kinds.
 //! A list of metrics, which has a number; and a run: what identifies it (the
@@ -31,8 +31,8 @@ pub struct Header {
     pub name: String,
     /// The plan's hash; empty if the file serves several plans.
     pub plan: String,
-    /// Figures that tell builds apart that simulate differently; empty if that
-    /// is not asked.
+    /// Figures that differ between builds that simulate differently; empty if this
+    /// is not checked.
     pub figures: String,
     /// The release of the program that began it.
     pub release: String,

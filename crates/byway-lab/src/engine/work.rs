@@ -1,4 +1,4 @@
-//! Carries chains of runs out on several threads.
+//! Runs chains on several threads.
 
 use super::chain::{Chain, Chains, Columns, Taker};
 use super::options::{Done, EngineError, Options};
@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Carries out all plans. The rows do not depend on the number of threads.
+/// Runs all plans. The rows do not depend on the number of threads.
 ///
 /// # Errors
 /// When it was cancelled, a run could not be kept, or by [`Options::strict`].
@@ -186,7 +186,7 @@ impl Job<'_> {
         })
     }
 
-    /// How many runs of a chain are asked for next, when `done` are done.
+    /// How many runs of a chain are requested next, when `done` are done.
     fn batch(&self, chain: &Chain, done: usize) -> usize {
         let rules = chain.takers().map(|t| self.plans[t.plan].stop.as_ref());
         let sizes = rules.map(|rule| match rule {
@@ -223,7 +223,7 @@ struct Work {
 /// How far a chain has come.
 struct State {
     answers: Vec<Option<Answer>>,
-    /// Seeds that were asked for so far.
+    /// Seeds that were requested so far.
     asked: usize,
     /// Of these, how many are still missing.
     missing: usize,

@@ -37,9 +37,9 @@ pub struct Metric {
     unit: String,
     about: String,
     kind: Kind,
-    /// Whether each results file has it, even if nobody asks for it.
+    /// Whether each results file has it, even if it is not requested.
     pub(super) always: bool,
-    /// The numbers in the place of `#` in a family's name.
+    /// The numbers that replace `#` in a family's name.
     numbers: Vec<f64>,
     compute: Arc<Compute>,
 }
@@ -62,7 +62,7 @@ impl Metric {
     }
 
     /// A family of metrics. Each `#` of its name is a number. `of` gets these
-    /// numbers in order. Results files have those that are asked for.
+    /// numbers in order. Results files have those that are requested.
     #[must_use]
     pub fn family(
         name: &str,
@@ -95,7 +95,7 @@ impl Metric {
         self
     }
 
-    /// Results files have it only if it is asked for by name.
+    /// Results files have it only if it is requested by name.
     #[must_use]
     pub fn on_request(mut self) -> Metric {
         self.always = false;

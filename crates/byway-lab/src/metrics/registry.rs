@@ -1,10 +1,10 @@
-//! All metrics that can be asked for.
+//! All metrics that can be requested.
 
 use super::metric::Metric;
 use super::standard;
 use crate::source::{listed, nearest};
 
-/// All metrics that can be asked for.
+/// All metrics that can be requested.
 #[derive(Clone, Debug)]
 pub struct Metrics {
     all: Vec<Metric>,

@@ -19,218 +19,282 @@ pub(super) const PATH_COLUMNS: &[&str] = &[
 pub(super) const FAILURE_COLUMNS: &[&str] = &["failure#_suspect_s", "failure#_inactive_s"];
 
 pub(super) fn all() -> Vec<Metric> {
-    let mut all = whole_run();
-    all.extend(first_failure());
-    all.extend(chunks_and_timers());
+    let always = [DELIVERY, REPAIR, RECEIVE_WINDOW, END];
+    let on_request = [FIRST_FAILURE, FIRST_FAILURE_DATA, TRANSFER, CHANGES, CHUNKS];
+    let mut all: Vec<Metric> = always.concat().iter().map(Row::metric).collect();
+    let others = on_request.concat();
+    all.extend(others.iter().map(|row| row.metric().on_request()));
+    all.push(timeouts());
     all.extend(failures());
-    all.extend(paths());
+    all.extend(PATH.iter().map(PathRow::metric));
+    all.push(path_chunks());
     all.extend(at_times());
     all
 }
 
-fn real(
-    name: &str,
-    unit: &str,
-    about: &str,
-    of: impl Fn(&RunResult) -> Option<f64> + Send + Sync + 'static,
-) -> Metric {
-    Metric::new(name, unit, of).about(about)
+/// A metric of a run, as the tables list it.
+#[derive(Copy, Clone)]
+struct Row {
+    name: &'static str,
+    unit: &'static str,
+    about: &'static str,
+    of: Of,
 }
 
-fn count(
-    name: &str,
-    about: &str,
-    of: impl Fn(&RunResult) -> Option<u64> + Send + Sync + 'static,
-) -> Metric {
-    // Counts of a run are far below 2^53.
-    let of = move |run: &RunResult| of(run).map(|n| n as f64);
-    Metric::new(name, "", of).about(about).count()
+/// How a metric is taken from a run.
+#[derive(Copy, Clone)]
+enum Of {
+    Real(fn(&RunResult) -> Option<f64>),
+    Count(fn(&RunResult) -> Option<u64>),
 }
 
-/// What each results file has, in this order.
-fn whole_run() -> Vec<Metric> {
-    vec![
-        real(
-            "transfer_s",
-            "s",
-            "from the first DATA to the SACK that covers the last, at the sender",
-            |r| r.transfer_s,
-        ),
-        real(
-            "delivered_s",
-            "s",
-            "from the first DATA to the delivery of the last byte",
-            |r| r.delivered_s,
-        ),
-        count(
-            "delivered_bytes",
-            "payload bytes delivered to the reader",
-            |r| Some(r.delivered_bytes),
-        ),
-        real(
-            "stall_s",
-            "s",
-            "longest time in which nothing was delivered",
-            |r| r.stall.map(|s| s.length_s),
-        ),
-        real(
-            "stall_from_s",
-            "s",
-            "when that time began, since the start",
-            |r| r.stall.map(|s| s.from_s),
-        ),
-        count("retransmissions", "DATA chunks retransmitted", |r| {
-            Some(r.retransmissions)
-        }),
-        count("fast_retransmits", "of these, by fast retransmit", |r| {
-            Some(r.fast_retransmits)
-        }),
-        count("timeouts", "T3-rtx expirations", |r| Some(r.timeouts)),
-        count(
-            "failovers",
-            "times that new data moved to another path",
-            |r| Some(r.failovers),
-        ),
-        count(
-            "spurious_retransmissions",
-            "DATA chunks that the receiver had already",
-            |r| Some(r.duplicates),
-        ),
-        count(
-            "spurious_failovers",
-            "failovers from a path that then answered at once",
-            |r| Some(r.spurious_failovers),
-        ),
-        real(
-            "rwnd_blocked_s",
-            "s",
-            "time in which data waited for the peer's window alone",
-            |r| Some(r.rwnd_blocked_s),
-        ),
-        count(
-            "rwnd_blocked_episodes",
-            "times that data began to wait for it",
-            |r| Some(r.rwnd_blocked_episodes),
-        ),
-        real("end_s", "s", "when the run ended, since its start", |r| {
-            Some(r.end_s)
-        }),
-    ]
+const fn real(
+    name: &'static str,
+    unit: &'static str,
+    about: &'static str,
+    of: fn(&RunResult) -> Option<f64>,
+) -> Row {
+    let of = Of::Real(of);
+    Row {
+        name,
+        unit,
+        about,
+        of,
+    }
 }
 
-/// How the first scripted failure was noticed.
-fn first_failure() -> Vec<Metric> {
-    let all = vec![
-        real(
-            "suspect_s",
-            "s",
-            "from the first failure until its path was potentially failed or inactive",
-            |r| {
-                let d = r.detections.first()?;
-                d.suspect_after_s.or(d.inactive_after_s)
-            },
-        ),
-        real(
-            "detected_at_s",
-            "s",
-            "when the path of the first failure became inactive, since the start",
-            |r| {
-                let d = r.detections.first()?;
-                Some(d.at_s + d.inactive_after_s?)
-            },
-        ),
-        real(
-            "in_doubt_s",
-            "s",
-            "from the first error after the first failure until its path was inactive",
-            |r| {
-                let d = r.detections.first()?;
-                let error = r.measures.errors_after_failure_s.first()?;
-                Some(d.at_s + d.inactive_after_s? - error)
-            },
-        ),
-        real(
-            "error1_at_s",
-            "s",
-            "when the first error on the failed path was counted, since the start",
-            |r| r.measures.errors_after_failure_s.first().copied(),
-        ),
-        real(
-            "error3_at_s",
-            "s",
-            "when the third error on the failed path was counted, since the start",
-            |r| r.measures.errors_after_failure_s.get(2).copied(),
-        ),
-        count(
-            "timeouts_in_doubt",
-            "T3-rtx expirations of the failed path until it was inactive",
-            |r| Some(r.measures.timeouts_in_doubt),
-        ),
-        count(
-            "heartbeats_in_doubt",
-            "heartbeats sent to the failed path until it was inactive",
-            |r| Some(r.measures.heartbeats_in_doubt),
-        ),
-        count(
-            "caught",
-            "DATA chunks that were in flight at the first failure and did not arrive",
-            |r| Some(r.measures.caught_by_failure),
-        ),
-        real(
-            "recovered_s",
-            "s",
-            "from the first failure until all of these had arrived",
-            |r| r.measures.caught_recovered_s,
-        ),
-    ];
-    all.into_iter().map(Metric::on_request).collect()
+const fn count(name: &'static str, about: &'static str, of: fn(&RunResult) -> Option<u64>) -> Row {
+    let of = Of::Count(of);
+    Row {
+        name,
+        unit: "",
+        about,
+        of,
+    }
 }
 
-fn chunks_and_timers() -> Vec<Metric> {
-    let all = vec![
-        real(
-            "finished",
-            "",
-            "1 if the transfer was completed, else 0",
-            |r| Some(f64::from(u8::from(r.transfer_s.is_some()))),
-        ),
-        real(
-            "start_s",
-            "s",
-            "when the first DATA left, since the start",
-            |r| r.measures.first_data_s,
-        ),
-        real(
-            "done_at_s",
-            "s",
-            "when the last DATA was acknowledged, since the start",
-            |r| Some(r.measures.first_data_s? + r.transfer_s?),
-        ),
-        count("failures", "times that any path became inactive", |r| {
-            Some(r.measures.paths.iter().map(|p| p.failures).sum())
-        }),
-        count("primary_changes", "times that the primary changed", |r| {
-            Some(r.measures.primary_changes)
-        }),
-        count("originals", "DATA chunks sent for the first time", |r| {
-            Some(r.measures.originals)
-        }),
-        count("sent_again", "DATA chunks sent at least twice", |r| {
-            Some(r.measures.sent_again)
-        }),
-        count(
-            "sent_thrice",
-            "DATA chunks sent at least three times",
-            |r| Some(r.measures.sent_thrice),
-        ),
-        Metric::family("timeouts_#", "", |r, n| {
-            let period = PERIODS_S.iter().position(|p| f64::from(*p) == n[0])?;
-            Some(r.measures.data_timeouts[period] as f64)
-        })
-        .count()
-        .about("T3-rtx expirations of # s (1, 2, 4, 8; 16 or longer) on active paths"),
-    ];
-    all.into_iter().map(Metric::on_request).collect()
+impl Row {
+    fn metric(&self) -> Metric {
+        let metric = match self.of {
+            Of::Real(of) => Metric::new(self.name, self.unit, of),
+            // Counts of a run are far below 2^53.
+            Of::Count(of) => {
+                Metric::new(self.name, self.unit, move |r| of(r).map(|n| n as f64)).count()
+            }
+        };
+        metric.about(self.about)
+    }
+}
+
+// Every results file has the metrics of the next four tables, in this order.
+
+/// Delivery and pauses.
+const DELIVERY: &[Row] = &[
+    real(
+        "transfer_s",
+        "s",
+        "from the first DATA to the SACK that covers the last, at the sender",
+        |r| r.transfer_s,
+    ),
+    real(
+        "delivered_s",
+        "s",
+        "from the first DATA to the delivery of the last byte",
+        |r| r.delivered_s,
+    ),
+    count(
+        "delivered_bytes",
+        "payload bytes delivered to the reader",
+        |r| Some(r.delivered_bytes),
+    ),
+    real(
+        "stall_s",
+        "s",
+        "longest time in which nothing was delivered",
+        |r| r.stall.map(|s| s.length_s),
+    ),
+    real(
+        "stall_from_s",
+        "s",
+        "when that time began, since the start",
+        |r| r.stall.map(|s| s.from_s),
+    ),
+];
+
+/// Retransmissions and failovers.
+const REPAIR: &[Row] = &[
+    count("retransmissions", "DATA chunks retransmitted", |r| {
+        Some(r.retransmissions)
+    }),
+    count("fast_retransmits", "of these, by fast retransmit", |r| {
+        Some(r.fast_retransmits)
+    }),
+    count("timeouts", "T3-rtx expirations", |r| Some(r.timeouts)),
+    count(
+        "failovers",
+        "times that new data moved to another path",
+        |r| Some(r.failovers),
+    ),
+    count(
+        "spurious_retransmissions",
+        "DATA chunks that the receiver had already",
+        |r| Some(r.duplicates),
+    ),
+    count(
+        "spurious_failovers",
+        "failovers from a path that then answered at once",
+        |r| Some(r.spurious_failovers),
+    ),
+];
+
+/// Waiting for the peer's receive window.
+const RECEIVE_WINDOW: &[Row] = &[
+    real(
+        "rwnd_blocked_s",
+        "s",
+        "time in which data waited for the peer's window alone",
+        |r| Some(r.rwnd_blocked_s),
+    ),
+    count(
+        "rwnd_blocked_episodes",
+        "times that data began to wait for it",
+        |r| Some(r.rwnd_blocked_episodes),
+    ),
+];
+
+/// The end of the run.
+const END: &[Row] = &[real(
+    "end_s",
+    "s",
+    "when the run ended, since its start",
+    |r| Some(r.end_s),
+)];
+
+// Results files have the metrics from here on only by request.
+
+/// Detection of the first scripted failure.
+const FIRST_FAILURE: &[Row] = &[
+    real(
+        "suspect_s",
+        "s",
+        "from the first failure until its path was potentially failed or inactive",
+        |r| {
+            let d = r.detections.first()?;
+            d.suspect_after_s.or(d.inactive_after_s)
+        },
+    ),
+    real(
+        "detected_at_s",
+        "s",
+        "when the path of the first failure became inactive, since the start",
+        |r| {
+            let d = r.detections.first()?;
+            Some(d.at_s + d.inactive_after_s?)
+        },
+    ),
+    real(
+        "in_doubt_s",
+        "s",
+        "from the first error after the first failure until its path was inactive",
+        |r| {
+            let d = r.detections.first()?;
+            let error = r.measures.errors_after_failure_s.first()?;
+            Some(d.at_s + d.inactive_after_s? - error)
+        },
+    ),
+    real(
+        "error1_at_s",
+        "s",
+        "when the first error on the failed path was counted, since the start",
+        |r| r.measures.errors_after_failure_s.first().copied(),
+    ),
+    real(
+        "error3_at_s",
+        "s",
+        "when the third error on the failed path was counted, since the start",
+        |r| r.measures.errors_after_failure_s.get(2).copied(),
+    ),
+    count(
+        "timeouts_in_doubt",
+        "T3-rtx expirations of the failed path until it was inactive",
+        |r| Some(r.measures.timeouts_in_doubt),
+    ),
+    count(
+        "heartbeats_in_doubt",
+        "heartbeats sent to the failed path until it was inactive",
+        |r| Some(r.measures.heartbeats_in_doubt),
+    ),
+];
+
+/// What the first failure did to the data in flight.
+const FIRST_FAILURE_DATA: &[Row] = &[
+    count(
+        "caught",
+        "DATA chunks that were in flight at the first failure and did not arrive",
+        |r| Some(r.measures.caught_by_failure),
+    ),
+    real(
+        "recovered_s",
+        "s",
+        "from the first failure until all of these had arrived",
+        |r| r.measures.caught_recovered_s,
+    ),
+];
+
+/// Begin and end of the transfer.
+const TRANSFER: &[Row] = &[
+    real(
+        "finished",
+        "",
+        "1 if the transfer was completed, else 0",
+        |r| Some(f64::from(u8::from(r.transfer_s.is_some()))),
+    ),
+    real(
+        "start_s",
+        "s",
+        "when the first DATA left, since the start",
+        |r| r.measures.first_data_s,
+    ),
+    real(
+        "done_at_s",
+        "s",
+        "when the last DATA was acknowledged, since the start",
+        |r| Some(r.measures.first_data_s? + r.transfer_s?),
+    ),
+];
+
+/// Changes of path states and of the primary.
+const CHANGES: &[Row] = &[
+    count("failures", "times that any path became inactive", |r| {
+        Some(r.measures.paths.iter().map(|p| p.failures).sum())
+    }),
+    count("primary_changes", "times that the primary changed", |r| {
+        Some(r.measures.primary_changes)
+    }),
+];
+
+/// DATA chunks, by how often they were sent.
+const CHUNKS: &[Row] = &[
+    count("originals", "DATA chunks sent for the first time", |r| {
+        Some(r.measures.originals)
+    }),
+    count("sent_again", "DATA chunks sent at least twice", |r| {
+        Some(r.measures.sent_again)
+    }),
+    count(
+        "sent_thrice",
+        "DATA chunks sent at least three times",
+        |r| Some(r.measures.sent_thrice),
+    ),
+];
+
+fn timeouts() -> Metric {
+    Metric::family("timeouts_#", "", |r, n| {
+        let period = PERIODS_S.iter().position(|p| f64::from(*p) == n[0])?;
+        Some(r.measures.data_timeouts[period] as f64)
+    })
+    .count()
+    .about("T3-rtx expirations of # s (1, 2, 4, 8; 16 or longer) on active paths")
 }
 
 /// The place of what is counted from 1.
@@ -256,93 +320,154 @@ fn failures() -> Vec<Metric> {
     ]
 }
 
-fn paths() -> Vec<Metric> {
-    let total = |name, about: &str, of: fn(&PathTotals) -> u64| {
-        let of = move |r: &RunResult, n: &[f64]| Some(of(r.paths.get(place(n[0])?)?) as f64);
-        Metric::family(name, "", of).count().about(about)
-    };
-    let measure = |name, unit, about: &str, of: fn(&PathMeasures) -> f64| {
-        let of = move |r: &RunResult, n: &[f64]| Some(of(r.measures.paths.get(place(n[0])?)?));
-        Metric::family(name, unit, of).about(about)
-    };
-    vec![
-        total(
-            "path#_packets",
-            "SCTP packets that the sender sent on path #",
-            |p| p.packets,
-        ),
-        total(
-            "path#_bytes",
-            "bytes of these packets, SCTP headers included, on path #",
-            |p| p.bytes,
-        ),
-        total(
-            "path#_data_bytes",
-            "payload bytes sent for the first time on path #",
-            |p| p.data_bytes,
-        ),
-        total(
-            "path#_retransmitted_bytes",
-            "payload bytes retransmitted on path #",
-            |p| p.retransmitted_bytes,
-        ),
-        total(
-            "path#_retransmissions",
-            "DATA chunks retransmitted on path #",
-            |p| p.retransmissions,
-        ),
-        total("path#_timeouts", "T3-rtx expirations of path #", |p| {
-            p.timeouts
-        }),
-        total("path#_heartbeats", "heartbeats sent on path #", |p| {
-            p.heartbeats
-        }),
-        measure(
-            "path#_failures",
-            "",
-            "times that path # became inactive",
-            |p| p.failures as f64,
-        )
-        .count(),
-        measure(
-            "path#_rto_s",
-            "s",
-            "mean RTO of path # from the first DATA to the last SACK",
-            |p| p.mean_rto_s,
-        ),
-        measure(
-            "path#_rto_raised",
-            "",
-            "times that back-off raised the RTO of path #",
-            |p| p.rto_raised as f64,
-        )
-        .count(),
-        measure(
-            "path#_rto_lowered",
-            "",
-            "times that a sample lowered the RTO of path #",
-            |p| p.rto_lowered as f64,
-        )
-        .count(),
-        measure(
-            "path#_loss",
-            "share",
-            "packets of both ends that were lost on path #",
-            |p| p.loss,
-        ),
-        measure(
-            "path#_forward_loss",
-            "share",
-            "packets of the sender that were lost on path #",
-            |p| p.forward_loss,
-        ),
-        Metric::family("path#_chunks", "", |r, n| {
-            let p = r.paths.get(place(n[0])?)?;
-            let chunk = r.delivered_bytes as f64 / r.measures.originals.max(1) as f64;
-            Some((p.data_bytes as f64 / chunk).round() + p.retransmissions as f64)
-        })
-        .about("DATA chunks sent on path #, those of average size"),
-    ]
+/// A metric of each path, as [`PATH`] lists it.
+struct PathRow {
+    name: &'static str,
+    unit: &'static str,
+    about: &'static str,
+    of: OfPath,
+}
+
+/// How a metric is taken from a path.
+#[derive(Copy, Clone)]
+enum OfPath {
+    Total(fn(&PathTotals) -> u64),
+    Count(fn(&PathMeasures) -> u64),
+    Real(fn(&PathMeasures) -> f64),
+}
+
+const fn path_row(
+    name: &'static str,
+    unit: &'static str,
+    about: &'static str,
+    of: OfPath,
+) -> PathRow {
+    PathRow {
+        name,
+        unit,
+        about,
+        of,
+    }
+}
+
+const fn path_total(
+    name: &'static str,
+    about: &'static str,
+    of: fn(&PathTotals) -> u64,
+) -> PathRow {
+    path_row(name, "", about, OfPath::Total(of))
+}
+
+const fn path_count(
+    name: &'static str,
+    about: &'static str,
+    of: fn(&PathMeasures) -> u64,
+) -> PathRow {
+    path_row(name, "", about, OfPath::Count(of))
+}
+
+const fn path_real(
+    name: &'static str,
+    unit: &'static str,
+    about: &'static str,
+    of: fn(&PathMeasures) -> f64,
+) -> PathRow {
+    path_row(name, unit, about, OfPath::Real(of))
+}
+
+impl PathRow {
+    fn metric(&self) -> Metric {
+        let of = self.of;
+        let value = move |r: &RunResult, n: &[f64]| {
+            let at = place(n[0])?;
+            let (totals, measures) = (r.paths.get(at), r.measures.paths.get(at));
+            Some(match of {
+                OfPath::Total(of) => of(totals?) as f64,
+                OfPath::Count(of) => of(measures?) as f64,
+                OfPath::Real(of) => of(measures?),
+            })
+        };
+        let metric = Metric::family(self.name, self.unit, value).about(self.about);
+        match of {
+            OfPath::Total(_) | OfPath::Count(_) => metric.count(),
+            OfPath::Real(_) => metric,
+        }
+    }
+}
+
+/// Traffic, states, RTO and loss of each path.
+const PATH: &[PathRow] = &[
+    path_total(
+        "path#_packets",
+        "SCTP packets that the sender sent on path #",
+        |p| p.packets,
+    ),
+    path_total(
+        "path#_bytes",
+        "bytes of these packets, SCTP headers included, on path #",
+        |p| p.bytes,
+    ),
+    path_total(
+        "path#_data_bytes",
+        "payload bytes sent for the first time on path #",
+        |p| p.data_bytes,
+    ),
+    path_total(
+        "path#_retransmitted_bytes",
+        "payload bytes retransmitted on path #",
+        |p| p.retransmitted_bytes,
+    ),
+    path_total(
+        "path#_retransmissions",
+        "DATA chunks retransmitted on path #",
+        |p| p.retransmissions,
+    ),
+    path_total("path#_timeouts", "T3-rtx expirations of path #", |p| {
+        p.timeouts
+    }),
+    path_total("path#_heartbeats", "heartbeats sent on path #", |p| {
+        p.heartbeats
+    }),
+    path_count("path#_failures", "times that path # became inactive", |p| {
+        p.failures
+    }),
+    path_real(
+        "path#_rto_s",
+        "s",
+        "mean RTO of path # from the first DATA to the last SACK",
+        |p| p.mean_rto_s,
+    ),
+    path_count(
+        "path#_rto_raised",
+        "times that back-off raised the RTO of path #",
+        |p| p.rto_raised,
+    ),
+    path_count(
+        "path#_rto_lowered",
+        "times that a sample lowered the RTO of path #",
+        |p| p.rto_lowered,
+    ),
+    path_real(
+        "path#_loss",
+        "share",
+        "packets of both ends that were lost on path #",
+        |p| p.loss,
+    ),
+    path_real(
+        "path#_forward_loss",
+        "share",
+        "packets of the sender that were lost on path #",
+        |p| p.forward_loss,
+    ),
+];
+
+fn path_chunks() -> Metric {
+    Metric::family("path#_chunks", "", |r, n| {
+        let p = r.paths.get(place(n[0])?)?;
+        let chunk = r.delivered_bytes as f64 / r.measures.originals.max(1) as f64;
+        Some((p.data_bytes as f64 / chunk).round() + p.retransmissions as f64)
+    })
+    .about("DATA chunks sent on path #, those of average size")
 }
 
 fn at_times() -> Vec<Metric> {

@@ -1,6 +1,6 @@
 //! Names with numbers in them: `path#_bytes`, `rate@#-#`.
 
-/// The numbers that stand in the place of `#` in `name`; none if it is not a
+/// The numbers in `name` in place of `#`; none if it is not a
 /// name of this template.
 pub(super) fn numbers(template: &str, name: &str) -> Option<Vec<f64>> {
     let mut parts = template.split('#');

@@ -13,7 +13,7 @@ use serde_json::Value;
 pub fn setting_lines<S: HasText>(config: &S) -> String {
     let template = json(&S::template());
     let mut out = format!(
-        "{SCHEME} = {}  # stands for target, fast_retransmits, after_rto and rto.timestamps: {}\n",
+        "{SCHEME} = {}  # sets target, fast_retransmits, after_rto and rto.timestamps: {}\n",
         scheme(config),
         Scheme::PAPER.join(", ")
     );
@@ -52,7 +52,7 @@ pub(super) fn bare_lines<S: HasText>(config: &S) -> String {
     out
 }
 
-/// The setting that names a scheme, which is no field of its own.
+/// The setting that names a scheme, which has no field.
 const SCHEME: &str = "retransmission.scheme";
 
 fn scheme(config: &impl HasText) -> String {
@@ -65,7 +65,7 @@ fn scheme(config: &impl HasText) -> String {
 struct Setting<'a> {
     place: &'a [String],
     value: &'a Value,
-    /// A value of its kind, as it has none of its own when it is off.
+    /// A value of its kind, for a setting that is off and has none.
     kind: &'a Value,
     /// Whether what it belongs to is on; else `value` is what it would be then.
     is_on: bool,
@@ -149,7 +149,7 @@ fn written(value: &Value) -> String {
     }
 }
 
-/// What a choice can be: serde lists it when it is asked for one there is not.
+/// What a choice can be: serde lists it in the error of an unknown choice.
 fn choices<S: HasText>(template: &Value, place: &[String], kind: &Value) -> Vec<String> {
     let nonsense = Value::String("?".to_owned());
     let nonsense = match kind {

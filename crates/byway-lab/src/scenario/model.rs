@@ -137,7 +137,7 @@ pub enum LossSpec {
         packets: Vec<u64>,
     },
     /// Every packet of more bytes than this, IP header included: the black hole
-    /// that a smaller MTU on the way makes where nobody says so.
+    /// of a link with a smaller MTU that sends no ICMP message.
     LargerThan(Size),
 }
 

@@ -32,7 +32,7 @@ pub(super) fn read(root: &Section<'_>, over: &Table) -> Option<Vec<Policy>> {
             }
         },
     };
-    // [protocol] is checked by itself, so that what is wrong there is said
+    // [protocol] is checked by itself, so that what is wrong there is reported
     // once and not again for every policy.
     let base_preset = preset(source, "[protocol]", protocol, &protocol_span)?;
     let swept = preset(source, SWEPT, over, &protocol_span)?;
@@ -41,44 +41,65 @@ pub(super) fn read(root: &Section<'_>, over: &Table) -> Option<Vec<Policy>> {
     if !lay(source, "[protocol]", &mut overlay, protocol, &["preset"]) {
         return None;
     }
-    let policy_tables = tables(root, "policy");
-    if policy_tables.is_empty() {
-        if root.table.get("policy").is_some() {
-            return None;
-        }
-        if !lay(source, SWEPT, &mut overlay, over, &["preset"]) {
-            return None;
-        }
-        let named = over.get("preset").or_else(|| protocol.get("preset"));
-        let name = match named.map(|e| e.value.node.clone()) {
-            Some(Node::Text(name)) => name,
-            _ => "rfc9260".to_owned(),
-        };
-        let config = overlay
-            .finish(&protocol_span)
-            .map_err(|r| source.problem(&r.span, r.message))
-            .ok()?;
-        return Some(vec![Policy {
-            name,
-            note: String::new(),
-            config,
-        }]);
+    let layers = Layers {
+        base: &base,
+        protocol,
+        swept: swept.as_ref(),
+        over,
+    };
+    let given = tables(root, "policy");
+    if !given.is_empty() {
+        return several(source, &given, &layers);
     }
-    if policy_tables.len() > MAX_POLICIES {
+    // Wrong, and reported by `tables`.
+    if root.table.get("policy").is_some() {
+        return None;
+    }
+    Some(vec![only(source, overlay, &layers, &protocol_span)?])
+}
+
+/// The only policy of a file without `[[policy]]`: the settings of `[protocol]`,
+/// named after the preset.
+fn only(
+    source: &Source<'_>,
+    mut overlay: Overlay<Settings>,
+    layers: &Layers<'_>,
+    protocol_span: &Range<usize>,
+) -> Option<Policy> {
+    if !lay(source, SWEPT, &mut overlay, layers.over, &["preset"]) {
+        return None;
+    }
+    let preset = |table: &Table| table.get("preset").map(|e| e.value.node.clone());
+    let name = match preset(layers.over).or_else(|| preset(layers.protocol)) {
+        Some(Node::Text(name)) => name,
+        _ => "rfc9260".to_owned(),
+    };
+    let config = overlay
+        .finish(protocol_span)
+        .map_err(|r| source.problem(&r.span, r.message))
+        .ok()?;
+    Some(Policy {
+        name,
+        note: String::new(),
+        config,
+    })
+}
+
+/// The policies of the `[[policy]]` tables, which have different names.
+fn several(
+    source: &Source<'_>,
+    given: &[(&Table, Range<usize>)],
+    layers: &Layers<'_>,
+) -> Option<Vec<Policy>> {
+    if let Some((_, span)) = given.get(MAX_POLICIES) {
         source.problem(
-            &policy_tables[MAX_POLICIES].1,
-            format!("{} policies; at most {MAX_POLICIES}", policy_tables.len()),
+            span,
+            format!("{} policies; at most {MAX_POLICIES}", given.len()),
         );
     }
     let mut policies: Vec<Option<Policy>> = Vec::new();
-    for (table, span) in &policy_tables {
-        let layers = Layers {
-            base: &base,
-            protocol,
-            swept: swept.as_ref(),
-            over,
-        };
-        let policy = policy(source, table, span, &layers);
+    for (table, span) in given {
+        let policy = policy(source, table, span, layers);
         if let Some(policy) = &policy
             && policies.iter().flatten().any(|p| p.name == policy.name)
         {

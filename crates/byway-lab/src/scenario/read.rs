@@ -72,52 +72,14 @@ pub(crate) fn read(source: &Source<'_>, root: &Table, over: &Table) -> Option<Sc
     let name = section.text("name").unwrap_or_else(|| "unnamed".to_owned());
     let description = section.text("description").unwrap_or_default();
     let seed = section.integer("seed", 0..=u64::MAX).unwrap_or(1);
-    let limit = section.duration("limit").unwrap_or(DEFAULT_LIMIT);
-    if (limit.is_zero() || limit > MAX_LIMIT)
-        && let Some(entry) = root.get("limit")
-    {
-        section.wrong(
-            entry,
-            "a run lasts more than 0 s and at most 2400 h of simulated time",
-        );
-    }
+    let limit = limit(&section);
     let max_events = section
         .integer("max_events", 1..=u64::MAX)
         .unwrap_or(DEFAULT_MAX_EVENTS);
     let ties_as_scheduled = section
         .word("ties", &[("by-link", false), ("as-scheduled", true)])
         .unwrap_or(false);
-    let path_tables = tables(&section, "path");
-    let paths: Vec<Option<PathSpec>> = path_tables
-        .iter()
-        .enumerate()
-        .map(|(i, (table, span))| link::path(source, table, span.clone(), i + 1))
-        .collect();
-    if paths.is_empty() && root.get("path").is_none() {
-        source.problem_of_file("there is no path; add [[path]] with rate = \"10 Mbit/s\" and delay = \"45 ms\", once for each");
-    }
-    if paths.len() > 8
-        && let Some(entry) = root.get("path")
-    {
-        section.wrong(entry, format!("{} paths; at most 8", paths.len()));
-    }
-    // Names of paths that were themselves wrong still count, so that one
-    // mistake does not make every event wrong.
-    let names: Vec<String> = path_tables
-        .iter()
-        .enumerate()
-        .map(|(i, (t, _))| path_name(t, i + 1))
-        .collect();
-    if let Some(twice) = names
-        .iter()
-        .enumerate()
-        .find(|(i, n)| names[..*i].contains(n))
-    {
-        section.source.problem(
-            &path_tables[twice.0].1,
-            format!("[[path]]: \"{}\" is the name of another path", twice.1),
-        );
-    }
+    let (paths, names) = paths(&section);
     let mut events: Vec<EventSpec> = tables(&section, "event")
         .iter()
         .filter_map(|(table, span)| event(source, table, span.clone(), &names))
@@ -147,6 +109,61 @@ pub(crate) fn read(source: &Source<'_>, root: &Table, over: &Table) -> Option<Sc
     })
 }
 
+/// The longest time that a run may take.
+fn limit(section: &Section<'_>) -> Duration {
+    let limit = section.duration("limit").unwrap_or(DEFAULT_LIMIT);
+    if (limit.is_zero() || limit > MAX_LIMIT)
+        && let Some(entry) = section.table.get("limit")
+    {
+        section.wrong(
+            entry,
+            "a run lasts more than 0 s and at most 2400 h of simulated time",
+        );
+    }
+    limit
+}
+
+/// The paths, `None` for each wrong one, and the names of all.
+fn paths(section: &Section<'_>) -> (Vec<Option<PathSpec>>, Vec<String>) {
+    let given = tables(section, "path");
+    let paths: Vec<Option<PathSpec>> = given
+        .iter()
+        .enumerate()
+        .map(|(i, (table, span))| link::path(section.source, table, span.clone(), i + 1))
+        .collect();
+    check_path_count(section, paths.len());
+    // Names of paths that are themselves wrong still count, so that one
+    // mistake does not make every event wrong.
+    let names: Vec<String> = given
+        .iter()
+        .enumerate()
+        .map(|(i, (table, _))| path_name(table, i + 1))
+        .collect();
+    if let Some((second, name)) = names
+        .iter()
+        .enumerate()
+        .find(|(i, n)| names[..*i].contains(n))
+    {
+        section.source.problem(
+            &given[second].1,
+            format!("[[path]]: \"{name}\" is the name of another path"),
+        );
+    }
+    (paths, names)
+}
+
+fn check_path_count(section: &Section<'_>, count: usize) {
+    let entry = section.table.get("path");
+    if count == 0 && entry.is_none() {
+        section.source.problem_of_file("there is no path; add [[path]] with rate = \"10 Mbit/s\" and delay = \"45 ms\", once for each");
+    }
+    if count > 8
+        && let Some(entry) = entry
+    {
+        section.wrong(entry, format!("{count} paths; at most 8"));
+    }
+}
+
 /// A delay that an event sets covers the whole way, access links included.
 fn check_event_delays(section: &Section<'_>, paths: &[Option<PathSpec>]) {
     let names: Vec<String> = paths
@@ -154,7 +171,7 @@ fn check_event_delays(section: &Section<'_>, paths: &[Option<PathSpec>]) {
         .map(|p| p.as_ref().map_or(String::new(), |p| p.name.clone()))
         .collect();
     for (table, span) in tables(section, "event") {
-        // What else is wrong with the event has been said.
+        // Other problems of the event are reported already.
         let silent = Source::new("", "");
         let quiet = Section::new(&silent, "", table, span.clone());
         let (Some(index), Some(delay)) = (which_path(&quiet, &names), quiet.duration("delay"))
@@ -259,7 +276,7 @@ fn event(
         (Some(Do::Down | Do::Up), Some(entry)) => {
             section.wrong(
                 entry,
-                "goes with do = \"set\" alone; write an event of its own for it",
+                "goes with do = \"set\" only; write a separate event for it",
             );
             None
         }

@@ -1,4 +1,4 @@
-//! Reads the keys of one table, notes what is wrong, and what nobody asked for.
+//! Reads the keys of one table, and notes wrong values and unknown keys.
 
 use crate::source::{Entry, Item, Node, Source, Table, listed, nearest};
 use crate::units::parse_duration;
@@ -211,7 +211,7 @@ impl<'s> Section<'s> {
         value
     }
 
-    /// Notes every key that nobody asked for.
+    /// Notes every key that was not read.
     pub(crate) fn finish(self) {
         let asked = self.asked.into_inner();
         for entry in &self.table.entries {
@@ -230,7 +230,7 @@ pub(super) fn unknown_key<'n>(
     known: impl IntoIterator<Item = &'n str>,
 ) {
     let mut known: Vec<&str> = known.into_iter().collect();
-    // Some are asked for twice.
+    // Some are read twice.
     let mut seen = std::collections::BTreeSet::new();
     known.retain(|key| seen.insert(*key));
     let hint = match nearest(&entry.key, known.iter().copied()) {

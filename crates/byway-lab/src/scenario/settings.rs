@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 use std::marker::PhantomData;
 use std::ops::Range;
 
-/// The setting that names a scheme; no field of its own.
+/// The setting that names a scheme; it has no field.
 const SCHEME: [&str; 2] = ["retransmission", "scheme"];
 
 /// Settings that have a text: those of the core alone, as sockets take them, or
@@ -242,7 +242,7 @@ impl<S: HasText> Overlay<S> {
         serde_json::from_value(asked).map_err(|e| e.to_string())
     }
 
-    /// A scheme by its name stands for four settings.
+    /// The name of a scheme sets four settings.
     fn set_scheme(&mut self, item: &Item) -> Result<(), String> {
         let Node::Text(name) = &item.node else {
             return Err(format!(
@@ -259,8 +259,8 @@ impl<S: HasText> Overlay<S> {
         Ok(())
     }
 
-    /// A choice that has settings of its own may be written without them: it
-    /// gets their defaults then. `wrap` puts it into a list where there is one.
+    /// A choice that has settings may be written without them: it then
+    /// gets their defaults. `wrap` puts it into a list where there is one.
     fn with_defaults(&self, place: &[String], value: Value, wrap: fn(Value) -> Value) -> Value {
         let Value::String(name) = &value else {
             return value;
@@ -329,7 +329,7 @@ impl<S: HasText> Overlay<S> {
     }
 }
 
-/// Where the setting stands that `error` is about: the field itself, else one
+/// The place of the setting that `error` is about: the field itself, else one
 /// that the message names, else one of its group; the last that was written.
 fn to_blame(set: &[(String, Range<usize>)], error: &ConfigError) -> Option<Range<usize>> {
     let group = error.field.split('.').next().unwrap_or(error.field);

@@ -1,4 +1,5 @@
 use super::*;
+use crate::source::Problems;
 use crate::units::{Rate, Size};
 use byway_core::config::{InitialCwnd, PrimarySwitch};
 use byway_core::policy::probing::Probing;
@@ -172,7 +173,7 @@ const MISTAKES: &[(&str, &str, usize, &str)] = &[
         "do = \"down\"",
         "do = \"down\"\nrate = \"1 Mbit/s\"",
         12,
-        "rate in [[event]]: goes with do = \"set\" alone; write an event of its own for it",
+        "rate in [[event]]: goes with do = \"set\" only; write a separate event for it",
     ),
     (
         "size = \"8 MiB\"",
@@ -293,7 +294,7 @@ const MISTAKES: &[(&str, &str, usize, &str)] = &[
 #[test]
 fn every_mistake_is_named_with_its_line_and_what_would_be_right() {
     for (good, bad, line, message) in MISTAKES {
-        // `[path]` cannot stand twice: the second one goes too.
+        // `[path]` cannot occur twice: the second one goes, too.
         let text = if *bad == "[path]" {
             GOOD.replacen("[[path]]\nrate = \"10 Mbit/s\"\ndelay = \"45 ms\"\n", "", 1)
                 .replacen(good, bad, 1)
@@ -466,11 +467,14 @@ fn a_choice_with_settings_takes_its_defaults_or_a_table() {
     assert!(matches!(own, Detection::Probing(p) if p.n == 5 && p.dmax == Duration::from_secs(3)));
 }
 
+fn with_own(own: &str) -> Result<Scenario, Problems> {
+    Scenario::parse("t", &GOOD.replacen("rto.min = \"500 ms\"", own, 1))
+}
+
 #[test]
 fn each_path_may_be_watched_in_its_own_way() {
-    let parse = |own: &str| Scenario::parse("t", &GOOD.replacen("rto.min = \"500 ms\"", own, 1));
     let of = |own: &str| {
-        let s = parse(own).unwrap_or_else(|e| panic!("{e}"));
+        let s = with_own(own).unwrap_or_else(|e| panic!("{e}"));
         let warned: Vec<String> = s.warnings().iter().map(|w| w.1.to_string()).collect();
         (s.policies[0].config.failure.clone(), warned)
     };
@@ -497,6 +501,10 @@ fn each_path_may_be_watched_in_its_own_way() {
         warned[0].starts_with("failure.path_detection = a list of 3: this network has 2 paths"),
         "{warned:?}"
     );
+}
+
+#[test]
+fn a_wrong_detector_of_a_path_is_reported_at_its_place() {
     for (own, message, text) in [
         (
             "failure.path_detection = \"Probing\"",
@@ -519,7 +527,7 @@ fn each_path_may_be_watched_in_its_own_way() {
             "[{ Probing = { n = 0 } }]",
         ),
     ] {
-        let problems = parse(own).expect_err(own).0;
+        let problems = with_own(own).expect_err(own).0;
         let p = &problems[0];
         assert!(p.message.contains(message), "{}", p.message);
         let at: String = p

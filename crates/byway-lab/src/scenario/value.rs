@@ -13,7 +13,7 @@ pub(super) fn is_duration(kind: &Value) -> bool {
 pub(super) fn convert(item: &Item, kind: &Value, place: &[String]) -> Result<Value, String> {
     let found = || item.shown();
     match (&item.node, kind) {
-        // A choice may have an "Off" of its own.
+        // A choice may itself have an "Off".
         (Node::Text(s), kind)
             if matches!(s.as_str(), "off" | "none") && (!kind.is_string() || is_duration(kind)) =>
         {
@@ -80,8 +80,8 @@ pub(super) fn counts_bytes(place: &[String]) -> bool {
     }
 }
 
-/// "Pmdcs(2)" is the choice Pmdcs with the number 2; other text stands for
-/// itself.
+/// "Pmdcs(2)" is the choice Pmdcs with the number 2; other text is
+/// the choice itself.
 pub(super) fn choice(text: &str) -> Value {
     if let Some((name, rest)) = text.split_once('(')
         && let Some(number) = rest.strip_suffix(')')

@@ -227,7 +227,7 @@ fn loss(spec: &LossSpec) -> String {
 fn share(share: Share) -> String {
     let reads_back = |text: &String| Share::parse(text) == Ok(share);
     let percent = share.0 * 100.0;
-    // A product is rounded: the number that was read may stand beside it.
+    // A product is rounded: the number that was read may be the next one to it.
     let exact = [percent, percent.next_up(), percent.next_down()]
         .into_iter()
         .map(|p| format!("{p} %"));
@@ -251,10 +251,9 @@ mod tests {
         assert_eq!(again.to_toml(), text);
     }
 
-    #[test]
-    fn what_is_written_reads_back_the_same() {
-        reads_back(&Scenario::built_in());
-        let text = r#"
+    /// Values that need care to write: names in quotes, odd units, shares, choices
+    /// with settings.
+    const ODD: &str = r#"
 name = "everything \"odd\""
 seed = 9_007_199_254_740_993
 limit = "1234567 ns"
@@ -312,7 +311,11 @@ failover.primary_switch = "Cpt(4)"
 failover.probe_timeout = { margin = "1 us" }
 congestion.initial_ssthresh = "64 KiB"
 "#;
-        reads_back(&Scenario::parse("odd", text).unwrap_or_else(|e| panic!("{e}")));
+
+    #[test]
+    fn what_is_written_reads_back_the_same() {
+        reads_back(&Scenario::built_in());
+        reads_back(&Scenario::parse("odd", ODD).unwrap_or_else(|e| panic!("{e}")));
     }
 
     #[test]

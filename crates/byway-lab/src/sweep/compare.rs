@@ -3,11 +3,11 @@
 use super::results::Results;
 use super::summary::{Column, MAX_LINES, completed, number, render};
 use crate::engine::Row;
-use crate::look::Look;
 use crate::stats::{Difference, Sample, holm};
+use crate::terminal::Terminal;
 use serde::Serialize;
 
-/// What is held against what.
+/// What is compared.
 #[derive(Clone, Debug, Default)]
 pub struct Question {
     /// Names of metrics; those of the first sweep when empty.
@@ -83,7 +83,7 @@ pub fn compare_files(
         .filter(|x| others.contains(x))
         .cloned()
         .collect();
-    // An axis that only one of them has tells nothing apart if it has one value.
+    // An axis that only one of them has makes no difference if it has one value.
     for (results, name) in [(a, name_a), (b, name_b)] {
         for axis in &results.about.axes {
             if !common.contains(&axis.name) && axis.values.len() > 1 {
@@ -255,7 +255,7 @@ fn correct(pairs: &mut [Pair], confidence: f64) {
 impl Comparison {
     /// The differences as a table; those that may be chance are marked.
     #[must_use]
-    pub fn table(&self, look: Look) -> String {
+    pub fn table(&self, terminal: Terminal) -> String {
         let mut out = format!("A: {}\nB: {}\n\n", self.a, self.b);
         let mut metrics: Vec<&str> = Vec::new();
         for pair in &self.pairs {
@@ -265,9 +265,9 @@ impl Comparison {
         }
         for metric in &metrics {
             let all: Vec<&Pair> = self.pairs.iter().filter(|p| p.metric == *metric).collect();
-            out.push_str(&look.paint("1", metric));
+            out.push_str(&terminal.paint("1", metric));
             out.push('\n');
-            self.metric_table(&mut out, metric, &all[..all.len().min(MAX_LINES)], look);
+            self.metric_table(&mut out, metric, &all[..all.len().min(MAX_LINES)], terminal);
             if all.len() > MAX_LINES {
                 out.push_str(&format!(
                     "{} more cells: see --json\n",
@@ -299,7 +299,7 @@ impl Comparison {
             .iter()
             .any(|p| p.completed.iter().any(|(done, all)| done < all))
         {
-            out.push_str("Runs that did not complete have no times: look at \"completed\", too.\n");
+            out.push_str("Runs that did not complete have no times: see \"completed\", too.\n");
         }
         if self.unmatched > 0 {
             out.push_str(&format!("{} cells have no counterpart.\n", self.unmatched));
@@ -307,7 +307,7 @@ impl Comparison {
         out
     }
 
-    fn metric_table(&self, out: &mut String, metric: &str, pairs: &[&Pair], look: Look) {
+    fn metric_table(&self, out: &mut String, metric: &str, pairs: &[&Pair], terminal: Terminal) {
         let column = |head: &str, text: &dyn Fn(&Pair) -> String| Column {
             head: head.to_owned(),
             cells: pairs.iter().map(|p| text(p)).collect(),
@@ -357,6 +357,6 @@ impl Comparison {
             // One line for the one cell that there is.
             right.insert(0, column("runs", &|p| format!("{}, {}", p.a.n, p.b.n)));
         }
-        out.push_str(&render(&left, &right, look));
+        out.push_str(&render(&left, &right, terminal));
     }
 }

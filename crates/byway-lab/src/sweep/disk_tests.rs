@@ -3,8 +3,8 @@
 use super::tests::{GRID, plan};
 use super::*;
 use crate::engine::{EngineError, Store, testing};
-use crate::look::Look;
 use crate::metrics::Metrics;
+use crate::terminal::Terminal;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -87,7 +87,7 @@ fn any_row_can_be_run_again_alone() {
             results.differences(n, &again, &Metrics::standard()),
             [""; 0]
         );
-        // Another seed is told apart.
+        // Another seed makes a difference.
         let other = results.scenario_of(if n == 16 { 17 } else { 16 }).unwrap();
         let other = crate::run::run(&other, options).unwrap().results.remove(0);
         assert!(
@@ -188,11 +188,11 @@ fn what_is_not_its_own_is_left_alone() {
     let other = super::tests::plan(&GRID.replace("seeds = 3", "seeds = 2"));
     sweep(&other, &session(&file)).unwrap();
     refused("another sweep");
-    let anew = Session {
+    let again = Session {
         restart: true,
         ..session(&file)
     };
-    assert_eq!(sweep(&plan, &anew).unwrap().rows.len(), 24);
+    assert_eq!(sweep(&plan, &again).unwrap().rows.len(), 24);
     // A folder that is not there, too, is an error with its place.
     let nowhere = folder.file("no/x.parquet");
     let error = sweep(&plan, &session(&nowhere)).unwrap_err().to_string();
@@ -249,7 +249,7 @@ fn values_of_an_axis_are_compared_run_by_run() {
         first.significant && first.difference.unwrap().mean > 10.0,
         "{first:?}"
     );
-    let table = found.table(Look {
+    let table = found.table(Terminal {
         width: 80,
         colour: false,
     });
@@ -327,13 +327,13 @@ fn the_table_fits_and_says_what_did_not_complete() {
         .replace("path.right.delay = \"10 ms\"", "limit = \"3 s\"");
     let results = sweep(&plan(&text), &session(&file)).unwrap();
     for width in [60, 80, 160] {
-        let table = results.table(Look {
+        let table = results.table(Terminal {
             width,
             colour: false,
         });
         assert!(table.lines().all(|l| l.chars().count() <= width), "{table}");
     }
-    insta::assert_snapshot!(results.table(Look {
+    insta::assert_snapshot!(results.table(Terminal {
         width: 80,
         colour: false
     }));

@@ -61,7 +61,7 @@ fn read(path: &Path) -> Result<Results, Trouble> {
 
 type Reader = SerializedFileReader<bytes::Bytes>;
 
-/// What the sweep was told.
+/// The description of the sweep.
 fn about(reader: &Reader) -> Result<About, String> {
     let metadata = reader.metadata().file_metadata();
     let pairs = metadata.key_value_metadata();
@@ -76,8 +76,8 @@ fn about(reader: &Reader) -> Result<About, String> {
         Some(FORMAT) => {}
         other => {
             return Err(format!(
-                "written in the form {}, this byway knows {FORMAT}",
-                other.unwrap_or("of nobody")
+                "written in the format {}; this byway reads {FORMAT}",
+                other.unwrap_or("(none)")
             ));
         }
     }

@@ -57,7 +57,7 @@ pub fn read(file: &Path, known: &Metrics) -> Result<Plan, Problems> {
 /// # Errors
 /// Everything that is wrong, each with file and line.
 pub fn parse(name: &str, text: &str, load: &Load<'_>, known: &Metrics) -> Result<Plan, Problems> {
-    // The scenario's file is named in this one: a first look finds it.
+    // The scenario's file is named in this one: read it first to find it.
     let first = Source::new(name, text);
     let root = first.parse();
     let mut scenario = None;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// The rows of a sweep and what they are rows of; what a results file holds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Results {
-    /// What the sweep was told.
+    /// The description of the sweep.
     pub about: About,
     /// The cells, in the order of the plan.
     pub cells: Vec<ResultCell>,
@@ -17,7 +17,7 @@ pub struct Results {
     pub rows: Vec<Row>,
 }
 
-/// What a sweep was told, as the results keep it.
+/// The description of a sweep in its results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct About {
     /// The form of the results; see `docs/sweep-format.md`.
@@ -97,7 +97,7 @@ impl Results {
 
     /// The rows of a cell, in the order of the seeds.
     pub fn rows_of(&self, cell: usize) -> &[Row] {
-        // They stand in order of their cells.
+        // They are in the order of their cells.
         let begin = self.rows.partition_point(|r| r.cell < cell);
         let end = self.rows.partition_point(|r| r.cell <= cell);
         &self.rows[begin..end]

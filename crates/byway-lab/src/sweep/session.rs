@@ -1,4 +1,4 @@
-//! A sweep on the disk: begun, interrupted, gone on with, finished.
+//! A sweep on the disk: begun, interrupted, resumed, finished.
 
 use super::results::Results;
 use crate::engine::{
@@ -13,10 +13,10 @@ pub(super) const WORDING: Wording = Wording {
     damaged: "--restart begins again from nothing",
     busy: "another sweep is writing it; wait for its end, or choose another --out",
 };
-/// What headers of its journals say they are of.
+/// The kind in the headers of its journals.
 const OF: &str = "sweep";
 
-/// How a sweep on the disk is carried out.
+/// How a sweep on the disk is run.
 pub struct Session<'a> {
     /// The results file. While the sweep runs, its rows gather in a journal
     /// beside it, `FILE.journal`.
@@ -24,19 +24,19 @@ pub struct Session<'a> {
     /// Identifies this program. If another one began the sweep, some runs of it
     /// are repeated and must give the same values.
     pub program: &'a str,
-    /// Throws away what there is of an earlier sweep.
+    /// Deletes the files of an earlier sweep.
     pub restart: bool,
     /// Threads; 0 for as many as there are processors.
     pub threads: usize,
     /// Ends the sweep once it is true.
     pub cancel: Option<&'a AtomicBool>,
-    /// Told how many runs are done and how many there will be at most.
+    /// Gets the number of finished runs and the greatest number that there will be.
     pub progress: Option<&'a (dyn Fn(usize, usize) + Sync)>,
-    /// Told once what was found of earlier times.
+    /// Called once with what was found of an earlier sweep.
     pub found: Option<&'a (dyn Fn(Found) + Sync)>,
 }
 
-/// What was found of an earlier time.
+/// What was found of an earlier sweep.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Found {
     /// The results are there already.
@@ -45,13 +45,12 @@ pub enum Found {
     Partly(Resumed),
 }
 
-/// Carries out `plan`, or goes on with it where it ended, and writes its
-/// results.
+/// Runs `plan`, or resumes it where it ended, and writes its results.
 ///
 /// # Errors
 /// When it was interrupted, files cannot be written, or what is there belongs
-/// to something else. Rows that were done are kept, and the same call goes on
-/// with them.
+/// to something else. Finished rows are kept, and the same call
+/// resumes with them.
 pub fn sweep(plan: &Plan, session: &Session<'_>) -> Result<Results, EngineError> {
     let journal_path = journal_path(session.file);
     if session.restart {
@@ -140,7 +139,7 @@ fn open(
     tell(Found::Partly(resumed));
     // Another build may still give the same numbers: it is tried out.
     if store.is_of_another(session.program) && try_out(&[plan], &store, session.cancel)?.is_some() {
-        let problem = "was begun by another version of byway, which gives other numbers for the same run; finish it with that one, or --restart";
+        let problem = "was started by another version of byway, which gives other numbers for the same run; finish it with that one, or --restart";
         return Err(Trouble::foreign(path, problem).into());
     }
     Ok(store)
@@ -172,7 +171,7 @@ fn check(header: &Header, ours: &Header) -> Result<(), String> {
     }
     if header.plan != ours.plan {
         return Err(format!(
-            "holds runs of another sweep or of an earlier text of this one (\"{}\"); undo the change to go on with it, choose another --out, or --restart to throw its runs away",
+            "holds runs of another sweep or of an earlier text of this one (\"{}\"); undo the change to resume it, choose another --out, or --restart to throw its runs away",
             header.name
         ));
     }

@@ -2,9 +2,9 @@
 
 use super::results::Results;
 use crate::engine::{Row, Status};
-use crate::look::{Look, shortened};
 use crate::show;
 use crate::stats::{Sample, wilson};
+use crate::terminal::{Terminal, shortened};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -54,7 +54,7 @@ pub struct CellSummary {
     pub completed: usize,
     /// Between which shares of completed runs the truth lies (Wilson).
     pub completed_interval: (f64, f64),
-    /// Means of the metrics that the sweep asked for.
+    /// Means of the metrics that the sweep requests.
     pub metrics: BTreeMap<String, MetricSummary>,
 }
 
@@ -123,7 +123,7 @@ impl Results {
 
     /// The table of all cells.
     #[must_use]
-    pub fn table(&self, look: Look) -> String {
+    pub fn table(&self, terminal: Terminal) -> String {
         let confidence = self.confidence();
         let lines = self.cells.len().min(MAX_LINES);
         let (left, mut right) = (self.axis_columns(lines), vec![self.run_column(lines)]);
@@ -139,8 +139,8 @@ impl Results {
                 number: true,
             });
         }
-        let mut out = render(&left, &right, look);
-        out.push_str(&look.paint(
+        let mut out = render(&left, &right, terminal);
+        out.push_str(&terminal.paint(
             "2",
             &format!(
                 "mean ± half of its {:.0} % interval over the runs of a cell",
@@ -235,8 +235,8 @@ pub(super) fn number(metric: &str, value: f64) -> String {
 
 /// A table that fits: long texts at its left are cut, and columns at its right
 /// that have no room follow in a table of their own.
-pub(super) fn render(left: &[Column], right: &[Column], look: Look) -> String {
-    let width = look.width.max(40);
+pub(super) fn render(left: &[Column], right: &[Column], terminal: Terminal) -> String {
+    let width = terminal.width.max(40);
     let widest = right.iter().map(|c| c.width() + 2).max().unwrap_or(0);
     let mut widths: Vec<usize> = left.iter().map(Column::width).collect();
     // The longest gives way first.
@@ -261,7 +261,7 @@ pub(super) fn render(left: &[Column], right: &[Column], look: Look) -> String {
             count += 1;
         }
         let (now, later) = rest.split_at(count);
-        part(&mut out, left, &widths, now, look);
+        part(&mut out, left, &widths, now, terminal);
         rest = later;
         if rest.is_empty() {
             return out;
@@ -270,7 +270,7 @@ pub(super) fn render(left: &[Column], right: &[Column], look: Look) -> String {
     }
 }
 
-fn part(out: &mut String, left: &[Column], widths: &[usize], right: &[Column], look: Look) {
+fn part(out: &mut String, left: &[Column], widths: &[usize], right: &[Column], terminal: Terminal) {
     let lines = left.iter().chain(right).map(|c| c.cells.len()).max();
     for line in 0..=lines.unwrap_or(0) {
         let text = |c: &Column| match line {
@@ -292,7 +292,7 @@ fn part(out: &mut String, left: &[Column], widths: &[usize], right: &[Column], l
         let row = row.join("  ");
         let row = row.trim_end();
         out.push_str(&if line == 0 {
-            look.paint("1", row)
+            terminal.paint("1", row)
         } else {
             row.to_owned()
         });

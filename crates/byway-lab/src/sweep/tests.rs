@@ -286,7 +286,7 @@ fn rows_do_not_depend_on_the_number_of_threads() {
     assert_eq!(one, rows(2));
     assert_eq!(one, rows(7));
     let runs = |cell| one.iter().filter(|r| r.cell == cell).count();
-    assert_eq!(runs(0), 3, "without chance the first look is enough");
+    assert_eq!(runs(0), 3, "without chance the first check is enough");
     assert!(runs(4) > 3, "with loss it is not");
     assert!(one.is_sorted_by_key(|r| (r.cell, r.run)));
 }

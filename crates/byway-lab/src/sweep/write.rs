@@ -1,7 +1,7 @@
 //! Writes results files: Parquet, one row a run.
 //!
 //! The columns are described in `docs/sweep-format.md`. The file's metadata
-//! hold what the sweep was told ([`About`]) and a checksum of the whole file, so
+//! hold the description of the sweep ([`About`]) and a checksum of the whole file, so
 //! that damage is found before anything is decoded.
 
 use super::results::{About, Results};
@@ -114,7 +114,7 @@ pub fn schema(plan: Option<&Plan>) -> String {
         };
         out.push_str(&format!("{name:<28} {kind:<8} {what}\n"));
     }
-    out.push_str("\n? may be null. One column for each axis; failureN_... for each scripted failure,\npathN_... for each path. Metadata \"byway.sweep\": what the sweep was told, as JSON.\n");
+    out.push_str("\n? may be null. One column for each axis; failureN_... for each scripted failure,\npathN_... for each path. Metadata \"byway.sweep\": the description of the sweep, as JSON.\n");
     out
 }
 
@@ -154,7 +154,7 @@ fn write(results: &Results, path: &Path) -> Result<(), Trouble> {
         Ok(())
     };
     make().map_err(|error| {
-        // A part of the results helps nobody, and takes room.
+        // A partial file is of no use and takes room.
         let _ = std::fs::remove_file(&beside);
         Trouble::file("write", path, error)
     })
@@ -297,7 +297,7 @@ impl<W: Write> Write for Checked<W> {
 /// Puts the checksum where the footer has zeros for it.
 fn seal(file: &mut File, crc: u64) -> io::Result<()> {
     let mut bytes = Vec::new();
-    // The footer holds what the sweep was told: little beside the data.
+    // The footer holds the description of the sweep: little beside the data.
     let length = file.seek(SeekFrom::End(-8))?;
     let mut footer = [0; 4];
     file.read_exact(&mut footer)?;
@@ -309,7 +309,7 @@ fn seal(file: &mut File, crc: u64) -> io::Result<()> {
     file.write_all(format!("{crc:08x}").as_bytes())
 }
 
-/// Where in `bytes`, which end with a footer, the checksum's digits stand.
+/// The position of the checksum's digits in `bytes`, which end with a footer.
 pub(super) fn sum_place(bytes: &[u8]) -> Option<usize> {
     let mark = CHECK_MARK.as_bytes();
     let place = bytes.windows(mark.len()).rposition(|w| w == mark)? + mark.len();

@@ -5,7 +5,7 @@ use byway_core::time::Instant;
 use byway_core::{Config, EndpointConfig, PathId};
 use byway_sim::Simulation;
 use byway_sim::host::{Sender, Sink};
-use byway_sim::net::{LinkChange, LinkConfig, Rate, TopologyBuilder};
+use byway_sim::net::{LinkChange, LinkConfig, NodeId, Rate, TopologyBuilder};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 fn ms(n: u64) -> Duration {
@@ -38,42 +38,9 @@ fn scenario_3(
     ssthresh: u32,
     down: Option<(Instant, Instant)>,
 ) -> Run {
-    let mut c = Config::caro2006();
-    c.failure.path_max_retrans = pmr;
-    c.congestion.initial_cwnd = InitialCwnd::Pmdcs(1);
-    c.congestion.initial_ssthresh = Some(ssthresh * 1468);
-    // The paper's model has neither limit.
-    c.congestion.max_burst = None;
-    c.buffer.receive = 4 << 20;
-    c.rto.initial = c.rto.min;
-    c.retransmission.new_data_at_rto = true;
-    // A lone packet would wait for the delayed SACK, which no equation knows.
-    c.sack.delay = ms(1);
+    let c = model_settings(pmr, ssthresh);
     let mut topology = TopologyBuilder::new();
-    let ips = |host| -> Vec<IpAddr> {
-        (0..2)
-            .map(|p| Ipv4Addr::new(10, p, 0, host).into())
-            .collect()
-    };
-    let native = |host| -> Vec<SocketAddr> {
-        ips(host)
-            .into_iter()
-            .map(|ip| SocketAddr::new(ip, 0))
-            .collect()
-    };
-    let (a, b) = (
-        topology.add_host("A", &ips(1)),
-        topology.add_host("B", &ips(2)),
-    );
-    for (p, rtt) in [(0, 90), (1, rtt_alternate)] {
-        let back = LinkConfig::new(Rate::mbps(1000), Duration::from_micros(rtt * 500));
-        let mut there = back.clone();
-        if let (0, Some((from, until))) = (p, down) {
-            there = there.at(from, LinkChange::DOWN).at(until, LinkChange::Up);
-        }
-        topology.add_link(a.interface(p), b.interface(p), there);
-        topology.add_link(b.interface(p), a.interface(p), back);
-    }
+    let [a, b] = two_paths(&mut topology, [90, rtt_alternate], down);
     let mut sim = Simulation::new(topology.build(1).unwrap());
     let of = |host: u8| EndpointConfig {
         accepted: c.clone(),
@@ -97,6 +64,53 @@ fn scenario_3(
         }
     });
     run
+}
+
+/// The settings of the paper, with the simplifications of its model.
+fn model_settings(pmr: u32, ssthresh: u32) -> Config {
+    let mut c = Config::caro2006();
+    c.failure.path_max_retrans = pmr;
+    c.congestion.initial_cwnd = InitialCwnd::Pmdcs(1);
+    c.congestion.initial_ssthresh = Some(ssthresh * 1468);
+    // The paper's model has neither limit.
+    c.congestion.max_burst = None;
+    c.buffer.receive = 4 << 20;
+    c.rto.initial = c.rto.min;
+    c.retransmission.new_data_at_rto = true;
+    // A lone packet would wait for the delayed SACK, which no equation knows.
+    c.sack.delay = ms(1);
+    c
+}
+
+fn ips(host: u8) -> [IpAddr; 2] {
+    [0, 1].map(|p| Ipv4Addr::new(10, p, 0, host).into())
+}
+
+fn native(host: u8) -> Vec<SocketAddr> {
+    ips(host).map(|ip| SocketAddr::new(ip, 0)).into()
+}
+
+/// Two hosts with two paths of these round trips (ms); the first one is `down`
+/// for some time, in the direction of the data.
+fn two_paths(
+    topology: &mut TopologyBuilder,
+    rtts: [u64; 2],
+    down: Option<(Instant, Instant)>,
+) -> [NodeId; 2] {
+    let (a, b) = (
+        topology.add_host("A", &ips(1)),
+        topology.add_host("B", &ips(2)),
+    );
+    for (p, rtt) in (0..).zip(rtts) {
+        let back = LinkConfig::new(Rate::mbps(1000), Duration::from_micros(rtt * 500));
+        let mut there = back.clone();
+        if let (0, Some((from, until))) = (p, down) {
+            there = there.at(from, LinkChange::DOWN).at(until, LinkChange::Up);
+        }
+        topology.add_link(a.interface(p), b.interface(p), there);
+        topology.add_link(b.interface(p), a.interface(p), back);
+    }
+    [a, b]
 }
 
 #[derive(Default)]

@@ -110,7 +110,7 @@ fn return_of_a_path(frame: &Frame<'_>) -> Milestone {
         _ => None,
     };
     let why = format!(
-        "Counted from the return of a path. Best: T3 runs out just then. Typical: half \
+        "Counted from the return of a path. Best: T3-rtx expires just then. Typical: half \
          of the RTO, which {} have raised to {}. Worst: {}.",
         count(pmr(cfg).saturating_add(1), "error", "errors"),
         seconds(reached),

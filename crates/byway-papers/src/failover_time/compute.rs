@@ -5,7 +5,7 @@ use super::model::{FailoverTime, Question, QuestionError, SCHEMA};
 use super::{advice, mechanisms, words};
 use std::time::Duration;
 
-/// The longest round trip that can be asked for.
+/// The longest round trip that is accepted.
 const LONGEST: Duration = Duration::from_secs(3600);
 
 /// Computes all times.

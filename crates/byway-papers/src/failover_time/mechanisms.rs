@@ -2,7 +2,7 @@
 
 use super::all_dead::{association, dormant};
 use super::frame::{Frame, answer, milestone, pmr};
-use super::model::{Case, Goal, Mechanism, Milestone};
+use super::model::{Answer, Case, Goal, Mechanism, Milestone};
 use super::simulated::both_die;
 use super::timeline::{Luck, Sum, Waiting, course, idle_course, pause, suspicion};
 use super::words::{count, seconds};
@@ -45,8 +45,8 @@ fn stall_words(cfg: &Config) -> &'static str {
          arrives until the data moves."
     } else {
         "Each timeout sends the lost data on the other path, but new data tries the \
-         dead one again and waits for the next, longer timeout: delivery comes in \
-         drips until the data moves. This is the longest pause."
+         dead one again and waits for the next, longer timeout: little is delivered \
+         until the data moves. This is the longest pause."
     }
 }
 
@@ -88,6 +88,48 @@ fn error_count(frame: &Frame<'_>) -> Mechanism {
     let mut alone = cfg.clone();
     alone.failover.potentially_failed = None;
     alone.failure.detection = Detection::ErrorCount;
+    let mut stall = stall(frame, &alone);
+    if suspicion(cfg).is_some() || probes(cfg) {
+        stall.why = format!("If this alone moved the data: {}", lower(&stall.why));
+    }
+    let inactive = milestone(
+        Goal::Inactive,
+        inactive_by_errors(frame),
+        error_count_words(frame),
+    );
+    Mechanism {
+        id: "error_count",
+        title: format!("Error counting (Path.Max.Retrans {})", pmr(cfg)),
+        on: true,
+        about: "Each timeout on a path adds an error; any acknowledgement from it sets \
+                the count to 0. The path is inactive when the count exceeds PMR."
+            .to_owned(),
+        milestones: vec![inactive, stall],
+    }
+}
+
+fn probes(cfg: &Config) -> bool {
+    cfg.failure.detection != Detection::ErrorCount
+}
+
+/// When the count of errors makes the path inactive, in each case; none if the
+/// probing detector does so.
+fn inactive_by_errors(frame: &Frame<'_>) -> Vec<Answer> {
+    let cfg = frame.config;
+    let mut counting = cfg.clone();
+    if suspicion(cfg).is_none() {
+        counting.failure.detection = Detection::ErrorCount;
+    }
+    frame.cases(|l| {
+        let by_probing = |s: &Sum| s.steps().iter().any(|s| s.waiting == Waiting::Dmax);
+        let inactive = course(&counting, l).inactive;
+        inactive.filter(|s| !by_probing(s))
+    })
+}
+
+/// How the errors come to exceed PMR.
+fn error_count_words(frame: &Frame<'_>) -> String {
+    let cfg = frame.config;
     let errors = pmr(cfg).saturating_add(1);
     let mut why = format!(
         "T3 begins at the RTO and doubles with each timeout, up to RTO.Max ({}). \
@@ -97,10 +139,9 @@ fn error_count(frame: &Frame<'_>) -> Mechanism {
         if errors == 1 { "exceeds" } else { "exceed" },
         pmr(cfg)
     );
-    let probing = cfg.failure.detection != Detection::ErrorCount;
-    if suspicion(cfg).is_some() && probing {
-        why = "A suspect path carries no data, and while the probing detector doubts a path \
-               its heartbeats do not count."
+    if suspicion(cfg).is_some() && probes(cfg) {
+        why = "A suspect path carries no data, and while the probing detector probes a path \
+               its lost heartbeats do not count."
             .to_owned();
     } else if suspicion(cfg).is_some() && !cfg.hb.enabled {
         why = "A suspect path carries no data, and heartbeats are off, so there is \
@@ -108,7 +149,7 @@ fn error_count(frame: &Frame<'_>) -> Mechanism {
             .to_owned();
     } else if suspicion(cfg).is_some() {
         why.push_str(
-            " A suspect path carries no data; unanswered heartbeats go on counting, with the same doubling.",
+            " A suspect path carries no data; unanswered heartbeats keep counting, with the same doubling.",
         );
     } else if cfg.retransmission.after_rto == AfterRto::Heartbeat {
         why.push_str(" The heartbeat after each timeout counts errors, too.");
@@ -122,31 +163,7 @@ fn error_count(frame: &Frame<'_>) -> Mechanism {
              typically a round trip and a delayed SACK for each timeout but the first.",
         );
     }
-    let mut counting = cfg.clone();
-    counting.failure.detection = Detection::ErrorCount;
-    let course_of = if probing && suspicion(cfg).is_none() {
-        &counting
-    } else {
-        cfg
-    };
-    let inactive = frame.cases(|l| {
-        let c = course(course_of, l);
-        let by_probing = |s: &Sum| s.steps().iter().any(|s| s.waiting == Waiting::Dmax);
-        c.inactive.filter(|s| !by_probing(s))
-    });
-    let mut stall = stall(frame, &alone);
-    if suspicion(cfg).is_some() || probing {
-        stall.why = format!("If this alone moved the data: {}", lower(&stall.why));
-    }
-    Mechanism {
-        id: "error_count",
-        title: format!("Error counting (Path.Max.Retrans {})", pmr(cfg)),
-        on: true,
-        about: "Each timeout on a path adds an error; any acknowledgement from it sets \
-                the count to 0. The path is inactive when the count exceeds PMR."
-            .to_owned(),
-        milestones: vec![milestone(Goal::Inactive, inactive, why), stall],
-    }
+    why
 }
 
 /// The sentence with a small first letter.
@@ -188,7 +205,7 @@ fn potentially_failed(frame: &Frame<'_>) -> Mechanism {
         if errors == 1 {
             "One error is"
         } else {
-            "So many errors are"
+            "These errors are"
         }
     );
     Mechanism {
@@ -266,7 +283,7 @@ fn probing(frame: &Frame<'_>) -> Mechanism {
     let dmax = |l: Luck| Sum::of(l.rto, Waiting::T3).and(1, p.dmax, Waiting::Dmax);
     let about = format!(
         "From the first timeout on, a heartbeat leaves every Dmax/n = {} / {} = {}. Any \
-         answer ends the doubt; none within Dmax, and the path is inactive.",
+         answer ends the probing; without one within Dmax the path is inactive.",
         seconds(p.dmax),
         p.n,
         seconds(p.interval())

@@ -34,7 +34,7 @@ pub enum QuestionError {
     /// An RTO that the settings rule out.
     #[error("--rto {rto}: lies outside of rto.min ({min}) to rto.max ({max})")]
     Rto {
-        /// What was asked for.
+        /// The requested value.
         rto: String,
         /// RTO.Min.
         min: String,
@@ -47,11 +47,11 @@ pub enum QuestionError {
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Case {
-    /// The RTO begins at RTO.Min, chance is kind.
+    /// The RTO begins at RTO.Min, with the best timing.
     Best,
     /// The RTO is what the round trip gives.
     Typical,
-    /// The RTO begins at RTO.Max, chance is unkind.
+    /// The RTO begins at RTO.Max, with the worst timing.
     Worst,
 }
 
@@ -71,9 +71,9 @@ impl Case {
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Goal {
-    /// The sender doubts the path (potentially failed).
+    /// The path is potentially failed.
     Suspect,
-    /// The sender has given the path up.
+    /// The path is inactive.
     Inactive,
     /// New data takes the other path.
     Moved,

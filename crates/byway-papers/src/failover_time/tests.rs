@@ -12,7 +12,7 @@ fn config(preset: &str, settings: &[&str]) -> Settings {
     apply_overrides(&Settings::preset(preset).unwrap(), &settings).unwrap()
 }
 
-fn reckon(preset: &str, settings: &[&str]) -> FailoverTime {
+fn compute(preset: &str, settings: &[&str]) -> FailoverTime {
     failover_time(&Question {
         name: preset.to_owned(),
         config: config(preset, settings),
@@ -85,7 +85,7 @@ fn the_numbers_of_the_papers() {
         ("rfc2960", &[], Goal::Stall, 32.0, 60.045),
     ];
     for (preset, settings, goal, best, worst) in rows {
-        let found = all_of(&reckon(preset, settings).together, goal);
+        let found = all_of(&compute(preset, settings).together, goal);
         assert_eq!(
             (found[0], found[2]),
             (Some(best), Some(worst)),
@@ -97,25 +97,25 @@ fn the_numbers_of_the_papers() {
 #[test]
 fn policies_that_move_timeouts_take_64_s_to_detect() {
     // caro-2004 section V.A: new data waits for the next SACK.
-    let typical = all_of(&reckon("rfc2960", &[]).together, Goal::Inactive)[1].unwrap();
+    let typical = all_of(&compute("rfc2960", &[]).together, Goal::Inactive)[1].unwrap();
     assert_eq!(typical.round() as u64, 64, "{typical}");
-    let same = reckon("rfc2960", &["retransmission.target=AllRtxSame"]);
+    let same = compute("rfc2960", &["retransmission.target=AllRtxSame"]);
     assert_eq!(all_of(&same.together, Goal::Inactive)[1], Some(63.0));
 }
 
 #[test]
 fn sums_are_written_out() {
-    let found = reckon("rfc2960", &["retransmission.target=AllRtxSame"]);
+    let found = compute("rfc2960", &["retransmission.target=AllRtxSame"]);
     let inactive = &mechanism(&found, "error_count").milestones[0].cases;
     assert_eq!(inactive[0].sum, "1 + 2 + 4 + 8 + 16 + 32 (T3) = 63 s");
     assert_eq!(inactive[2].sum, "6 x 60 (T3) = 360 s");
-    let found = reckon("rfc9260", &["failure.detection=Probing"]);
+    let found = compute("rfc9260", &["failure.detection=Probing"]);
     let probing = mechanism(&found, "probing");
     assert_eq!(
         probing.milestones[0].cases[0].sum,
         "1 (T3) + 10 (Dmax) = 11 s"
     );
-    let of_path = reckon("rfc9260", &["failure.path_detection=[\"Probing\"]"]);
+    let of_path = compute("rfc9260", &["failure.path_detection=[\"Probing\"]"]);
     assert_eq!(
         mechanism(&of_path, "probing").milestones[0].cases[0].sum,
         "1 (T3) + 10 (Dmax) = 11 s"
@@ -144,7 +144,7 @@ fn a_path_before_its_first_sample_begins_at_rto_initial() {
 #[test]
 fn a_sum_is_its_steps() {
     for preset in ["rfc9260", "rfc2960"] {
-        let found = reckon(preset, &["retransmission.after_rto=Heartbeat"]);
+        let found = compute(preset, &["retransmission.after_rto=Heartbeat"]);
         let milestones = found.mechanisms.iter().flat_map(|m| &m.milestones);
         for a in milestones.chain(&found.together).flat_map(|m| &m.cases) {
             if !a.steps.steps().is_empty() {
@@ -200,17 +200,17 @@ fn the_typical_case_is_what_the_simulator_does() {
         ("rfc2960", &[SAME]),
     ];
     for (preset, settings) in rows {
-        let found = reckon(preset, settings);
+        let found = compute(preset, settings);
         let ran = simulate(&config(preset, settings), 1, 5, 1000);
         let close = |goal: Goal, simulated: Option<f64>| {
-            let reckoned = all_of(&found.together, goal)[1];
-            let near = match (reckoned, simulated) {
+            let computed = all_of(&found.together, goal)[1];
+            let near = match (computed, simulated) {
                 (Some(a), Some(b)) => (a - b).abs() <= TOLERANCE_S,
                 (a, b) => a == b,
             };
             assert!(
                 near,
-                "{preset} {settings:?} {goal:?}: reckoned {reckoned:?}, simulated {simulated:?}"
+                "{preset} {settings:?} {goal:?}: computed {computed:?}, simulated {simulated:?}"
             );
         };
         close(Goal::Suspect, ran.detections[0].suspect_after_s);
@@ -221,7 +221,7 @@ fn the_typical_case_is_what_the_simulator_does() {
 
 #[test]
 fn an_overdue_acknowledgement_beats_the_timer() {
-    let found = reckon("rfc9260", &["failover.probe_timeout=on"]);
+    let found = compute("rfc9260", &["failover.probe_timeout=on"]);
     // 90 ms and an eighth; three round trips after one sample; T3 at RTO.Max.
     let suspect = all_of(&found.together, Goal::Suspect);
     assert_eq!(suspect, [Some(0.10125), Some(0.27), Some(60.0)]);
@@ -261,7 +261,7 @@ fn an_idle_path_dies_within_the_bounds() {
         ("rfc2960", &[]),
         ("rfc9260", &["hb.jitter=HalfInterval"]),
     ] {
-        let found = reckon(preset, settings);
+        let found = compute(preset, settings);
         let idle = &mechanism(&found, "idle_heartbeats").milestones;
         // After 100 s the idle path has answered heartbeats, so its RTO is 1 s.
         let ran = simulate(&config(preset, settings), 2, 100, 5000);
@@ -302,7 +302,7 @@ fn the_loss_of_the_peer_lies_between_its_bounds() {
         ),
         ("rfc2960", &[]),
     ] {
-        let found = reckon(preset, settings);
+        let found = compute(preset, settings);
         let lost = all_of(&mechanism(&found, "association").milestones, Goal::Lost);
         assert_eq!(lost.len(), 3, "{preset} {settings:?}");
         // The run counts from the deaths, up to 0.2 s after the last acknowledgement.
@@ -316,32 +316,32 @@ fn the_loss_of_the_peer_lies_between_its_bounds() {
 
 #[test]
 fn what_can_never_be_noticed_is_said() {
-    let found = reckon("rfc9260", &["hb.enabled=false"]);
+    let found = compute("rfc9260", &["hb.enabled=false"]);
     assert_eq!(all_of(&found.together, Goal::Inactive), [None; 3]);
     assert!(!mechanism(&found, "idle_heartbeats").on);
     assert!(found.advice.iter().any(|a| a.contains("hb.enabled=true")));
-    let found = reckon("rfc2960", &[]);
+    let found = compute("rfc2960", &[]);
     assert_eq!(all_of(&found.together, Goal::Suspect), [None; 3]);
     assert!(!mechanism(&found, "potentially_failed").on);
 }
 
 #[test]
 fn advice_keeps_its_promise() {
-    let default = reckon("rfc9260", &[]);
+    let default = compute("rfc9260", &[]);
     assert!(
         default.advice[0].contains("--set rto.min=290ms"),
         "{:?}",
         default.advice
     );
-    let then = reckon("rfc9260", &["rto.min=290ms"]);
+    let then = compute("rfc9260", &["rto.min=290ms"]);
     assert!(all_of(&then.together, Goal::Stall)[1].unwrap() < 1.0);
     assert!(!then.advice.iter().any(|a| a.contains("within 1 s")));
-    let old = reckon("rfc2960", &[]).advice.join("\n");
+    let old = compute("rfc2960", &[]).advice.join("\n");
     assert!(
         old.contains("--set failover.potentially_failed=on"),
         "{old}"
     );
-    let hasty = reckon("rfc9260", &["rto.min=100ms"]).advice.join("\n");
+    let hasty = compute("rfc9260", &["rto.min=100ms"]).advice.join("\n");
     assert!(
         hasty.contains("may time out although it arrived"),
         "{hasty}"
@@ -399,7 +399,7 @@ fn extreme_settings_end_soon_and_fit_the_page() {
         &["failover.dormant=Hop", "hb.enabled=false"],
     ] {
         for preset in ["rfc9260", "rfc2960"] {
-            let text = render(&reckon(preset, settings));
+            let text = render(&compute(preset, settings));
             for line in text.lines() {
                 assert!(line.chars().count() <= 80, "{settings:?}: {line}");
                 assert_eq!(line, line.trim_end());

@@ -185,12 +185,12 @@ pub(super) fn course(cfg: &Config, luck: Luck) -> Course {
         (a, b) => a.or(b),
     };
     course.inactive = sooner(errors, probing);
-    // One of the two always comes: without suspicion data goes on timing out.
+    // One of the two always comes: without suspicion data keeps timing out.
     course.moved = sooner(course.suspect.clone(), course.inactive.clone()).unwrap_or_default();
     course
 }
 
-/// The course of a path that the probe timeout suspects before T3 runs out:
+/// The course of a path that the probe timeout suspects before T3-rtx expires:
 /// data moves at once, and only heartbeats count errors.
 fn overdue_course(cfg: &Config, luck: Luck, overdue: Duration) -> Course {
     let moved = Sum::of(overdue, Waiting::Overdue);
@@ -251,7 +251,7 @@ fn count_errors(cfg: &Config, luck: Luck, course: &mut Course) -> Option<Sum> {
         }
         rto = backed_off(rto, max, per);
     }
-    // Heartbeats of a path that the probing detector doubts are not counted.
+    // Lost heartbeats of a path that the probing detector probes are not counted.
     if !cfg.hb.enabled || probing {
         return None;
     }

@@ -112,15 +112,15 @@ pub fn render(answer: &FailoverTime) -> String {
     wrapped(
         &mut out,
         "",
-        "A path dies silently: packets vanish and nobody says so. The sender only notices \
-         that acknowledgements stay away: T3, the retransmission timer, runs out one RTO \
+        "A path fails silently: packets are lost without an error message. The sender sees \
+         only that acknowledgements stop: T3-rtx, the retransmission timer, expires one RTO \
          (retransmission timeout) after the last of them. Time is counted from that \
-         acknowledgement. The other path works. A sender with nothing under way notices \
+         acknowledgement. The other path works. A sender with nothing in flight notices \
          nothing until it sends: add that pause.",
     );
     out.push('\n');
     for (name, rto, why) in [
-        ("best", best, "RTO.Min, and chance is kind".to_owned()),
+        ("best", best, "RTO.Min, with the best timing".to_owned()),
         ("typical", typical, answer.rto_why.clone()),
         (
             "worst",
@@ -164,7 +164,7 @@ fn summary(out: &mut String, together: &[Milestone]) {
     );
     for m in together {
         let label = match m.goal {
-            Goal::Suspect => "  the path is suspect after",
+            Goal::Suspect => "  the path is potentially failed after",
             Goal::Inactive => "  the path is inactive after",
             Goal::Moved => "  new data takes the other path after",
             Goal::Stall => "  longest pause in delivery",

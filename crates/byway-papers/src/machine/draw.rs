@@ -203,7 +203,7 @@ impl Machine {
 
     pub(super) fn words(&self, event: Event, from: Phase) -> String {
         match event {
-            Event::Suspected(r) => format!("{}: {}", r.letter(), self.doubt()),
+            Event::Suspected(r) => format!("{}: {}", r.letter(), self.suspicion()),
             Event::Failed(r) => format!("{}: {}", r.letter(), self.failure()),
             Event::TimesOut(r) => format!("{}: another timeout", r.letter()),
             Event::Responds(r) => format!("{} responds", r.letter()),
@@ -224,7 +224,7 @@ impl Machine {
         }
     }
 
-    fn doubt(&self) -> String {
+    fn suspicion(&self) -> String {
         let overdue = self.config.failover.probe_timeout.is_some();
         let pf = self.config.failover.potentially_failed.is_some();
         match (pf, overdue) {

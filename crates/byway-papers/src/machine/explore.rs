@@ -1,5 +1,5 @@
-//! Finds the edges of a machine by asking the deciders about every table of
-//! paths that can come about.
+//! Finds the edges of a machine: it asks the deciders about every table of paths
+//! that can occur.
 
 use super::model::{Cause, Edge, Event, Machine, PathEdge, Phase, Role};
 use byway_core::config::{Config, PathMaxRetransTest, PrimarySwitch};
@@ -7,7 +7,7 @@ use byway_core::path::{PathFacts, PathId, PathModel, PathRoles, PathState};
 use byway_core::policy::{Detection, failover};
 use std::collections::{BTreeSet, HashSet};
 
-/// A destination, as far as deciders look at it.
+/// What deciders read of a destination.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Default)]
 struct One {
     /// 0 active, 1 suspect, 2 inactive.
@@ -65,7 +65,7 @@ struct Explorer {
     n: u8,
     /// Counters stop here: no threshold lies beyond.
     most: u8,
-    /// The table that the deciders look at.
+    /// The table that the deciders read.
     table: PathModel,
     edges: BTreeSet<Edge>,
     path_edges: BTreeSet<(u8, Cause, u8)>,
@@ -114,7 +114,7 @@ fn switch_threshold(switch: &PrimarySwitch) -> Option<u32> {
 
 impl Machine {
     /// The machines of these settings with `paths` destinations, 1 to 4. Four
-    /// are Di, Dj and two others: more of them find themselves in no other roles.
+    /// are Di, Dj and two others: more of them have no other roles.
     #[must_use]
     pub fn of(config: &Config, paths: u8) -> Machine {
         explore(config, paths.clamp(1, 4))
@@ -159,7 +159,7 @@ impl Explorer {
             data: 0,
             last: 0,
         };
-        // Looked up only, never walked: its order shows nowhere.
+        // Used for look-ups only, so that its order has no effect.
         let mut seen = HashSet::from([first.clone()]);
         let mut open = vec![first];
         while let Some(table) = open.pop() {
@@ -183,8 +183,8 @@ impl Explorer {
         }
     }
 
-    /// What becomes of a table when something happens to one of its paths; none
-    /// if that cannot be. Notes the edges.
+    /// The table after something happens to one of its paths; none if that cannot
+    /// happen. Notes the edges.
     fn step(&mut self, from: &Table, path: u8, what: Happening) -> Option<Table> {
         self.load(from);
         let id = PathId(path);
@@ -226,73 +226,90 @@ impl Explorer {
 
     /// Changes the path; the cause if its state may have changed by it.
     fn happen(&mut self, id: PathId, what: Happening) -> Option<Option<Cause>> {
-        let p = self.table.facts(id);
-        let pmr = self.cfg.failure.path_max_retrans;
-        let (state, detection) = (p.state, self.cfg.failure.detection);
-        Some(match what {
-            Happening::Timeout => {
-                let decides = detection.counts_timeouts();
-                Some(self.count(id, if decides { pmr } else { u32::MAX }))
-            }
-            Happening::HeartbeatLost => {
-                if let PrimarySwitch::CptHeartbeats(n) = self.cfg.failover.primary_switch
-                    && state != PathState::Active
-                {
-                    let heartbeats_lost = (p.heartbeats_lost + 1).min(n + 1);
-                    self.table.set_facts(
-                        id,
-                        PathFacts {
-                            heartbeats_lost,
-                            ..p
-                        },
-                    );
-                }
-                let limit = match self.cfg.failure.heartbeat_test {
-                    PathMaxRetransTest::Exceeds => pmr,
-                    PathMaxRetransTest::Reaches => pmr.saturating_sub(1),
-                };
-                Some(self.count(id, limit))
-            }
-            Happening::Overdue => {
-                let elsewhere = self.table.view().alternate(id).is_some();
-                let probing = self.cfg.failover.probe_timeout.is_some();
-                if !probing || state != PathState::Active || !elsewhere {
-                    return None;
-                }
-                self.change(id, PathState::PotentiallyFailed);
-                Some(Cause::Overdue)
-            }
+        match what {
+            Happening::Timeout => Some(Some(self.time_out(id))),
+            Happening::HeartbeatLost => Some(Some(self.lose_heartbeat(id))),
+            Happening::Overdue => self.overdue(id).map(Some),
             Happening::Dmax => {
-                if detection == Detection::ErrorCount || state == PathState::Inactive {
-                    return None;
-                }
-                self.change(id, PathState::Inactive);
-                Some(Cause::Dmax)
+                let probing = self.cfg.failure.detection != Detection::ErrorCount;
+                self.fail(id, probing, Cause::Dmax).map(Some)
             }
             Happening::DeadData | Happening::DeadDataAtTimeout => {
                 let watched = self.cfg.failure.dead_data.is_some();
-                if !watched || state == PathState::Inactive {
-                    return None;
-                }
-                self.change(id, PathState::Inactive);
-                Some(Cause::DeadData)
+                self.fail(id, watched, Cause::DeadData).map(Some)
             }
             Happening::Responds => {
-                self.table.set_facts(id, PathFacts { errors: 0, ..p });
+                self.clear_errors(id);
                 self.change(id, PathState::Active);
-                Some(Cause::Responds)
+                Some(Some(Cause::Responds))
             }
-            // What went to an inactive path alone brings it back.
-            Happening::Cleared if state == PathState::Inactive => return None,
+            // Only its own answer clears an inactive path, and makes it active.
+            Happening::Cleared if self.table.facts(id).state == PathState::Inactive => None,
             Happening::Cleared => {
-                self.table.set_facts(id, PathFacts { errors: 0, ..p });
-                None
+                self.clear_errors(id);
+                Some(None)
             }
             Happening::ChosenByUser => {
                 self.make_primary(id);
-                None
+                Some(None)
             }
-        })
+        }
+    }
+
+    fn time_out(&mut self, id: PathId) -> Cause {
+        let failure = &self.cfg.failure;
+        let limit = if failure.detection.counts_timeouts() {
+            failure.path_max_retrans
+        } else {
+            u32::MAX
+        };
+        self.count(id, limit)
+    }
+
+    fn lose_heartbeat(&mut self, id: PathId) -> Cause {
+        let p = self.table.facts(id);
+        if let PrimarySwitch::CptHeartbeats(n) = self.cfg.failover.primary_switch
+            && p.state != PathState::Active
+        {
+            let heartbeats_lost = (p.heartbeats_lost + 1).min(n + 1);
+            let facts = PathFacts {
+                heartbeats_lost,
+                ..p
+            };
+            self.table.set_facts(id, facts);
+        }
+        let pmr = self.cfg.failure.path_max_retrans;
+        let limit = match self.cfg.failure.heartbeat_test {
+            PathMaxRetransTest::Exceeds => pmr,
+            PathMaxRetransTest::Reaches => pmr.saturating_sub(1),
+        };
+        self.count(id, limit)
+    }
+
+    /// The probe timeout, if it is on and another path can take the data.
+    fn overdue(&mut self, id: PathId) -> Option<Cause> {
+        let elsewhere = self.table.view().alternate(id).is_some();
+        let probing = self.cfg.failover.probe_timeout.is_some();
+        let active = self.table.facts(id).state == PathState::Active;
+        if !probing || !active || !elsewhere {
+            return None;
+        }
+        self.change(id, PathState::PotentiallyFailed);
+        Some(Cause::Overdue)
+    }
+
+    /// A detector that is `on` makes the path inactive.
+    fn fail(&mut self, id: PathId, on: bool, cause: Cause) -> Option<Cause> {
+        if !on || self.table.facts(id).state == PathState::Inactive {
+            return None;
+        }
+        self.change(id, PathState::Inactive);
+        Some(cause)
+    }
+
+    fn clear_errors(&mut self, id: PathId) {
+        let p = self.table.facts(id);
+        self.table.set_facts(id, PathFacts { errors: 0, ..p });
     }
 
     /// One more error.

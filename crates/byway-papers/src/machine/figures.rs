@@ -1,7 +1,7 @@
 //! The machines that caro-2006 draws, and RFC 7829's, as tables; what the code
 //! does is compared with them.
 //!
-//! The paper's figures name Phase I to III. Byway's phases tell more apart
+//! The paper's figures name Phase I to III. Byway's phases are finer
 //! ([`Phase`]): each figure says which of them are its own. What a
 //! figure leaves out (the dormant state in figures 1 and 13) is left out here,
 //! too; so is an alternate that answers while another alternate carries the
@@ -13,8 +13,8 @@ use byway_core::config::{Config, PrimarySwitch};
 use byway_core::path::PathState;
 use std::collections::BTreeSet;
 
-/// A state of a figure: its name, what it means there, the phases that it
-/// stands for.
+/// A state of a figure: its name, what it means there, the phases of
+/// byway that it covers.
 type State = (&'static str, &'static str, &'static [Phase]);
 
 /// A figure of caro-2006: an association's machine.

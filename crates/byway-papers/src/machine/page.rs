@@ -86,7 +86,7 @@ pub fn page() -> String {
     out
 }
 
-/// Readings and findings that the drawings alone do not tell.
+/// Readings and findings that the drawings do not show.
 const REMARKS: &str = "\n## Readings\n\n\
 - **Figure 13** lets each timeout redirect data to \"a different destination (skipping failed ones)\". \
   byway also skips suspect ones while an active one is left, as RFC 7829 section 3.2 asks; an alternate \

@@ -29,7 +29,7 @@ pub struct Watcher {
     primary: PathId,
     data: PathId,
     closed: bool,
-    /// What began the step that goes on, with the phase, the path in use and the
+    /// What began the current step, with the phase, the path in use and the
     /// primary before it.
     step: Option<(Event, Phase, PathId, PathId)>,
     /// Edges taken so far.
@@ -97,7 +97,7 @@ impl Watcher {
         self.step = Some((event, self.phase(), self.data, self.primary));
     }
 
-    /// The step that goes on is over: it is an edge if it changed something.
+    /// The current step is over: it is an edge if it changed something.
     fn end(&mut self) {
         let Some((event, from, data, primary)) = self.step.take() else {
             return;
@@ -170,7 +170,7 @@ impl Watcher {
         }
     }
 
-    /// Ends the step that goes on: nothing of it is to come any more.
+    /// Ends the current step: nothing of it follows.
     ///
     /// # Errors
     /// The first step that is no edge of `machine`. Address verification is

@@ -1,4 +1,4 @@
-//! Chooses what is asked for, does the runs, and puts the checks to them.
+//! Selects what is requested, does the runs, and checks them.
 
 use super::cells::{self, Cells};
 use super::claim::Paper as PaperSpec;
@@ -22,9 +22,9 @@ struct Part {
 /// Does the runs and checks.
 ///
 /// # Errors
-/// What was asked for and is not there; a file of `experiments/` that cannot be
+/// A request for something that does not exist; a file of `experiments/` that cannot be
 /// read; a run that cannot be done; a file of kept runs that cannot be written
-/// or is not to be gone on with.
+/// or belongs to something else.
 pub fn reproduce(request: &Request, watch: &Watch<'_>) -> Result<Report, ReproduceError> {
     let folders = match &request.experiments {
         Some(dir) => papers::in_folder(dir)?,
@@ -112,7 +112,7 @@ fn carry_out(
     };
     let done = engine::run(&all, &options).map_err(|error| match error {
         EngineError::File(_) => format!(
-            "{error}; the {} runs that it holds are not lost: the same command goes on with them",
+            "{error}; the {} runs that it holds are not lost: the same command resumes with them",
             store.runs()
         ),
         _ => error.to_string(),
@@ -126,7 +126,7 @@ fn carry_out(
     })
 }
 
-/// The papers with the claims and figures that are asked for.
+/// The papers with the claims and figures that are requested.
 fn choose(what: &[String], folders: Vec<Folder>) -> Result<Vec<Part>, ReproduceError> {
     let mut parts = Vec::new();
     let mut known = BTreeSet::new();

@@ -252,7 +252,7 @@ mod tests {
         for cell in &mut cells.0 {
             cell.samples.values_mut().for_each(|s| s.values.clear());
         }
-        let told = cells.pooled(&filter(""), "failovers").unwrap();
-        assert!((whole.mean - told.mean).abs() < 1e-9 && (whole.sd - told.sd).abs() < 1e-9);
+        let pooled = cells.pooled(&filter(""), "failovers").unwrap();
+        assert!((whole.mean - pooled.mean).abs() < 1e-9 && (whole.sd - pooled.sd).abs() < 1e-9);
     }
 }

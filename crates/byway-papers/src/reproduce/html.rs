@@ -70,7 +70,7 @@ pub(super) fn escape(text: &str) -> String {
         .replace('"', "&quot;")
 }
 
-/// As RFC 3986 section 2.1 writes what may not stand in a URI.
+/// Percent-encodes what is not allowed in a URI (RFC 3986 section 2.1).
 fn percent_encoded(text: &str) -> String {
     let mut out = String::with_capacity(text.len() * 2);
     for byte in text.bytes() {

@@ -1,11 +1,11 @@
-//! The fingerprint of a build: builds that simulate differently have another.
+//! The fingerprint of a build. Builds that simulate differently have different ones.
 //!
-//! A release number does not: between two releases any change of the protocol
+//! A release number is not enough: between two releases any change of the protocol
 //! core, the simulator or a metric changes figures. A commit or the program's
-//! file would tell too much, as most changes leave every figure as it is, and a
-//! program does not know its commit. So the build is asked for figures: a few
-//! runs that are the same for all builds, whose packets and metrics make the
-//! fingerprint. What such runs do not meet they cannot show; for that
+//! file changes too often, as most changes leave every figure as it is, and a
+//! program does not know its commit. So each build does a few
+//! runs that are the same for all builds, and their packets and metrics make the
+//! fingerprint. It does not cover what these runs do not use; for that
 //! the engine repeats runs of the file itself (`try_out`), which costs more.
 
 use byway_lab::metrics::Metrics;
@@ -127,7 +127,7 @@ const METRICS: &[&str] = &[
 /// # Errors
 /// When its runs cannot be done.
 pub(super) fn figures() -> Result<String, String> {
-    let cannot = |why: String| format!("the runs that tell builds apart: {why}");
+    let cannot = |why: String| format!("the runs of the fingerprint: {why}");
     let scenario = Scenario::parse("fingerprint", RUNS).map_err(|e| cannot(e.to_string()))?;
     let done = run(&scenario, RunOptions::default()).map_err(|e| cannot(e.to_string()))?;
     Ok(of_runs(&done.results))

@@ -30,12 +30,12 @@ pub struct Request {
     pub program: String,
 }
 
-/// Told how a reproduction goes on.
+/// Callbacks for the progress of a reproduction.
 pub struct Watch<'a> {
     /// How many runs of how many are there, from several threads.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
     /// Once, before the first run, what the file of kept runs held; not if it
-    /// is begun.
+    /// is new.
     pub resumed: &'a dyn Fn(Resumed),
 }
 
@@ -72,7 +72,7 @@ pub struct PaperResult {
     pub setting: String,
     /// Whether these are the papers' questions, asked again of today's settings.
     pub questions: bool,
-    /// The claims that were asked for.
+    /// The claims that were requested.
     pub claims: Vec<ClaimResult>,
     /// The figures that go with them.
     #[serde(skip)]
@@ -108,7 +108,7 @@ impl Report {
 /// Why there is no report.
 #[derive(Debug, thiserror::Error)]
 pub enum ReproduceError {
-    /// What was asked for is not there.
+    /// What was requested does not exist.
     #[error("{0}")]
     Unknown(String),
     /// A file of `experiments/` cannot be read, or a run cannot be done.

@@ -1,6 +1,7 @@
 //! The runs of one cell, seen through one measure.
 
-use byway_lab::stats::{self, Difference, poisson, wilson};
+use byway_lab::stats::{self, Difference, wilson};
+use statrs::distribution::{ChiSquared, ContinuousCDF};
 
 /// Of all intervals here.
 const CONFIDENCE: f64 = 0.95;
@@ -8,7 +9,7 @@ const CONFIDENCE: f64 = 0.95;
 /// their mean: of none at all it would be certain.
 const FEW_EVENTS: u32 = 10;
 
-/// What the values of a sample are, which decides how their mean is known.
+/// What the values of a sample are, which decides the interval of their mean.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
 pub enum Kind {
     /// Times, rates and other quantities.
@@ -82,7 +83,7 @@ impl Sample {
 
     /// The difference `self - other` of the means with half the width of its
     /// 95 % interval: over pairs of equal seeds where both have them, else by
-    /// Welch. None when either has too few runs to tell.
+    /// Welch. None when either has too few runs.
     #[must_use]
     pub fn difference(&self, other: &Sample) -> Option<(f64, f64)> {
         let pairs = self.pairs(other);
@@ -108,6 +109,20 @@ impl Sample {
     }
 }
 
+/// The interval that holds the mean of a Poisson count of which `n` runs together
+/// showed `k` (F. Garwood, Biometrika 28, 1936). No event in `n` runs leaves a mean
+/// of up to 3.7 / `n` possible, at 95 %.
+fn poisson(k: u32, n: u32, confidence: f64) -> (f64, f64) {
+    let (k, n) = (f64::from(k), f64::from(n));
+    let tail = (1.0 - confidence) / 2.0;
+    let quantile = |events: f64, p: f64| {
+        ChiSquared::new(2.0 * events).map_or(0.0, |chi| chi.inverse_cdf(p) / 2.0)
+    };
+    // A chi-squared distribution has at least one degree of freedom: without any event the
+    // interval begins at 0.
+    (quantile(k, tail) / n, quantile(k + 1.0, 1.0 - tail) / n)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -127,6 +142,17 @@ mod tests {
         values.extend(vec![(1, 0.0); 95]);
         let (low, high) = Sample::of(values, Kind::Share).interval().unwrap();
         assert!((low - 0.0215).abs() < 1e-3 && (high - 0.1118).abs() < 1e-3);
+    }
+
+    #[test]
+    fn poisson_intervals_are_those_of_the_tables() {
+        for (k, low, high) in [(0, 0.0, 3.689), (1, 0.0253, 5.572), (10, 4.795, 18.390)] {
+            let (l, h) = poisson(k, 1, 0.95);
+            assert!((l - low).abs() < 2e-3 * low.max(0.1), "{l} {low}");
+            assert!((h - high).abs() < 2e-3 * high, "{h} {high}");
+        }
+        let high = poisson(2, 120, 0.95).1;
+        assert!((high - 7.225 / 120.0).abs() < 2e-4, "{high}");
     }
 
     #[test]

@@ -215,7 +215,7 @@ pub(super) struct Row {
     values: Vec<(String, f64)>,
 }
 
-/// Rows of one study, gathered in cells. Cells stand in the order of their
+/// Rows of one study, gathered in cells. Cells are in the order of their
 /// first rows, values in that of their seeds.
 pub(super) fn cells(rows: Vec<Row>) -> Cells {
     let mut order: Vec<Place> = Vec::new();

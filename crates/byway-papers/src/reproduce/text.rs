@@ -3,7 +3,7 @@
 use super::report::{PaperResult, Report};
 use super::today::Still;
 use super::verdict::{ClaimResult, Verdict};
-use byway_lab::look::Look;
+use byway_lab::terminal::Terminal;
 use std::fmt::Write;
 
 /// Narrowest that lines are made.
@@ -15,8 +15,8 @@ const TODAY_INDENT: usize = 9;
 
 /// A table of claims, and for each that is not reproduced the checks that fail.
 #[must_use]
-pub fn render(report: &Report, look: Look) -> String {
-    let width = look.width.max(MIN_WIDTH);
+pub fn render(report: &Report, terminal: Terminal) -> String {
+    let width = terminal.width.max(MIN_WIDTH);
     let mut out = String::new();
     for paper in &report.papers {
         if paper.claims.is_empty() || paper.questions {
@@ -24,10 +24,10 @@ pub fn render(report: &Report, look: Look) -> String {
         }
         let head = format!("{}  {}", paper.id, paper.title);
         let head: String = head.chars().take(width).collect();
-        out.push_str(&look.paint("1", &head));
+        out.push_str(&terminal.paint("1", &head));
         out.push('\n');
         for claim in &paper.claims {
-            row(&mut out, claim, width, look);
+            row(&mut out, claim, width, terminal);
         }
         out.push('\n');
     }
@@ -44,15 +44,15 @@ pub fn render(report: &Report, look: Look) -> String {
         }
     }
     for asked in report.papers.iter().filter(|p| p.questions) {
-        questions(&mut out, asked, width, look);
+        questions(&mut out, asked, width, terminal);
     }
     out
 }
 
 /// The papers' questions with today's answers.
-fn questions(out: &mut String, asked: &PaperResult, width: usize, look: Look) {
+fn questions(out: &mut String, asked: &PaperResult, width: usize, terminal: Terminal) {
     out.push('\n');
-    out.push_str(&look.paint("1", &asked.title));
+    out.push_str(&terminal.paint("1", &asked.title));
     out.push('\n');
     for claim in &asked.claims {
         let Some(today) = &claim.today else { continue };
@@ -70,18 +70,18 @@ fn questions(out: &mut String, asked: &PaperResult, width: usize, look: Look) {
             width,
         );
         out.push_str(&" ".repeat(TODAY_INDENT));
-        out.push_str(&look.paint(colour, today.still.words()));
+        out.push_str(&terminal.paint(colour, today.still.words()));
         out.push('\n');
         out.push_str(&" ".repeat(TODAY_INDENT));
         wrap(out, &today.words, TODAY_INDENT, width);
     }
 }
 
-fn row(out: &mut String, claim: &ClaimResult, width: usize, look: Look) {
+fn row(out: &mut String, claim: &ClaimResult, width: usize, terminal: Terminal) {
     let good = claim.verdict == Verdict::Reproduced;
     let (mark, colour) = if good { ("yes", "32") } else { ("NO ", "31") };
     // Writing to a string cannot fail, here and below.
-    let _ = write!(out, "  {:<4}{}  ", claim.id, look.paint(colour, mark));
+    let _ = write!(out, "  {:<4}{}  ", claim.id, terminal.paint(colour, mark));
     wrap(out, &claim.says, INDENT, width);
     if good {
         return;
@@ -108,8 +108,8 @@ fn row(out: &mut String, claim: &ClaimResult, width: usize, look: Look) {
     }
 }
 
-/// Writes words in lines of `width`; `indent` columns of the first one are gone,
-/// and so many blanks begin the others.
+/// Writes words in lines of `width`; the first one begins at column `indent`,
+/// the others with `indent` blanks.
 fn wrap(out: &mut String, text: &str, indent: usize, width: usize) {
     let mut column = indent;
     for (i, word) in text.split_whitespace().enumerate() {

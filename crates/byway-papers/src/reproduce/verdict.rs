@@ -61,7 +61,11 @@ pub(super) fn of(
     ours: &BTreeMap<&str, Cells>,
     ns2: &BTreeMap<&str, Cells>,
 ) -> ClaimResult {
-    let checks: Vec<Checked> = claim.checks.iter().map(|c| look(c, ours, ns2)).collect();
+    let checks: Vec<Checked> = claim
+        .checks
+        .iter()
+        .map(|c| evaluate(c, ours, ns2))
+        .collect();
     let verdict = if checks.iter().all(|c| c.holds) {
         Verdict::Reproduced
     } else {
@@ -88,19 +92,21 @@ pub(super) fn of(
     }
 }
 
-fn look(check: &Check, ours: &BTreeMap<&str, Cells>, ns2: &BTreeMap<&str, Cells>) -> Checked {
+fn evaluate(check: &Check, ours: &BTreeMap<&str, Cells>, ns2: &BTreeMap<&str, Cells>) -> Checked {
     let found = match (&check.kind, &check.study) {
         (Kind::Special(special), study) => {
-            special.look(study.as_ref().and_then(|s| ours.get(s.as_str())))
+            special.evaluate(study.as_ref().and_then(|s| ours.get(s.as_str())))
         }
-        (kind, Some(study)) => ours.get(study.as_str()).and_then(|cells| kind.look(cells)),
+        (kind, Some(study)) => ours
+            .get(study.as_str())
+            .and_then(|cells| kind.evaluate(cells)),
         (_, None) => None,
     };
     let theirs = check
         .study
         .as_ref()
         .and_then(|study| ns2.get(study.as_str()))
-        .and_then(|cells| check.kind.look(cells));
+        .and_then(|cells| check.kind.evaluate(cells));
     let (byway, holds, detail) = match found {
         Some(f) => (f.text, f.holds, f.detail),
         None => ("no run has this measure".to_owned(), false, None),

@@ -66,10 +66,29 @@ impl Settings {
         } else {
             Config::rfc9260()
         };
-        let ms = Duration::from_millis;
+        self.streams_and_paths(&mut c);
+        self.retransmission(&mut c);
+        self.failure(&mut c);
+        self.failover(&mut c);
+        self.estimate(&mut c);
+        self.windows(&mut c);
+        self.concurrent(&mut c);
+        self.growth_and_bursts(&mut c);
+        self.buffers(&mut c);
+        self.timeouts(&mut c);
+        self.sacks(&mut c);
+        self.heartbeats(&mut c);
+        self.others(&mut c);
+        c
+    }
+
+    fn streams_and_paths(&self, c: &mut Config) {
         c.setup.outbound_streams = [10, 1, 3, 100][usize::from(self.streams % 4)];
         c.setup.max_inbound_streams = [2048, 1, 2, 50][usize::from(self.streams / 4 % 4)];
         c.setup.max_paths = [8, 1, 2][usize::from(self.streams / 16 % 3)];
+    }
+
+    fn retransmission(&self, c: &mut Config) {
         c.retransmission.target = [
             c.retransmission.target,
             RetransmitTarget::AllRtxSame,
@@ -84,11 +103,9 @@ impl Settings {
         }
         c.rto.timestamps = self.scheme & 2 != 0;
         c.retransmission.new_data_at_rto ^= self.scheme & 4 != 0;
-        self.failure(&mut c);
-        self.failover(&mut c);
-        self.estimate(&mut c);
-        self.windows(&mut c);
-        self.concurrent(&mut c);
+    }
+
+    fn growth_and_bursts(&self, c: &mut Config) {
         c.congestion.fast_recovery = [
             c.congestion.fast_recovery,
             FastRecovery::PerAssociation,
@@ -104,6 +121,9 @@ impl Settings {
             BurstRule::LimitWindow,
             BurstRule::ShrinkWindow,
         ][usize::from(self.burst / 4 % 3)];
+    }
+
+    fn buffers(&self, c: &mut Config) {
         c.buffer.receive =
             [c.buffer.receive, 1500, 4000, 20_000, 65_536][usize::from(self.receive % 5)];
         c.buffer.receive_overhead =
@@ -114,6 +134,10 @@ impl Settings {
         c.buffer.partial_delivery_point = [0, 1, 3000, u32::MAX][usize::from(self.parts % 4)];
         c.buffer.window_update_share = [4, 1, 100][usize::from(self.parts / 4 % 3)];
         c.pmtu = Pmtu([1500, 512, 577, 9000][usize::from(self.pmtu % 4)]);
+    }
+
+    fn timeouts(&self, c: &mut Config) {
+        let ms = Duration::from_millis;
         (c.rto.initial, c.rto.min, c.rto.max) = [
             (c.rto.initial, c.rto.min, c.rto.max),
             (ms(1000), ms(10), ms(5000)),
@@ -123,12 +147,20 @@ impl Settings {
         if self.rto >= 4 {
             c.rto.sampling = RttSampling::EveryChunk;
         }
+    }
+
+    fn sacks(&self, c: &mut Config) {
+        let ms = Duration::from_millis;
         c.sack.delay = ms([200, 0, 500][usize::from(self.sack % 3)]);
         c.sack.every = [2, 1, 5][usize::from(self.sack / 3 % 3)];
         c.sack.first_at_once = self.sack & 16 != 0;
         if self.sack & 32 != 0 {
             c.sack.destination = SackDestination::DataPath;
         }
+    }
+
+    fn heartbeats(&self, c: &mut Config) {
+        let ms = Duration::from_millis;
         c.hb.interval = ms([30_000, 1000, 100][usize::from(self.hb % 3)]);
         c.hb.jitter = [HbJitter::HalfRto, HbJitter::HalfInterval, HbJitter::Off]
             [usize::from(self.hb / 3 % 3)];
@@ -136,6 +168,11 @@ impl Settings {
         // that path, does not find out that it is dead.
         c.hb.enabled = self.hb & 16 == 0 || self.sack & 32 != 0;
         c.hb.max_burst = [1, 4][usize::from(self.hb / 32 % 2)];
+    }
+
+    /// After `failure` and `failover`, whose choices it adds to.
+    fn others(&self, c: &mut Config) {
+        let ms = Duration::from_millis;
         c.setup.confirm_all_before_data = self.misc & 1 != 0;
         c.failure.idle_heartbeats_count |= self.misc & 2 != 0;
         c.failover.probe_timeout = (self.misc & 8 != 0).then(|| ProbeTimeout {
@@ -147,7 +184,6 @@ impl Settings {
         if self.misc & 4 != 0 {
             c.failure.error_clear = ErrorClear::FirstTransmissionOnly;
         }
-        c
     }
 
     /// After `failover` and the probe timeout.

@@ -97,10 +97,6 @@ impl Inner {
 
     fn param(&self) -> Param<'_> {
         let (bytes, id) = (&self.bytes[..], self.a);
-        let add = AddStreams {
-            request_sequence: id,
-            count: self.b as u16,
-        };
         match self.which % 29 {
             0 => Param::HeartbeatInfo(bytes),
             1 => Param::Ipv4Address(Ipv4Addr::from(id)),
@@ -110,26 +106,7 @@ impl Inner {
             5 => Param::CookiePreservative(id),
             6 => Param::HostName(bytes),
             7 => Param::SupportedAddressTypes(self.numbers()),
-            8 => Param::OutgoingSsnReset(OutgoingSsnReset {
-                request_sequence: id,
-                response_sequence: self.b,
-                last_assigned_tsn: Tsn(self.c),
-                streams: self.numbers(),
-            }),
-            9 => Param::IncomingSsnReset(IncomingSsnReset {
-                request_sequence: id,
-                streams: self.numbers(),
-            }),
-            10 => Param::SsnTsnReset(SsnTsnReset {
-                request_sequence: id,
-            }),
-            11 => Param::ReconfigResponse(ReconfigResponse {
-                response_sequence: id,
-                result: self.b,
-                next_tsns: self.v6.then_some((Tsn(self.b), Tsn(self.c))),
-            }),
-            12 => Param::AddOutgoingStreams(add),
-            13 => Param::AddIncomingStreams(add),
+            which @ 8..=13 => self.reconfiguration(which),
             14 => Param::EcnCapable,
             15 => Param::ZeroChecksumAcceptable(id),
             16 => Param::Random(bytes),
@@ -138,24 +115,7 @@ impl Inner {
             19 => Param::Padding(bytes),
             20 => Param::SupportedExtensions(bytes),
             21 => Param::ForwardTsnSupported,
-            22 => Param::AddIp {
-                correlation_id: id,
-                address: self.address(),
-            },
-            23 => Param::DeleteIp {
-                correlation_id: id,
-                address: self.address(),
-            },
-            24 => Param::ErrorCauseIndication {
-                correlation_id: id,
-                causes: Causes::new(bytes),
-            },
-            25 => Param::SetPrimary {
-                correlation_id: id,
-                address: self.address(),
-            },
-            26 => Param::SuccessIndication { correlation_id: id },
-            27 => Param::AdaptationIndication(id),
+            which @ 22..=27 => self.address_change(which),
             // The header is not part of a parameter built by hand, so the value
             // replaces it; `same_param` compares type and value.
             // No type from 0x4000 to 0x7FFF has a meaning.
@@ -164,6 +124,60 @@ impl Inner {
                 value: bytes,
                 bytes,
             }),
+        }
+    }
+
+    /// The parameters of RFC 6525, 8 to 13.
+    fn reconfiguration(&self, which: usize) -> Param<'_> {
+        let request_sequence = self.a;
+        let add = AddStreams {
+            request_sequence,
+            count: self.b as u16,
+        };
+        match which {
+            8 => Param::OutgoingSsnReset(OutgoingSsnReset {
+                request_sequence,
+                response_sequence: self.b,
+                last_assigned_tsn: Tsn(self.c),
+                streams: self.numbers(),
+            }),
+            9 => Param::IncomingSsnReset(IncomingSsnReset {
+                request_sequence,
+                streams: self.numbers(),
+            }),
+            10 => Param::SsnTsnReset(SsnTsnReset { request_sequence }),
+            11 => Param::ReconfigResponse(ReconfigResponse {
+                response_sequence: self.a,
+                result: self.b,
+                next_tsns: self.v6.then_some((Tsn(self.b), Tsn(self.c))),
+            }),
+            12 => Param::AddOutgoingStreams(add),
+            _ => Param::AddIncomingStreams(add),
+        }
+    }
+
+    /// The parameters of RFC 5061, 22 to 27.
+    fn address_change(&self, which: usize) -> Param<'_> {
+        let (correlation_id, address) = (self.a, self.address());
+        match which {
+            22 => Param::AddIp {
+                correlation_id,
+                address,
+            },
+            23 => Param::DeleteIp {
+                correlation_id,
+                address,
+            },
+            24 => Param::ErrorCauseIndication {
+                correlation_id,
+                causes: Causes::new(&self.bytes),
+            },
+            25 => Param::SetPrimary {
+                correlation_id,
+                address,
+            },
+            26 => Param::SuccessIndication { correlation_id },
+            _ => Param::AdaptationIndication(self.a),
         }
     }
 

@@ -19,7 +19,7 @@ fn record(values: &[f64]) -> Record {
     }
 }
 
-/// A file of that name that is not there, in a folder of its own.
+/// A file of that name that is not there, in a new folder.
 fn file(name: &str) -> PathBuf {
     let dir = std::env::temp_dir().join(format!("byway-store-{}-{name}", std::process::id()));
     let _ = std::fs::remove_dir_all(&dir);

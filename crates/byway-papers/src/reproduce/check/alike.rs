@@ -19,7 +19,7 @@ pub struct Alike {
     filter: Filter,
     /// The axis.
     across: String,
-    /// Axes that do not tell places apart: runs that differ in these alone are one sample.
+    /// Axes that are ignored: runs that differ in these alone are one sample.
     #[serde(default)]
     together: Vec<String>,
     /// The greatest relative difference that counts as none (0.05).
@@ -43,7 +43,29 @@ impl Alike {
         &self.of.measure
     }
 
-    pub(super) fn look(&self, cells: &Cells) -> Option<Finding> {
+    pub(super) fn evaluate(&self, cells: &Cells) -> Option<Finding> {
+        let mut tally = Tally::default();
+        for (place, members) in self.groups(cells) {
+            self.compare(&place, members, &mut tally);
+        }
+        if tally.all == 0 {
+            return None;
+        }
+        tally.misses.truncate(3);
+        Some(Finding {
+            text: format!(
+                "alike in {} of {} comparisons; greatest difference {:.1} %",
+                tally.good,
+                tally.all,
+                100.0 * tally.greatest
+            ),
+            holds: tally.good as f64 >= self.at_least * tally.all as f64 - 1e-9,
+            detail: (!tally.misses.is_empty()).then(|| tally.misses.join("; ")),
+        })
+    }
+
+    /// The samples of each place, by the value of the axis.
+    fn groups(&self, cells: &Cells) -> Vec<(Place, Members)> {
         let mut groups: Vec<(Place, Members)> = Vec::new();
         for (place, sample) in cells.samples(&self.filter, &self.of.measure) {
             let Some(value) = place.get(&self.across) else {
@@ -62,53 +84,54 @@ impl Alike {
                 None => members.push((name, vec![sample])),
             }
         }
-        let (mut good, mut all, mut greatest) = (0_usize, 0_usize, 0.0_f64);
-        let mut misses = Vec::new();
-        for (place, members) in groups {
-            let members: Vec<(String, Sample)> = members
-                .into_iter()
-                .filter_map(|(name, samples)| Some((name, pool(samples)?)))
-                .collect();
-            let Some(((_, first), rest)) = members.split_first() else {
-                continue;
-            };
-            for (name, sample) in rest {
-                let difference = (sample.mean - first.mean).abs();
-                let chance = sample.difference(first).map_or(0.0, |(_, half)| half);
-                let share = difference / first.mean.abs().max(f64::MIN_POSITIVE);
-                all += 1;
-                greatest = greatest.max(share);
-                if share <= self.tolerance || difference <= chance {
-                    good += 1;
-                } else {
-                    misses.push(format!(
-                        "{}: {} {name} gives {}, not {}",
-                        place_words(&place, &[]),
-                        self.across,
-                        self.of.unit.value(sample.mean),
-                        self.of.unit.value(first.mean)
-                    ));
-                }
+        groups
+    }
+
+    /// Compares the mean of each value of the axis with that of the first one.
+    fn compare(&self, place: &Place, members: Members, tally: &mut Tally) {
+        let members: Vec<(String, Sample)> = members
+            .into_iter()
+            .filter_map(|(name, samples)| Some((name, pool(samples)?)))
+            .collect();
+        let Some(((_, first), rest)) = members.split_first() else {
+            return;
+        };
+        for (name, sample) in rest {
+            let difference = (sample.mean - first.mean).abs();
+            let chance = sample.difference(first).map_or(0.0, |(_, half)| half);
+            let share = difference / first.mean.abs().max(f64::MIN_POSITIVE);
+            tally.all += 1;
+            tally.greatest = tally.greatest.max(share);
+            if share <= self.tolerance || difference <= chance {
+                tally.good += 1;
+            } else {
+                tally.misses.push(format!(
+                    "{}: {} {name} gives {}, not {}",
+                    place_words(place, &[]),
+                    self.across,
+                    self.of.unit.value(sample.mean),
+                    self.of.unit.value(first.mean)
+                ));
             }
         }
-        if all == 0 {
-            return None;
-        }
-        misses.truncate(3);
-        Some(Finding {
-            text: format!(
-                "alike in {good} of {all} comparisons; greatest difference {:.1} %",
-                100.0 * greatest
-            ),
-            holds: good as f64 >= self.at_least * all as f64 - 1e-9,
-            detail: (!misses.is_empty()).then(|| misses.join("; ")),
-        })
     }
+}
+
+/// The comparisons of one check.
+#[derive(Default)]
+struct Tally {
+    all: usize,
+    /// Those without a difference that counts.
+    good: usize,
+    /// The greatest relative difference.
+    greatest: f64,
+    /// The other ones, in words.
+    misses: Vec<String>,
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::reproduce::check::testing::{cell, look};
+    use crate::reproduce::check::testing::{cell, evaluate};
 
     #[test]
     fn near_means_and_chance_count_as_alike() {
@@ -118,9 +141,9 @@ mod tests {
             cell(0.0, "B", &[10.2, 10.3]),
             cell(0.0, "C", &[5.0, 25.0]),
         ];
-        let found = look(check, cells).unwrap();
+        let found = evaluate(check, cells).unwrap();
         assert!(found.holds, "{found:?}");
-        let found = look(
+        let found = evaluate(
             check,
             vec![
                 cell(1.0, "A", &[10.0, 10.0, 10.0]),
@@ -145,10 +168,10 @@ mod tests {
             cell(1.0, "B", &[20.0, 20.1]),
             cell(2.0, "B", &[10.0, 10.1]),
         ];
-        let found = look(check, cells.clone()).unwrap();
+        let found = evaluate(check, cells.clone()).unwrap();
         assert!(found.text.contains("alike in 0 of 2"), "{found:?}");
         let together = format!("{check}together = [\"loss2\"]\n");
-        let found = look(&together, cells).unwrap();
+        let found = evaluate(&together, cells).unwrap();
         assert!(found.text.contains("alike in 1 of 1"), "{found:?}");
     }
 }

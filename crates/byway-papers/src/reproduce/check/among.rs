@@ -27,7 +27,7 @@ impl Among {
         &self.of.measure
     }
 
-    pub(super) fn look(&self, cells: &Cells) -> Option<Finding> {
+    pub(super) fn evaluate(&self, cells: &Cells) -> Option<Finding> {
         let sample = cells.pooled(&self.filter, &self.of.measure)?;
         let mut values: Vec<f64> = sample.values.iter().map(|(_, v)| *v).collect();
         values.sort_by(f64::total_cmp);
@@ -55,7 +55,7 @@ impl Among {
 
 #[cfg(test)]
 mod tests {
-    use crate::reproduce::check::testing::{cell, look};
+    use crate::reproduce::check::testing::{cell, evaluate};
 
     #[test]
     fn one_run_is_held_against_single_runs() {
@@ -63,10 +63,10 @@ mod tests {
             format!("kind = \"among\"\nmeasure = \"t\"\nunit = \"s\"\nvalue = {value}\n")
         };
         let few = || vec![cell(0.0, "A", &[9.0, 10.0, 14.0])];
-        let found = look(&check("13.5"), few()).unwrap();
+        let found = evaluate(&check("13.5"), few()).unwrap();
         assert!(found.holds);
         assert_eq!(found.text, "9.00 to 14.0 s in 3 runs, mean 11.0");
-        assert!(!look(&check("14.5"), few()).unwrap().holds);
+        assert!(!evaluate(&check("14.5"), few()).unwrap().holds);
         let many: Vec<f64> = (0..100).map(f64::from).collect();
         for (value, holds) in [
             ("1.0", false),
@@ -74,9 +74,9 @@ mod tests {
             ("97.0", true),
             ("98.0", false),
         ] {
-            let found = look(&check(value), vec![cell(0.0, "A", &many)]).unwrap();
+            let found = evaluate(&check(value), vec![cell(0.0, "A", &many)]).unwrap();
             assert_eq!(found.holds, holds, "{value}");
         }
-        assert!(look(&check("1.0"), Vec::new()).is_none());
+        assert!(evaluate(&check("1.0"), Vec::new()).is_none());
     }
 }

@@ -23,7 +23,7 @@ const SSTHRESH: f64 = 16_384.0 / 1468.0;
 /// parts of packets and of round trips.
 const NEAR: f64 = 0.15;
 
-pub(super) fn look(cells: &Cells) -> Option<Finding> {
+pub(super) fn evaluate(cells: &Cells) -> Option<Finding> {
     let mut words = Vec::new();
     let mut holds = true;
     for (pmr, formula) in [("PMR 0", true), ("PMR 1", false)] {

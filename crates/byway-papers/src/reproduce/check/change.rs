@@ -65,7 +65,7 @@ impl Change {
         &self.of.measure
     }
 
-    pub(super) fn look(&self, cells: &Cells) -> Option<Finding> {
+    pub(super) fn evaluate(&self, cells: &Cells) -> Option<Finding> {
         let mut found: Option<(f64, f64, Step<'_>)> = None;
         for step in self.steps(cells)? {
             let (change, half) = relative(&step.before, &step.after);
@@ -189,7 +189,7 @@ pub(super) fn relative(before: &Sample, after: &Sample) -> (f64, f64) {
 #[cfg(test)]
 mod tests {
     use super::Value;
-    use crate::reproduce::check::testing::{cell, look};
+    use crate::reproduce::check::testing::{cell, evaluate};
 
     #[test]
     fn the_extreme_place_counts() {
@@ -207,13 +207,13 @@ mod tests {
                 cell(5.0, "B", &[109.0]),
             ]
         };
-        let found = look(&check("least", "[-90, -86]"), cells()).unwrap();
+        let found = evaluate(&check("least", "[-90, -86]"), cells()).unwrap();
         assert!(found.holds, "{found:?}");
         assert!(found.text.starts_with("-87 %"), "{}", found.text);
         let sure = |band: &str| format!("{}sure = true\n", check("least", band));
-        assert!(look(&sure("[-90, -86]"), cells()).unwrap().holds);
-        assert!(!look(&sure("[-86, -80]"), cells()).unwrap().holds);
-        let found = look(&check("greatest", "[0, 5]"), cells()).unwrap();
+        assert!(evaluate(&sure("[-90, -86]"), cells()).unwrap().holds);
+        assert!(!evaluate(&sure("[-86, -80]"), cells()).unwrap().holds);
+        let found = evaluate(&check("greatest", "[0, 5]"), cells()).unwrap();
         assert!(!found.holds && found.text == "+9 % (1 run)", "{found:?}");
         assert!(found.detail.unwrap().starts_with("at 5 % on path 2"));
     }
@@ -223,7 +223,7 @@ mod tests {
         let check = "kind = \"change\"\nmeasure = \"t\"\npeak = \"loss2\"\n\
              to = { loss2 = 10 }\ntake = \"least\"\nbetween = [-30, -1]\nsure = true\n";
         let at = |loss: f64, mean: f64| cell(loss, "A", &[mean, mean + 0.1, mean - 0.1]);
-        let falls = look(check, vec![at(0.0, 60.0), at(5.0, 80.0), at(10.0, 72.0)]).unwrap();
+        let falls = evaluate(check, vec![at(0.0, 60.0), at(5.0, 80.0), at(10.0, 72.0)]).unwrap();
         assert!(falls.holds, "{falls:?}");
         assert!(falls.text.starts_with("-10 %"), "{}", falls.text);
         assert!(
@@ -231,7 +231,7 @@ mod tests {
             "{}",
             falls.text
         );
-        let grows = look(check, vec![at(0.0, 60.0), at(5.0, 70.0), at(10.0, 72.0)]).unwrap();
+        let grows = evaluate(check, vec![at(0.0, 60.0), at(5.0, 70.0), at(10.0, 72.0)]).unwrap();
         assert!(!grows.holds && grows.text.starts_with("+0 %"), "{grows:?}");
     }
 
@@ -257,7 +257,7 @@ mod tests {
                 at(8.0, 10.0, 90.0),
             ]
         };
-        let near = look(check, cells(100.0)).unwrap();
+        let near = evaluate(check, cells(100.0)).unwrap();
         assert!(near.holds, "{near:?}");
         assert!(near.text.starts_with("-3 %"), "{}", near.text);
         assert!(
@@ -266,8 +266,8 @@ mod tests {
             near.text
         );
         assert!(near.detail.unwrap().starts_with("at 5 % loss on path 1"));
-        let far = look(check, cells(120.0)).unwrap();
+        let far = evaluate(check, cells(120.0)).unwrap();
         assert!(!far.holds && far.text.starts_with("-19 %"), "{far:?}");
-        assert_eq!(look(check, vec![at(8.0, 10.0, 90.0)]), None);
+        assert_eq!(evaluate(check, vec![at(8.0, 10.0, 90.0)]), None);
     }
 }

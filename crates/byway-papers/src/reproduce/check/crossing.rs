@@ -34,7 +34,7 @@ impl Crossing {
         &self.of.measure
     }
 
-    pub(super) fn look(&self, cells: &Cells) -> Option<Finding> {
+    pub(super) fn evaluate(&self, cells: &Cells) -> Option<Finding> {
         if self.level {
             return self.look_level(cells);
         }
@@ -167,7 +167,7 @@ fn crossing(points: &[(f64, f64)]) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use crate::reproduce::check::testing::{cell, look};
+    use crate::reproduce::check::testing::{cell, evaluate};
 
     #[test]
     fn the_crossing_is_found_between_the_points() {
@@ -183,12 +183,12 @@ mod tests {
                 cell(6.0, "B", &[10.0]),
             ]
         };
-        let found = look(check, cells(13.0)).unwrap();
+        let found = evaluate(check, cells(13.0)).unwrap();
         assert!(found.holds, "{found:?}");
         assert_eq!(found.text, "they cross at 4.5");
-        assert!(!look(check, cells(9.5)).unwrap().holds);
+        assert!(!evaluate(check, cells(9.5)).unwrap().holds);
         let level = format!("{check}level = true\n");
-        let found = look(&level, cells(11.0)).unwrap();
+        let found = evaluate(&level, cells(11.0)).unwrap();
         // The points lie on a line but for rounding: 5, 9 and 11 at 0, 4 and 6.
         assert_eq!(found.text, "they cross at 5.0 (\u{b1}0.0, 3 runs)");
         assert!(found.holds);

@@ -25,7 +25,7 @@ impl Extreme {
         &self.of.measure
     }
 
-    pub(super) fn look(&self, cells: &Cells) -> Option<Finding> {
+    pub(super) fn evaluate(&self, cells: &Cells) -> Option<Finding> {
         let (place, sample) =
             cells
                 .samples(&self.filter, &self.of.measure)
@@ -54,7 +54,7 @@ impl Extreme {
 
 #[cfg(test)]
 mod tests {
-    use crate::reproduce::check::testing::{cell, look};
+    use crate::reproduce::check::testing::{cell, evaluate};
 
     #[test]
     fn the_greatest_or_the_least_mean_counts() {
@@ -71,9 +71,9 @@ mod tests {
                 cell(9.0, "B", &[99.0, 99.1]),
             ]
         };
-        let found = look(&check("greatest"), cells()).unwrap();
+        let found = evaluate(&check("greatest"), cells()).unwrap();
         assert!(found.holds, "{found:?}");
         assert!(found.detail.unwrap().starts_with("at 8 % on path 2;"));
-        assert!(!look(&check("least"), cells()).unwrap().holds);
+        assert!(!evaluate(&check("least"), cells()).unwrap().holds);
     }
 }

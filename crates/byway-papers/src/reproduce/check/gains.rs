@@ -28,7 +28,7 @@ impl Gains {
         &self.of.measure
     }
 
-    pub(super) fn look(&self, cells: &Cells) -> Option<Finding> {
+    pub(super) fn evaluate(&self, cells: &Cells) -> Option<Finding> {
         let mut gains: Vec<(String, f64, f64)> = Vec::new();
         for value in cells.values(&self.along, &self.filter) {
             let sample = |place: &Place| {
@@ -63,7 +63,7 @@ impl Gains {
 
 #[cfg(test)]
 mod tests {
-    use crate::reproduce::check::testing::{cell, look};
+    use crate::reproduce::check::testing::{cell, evaluate};
 
     #[test]
     fn gains_must_fall_along_the_axis() {
@@ -77,9 +77,9 @@ mod tests {
                 cell(2.0, "B", &[last, last, last]),
             ]
         };
-        let found = look(check, cells(15.0)).unwrap();
+        let found = evaluate(check, cells(15.0)).unwrap();
         assert!(found.holds, "{found:?}");
         assert_eq!(found.text, "+200 % at 1, +50 % at 2");
-        assert!(!look(check, cells(40.0)).unwrap().holds);
+        assert!(!evaluate(check, cells(40.0)).unwrap().holds);
     }
 }

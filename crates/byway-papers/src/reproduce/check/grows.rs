@@ -26,7 +26,7 @@ impl Grows {
         &self.of.measure
     }
 
-    pub(super) fn look(&self, cells: &Cells) -> Option<Finding> {
+    pub(super) fn evaluate(&self, cells: &Cells) -> Option<Finding> {
         let unit = self.of.unit;
         let mut points: Vec<(String, Sample)> = Vec::new();
         for value in cells.values(&self.along, &self.filter) {
@@ -81,22 +81,22 @@ impl Grows {
 
 #[cfg(test)]
 mod tests {
-    use crate::reproduce::check::testing::{cell, look};
+    use crate::reproduce::check::testing::{cell, evaluate};
 
     #[test]
     fn growth_is_told_from_chance_and_from_a_dip() {
         let check = "kind = \"grows\"\nmeasure = \"t\"\nunit = \"s\"\nalong = \"loss2\"\n";
         let at = |loss: f64, mean: f64| cell(loss, "A", &[mean, mean + 0.1, mean - 0.1]);
-        let found = look(check, vec![at(0.0, 5.0), at(2.0, 6.0), at(9.0, 9.0)]).unwrap();
+        let found = evaluate(check, vec![at(0.0, 5.0), at(2.0, 6.0), at(9.0, 9.0)]).unwrap();
         assert!(found.holds, "{found:?}");
         assert_eq!(found.text, "5.00 s at 0, 9.00 s at 9");
-        let dip = look(check, vec![at(0.0, 5.0), at(2.0, 4.0), at(9.0, 9.0)]).unwrap();
+        let dip = evaluate(check, vec![at(0.0, 5.0), at(2.0, 4.0), at(9.0, 9.0)]).unwrap();
         assert!(!dip.holds && dip.detail.is_some());
         let other = cell(2.0, "A", &[5.1, 4.9, 5.03]);
-        assert!(!look(check, vec![at(0.0, 5.0), other]).unwrap().holds);
+        assert!(!evaluate(check, vec![at(0.0, 5.0), other]).unwrap().holds);
         let falls = format!("{check}falls = true\n");
         assert!(
-            look(&falls, vec![at(0.0, 5.0), at(2.0, 4.0)])
+            evaluate(&falls, vec![at(0.0, 5.0), at(2.0, 4.0)])
                 .unwrap()
                 .holds
         );

@@ -17,7 +17,7 @@ pub struct Mean {
     /// The band, both ends included.
     #[serde(default)]
     between: Option<[f64; 2]>,
-    /// Fewer runs than this tell nothing (1).
+    /// The fewest runs that decide (1).
     #[serde(default = "one")]
     least_runs: usize,
 }
@@ -36,7 +36,7 @@ impl Mean {
         self.between.is_some()
     }
 
-    pub(super) fn look(&self, cells: &Cells) -> Option<Finding> {
+    pub(super) fn evaluate(&self, cells: &Cells) -> Option<Finding> {
         let sample = cells.pooled(&self.filter, &self.of.measure)?;
         let (low, high) = sample.interval().unwrap_or((sample.mean, sample.mean));
         let unit = self.of.unit;
@@ -53,7 +53,7 @@ impl Mean {
 
 #[cfg(test)]
 mod tests {
-    use crate::reproduce::check::testing::{cell, look};
+    use crate::reproduce::check::testing::{cell, evaluate};
 
     #[test]
     fn the_band_must_meet_the_interval() {
@@ -68,12 +68,12 @@ mod tests {
             ("[13, 14]", false),
             ("[1, 7]", false),
         ] {
-            let found = look(&check(band), cells()).unwrap();
+            let found = evaluate(&check(band), cells()).unwrap();
             assert_eq!(found.holds, holds, "{band}");
             assert_eq!(found.text, "10.0 s (7.52 to 12.5, 3 runs)");
         }
-        assert!(look(&check("[1, 2]"), Vec::new()).is_none());
-        let shown = look("kind = \"mean\"\nmeasure = \"t\"\nunit = \"s\"\n", cells()).unwrap();
+        assert!(evaluate(&check("[1, 2]"), Vec::new()).is_none());
+        let shown = evaluate("kind = \"mean\"\nmeasure = \"t\"\nunit = \"s\"\n", cells()).unwrap();
         assert!(shown.holds && shown.detail.is_none(), "{shown:?}");
     }
 }

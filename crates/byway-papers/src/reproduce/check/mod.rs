@@ -68,17 +68,17 @@ pub enum Kind {
 impl Kind {
     /// Puts the check to cells; none when they have nothing to say about it.
     #[must_use]
-    pub fn look(&self, cells: &Cells) -> Option<Finding> {
+    pub fn evaluate(&self, cells: &Cells) -> Option<Finding> {
         match self {
-            Kind::Mean(k) => k.look(cells),
-            Kind::Among(k) => k.look(cells),
-            Kind::Order(k) => k.look(cells),
-            Kind::Change(k) => k.look(cells),
-            Kind::Extreme(k) => k.look(cells),
-            Kind::Gains(k) => k.look(cells),
-            Kind::Grows(k) => k.look(cells),
-            Kind::Alike(k) => k.look(cells),
-            Kind::Crossing(k) => k.look(cells),
+            Kind::Mean(k) => k.evaluate(cells),
+            Kind::Among(k) => k.evaluate(cells),
+            Kind::Order(k) => k.evaluate(cells),
+            Kind::Change(k) => k.evaluate(cells),
+            Kind::Extreme(k) => k.evaluate(cells),
+            Kind::Gains(k) => k.evaluate(cells),
+            Kind::Grows(k) => k.evaluate(cells),
+            Kind::Alike(k) => k.evaluate(cells),
+            Kind::Crossing(k) => k.evaluate(cells),
             Kind::Special(_) => None,
         }
     }
@@ -134,9 +134,9 @@ pub(crate) mod testing {
     }
 
     /// What a check written in TOML finds.
-    pub(crate) fn look(check: &str, cells: Vec<Cell>) -> Option<super::Finding> {
+    pub(crate) fn evaluate(check: &str, cells: Vec<Cell>) -> Option<super::Finding> {
         let text = format!("what = \"w\"\npaper = \"p\"\n{check}");
         let check: super::Check = toml::from_str(&text).unwrap_or_else(|e| panic!("{e}"));
-        check.kind.look(&Cells(cells))
+        check.kind.evaluate(&Cells(cells))
     }
 }

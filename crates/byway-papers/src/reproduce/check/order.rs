@@ -58,7 +58,7 @@ impl Order {
         &self.of.measure
     }
 
-    pub(super) fn look(&self, cells: &Cells) -> Option<Finding> {
+    pub(super) fn evaluate(&self, cells: &Cells) -> Option<Finding> {
         let mut count = (0_usize, 0_usize);
         let mut misses: Vec<(f64, String)> = Vec::new();
         let mut ratios: Vec<f64> = Vec::new();
@@ -103,7 +103,7 @@ impl Order {
         })
     }
 
-    /// Whether the losses of a place stand to each other as asked for. Products,
+    /// Whether the losses of a place have the ratio of the check. Products,
     /// not quotients: path 1 may lose nothing.
     fn has_ratio(&self, place: &Place) -> bool {
         if self.over.is_none() && self.up_to.is_none() {
@@ -133,7 +133,7 @@ impl Order {
 #[cfg(test)]
 mod tests {
     use super::Value;
-    use crate::reproduce::check::testing::{cell, look};
+    use crate::reproduce::check::testing::{cell, evaluate};
 
     fn check(rule: &str, at_least: f64) -> String {
         format!(
@@ -156,15 +156,15 @@ mod tests {
                 cell(9.0, "A", &[1.0]),
             ]
         };
-        let found = look(&check("no-worse", 1.0), cells()).unwrap();
+        let found = evaluate(&check("no-worse", 1.0), cells()).unwrap();
         assert_eq!(found.text, "no worse at 2 of 3 places, median ratio 1.03");
         assert!(!found.holds);
         assert_eq!(
             found.detail.unwrap(),
             "not at 8 % on path 2: 20.1 s against 10.1 s"
         );
-        assert!(look(&check("no-worse", 0.6), cells()).unwrap().holds);
-        let found = look(&check("better", 0.3), cells()).unwrap();
+        assert!(evaluate(&check("no-worse", 0.6), cells()).unwrap().holds);
+        let found = evaluate(&check("better", 0.3), cells()).unwrap();
         assert!(found.holds && found.text.starts_with("better at 1 of 3"));
     }
 
@@ -187,7 +187,7 @@ mod tests {
         };
         let with = |more: &str| {
             let check = format!("{}{more}\n", check("better", 1.0));
-            look(&check, cells()).unwrap()
+            evaluate(&check, cells()).unwrap()
         };
         assert!(with("over = 0.5").text.starts_with("better at 1 of 1"));
         assert!(with("up_to = 0.5").text.starts_with("better at 0 of 2"));

@@ -38,9 +38,9 @@ impl Special {
 
     /// Looks.
     #[must_use]
-    pub fn look(&self, cells: Option<&Cells>) -> Option<Finding> {
+    pub fn evaluate(&self, cells: Option<&Cells>) -> Option<Finding> {
         Some(match self.name {
-            Name::PacketsWhileBlocked => blocked::look(cells?)?,
+            Name::PacketsWhileBlocked => blocked::evaluate(cells?)?,
             Name::DetectionTimes => detection_times(),
         })
     }

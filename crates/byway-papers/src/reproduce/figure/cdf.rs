@@ -1,19 +1,15 @@
 //! Distributions over runs.
 
-use super::layout::{Data, Layout, with};
-use super::parts::{Figure, Panel, Point, Source, Style};
-use crate::reproduce::cells::{Cells, Filter};
+use super::layout::{Data, Layout, Legend};
+use super::parts::{Figure, Point, Style};
+use crate::reproduce::cells::{Cells, Filter, Value};
 use serde::Deserialize;
 
-/// The share of the runs whose measure is at most so much.
+/// The share of the runs whose measure is at most the value on the x axis.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Cdf {
     #[serde(flatten)]
     layout: Layout,
-    /// What is counted, with its unit.
-    x_title: String,
-    /// What runs upwards.
-    y_title: String,
 }
 
 impl Cdf {
@@ -22,38 +18,17 @@ impl Cdf {
     }
 
     pub(super) fn draw(&self, data: Data<'_>) -> Figure {
-        let mut figure = Figure::empty();
-        for (title, filter) in self.layout.panels(data.ours) {
-            let greatest = self
-                .values(data.ours, &filter)
-                .last()
-                .copied()
-                .unwrap_or(0.0);
-            let mut lines = Vec::new();
-            for value in data.ours.values(&self.layout.lines, &filter) {
-                let filter = with(&filter, &self.layout.lines, &value);
-                let name = figure.name_of(self.layout.line_name(&value));
-                lines.extend(data.lines(name, Style::Steps, |cells| {
-                    steps(&self.values(cells, &filter), greatest)
-                }));
-            }
-            figure.panels.push(Panel {
-                title,
-                x: self.x_title.clone(),
-                y: self.y_title.clone(),
-                lines,
-            });
-        }
-        let ns2 = if figure.shows(Source::Ns2) {
-            " Rings: ns-2's runs."
-        } else {
-            ""
+        let legend = Legend {
+            byway: "Steps: the share of byway's runs with at most that value.",
+            ns2: "Rings: ns-2's runs.",
         };
-        figure.caption = format!(
-            "{} Steps: the share of byway's runs with at most so many.{ns2}",
-            data.words
-        );
-        figure
+        self.layout.draw(data, (Style::Steps, legend), |panel| {
+            let values = self.values(data.ours, panel);
+            let greatest = values.last().copied().unwrap_or(0.0);
+            move |cells: &Cells, _: &Value, filter: &Filter| {
+                steps(&self.values(cells, filter), greatest)
+            }
+        })
     }
 
     /// The values of all runs, in order.

@@ -1,7 +1,7 @@
 //! Means along an axis.
 
-use super::layout::{Data, Layout, with};
-use super::parts::{Figure, Panel, Point, Source, Style};
+use super::layout::{Data, Layout, Legend, with};
+use super::parts::{Figure, Point, Style};
 use crate::reproduce::cells::{Cells, Filter, Value};
 use crate::reproduce::sample::Sample;
 use serde::Deserialize;
@@ -13,10 +13,6 @@ pub struct Curves {
     layout: Layout,
     /// The axis that runs to the right.
     x: String,
-    /// Its title, with the unit.
-    x_title: String,
-    /// What runs upwards, with its unit.
-    y_title: String,
     /// Lines that do not depend on the axis: their mean over the runs of all of
     /// its values is drawn level, as far as the other lines go.
     #[serde(default)]
@@ -29,45 +25,27 @@ impl Curves {
     }
 
     pub(super) fn draw(&self, data: Data<'_>) -> Figure {
-        let mut figure = Figure::empty();
-        for (title, filter) in self.layout.panels(data.ours) {
-            let mut lines = Vec::new();
-            let values = data.ours.values(&self.layout.lines, &filter);
-            let of_line = |value| with(&filter, &self.layout.lines, value);
-            let is_level = |value: &Value| self.level.contains(&value.to_string());
-            let others: Vec<Filter> = values
-                .iter()
-                .filter(|value| !is_level(value))
-                .map(of_line)
-                .collect();
-            for value in &values {
-                let filter = of_line(value);
-                let name = figure.name_of(self.layout.line_name(value));
-                lines.extend(data.lines(name, Style::Band, |cells| {
-                    if is_level(value) {
-                        self.level_points(cells, &filter, &others)
-                    } else {
-                        self.points(cells, &filter)
-                    }
-                }));
-            }
-            figure.panels.push(Panel {
-                title,
-                x: self.x_title.clone(),
-                y: self.y_title.clone(),
-                lines,
-            });
-        }
-        let ns2 = if figure.shows(Source::Ns2) {
-            " Rings: ns-2's means, with bars for their 95 % intervals."
-        } else {
-            ""
+        let legend = Legend {
+            byway: "Lines: byway's means; bands: their 95 % confidence intervals.",
+            ns2: "Rings: ns-2's means, with bars for their 95 % intervals.",
         };
-        figure.caption = format!(
-            "{} Lines: byway's means; bands: their 95 % confidence intervals.{ns2}",
-            data.words
-        );
-        figure
+        self.layout.draw(data, (Style::Band, legend), |panel| {
+            let lines = &self.layout.lines;
+            let values = data.ours.values(lines, panel);
+            let others = values.iter().filter(|value| !self.is_level(value));
+            let others: Vec<Filter> = others.map(|value| with(panel, lines, value)).collect();
+            move |cells: &Cells, value: &Value, filter: &Filter| {
+                if self.is_level(value) {
+                    self.level_points(cells, filter, &others)
+                } else {
+                    self.points(cells, filter)
+                }
+            }
+        })
+    }
+
+    fn is_level(&self, value: &Value) -> bool {
+        self.level.contains(&value.to_string())
     }
 
     fn points(&self, cells: &Cells, filter: &Filter) -> Vec<Point> {

@@ -1,6 +1,6 @@
-//! What figures over cells are drawn from, and how they are laid out.
+//! What figures over cells are drawn from, and their panels, lines and captions.
 
-use super::parts::{Line, Point, Source, Style};
+use super::parts::{Figure, Line, Panel, Point, Source, Style};
 use crate::reproduce::cells::{Cells, Filter, Value, Values};
 use crate::reproduce::show::Unit;
 use crate::reproduce::single::Runs;
@@ -18,15 +18,27 @@ pub(super) struct Layout {
     #[serde(default, rename = "where")]
     pub(super) filter: Filter,
     /// The axis that makes panels.
-    pub(super) panels: Option<String>,
+    panels: Option<String>,
     /// A panel's title, with `{}` for the value.
     #[serde(default)]
-    pub(super) panel_title: String,
+    panel_title: String,
     /// The axis that makes lines.
     pub(super) lines: String,
     /// A line's name, with `{}` for the value.
     #[serde(default = "plain")]
-    pub(super) line_name: String,
+    line_name: String,
+    /// The title of the x axis, with its unit.
+    x_title: String,
+    /// The title of the y axis, with its unit.
+    y_title: String,
+}
+
+/// What a caption says of the lines.
+pub(super) struct Legend {
+    /// byway's lines.
+    pub(super) byway: &'static str,
+    /// ns-2's rings; said only if there are any.
+    pub(super) ns2: &'static str,
 }
 
 fn plain() -> String {
@@ -34,12 +46,48 @@ fn plain() -> String {
 }
 
 impl Layout {
-    pub(super) fn line_name(&self, value: &Value) -> String {
+    /// The figure: panels, with a line for each value of the axis of lines. For the
+    /// filter of a panel, `points` gives a function for the points of a line, from
+    /// cells, the value and the filter of the line.
+    pub(super) fn draw<P>(
+        &self,
+        data: Data<'_>,
+        (style, legend): (Style, Legend),
+        points: impl Fn(&Filter) -> P,
+    ) -> Figure
+    where
+        P: Fn(&Cells, &Value, &Filter) -> Vec<Point>,
+    {
+        let mut figure = Figure::empty();
+        for (title, filter) in self.panels(data.ours) {
+            let points = points(&filter);
+            let mut lines = Vec::new();
+            for value in data.ours.values(&self.lines, &filter) {
+                let filter = with(&filter, &self.lines, &value);
+                let name = figure.name_of(self.line_name(&value));
+                lines.extend(data.lines(name, style, |cells| points(cells, &value, &filter)));
+            }
+            figure.panels.push(Panel {
+                title,
+                x: self.x_title.clone(),
+                y: self.y_title.clone(),
+                lines,
+            });
+        }
+        figure.caption = format!("{} {}", data.words, legend.byway);
+        if figure.shows(Source::Ns2) {
+            figure.caption.push(' ');
+            figure.caption.push_str(legend.ns2);
+        }
+        figure
+    }
+
+    fn line_name(&self, value: &Value) -> String {
         self.line_name.replace("{}", &value.to_string())
     }
 
     /// The titles and filters of the panels.
-    pub(super) fn panels(&self, cells: &Cells) -> Vec<(String, Filter)> {
+    fn panels(&self, cells: &Cells) -> Vec<(String, Filter)> {
         let Some(axis) = &self.panels else {
             return vec![(self.panel_title.clone(), self.filter.clone())];
         };

@@ -17,7 +17,7 @@ pub struct OverTime {
     shows: Shown,
     /// The runs: a place of the study each, in the order of the lines.
     runs: Vec<Single>,
-    /// What runs upwards, with its unit.
+    /// The title of the y axis, with its unit.
     y_title: String,
     /// The end of the axis of time, seconds; the end of the longest run if it is
     /// not said.
@@ -114,8 +114,8 @@ impl OverTime {
         }
     }
 
-    /// What lies before the end of the axis, as far as it can be told apart; a line
-    /// goes on to that end.
+    /// What lies before the end of the axis, as far as it can be distinguished; a line
+    /// continues to that end.
     fn cut(&self, mut points: Vec<Point>, style: Style) -> Vec<Point> {
         if let Some(until) = self.until_s
             && let Some(first) = points.iter().position(|p| p.x > until)
@@ -135,7 +135,7 @@ impl OverTime {
     }
 }
 
-/// Those of many dots, in order of time, that can be told apart: a burst keeps its
+/// Those of many dots, in order of time, that can be distinguished: a burst keeps its
 /// height, which [`Curve::thinned`] leaves to a line between its ends.
 fn apart(points: Vec<Point>) -> Vec<Point> {
     let least = |of: fn(&Point) -> f64| {

@@ -22,9 +22,9 @@ pub struct Figure {
 pub struct Panel {
     /// Its title; empty if it is the only one.
     pub title: String,
-    /// What runs to the right, with its unit.
+    /// The title of the x axis, with its unit.
     pub x: String,
-    /// What runs upwards, with its unit.
+    /// The title of the y axis, with its unit.
     pub y: String,
     /// The lines.
     pub lines: Vec<Line>,

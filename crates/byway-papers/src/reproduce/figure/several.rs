@@ -16,9 +16,9 @@ pub struct Several {
     filter: Filter,
     /// The axis that makes lines.
     lines: String,
-    /// What runs to the right, with its unit.
+    /// The title of the x axis, with its unit.
     x_title: String,
-    /// What runs upwards, with its unit.
+    /// The title of the y axis, with its unit.
     y_title: String,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Every panel is a separate picture, so that a page can set them side by
 //! side or below each other without making their letters smaller. The colours
-//! are those of Okabe and Ito, which colour-blind people can tell apart; a
+//! are those of Okabe and Ito, which colour-blind people can distinguish; a
 //! page's style sheet may replace them, since it outranks the attributes that
 //! plotters writes.
 

@@ -17,7 +17,7 @@ fn refused(path: &Path, ours: &Header) -> String {
     trouble.to_string()
 }
 
-/// A file of that name that is not there, in a folder of its own.
+/// A file of that name that is not there, in a new folder.
 fn file(name: &str) -> PathBuf {
     let dir = std::env::temp_dir().join(format!("byway-kept-{}-{name}", std::process::id()));
     let _ = std::fs::remove_dir_all(&dir);
