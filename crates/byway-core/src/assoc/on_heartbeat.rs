@@ -228,7 +228,8 @@ impl Association {
         // answered. They share one nonce, so that a late answer counts.
         let p = self.paths.get(path);
         let under_way = p.heartbeat.under_way();
-        let shared = under_way.filter(|_| p.detector.is_probing() || revival.is_some());
+        let revives = self.cfg.failover.revival.is_some() && p.state() != PathState::Active;
+        let shared = under_way.filter(|_| p.detector.is_probing() || revives);
         let probe = Probe {
             nonce: shared.map_or_else(|| ctx.rng.random(), |p| p.nonce),
             sent: ctx.now,

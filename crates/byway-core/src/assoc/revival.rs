@@ -58,7 +58,7 @@ impl Association {
             return;
         }
         let p = self.paths.get(path);
-        let pace = p.rtt.srtt().unwrap_or_default().max(LEAST_PACE);
+        let pace = p.rtt.srtt().unwrap_or(p.rtt.rto()).max(LEAST_PACE);
         let asked = |h: Probe| ctx.now.since(h.sent) < pace;
         if !p.heartbeat.under_way().is_some_and(asked) {
             self.want_heartbeat(path);

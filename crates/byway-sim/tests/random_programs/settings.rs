@@ -180,7 +180,7 @@ impl Settings {
             ack_delay: ms([200, 0][usize::from(self.misc / 16 % 2)]),
             ..ProbeTimeout::default()
         });
-        self.byway(&mut c);
+        self.byway(c);
         if self.misc & 4 != 0 {
             c.failure.error_clear = ErrorClear::FirstTransmissionOnly;
         }
