@@ -7,7 +7,8 @@ use crate::path::PathId;
 
 impl Association {
     /// Rules R2 and R3: T3-rtx of a path stops when nothing is in flight there,
-    /// and restarts when the earliest chunk in flight was acknowledged.
+    /// and restarts when the earliest chunk in flight was acknowledged or is lost. Rule
+    /// R4: it runs if the peer took an acknowledgement back.
     pub(super) fn restart_t3(&mut self, ctx: &mut Ctx<'_>, id: PathId, s: &PathSack) {
         if self.dialect_says(|d| d.restarts_t3()) {
             let at = self.ask(ctx, |d, i| d.t3_after_sack(i, id));
@@ -15,7 +16,8 @@ impl Association {
             return;
         }
         let p = self.paths.get(id);
-        if !s.t3.restart && p.timers.earliest_in_flight().is_some() {
+        // What the peer took back may be earlier than the earliest in flight.
+        if !s.t3.restart && !s.t3.rescan && p.timers.earliest_in_flight().is_some() {
             return;
         }
         let earliest = if p.window().flight > 0 {
