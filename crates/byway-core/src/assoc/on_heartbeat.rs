@@ -191,21 +191,14 @@ impl Association {
         // "Idle": nothing that measures the round trip has left since the timer was set.
         // The exact time of this is not stored, but the interval is close.
         let period = self.cfg.hb.interval;
-        // While T3-rtx of a path runs, or is about to, data probes the path. If a heartbeat
-        // did so as well, one failure would count twice and double the RTO twice. Not
-        // where only heartbeats prove a path (natarajan-2006).
-        let timed = due.since(p.rtt.last_timed()) < period;
-        let resends = path == self.paths.data() && !self.send.ledger.lost().is_empty();
-        let proves = p.state() == PathState::Active || self.data_makes_active(path);
-        let carries =
-            proves && (p.timers.t3().is_some() || resends) && self.revival_pace().is_none();
-        let busy = p.is_confirmed() && (carries || p.state() == PathState::Active && timed);
+        // While T3-rtx of a path runs, data probes the path. If a heartbeat did so as
+        // well, one failure would count twice.
+        let timed = due.since(p.rtt.last_timed()) < period || p.timers.t3().is_some();
+        let busy = p.state() == PathState::Active && p.is_confirmed() && timed;
         if busy {
-            let idle = period.saturating_sub(due.since(p.rtt.last_timed()));
-            let wait = match p.state() {
-                PathState::Active => idle.max(p.rtt.rto()),
-                _ => p.rtt.rto(),
-            };
+            let wait = period
+                .saturating_sub(due.since(p.rtt.last_timed()))
+                .max(p.rtt.rto());
             self.paths
                 .get_mut(path)
                 .timers
@@ -262,6 +255,15 @@ impl Association {
         if let Some(probe) = p.end_heartbeat() {
             p.errors.heartbeat_lost(probe.sent);
         }
+        if self.data_counts_silence(path) {
+            if is_eager(self.paths.get(path), self.cfg.hb.failed) {
+                self.want_heartbeat(path);
+            } else {
+                self.schedule_heartbeat(ctx, path);
+            }
+            return;
+        }
+        let p = self.paths.get_mut(path);
         p.rtt.back_off(&self.cfg.rto);
         if p.is_confirmed()
             && let (Some(e), Some(cfg)) =
@@ -302,6 +304,15 @@ impl Association {
         }
         self.choose_data_path(ctx, None);
         self.begin_revival(ctx);
+    }
+
+    /// Whether T3-rtx of a path runs that is not active: data probes the path, and its
+    /// timeouts count the silence. If lost heartbeats counted, too, one silence would be
+    /// two errors and double the RTO twice. Not where only heartbeats prove the path
+    /// (natarajan-2006).
+    fn data_counts_silence(&self, path: PathId) -> bool {
+        let p = self.paths.get(path);
+        p.timers.t3().is_some() && self.data_makes_active(path)
     }
 
     /// A heartbeat leaves with the next packets.

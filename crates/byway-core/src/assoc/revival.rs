@@ -7,6 +7,8 @@ use crate::time::Duration;
 
 /// The shortest time between two heartbeats to a failed path that is heard.
 const LEAST_PACE: Duration = Duration::from_millis(20);
+/// This time if the path's round trip is unknown.
+const UNMEASURED: Duration = Duration::from_millis(100);
 
 impl Association {
     /// The pace of the heartbeats if no path is active and data waits.
@@ -58,7 +60,7 @@ impl Association {
             return;
         }
         let p = self.paths.get(path);
-        let pace = p.rtt.srtt().unwrap_or(p.rtt.rto()).max(LEAST_PACE);
+        let pace = p.rtt.srtt().unwrap_or(UNMEASURED).max(LEAST_PACE);
         let asked = |h: Probe| ctx.now.since(h.sent) < pace;
         if !p.heartbeat.under_way().is_some_and(asked) {
             self.want_heartbeat(path);

@@ -31,10 +31,15 @@ fn one_silence_doubles_the_rto_once() {
         &p.take_drawings_with(&["A -> DATA", "A -> HEARTBEAT"]),
         &[
             "4000 ms A -> DATA 1 -> lost",
+            "5000 ms A -> HEARTBEAT -> lost",
             "5000 ms A -> DATA 1 -> lost",
+            "7000 ms A -> HEARTBEAT -> lost",
             "7000 ms A -> DATA 1 -> lost",
+            "11000 ms A -> HEARTBEAT -> lost",
             "11000 ms A -> DATA 1 -> lost",
+            "19000 ms A -> HEARTBEAT -> lost",
             "19000 ms A -> DATA 1 -> lost",
+            "35000 ms A -> HEARTBEAT -> lost",
             "35000 ms A -> DATA 1 -> lost",
         ],
     );
@@ -77,7 +82,7 @@ fn hearing_the_peer_on_a_failed_path_probes_it_at_once() {
     let mut p = Pair::up(2, &reviving());
     p.cut(&[0, 1]);
     p.send_many(A, 1000, 1);
-    p.run(100_250);
+    p.run(100_130);
     // Our packets are lost still, the peer's arrive again.
     p.hand(|q| if q.from == A { Fate::Lose } else { Fate::Pass });
     p.take_drawings();
