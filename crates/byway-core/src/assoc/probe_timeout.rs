@@ -108,7 +108,7 @@ impl Association {
             p.timers.set(PathTimer::MoveHoldOff, None);
             self.stats.needless_suspicions += 1;
         }
-        if self.paths.get_mut(path).probe_timeout.take_cut() {
+        if self.paths.get_mut(path).probe_timeout.take_delayed_cut() {
             self.cut_window(path);
         }
     }
