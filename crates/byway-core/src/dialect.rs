@@ -311,7 +311,7 @@ pub trait Dialect: fmt::Debug + Send {
         false
     }
 
-    /// Whether a gap that closes hurries the SACK (section 6.7).
+    /// Whether a packet that fills a gap is acknowledged at once (section 6.7).
     fn closing_gap_hurries_sack(&self) -> bool {
         true
     }

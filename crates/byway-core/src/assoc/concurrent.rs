@@ -111,8 +111,8 @@ impl Association {
         fast_recovery(&self.cfg, self.send.concurrent.is_some())
     }
 
-    /// A path's fast recovery ends when the data that was in flight there at its
-    /// beginning is acknowledged. The other paths do not matter.
+    /// With concurrent multipath transfer, a path's fast recovery ends when no chunk before
+    /// its exit point is in flight there. The other paths do not matter.
     pub(super) fn end_recovery(&mut self, path: PathId) {
         if self.send.concurrent.is_none() {
             return;

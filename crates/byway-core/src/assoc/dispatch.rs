@@ -91,8 +91,8 @@ impl Association {
             // Data that fills a gap, or is bundled with COOKIE ECHO, is acknowledged at
             // once (sections 6.2 and 5.1.5).
             let dialect = self.optional.dialect.as_ref();
-            let hurries = dialect.is_none_or(|d| d.closing_gap_hurries_sack());
-            gathered.data.gap = had_gap && hurries || self.recv.tsns.has_gap();
+            let at_once = dialect.is_none_or(|d| d.closing_gap_hurries_sack());
+            gathered.data.gap = had_gap && at_once || self.recv.tsns.has_gap();
             gathered.data.immediate |= cookie_taken;
             self.after_data(ctx, from.unwrap_or(self.paths.data()), &mut gathered.data);
         }

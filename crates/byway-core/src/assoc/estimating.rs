@@ -116,8 +116,10 @@ impl Estimating {
         }
     }
 
-    /// A chunk arrived twice, so one of its losses was spurious, most likely the first.
-    pub(crate) fn arrived(&mut self, seq: u64) {
+    /// One of the losses that were counted for this chunk was spurious: the chunk was
+    /// acknowledged before its retransmission, or the peer received it twice. Most likely
+    /// it was the first of them, so this one is undone.
+    pub(crate) fn loss_was_spurious(&mut self, seq: u64) {
         let first = self.counted.range((seq, 0, PathId(0))..).next().copied();
         if let Some(found) = first.filter(|f| f.0 == seq) {
             self.counted.remove(&found);

@@ -131,7 +131,7 @@ impl Association {
             self.ask(ctx, |d, i| d.on_confirmed(i));
             self.choose_data_path(ctx, None);
         }
-        self.weigh_evidence(ctx, path, Evidence::Heartbeat);
+        self.tell_detector(ctx, path, Evidence::Heartbeat);
         if self.answer_proves(ctx, path, full_sized) {
             let state = self.paths.get(path).state();
             self.clear_errors(ctx, path, true);

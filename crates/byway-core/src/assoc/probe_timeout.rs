@@ -141,7 +141,7 @@ impl Association {
                 self.note_owed_acknowledgement(now, path);
             }
         }
-        if self.paths.get_mut(path).probe_timeout.take_cut() {
+        if self.paths.get_mut(path).probe_timeout.take_delayed_cut() {
             self.cut_window(now, path);
         }
     }

@@ -59,22 +59,22 @@ impl Association {
         }
     }
 
-    /// A SACK acknowledged new data. `of_path`: the data was sent to this path after its
-    /// last timeout.
-    pub(super) fn weigh_acknowledgement(&mut self, ctx: &mut Ctx<'_>, path: PathId, of_path: bool) {
+    /// A SACK acknowledged new data. `of_path`: some of this data clears the error counter
+    /// of the path.
+    pub(super) fn tell_detector_of_data(&mut self, ctx: &mut Ctx<'_>, path: PathId, of_path: bool) {
         if self.paths.get(path).detector.is_probing() {
             let what = if of_path {
                 Evidence::PathData
             } else {
                 Evidence::AnyData
             };
-            self.weigh_evidence(ctx, path, what);
+            self.tell_detector(ctx, path, what);
         }
     }
 
     /// Something was acknowledged. If the detector accepts this as an answer, the
     /// probing ends and ordinary heartbeats continue.
-    pub(super) fn weigh_evidence(&mut self, ctx: &mut Ctx<'_>, path: PathId, what: Evidence) {
+    pub(super) fn tell_detector(&mut self, ctx: &mut Ctx<'_>, path: PathId, what: Evidence) {
         if self.paths.get(path).detector.is_probing() && self.detector(path).accepts(what) {
             self.end_probing(ctx, path);
         }

@@ -50,9 +50,10 @@ pub trait CongestionControl: fmt::Debug + Send {
         rfc9260::shrink_idle(window, now, rto, cfg);
     }
 
-    /// A burst begins, with at most `limit` bytes in flight (section 6.1, D). Called
-    /// only with `congestion.burst_rule = ShrinkWindow`. By default cwnd is reduced to
-    /// this limit.
+    /// A packet of new data may leave if the flight size is below `limit` (section 6.1,
+    /// D). Called only with `congestion.burst_rule = ShrinkWindow`, before each packet of
+    /// new data, with the same limit during an event. The packet need not leave after all.
+    /// By default cwnd is reduced to the limit.
     fn on_burst(&mut self, window: &mut Window, limit: u32) {
         window.cwnd = window.cwnd.min(limit);
     }
@@ -79,7 +80,7 @@ pub struct PathAck {
     pub cumulative_advanced: bool,
     /// Whether the path, or the association, is in fast recovery.
     pub in_recovery: bool,
-    /// Whether nothing is outstanding on any path.
+    /// Whether all data of all paths is cumulatively acknowledged.
     pub all_acked: bool,
 }
 

@@ -19,13 +19,13 @@ impl Default for Burst {
 }
 
 impl Burst {
-    /// An event begins, which may release this number of packets.
+    /// An event begins. It may release this number of packets.
     pub(crate) fn begin(&mut self, packets: u32) {
         self.packets_left = packets;
         self.flight_limit = None;
     }
 
-    /// The event may release no new data any more.
+    /// The event may not release any more new data.
     pub(crate) fn end(&mut self) {
         self.packets_left = 0;
         self.flight_limit = Some(0);

@@ -73,7 +73,7 @@ impl Path {
         self.control.on_idle(&mut self.window, now, rto, cfg);
     }
 
-    /// A burst begins, with at most `limit` bytes in flight.
+    /// A packet of new data may leave if the flight size is below `limit`.
     pub(crate) fn on_burst(&mut self, limit: u32) {
         self.control.on_burst(&mut self.window, limit);
     }

@@ -30,7 +30,7 @@ impl PathDetector {
         &self.rule
     }
 
-    /// Another rule: `reserved` bytes of the window stay free for its heartbeats.
+    /// Sets another rule, which keeps `reserved` bytes of the window free for heartbeats.
     pub(crate) fn set_rule(&mut self, rule: Detection, reserved: u32) {
         self.rule = rule;
         self.reserved = reserved;
@@ -58,7 +58,7 @@ impl PathDetector {
         self.probing_since = Some(now);
     }
 
-    /// The detector probes the path no more.
+    /// The detector stops probing the path.
     pub(crate) fn end_probing(&mut self) {
         self.probing_since = None;
     }
@@ -71,7 +71,7 @@ pub(crate) struct OwedToProbeTimeout {
     asked_at_once: bool,
     /// Missing reports announced losses while the path was potentially failed by the
     /// probe timeout: the window is reduced if the path answers.
-    cut_owed: bool,
+    cut_delayed: bool,
     /// Tail probes since the last acknowledgement.
     tail_probes: u8,
 }
@@ -107,12 +107,12 @@ impl OwedToProbeTimeout {
     }
 
     /// The window is reduced only if the path answers.
-    pub(crate) fn owe_cut(&mut self) {
-        self.cut_owed = true;
+    pub(crate) fn delay_cut(&mut self) {
+        self.cut_delayed = true;
     }
 
-    /// The path answers. Returns whether its window is reduced now.
-    pub(crate) fn take_cut(&mut self) -> bool {
-        core::mem::take(&mut self.cut_owed)
+    /// The path answers. Returns whether its window must be reduced now.
+    pub(crate) fn take_delayed_cut(&mut self) -> bool {
+        core::mem::take(&mut self.cut_delayed)
     }
 }

@@ -14,21 +14,21 @@ use crate::time::Instant;
 /// The sender's state for concurrent multipath transfer.
 #[derive(Clone, Debug, Default)]
 pub struct Concurrent {
-    /// Where the round of the present event begins; the primary if it is not
-    /// known yet.
+    /// The path with which the round of the current event begins. `None` means the
+    /// primary.
     first: Option<PathId>,
-    /// The path behind which the round of the next event begins.
+    /// The round of the next event begins with the path after this one.
     last: Option<PathId>,
     order: FillOrder,
     /// Whether new data has left in this event.
     begun: bool,
     /// The pseudo cumulative TSNs of each path.
     cumulatives: [PseudoCumulative; MAX_PATHS],
-    /// The sequence from which on the SACK at hand advances them, if it does.
+    /// The sequence from which the current SACK advances them, if it does.
     advanced: [Option<u64>; MAX_PATHS],
-    /// What the SACK at hand newly acknowledges of each path.
+    /// What the current SACK newly acknowledges of each path.
     newly: [Option<NewlyAcked>; MAX_PATHS],
-    /// How many packets it answers.
+    /// How many packets the current SACK answers.
     packets: u8,
 }
 
@@ -45,8 +45,8 @@ impl Concurrent {
         self.first
     }
 
-    /// An event begins: the round goes on behind the path that was filled last, or
-    /// that began the last round (`concurrent.order`).
+    /// An event begins. The round starts after the path that was filled last, or after
+    /// the path that began the last round (`concurrent.order`).
     pub(crate) fn begin_event(&mut self, paths: usize) {
         self.begun = false;
         self.first = self.last.map(|p| PathId((p.0 + 1) % paths as u8));
@@ -78,14 +78,14 @@ impl Concurrent {
         self.cumulatives[path.index()].find();
     }
 
-    /// The SACK at hand cumulatively acknowledges this chunk of the path.
+    /// The current SACK cumulatively acknowledges this chunk of the path.
     pub(crate) fn acknowledge(&mut self, path: PathId, seq: u64) {
         self.find_expected(path);
         self.advanced[path.index()].get_or_insert(seq);
     }
 
-    /// CUC reads the chunks from `covered` to `end`, which is behind the last gap block
-    /// of the SACK at hand.
+    /// CUC reads the chunks from `covered` to `end`, which is after the last gap block of
+    /// the current SACK.
     pub(crate) fn advance(
         &mut self,
         path: PathId,
@@ -98,13 +98,13 @@ impl Concurrent {
         self.advanced[i] = self.advanced[i].or(advanced);
     }
 
-    /// From which sequence on the SACK at hand advances the path's pseudo cumulative
+    /// The sequence from which the current SACK advances the path's pseudo cumulative
     /// TSNs, if it does.
     pub(crate) fn advanced(&self, path: PathId) -> Option<u64> {
         self.advanced[path.index()]
     }
 
-    /// The SACK at hand newly acknowledges this chunk of the path.
+    /// The current SACK newly acknowledges this chunk of the path.
     pub(crate) fn newly_acknowledged(&mut self, path: PathId, seq: u64, sent_at: Instant) {
         NewlyAcked::join(&mut self.newly[path.index()], seq, sent_at);
     }

@@ -2,9 +2,10 @@
 //! 9260 sections 6.2.1 and 7.2.4).
 //!
 //! TSNs are 64-bit sequences here, counted from the initial TSN, so they never
-//! wrap. To keep a SACK cheap, the ledger remembers the gap blocks of the last one
-//! and visits only what differs. Missing reports are counted for a list of
-//! candidates, which a chunk leaves when it is lost.
+//! wrap. To keep a SACK cheap, the ledger remembers the gap blocks of the last SACK.
+//! It reads both lists of blocks, but only the chunks in their difference. Missing
+//! reports are counted for a list of candidates. A chunk leaves this list when it is
+//! acknowledged or lost, or when it may not be fast retransmitted again.
 
 use super::lost::LostChunks;
 use super::missing::Missing;

@@ -168,7 +168,7 @@ impl SendHalf {
 
     /// Data begins to wait for the peer's window alone, or waits no more. Returns since
     /// when it waited, if it did.
-    pub(crate) fn change_rwnd_blocked(&mut self, now: Instant) -> Option<Instant> {
+    pub(crate) fn toggle_rwnd_blocked(&mut self, now: Instant) -> Option<Instant> {
         let since = self.rwnd_blocked.take();
         if since.is_none() {
             self.rwnd_blocked = Some(now);

@@ -175,7 +175,7 @@ impl SendQueue {
 
     /// The first lane after `lane` that has something to send now.
     #[inline]
-    pub(crate) fn lane_behind(&self, lane: LaneId) -> Option<Waiting> {
+    pub(crate) fn lane_after(&self, lane: LaneId) -> Option<Waiting> {
         self.next_lane(lane.0 + 1)
     }
 
@@ -188,21 +188,20 @@ impl SendQueue {
     }
 
     /// Whether the lane's next message has not begun and needs more than one
-    /// fragment of `most` bytes.
-    pub(crate) fn begins_long(&self, lane: LaneId, most: usize) -> bool {
+    /// fragment of `max_payload` bytes.
+    pub(crate) fn begins_long(&self, lane: LaneId, max_payload: usize) -> bool {
         self.front(lane)
-            .is_some_and(|m| m.cut == 0 && m.payload.len() > most)
+            .is_some_and(|m| m.cut == 0 && m.payload.len() > max_payload)
     }
 
-    /// Payload bytes of the next fragment of a lane. A packet holds at most
-    /// `most`.
-    pub(crate) fn next_len(&self, lane: LaneId, most: usize) -> Option<usize> {
+    /// Payload bytes of the next fragment of a lane, at most `max_payload`.
+    pub(crate) fn next_len(&self, lane: LaneId, max_payload: usize) -> Option<usize> {
         let first = self.front(lane)?;
-        Some((first.payload.len() - first.cut).min(most))
+        Some((first.payload.len() - first.cut).min(max_payload))
     }
 
-    /// Cuts the next fragment of a lane, at most `most` bytes.
-    pub(crate) fn cut(&mut self, lane: LaneId, most: usize) -> Option<Cut> {
+    /// Cuts the next fragment of a lane, of at most `max_payload` bytes.
+    pub(crate) fn cut(&mut self, lane: LaneId, max_payload: usize) -> Option<Cut> {
         debug_assert!(
             self.lanes.get(lane.0).is_none_or(|l| l.messages.is_empty())
                 || self.front(lane).is_some()
@@ -214,10 +213,10 @@ impl SendQueue {
         }
         let left = m.payload.len() - m.cut;
         let begin = m.cut == 0;
-        if left > most {
-            let payload = m.payload.slice(m.cut..m.cut + most);
-            m.cut += most;
-            self.bytes -= most as u64;
+        if left > max_payload {
+            let payload = m.payload.slice(m.cut..m.cut + max_payload);
+            m.cut += max_payload;
+            self.bytes -= max_payload as u64;
             self.begun = Some(lane.0);
             return Some(Cut::of(m, payload, begin, false));
         }
@@ -249,7 +248,7 @@ mod tests {
     use super::*;
 
     fn lane_of(q: &SendQueue, path: Option<PathId>) -> Option<LaneId> {
-        let all = core::iter::successors(q.next_lane(0), |w| q.lane_behind(w.lane));
+        let all = core::iter::successors(q.next_lane(0), |w| q.lane_after(w.lane));
         let mut here = all.filter(|w| w.path == path);
         here.next().map(|w| w.lane)
     }

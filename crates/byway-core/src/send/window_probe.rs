@@ -3,16 +3,16 @@
 /// Probes of the peer's closed window (section 6.1, A).
 #[derive(Copy, Clone, Debug, Default)]
 pub(crate) struct WindowProbe {
-    /// Probing the closed window: one chunk may ignore rwnd.
+    /// One chunk may ignore rwnd.
     due: bool,
     /// The chunk under way is a window probe.
     under_way: bool,
-    /// A SACK came since the probe left: the peer lives.
+    /// A SACK has arrived since the probe left, so the peer is alive.
     answered: bool,
 }
 
 impl WindowProbe {
-    /// The window was closed for long enough: one chunk may ignore rwnd.
+    /// The window probe timer expired: one chunk may ignore rwnd.
     pub(crate) fn fall_due(&mut self) {
         self.due = true;
     }

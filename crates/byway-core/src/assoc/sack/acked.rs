@@ -13,8 +13,8 @@ use crate::send::record::{Applied, Change, Fate, Record};
 use crate::time::Instant;
 
 impl Association {
-    /// Applies a SACK to the ledger. Returns the changes, and the latest sending time
-    /// of the newly acknowledged chunks.
+    /// Applies the cumulative TSN and the gap blocks to the ledger. Returns what changed,
+    /// and when the newest of the newly acknowledged chunks was sent.
     pub(super) fn apply_to_ledger(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -23,7 +23,7 @@ impl Association {
         on_path: &mut [PathSack],
     ) -> (Applied, Instant) {
         let payload_before = self.send.ledger.payload();
-        let has_extras = self.has_sack_extras();
+        let has_optional_rules = self.has_optional_rules();
         let echo = self.stamps.map_or(Echo::Unused, |s| Echo::Of(s.echoed));
         let (paths, cfg, now) = (&mut self.paths, &*self.cfg, ctx.now);
         let (concurrent, estimating) = (&mut self.send.concurrent, &mut self.optional.estimating);
@@ -31,7 +31,7 @@ impl Association {
         let mut newest_sent = Instant::ZERO;
         let applied = self.send.ledger.apply(covered, blocks, |seq, r, change| {
             let p = paths.get_mut(r.path);
-            if has_extras {
+            if has_optional_rules {
                 let acked = change == Change::Acked;
                 let mut advanced = None;
                 if let Some(c) = concurrent {
@@ -45,7 +45,7 @@ impl Association {
                     d.on_record((seq, r), change, p.window(), advanced);
                 }
                 if let (true, Fate::Lost(_), Some(e)) = (acked, r.fate, &mut *estimating) {
-                    e.arrived(seq);
+                    e.loss_was_spurious(seq);
                 }
             }
             match change {
@@ -118,7 +118,8 @@ impl Chunk<'_> {
         }
         // A chunk that left before the path's last error may have arrived before the
         // path died, and its SACK was lost on the way back. So it does not prove that
-        // the path works now.
+        // the path works now. The same holds for a chunk that a timeout made lost, even
+        // if the timeout counted as no error (section 6.1, A).
         let timely =
             p.errors.trusts_answer_to(r.sent_at) && r.fate != Fate::Lost(LossCause::Timeout);
         if r.one_path && timely {

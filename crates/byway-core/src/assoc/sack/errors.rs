@@ -14,7 +14,7 @@ impl Association {
             self.note_data_acknowledged(id, s.proof.largest);
         }
         if s.any_new {
-            self.weigh_acknowledgement(ctx, id, s.proof.clears);
+            self.tell_detector_of_data(ctx, id, s.proof.clears);
         }
         if s.proof.clears {
             let returns = s.proof.unambiguous && self.data_makes_active(id);
@@ -22,8 +22,8 @@ impl Association {
         }
     }
 
-    /// Whether an acknowledgement of data that was sent to that path only makes it
-    /// active again (RFC 7829 section 3.2, rule 7; natarajan-2006 differs).
+    /// Whether the path becomes active again when data is acknowledged that was never
+    /// sent to another path (RFC 7829 section 3.2, rule 7; natarajan-2006 differs).
     pub(in crate::assoc) fn data_makes_active(&self, id: PathId) -> bool {
         let pf = self.cfg.failover.potentially_failed.as_ref();
         match self.paths.get(id).state() {

@@ -33,6 +33,8 @@ impl Association {
             // missing chunks, and not only those below the HTNA (section 7.2.4). With SFR
             // each path counts separately.
             let sfr = self.cfg.concurrent.as_ref().is_some_and(|c| c.sfr);
+            // The state before this SACK: a SACK that reaches the exit point still belongs
+            // to fast recovery here.
             let recovering = self.send.in_recovery();
             let all = recovering && applied.cumulative_advanced && !sfr;
             let missing = Missing {
@@ -74,7 +76,7 @@ impl Association {
                 s.t3.after = seq;
             }
             s.lost = true;
-            s.lost_anew |= p.recovery.is_new_event(seq);
+            s.new_loss_event |= p.recovery.is_new_event(seq);
             s.lost_again |= p.rack.is_some() && r.sends > 1 && p.recovery.is_cut_before(r.sent_at);
             if concurrent {
                 p.counters.chunk_lost();

@@ -2,14 +2,17 @@
 //!
 //! It is processed in five steps; steps 1 to 4 have their own files:
 //!
-//! 1. `blocks`: the gap blocks are read and checked.
-//! 2. `acked`: the ledger applies them. Each newly acknowledged chunk leaves the flight
-//!    size of its path, may measure the round trip, and may prove that the path works.
+//! 1. The cumulative TSN is checked. `blocks` reads and checks the gap blocks.
+//! 2. `acked`: the ledger applies the cumulative TSN and the gap blocks. Each newly
+//!    acknowledged chunk leaves the flight size of its path, may measure the round trip,
+//!    and may prove that the path works.
 //! 3. `missing`: missing reports are counted. Chunks with enough of them are lost.
 //!    `overdue`: so are chunks that are overdue, with loss detection by time.
 //! 4. For each path, the round trip is updated. `window` grows or cuts cwnd, `t3`
-//!    restarts T3-rtx, and `errors` clears errors.
-//! 5. The user, the window probe and the shutdown continue.
+//!    restarts or stops T3-rtx, and `errors` clears errors.
+//! 5. a_rwnd is stored. The user is told of room in the send buffer and of the end of
+//!    all data. If rwnd is not zero, the window probe timer stops. The estimates may
+//!    choose another primary, and the shutdown continues.
 
 mod acked;
 mod blocks;
@@ -30,10 +33,13 @@ use crate::policy::concurrent::dac;
 use byway_wire::{Sack, Tsn};
 use path_sack::PathSack;
 use smallvec::SmallVec;
+use window::GrowthTerms;
 
 pub(super) use blocks::contains;
 
 impl Association {
+    /// A SACK arrived. It is ignored in CLOSED and COOKIE-WAIT, and if a newer SACK has
+    /// already arrived.
     #[inline(never)]
     pub(super) fn on_sack(&mut self, ctx: &mut Ctx<'_>, sack: &Sack<'_>) {
         if self.state.is_closed() || matches!(self.state, super::State::CookieWait) {
@@ -41,7 +47,7 @@ impl Association {
         }
         // 1. Read and check.
         let Some(covered) = self.send.ledger.covered_by(sack.cumulative_tsn_ack) else {
-            // The network reordered SACKs: a newer one has already arrived.
+            // The network reordered the SACKs: this one is older than the last.
             if let Some(d) = &mut self.optional.dialect {
                 d.on_old_sack();
             }
@@ -58,7 +64,7 @@ impl Association {
         }
         self.stats.sacks_received += 1;
         self.send.window_probe.on_sack();
-        if self.has_sack_extras() {
+        if self.has_optional_rules() {
             self.begin_sack(ctx, sack);
         }
         if self.cfg.retransmission.rack.is_some() {
@@ -66,6 +72,7 @@ impl Association {
         }
         // 2. to 4.
         self.acknowledge(ctx, covered, &blocks);
+        // 5. A SHUTDOWN has no a_rwnd, so `after_ack` does not store it.
         self.send.set_a_rwnd(sack.a_rwnd);
         let gaps = sack.gap_block_count() as u16;
         let acked = self.send.ledger.base();
@@ -96,11 +103,10 @@ impl Association {
         self.after_ack(ctx);
     }
 
-    /// Whether concurrent multipath transfer, path estimates or a dialect need more than
-    /// RFC 9260. One test covers all three, so an association without them pays for one
-    /// branch.
+    /// Whether concurrent multipath transfer, path estimates or a dialect are in use.
+    /// They do more with a SACK than RFC 9260. This one test guards most of that work.
     #[inline]
-    fn has_sack_extras(&self) -> bool {
+    fn has_optional_rules(&self) -> bool {
         self.send.concurrent.is_some()
             || self.optional.estimating.is_some()
             || self.optional.dialect.is_some()
@@ -120,7 +126,7 @@ impl Association {
         if let Some(e) = &mut self.optional.estimating {
             for tsn in sack.duplicates().take(super::estimating::MAX_DUPLICATES) {
                 if let Some(seq) = self.send.ledger.place_of(tsn) {
-                    e.arrived(seq);
+                    e.loss_was_spurious(seq);
                 }
             }
         }
@@ -128,7 +134,7 @@ impl Association {
 
     /// Steps 2 to 4.
     fn acknowledge(&mut self, ctx: &mut Ctx<'_>, covered: u64, blocks: &Blocks) {
-        let has_extras = self.has_sack_extras();
+        let has_optional_rules = self.has_optional_rules();
         // Not an array, because every SACK would clear and move all eight entries.
         let mut on_path = SmallVec::<[PathSack; MAX_PATHS]>::new();
         on_path.extend(self.paths.iter().map(|p| {
@@ -139,33 +145,37 @@ impl Association {
                 .map_or(p.window().flight, |d| d.outstanding(p.window()));
             PathSack {
                 ack: PathAck {
+                    // Includes the room that is reserved for the detector's heartbeats.
                     flight_before: p.used(outstanding),
                     ..PathAck::default()
                 },
                 ..PathSack::default()
             }
         }));
-        if has_extras {
+        if has_optional_rules {
             self.ask(ctx, |d, i| d.before_ledger(i, covered, blocks));
             self.advance_pseudo_cumulatives(covered, blocks);
         }
         let (applied, newest_sent) = self.apply_to_ledger(ctx, covered, blocks, &mut on_path);
         self.report_missing(ctx, (&applied, newest_sent), blocks, &mut on_path);
-        let recovering = self.in_recovery();
+        let association_recovers = self.still_in_recovery();
         if self.cfg.retransmission.rack.is_some() {
             self.report_overdue(ctx.now, &mut on_path);
-            self.judge_tail_probes(ctx.now, recovering);
+            self.judge_tail_probes(ctx.now, association_recovers);
         }
         self.feed_estimates(ctx.now, &on_path);
-        let shares = self.growth_shares(&on_path);
+        let steps = self.growth_steps(&on_path);
         for (i, s) in on_path.iter_mut().enumerate() {
             let id = PathId(i as u8);
-            let share = shares.map_or(1.0, |shares| shares[i]);
+            let growth = GrowthTerms {
+                step: steps.map_or(1.0, |steps| steps[i]),
+                association_recovers,
+            };
             s.ack.cumulative_advanced = applied.cumulative_advanced;
             s.any_new = applied.highest_new.is_some();
             s.t3.rescan |= applied.reneged;
-            if has_extras || s.concerns(self.paths.get(id)) {
-                self.acknowledge_path(ctx, id, s, (share, recovering));
+            if has_optional_rules || s.concerns(self.paths.get(id)) {
+                self.acknowledge_path(ctx, id, s, growth);
             }
         }
         if let Some(changed) = self.ask(ctx, |d, i| d.after_sack(i)) {
@@ -181,7 +191,7 @@ impl Association {
         ctx: &mut Ctx<'_>,
         id: PathId,
         s: &mut PathSack,
-        growth: (f64, bool),
+        growth: GrowthTerms,
     ) {
         if let Some(rtt) = s.sample {
             self.paths.get_mut(id).rtt.sample(rtt, &self.cfg.rto);
@@ -221,8 +231,9 @@ impl Association {
         }
     }
 
-    /// Step 5: reports room and the end of all data to the user, and continues the window
-    /// probe, the estimates and the shutdown.
+    /// Step 5, for a SACK or a SHUTDOWN: tells the user of room in the send buffer and of
+    /// the end of all data. If rwnd is not zero, the window probe timer stops. Then the
+    /// estimates may choose another primary, and the shutdown continues.
     fn after_ack(&mut self, ctx: &mut Ctx<'_>) {
         let limit = u64::from(self.cfg.buffer.send);
         if self.send.take_writable(limit) {

@@ -68,10 +68,10 @@ impl Association {
         let mut on_path = SmallVec::<[PathSack; MAX_PATHS]>::new();
         on_path.resize(self.paths.len(), PathSack::default());
         self.report_overdue(ctx.now, &mut on_path);
-        let recovering = self.in_recovery();
+        let recovering = self.still_in_recovery();
         for (i, s) in on_path.iter_mut().enumerate().filter(|(_, s)| s.lost) {
             let id = PathId(i as u8);
-            s.ack.in_recovery = self.path_recovers(id, recovering);
+            s.ack.in_recovery = self.path_still_recovers(id, recovering);
             self.respond_to_loss(ctx.now, id, s);
             self.restart_t3(ctx, id, s);
             self.observe_window(ctx, id);
@@ -111,7 +111,7 @@ impl Association {
                 continue;
             }
             let repaired = rack.end_tail_probe(now, false);
-            if repaired && !self.path_recovers(id, recovering) {
+            if repaired && !self.path_still_recovers(id, recovering) {
                 self.cut_window(now, id);
             }
         }

@@ -21,22 +21,27 @@ pub(in crate::assoc) struct PathSack {
     pub(super) t3: T3Change,
     /// Missing reports made chunks lost.
     pub(super) lost: bool,
-    /// The path is not in fast recovery, or one of them is beyond its exit point.
-    pub(super) lost_anew: bool,
-    /// One of them was a retransmission that left after the window was last reduced.
+    /// A lost chunk begins a new loss event: it is at or beyond the exit point of the
+    /// path's own fast recovery, or the path has no fast recovery in progress.
+    pub(super) new_loss_event: bool,
+    /// A lost chunk was a retransmission that left after the window was last reduced.
     pub(super) lost_again: bool,
     /// The SACK acknowledged new data, on any path.
     pub(super) any_new: bool,
 }
 
 /// What acknowledged chunks prove about a path.
+///
+/// A chunk is *timely* if it was last sent at or after the path's last error, and no
+/// timeout made it lost. A dialect may accept more chunks.
 #[derive(Copy, Clone, Debug, Default)]
 pub(super) struct Proof {
     /// They clear its error counter.
     pub(super) clears: bool,
-    /// One of them was never sent to another path.
+    /// A timely chunk was never sent to another path, or a dialect lets a chunk clear the
+    /// error counter.
     pub(super) unambiguous: bool,
-    /// Size of the largest of those, bytes.
+    /// Size of the largest timely chunk that was never sent to another path, bytes.
     pub(super) largest: u32,
 }
 

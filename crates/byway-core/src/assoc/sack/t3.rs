@@ -1,14 +1,15 @@
-//! Step 4 of SACK reception, for each path: T3-rtx restarts or stops (RFC 9260
-//! section 6.3.2).
+//! Step 4 of SACK reception, for each path: T3-rtx restarts, starts or stops (RFC
+//! 9260 section 6.3.2).
 
 use super::path_sack::PathSack;
 use crate::assoc::{Association, Ctx};
 use crate::path::PathId;
 
 impl Association {
-    /// Rules R2 and R3: T3-rtx of a path stops when nothing is in flight there,
-    /// and restarts when the earliest chunk in flight was acknowledged or is lost. Rule
-    /// R4: it runs if the peer took an acknowledgement back.
+    /// T3-rtx of a path after a SACK. It stops when nothing is in flight there (rule R2).
+    /// It restarts when the earliest chunk in flight was acknowledged (R3) or is lost. If
+    /// it does not run, it starts when chunks are in flight again because the peer reneged
+    /// (R4). A dialect may use other rules.
     pub(super) fn restart_t3(&mut self, ctx: &mut Ctx<'_>, id: PathId, s: &PathSack) {
         if self.dialect_says(|d| d.restarts_t3()) {
             let at = self.ask(ctx, |d, i| d.t3_after_sack(i, id));

@@ -9,12 +9,22 @@ use crate::dialect::Growth;
 use crate::path::{MAX_PATHS, PathId, PathTimer};
 use crate::time::Instant;
 
+/// What the growth of a path's window depends on, besides the path and the SACK.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct GrowthTerms {
+    /// How much one window of acknowledged bytes adds in congestion avoidance, in PMDCS.
+    pub(super) step: f64,
+    /// Whether the association is in fast recovery after the ledger step. A fast recovery
+    /// that the losses of this SACK begin does not count.
+    pub(super) association_recovers: bool,
+}
+
 impl Association {
-    /// How coupled paths share the growth of their windows (`congestion.coupled`), in
-    /// PMDCS for each acknowledged window. `None` if they are not coupled: each path adds
-    /// one PMDCS.
+    /// How much one window of acknowledged bytes adds to each path, in PMDCS, if the paths
+    /// are coupled (`congestion.coupled`). Also counts the acknowledged bytes, which OLIA
+    /// needs. `None` if they are not coupled: each path adds one PMDCS.
     #[inline]
-    pub(super) fn growth_shares(&mut self, on_path: &[PathSack]) -> Option<[f64; MAX_PATHS]> {
+    pub(super) fn growth_steps(&mut self, on_path: &[PathSack]) -> Option<[f64; MAX_PATHS]> {
         if self.cfg.congestion.coupled == Coupling::Off {
             return None;
         }
@@ -25,25 +35,25 @@ impl Association {
         Some(self.cfg.congestion.coupled.steps(&flows))
     }
 
-    /// Whether the association is in fast recovery, which ends at its exit point.
-    pub(super) fn in_recovery(&mut self) -> bool {
+    /// Ends fast recovery of the association if its exit point was acknowledged. Returns
+    /// whether the association is still in fast recovery.
+    pub(super) fn still_in_recovery(&mut self) -> bool {
         self.send.end_recovery_at_exit();
         self.send.in_recovery()
     }
 
     /// The window of a path grows by the data that the SACK acknowledged there.
-    /// `association_recovers`: the association was in fast recovery before.
     pub(super) fn grow_window(
         &mut self,
         ctx: &mut Ctx<'_>,
         id: PathId,
         s: &mut PathSack,
-        (share, association_recovers): (f64, bool),
+        growth: GrowthTerms,
     ) {
-        s.ack.in_recovery = self.path_recovers(id, association_recovers);
+        s.ack.in_recovery = self.path_still_recovers(id, growth.association_recovers);
         let advanced = self.pseudo_cumulative_advanced(id);
         let by_dialect = self.ask(ctx, |d, i| {
-            let growth = Growth {
+            let change = Growth {
                 bytes: s.ack.bytes,
                 gap_bytes: s.ack.gap_bytes,
                 outstanding_before: s.ack.flight_before,
@@ -51,7 +61,7 @@ impl Association {
                 in_recovery: s.ack.in_recovery,
                 pseudo_cumulative_advanced: advanced,
             };
-            d.grow(i, id, growth)
+            d.grow(i, id, change)
         });
         if by_dialect == Some(true) || s.ack.bytes == 0 {
             return;
@@ -65,15 +75,15 @@ impl Association {
                 now: ctx.now,
                 srtt: p.rtt.srtt().unwrap_or_default(),
                 round_trip: s.round_trip,
-                step: share,
+                step: growth.step,
             };
             p.on_ack(s.ack, at, &self.cfg.congestion);
         }
     }
 
-    /// Whether a path is in fast recovery. A path's own fast recovery ends at its exit
-    /// point.
-    pub(super) fn path_recovers(&mut self, id: PathId, association_recovers: bool) -> bool {
+    /// Ends a path's own fast recovery if its exit point was acknowledged. Returns whether
+    /// the path is still in fast recovery, its own or that of the association.
+    pub(super) fn path_still_recovers(&mut self, id: PathId, association_recovers: bool) -> bool {
         let base = self.send.ledger.base();
         let rule = self.fast_recovery();
         let p = self.paths.get_mut(id);
@@ -86,10 +96,14 @@ impl Association {
     }
 
     /// Section 7.2.4: missing reports made chunks of a path lost. Its window is reduced
-    /// once for each fast recovery, and one packet may leave at any cwnd.
+    /// once for each fast recovery. With concurrent multipath transfer, the loss of a chunk
+    /// at or beyond the exit point reduces it again, and so does the loss of a
+    /// retransmission with loss detection by time. With each reduction, one packet of
+    /// retransmissions may leave whatever cwnd is.
     pub(super) fn respond_to_loss(&mut self, now: Instant, id: PathId, s: &PathSack) {
-        let is_new_event =
-            !s.ack.in_recovery || s.lost_again || self.send.concurrent.is_some() && s.lost_anew;
+        let is_new_event = !s.ack.in_recovery
+            || s.lost_again
+            || self.send.concurrent.is_some() && s.new_loss_event;
         let by_dialect = self.dialect_says(|d| d.cuts_windows());
         if !is_new_event || by_dialect {
             return;
@@ -98,7 +112,7 @@ impl Association {
         if p.timers.get(PathTimer::MoveHoldOff).is_some() {
             // Losses on a dead path are no sign of congestion. So the reduction waits
             // until the probe timeout has decided.
-            p.probe_timeout.owe_cut();
+            p.probe_timeout.delay_cut();
         } else {
             self.cut_window(now, id);
         }

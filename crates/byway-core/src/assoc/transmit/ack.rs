@@ -10,7 +10,7 @@ use byway_wire::{COMMON_HEADER_LEN, PacketBuilder};
 const SACK_LEN: usize = 16;
 /// Most gap blocks of a SACK that is bundled with other chunks. A SACK in its own
 /// packet lists as many as fit (section 6.2).
-pub(super) const MAX_RIDING_GAPS: usize = 64;
+pub(super) const MAX_BUNDLED_GAPS: usize = 64;
 
 impl Association {
     /// Where a SACK goes (section 6.4).
@@ -24,17 +24,17 @@ impl Association {
         }
     }
 
-    /// Writes the SACK that leaves now, with at most `most` gap blocks. Returns the
+    /// Writes the SACK that leaves now, with at most `max_gaps` gap blocks. Returns the
     /// advertised window and the number of gap blocks.
     #[inline]
     pub(super) fn write_sack(
         &mut self,
         packet: &mut PacketBuilder<'_>,
-        most: usize,
+        max_gaps: usize,
     ) -> (u32, usize) {
         let (a_rwnd, flags) = (self.recv.a_rwnd(), self.sack_flags());
         let tsns = &mut self.recv.tsns;
-        let (gaps, duplicates) = (tsns.gap_blocks(most), tsns.duplicates().iter().copied());
+        let (gaps, duplicates) = (tsns.gap_blocks(max_gaps), tsns.duplicates().iter().copied());
         let count = gaps.len();
         packet.sack_from(flags, tsns.cumulative(), a_rwnd, gaps, duplicates);
         tsns.forget_duplicates();
@@ -48,12 +48,13 @@ impl Association {
     }
 
     /// Bytes of a SACK chunk that is bundled with data, if this is allowed.
-    pub(super) fn riding_sack_len(&self) -> Option<usize> {
+    pub(super) fn bundled_sack_len(&self) -> Option<usize> {
         let gaps = self.recv.tsns.gap_count();
         let len = SACK_LEN + 4 * gaps + 4 * self.recv.tsns.duplicate_count();
-        (gaps <= MAX_RIDING_GAPS).then_some(len)
+        (gaps <= MAX_BUNDLED_GAPS).then_some(len)
     }
 
+    /// A SACK left: the acker starts again, and the SACK is counted.
     #[inline]
     pub(super) fn sack_sent(&mut self, ctx: &mut Ctx<'_>, path: PathId, a_rwnd: u32, gaps: usize) {
         self.end_acknowledgement();
@@ -68,13 +69,14 @@ impl Association {
         });
     }
 
+    /// Sends a packet with a SACK and no DATA, with as many gap blocks as fit.
     #[inline(never)]
     pub(super) fn send_sack(&mut self, ctx: &mut Ctx<'_>, buf: &mut Vec<u8>) -> Sent {
         let path = self.sack_path();
-        let most = self.gaps_that_fit(path);
+        let max_gaps = self.gaps_that_fit(path);
         let mut packet = PacketBuilder::new(buf, self.header());
         self.write_timestamp(&mut packet, ctx.now, (false, true));
-        let (a_rwnd, gaps) = self.write_sack(&mut packet, most);
+        let (a_rwnd, gaps) = self.write_sack(&mut packet, max_gaps);
         let len = packet.finish(ctx.checksum());
         self.sack_sent(ctx, path, a_rwnd, gaps);
         self.sent(ctx, path, len)

@@ -10,8 +10,11 @@ use crate::path::{Path, PathId, PathState};
 use crate::send::queue::LaneId;
 use byway_wire::{DATA_HEADER_LEN, padded};
 
-/// Most outstanding TSNs, because the offsets of a gap block have 16 bits.
-const MAX_OUTSTANDING: usize = 60_000;
+/// No packet of new data begins with this many TSNs that are not cumulatively
+/// acknowledged. TSNs that are lost or acknowledged by gap blocks count as well. The
+/// offsets of a gap block have 16 bits, so a SACK reaches 65,535 TSNs beyond the
+/// cumulative TSN. The difference leaves room for the chunks of one packet.
+const MAX_TSNS: usize = 60_000;
 
 /// The start of the next packet of new data: its path, the lane of the send queue, and
 /// the payload bytes of the first chunk.
@@ -26,23 +29,23 @@ impl Association {
     /// What may be sent now, if anything.
     #[inline]
     pub(super) fn admit(&mut self, ctx: &mut Ctx<'_>) -> Option<Admitted> {
-        if self.send.ledger.len() >= MAX_OUTSTANDING || self.waits_for_confirmation() {
+        if self.send.ledger.len() >= MAX_TSNS || self.waits_for_confirmation() {
             return None;
         }
         if self.ask(ctx, |d, i| d.releases_new_data(i)) == Some(false) {
             return None;
         }
-        let most = self.max_payload();
+        let max_payload = self.max_payload();
         // By index and not by iterator, because the loop borrows the association.
         let mut waiting = self.send.queue.next_lane(0);
-        let mut open = false;
+        let mut may_begin = false;
         while let Some(w) = waiting {
-            let len = w.left.min(most);
+            let len = w.left.min(max_payload);
             let mut place = 0;
             while let Some(path) = self.candidate(w.path, place) {
                 place += 1;
                 if self.may_begin(ctx, path) {
-                    open = true;
+                    may_begin = true;
                     let chunk = padded(len + DATA_HEADER_LEN) as u32;
                     if self.rwnd_allows(ctx, path, len)
                         && self.ask(ctx, |d, i| d.may_send(i, path, chunk)) != Some(false)
@@ -52,9 +55,9 @@ impl Association {
                     }
                 }
             }
-            waiting = self.send.queue.lane_behind(w.lane);
+            waiting = self.send.queue.lane_after(w.lane);
         }
-        if !open {
+        if !may_begin {
             self.note_rwnd_blocked(ctx, false);
         }
         if let Some(d) = &mut self.optional.dialect {
@@ -95,23 +98,25 @@ impl Association {
         }
     }
 
-    /// Rules B and D: whether a packet of new data may begin on a path.
+    /// Rules B and D: whether a packet of new data may begin on a path. If nothing is in
+    /// flight there, cwnd first decays for the idle time. Rule D may also reduce cwnd.
     #[inline]
     fn may_begin(&mut self, ctx: &Ctx<'_>, path: PathId) -> bool {
         self.begin_burst();
         let p = self.paths.get_mut(path);
-        let (mut by_dialect, mut shrinks) = (None, true);
+        let (mut by_dialect, mut core_decays) = (None, true);
         if let Some(d) = &self.optional.dialect {
             by_dialect = d.may_begin(p.window());
-            shrinks = !d.shrinks_idle_windows();
+            core_decays = !d.shrinks_idle_windows();
         }
-        if p.window().flight == 0 && shrinks {
+        if p.window().flight == 0 && core_decays {
             p.on_idle(ctx.now, &self.cfg.congestion);
         }
         if let Some(may) = by_dialect {
             return may;
         }
-        // The packet will hold the waiting data, up to its full size.
+        // An estimate of the packet's size: the waiting data of all lanes with one DATA
+        // header, up to one PMDCS.
         let waits = self.send.queue.bytes() + DATA_HEADER_LEN as u64;
         let next = waits.min(p.window().pmdcs.into()) as u32;
         p.open() && p.keeps_room(next) && within_burst(p, &self.cfg.congestion)
@@ -143,21 +148,23 @@ impl Association {
         false
     }
 
-    /// Records whether data waits for the peer's window although a path has room
-    /// (receive buffer blocking).
+    /// Records whether data waits for the peer's window although rules B and D let it
+    /// leave on a path (receive buffer blocking).
     #[inline]
     pub(super) fn note_rwnd_blocked(&mut self, ctx: &mut Ctx<'_>, blocked: bool) {
         if self.send.is_rwnd_blocked() != blocked {
-            self.change_rwnd_blocked(ctx, blocked);
+            self.toggle_rwnd_blocked(ctx);
         }
     }
 
+    /// Data begins to wait for the peer's window, or waits no more.
     #[cold]
-    fn change_rwnd_blocked(&mut self, ctx: &mut Ctx<'_>, blocked: bool) {
-        match self.send.change_rwnd_blocked(ctx.now) {
+    fn toggle_rwnd_blocked(&mut self, ctx: &mut Ctx<'_>) {
+        match self.send.toggle_rwnd_blocked(ctx.now) {
             Some(since) => self.stats.rwnd_blocked += ctx.now.since(since),
             None => self.stats.rwnd_blocked_episodes += 1,
         }
+        let blocked = self.send.is_rwnd_blocked();
         self.observe(ctx, || Observation::RwndBlocked { blocked });
     }
 
@@ -168,16 +175,17 @@ impl Association {
     }
 }
 
-/// Rule D: whether the current event may release another packet.
+/// Rule D: whether the current event may release another packet. With
+/// [`BurstRule::ShrinkWindow`] this also reduces cwnd.
 fn within_burst(p: &mut Path, cfg: &CongestionConfig) -> bool {
-    let (rule, Some(most)) = (cfg.burst_rule, cfg.max_burst) else {
+    let (rule, Some(max_burst)) = (cfg.burst_rule, cfg.max_burst) else {
         return p.burst.allows_packet();
     };
     if rule == BurstRule::CountPackets || !p.burst.allows_packet() {
         return p.burst.allows_packet();
     }
     let w = p.window();
-    let limit = w.flight.saturating_add(most.saturating_mul(w.pmdcs));
+    let limit = w.flight.saturating_add(max_burst.saturating_mul(w.pmdcs));
     let limit = p.burst.flight_limit(limit);
     if rule == BurstRule::ShrinkWindow {
         p.on_burst(limit);

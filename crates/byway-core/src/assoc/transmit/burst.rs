@@ -1,19 +1,21 @@
-//! Max.Burst: the most packets that one event may release (RFC 9260 section 6.1, D).
+//! Max.Burst: the most packets that one event may release on a path (RFC 9260 section
+//! 6.1, D). The count is reset here; `path/burst` counts.
 
 use crate::assoc::Association;
 use crate::config::BurstRule;
 
 impl Association {
-    /// Packets of new data that this event may release (section 6.1, D).
+    /// Marks that an event begins, which may release Max.Burst packets of new data on each
+    /// path (section 6.1, D).
     ///
-    /// The paths are updated only when the first of them is used, because most events
-    /// release nothing.
+    /// The paths are reset only when the event first tries to send new data, because most
+    /// events send none. A timer resets them at once.
     #[inline]
     pub(crate) fn new_burst(&mut self) {
         self.send.begin_event(self.paths.len());
     }
 
-    /// The update that [`new_burst`](Self::new_burst) delayed.
+    /// Resets the paths, once for each event that [`new_burst`](Self::new_burst) marked.
     #[inline]
     pub(in crate::assoc) fn begin_burst(&mut self) {
         if self.send.take_burst() {
@@ -23,12 +25,12 @@ impl Association {
 
     #[inline(never)]
     fn reset_bursts(&mut self) {
-        let most = match self.cfg.congestion.burst_rule {
+        let packets = match self.cfg.congestion.burst_rule {
             BurstRule::CountPackets => self.cfg.congestion.max_burst.unwrap_or(u32::MAX),
             BurstRule::LimitWindow | BurstRule::ShrinkWindow => u32::MAX,
         };
         for p in self.paths.iter_mut() {
-            p.burst.begin(most);
+            p.burst.begin(packets);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Sends control chunks and heartbeats (RFC 9260 sections 5.1, 8.3 and 9.2).
 
 use super::Sent;
-use super::ack::MAX_RIDING_GAPS;
+use super::ack::MAX_BUNDLED_GAPS;
 use crate::assoc::{Association, Control, Ctx, State};
 use crate::path::PathId;
 use byway_wire::{CommonHeader, PacketBuilder};
@@ -99,7 +99,7 @@ impl Association {
         // Control chunks other than SACK come first (section 6.10 allows SHUTDOWN to be
         // bundled with SACK).
         packet.shutdown(cumulative);
-        let (a_rwnd, gaps) = self.write_sack(&mut packet, MAX_RIDING_GAPS);
+        let (a_rwnd, gaps) = self.write_sack(&mut packet, MAX_BUNDLED_GAPS);
         let len = packet.finish(ctx.checksum());
         self.sack_sent(ctx, path, a_rwnd, gaps);
         self.sent(ctx, path, len)

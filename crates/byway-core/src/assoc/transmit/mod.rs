@@ -1,10 +1,10 @@
 //! Sends packets, in this order: control chunks, heartbeats, retransmissions, new data,
-//! SACK (RFC 9260 sections 6.1, C, and 6.10).
+//! a SACK alone (RFC 9260 sections 6.1, C, and 6.10).
 //!
 //! - `control`: control chunks and heartbeats.
 //! - `retransmission`: a packet of lost chunks.
 //! - `admission`: whether new data may leave, and where (rules A, B and D).
-//! - `burst`: what one event may release (rule D).
+//! - `burst`: resets what one event may release (rule D).
 //! - `new_data`: a packet of new chunks.
 //! - `packet`: a packet with DATA, for `retransmission` and `new_data`.
 //! - `ack`: SACKs, with or without data.
@@ -31,19 +31,20 @@ pub(crate) struct Sent {
 }
 
 impl Association {
-    /// Whether there is certainly nothing to send, as after most arriving packets. This
-    /// test is cheap, so it comes first.
+    /// Whether there is certainly nothing to send. This is so after most packets that
+    /// arrive. The test is cheap, so it comes first.
     #[inline]
     pub(crate) fn is_quiet(&self) -> bool {
         self.send.queue.is_empty()
             && self.send.ledger.lost().is_empty()
             && !self.recv.acker.due()
-            && self.wants_data_alone()
+            && self.only_data_waits()
     }
 
-    /// Whether no control chunk and no heartbeat waits.
+    /// Whether at most DATA and a SACK wait: no control chunk, no heartbeat and no probe
+    /// for an estimate.
     #[inline]
-    fn wants_data_alone(&self) -> bool {
+    fn only_data_waits(&self) -> bool {
         self.control.is_empty()
             && self.paths.next_heartbeat().is_none()
             && !self
@@ -59,7 +60,7 @@ impl Association {
         if self.state.is_closed() {
             return None;
         }
-        if !self.wants_data_alone()
+        if !self.only_data_waits()
             && let Some(t) = self.send_control_or_heartbeat(ctx, buf)
         {
             return Some(t);
@@ -108,8 +109,8 @@ impl Association {
     /// A packet with DATA: lost chunks first, then new ones.
     fn send_data(&mut self, ctx: &mut Ctx<'_>, buf: &mut Vec<u8>) -> Option<Sent> {
         if !self.send.ledger.lost().is_empty() {
-            // Rule C: no new data before all lost data has left again, even if the
-            // target of the lost data has no room and another path has.
+            // Rule C: no new data leaves before all lost data has left again, even if the
+            // target of the lost data has no room and another path has room.
             if let Some(sent) = self.retransmit(ctx, buf) {
                 return Some(sent);
             }
@@ -124,7 +125,7 @@ impl Association {
         Some(self.send_new(ctx, buf, next))
     }
 
-    /// Counts a packet and returns its path.
+    /// Counts a packet. Returns its path and its length.
     #[inline]
     pub(super) fn sent(&mut self, ctx: &mut Ctx<'_>, path: PathId, len: usize) -> Sent {
         let bytes = len as u32;

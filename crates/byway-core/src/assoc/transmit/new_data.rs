@@ -20,8 +20,8 @@ impl Association {
         first: Admitted,
     ) -> Sent {
         let Admitted { path, lane, len } = first;
-        let probing = self.send.window_probe.packet_leaves();
-        let most = self.max_payload();
+        let is_window_probe = self.send.window_probe.packet_leaves();
+        let max_payload = self.max_payload();
         let mut packet = self.begin_data_packet(ctx, buf, path, len + DATA_HEADER_LEN);
         let mut is_first = true;
         let mut waits = Some(len);
@@ -29,11 +29,11 @@ impl Association {
             let len = if is_first {
                 len
             } else {
-                self.shortened(lane, most, len, packet.room())
+                self.shortened(lane, max_payload, len, packet.room())
             };
             let charge = len as u64 + u64::from(self.cfg.buffer.peer_overhead);
             let fits = padded(len + DATA_HEADER_LEN) <= packet.room();
-            let window = self.send.rwnd() >= charge && !probing;
+            let window = self.send.rwnd() >= charge && !is_window_probe;
             if !(is_first || (fits && window)) {
                 break;
             }
@@ -46,7 +46,7 @@ impl Association {
                 // Not even the smallest chunk fits.
                 break;
             }
-            waits = self.send.queue.next_len(lane, most);
+            waits = self.send.queue.next_len(lane, max_payload);
         }
         if let Some(c) = &mut self.send.concurrent {
             c.filled(path);
@@ -57,14 +57,15 @@ impl Association {
         self.finish_data_packet(ctx, packet)
     }
 
-    /// Cuts a long message to the rest of a packet that has other chunks before it, if the
-    /// rest is large enough. This keeps packets full.
-    fn shortened(&self, lane: LaneId, most: usize, len: usize, room: usize) -> usize {
+    /// The payload bytes of the next chunk of a packet that has other chunks before it. It
+    /// is `len`, or less if a message that needs several chunks begins here: its first
+    /// chunk then fills the rest of the packet, if the rest is large enough.
+    fn shortened(&self, lane: LaneId, max_payload: usize, len: usize, room: usize) -> usize {
         let room = room.saturating_sub(DATA_HEADER_LEN) & !3;
         let worth = room < len
-            && room >= most / 4
+            && room >= max_payload / 4
             && self.cfg.buffer.fill_packets
-            && self.send.queue.begins_long(lane, most);
+            && self.send.queue.begins_long(lane, max_payload);
         if worth { room } else { len }
     }
 

@@ -1,8 +1,8 @@
 //! A packet with DATA chunks, for retransmissions and for new data.
 //!
-//! A SACK that is due comes first, and a TIMESTAMP if both sides agreed on them. If the
-//! driver can send from two buffers, the payload of the last chunk is not copied: it is
-//! the *payload tail* of the packet.
+//! A TIMESTAMP comes first if both sides agreed on it. Then comes a SACK if one is owed,
+//! even one that is still delayed. If the driver can send from two buffers, a large payload
+//! of the last chunk is not copied: it is the *payload tail* of the packet.
 
 use super::Sent;
 use crate::assoc::{Association, Ctx};
@@ -50,8 +50,9 @@ impl DataPacket<'_> {
 }
 
 impl Association {
-    /// Begins a packet with DATA to `path`. A SACK that is due on the same path is
-    /// bundled if it leaves room for the first chunk of `expected` bytes.
+    /// Begins a packet with DATA to `path`. A SACK that is owed, even a delayed one, is
+    /// bundled if it goes to the same path, has at most 64 gap blocks, and leaves room for
+    /// the first chunk of `expected` bytes.
     #[inline]
     pub(super) fn begin_data_packet<'b>(
         &mut self,
@@ -84,16 +85,17 @@ impl Association {
         expected: usize,
     ) -> Option<(u32, usize)> {
         let limit = self.room_beside_timestamp(path);
-        let rides = self.recv.acker.owed()
+        let bundled = self.recv.acker.owed()
             && self.sack_path() == path
             && self
-                .riding_sack_len()
+                .bundled_sack_len()
                 .is_some_and(|len| builder.len() + len + padded(expected) <= limit);
-        self.write_timestamp(builder, ctx.now, (true, rides));
-        rides.then(|| self.write_sack(builder, usize::MAX))
+        self.write_timestamp(builder, ctx.now, (true, bundled));
+        bundled.then(|| self.write_sack(builder, usize::MAX))
     }
 
-    /// Completes the packet, counts it and starts the wait for its acknowledgement.
+    /// Completes the packet and counts it. The probe timeout and the estimates take note
+    /// of it, if they are configured.
     #[inline]
     pub(super) fn finish_data_packet(&mut self, ctx: &mut Ctx<'_>, packet: DataPacket<'_>) -> Sent {
         let path = packet.path;

@@ -103,8 +103,8 @@ impl Association {
         p.probe_timeout.chunk_left(immediate);
         p.chunk_leaves(bytes, ctx.now);
         p.counters.data_retransmitted(payload);
-        // Rule R1 of section 6.3.2. T3-rtx also restarts when the earliest chunk in
-        // flight is sent again.
+        // Rule R1 of section 6.3.2. T3-rtx also restarts when the resent chunk becomes the
+        // earliest in flight.
         let at = p.rtt.timeout(ctx.now);
         p.timers.chunk_leaves_again(seq, at, !t3_by_dialect);
         self.stats.data_chunks_retransmitted += 1;
