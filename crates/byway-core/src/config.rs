@@ -30,8 +30,8 @@ pub use failure::{
 pub use crate::policy::RttSampling;
 
 use crate::policy::{
-    AfterRto, DataMove, Detection, Detector, Failover, FastRetransmits, ProbeTimeout, Rack,
-    RetransmitTarget, Revival,
+    AfterRto, DataMove, Detection, Detector, Failover, FastRetransmits, MtuDiscovery, ProbeTimeout,
+    Rack, RetransmitTarget, Revival,
 };
 use crate::units;
 use core::time::Duration;
@@ -63,6 +63,9 @@ pub struct Config {
     pub buffer: BufferConfig,
     /// Largest IP packet that is sent, in bytes, all headers included.
     pub pmtu: Pmtu,
+    /// Search for the largest packets that a path takes, up to `pmtu`; off by default:
+    /// `pmtu` is the size of all paths.
+    pub mtu_discovery: Option<MtuDiscovery>,
     /// The user's own policies; none by default. They are code, so they are not
     /// serialized.
     #[serde(skip)]
@@ -314,6 +317,7 @@ impl Config {
         c.failover.revival = Some(Revival::default());
         c.hb.interval = Duration::from_secs(15);
         c.hb.at_establishment = true;
+        c.mtu_discovery = Some(MtuDiscovery::default());
         c
     }
 

@@ -12,6 +12,7 @@ mod dead_data;
 mod dispatch;
 mod ending;
 mod estimating;
+mod mtu_discovery;
 mod on_data;
 
 mod on_heartbeat;
@@ -24,6 +25,7 @@ mod questions;
 mod restart;
 mod revival;
 mod sack;
+mod send_failure;
 mod setup;
 mod state;
 mod statistics;
@@ -45,7 +47,6 @@ pub(crate) use restart::CookieOutcome;
 pub(crate) use setup::{Accepted, write_addresses, write_extensions};
 pub(crate) use state::State;
 pub(crate) use timers::Timers;
-pub(crate) use transmit::Sent;
 pub(crate) use unexpected_init::InitAnswer;
 
 use crate::api::{AssocId, AssocStats, Event};

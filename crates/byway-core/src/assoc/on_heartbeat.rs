@@ -92,6 +92,11 @@ impl Association {
         }
         let named = read.filter(|(path, ..)| self.paths.contains(*path));
         if let Some((path, nonce, _)) = named
+            && self.on_mtu_probe_answered(ctx, path, nonce)
+        {
+            return;
+        }
+        if let Some((path, nonce, _)) = named
             && self.optional.estimating.is_some()
             && self.on_probe_answered(ctx, path, nonce)
         {
@@ -121,6 +126,7 @@ impl Association {
             e.heartbeat(path, true, cfg.memory);
         }
         self.failure.errors = 0;
+        self.note_small_answer(path);
         self.observe(ctx, || Observation::HeartbeatAcked { path, rtt });
         self.observe_rto(ctx, path, Some(rtt));
         if !self.paths.get(path).is_confirmed() {
@@ -128,6 +134,7 @@ impl Association {
             self.paths.get_mut(path).errors.clear();
             self.addresses.changed = true;
             self.set_path_state(ctx, path, PathState::Active);
+            self.begin_mtu_search(path);
             self.ask(ctx, |d, i| d.on_confirmed(i));
             self.choose_data_path(ctx, None);
         }
@@ -338,6 +345,7 @@ impl Association {
             }
             if self.paths.get(path).is_confirmed() {
                 self.schedule_heartbeat(ctx, path);
+                self.begin_mtu_search(path);
                 let p = self.paths.get(path);
                 if self.cfg.hb.at_establishment && p.heartbeat.is_enabled() {
                     self.paths.want_heartbeat(path, true);

@@ -99,6 +99,7 @@ impl Association {
             self.set_path_state(ctx, path, PathState::PotentiallyFailed);
         }
         self.want_heartbeat(path);
+        self.doubt_mtu(path);
         let moves_at = ctx.now + self.answer_time(rule, path);
         let p = self.paths.get_mut(path);
         p.timers.set(PathTimer::MoveHoldOff, Some(moves_at));
@@ -116,6 +117,7 @@ impl Association {
             path: Some(path),
         });
         self.paths.get_mut(path).probe_timeout.sent_tail_probe();
+        self.doubt_mtu(path);
     }
 
     /// A chunk in flight leaves again, whatever the windows are.

@@ -43,6 +43,7 @@ impl Association {
         if !harmless {
             self.begin_probing(ctx, path);
         }
+        self.doubt_mtu(path);
         self.choose_data_path(ctx, Some(path));
         self.begin_revival(ctx);
     }

@@ -153,6 +153,7 @@ impl Association {
         self.paths.detect_as(&self.cfg);
         self.addresses.changed = true;
         self.announce_path(ctx, path, remote, PathState::Active);
+        self.begin_mtu_search(path);
         self.on_source_works(ctx, path);
     }
 

@@ -10,6 +10,7 @@ mod detector;
 mod errors;
 mod heartbeat;
 mod model;
+mod mtu;
 mod rack;
 mod recovery;
 mod rtt;
@@ -22,7 +23,7 @@ mod timers;
 mod view;
 mod window;
 
-pub(crate) use destination::Path;
+pub(crate) use destination::{Path, lower_header_bytes};
 pub(crate) use heartbeat::Probe;
 pub use model::{PathFacts, PathModel, PathRoles};
 pub(crate) use rack::RackState;

@@ -1,9 +1,11 @@
 //! Losses that a path has not recovered from (RFC 9260 section 7.2.4).
 
+use super::RackState;
+use crate::config::Config;
 use crate::time::Instant;
 
 /// Losses that a path has not recovered from (section 7.2.4).
-#[derive(Copy, Clone, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Recovery {
     /// Until this sequence is acknowledged, a loss belongs to the last loss event (fast
     /// recovery per destination).
@@ -12,9 +14,18 @@ pub(crate) struct Recovery {
     one_packet: bool,
     /// When the window was last reduced for a loss.
     cut_at: Option<Instant>,
+    /// Loss detection by time, if it is configured.
+    pub(crate) rack: Option<Box<RackState>>,
 }
 
 impl Recovery {
+    pub(super) fn new(cfg: &Config) -> Recovery {
+        Recovery {
+            rack: cfg.retransmission.rack.map(|r| Box::new(RackState::new(r))),
+            ..Recovery::default()
+        }
+    }
+
     /// The window is reduced for a loss.
     pub(crate) fn cut(&mut self, now: Instant) {
         self.cut_at = Some(now);

@@ -14,6 +14,8 @@ pub(crate) struct PathTable {
     /// The paths to which a heartbeat leaves with the next packets, one bit for each
     /// path. One test covers all paths, because every packet needs it.
     heartbeats: u8,
+    /// The same for probes of the path's MTU.
+    mtu_probes: u8,
     /// Chosen by the user or by a permanent failover.
     primary: PathId,
     /// Where new data goes now.
@@ -27,6 +29,7 @@ impl PathTable {
         PathTable {
             least_pmdcs: first.window.pmdcs,
             heartbeats: 0,
+            mtu_probes: 0,
             paths: vec![first],
             primary: PathId(0),
             data: PathId(0),
@@ -84,6 +87,29 @@ impl PathTable {
     pub(crate) fn want_heartbeat(&mut self, id: PathId, wanted: bool) {
         let bit = 1 << id.0;
         self.heartbeats = self.heartbeats & !bit | if wanted { bit } else { 0 };
+    }
+
+    /// Sets whether a probe of that path's MTU leaves with the next packets.
+    pub(crate) fn want_mtu_probe(&mut self, id: PathId, wanted: bool) {
+        let bit = 1 << id.0;
+        self.mtu_probes = self.mtu_probes & !bit | if wanted { bit } else { 0 };
+    }
+
+    /// The first path to which a probe of its MTU leaves with the next packets.
+    pub(crate) fn next_mtu_probe(&self) -> Option<PathId> {
+        (self.mtu_probes != 0).then(|| PathId(self.mtu_probes.trailing_zeros() as u8))
+    }
+
+    /// Whether a heartbeat or a probe of an MTU leaves with the next packets.
+    #[inline]
+    pub(crate) fn has_probes(&self) -> bool {
+        self.heartbeats | self.mtu_probes != 0
+    }
+
+    /// A path's packets may have this size from now on.
+    pub(crate) fn set_pmtu(&mut self, id: PathId, bytes: u32) {
+        self.get_mut(id).set_pmtu(bytes);
+        self.measure();
     }
 
     /// Whether a heartbeat leaves to that path with the next packets.
@@ -219,6 +245,7 @@ impl PathTable {
     pub(crate) fn replace(&mut self, id: PathId, path: Path) {
         *self.get_mut(id) = path;
         self.want_heartbeat(id, false);
+        self.want_mtu_probe(id, false);
         self.measure();
     }
 }

@@ -43,6 +43,8 @@ pub(crate) struct Passing {
     /// Chunks only: `SACK 5 [7-8]`.
     pub(crate) text: String,
     pub(crate) bytes: Vec<u8>,
+    /// The network may fragment it.
+    pub(crate) may_fragment: bool,
 }
 
 type Hand = Box<dyn FnMut(&Passing) -> Fate>;
@@ -89,6 +91,8 @@ pub(crate) struct Pair {
     pub(crate) in_parts: bool,
     /// Packets whose second part was not empty.
     pub(crate) parted: usize,
+    /// Of the packet that is taken out of an endpoint.
+    may_fragment: bool,
     hand: Hand,
     flying: BTreeMap<(Instant, u64), Flying>,
     count: u64,
@@ -163,6 +167,7 @@ impl Pair {
             sent: Vec::new(),
             in_parts: false,
             parted: 0,
+            may_fragment: false,
             hand: Box::new(|_| Fate::Pass),
             flying: BTreeMap::new(),
             count: 0,
@@ -354,6 +359,7 @@ impl Pair {
                 break;
             };
             assert_eq!(t.len, buffer.len());
+            self.may_fragment = t.may_fragment;
             self.fly(side, t.source, t.destination, buffer.clone());
         }
         let observed = self.ends[side].drain_observations();
@@ -400,6 +406,7 @@ impl Pair {
             path,
             text,
             bytes: bytes.clone(),
+            may_fragment: self.may_fragment,
         };
         let known = destination == address(path, to);
         let fate = if known {

@@ -11,6 +11,7 @@ mod data;
 mod dead_data;
 mod errors;
 mod failover;
+mod mtu;
 mod nat;
 mod ootb;
 mod parts;

@@ -591,6 +591,7 @@ fn settings_of_what_is_off_are_listed_as_they_are_when_it_is_on() {
                 "failover.estimate",
                 "failover.revival",
                 "retransmission.rack",
+                "mtu_discovery",
             ][..],
         ),
         (
@@ -601,6 +602,7 @@ fn settings_of_what_is_off_are_listed_as_they_are_when_it_is_on() {
                 "failover.estimate",
                 "failover.revival",
                 "retransmission.rack",
+                "mtu_discovery",
                 "failover.potentially_failed",
                 "failure.dead_data",
             ],

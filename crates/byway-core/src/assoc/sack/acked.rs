@@ -98,7 +98,7 @@ impl Chunk<'_> {
         dialect: &mut Option<Box<dyn Dialect>>,
     ) {
         let r = self.record;
-        if let Some(rack) = &mut p.rack {
+        if let Some(rack) = &mut p.recovery.rack {
             rack.acknowledged(self.seq, r, self.now);
         }
         s.ack.bytes += r.bytes;

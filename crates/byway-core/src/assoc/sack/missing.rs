@@ -77,7 +77,8 @@ impl Association {
             }
             s.lost = true;
             s.new_loss_event |= p.recovery.is_new_event(seq);
-            s.lost_again |= p.rack.is_some() && r.sends > 1 && p.recovery.is_cut_before(r.sent_at);
+            s.lost_again |=
+                p.recovery.rack.is_some() && r.sends > 1 && p.recovery.is_cut_before(r.sent_at);
             if concurrent {
                 p.counters.chunk_lost();
             }

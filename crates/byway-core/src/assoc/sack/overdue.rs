@@ -16,7 +16,10 @@ impl Association {
     /// overdue.
     #[inline(never)]
     pub(super) fn report_overdue(&mut self, now: Instant, on_path: &mut [PathSack]) {
-        let newest = self.paths.iter().filter_map(|p| p.rack.as_ref()?.newest());
+        let newest = self
+            .paths
+            .iter()
+            .filter_map(|p| p.recovery.rack.as_ref()?.newest());
         let Some(newest) = newest.max() else {
             return;
         };
@@ -27,6 +30,7 @@ impl Association {
         self.send.ledger.for_each_older(newest, |seq, r| {
             let p = paths.get(r.path);
             let Some(at) = p
+                .recovery
                 .rack
                 .as_ref()
                 .and_then(|k| k.overdue_at(seq, r, p.rtt.srtt()))
@@ -82,7 +86,9 @@ impl Association {
     /// nothing.
     pub(super) fn note_duplicates(&mut self, now: Instant, sack: &Sack<'_>) {
         for p in self.paths.iter_mut() {
-            let Some(rack) = &mut p.rack else { continue };
+            let Some(rack) = &mut p.recovery.rack else {
+                continue;
+            };
             let Some(seq) = rack.tail_probe() else {
                 continue;
             };
@@ -100,7 +106,7 @@ impl Association {
     /// have been (RFC 8985 section 7.4).
     pub(super) fn judge_tail_probes(&mut self, now: Instant, recovering: bool) {
         for id in self.paths.ids() {
-            let Some(rack) = &mut self.paths.get_mut(id).rack else {
+            let Some(rack) = &mut self.paths.get_mut(id).recovery.rack else {
                 continue;
             };
             let Some(seq) = rack.tail_probe() else {
@@ -127,7 +133,7 @@ impl Association {
         };
         self.send.ledger.ask_at_once(seq);
         self.lose_for_probe(path, seq, LossCause::FastRetransmit);
-        if let Some(rack) = &mut self.paths.get_mut(path).rack {
+        if let Some(rack) = &mut self.paths.get_mut(path).recovery.rack {
             rack.sent_tail_probe(seq, ctx.now);
         }
         true
