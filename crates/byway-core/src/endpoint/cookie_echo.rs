@@ -69,7 +69,7 @@ impl Endpoint {
     ) {
         let mut ctx = ctx!(self, now);
         let a = &mut self.table[index].assoc;
-        let outcome = a.on_cookie_echo(&mut ctx, cookie);
+        let outcome = a.on_cookie_echo(&mut ctx, cookie, inbound.source);
         if outcome == CookieOutcome::Taken {
             a.handle_packet(&mut ctx, inbound, true);
         }
