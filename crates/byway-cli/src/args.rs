@@ -243,10 +243,11 @@ fn confidence(text: &str) -> Result<f64, String> {
 
 #[derive(Debug, Args)]
 pub(crate) struct SettingArgs {
-    /// Settings to begin with: rfc9260, rfc2960, caro2006 or caro2006-proposed; for
-    /// simulated hosts also ns2
-    #[arg(long, value_name = "NAME", default_value = "rfc9260")]
-    pub(crate) preset: String,
+    /// Settings to begin with: byway, rfc9260, rfc2960, caro2006 or caro2006-proposed; for
+    /// simulated hosts also ns2 [default: byway for send, recv, listen and cat, or else
+    /// rfc9260]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) preset: Option<String>,
     /// Change a setting, such as rto.min=100ms; may be repeated (see `byway settings`)
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) set: Vec<Override>,

@@ -27,7 +27,11 @@ pub(crate) fn machine(args: &MachineArgs) -> Result<(), Failure> {
 }
 
 pub(crate) fn failover_time(args: &FailoverTimeArgs) -> Result<(), Failure> {
-    let mut name = args.settings.preset.clone();
+    let mut name = args
+        .settings
+        .preset
+        .clone()
+        .unwrap_or_else(|| crate::settings::STANDARD.to_owned());
     for setting in &args.settings.set {
         name.push_str(&format!(", {} = {}", setting.key, setting.value));
     }

@@ -163,7 +163,7 @@ fn the_printed_scenario_is_one_that_can_be_checked() {
     let out = run(&["check", file.to_str().unwrap()]);
     assert!(out.status.success(), "{}", text(&out.stderr));
     assert!(
-        text(&out.stdout).ends_with("no mistakes; 2 paths, 1 event, 7 policies\n"),
+        text(&out.stdout).ends_with("no mistakes; 2 paths, 1 event, 8 policies\n"),
         "{}",
         text(&out.stdout)
     );
@@ -722,7 +722,7 @@ fn wrong_arguments_say_what_would_be_right() {
         ),
         (
             &["send", file, "--to", "127.0.0.1", "--preset", "rfc1"],
-            "there are rfc9260, rfc2960, caro2006 and caro2006-proposed",
+            "there are byway, rfc9260, rfc2960, caro2006 and caro2006-proposed",
         ),
         (
             &["send", file, "--to", "127.0.0.1", "--set", "rto.min"],

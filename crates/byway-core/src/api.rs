@@ -34,6 +34,20 @@ pub struct Transmit {
     pub destination: SocketAddr,
     /// Bytes appended to the buffer.
     pub len: usize,
+    /// The packet is larger than the path's MTU, because a chunk that was sent before
+    /// cannot be cut again (RFC 9260 section 6.9): send it without Don't Fragment. False
+    /// without `mtu_discovery`.
+    pub may_fragment: bool,
+}
+
+/// Why a packet did not leave ([`Endpoint::send_failed`](crate::Endpoint::send_failed)).
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum SendFailure {
+    /// It is larger than the interface or the route allows (EMSGSIZE).
+    TooLarge,
+    /// There is no way to the address now: no route, no permission, the interface is down
+    /// (ENETUNREACH, EHOSTUNREACH, EPERM, ENETDOWN).
+    Unreachable,
 }
 
 /// A message to send.
@@ -135,6 +149,14 @@ pub enum Event {
         remote: SocketAddr,
         /// Its state.
         state: PathState,
+    },
+    /// The peer's UDP port of a path changed, because a translator (NAT) moved it (RFC
+    /// 6951 section 5.4).
+    PathMoved {
+        /// The path.
+        path: PathId,
+        /// The peer's address with its new port.
+        remote: SocketAddr,
     },
     /// A path changed its state (NETWORK STATUS CHANGE, section 11.2.3).
     PathChanged {

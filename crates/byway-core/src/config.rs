@@ -29,7 +29,10 @@ pub use failure::{
 
 pub use crate::policy::RttSampling;
 
-use crate::policy::{AfterRto, Detection, Detector, Failover, FastRetransmits, RetransmitTarget};
+use crate::policy::{
+    AfterRto, DataMove, Detection, Detector, Failover, FastRetransmits, MtuDiscovery, ProbeTimeout,
+    Rack, RetransmitTarget, Revival,
+};
 use crate::units;
 use core::time::Duration;
 use serde::{Deserialize, Serialize};
@@ -60,6 +63,9 @@ pub struct Config {
     pub buffer: BufferConfig,
     /// Largest IP packet that is sent, in bytes, all headers included.
     pub pmtu: Pmtu,
+    /// Search for the largest packets that a path takes, up to `pmtu`; off by default:
+    /// `pmtu` is the size of all paths.
+    pub mtu_discovery: Option<MtuDiscovery>,
     /// The user's own policies; none by default. They are code, so they are not
     /// serialized.
     #[serde(skip)]
@@ -286,6 +292,35 @@ impl Config {
         Config::default()
     }
 
+    /// byway's choice for real networks: a correct sender of RFC 9260 that notices losses
+    /// and dead paths by the path's own round trips. The default of sockets.
+    ///
+    /// Losses are also detected by time, with tail probes (RFC 8985); the window follows
+    /// CUBIC with HyStart++ (RFC 9438, RFC 9406). A path is left when both an acknowledgement and a heartbeat are
+    /// overdue (`policy/probe_timeout.rs`). After an outage of all paths each is probed
+    /// twice a second (`policy/revival.rs`). Every path gets a heartbeat when the
+    /// association is established and every 15 s, which opens and holds the bindings of
+    /// translators (NAT).
+    #[must_use]
+    pub fn byway() -> Config {
+        let mut c = Config::default();
+        c.congestion.algorithm = CongestionAlgorithm::Cubic(Cubic {
+            hystart: true,
+            ..Cubic::default()
+        });
+        c.retransmission.rack = Some(Rack::default());
+        c.failover.probe_timeout = Some(ProbeTimeout {
+            moves: DataMove::HeartbeatOverdue,
+            tail_probe: true,
+            ..ProbeTimeout::default()
+        });
+        c.failover.revival = Some(Revival::default());
+        c.hb.interval = Duration::from_secs(15);
+        c.hb.at_establishment = true;
+        c.mtu_discovery = Some(MtuDiscovery::default());
+        c
+    }
+
     /// RFC 2960, which the papers of 2003 to 2008 used, as their simulator implements it.
     #[must_use]
     pub fn rfc2960() -> Config {
@@ -352,6 +387,7 @@ impl Config {
     /// When there is no preset of that name. The message lists all presets.
     pub fn preset(name: &str) -> Result<Config, ConfigError> {
         match name {
+            "byway" => Ok(Config::byway()),
             "rfc9260" => Ok(Config::rfc9260()),
             "rfc2960" => Ok(Config::rfc2960()),
             "caro2006" => Ok(Config::caro2006()),
@@ -359,7 +395,7 @@ impl Config {
             other => Err(ConfigError {
                 field: "preset",
                 value: other.to_owned(),
-                problem: "no such preset; there are rfc9260, rfc2960, caro2006 and \
+                problem: "no such preset; there are byway, rfc9260, rfc2960, caro2006 and \
                           caro2006-proposed"
                     .to_owned(),
             }),

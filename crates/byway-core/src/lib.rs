@@ -32,7 +32,7 @@ pub use bytes::Bytes;
 
 pub use api::{
     AssocId, AssocStats, CommandError, ConnectError, Event, LossReason, Message, PathEstimateStats,
-    PathStats, Received, Transmit,
+    PathStats, Received, SendFailure, Transmit,
 };
 pub use config::{ChecksumMode, Config, ConfigError, EndpointConfig};
 pub use endpoint::{Endpoint, EndpointStats};

@@ -37,6 +37,10 @@ pub enum Timer {
     T5ShutdownGuard,
     /// Probe timeout: an acknowledgement is overdue by the path's own round trips.
     ProbeTimeout,
+    /// A chunk is overdue beside newer ones that were acknowledged (RFC 8985).
+    Reordering,
+    /// A probe of a path's MTU was not answered, or a new search begins (RFC 8899).
+    MtuProbe,
     /// A delayed SACK is due.
     SackDelay,
     /// A heartbeat is due.
@@ -51,6 +55,13 @@ pub enum Timer {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Observation {
+    /// A path's packets may have another size (RFC 8899).
+    PathMtu {
+        /// The path.
+        path: PathId,
+        /// Largest IP packet, bytes.
+        bytes: u32,
+    },
     /// A packet left.
     PacketSent {
         /// On this path.

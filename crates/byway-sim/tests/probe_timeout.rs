@@ -156,6 +156,25 @@ fn config() -> Config {
     c
 }
 
+/// A longest stall of three round trips and 50 ms, with nothing set.
+#[test]
+fn a_silent_death_costs_the_preset_byway_three_round_trips_and_50_ms_at_most() {
+    for traffic in ALL {
+        let mut worst = 0.0f64;
+        for k in 0..24u64 {
+            let at = 5_000_000 + k * 43_700 + k * k * 130;
+            let (stall, srtt) = death(traffic, &Config::byway(), at, k % 2 == 0);
+            let limit = 3 * srtt + Duration::from_millis(50);
+            assert!(
+                stall <= limit,
+                "{traffic:?}: {stall:?} at {at} us, SRTT {srtt:?}"
+            );
+            worst = worst.max(stall.as_secs_f64() / srtt.as_secs_f64());
+        }
+        println!("{traffic:?} | {worst:.2} round trips at most");
+    }
+}
+
 #[test]
 fn a_silent_death_costs_three_round_trips_at_most() {
     let ms = |d: Duration| d.as_secs_f64() * 1e3;

@@ -29,6 +29,8 @@ pub(crate) struct Batch {
     pub(crate) in_doubt: bool,
     /// The datagrams refused while they were sent one by one.
     pub(crate) refused: Option<Refused>,
+    /// Whether the network may fragment its one datagram.
+    pub(crate) may_fragment: bool,
     /// Whether the last datagram is shorter, so that none may follow.
     ended: bool,
 }
@@ -44,7 +46,17 @@ impl Batch {
             sent: 0,
             in_doubt: false,
             refused: None,
+            may_fragment: false,
             ended: false,
+        }
+    }
+
+    /// The same for a datagram that the network may fragment; no other joins it.
+    pub(crate) fn fragmentable(self) -> Batch {
+        Batch {
+            may_fragment: true,
+            ended: true,
+            ..self
         }
     }
 

@@ -5,7 +5,7 @@
 //! these. The lock is held for one buffer or one fill at a time and never during
 //! a system call, so that handles on other threads get their turn.
 
-use crate::refused::Refused;
+use crate::refused::{self, Refused};
 use crate::shared::Shared;
 use crate::socket_queue::SocketQueue;
 use crate::udp::{Received, Socket};
@@ -30,8 +30,6 @@ struct Port {
     socket: Socket,
     queue: SocketQueue,
     resting: Option<Pin<Box<Sleep>>>,
-    /// Whether packets too large for the interface have been logged.
-    warned_of_size: bool,
 }
 
 /// The result of a turn of the core.
@@ -64,7 +62,6 @@ impl Driver {
             socket,
             queue: SocketQueue::default(),
             resting: None,
-            warned_of_size: false,
         };
         Driver {
             shared,
@@ -134,7 +131,7 @@ impl Driver {
     /// Sends waiting batches while the sockets are writable. Returns whether any
     /// was sent.
     fn send(&mut self, cx: &mut Context<'_>) -> bool {
-        let (mut datagrams, mut batches, mut refused) = (0, 0, 0);
+        let (mut datagrams, mut batches, mut not_sent) = (0, 0, 0);
         for port in &mut self.ports {
             while let Some(batch) = port.queue.first() {
                 let count = batch.datagrams() as u64;
@@ -146,14 +143,15 @@ impl Driver {
                         datagrams: n,
                     })) => {
                         datagrams += count - n;
-                        refused += n;
+                        not_sent += n;
                         let from = port.socket.local();
                         let to = batch.destination;
                         tracing::debug!(%from, %to, %error, "datagrams not sent");
-                        if quinn_udp::is_msg_size_err(&error) && !port.warned_of_size {
-                            port.warned_of_size = true;
-                            let bytes = batch.segment;
-                            tracing::warn!(%from, %to, bytes, "the interface's MTU is smaller than Config::pmtu; lower that");
+                        if let Some(why) = refused::failure(&error) {
+                            let first = &batch.bytes[..batch.segment.min(batch.bytes.len())];
+                            self.shared.with(|state| {
+                                state.send_failed(self.shared.now(), to, first, why);
+                            });
                         }
                     }
                 }
@@ -165,7 +163,7 @@ impl Driver {
             self.shared.with(|state| {
                 state.stats.datagrams_sent += datagrams;
                 state.stats.batches_sent += batches;
-                state.stats.datagrams_refused += refused;
+                state.stats.datagrams_refused += not_sent;
             });
         }
         batches > 0

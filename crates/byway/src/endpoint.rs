@@ -37,7 +37,7 @@ pub struct EndpointOptions {
     /// 65,536.
     pub max_associations_per_peer: usize,
     /// Settings of all associations. [`Endpoint::connect_with`] can override them.
-    /// Default: [`Config::default`].
+    /// Default: [`Config::byway`].
     pub config: Config,
 }
 
@@ -52,7 +52,7 @@ impl EndpointOptions {
             backlog: 1024,
             max_associations: 65_536,
             max_associations_per_peer: 65_536,
-            config: Config::default(),
+            config: Config::byway(),
         }
     }
 

@@ -63,6 +63,18 @@ impl Outbox {
         queue.push_back(Batch::new(destination, datagram, buffer));
     }
 
+    /// Queues a datagram that the network may fragment.
+    pub(crate) fn push_fragmentable(
+        &mut self,
+        socket: usize,
+        destination: SocketAddr,
+        datagram: &[u8],
+    ) {
+        self.bytes += datagram.len();
+        let batch = Batch::new(destination, datagram, Vec::new()).fragmentable();
+        self.queues[socket].push_back(batch);
+    }
+
     /// Removes the batches of a socket, oldest first.
     pub(crate) fn drain(&mut self, socket: usize) -> impl Iterator<Item = Batch> {
         let bytes = &mut self.bytes;

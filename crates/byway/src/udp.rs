@@ -4,6 +4,7 @@ use crate::batch::Batch;
 use crate::error::BindError;
 use crate::refused::Refused;
 use quinn_udp::{BATCH_SIZE, RecvMeta, UdpSockRef, UdpSocketState};
+use rustix::net::sockopt;
 use socket2::{Domain, Protocol, SockRef, Socket as RawSocket, Type};
 use std::io::{self, IoSliceMut};
 use std::net::SocketAddr;
@@ -121,6 +122,37 @@ impl Socket {
     /// of datagrams that the kernel refused and the first error. They are not sent
     /// again; the protocol sees them as lost.
     pub(crate) fn poll_send(
+        &mut self,
+        cx: &mut Context<'_>,
+        batch: &mut Batch,
+    ) -> Poll<Result<(), Refused>> {
+        if !batch.may_fragment {
+            return self.poll_send_batch(cx, batch);
+        }
+        self.let_fragment(true);
+        let sent = self.poll_send_batch(cx, batch);
+        self.let_fragment(false);
+        sent
+    }
+
+    /// Whether the network may fragment what leaves now. quinn-udp sets Don't Fragment
+    /// for all; a chunk that was sent in a larger packet before cannot be cut again.
+    fn let_fragment(&self, may: bool) {
+        let set = if self.local.is_ipv4() {
+            use sockopt::Ipv4PathMtuDiscovery as Mode;
+            let mode = if may { Mode::DONT } else { Mode::PROBE };
+            sockopt::set_ip_mtu_discover(&self.io, mode)
+        } else {
+            use sockopt::Ipv6PathMtuDiscovery as Mode;
+            let mode = if may { Mode::DONT } else { Mode::PROBE };
+            sockopt::set_ipv6_mtu_discover(&self.io, mode)
+        };
+        if let Err(error) = set {
+            tracing::debug!(address = %self.local, %error, "cannot change Don't Fragment");
+        }
+    }
+
+    fn poll_send_batch(
         &mut self,
         cx: &mut Context<'_>,
         batch: &mut Batch,

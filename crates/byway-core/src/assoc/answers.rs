@@ -13,6 +13,11 @@ impl Association {
         &self.cfg
     }
 
+    /// The verification tag of the packets that the peer sends.
+    pub(crate) fn local_tag(&self) -> u32 {
+        self.tags.local
+    }
+
     /// The peer's SCTP port.
     pub(crate) fn peer_port(&self) -> u16 {
         self.tags.peer_port

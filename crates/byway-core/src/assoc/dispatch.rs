@@ -4,7 +4,7 @@
 use super::{Association, Control, Ctx, State};
 use crate::api::{Event, LossReason};
 use crate::observe::Observation;
-use crate::path::PathId;
+use crate::path::{PathId, PathState};
 use crate::recv::acker::Arrived;
 use bytes::Bytes;
 use byway_wire::{
@@ -138,11 +138,15 @@ impl Association {
     /// The packet is from the peer: records its path, and that the peer is alive.
     fn note_arrival(&mut self, ctx: &mut Ctx<'_>, inbound: &Inbound<'_>) -> Option<PathId> {
         let path = self.paths.find_source(inbound.source);
-        if let Some(id) = path {
-            // A translator may have moved the peer's UDP port (RFC 6951 5.4).
-            self.paths.move_port(id, inbound.source.port());
-            let p = self.paths.get_mut(id);
-            p.counters.received(ctx.now, inbound.len);
+        match path {
+            Some(id) => {
+                let p = self.paths.get_mut(id);
+                p.counters.received(ctx.now, inbound.len);
+                if !matches!(p.state(), PathState::Active | PathState::Unconfirmed) {
+                    self.on_failed_path_heard(ctx, id);
+                }
+            }
+            None => self.on_unverified_source(ctx, inbound),
         }
         self.stats.packets_received += 1;
         self.observe(ctx, || Observation::PacketReceived {
@@ -217,7 +221,7 @@ impl Association {
                     self.on_heartbeat(ctx, inbound, h.info, gathered);
                 }
             }
-            Chunk::HeartbeatAck(h) => self.on_heartbeat_ack(ctx, h.info),
+            Chunk::HeartbeatAck(h) => self.on_heartbeat_ack(ctx, inbound, h.info),
             Chunk::InitAck(i) => {
                 self.on_init_ack(ctx, inbound, &i);
                 return Ok(false); // it travels alone (section 6.10)

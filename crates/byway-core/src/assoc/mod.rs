@@ -12,6 +12,7 @@ mod dead_data;
 mod dispatch;
 mod ending;
 mod estimating;
+mod mtu_discovery;
 mod on_data;
 
 mod on_heartbeat;
@@ -22,7 +23,9 @@ mod probe_timeout;
 mod probing;
 mod questions;
 mod restart;
+mod revival;
 mod sack;
+mod send_failure;
 mod setup;
 mod state;
 mod statistics;
@@ -32,6 +35,7 @@ mod timers;
 mod timestamps;
 mod transmit;
 mod unexpected_init;
+mod unverified;
 mod user;
 
 pub(crate) use control::Control;
@@ -43,7 +47,6 @@ pub(crate) use restart::CookieOutcome;
 pub(crate) use setup::{Accepted, write_addresses, write_extensions};
 pub(crate) use state::State;
 pub(crate) use timers::Timers;
-pub(crate) use transmit::Sent;
 pub(crate) use unexpected_init::InitAnswer;
 
 use crate::api::{AssocId, AssocStats, Event};
@@ -105,6 +108,10 @@ pub(crate) struct Addresses {
     /// Addresses of the peer that are not paths, because there are enough paths or none
     /// of our addresses can reach them. Packets from them still count as the peer's.
     pathless: SmallVec<[IpAddr; 2]>,
+    /// Sources of the peer's packets that are not paths yet.
+    unverified: Vec<unverified::Unverified>,
+    /// The proven addresses of the peer have changed, and the endpoint does not know.
+    changed: bool,
 }
 
 /// The state of set-up (section 5).

@@ -45,8 +45,11 @@ impl Association {
         if !self.state.answers_heartbeats() {
             return;
         }
-        let Some(path) = self.paths.find(inbound.source.ip()) else {
-            // An address that is not a path may still belong to the peer.
+        let path = self.paths.find_source(inbound.source);
+        let along = |p: &PathId| self.paths.get(*p).local() == *inbound.destination;
+        let Some(path) = path.filter(along) else {
+            // The answer goes back the way the heartbeat came, also where that is not a
+            // path: only this way does a translator let it through.
             if !core::mem::replace(&mut gathered.answered, true) {
                 self.answer_pathless(ctx, inbound, info);
             }
@@ -75,8 +78,24 @@ impl Association {
 
     /// A HEARTBEAT ACK arrived. It counts only if it carries the nonce of the
     /// unanswered heartbeat on the path that it names.
-    pub(crate) fn on_heartbeat_ack(&mut self, ctx: &mut Ctx<'_>, info: &[u8]) {
-        let named = read_info(info).filter(|(path, ..)| self.paths.contains(*path));
+    pub(crate) fn on_heartbeat_ack(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        inbound: &Inbound<'_>,
+        info: &[u8],
+    ) {
+        let read = read_info(info);
+        if let Some((path, nonce, _)) = read
+            && self.on_source_verified(ctx, inbound, (path, nonce))
+        {
+            return;
+        }
+        let named = read.filter(|(path, ..)| self.paths.contains(*path));
+        if let Some((path, nonce, _)) = named
+            && self.on_mtu_probe_answered(ctx, path, nonce)
+        {
+            return;
+        }
         if let Some((path, nonce, _)) = named
             && self.optional.estimating.is_some()
             && self.on_probe_answered(ctx, path, nonce)
@@ -107,12 +126,15 @@ impl Association {
             e.heartbeat(path, true, cfg.memory);
         }
         self.failure.errors = 0;
+        self.note_small_answer(path);
         self.observe(ctx, || Observation::HeartbeatAcked { path, rtt });
         self.observe_rto(ctx, path, Some(rtt));
         if !self.paths.get(path).is_confirmed() {
             self.paths.confirm(path);
             self.paths.get_mut(path).errors.clear();
+            self.addresses.changed = true;
             self.set_path_state(ctx, path, PathState::Active);
+            self.begin_mtu_search(path);
             self.ask(ctx, |d, i| d.on_confirmed(i));
             self.choose_data_path(ctx, None);
         }
@@ -121,6 +143,7 @@ impl Association {
             let state = self.paths.get(path).state();
             self.clear_errors(ctx, path, true);
             if state != PathState::Active {
+                self.end_revival(ctx, path, &probe);
                 self.ask(ctx, |d, i| d.on_returned(i, path));
             }
         } else {
@@ -175,8 +198,8 @@ impl Association {
         // "Idle": nothing that measures the round trip has left since the timer was set.
         // The exact time of this is not stored, but the interval is close.
         let period = self.cfg.hb.interval;
-        // While T3-rtx of a path runs, data probes the path: a heartbeat at the same
-        // time would count one silence twice.
+        // While T3-rtx of a path runs, data probes the path. If a heartbeat did so as
+        // well, one failure would count twice.
         let timed = due.since(p.rtt.last_timed()) < period || p.timers.t3().is_some();
         let busy = p.state() == PathState::Active && p.is_confirmed() && timed;
         if busy {
@@ -199,11 +222,14 @@ impl Association {
     /// A heartbeat leaves: draws its nonce and starts its timer.
     pub(crate) fn begin_probe(&mut self, ctx: &mut Ctx<'_>, path: PathId) -> [u8; INFO_LEN] {
         let rto = self.paths.get(path).rtt.rto();
-        // The detector may send the next heartbeat before the last one is answered. They
-        // share one nonce, so that a late answer counts.
+        let revival = self.revival_pace();
+        let wait = revival.map_or(rto, |pace| pace.min(rto));
+        // The detector and the revival may send the next heartbeat before the last one is
+        // answered. They share one nonce, so that a late answer counts.
         let p = self.paths.get(path);
         let under_way = p.heartbeat.under_way();
-        let shared = under_way.filter(|_| p.detector.is_probing());
+        let revives = self.cfg.failover.revival.is_some() && p.state() != PathState::Active;
+        let shared = under_way.filter(|_| p.detector.is_probing() || revives);
         let probe = Probe {
             nonce: shared.map_or_else(|| ctx.rng.random(), |p| p.nonce),
             sent: ctx.now,
@@ -214,7 +240,7 @@ impl Association {
         let p = self.paths.get_mut(path);
         p.timers.set(PathTimer::Heartbeat, None);
         p.heartbeat.begin(probe);
-        p.timers.set(PathTimer::HeartbeatLost, Some(ctx.now + rto));
+        p.timers.set(PathTimer::HeartbeatLost, Some(ctx.now + wait));
         p.rtt.measurable_leaves(ctx.now);
         self.observe(ctx, || Observation::HeartbeatSent { path });
         heartbeat_info(path, &probe)
@@ -229,9 +255,22 @@ impl Association {
             p.timers.set(PathTimer::HeartbeatLost, None);
             return;
         }
+        if self.repeat_revival_heartbeat(path) {
+            return;
+        }
+        let p = self.paths.get_mut(path);
         if let Some(probe) = p.end_heartbeat() {
             p.errors.heartbeat_lost(probe.sent);
         }
+        if self.data_counts_silence(path) {
+            if is_eager(self.paths.get(path), self.cfg.hb.failed) {
+                self.want_heartbeat(path);
+            } else {
+                self.schedule_heartbeat(ctx, path);
+            }
+            return;
+        }
+        let p = self.paths.get_mut(path);
         p.rtt.back_off(&self.cfg.rto);
         if p.is_confirmed()
             && let (Some(e), Some(cfg)) =
@@ -271,6 +310,16 @@ impl Association {
             self.schedule_heartbeat(ctx, path);
         }
         self.choose_data_path(ctx, None);
+        self.begin_revival(ctx);
+    }
+
+    /// Whether T3-rtx of a path runs that is not active: data probes the path, and its
+    /// timeouts count the silence. If lost heartbeats counted, too, one silence would be
+    /// two errors and double the RTO twice. Not where only heartbeats prove the path
+    /// (natarajan-2006).
+    fn data_counts_silence(&self, path: PathId) -> bool {
+        let p = self.paths.get(path);
+        p.timers.t3().is_some() && self.data_makes_active(path)
     }
 
     /// A heartbeat leaves with the next packets.
@@ -296,6 +345,11 @@ impl Association {
             }
             if self.paths.get(path).is_confirmed() {
                 self.schedule_heartbeat(ctx, path);
+                self.begin_mtu_search(path);
+                let p = self.paths.get(path);
+                if self.cfg.hb.at_establishment && p.heartbeat.is_enabled() {
+                    self.paths.want_heartbeat(path, true);
+                }
             } else {
                 let wait = self.paths.get(path).rtt.rto() * (started / burst);
                 self.paths

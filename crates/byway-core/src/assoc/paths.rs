@@ -224,6 +224,9 @@ impl Association {
             return;
         }
         let state = self.paths.get(path).state();
+        if state == PathState::Active {
+            self.end_probe_timeout(ctx.now, path);
+        }
         if matches!(state, PathState::PotentiallyFailed | PathState::Inactive) {
             if state == PathState::PotentiallyFailed
                 && let Some(pf) = &self.cfg.failover.potentially_failed
@@ -232,7 +235,7 @@ impl Association {
                 self.paths.get_mut(path).on_return(n);
                 self.observe_window(ctx, path);
             }
-            self.end_probe_timeout(path);
+            self.end_probe_timeout(ctx.now, path);
             if self.paths.get_mut(path).errors.end_failover(ctx.now) {
                 self.stats.spurious_failovers += 1;
                 self.observe(ctx, || Observation::SpuriousFailover { path });

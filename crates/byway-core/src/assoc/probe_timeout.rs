@@ -4,8 +4,9 @@
 use super::{Association, Ctx};
 use crate::observe::{Observation, Timer};
 use crate::path::{PathId, PathState, PathTimer};
-use crate::policy::ProbeTimeout;
 use crate::policy::retransmit::LossCause;
+use crate::policy::{DataMove, ProbeTimeout};
+use crate::time::Instant;
 
 impl Association {
     /// A path acknowledged something. The wait for the next acknowledgement starts again
@@ -13,11 +14,10 @@ impl Association {
     #[inline]
     pub(super) fn await_acknowledgement(&mut self, ctx: &Ctx<'_>, path: PathId) {
         if self.cfg.failover.probe_timeout.is_some() {
-            self.paths
-                .get_mut(path)
-                .timers
-                .set(PathTimer::ProbeTimeout, None);
-            self.note_owed_acknowledgement(ctx, path);
+            let p = self.paths.get_mut(path);
+            p.probe_timeout.acknowledged();
+            p.timers.set(PathTimer::ProbeTimeout, None);
+            self.note_owed_acknowledgement(ctx.now, path);
         }
     }
 
@@ -26,7 +26,10 @@ impl Association {
     /// SACK.Delay. This delay would hide a dead path and falsify the round trips that the
     /// probe timeout uses.
     pub(super) fn asks_at_once(&self, path: PathId, bytes: u32) -> bool {
-        if self.cfg.failover.probe_timeout.is_none() || self.paths.len() < 2 {
+        let Some(rule) = self.cfg.failover.probe_timeout else {
+            return false;
+        };
+        if self.paths.len() < 2 && !rule.tail_probe {
             return false;
         }
         let w = self.paths.get(path).window();
@@ -37,13 +40,13 @@ impl Association {
     /// makes it due later, but a second packet may make it due earlier, because it ends
     /// the peer's delay.
     #[inline]
-    pub(super) fn note_owed_acknowledgement(&mut self, ctx: &Ctx<'_>, path: PathId) {
+    pub(super) fn note_owed_acknowledgement(&mut self, now: Instant, path: PathId) {
         if let Some(rule) = self.cfg.failover.probe_timeout {
-            self.await_by(rule, ctx, path);
+            self.await_by(rule, now, path);
         }
     }
 
-    fn await_by(&mut self, rule: ProbeTimeout, ctx: &Ctx<'_>, path: PathId) {
+    fn await_by(&mut self, rule: ProbeTimeout, now: Instant, path: PathId) {
         let p = self.paths.get_mut(path);
         let Some(srtt) = p.rtt.srtt().filter(|_| p.window().flight > 0) else {
             return;
@@ -51,7 +54,8 @@ impl Association {
         // Two small chunks may be in one packet. They count as two packets only if one
         // packet cannot hold both.
         let prompt = p.probe_timeout.asked_at_once() || p.window().flight > p.window().pmdcs;
-        let at = ctx.now + rule.acknowledgement(srtt, p.rtt.rttvar(), prompt);
+        let wait = rule.acknowledgement(srtt, p.rtt.rttvar(), prompt);
+        let at = now + wait * p.probe_timeout.backed_off();
         let before = p.timers.get(PathTimer::ProbeTimeout);
         p.timers.set(
             PathTimer::ProbeTimeout,
@@ -59,8 +63,9 @@ impl Association {
         );
     }
 
-    /// An acknowledgement is overdue. The path becomes potentially failed, and a heartbeat
-    /// probes it. Its oldest chunk and new data leave on another path.
+    /// An acknowledgement is overdue: a heartbeat probes the path, and its oldest chunk
+    /// leaves on another path. New data follows at once, or when the heartbeat is
+    /// overdue, too. Without another path the oldest chunk is repeated on its own.
     pub(super) fn on_probe_timeout(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
         self.paths
             .get_mut(path)
@@ -71,7 +76,12 @@ impl Association {
         };
         let p = self.paths.get(path);
         let elsewhere = self.paths.view().alternate(path).is_some();
-        if p.state() != PathState::Active || !p.is_confirmed() || !elsewhere {
+        let doubted = p.timers.get(PathTimer::MoveHoldOff).is_some();
+        if p.state() != PathState::Active || !p.is_confirmed() || doubted {
+            return;
+        }
+        if !elsewhere {
+            self.tail_probe(ctx, rule, path);
             return;
         }
         self.observe(ctx, || Observation::TimerFired {
@@ -81,35 +91,60 @@ impl Association {
         self.stats.suspicions += 1;
         let base = self.send.ledger.base();
         if let Some(seq) = self.send.ledger.first_in_flight(path, base) {
-            let p = self.paths.get_mut(path);
-            self.send
-                .ledger
-                .lose_one(seq, LossCause::ProbeTimeout, |_, r| p.lose_chunk(r.bytes));
-            match self.send.ledger.first_in_flight(path, seq) {
-                None => p.timers.flight_gone(),
-                earliest => p.timers.set_earliest_in_flight(earliest),
-            }
-            self.send.force_packet();
+            self.lose_for_probe(path, seq, LossCause::ProbeTimeout);
         }
         // Anything sent before may have arrived before the path died.
         self.paths.get_mut(path).errors.distrust_before(ctx.now);
-        self.set_path_state(ctx, path, PathState::PotentiallyFailed);
+        if rule.moves == DataMove::AtOnce {
+            self.set_path_state(ctx, path, PathState::PotentiallyFailed);
+        }
         self.want_heartbeat(path);
+        self.doubt_mtu(path);
         let moves_at = ctx.now + self.answer_time(rule, path);
         let p = self.paths.get_mut(path);
         p.timers.set(PathTimer::MoveHoldOff, Some(moves_at));
         self.choose_data_path(ctx, None);
     }
 
+    /// The oldest chunk of a path without an alternate leaves again, to show what was
+    /// lost.
+    fn tail_probe(&mut self, ctx: &mut Ctx<'_>, rule: ProbeTimeout, path: PathId) {
+        if !rule.tail_probe || !self.send_tail_probe(ctx, path) {
+            return;
+        }
+        self.observe(ctx, || Observation::TimerFired {
+            timer: Timer::ProbeTimeout,
+            path: Some(path),
+        });
+        self.paths.get_mut(path).probe_timeout.sent_tail_probe();
+        self.doubt_mtu(path);
+    }
+
+    /// A chunk in flight leaves again, whatever the windows are.
+    pub(super) fn lose_for_probe(&mut self, path: PathId, seq: u64, cause: LossCause) {
+        let p = self.paths.get_mut(path);
+        self.send
+            .ledger
+            .lose_one(seq, cause, |_, r| p.lose_chunk(r.bytes));
+        match self.send.ledger.first_in_flight(path, seq) {
+            None => p.timers.flight_gone(),
+            earliest => p.timers.set_earliest_in_flight(earliest),
+        }
+        self.send.force_packet();
+    }
+
     /// The path answers again, so its losses in this time were due to congestion.
-    pub(super) fn end_probe_timeout(&mut self, path: PathId) {
+    pub(super) fn end_probe_timeout(&mut self, now: Instant, path: PathId) {
         let p = self.paths.get_mut(path);
         if p.timers.get(PathTimer::MoveHoldOff).is_some() {
             p.timers.set(PathTimer::MoveHoldOff, None);
             self.stats.needless_suspicions += 1;
+            if p.state() == PathState::Active {
+                self.note_owed_acknowledgement(now, path);
+            }
         }
         if self.paths.get_mut(path).probe_timeout.take_delayed_cut() {
-            self.cut_window(path);
+            self.cut_window(now, path);
         }
     }
 
@@ -123,16 +158,27 @@ impl Association {
     pub(super) fn on_move_hold_off(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
         let p = self.paths.get_mut(path);
         p.timers.set(PathTimer::MoveHoldOff, None);
-        if p.state() != PathState::PotentiallyFailed {
-            return;
+        match p.state() {
+            PathState::PotentiallyFailed => {}
+            PathState::Active if self.paths.view().alternate(path).is_some() => {
+                self.set_path_state(ctx, path, PathState::PotentiallyFailed);
+            }
+            _ => return,
         }
+        self.take_flight_for_lost(path, LossCause::ProbeTimeout);
+        self.observe_window(ctx, path);
+        self.choose_data_path(ctx, None);
+    }
+
+    /// All that is in flight on a path counts as lost, for a reason that is no sign of
+    /// congestion: the window does not change.
+    pub(super) fn take_flight_for_lost(&mut self, path: PathId, cause: LossCause) {
+        let p = self.paths.get_mut(path);
         p.timers.flight_gone();
         p.rtt.forget_timed();
         let ledger = &mut self.send.ledger;
-        ledger.lose_path_for(path, LossCause::ProbeTimeout, |_, r| {
+        ledger.lose_path_for(path, cause, |_, r| {
             p.lose_chunk(r.bytes);
         });
-        self.observe_window(ctx, path);
-        self.choose_data_path(ctx, None);
     }
 }

@@ -4,6 +4,7 @@ use super::{Association, Control, Ctx, State};
 use crate::api::Event;
 use crate::endpoint::cookie::Cookie;
 use crate::path::{Path, PathId, PathTable};
+use core::net::SocketAddr;
 
 /// The result for the cookie.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -49,7 +50,14 @@ impl Association {
         c.local_tag == self.tags.local && c.peer_tag == self.tags.peer
     }
 
-    pub(crate) fn on_cookie_echo(&mut self, ctx: &mut Ctx<'_>, c: &Cookie) -> CookieOutcome {
+    /// A COOKIE ECHO of this cookie arrived from `source`, where its answer goes (section
+    /// 6.4): the path of the cookie may be dead.
+    pub(crate) fn on_cookie_echo(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        c: &Cookie,
+        source: &SocketAddr,
+    ) -> CookieOutcome {
         match self.action(c) {
             Action::Restart if matches!(self.state, State::ShutdownAckSent) => {
                 let to = self.paths.find(c.source.ip()).unwrap_or(self.paths.data());
@@ -58,26 +66,32 @@ impl Association {
             }
             Action::Restart => {
                 self.restart(ctx, c);
+                self.answer_cookie(c, source);
                 CookieOutcome::Taken
             }
             Action::Collision => {
                 self.collide(ctx, c);
+                if !self.state.is_closed() {
+                    self.answer_cookie(c, source);
+                }
                 CookieOutcome::Taken
             }
             Action::Duplicate => {
                 if matches!(self.state, State::CookieEchoed(_)) {
                     self.establish(ctx);
                 }
-                self.answer_cookie(c);
+                self.answer_cookie(c, source);
                 CookieOutcome::Taken
             }
             Action::Discard => CookieOutcome::Discarded,
         }
     }
 
-    fn answer_cookie(&mut self, c: &Cookie) {
-        let path = self.paths.find(c.source.ip()).unwrap_or(PathId(0));
-        self.control.push_front(Control::CookieAck(path));
+    fn answer_cookie(&mut self, c: &Cookie, source: &SocketAddr) {
+        let path = self.paths.find_source(source);
+        let path = path.or_else(|| self.paths.find(c.source.ip()));
+        self.control
+            .push_front(Control::CookieAck(path.unwrap_or(PathId(0))));
     }
 
     /// Action A: everything starts again, except messages that are ready to be read.
@@ -110,7 +124,6 @@ impl Association {
             self.announce_path(ctx, id, remote, state);
         }
         self.begin_verification(ctx);
-        self.answer_cookie(c);
     }
 
     /// Action B: takes the peer's tag from the cookie. During set-up it also takes the
@@ -129,6 +142,5 @@ impl Association {
             self.add_listed(ctx, c);
             self.establish(ctx);
         }
-        self.answer_cookie(c);
     }
 }

@@ -9,7 +9,7 @@ use crate::api::{AssocId, AssocStats, Event, LossReason};
 use crate::config::Config;
 use crate::endpoint::cookie::Cookie;
 use crate::observe::{Observation, Timer};
-use crate::path::{Path, PathId, PathTable};
+use crate::path::{Path, PathId, PathState, PathTable};
 use crate::recv::RecvHalf;
 use crate::send::SendHalf;
 use crate::time::Duration;
@@ -54,6 +54,8 @@ impl Association {
             addresses: Addresses {
                 local,
                 pathless: SmallVec::new(),
+                unverified: Vec::new(),
+                changed: false,
             },
             state: State::CookieWait,
             setup: SetUp::default(),
@@ -269,6 +271,7 @@ impl Association {
         }
         if let Some(table) = table {
             self.paths = table;
+            self.addresses.changed = true;
         }
     }
 
@@ -439,10 +442,19 @@ impl Association {
         self.paths.find(ip).is_some() || self.addresses.pathless.contains(&ip)
     }
 
-    /// All addresses of the peer.
-    pub(crate) fn peer_addresses(&self) -> impl Iterator<Item = IpAddr> + '_ {
-        let paths = self.paths.iter().map(|p| p.remote().ip());
-        paths.chain(self.addresses.pathless.iter().copied())
+    /// The peer's addresses with their UDP ports, and whether each has proved that it is
+    /// the peer's.
+    pub(crate) fn peer_addresses(&self) -> impl Iterator<Item = (SocketAddr, bool)> + '_ {
+        self.paths
+            .iter()
+            .map(|p| (p.remote(), p.state() != PathState::Unconfirmed))
+    }
+
+    /// Whether the addresses of [`peer_addresses`](Self::peer_addresses) have
+    /// changed since the last call.
+    #[inline]
+    pub(crate) fn take_addresses_changed(&mut self) -> bool {
+        core::mem::take(&mut self.addresses.changed)
     }
 }
 

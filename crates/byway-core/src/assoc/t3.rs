@@ -43,7 +43,9 @@ impl Association {
         if !harmless {
             self.begin_probing(ctx, path);
         }
+        self.doubt_mtu(path);
         self.choose_data_path(ctx, Some(path));
+        self.begin_revival(ctx);
     }
 
     /// Rules E1 and E2: reduces the window, unless the timeout is `harmless`, and doubles

@@ -12,6 +12,8 @@
 //! | heartbeat lost | `PathTimer::HeartbeatLost` | a heartbeat is not answered for an RTO (8.3) | `on_heartbeat` |
 //! | detector probe | `PathTimer::DetectorProbe` | Dmax/n have passed (cortes-2008) | `probing` |
 //! | probe timeout | `PathTimer::ProbeTimeout` | an acknowledgement is overdue | `probe_timeout` |
+//! | reordering | `PathTimer::Reordering` | a chunk is overdue beside newer acknowledged ones (RFC 8985) | `sack/overdue` |
+//! | MTU probe | `PathTimer::MtuProbe` | a probe of the path's MTU is not answered, or the raise timer of RFC 8899 | `mtu_discovery` |
 //! | move hold-off | `PathTimer::MoveHoldOff` | the heartbeat after the probe timeout is overdue | `probe_timeout` |
 //!
 //! A dialect may have one more.
@@ -137,6 +139,12 @@ impl Association {
             if t3_alone {
                 return ControlFlow::Break(());
             }
+        }
+        if due(self.path_timer(path, PathTimer::MtuProbe)) {
+            self.on_mtu_timer(ctx, path);
+        }
+        if due(self.path_timer(path, PathTimer::Reordering)) {
+            self.on_reordering_timer(ctx, path);
         }
         if due(self.path_timer(path, PathTimer::ProbeTimeout)) {
             self.on_probe_timeout(ctx, path);

@@ -91,6 +91,8 @@ pub struct Moment {
     pub now: Instant,
     /// The path's smoothed round trip; zero before the first measurement.
     pub srtt: Duration,
+    /// The round trip of the newest chunk that the SACK acknowledged, if it is certain.
+    pub round_trip: Option<Duration>,
     /// How much one window of acknowledged bytes adds in congestion avoidance, in
     /// PMDCS. It is 1 if paths are not coupled (`congestion.coupled`).
     pub step: f64,

@@ -14,6 +14,7 @@
 //! start, L and the floor of ssthresh are those of RFC 9260. A spurious loss is not
 //! undone (section 4.9).
 
+use super::hystart::{HyStart, Pace};
 use super::{CongestionControl, Moment, PathAck, rfc9260};
 use crate::config::{CongestionConfig, Cubic, CwndGrowth};
 use crate::path::Window;
@@ -33,6 +34,8 @@ const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 pub struct CubicControl {
     settings: Cubic,
     curve: Curve,
+    /// Until slow start ends for the first time.
+    hystart: Option<HyStart>,
 }
 
 impl CubicControl {
@@ -40,8 +43,28 @@ impl CubicControl {
     #[must_use]
     pub fn new(settings: Cubic) -> CubicControl {
         CubicControl {
+            hystart: settings.hystart.then(HyStart::default),
             settings,
             curve: Curve::default(),
+        }
+    }
+
+    /// Slow start of RFC 9260, at the pace of HyStart++ until the first loss (RFC 9406
+    /// section 4.3).
+    fn slow_start(&mut self, w: &mut Window, ack: PathAck, at: Moment, cfg: &CongestionConfig) {
+        let pace = self
+            .hystart
+            .as_mut()
+            .map_or(Pace::Divided(1), |h| h.on_ack(ack, at.round_trip));
+        match pace {
+            Pace::Divided(by) => {
+                let bytes = ack.bytes / by;
+                rfc9260::slow_start(w, PathAck { bytes, ..ack }, cfg);
+            }
+            Pace::Ends => {
+                self.hystart = None;
+                w.ssthresh = w.cwnd;
+            }
         }
     }
 }
@@ -49,7 +72,7 @@ impl CubicControl {
 impl CongestionControl for CubicControl {
     fn on_ack(&mut self, w: &mut Window, ack: PathAck, at: Moment, cfg: &CongestionConfig) {
         if !w.avoids_congestion() {
-            rfc9260::slow_start(w, ack, cfg);
+            self.slow_start(w, ack, at, cfg);
             return;
         }
         let curve = &mut self.curve;
@@ -67,6 +90,7 @@ impl CongestionControl for CubicControl {
     }
 
     fn on_fast_retransmit(&mut self, w: &mut Window, cfg: &CongestionConfig) {
+        self.hystart = None;
         w.ssthresh = less(w, cfg);
         self.curve.on_loss(w.cwnd.into(), self.settings);
         w.cwnd = w.ssthresh;
@@ -74,6 +98,7 @@ impl CongestionControl for CubicControl {
 
     /// Section 4.8: the next stage starts with a new plateau.
     fn on_timeout(&mut self, w: &mut Window, cfg: &CongestionConfig) {
+        self.hystart = None;
         w.ssthresh = less(w, cfg);
         self.curve = Curve {
             prior: w.cwnd.into(),

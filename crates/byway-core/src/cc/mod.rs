@@ -10,6 +10,7 @@
 mod control;
 pub(crate) mod coupled;
 mod cubic;
+mod hystart;
 mod path_control;
 mod rfc9260;
 

@@ -136,6 +136,7 @@ mod tests {
     const AT: Moment = Moment {
         now: Instant::ZERO,
         srtt: Duration::ZERO,
+        round_trip: None,
         step: 1.0,
     };
 

@@ -58,7 +58,27 @@ impl Config {
         self.check_congestion()?;
         self.check_concurrent()?;
         self.check_estimate()?;
+        self.check_mtu_discovery()?;
         self.check_failover()
+    }
+
+    fn check_mtu_discovery(&self) -> Result<(), ConfigError> {
+        let Some(discovery) = &self.mtu_discovery else {
+            return Ok(());
+        };
+        let (min, base) = (discovery.min, discovery.base);
+        rule(
+            min >= 512,
+            "mtu_discovery.min",
+            min,
+            "must be at least 512 bytes (576)",
+        )?;
+        rule(
+            base >= min,
+            "mtu_discovery.base",
+            base,
+            "must be at least mtu_discovery.min (1200)",
+        )
     }
 
     fn check_estimate(&self) -> Result<(), ConfigError> {

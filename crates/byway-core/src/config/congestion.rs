@@ -1,6 +1,6 @@
 //! Windows, fast retransmit, bursts, and the path of a retransmission.
 
-use crate::policy::{AfterRto, FastRetransmits, RetransmitTarget};
+use crate::policy::{AfterRto, FastRetransmits, Rack, RetransmitTarget};
 use serde::{Deserialize, Serialize};
 
 pub use crate::cc::coupled::Coupling;
@@ -24,12 +24,15 @@ pub struct Cubic {
     /// Whether a flow that loses packets below its last plateau leaves room for other
     /// flows (true; section 4.7).
     pub fast_convergence: bool,
+    /// Whether slow start ends when the round trip grows (false; HyStart++, RFC 9406).
+    pub hystart: bool,
 }
 
 impl Default for Cubic {
     fn default() -> Cubic {
         Cubic {
             fast_convergence: true,
+            hystart: false,
         }
     }
 }
@@ -146,13 +149,15 @@ impl Default for CongestionConfig {
 }
 
 /// Which path takes a retransmission (RFC 9260 section 6.4; caro-2004).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RetransmissionConfig {
     /// Which path takes a retransmission.
     pub target: RetransmitTarget,
     /// How often a chunk may be fast retransmitted.
     pub fast_retransmits: FastRetransmits,
+    /// Loss detection by time, beside missing reports (RFC 8985); off by default.
+    pub rack: Option<Rack>,
     /// What follows a timeout besides the retransmission.
     pub after_rto: AfterRto,
     /// Whether new data may also leave at a timeout, if windows allow it (true). The
@@ -166,6 +171,7 @@ impl Default for RetransmissionConfig {
         RetransmissionConfig {
             target: RetransmitTarget::FrSameRtoAlt,
             fast_retransmits: FastRetransmits::Once,
+            rack: None,
             after_rto: AfterRto::Nothing,
             new_data_at_rto: true,
         }

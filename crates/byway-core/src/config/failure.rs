@@ -1,6 +1,6 @@
 //! When a path or the peer has failed, and where traffic goes after a failure.
 
-use crate::policy::{DeadData, Detection, EstimateConfig, ProbeTimeout};
+use crate::policy::{DeadData, Detection, EstimateConfig, ProbeTimeout, Revival};
 use crate::units;
 use core::time::Duration;
 use serde::{Deserialize, Serialize};
@@ -46,6 +46,9 @@ pub struct HeartbeatConfig {
     pub max_burst: u32,
     /// How an inactive path is probed.
     pub failed: FailedProbes,
+    /// Whether every path gets a heartbeat as soon as the association is established
+    /// (false). It measures the path, and opens the way back through a translator.
+    pub at_establishment: bool,
 }
 
 impl Default for HeartbeatConfig {
@@ -56,6 +59,7 @@ impl Default for HeartbeatConfig {
             jitter: HbJitter::HalfRto,
             max_burst: 1,
             failed: FailedProbes::AtInterval,
+            at_establishment: false,
         }
     }
 }
@@ -222,6 +226,8 @@ pub struct FailoverConfig {
     /// Data leaves a path as soon as an acknowledgement is overdue by the path's own
     /// round trips, without waiting for RTO.Min. Off by default.
     pub probe_timeout: Option<ProbeTimeout>,
+    /// Find the way back quickly after an outage of all paths; off by default.
+    pub revival: Option<Revival>,
     /// Which path carries data while none is active but some are potentially failed.
     pub all_paths_suspect: AllPathsSuspect,
     /// Where data goes while all paths are inactive.
@@ -238,6 +244,7 @@ impl Default for FailoverConfig {
         FailoverConfig {
             potentially_failed: Some(PfConfig::default()),
             probe_timeout: None,
+            revival: None,
             all_paths_suspect: AllPathsSuspect::LeastErrorsThenLastActive,
             dormant: Dormant::LeastErrors,
             primary_switch: PrimarySwitch::Never,

@@ -1,12 +1,13 @@
 //! Commands on one association.
 
 use super::{Endpoint, ctx};
-use crate::api::{AssocId, CommandError, LossReason, Message, Received};
+use crate::api::{AssocId, CommandError, LossReason, Message, Received, SendFailure};
 use crate::assoc::{AbortReason, Association, Ctx};
-use crate::path::PathId;
+use crate::path::{PathId, lower_header_bytes};
 use crate::policy::Detection;
 use crate::time::Instant;
-use core::net::IpAddr;
+use byway_wire::Packet;
+use core::net::{IpAddr, SocketAddr};
 
 impl Endpoint {
     /// Runs a command on an association that has not ended, then schedules it.
@@ -59,6 +60,32 @@ impl Endpoint {
     /// When it has ended already.
     pub fn shutdown(&mut self, now: Instant, id: AssocId) -> Result<(), CommandError> {
         self.command(now, id, Association::shutdown)
+    }
+
+    /// The driver could not send a packet that [`poll_transmit`](Self::poll_transmit) gave
+    /// it: these bytes, to this address. The protocol sees the packet as lost
+    /// in any case; this only spares it the time to find out.
+    pub fn send_failed(
+        &mut self,
+        now: Instant,
+        destination: SocketAddr,
+        packet: &[u8],
+        why: SendFailure,
+    ) {
+        let Ok(parsed) = Packet::parse(packet) else {
+            return;
+        };
+        let port = parsed.header().destination_port;
+        let Some(index) = self.table.find_listed(destination, port) else {
+            return;
+        };
+        let bytes = packet.len() as u32 + lower_header_bytes(destination);
+        let mut ctx = ctx!(self, now);
+        let a = &mut self.table[index].assoc;
+        if !a.is_closed() {
+            a.on_send_failure(&mut ctx, &destination, bytes, why);
+        }
+        self.wake(index);
     }
 
     /// Aborts the association (RFC 9260 section 9.1). The ABORT carries at most

@@ -60,7 +60,7 @@ impl Endpoint {
             if r.ip().is_unspecified() || r.ip().is_multicast() || port == 0 {
                 return Err(ConnectError::BadAddress(r));
             }
-            if self.table.contains(r.ip(), port) {
+            if self.table.find_proven(r, port).is_some() {
                 return Err(ConnectError::AlreadyConnected(r));
             }
             let local = self.routes.source(&self.local, r.ip());

@@ -30,10 +30,13 @@ impl Endpoint {
             self.stats.forged_cookies += 1;
             return;
         };
+        let port = cookie.peer_port;
         let existing = self
             .table
-            .find(inbound.source.ip(), cookie.peer_port)
-            .or_else(|| self.table.find(cookie.source.ip(), cookie.peer_port));
+            .find_by_tag(cookie.local_tag, port)
+            .filter(|&i| self.table[i].assoc.owns_cookie(&cookie))
+            .or_else(|| self.table.find_proven(*inbound.source, port))
+            .or_else(|| self.table.find_proven(cookie.source, port));
         let owned = existing.is_some_and(|i| self.table[i].assoc.owns_cookie(&cookie));
         if let Some(stale) = cookie.staleness(now).filter(|_| !owned) {
             self.on_stale_cookie(inbound, &cookie, stale);
@@ -64,10 +67,9 @@ impl Endpoint {
         index: u32,
         cookie: &Cookie,
     ) {
-        self.table.unlink(index);
         let mut ctx = ctx!(self, now);
         let a = &mut self.table[index].assoc;
-        let outcome = a.on_cookie_echo(&mut ctx, cookie);
+        let outcome = a.on_cookie_echo(&mut ctx, cookie, inbound.source);
         if outcome == CookieOutcome::Taken {
             a.handle_packet(&mut ctx, inbound, true);
         }

@@ -2,11 +2,11 @@
 //! procedures for INIT, COOKIE ECHO and packets out of the blue.
 
 use super::{Endpoint, ctx};
-use crate::assoc::{Ctx, Handled, Inbound, PeerInit};
+use crate::assoc::{Ctx, Handled, Inbound};
 use crate::config::ChecksumMode;
 use crate::time::Instant;
 use bytes::Bytes;
-use byway_wire::{Chunk, Packet, RawChunk, chunk_type};
+use byway_wire::{Packet, chunk_type};
 use core::net::SocketAddr;
 
 impl Endpoint {
@@ -71,63 +71,32 @@ impl Endpoint {
         match first.kind {
             chunk_type::INIT => self.on_init(now, inbound, first),
             chunk_type::COOKIE_ECHO => self.on_cookie_echo(now, inbound, first),
-            _ => match self.find_for(inbound, first) {
+            _ => match self.find_for(inbound) {
                 Some(index) => self.deliver(now, index, inbound),
                 None => self.out_of_the_blue(inbound),
             },
         }
     }
 
-    /// The association of a packet: by its source address, or for an INIT ACK by
-    /// any address that it lists (section 5.1.2, D).
+    /// The association of a packet: by its verification tag, which is ours unless the
+    /// T bit is set or the tag is wrong, or else by its source address (section 8.5).
     #[inline]
-    fn find_for(&mut self, inbound: &Inbound<'_>, first: &RawChunk<'_>) -> Option<u32> {
-        let port = inbound.packet.header().source_port;
-        match self.table.find(inbound.source.ip(), port) {
-            None => self.find_for_init_ack(port, first),
-            found => found,
-        }
-    }
-
-    #[cold]
-    fn find_for_init_ack(&mut self, port: u16, first: &RawChunk<'_>) -> Option<u32> {
-        if first.kind != chunk_type::INIT_ACK {
-            return None;
-        }
-        let Ok(Chunk::InitAck(init)) = first.parse() else {
-            return None;
-        };
-        let peer = PeerInit::read(&init).ok()?;
-        peer.addresses
-            .iter()
-            .find_map(|&ip| self.table.find(ip, port))
-            .filter(|&i| self.table[i].assoc.awaits_init_ack())
+    fn find_for(&mut self, inbound: &Inbound<'_>) -> Option<u32> {
+        let header = inbound.packet.header();
+        let port = header.source_port;
+        self.table
+            .find_by_tag(header.verification_tag, port)
+            .or_else(|| self.table.find_listed(*inbound.source, port))
     }
 
     /// Passes a packet to its association.
     fn deliver(&mut self, now: Instant, index: u32, inbound: &Inbound<'_>) {
         let mut ctx = ctx!(self, now);
-        let slot = &mut self.table[index];
-        if slot.assoc.awaits_init_ack() {
-            return self.deliver_in_setup(now, index, inbound);
+        let a = &mut self.table[index].assoc;
+        let handled = a.handle_packet(&mut ctx, inbound, false);
+        if a.take_addresses_changed() {
+            self.table.link(index);
         }
-        let handled = slot.assoc.handle_packet(&mut ctx, inbound, false);
-        self.wake(index);
-        if handled == Handled::OutOfTheBlue {
-            self.out_of_the_blue(inbound);
-        }
-    }
-
-    /// [`deliver`](Self::deliver) before the INIT ACK, which may change the
-    /// peer's list of addresses.
-    #[cold]
-    #[inline(never)]
-    fn deliver_in_setup(&mut self, now: Instant, index: u32, inbound: &Inbound<'_>) {
-        self.table.unlink(index);
-        let mut ctx = ctx!(self, now);
-        let slot = &mut self.table[index];
-        let handled = slot.assoc.handle_packet(&mut ctx, inbound, false);
-        self.table.link(index);
         self.wake(index);
         if handled == Handled::OutOfTheBlue {
             self.out_of_the_blue(inbound);

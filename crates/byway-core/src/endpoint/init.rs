@@ -10,7 +10,7 @@ use crate::assoc::{
 use crate::config::Config;
 use crate::time::Instant;
 use byway_wire::{Chunk, InitFields, ParamWriter, RawChunk, Tsn};
-use core::net::IpAddr;
+use core::net::{IpAddr, SocketAddr};
 use rand::RngExt;
 
 /// The fields of an INIT ACK that describe this side.
@@ -63,12 +63,17 @@ impl Endpoint {
         }
     }
 
-    /// The association with the sender of an INIT, by any of its addresses.
-    fn find_peer(&mut self, inbound: &Inbound<'_>, addresses: &[IpAddr]) -> Option<u32> {
+    /// The association with the sender of an INIT, by any of its addresses. Another UDP
+    /// port is another host behind the same translator.
+    fn find_peer(&self, inbound: &Inbound<'_>, addresses: &[IpAddr]) -> Option<u32> {
         let port = inbound.packet.header().source_port;
-        self.table
-            .find(inbound.source.ip(), port)
-            .or_else(|| addresses.iter().find_map(|&ip| self.table.find(ip, port)))
+        let source = *inbound.source;
+        let listed = addresses
+            .iter()
+            .map(|&ip| SocketAddr::new(ip, source.port()));
+        core::iter::once(source)
+            .chain(listed)
+            .find_map(|remote| self.table.find_proven(remote, port))
     }
 
     /// An INIT from a peer with which no association exists.

@@ -3,7 +3,7 @@
 
 use super::{Endpoint, ctx};
 use crate::api::Transmit;
-use crate::assoc::{Ctx, Sent};
+use crate::assoc::Ctx;
 use crate::config::ChecksumMode;
 use crate::time::Instant;
 use bytes::Bytes;
@@ -66,13 +66,14 @@ impl Endpoint {
                         payload_tail: tail.as_deref_mut(),
                         ..ctx!(self, now)
                     };
-                    if let Some(Sent { path, len }) = slot.assoc.poll_transmit(&mut ctx, buf) {
+                    if let Some(sent) = slot.assoc.poll_transmit(&mut ctx, buf) {
                         // Copied here and not earlier, so that it happens once.
-                        let (source, destination) = slot.assoc.addresses_of(path);
+                        let (source, destination) = slot.assoc.addresses_of(sent.path);
                         return Some(Transmit {
                             source,
                             destination,
-                            len: len as usize,
+                            len: sent.len as usize,
+                            may_fragment: sent.may_fragment,
                         });
                     }
                 }
@@ -92,6 +93,7 @@ impl Endpoint {
             source: reply.source,
             destination: reply.destination,
             len: reply.bytes.len(),
+            may_fragment: false,
         })
     }
 }

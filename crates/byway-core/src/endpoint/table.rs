@@ -1,11 +1,20 @@
-//! The associations of an endpoint, by number and by the peer's addresses.
+//! The associations of an endpoint: by number, by verification tag, and by the peer's
+//! addresses.
+//!
+//! A packet carries our verification tag, so the tag finds its association, whatever
+//! address the packet came from: a translator (NAT) may have changed it. Addresses find
+//! an association only for packets without our tag: INIT, COOKIE ECHO and those with
+//! the T bit. Then the UDP port counts, too: hosts behind one translator share its
+//! address and may share an SCTP port.
 
 use crate::api::AssocId;
 use crate::assoc::Association;
 use crate::time::Instant;
-use core::net::IpAddr;
+use core::net::{IpAddr, SocketAddr};
 use slab::Slab;
+use smallvec::SmallVec;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 /// One association and what the endpoint keeps beside it.
 #[derive(Debug)]
@@ -22,17 +31,39 @@ pub(super) struct Slot {
     /// The peer's address if the peer set it up: the association counts against
     /// `max_associations_per_peer` of that address.
     accepted_from: Option<IpAddr>,
+    /// What finds the association in `by_tag` and `by_peer`.
+    linked: Linked,
+}
+
+/// The association that an address of a peer belongs to.
+#[derive(Copy, Clone, Debug)]
+struct Owner {
+    /// Index in `slots`.
+    index: u32,
+    /// The address has proved that it is this peer's, not only been listed.
+    proven: bool,
+}
+
+/// The keys under which an association is found.
+#[derive(Debug, Default)]
+struct Linked {
+    tag: Option<u32>,
+    addresses: SmallVec<[SocketAddr; 2]>,
+    /// The peer's SCTP port.
+    port: u16,
 }
 
 /// All associations of an endpoint.
 #[derive(Debug, Default)]
 pub(super) struct AssociationTable {
     slots: Slab<Slot>,
-    /// The peer's address and SCTP port to the index in `slots`. Only looked up
-    /// and never iterated over, so its random order has no effect.
-    by_peer: HashMap<(IpAddr, u16), u32>,
-    /// The last address looked up. Successive packets often come from one address.
-    last_found: Option<(IpAddr, u16, u32)>,
+    /// Our verification tag to the index in `slots`. The maps are only looked up and
+    /// never iterated over, so their random order has no effect.
+    by_tag: HashMap<u32, u32>,
+    /// The peer's address with its UDP port, and its SCTP port.
+    by_peer: HashMap<(SocketAddr, u16), Owner>,
+    /// The last tag looked up, because packets arrive in trains.
+    last_found: Option<(u32, u32)>,
     /// How many live associations each peer address has set up.
     accepted_from: HashMap<IpAddr, usize>,
     /// The generation of the newest association.
@@ -76,6 +107,7 @@ impl AssociationTable {
             armed: None,
             ended: false,
             accepted_from,
+            linked: Linked::default(),
         });
         debug_assert_eq!(index, id.index as usize);
         if let Some(ip) = accepted_from {
@@ -85,43 +117,82 @@ impl AssociationTable {
         self.link(id.index);
     }
 
-    /// Lets packets from all addresses of the peer find the association.
+    /// Lets packets with our tag, and INITs from the peer's addresses, find the
+    /// association. Needed again when its tags or addresses have changed.
     pub(super) fn link(&mut self, index: u32) {
-        let a = &self.slots[index as usize].assoc;
-        for ip in a.peer_addresses() {
-            self.by_peer.entry((ip, a.peer_port())).or_insert(index);
+        self.unlink(index);
+        let slot = &mut self.slots[index as usize];
+        let a = &slot.assoc;
+        let (tag, port) = (a.local_tag(), a.peer_port());
+        let mut linked = Linked {
+            tag: None,
+            addresses: SmallVec::new(),
+            port,
+        };
+        // Should two associations have drawn one tag, the addresses find the second.
+        if let Entry::Vacant(e) = self.by_tag.entry(tag) {
+            e.insert(index);
+            linked.tag = Some(tag);
         }
+        for (remote, proven) in a.peer_addresses() {
+            let new = Owner { index, proven };
+            let owner = *self
+                .by_peer
+                .entry((remote, port))
+                .and_modify(|old| {
+                    if proven && !old.proven {
+                        *old = new;
+                    }
+                })
+                .or_insert(new);
+            if owner.index == index {
+                linked.addresses.push(remote);
+            }
+        }
+        slot.linked = linked;
     }
 
-    /// The opposite of [`link`](Self::link). Needed before the peer's addresses
-    /// change.
-    pub(super) fn unlink(&mut self, index: u32) {
+    /// The opposite of [`link`](Self::link).
+    fn unlink(&mut self, index: u32) {
         self.last_found = None;
-        let a = &self.slots[index as usize].assoc;
-        for ip in a.peer_addresses() {
-            let key = (ip, a.peer_port());
-            if self.by_peer.get(&key) == Some(&index) {
+        let linked = core::mem::take(&mut self.slots[index as usize].linked);
+        if let Some(tag) = linked.tag {
+            self.by_tag.remove(&tag);
+        }
+        for remote in linked.addresses {
+            let key = (remote, linked.port);
+            if self.by_peer.get(&key).is_some_and(|o| o.index == index) {
                 self.by_peer.remove(&key);
             }
         }
     }
 
-    /// The association with the peer that has this address and SCTP port.
+    /// The association whose packets carry this verification tag, from a peer with this
+    /// SCTP port.
     #[inline]
-    pub(super) fn find(&mut self, ip: IpAddr, port: u16) -> Option<u32> {
-        match self.last_found {
-            Some((i, p, index)) if i == ip && p == port => Some(index),
+    pub(super) fn find_by_tag(&mut self, tag: u32, port: u16) -> Option<u32> {
+        let index = match self.last_found {
+            Some((t, index)) if t == tag => index,
             _ => {
-                let index = *self.by_peer.get(&(ip, port))?;
-                self.last_found = Some((ip, port, index));
-                Some(index)
+                let index = *self.by_tag.get(&tag)?;
+                self.last_found = Some((tag, index));
+                index
             }
-        }
+        };
+        (self.slots[index as usize].linked.port == port).then_some(index)
     }
 
-    /// Whether an association with this address and SCTP port exists.
-    pub(super) fn contains(&self, ip: IpAddr, port: u16) -> bool {
-        self.by_peer.contains_key(&(ip, port))
+    /// The association with the peer that has this address, UDP port and SCTP port. An
+    /// address that was only listed does not count: whoever lists it first could
+    /// shut its owner out (RFC 5062 section 2).
+    pub(super) fn find_proven(&self, remote: SocketAddr, port: u16) -> Option<u32> {
+        let owner = self.by_peer.get(&(remote, port))?;
+        owner.proven.then_some(owner.index)
+    }
+
+    /// The association with a peer that has, or has listed, this address.
+    pub(super) fn find_listed(&self, remote: SocketAddr, port: u16) -> Option<u32> {
+        self.by_peer.get(&(remote, port)).map(|o| o.index)
     }
 
     /// An association has ended: packets and commands no longer find it.

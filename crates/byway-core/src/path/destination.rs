@@ -6,6 +6,7 @@ use super::dead_data::DeadDataTrial;
 use super::detector::{OwedToProbeTimeout, PathDetector};
 use super::errors::PathErrors;
 use super::heartbeat::{Heartbeat, Probe};
+use super::mtu::PathMtu;
 use super::recovery::Recovery;
 use super::{PathState, PathTimer, PathTimers, RttEstimator, Window};
 use crate::cc::PathControl;
@@ -21,7 +22,7 @@ pub(crate) struct Path {
     pub(super) state: PathState,
     /// Whether the address has proved that it is the peer's.
     pub(super) confirmed: bool,
-    mtu: PathMtu,
+    pub(crate) mtu: PathMtu,
     pub(crate) rtt: RttEstimator,
     pub(super) window: Window,
     /// The congestion control that changes its window.
@@ -37,20 +38,16 @@ pub(crate) struct Path {
     pub(crate) counters: PathCounters,
 }
 
-/// The size of a path's packets.
-#[derive(Copy, Clone, Debug)]
-struct PathMtu {
-    /// Largest IP packet, bytes.
-    pmtu: u32,
-    /// Bytes of each packet that DATA chunks leave free for a TIMESTAMP.
-    beside_data: u32,
+/// Bytes of IP and UDP headers of a packet to `remote`.
+pub(crate) fn lower_header_bytes(remote: SocketAddr) -> u32 {
+    let ip = if remote.is_ipv4() { 20 } else { 40 };
+    let udp = if remote.port() == 0 { 0 } else { 8 };
+    ip + udp
 }
 
 /// Bytes of IP, UDP and SCTP headers of a packet to `remote`.
 pub(crate) fn header_bytes(remote: SocketAddr) -> u32 {
-    let ip = if remote.is_ipv4() { 20 } else { 40 };
-    let udp = if remote.port() == 0 { 0 } else { 8 };
-    ip + udp + byway_wire::COMMON_HEADER_LEN as u32
+    lower_header_bytes(remote) + byway_wire::COMMON_HEADER_LEN as u32
 }
 
 impl Path {
@@ -61,10 +58,10 @@ impl Path {
         cfg: &Config,
         now: Instant,
     ) -> Path {
-        let pmtu = cfg.pmtu.0;
+        let mtu = PathMtu::new(cfg);
         // Chunks are padded to 4 bytes, so a PMTU that is not a multiple of 4 cannot be
         // filled.
-        let pmdcs = (pmtu - header_bytes(remote)) & !3;
+        let pmdcs = (mtu.pmtu() - header_bytes(remote)) & !3;
         let (control, window) = PathControl::begin(cfg, pmdcs, remote.is_ipv6(), now);
         Path {
             local,
@@ -75,14 +72,11 @@ impl Path {
                 PathState::Unconfirmed
             },
             confirmed,
-            mtu: PathMtu {
-                pmtu,
-                beside_data: 0,
-            },
+            mtu,
             rtt: RttEstimator::new(&cfg.rto, now),
             window,
             control,
-            recovery: Recovery::default(),
+            recovery: Recovery::new(cfg),
             burst: Burst::default(),
             timers: PathTimers::default(),
             heartbeat: Heartbeat::new(cfg.hb.enabled),
@@ -144,11 +138,11 @@ impl Path {
     }
 
     fn pmdcs(&self) -> u32 {
-        ((self.mtu.pmtu - header_bytes(self.remote)) & !3) - self.mtu.beside_data
+        ((self.mtu.pmtu() - header_bytes(self.remote)) & !3) - self.mtu.beside_data()
     }
 
     pub(super) fn keep_beside_data(&mut self, bytes: u32, cfg: &Config, now: Instant) {
-        self.mtu.beside_data = bytes;
+        self.mtu.keep_beside_data(bytes);
         (self.control, self.window) =
             PathControl::begin(cfg, self.pmdcs(), self.remote.is_ipv6(), now);
     }
@@ -189,16 +183,34 @@ impl Path {
 
     /// The most SCTP bytes of one packet, common header included.
     pub(crate) fn packet_limit(&self) -> usize {
-        (self.window.pmdcs + self.mtu.beside_data) as usize + byway_wire::COMMON_HEADER_LEN
+        (self.window.pmdcs + self.mtu.beside_data()) as usize + byway_wire::COMMON_HEADER_LEN
     }
 
     /// The most SCTP bytes of one packet that chunks other than TIMESTAMP may take.
     pub(crate) fn limit_beside_timestamp(&self) -> usize {
-        self.packet_limit() - self.mtu.beside_data as usize
+        self.packet_limit() - self.mtu.beside_data() as usize
     }
 
     /// Largest IP packet, bytes.
     pub(super) fn pmtu(&self) -> u32 {
-        self.mtu.pmtu
+        self.mtu.pmtu()
+    }
+
+    /// Its packets may have this size from now on.
+    pub(super) fn set_pmtu(&mut self, bytes: u32) {
+        self.mtu.set_pmtu(bytes);
+        self.window.pmdcs = self.pmdcs();
+    }
+
+    /// SCTP bytes of an IP packet of this size to the path, a multiple of 4.
+    pub(crate) fn sctp_bytes(&self, ip: u32) -> usize {
+        let headers = lower_header_bytes(self.remote);
+        (ip.saturating_sub(headers) & !3) as usize
+    }
+
+    /// Whether a packet of these SCTP bytes is larger than the path's packets.
+    #[inline]
+    pub(crate) fn is_too_large(&self, sctp: usize) -> bool {
+        sctp > self.packet_limit()
     }
 }

@@ -72,9 +72,28 @@ pub(crate) struct OwedToProbeTimeout {
     /// Missing reports announced losses while the path was potentially failed by the
     /// probe timeout: the window is reduced if the path answers.
     cut_delayed: bool,
+    /// Tail probes since the last acknowledgement.
+    tail_probes: u8,
 }
 
 impl OwedToProbeTimeout {
+    /// A tail probe left: the wait for the next one doubles.
+    pub(crate) fn sent_tail_probe(&mut self) {
+        self.tail_probes = self.tail_probes.saturating_add(1);
+    }
+
+    /// The path acknowledged something.
+    #[inline]
+    pub(crate) fn acknowledged(&mut self) {
+        self.tail_probes = 0;
+    }
+
+    /// How much longer than usual to wait for an acknowledgement.
+    #[inline]
+    pub(crate) fn backed_off(&self) -> u32 {
+        1 << self.tail_probes.min(6)
+    }
+
     /// A chunk leaves. `at_once`: whether it asks for a SACK at once.
     #[inline]
     pub(crate) fn chunk_left(&mut self, at_once: bool) {

@@ -1,16 +1,41 @@
 //! Losses that a path has not recovered from (RFC 9260 section 7.2.4).
 
+use super::RackState;
+use crate::config::Config;
+use crate::time::Instant;
+
 /// Losses that a path has not recovered from (section 7.2.4).
-#[derive(Copy, Clone, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Recovery {
     /// Until this sequence is acknowledged, a loss belongs to the last loss event (fast
     /// recovery per destination).
     exit: Option<u64>,
     /// One packet at a time, from a timeout until an acknowledgement (section 7.2.3).
     one_packet: bool,
+    /// When the window was last reduced for a loss.
+    cut_at: Option<Instant>,
+    /// Loss detection by time, if it is configured.
+    pub(crate) rack: Option<Box<RackState>>,
 }
 
 impl Recovery {
+    pub(super) fn new(cfg: &Config) -> Recovery {
+        Recovery {
+            rack: cfg.retransmission.rack.map(|r| Box::new(RackState::new(r))),
+            ..Recovery::default()
+        }
+    }
+
+    /// The window is reduced for a loss.
+    pub(crate) fn cut(&mut self, now: Instant) {
+        self.cut_at = Some(now);
+    }
+
+    /// Whether the window was not reduced after this time.
+    pub(crate) fn is_cut_before(&self, at: Instant) -> bool {
+        self.cut_at.is_none_or(|cut| cut <= at)
+    }
+
     /// Fast recovery begins; it ends when the data before `exit` is acknowledged.
     pub(crate) fn enter(&mut self, exit: u64) {
         self.exit = Some(exit);

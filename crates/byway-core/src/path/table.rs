@@ -14,6 +14,8 @@ pub(crate) struct PathTable {
     /// The paths to which a heartbeat leaves with the next packets, one bit for each
     /// path. One test covers all paths, because every packet needs it.
     heartbeats: u8,
+    /// The same for probes of the path's MTU.
+    mtu_probes: u8,
     /// Chosen by the user or by a permanent failover.
     primary: PathId,
     /// Where new data goes now.
@@ -27,6 +29,7 @@ impl PathTable {
         PathTable {
             least_pmdcs: first.window.pmdcs,
             heartbeats: 0,
+            mtu_probes: 0,
             paths: vec![first],
             primary: PathId(0),
             data: PathId(0),
@@ -61,15 +64,14 @@ impl PathTable {
         self.least_pmdcs
     }
 
-    /// The peer's UDP port changed, or the peer changed to or from plain IP. The size
-    /// of the UDP header counts only with UDP (RFC 6951 section 5.6).
-    #[inline]
-    pub(crate) fn move_port(&mut self, id: PathId, port: u16) {
+    /// The peer's UDP port of a path changed, or the peer changed to or from plain IP. The
+    /// size of the UDP header counts only with UDP (RFC 6951 section 5.6). Packets leave
+    /// from `local` now.
+    pub(crate) fn rebind(&mut self, id: PathId, local: SocketAddr, port: u16) {
         let p = self.get_mut(id);
-        if port != p.remote.port() {
-            p.move_port(port);
-            self.measure();
-        }
+        p.local = local;
+        p.move_port(port);
+        self.measure();
     }
 
     /// Reserves this number of bytes of each packet, which DATA chunks do not use. It is a
@@ -85,6 +87,29 @@ impl PathTable {
     pub(crate) fn want_heartbeat(&mut self, id: PathId, wanted: bool) {
         let bit = 1 << id.0;
         self.heartbeats = self.heartbeats & !bit | if wanted { bit } else { 0 };
+    }
+
+    /// Sets whether a probe of that path's MTU leaves with the next packets.
+    pub(crate) fn want_mtu_probe(&mut self, id: PathId, wanted: bool) {
+        let bit = 1 << id.0;
+        self.mtu_probes = self.mtu_probes & !bit | if wanted { bit } else { 0 };
+    }
+
+    /// The first path to which a probe of its MTU leaves with the next packets.
+    pub(crate) fn next_mtu_probe(&self) -> Option<PathId> {
+        (self.mtu_probes != 0).then(|| PathId(self.mtu_probes.trailing_zeros() as u8))
+    }
+
+    /// Whether a heartbeat or a probe of an MTU leaves with the next packets.
+    #[inline]
+    pub(crate) fn has_probes(&self) -> bool {
+        self.heartbeats | self.mtu_probes != 0
+    }
+
+    /// A path's packets may have this size from now on.
+    pub(crate) fn set_pmtu(&mut self, id: PathId, bytes: u32) {
+        self.get_mut(id).set_pmtu(bytes);
+        self.measure();
     }
 
     /// Whether a heartbeat leaves to that path with the next packets.
@@ -204,14 +229,23 @@ impl PathTable {
         Some(from)
     }
 
-    /// [`find`](Self::find) for the source address of a packet, read in place.
+    /// The path of a packet's source address and UDP port, read in place.
     #[inline]
     pub(crate) fn find_source(&self, source: &SocketAddr) -> Option<PathId> {
         let same = |p: &Path| match (&p.remote, source) {
-            (SocketAddr::V4(a), SocketAddr::V4(b)) => a.ip() == b.ip(),
-            (SocketAddr::V6(a), SocketAddr::V6(b)) => a.ip() == b.ip(),
+            (SocketAddr::V4(a), SocketAddr::V4(b)) => a == b,
+            // Flow label and scope may differ between packets of one address.
+            (SocketAddr::V6(a), SocketAddr::V6(b)) => a.ip() == b.ip() && a.port() == b.port(),
             _ => false,
         };
         self.paths.iter().position(same).map(|i| PathId(i as u8))
+    }
+
+    /// Puts another path in the place of one that never carried data.
+    pub(crate) fn replace(&mut self, id: PathId, path: Path) {
+        *self.get_mut(id) = path;
+        self.want_heartbeat(id, false);
+        self.want_mtu_probe(id, false);
+        self.measure();
     }
 }

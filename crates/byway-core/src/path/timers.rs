@@ -22,6 +22,12 @@ pub(crate) enum PathTimer {
     /// The probe timeout made the path potentially failed, and its heartbeat is also
     /// overdue. The outstanding data moves.
     MoveHoldOff,
+    /// A chunk becomes overdue beside newer ones that were acknowledged
+    /// (`retransmission.rack`).
+    Reordering,
+    /// A probe of the path's MTU counts as lost, or a new search begins
+    /// (`mtu_discovery`).
+    MtuProbe,
 }
 
 /// When each timer expires, if it runs.
@@ -31,7 +37,7 @@ pub(crate) struct PathTimers {
     t3: Option<Instant>,
     /// The lowest sequence in flight: its acknowledgement restarts T3-rtx (rule R3).
     earliest_in_flight: Option<u64>,
-    others: [Option<Instant>; 5],
+    others: [Option<Instant>; 7],
     earliest_other: Option<Instant>,
 }
 

@@ -35,6 +35,24 @@ pub struct ProbeTimeout {
     /// The least time that is added to the smoothed round trip (5 ms).
     #[serde(with = "units::duration")]
     pub margin: Duration,
+    /// When data leaves a path whose acknowledgement is overdue.
+    pub moves: DataMove,
+    /// Where no other path is active, repeat the oldest chunk in flight on its own path
+    /// (a tail probe, RFC 8985 section 7; false). Its answer shows what was lost long
+    /// before T3-rtx expires. Each probe without an answer doubles the wait for the next.
+    pub tail_probe: bool,
+}
+
+/// When data leaves a path whose acknowledgement is overdue.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub enum DataMove {
+    /// At once: the path becomes potentially failed.
+    #[default]
+    AtOnce,
+    /// Only when a heartbeat is not answered, either. Until then the path stays active,
+    /// and only the oldest chunk in flight leaves on another path, so that one lost
+    /// packet moves nothing.
+    HeartbeatOverdue,
 }
 
 impl Default for ProbeTimeout {
@@ -42,6 +60,8 @@ impl Default for ProbeTimeout {
         ProbeTimeout {
             ack_delay: Duration::from_millis(200),
             margin: Duration::from_millis(5),
+            moves: DataMove::AtOnce,
+            tail_probe: false,
         }
     }
 }

@@ -357,7 +357,7 @@ impl Ledger {
                 return false;
             };
             let repeated = r.reports.fast_retransmitted.is_some();
-            if r.fate != Fate::InFlight || (repeated && !missing.rule.repeats()) {
+            if r.fate != Fate::InFlight || (repeated && !missing.keeps_repeated) {
                 return false;
             }
             let reports = missing.count(seq, r);
@@ -373,6 +373,45 @@ impl Ledger {
             false
         });
         self.candidates = candidates;
+    }
+
+    /// Calls `each` with every chunk in flight that left no later than `newest`, lowest
+    /// first. Costs what waits below the highest acknowledged sequence.
+    pub(crate) fn for_each_older(&self, newest: Instant, mut each: impl FnMut(u64, &Record)) {
+        let mut older = |seq: u64, r: &Record| {
+            if r.fate == Fate::InFlight && r.sent_at <= newest {
+                each(seq, r);
+            }
+        };
+        for &seq in &self.candidates {
+            if let Some(r) = self.get(seq) {
+                older(seq, r);
+            }
+        }
+        // Above it nothing was acknowledged. First sendings are in order of time.
+        for seq in self.high.max(self.base)..self.end() {
+            let Some(r) = self.get(seq) else { break };
+            if r.sends == 1 && r.sent_at > newest {
+                break;
+            }
+            older(seq, r);
+        }
+    }
+
+    /// Takes a chunk in flight for lost because it is overdue.
+    pub(crate) fn lose_overdue(&mut self, seq: u64, mut lost: impl FnMut(u64, &Record)) {
+        let end = self.end();
+        if let Some(r) = self.get_mut(seq) {
+            r.reports.fast_retransmitted = Some(end);
+        }
+        self.lose_one(seq, LossCause::FastRetransmit, &mut lost);
+    }
+
+    /// A chunk asks for a SACK at once when it is sent again (RFC 7053).
+    pub(crate) fn ask_at_once(&mut self, seq: u64) {
+        if let Some(r) = self.get_mut(seq) {
+            r.immediate = true;
+        }
     }
 
     /// The missing reports of a chunk, to change.

@@ -16,6 +16,8 @@ pub(crate) struct Missing {
     pub(crate) threshold: u8,
     /// How often a chunk may be fast retransmitted.
     pub(crate) rule: FastRetransmits,
+    /// A chunk that was fast retransmitted may be lost again.
+    pub(crate) keeps_repeated: bool,
     /// When the newest of the newly acknowledged chunks was sent. A chunk that was
     /// retransmitted since then is not reported missing.
     pub(crate) newest_sent: Instant,

@@ -43,6 +43,8 @@ pub(crate) struct Passing {
     /// Chunks only: `SACK 5 [7-8]`.
     pub(crate) text: String,
     pub(crate) bytes: Vec<u8>,
+    /// The network may fragment it.
+    pub(crate) may_fragment: bool,
 }
 
 type Hand = Box<dyn FnMut(&Passing) -> Fate>;
@@ -54,7 +56,23 @@ struct Flying {
     bytes: Vec<u8>,
 }
 
+/// A translator (NAT) in front of A: the packets from `inside` to `towards`, or to any
+/// address, carry the source `outside`, and what is sent to `outside` arrives inside.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Binding {
+    pub(crate) inside: SocketAddr,
+    pub(crate) towards: Option<SocketAddr>,
+    pub(crate) outside: SocketAddr,
+}
+
+/// An address of the outside of a translator.
+pub(crate) fn outside(host: u8, port: u16) -> SocketAddr {
+    SocketAddr::new(Ipv4Addr::new(203, 0, 113, host).into(), port)
+}
+
 pub(crate) struct Pair {
+    /// Translators; what no binding covers passes unchanged.
+    pub(crate) nat: Vec<Binding>,
     pub(crate) now: Instant,
     pub(crate) ends: [Endpoint; 2],
     pub(crate) ids: [Option<AssocId>; 2],
@@ -73,6 +91,8 @@ pub(crate) struct Pair {
     pub(crate) in_parts: bool,
     /// Packets whose second part was not empty.
     pub(crate) parted: usize,
+    /// Of the packet that is taken out of an endpoint.
+    may_fragment: bool,
     hand: Hand,
     flying: BTreeMap<(Instant, u64), Flying>,
     count: u64,
@@ -134,6 +154,7 @@ impl Pair {
 
     pub(crate) fn of(ends: [Endpoint; 2], paths: usize) -> Pair {
         Pair {
+            nat: Vec::new(),
             now: Instant::ZERO,
             ends,
             ids: [None, None],
@@ -146,6 +167,7 @@ impl Pair {
             sent: Vec::new(),
             in_parts: false,
             parted: 0,
+            may_fragment: false,
             hand: Box::new(|_| Fate::Pass),
             flying: BTreeMap::new(),
             count: 0,
@@ -337,6 +359,7 @@ impl Pair {
                 break;
             };
             assert_eq!(t.len, buffer.len());
+            self.may_fragment = t.may_fragment;
             self.fly(side, t.source, t.destination, buffer.clone());
         }
         let observed = self.ends[side].drain_observations();
@@ -353,7 +376,26 @@ impl Pair {
         }
     }
 
+    /// Source and destination behind the translators.
+    fn translate(
+        &self,
+        from: usize,
+        source: SocketAddr,
+        destination: SocketAddr,
+    ) -> (SocketAddr, SocketAddr) {
+        let covers = |b: &&Binding, far| b.towards.is_none_or(|t| t == far);
+        let mut bindings = self.nat.iter();
+        if from == A {
+            let own = bindings.find(|b| b.inside == source && covers(b, destination));
+            (own.map_or(source, |b| b.outside), destination)
+        } else {
+            let own = bindings.find(|b| b.outside == destination && covers(b, source));
+            (source, own.map_or(destination, |b| b.inside))
+        }
+    }
+
     fn fly(&mut self, from: usize, source: SocketAddr, destination: SocketAddr, bytes: Vec<u8>) {
+        let (source, destination) = self.translate(from, source, destination);
         let IpAddr::V4(ip) = destination.ip() else {
             unreachable!("the tests' addresses are of IPv4")
         };
@@ -364,6 +406,7 @@ impl Pair {
             path,
             text,
             bytes: bytes.clone(),
+            may_fragment: self.may_fragment,
         };
         let known = destination == address(path, to);
         let fate = if known {

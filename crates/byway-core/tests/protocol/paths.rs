@@ -375,3 +375,29 @@ fn without_verification_every_address_is_good_at_once_and_has_rto_initial() {
         "{drawn:?}"
     );
 }
+
+// TSN 1 leaves on path 1, 2 and 3 on path 0. The peer takes 2 back, then acknowledges 1
+// and 3: T3-rtx of path 0 must still wait for 2.
+#[test]
+fn what_the_peer_takes_back_keeps_its_t3() {
+    let mut p = Pair::up(2, &plain());
+    p.lose(|_| true);
+    for path in [1, 0, 0] {
+        let mut m = Message::new(0, vec![0; 1400]);
+        m.path = Some(PathId(path));
+        p.send(A, m);
+    }
+    p.timed = true;
+    p.take_drawings();
+    let sack = |p: &mut Pair, cumulative: u32, gaps: &[(u16, u16)]| {
+        let tsn = p.reader.tsn(A, cumulative);
+        p.inject(A, 0, |b| b.sack(tsn, 1 << 20, gaps, &[]));
+    };
+    sack(&mut p, 0, &[(2, 2)]);
+    sack(&mut p, 0, &[]);
+    sack(&mut p, 1, &[(2, 2)]);
+    assert_eq!(p.path(A, 0).flight, 1416);
+    p.run(1500);
+    let again = p.take_drawings_with(&["DATA 2"]);
+    assert!(!again.is_empty(), "T3-rtx expires");
+}

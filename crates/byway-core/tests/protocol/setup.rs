@@ -300,3 +300,16 @@ fn an_endpoint_that_accepts_nothing_refuses_with_an_abort() {
     assert_drawn(&p.take_drawings(), &["A -> INIT -> Z", "Z -> ABORT -> A"]);
     assert_eq!(loss(&p.take_events(A)), "the peer aborted");
 }
+
+// The first path dies while the COOKIE ACK is on its way. The COOKIE ECHO leaves again on
+// the second path, and so must its answer.
+#[test]
+fn a_cookie_ack_goes_where_the_cookie_echo_came_from() {
+    let mut p = Pair::new(2, &plain());
+    p.lose(|q| q.path == 0 && (q.text == "COOKIE ACK" || q.text == "COOKIE ECHO" && q.from == Z));
+    p.connect(A, &plain());
+    p.run(25);
+    p.cut(&[0]);
+    p.run(3000);
+    assert_eq!(p.state(A), "ESTABLISHED");
+}

@@ -10,7 +10,9 @@ use crate::source::{Item, Node, Table, nearest};
 use byway_core::Config;
 use byway_core::config::{ConcurrentConfig, ConfigError, PfConfig};
 use byway_core::policy::scheme::{BadScheme, Scheme};
-use byway_core::policy::{DeadData, Detection, EstimateConfig, ProbeTimeout};
+use byway_core::policy::{
+    DeadData, Detection, EstimateConfig, MtuDiscovery, ProbeTimeout, Rack, Revival,
+};
 use byway_dialect_ns2::Settings;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -42,6 +44,9 @@ impl HasText for Config {
         let mut config = Config::default();
         config.failover.potentially_failed = Some(PfConfig::default());
         config.failover.probe_timeout = Some(ProbeTimeout::default());
+        config.failover.revival = Some(Revival::default());
+        config.mtu_discovery = Some(MtuDiscovery::default());
+        config.retransmission.rack = Some(Rack::default());
         config.failover.estimate = Some(EstimateConfig::default());
         config.failure.dead_data = Some(DeadData::default());
         config.failure.path_detection = vec![Detection::default()];

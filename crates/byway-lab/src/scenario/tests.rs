@@ -53,7 +53,7 @@ fn the_built_in_scenario_is_the_papers_failover() {
         (0, Duration::from_secs(2))
     );
     assert!(matches!(s.traffic, Traffic::Bulk { size: Size(n), .. } if n == 8 << 20));
-    assert_eq!(s.policies.len(), 7);
+    assert_eq!(s.policies.len(), 8);
     assert_eq!(s.policies[0].config.core, byway_core::Config::rfc9260());
     assert_eq!(s.policies[1].config.failover.potentially_failed, None);
     assert_eq!(s.policies[2].config.failure.path_max_retrans, 0);
@@ -197,7 +197,7 @@ const MISTAKES: &[(&str, &str, usize, &str)] = &[
         "preset = \"rfc9260\"",
         "preset = \"rfc4960\"",
         16,
-        "preset in [protocol]: preset = rfc4960: no such preset; there are rfc9260, rfc2960, ns2, caro2006 and caro2006-proposed",
+        "preset in [protocol]: preset = rfc4960: no such preset; there are byway, rfc9260, rfc2960, ns2, caro2006 and caro2006-proposed",
     ),
     (
         "rto.min = \"500 ms\"",
@@ -585,7 +585,14 @@ fn settings_of_what_is_off_are_listed_as_they_are_when_it_is_on() {
     for (preset, features) in [
         (
             "rfc9260",
-            &["concurrent", "failover.probe_timeout", "failover.estimate"][..],
+            &[
+                "concurrent",
+                "failover.probe_timeout",
+                "failover.estimate",
+                "failover.revival",
+                "retransmission.rack",
+                "mtu_discovery",
+            ][..],
         ),
         (
             "rfc2960",
@@ -593,6 +600,9 @@ fn settings_of_what_is_off_are_listed_as_they_are_when_it_is_on() {
                 "concurrent",
                 "failover.probe_timeout",
                 "failover.estimate",
+                "failover.revival",
+                "retransmission.rack",
+                "mtu_discovery",
                 "failover.potentially_failed",
                 "failure.dead_data",
             ],

@@ -177,7 +177,7 @@ fn a_scenario_may_stand_in_the_sweep_itself() {
     let plan = plan(&text);
     assert_eq!(plan.cells.len(), 2);
     assert_eq!(plan.cells[0].scenario.paths[0].name, "left");
-    assert_eq!(self::plan("scenario = \"built-in\"").cells.len(), 7);
+    assert_eq!(self::plan("scenario = \"built-in\"").cells.len(), 8);
 }
 
 /// Line of the problem, a part of what is said, and the file, with ; for a

@@ -2,7 +2,7 @@
 
 use byway_core::Config;
 use byway_core::config::{HbJitter, PathMaxRetransTest};
-use byway_core::policy::{AfterRto, Detection, RetransmitTarget};
+use byway_core::policy::{AfterRto, DataMove, Detection, RetransmitTarget};
 use serde::{Serialize, Serializer};
 use std::time::Duration;
 
@@ -191,9 +191,13 @@ pub(super) fn course(cfg: &Config, luck: Luck) -> Course {
 }
 
 /// The course of a path that the probe timeout suspects before T3-rtx expires:
-/// data moves at once, and only heartbeats count errors.
+/// data moves at once, or when the heartbeat is overdue, too, and only heartbeats count
+/// errors.
 fn overdue_course(cfg: &Config, luck: Luck, overdue: Duration) -> Course {
-    let moved = Sum::of(overdue, Waiting::Overdue);
+    let rule = cfg.failover.probe_timeout.as_ref();
+    let waits = rule.is_some_and(|r| r.moves == DataMove::HeartbeatOverdue);
+    let times = if waits { 2 } else { 1 };
+    let moved = Sum::default().and(times, overdue, Waiting::Overdue);
     let inactive = cfg.hb.enabled.then(|| {
         let mut sum = moved.clone();
         add_heartbeats(cfg, &mut sum, luck.rto, 0);

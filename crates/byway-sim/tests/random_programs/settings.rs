@@ -16,8 +16,8 @@ use byway_core::policy::Formula;
 use byway_core::policy::estimate::ProbeSize;
 use byway_core::policy::probing::{Detection, Probing, ProbingStop};
 use byway_core::policy::{
-    AfterRto, Choice, Cuc, DeadData, EstimateConfig, FastRetransmits, FillOrder, ProbeTimeout,
-    RetransmitTarget, RtxPolicy,
+    AfterRto, Choice, Cuc, DataMove, DeadData, EstimateConfig, FastRetransmits, FillOrder,
+    ProbeTimeout, Rack, RetransmitTarget, Revival, RtxPolicy,
 };
 use byway_core::time::Duration;
 use proptest::prelude::*;
@@ -55,6 +55,8 @@ pub(crate) struct Settings {
     pub(crate) estimate: u8,
     /// How single paths are watched.
     pub(crate) of_path: u8,
+    /// What the preset `byway` adds; 31 is all of it.
+    pub(crate) byway: u8,
 }
 
 impl Settings {
@@ -178,8 +180,27 @@ impl Settings {
             ack_delay: ms([200, 0][usize::from(self.misc / 16 % 2)]),
             ..ProbeTimeout::default()
         });
+        self.byway(c);
         if self.misc & 4 != 0 {
             c.failure.error_clear = ErrorClear::FirstTransmissionOnly;
+        }
+    }
+
+    /// After `failover` and the probe timeout.
+    fn byway(&self, c: &mut Config) {
+        c.retransmission.rack = (self.byway & 1 != 0).then(|| Rack {
+            reordering: [0.25, 0.0][usize::from(self.scheme % 2)],
+        });
+        if let Some(rule) = &mut c.failover.probe_timeout {
+            rule.tail_probe = self.byway & 2 != 0;
+            if self.byway & 4 != 0 {
+                rule.moves = DataMove::HeartbeatOverdue;
+            }
+        }
+        c.failover.revival = (self.byway & 8 != 0).then(Revival::default);
+        c.hb.at_establishment = self.byway & 16 != 0;
+        if let CongestionAlgorithm::Cubic(cubic) = &mut c.congestion.algorithm {
+            cubic.hystart = self.byway & 1 != 0;
         }
     }
 
@@ -334,7 +355,7 @@ pub(crate) fn settings() -> impl Strategy<Value = Settings> {
         (any::<bool>(), 0..8u8, 0..10u8, 0..5u8, 0..8u8, 0..4u8),
         (any::<bool>(), 0..12u8, 0..60u8, 0..4u8, 0..12u8, 0..4u8),
         (0..8u8, 0..64u8, 0..64u8, 0..48u8, 0..2u8, 0..32u8, 0..240u8),
-        (0..8u8, 0..48u8, 0..8u8, 0..4u8, 0..144u8, 0..4u8),
+        (0..8u8, 0..48u8, 0..8u8, 0..4u8, 0..144u8, 0..4u8, 0..32u8),
     )
         .prop_map(|(a, b, c, d)| Settings {
             old: a.0,
@@ -362,6 +383,7 @@ pub(crate) fn settings() -> impl Strategy<Value = Settings> {
             dead_data: d.3,
             estimate: d.4,
             of_path: d.5,
+            byway: d.6,
         });
     prop_oneof![Just(Settings::default()), odd]
 }

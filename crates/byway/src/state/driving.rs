@@ -2,6 +2,7 @@
 
 use super::State;
 use crate::error::Closed;
+use byway_core::SendFailure;
 use byway_core::time::Instant;
 use std::net::SocketAddr;
 use std::task::Waker;
@@ -71,6 +72,17 @@ impl State {
         self.closers.move_to(&mut self.wake);
     }
 
+    /// The kernel refused a packet to this address.
+    pub(crate) fn send_failed(
+        &mut self,
+        now: Instant,
+        destination: SocketAddr,
+        packet: &[u8],
+        why: SendFailure,
+    ) {
+        self.core.send_failed(now, destination, packet, why);
+    }
+
     /// Gathers packets, up to a limit.
     pub(super) fn fill(&mut self, now: Instant) {
         while self.outbox.bytes() < FILL {
@@ -80,6 +92,10 @@ impl State {
             };
             let socket = self.local.iter().position(|l| *l == transmit.source);
             match socket {
+                Some(i) if transmit.may_fragment => {
+                    let to = transmit.destination;
+                    self.outbox.push_fragmentable(i, to, &self.scratch);
+                }
                 Some(i) => self.outbox.push(i, transmit.destination, &self.scratch),
                 // The core only knows the addresses that are bound.
                 None => {

@@ -98,6 +98,9 @@ impl Chunk<'_> {
         dialect: &mut Option<Box<dyn Dialect>>,
     ) {
         let r = self.record;
+        if let Some(rack) = &mut p.recovery.rack {
+            rack.acknowledged(self.seq, r, self.now);
+        }
         s.ack.bytes += r.bytes;
         s.chunks += 1;
         match r.fate {
@@ -110,6 +113,9 @@ impl Chunk<'_> {
             s.t3.after = self.seq;
         }
         let once = r.sends == 1;
+        if once {
+            s.round_trip = Some(self.now.since(r.sent_at));
+        }
         // A chunk that left before the path's last error may have arrived before the
         // path died, and its SACK was lost on the way back. So it does not prove that
         // the path works now. The same holds for a chunk that a timeout made lost, even

@@ -24,7 +24,7 @@ impl Association {
 
     /// Whether the path becomes active again when data is acknowledged that was never
     /// sent to another path (RFC 7829 section 3.2, rule 7; natarajan-2006 differs).
-    fn data_makes_active(&self, id: PathId) -> bool {
+    pub(in crate::assoc) fn data_makes_active(&self, id: PathId) -> bool {
         let pf = self.cfg.failover.potentially_failed.as_ref();
         match self.paths.get(id).state() {
             PathState::PotentiallyFailed => pf.is_none_or(|pf| pf.clear == PfClear::Rfc7829),

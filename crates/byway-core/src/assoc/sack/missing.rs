@@ -43,6 +43,8 @@ impl Association {
                 highest_new,
                 threshold: self.cfg.congestion.fast_retransmit_threshold,
                 rule: self.cfg.retransmission.fast_retransmits,
+                keeps_repeated: self.cfg.retransmission.fast_retransmits.repeats()
+                    || self.cfg.retransmission.rack.is_some(),
                 split: self.split(),
             };
             self.lose_reported(ctx.now, on_path, |ledger, note| {
@@ -52,7 +54,7 @@ impl Association {
     }
 
     /// Calls `run`, which marks chunks as lost, and records each of them for its path.
-    fn lose_reported(
+    pub(super) fn lose_reported(
         &mut self,
         now: Instant,
         on_path: &mut [PathSack],
@@ -75,6 +77,8 @@ impl Association {
             }
             s.lost = true;
             s.new_loss_event |= p.recovery.is_new_event(seq);
+            s.lost_again |=
+                p.recovery.rack.is_some() && r.sends > 1 && p.recovery.is_cut_before(r.sent_at);
             if concurrent {
                 p.counters.chunk_lost();
             }

@@ -7,6 +7,7 @@
 //!    acknowledged chunk leaves the flight size of its path, may measure the round trip,
 //!    and may prove that the path works.
 //! 3. `missing`: missing reports are counted. Chunks with enough of them are lost.
+//!    `overdue`: so are chunks that are overdue, with loss detection by time.
 //! 4. For each path, the round trip is updated. `window` grows or cuts cwnd, `t3`
 //!    restarts or stops T3-rtx, and `errors` clears errors.
 //! 5. a_rwnd is stored. The user is told of room in the send buffer and of the end of
@@ -17,6 +18,7 @@ mod acked;
 mod blocks;
 mod errors;
 mod missing;
+mod overdue;
 mod path_sack;
 mod t3;
 mod window;
@@ -64,6 +66,9 @@ impl Association {
         self.send.window_probe.on_sack();
         if self.has_optional_rules() {
             self.begin_sack(ctx, sack);
+        }
+        if self.cfg.retransmission.rack.is_some() {
+            self.note_duplicates(ctx.now, sack);
         }
         // 2. to 4.
         self.acknowledge(ctx, covered, &blocks);
@@ -154,6 +159,10 @@ impl Association {
         let (applied, newest_sent) = self.apply_to_ledger(ctx, covered, blocks, &mut on_path);
         self.report_missing(ctx, (&applied, newest_sent), blocks, &mut on_path);
         let association_recovers = self.still_in_recovery();
+        if self.cfg.retransmission.rack.is_some() {
+            self.report_overdue(ctx.now, &mut on_path);
+            self.judge_tail_probes(ctx.now, association_recovers);
+        }
         self.feed_estimates(ctx.now, &on_path);
         let steps = self.growth_steps(&on_path);
         for (i, s) in on_path.iter_mut().enumerate() {
@@ -189,7 +198,7 @@ impl Association {
         }
         self.grow_window(ctx, id, s, growth);
         if s.lost {
-            self.respond_to_loss(id, s);
+            self.respond_to_loss(ctx.now, id, s);
         }
         self.restart_t3(ctx, id, s);
         self.end_recovery(id);

@@ -13,6 +13,8 @@ pub(in crate::assoc) struct PathSack {
     pub(super) chunks: u32,
     /// The round-trip sample.
     pub(super) sample: Option<Duration>,
+    /// The round trip of the newest chunk that was sent once.
+    pub(super) round_trip: Option<Duration>,
     /// What the acknowledged chunks prove about the path.
     pub(super) proof: Proof,
     /// What the SACK changes for T3-rtx.
@@ -22,6 +24,8 @@ pub(in crate::assoc) struct PathSack {
     /// A lost chunk begins a new loss event: it is at or beyond the exit point of the
     /// path's own fast recovery, or the path has no fast recovery in progress.
     pub(super) new_loss_event: bool,
+    /// A lost chunk was a retransmission that left after the window was last reduced.
+    pub(super) lost_again: bool,
     /// The SACK acknowledged new data, on any path.
     pub(super) any_new: bool,
 }

@@ -17,7 +17,8 @@ impl Association {
             return;
         }
         let p = self.paths.get(id);
-        if !s.t3.restart && p.timers.earliest_in_flight().is_some() {
+        // What the peer took back may be earlier than the earliest in flight.
+        if !s.t3.restart && !s.t3.rescan && p.timers.earliest_in_flight().is_some() {
             return;
         }
         let earliest = if p.window().flight > 0 {

@@ -7,6 +7,7 @@ use crate::cc::Moment;
 use crate::config::{Coupling, FastRecovery};
 use crate::dialect::Growth;
 use crate::path::{MAX_PATHS, PathId, PathTimer};
+use crate::time::Instant;
 
 /// What the growth of a path's window depends on, besides the path and the SACK.
 #[derive(Copy, Clone, Debug)]
@@ -73,6 +74,7 @@ impl Association {
             let at = Moment {
                 now: ctx.now,
                 srtt: p.rtt.srtt().unwrap_or_default(),
+                round_trip: s.round_trip,
                 step: growth.step,
             };
             p.on_ack(s.ack, at, &self.cfg.congestion);
@@ -81,7 +83,7 @@ impl Association {
 
     /// Ends a path's own fast recovery if its exit point was acknowledged. Returns whether
     /// the path is still in fast recovery, its own or that of the association.
-    fn path_still_recovers(&mut self, id: PathId, association_recovers: bool) -> bool {
+    pub(super) fn path_still_recovers(&mut self, id: PathId, association_recovers: bool) -> bool {
         let base = self.send.ledger.base();
         let rule = self.fast_recovery();
         let p = self.paths.get_mut(id);
@@ -95,10 +97,13 @@ impl Association {
 
     /// Section 7.2.4: missing reports made chunks of a path lost. Its window is reduced
     /// once for each fast recovery. With concurrent multipath transfer, the loss of a chunk
-    /// at or beyond the exit point reduces it again. With each reduction, one packet of
+    /// at or beyond the exit point reduces it again, and so does the loss of a
+    /// retransmission with loss detection by time. With each reduction, one packet of
     /// retransmissions may leave whatever cwnd is.
-    pub(super) fn respond_to_loss(&mut self, id: PathId, s: &PathSack) {
-        let is_new_event = !s.ack.in_recovery || self.send.concurrent.is_some() && s.new_loss_event;
+    pub(super) fn respond_to_loss(&mut self, now: Instant, id: PathId, s: &PathSack) {
+        let is_new_event = !s.ack.in_recovery
+            || s.lost_again
+            || self.send.concurrent.is_some() && s.new_loss_event;
         let by_dialect = self.dialect_says(|d| d.cuts_windows());
         if !is_new_event || by_dialect {
             return;
@@ -109,16 +114,17 @@ impl Association {
             // until the probe timeout has decided.
             p.probe_timeout.delay_cut();
         } else {
-            self.cut_window(id);
+            self.cut_window(now, id);
         }
         self.send.force_packet();
     }
 
     /// Section 7.2.4, rule 2: the window is reduced, and fast recovery begins.
-    pub(in crate::assoc) fn cut_window(&mut self, id: PathId) {
+    pub(in crate::assoc) fn cut_window(&mut self, now: Instant, id: PathId) {
         let end = self.send.ledger.end();
         let rule = self.fast_recovery();
         let p = self.paths.get_mut(id);
+        p.recovery.cut(now);
         p.on_fast_retransmit(&self.cfg.congestion);
         match rule {
             FastRecovery::PerAssociation => self.send.enter_recovery(),

@@ -2,6 +2,7 @@
 
 use super::Sent;
 use super::ack::MAX_BUNDLED_GAPS;
+use crate::assoc::on_heartbeat::info_of;
 use crate::assoc::{Association, Control, Ctx, State};
 use crate::path::PathId;
 use byway_wire::{CommonHeader, PacketBuilder};
@@ -123,6 +124,26 @@ impl Association {
         }
         let len = packet.finish(ctx.checksum());
         self.sent(ctx, path, len)
+    }
+
+    /// Sends a probe of a path's MTU: a heartbeat that is filled up. None if none is
+    /// needed any more.
+    pub(super) fn send_mtu_probe(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        buf: &mut Vec<u8>,
+        path: PathId,
+    ) -> Option<Sent> {
+        let (nonce, size) = self.begin_mtu_probe(ctx, path)?;
+        let mut packet = PacketBuilder::new(buf, self.header());
+        packet.heartbeat(&info_of(path, ctx.now, nonce));
+        fill_up(&mut packet, self.paths.get(path).sctp_bytes(size));
+        let len = packet.finish(ctx.checksum());
+        let sent = self.sent(ctx, path, len);
+        Some(Sent {
+            may_fragment: false,
+            ..sent
+        })
     }
 
     /// Sends a heartbeat that measures a path for its estimate.

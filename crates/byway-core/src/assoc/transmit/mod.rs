@@ -28,6 +28,9 @@ pub(crate) struct Sent {
     pub(crate) path: PathId,
     /// Its bytes.
     pub(crate) len: u32,
+    /// It is larger than the path's packets, so the network must be allowed to fragment
+    /// it.
+    pub(crate) may_fragment: bool,
 }
 
 impl Association {
@@ -46,7 +49,7 @@ impl Association {
     #[inline]
     fn only_data_waits(&self) -> bool {
         self.control.is_empty()
-            && self.paths.next_heartbeat().is_none()
+            && !self.paths.has_probes()
             && !self
                 .optional
                 .estimating
@@ -87,6 +90,11 @@ impl Association {
         }
         if let Some(path) = self.heartbeat_wanted() {
             return Some(self.send_heartbeat(ctx, buf, path));
+        }
+        if let Some(path) = self.paths.next_mtu_probe()
+            && let Some(t) = self.send_mtu_probe(ctx, buf, path)
+        {
+            return Some(t);
         }
         if self.optional.estimating.is_some()
             && let Some(path) = self.probe_due()
@@ -129,9 +137,15 @@ impl Association {
     #[inline]
     pub(super) fn sent(&mut self, ctx: &mut Ctx<'_>, path: PathId, len: usize) -> Sent {
         let bytes = len as u32;
-        self.paths.get_mut(path).counters.sent(len);
+        let p = self.paths.get_mut(path);
+        p.counters.sent(len);
+        let may_fragment = p.is_too_large(len);
         self.stats.packets_sent += 1;
         self.observe(ctx, || Observation::PacketSent { path, bytes });
-        Sent { path, len: bytes }
+        Sent {
+            path,
+            len: bytes,
+            may_fragment,
+        }
     }
 }

@@ -106,7 +106,7 @@ impl Association {
         if let Some((a_rwnd, gaps)) = packet.sack {
             self.sack_sent(ctx, path, a_rwnd, gaps);
         }
-        self.note_owed_acknowledgement(ctx, path);
+        self.note_owed_acknowledgement(ctx.now, path);
         if self.optional.estimating.is_some() {
             self.earn_probes(ctx, len);
         }

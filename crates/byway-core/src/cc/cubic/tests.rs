@@ -52,6 +52,7 @@ fn grow(p: &mut Path, from: Instant, rtt: Duration, rounds: u32) -> Vec<f64> {
             let at = Moment {
                 now,
                 srtt: rtt,
+                round_trip: None,
                 step: 1.0,
             };
             p.ack(ack, at);
@@ -113,7 +114,10 @@ fn a_loss_takes_three_tenths_and_one_below_the_plateau_lowers_it() {
     // A second loss at 700: W_max is 0.85 * 700 with fast convergence.
     for (fast_convergence, w_max) in [(true, 595.0), (false, 700.0)] {
         let mut p = p.clone();
-        p.control.settings = Cubic { fast_convergence };
+        p.control.settings = Cubic {
+            fast_convergence,
+            hystart: false,
+        };
         p.fast_retransmit();
         assert_eq!(p.w.cwnd, 490 * PMDCS);
         let seen = p.control.curve.w_max / f64::from(PMDCS);
@@ -149,6 +153,7 @@ fn time_without_use_or_in_recovery_does_not_count() {
     let at = |ms| Moment {
         now: Instant::from_millis(ms),
         srtt: rtt,
+        round_trip: None,
         step: 1.0,
     };
     type Pause = fn(&mut Path, Moment);

@@ -73,6 +73,7 @@ fn missing(below: u64, rule: FastRetransmits) -> Missing {
         threshold: 3,
         rule,
         newest_sent: Instant::FAR_FUTURE,
+        keeps_repeated: rule.repeats(),
         split: None,
     }
 }

@@ -1,0 +1,94 @@
+//! The way back after an outage of all paths (`policy/revival.rs`).
+
+use super::{Association, Ctx};
+use crate::path::{PathId, PathState, PathTimer, Probe};
+use crate::policy::retransmit::LossCause;
+use crate::time::Duration;
+
+/// The shortest time between two heartbeats to a failed path that is heard.
+const LEAST_PACE: Duration = Duration::from_millis(20);
+/// This time if the path's round trip is unknown.
+const UNMEASURED: Duration = Duration::from_millis(100);
+
+impl Association {
+    /// The pace of the heartbeats if no path is active and data waits.
+    pub(super) fn revival_pace(&self) -> Option<Duration> {
+        let rule = self.cfg.failover.revival?;
+        let active = |p: &crate::path::Path| p.state() == PathState::Active;
+        let stalled = !self.send.is_drained() && !self.paths.iter().any(active);
+        stalled.then_some(rule.pace)
+    }
+
+    /// The last active path was left: every path is probed from now on.
+    pub(super) fn begin_revival(&mut self, ctx: &Ctx<'_>) {
+        let Some(pace) = self.revival_pace() else {
+            return;
+        };
+        for path in self.paths.ids() {
+            let timers = &mut self.paths.get_mut(path).timers;
+            let soon = ctx.now + pace;
+            let comes = [PathTimer::Heartbeat, PathTimer::HeartbeatLost]
+                .iter()
+                .any(|t| timers.get(*t).is_some_and(|at| at <= soon));
+            if !comes && !self.paths.wants_heartbeat(path) {
+                self.paths
+                    .get_mut(path)
+                    .timers
+                    .set(PathTimer::Heartbeat, Some(ctx.now));
+            }
+        }
+    }
+
+    /// A heartbeat of the revival was not answered: it is no error, and the next one
+    /// leaves. False if it was an ordinary heartbeat.
+    pub(super) fn repeat_revival_heartbeat(&mut self, path: PathId) -> bool {
+        if self.revival_pace().is_none() {
+            return false;
+        }
+        self.paths
+            .get_mut(path)
+            .timers
+            .set(PathTimer::HeartbeatLost, None);
+        self.paths.want_heartbeat(path, true);
+        true
+    }
+
+    /// A packet of the peer came from a path that is not active.
+    #[cold]
+    pub(super) fn on_failed_path_heard(&mut self, ctx: &Ctx<'_>, path: PathId) {
+        if self.cfg.failover.revival.is_none() || !self.state.sends_heartbeats() {
+            return;
+        }
+        let p = self.paths.get(path);
+        let pace = p.rtt.srtt().unwrap_or(UNMEASURED).max(LEAST_PACE);
+        let asked = |h: Probe| ctx.now.since(h.sent) < pace;
+        if !p.heartbeat.under_way().is_some_and(asked) {
+            self.want_heartbeat(path);
+        }
+    }
+
+    /// A path is active again that answered a heartbeat of this time. What is in flight
+    /// on paths that are not active leaves on it, and so does what it carried itself
+    /// before the heartbeat.
+    pub(super) fn end_revival(&mut self, ctx: &mut Ctx<'_>, back: PathId, probe: &Probe) {
+        if self.cfg.failover.revival.is_none() {
+            return;
+        }
+        for path in self.paths.ids() {
+            let p = self.paths.get(path);
+            if path == back || p.state() == PathState::Active || p.window().flight == 0 {
+                continue;
+            }
+            self.take_flight_for_lost(path, LossCause::ProbeTimeout);
+            self.observe_window(ctx, path);
+        }
+        let base = self.send.ledger.base();
+        let oldest = self.send.ledger.first_in_flight(back, base);
+        let sent = oldest.and_then(|seq| self.send.ledger.get(seq));
+        if sent.is_some_and(|r| r.sent_at < probe.sent) {
+            self.take_flight_for_lost(back, LossCause::FastRetransmit);
+            self.send.force_packet();
+            self.observe_window(ctx, back);
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! The peer is heard from an address or a UDP port that is not a path (RFC 6951
+//! section 5.4).
+//!
+//! A translator (NAT) gives packets another source than the one that the peer listed,
+//! and may change it at any time. The verification tag shows that the sender knows the
+//! association, but a source address can be forged. So a heartbeat goes to the new
+//! source, and nothing else does until the answer with its nonce comes from there. Then
+//! the source becomes a path, or the path that it belongs to moves there.
+
+use super::{Association, Ctx, Inbound, acceptable_address, on_heartbeat};
+use crate::outbox::OutboundReply;
+use crate::path::{Path, PathId, PathState};
+use crate::policy::retransmit::LossCause;
+use crate::time::{Duration, Instant};
+use byway_wire::PacketBuilder;
+use core::net::SocketAddr;
+use rand::RngExt;
+
+/// New sources that are probed at the same time.
+const MOST: usize = 4;
+
+/// The shortest time between two heartbeats to one new source.
+const LEAST_PACE: Duration = Duration::from_millis(20);
+
+/// The path number in the Heartbeat Info of such a heartbeat. No path has it.
+const NO_PATH: PathId = PathId(u8::MAX);
+
+/// An address pair from which the peer was heard and that is not a path.
+#[derive(Debug)]
+pub(super) struct Unverified {
+    local: SocketAddr,
+    remote: SocketAddr,
+    /// What the answer to its heartbeats must carry.
+    nonce: u64,
+    /// When the last of them left.
+    probed: Instant,
+}
+
+impl Association {
+    /// A packet with our tag came from a source that is not a path: a heartbeat goes
+    /// there, at most once per two round trips.
+    #[cold]
+    pub(super) fn on_unverified_source(&mut self, ctx: &mut Ctx<'_>, inbound: &Inbound<'_>) {
+        let (local, remote) = (*inbound.destination, *inbound.source);
+        let data = self.paths.get(self.paths.data());
+        if !self.state.sends_heartbeats()
+            || !acceptable_address(remote.ip(), data.remote().ip())
+            || !self.addresses.local.contains(&local)
+        {
+            return;
+        }
+        let srtt = data.rtt.srtt().unwrap_or(self.cfg.rto.initial / 2);
+        let pace = (srtt * 2).max(LEAST_PACE);
+        let all = &mut self.addresses.unverified;
+        let known = all
+            .iter()
+            .position(|u| (u.local, u.remote) == (local, remote));
+        let at = known.unwrap_or_else(|| {
+            if all.len() == MOST {
+                all.remove(0);
+            }
+            all.push(Unverified {
+                local,
+                remote,
+                nonce: ctx.rng.random(),
+                probed: ctx.now,
+            });
+            all.len() - 1
+        });
+        if known.is_some() && ctx.now.since(all[at].probed) < pace {
+            return;
+        }
+        all[at].probed = ctx.now;
+        let info = on_heartbeat::info_of(NO_PATH, ctx.now, all[at].nonce);
+        let mut bytes = Vec::new();
+        let mut packet = PacketBuilder::new(&mut bytes, self.header());
+        packet.heartbeat(&info);
+        packet.finish(ctx.checksum());
+        ctx.out.queue_reply(OutboundReply {
+            source: local,
+            destination: remote,
+            bytes,
+        });
+    }
+
+    /// A HEARTBEAT ACK for no path arrived. If it answers the heartbeat to the source
+    /// that it came from, that source is the peer's. False if it answers none.
+    #[cold]
+    pub(super) fn on_source_verified(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        inbound: &Inbound<'_>,
+        (path, nonce): (PathId, u64),
+    ) -> bool {
+        let pair = (*inbound.destination, *inbound.source);
+        let all = &mut self.addresses.unverified;
+        let found = all
+            .iter()
+            .position(|u| (u.local, u.remote) == pair && u.nonce == nonce);
+        let Some(at) = found.filter(|_| path == NO_PATH) else {
+            return false;
+        };
+        all.remove(at);
+        self.failure.errors = 0;
+        match self.path_behind(pair) {
+            Some(path) => self.rebind(ctx, path, pair),
+            None => self.add_verified(ctx, pair),
+        }
+        true
+    }
+
+    /// The path whose packets come from a new source now: the one between the same two
+    /// addresses, or one to this address that has never proved itself.
+    fn path_behind(&self, (local, remote): (SocketAddr, SocketAddr)) -> Option<PathId> {
+        let same_remote = |p: &PathId| self.paths.get(*p).remote().ip() == remote.ip();
+        let between = |p: &PathId| self.paths.get(*p).local() == local;
+        let unproven = |p: &PathId| self.paths.get(*p).state() == PathState::Unconfirmed;
+        let mut all = self.paths.ids().filter(same_remote);
+        all.find(|p| between(p) || unproven(p))
+    }
+
+    /// The translator gave a path another UDP port. What is in flight there went to the
+    /// old one and counts as lost, which is no sign of congestion.
+    fn rebind(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        path: PathId,
+        (local, remote): (SocketAddr, SocketAddr),
+    ) {
+        self.paths.rebind(path, local, remote.port());
+        self.addresses.changed = true;
+        self.take_flight_for_lost(path, LossCause::FastRetransmit);
+        // The peer may have missed the last SACK.
+        self.recv.acker.want_now();
+        self.on_source_works(ctx, path);
+        self.event(ctx, crate::api::Event::PathMoved { path, remote });
+    }
+
+    /// A source that belongs to no path becomes one, in the place of a path that never
+    /// proved itself if there is no other room.
+    fn add_verified(&mut self, ctx: &mut Ctx<'_>, (local, remote): (SocketAddr, SocketAddr)) {
+        let new = Path::new(local, remote, true, &self.cfg, ctx.now);
+        let room = self.paths.len() < usize::from(self.cfg.setup.max_paths);
+        let unproven = |p: &PathId| self.paths.get(*p).state() == PathState::Unconfirmed;
+        let path = if room {
+            self.paths.push(new)
+        } else if let Some(path) = self.paths.ids().find(unproven) {
+            self.paths.replace(path, new);
+            path
+        } else {
+            return;
+        };
+        self.paths.detect_as(&self.cfg);
+        self.addresses.changed = true;
+        self.announce_path(ctx, path, remote, PathState::Active);
+        self.begin_mtu_search(path);
+        self.on_source_works(ctx, path);
+    }
+
+    /// The peer answered from there.
+    fn on_source_works(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
+        let p = self.paths.get_mut(path);
+        p.counters.heard(ctx.now);
+        if !p.is_confirmed() {
+            self.paths.confirm(path);
+            self.set_path_state(ctx, path, PathState::Active);
+        }
+        self.clear_errors(ctx, path, true);
+        self.schedule_heartbeat(ctx, path);
+        self.choose_data_path(ctx, None);
+    }
+}

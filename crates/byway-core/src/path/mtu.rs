@@ -1,0 +1,92 @@
+//! The size of a path's packets, and the search for a larger one (RFC 8899;
+//! `policy/mtu_discovery.rs`).
+
+use crate::config::Config;
+use crate::policy::mtu_discovery::Search;
+
+/// The size of a path's packets.
+#[derive(Clone, Debug)]
+pub(crate) struct PathMtu {
+    /// Largest IP packet, bytes.
+    pmtu: u32,
+    /// Bytes of each packet that DATA chunks leave free for a TIMESTAMP.
+    beside_data: u32,
+    /// The search for a larger size, if it is configured.
+    discovery: Option<Box<Discovery>>,
+}
+
+#[derive(Clone, Debug)]
+struct Discovery {
+    search: Search,
+    /// Nonce and size of the probe that is not answered yet.
+    probe: Option<(u64, u32)>,
+}
+
+impl PathMtu {
+    pub(super) fn new(cfg: &Config) -> PathMtu {
+        let discovery = cfg.mtu_discovery.map(|rule| Discovery {
+            search: Search::new(rule, cfg.pmtu.0),
+            probe: None,
+        });
+        PathMtu {
+            pmtu: discovery.as_ref().map_or(cfg.pmtu.0, |d| d.search.size()),
+            beside_data: 0,
+            discovery: discovery.map(Box::new),
+        }
+    }
+
+    /// Largest IP packet, bytes.
+    pub(crate) fn pmtu(&self) -> u32 {
+        self.pmtu
+    }
+
+    pub(super) fn set_pmtu(&mut self, bytes: u32) {
+        self.pmtu = bytes;
+    }
+
+    /// Bytes of each packet that DATA chunks leave free for a TIMESTAMP.
+    pub(super) fn beside_data(&self) -> u32 {
+        self.beside_data
+    }
+
+    pub(super) fn keep_beside_data(&mut self, bytes: u32) {
+        self.beside_data = bytes;
+    }
+
+    /// The search, if it is configured.
+    pub(crate) fn search(&self) -> Option<&Search> {
+        self.discovery.as_ref().map(|d| &d.search)
+    }
+
+    /// The search, to change.
+    pub(crate) fn search_mut(&mut self) -> Option<&mut Search> {
+        self.discovery.as_mut().map(|d| &mut d.search)
+    }
+
+    /// A probe of this size leaves.
+    pub(crate) fn probe_leaves(&mut self, nonce: u64, size: u32) {
+        if let Some(d) = &mut self.discovery {
+            d.probe = Some((nonce, size));
+        }
+    }
+
+    /// Whether a probe is not answered yet.
+    pub(crate) fn has_probe(&self) -> bool {
+        self.discovery.as_ref().is_some_and(|d| d.probe.is_some())
+    }
+
+    /// Ends the probe with this nonce; its size if it was the one under way.
+    pub(crate) fn probe_answered(&mut self, nonce: u64) -> Option<u32> {
+        let d = self.discovery.as_mut()?;
+        let (_, size) = d.probe.filter(|(n, _)| *n == nonce)?;
+        d.probe = None;
+        Some(size)
+    }
+
+    /// The probe under way is lost or given up.
+    pub(crate) fn end_probe(&mut self) {
+        if let Some(d) = &mut self.discovery {
+            d.probe = None;
+        }
+    }
+}

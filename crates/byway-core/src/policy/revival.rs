@@ -1,0 +1,33 @@
+//! The way back after an outage of all paths (byway's own; the pace of the probes is
+//! the idea of cortes-2008).
+//!
+//! After an outage T3-rtx and the heartbeats of RFC 9260 have backed off to RTO.Max, so
+//! a network that works again is unused for up to a minute. So while no path is active
+//! and data waits, a heartbeat leaves to each path at a fixed pace, and a packet of the
+//! peer on a failed path is answered with a heartbeat at once. When a path returns, the
+//! data in flight on dead paths leaves on it. Off by default: RFC 9260 section 8.3 asks
+//! for one heartbeat per backed-off RTO.
+//!
+//! The cost is one small packet for each path and pace during an outage. These
+//! heartbeats count no errors when they are lost, or the association would end early.
+
+use crate::time::Duration;
+use crate::units;
+use serde::{Deserialize, Serialize};
+
+/// The settings of the way back.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Revival {
+    /// The time between two heartbeats to a path while no path is active (500 ms).
+    #[serde(with = "units::duration")]
+    pub pace: Duration,
+}
+
+impl Default for Revival {
+    fn default() -> Revival {
+        Revival {
+            pace: Duration::from_millis(500),
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! Peers behind translators (NAT; RFC 6951): an association is found by its tag, and a
+//! new source carries data only when the answer to a heartbeat has come from there.
+
+use crate::common::{
+    A, Binding, Pair, Z, address, addresses, assert_drawn, endpoint, ms, outside, packet, plain,
+};
+use byway_core::{Config, Event, PathState};
+use byway_wire::{Chunk, InitFields, Packet, Param, Tsn};
+use core::net::SocketAddr;
+
+/// With heartbeats, which open the bindings of translators.
+fn beating() -> Config {
+    let mut c = plain();
+    c.hb.enabled = true;
+    c.hb.interval = ms(500);
+    c
+}
+
+/// Both addresses of A lie behind a translator of their own.
+fn two_uplinks() -> Pair {
+    let mut p = Pair::of(
+        [endpoint(2, A, 1, &beating()), endpoint(2, Z, 2, &beating())],
+        2,
+    );
+    p.nat = vec![bind(0, outside(1, 4001)), bind(1, outside(2, 4002))];
+    p.connect(A, &beating());
+    p.run(5000);
+    p
+}
+
+fn bind(path: usize, outside: SocketAddr) -> Binding {
+    Binding {
+        inside: address(path, A),
+        towards: None,
+        outside,
+    }
+}
+
+fn paths_of(p: &mut Pair, side: usize) -> Vec<(SocketAddr, PathState)> {
+    p.with(side, |_, e, id| {
+        let all = e.paths(id).into_iter();
+        all.map(|s| (s.remote, s.state)).collect()
+    })
+}
+
+// A ===NAT 1=== Z
+//  \==NAT 2===/
+#[test]
+fn a_second_uplink_behind_its_own_translator_becomes_a_path() {
+    let mut p = two_uplinks();
+    let found = paths_of(&mut p, Z);
+    for n in [outside(1, 4001), outside(2, 4002)] {
+        assert!(found.contains(&(n, PathState::Active)), "{found:?}");
+    }
+    assert_eq!(p.path_state(A, 1), PathState::Active);
+    p.cut(&[0]);
+    p.send_many(A, 1000, 20);
+    p.send_many(Z, 1000, 20);
+    p.run(10_000);
+    assert_eq!((p.take_got(A).len(), p.take_got(Z).len()), (20, 20));
+    assert_eq!((p.state(A), p.state(Z)), ("ESTABLISHED", "ESTABLISHED"));
+}
+
+#[test]
+fn a_rebinding_in_mid_transfer_costs_one_round_trip() {
+    for sender in [A, Z] {
+        let mut p = Pair::of(
+            [endpoint(1, A, 1, &plain()), endpoint(1, Z, 2, &plain())],
+            1,
+        );
+        p.nat = vec![bind(0, outside(1, 4001))];
+        p.connect(A, &plain());
+        p.run(1000);
+        p.send_many(sender, 1000, 300);
+        p.run(35);
+        p.nat = vec![bind(0, outside(1, 4077))];
+        if sender == Z {
+            // Only a packet from the inside opens the new binding.
+            p.send_many(A, 10, 1);
+        }
+        p.take_events(Z);
+        p.run(400);
+        let moved = p
+            .take_events(Z)
+            .into_iter()
+            .any(|e| matches!(e, Event::PathMoved { remote, .. } if remote == outside(1, 4077)));
+        assert!(moved);
+        assert_eq!(p.take_got(1 - sender).len(), 300, "sender {sender}");
+        let timeouts = p.path(sender, 0).timeouts;
+        assert_eq!(timeouts, 0, "sender {sender}");
+        assert_eq!(p.path(Z, 0).remote, outside(1, 4077));
+    }
+}
+
+#[test]
+fn a_source_that_does_not_answer_gets_heartbeats_and_nothing_else() {
+    let mut p = Pair::up(1, &plain());
+    let tag = p.reader.tags[Z];
+    let stranger: SocketAddr = "198.51.100.7:9".parse().unwrap();
+    for _ in 0..5 {
+        let bytes = packet(A, tag, |b| b.heartbeat(&[1, 2, 3]));
+        p.inject_bytes(Z, stranger, &bytes);
+    }
+    let mut expected = vec!["Z -> HEARTBEAT -> lost (path 51)"];
+    expected.extend(["Z -> HEARTBEAT ACK -> lost (path 51)"; 5]);
+    assert_drawn(&p.take_drawings(), &expected);
+    p.send_many(Z, 1000, 20);
+    p.run(1000);
+    assert_eq!(p.take_got(A).len(), 20);
+    assert_eq!(paths_of(&mut p, Z), [(address(0, A), PathState::Active)]);
+}
+
+/// The answer of Z to an INIT, and its COOKIE ECHO, from this source with the SCTP port
+/// of A.
+fn second_client(p: &mut Pair, source: SocketAddr) {
+    let fields = InitFields {
+        initiate_tag: 9,
+        a_rwnd: 65_536,
+        outbound_streams: 1,
+        inbound_streams: 1,
+        initial_tsn: Tsn(1),
+    };
+    p.inject_bytes(Z, source, &packet(A, 0, |b| b.init(false, &fields, |_| {})));
+    let ack = p.sent.last().unwrap().bytes.clone();
+    let parsed = Packet::parse(&ack).unwrap();
+    let Chunk::InitAck(ack) = parsed.chunks().next().unwrap().unwrap().parse().unwrap() else {
+        panic!("an INIT ACK was sent")
+    };
+    let cookie = ack.params.iter().find_map(|q| match q.unwrap().parse() {
+        Ok(Param::StateCookie(c)) => Some(c.to_vec()),
+        _ => None,
+    });
+    let echo = packet(A, ack.initiate_tag, |b| b.cookie_echo(&cookie.unwrap()));
+    p.inject_bytes(Z, source, &echo);
+}
+
+#[test]
+fn two_clients_behind_one_address_with_one_sctp_port() {
+    let mut p = Pair::of(
+        [endpoint(1, A, 1, &plain()), endpoint(1, Z, 2, &plain())],
+        1,
+    );
+    p.nat = vec![bind(0, outside(1, 4001))];
+    p.connect(A, &plain());
+    p.run(1000);
+    let first = p.id(Z);
+    p.take_events(Z);
+    second_client(&mut p, outside(1, 4242));
+    let events = p.take_events(Z);
+    assert!(
+        events.iter().any(|e| matches!(e, Event::Up { .. })),
+        "{events:?}"
+    );
+    assert!(!events.iter().any(|e| matches!(e, Event::Restarted { .. })));
+    assert_ne!(p.id(Z), first, "an association of its own");
+    p.ids[Z] = Some(first);
+    p.send_many(A, 1000, 20);
+    p.send_many(Z, 1000, 20);
+    p.run(1000);
+    assert_eq!((p.take_got(A).len(), p.take_got(Z).len()), (20, 20));
+}
+
+#[test]
+fn a_listed_address_does_not_shut_its_owner_out() {
+    // The first client lists the second one's address, which then connects itself.
+    let mut p = Pair::of(
+        [endpoint(2, A, 1, &plain()), endpoint(1, Z, 2, &plain())],
+        1,
+    );
+    p.cut(&[1]);
+    p.connect(A, &plain());
+    p.run(100);
+    let first = p.id(Z);
+    let listed = address(1, A);
+    assert!(paths_of(&mut p, Z).contains(&(listed, PathState::Unconfirmed)));
+    second_client(&mut p, listed);
+    assert_ne!(p.id(Z), first);
+}
+
+// A ===NAT, one binding for each destination=== Z (two addresses)
+#[test]
+fn a_symmetric_translator_does_not_break_the_first_path() {
+    let mut p = Pair::of(
+        [endpoint(1, A, 1, &beating()), endpoint(2, Z, 2, &beating())],
+        2,
+    );
+    let towards = |path: usize, port: u16| Binding {
+        inside: address(0, A),
+        towards: Some(address(path, Z)),
+        outside: outside(1, port),
+    };
+    p.nat = vec![towards(0, 7000), towards(1, 7001)];
+    let peers = addresses(2, Z);
+    let id = p.ends[A]
+        .connect(p.now, &peers, crate::common::PORTS[Z], beating())
+        .unwrap();
+    p.ids[A] = Some(id);
+    p.pump(A);
+    p.run(5000);
+    assert_eq!(p.path_state(A, 0), PathState::Active);
+    assert_eq!(p.path_state(A, 1), PathState::Active);
+    assert_eq!(
+        paths_of(&mut p, Z),
+        [
+            (outside(1, 7000), PathState::Active),
+            (outside(1, 7001), PathState::Active)
+        ]
+    );
+    // Whatever uses Z's first address is lost, both ways.
+    p.hand(|q| {
+        let first = q.from == A && q.path == 0 || q.from == Z && q.text.contains('#');
+        if first {
+            crate::common::Fate::Lose
+        } else {
+            crate::common::Fate::Pass
+        }
+    });
+    p.send_many(A, 1000, 20);
+    p.run(10_000);
+    assert_eq!(p.take_got(Z).len(), 20);
+}

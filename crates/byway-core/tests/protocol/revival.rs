@@ -1,0 +1,116 @@
+//! Outages of all paths: how the RTO backs off, and the way back
+//! (`policy/revival.rs`). A round trip takes 20 ms here.
+
+use crate::common::{A, Fate, Pair, Z, assert_drawn, ms, plain};
+use byway_core::config::Config;
+use byway_core::policy::Revival;
+
+fn beating() -> Config {
+    let mut c = plain();
+    c.hb.enabled = true;
+    c
+}
+
+fn reviving() -> Config {
+    let mut c = beating();
+    c.failover.revival = Some(Revival::default());
+    c.failure.association_max_retrans = 20;
+    c
+}
+
+// Both T3-rtx and the heartbeats of the potentially failed state doubled the RTO: sendings
+// at 0, 1, 3, 11 and 43 s.
+#[test]
+fn one_silence_doubles_the_rto_once() {
+    let mut p = Pair::up(1, &beating());
+    p.timed = true;
+    p.cut(&[0]);
+    p.send_many(A, 100, 1);
+    p.run(40_000);
+    assert_drawn(
+        &p.take_drawings_with(&["A -> DATA", "A -> HEARTBEAT"]),
+        &[
+            "4000 ms A -> DATA 1 -> lost",
+            "5000 ms A -> HEARTBEAT -> lost",
+            "5000 ms A -> DATA 1 -> lost",
+            "7000 ms A -> HEARTBEAT -> lost",
+            "7000 ms A -> DATA 1 -> lost",
+            "11000 ms A -> HEARTBEAT -> lost",
+            "11000 ms A -> DATA 1 -> lost",
+            "19000 ms A -> HEARTBEAT -> lost",
+            "19000 ms A -> DATA 1 -> lost",
+            "35000 ms A -> HEARTBEAT -> lost",
+            "35000 ms A -> DATA 1 -> lost",
+        ],
+    );
+    assert_eq!(p.path(A, 0).error_count, 5);
+}
+
+#[test]
+fn delivery_resumes_within_a_second_of_the_first_paths_return() {
+    for (paths, outage) in [
+        (1, 5_000),
+        (1, 30_000),
+        (2, 5_000),
+        (2, 30_000),
+        (2, 180_000),
+    ] {
+        for (sender, back) in [(A, 0), (Z, 0), (A, paths - 1)] {
+            let mut p = Pair::up(paths, &reviving());
+            p.send_many(sender, 1000, 50);
+            p.run(35);
+            p.cut(&[0, 1]);
+            p.send_many(sender, 1000, 50);
+            p.run(outage);
+            let before = p.take_got(1 - sender).len();
+            assert!(before < 100);
+            // One path only comes back.
+            p.lose(move |q| q.path != back);
+            p.run(1000);
+            let after = p.take_got(1 - sender).len();
+            assert_eq!(
+                before + after,
+                100,
+                "{paths} paths, {outage} ms, sender {sender}, back {back}"
+            );
+        }
+    }
+}
+
+#[test]
+fn hearing_the_peer_on_a_failed_path_probes_it_at_once() {
+    let mut p = Pair::up(2, &reviving());
+    p.cut(&[0, 1]);
+    p.send_many(A, 1000, 1);
+    p.run(100_130);
+    // Our packets are lost still, the peer's arrive again.
+    p.hand(|q| if q.from == A { Fate::Lose } else { Fate::Pass });
+    p.take_drawings();
+    let at = p.now;
+    p.inject(A, 1, |b| b.heartbeat(&[1; 17]));
+    let drawn = p.take_drawings();
+    assert!(p.now.since(at) < ms(1));
+    assert_drawn(
+        &drawn,
+        &[
+            "A -> HEARTBEAT ACK -> lost (path 1)",
+            "A -> HEARTBEAT -> lost (path 1)",
+        ],
+    );
+}
+
+// The heartbeats of an outage are no errors, or the association would end in seconds.
+#[test]
+fn an_association_survives_an_outage_as_long_as_without_revival() {
+    for c in [beating(), reviving()] {
+        let mut c = c;
+        c.failure.association_max_retrans = 10;
+        let mut p = Pair::up(1, &c);
+        p.cut(&[0]);
+        p.send_many(A, 1000, 1);
+        p.run(300_000);
+        assert_eq!(p.state(A), "ESTABLISHED");
+        p.run(300_000);
+        assert_eq!(p.state(A), "CLOSED");
+    }
+}
