@@ -192,10 +192,10 @@ impl Association {
             to == PathState::PotentiallyFailed || self.cfg.hb.failed == FailedProbes::OncePerRto;
         if at_once {
             let p = self.paths.get_mut(path);
-            p.timers.set(
-                PathTimer::Heartbeat,
-                p.heartbeat.is_enabled().then_some(ctx.now),
-            );
+            // Only a heartbeat confirms an address, whatever the user wants of the others.
+            let probed = p.heartbeat.is_enabled() || !p.is_confirmed();
+            p.timers
+                .set(PathTimer::Heartbeat, probed.then_some(ctx.now));
         }
     }
 

@@ -106,3 +106,31 @@ fn data_that_waits_for_confirmation_leaves_when_the_first_heartbeats_were_late()
         assert_eq!(outcome.failures, [""; 0]);
     }
 }
+
+#[test]
+fn an_unconfirmed_path_is_probed_although_heartbeats_are_off() {
+    let a = Settings {
+        old: true,
+        pf: 2,
+        pmtu: 1,
+        rto: 3,
+        hb: 16,
+        streams: 20,
+        misc: 5,
+        pmr: 2,
+        ..Settings::default()
+    };
+    let outcome = twice(&Program {
+        seed: 11,
+        both_connect: true,
+        paths: vec![PathPlan {
+            delay_ms: 26,
+            duplicate: 27,
+            ..PathPlan::default()
+        }],
+        settings: two(a, Settings::default()),
+        steps: vec![step(0, 0, send(0, 925, 2)), step(0, 0, send(0, 1, 1))],
+        ..Program::default()
+    });
+    assert_eq!(outcome.failures, [""; 0]);
+}
