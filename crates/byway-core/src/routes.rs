@@ -8,6 +8,19 @@ pub trait Routes: Send {
     /// The index in `local` of the best source address for `remote`; `None` if no local
     /// address can reach it.
     fn source(&mut self, local: &[SocketAddr], remote: IpAddr) -> Option<usize>;
+
+    /// The same for a further path of an association whose paths already start at `used`:
+    /// an unused local address, if packets from it leave to `remote` by a way of their
+    /// own. By default the other paths do not matter.
+    fn source_beside(
+        &mut self,
+        local: &[SocketAddr],
+        remote: IpAddr,
+        used: &[SocketAddr],
+    ) -> Option<usize> {
+        let _ = used;
+        self.source(local, remote)
+    }
 }
 
 /// Chooses the local address that has the longest common prefix with the remote one, in

@@ -2,7 +2,9 @@
 
 use byway_core::Routes;
 use byway_core::routes::LongestPrefix;
+use socket2::{Domain, Protocol, Socket, Type};
 use std::collections::BTreeMap;
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
@@ -49,6 +51,52 @@ impl Routes for KernelRoutes {
         asked
             .and_then(|answer| local.iter().position(|l| l.ip() == answer))
             .or_else(|| LongestPrefix.source(local, remote))
+    }
+
+    /// Where the kernel's choice is used already: another address whose own card has a
+    /// route to `remote`. Policy routing (`ip rule from ADDRESS`) makes such routes, and
+    /// the kernel's own choice never uses them. Without a route by its own card a packet
+    /// from that address would leave by the first uplink, and its provider might drop it.
+    fn source_beside(
+        &mut self,
+        local: &[SocketAddr],
+        remote: IpAddr,
+        used: &[SocketAddr],
+    ) -> Option<usize> {
+        let first = self.source(local, remote)?;
+        if !used.contains(&local[first]) || remote.is_loopback() {
+            return Some(first);
+        }
+        let free = |l: &SocketAddr| {
+            l.is_ipv4() == remote.is_ipv4() && !l.ip().is_loopback() && !used.contains(l)
+        };
+        let other = local
+            .iter()
+            .position(|l| free(l) && leaves_by_own_card(l.ip(), remote));
+        Some(other.unwrap_or(first))
+    }
+}
+
+/// Whether the card that has this address has a route to `remote` for packets from it.
+fn leaves_by_own_card(local: IpAddr, remote: IpAddr) -> bool {
+    let cards = if_addrs::get_if_addrs().unwrap_or_default();
+    let Some(card) = cards.iter().find(|c| c.ip() == local) else {
+        return false;
+    };
+    let route = || -> io::Result<()> {
+        let to = SocketAddr::new(remote, 9);
+        let socket = Socket::new(Domain::for_address(to), Type::DGRAM, Some(Protocol::UDP))?;
+        socket.bind_device(Some(card.name.as_bytes()))?;
+        socket.bind(&SocketAddr::new(local, 0).into())?;
+        // Sends nothing.
+        socket.connect(&to.into())
+    };
+    match route() {
+        Ok(()) => true,
+        Err(error) => {
+            tracing::debug!(%local, %remote, card = card.name, %error, "no route by this card");
+            false
+        }
     }
 }
 

@@ -241,7 +241,11 @@ impl Association {
             }
             let port = from_user(ip).map_or(source.port(), SocketAddr::port);
             let remote = SocketAddr::new(ip, port);
-            let Some(local) = ctx.routes.source(&self.addresses.local, ip) else {
+            let used = table
+                .as_ref()
+                .map_or_else(SmallVec::new, PathTable::sources);
+            let ours = &self.addresses.local;
+            let Some(local) = ctx.routes.source_beside(ours, ip, &used) else {
                 self.addresses.pathless.push(ip);
                 continue;
             };
@@ -414,7 +418,9 @@ impl Association {
                 continue;
             }
             let room = self.paths.len() < usize::from(self.cfg.setup.max_paths);
-            match ctx.routes.source(&self.addresses.local, ip) {
+            let used = self.paths.sources();
+            let ours = &self.addresses.local;
+            match ctx.routes.source_beside(ours, ip, &used) {
                 Some(local) if room => {
                     let remote = SocketAddr::new(ip, c.source.port());
                     let path = Path::new(

@@ -46,6 +46,7 @@ impl Association {
         if !self.state.sends_heartbeats()
             || !acceptable_address(remote.ip(), data.remote().ip())
             || !self.addresses.local.contains(&local)
+            || !self.could_become_path((local, remote))
         {
             return;
         }
@@ -101,12 +102,23 @@ impl Association {
             return false;
         };
         all.remove(at);
+        if !self.could_become_path(pair) {
+            return true;
+        }
         self.failure.errors = 0;
         match self.path_behind(pair) {
             Some(path) => self.rebind(ctx, path, pair),
             None => self.add_verified(ctx, pair),
         }
         true
+    }
+
+    /// Whether a source would become a path, or move one, if it answered. Otherwise its
+    /// answer would prove life that no data can use.
+    fn could_become_path(&self, pair: (SocketAddr, SocketAddr)) -> bool {
+        let room = self.paths.len() < usize::from(self.cfg.setup.max_paths);
+        let unproven = |p: &Path| p.state() == PathState::Unconfirmed;
+        room || self.path_behind(pair).is_some() || self.paths.iter().any(unproven)
     }
 
     /// The path whose packets come from a new source now: the one between the same two

@@ -63,7 +63,8 @@ impl Endpoint {
             if self.table.find_proven(r, port).is_some() {
                 return Err(ConnectError::AlreadyConnected(r));
             }
-            let local = self.routes.source(&self.local, r.ip());
+            let used: SmallVec<[SocketAddr; 4]> = pairs.iter().map(|p| p.0).collect();
+            let local = self.routes.source_beside(&self.local, r.ip(), &used);
             let local = local.ok_or(ConnectError::NoSource(r))?;
             if !pairs.iter().any(|p| p.1.ip() == r.ip()) {
                 pairs.push((self.local[local], r));

@@ -1,9 +1,10 @@
 //! The paths of an association, one for each address of the peer.
 
-use super::{Path, PathId, PathState};
+use super::{MAX_PATHS, Path, PathId, PathState};
 use crate::config::Config;
 use crate::time::Instant;
 use core::net::{IpAddr, SocketAddr};
+use smallvec::SmallVec;
 
 /// All paths, the primary, and the path that carries new data.
 #[derive(Debug)]
@@ -121,6 +122,11 @@ impl PathTable {
     #[inline]
     pub(crate) fn next_heartbeat(&self) -> Option<PathId> {
         (self.heartbeats != 0).then(|| PathId(self.heartbeats.trailing_zeros() as u8))
+    }
+
+    /// The local addresses at which the paths start.
+    pub(crate) fn sources(&self) -> SmallVec<[SocketAddr; MAX_PATHS]> {
+        self.paths.iter().map(Path::local).collect()
     }
 
     pub(crate) fn len(&self) -> usize {

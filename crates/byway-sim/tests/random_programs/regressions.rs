@@ -107,6 +107,37 @@ fn data_that_waits_for_confirmation_leaves_when_the_first_heartbeats_were_late()
     }
 }
 
+// The sender has room for one path, which dies. The peer is heard on another one: that
+// proves nothing for the data, so the association must end.
+#[test]
+fn a_source_that_cannot_become_a_path_keeps_no_association_alive() {
+    let one_path = Settings {
+        streams: 18,
+        ..Settings::default()
+    };
+    let peer = Settings {
+        pf: 4,
+        sack: 32,
+        streams: 40,
+        pmr: 3,
+        ..Settings::default()
+    };
+    let outcome = twice(&Program {
+        seed: 71,
+        paths: vec![
+            PathPlan {
+                outages: vec![(5, 29, 0), (34, 0, 2)],
+                ..path(4)
+            },
+            path(0),
+        ],
+        settings: two(one_path, peer),
+        steps: vec![step(496, 0, send(0, 1, 1)), step(0, 0, send(0, 1, 1))],
+        ..Program::default()
+    });
+    assert_ne!(outcome.failures, [""; 0]);
+}
+
 #[test]
 fn an_unconfirmed_path_is_probed_although_heartbeats_are_off() {
     let a = Settings {
