@@ -315,6 +315,9 @@ impl Config {
             ..ProbeTimeout::default()
         });
         c.failover.revival = Some(Revival::default());
+        // The errors of all paths count together: with two, ten end an association in an
+        // outage of two minutes.
+        c.failure.association_max_retrans = 20;
         c.hb.interval = Duration::from_secs(15);
         c.hb.at_establishment = true;
         c.mtu_discovery = Some(MtuDiscovery::default());

@@ -5,6 +5,7 @@
 //! training is never what is measured: other sizes, other seeds ([`training`]).
 
 mod cargo;
+mod package;
 mod profdata;
 mod training;
 
@@ -14,6 +15,7 @@ use crate::peers::Workspace;
 use anyhow::{Context, Result};
 use cargo::{Build, Cargo};
 use clap::ValueEnum;
+pub(crate) use package::Package;
 use profdata::Profdata;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -25,31 +27,6 @@ pub(crate) struct Arguments {
     /// Build this package's program alone; may be repeated [default: both]
     #[arg(long = "package", short, value_enum)]
     packages: Vec<Package>,
-}
-
-/// A package with a program worth training.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
-pub(crate) enum Package {
-    /// The command `byway`
-    BywayCli,
-    /// The measuring programs
-    BywayBench,
-}
-
-impl Package {
-    fn name(self) -> &'static str {
-        match self {
-            Self::BywayCli => "byway-cli",
-            Self::BywayBench => "byway-bench",
-        }
-    }
-
-    fn program(self) -> &'static str {
-        match self {
-            Self::BywayCli => "byway",
-            Self::BywayBench => "byway-bench",
-        }
-    }
 }
 
 /// Builds what was asked for, and prints where it is.

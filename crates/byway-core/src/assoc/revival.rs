@@ -11,11 +11,12 @@ const LEAST_PACE: Duration = Duration::from_millis(20);
 const UNMEASURED: Duration = Duration::from_millis(100);
 
 impl Association {
-    /// The pace of the heartbeats if no path is active and data waits.
+    /// The pace of the heartbeats if no path is active and data is outstanding, so that
+    /// T3-rtx counts the silence: the heartbeats of the revival count no errors.
     pub(super) fn revival_pace(&self) -> Option<Duration> {
         let rule = self.cfg.failover.revival?;
         let active = |p: &crate::path::Path| p.state() == PathState::Active;
-        let stalled = !self.send.is_drained() && !self.paths.iter().any(active);
+        let stalled = !self.send.ledger.is_empty() && !self.paths.iter().any(active);
         stalled.then_some(rule.pace)
     }
 

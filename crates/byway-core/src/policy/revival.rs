@@ -3,7 +3,7 @@
 //!
 //! After an outage T3-rtx and the heartbeats of RFC 9260 have backed off to RTO.Max, so
 //! a network that works again is unused for up to a minute. So while no path is active
-//! and data waits, a heartbeat leaves to each path at a fixed pace, and a packet of the
+//! and data is outstanding, a heartbeat leaves to each path at a fixed pace, and a packet of the
 //! peer on a failed path is answered with a heartbeat at once. When a path returns, the
 //! data in flight on dead paths leaves on it. Off by default: RFC 9260 section 8.3 asks
 //! for one heartbeat per backed-off RTO.

@@ -77,6 +77,26 @@ fn delivery_resumes_within_a_second_of_the_first_paths_return() {
     }
 }
 
+// The same with nothing set, and an outage of three minutes.
+#[test]
+fn the_preset_byway_outlives_three_minutes() {
+    for paths in [1, 2] {
+        for sender in [A, Z] {
+            let mut p = Pair::up(paths, &Config::byway());
+            p.send_many(sender, 1000, 50);
+            p.run(35);
+            p.cut(&[0, 1]);
+            p.send_many(sender, 1000, 50);
+            p.run(180_000);
+            let before = p.take_got(1 - sender).len();
+            p.heal();
+            p.run(1000);
+            let after = p.take_got(1 - sender).len();
+            assert_eq!(before + after, 100, "{paths} paths, sender {sender}");
+        }
+    }
+}
+
 #[test]
 fn hearing_the_peer_on_a_failed_path_probes_it_at_once() {
     let mut p = Pair::up(2, &reviving());

@@ -138,6 +138,37 @@ fn a_source_that_cannot_become_a_path_keeps_no_association_alive() {
     assert_ne!(outcome.failures, [""; 0]);
 }
 
+// After a restart data waits until a path is confirmed, which never happens. No T3-rtx
+// runs then, so the heartbeats must count their errors.
+#[test]
+fn heartbeats_count_errors_while_nothing_is_outstanding() {
+    let a = Settings {
+        pf: 2,
+        streams: 2,
+        misc: 13,
+        pmr: 2,
+        byway: 8,
+        ..Settings::default()
+    };
+    let waits = [112, 120, 2268, 193, 187, 149, 987, 161];
+    let mut steps: Vec<Step> = waits
+        .into_iter()
+        .map(|wait| step(wait, 0, send(0, 1, 1)))
+        .collect();
+    steps.push(step(194, 0, Op::Restart));
+    steps.extend((0..4).map(|_| step(0, 0, send(0, 1, 1))));
+    let outcome = twice(&Program {
+        paths: vec![PathPlan {
+            outages: vec![(48, 0, 0), (0, 1, 0)],
+            ..path(86)
+        }],
+        settings: two(a, Settings::default()),
+        steps,
+        ..Program::default()
+    });
+    assert_ne!(outcome.failures, [""; 0]);
+}
+
 #[test]
 fn an_unconfirmed_path_is_probed_although_heartbeats_are_off() {
     let a = Settings {

@@ -1,6 +1,6 @@
 //! The two builds.
 
-use super::Package;
+use super::package::Package;
 use crate::peers::Workspace;
 use crate::process::{output_of, run_quietly};
 use anyhow::{Context, Result};
