@@ -49,6 +49,8 @@ pub(super) struct Gathered {
     pub(super) answered: bool,
     /// A HEARTBEAT was answered.
     heartbeat: bool,
+    /// The user was told of an ERROR.
+    peer_error: bool,
 }
 
 impl Association {
@@ -238,7 +240,7 @@ impl Association {
                 self.lose(ctx, LossReason::AbortedByPeer(causes));
                 return Ok(false);
             }
-            Chunk::Error(e) => self.on_error(ctx, e.causes),
+            Chunk::Error(e) => self.on_error(ctx, e.causes, gathered),
             Chunk::Init(_) | Chunk::CookieEcho(_) => {
                 self.discard(ctx, "INIT or COOKIE ECHO behind another chunk");
                 return Ok(false);
@@ -283,13 +285,18 @@ impl Association {
         self.control.push_back(Control::Error(to, causes.into()));
     }
 
-    fn on_error(&mut self, ctx: &mut Ctx<'_>, causes: Causes<'_>) {
+    fn on_error(&mut self, ctx: &mut Ctx<'_>, causes: Causes<'_>, gathered: &mut Gathered) {
         for raw in causes.iter() {
             let Ok(raw) = raw else { break };
             if let Ok(Cause::StaleCookie { staleness_us }) = raw.parse() {
                 self.on_stale_cookie(ctx, staleness_us);
                 return;
             }
+        }
+        // One event a packet: many ERRORs must not push other events out of a queue.
+        if core::mem::replace(&mut gathered.peer_error, true) {
+            self.discard(ctx, "another ERROR in one packet");
+            return;
         }
         let cause = describe(causes);
         self.event(ctx, Event::PeerError { cause });

@@ -98,6 +98,8 @@ impl PeerInit {
 /// scope must not be narrower than that of the peer's source address. Otherwise a peer
 /// could direct our packets to our own services or to other hosts on our link.
 pub(crate) fn acceptable_address(a: IpAddr, source: IpAddr) -> bool {
+    // A mapped address (::ffff:127.0.0.1) would have the scope of no IPv6 address.
+    let (a, source) = (a.to_canonical(), source.to_canonical());
     let never = match a {
         IpAddr::V4(v4) => v4.octets()[0] == 0 || v4.is_broadcast() || v4.is_multicast(),
         IpAddr::V6(v6) => v6.is_unspecified() || v6.is_multicast(),
@@ -133,6 +135,10 @@ mod tests {
             ("fe80::1", "fd00::1", false),
             ("ff02::1", "fe80::2", false),
             ("fd00::2", "fd00::1", true),
+            ("::ffff:127.0.0.1", "10.0.0.1", false),
+            ("::ffff:127.0.0.1", "fd00::1", false),
+            ("::ffff:224.0.0.1", "fd00::1", false),
+            ("::ffff:10.0.0.2", "10.0.0.1", true),
         ];
         for (address, source, expected) in rows {
             let accepted = acceptable_address(address.parse().unwrap(), source.parse().unwrap());

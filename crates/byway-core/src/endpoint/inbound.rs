@@ -63,7 +63,13 @@ impl Endpoint {
     /// without one.
     #[inline]
     fn route(&mut self, now: Instant, inbound: &Inbound<'_>) {
-        if inbound.packet.header().destination_port != self.cfg.port {
+        let header = inbound.packet.header();
+        if header.source_port == 0 || header.destination_port == 0 {
+            // Section 3.1: port 0 must not be used. Nothing could be sent back.
+            self.stats.malformed += 1;
+            return;
+        }
+        if header.destination_port != self.cfg.port {
             self.out_of_the_blue(inbound);
             return;
         }

@@ -691,3 +691,34 @@ fn attack_changed_packets_never_change_a_message() {
     );
     assert!(p.ends[Z].endpoint_stats().bad_checksums > 0);
 }
+
+#[test]
+fn attack_many_errors_in_a_packet_are_one_event() {
+    let mut p = Pair::up(1, &plain());
+    p.inject(Z, 0, |b| {
+        for _ in 0..300 {
+            b.error(|c| {
+                c.out_of_resource();
+            });
+        }
+    });
+    let errors = p.take_events(Z).into_iter();
+    let errors = errors.filter(|e| matches!(e, byway_core::Event::PeerError { .. }));
+    assert_eq!(errors.count(), 1);
+}
+
+#[test]
+fn attack_port_zero_sets_up_nothing_and_gets_no_answer() {
+    let mut p = Pair::new(1, &plain());
+    let mut bytes = Vec::new();
+    let header = byway_wire::CommonHeader {
+        source_port: 0,
+        destination_port: crate::common::PORTS[Z],
+        verification_tag: 0,
+    };
+    let mut b = byway_wire::PacketBuilder::new(&mut bytes, header);
+    b.init(false, &init(9), |_| {});
+    b.finish(byway_wire::Checksum::Crc32c);
+    p.inject_bytes(Z, address(0, A), &bytes);
+    assert_eq!(p.take_drawings(), [""; 0]);
+}
