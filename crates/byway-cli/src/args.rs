@@ -21,7 +21,7 @@ Examples:
 
 Exit status: 0 done; 1 failed; 2 wrong arguments, scenario or settings;
 3 association lost; 4 refused by the other side, or damaged on the way;
-130 interrupted.";
+130 interrupted (SIGINT); 143 terminated (SIGTERM).";
 
 /// Multihomed SCTP: failover in a simulated network and over real ones.
 #[derive(Debug, Parser)]

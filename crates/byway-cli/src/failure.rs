@@ -22,6 +22,7 @@ pub(crate) enum Kind {
     Lost = 3,
     Refused = 4,
     Interrupted = 130,
+    Terminated = 143,
 }
 
 impl Failure {
@@ -42,6 +43,12 @@ impl Failure {
             Kind::Failed,
             format!("cannot {doing} {}: {error}", path.display()),
         )
+    }
+
+    /// What the other side is told of it: the first bytes.
+    pub(crate) fn reason(&self) -> &[u8] {
+        let reason = self.message.as_bytes();
+        &reason[..reason.len().min(100)]
     }
 
     pub(crate) fn interrupted() -> Failure {

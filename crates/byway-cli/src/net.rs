@@ -1,6 +1,7 @@
 //! Real sockets: files and pipes between processes.
 
 mod address;
+mod ending;
 mod exchange;
 mod open;
 mod pipe;
@@ -11,6 +12,7 @@ mod send;
 mod stall;
 mod store;
 
+pub(crate) use ending::Ending;
 pub(crate) use pipe::{cat, listen};
 pub(crate) use recv::recv;
 pub(crate) use send::send;

@@ -1,102 +1,11 @@
 //! The command from outside: arguments, output, exit statuses, files moved
 //! between processes.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+mod peers;
 
-/// Timers so short that a lost peer is noticed soon.
-const HASTY: [&str; 10] = [
-    "--set",
-    "rto.min=20ms",
-    "--set",
-    "rto.initial=50ms",
-    "--set",
-    "rto.max=100ms",
-    "--set",
-    "failure.association_max_retrans=4",
-    "--set",
-    "failure.path_max_retrans=2",
-];
-
-fn byway() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_byway"));
-    command.env_remove("NO_COLOR");
-    command
-}
-
-fn run(args: &[&str]) -> Output {
-    byway().args(args).output().expect("the command was built")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-/// A new folder for one test.
-fn folder(name: &str) -> PathBuf {
-    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = std::fs::remove_dir_all(&dir);
-    std::fs::create_dir_all(&dir).unwrap();
-    dir
-}
-
-/// Bytes without a pattern that a wrong offset could hide behind.
-fn contents(len: usize) -> Vec<u8> {
-    let mut x: u32 = 12_345;
-    let mut next = || {
-        x = x.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (x >> 24) as u8
-    };
-    (0..len).map(|_| next()).collect()
-}
-
-/// A running `byway recv` or `byway listen`, and where it listens.
-struct Server {
-    child: Child,
-    /// For `--to`.
-    addresses: String,
-    rest: BufReader<std::process::ChildStderr>,
-}
-
-impl Server {
-    /// Starts `args` on two loopback addresses with a free UDP port.
-    fn start(args: &[&str]) -> Server {
-        let mut child = byway()
-            .args(args)
-            .args(["--bind", "127.0.0.1:0,127.0.0.2:0"])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut rest = BufReader::new(child.stderr.take().unwrap());
-        let mut line = String::new();
-        rest.read_line(&mut line).unwrap();
-        // "listening on A, B, SCTP port 5001"
-        let list = line
-            .strip_prefix("listening on ")
-            .and_then(|l| l.split(", SCTP").next());
-        let addresses = list.unwrap_or_else(|| panic!("{line}")).replace(", ", ",");
-        Server {
-            child,
-            addresses,
-            rest,
-        }
-    }
-
-    fn finish(mut self) -> (Option<i32>, Vec<u8>, String) {
-        let mut out = Vec::new();
-        self.child
-            .stdout
-            .take()
-            .unwrap()
-            .read_to_end(&mut out)
-            .unwrap();
-        let mut err = String::new();
-        self.rest.read_to_string(&mut err).unwrap();
-        (self.child.wait().unwrap().code(), out, err)
-    }
-}
+use peers::{HASTY, Server, byway, contents, endless, folder, run, text, wait_for};
+use std::io::{Read, Write};
+use std::process::Stdio;
 
 /// A scenario that takes no time to run.
 const SMALL: &str = r#"
@@ -557,23 +466,6 @@ fn a_lost_association_is_reported_and_fails() {
         "{}",
         text(&out.stderr)
     );
-}
-
-/// A file too large to be sent before a test has acted.
-fn endless(dir: &Path) -> PathBuf {
-    let file = dir.join("endless.bin");
-    std::fs::File::create(&file)
-        .unwrap()
-        .set_len(1 << 40)
-        .unwrap();
-    file
-}
-
-/// Waits until something of a file has been written.
-fn wait_for(part: &Path) {
-    while std::fs::metadata(part).map_or(0, |m| m.len()) == 0 {
-        std::thread::sleep(std::time::Duration::from_millis(2));
-    }
 }
 
 #[test]

@@ -229,4 +229,16 @@ impl Endpoint {
         shared.with(|state| state.close(shared.now(), true));
         poll_fn(|cx| shared.with(|state| state.poll_driver_gone(cx.waker()))).await;
     }
+
+    /// Stops accepting, aborts all associations (RFC 9260 section 9.1), and waits
+    /// until the ABORTs are sent and the ports are free. They carry at most 256
+    /// bytes of `reason`. No peer is waited for: this ends soon, unless a socket
+    /// takes no datagrams.
+    ///
+    /// The associations have ended when this is first polled.
+    pub async fn abort(&self, reason: &[u8]) {
+        let shared = &self.0.shared;
+        shared.with(|state| state.abort_all(shared.now(), reason));
+        poll_fn(|cx| shared.with(|state| state.poll_driver_gone(cx.waker()))).await;
+    }
 }

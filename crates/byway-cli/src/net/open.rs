@@ -1,6 +1,7 @@
 //! Endpoints and associations of the commands, and how they end for a failure.
 
 use super::address;
+use super::ending::Ending;
 use crate::args::{HereArgs, ThereArgs};
 use crate::failure::{Failure, Kind};
 use crate::settings::config;
@@ -8,7 +9,7 @@ use byway::{Association, Endpoint, EndpointOptions};
 use std::net::SocketAddr;
 
 /// An endpoint that waits for others.
-pub(super) fn serve(here: &HereArgs, port: u16) -> Result<Endpoint, Failure> {
+pub(super) fn serve(here: &HereArgs, port: u16, ending: &Ending) -> Result<Endpoint, Failure> {
     let local = if here.bind.is_empty() {
         address::of_default_route()?
     } else {
@@ -18,6 +19,7 @@ pub(super) fn serve(here: &HereArgs, port: u16) -> Result<Endpoint, Failure> {
         .sctp_port(port)
         .config(config(&here.settings)?);
     let endpoint = Endpoint::bind(options)?;
+    ending.aborts(&endpoint);
     let shown: Vec<String> = endpoint
         .local_addresses()
         .iter()
@@ -39,6 +41,7 @@ pub(super) fn serve(here: &HereArgs, port: u16) -> Result<Endpoint, Failure> {
 pub(super) async fn connect(
     here: &HereArgs,
     there: &ThereArgs,
+    ending: &Ending,
 ) -> Result<(Endpoint, Association), Failure> {
     let remote = address::parse_all("--to", &there.to, address::ENCAPSULATION_PORT)?;
     let local = if here.bind.is_empty() {
@@ -49,12 +52,14 @@ pub(super) async fn connect(
     let mut options = EndpointOptions::new(local).config(config(&here.settings)?);
     options.accept = false;
     let endpoint = Endpoint::bind(options)?;
+    ending.aborts(&endpoint);
     let setup = endpoint.connect(&remote, there.port);
-    match tokio::time::timeout(there.connect_timeout, setup).await {
-        Ok(association) => Ok((endpoint, association?)),
+    let failure = match tokio::time::timeout(there.connect_timeout, setup).await {
+        Ok(Ok(association)) => return Ok((endpoint, association)),
+        Ok(Err(e)) => e.into(),
         Err(_) => {
             let shown: Vec<String> = remote.iter().map(SocketAddr::to_string).collect();
-            Err(Failure::new(
+            Failure::new(
                 Kind::Lost,
                 format!(
                     "{}, SCTP port {}: no answer within {}; is `byway recv` or `byway listen` running there, and does UDP pass?",
@@ -62,15 +67,17 @@ pub(super) async fn connect(
                     there.port,
                     byway_lab::units::format_duration(there.connect_timeout)
                 ),
-            ))
+            )
         }
-    }
+    };
+    // The next attempt may need the same ports.
+    ending.abort(endpoint, b"given up").await;
+    Err(failure)
 }
 
 /// Aborts an association because of a failure of ours; the other side gets
 /// the first 100 bytes of the message.
 pub(super) fn abort_for(association: &Association, failure: &Failure) {
-    let reason = failure.message.as_bytes();
     // Refused when it has ended already, which is what is wanted.
-    let _ = association.abort(&reason[..reason.len().min(100)]);
+    let _ = association.abort(failure.reason());
 }

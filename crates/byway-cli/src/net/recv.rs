@@ -1,5 +1,6 @@
 //! `byway recv`.
 
+use super::ending::Ending;
 use super::exchange::{Exchange, strange};
 use super::open::{abort_for, serve};
 use super::progress::{Progress, Watch};
@@ -21,23 +22,25 @@ use std::time::{Duration, Instant};
 /// of a file.
 const TAKE_OVER: Duration = Duration::from_secs(5);
 
-pub(crate) async fn recv(args: RecvArgs) -> Result<(), Failure> {
+pub(crate) async fn recv(args: RecvArgs, ending: Ending) -> Result<(), Failure> {
     std::fs::create_dir_all(&args.dir)
         .map_err(|e| Failure::file("make the folder", &args.dir, &e))?;
-    let endpoint = serve(&args.here, args.port)?;
+    let endpoint = serve(&args.here, args.port, &ending)?;
     let args = Arc::new(args);
     let claims = Arc::new(Claims::default());
     loop {
         let association = tokio::select! {
             accepted = endpoint.accept() => accepted.ok_or_else(|| Failure::new(Kind::Failed, "the endpoint has ended"))?,
-            _ = tokio::signal::ctrl_c() => return Err(Failure::interrupted()),
+            failure = ending.told() => return Err(failure),
         };
         if !args.once {
-            let (args, claims) = (args.clone(), claims.clone());
+            let (args, claims, ending) = (args.clone(), claims.clone(), ending.clone());
             // Its own thread: it writes files, and its state is not shared.
             let runtime = tokio::runtime::Handle::current();
             std::thread::spawn(move || {
-                if let Err(failure) = runtime.block_on(serve_one(&args, &claims, association)) {
+                if let Err(failure) = runtime.block_on(serve_one(&args, &claims, association))
+                    && !ending.has_begun()
+                {
                     eprintln!("byway: {failure}");
                 }
             });
@@ -45,9 +48,9 @@ pub(crate) async fn recv(args: RecvArgs) -> Result<(), Failure> {
         }
         let result = tokio::select! {
             result = serve_one(&args, &claims, association) => result,
-            _ = tokio::signal::ctrl_c() => Err(Failure::interrupted()),
+            failure = ending.told() => Err(failure),
         };
-        endpoint.close().await;
+        ending.close(endpoint).await;
         return result;
     }
 }

@@ -1,5 +1,6 @@
 //! `byway send`.
 
+use super::ending::Ending;
 use super::exchange::{Exchange, strange};
 use super::open::{abort_for, connect};
 use super::progress::{Progress, Watch};
@@ -33,7 +34,7 @@ struct Stored {
     resumed_from: u64,
 }
 
-pub(crate) async fn send(args: SendArgs) -> Result<(), Failure> {
+pub(crate) async fn send(args: SendArgs, ending: Ending) -> Result<(), Failure> {
     let mut sources = open_all(&args.files)?;
     let quiet = args.here.quiet || args.here.json;
     let progress = Progress::new(quiet);
@@ -49,8 +50,8 @@ pub(crate) async fn send(args: SendArgs) -> Result<(), Failure> {
     let mut attempt = 0;
     let outcome = loop {
         let result = tokio::select! {
-            result = once(&args, sender, &mut sources, &progress, &meter) => result,
-            _ = tokio::signal::ctrl_c() => Err((Failure::interrupted(), true)),
+            result = once(&args, &ending, sender, &mut sources, &progress, &meter) => result,
+            failure = ending.told() => Err((failure, true)),
         };
         match result {
             Ok(()) => break Ok(()),
@@ -65,7 +66,10 @@ pub(crate) async fn send(args: SendArgs) -> Result<(), Failure> {
                     "{failure}; setting up again, attempt {attempt} of {}",
                     args.retries
                 ));
-                tokio::time::sleep(PAUSE * attempt).await;
+                tokio::select! {
+                    () = tokio::time::sleep(PAUSE * attempt) => {}
+                    failure = ending.told() => break Err(failure),
+                }
             }
             Err((failure, _)) => break Err(failure),
         }
@@ -120,12 +124,13 @@ fn open_all(files: &[PathBuf]) -> Result<Vec<Source>, Failure> {
 /// One association; the failure comes with whether it was up.
 async fn once(
     args: &SendArgs,
+    ending: &Ending,
     sender: [u8; 16],
     sources: &mut [Source],
     progress: &Progress,
     meter: &RefCell<StallMeter>,
 ) -> Result<(), (Failure, bool)> {
-    let (endpoint, association) = connect(&args.here, &args.there)
+    let (endpoint, association) = connect(&args.here, &args.there, ending)
         .await
         .map_err(|e| (e, false))?;
     let taken = Cell::new(0);
@@ -151,12 +156,10 @@ async fn once(
                 progress.say(&format!("all files are stored; then {lost}"));
             }
         }
-        Err(failure) => {
-            abort_for(&association, failure);
-        }
+        Err(failure) => abort_for(&association, failure),
     }
     drop(association);
-    endpoint.close().await;
+    ending.close(endpoint).await;
     result.map_err(|e| (e, true))
 }
 

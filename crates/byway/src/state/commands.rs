@@ -221,6 +221,17 @@ impl State {
         self.dispatch(now);
     }
 
+    /// Stops accepting, and aborts every association.
+    pub(crate) fn abort_all(&mut self, now: Instant, reason: &[u8]) {
+        let alive = self.entries.iter().filter(|(_, e)| e.closed.is_none());
+        let ids: Vec<AssocId> = alive.map(|(id, _)| *id).collect();
+        for id in ids {
+            // An error says that it has ended already.
+            let _ = self.core.abort(now, id, reason);
+        }
+        self.close(now, false);
+    }
+
     /// Waits for the driver to end.
     pub(crate) fn poll_driver_gone(&mut self, waker: &Waker) -> Poll<()> {
         if self.driver_gone {
