@@ -1,6 +1,7 @@
 //! Real sockets: files and pipes between processes.
 
 mod address;
+mod claims;
 mod ending;
 mod exchange;
 mod open;
@@ -8,6 +9,7 @@ mod pipe;
 mod progress;
 mod protocol;
 mod recv;
+mod retries;
 mod send;
 mod stall;
 mod store;

@@ -7,6 +7,7 @@ use crate::failure::{Failure, Kind};
 use crate::settings::config;
 use byway::{Association, Endpoint, EndpointOptions};
 use std::net::SocketAddr;
+use std::time::Duration;
 
 /// An endpoint that waits for others.
 pub(super) fn serve(here: &HereArgs, port: u16, ending: &Ending) -> Result<Endpoint, Failure> {
@@ -41,6 +42,7 @@ pub(super) fn serve(here: &HereArgs, port: u16, ending: &Ending) -> Result<Endpo
 pub(super) async fn connect(
     here: &HereArgs,
     there: &ThereArgs,
+    timeout: Duration,
     ending: &Ending,
 ) -> Result<(Endpoint, Association), Failure> {
     let remote = address::parse_all("--to", &there.to, address::ENCAPSULATION_PORT)?;
@@ -54,7 +56,7 @@ pub(super) async fn connect(
     let endpoint = Endpoint::bind(options)?;
     ending.aborts(&endpoint);
     let setup = endpoint.connect(&remote, there.port);
-    let failure = match tokio::time::timeout(there.connect_timeout, setup).await {
+    let failure = match tokio::time::timeout(timeout, setup).await {
         Ok(Ok(association)) => return Ok((endpoint, association)),
         Ok(Err(e)) => e.into(),
         Err(_) => {
@@ -65,7 +67,7 @@ pub(super) async fn connect(
                     "{}, SCTP port {}: no answer within {}; is `byway recv` or `byway listen` running there, and does UDP pass?",
                     shown.join(", "),
                     there.port,
-                    byway_lab::units::format_duration(there.connect_timeout)
+                    byway_lab::units::format_duration(timeout)
                 ),
             )
         }

@@ -89,7 +89,8 @@ pub(crate) async fn cat(args: CatArgs, ending: Ending) -> Result<(), Failure> {
     let meter = RefCell::new(StallMeter::new());
     let bytes = Cell::new(0);
     let work = async {
-        let (endpoint, association) = connect(&args.here, &args.there, &ending).await?;
+        let timeout = args.there.connect_timeout;
+        let (endpoint, association) = connect(&args.here, &args.there, timeout, &ending).await?;
         let watch = Watch::new(&association, &progress);
         let result = tokio::select! {
             result = from_input(&args, &mut input, &association, &bytes) => result,

@@ -5,6 +5,7 @@ use super::exchange::{Exchange, strange};
 use super::open::{abort_for, connect};
 use super::progress::{Progress, Watch};
 use super::protocol::{BLOCK, Hash, Note, check_name};
+use super::retries::{Reached, Retries};
 use super::stall::StallMeter;
 use crate::args::SendArgs;
 use crate::failure::{Failure, Kind};
@@ -16,9 +17,6 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-
-/// Pause before the association is set up again, times the attempt.
-const PAUSE: Duration = Duration::from_millis(500);
 
 struct Source {
     path: PathBuf,
@@ -47,31 +45,27 @@ pub(crate) async fn send(args: SendArgs, ending: Ending) -> Result<(), Failure> 
         )
     })?;
     let begun = Instant::now();
-    let mut attempt = 0;
+    let reached = Reached::new();
+    let mut retries = Retries::new(&args);
     let outcome = loop {
+        let timeout = retries.connect_timeout(&reached);
         let result = tokio::select! {
-            result = once(&args, &ending, sender, &mut sources, &progress, &meter) => result,
-            failure = ending.told() => Err((failure, true)),
+            result = once(&args, &ending, timeout, sender, &mut sources, &progress, &meter, &reached) => result,
+            failure = ending.told() => break Err(failure),
         };
-        match result {
-            Ok(()) => break Ok(()),
-            // Without an association ever, the address is probably wrong.
-            Err((failure, was_up))
-                if failure.kind == Kind::Lost
-                    && (was_up || attempt > 0)
-                    && attempt < args.retries =>
-            {
-                attempt += 1;
-                progress.say(&format!(
-                    "{failure}; setting up again, attempt {attempt} of {}",
-                    args.retries
-                ));
-                tokio::select! {
-                    () = tokio::time::sleep(PAUSE * attempt) => {}
-                    failure = ending.told() => break Err(failure),
-                }
+        let Err((failure, was_up)) = result else {
+            break Ok(());
+        };
+        let pause = match retries.after(failure, was_up, &reached) {
+            Ok((pause, words)) => {
+                progress.say(&words);
+                pause
             }
-            Err((failure, _)) => break Err(failure),
+            Err(failure) => break Err(failure),
+        };
+        tokio::select! {
+            () = tokio::time::sleep(pause) => {}
+            failure = ending.told() => break Err(failure),
         }
     };
     progress.end();
@@ -81,7 +75,7 @@ pub(crate) async fn send(args: SendArgs, ending: Ending) -> Result<(), Failure> 
         &meter.borrow(),
         begun.elapsed(),
         outcome.as_ref().err(),
-        attempt,
+        retries.attempts,
     );
     outcome
 }
@@ -125,26 +119,29 @@ fn open_all(files: &[PathBuf]) -> Result<Vec<Source>, Failure> {
 async fn once(
     args: &SendArgs,
     ending: &Ending,
+    timeout: Duration,
     sender: [u8; 16],
     sources: &mut [Source],
     progress: &Progress,
     meter: &RefCell<StallMeter>,
+    reached: &Reached,
 ) -> Result<(), (Failure, bool)> {
-    let (endpoint, association) = connect(&args.here, &args.there, ending)
+    let (endpoint, association) = connect(&args.here, &args.there, timeout, ending)
         .await
         .map_err(|e| (e, false))?;
-    let taken = Cell::new(0);
+    let taken = &reached.taken;
+    taken.set(0);
     let watch = Watch::new(&association, progress);
     // Of what was handed over, what the receiver has acknowledged; from the
     // start of the file on, so that the bar can show it.
     let done = || {
         let stats = association.stats();
-        u64::saturating_sub(
-            taken.get(),
-            stats.bytes_queued.saturating_sub(stats.bytes_acked),
-        )
+        let waiting = stats.bytes_queued.saturating_sub(stats.bytes_acked);
+        let done = taken.get().saturating_sub(waiting);
+        reached.note(done);
+        done
     };
-    let work = all_files(&association, sender, sources, progress, &taken);
+    let work = all_files(&association, sender, sources, progress, reached);
     let result = tokio::select! {
         result = work => result,
         failure = watch.run(meter, done, None) => Err(failure),
@@ -168,12 +165,13 @@ async fn all_files(
     sender: [u8; 16],
     sources: &mut [Source],
     progress: &Progress,
-    taken: &Cell<u64>,
+    reached: &Reached,
 ) -> Result<(), Failure> {
     let mut exchange = Exchange::new(association);
     for source in sources.iter_mut().filter(|s| s.stored.is_none()) {
-        taken.set(0);
-        let stored = one_file(&mut exchange, sender, source, progress, taken).await?;
+        reached.taken.set(0);
+        let stored = one_file(&mut exchange, sender, source, progress, reached).await?;
+        reached.stored();
         progress.say(&format!(
             "{}: {} stored and verified",
             source.name,
@@ -189,7 +187,7 @@ async fn one_file(
     sender: [u8; 16],
     source: &Source,
     progress: &Progress,
-    taken: &Cell<u64>,
+    reached: &Reached,
 ) -> Result<Stored, Failure> {
     let file = File::open(&source.path).map_err(|e| unreadable(source, &e))?;
     let (have, theirs) = offer(exchange, sender, source).await?;
@@ -210,12 +208,12 @@ async fn one_file(
     }
     let resumed_from = hashed.at;
     progress.begin(&source.name, source.size, resumed_from);
-    taken.set(resumed_from);
+    reached.begin(resumed_from);
     let start = Note::Start {
         offset: resumed_from,
     };
     exchange.send(&start).await?;
-    send_rest(exchange, source, &mut hashed, taken).await?;
+    send_rest(exchange, source, &mut hashed, &reached.taken).await?;
     let hash = Hash::from(hashed.hasher.finalize());
     exchange.send(&Note::End { hash }).await?;
     match exchange.expect("confirmation").await? {

@@ -91,6 +91,29 @@ impl Server {
         }
     }
 
+    /// Waits for a line on standard error that has this part.
+    pub(crate) fn says(&mut self, part: &str) -> String {
+        let (done, end) = std::sync::mpsc::channel::<()>();
+        let pid = self.child.id().to_string();
+        // Without it, the line would be waited for without end.
+        let guard = std::thread::spawn(move || {
+            use std::sync::mpsc::RecvTimeoutError::Timeout;
+            if end.recv_timeout(Duration::from_secs(30)) == Err(Timeout) {
+                let _ = Command::new("kill").args(["-s", "KILL", &pid]).status();
+            }
+        });
+        let (mut line, mut all) = (String::new(), String::new());
+        while !line.contains(part) {
+            line.clear();
+            let read = self.rest.read_line(&mut line).unwrap();
+            all.push_str(&line);
+            assert_ne!(read, 0, "it ended, or was killed after 30 s: {all}");
+        }
+        drop(done);
+        guard.join().unwrap();
+        line
+    }
+
     pub(crate) fn finish(mut self) -> (Option<i32>, Vec<u8>, String) {
         let mut out = Vec::new();
         self.child
