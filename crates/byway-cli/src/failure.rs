@@ -1,5 +1,6 @@
 //! How a command fails: with a sentence and an exit status.
 
+use crate::net::shown;
 use byway::{BindError, Closed, ConnectError};
 use byway_lab::engine::EngineError;
 use byway_lab::trouble::Trouble;
@@ -110,12 +111,13 @@ impl From<ConnectError> for Failure {
         } else {
             Kind::Lost
         };
-        Failure::new(kind, error.to_string())
+        // The reason of an ABORT is the other side's text.
+        Failure::new(kind, shown(&error.to_string()))
     }
 }
 
 impl From<Closed> for Failure {
     fn from(closed: Closed) -> Failure {
-        Failure::new(Kind::Lost, closed.to_string())
+        Failure::new(Kind::Lost, shown(&closed.to_string()))
     }
 }

@@ -11,6 +11,7 @@ mod protocol;
 mod recv;
 mod retries;
 mod send;
+mod shown;
 mod stall;
 mod store;
 
@@ -18,3 +19,4 @@ pub(crate) use ending::Ending;
 pub(crate) use pipe::{cat, listen};
 pub(crate) use recv::recv;
 pub(crate) use send::send;
+pub(crate) use shown::shown;
