@@ -568,6 +568,29 @@ fn a_receiver_gives_up_a_sender_that_has_vanished() {
 }
 
 #[test]
+fn one_address_is_warned_of_and_a_name_means_all_of_its_addresses() {
+    let dir = folder("one");
+    let (inbox, file) = (dir.join("inbox"), dir.join("a.bin"));
+    std::fs::write(&file, b"a").unwrap();
+    let args = ["recv", "--dir", inbox.to_str().unwrap(), "--once"];
+    let mut server = Server::start_at(&args, "127.0.0.1:0");
+    server.says("no redundancy");
+    let to = server.addresses.replace("127.0.0.1", "localhost");
+    let out = run(&["send", file.to_str().unwrap(), "--to", &to]);
+    let shown = text(&out.stderr);
+    assert!(out.status.success(), "{shown}");
+    assert!(
+        shown.contains("the other side has one address only"),
+        "{shown}"
+    );
+    assert_eq!(server.finish().0, Some(0));
+    let server = Server::start(&args);
+    let out = run(&["send", file.to_str().unwrap(), "--to", &server.addresses]);
+    assert!(!text(&out.stderr).contains("the other side has one"));
+    assert_eq!(server.finish().0, Some(0));
+}
+
+#[test]
 fn nobody_there_is_reported_and_fails() {
     let dir = folder("nobody");
     let file = dir.join("a.bin");

@@ -32,6 +32,11 @@ pub(super) fn serve(here: &HereArgs, port: u16, ending: &Ending) -> Result<Endpo
             shown.join(", "),
             endpoint.sctp_port()
         );
+        if shown.len() == 1 {
+            eprintln!(
+                "warning: no redundancy, a failed path stops the transfer: this side has one address only; name more with --bind"
+            );
+        }
     }
     Ok(endpoint)
 }
@@ -57,7 +62,12 @@ pub(super) async fn connect(
     ending.aborts(&endpoint);
     let setup = endpoint.connect(&remote, there.port);
     let failure = match tokio::time::timeout(timeout, setup).await {
-        Ok(Ok(association)) => return Ok((endpoint, association)),
+        Ok(Ok(association)) => {
+            if !(here.quiet || here.json) {
+                warn_of_one(&endpoint, &association);
+            }
+            return Ok((endpoint, association));
+        }
         Ok(Err(e)) => e.into(),
         Err(_) => {
             let shown: Vec<String> = remote.iter().map(SocketAddr::to_string).collect();
@@ -75,6 +85,19 @@ pub(super) async fn connect(
     // The next attempt may need the same ports.
     ending.abort(endpoint, b"given up").await;
     Err(failure)
+}
+
+/// Says it when no path could take over.
+fn warn_of_one(endpoint: &Endpoint, association: &Association) {
+    let mut remote: Vec<_> = association.paths().iter().map(|p| p.remote).collect();
+    remote.sort();
+    remote.dedup();
+    let what = match (endpoint.local_addresses().len(), remote.len()) {
+        (_, 1) => "the other side has one address only; give it more with --bind there",
+        (1, _) => "this side has one address only; name more with --bind",
+        _ => return,
+    };
+    eprintln!("warning: no redundancy, a failed path stops the transfer: {what}");
 }
 
 /// Aborts an association because of a failure of ours; the other side gets

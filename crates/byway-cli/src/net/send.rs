@@ -32,6 +32,17 @@ struct Stored {
     resumed_from: u64,
 }
 
+/// What all attempts share.
+struct Run<'a> {
+    args: &'a SendArgs,
+    ending: &'a Ending,
+    /// Drawn once: who comes back.
+    sender: [u8; 16],
+    progress: &'a Progress,
+    meter: &'a RefCell<StallMeter>,
+    reached: Reached,
+}
+
 pub(crate) async fn send(args: SendArgs, ending: Ending) -> Result<(), Failure> {
     let mut sources = open_all(&args.files)?;
     let quiet = args.here.quiet || args.here.json;
@@ -45,18 +56,25 @@ pub(crate) async fn send(args: SendArgs, ending: Ending) -> Result<(), Failure> 
         )
     })?;
     let begun = Instant::now();
-    let reached = Reached::new();
+    let run = Run {
+        args: &args,
+        ending: &ending,
+        sender,
+        progress: &progress,
+        meter: &meter,
+        reached: Reached::new(),
+    };
     let mut retries = Retries::new(&args);
     let outcome = loop {
-        let timeout = retries.connect_timeout(&reached);
+        let timeout = retries.connect_timeout(&run.reached);
         let result = tokio::select! {
-            result = once(&args, &ending, timeout, sender, &mut sources, &progress, &meter, &reached) => result,
+            result = once(&run, timeout, &mut sources) => result,
             failure = ending.told() => break Err(failure),
         };
         let Err((failure, was_up)) = result else {
             break Ok(());
         };
-        let pause = match retries.after(failure, was_up, &reached) {
+        let pause = match retries.after(failure, was_up, &run.reached) {
             Ok((pause, words)) => {
                 progress.say(&words);
                 pause
@@ -117,15 +135,17 @@ fn open_all(files: &[PathBuf]) -> Result<Vec<Source>, Failure> {
 
 /// One association; the failure comes with whether it was up.
 async fn once(
-    args: &SendArgs,
-    ending: &Ending,
+    run: &Run<'_>,
     timeout: Duration,
-    sender: [u8; 16],
     sources: &mut [Source],
-    progress: &Progress,
-    meter: &RefCell<StallMeter>,
-    reached: &Reached,
 ) -> Result<(), (Failure, bool)> {
+    let Run {
+        args,
+        ending,
+        progress,
+        reached,
+        ..
+    } = run;
     let (endpoint, association) = connect(&args.here, &args.there, timeout, ending)
         .await
         .map_err(|e| (e, false))?;
@@ -141,10 +161,10 @@ async fn once(
         reached.note(done);
         done
     };
-    let work = all_files(&association, sender, sources, progress, reached);
+    let work = all_files(&association, run.sender, sources, progress, reached);
     let result = tokio::select! {
         result = work => result,
-        failure = watch.run(meter, done, None) => Err(failure),
+        failure = watch.run(run.meter, done, None) => Err(failure),
     };
     match &result {
         Ok(()) => {
