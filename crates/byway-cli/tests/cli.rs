@@ -585,6 +585,11 @@ fn one_address_is_warned_of_and_a_name_means_all_of_its_addresses() {
     );
     assert_eq!(server.finish().0, Some(0));
     let server = Server::start(&args);
+    let wrong = ["send", file.to_str().unwrap(), "--port", "5999", "--to"];
+    let out = run(&[&wrong[..], &[&server.addresses]].concat());
+    let shown = text(&out.stderr);
+    assert_eq!(out.status.code(), Some(3), "{shown}");
+    assert!(shown.contains("SCTP port 5999 was refused"), "{shown}");
     let out = run(&["send", file.to_str().unwrap(), "--to", &server.addresses]);
     assert!(!text(&out.stderr).contains("the other side has one"));
     assert_eq!(server.finish().0, Some(0));

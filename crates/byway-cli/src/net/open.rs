@@ -5,7 +5,7 @@ use super::ending::Ending;
 use crate::args::{HereArgs, ThereArgs};
 use crate::failure::{Failure, Kind};
 use crate::settings::config;
-use byway::{Association, Endpoint, EndpointOptions};
+use byway::{Association, Closed, ConnectError, Endpoint, EndpointOptions, LossReason};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -68,7 +68,26 @@ pub(super) async fn connect(
             }
             return Ok((endpoint, association));
         }
-        Ok(Err(e)) => e.into(),
+        Ok(Err(e)) => {
+            let aborted = matches!(
+                &e,
+                ConnectError::Failed {
+                    closed: Closed::Lost {
+                        reason: LossReason::AbortedByPeer(_),
+                        ..
+                    },
+                    ..
+                }
+            );
+            let mut failure = Failure::from(e);
+            if aborted {
+                failure.message += &format!(
+                    "; SCTP port {} was refused: --port must be the SCTP port that the other side listens on",
+                    there.port
+                );
+            }
+            failure
+        }
         Err(_) => {
             let shown: Vec<String> = remote.iter().map(SocketAddr::to_string).collect();
             Failure::new(
