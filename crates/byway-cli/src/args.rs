@@ -21,7 +21,7 @@ Examples:
 
 Exit status: 0 done; 1 failed; 2 wrong arguments, scenario or settings;
 3 association lost; 4 refused by the other side, or damaged on the way;
-130 interrupted.";
+130 interrupted (SIGINT); 143 terminated (SIGTERM).";
 
 /// Multihomed SCTP: failover in a simulated network and over real ones.
 #[derive(Debug, Parser)]
@@ -107,7 +107,9 @@ pub(crate) enum Command {
     ///
     /// Reports success only when the receiver has confirmed the SHA-256 of each
     /// file. When the association is lost, it is set up again and the transfer
-    /// continues from what the receiver has, at most --retries times.
+    /// continues from what the receiver has, at most --retries times, or as long as
+    /// --retry-for says. A send that was killed and is run again takes its file over
+    /// and resumes it.
     #[command(after_help = SEND_EXAMPLES)]
     Send(SendArgs),
     /// Accept one association and write what it brings to standard output
@@ -398,7 +400,8 @@ pub(crate) struct RecvArgs {
     /// Folder for the files
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) dir: PathBuf,
-    /// End after the first association; its failure is then this command's
+    /// End after the first completed transfer. A sender whose association is lost is
+    /// waited for; a refused file ends the command, too, as a failure
     #[arg(long)]
     pub(crate) once: bool,
     /// Replace files that exist
@@ -411,6 +414,7 @@ Examples:
   byway send report.pdf --to 10.0.0.1,10.1.0.1
   byway send a.bin b.bin --to 10.0.0.1:9899 --bind 10.0.0.2,10.1.0.2
   byway send big.iso --to 10.0.0.1,10.1.0.1 --set rto.min=100ms --retries 10
+  byway send big.iso --to 10.0.0.1,10.1.0.1 --retry-for 1h    outages of up to an hour
 Without --bind, the addresses that the kernel's routes choose for each of --to.";
 
 #[derive(Debug, Args)]
@@ -425,6 +429,11 @@ pub(crate) struct SendArgs {
     /// Times that a lost association is set up again
     #[arg(long, value_name = "N", default_value_t = 3)]
     pub(crate) retries: u32,
+    /// Keep trying to reach the receiver, even if it never answered, and to resume,
+    /// until there was no progress for this long, such as 30s or 1h; in place of
+    /// --retries
+    #[arg(long, value_name = "TIME", conflicts_with = "retries", value_parser = byway_lab::units::parse_duration)]
+    pub(crate) retry_for: Option<Duration>,
 }
 
 #[derive(Debug, Args)]

@@ -1,5 +1,6 @@
 //! How a command fails: with a sentence and an exit status.
 
+use crate::net::shown;
 use byway::{BindError, Closed, ConnectError};
 use byway_lab::engine::EngineError;
 use byway_lab::trouble::Trouble;
@@ -22,6 +23,7 @@ pub(crate) enum Kind {
     Lost = 3,
     Refused = 4,
     Interrupted = 130,
+    Terminated = 143,
 }
 
 impl Failure {
@@ -42,6 +44,12 @@ impl Failure {
             Kind::Failed,
             format!("cannot {doing} {}: {error}", path.display()),
         )
+    }
+
+    /// What the other side is told of it: the first bytes.
+    pub(crate) fn reason(&self) -> &[u8] {
+        let reason = self.message.as_bytes();
+        &reason[..reason.len().min(100)]
     }
 
     pub(crate) fn interrupted() -> Failure {
@@ -103,12 +111,13 @@ impl From<ConnectError> for Failure {
         } else {
             Kind::Lost
         };
-        Failure::new(kind, error.to_string())
+        // The reason of an ABORT is the other side's text.
+        Failure::new(kind, shown(&error.to_string()))
     }
 }
 
 impl From<Closed> for Failure {
     fn from(closed: Closed) -> Failure {
-        Failure::new(Kind::Lost, closed.to_string())
+        Failure::new(Kind::Lost, shown(&closed.to_string()))
     }
 }

@@ -43,10 +43,10 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Machine(args) => papers::machine(&args),
         Command::FailoverTime(args) => papers::failover_time(&args),
         Command::Reproduce(args) => reproduce::reproduce(&args),
-        Command::Recv(args) => network(net::recv(args)),
-        Command::Send(args) => network(net::send(args)),
-        Command::Listen(args) => network(net::listen(args)),
-        Command::Cat(args) => network(net::cat(args)),
+        Command::Recv(args) => network(|ending| net::recv(args, ending)),
+        Command::Send(args) => network(|ending| net::send(args, ending)),
+        Command::Listen(args) => network(|ending| net::listen(args, ending)),
+        Command::Cat(args) => network(|ending| net::cat(args, ending)),
         Command::Completions { shell } => {
             let mut out = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "byway", &mut out);
@@ -56,15 +56,23 @@ fn dispatch(command: Command) -> Result<(), Failure> {
 }
 
 /// Runs what needs sockets.
-fn network(work: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
+fn network<W>(work: impl FnOnce(net::Ending) -> W) -> Result<(), Failure>
+where
+    W: Future<Output = Result<(), Failure>>,
+{
     // Two threads: the driver works while this one reads and writes files.
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
         .map_err(|e| Failure::new(Kind::Failed, format!("cannot start the runtime: {e}")))?;
-    let result = runtime.block_on(work);
-    // A read of standard input cannot be cancelled; do not wait for it.
-    runtime.shutdown_background();
+    let result = runtime.block_on(async {
+        let ending = net::Ending::begin()?;
+        let result = work(ending.clone()).await;
+        ending.result(result).await
+    });
+    // The process ends now. A read of standard input cannot be cancelled, and
+    // threads that still work need the runtime up to the end.
+    std::mem::forget(runtime);
     result
 }

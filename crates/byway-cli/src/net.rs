@@ -1,16 +1,22 @@
 //! Real sockets: files and pipes between processes.
 
 mod address;
+mod claims;
+mod ending;
 mod exchange;
 mod open;
 mod pipe;
 mod progress;
 mod protocol;
 mod recv;
+mod retries;
 mod send;
+mod shown;
 mod stall;
 mod store;
 
+pub(crate) use ending::Ending;
 pub(crate) use pipe::{cat, listen};
 pub(crate) use recv::recv;
 pub(crate) use send::send;
+pub(crate) use shown::shown;

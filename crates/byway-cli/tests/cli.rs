@@ -1,102 +1,11 @@
 //! The command from outside: arguments, output, exit statuses, files moved
 //! between processes.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+mod peers;
 
-/// Timers so short that a lost peer is noticed soon.
-const HASTY: [&str; 10] = [
-    "--set",
-    "rto.min=20ms",
-    "--set",
-    "rto.initial=50ms",
-    "--set",
-    "rto.max=100ms",
-    "--set",
-    "failure.association_max_retrans=4",
-    "--set",
-    "failure.path_max_retrans=2",
-];
-
-fn byway() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_byway"));
-    command.env_remove("NO_COLOR");
-    command
-}
-
-fn run(args: &[&str]) -> Output {
-    byway().args(args).output().expect("the command was built")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-/// A new folder for one test.
-fn folder(name: &str) -> PathBuf {
-    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = std::fs::remove_dir_all(&dir);
-    std::fs::create_dir_all(&dir).unwrap();
-    dir
-}
-
-/// Bytes without a pattern that a wrong offset could hide behind.
-fn contents(len: usize) -> Vec<u8> {
-    let mut x: u32 = 12_345;
-    let mut next = || {
-        x = x.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (x >> 24) as u8
-    };
-    (0..len).map(|_| next()).collect()
-}
-
-/// A running `byway recv` or `byway listen`, and where it listens.
-struct Server {
-    child: Child,
-    /// For `--to`.
-    addresses: String,
-    rest: BufReader<std::process::ChildStderr>,
-}
-
-impl Server {
-    /// Starts `args` on two loopback addresses with a free UDP port.
-    fn start(args: &[&str]) -> Server {
-        let mut child = byway()
-            .args(args)
-            .args(["--bind", "127.0.0.1:0,127.0.0.2:0"])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut rest = BufReader::new(child.stderr.take().unwrap());
-        let mut line = String::new();
-        rest.read_line(&mut line).unwrap();
-        // "listening on A, B, SCTP port 5001"
-        let list = line
-            .strip_prefix("listening on ")
-            .and_then(|l| l.split(", SCTP").next());
-        let addresses = list.unwrap_or_else(|| panic!("{line}")).replace(", ", ",");
-        Server {
-            child,
-            addresses,
-            rest,
-        }
-    }
-
-    fn finish(mut self) -> (Option<i32>, Vec<u8>, String) {
-        let mut out = Vec::new();
-        self.child
-            .stdout
-            .take()
-            .unwrap()
-            .read_to_end(&mut out)
-            .unwrap();
-        let mut err = String::new();
-        self.rest.read_to_string(&mut err).unwrap();
-        (self.child.wait().unwrap().code(), out, err)
-    }
-}
+use peers::{HASTY, Server, byway, contents, endless, folder, run, signal, text, wait_for};
+use std::io::{Read, Write};
+use std::process::Stdio;
 
 /// A scenario that takes no time to run.
 const SMALL: &str = r#"
@@ -559,23 +468,6 @@ fn a_lost_association_is_reported_and_fails() {
     );
 }
 
-/// A file too large to be sent before a test has acted.
-fn endless(dir: &Path) -> PathBuf {
-    let file = dir.join("endless.bin");
-    std::fs::File::create(&file)
-        .unwrap()
-        .set_len(1 << 40)
-        .unwrap();
-    file
-}
-
-/// Waits until something of a file has been written.
-fn wait_for(part: &Path) {
-    while std::fs::metadata(part).map_or(0, |m| m.len()) == 0 {
-        std::thread::sleep(std::time::Duration::from_millis(2));
-    }
-}
-
 #[test]
 fn a_send_whose_receiver_vanishes_fails_when_its_retries_are_used_up() {
     let dir = folder("vanished");
@@ -647,7 +539,7 @@ fn a_send_is_resumed_when_its_receiver_comes_back() {
 fn a_receiver_gives_up_a_sender_that_has_vanished() {
     let dir = folder("given-up");
     let inbox = dir.join("inbox");
-    let server = Server::start(&[
+    let mut server = Server::start(&[
         "recv",
         "--once",
         "--give-up",
@@ -668,13 +560,39 @@ fn a_receiver_gives_up_a_sender_that_has_vanished() {
     wait_for(&inbox.join("endless.bin.part"));
     send.kill().unwrap();
     send.wait().unwrap();
-    let (code, _, err) = server.finish();
-    assert_eq!(code, Some(3), "{err}");
-    assert!(
-        err.contains("nothing was heard from the other side for 300 ms"),
-        "{err}"
-    );
+    server.says("nothing was heard from the other side for 300 ms");
+    // No transfer was completed: it waits for the sender to come back.
+    signal(&server.child, "TERM");
+    assert_eq!(server.finish().0, Some(143));
     std::fs::remove_dir_all(&dir).unwrap();
+}
+
+#[test]
+fn one_address_is_warned_of_and_a_name_means_all_of_its_addresses() {
+    let dir = folder("one");
+    let (inbox, file) = (dir.join("inbox"), dir.join("a.bin"));
+    std::fs::write(&file, b"a").unwrap();
+    let args = ["recv", "--dir", inbox.to_str().unwrap(), "--once"];
+    let mut server = Server::start_at(&args, "127.0.0.1:0");
+    server.says("no redundancy");
+    let to = server.addresses.replace("127.0.0.1", "localhost");
+    let out = run(&["send", file.to_str().unwrap(), "--to", &to]);
+    let shown = text(&out.stderr);
+    assert!(out.status.success(), "{shown}");
+    assert!(
+        shown.contains("the other side has one address only"),
+        "{shown}"
+    );
+    assert_eq!(server.finish().0, Some(0));
+    let server = Server::start(&args);
+    let wrong = ["send", file.to_str().unwrap(), "--port", "5999", "--to"];
+    let out = run(&[&wrong[..], &[&server.addresses]].concat());
+    let shown = text(&out.stderr);
+    assert_eq!(out.status.code(), Some(3), "{shown}");
+    assert!(shown.contains("SCTP port 5999 was refused"), "{shown}");
+    let out = run(&["send", file.to_str().unwrap(), "--to", &server.addresses]);
+    assert!(!text(&out.stderr).contains("the other side has one"));
+    assert_eq!(server.finish().0, Some(0));
 }
 
 #[test]

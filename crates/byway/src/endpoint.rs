@@ -12,6 +12,7 @@ use byway_core::{Config, EndpointConfig, EndpointStats};
 use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// How to set up an [`Endpoint`]. Defaults are those of [`EndpointOptions::new`].
 #[derive(Clone, Debug)]
@@ -228,5 +229,33 @@ impl Endpoint {
         let shared = &self.0.shared;
         shared.with(|state| state.close(shared.now(), true));
         poll_fn(|cx| shared.with(|state| state.poll_driver_gone(cx.waker()))).await;
+    }
+
+    /// Stops accepting, aborts all associations (RFC 9260 section 9.1), and waits
+    /// until the ABORTs are sent and the ports are free. They carry at most 256
+    /// bytes of `reason`.
+    ///
+    /// No peer is waited for. If there were associations, packets of peers that
+    /// have missed their ABORT are answered with another for a fifth of a second.
+    /// The associations have ended when this is first polled.
+    pub async fn abort(&self, reason: &[u8]) {
+        let shared = &self.0.shared;
+        if shared.with(|state| state.abort_all(shared.now(), reason)) {
+            let _end = Lingering(shared);
+            tokio::time::sleep(LINGER).await;
+        }
+        poll_fn(|cx| shared.with(|state| state.poll_driver_gone(cx.waker()))).await;
+    }
+}
+
+/// How long packets that come after an abort are answered.
+const LINGER: Duration = Duration::from_millis(200);
+
+/// While it lives, the driver runs on although nothing is left.
+struct Lingering<'a>(&'a Shared);
+
+impl Drop for Lingering<'_> {
+    fn drop(&mut self) {
+        self.0.with(State::end_linger);
     }
 }

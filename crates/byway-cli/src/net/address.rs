@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket}
 pub(super) const ENCAPSULATION_PORT: u16 = 9899;
 
 /// Reads a list of addresses: `10.0.0.1`, `10.0.0.1:9899`, `::1`, `[::1]:9899`
-/// or a host's name with or without a port.
+/// or a host's name with or without a port, which means all of its addresses.
 pub(super) fn parse_all(
     option: &str,
     list: &[String],
@@ -15,26 +15,27 @@ pub(super) fn parse_all(
 ) -> Result<Vec<SocketAddr>, Failure> {
     let mut found: Vec<SocketAddr> = Vec::new();
     for text in list {
-        let address = parse(text.trim(), default_port)
+        let mut named = parse(text.trim(), default_port)
             .map_err(|e| Failure::wrong(format!("{option} {text}: {e}")))?;
-        if found.contains(&address) {
+        named.retain(|address| !found.contains(address));
+        if named.is_empty() {
             return Err(Failure::wrong(format!("{option} {text}: is listed twice")));
         }
-        found.push(address);
+        found.append(&mut named);
     }
     Ok(found)
 }
 
-fn parse(text: &str, default_port: u16) -> Result<SocketAddr, String> {
+fn parse(text: &str, default_port: u16) -> Result<Vec<SocketAddr>, String> {
     const RIGHT: &str = "write an address such as 10.0.0.1, 10.0.0.1:9899 or [2001:db8::1]:9899";
     if text.is_empty() {
         return Err(format!("an address is missing; {RIGHT}"));
     }
     if let Ok(address) = text.parse::<SocketAddr>() {
-        return Ok(address);
+        return Ok(vec![address]);
     }
     if let Ok(ip) = text.trim_matches(['[', ']']).parse::<IpAddr>() {
-        return Ok(SocketAddr::new(ip, default_port));
+        return Ok(vec![SocketAddr::new(ip, default_port)]);
     }
     let resolved = match text.rsplit_once(':') {
         Some((host, port)) => match port.parse::<u16>() {
@@ -43,10 +44,16 @@ fn parse(text: &str, default_port: u16) -> Result<SocketAddr, String> {
         },
         None => (text, default_port).to_socket_addrs(),
     };
-    resolved
-        .ok()
-        .and_then(|mut all| all.next())
-        .ok_or_else(|| format!("neither an address nor a known host; {RIGHT}"))
+    let mut all: Vec<SocketAddr> = Vec::new();
+    for address in resolved.into_iter().flatten() {
+        if !all.contains(&address) {
+            all.push(address);
+        }
+    }
+    if all.is_empty() {
+        return Err(format!("neither an address nor a known host; {RIGHT}"));
+    }
+    Ok(all)
 }
 
 /// The local addresses from which the kernel's routes reach `remote`, each
@@ -124,7 +131,7 @@ mod tests {
         ] {
             assert_eq!(
                 parse(text, 9899).unwrap(),
-                expected.parse::<SocketAddr>().unwrap(),
+                [expected.parse::<SocketAddr>().unwrap()],
                 "{text}"
             );
         }

@@ -1,6 +1,7 @@
 //! One message of the file protocol at a time.
 
 use super::protocol::{Note, PPID};
+use super::shown::shown;
 use crate::failure::{Failure, Kind};
 use bytes::{Bytes, BytesMut};
 use byway::{Association, Closed, Message, SendError};
@@ -95,5 +96,5 @@ pub(super) fn ended(error: SendError) -> Failure {
         SendError::Ended(Closed::Lost { .. } | Closed::DriverGone) => Kind::Lost,
         _ => Kind::Failed,
     };
-    Failure::new(kind, error.to_string())
+    Failure::new(kind, shown(&error.to_string()))
 }

@@ -1,14 +1,16 @@
 //! Endpoints and associations of the commands, and how they end for a failure.
 
 use super::address;
+use super::ending::Ending;
 use crate::args::{HereArgs, ThereArgs};
 use crate::failure::{Failure, Kind};
 use crate::settings::config;
-use byway::{Association, Endpoint, EndpointOptions};
+use byway::{Association, Closed, ConnectError, Endpoint, EndpointOptions, LossReason};
 use std::net::SocketAddr;
+use std::time::Duration;
 
 /// An endpoint that waits for others.
-pub(super) fn serve(here: &HereArgs, port: u16) -> Result<Endpoint, Failure> {
+pub(super) fn serve(here: &HereArgs, port: u16, ending: &Ending) -> Result<Endpoint, Failure> {
     let local = if here.bind.is_empty() {
         address::of_default_route()?
     } else {
@@ -18,6 +20,7 @@ pub(super) fn serve(here: &HereArgs, port: u16) -> Result<Endpoint, Failure> {
         .sctp_port(port)
         .config(config(&here.settings)?);
     let endpoint = Endpoint::bind(options)?;
+    ending.aborts(&endpoint);
     let shown: Vec<String> = endpoint
         .local_addresses()
         .iter()
@@ -29,6 +32,11 @@ pub(super) fn serve(here: &HereArgs, port: u16) -> Result<Endpoint, Failure> {
             shown.join(", "),
             endpoint.sctp_port()
         );
+        if shown.len() == 1 {
+            eprintln!(
+                "warning: no redundancy, a failed path stops the transfer: this side has one address only; name more with --bind"
+            );
+        }
     }
     Ok(endpoint)
 }
@@ -39,6 +47,8 @@ pub(super) fn serve(here: &HereArgs, port: u16) -> Result<Endpoint, Failure> {
 pub(super) async fn connect(
     here: &HereArgs,
     there: &ThereArgs,
+    timeout: Duration,
+    ending: &Ending,
 ) -> Result<(Endpoint, Association), Failure> {
     let remote = address::parse_all("--to", &there.to, address::ENCAPSULATION_PORT)?;
     let local = if here.bind.is_empty() {
@@ -49,28 +59,69 @@ pub(super) async fn connect(
     let mut options = EndpointOptions::new(local).config(config(&here.settings)?);
     options.accept = false;
     let endpoint = Endpoint::bind(options)?;
+    ending.aborts(&endpoint);
     let setup = endpoint.connect(&remote, there.port);
-    match tokio::time::timeout(there.connect_timeout, setup).await {
-        Ok(association) => Ok((endpoint, association?)),
+    let failure = match tokio::time::timeout(timeout, setup).await {
+        Ok(Ok(association)) => {
+            if !(here.quiet || here.json) {
+                warn_of_one(&endpoint, &association);
+            }
+            return Ok((endpoint, association));
+        }
+        Ok(Err(e)) => {
+            let aborted = matches!(
+                &e,
+                ConnectError::Failed {
+                    closed: Closed::Lost {
+                        reason: LossReason::AbortedByPeer(_),
+                        ..
+                    },
+                    ..
+                }
+            );
+            let mut failure = Failure::from(e);
+            if aborted {
+                failure.message += &format!(
+                    "; SCTP port {} was refused: --port must be the SCTP port that the other side listens on",
+                    there.port
+                );
+            }
+            failure
+        }
         Err(_) => {
             let shown: Vec<String> = remote.iter().map(SocketAddr::to_string).collect();
-            Err(Failure::new(
+            Failure::new(
                 Kind::Lost,
                 format!(
                     "{}, SCTP port {}: no answer within {}; is `byway recv` or `byway listen` running there, and does UDP pass?",
                     shown.join(", "),
                     there.port,
-                    byway_lab::units::format_duration(there.connect_timeout)
+                    byway_lab::units::format_duration(timeout)
                 ),
-            ))
+            )
         }
-    }
+    };
+    // The next attempt may need the same ports.
+    ending.abort(endpoint, b"given up").await;
+    Err(failure)
+}
+
+/// Says it when no path could take over.
+fn warn_of_one(endpoint: &Endpoint, association: &Association) {
+    let mut remote: Vec<_> = association.paths().iter().map(|p| p.remote).collect();
+    remote.sort();
+    remote.dedup();
+    let what = match (endpoint.local_addresses().len(), remote.len()) {
+        (_, 1) => "the other side has one address only; give it more with --bind there",
+        (1, _) => "this side has one address only; name more with --bind",
+        _ => return,
+    };
+    eprintln!("warning: no redundancy, a failed path stops the transfer: {what}");
 }
 
 /// Aborts an association because of a failure of ours; the other side gets
 /// the first 100 bytes of the message.
 pub(super) fn abort_for(association: &Association, failure: &Failure) {
-    let reason = failure.message.as_bytes();
     // Refused when it has ended already, which is what is wanted.
-    let _ = association.abort(&reason[..reason.len().min(100)]);
+    let _ = association.abort(failure.reason());
 }

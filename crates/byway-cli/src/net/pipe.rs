@@ -1,7 +1,8 @@
 //! `byway listen` and `byway cat`: bytes from one process to another.
 
+use super::ending::Ending;
 use super::exchange::ended;
-use super::open::{abort_for, connect, serve};
+use super::open::{connect, serve};
 use super::progress::{Progress, Watch};
 use super::stall::StallMeter;
 use crate::args::{CatArgs, ListenArgs};
@@ -15,8 +16,8 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 /// Bytes in a message.
 const BLOCK: usize = 16 * 1024;
 
-pub(crate) async fn listen(args: ListenArgs) -> Result<(), Failure> {
-    let endpoint = serve(&args.here, args.port)?;
+pub(crate) async fn listen(args: ListenArgs, ending: Ending) -> Result<(), Failure> {
+    let endpoint = serve(&args.here, args.port, &ending)?;
     let progress = Progress::new(args.here.quiet || args.here.json);
     let meter = RefCell::new(StallMeter::new());
     let bytes = Cell::new(0);
@@ -32,10 +33,13 @@ pub(crate) async fn listen(args: ListenArgs) -> Result<(), Failure> {
     };
     let result = tokio::select! {
         result = work => result,
-        _ = tokio::signal::ctrl_c() => Err(Failure::interrupted()),
+        failure = ending.told() => Err(failure),
     };
     progress.end();
-    endpoint.close().await;
+    match &result {
+        Ok(()) => ending.close(endpoint).await,
+        Err(failure) => ending.abort(endpoint, failure.reason()).await,
+    }
     report(
         args.here.json,
         args.here.quiet,
@@ -73,7 +77,7 @@ async fn to_stdout(association: &Association, bytes: &Cell<u64>) -> Result<(), F
     }
 }
 
-pub(crate) async fn cat(args: CatArgs) -> Result<(), Failure> {
+pub(crate) async fn cat(args: CatArgs, ending: Ending) -> Result<(), Failure> {
     // Opened before the association is set up.
     let mut input: Box<dyn AsyncRead + Unpin> = if args.file == Path::new("-") {
         Box::new(tokio::io::stdin())
@@ -85,22 +89,23 @@ pub(crate) async fn cat(args: CatArgs) -> Result<(), Failure> {
     let meter = RefCell::new(StallMeter::new());
     let bytes = Cell::new(0);
     let work = async {
-        let (endpoint, association) = connect(&args.here, &args.there).await?;
+        let timeout = args.there.connect_timeout;
+        let (endpoint, association) = connect(&args.here, &args.there, timeout, &ending).await?;
         let watch = Watch::new(&association, &progress);
         let result = tokio::select! {
             result = from_input(&args, &mut input, &association, &bytes) => result,
             failure = watch.run(&meter, || association.stats().bytes_acked, None) => Err(failure),
         };
-        if let Err(failure) = &result {
-            abort_for(&association, failure);
-        }
         drop(association);
-        endpoint.close().await;
+        match &result {
+            Ok(()) => ending.close(endpoint).await,
+            Err(failure) => ending.abort(endpoint, failure.reason()).await,
+        }
         result
     };
     let result = tokio::select! {
         result = work => result,
-        _ = tokio::signal::ctrl_c() => Err(Failure::interrupted()),
+        failure = ending.told() => Err(failure),
     };
     progress.end();
     report(

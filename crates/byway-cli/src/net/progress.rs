@@ -1,5 +1,6 @@
 //! What a person sees meanwhile: a bar, the paths, and what happens to them.
 
+use super::shown::shown;
 use super::stall::StallMeter;
 use crate::failure::{Failure, Kind};
 use byway::{Association, PathState, PathStats};
@@ -88,6 +89,8 @@ impl Progress {
         if self.quiet {
             return;
         }
+        // It may quote the other side; and it is one line.
+        let text = shown(text);
         if self.multi.is_hidden() {
             eprintln!("{text}");
         } else {

@@ -14,6 +14,7 @@
 //! ```
 //! The next OFFER follows; after the last file the sender shuts down.
 
+use super::shown::{hides, shown};
 use bytes::{BufMut, Bytes, BytesMut};
 
 /// Payload protocol identifier: "byf" and version 1 of the set.
@@ -188,18 +189,11 @@ impl Note {
             END => Ok(Note::End { hash: hash(rest)? }),
             STORED if rest.is_empty() => Ok(Note::Stored),
             REFUSE if rest.len() <= MAX_REASON => Ok(Note::Refuse {
-                reason: printable(&String::from_utf8_lossy(rest)),
+                reason: shown(&String::from_utf8_lossy(rest)),
             }),
             _ => Err(short()),
         }
     }
-}
-
-/// Without control characters: another host's text must not steer a terminal.
-pub(super) fn printable(text: &str) -> String {
-    text.chars()
-        .map(|c| if c.is_control() { '?' } else { c })
-        .collect()
 }
 
 /// Refuses names that would leave the receiver's folder, hide there, or that a
@@ -208,7 +202,7 @@ pub(super) fn printable(text: &str) -> String {
 /// # Errors
 /// What is wrong with it.
 pub(super) fn check_name(name: &str) -> Result<(), String> {
-    let shown = printable(name);
+    let shown = shown(name);
     if name.is_empty() {
         return Err("a file without a name".to_owned());
     }
@@ -221,6 +215,11 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
     if name.contains(['/', '\\', '\0', ':']) || name.chars().any(char::is_control) {
         return Err(format!(
             "the file name \"{shown}\"; it must not contain /, \\, : or control characters"
+        ));
+    }
+    if name.chars().any(hides) {
+        return Err(format!(
+            "the file name \"{shown}\"; it must not contain invisible characters or marks that change the direction of writing"
         ));
     }
     if name.starts_with('.') || name.ends_with(".part") || name.ends_with(['.', ' ']) {
@@ -295,10 +294,15 @@ mod tests {
             "a\n",
             "x.part",
             "a.",
+            "\u{200b}",
+            "fdp.\u{202e}exe",
+            "a\u{2066}b",
             &"n".repeat(251),
         ] {
             assert!(check_name(bad).is_err(), "{bad:?}");
         }
+        let hidden = check_name("fdp.\u{202e}exe").unwrap_err();
+        assert!(hidden.contains("\"fdp.\\u{202e}exe\""), "{hidden}");
         for good in ["a", "a.tar.gz", "two words.txt", "größe"] {
             assert!(check_name(good).is_ok(), "{good:?}");
         }

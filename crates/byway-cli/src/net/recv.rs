@@ -1,54 +1,96 @@
 //! `byway recv`.
 
+use super::claims::{Claim, Claims, Offer, Offered};
+use super::ending::Ending;
 use super::exchange::{Exchange, strange};
 use super::open::{abort_for, serve};
 use super::progress::{Progress, Watch};
-use super::protocol::Note;
+use super::protocol::{Hash, Note};
 use super::send::hex;
 use super::stall::StallMeter;
-use super::store::Store;
+use super::store::{Found, Store};
 use crate::args::RecvArgs;
 use crate::failure::{Failure, Kind};
 use byway::Association;
 use byway_lab::show;
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tokio::sync::mpsc;
 
-/// How long a sender that came back waits for its lost association to let go
-/// of a file.
-const TAKE_OVER: Duration = Duration::from_secs(5);
+/// How long a sender whose file was refused may take to end the association.
+const LINGER: Duration = Duration::from_secs(5);
 
-pub(crate) async fn recv(args: RecvArgs) -> Result<(), Failure> {
+/// How long associations that a signal aborted may take to write their files.
+const LAST_WRITES: Duration = Duration::from_millis(300);
+
+/// How an association ended.
+enum Served {
+    /// All of its files are stored.
+    Completed,
+    /// A file was refused for good.
+    Refused(Failure),
+    /// Its sender may come back, or it never sent anything.
+    Other,
+}
+
+pub(crate) async fn recv(args: RecvArgs, ending: Ending) -> Result<(), Failure> {
     std::fs::create_dir_all(&args.dir)
         .map_err(|e| Failure::file("make the folder", &args.dir, &e))?;
-    let endpoint = serve(&args.here, args.port)?;
+    let endpoint = serve(&args.here, args.port, &ending)?;
     let args = Arc::new(args);
     let claims = Arc::new(Claims::default());
+    let (ends, mut ended) = mpsc::unbounded_channel();
     loop {
         let association = tokio::select! {
             accepted = endpoint.accept() => accepted.ok_or_else(|| Failure::new(Kind::Failed, "the endpoint has ended"))?,
-            _ = tokio::signal::ctrl_c() => return Err(Failure::interrupted()),
-        };
-        if !args.once {
-            let (args, claims) = (args.clone(), claims.clone());
-            // Its own thread: it writes files, and its state is not shared.
-            let runtime = tokio::runtime::Handle::current();
-            std::thread::spawn(move || {
-                if let Err(failure) = runtime.block_on(serve_one(&args, &claims, association)) {
-                    eprintln!("byway: {failure}");
+            Some(served) = ended.recv() => match served {
+                Served::Completed if args.once => {
+                    ending.abort(endpoint, b"another transfer was completed (--once)").await;
+                    return Ok(());
                 }
-            });
-            continue;
-        }
-        let result = tokio::select! {
-            result = serve_one(&args, &claims, association) => result,
-            _ = tokio::signal::ctrl_c() => Err(Failure::interrupted()),
+                Served::Refused(failure) if args.once => {
+                    ending.abort(endpoint, failure.reason()).await;
+                    return Err(failure);
+                }
+                _ => continue,
+            },
+            failure = ending.told() => {
+                drop(ends);
+                let all = async { while ended.recv().await.is_some() {} };
+                // What is not written in time is sent again.
+                let _ = tokio::time::timeout(LAST_WRITES, all).await;
+                return Err(failure);
+            }
         };
-        endpoint.close().await;
-        return result;
+        let (args, claims, ending) = (args.clone(), claims.clone(), ending.clone());
+        let ends = ends.clone();
+        // Its own thread: it writes files, and its state is not shared.
+        let runtime = tokio::runtime::Handle::current();
+        let thread = std::thread::Builder::new().spawn(move || {
+            let job = Job::new(&args, &claims, &association);
+            let served = match runtime.block_on(job.serve()) {
+                Ok(()) if job.done.borrow().is_empty() => Served::Other,
+                Ok(()) => Served::Completed,
+                Err(failure) => {
+                    let refused = failure.kind == Kind::Refused && !job.yields.get();
+                    // The last one is the command's.
+                    if !(ending.has_begun() || args.once && refused) {
+                        eprintln!("byway: {failure}");
+                    }
+                    match refused {
+                        true => Served::Refused(failure),
+                        false => Served::Other,
+                    }
+                }
+            };
+            // Nobody waits for it when the command ends.
+            let _ = ends.send(served);
+        });
+        if let Err(e) = thread {
+            eprintln!("byway: cannot serve an association: no thread for it: {e}");
+        }
     }
 }
 
@@ -60,189 +102,197 @@ struct Done {
     resumed_from: u64,
 }
 
-async fn serve_one(
-    args: &RecvArgs,
-    claims: &Claims,
-    association: Association,
-) -> Result<(), Failure> {
-    let progress = Progress::new(args.here.quiet || args.here.json);
-    let meter = RefCell::new(StallMeter::new());
-    let from: Vec<String> = association
-        .paths()
-        .iter()
-        .map(|p| p.remote.to_string())
-        .collect();
-    progress.say(&format!("association with {}", from.join(", ")));
-    let here = Cell::new(0);
-    let done = RefCell::new(Vec::new());
-    let begun = Instant::now();
-    let watch = Watch::new(&association, &progress);
-    let result = tokio::select! {
-        result = files(args, claims, &association, &progress, &here, &done) => result,
-        failure = watch.run(&meter, || here.get(), Some(args.give_up)) => Err(failure),
-    };
-    if let Err(failure) = &result {
-        abort_for(&association, failure);
-    }
-    progress.end();
-    report(
-        args,
-        &done.borrow(),
-        &meter.borrow(),
-        begun.elapsed(),
-        result.as_ref().err(),
-    );
-    result
+/// One association being served.
+struct Job<'a> {
+    args: &'a RecvArgs,
+    claims: &'a Claims,
+    association: &'a Association,
+    progress: Progress,
+    /// Bytes that are here of the file under way.
+    here: Cell<u64>,
+    done: RefCell<Vec<Done>>,
+    /// Whether a file was refused in favour of another association.
+    yields: Cell<bool>,
 }
 
-async fn files(
-    args: &RecvArgs,
-    claims: &Claims,
-    association: &Association,
-    progress: &Progress,
-    here: &Cell<u64>,
-    done: &RefCell<Vec<Done>>,
-) -> Result<(), Failure> {
-    let mut exchange = Exchange::new(association);
-    let mut refused = None;
-    while let Some(note) = exchange.receive().await? {
-        let Note::Offer { sender, size, name } = note else {
-            return Err(strange(note.name()));
-        };
-        let offered = async {
-            let _claim = claims.claim(&name, sender, association).await?;
-            one_file(args, &mut exchange, &name, size, progress, here).await
-        };
-        match offered.await {
-            Ok(file) => {
-                progress.say(&format!(
-                    "{}: {} stored and verified",
-                    file.path.display(),
-                    show::bytes(file.size)
-                ));
-                done.borrow_mut().push(file);
-            }
-            // The refusal goes to the sender, which ends the association.
-            Err(failure) if failure.kind == Kind::Refused => {
-                progress.say(&format!("refused: {failure}"));
-                exchange
-                    .send(&Note::Refuse {
-                        reason: failure.message.clone(),
-                    })
-                    .await?;
-                refused = Some(failure);
-                // Bytes of the refused file may still be on their way.
-                while exchange.receive().await.is_ok_and(|note| note.is_some()) {}
-                break;
-            }
-            Err(failure) => return Err(failure),
+impl<'a> Job<'a> {
+    fn new(args: &'a RecvArgs, claims: &'a Claims, association: &'a Association) -> Job<'a> {
+        Job {
+            args,
+            claims,
+            association,
+            progress: Progress::new(args.here.quiet || args.here.json),
+            here: Cell::new(0),
+            done: RefCell::default(),
+            yields: Cell::new(false),
         }
     }
-    refused.map_or(Ok(()), Err)
-}
 
-async fn one_file(
-    args: &RecvArgs,
-    exchange: &mut Exchange<'_>,
-    name: &str,
-    size: u64,
-    progress: &Progress,
-    here: &Cell<u64>,
-) -> Result<Done, Failure> {
-    let refuse = |reason: String| Failure::new(Kind::Refused, reason);
-    let mut store = Store::open(&args.dir, name, size, args.force).map_err(refuse)?;
-    let found = store.found();
-    exchange
-        .send(&Note::Have {
-            offset: found.have,
-            hash: found.hash,
-        })
-        .await?;
-    let resumed_from = match exchange.expect("START").await? {
-        Note::Start { offset } => {
-            store.start(offset).map_err(refuse)?;
-            offset
+    async fn serve(&self) -> Result<(), Failure> {
+        let meter = RefCell::new(StallMeter::new());
+        let paths = self.association.paths();
+        let from: Vec<String> = paths.iter().map(|p| p.remote.to_string()).collect();
+        let progress = &self.progress;
+        progress.say(&format!("association with {}", from.join(", ")));
+        let begun = Instant::now();
+        let watch = Watch::new(self.association, progress);
+        let result = tokio::select! {
+            result = self.files() => result,
+            failure = watch.run(&meter, || self.here.get(), Some(self.args.give_up)) => Err(failure),
+        };
+        if let Err(failure) = &result {
+            abort_for(self.association, failure);
         }
-        other => return Err(strange(other.name())),
-    };
-    here.set(resumed_from);
-    progress.begin(name, size, resumed_from);
-    loop {
-        match exchange.expect("END").await? {
-            Note::Data(bytes) => {
-                store.write(&bytes).map_err(refuse)?;
-                here.set(store.written());
+        progress.end();
+        report(
+            self.args,
+            &self.done.borrow(),
+            &meter.borrow(),
+            begun.elapsed(),
+            result.as_ref().err(),
+        );
+        result
+    }
+
+    async fn files(&self) -> Result<(), Failure> {
+        let mut exchange = Exchange::new(self.association);
+        while let Some(note) = exchange.receive().await? {
+            let Note::Offer { sender, size, name } = note else {
+                return Err(strange(note.name()));
+            };
+            let offer = Offer {
+                name: &name,
+                size,
+                sender,
+                association: self.association,
+            };
+            match self.one_file(&mut exchange, &offer).await {
+                Ok(file) => {
+                    self.progress.say(&format!(
+                        "{}: {} stored and verified",
+                        file.path.display(),
+                        show::bytes(file.size)
+                    ));
+                    self.done.borrow_mut().push(file);
+                }
+                // The refusal goes to the sender, which ends the association.
+                Err(failure) if failure.kind == Kind::Refused => {
+                    self.progress.say(&format!("refused: {failure}"));
+                    let reason = failure.message.clone();
+                    exchange.send(&Note::Refuse { reason }).await?;
+                    // Bytes of the refused file may still be on their way.
+                    let rest = async {
+                        while exchange.receive().await.is_ok_and(|note| note.is_some()) {}
+                    };
+                    // A sender that is gone is aborted.
+                    let _ = tokio::time::timeout(LINGER, rest).await;
+                    return Err(failure);
+                }
+                Err(failure) => return Err(failure),
             }
-            Note::End { hash } => {
+        }
+        Ok(())
+    }
+
+    async fn one_file(
+        &self,
+        exchange: &mut Exchange<'_>,
+        offer: &Offer<'_>,
+    ) -> Result<Done, Failure> {
+        let (dir, force) = (&self.args.dir, self.args.force);
+        // Until the file is ours, it is another's that may go on.
+        self.yields.set(true);
+        let offered = tokio::select! {
+            offered = self.claims.offered(offer) => offered?,
+            lost = self.association.closed() => return Err(lost.into()),
+        };
+        let (claim, mut store, offset) = match offered {
+            Offered::Free(claim) => {
+                self.yields.set(false);
+                let store = Store::open(dir, offer.name, offer.size, force).map_err(refuse)?;
+                let found = store.found();
+                claim.shows(found.clone());
+                let offset = tokio::select! {
+                    offset = agree(exchange, &found) => offset?,
+                    () = claim.taken() => return Err(self.overtaken(offer.name)),
+                };
+                (claim, store, offset)
+            }
+            Offered::Begun(begun) => {
+                let offset = agree(exchange, &begun.found).await?;
+                let claim = begun.take_over(offset, offer).await?;
+                self.yields.set(false);
+                let found = begun.found;
+                let store = Store::take_over(dir, offer.name, offer.size, force, found)
+                    // Not refused: the sender comes back for what is there now.
+                    .map_err(|e| Failure::new(Kind::Failed, e))?;
+                (claim, store, offset)
+            }
+        };
+        store.start(offset).map_err(refuse)?;
+        claim.shows(store.found());
+        tokio::select! {
+            hash = self.contents(exchange, &mut store, &claim, offer.name) => {
+                let hash = hash?;
                 let path = store.finish(&hash).map_err(refuse)?;
                 exchange.send(&Note::Stored).await?;
-                return Ok(Done {
+                Ok(Done {
                     path,
-                    size,
+                    size: offer.size,
                     hash: hex(&hash),
-                    resumed_from,
-                });
+                    resumed_from: offset,
+                })
             }
-            other => return Err(strange(other.name())),
+            () = claim.taken() => Err(self.overtaken(offer.name)),
         }
     }
-}
 
-/// Which association writes which file. A sender that comes back after a loss
-/// takes its file over from its own lost association, which this side may not
-/// have noticed to be lost.
-#[derive(Default)]
-struct Claims(Mutex<BTreeMap<String, ([u8; 16], Association)>>);
-
-struct Claim<'a>(&'a Claims, String);
-
-impl Drop for Claim<'_> {
-    fn drop(&mut self) {
-        self.0.map().remove(&self.1);
-    }
-}
-
-impl Claims {
-    fn map(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, ([u8; 16], Association)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    async fn claim(
+    /// Writes what comes; the hash that the sender names at the end.
+    async fn contents(
         &self,
+        exchange: &mut Exchange<'_>,
+        store: &mut Store,
+        claim: &Claim<'_>,
         name: &str,
-        sender: [u8; 16],
-        association: &Association,
-    ) -> Result<Claim<'_>, Failure> {
-        let begun = Instant::now();
+    ) -> Result<Hash, Failure> {
+        self.here.set(store.written());
+        self.progress.begin(name, store.size(), store.written());
         loop {
-            {
-                let mut map = self.map();
-                match map.get(name) {
-                    None => {
-                        map.insert(name.to_owned(), (sender, association.clone()));
-                        return Ok(Claim(self, name.to_owned()));
-                    }
-                    Some((owner, lost)) if *owner == sender => {
-                        // Refused when it has ended already.
-                        let _ = lost.abort(b"the sender came back");
-                    }
-                    Some(_) => {
-                        return Err(Failure::new(
-                            Kind::Refused,
-                            format!("{name} is being received from another sender"),
-                        ));
-                    }
+            match exchange.expect("END").await? {
+                Note::Data(bytes) => {
+                    store.write(&bytes).map_err(refuse)?;
+                    claim.shows(store.found());
+                    self.here.set(store.written());
                 }
+                Note::End { hash } => return Ok(hash),
+                other => return Err(strange(other.name())),
             }
-            if begun.elapsed() > TAKE_OVER {
-                return Err(Failure::new(
-                    Kind::Refused,
-                    format!("{name} is still held by an earlier association"),
-                ));
-            }
-            tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }
+
+    fn overtaken(&self, name: &str) -> Failure {
+        self.yields.set(true);
+        refuse(format!(
+            "another run of `byway send` with the same file has taken {name} over"
+        ))
+    }
+}
+
+/// Tells the sender what is there; where it begins.
+async fn agree(exchange: &mut Exchange<'_>, found: &Found) -> Result<u64, Failure> {
+    let have = Note::Have {
+        offset: found.have(),
+        hash: found.hash(),
+    };
+    exchange.send(&have).await?;
+    match exchange.expect("START").await? {
+        Note::Start { offset } => Ok(offset),
+        other => Err(strange(other.name())),
+    }
+}
+
+fn refuse(reason: String) -> Failure {
+    Failure::new(Kind::Refused, reason)
 }
 
 fn report(

@@ -1,9 +1,11 @@
 //! `byway send`.
 
+use super::ending::Ending;
 use super::exchange::{Exchange, strange};
 use super::open::{abort_for, connect};
 use super::progress::{Progress, Watch};
 use super::protocol::{BLOCK, Hash, Note, check_name};
+use super::retries::{Reached, Retries};
 use super::stall::StallMeter;
 use crate::args::SendArgs;
 use crate::failure::{Failure, Kind};
@@ -15,9 +17,6 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-
-/// Pause before the association is set up again, times the attempt.
-const PAUSE: Duration = Duration::from_millis(500);
 
 struct Source {
     path: PathBuf,
@@ -33,7 +32,18 @@ struct Stored {
     resumed_from: u64,
 }
 
-pub(crate) async fn send(args: SendArgs) -> Result<(), Failure> {
+/// What all attempts share.
+struct Run<'a> {
+    args: &'a SendArgs,
+    ending: &'a Ending,
+    /// Drawn once: who comes back.
+    sender: [u8; 16],
+    progress: &'a Progress,
+    meter: &'a RefCell<StallMeter>,
+    reached: Reached,
+}
+
+pub(crate) async fn send(args: SendArgs, ending: Ending) -> Result<(), Failure> {
     let mut sources = open_all(&args.files)?;
     let quiet = args.here.quiet || args.here.json;
     let progress = Progress::new(quiet);
@@ -46,28 +56,34 @@ pub(crate) async fn send(args: SendArgs) -> Result<(), Failure> {
         )
     })?;
     let begun = Instant::now();
-    let mut attempt = 0;
+    let run = Run {
+        args: &args,
+        ending: &ending,
+        sender,
+        progress: &progress,
+        meter: &meter,
+        reached: Reached::new(),
+    };
+    let mut retries = Retries::new(&args);
     let outcome = loop {
+        let timeout = retries.connect_timeout(&run.reached);
         let result = tokio::select! {
-            result = once(&args, sender, &mut sources, &progress, &meter) => result,
-            _ = tokio::signal::ctrl_c() => Err((Failure::interrupted(), true)),
+            result = once(&run, timeout, &mut sources) => result,
+            failure = ending.told() => break Err(failure),
         };
-        match result {
-            Ok(()) => break Ok(()),
-            // Without an association ever, the address is probably wrong.
-            Err((failure, was_up))
-                if failure.kind == Kind::Lost
-                    && (was_up || attempt > 0)
-                    && attempt < args.retries =>
-            {
-                attempt += 1;
-                progress.say(&format!(
-                    "{failure}; setting up again, attempt {attempt} of {}",
-                    args.retries
-                ));
-                tokio::time::sleep(PAUSE * attempt).await;
+        let Err((failure, was_up)) = result else {
+            break Ok(());
+        };
+        let pause = match retries.after(failure, was_up, &run.reached) {
+            Ok((pause, words)) => {
+                progress.say(&words);
+                pause
             }
-            Err((failure, _)) => break Err(failure),
+            Err(failure) => break Err(failure),
+        };
+        tokio::select! {
+            () = tokio::time::sleep(pause) => {}
+            failure = ending.told() => break Err(failure),
         }
     };
     progress.end();
@@ -77,7 +93,7 @@ pub(crate) async fn send(args: SendArgs) -> Result<(), Failure> {
         &meter.borrow(),
         begun.elapsed(),
         outcome.as_ref().err(),
-        attempt,
+        retries.attempts,
     );
     outcome
 }
@@ -119,30 +135,36 @@ fn open_all(files: &[PathBuf]) -> Result<Vec<Source>, Failure> {
 
 /// One association; the failure comes with whether it was up.
 async fn once(
-    args: &SendArgs,
-    sender: [u8; 16],
+    run: &Run<'_>,
+    timeout: Duration,
     sources: &mut [Source],
-    progress: &Progress,
-    meter: &RefCell<StallMeter>,
 ) -> Result<(), (Failure, bool)> {
-    let (endpoint, association) = connect(&args.here, &args.there)
+    let Run {
+        args,
+        ending,
+        progress,
+        reached,
+        ..
+    } = run;
+    let (endpoint, association) = connect(&args.here, &args.there, timeout, ending)
         .await
         .map_err(|e| (e, false))?;
-    let taken = Cell::new(0);
+    let taken = &reached.taken;
+    taken.set(0);
     let watch = Watch::new(&association, progress);
     // Of what was handed over, what the receiver has acknowledged; from the
     // start of the file on, so that the bar can show it.
     let done = || {
         let stats = association.stats();
-        u64::saturating_sub(
-            taken.get(),
-            stats.bytes_queued.saturating_sub(stats.bytes_acked),
-        )
+        let waiting = stats.bytes_queued.saturating_sub(stats.bytes_acked);
+        let done = taken.get().saturating_sub(waiting);
+        reached.note(done);
+        done
     };
-    let work = all_files(&association, sender, sources, progress, &taken);
+    let work = all_files(&association, run.sender, sources, progress, reached);
     let result = tokio::select! {
         result = work => result,
-        failure = watch.run(meter, done, None) => Err(failure),
+        failure = watch.run(run.meter, done, None) => Err(failure),
     };
     match &result {
         Ok(()) => {
@@ -151,12 +173,10 @@ async fn once(
                 progress.say(&format!("all files are stored; then {lost}"));
             }
         }
-        Err(failure) => {
-            abort_for(&association, failure);
-        }
+        Err(failure) => abort_for(&association, failure),
     }
     drop(association);
-    endpoint.close().await;
+    ending.close(endpoint).await;
     result.map_err(|e| (e, true))
 }
 
@@ -165,12 +185,13 @@ async fn all_files(
     sender: [u8; 16],
     sources: &mut [Source],
     progress: &Progress,
-    taken: &Cell<u64>,
+    reached: &Reached,
 ) -> Result<(), Failure> {
     let mut exchange = Exchange::new(association);
     for source in sources.iter_mut().filter(|s| s.stored.is_none()) {
-        taken.set(0);
-        let stored = one_file(&mut exchange, sender, source, progress, taken).await?;
+        reached.taken.set(0);
+        let stored = one_file(&mut exchange, sender, source, progress, reached).await?;
+        reached.stored();
         progress.say(&format!(
             "{}: {} stored and verified",
             source.name,
@@ -186,7 +207,7 @@ async fn one_file(
     sender: [u8; 16],
     source: &Source,
     progress: &Progress,
-    taken: &Cell<u64>,
+    reached: &Reached,
 ) -> Result<Stored, Failure> {
     let file = File::open(&source.path).map_err(|e| unreadable(source, &e))?;
     let (have, theirs) = offer(exchange, sender, source).await?;
@@ -207,12 +228,12 @@ async fn one_file(
     }
     let resumed_from = hashed.at;
     progress.begin(&source.name, source.size, resumed_from);
-    taken.set(resumed_from);
+    reached.begin(resumed_from);
     let start = Note::Start {
         offset: resumed_from,
     };
     exchange.send(&start).await?;
-    send_rest(exchange, source, &mut hashed, taken).await?;
+    send_rest(exchange, source, &mut hashed, &reached.taken).await?;
     let hash = Hash::from(hashed.hasher.finalize());
     exchange.send(&Note::End { hash }).await?;
     match exchange.expect("confirmation").await? {

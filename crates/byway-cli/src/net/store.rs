@@ -7,13 +7,26 @@ use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 /// What is there of an offered file.
+#[derive(Clone)]
 pub(super) struct Found {
     /// Bytes.
-    pub(super) have: u64,
+    have: u64,
     /// Of those bytes.
-    pub(super) hash: Hash,
+    hasher: Sha256,
     /// Whether the file is there under its own name.
     complete: bool,
+}
+
+impl Found {
+    /// Bytes that are there.
+    pub(super) fn have(&self) -> u64 {
+        self.have
+    }
+
+    /// The hash of those bytes.
+    pub(super) fn hash(&self) -> Hash {
+        self.hasher.clone().finalize().into()
+    }
 }
 
 /// A file being received.
@@ -35,19 +48,12 @@ impl Store {
     /// Why it cannot be taken, as a sentence for the sender.
     pub(super) fn open(dir: &Path, name: &str, size: u64, force: bool) -> Result<Store, String> {
         let (target, part) = (dir.join(name), dir.join(format!("{name}.part")));
-        let mut hasher = Sha256::new();
         let mut found = Found {
             have: 0,
-            hash: hasher.clone().finalize().into(),
+            hasher: Sha256::new(),
             complete: false,
         };
-        let length = |path: &Path| match fs::symlink_metadata(path) {
-            Ok(m) if m.is_file() => Ok(Some(m.len())),
-            Ok(_) => Err(format!("{name} is there and is not a plain file")),
-            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(e) => Err(format!("{name}: {e}")),
-        };
-        let (whole, begun) = (length(&target)?, length(&part)?);
+        let (whole, begun) = (length(&target, name)?, length(&part, name)?);
         if whole.is_some() && whole != Some(size) && !force {
             return Err(exists(name));
         }
@@ -57,27 +63,61 @@ impl Store {
             _ => None,
         };
         if let Some((path, have, complete)) = front {
-            hash_file(path, &mut hasher).map_err(|e| format!("{name}: {e}"))?;
-            found = Found {
-                have,
-                hash: hasher.clone().finalize().into(),
-                complete,
-            };
+            hash_file(path, &mut found.hasher).map_err(|e| format!("{name}: {e}"))?;
+            (found.have, found.complete) = (have, complete);
         }
         Ok(Store {
             target,
             part,
             size,
             force,
+            hasher: found.hasher.clone(),
             found,
-            hasher,
             writer: None,
             written: 0,
         })
     }
 
-    pub(super) fn found(&self) -> &Found {
-        &self.found
+    /// Takes over what another store has found or written, and let go of; it
+    /// may have gone on meanwhile.
+    ///
+    /// # Errors
+    /// When it is not there any more.
+    pub(super) fn take_over(
+        dir: &Path,
+        name: &str,
+        size: u64,
+        force: bool,
+        found: Found,
+    ) -> Result<Store, String> {
+        let (target, part) = (dir.join(name), dir.join(format!("{name}.part")));
+        let path = if found.complete { &target } else { &part };
+        let there = length(path, name)?.unwrap_or(0);
+        if there < found.have || (found.complete && there != found.have) {
+            return Err(format!("{name}: what was here has changed"));
+        }
+        Ok(Store {
+            target,
+            part,
+            size,
+            force,
+            hasher: found.hasher.clone(),
+            found,
+            writer: None,
+            written: 0,
+        })
+    }
+
+    /// What was found, or what is there now that it is being written.
+    pub(super) fn found(&self) -> Found {
+        if self.writer.is_none() {
+            return self.found.clone();
+        }
+        Found {
+            have: self.written,
+            hasher: self.hasher.clone(),
+            complete: false,
+        }
     }
 
     /// The sender begins at `offset`: at what was found, or at 0.
@@ -138,6 +178,11 @@ impl Store {
         self.hasher.update(bytes);
         self.written += bytes.len() as u64;
         Ok(())
+    }
+
+    /// Bytes of the whole.
+    pub(super) fn size(&self) -> u64 {
+        self.size
     }
 
     /// Bytes that are here.
@@ -207,6 +252,16 @@ fn exists(name: &str) -> String {
     format!("{name} exists already with other contents; the receiver replaces it only with --force")
 }
 
+/// The length of a plain file, if there is one.
+fn length(path: &Path, name: &str) -> Result<Option<u64>, String> {
+    match fs::symlink_metadata(path) {
+        Ok(m) if m.is_file() => Ok(Some(m.len())),
+        Ok(_) => Err(format!("{name} is there and is not a plain file")),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(format!("{name}: {e}")),
+    }
+}
+
 fn hash_file(path: &Path, hasher: &mut Sha256) -> io::Result<()> {
     let mut file = File::open(path)?;
     let mut block = vec![0; 1 << 16];
@@ -241,7 +296,10 @@ mod tests {
         store.write(b"abc").unwrap();
         drop(store); // the association is lost
         let mut store = Store::open(&dir, "a", 6, false).unwrap();
-        assert_eq!((store.found().have, store.found().hash), (3, hash(b"abc")));
+        assert_eq!(
+            (store.found().have, store.found().hash()),
+            (3, hash(b"abc"))
+        );
         store.start(3).unwrap();
         store.write(b"def").unwrap();
         let path = store.finish(&hash(b"abcdef")).unwrap();
@@ -272,6 +330,26 @@ mod tests {
         forced.write(b"new").unwrap();
         forced.finish(&hash(b"new")).unwrap();
         assert_eq!(fs::read(dir.join("a")).unwrap(), b"new");
+        fs::remove_dir_all(dir).unwrap();
+    }
+
+    #[test]
+    fn what_another_began_is_taken_over_where_it_was_looked_at() {
+        let dir = folder("over");
+        let mut older = Store::open(&dir, "a", 6, false).unwrap();
+        older.start(0).unwrap();
+        older.write(b"abc").unwrap();
+        let found = older.found();
+        assert_eq!((found.have, found.hash()), (3, hash(b"abc")));
+        older.write(b"de").unwrap();
+        drop(older);
+        let mut store = Store::take_over(&dir, "a", 6, false, found.clone()).unwrap();
+        store.start(3).unwrap();
+        store.write(b"DEF").unwrap();
+        store.finish(&hash(b"abcDEF")).unwrap();
+        assert_eq!(fs::read(dir.join("a")).unwrap(), b"abcDEF");
+        let gone = Store::take_over(&dir, "a", 6, false, found).err().unwrap();
+        assert!(gone.contains("has changed"), "{gone}");
         fs::remove_dir_all(dir).unwrap();
     }
 

@@ -221,6 +221,26 @@ impl State {
         self.dispatch(now);
     }
 
+    /// Stops accepting, and aborts every association. If there was one, the driver
+    /// goes on until `end_linger`, and this says so.
+    pub(crate) fn abort_all(&mut self, now: Instant, reason: &[u8]) -> bool {
+        let alive = self.entries.iter().filter(|(_, e)| e.closed.is_none());
+        let ids: Vec<AssocId> = alive.map(|(id, _)| *id).collect();
+        self.lingering |= !ids.is_empty();
+        for id in ids {
+            // An error says that it has ended already.
+            let _ = self.core.abort(now, id, reason);
+        }
+        self.close(now, false);
+        self.lingering
+    }
+
+    /// The driver may end.
+    pub(crate) fn end_linger(&mut self) {
+        self.lingering = false;
+        self.call_driver();
+    }
+
     /// Waits for the driver to end.
     pub(crate) fn poll_driver_gone(&mut self, waker: &Waker) -> Poll<()> {
         if self.driver_gone {

@@ -58,7 +58,10 @@ impl State {
 
     /// Whether there is nothing more to drive.
     pub(crate) fn finished(&self) -> bool {
-        !self.open && self.outbox.bytes() == 0 && self.entries.values().all(|e| e.closed.is_some())
+        !self.open
+            && !self.lingering
+            && self.outbox.bytes() == 0
+            && self.entries.values().all(|e| e.closed.is_some())
     }
 
     /// The driver has ended, and with it all associations.

@@ -51,6 +51,8 @@ pub(crate) struct State {
     closers: Wakers,
     /// Whether associations may still be set up.
     open: bool,
+    /// Whether the driver answers packets although nothing is left.
+    lingering: bool,
     driver: Option<Waker>,
     /// Whether the driver has been woken since its last turn.
     called: bool,
@@ -87,6 +89,7 @@ impl State {
             acceptors: Wakers::default(),
             closers: Wakers::default(),
             open: true,
+            lingering: false,
             driver: None,
             called: false,
             driver_gone: false,

@@ -70,6 +70,34 @@ async fn an_abort_tells_the_peer_and_both_readers() {
 }
 
 #[tokio::test]
+async fn an_endpoint_that_aborts_waits_for_no_peer_and_tells_all() {
+    // Z -> ABORT -> each A
+    bounded(async {
+        let server = server(&["127.0.0.1", "127.0.0.2"], quick());
+        let remote = server.local_addresses();
+        let mut pairs = Vec::new();
+        for _ in 0..5 {
+            let client = client(&["127.0.0.1"], quick());
+            let (a, z) = tokio::join!(client.connect(&remote, PORT), server.accept());
+            pairs.push((client, a.unwrap(), z.unwrap()));
+        }
+        // Queued messages do not delay it.
+        for (_, _, z) in &pairs {
+            while z.try_send(Message::new(0, vec![1; 10_000])).is_ok() {}
+        }
+        server.abort(b"interrupted").await;
+        for (_, a, z) in &pairs {
+            while a.recv().await.is_some() {}
+            let told = a.closed().await.to_string();
+            assert!(told.contains("interrupted"), "{told}");
+            assert!(z.closed().await.to_string().contains("on this side"));
+        }
+        assert!(server.accept().await.is_none());
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_port_without_a_listener_fails_with_the_peers_address() {
     // A -> INIT -> (no answer), four times
     bounded(async {

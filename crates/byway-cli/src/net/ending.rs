@@ -1,0 +1,173 @@
+//! How a command ends for SIGINT (Ctrl-C) and SIGTERM: its associations are
+//! aborted, so that the other sides know at once, and no silent one is waited
+//! for.
+
+use crate::failure::{Failure, Kind};
+use byway::Endpoint;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::watch;
+
+/// How long the ABORTs may take. Usually they are with the kernel at once.
+const ABORTS: Duration = Duration::from_millis(400);
+
+/// After this the process ends, whatever still runs: reading and hashing a
+/// long file cannot be cancelled.
+const GRACE: Duration = Duration::from_millis(400);
+
+/// What the user or the system wants.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Told {
+    Interrupt,
+    Terminate,
+}
+
+impl Told {
+    fn failure(self) -> Failure {
+        match self {
+            Told::Interrupt => Failure::interrupted(),
+            Told::Terminate => Failure::new(Kind::Terminated, "terminated"),
+        }
+    }
+
+    /// For the other side.
+    fn reason(self) -> &'static [u8] {
+        match self {
+            Told::Interrupt => b"interrupted by its user",
+            Told::Terminate => b"terminated by its system",
+        }
+    }
+
+    fn exit(self) -> ! {
+        std::process::exit(self.failure().kind as i32)
+    }
+}
+
+/// Where all parts of a command learn that it shall end, and what ends with it.
+#[derive(Clone)]
+pub(crate) struct Ending(Arc<Inner>);
+
+struct Inner {
+    /// The endpoint in use.
+    endpoint: Mutex<Option<Endpoint>>,
+    /// Which signal came.
+    signal: OnceLock<Told>,
+    /// The same, once the associations are aborted.
+    told: watch::Sender<Option<Told>>,
+    /// Whether the ABORTs are sent.
+    aborted: watch::Sender<bool>,
+}
+
+impl Ending {
+    /// Takes the signals over. Must be called inside a runtime with another
+    /// thread than this: it works while this one is busy.
+    pub(crate) fn begin() -> Result<Ending, Failure> {
+        let take = |kind| {
+            signal(kind)
+                .map_err(|e| Failure::new(Kind::Failed, format!("cannot handle signals: {e}")))
+        };
+        let signals = [
+            take(SignalKind::interrupt())?,
+            take(SignalKind::terminate())?,
+        ];
+        let ending = Ending(Arc::new(Inner {
+            endpoint: Mutex::new(None),
+            signal: OnceLock::new(),
+            told: watch::Sender::new(None),
+            aborted: watch::Sender::new(false),
+        }));
+        tokio::spawn(ending.clone().obey(signals));
+        Ok(ending)
+    }
+
+    async fn obey(self, mut signals: [Signal; 2]) {
+        let told = next(&mut signals).await;
+        let told = *self.0.signal.get_or_init(|| told);
+        let work = async {
+            // First the ABORTs: what waits is dropped next, and would shut down.
+            let endpoint = self.endpoint().clone();
+            if let Some(endpoint) = endpoint {
+                let abort = endpoint.abort(told.reason());
+                tokio::pin!(abort);
+                // Polled once, the associations have ended.
+                let sent = polled_once(abort.as_mut()).await;
+                self.0.told.send_replace(Some(told));
+                if !sent {
+                    // Not sent in time: the other side finds out by itself.
+                    let _ = tokio::time::timeout(ABORTS, abort).await;
+                }
+            }
+            self.0.told.send_replace(Some(told));
+            self.0.aborted.send_replace(true);
+            tokio::time::sleep(GRACE).await;
+        };
+        tokio::select! {
+            () = work => {
+                eprintln!("byway: {}", told.failure());
+                told.exit()
+            }
+            // Once more: at once.
+            again = next(&mut signals) => again.exit(),
+        }
+    }
+
+    fn endpoint(&self) -> std::sync::MutexGuard<'_, Option<Endpoint>> {
+        let endpoint = &self.0.endpoint;
+        endpoint.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// This endpoint is aborted for a signal.
+    pub(super) fn aborts(&self, endpoint: &Endpoint) {
+        *self.endpoint() = Some(endpoint.clone());
+    }
+
+    /// Closes the endpoint in good order.
+    pub(super) async fn close(&self, endpoint: Endpoint) {
+        endpoint.close().await;
+        *self.endpoint() = None;
+    }
+
+    /// Closes the endpoint without waiting for any other side.
+    pub(super) async fn abort(&self, endpoint: Endpoint, reason: &[u8]) {
+        // Not sent in time: the other sides find out by themselves.
+        let _ = tokio::time::timeout(ABORTS, endpoint.abort(reason)).await;
+        *self.endpoint() = None;
+    }
+
+    /// Waits for a signal. By then all associations are aborted.
+    pub(super) async fn told(&self) -> Failure {
+        let mut told = self.0.told.subscribe();
+        // The sender lives as long as `self`.
+        let told = told.wait_for(Option::is_some).await.map_or(None, |t| *t);
+        told.unwrap_or(Told::Interrupt).failure()
+    }
+
+    /// Whether a signal has come: what fails from now on is no news.
+    pub(super) fn has_begun(&self) -> bool {
+        self.0.signal.get().is_some()
+    }
+
+    /// The result of a command: that of its work, unless a signal ended it.
+    pub(crate) async fn result(&self, of_work: Result<(), Failure>) -> Result<(), Failure> {
+        let Some(told) = self.0.signal.get() else {
+            return of_work;
+        };
+        // The sender lives as long as `self`.
+        let _ = self.0.aborted.subscribe().wait_for(|sent| *sent).await;
+        Err(told.failure())
+    }
+}
+
+async fn next(signals: &mut [Signal; 2]) -> Told {
+    let [interrupt, terminate] = signals;
+    tokio::select! {
+        _ = interrupt.recv() => Told::Interrupt,
+        _ = terminate.recv() => Told::Terminate,
+    }
+}
+
+/// Polls once; whether it was ready.
+async fn polled_once(mut future: std::pin::Pin<&mut impl Future<Output = ()>>) -> bool {
+    std::future::poll_fn(|cx| std::task::Poll::Ready(future.as_mut().poll(cx).is_ready())).await
+}

@@ -1,0 +1,178 @@
+//! How the commands with sockets end for a signal, and what the other side learns of it.
+
+mod peers;
+
+use peers::{Server, byway, endless, ends_within, folder, signal, wait_for};
+use std::io::{Read, Write};
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+/// Generous: one second is promised, and the machine may be busy.
+const SOON: Duration = Duration::from_secs(10);
+
+fn said(child: &mut Child) -> String {
+    let mut shown = String::new();
+    let mut err = child.stderr.take().unwrap();
+    err.read_to_string(&mut shown).unwrap();
+    shown
+}
+
+/// A `listen`, and a `cat` whose first bytes have arrived there.
+fn pipe() -> (Server, Child) {
+    let mut server = Server::start(&["listen"]);
+    let mut cat = byway()
+        .args(["cat", "--to", &server.addresses])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    cat.stdin.as_mut().unwrap().write_all(b"first").unwrap();
+    let mut first = [0; 5];
+    let out = server.child.stdout.as_mut().unwrap();
+    out.read_exact(&mut first).unwrap();
+    (server, cat)
+}
+
+/// A `recv` and a `send` in the middle of a file.
+fn transfer(name: &str) -> (Server, Child) {
+    let dir = folder(name);
+    let inbox = dir.join("inbox");
+    let server = Server::start(&["recv", "--dir", inbox.to_str().unwrap()]);
+    let send = byway()
+        .args(["send", endless(&dir).to_str().unwrap()])
+        .args(["--to", &server.addresses, "--retries", "0"])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    wait_for(&inbox.join("endless.bin.part"));
+    (server, send)
+}
+
+const SIGNALS: [(&str, i32); 2] = [("INT", 130), ("TERM", 143)];
+
+#[test]
+fn a_signal_ends_each_command_and_its_peer_at_once() {
+    for (name, status) in SIGNALS {
+        let (mut server, mut cat) = pipe();
+        signal(&cat, name);
+        assert_eq!(ends_within(&mut cat, SOON), Some(status), "cat, {name}");
+        assert_eq!(ends_within(&mut server.child, SOON), Some(3));
+        let (code, _, err) = server.finish();
+        assert!(err.contains("the peer aborted"), "{code:?} {err}");
+
+        let (mut server, mut cat) = pipe();
+        signal(&server.child, name);
+        let ended = ends_within(&mut server.child, SOON);
+        assert_eq!(ended, Some(status), "listen, {name}");
+        assert_eq!(ends_within(&mut cat, SOON), Some(3));
+        assert!(said(&mut cat).contains("the peer aborted"));
+
+        let (mut server, mut send) = transfer("signalled-send");
+        signal(&send, name);
+        assert_eq!(ends_within(&mut send, SOON), Some(status), "send, {name}");
+        server.says("the peer aborted");
+        signal(&server.child, "KILL");
+        server.child.wait().unwrap();
+
+        let (mut server, mut send) = transfer("signalled-recv");
+        signal(&server.child, name);
+        let ended = ends_within(&mut server.child, SOON);
+        assert_eq!(ended, Some(status), "recv, {name}");
+        assert_eq!(ends_within(&mut send, SOON), Some(3));
+        let shown = said(&mut send);
+        assert!(shown.contains("the peer aborted"), "{shown}");
+    }
+}
+
+#[test]
+fn a_signal_ends_a_command_whose_peer_is_silent() {
+    for (name, status) in SIGNALS {
+        let (mut server, cat) = pipe();
+        signal(&cat, "STOP");
+        signal(&server.child, name);
+        let ended = ends_within(&mut server.child, SOON);
+        pipe_end(server, cat);
+        assert_eq!(ended, Some(status), "listen, {name}");
+
+        let (server, mut cat) = pipe();
+        signal(&server.child, "STOP");
+        signal(&cat, name);
+        let ended = ends_within(&mut cat, SOON);
+        pipe_end(server, cat);
+        assert_eq!(ended, Some(status), "cat, {name}");
+
+        let (mut server, send) = transfer("silent-send");
+        signal(&send, "STOP");
+        signal(&server.child, name);
+        let ended = ends_within(&mut server.child, SOON);
+        pipe_end(server, send);
+        assert_eq!(ended, Some(status), "recv, {name}");
+
+        let (server, mut send) = transfer("silent-recv");
+        signal(&server.child, "STOP");
+        signal(&send, name);
+        let ended = ends_within(&mut send, SOON);
+        pipe_end(server, send);
+        assert_eq!(ended, Some(status), "send, {name}");
+    }
+}
+
+fn pipe_end(mut server: Server, mut other: Child) {
+    for child in [&mut server.child, &mut other] {
+        // One of them has ended.
+        let _ = child.kill();
+        child.wait().unwrap();
+    }
+}
+
+#[test]
+fn a_receiver_with_many_associations_ends_cleanly() {
+    for round in 0..5 {
+        let dir = folder("many");
+        let inbox = dir.join("inbox");
+        let mut server = Server::start(&["recv", "--dir", inbox.to_str().unwrap()]);
+        let mut sends: Vec<Child> = (0..8)
+            .map(|n| {
+                let file = dir.join(format!("{n}.bin"));
+                let made = std::fs::File::create(&file).unwrap();
+                made.set_len(1 << 40).unwrap();
+                byway()
+                    .args(["send", file.to_str().unwrap(), "--retries", "0"])
+                    .args(["--to", &server.addresses])
+                    .stderr(Stdio::piped())
+                    .spawn()
+                    .unwrap()
+            })
+            .collect();
+        for n in 0..8 {
+            wait_for(&inbox.join(format!("{n}.bin.part")));
+        }
+        let name = ["INT", "TERM"][round % 2];
+        signal(&server.child, name);
+        let status = ends_within(&mut server.child, SOON);
+        let (_, _, err) = server.finish();
+        assert_eq!(status, Some([130, 143][round % 2]), "{err}");
+        assert!(!err.contains("panicked"), "{err}");
+        for send in &mut sends {
+            assert_eq!(ends_within(send, SOON), Some(3), "{}", said(send));
+        }
+        std::fs::remove_dir_all(&dir).unwrap();
+    }
+}
+
+#[test]
+fn a_signal_ends_a_send_that_nobody_answers() {
+    let dir = folder("unanswered");
+    let silent = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    for (name, status) in SIGNALS {
+        let mut send = byway()
+            .args(["send", endless(&dir).to_str().unwrap(), "--to"])
+            .arg(silent.local_addr().unwrap().to_string())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        silent.recv(&mut [0; 2000]).unwrap();
+        signal(&send, name);
+        assert_eq!(ends_within(&mut send, SOON), Some(status), "{name}");
+    }
+}

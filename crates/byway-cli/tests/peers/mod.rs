@@ -1,0 +1,176 @@
+//! Processes of the command that talk to each other over loopback.
+
+#![allow(dead_code, reason = "no test file uses all of it")]
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// Timers so short that a lost peer is noticed soon.
+pub(crate) const HASTY: [&str; 10] = [
+    "--set",
+    "rto.min=20ms",
+    "--set",
+    "rto.initial=50ms",
+    "--set",
+    "rto.max=100ms",
+    "--set",
+    "failure.association_max_retrans=4",
+    "--set",
+    "failure.path_max_retrans=2",
+];
+
+pub(crate) fn byway() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_byway"));
+    command.env_remove("NO_COLOR");
+    command
+}
+
+pub(crate) fn run(args: &[&str]) -> Output {
+    byway().args(args).output().expect("the command was built")
+}
+
+pub(crate) fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A new folder for one test.
+pub(crate) fn folder(name: &str) -> PathBuf {
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&dir);
+    std::fs::create_dir_all(&dir).unwrap();
+    dir
+}
+
+/// Bytes without a pattern that a wrong offset could hide behind.
+pub(crate) fn contents(len: usize) -> Vec<u8> {
+    let mut x: u32 = 12_345;
+    let mut next = || {
+        x = x.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (x >> 24) as u8
+    };
+    (0..len).map(|_| next()).collect()
+}
+
+/// A running `byway recv` or `byway listen`, and where it listens.
+pub(crate) struct Server {
+    pub(crate) child: Child,
+    /// For `--to`.
+    pub(crate) addresses: String,
+    pub(crate) rest: BufReader<std::process::ChildStderr>,
+}
+
+impl Server {
+    /// Starts `args` on two loopback addresses with a free UDP port.
+    pub(crate) fn start(args: &[&str]) -> Server {
+        Server::start_at(args, "127.0.0.1:0,127.0.0.2:0")
+    }
+
+    /// Starts `args` on these addresses.
+    pub(crate) fn start_at(args: &[&str], bind: &str) -> Server {
+        let mut child = byway()
+            .args(args)
+            .args(["--bind", bind])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut rest = BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        rest.read_line(&mut line).unwrap();
+        // "listening on A, B, SCTP port 5001"
+        let list = line
+            .strip_prefix("listening on ")
+            .and_then(|l| l.split(", SCTP").next());
+        let addresses = list.unwrap_or_else(|| panic!("{line}")).replace(", ", ",");
+        Server {
+            child,
+            addresses,
+            rest,
+        }
+    }
+
+    /// Waits for a line on standard error that has this part.
+    pub(crate) fn says(&mut self, part: &str) -> String {
+        let (done, end) = std::sync::mpsc::channel::<()>();
+        let pid = self.child.id().to_string();
+        // Without it, the line would be waited for without end.
+        let guard = std::thread::spawn(move || {
+            use std::sync::mpsc::RecvTimeoutError::Timeout;
+            if end.recv_timeout(Duration::from_secs(30)) == Err(Timeout) {
+                let _ = Command::new("kill").args(["-s", "KILL", &pid]).status();
+            }
+        });
+        let (mut line, mut all) = (String::new(), String::new());
+        while !line.contains(part) {
+            line.clear();
+            let read = self.rest.read_line(&mut line).unwrap();
+            all.push_str(&line);
+            assert_ne!(read, 0, "it ended, or was killed after 30 s: {all}");
+        }
+        drop(done);
+        guard.join().unwrap();
+        line
+    }
+
+    pub(crate) fn finish(mut self) -> (Option<i32>, Vec<u8>, String) {
+        let mut out = Vec::new();
+        self.child
+            .stdout
+            .take()
+            .unwrap()
+            .read_to_end(&mut out)
+            .unwrap();
+        let mut err = String::new();
+        self.rest.read_to_string(&mut err).unwrap();
+        (self.child.wait().unwrap().code(), out, err)
+    }
+}
+
+/// A file too large to be sent before a test has acted.
+pub(crate) fn endless(dir: &Path) -> PathBuf {
+    let file = dir.join("endless.bin");
+    std::fs::File::create(&file)
+        .unwrap()
+        .set_len(1 << 40)
+        .unwrap();
+    file
+}
+
+/// Waits until something of a file has been written.
+pub(crate) fn wait_for(part: &Path) {
+    wait_until(|| std::fs::metadata(part).map_or(0, |m| m.len()) > 0);
+}
+
+/// Waits, and fails a test that hangs.
+pub(crate) fn wait_until(what: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !what() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "nothing happens");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Sends a signal: INT, TERM, STOP, KILL.
+pub(crate) fn signal(child: &Child, name: &str) {
+    let pid = child.id().to_string();
+    let sent = Command::new("kill").args(["-s", name, &pid]).status();
+    assert!(sent.unwrap().success(), "kill -s {name} {pid}");
+}
+
+/// The exit status of a process that must end within `limit`; it is killed if it does not.
+pub(crate) fn ends_within(child: &mut Child, limit: Duration) -> Option<i32> {
+    let begun = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status.code();
+        }
+        if begun.elapsed() > limit {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            panic!("still running after {limit:?}");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}

@@ -1,0 +1,177 @@
+//! A sender that comes back: killed and run again, after an outage, or to a
+//! receiver that is not there yet.
+
+mod peers;
+
+use peers::{
+    HASTY, Server, byway, contents, endless, ends_within, folder, run, signal, text, wait_for,
+};
+use std::io::{BufRead, Read};
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+const SIZE: usize = 50_000_000;
+
+/// A `send` of this file that has begun and is killed in the middle.
+fn killed(file: &Path, inbox: &Path, to: &str) {
+    let mut send = started(file, to);
+    let name = file.file_name().unwrap().to_str().unwrap();
+    wait_for(&inbox.join(format!("{name}.part")));
+    signal(&send, "KILL");
+    send.wait().unwrap();
+}
+
+fn started(file: &Path, to: &str) -> Child {
+    byway()
+        .args(["send", file.to_str().unwrap(), "--to", to])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+#[test]
+fn a_sender_that_was_killed_and_runs_again_takes_its_file_over() {
+    let dir = folder("killed");
+    let (inbox, file) = (dir.join("inbox"), dir.join("a.bin"));
+    std::fs::write(&file, contents(SIZE)).unwrap();
+    let mut server = Server::start(&["recv", "--dir", inbox.to_str().unwrap()]);
+    killed(&file, &inbox, &server.addresses);
+    killed(&file, &inbox, &server.addresses);
+    let out = run(&[
+        "send",
+        file.to_str().unwrap(),
+        "--json",
+        "--to",
+        &server.addresses,
+    ]);
+    let shown = text(&out.stdout);
+    assert!(out.status.success(), "{shown} {}", text(&out.stderr));
+    let value: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+    assert_ne!(value["files"][0]["resumed_from"], 0, "{value}");
+    assert!(std::fs::read(inbox.join("a.bin")).unwrap() == contents(SIZE));
+    server.child.kill().unwrap();
+    server.child.wait().unwrap();
+    std::fs::remove_dir_all(&dir).unwrap();
+}
+
+#[test]
+fn another_file_of_the_name_is_refused_while_the_first_lives() {
+    let dir = folder("other-file");
+    let (inbox, others) = (dir.join("inbox"), dir.join("others"));
+    std::fs::create_dir_all(&others).unwrap();
+    let mut server = Server::start(&["recv", "--dir", inbox.to_str().unwrap()]);
+    let mut first = started(&endless(&dir), &server.addresses);
+    wait_for(&inbox.join("endless.bin.part"));
+    // More than what waits to be written.
+    while std::fs::metadata(inbox.join("endless.bin.part"))
+        .unwrap()
+        .len()
+        < 2_000_000
+    {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let other = others.join("endless.bin");
+    for len in [1 << 40, 5] {
+        std::fs::write(&other, b"other").unwrap();
+        let made = std::fs::File::options().write(true).open(&other).unwrap();
+        made.set_len(len).unwrap();
+        let out = run(&["send", other.to_str().unwrap(), "--to", &server.addresses]);
+        assert_eq!(out.status.code(), Some(4), "{}", text(&out.stderr));
+        let shown = text(&out.stderr);
+        assert!(shown.contains("from another sender"), "{shown}");
+        assert!(first.try_wait().unwrap().is_none(), "the first goes on");
+    }
+    // The same file, while the first still sends: the later one has it.
+    let mut again = started(&dir.join("endless.bin"), &server.addresses);
+    assert_eq!(ends_within(&mut first, Duration::from_secs(30)), Some(4));
+    let mut shown = String::new();
+    first
+        .stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut shown)
+        .unwrap();
+    assert!(shown.contains("another run of `byway send`"), "{shown}");
+    assert!(again.try_wait().unwrap().is_none());
+    for child in [&mut again, &mut server.child] {
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    std::fs::remove_dir_all(&dir).unwrap();
+}
+
+#[test]
+fn once_means_the_first_completed_transfer() {
+    let dir = folder("once");
+    let (inbox, file) = (dir.join("inbox"), dir.join("a.bin"));
+    std::fs::write(&file, contents(SIZE)).unwrap();
+    let args = ["recv", "--once", "--dir", inbox.to_str().unwrap()];
+    for give_up in ["300ms", "2min"] {
+        let args = [&args[..], &["--force", "--give-up", give_up]].concat();
+        let mut server = Server::start(&args);
+        killed(&file, &inbox, &server.addresses);
+        if give_up == "300ms" {
+            // The outage is noticed, and the sender waited for.
+            server.says("nothing was heard from the other side for 300 ms");
+        }
+        let out = run(&["send", file.to_str().unwrap(), "--to", &server.addresses]);
+        assert!(out.status.success(), "{}", text(&out.stderr));
+        assert_eq!(
+            ends_within(&mut server.child, Duration::from_secs(10)),
+            Some(0)
+        );
+        assert!(std::fs::read(inbox.join("a.bin")).unwrap() == contents(SIZE));
+        std::fs::write(&file, contents(SIZE)).unwrap();
+        std::fs::remove_dir_all(&inbox).unwrap();
+    }
+    std::fs::remove_dir_all(&dir).unwrap();
+}
+
+#[test]
+fn a_send_waits_for_its_receiver_as_long_as_it_is_told() {
+    let dir = folder("retry-for");
+    let (inbox, file) = (dir.join("inbox"), dir.join("a.bin"));
+    std::fs::write(&file, contents(1000)).unwrap();
+    let args = ["recv", "--once", "--dir", inbox.to_str().unwrap()];
+    let mut server = Server::start(&args);
+    let to = server.addresses.clone();
+    server.child.kill().unwrap();
+    server.child.wait().unwrap();
+    let send = |time: &str| {
+        byway()
+            .args(["send", file.to_str().unwrap(), "--to", &to])
+            .args(["--retry-for", time, "--connect-timeout", "100ms"])
+            .args(HASTY)
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
+    };
+    let out = send("1s").wait_with_output().unwrap();
+    let shown = text(&out.stderr);
+    assert_eq!(out.status.code(), Some(3), "{shown}");
+    assert!(shown.contains("trying again in"), "{shown}");
+    assert!(
+        shown.contains("no progress for 1 s (--retry-for)"),
+        "{shown}"
+    );
+    let mut waiting = send("1h");
+    let mut lines = std::io::BufReader::new(waiting.stderr.take().unwrap()).lines();
+    let line = lines.next().unwrap().unwrap();
+    assert!(line.contains("for up to "), "{line}");
+    let server = Server::start_at(&args, &to);
+    assert!(waiting.wait().unwrap().success());
+    assert_eq!(server.finish().0, Some(0));
+    assert_eq!(std::fs::read(inbox.join("a.bin")).unwrap(), contents(1000));
+    let both = run(&[
+        "send",
+        "a",
+        "--to",
+        "::1",
+        "--retries",
+        "1",
+        "--retry-for",
+        "1h",
+    ]);
+    assert_eq!(both.status.code(), Some(2));
+}
