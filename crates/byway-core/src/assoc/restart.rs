@@ -1,6 +1,6 @@
 //! A COOKIE ECHO for an association that exists (RFC 9260 section 5.2.4).
 
-use super::{Association, Control, Ctx, State};
+use super::{Association, Control, Ctx, State, Tags};
 use crate::api::Event;
 use crate::endpoint::cookie::Cookie;
 use crate::path::{Path, PathId, PathTable};
@@ -104,6 +104,9 @@ impl Association {
             crate::recv::RecvHalf::new(c.peer_tsn, c.inbound, &self.cfg.buffer),
         );
         self.adopt_cookie(ctx, c);
+        // Cookies of an earlier restart carry the old tie-tags: a delayed one must not
+        // restart the association again.
+        self.tags.tie = Tags::new_tie(ctx);
         self.recv.keep_unread(old);
         self.timers = super::Timers::default();
         self.control.clear();

@@ -29,6 +29,14 @@ pub(crate) struct Accepted<'a> {
     pub(crate) cookie: &'a Cookie,
 }
 
+impl Tags {
+    /// New tie-tags.
+    pub(super) fn new_tie(ctx: &mut Ctx<'_>) -> (u32, u32) {
+        let mut tag = || ctx.rng.random_range(1..=u32::MAX);
+        (tag(), tag())
+    }
+}
+
 impl Association {
     fn empty(
         id: AssocId,
@@ -46,10 +54,7 @@ impl Association {
                 peer_port: ports.1,
                 local: ctx.rng.random_range(1..=u32::MAX),
                 peer: 0,
-                tie: (
-                    ctx.rng.random_range(1..=u32::MAX),
-                    ctx.rng.random_range(1..=u32::MAX),
-                ),
+                tie: Tags::new_tie(ctx),
             },
             addresses: Addresses {
                 local,

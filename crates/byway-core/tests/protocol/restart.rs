@@ -131,3 +131,25 @@ fn a_restart_during_the_shutdown_is_told_to_wait() {
         &["Z -> SHUTDOWN ACK -> A", "A -> SHUTDOWN COMPLETE -> Z"],
     );
 }
+
+// A restarts twice. The COOKIE ECHO of the first restart arrives late: its tags are dead.
+#[test]
+fn a_late_cookie_of_an_earlier_restart_restarts_nothing() {
+    let mut p = Pair::up(1, &plain());
+    let mut echoes = Vec::new();
+    for seed in [7, 8] {
+        p.replace(A, seed, &plain());
+        p.sent.clear();
+        p.connect(A, &plain());
+        p.run(100);
+        let echo = p.sent.iter().find(|q| q.text == "COOKIE ECHO").unwrap();
+        echoes.push(echo.bytes.clone());
+    }
+    p.take_events(Z);
+    p.inject_bytes(Z, address(0, A), &echoes[0]);
+    let restarted = |e: &Event| matches!(e, Event::Restarted { .. });
+    assert!(!p.take_events(Z).iter().any(restarted));
+    p.send_many(A, 50, 1);
+    p.run(300);
+    assert_eq!(p.take_got(Z), [(0, 50)]);
+}
