@@ -153,3 +153,30 @@ fn a_late_cookie_of_an_earlier_restart_restarts_nothing() {
     p.run(300);
     assert_eq!(p.take_got(Z), [(0, 50)]);
 }
+
+// The association of a cookie has ended. A replay of its COOKIE ECHO sets up no ghost,
+// which would deliver the DATA behind it again.
+#[test]
+fn a_cookie_whose_association_has_ended_sets_up_nothing() {
+    for aborted in [false, true] {
+        let mut p = Pair::new(1, &plain());
+        p.connect(A, &plain());
+        p.run(100);
+        let echo = p.sent.iter().find(|q| q.text == "COOKIE ECHO").unwrap();
+        let echo = echo.bytes.clone();
+        if aborted {
+            p.with(A, |now, e, id| e.abort(now, id, b"done").unwrap());
+        } else {
+            p.shutdown(A);
+        }
+        p.run(1000);
+        p.take_events(Z);
+        p.inject_bytes(Z, address(0, A), &echo);
+        let up = |e: &Event| matches!(e, Event::Up { .. });
+        assert!(!p.take_events(Z).iter().any(up), "aborted: {aborted}");
+        // After its life the cookie is stale anyway.
+        p.run(70_000);
+        p.inject_bytes(Z, address(0, A), &echo);
+        assert!(!p.take_events(Z).iter().any(up), "aborted: {aborted}");
+    }
+}
