@@ -83,6 +83,11 @@ impl Endpoint {
         if let Some(old) = before.filter(|old| after.is_none_or(|new| new.0 != old.0)) {
             self.table.spend_cookie(old);
         }
+        if outcome == CookieOutcome::Ended {
+            self.wake(index);
+            self.accept_restarted(now, inbound, cookie);
+            return;
+        }
         self.table.link(index);
         if outcome == CookieOutcome::WhileShuttingDown {
             self.reply(inbound, cookie.peer_tag, |p| {
@@ -92,6 +97,15 @@ impl Endpoint {
             });
         }
         self.wake(index);
+    }
+
+    /// The peer restarted, and its old association has ended.
+    fn accept_restarted(&mut self, now: Instant, inbound: &Inbound<'_>, cookie: &Cookie) {
+        if self.cfg.accept {
+            self.accept(now, inbound, cookie);
+        } else {
+            self.reply(inbound, cookie.peer_tag, |p| p.abort(false, |_| {}));
+        }
     }
 
     /// Sets up the association that the cookie describes.

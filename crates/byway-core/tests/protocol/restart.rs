@@ -1,6 +1,6 @@
 //! Restarts and old cookies (RFC 9260 sections 5.2.2 and 5.2.4, table 12).
 
-use crate::common::{A, Pair, Z, address, assert_drawn, packet, plain};
+use crate::common::{A, Pair, Z, address, assert_drawn, loss, packet, plain};
 use byway_core::Event;
 use byway_wire::{InitFields, Tsn};
 
@@ -179,4 +179,33 @@ fn a_cookie_whose_association_has_ended_sets_up_nothing() {
         p.inject_bytes(Z, address(0, A), &echo);
         assert!(!p.take_events(Z).iter().any(up), "aborted: {aborted}");
     }
+}
+
+#[test]
+fn a_restart_is_a_new_association_unless_the_user_wants_the_old_one() {
+    let mut c = plain();
+    c.setup.keep_on_restart = false;
+    let mut p = Pair::up(1, &c);
+    p.reading[Z] = false;
+    p.send_many(A, 30, 1);
+    p.run(300);
+    let old = p.id(Z);
+    p.replace(A, 7, &c);
+    p.connect(A, &c);
+    p.run(100);
+    let events = p.take_events(Z);
+    assert_eq!(loss(&events), "the peer restarted");
+    assert!(
+        events
+            .iter()
+            .any(|e| matches!(e, Event::Up { accepted: true, .. }))
+    );
+    assert_ne!(p.id(Z), old);
+    assert_eq!(p.ends[Z].association_count(), 1);
+    // What the old one received stays with the old one.
+    p.send_many(A, 50, 1);
+    p.run(300);
+    p.read(Z);
+    assert_eq!(p.take_got(Z), [(0, 50)]);
+    assert_eq!(p.ends[Z].receive(old).unwrap().payload.len(), 30);
 }
