@@ -216,6 +216,9 @@ pub enum LossReason {
     AbortedLocally,
     /// The peer violated the protocol; the text says how.
     ProtocolViolation(&'static str),
+    /// The peer restarted. Its new association is another one
+    /// (`setup.keep_on_restart`).
+    PeerRestarted,
     /// The cookie was stale twice.
     StaleCookie,
     /// This side ended the association, because it cannot send a queued message; the text
@@ -240,6 +243,7 @@ impl core::fmt::Display for LossReason {
             LossReason::ProtocolViolation(what) => {
                 write!(f, "the peer broke the protocol: {what}")
             }
+            LossReason::PeerRestarted => f.write_str("the peer restarted"),
             LossReason::Refused(why) => f.write_str(why),
             LossReason::StaleCookie => f.write_str("the set-up took longer than the cookie lives"),
         }

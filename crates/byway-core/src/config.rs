@@ -134,6 +134,12 @@ pub struct SetupConfig {
     /// until its first heartbeat at HB.interval. Use false in simulations only: without
     /// confirmation an attacker can direct data to a third party.
     pub verify_addresses: bool,
+    /// Whether an association goes on when the peer restarts (false; RFC 9260 section
+    /// 5.2.4, A). Streams begin again then, and the user gets
+    /// [`Event::Restarted`](crate::Event::Restarted). Otherwise the association is lost
+    /// ([`LossReason::PeerRestarted`](crate::LossReason::PeerRestarted)) and the peer's is
+    /// a new one, so that no reader joins the bytes of two.
+    pub keep_on_restart: bool,
 }
 
 impl Default for SetupConfig {
@@ -148,6 +154,7 @@ impl Default for SetupConfig {
             confirm_all_before_data: false,
             first_address_only: false,
             verify_addresses: true,
+            keep_on_restart: false,
         }
     }
 }

@@ -4,6 +4,7 @@ use super::{Association, State};
 use crate::api::{AssocStats, PathStats};
 use crate::config::Config;
 use crate::path::PathId;
+use crate::time::Instant;
 use core::net::SocketAddr;
 use std::sync::Arc;
 
@@ -16,6 +17,14 @@ impl Association {
     /// The verification tag of the packets that the peer sends.
     pub(crate) fn local_tag(&self) -> u32 {
         self.tags.local
+    }
+
+    /// Our tag in the cookie with which the association began, and when the cookie
+    /// expires.
+    pub(crate) fn cookie_tag(&self) -> Option<(u32, Instant)> {
+        self.setup
+            .cookie_expires
+            .map(|expires| (self.tags.local, expires))
     }
 
     /// The peer's SCTP port.

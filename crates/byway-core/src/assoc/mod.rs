@@ -117,6 +117,8 @@ pub(crate) struct Addresses {
 /// The state of set-up (section 5).
 #[derive(Debug, Default)]
 pub(crate) struct SetUp {
+    /// When the cookie expires with which the association began, if it began with one.
+    cookie_expires: Option<Instant>,
     /// The peer started the set-up.
     accepted: bool,
     /// Parameters of the INIT ACK that are reported once the association is

@@ -1,7 +1,7 @@
 //! A COOKIE ECHO for an association that exists (RFC 9260 section 5.2.4).
 
 use super::{Association, Control, Ctx, State, Tags};
-use crate::api::Event;
+use crate::api::{Event, LossReason};
 use crate::endpoint::cookie::Cookie;
 use crate::path::{Path, PathId, PathTable};
 use core::net::SocketAddr;
@@ -15,6 +15,8 @@ pub(crate) enum CookieOutcome {
     Discarded,
     /// The peer restarted while we shut down: SHUTDOWN ACK again, and an error.
     WhileShuttingDown,
+    /// The peer restarted, and the association has ended: the cookie begins a new one.
+    Ended,
 }
 
 /// The action of table 12.
@@ -63,6 +65,10 @@ impl Association {
                 let to = self.paths.find(c.source.ip()).unwrap_or(self.paths.data());
                 self.control.push_back(Control::ShutdownAck(to));
                 CookieOutcome::WhileShuttingDown
+            }
+            Action::Restart if !self.cfg.setup.keep_on_restart => {
+                self.lose(ctx, LossReason::PeerRestarted);
+                CookieOutcome::Ended
             }
             Action::Restart => {
                 self.restart(ctx, c);

@@ -405,6 +405,7 @@ impl Association {
     /// Copies the values of the cookie: tags, TSNs, streams, windows, paths.
     pub(crate) fn adopt_cookie(&mut self, ctx: &mut Ctx<'_>, c: &Cookie) {
         self.tags.local = c.local_tag;
+        self.setup.cookie_expires = Some(c.created + c.life);
         self.tags.peer = c.peer_tag;
         self.send = SendHalf::new(c.local_tsn, c.outbound, c.a_rwnd, &self.cfg);
         self.recv = RecvHalf::new(c.peer_tsn, c.inbound, &self.cfg.buffer);

@@ -30,6 +30,11 @@ impl Endpoint {
             self.stats.forged_cookies += 1;
             return;
         };
+        if self.table.is_spent(cookie.local_tag, now) {
+            // A replay, or a duplicate that took longer than the association.
+            self.stats.stale_cookies += 1;
+            return;
+        }
         let port = cookie.peer_port;
         let existing = self
             .table
@@ -69,9 +74,19 @@ impl Endpoint {
     ) {
         let mut ctx = ctx!(self, now);
         let a = &mut self.table[index].assoc;
+        let before = a.cookie_tag();
         let outcome = a.on_cookie_echo(&mut ctx, cookie, inbound.source);
         if outcome == CookieOutcome::Taken {
             a.handle_packet(&mut ctx, inbound, true);
+        }
+        let after = self.table[index].assoc.cookie_tag();
+        if let Some(old) = before.filter(|old| after.is_none_or(|new| new.0 != old.0)) {
+            self.table.spend_cookie(old);
+        }
+        if outcome == CookieOutcome::Ended {
+            self.wake(index);
+            self.accept_restarted(now, inbound, cookie);
+            return;
         }
         self.table.link(index);
         if outcome == CookieOutcome::WhileShuttingDown {
@@ -82,6 +97,15 @@ impl Endpoint {
             });
         }
         self.wake(index);
+    }
+
+    /// The peer restarted, and its old association has ended.
+    fn accept_restarted(&mut self, now: Instant, inbound: &Inbound<'_>, cookie: &Cookie) {
+        if self.cfg.accept {
+            self.accept(now, inbound, cookie);
+        } else {
+            self.reply(inbound, cookie.peer_tag, |p| p.abort(false, |_| {}));
+        }
     }
 
     /// Sets up the association that the cookie describes.

@@ -17,6 +17,7 @@ mod outbound;
 mod queries;
 mod reply;
 mod schedule;
+mod spent_cookies;
 mod stats;
 mod table;
 mod timers;

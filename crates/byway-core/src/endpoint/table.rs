@@ -7,6 +7,7 @@
 //! the T bit. Then the UDP port counts, too: hosts behind one translator share its
 //! address and may share an SCTP port.
 
+use super::spent_cookies::SpentCookies;
 use crate::api::AssocId;
 use crate::assoc::Association;
 use crate::time::Instant;
@@ -70,6 +71,7 @@ pub(super) struct AssociationTable {
     generation: u32,
     /// Associations that have not ended.
     live: usize,
+    spent_cookies: SpentCookies,
 }
 
 impl AssociationTable {
@@ -203,6 +205,9 @@ impl AssociationTable {
             return;
         }
         let accepted_from = slot.accepted_from;
+        if let Some((tag, expires)) = slot.assoc.cookie_tag() {
+            self.spent_cookies.add(tag, expires);
+        }
         self.unlink(index);
         self.live -= 1;
         if let Some(ip) = accepted_from
@@ -213,6 +218,16 @@ impl AssociationTable {
                 self.accepted_from.remove(&ip);
             }
         }
+    }
+
+    /// A restart gave an association another tag: the cookie of the old one is spent.
+    pub(super) fn spend_cookie(&mut self, (tag, expires): (u32, Instant)) {
+        self.spent_cookies.add(tag, expires);
+    }
+
+    /// Whether the association of a cookie with this tag has ended.
+    pub(super) fn is_spent(&mut self, tag: u32, now: Instant) -> bool {
+        self.spent_cookies.contains(tag, now)
     }
 
     /// Removes an association that has ended.

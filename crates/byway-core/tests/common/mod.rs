@@ -107,6 +107,7 @@ pub(crate) fn plain() -> Config {
     let mut c = Config::rfc9260();
     c.hb.jitter = byway_core::config::HbJitter::Off;
     c.hb.enabled = false;
+    c.setup.keep_on_restart = true;
     c
 }
 

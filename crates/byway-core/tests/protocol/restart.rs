@@ -1,6 +1,6 @@
 //! Restarts and old cookies (RFC 9260 sections 5.2.2 and 5.2.4, table 12).
 
-use crate::common::{A, Pair, Z, address, assert_drawn, packet, plain};
+use crate::common::{A, Pair, Z, address, assert_drawn, loss, packet, plain};
 use byway_core::Event;
 use byway_wire::{InitFields, Tsn};
 
@@ -152,4 +152,60 @@ fn a_late_cookie_of_an_earlier_restart_restarts_nothing() {
     p.send_many(A, 50, 1);
     p.run(300);
     assert_eq!(p.take_got(Z), [(0, 50)]);
+}
+
+// The association of a cookie has ended. A replay of its COOKIE ECHO sets up no ghost,
+// which would deliver the DATA behind it again.
+#[test]
+fn a_cookie_whose_association_has_ended_sets_up_nothing() {
+    for aborted in [false, true] {
+        let mut p = Pair::new(1, &plain());
+        p.connect(A, &plain());
+        p.run(100);
+        let echo = p.sent.iter().find(|q| q.text == "COOKIE ECHO").unwrap();
+        let echo = echo.bytes.clone();
+        if aborted {
+            p.with(A, |now, e, id| e.abort(now, id, b"done").unwrap());
+        } else {
+            p.shutdown(A);
+        }
+        p.run(1000);
+        p.take_events(Z);
+        p.inject_bytes(Z, address(0, A), &echo);
+        let up = |e: &Event| matches!(e, Event::Up { .. });
+        assert!(!p.take_events(Z).iter().any(up), "aborted: {aborted}");
+        // After its life the cookie is stale anyway.
+        p.run(70_000);
+        p.inject_bytes(Z, address(0, A), &echo);
+        assert!(!p.take_events(Z).iter().any(up), "aborted: {aborted}");
+    }
+}
+
+#[test]
+fn a_restart_is_a_new_association_unless_the_user_wants_the_old_one() {
+    let mut c = plain();
+    c.setup.keep_on_restart = false;
+    let mut p = Pair::up(1, &c);
+    p.reading[Z] = false;
+    p.send_many(A, 30, 1);
+    p.run(300);
+    let old = p.id(Z);
+    p.replace(A, 7, &c);
+    p.connect(A, &c);
+    p.run(100);
+    let events = p.take_events(Z);
+    assert_eq!(loss(&events), "the peer restarted");
+    assert!(
+        events
+            .iter()
+            .any(|e| matches!(e, Event::Up { accepted: true, .. }))
+    );
+    assert_ne!(p.id(Z), old);
+    assert_eq!(p.ends[Z].association_count(), 1);
+    // What the old one received stays with the old one.
+    p.send_many(A, 50, 1);
+    p.run(300);
+    p.read(Z);
+    assert_eq!(p.take_got(Z), [(0, 50)]);
+    assert_eq!(p.ends[Z].receive(old).unwrap().payload.len(), 30);
 }

@@ -1,0 +1,64 @@
+//! State Cookies whose association has ended (RFC 9260 section 5.1.5).
+//!
+//! A cookie is valid for its whole life. Replayed after its association has ended, it
+//! would set up a ghost that delivers old data again. So the verification tag of an
+//! association that began with a cookie is kept until the cookie expires.
+
+use crate::time::Instant;
+use std::collections::{HashSet, VecDeque};
+
+/// Most tags that are kept, 512 KiB in all; the oldest are forgotten first.
+const MOST: usize = 16_384;
+
+/// The tags of spent cookies.
+#[derive(Debug, Default)]
+pub(super) struct SpentCookies {
+    /// When each expires, oldest first.
+    order: VecDeque<(Instant, u32)>,
+    /// Only looked up, so its random order has no effect.
+    tags: HashSet<u32>,
+}
+
+impl SpentCookies {
+    /// The association with this tag of ours has ended; its cookie is valid until
+    /// `expires`.
+    pub(super) fn add(&mut self, tag: u32, expires: Instant) {
+        if self.order.len() == MOST
+            && let Some((_, oldest)) = self.order.pop_front()
+        {
+            self.tags.remove(&oldest);
+        }
+        if self.tags.insert(tag) {
+            self.order.push_back((expires, tag));
+        }
+    }
+
+    /// Whether a cookie with this tag was used by an association that has ended.
+    pub(super) fn contains(&mut self, tag: u32, now: Instant) -> bool {
+        while let Some((_, old)) = self.order.pop_front_if(|(expires, _)| *expires <= now) {
+            self.tags.remove(&old);
+        }
+        self.tags.contains(&tag)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_are_kept_until_they_expire_and_bounded() {
+        let at = Instant::from_millis;
+        let mut spent = SpentCookies::default();
+        spent.add(7, at(100));
+        assert!(spent.contains(7, at(99)));
+        assert!(!spent.contains(8, at(99)));
+        assert!(!spent.contains(7, at(100)));
+        for tag in 0..=MOST as u32 {
+            spent.add(tag, at(200));
+        }
+        assert!(!spent.contains(0, at(100)));
+        assert!(spent.contains(1, at(100)));
+        assert_eq!(spent.order.len(), spent.tags.len());
+    }
+}
