@@ -67,7 +67,7 @@ impl Association {
     fn answer_pathless(&self, ctx: &mut Ctx<'_>, inbound: &Inbound<'_>, info: &[u8]) {
         let mut bytes = Vec::new();
         let mut packet = byway_wire::PacketBuilder::new(&mut bytes, self.header());
-        packet.heartbeat_ack(info);
+        packet.raw(byway_wire::chunk_type::HEARTBEAT_ACK, 0, info);
         packet.finish(ctx.checksum());
         ctx.out.queue_reply(OutboundReply {
             source: *inbound.destination,
