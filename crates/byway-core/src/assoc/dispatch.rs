@@ -217,10 +217,10 @@ impl Association {
         gathered: &mut Gathered,
     ) -> Result<bool, ChunkError> {
         match raw.parse()? {
-            Chunk::Heartbeat(h) => {
+            Chunk::Heartbeat(_) => {
                 // One packet gets one answer (RFC 5062 section 8).
                 if !core::mem::replace(&mut gathered.heartbeat, true) {
-                    self.on_heartbeat(ctx, inbound, h.info, gathered);
+                    self.on_heartbeat(ctx, inbound, raw.value, gathered);
                 }
             }
             Chunk::HeartbeatAck(h) => self.on_heartbeat_ack(ctx, inbound, h.info),

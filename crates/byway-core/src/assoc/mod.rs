@@ -37,6 +37,7 @@ mod transmit;
 mod unexpected_init;
 mod unverified;
 mod user;
+mod verification;
 
 pub(crate) use control::Control;
 pub(crate) use ctx::Ctx;

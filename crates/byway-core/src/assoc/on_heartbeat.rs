@@ -67,7 +67,7 @@ impl Association {
     fn answer_pathless(&self, ctx: &mut Ctx<'_>, inbound: &Inbound<'_>, info: &[u8]) {
         let mut bytes = Vec::new();
         let mut packet = byway_wire::PacketBuilder::new(&mut bytes, self.header());
-        packet.heartbeat_ack(info);
+        packet.raw(byway_wire::chunk_type::HEARTBEAT_ACK, 0, info);
         packet.finish(ctx.checksum());
         ctx.out.queue_reply(OutboundReply {
             source: *inbound.destination,
@@ -86,22 +86,11 @@ impl Association {
     ) {
         let read = read_info(info);
         if let Some((path, nonce, _)) = read
-            && self.on_source_verified(ctx, inbound, (path, nonce))
+            && self.answers_special_heartbeat(ctx, inbound, (path, nonce))
         {
             return;
         }
         let named = read.filter(|(path, ..)| self.paths.contains(*path));
-        if let Some((path, nonce, _)) = named
-            && self.on_mtu_probe_answered(ctx, path, nonce)
-        {
-            return;
-        }
-        if let Some((path, nonce, _)) = named
-            && self.optional.estimating.is_some()
-            && self.on_probe_answered(ctx, path, nonce)
-        {
-            return;
-        }
         let answered = named.filter(|(path, nonce, _)| {
             let p = self.paths.get(*path);
             p.heartbeat.is_answered_by(*nonce)
@@ -130,13 +119,7 @@ impl Association {
         self.observe(ctx, || Observation::HeartbeatAcked { path, rtt });
         self.observe_rto(ctx, path, Some(rtt));
         if !self.paths.get(path).is_confirmed() {
-            self.paths.confirm(path);
-            self.paths.get_mut(path).errors.clear();
-            self.addresses.changed = true;
-            self.set_path_state(ctx, path, PathState::Active);
-            self.begin_mtu_search(path);
-            self.ask(ctx, |d, i| d.on_confirmed(i));
-            self.choose_data_path(ctx, None);
+            self.confirm_path(ctx, path);
         }
         self.tell_detector(ctx, path, Evidence::Heartbeat);
         if self.answer_proves(ctx, path, full_sized) {
@@ -153,6 +136,21 @@ impl Association {
         if self.cfg.custom.failover.is_some() {
             self.choose_data_path(ctx, None);
         }
+    }
+
+    /// Whether a HEARTBEAT ACK answers a heartbeat to a source that is no path, a probe of
+    /// a path's MTU or one for its estimate. If so, it was handled.
+    fn answers_special_heartbeat(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        inbound: &Inbound<'_>,
+        (path, nonce): (PathId, u64),
+    ) -> bool {
+        if !self.paths.contains(path) {
+            return self.on_source_verified(ctx, inbound, (path, nonce));
+        }
+        self.on_mtu_probe_answered(ctx, path, nonce)
+            || self.optional.estimating.is_some() && self.on_probe_answered(ctx, path, nonce)
     }
 
     /// Schedules the next heartbeat of a path, counted from now.
@@ -283,16 +281,7 @@ impl Association {
             path: Some(path),
         });
         self.observe_rto(ctx, path, None);
-        // Section 8.1: only heartbeats on the path that carries data count for the
-        // association. Section 5.4: those that verify an address never count.
-        let counts = self.paths.get(path).is_confirmed()
-            && (path == self.paths.data() || self.cfg.failure.idle_heartbeats_count);
-        let pmr = self.cfg.failure.path_max_retrans;
-        let limit = match self.cfg.failure.heartbeat_test {
-            PathMaxRetransTest::Exceeds => pmr,
-            PathMaxRetransTest::Reaches => pmr.saturating_sub(1),
-        };
-        self.count_error(ctx, path, counts, limit);
+        self.count_lost_heartbeat(ctx, path);
         if self.peer_is_unreachable(ctx) {
             return;
         }
@@ -313,6 +302,19 @@ impl Association {
         self.begin_revival(ctx);
     }
 
+    /// Section 8.1: only heartbeats on the path that carries data count for the
+    /// association. Section 5.4: those that verify an address never count.
+    fn count_lost_heartbeat(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
+        let counts = self.paths.get(path).is_confirmed()
+            && (path == self.paths.data() || self.cfg.failure.idle_heartbeats_count);
+        let pmr = self.cfg.failure.path_max_retrans;
+        let limit = match self.cfg.failure.heartbeat_test {
+            PathMaxRetransTest::Exceeds => pmr,
+            PathMaxRetransTest::Reaches => pmr.saturating_sub(1),
+        };
+        self.count_error(ctx, path, counts, limit);
+    }
+
     /// Whether T3-rtx of a path runs that is not active: data probes the path, and its
     /// timeouts count the silence. If lost heartbeats counted, too, one silence would be
     /// two errors and double the RTO twice. Not where only heartbeats prove the path
@@ -325,51 +327,6 @@ impl Association {
     /// A heartbeat leaves with the next packets.
     pub(super) fn want_heartbeat(&mut self, path: PathId) {
         self.paths.want_heartbeat(path, true);
-    }
-
-    /// Section 5.4: verification begins when the association is established.
-    /// HB.Max.Burst heartbeats leave at once, and the others one RTO later each.
-    pub(crate) fn begin_verification(&mut self, ctx: &mut Ctx<'_>) {
-        if !self.cfg.setup.verify_addresses {
-            self.trust_addresses(ctx);
-        }
-        let burst = self.cfg.hb.max_burst.max(1);
-        let mut started = 0;
-        let trusts = self.setup.accepted && self.trusts_listed_addresses();
-        let all = self.cfg.setup.confirm_all_before_data && !trusts;
-        for path in self.paths.ids() {
-            if all {
-                self.paths.doubt(path);
-                self.paths.want_heartbeat(path, true);
-                continue;
-            }
-            if self.paths.get(path).is_confirmed() {
-                self.schedule_heartbeat(ctx, path);
-                self.begin_mtu_search(path);
-                let p = self.paths.get(path);
-                if self.cfg.hb.at_establishment && p.heartbeat.is_enabled() {
-                    self.paths.want_heartbeat(path, true);
-                }
-            } else {
-                let wait = self.paths.get(path).rtt.rto() * (started / burst);
-                self.paths
-                    .get_mut(path)
-                    .timers
-                    .set(PathTimer::Heartbeat, Some(ctx.now + wait));
-                started += 1;
-            }
-        }
-        self.ask(ctx, |d, i| d.on_established(i));
-    }
-
-    /// RFC 2960: every address of the peer may carry data at once.
-    fn trust_addresses(&mut self, ctx: &mut Ctx<'_>) {
-        for path in self.paths.ids() {
-            if self.paths.get(path).state() == PathState::Unconfirmed {
-                self.paths.confirm(path);
-                self.set_path_state(ctx, path, PathState::Active);
-            }
-        }
     }
 }
 

@@ -401,3 +401,16 @@ fn what_the_peer_takes_back_keeps_its_t3() {
     let again = p.take_drawings_with(&["DATA 2"]);
     assert!(!again.is_empty(), "T3-rtx expires");
 }
+
+// A peer may put more than one parameter into a HEARTBEAT: all come back (section 3.3.6).
+#[test]
+fn a_heartbeat_ack_returns_all_that_the_heartbeat_contained() {
+    let mut p = Pair::up(1, &plain());
+    let value = [0, 1, 0, 8, 1, 2, 3, 4, 0x40, 9, 0, 6, 7, 8];
+    p.inject(Z, 0, |b| {
+        b.raw(byway_wire::chunk_type::HEARTBEAT, 0, &value);
+    });
+    let answer = &p.sent.last().unwrap().bytes;
+    assert_eq!(answer[12..16], [5, 0, 0, 18]);
+    assert_eq!(answer[16..30], value);
+}

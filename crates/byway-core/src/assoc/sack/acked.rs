@@ -122,20 +122,12 @@ impl Chunk<'_> {
         // if the timeout counted as no error (section 6.1, A).
         let timely =
             p.errors.trusts_answer_to(r.sent_at) && r.fate != Fate::Lost(LossCause::Timeout);
-        if r.one_path && timely {
-            s.proof.unambiguous = true;
-            s.proof.largest = s.proof.largest.max(r.bytes);
-        }
+        self.prove(s, p, timely, cfg);
         if let Some(d) = dialect {
             let clears = d.clears_errors(r);
             s.proof.clears |= clears;
             s.proof.unambiguous |= clears;
         }
-        // The count of an inactive path is cleared only by a chunk that was never sent to
-        // another path (RFC 7829 section 3.2, rule 9).
-        let any = cfg.failure.error_clear == ErrorClear::AnyAck
-            && (r.one_path || p.state() != PathState::Inactive);
-        s.proof.clears |= timely && (once || any);
         let timed = p.rtt.end_timing(self.seq);
         let by_dialect = match dialect {
             Some(d) if self.echo == Echo::Unused => d.measures_round_trip((self.seq, r)),
@@ -153,5 +145,23 @@ impl Chunk<'_> {
         if measures {
             s.sample = Some(self.now.since(r.sent_at));
         }
+    }
+
+    /// What the chunk proves about its path.
+    #[inline]
+    fn prove(&self, s: &mut PathSack, p: &Path, timely: bool, cfg: &Config) {
+        let r = self.record;
+        if !timely {
+            return;
+        }
+        if r.one_path {
+            s.proof.unambiguous = true;
+            s.proof.largest = s.proof.largest.max(r.bytes);
+        }
+        // The count of an inactive path is cleared only by a chunk that was never sent to
+        // another path (RFC 7829 section 3.2, rule 9).
+        let any = cfg.failure.error_clear == ErrorClear::AnyAck
+            && (r.one_path || p.state() != PathState::Inactive);
+        s.proof.clears |= r.sends == 1 || any;
     }
 }

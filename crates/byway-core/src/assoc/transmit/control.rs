@@ -29,7 +29,8 @@ impl Association {
             }
             Control::CookieAck(to) => self.send_one(ctx, buf, to, |p| p.cookie_ack()),
             Control::HeartbeatAck(to, info) => {
-                self.send_one(ctx, buf, to, |p| p.heartbeat_ack(&info))
+                let kind = byway_wire::chunk_type::HEARTBEAT_ACK;
+                self.send_one(ctx, buf, to, |p| p.raw(kind, 0, &info))
             }
             Control::Error(to, causes) => {
                 let to = self.reply_to(to);
