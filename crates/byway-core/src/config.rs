@@ -30,8 +30,8 @@ pub use failure::{
 pub use crate::policy::RttSampling;
 
 use crate::policy::{
-    AfterRto, DataMove, Detection, Detector, Failover, FastRetransmits, MtuDiscovery, ProbeTimeout,
-    Rack, RetransmitTarget, Revival,
+    AfterRto, DataMove, FastRetransmits, MtuDiscovery, ProbeTimeout, Rack, RetransmitTarget,
+    Revival,
 };
 use crate::units;
 use core::time::Duration;
@@ -70,24 +70,6 @@ pub struct Config {
     /// serialized.
     #[serde(skip)]
     pub custom: Custom,
-}
-
-impl Config {
-    /// The detector of a path: the user's own, or else `own`, the detector set for it.
-    pub(crate) fn detector<'a>(&'a self, own: &'a Detection) -> &'a dyn Detector {
-        match &self.custom.detection {
-            Some(custom) => custom.get(),
-            None => own,
-        }
-    }
-
-    /// The failover policy: the user's own or the built-in one.
-    pub(crate) fn failover(&self) -> &dyn Failover {
-        match &self.custom.failover {
-            Some(custom) => custom.get(),
-            None => &self.failover,
-        }
-    }
 }
 
 /// Largest IP packet, in bytes (default 1500, at least 512).

@@ -1,6 +1,6 @@
 //! The interface between an association and a congestion control algorithm.
 
-use super::rfc9260;
+use super::idle;
 use crate::config::CongestionConfig;
 use crate::path::Window;
 use crate::time::{Duration, Instant};
@@ -47,7 +47,7 @@ pub trait CongestionControl: fmt::Debug + Send {
         rto: Duration,
         cfg: &CongestionConfig,
     ) {
-        rfc9260::shrink_idle(window, now, rto, cfg);
+        idle::shrink_idle(window, now, rto, cfg);
     }
 
     /// A packet of new data may leave if the flight size is below `limit` (section 6.1,

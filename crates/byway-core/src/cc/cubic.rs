@@ -15,7 +15,7 @@
 //! undone (section 4.9).
 
 use super::hystart::{HyStart, Pace};
-use super::{CongestionControl, Moment, PathAck, rfc9260};
+use super::{CongestionControl, Moment, PathAck, idle, rfc9260};
 use crate::config::{CongestionConfig, Cubic, CwndGrowth};
 use crate::path::Window;
 use crate::time::{Duration, Instant};
@@ -110,7 +110,7 @@ impl CongestionControl for CubicControl {
     /// As in RFC 9260; idle time does not count.
     fn on_idle(&mut self, w: &mut Window, now: Instant, rto: Duration, cfg: &CongestionConfig) {
         let before = w.cwnd;
-        rfc9260::shrink_idle(w, now, rto, cfg);
+        idle::shrink_idle(w, now, rto, cfg);
         self.curve.on_idle(now, w.cwnd != before);
     }
 }
@@ -211,7 +211,7 @@ impl Curve {
 fn less(w: &Window, cfg: &CongestionConfig) -> u32 {
     // With integers, so that the result is exact.
     let left = u64::from(w.cwnd) * 7 / 10;
-    (left as u32).max(rfc9260::floor(w, cfg))
+    (left as u32).max(idle::floor(w, cfg))
 }
 
 #[cfg(test)]

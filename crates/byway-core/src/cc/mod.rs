@@ -11,6 +11,7 @@ mod control;
 pub(crate) mod coupled;
 mod cubic;
 mod hystart;
+mod idle;
 mod path_control;
 mod rfc9260;
 

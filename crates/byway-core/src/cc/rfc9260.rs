@@ -5,10 +5,11 @@
 //! it, and a timeout sets it to one PMDCS. The differences between RFC 2960 and RFC 9260
 //! are fields of the configuration.
 
+use super::idle::floor;
 use super::{CongestionControl, Moment, PathAck};
 use crate::config::{CongestionConfig, CwndGrowth, InitialCwnd};
 use crate::path::Window;
-use crate::time::{Duration, Instant};
+use crate::time::Instant;
 
 /// The rules of RFC 9260 for a window, the default (`congestion.algorithm = Rfc9260`).
 /// All their state is in the window.
@@ -102,35 +103,16 @@ fn add(w: &mut Window, step: f64) {
     }
 }
 
-/// The lowest value of ssthresh (section 7.2.3).
-pub(super) fn floor(w: &Window, cfg: &CongestionConfig) -> u32 {
-    cfg.ssthresh_floor.saturating_mul(w.pmdcs)
-}
-
 /// The window after a timeout.
 pub(super) fn after_timeout(w: &Window, cfg: &CongestionConfig) -> u32 {
     cfg.cwnd_after_rto.max(1).saturating_mul(w.pmdcs)
 }
 
-/// Section 7.2.1, last rule: a window that is not used is halved once per RTO, down to
-/// the floor.
-pub(super) fn shrink_idle(w: &mut Window, now: Instant, rto: Duration, cfg: &CongestionConfig) {
-    if !cfg.idle_decay {
-        return;
-    }
-    let least = floor(w, cfg);
-    while now.since(w.idle_since()) >= rto && w.cwnd > least {
-        if cfg.decay_sets_ssthresh && !w.has_decayed() {
-            w.ssthresh = w.cwnd;
-        }
-        w.cwnd = (w.cwnd / 2).max(least);
-        w.decayed_for(rto);
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::idle::shrink_idle;
     use super::*;
+    use crate::time::Duration;
 
     const PMDCS: u32 = 1468;
     const AT: Moment = Moment {

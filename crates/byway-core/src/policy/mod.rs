@@ -13,6 +13,7 @@ pub mod detector;
 pub mod estimate;
 pub mod failover;
 pub mod fast_retransmit;
+mod in_force;
 pub mod mtu_discovery;
 pub mod probe_timeout;
 pub mod probing;
@@ -21,6 +22,7 @@ pub mod retransmit;
 pub mod revival;
 pub mod rtt_sampling;
 pub mod scheme;
+mod target;
 #[cfg(test)]
 mod testing;
 

@@ -8,30 +8,8 @@
 
 use crate::path::{PathId, PathState, PathsView};
 use core::fmt;
-use serde::{Deserialize, Serialize};
 
-/// Where a lost chunk is sent again.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
-pub enum RetransmitTarget {
-    /// Every retransmission to the destination that lost the chunk.
-    AllRtxSame,
-    /// Every retransmission to an alternate destination.
-    AllRtxAlt,
-    /// Fast retransmissions to the same destination, timeouts to an alternate.
-    #[default]
-    FrSameRtoAlt,
-}
-
-/// Why a chunk is lost.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum LossCause {
-    /// Enough missing reports.
-    FastRetransmit,
-    /// The retransmission timer of its path expired.
-    Timeout,
-    /// The probe timeout made its path potentially failed.
-    ProbeTimeout,
-}
+pub use super::target::{LossCause, RetransmitTarget};
 
 /// Decides where lost chunks are sent again.
 pub trait RetransmissionTarget: fmt::Debug + Send + Sync {
