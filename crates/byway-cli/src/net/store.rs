@@ -66,16 +66,7 @@ impl Store {
             hash_file(path, &mut found.hasher).map_err(|e| format!("{name}: {e}"))?;
             (found.have, found.complete) = (have, complete);
         }
-        Ok(Store {
-            target,
-            part,
-            size,
-            force,
-            hasher: found.hasher.clone(),
-            found,
-            writer: None,
-            written: 0,
-        })
+        Ok(Store::beginning_with((target, part), size, force, found))
     }
 
     /// Takes over what another store has found or written, and let go of; it
@@ -96,7 +87,17 @@ impl Store {
         if there < found.have || (found.complete && there != found.have) {
             return Err(format!("{name}: what was here has changed"));
         }
-        Ok(Store {
+        Ok(Store::beginning_with((target, part), size, force, found))
+    }
+
+    /// A store into which nothing was written yet.
+    fn beginning_with(
+        (target, part): (PathBuf, PathBuf),
+        size: u64,
+        force: bool,
+        found: Found,
+    ) -> Store {
+        Store {
             target,
             part,
             size,
@@ -105,7 +106,7 @@ impl Store {
             found,
             writer: None,
             written: 0,
-        })
+        }
     }
 
     /// What was found, or what is there now that it is being written.

@@ -73,9 +73,8 @@ impl Association {
     /// The timer of the path's MTU: a probe is lost, or larger sizes are tried again.
     pub(super) fn on_mtu_timer(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
         let p = self.paths.get_mut(path);
-        p.timers.set(PathTimer::MtuProbe, None);
         let was_lost = p.mtu.has_probe();
-        p.mtu.end_probe();
+        p.end_mtu_probe();
         let Some(search) = p.mtu.search_mut() else {
             return;
         };
@@ -99,8 +98,7 @@ impl Association {
         if p.state() == PathState::Unconfirmed || !p.mtu.search_mut().is_some_and(|s| s.doubt()) {
             return;
         }
-        p.mtu.end_probe();
-        p.timers.set(PathTimer::MtuProbe, None);
+        p.end_mtu_probe();
         self.paths.want_mtu_probe(path, true);
         self.want_heartbeat(path);
     }
@@ -110,8 +108,7 @@ impl Association {
         let p = self.paths.get_mut(path);
         let outcome = p.mtu.search_mut().map(|s| s.refuse(size));
         if p.mtu.has_probe() {
-            p.mtu.end_probe();
-            p.timers.set(PathTimer::MtuProbe, None);
+            p.end_mtu_probe();
         }
         self.adopt_mtu(ctx, path, outcome);
     }

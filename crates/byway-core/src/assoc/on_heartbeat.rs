@@ -5,7 +5,6 @@ use super::dispatch::Gathered;
 use super::{Association, Control, Ctx, Inbound};
 use crate::config::{FailedProbes, HbJitter, PathMaxRetransTest};
 use crate::observe::{Observation, Timer};
-use crate::outbox::OutboundReply;
 use crate::path::{Path, PathId, PathState, PathTimer, Probe};
 use crate::policy::probing::Evidence;
 use crate::time::{Duration, Instant};
@@ -65,14 +64,8 @@ impl Association {
     }
 
     fn answer_pathless(&self, ctx: &mut Ctx<'_>, inbound: &Inbound<'_>, info: &[u8]) {
-        let mut bytes = Vec::new();
-        let mut packet = byway_wire::PacketBuilder::new(&mut bytes, self.header());
-        packet.raw(byway_wire::chunk_type::HEARTBEAT_ACK, 0, info);
-        packet.finish(ctx.checksum());
-        ctx.out.queue_reply(OutboundReply {
-            source: *inbound.destination,
-            destination: *inbound.source,
-            bytes,
+        self.send_beside_paths(ctx, inbound, |p| {
+            p.raw(byway_wire::chunk_type::HEARTBEAT_ACK, 0, info);
         });
     }
 

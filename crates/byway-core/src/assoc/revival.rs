@@ -26,16 +26,14 @@ impl Association {
             return;
         };
         for path in self.paths.ids() {
-            let timers = &mut self.paths.get_mut(path).timers;
+            let timers = &self.paths.get(path).timers;
             let soon = ctx.now + pace;
             let comes = [PathTimer::Heartbeat, PathTimer::HeartbeatLost]
                 .iter()
                 .any(|t| timers.get(*t).is_some_and(|at| at <= soon));
             if !comes && !self.paths.wants_heartbeat(path) {
-                self.paths
-                    .get_mut(path)
-                    .timers
-                    .set(PathTimer::Heartbeat, Some(ctx.now));
+                let timers = &mut self.paths.get_mut(path).timers;
+                timers.set(PathTimer::Heartbeat, Some(ctx.now));
             }
         }
     }

@@ -73,13 +73,23 @@ impl Association {
         }
         all[at].probed = ctx.now;
         let info = on_heartbeat::info_of(NO_PATH, ctx.now, all[at].nonce);
+        self.send_beside_paths(ctx, inbound, |p| p.heartbeat(&info));
+    }
+
+    /// Sends a packet back the way that another one came, which need not be a path.
+    pub(super) fn send_beside_paths(
+        &self,
+        ctx: &mut Ctx<'_>,
+        inbound: &Inbound<'_>,
+        write: impl FnOnce(&mut PacketBuilder<'_>),
+    ) {
         let mut bytes = Vec::new();
         let mut packet = PacketBuilder::new(&mut bytes, self.header());
-        packet.heartbeat(&info);
+        write(&mut packet);
         packet.finish(ctx.checksum());
         ctx.out.queue_reply(OutboundReply {
-            source: local,
-            destination: remote,
+            source: *inbound.destination,
+            destination: *inbound.source,
             bytes,
         });
     }
@@ -174,8 +184,7 @@ impl Association {
         let p = self.paths.get_mut(path);
         p.counters.heard(ctx.now);
         if !p.is_confirmed() {
-            self.paths.confirm(path);
-            self.set_path_state(ctx, path, PathState::Active);
+            self.confirm_path(ctx, path);
         }
         self.clear_errors(ctx, path, true);
         self.schedule_heartbeat(ctx, path);

@@ -94,6 +94,12 @@ impl Path {
         self.heartbeat.end()
     }
 
+    /// Ends the probe of the path's MTU, if any: it is lost or given up.
+    pub(crate) fn end_mtu_probe(&mut self) {
+        self.timers.set(PathTimer::MtuProbe, None);
+        self.mtu.end_probe();
+    }
+
     /// The association has ended: all timers of the path stop.
     pub(crate) fn stop_timers(&mut self) {
         self.timers = PathTimers::default();

@@ -84,7 +84,7 @@ impl PathMtu {
     }
 
     /// The probe under way is lost or given up.
-    pub(crate) fn end_probe(&mut self) {
+    pub(super) fn end_probe(&mut self) {
         if let Some(d) = &mut self.discovery {
             d.probe = None;
         }
