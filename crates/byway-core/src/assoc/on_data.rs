@@ -134,15 +134,17 @@ impl Association {
     /// chunk that fills a gap is accepted (section 6.2). Payload decides this, because
     /// the peer counts payload against the advertised window. With overhead, the limit
     /// is twice the buffer. For the first missing chunk it is four times the buffer while
-    /// the reader keeps up, because all later data waits for this chunk.
+    /// the reader keeps up, because all later data waits for this chunk. The memory that
+    /// all this takes may be four times the buffer, or six times for that chunk.
     fn has_room(&self, seq: u64) -> bool {
         let held = &self.recv.reassembly;
         let buffer = u64::from(self.cfg.buffer.receive);
         let fills_gap = seq < self.recv.tsns.end();
         let hoard = held.held();
+        let by_memory = held.held_by_memory();
         let frees = fills_gap && seq == self.recv.tsns.next() && held.held_ready() < buffer;
-        hoard < 2 * buffer && (held.held_payload() < buffer || fills_gap)
-            || frees && hoard < 4 * buffer
+        hoard < 2 * buffer && by_memory < buffer && (held.held_payload() < buffer || fills_gap)
+            || frees && hoard < 4 * buffer && 2 * by_memory < 3 * buffer
     }
 
     /// A packet with DATA was handled: decides when it is acknowledged.

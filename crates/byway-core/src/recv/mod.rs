@@ -89,7 +89,8 @@ impl RecvHalf {
 
     /// The window to advertise: the free part of the buffer.
     pub(crate) fn a_rwnd(&self) -> u32 {
-        u64::from(self.buffer).saturating_sub(self.reassembly.held()) as u32
+        let held = self.reassembly.held().max(self.reassembly.held_by_memory());
+        u64::from(self.buffer).saturating_sub(held) as u32
     }
 
     /// The reader made room. Returns whether a window update leaves at once (section 6.2).

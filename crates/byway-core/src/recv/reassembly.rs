@@ -7,10 +7,11 @@
 //! parts at a time.
 
 mod fragment;
+mod memory;
 mod out_of_order;
 mod ready;
 mod run;
-mod stream;
+mod streams;
 
 pub(crate) use fragment::{Fragment, InconsistentFragment};
 
@@ -18,8 +19,9 @@ use crate::api::Received;
 use bytes::Bytes;
 use ready::Ready;
 use run::Run;
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
-use stream::Stream;
+use streams::Streams;
 
 /// Most bytes that are allocated in advance for a message of unknown length.
 const MAX_EXPECTED: usize = 1 << 18;
@@ -27,19 +29,32 @@ const MAX_EXPECTED: usize = 1 << 18;
 /// Entries of the ready queue for which an idle association keeps memory.
 const KEPT: usize = 64;
 
+/// Memory that a byte of the receive window may take.
+const MEMORY_A_BYTE: usize = 4;
+
+/// Bytes of the window for what an association keeps when it is idle: empty queues, and
+/// the numbers of its streams.
+const IDLE: usize = 4096;
+
 const BEGIN_INSIDE: InconsistentFragment =
     InconsistentFragment("a message began inside of another one");
 const END_INSIDE: InconsistentFragment =
     InconsistentFragment("a message ended inside of another one");
+const NEVER_BEGAN: InconsistentFragment =
+    InconsistentFragment("a fragment continues a message that never began");
 
 /// All data that has arrived and has not been read yet.
 #[derive(Debug)]
 pub(crate) struct Reassembly {
     /// Incomplete messages, by the sequence number of their first fragment.
     runs: BTreeMap<u64, Run>,
-    streams: Vec<Stream>,
+    /// Memory of the runs, in bytes.
+    runs_memory: usize,
+    streams: Streams,
     /// What the application can read now.
     ready: VecDeque<Ready>,
+    /// Memory of the payloads in `ready`, in bytes.
+    ready_memory: usize,
     /// Bytes of the window in use, overhead included.
     held: u64,
     /// The part of `held` that is payload.
@@ -60,8 +75,10 @@ impl Reassembly {
     pub(crate) fn new(overhead: u32, partial_delivery_point: usize) -> Reassembly {
         Reassembly {
             runs: BTreeMap::new(),
-            streams: Vec::new(),
+            runs_memory: 0,
+            streams: Streams::default(),
             ready: VecDeque::new(),
+            ready_memory: 0,
             held: 0,
             held_payload: 0,
             held_ready: 0,
@@ -87,6 +104,22 @@ impl Reassembly {
         self.held_ready
     }
 
+    /// Memory that all of this takes, in bytes, by the capacity of what holds it.
+    #[inline]
+    pub(crate) fn memory(&self) -> usize {
+        self.runs_memory
+            + self.streams.memory()
+            + self.ready_memory
+            + self.ready.capacity() * size_of::<Ready>()
+    }
+
+    /// Bytes of the window in use if each stands for four bytes of memory. It is less than
+    /// [`held`](Self::held) unless a peer sends what takes much memory for its size.
+    #[inline]
+    pub(crate) fn held_by_memory(&self) -> u64 {
+        (self.memory() / MEMORY_A_BYTE).saturating_sub(IDLE) as u64
+    }
+
     /// Messages and parts that became ready since the last call, and their
     /// bytes.
     pub(crate) fn take_fresh(&mut self) -> (u32, u64) {
@@ -103,19 +136,12 @@ impl Reassembly {
         self.held -= u64::from(r.charge);
         self.held_ready -= u64::from(r.charge);
         self.held_payload -= r.message.payload.len() as u64;
+        self.ready_memory -= r.payload_memory();
         if self.ready.is_empty() && self.ready.capacity() > KEPT {
             // When an association becomes idle, it frees the memory of its busy time.
             self.ready = VecDeque::new();
         }
         Some(r.message)
-    }
-
-    fn stream(&mut self, id: u16) -> &mut Stream {
-        let i = usize::from(id);
-        if self.streams.len() <= i {
-            self.streams.resize_with(i + 1, Stream::default);
-        }
-        &mut self.streams[i]
     }
 
     /// Adds a fragment that has not arrived before. `in_order` is the first
@@ -138,6 +164,7 @@ impl Reassembly {
             self.charge(f, charge);
             self.deliver_if_complete(start, in_order);
         }
+        self.check_beginning(in_order)?;
         self.deliver_part(in_order);
         Ok(())
     }
@@ -165,7 +192,7 @@ impl Reassembly {
         };
         let ready = Ready { message, charge };
         // It is nearly always the next message, and no other one waits for it.
-        if f.unordered || self.stream(f.stream).advance_if_alone(f.ssn) {
+        if f.unordered || self.streams.advance_if_alone(f.stream, f.ssn) {
             self.make_ready(ready);
         } else {
             self.deliver(ready);
@@ -189,6 +216,17 @@ impl Reassembly {
         Ok(())
     }
 
+    /// Checks that no run waits for a beginning that cannot come, because everything
+    /// before it has arrived. The peer could hoard memory here with fragments that are
+    /// acknowledged and never delivered.
+    #[inline]
+    fn check_beginning(&self, in_order: u64) -> Result<(), InconsistentFragment> {
+        match self.runs.first_key_value() {
+            Some((&start, run)) if start < in_order && !run.begin => Err(NEVER_BEGAN),
+            _ => Ok(()),
+        }
+    }
+
     /// Adds the fragment to the run that it extends, or starts a new one.
     /// Returns the first sequence number of that run.
     fn extend_run(
@@ -207,16 +245,20 @@ impl Reassembly {
         } else {
             0
         };
-        let run = self
-            .runs
-            .entry(start)
-            .or_insert_with(|| Run::starting_with(f, expected));
+        let right = joins_right.then(|| self.runs.remove(&(f.seq + 1)));
+        let run = match self.runs.entry(start) {
+            Entry::Occupied(left) => {
+                self.runs_memory -= left.get().memory();
+                left.into_mut()
+            }
+            Entry::Vacant(free) => free.insert(Run::starting_with(f, expected)),
+        };
         run.push(f, charge);
-        if joins_right {
-            let tail = self.runs.remove(&(f.seq + 1));
-            let run = self.runs.get_mut(&start).expect("inserted above");
-            run.join(tail.expect("neighbours() found it"));
+        if let Some(tail) = right.flatten() {
+            self.runs_memory -= tail.memory();
+            run.join(tail);
         }
+        self.runs_memory += run.memory();
         Ok(start)
     }
 
@@ -253,6 +295,7 @@ impl Reassembly {
             return;
         }
         let mut run = self.runs.remove(&start).expect("looked up above");
+        self.runs_memory -= run.memory();
         self.last_len = run.len().min(MAX_EXPECTED);
         let ready = Ready {
             charge: run.charge,
@@ -277,19 +320,18 @@ impl Reassembly {
             return;
         }
         let (id, ssn) = (ready.message.stream, ready.message.ssn);
-        let stream = self.stream(id);
-        if !stream.is_next(ssn) {
+        if !self.streams.is_next(id, ssn) {
             // Of two messages with the same number the first stays, because it has been
             // acknowledged.
-            if let Err(second) = stream.hold(ready) {
+            if let Err(second) = self.streams.hold(ready) {
                 self.held -= u64::from(second.charge);
                 self.held_payload -= second.message.payload.len() as u64;
             }
             return;
         }
-        stream.advance();
+        self.streams.advance(id);
         self.make_ready(ready);
-        while let Some(next) = self.streams[usize::from(id)].take_next() {
+        while let Some(next) = self.streams.take_next(id) {
             self.make_ready(next);
         }
     }
@@ -299,6 +341,7 @@ impl Reassembly {
         self.held_ready += u64::from(ready.charge);
         self.fresh.0 += 1;
         self.fresh.1 += ready.message.payload.len() as u64;
+        self.ready_memory += ready.payload_memory();
         self.ready.push_back(ready);
     }
 
@@ -322,11 +365,12 @@ impl Reassembly {
         // The charge includes the overhead. Otherwise a message in tiny fragments
         // could fill the window without ever reaching the point.
         if (run.charge as usize) < self.partial_delivery_point
-            || (!unordered && !self.stream(id).is_next(ssn))
+            || (!unordered && !self.streams.is_next(id, ssn))
         {
             return;
         }
         let run = self.runs.get_mut(&start).expect("looked up above");
+        self.runs_memory -= run.memory();
         let part = Ready {
             charge: core::mem::take(&mut run.charge),
             message: Received {
@@ -340,6 +384,7 @@ impl Reassembly {
             },
         };
         run.in_parts = true;
+        self.runs_memory += run.memory();
         self.make_ready(part);
     }
 
@@ -347,15 +392,25 @@ impl Reassembly {
     /// messages, resets all stream sequence numbers, and keeps what is ready.
     pub(crate) fn restart(&mut self) {
         self.runs.clear();
-        self.streams.clear();
+        self.streams = Streams::default();
+        self.runs_memory = 0;
         self.held = self.held_ready;
         let lengths = self.ready.iter().map(|r| r.message.payload.len() as u64);
         self.held_payload = lengths.sum();
     }
 
-    /// Whether `held`, `held_payload` and `held_ready` match the data.
+    /// Whether the running totals match the data.
     pub(crate) fn totals_agree(&self) -> bool {
-        let waiting = self.streams.iter().flat_map(|s| s.held());
+        let runs: usize = self.runs.values().map(Run::memory).sum();
+        let ready: usize = self.ready.iter().map(Ready::payload_memory).sum();
+        self.windows_agree()
+            && self.streams.total_agrees()
+            && (runs, ready) == (self.runs_memory, self.ready_memory)
+    }
+
+    /// Whether `held`, `held_payload` and `held_ready` match the data.
+    fn windows_agree(&self) -> bool {
+        let waiting = self.streams.waiting();
         let messages: u64 = self
             .ready
             .iter()
@@ -364,7 +419,7 @@ impl Reassembly {
             .sum();
         let unread: u64 = self.ready.iter().map(|r| u64::from(r.charge)).sum();
         let runs: u64 = self.runs.values().map(|r| u64::from(r.charge)).sum();
-        let waiting = self.streams.iter().flat_map(|s| s.held());
+        let waiting = self.streams.waiting();
         let ready = self.ready.iter().chain(waiting);
         let payload = ready.map(|r| r.message.payload.len() as u64).sum::<u64>()
             + self.runs.values().map(|r| r.len() as u64).sum::<u64>();

@@ -504,6 +504,38 @@ fn attack_fragment_hoarding_is_bounded_and_tells_an_honest_window() {
     );
 }
 
+/// A DATA chunk of one byte, for stream 0.
+fn one_byte(p: &mut Pair, n: u32, (begin, end): (bool, bool)) {
+    let tsn = p.reader.tsn(A, n);
+    p.inject(Z, 0, |b| {
+        b.data(&byway_wire::Data {
+            tsn,
+            stream_id: 0,
+            ssn: n as u16,
+            ppid: 0,
+            unordered: false,
+            begin,
+            end,
+            immediate: false,
+            payload: b"x",
+        });
+    });
+}
+
+#[test]
+fn attack_fragments_that_never_began_are_a_violation() {
+    // Only ends of messages, in order: they would be acknowledged and never delivered.
+    let mut p = Pair::up(1, &plain());
+    one_byte(&mut p, 1, (false, true));
+    assert!(p.sent.last().unwrap().text.starts_with("ABORT"));
+    // The same behind a gap: nothing is wrong until it fills.
+    let mut p = Pair::up(1, &plain());
+    one_byte(&mut p, 2, (false, true));
+    assert!(!p.sent.iter().any(|q| q.text.starts_with("ABORT")));
+    one_byte(&mut p, 1, (true, true));
+    assert!(p.sent.last().unwrap().text.starts_with("ABORT"));
+}
+
 #[test]
 fn attack_self_referencing_reassembly_is_a_violation() {
     // A message begins inside another one.

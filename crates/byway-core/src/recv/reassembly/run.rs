@@ -1,6 +1,7 @@
 //! Runs: consecutive fragments of one message.
 
 use super::fragment::Fragment;
+use super::memory::{TREE_ENTRY, block};
 use bytes::{Bytes, BytesMut};
 use std::collections::VecDeque;
 
@@ -24,15 +25,19 @@ pub(super) struct Run {
     pub(super) charge: u32,
     /// The payload in pieces. So a run that joins another one copies nothing.
     pieces: VecDeque<BytesMut>,
+    /// Memory of the pieces' buffers.
+    buffers: usize,
 }
 
 impl Run {
     /// An empty run for `f`, with room for `expected` bytes. With 0 nothing is allocated
     /// yet.
     pub(super) fn starting_with(f: &Fragment<'_>, expected: usize) -> Run {
-        let mut pieces = VecDeque::new();
+        let (mut pieces, mut buffers) = (VecDeque::new(), 0);
         if expected > 0 {
-            pieces.push_back(BytesMut::with_capacity(expected));
+            let piece = BytesMut::with_capacity(expected);
+            buffers = block(piece.capacity());
+            pieces.push_back(piece);
         }
         Run {
             end_seq: f.seq,
@@ -45,6 +50,7 @@ impl Run {
             in_parts: false,
             charge: 0,
             pieces,
+            buffers,
         }
     }
 
@@ -58,8 +64,16 @@ impl Run {
     /// Adds the fragment that follows the run.
     pub(super) fn push(&mut self, f: &Fragment<'_>, charge: u32) {
         match self.pieces.back_mut() {
-            Some(last) => last.extend_from_slice(f.payload),
-            None => self.pieces.push_back(f.payload.into()),
+            Some(last) => {
+                self.buffers -= block(last.capacity());
+                last.extend_from_slice(f.payload);
+                self.buffers += block(last.capacity());
+            }
+            None => {
+                let piece = BytesMut::from(f.payload);
+                self.buffers += block(piece.capacity());
+                self.pieces.push_back(piece);
+            }
         }
         self.end_seq = f.seq + 1;
         self.end = f.end;
@@ -80,18 +94,35 @@ impl Run {
         self.end_seq = tail.end_seq;
         self.end = tail.end;
         self.charge += tail.charge;
+        self.buffers += tail.buffers;
     }
 
-    /// Takes the payload out, in one piece.
+    /// Takes the payload out, in one piece. A buffer that is much larger than its
+    /// contents does not leave: it would stay as long as the reader keeps the message.
     pub(super) fn take_bytes(&mut self) -> Bytes {
-        if self.pieces.len() > 1 {
-            let mut whole = BytesMut::with_capacity(self.len());
-            for piece in self.pieces.drain(..) {
-                whole.extend_from_slice(&piece);
+        self.buffers = 0;
+        match self.pieces.len() {
+            0 => Bytes::new(),
+            1 if self.pieces[0].capacity() <= 2 * self.pieces[0].len() => {
+                core::mem::take(&mut self.pieces)
+                    .pop_front()
+                    .unwrap_or_default()
+                    .freeze()
             }
-            return whole.freeze();
+            _ => {
+                let mut whole = Vec::with_capacity(self.len());
+                for piece in core::mem::take(&mut self.pieces) {
+                    whole.extend_from_slice(&piece);
+                }
+                whole.into()
+            }
         }
-        self.pieces.pop_front().unwrap_or_default().freeze()
+    }
+
+    /// Memory that the run takes, in bytes.
+    pub(super) fn memory(&self) -> usize {
+        let list = self.pieces.capacity() * size_of::<BytesMut>();
+        TREE_ENTRY * size_of::<(u64, Run)>() + list + self.buffers
     }
 
     /// Bytes of payload.

@@ -165,3 +165,67 @@ fn tiny_fragments_reach_the_partial_delivery_point_by_their_overhead() {
     r.insert(&fragment(2, 0, false, false, b"c"), 3).unwrap();
     assert_eq!(drain(&mut r), [("abc".to_owned(), true, false)]);
 }
+
+#[test]
+fn a_message_that_never_began_is_a_violation_as_soon_as_nothing_can_come_before_it() {
+    let never_began = Err(NEVER_BEGAN);
+    // In order.
+    let mut r = Reassembly::new(48, 1 << 20);
+    assert_eq!(r.insert(&fragment(0, 0, false, true, b"x"), 1), never_began);
+    // After a message that ended.
+    let mut r = Reassembly::new(48, 1 << 20);
+    r.insert(&fragment(0, 0, true, true, b"whole"), 1).unwrap();
+    assert_eq!(
+        r.insert(&fragment(1, 1, false, false, b"x"), 2),
+        never_began
+    );
+    // Behind a gap, which fills with something else.
+    let mut r = Reassembly::new(48, 1 << 20);
+    r.insert(&fragment(1, 1, false, true, b"x"), 0).unwrap();
+    assert!(r.insert(&fragment(0, 0, true, true, b"z"), 2).is_err());
+    // The rest of a message whose front was delivered did begin.
+    let mut r = Reassembly::new(1, 6);
+    r.insert(&fragment(0, 0, true, false, b"front of it"), 1)
+        .unwrap();
+    assert_eq!(r.insert(&fragment(1, 0, false, true, b"end"), 2), Ok(()));
+}
+
+#[test]
+fn a_short_message_does_not_keep_the_buffer_of_a_long_one() {
+    let mut r = Reassembly::new(48, 1 << 20);
+    let long = vec![7; 100_000];
+    r.insert(&fragment(0, 0, true, false, &long), 1).unwrap();
+    r.insert(&fragment(1, 0, false, true, b"."), 2).unwrap();
+    r.pop().unwrap();
+    r.insert(&fragment(2, 1, true, false, b"a"), 3).unwrap();
+    // While it is incomplete, the buffer is counted.
+    assert!(r.memory() > 100_000);
+    r.insert(&fragment(3, 1, false, true, b"b"), 4).unwrap();
+    assert!(r.memory() < 1000, "{}", r.memory());
+    let payload = r.pop().unwrap().payload;
+    let buffer = payload.try_into_mut().unwrap();
+    assert!(buffer.capacity() <= 2, "{}", buffer.capacity());
+}
+
+#[test]
+fn a_message_in_a_high_stream_takes_little_memory_and_is_counted() {
+    let mut r = Reassembly::new(48, 1 << 20);
+    let mut high = fragment(0, 0, true, true, b"x");
+    high.stream = u16::MAX;
+    r.insert(&high, 1).unwrap();
+    assert!((131_072..140_000).contains(&r.memory()), "{}", r.memory());
+    // Messages that wait in many streams are counted, and freed when they leave.
+    for n in 0..1000 {
+        let mut late = fragment(2 + u64::from(n), 1, true, true, b"x");
+        late.stream = n;
+        r.insert(&late, 1).unwrap();
+    }
+    assert!(r.totals_agree() && r.memory() > 131_072 + 200_000);
+    for n in 0..1000 {
+        let mut first = fragment(2000 + u64::from(n), 0, true, true, b"x");
+        first.stream = n;
+        r.insert(&first, 1).unwrap();
+    }
+    while r.pop().is_some() {}
+    assert!(r.totals_agree() && r.memory() < 140_000, "{}", r.memory());
+}

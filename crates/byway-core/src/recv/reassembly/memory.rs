@@ -1,0 +1,18 @@
+//! How much memory the parts of a reassembly take.
+//!
+//! The receive window counts payload and a fixed overhead for each chunk. What a peer
+//! makes us keep can be more: tiny messages, fragments of messages that never end, gaps
+//! in many streams. So the memory is counted too, by the capacities of what holds it.
+
+/// How often a tree's entry counts: a node of a B-tree is about two thirds full, and at
+/// worst half full.
+pub(super) const TREE_ENTRY: usize = 2;
+
+/// The memory that an allocator takes for a buffer of this capacity: 16 bytes for its own
+/// notes, in steps of 16.
+pub(super) fn block(capacity: usize) -> usize {
+    match capacity {
+        0 => 0,
+        n => (n + 16).next_multiple_of(16),
+    }
+}
