@@ -221,6 +221,9 @@ pub enum LossReason {
     PeerRestarted,
     /// The cookie was stale twice.
     StaleCookie,
+    /// The memory of the endpoint was above its ceiling (`max_memory`), and this association
+    /// held most of it. What it had received and nobody had read is lost.
+    OutOfMemory,
     /// This side ended the association, because it cannot send a queued message; the text
     /// gives the reason.
     Refused(String),
@@ -244,6 +247,9 @@ impl core::fmt::Display for LossReason {
                 write!(f, "the peer broke the protocol: {what}")
             }
             LossReason::PeerRestarted => f.write_str("the peer restarted"),
+            LossReason::OutOfMemory => f.write_str(
+                "the memory of this endpoint was used up (max_memory), and this association held most of it",
+            ),
             LossReason::Refused(why) => f.write_str(why),
             LossReason::StaleCookie => f.write_str("the set-up took longer than the cookie lives"),
         }

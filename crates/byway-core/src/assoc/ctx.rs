@@ -2,6 +2,7 @@
 
 use crate::config::ChecksumMode;
 use crate::dialect::DialectRef;
+use crate::endpoint::Scarcity;
 use crate::outbox::Outbox;
 use crate::routes::Routes;
 use crate::time::Instant;
@@ -18,6 +19,8 @@ pub(crate) struct Ctx<'a> {
     pub(crate) routes: &'a mut dyn Routes,
     /// How associations of the endpoint read the standard, if not by RFC 9260.
     pub(crate) dialect: Option<&'a DialectRef>,
+    /// How full the memory of the endpoint is.
+    pub(crate) scarcity: Scarcity,
     /// Takes the payload tail of a packet: the payload of the last chunk, without a
     /// copy. None if a packet must be in one piece.
     pub(crate) payload_tail: Option<&'a mut Bytes>,

@@ -12,6 +12,7 @@ pub(crate) enum AbortReason<'a> {
     User(&'a [u8]),
     Violation(&'static str),
     NoUserData(byway_wire::Tsn),
+    OutOfResource,
 }
 
 impl Association {
@@ -61,6 +62,7 @@ impl Association {
                     AbortReason::User(reason) => causes.user_initiated_abort(reason),
                     AbortReason::Violation(what) => causes.protocol_violation(what.as_bytes()),
                     AbortReason::NoUserData(tsn) => causes.no_user_data(tsn),
+                    AbortReason::OutOfResource => causes.out_of_resource(),
                 };
             });
             packet.finish(ctx.checksum());
@@ -72,6 +74,11 @@ impl Association {
             });
         }
         self.lose(ctx, reason);
+    }
+
+    /// Drops what has arrived and was not read, to free its memory.
+    pub(crate) fn forget_received(&mut self) {
+        self.recv.forget();
     }
 
     /// The peer violated the protocol: sends an ABORT and ends the association.

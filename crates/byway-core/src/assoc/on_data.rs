@@ -51,7 +51,8 @@ impl Association {
                 return true;
             }
         };
-        if !self.has_room(seq) {
+        let first_missing = seq == self.recv.tsns.next();
+        if !self.has_room(seq) || !ctx.scarcity.admits(|| self.memory(), first_missing) {
             // Dropped and not acknowledged, so the peer will send it again. A SACK leaves
             // at once (section 6.2).
             gathered.data.immediate = true;

@@ -1,6 +1,6 @@
 //! Counters of an association, and a check of its running totals.
 
-use super::Association;
+use super::{Association, Control};
 use crate::api::{PathEstimateStats, PathStats};
 use crate::path::PathId;
 
@@ -18,6 +18,17 @@ impl Association {
             probe_bytes,
             ..self.paths.stats(id)
         }
+    }
+
+    /// Memory that the association takes, in bytes: itself, its paths, and what its two
+    /// halves hold.
+    #[inline]
+    pub(crate) fn memory(&self) -> usize {
+        size_of::<Association>()
+            + self.paths.memory()
+            + self.send.memory()
+            + self.recv.memory()
+            + self.control.capacity() * size_of::<Control>()
     }
 
     /// Recounts all running totals (for tests) and reports the first wrong one.

@@ -33,6 +33,12 @@ pub struct EndpointConfig {
     pub max_associations: usize,
     /// Most associations at the same time that one peer address may set up (65,536).
     pub max_associations_per_peer: usize,
+    /// Most memory that all associations may take, in bytes (256 MiB): what peers can make
+    /// this side keep. Above three quarters of it peers set up no further association;
+    /// above seven eighths only chunks without a gap before them are taken, and only by
+    /// associations that hold less than their share; above all of it, the association that
+    /// holds most is aborted (Out of Resource).
+    pub max_memory: usize,
     /// Settings of the associations that are accepted.
     pub accepted: Config,
     /// The dialect of all associations: how another implementation reads the standard.
@@ -63,6 +69,7 @@ impl EndpointConfig {
             accept: true,
             max_associations: 65_536,
             max_associations_per_peer: 65_536,
+            max_memory: 256 << 20,
             accepted: Config::default(),
             dialect: None,
             checksum: ChecksumMode::Crc32c,

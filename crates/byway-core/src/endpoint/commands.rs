@@ -48,6 +48,8 @@ impl Endpoint {
         let received = slot.assoc.receive();
         if !slot.ended && slot.assoc.owes_sack() {
             self.wake(id.index);
+        } else {
+            self.recount(id.index);
         }
         received
     }
@@ -184,6 +186,9 @@ impl Endpoint {
         // An error only means that the association has ended already.
         let _ = self.abort(now, id, b"released");
         self.out.forget_events(id);
+        if let Some(slot) = self.table.get(id) {
+            self.account.change(slot.charged, 0);
+        }
         self.table.remove(id);
     }
 }

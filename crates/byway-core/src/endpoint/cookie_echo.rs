@@ -30,6 +30,7 @@ impl Endpoint {
             self.stats.forged_cookies += 1;
             return;
         };
+        self.answers.proved(cookie.source.ip());
         if self.table.is_spent(cookie.local_tag, now) {
             // A replay, or a duplicate that took longer than the association.
             self.stats.stale_cookies += 1;
@@ -115,7 +116,7 @@ impl Endpoint {
             return;
         }
         if self.is_full(ip) {
-            self.refuse(inbound, cookie.peer_tag);
+            self.refuse(now, inbound, cookie.peer_tag);
             return;
         }
         let id = self.table.next_id();

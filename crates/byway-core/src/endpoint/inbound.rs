@@ -70,7 +70,7 @@ impl Endpoint {
             return;
         }
         if header.destination_port != self.cfg.port {
-            self.out_of_the_blue(inbound);
+            self.out_of_the_blue(now, inbound);
             return;
         }
         let first = inbound.first;
@@ -79,7 +79,7 @@ impl Endpoint {
             chunk_type::COOKIE_ECHO => self.on_cookie_echo(now, inbound, first),
             _ => match self.find_for(inbound) {
                 Some(index) => self.deliver(now, index, inbound),
-                None => self.out_of_the_blue(inbound),
+                None => self.out_of_the_blue(now, inbound),
             },
         }
     }
@@ -104,8 +104,9 @@ impl Endpoint {
             self.table.link(index);
         }
         self.wake(index);
+        self.shed(now);
         if handled == Handled::OutOfTheBlue {
-            self.out_of_the_blue(inbound);
+            self.out_of_the_blue(now, inbound);
         }
     }
 }

@@ -3,6 +3,7 @@
 //! comes back.
 
 use super::Endpoint;
+use super::answers::Answer;
 use super::cookie::Cookie;
 use crate::assoc::{
     BadInit, Inbound, InitAnswer, PeerInit, acceptable_address, write_addresses, write_extensions,
@@ -36,6 +37,9 @@ impl Endpoint {
             self.stats.malformed += 1;
             return;
         };
+        if !self.may_answer(Answer::Init, now, inbound) {
+            return;
+        }
         let peer = match PeerInit::read(&init) {
             Ok(peer) => peer,
             Err(bad) => return self.refuse_bad_init(inbound, init.initiate_tag, bad),
@@ -83,7 +87,7 @@ impl Endpoint {
             return;
         }
         if self.is_full(inbound.source.ip()) {
-            self.refuse(inbound, peer.tag);
+            self.refuse(now, inbound, peer.tag);
             return;
         }
         let ours = self.random_fields();

@@ -5,6 +5,7 @@
 //! `table` finds associations, `timers` serves them in the order of `schedule`, and
 //! `commands` and `queries` are what the user calls.
 
+mod answers;
 mod commands;
 mod connect;
 pub(crate) mod cookie;
@@ -12,6 +13,7 @@ mod cookie_echo;
 mod inbound;
 mod init;
 mod limits;
+mod memory;
 mod out_of_the_blue;
 mod outbound;
 mod queries;
@@ -22,6 +24,7 @@ mod stats;
 mod table;
 mod timers;
 
+pub(crate) use memory::Scarcity;
 pub use stats::EndpointStats;
 
 use crate::api::{AssocId, Event};
@@ -29,10 +32,12 @@ use crate::config::{Config, ConfigError, EndpointConfig};
 use crate::observe::Observed;
 use crate::outbox::Outbox;
 use crate::routes::{LongestPrefix, Routes};
+use answers::Answers;
 use chacha20::ChaCha8Rng;
 use chacha20::rand_core::SeedableRng;
 use cookie::CookieKeys;
 use core::net::SocketAddr;
+use memory::Account;
 use schedule::Schedule;
 use std::sync::Arc;
 use table::AssociationTable;
@@ -57,6 +62,8 @@ pub struct Endpoint {
     table: AssociationTable,
     schedule: Schedule,
     stats: EndpointStats,
+    account: Account,
+    answers: Answers,
     routes: Box<dyn Routes>,
 }
 
@@ -80,6 +87,7 @@ macro_rules! ctx {
             checksum: $self.cfg.checksum,
             routes: &mut *$self.routes,
             dialect: $self.cfg.dialect.as_ref(),
+            scarcity: $self.account.scarcity(),
             payload_tail: None,
         }
     };
@@ -99,6 +107,8 @@ impl Endpoint {
             local: cfg.local.clone().into(),
             accepted_config: Arc::new(cfg.accepted.clone()),
             out: Outbox::new(cfg.observe, cfg.observe_details),
+            account: Account::new(cfg.max_memory),
+            answers: Answers::new(),
             cfg,
             rng,
             keys,

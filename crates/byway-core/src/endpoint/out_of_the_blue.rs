@@ -1,16 +1,21 @@
 //! Packets out of the blue (RFC 9260 section 8.4).
 
 use super::Endpoint;
+use super::answers::Answer;
 use crate::assoc::Inbound;
+use crate::time::Instant;
 use byway_wire::{Cause, Chunk, RawChunk, chunk_type};
 
 impl Endpoint {
     /// Answers a packet that belongs to no association, or drops it.
     #[cold]
-    pub(super) fn out_of_the_blue(&mut self, inbound: &Inbound<'_>) {
+    pub(super) fn out_of_the_blue(&mut self, now: Instant, inbound: &Inbound<'_>) {
         self.stats.out_of_the_blue += 1;
         let ip = inbound.source.ip();
         if ip.is_multicast() || ip.is_unspecified() {
+            return;
+        }
+        if !self.may_answer(Answer::OutOfTheBlue, now, inbound) {
             return;
         }
         let mut shutdown_ack = false;

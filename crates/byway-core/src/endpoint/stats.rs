@@ -22,6 +22,11 @@ pub struct EndpointStats {
     pub stale_cookies: u64,
     /// Associations refused because a limit was reached.
     pub refused: u64,
+    /// Answers to INITs and packets out of the blue that were not given, because their
+    /// source or all sources had used up their rate.
+    pub answers_withheld: u64,
+    /// Associations aborted because the memory was above its ceiling.
+    pub shed: u64,
     /// Replies outside any association that were dropped because too many were
     /// waiting.
     pub answers_dropped: u64,

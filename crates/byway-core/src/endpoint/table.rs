@@ -29,6 +29,10 @@ pub(super) struct Slot {
     /// The association has ended. Packets and commands no longer find it, but
     /// what has arrived can still be read.
     pub(super) ended: bool,
+    /// Its memory as the endpoint's account has it, in bytes.
+    pub(super) charged: usize,
+    /// The part that the user keeps outside of the endpoint, in bytes.
+    pub(super) kept_by_user: usize,
     /// The peer's address if the peer set it up: the association counts against
     /// `max_associations_per_peer` of that address.
     accepted_from: Option<IpAddr>,
@@ -108,6 +112,8 @@ impl AssociationTable {
             queued: false,
             armed: None,
             ended: false,
+            charged: 0,
+            kept_by_user: 0,
             accepted_from,
             linked: Linked::default(),
         });
@@ -228,6 +234,16 @@ impl AssociationTable {
     /// Whether the association of a cookie with this tag has ended.
     pub(super) fn is_spent(&mut self, tag: u32, now: Instant) -> bool {
         self.spent_cookies.contains(tag, now)
+    }
+
+    /// The association that holds most memory, of those that have not ended.
+    #[cold]
+    pub(super) fn largest_alive(&self) -> Option<u32> {
+        let alive = self.slots.iter().filter(|(_, s)| !s.ended);
+        // Of equals the first, whatever the map's order.
+        alive
+            .max_by_key(|&(index, s)| (s.charged, core::cmp::Reverse(index)))
+            .map(|(index, _)| index as u32)
     }
 
     /// Removes an association that has ended.

@@ -11,6 +11,7 @@ impl Endpoint {
     /// something to send or another timer, or it may have ended.
     #[inline]
     pub(super) fn wake(&mut self, index: u32) {
+        self.recount(index);
         let slot = &mut self.table[index];
         if slot.assoc.is_closed() {
             self.table.end(index);

@@ -26,6 +26,12 @@ pub(crate) struct PathTable {
 }
 
 impl PathTable {
+    /// Memory of the table, in bytes.
+    #[inline]
+    pub(crate) fn memory(&self) -> usize {
+        self.paths.capacity() * size_of::<Path>()
+    }
+
     pub(crate) fn new(first: Path) -> PathTable {
         PathTable {
             least_pmdcs: first.window.pmdcs,

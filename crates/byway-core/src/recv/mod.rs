@@ -55,6 +55,17 @@ impl RecvHalf {
         self.readable_told = old.readable_told;
     }
 
+    /// Memory of what has arrived, in bytes.
+    #[inline]
+    pub(crate) fn memory(&self) -> usize {
+        self.tsns.memory() + self.reassembly.memory()
+    }
+
+    /// Drops all data that was not read.
+    pub(crate) fn forget(&mut self) {
+        self.reassembly.forget();
+    }
+
     /// The association has ended: nothing is acknowledged any more.
     pub(crate) fn end(&mut self) {
         self.acker = Acker::default();

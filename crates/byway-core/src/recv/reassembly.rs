@@ -399,6 +399,11 @@ impl Reassembly {
         self.held_payload = lengths.sum();
     }
 
+    /// Drops everything.
+    pub(crate) fn forget(&mut self) {
+        *self = Reassembly::new(self.overhead, self.partial_delivery_point);
+    }
+
     /// Whether the running totals match the data.
     pub(crate) fn totals_agree(&self) -> bool {
         let runs: usize = self.runs.values().map(Run::memory).sum();

@@ -50,6 +50,13 @@ impl TsnMap {
         }
     }
 
+    /// Memory of the ranges and duplicates, in bytes.
+    #[inline]
+    pub(crate) fn memory(&self) -> usize {
+        self.ranges.capacity() * size_of::<(u64, u64)>()
+            + self.duplicates.capacity() * size_of::<Tsn>()
+    }
+
     /// The first sequence number that is missing. It is also the number of TSNs
     /// that have arrived in order.
     pub(crate) fn next(&self) -> u64 {

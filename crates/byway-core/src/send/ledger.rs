@@ -80,6 +80,15 @@ impl Ledger {
         self.base
     }
 
+    /// Memory of the records and their payload, in bytes.
+    #[inline]
+    pub(crate) fn memory(&self) -> usize {
+        self.payload as usize
+            + self.records.capacity() * size_of::<Record>()
+            + self.gaps.capacity() * size_of::<(u64, u64)>()
+            + self.candidates.capacity() * size_of::<u64>()
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.records.len()
     }

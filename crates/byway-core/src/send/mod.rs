@@ -47,6 +47,12 @@ pub(crate) struct SendHalf {
 }
 
 impl SendHalf {
+    /// Memory of what waits or is unacknowledged, in bytes.
+    #[inline]
+    pub(crate) fn memory(&self) -> usize {
+        self.queue.memory() + self.ledger.memory()
+    }
+
     pub(crate) fn new(initial: Tsn, streams: u16, a_rwnd: u32, cfg: &Config) -> SendHalf {
         SendHalf {
             queue: SendQueue::default(),

@@ -101,6 +101,14 @@ pub(crate) struct SendQueue {
 }
 
 impl SendQueue {
+    /// Memory of the messages that wait and of the streams' numbers, in bytes.
+    #[inline]
+    pub(crate) fn memory(&self) -> usize {
+        self.bytes as usize
+            + self.messages as usize * size_of::<Pending>()
+            + self.ssns.capacity() * size_of::<Ssns>()
+    }
+
     /// Payload bytes of all messages that wait.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes

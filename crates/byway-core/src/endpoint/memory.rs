@@ -1,0 +1,145 @@
+//! The memory of an endpoint, and its ceiling.
+//!
+//! Every association counts the memory that its peer can make it keep, and the user of
+//! the endpoint may add what it keeps for an association. The sum has a ceiling,
+//! [`EndpointConfig::max_memory`](crate::EndpointConfig::max_memory). What is shed, in
+//! this order:
+//!
+//! 1. Above three quarters, peers set up no further associations.
+//! 2. Above seven eighths, DATA is dropped (unacknowledged, so it comes again), unless it
+//!    is the first missing chunk of an association that holds less than its share, the
+//!    ceiling divided by the associations.
+//! 3. Above the ceiling, the association that holds most is aborted, with the cause Out of
+//!    Resource.
+
+use super::{Endpoint, ctx};
+use crate::api::{AssocId, LossReason};
+use crate::assoc::{AbortReason, Ctx};
+use crate::time::Instant;
+
+/// How full the memory of an endpoint is, as an association sees it.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Scarcity {
+    /// The most that an association may hold to take more data, if memory is scarce.
+    share: Option<usize>,
+}
+
+impl Scarcity {
+    /// Whether an association that holds `memory` may take a DATA chunk. `first_missing`:
+    /// no chunk before it is missing.
+    #[inline]
+    pub(crate) fn admits(self, memory: impl FnOnce() -> usize, first_missing: bool) -> bool {
+        match self.share {
+            None => true,
+            Some(share) => first_missing && memory() < share,
+        }
+    }
+}
+
+/// The sum over all associations.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Account {
+    used: usize,
+    most: usize,
+    /// Associations that hold memory; ended ones do until they are released.
+    associations: usize,
+}
+
+impl Account {
+    pub(super) fn new(most: usize) -> Account {
+        Account {
+            used: 0,
+            most,
+            associations: 0,
+        }
+    }
+
+    /// An association holds `now` bytes instead of `before`.
+    #[inline]
+    pub(super) fn change(&mut self, before: usize, now: usize) {
+        self.used = self.used - before + now;
+        self.associations += usize::from(before == 0);
+        self.associations -= usize::from(now == 0);
+    }
+
+    /// Whether peers may set up no further association.
+    pub(super) fn refuses_associations(&self) -> bool {
+        self.used >= self.most / 4 * 3
+    }
+
+    /// What associations may still take, if there are so many of them.
+    #[inline]
+    pub(super) fn scarcity(&self) -> Scarcity {
+        let scarce = self.used >= self.most / 8 * 7;
+        Scarcity {
+            share: scarce.then(|| self.most / self.associations.max(1)),
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.used > self.most
+    }
+}
+
+impl Endpoint {
+    /// Memory that associations take, in bytes: what peers can make them keep, and what
+    /// [`charge`](Self::charge) added.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        self.account.used
+    }
+
+    /// Memory that an association takes, in bytes, ended or not.
+    #[must_use]
+    pub fn memory_of(&self, id: AssocId) -> Option<usize> {
+        self.table.get(id).map(|s| s.charged)
+    }
+
+    /// The user of the endpoint keeps `bytes` for this association outside of the
+    /// endpoint, such as messages that it has taken with [`receive`](Self::receive) and
+    /// no reader has read. It replaces what was charged before.
+    pub fn charge(&mut self, now: Instant, id: AssocId, bytes: usize) {
+        let Some(slot) = self.table.get_mut(id) else {
+            return;
+        };
+        slot.kept_by_user = bytes;
+        self.recount(id.index);
+        self.shed(now);
+    }
+
+    /// Counts the memory of an association again.
+    #[inline]
+    pub(super) fn recount(&mut self, index: u32) {
+        let slot = &mut self.table[index];
+        let memory = slot.assoc.memory() + slot.kept_by_user;
+        self.account.change(slot.charged, memory);
+        slot.charged = memory;
+    }
+
+    /// Aborts the associations that hold most until the rest fits under the ceiling.
+    #[inline]
+    pub(super) fn shed(&mut self, now: Instant) {
+        while self.account.is_over() && self.shed_one(now) {}
+    }
+
+    /// Aborts the association that holds most. Its unread data is lost with it, so that
+    /// its memory is free at once. Returns false if no association lives.
+    #[cold]
+    fn shed_one(&mut self, now: Instant) -> bool {
+        let Some(index) = self.table.largest_alive() else {
+            return false;
+        };
+        self.stats.shed += 1;
+        let mut ctx = ctx!(self, now);
+        let a = &mut self.table[index].assoc;
+        a.abort(
+            &mut ctx,
+            LossReason::OutOfMemory,
+            AbortReason::OutOfResource,
+        );
+        a.forget_received();
+        self.table[index].kept_by_user = 0;
+        self.wake(index);
+        true
+    }
+}

@@ -1,0 +1,292 @@
+//! The account of an endpoint's memory against the allocator, under hostile programs.
+//!
+//! Peers from many ports set associations up and send what is legal and useless: chunks
+//! out of order, fragments that never end, one byte to a high stream. Nobody reads. The
+//! account must never say much less than the allocator, and the endpoint must stay below
+//! its ceiling. In a process of its own, with one test at a time, because the allocator
+//! counts everything.
+
+use byway_core::time::{Duration, Instant};
+use byway_core::{AssocId, Endpoint, EndpointConfig, Event, LossReason};
+use byway_wire::{
+    Checksum, Chunk, CommonHeader, Data, InitFields, Packet, PacketBuilder, Param, Tsn, chunk_type,
+};
+use core::net::{Ipv4Addr, SocketAddr};
+use peak_alloc::PeakAlloc;
+use proptest::prelude::*;
+use std::sync::Mutex;
+
+#[global_allocator]
+static ALLOCATOR: PeakAlloc = PeakAlloc;
+
+/// One test at a time, as the allocator counts for all.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// What an endpoint may take beyond its account: tables, queues of answers, events, and
+/// the test's own lists.
+const CONSTANT: usize = 512 << 10;
+
+const CEILING: usize = 4 << 20;
+const PORT: u16 = 5001;
+
+fn address(side: u8) -> SocketAddr {
+    SocketAddr::new(Ipv4Addr::new(10, 0, 0, side).into(), 9899)
+}
+
+/// A victim, and what strangers did to it.
+struct Victim {
+    endpoint: Endpoint,
+    now: Instant,
+    /// Ends of associations, as events told them.
+    lost: Vec<LossReason>,
+    ids: Vec<AssocId>,
+}
+
+/// A stranger's side of an association.
+struct Stranger {
+    port: u16,
+    /// The victim's tag.
+    tag: u32,
+    /// The next TSN in order.
+    tsn: Tsn,
+    ssn: u16,
+}
+
+fn packet(port: u16, tag: u32, write: impl FnOnce(&mut PacketBuilder<'_>)) -> Vec<u8> {
+    let header = CommonHeader {
+        source_port: port,
+        destination_port: PORT,
+        verification_tag: tag,
+    };
+    let mut bytes = Vec::new();
+    let mut p = PacketBuilder::new(&mut bytes, header);
+    write(&mut p);
+    p.finish(Checksum::Crc32c);
+    bytes
+}
+
+impl Victim {
+    fn new(max_memory: usize) -> Victim {
+        let mut cfg = EndpointConfig::new(PORT, vec![address(1)], [7; 32]);
+        cfg.max_memory = max_memory;
+        Victim {
+            endpoint: Endpoint::new(cfg).unwrap(),
+            now: Instant::ZERO,
+            lost: Vec::new(),
+            ids: Vec::new(),
+        }
+    }
+
+    /// Gives a packet to the victim and returns its answers.
+    fn take(&mut self, bytes: &[u8]) -> Vec<Vec<u8>> {
+        self.now += Duration::from_micros(100);
+        self.endpoint
+            .handle_datagram(self.now, address(2), address(1), bytes);
+        self.endpoint.handle_timeout(self.now);
+        let mut answers = Vec::new();
+        let mut buffer = Vec::new();
+        while self.endpoint.poll_transmit(self.now, &mut buffer).is_some() {
+            answers.push(core::mem::take(&mut buffer));
+        }
+        while let Some((id, event)) = self.endpoint.poll_event() {
+            match event {
+                Event::Up { .. } => self.ids.push(id),
+                Event::Lost { reason, .. } => self.lost.push(reason),
+                _ => {}
+            }
+        }
+        answers
+    }
+
+    /// A stranger sets up an association; `None` if the victim refuses.
+    fn meet(&mut self, port: u16) -> Option<Stranger> {
+        let tsn = Tsn(1000);
+        let init = InitFields {
+            initiate_tag: 1 + u32::from(port),
+            a_rwnd: 1 << 20,
+            outbound_streams: u16::MAX,
+            inbound_streams: 10,
+            initial_tsn: tsn,
+        };
+        let answers = self.take(&packet(port, 0, |p| p.init(false, &init, |_| {})));
+        let answer = Packet::parse(answers.first()?).unwrap();
+        let first = answer.chunks().next().unwrap().unwrap();
+        if first.kind != chunk_type::INIT_ACK {
+            return None;
+        }
+        let Ok(Chunk::InitAck(ack)) = first.parse() else {
+            panic!("an INIT ACK that does not parse");
+        };
+        let cookie = ack
+            .params
+            .iter()
+            .filter_map(Result::ok)
+            .find_map(|p| match p.parse() {
+                Ok(Param::StateCookie(c)) => Some(c.to_vec()),
+                _ => None,
+            })?;
+        let before = self.ids.len();
+        self.take(&packet(port, ack.initiate_tag, |p| p.cookie_echo(&cookie)));
+        (self.ids.len() > before).then_some(Stranger {
+            port,
+            tag: ack.initiate_tag,
+            tsn,
+            ssn: 0,
+        })
+    }
+
+    /// What the allocator counts beyond `before`.
+    fn resident(before: usize) -> usize {
+        ALLOCATOR.current_usage().saturating_sub(before)
+    }
+}
+
+/// A DATA chunk that a stranger sends.
+#[derive(Copy, Clone, Debug)]
+struct Shot {
+    /// Of which stranger, modulo their number.
+    who: usize,
+    /// Chunks skipped before it.
+    gap: u8,
+    stream: u16,
+    len: u16,
+    begin: bool,
+    end: bool,
+    unordered: bool,
+    times: u8,
+}
+
+fn shots() -> impl Strategy<Value = Vec<Shot>> {
+    let len = prop_oneof![Just(1), Just(2), 1..1400u16];
+    let stream = prop_oneof![3 => Just(0), 1 => 0..2048u16];
+    let gap = prop_oneof![3 => Just(0), 2 => Just(1), 1 => 0..9u8];
+    // Mostly what does not end: whole messages, or fragments of ones that go on.
+    let kind = prop_oneof![
+        Just((true, true)),
+        Just((true, false)),
+        Just((false, false))
+    ];
+    let shot = (0..64usize, gap, stream, len, kind, any::<bool>(), 1..250u8).prop_map(
+        |(who, gap, stream, len, (begin, end), unordered, times)| Shot {
+            who,
+            gap,
+            stream,
+            len,
+            begin,
+            end,
+            unordered,
+            times,
+        },
+    );
+    prop::collection::vec(shot, 1..120)
+}
+
+fn shoot(v: &mut Victim, s: &mut Stranger, shot: &Shot, payload: &[u8]) {
+    for _ in 0..shot.times {
+        s.tsn = s.tsn.plus(u32::from(shot.gap));
+        s.ssn = s.ssn.wrapping_add(1 + u16::from(shot.gap));
+        let data = Data {
+            tsn: s.tsn,
+            stream_id: shot.stream,
+            ssn: s.ssn,
+            ppid: 0,
+            unordered: shot.unordered,
+            begin: shot.begin,
+            end: shot.end,
+            immediate: false,
+            payload: &payload[..usize::from(shot.len)],
+        };
+        v.take(&packet(s.port, s.tag, |p| {
+            p.data(&data);
+        }));
+        s.tsn = s.tsn.plus(1);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_account_covers_the_allocator_and_stays_below_the_ceiling(
+        strangers in 1..40u16,
+        shots in shots(),
+    ) {
+        let _alone = ALONE.lock().unwrap_or_else(|e| e.into_inner());
+        let payload = vec![7; 1400];
+        let before = ALLOCATOR.current_usage();
+        let mut v = Victim::new(CEILING);
+        let mut them: Vec<Stranger> = (0..strangers).filter_map(|n| v.meet(6000 + n)).collect();
+        prop_assert_eq!(them.len(), usize::from(strangers));
+        for shot in &shots {
+            let n = shot.who % them.len();
+            shoot(&mut v, &mut them[n], shot, &payload);
+            let resident = Victim::resident(before);
+            let account = v.endpoint.memory();
+            prop_assert!(resident <= account + CONSTANT, "{} beside {}", resident, account);
+            prop_assert!(account <= CEILING, "{} above the ceiling", account);
+        }
+        for id in core::mem::take(&mut v.ids) {
+            v.endpoint.check_totals(id).map_err(TestCaseError::fail)?;
+            v.endpoint.release(v.now, id);
+        }
+        prop_assert_eq!(v.endpoint.memory(), 0);
+        prop_assert!(Victim::resident(before) <= CONSTANT, "not freed");
+    }
+}
+
+#[test]
+fn what_is_shed_and_in_which_order() {
+    let _alone = ALONE.lock().unwrap_or_else(|e| e.into_inner());
+    let payload = vec![7; 1400];
+    let mut v = Victim::new(2 << 20);
+    let mut hoarder = v.meet(6000).unwrap();
+    let mut honest = v.meet(6001).unwrap();
+    let gap = Shot {
+        who: 0,
+        gap: 1,
+        stream: 0,
+        len: 1400,
+        begin: true,
+        end: true,
+        unordered: true,
+        times: 250,
+    };
+    // Below three quarters everything is taken, and a third one comes in.
+    shoot(&mut v, &mut hoarder, &gap, &payload);
+    assert!(v.meet(6002).is_some());
+    // The window of one association is a megabyte, so it takes two to fill the ceiling.
+    for _ in 0..4 {
+        shoot(&mut v, &mut hoarder, &gap, &payload);
+    }
+    let mut second = v.meet(6003).unwrap();
+    for _ in 0..5 {
+        shoot(&mut v, &mut second, &gap, &payload);
+    }
+    let full = v.endpoint.memory();
+    assert!((2 << 20) / 4 * 3 < full && full <= 2 << 20, "{full}");
+    // 1: nobody new.
+    assert!(v.meet(6004).is_none());
+    assert!(v.endpoint.endpoint_stats().refused >= 1);
+    // 2: no more chunks with a gap before them, but an honest peer's in order.
+    let one = Shot {
+        gap: 0,
+        unordered: false,
+        times: 10,
+        ..gap
+    };
+    honest.ssn = u16::MAX;
+    let held = v.endpoint.memory();
+    shoot(&mut v, &mut second, &gap, &payload);
+    assert_eq!(v.endpoint.memory(), held);
+    shoot(&mut v, &mut honest, &one, &payload);
+    assert!(v.endpoint.memory() >= held + 10 * 1400);
+    assert!(v.lost.is_empty());
+    // 3: the user keeps so much outside that the ceiling breaks: the largest goes.
+    let third = v.ids[2];
+    v.endpoint.charge(v.now, third, 300 << 10);
+    v.take(&[]);
+    assert_eq!(v.lost, [LossReason::OutOfMemory]);
+    assert_eq!(v.endpoint.endpoint_stats().shed, 1);
+    assert!(v.endpoint.memory() < (2 << 20) / 4 * 3);
+    assert!(v.meet(6005).is_some());
+}
