@@ -48,7 +48,7 @@ impl Endpoint {
         let received = slot.assoc.receive();
         if !slot.ended && slot.assoc.owes_sack() {
             self.wake(id.index);
-        } else {
+        } else if received.is_none() {
             self.recount(id.index);
         }
         received

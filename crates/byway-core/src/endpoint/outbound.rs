@@ -78,6 +78,7 @@ impl Endpoint {
                     }
                 }
                 slot.queued = false;
+                self.recount(index);
                 self.arm(index);
             }
             self.schedule.ready.pop_front();

@@ -11,10 +11,10 @@ impl Endpoint {
     /// something to send or another timer, or it may have ended.
     #[inline]
     pub(super) fn wake(&mut self, index: u32) {
-        self.recount(index);
         let slot = &mut self.table[index];
         if slot.assoc.is_closed() {
             self.table.end(index);
+            self.recount(index);
         } else if !slot.queued {
             slot.queued = true;
             self.schedule.ready.push_back(index);

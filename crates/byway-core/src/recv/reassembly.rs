@@ -17,6 +17,7 @@ pub(crate) use fragment::{Fragment, InconsistentFragment};
 
 use crate::api::Received;
 use bytes::Bytes;
+use memory::BLOCK;
 use ready::Ready;
 use run::Run;
 use std::collections::btree_map::Entry;
@@ -48,13 +49,11 @@ const NEVER_BEGAN: InconsistentFragment =
 pub(crate) struct Reassembly {
     /// Incomplete messages, by the sequence number of their first fragment.
     runs: BTreeMap<u64, Run>,
-    /// Memory of the runs, in bytes.
-    runs_memory: usize,
+    /// Memory of the runs without their payload, in bytes.
+    runs_overhead: usize,
     streams: Streams,
     /// What the application can read now.
     ready: VecDeque<Ready>,
-    /// Memory of the payloads in `ready`, in bytes.
-    ready_memory: usize,
     /// Bytes of the window in use, overhead included.
     held: u64,
     /// The part of `held` that is payload.
@@ -75,10 +74,9 @@ impl Reassembly {
     pub(crate) fn new(overhead: u32, partial_delivery_point: usize) -> Reassembly {
         Reassembly {
             runs: BTreeMap::new(),
-            runs_memory: 0,
+            runs_overhead: 0,
             streams: Streams::default(),
             ready: VecDeque::new(),
-            ready_memory: 0,
             held: 0,
             held_payload: 0,
             held_ready: 0,
@@ -107,9 +105,10 @@ impl Reassembly {
     /// Memory that all of this takes, in bytes, by the capacity of what holds it.
     #[inline]
     pub(crate) fn memory(&self) -> usize {
-        self.runs_memory
+        self.held_payload as usize
+            + self.runs_overhead
             + self.streams.memory()
-            + self.ready_memory
+            + self.ready.len() * BLOCK
             + self.ready.capacity() * size_of::<Ready>()
     }
 
@@ -136,7 +135,6 @@ impl Reassembly {
         self.held -= u64::from(r.charge);
         self.held_ready -= u64::from(r.charge);
         self.held_payload -= r.message.payload.len() as u64;
-        self.ready_memory -= r.payload_memory();
         if self.ready.is_empty() && self.ready.capacity() > KEPT {
             // When an association becomes idle, it frees the memory of its busy time.
             self.ready = VecDeque::new();
@@ -248,17 +246,17 @@ impl Reassembly {
         let right = joins_right.then(|| self.runs.remove(&(f.seq + 1)));
         let run = match self.runs.entry(start) {
             Entry::Occupied(left) => {
-                self.runs_memory -= left.get().memory();
+                self.runs_overhead -= left.get().overhead();
                 left.into_mut()
             }
             Entry::Vacant(free) => free.insert(Run::starting_with(f, expected)),
         };
         run.push(f, charge);
         if let Some(tail) = right.flatten() {
-            self.runs_memory -= tail.memory();
+            self.runs_overhead -= tail.overhead();
             run.join(tail);
         }
-        self.runs_memory += run.memory();
+        self.runs_overhead += run.overhead();
         Ok(start)
     }
 
@@ -295,7 +293,7 @@ impl Reassembly {
             return;
         }
         let mut run = self.runs.remove(&start).expect("looked up above");
-        self.runs_memory -= run.memory();
+        self.runs_overhead -= run.overhead();
         self.last_len = run.len().min(MAX_EXPECTED);
         let ready = Ready {
             charge: run.charge,
@@ -341,7 +339,6 @@ impl Reassembly {
         self.held_ready += u64::from(ready.charge);
         self.fresh.0 += 1;
         self.fresh.1 += ready.message.payload.len() as u64;
-        self.ready_memory += ready.payload_memory();
         self.ready.push_back(ready);
     }
 
@@ -370,7 +367,7 @@ impl Reassembly {
             return;
         }
         let run = self.runs.get_mut(&start).expect("looked up above");
-        self.runs_memory -= run.memory();
+        self.runs_overhead -= run.overhead();
         let part = Ready {
             charge: core::mem::take(&mut run.charge),
             message: Received {
@@ -384,7 +381,7 @@ impl Reassembly {
             },
         };
         run.in_parts = true;
-        self.runs_memory += run.memory();
+        self.runs_overhead += run.overhead();
         self.make_ready(part);
     }
 
@@ -393,7 +390,7 @@ impl Reassembly {
     pub(crate) fn restart(&mut self) {
         self.runs.clear();
         self.streams = Streams::default();
-        self.runs_memory = 0;
+        self.runs_overhead = 0;
         self.held = self.held_ready;
         let lengths = self.ready.iter().map(|r| r.message.payload.len() as u64);
         self.held_payload = lengths.sum();
@@ -406,11 +403,8 @@ impl Reassembly {
 
     /// Whether the running totals match the data.
     pub(crate) fn totals_agree(&self) -> bool {
-        let runs: usize = self.runs.values().map(Run::memory).sum();
-        let ready: usize = self.ready.iter().map(Ready::payload_memory).sum();
-        self.windows_agree()
-            && self.streams.total_agrees()
-            && (runs, ready) == (self.runs_memory, self.ready_memory)
+        let runs: usize = self.runs.values().map(Run::overhead).sum();
+        self.windows_agree() && self.streams.total_agrees() && runs == self.runs_overhead
     }
 
     /// Whether `held`, `held_payload` and `held_ready` match the data.

@@ -8,6 +8,9 @@
 /// worst half full.
 pub(super) const TREE_ENTRY: usize = 2;
 
+/// What an allocator takes at most for a buffer beyond its capacity.
+pub(super) const BLOCK: usize = 32;
+
 /// The memory that an allocator takes for a buffer of this capacity: 16 bytes for its own
 /// notes, in steps of 16.
 pub(super) fn block(capacity: usize) -> usize {

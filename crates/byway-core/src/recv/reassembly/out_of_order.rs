@@ -5,7 +5,7 @@
 //! holds them. The others go into a tree, so the cost of a message is at most
 //! logarithmic in any order.
 
-use super::memory::TREE_ENTRY;
+use super::memory::{BLOCK, TREE_ENTRY};
 use super::ready::Ready;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
@@ -64,7 +64,8 @@ impl OutOfOrder {
     /// Memory that the queue and the tree take, in bytes, without the payloads.
     pub(super) fn memory(&self) -> usize {
         self.in_turn.capacity() * size_of::<Ready>()
-            + self.others.len() * TREE_ENTRY * size_of::<(u16, Ready)>()
+            + self.in_turn.len() * BLOCK
+            + self.others.len() * (TREE_ENTRY * size_of::<(u16, Ready)>() + BLOCK)
     }
 
     /// All messages, in no particular order.

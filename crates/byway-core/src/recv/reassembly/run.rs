@@ -27,6 +27,8 @@ pub(super) struct Run {
     pieces: VecDeque<BytesMut>,
     /// Memory of the pieces' buffers.
     buffers: usize,
+    /// Bytes of payload.
+    len: usize,
 }
 
 impl Run {
@@ -51,6 +53,7 @@ impl Run {
             charge: 0,
             pieces,
             buffers,
+            len: 0,
         }
     }
 
@@ -75,6 +78,7 @@ impl Run {
                 self.pieces.push_back(piece);
             }
         }
+        self.len += f.payload.len();
         self.end_seq = f.seq + 1;
         self.end = f.end;
         self.charge += charge;
@@ -95,11 +99,13 @@ impl Run {
         self.end = tail.end;
         self.charge += tail.charge;
         self.buffers += tail.buffers;
+        self.len += tail.len;
     }
 
     /// Takes the payload out, in one piece. A buffer that is much larger than its
     /// contents does not leave: it would stay as long as the reader keeps the message.
     pub(super) fn take_bytes(&mut self) -> Bytes {
+        let len = core::mem::take(&mut self.len);
         self.buffers = 0;
         match self.pieces.len() {
             0 => Bytes::new(),
@@ -110,7 +116,7 @@ impl Run {
                     .freeze()
             }
             _ => {
-                let mut whole = Vec::with_capacity(self.len());
+                let mut whole = Vec::with_capacity(len);
                 for piece in core::mem::take(&mut self.pieces) {
                     whole.extend_from_slice(&piece);
                 }
@@ -119,14 +125,14 @@ impl Run {
         }
     }
 
-    /// Memory that the run takes, in bytes.
-    pub(super) fn memory(&self) -> usize {
+    /// Memory that the run takes beyond its payload, in bytes.
+    pub(super) fn overhead(&self) -> usize {
         let list = self.pieces.capacity() * size_of::<BytesMut>();
-        TREE_ENTRY * size_of::<(u64, Run)>() + list + self.buffers
+        TREE_ENTRY * size_of::<(u64, Run)>() + list + self.buffers - self.len
     }
 
     /// Bytes of payload.
     pub(super) fn len(&self) -> usize {
-        self.pieces.iter().map(BytesMut::len).sum()
+        self.len
     }
 }

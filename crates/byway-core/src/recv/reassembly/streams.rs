@@ -14,7 +14,7 @@ pub(super) struct Streams {
     next_ssns: Vec<u16>,
     /// The streams in which messages wait.
     waiting: BTreeMap<u16, OutOfOrder>,
-    /// Memory of the messages that wait, payloads included.
+    /// Memory of the messages that wait, without their payloads.
     waiting_memory: usize,
 }
 
@@ -62,11 +62,10 @@ impl Streams {
     pub(super) fn hold(&mut self, ready: Ready) -> Result<(), Ready> {
         let stream = ready.message.stream;
         let next = *self.next_ssn(stream);
-        let payload = ready.payload_memory();
         let list = self.waiting.entry(stream).or_default();
         let before = list.memory();
         list.insert(next, ready)?;
-        self.waiting_memory += list.memory() - before + payload;
+        self.waiting_memory += list.memory() - before;
         Ok(())
     }
 
@@ -78,7 +77,7 @@ impl Streams {
         let next = self.next_ssns[usize::from(stream)];
         let before = list.memory();
         let ready = list.take(next)?;
-        self.waiting_memory -= before + ready.payload_memory();
+        self.waiting_memory -= before;
         if list.is_empty() {
             self.waiting.remove(&stream);
         } else {
@@ -93,7 +92,7 @@ impl Streams {
         self.waiting.values().flat_map(OutOfOrder::iter)
     }
 
-    /// Memory of the streams and of what waits in them, in bytes.
+    /// Memory of the streams and of what waits in them without payloads, in bytes.
     #[inline]
     pub(super) fn memory(&self) -> usize {
         self.next_ssns.capacity() * size_of::<u16>()
@@ -103,8 +102,7 @@ impl Streams {
 
     /// Whether the running total matches the data.
     pub(super) fn total_agrees(&self) -> bool {
-        let payloads: usize = self.waiting().map(Ready::payload_memory).sum();
         let lists: usize = self.waiting.values().map(OutOfOrder::memory).sum();
-        payloads + lists == self.waiting_memory
+        lists == self.waiting_memory
     }
 }
