@@ -283,7 +283,7 @@ fn what_is_shed_and_in_which_order() {
     assert!(v.lost.is_empty());
     // 3: the user keeps so much outside that the ceiling breaks: the largest goes.
     let third = v.ids[2];
-    v.endpoint.charge(v.now, third, 300 << 10);
+    v.endpoint.charge(third, 300 << 10);
     v.take(&[]);
     assert_eq!(v.lost, [LossReason::OutOfMemory]);
     assert_eq!(v.endpoint.endpoint_stats().shed, 1);

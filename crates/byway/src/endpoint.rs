@@ -37,6 +37,9 @@ pub struct EndpointOptions {
     /// Most associations at once that one peer address may set up. Default:
     /// 65,536.
     pub max_associations_per_peer: usize,
+    /// Most memory that all associations may take, in bytes; what is shed, and in which
+    /// order, is told at [`EndpointConfig::max_memory`]. Default: 256 MiB.
+    pub max_memory: usize,
     /// Settings of all associations. [`Endpoint::connect_with`] can override them.
     /// Default: [`Config::byway`].
     pub config: Config,
@@ -53,6 +56,7 @@ impl EndpointOptions {
             backlog: 1024,
             max_associations: 65_536,
             max_associations_per_peer: 65_536,
+            max_memory: 256 << 20,
             config: Config::byway(),
         }
     }
@@ -115,6 +119,7 @@ impl Endpoint {
         config.accept = options.accept;
         config.max_associations = options.max_associations;
         config.max_associations_per_peer = options.max_associations_per_peer;
+        config.max_memory = options.max_memory;
         config.accepted = options.config.clone();
         config.check()?;
         let sockets = udp::bind_all(&config.local)?;
@@ -215,6 +220,13 @@ impl Endpoint {
     #[must_use]
     pub fn stats(&self) -> EndpointStats {
         self.0.shared.with(|state| state.core.endpoint_stats())
+    }
+
+    /// Memory that all associations take, in bytes: what peers can make this side keep,
+    /// ended associations included as long as a handle of them lives.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        self.0.shared.with(|state| state.core.memory())
     }
 
     /// Counters of the sockets.

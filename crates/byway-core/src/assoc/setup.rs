@@ -246,6 +246,12 @@ impl Association {
             }
             let port = from_user(ip).map_or(source.port(), SocketAddr::port);
             let remote = SocketAddr::new(ip, port);
+            let full = usize::from(self.cfg.setup.max_paths);
+            if table.as_ref().is_some_and(|t| t.len() >= full) {
+                // The routes are not asked for what cannot become a path: it costs system calls.
+                self.addresses.pathless.push(ip);
+                continue;
+            }
             let used = table
                 .as_ref()
                 .map_or_else(SmallVec::new, PathTable::sources);
@@ -272,10 +278,9 @@ impl Association {
             }
             match &mut table {
                 None => table = Some(PathTable::new(path)),
-                Some(t) if t.len() < usize::from(self.cfg.setup.max_paths) => {
+                Some(t) => {
                     t.push(path);
                 }
-                Some(_) => self.addresses.pathless.push(ip),
             }
         }
         if let Some(table) = table {
@@ -423,11 +428,15 @@ impl Association {
             if self.knows(ip) || !acceptable_address(ip, c.source.ip()) {
                 continue;
             }
-            let room = self.paths.len() < usize::from(self.cfg.setup.max_paths);
+            if self.paths.len() >= usize::from(self.cfg.setup.max_paths) {
+                // The routes are not asked for what cannot become a path: it costs system calls.
+                self.addresses.pathless.push(ip);
+                continue;
+            }
             let used = self.paths.sources();
             let ours = &self.addresses.local;
             match ctx.routes.source_beside(ours, ip, &used) {
-                Some(local) if room => {
+                Some(local) => {
                     let remote = SocketAddr::new(ip, c.source.port());
                     let path = Path::new(
                         self.addresses.local[local],
@@ -438,7 +447,7 @@ impl Association {
                     );
                     self.paths.push(path);
                 }
-                _ => self.addresses.pathless.push(ip),
+                None => self.addresses.pathless.push(ip),
             }
         }
     }

@@ -57,6 +57,21 @@ impl Association {
         }
     }
 
+    /// A SACK arrived that acknowledges everything below `covered`. While the shutdown
+    /// waits for data to be acknowledged, T5 runs from the first SACK that acknowledges
+    /// nothing new. Otherwise a peer that answers and never opens its window would keep
+    /// the association for ever.
+    #[inline]
+    pub(super) fn guard_shutdown(&mut self, ctx: &Ctx<'_>, covered: u64) {
+        if matches!(self.state, State::ShutdownPending | State::ShutdownReceived) {
+            if covered > self.send.ledger.base() {
+                self.timers.t5 = None;
+            } else {
+                self.start_t5(ctx);
+            }
+        }
+    }
+
     /// T2 starts when SHUTDOWN or SHUTDOWN ACK leaves.
     pub(crate) fn start_t2(&mut self, ctx: &Ctx<'_>) {
         let rto = self.paths.get(self.paths.data()).rtt.rto();

@@ -98,13 +98,12 @@ impl Endpoint {
     /// The user of the endpoint keeps `bytes` for this association outside of the
     /// endpoint, such as messages that it has taken with [`receive`](Self::receive) and
     /// no reader has read. It replaces what was charged before.
-    pub fn charge(&mut self, now: Instant, id: AssocId, bytes: usize) {
+    pub fn charge(&mut self, id: AssocId, bytes: usize) {
         let Some(slot) = self.table.get_mut(id) else {
             return;
         };
         slot.kept_by_user = bytes;
         self.recount(id.index);
-        self.shed(now);
     }
 
     /// Counts the memory of an association again.

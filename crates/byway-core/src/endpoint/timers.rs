@@ -37,6 +37,7 @@ impl Endpoint {
 
     /// Runs the timers that have expired.
     pub fn handle_timeout(&mut self, now: Instant) {
+        self.shed(now);
         while let Some(&Reverse((at, index, generation))) = self.schedule.timers.peek() {
             if at > now {
                 break;

@@ -5,6 +5,8 @@ use crate::common::{A, Fate, PORTS, Pair, Z, address, assert_drawn, packet, plai
 use byway_core::{Endpoint, EndpointConfig, Event, PathState};
 use byway_wire::{InitFields, Tsn};
 use core::net::SocketAddr;
+use core::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
 
 fn init(tag: u32) -> InitFields {
     InitFields {
@@ -287,7 +289,11 @@ fn attack_heartbeat_ack_nonce_cannot_be_forged() {
 
 /// Sets up an association from A, which lists more addresses than it has.
 fn listing(count: u8) -> Pair {
-    let mut p = Pair::new(1, &plain());
+    listing_to(Pair::new(1, &plain()), count)
+}
+
+/// The same to a Z that is ready.
+fn listing_to(mut p: Pair, count: u8) -> Pair {
     p.lose(|_| true);
     let bytes = packet(A, 0, |b| {
         b.init(false, &init(9), |w| {
@@ -311,6 +317,28 @@ fn listing(count: u8) -> Pair {
     p.inject_bytes(Z, address(0, A), &echo);
     assert_eq!(p.state(Z), "ESTABLISHED");
     p
+}
+
+/// Counts how often the routes are asked.
+#[derive(Debug)]
+struct Counting(Arc<AtomicUsize>);
+
+impl byway_core::Routes for Counting {
+    fn source(&mut self, _: &[SocketAddr], _: core::net::IpAddr) -> Option<usize> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Some(0)
+    }
+}
+
+#[test]
+fn attack_a_long_list_of_addresses_does_not_ask_the_routes_for_each() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let mut p = Pair::new(1, &plain());
+    p.ends[Z].set_routes(Box::new(Counting(asked.clone())));
+    let p = listing_to(p, 30);
+    // Eight paths: the source of the INIT needs no route.
+    assert_eq!(p.ends[Z].paths(p.id(Z)).len(), 8);
+    assert_eq!(asked.load(Ordering::Relaxed), 7);
 }
 
 #[test]

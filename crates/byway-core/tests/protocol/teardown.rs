@@ -214,3 +214,41 @@ fn what_has_arrived_is_read_after_the_end_until_it_is_released() {
     assert_ne!(p.id(Z), id);
     assert_eq!(p.id(Z).index(), id.index());
 }
+
+#[test]
+fn a_window_that_stays_closed_does_not_hold_a_shutdown_for_ever() {
+    let mut c = plain();
+    (c.buffer.receive, c.rto.max) = (10_000, c.rto.initial);
+    let mut p = Pair::up(1, &c);
+    p.reading[Z] = false;
+    p.send_many(A, 1400, 20);
+    p.run(500);
+    p.shutdown(A);
+    assert_eq!(p.state(A), "SHUTDOWN-PENDING");
+    // Five times RTO.Max is five seconds. Probes of the closed window are answered.
+    p.run(4000);
+    assert_eq!(p.state(A), "SHUTDOWN-PENDING");
+    p.run(4000);
+    assert_eq!(p.state(A), "CLOSED");
+    let told = p.take_drawings_with(&["ABORT"]);
+    assert_drawn(&told, &["A -> ABORT: User-Initiated Abort -> Z"]);
+}
+
+#[test]
+fn a_reader_that_goes_on_slowly_is_waited_for() {
+    let mut c = plain();
+    (c.buffer.receive, c.rto.max) = (10_000, c.rto.initial);
+    let mut p = Pair::up(1, &c);
+    p.reading[Z] = false;
+    p.send_many(A, 1400, 20);
+    p.run(500);
+    p.shutdown(A);
+    // Every four seconds it reads all that it has.
+    for _ in 0..6 {
+        p.run(4000);
+        p.read(Z);
+    }
+    p.run(4000);
+    assert_eq!(p.take_got(Z).len(), 20);
+    assert_eq!(p.take_events(A).last(), Some(&Event::ShutdownComplete));
+}

@@ -100,6 +100,7 @@ impl State {
         if received.is_none() && !over {
             entry.inbox.register(stream, waker);
         }
+        self.core.charge(id, entry.inbox.memory());
         if received.is_some() {
             if over {
                 // A reader of another stream may now be at its end.

@@ -45,6 +45,7 @@ impl State {
                 };
                 entry.record(event, wake);
                 entry.end(closed, wake);
+                self.leave_backlog(id);
                 return self.forget_if_unheld(now, id);
             }
             Event::ShutdownComplete => {
@@ -73,6 +74,7 @@ impl State {
                 };
                 entry.inbox.park(received, &mut self.wake);
             }
+            self.core.charge(id, entry.inbox.memory());
         }
     }
 
@@ -91,6 +93,11 @@ impl State {
             let _ = self.core.abort(now, id, why);
             self.call_driver();
         }
+    }
+
+    /// An association was lost before anybody accepted it: nobody will read what it holds.
+    fn leave_backlog(&mut self, id: AssocId) {
+        self.incoming.retain(|waiting| *waiting != id);
     }
 
     pub(super) fn forget_if_unheld(&mut self, now: Instant, id: AssocId) {

@@ -2,6 +2,7 @@
 
 use crate::common::{PORT, any, bounded, client, pair, quick, server};
 use byway::{BindError, Closed, ConnectError, Endpoint, EndpointOptions, LossReason, Message};
+use std::time::Duration;
 
 #[tokio::test]
 async fn a_graceful_shutdown_delivers_what_was_sent_and_ends_both_sides() {
@@ -344,6 +345,35 @@ async fn the_same_two_endpoints_meet_again_and_again() {
             z.closed().await;
         }
         assert_eq!(client.association_count() + server.association_count(), 0);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_nobody_accepted_is_freed_when_its_peer_aborts() {
+    bounded(async {
+        let ips = ["127.0.0.1"];
+        let (client, server) = (client(&ips, quick()), server(&ips, quick()));
+        let remote = server.local_addresses();
+        for _ in 0..5 {
+            let a = client.connect(&remote, PORT).await.unwrap();
+            for _ in 0..20 {
+                a.send(Message::new(0, vec![7; 10_000])).await.unwrap();
+            }
+            a.drained().await.unwrap();
+            assert!(server.memory() > 200_000, "{}", server.memory());
+            a.abort(b"gone").unwrap();
+            a.closed().await;
+            // The ABORT is on its way.
+            while server.memory() > 0 {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        }
+        // Nothing of the five is left to accept, and a good one comes through.
+        let (a, z) = tokio::join!(client.connect(&remote, PORT), server.accept());
+        let (a, z) = (a.unwrap(), z.unwrap());
+        a.send(Message::new(0, "hello")).await.unwrap();
+        assert_eq!(z.recv().await.unwrap().payload, "hello");
     })
     .await;
 }

@@ -63,6 +63,7 @@ impl Association {
             return;
         }
         self.stats.sacks_received += 1;
+        self.guard_shutdown(ctx, covered);
         self.send.window_probe.on_sack();
         if self.has_optional_rules() {
             self.begin_sack(ctx, sack);
