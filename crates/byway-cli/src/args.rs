@@ -394,7 +394,7 @@ pub(crate) struct RecvArgs {
     /// SCTP port
     #[arg(long, value_name = "PORT", default_value_t = 5001, value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) port: u16,
-    /// Give an association up when nothing is heard from the other side for this long
+    /// Give an association up when its transfer does not get on for this long
     #[arg(long, value_name = "TIME", default_value = "2 min", value_parser = byway_lab::units::parse_duration)]
     pub(crate) give_up: Duration,
     /// Folder for the files

@@ -14,6 +14,7 @@ mod send;
 mod shown;
 mod stall;
 mod store;
+mod workers;
 
 pub(crate) use ending::Ending;
 pub(crate) use pipe::{cat, listen};

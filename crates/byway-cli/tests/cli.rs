@@ -560,7 +560,7 @@ fn a_receiver_gives_up_a_sender_that_has_vanished() {
     wait_for(&inbox.join("endless.bin.part"));
     send.kill().unwrap();
     send.wait().unwrap();
-    server.says("nothing was heard from the other side for 300 ms");
+    server.says("the other side sent nothing more for 300 ms");
     // No transfer was completed: it waits for the sender to come back.
     signal(&server.child, "TERM");
     assert_eq!(server.finish().0, Some(143));

@@ -104,3 +104,79 @@ fn a_name_that_hides_is_refused_and_shown() {
         );
     }
 }
+
+#[test]
+fn heartbeats_alone_do_not_hold_a_receiver() {
+    let dir = folder("heartbeats");
+    let args = ["recv", "--dir", dir.to_str().unwrap(), "--give-up", "400ms"];
+    let mut server = Server::start(&args);
+    let heard = runtime().block_on(bounded(async {
+        let endpoint = endpoint(0);
+        let association = connect(&endpoint, &server).await;
+        loop {
+            tokio::select! {
+                _ = association.closed() => break,
+                () = tokio::time::sleep(Duration::from_millis(20)) => {
+                    // Refused only when it has ended.
+                    let _ = association.request_heartbeat(byway::PathId(0));
+                }
+            }
+        }
+        association.stats().packets_received
+    }));
+    assert!(heard > 5, "no heartbeat was answered: {heard}");
+    server.says("the other side sent nothing more for 400 ms");
+    server.child.kill().unwrap();
+    server.child.wait().unwrap();
+}
+
+/// A figure of a process, from the lines of `/proc/PID/status`.
+fn status(server: &Server, key: &str) -> u64 {
+    let text = std::fs::read_to_string(format!("/proc/{}/status", server.child.id())).unwrap();
+    let line = text.lines().find(|l| l.starts_with(key)).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+/// Switches between threads of a process so far: each wakes somebody up.
+fn switches(server: &Server) -> u64 {
+    let tasks = std::fs::read_dir(format!("/proc/{}/task", server.child.id())).unwrap();
+    tasks
+        .filter_map(|t| std::fs::read_to_string(t.ok()?.path().join("status")).ok())
+        .flat_map(|text| {
+            text.lines()
+                .filter(|l| l.starts_with("voluntary_ctxt"))
+                .filter_map(|l| l.split_whitespace().nth(1)?.parse().ok())
+                .collect::<Vec<u64>>()
+        })
+        .sum()
+}
+
+#[test]
+fn idle_associations_take_no_thread_and_no_tick() {
+    const COUNT: usize = 300;
+    let dir = folder("idle");
+    let args = ["recv", "--dir", dir.to_str().unwrap()];
+    let server = Server::start(&args);
+    let threads = status(&server, "Threads:");
+    runtime().block_on(bounded(async {
+        let mut all = Vec::new();
+        for _ in 0..COUNT {
+            let endpoint = endpoint(0);
+            all.push((connect(&endpoint, &server).await, endpoint));
+        }
+        assert!(status(&server, "Threads:") <= threads + 2);
+        // What set-up left to do is done within a second; then two quiet seconds.
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let before = switches(&server);
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        let woken = switches(&server) - before;
+        // A tick of 20 ms an association would be 30,000.
+        assert!(woken < COUNT as u64, "woken {woken} times in two seconds");
+        for (association, _) in &all {
+            assert_eq!(association.paths().len(), 2);
+        }
+    }));
+    let mut server = server;
+    server.child.kill().unwrap();
+    server.child.wait().unwrap();
+}

@@ -3,7 +3,7 @@
 use super::ending::Ending;
 use super::exchange::ended;
 use super::open::{connect, serve};
-use super::progress::{Progress, Watch};
+use super::progress::{GiveUp, Progress, Step, Watch};
 use super::stall::StallMeter;
 use crate::args::{CatArgs, ListenArgs};
 use crate::failure::{Failure, Kind};
@@ -25,10 +25,10 @@ pub(crate) async fn listen(args: ListenArgs, ending: Ending) -> Result<(), Failu
         let Some(association) = endpoint.accept().await else {
             return Err(Failure::new(Kind::Failed, "the endpoint has ended"));
         };
-        let watch = Watch::new(&association, &progress);
+        let watch = Watch::new(&association);
         tokio::select! {
             result = to_stdout(&association, &bytes) => result,
-            failure = watch.run(&meter, || bytes.get(), Some(args.give_up)) => Err(failure),
+            failure = watch.run(|| Some(&progress), &meter, || Step::of(bytes.get()), None, GiveUp::Silent(args.give_up)) => Err(failure),
         }
     };
     let result = tokio::select! {
@@ -91,10 +91,10 @@ pub(crate) async fn cat(args: CatArgs, ending: Ending) -> Result<(), Failure> {
     let work = async {
         let timeout = args.there.connect_timeout;
         let (endpoint, association) = connect(&args.here, &args.there, timeout, &ending).await?;
-        let watch = Watch::new(&association, &progress);
+        let watch = Watch::new(&association);
         let result = tokio::select! {
             result = from_input(&args, &mut input, &association, &bytes) => result,
-            failure = watch.run(&meter, || association.stats().bytes_acked, None) => Err(failure),
+            failure = watch.run(|| Some(&progress), &meter, || Step::of(association.stats().bytes_acked), None, GiveUp::Never) => Err(failure),
         };
         drop(association);
         match &result {

@@ -9,9 +9,50 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
+use tokio::sync::Notify;
 
-/// Between two polls of an association.
-pub(super) const TICK: Duration = Duration::from_millis(20);
+/// Between two looks at a transfer that gets on.
+const TICK: Duration = Duration::from_millis(20);
+
+/// The longest time between two looks at a transfer that does not.
+const SLOW_TICK: Duration = Duration::from_secs(1);
+
+/// What an association that is watched must do, or it is given up.
+#[derive(Copy, Clone, Debug)]
+pub(super) enum GiveUp {
+    /// It must be heard from within this time.
+    Silent(Duration),
+    /// The transfer must get on within this time, by a byte or by a message. Heartbeats
+    /// alone do not count.
+    NoProgress(Duration),
+    /// It may take any time.
+    Never,
+}
+
+/// How far a transfer is.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) struct Step {
+    /// Bytes.
+    pub(super) done: u64,
+    /// Messages and bytes together: it grows with every step of the other side.
+    pub(super) steps: u64,
+    /// Whether anything is under way. If not, nobody looks until it begins.
+    pub(super) under_way: bool,
+    /// Whether the other side waits for this one.
+    pub(super) ours: bool,
+}
+
+impl Step {
+    /// A transfer of bytes, always under way.
+    pub(super) fn of(done: u64) -> Step {
+        Step {
+            done,
+            steps: done,
+            under_way: true,
+            ours: false,
+        }
+    }
+}
 
 const BAR: &str = "{msg} [{bar:24}] {percent:>3} %  {decimal_bytes}/{decimal_total_bytes}  \
                    {decimal_bytes_per_sec}  {eta} left";
@@ -117,69 +158,105 @@ fn words(path: &PathStats) -> String {
     )
 }
 
+async fn told(begins: Option<&Notify>) {
+    match begins {
+        Some(begins) => begins.notified().await,
+        None => std::future::pending().await,
+    }
+}
+
 /// Looks at an association again and again.
 pub(super) struct Watch<'a> {
     association: &'a Association,
-    progress: &'a Progress,
     states: Vec<(SocketAddr, PathState)>,
     in_use: Option<SocketAddr>,
-    heard: u64,
-    heard_at: Instant,
+    /// The sign of life or progress, and since when it has not changed.
+    sign: u64,
+    since: Instant,
 }
 
 impl<'a> Watch<'a> {
-    pub(super) fn new(association: &'a Association, progress: &'a Progress) -> Watch<'a> {
+    pub(super) fn new(association: &'a Association) -> Watch<'a> {
         Watch {
             association,
-            progress,
             states: Vec::new(),
             in_use: None,
-            heard: 0,
-            heard_at: Instant::now(),
+            sign: 0,
+            since: Instant::now(),
         }
     }
 
-    /// Runs until it is dropped, or until nothing was heard for `give_up`: then
-    /// the association is aborted. `done` says how far the transfer is.
-    pub(super) async fn run(
+    /// Runs until it is dropped, or until the association is given up: then it is
+    /// aborted. `step` says how far the transfer is; `begins` tells that one is under way
+    /// from now on. `progress` shows it, once there is something to show.
+    pub(super) async fn run<'p>(
         mut self,
-        meter: &std::cell::RefCell<StallMeter>,
-        done: impl Fn() -> u64,
-        give_up: Option<Duration>,
+        progress: impl Fn() -> Option<&'p Progress>,
+        meter: &RefCell<StallMeter>,
+        step: impl Fn() -> Step,
+        begins: Option<&Notify>,
+        give_up: GiveUp,
     ) -> Failure {
-        let mut tick = tokio::time::interval(TICK);
-        tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
         loop {
-            tick.tick().await;
-            let done = done();
-            meter
-                .borrow_mut()
-                .update(done, |at| self.progress.place(at));
-            self.progress.position(done);
-            self.show_changes();
-            let heard = self.association.stats().packets_received;
-            if heard != self.heard {
-                self.heard = heard;
-                self.heard_at = Instant::now();
+            let step = step();
+            if let Some(progress) = progress() {
+                meter
+                    .borrow_mut()
+                    .update(step.done, |at| progress.place(at));
+                progress.position(step.done);
+                self.show_changes(progress);
             }
-            if let Some(limit) = give_up
-                && self.heard_at.elapsed() > limit
-            {
+            let left = match self.time_left(&step, give_up) {
+                Ok(left) => left,
+                Err(failure) => return failure,
+            };
+            let pause = if step.under_way {
+                let slower = self.since.elapsed() / 8;
+                slower.clamp(TICK, SLOW_TICK).min(left)
+            } else {
+                left
+            };
+            tokio::select! {
+                () = tokio::time::sleep(pause) => {}
+                () = told(begins) => {}
+            }
+        }
+    }
+
+    /// How long the association may go on like this.
+    ///
+    /// # Errors
+    /// Why it was given up.
+    fn time_left(&mut self, step: &Step, give_up: GiveUp) -> Result<Duration, Failure> {
+        let (sign, limit, what) = match give_up {
+            GiveUp::Silent(limit) => {
+                let heard = self.association.stats().packets_received;
+                (heard, limit, "nothing was heard from the other side")
+            }
+            GiveUp::NoProgress(limit) => (step.steps, limit, "the other side sent nothing more"),
+            GiveUp::Never => (step.steps, Duration::MAX, ""),
+        };
+        if sign != self.sign || step.ours {
+            self.sign = sign;
+            self.since = Instant::now();
+        }
+        match limit.checked_sub(self.since.elapsed()) {
+            // A timer may be early by less than a millisecond.
+            Some(left) => Ok(left.max(Duration::from_millis(1))),
+            None => {
                 // Refused only when it has ended already.
-                let _ = self.association.abort(b"nothing heard for too long");
+                let _ = self.association.abort(b"nothing came for too long");
                 let limit = byway_lab::units::format_duration(limit);
-                return Failure::new(
+                Err(Failure::new(
                     Kind::Lost,
-                    format!(
-                        "the association was given up: nothing was heard from the other side for {limit} (--give-up)"
-                    ),
-                );
+                    format!("the association was given up: {what} for {limit} (--give-up)"),
+                ))
             }
         }
     }
 
     /// Shows what changed since the last poll.
-    fn show_changes(&mut self) {
+    fn show_changes(&mut self, progress: &Progress) {
         let paths = self.association.paths();
         if paths.is_empty() {
             return;
@@ -192,8 +269,7 @@ impl<'a> Watch<'a> {
             {
                 Some((_, state)) if *state == path.state => {}
                 Some((remote, state)) => {
-                    self.progress
-                        .say(&format!("path {remote}: {} -> {}", state, path.state));
+                    progress.say(&format!("path {remote}: {} -> {}", state, path.state));
                     *state = path.state;
                 }
                 None => self.states.push((path.remote, path.state)),
@@ -203,10 +279,10 @@ impl<'a> Watch<'a> {
         if let (Some(before), Some(now)) = (self.in_use, in_use)
             && before != now
         {
-            self.progress.say(&format!("data goes to {now} now"));
+            progress.say(&format!("data goes to {now} now"));
         }
         self.in_use = in_use.or(self.in_use);
-        self.progress.show_paths(&paths);
+        progress.show_paths(&paths);
     }
 }
 

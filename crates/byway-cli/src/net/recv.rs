@@ -4,20 +4,22 @@ use super::claims::{Claim, Claims, Offer, Offered};
 use super::ending::Ending;
 use super::exchange::{Exchange, strange};
 use super::open::{abort_for, serve};
-use super::progress::{Progress, Watch};
+use super::progress::{GiveUp, Progress, Step, Watch};
 use super::protocol::{Hash, Note};
 use super::send::hex;
 use super::stall::StallMeter;
 use super::store::{Found, Store};
+use super::workers::Workers;
 use crate::args::RecvArgs;
 use crate::failure::{Failure, Kind};
 use byway::Association;
 use byway_lab::show;
-use std::cell::{Cell, RefCell};
-use std::path::PathBuf;
+use std::cell::{Cell, OnceCell, RefCell};
+use std::future::Future;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 
 /// How long a sender whose file was refused may take to end the association.
 const LINGER: Duration = Duration::from_secs(5);
@@ -42,6 +44,8 @@ pub(crate) async fn recv(args: RecvArgs, ending: Ending) -> Result<(), Failure> 
     let args = Arc::new(args);
     let claims = Arc::new(Claims::default());
     let (ends, mut ended) = mpsc::unbounded_channel();
+    let mut workers = Workers::start()
+        .map_err(|e| Failure::new(Kind::Failed, format!("no thread to serve senders: {e}")))?;
     loop {
         let association = tokio::select! {
             accepted = endpoint.accept() => accepted.ok_or_else(|| Failure::new(Kind::Failed, "the endpoint has ended"))?,
@@ -66,11 +70,9 @@ pub(crate) async fn recv(args: RecvArgs, ending: Ending) -> Result<(), Failure> 
         };
         let (args, claims, ending) = (args.clone(), claims.clone(), ending.clone());
         let ends = ends.clone();
-        // Its own thread: it writes files, and its state is not shared.
-        let runtime = tokio::runtime::Handle::current();
-        let thread = std::thread::Builder::new().spawn(move || {
+        workers.run(move || async move {
             let job = Job::new(&args, &claims, &association);
-            let served = match runtime.block_on(job.serve()) {
+            let served = match job.serve().await {
                 Ok(()) if job.done.borrow().is_empty() => Served::Other,
                 Ok(()) => Served::Completed,
                 Err(failure) => {
@@ -88,9 +90,6 @@ pub(crate) async fn recv(args: RecvArgs, ending: Ending) -> Result<(), Failure> 
             // Nobody waits for it when the command ends.
             let _ = ends.send(served);
         });
-        if let Err(e) = thread {
-            eprintln!("byway: cannot serve an association: no thread for it: {e}");
-        }
     }
 }
 
@@ -107,9 +106,16 @@ struct Job<'a> {
     args: &'a RecvArgs,
     claims: &'a Claims,
     association: &'a Association,
-    progress: Progress,
+    progress: OnceCell<Progress>,
+    meter: RefCell<StallMeter>,
     /// Bytes that are here of the file under way.
     here: Cell<u64>,
+    /// Messages and bytes that the sender has sent.
+    steps: Cell<u64>,
+    /// Whether the sender waits for what this side reads and hashes.
+    ours: Cell<bool>,
+    /// Tells that the first offer has come.
+    begins: Notify,
     done: RefCell<Vec<Done>>,
     /// Whether a file was refused in favour of another association.
     yields: Cell<bool>,
@@ -121,33 +127,78 @@ impl<'a> Job<'a> {
             args,
             claims,
             association,
-            progress: Progress::new(args.here.quiet || args.here.json),
+            progress: OnceCell::new(),
+            meter: RefCell::new(StallMeter::new()),
             here: Cell::new(0),
+            steps: Cell::new(0),
+            ours: Cell::new(false),
+            begins: Notify::new(),
             done: RefCell::default(),
             yields: Cell::new(false),
         }
     }
 
+    /// What a person sees of it. Thousands that only wait have none.
+    fn progress(&self) -> &Progress {
+        let here = &self.args.here;
+        self.progress
+            .get_or_init(|| Progress::new(here.quiet || here.json))
+    }
+
+    /// An offer has come. The first one begins the transfer.
+    fn offered(&self) {
+        self.advance();
+        if self.progress.get().is_none() {
+            let paths = self.association.paths();
+            let from: Vec<String> = paths.iter().map(|p| p.remote.to_string()).collect();
+            *self.meter.borrow_mut() = StallMeter::new();
+            self.progress()
+                .say(&format!("association with {}", from.join(", ")));
+            self.begins.notify_one();
+        }
+    }
+
+    /// The sender has sent a message.
+    fn advance(&self) {
+        self.steps.set(self.steps.get() + 1);
+    }
+
+    /// Runs what the sender has to wait for.
+    async fn ours<T>(&self, work: impl Future<Output = T>) -> T {
+        self.ours.set(true);
+        let done = work.await;
+        self.ours.set(false);
+        done
+    }
+
+    fn step(&self) -> Step {
+        Step {
+            done: self.here.get(),
+            steps: self.steps.get() + self.here.get(),
+            under_way: self.progress.get().is_some(),
+            ours: self.ours.get(),
+        }
+    }
+
     async fn serve(&self) -> Result<(), Failure> {
-        let meter = RefCell::new(StallMeter::new());
-        let paths = self.association.paths();
-        let from: Vec<String> = paths.iter().map(|p| p.remote.to_string()).collect();
-        let progress = &self.progress;
-        progress.say(&format!("association with {}", from.join(", ")));
         let begun = Instant::now();
-        let watch = Watch::new(self.association, progress);
+        let watch = Watch::new(self.association);
+        let give_up = GiveUp::NoProgress(self.args.give_up);
+        let show = || self.progress.get();
         let result = tokio::select! {
             result = self.files() => result,
-            failure = watch.run(&meter, || self.here.get(), Some(self.args.give_up)) => Err(failure),
+            failure = watch.run(show, &self.meter, || self.step(), Some(&self.begins), give_up) => Err(failure),
         };
         if let Err(failure) = &result {
             abort_for(self.association, failure);
         }
-        progress.end();
+        if let Some(progress) = self.progress.get() {
+            progress.end();
+        }
         report(
             self.args,
             &self.done.borrow(),
-            &meter.borrow(),
+            &self.meter.borrow(),
             begun.elapsed(),
             result.as_ref().err(),
         );
@@ -160,6 +211,7 @@ impl<'a> Job<'a> {
             let Note::Offer { sender, size, name } = note else {
                 return Err(strange(note.name()));
             };
+            self.offered();
             let offer = Offer {
                 name: &name,
                 size,
@@ -168,7 +220,7 @@ impl<'a> Job<'a> {
             };
             match self.one_file(&mut exchange, &offer).await {
                 Ok(file) => {
-                    self.progress.say(&format!(
+                    self.progress().say(&format!(
                         "{}: {} stored and verified",
                         file.path.display(),
                         show::bytes(file.size)
@@ -177,7 +229,7 @@ impl<'a> Job<'a> {
                 }
                 // The refusal goes to the sender, which ends the association.
                 Err(failure) if failure.kind == Kind::Refused => {
-                    self.progress.say(&format!("refused: {failure}"));
+                    self.progress().say(&format!("refused: {failure}"));
                     let reason = failure.message.clone();
                     exchange.send(&Note::Refuse { reason }).await?;
                     // Bytes of the refused file may still be on their way.
@@ -203,23 +255,23 @@ impl<'a> Job<'a> {
         // Until the file is ours, it is another's that may go on.
         self.yields.set(true);
         let offered = tokio::select! {
-            offered = self.claims.offered(offer) => offered?,
+            offered = self.ours(self.claims.offered(offer)) => offered?,
             lost = self.association.closed() => return Err(lost.into()),
         };
         let (claim, mut store, offset) = match offered {
             Offered::Free(claim) => {
                 self.yields.set(false);
-                let store = Store::open(dir, offer.name, offer.size, force).map_err(refuse)?;
+                let store = self.ours(open(dir, offer, force)).await?;
                 let found = store.found();
                 claim.shows(found.clone());
                 let offset = tokio::select! {
-                    offset = agree(exchange, &found) => offset?,
+                    offset = self.agree(exchange, &found) => offset?,
                     () = claim.taken() => return Err(self.overtaken(offer.name)),
                 };
                 (claim, store, offset)
             }
             Offered::Begun(begun) => {
-                let offset = agree(exchange, &begun.found).await?;
+                let offset = self.agree(exchange, &begun.found).await?;
                 let claim = begun.take_over(offset, offer).await?;
                 self.yields.set(false);
                 let found = begun.found;
@@ -247,6 +299,21 @@ impl<'a> Job<'a> {
         }
     }
 
+    /// Tells the sender what is there; where it begins.
+    async fn agree(&self, exchange: &mut Exchange<'_>, found: &Found) -> Result<u64, Failure> {
+        let have = Note::Have {
+            offset: found.have(),
+            hash: found.hash(),
+        };
+        exchange.send(&have).await?;
+        let answer = exchange.expect("START").await?;
+        self.advance();
+        match answer {
+            Note::Start { offset } => Ok(offset),
+            other => Err(strange(other.name())),
+        }
+    }
+
     /// Writes what comes; the hash that the sender names at the end.
     async fn contents(
         &self,
@@ -256,13 +323,17 @@ impl<'a> Job<'a> {
         name: &str,
     ) -> Result<Hash, Failure> {
         self.here.set(store.written());
-        self.progress.begin(name, store.size(), store.written());
+        self.progress().begin(name, store.size(), store.written());
         loop {
             match exchange.expect("END").await? {
                 Note::Data(bytes) => {
                     store.write(&bytes).map_err(refuse)?;
                     claim.shows(store.found());
                     self.here.set(store.written());
+                    // Here and not at the next look, so that a stall is as long as it was.
+                    let progress = self.progress();
+                    let mut meter = self.meter.borrow_mut();
+                    meter.update(store.written(), |at| progress.place(at));
                 }
                 Note::End { hash } => return Ok(hash),
                 other => return Err(strange(other.name())),
@@ -278,16 +349,17 @@ impl<'a> Job<'a> {
     }
 }
 
-/// Tells the sender what is there; where it begins.
-async fn agree(exchange: &mut Exchange<'_>, found: &Found) -> Result<u64, Failure> {
-    let have = Note::Have {
-        offset: found.have(),
-        hash: found.hash(),
-    };
-    exchange.send(&have).await?;
-    match exchange.expect("START").await? {
-        Note::Start { offset } => Ok(offset),
-        other => Err(strange(other.name())),
+/// Opens the file of an offer. What is there is read and hashed elsewhere, as it may be
+/// long and others are served on this thread.
+async fn open(dir: &Path, offer: &Offer<'_>, force: bool) -> Result<Store, Failure> {
+    let (dir, name, size) = (dir.to_owned(), offer.name.to_owned(), offer.size);
+    let open = move || Store::open(&dir, &name, size, force);
+    match tokio::task::spawn_blocking(open).await {
+        Ok(store) => store.map_err(refuse),
+        Err(e) => Err(Failure::new(
+            Kind::Failed,
+            format!("cannot read what is here of {}: {e}", offer.name),
+        )),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::ending::Ending;
 use super::exchange::{Exchange, strange};
 use super::open::{abort_for, connect};
-use super::progress::{Progress, Watch};
+use super::progress::{GiveUp, Progress, Step, Watch};
 use super::protocol::{BLOCK, Hash, Note, check_name};
 use super::retries::{Reached, Retries};
 use super::stall::StallMeter;
@@ -151,7 +151,7 @@ async fn once(
         .map_err(|e| (e, false))?;
     let taken = &reached.taken;
     taken.set(0);
-    let watch = Watch::new(&association, progress);
+    let watch = Watch::new(&association);
     // Of what was handed over, what the receiver has acknowledged; from the
     // start of the file on, so that the bar can show it.
     let done = || {
@@ -159,12 +159,12 @@ async fn once(
         let waiting = stats.bytes_queued.saturating_sub(stats.bytes_acked);
         let done = taken.get().saturating_sub(waiting);
         reached.note(done);
-        done
+        Step::of(done)
     };
     let work = all_files(&association, run.sender, sources, progress, reached);
     let result = tokio::select! {
         result = work => result,
-        failure = watch.run(run.meter, done, None) => Err(failure),
+        failure = watch.run(|| Some(progress), run.meter, done, None, GiveUp::Never) => Err(failure),
     };
     match &result {
         Ok(()) => {
