@@ -2,6 +2,7 @@
 
 mod core;
 mod figures;
+mod idle;
 mod loopback_recv;
 mod loopback_send;
 mod memory;
@@ -28,6 +29,7 @@ enum Command {
     SimTransfer(sim_transfer::Arguments),
     SimMany(sim_many::Arguments),
     Memory(memory::Arguments),
+    Idle(idle::Arguments),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -38,5 +40,6 @@ fn main() -> anyhow::Result<()> {
         Command::SimTransfer(arguments) => sim_transfer::run(arguments),
         Command::SimMany(arguments) => sim_many::run(arguments),
         Command::Memory(arguments) => memory::run(arguments),
+        Command::Idle(arguments) => idle::run(arguments),
     }
 }
