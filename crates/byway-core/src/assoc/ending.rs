@@ -12,6 +12,8 @@ pub(crate) enum AbortReason<'a> {
     User(&'a [u8]),
     Violation(&'static str),
     NoUserData(byway_wire::Tsn),
+    /// RFC 5061 section 5.3, F0.
+    IllegalAsconfAck,
 }
 
 impl Association {
@@ -61,10 +63,17 @@ impl Association {
                     AbortReason::User(reason) => causes.user_initiated_abort(reason),
                     AbortReason::Violation(what) => causes.protocol_violation(what.as_bytes()),
                     AbortReason::NoUserData(tsn) => causes.no_user_data(tsn),
+                    AbortReason::IllegalAsconfAck => causes.illegal_asconf_ack(),
                 };
             });
             packet.finish(ctx.checksum());
+            if self.optional.seals {
+                self.seal_if_required(ctx, (&mut bytes, 0), &[]);
+            }
             let p = self.paths.get(self.paths.data());
+            if self.optional.stalled && self.has_no_source() {
+                return self.lose(ctx, reason);
+            }
             ctx.out.queue_reply(OutboundReply {
                 source: p.local(),
                 destination: p.remote(),
