@@ -131,6 +131,9 @@ pub(crate) struct SetUp {
     stale_cookies: u8,
     /// Addresses of ours that came (true) or went since our INIT or INIT ACK listed them.
     changed: Vec<(bool, SocketAddr)>,
+    /// What our INIT lists, if our addresses changed since it left first: an INIT that
+    /// listed others would look like a restart that adds addresses (section 5.2.2).
+    listed: Option<Arc<[SocketAddr]>>,
     /// How stale the last one was.
     stale_by: Option<Duration>,
 }

@@ -385,7 +385,8 @@ impl Association {
 
     /// The optional parameters of our INIT.
     pub(crate) fn write_init_params(&self, w: &mut ParamWriter<'_>) {
-        write_addresses(w, &self.addresses.local);
+        let listed = self.setup.listed.as_ref();
+        write_addresses(w, listed.unwrap_or(&self.addresses.local));
         if let Some(stale) = self.setup.stale_by {
             // "No more than 1 second beyond the measured RTT" (section 5.2.6).
             let ms = stale.as_millis() as u32 + 1000;

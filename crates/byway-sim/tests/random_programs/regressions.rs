@@ -249,6 +249,24 @@ fn all_addresses_change_during_set_up() {
 }
 
 #[test]
+fn an_address_comes_and_goes_faster_than_it_is_acknowledged() {
+    for (first, second, third) in [(1, 3, 1), (3, 1, 3), (2, 1, 2), (1, 2, 3)] {
+        let outcome = twice(&Program {
+            paths: vec![path(50), path(50)],
+            settings: two(changing(), changing()),
+            steps: vec![
+                step(500, 1, Op::Addresses(first)),
+                step(10, 1, Op::Addresses(second)),
+                step(10, 1, Op::Addresses(third)),
+                step(3000, 0, send(0, 1000, 10)),
+            ],
+            ..Program::default()
+        });
+        assert_eq!(outcome.failures, [""; 0]);
+    }
+}
+
+#[test]
 fn the_path_in_use_is_deleted_before_it_was_used() {
     let outcome = twice(&Program {
         paths: vec![path(0), path(0)],

@@ -41,7 +41,7 @@ impl Association {
         match &mut self.optional.asconf {
             Some(asconf) if may_tell && !asconf.refuses.changes => {
                 remove.iter().for_each(|ip| asconf.forget_waiting(*ip));
-                asconf.want(new.iter().copied().map(Change::Add));
+                local.extend(new.iter().filter(|a| asconf.came(**a)));
                 let coming = asconf.coming(remove);
                 asconf.want(gone.iter().copied().chain(coming).map(Change::Delete));
             }
@@ -49,6 +49,8 @@ impl Association {
             // left: then the peer may take this side for one behind a translator.
             _ => {
                 if self.cfg.asconf.enabled && !may_tell {
+                    let before = &self.addresses.local;
+                    self.setup.listed.get_or_insert_with(|| before.clone());
                     let came = new.iter().map(|a| (true, *a));
                     let went = gone.iter().map(|a| (false, *a));
                     self.setup.changed.extend(went.chain(came));
@@ -296,8 +298,7 @@ impl Association {
             .asconf
             .iter()
             .any(|a| a.adding().contains(&r.source));
-        let stays = self.addresses.local.contains(&r.source)
-            || coming && !self.is_being_deleted(r.source.ip());
+        let stays = self.addresses.local.contains(&r.source) || coming;
         if !(stays && self.paths.contains(r.path)) {
             self.resend_asconf(ctx, None);
         }
@@ -387,15 +388,37 @@ impl Association {
 }
 
 impl Asconf {
-    /// The addresses that come, of the ASCONF under way first.
+    /// The addresses that come, of the ASCONF under way first, without those that went
+    /// again.
     fn adding(&self) -> SmallVec<[SocketAddr; 4]> {
         let under_way = self.request.iter().flat_map(Request::changes);
+        let under_way = under_way.filter(|c| match c {
+            Change::Add(a) => !self.waiting.contains(&Change::Delete(*a)),
+            _ => false,
+        });
         let all = under_way.chain(self.waiting.iter().copied());
         all.filter_map(|c| match c {
             Change::Add(a) => Some(a),
             _ => None,
         })
         .collect()
+    }
+
+    /// An address came. Returns whether the peer has it still, because its deletion was not
+    /// sent yet.
+    fn came(&mut self, address: SocketAddr) -> bool {
+        let deletion = Change::Delete(address);
+        let at = self.waiting.iter().position(|c| *c == deletion);
+        match at {
+            Some(at) => {
+                self.waiting.remove(at);
+                self.coming(&[address.ip()]).is_empty()
+            }
+            None => {
+                self.want([Change::Add(address)]);
+                false
+            }
+        }
     }
 
     /// Queues changes, unless the same one waits already.

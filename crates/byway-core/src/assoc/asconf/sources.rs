@@ -137,6 +137,8 @@ impl Association {
                 }
             }
         }
+        // An address came back before its path left it.
+        self.end_stall(ctx, self.paths.data());
     }
 
     /// The packets of a path leave from another address of this side, over another
