@@ -151,12 +151,32 @@ pub enum Event {
         state: PathState,
     },
     /// The peer's UDP port of a path changed, because a translator (NAT) moved it (RFC
-    /// 6951 section 5.4).
+    /// 6951 section 5.4), or its packets leave from another address of ours.
     PathMoved {
         /// The path.
         path: PathId,
-        /// The peer's address with its new port.
+        /// The peer's address with its port.
         remote: SocketAddr,
+    },
+    /// A path is gone: the peer deleted its address (RFC 5061), or none of our addresses
+    /// reaches it any more. A later path may have its number.
+    PathRemoved {
+        /// The path.
+        path: PathId,
+        /// The peer's address.
+        remote: SocketAddr,
+    },
+    /// The peer accepted a change of our addresses (RFC 5061).
+    AddressChanged {
+        /// The change.
+        what: AddressChange,
+    },
+    /// The peer refused a change of our addresses. An address that it refused is not used.
+    AddressChangeRefused {
+        /// The change.
+        what: AddressChange,
+        /// The code of the peer's error cause.
+        cause: u16,
     },
     /// A path changed its state (NETWORK STATUS CHANGE, section 11.2.3).
     PathChanged {
@@ -197,6 +217,43 @@ pub enum Event {
         /// Cause code and its value, as text.
         cause: String,
     },
+}
+
+/// A change of the addresses of this side (RFC 5061).
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AddressChange {
+    /// An address came.
+    Added(SocketAddr),
+    /// An address went.
+    Removed(SocketAddr),
+    /// The peer was asked to send to this address.
+    PrimaryOfPeer(IpAddr),
+}
+
+impl core::fmt::Display for AddressChange {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            AddressChange::Added(a) => write!(f, "the address {} to be added", a.ip()),
+            AddressChange::Removed(a) => write!(f, "the address {} to be deleted", a.ip()),
+            AddressChange::PrimaryOfPeer(ip) => write!(f, "the address {ip} as its primary"),
+        }
+    }
+}
+
+/// Why a change of an endpoint's addresses was refused.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AddressError {
+    /// A wildcard or multicast address.
+    #[error("{0} cannot be a local address: it is a wildcard or multicast address")]
+    Bad(SocketAddr),
+    /// There are too many addresses.
+    #[error("an endpoint has at most {most} addresses; remove one first", most = crate::config::MAX_LOCAL)]
+    TooMany,
+    /// No address would be left.
+    #[error("an endpoint needs an address; add another one with the same call")]
+    NoneLeft,
 }
 
 /// Why an association was lost.
@@ -332,6 +389,15 @@ pub enum CommandError {
     NoSuchSource {
         /// The path.
         path: PathId,
+        /// The address asked for.
+        local: IpAddr,
+    },
+    /// Both sides must support changes of addresses (`asconf.enabled`).
+    #[error("the peer does not support changes of addresses (RFC 5061), or asconf.enabled is off")]
+    AddressChangesUnsupported,
+    /// Not one of our addresses.
+    #[error("{local} is not an address of this side")]
+    NotLocal {
         /// The address asked for.
         local: IpAddr,
     },

@@ -7,6 +7,7 @@
 //!
 //! [`Config::check`] checks a structure once, before an association uses it.
 
+mod address_changes;
 mod check;
 mod concurrent;
 mod congestion;
@@ -15,13 +16,14 @@ mod endpoint;
 mod failure;
 mod warnings;
 
+pub use address_changes::{AsconfConfig, AuthConfig, SharedKey, Wildcard};
 pub use concurrent::ConcurrentConfig;
 pub use congestion::{
     BurstRule, CongestionAlgorithm, CongestionConfig, Coupling, Cubic, CwndGrowth, FastRecovery,
     InitialCwnd, RetransmissionConfig,
 };
 pub use custom::{Custom, Shared};
-pub use endpoint::{ChecksumMode, EndpointConfig};
+pub use endpoint::{ChecksumMode, EndpointConfig, MAX_LOCAL};
 pub use failure::{
     AllPathsSuspect, Dormant, ErrorClear, FailedProbes, FailoverConfig, FailureConfig, HbJitter,
     HeartbeatConfig, PathMaxRetransTest, PfClear, PfConfig, PfReturnCwnd, PrimarySwitch,
@@ -66,6 +68,10 @@ pub struct Config {
     /// Search for the largest packets that a path takes, up to `pmtu`; off by default:
     /// `pmtu` is the size of all paths.
     pub mtu_discovery: Option<MtuDiscovery>,
+    /// Authenticated chunks (RFC 4895); off by default.
+    pub auth: AuthConfig,
+    /// Addresses that come and go during an association (RFC 5061); off by default.
+    pub asconf: AsconfConfig,
     /// The user's own policies; none by default. They are code, so they are not
     /// serialized.
     #[serde(skip)]
@@ -289,7 +295,8 @@ impl Config {
     /// overdue (`policy/probe_timeout.rs`). After an outage of all paths each is probed
     /// twice a second (`policy/revival.rs`). Every path gets a heartbeat when the
     /// association is established and every 15 s, which opens and holds the bindings of
-    /// translators (NAT).
+    /// translators (NAT). Both sides may change their addresses (RFC 5061), if the peer
+    /// supports it.
     #[must_use]
     pub fn byway() -> Config {
         let mut c = Config::default();
@@ -310,6 +317,8 @@ impl Config {
         c.hb.interval = Duration::from_secs(15);
         c.hb.at_establishment = true;
         c.mtu_discovery = Some(MtuDiscovery::default());
+        c.auth.enabled = true;
+        c.asconf.enabled = true;
         c
     }
 

@@ -14,6 +14,7 @@
 
 pub mod api;
 mod assoc;
+mod auth;
 pub mod cc;
 pub mod config;
 pub mod dialect;
@@ -31,8 +32,8 @@ pub mod units;
 pub use bytes::Bytes;
 
 pub use api::{
-    AssocId, AssocStats, CommandError, ConnectError, Event, LossReason, Message, PathEstimateStats,
-    PathStats, Received, SendFailure, Transmit,
+    AddressChange, AddressError, AssocId, AssocStats, CommandError, ConnectError, Event,
+    LossReason, Message, PathEstimateStats, PathStats, Received, SendFailure, Transmit,
 };
 pub use config::{ChecksumMode, Config, ConfigError, EndpointConfig};
 pub use endpoint::{Endpoint, EndpointStats};

@@ -33,6 +33,8 @@ pub enum Timer {
     T2Shutdown,
     /// T3-rtx of a path: DATA unacknowledged.
     T3Rtx,
+    /// T4-rto: ASCONF unanswered.
+    T4Rto,
     /// T5-shutdown-guard: the whole shutdown takes too long.
     T5ShutdownGuard,
     /// Probe timeout: an acknowledgement is overdue by the path's own round trips.
@@ -61,6 +63,11 @@ pub enum Observation {
         path: PathId,
         /// Largest IP packet, bytes.
         bytes: u32,
+    },
+    /// A path was removed, because the peer deleted its address or none of ours reaches it.
+    PathRemoved {
+        /// The path.
+        path: PathId,
     },
     /// A packet left.
     PacketSent {

@@ -32,6 +32,16 @@ struct Port {
     resting: Option<Pin<Box<Sleep>>>,
 }
 
+impl Port {
+    fn new(socket: Socket) -> Port {
+        Port {
+            socket,
+            queue: SocketQueue::default(),
+            resting: None,
+        }
+    }
+}
+
 /// The result of a turn of the core.
 struct Turn {
     /// When the core has to run again.
@@ -45,7 +55,8 @@ struct Turn {
 /// The driver of one endpoint.
 pub(crate) struct Driver {
     shared: Arc<Shared>,
-    ports: Vec<Port>,
+    /// The sockets; none where one was closed.
+    ports: Vec<Option<Port>>,
     received: Received,
     /// Buffers that have been sent, on their way back to the outbox.
     sent: Vec<Vec<u8>>,
@@ -58,14 +69,9 @@ impl Driver {
     /// A driver of these sockets, in the order of the state's local addresses. Must
     /// be created inside a runtime.
     pub(crate) fn new(shared: Arc<Shared>, sockets: Vec<Socket>) -> Driver {
-        let port = |socket| Port {
-            socket,
-            queue: SocketQueue::default(),
-            resting: None,
-        };
         Driver {
             shared,
-            ports: sockets.into_iter().map(port).collect(),
+            ports: sockets.into_iter().map(|s| Some(Port::new(s))).collect(),
             received: Received::new(),
             sent: Vec::new(),
             timer: Box::pin(tokio::time::sleep(Duration::ZERO)),
@@ -78,6 +84,7 @@ impl Driver {
     fn receive(&mut self, cx: &mut Context<'_>) -> bool {
         let mut more = false;
         for (index, port) in self.ports.iter_mut().enumerate() {
+            let Some(port) = port else { continue };
             if let Some(rest) = &mut port.resting {
                 if rest.as_mut().poll(cx).is_pending() {
                     continue;
@@ -113,7 +120,21 @@ impl Driver {
         self.shared.with(|state| {
             state.outbox.recycle(&mut self.sent);
             let (due, more) = state.turn(self.shared.now());
+            // In this order: a place may have been given again.
+            for place in state.going.drain(..) {
+                self.ports[place] = None;
+            }
+            for (place, socket) in state.coming.drain(..) {
+                if place == self.ports.len() {
+                    self.ports.push(None);
+                }
+                self.ports[place] = Some(Port::new(socket));
+            }
             for (index, port) in self.ports.iter_mut().enumerate() {
+                let Some(port) = port else {
+                    state.outbox.drain(index).for_each(drop);
+                    continue;
+                };
                 state.outbox.set_most(index, port.socket.max_segments());
                 let dropped = port
                     .queue
@@ -132,7 +153,7 @@ impl Driver {
     /// was sent.
     fn send(&mut self, cx: &mut Context<'_>) -> bool {
         let (mut datagrams, mut batches, mut not_sent) = (0, 0, 0);
-        for port in &mut self.ports {
+        for port in self.ports.iter_mut().flatten() {
             while let Some(batch) = port.queue.first() {
                 let count = batch.datagrams() as u64;
                 match port.socket.poll_send(cx, batch) {
@@ -211,7 +232,7 @@ impl Future for Driver {
             let received = this.receive(cx);
             let turn = this.turn();
             let sent = this.send(cx);
-            if turn.finished && this.ports.iter().all(|p| p.queue.is_empty()) {
+            if turn.finished && this.ports.iter().flatten().all(|p| p.queue.is_empty()) {
                 return Poll::Ready(());
             }
             let fired = this.wait_until(cx, turn.due);

@@ -8,6 +8,7 @@ use crate::routes::KernelRoutes;
 use crate::shared::Shared;
 use crate::state::{DriverStats, State};
 use crate::udp::{self, Socket};
+use crate::{watch, wildcard};
 use byway_core::{Config, EndpointConfig, EndpointStats};
 use std::future::poll_fn;
 use std::net::SocketAddr;
@@ -19,8 +20,12 @@ use std::time::Duration;
 pub struct EndpointOptions {
     /// The local addresses, 1 to 8, each with its UDP encapsulation port (RFC
     /// 6951; the registered port is 9899). Port 0 means any free port, the same
-    /// for all addresses with port 0. Wildcard addresses are refused, because
-    /// peers get exactly these addresses.
+    /// for all addresses with port 0. Peers get exactly these addresses.
+    ///
+    /// A wildcard stands for the addresses of this host and follows them while they come
+    /// and go: `0.0.0.0` for those of IPv4, `::` for those of IPv6, without loopback
+    /// (unless there is nothing else), link-local addresses and cards that are down, at
+    /// most 8 in all.
     pub local: Vec<SocketAddr>,
     /// The SCTP port. 0, the default, means the number of the first UDP port. A
     /// peer distinguishes associations by address and SCTP port only, so two
@@ -80,7 +85,6 @@ impl EndpointOptions {
 #[derive(Debug)]
 struct Handle {
     shared: Arc<Shared>,
-    local: Vec<SocketAddr>,
     sctp_port: u16,
     config: Config,
 }
@@ -115,7 +119,12 @@ impl Endpoint {
         } else {
             options.sctp_port
         };
-        let mut config = EndpointConfig::new(port, options.local, seed);
+        let wanted = options.local;
+        let listed = wildcard::expand(&wanted).map_err(BindError::Addresses)?;
+        if listed.is_empty() && wildcard::any(&wanted) {
+            return Err(BindError::NoAddress);
+        }
+        let mut config = EndpointConfig::new(port, listed, seed);
         config.accept = options.accept;
         config.max_associations = options.max_associations;
         config.max_associations_per_peer = options.max_associations_per_peer;
@@ -134,12 +143,14 @@ impl Endpoint {
         let mut core = byway_core::Endpoint::new(config)?;
         core.set_routes(Box::new(KernelRoutes::default()));
         let outbox = Outbox::new(sockets.iter().map(Socket::max_segments).collect());
-        let state = State::new(core, local.clone(), outbox, options.backlog);
+        let state = State::new(core, local, outbox, options.backlog);
         let shared = Arc::new(Shared::new(state));
         runtime.spawn(Driver::new(shared.clone(), sockets));
+        if wildcard::any(&wanted) {
+            runtime.spawn(watch::follow(shared.clone(), wanted));
+        }
         Ok(Endpoint(Arc::new(Handle {
             shared,
-            local,
             sctp_port,
             config: options.config,
         })))
@@ -198,10 +209,10 @@ impl Endpoint {
         Some(Association::new(shared.clone(), id))
     }
 
-    /// The local addresses with their UDP ports, as they are bound.
+    /// The local addresses with their UDP ports, as they are bound now.
     #[must_use]
     pub fn local_addresses(&self) -> Vec<SocketAddr> {
-        self.0.local.clone()
+        self.0.shared.with(|state| state.local_addresses())
     }
 
     /// The SCTP port.

@@ -16,6 +16,14 @@ pub enum BindError {
         /// The error of the operating system.
         source: io::Error,
     },
+    /// The addresses of this host could not be listed.
+    #[error("cannot list the addresses of this host: {0}; name them instead of a wildcard")]
+    Addresses(io::Error),
+    /// A wildcard stands for no address.
+    #[error(
+        "this host has no address of that family on a card that is up; see `ip address`, or name one"
+    )]
+    NoAddress,
     /// A setting cannot work.
     #[error(transparent)]
     Config(#[from] byway_core::ConfigError),

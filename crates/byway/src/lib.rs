@@ -71,6 +71,8 @@ mod state;
 mod stream;
 mod udp;
 mod wakers;
+mod watch;
+mod wildcard;
 
 pub use association::Association;
 pub use byway_core::{

@@ -34,6 +34,12 @@ impl Outbox {
         }
     }
 
+    /// A further socket, which can send this many segments in one call.
+    pub(crate) fn add_socket(&mut self, most: usize) {
+        self.queues.push(VecDeque::new());
+        self.most.push(most);
+    }
+
     /// Payload bytes of all batches.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes

@@ -1,7 +1,7 @@
 //! Addresses as they are written, and those that the kernel would choose.
 
 use crate::failure::{Failure, Kind};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6, ToSocketAddrs, UdpSocket};
 
 /// The registered port of SCTP over UDP (RFC 6951 section 7).
 pub(super) const ENCAPSULATION_PORT: u16 = 9899;
@@ -37,6 +37,9 @@ fn parse(text: &str, default_port: u16) -> Result<Vec<SocketAddr>, String> {
     if let Ok(ip) = text.trim_matches(['[', ']']).parse::<IpAddr>() {
         return Ok(vec![SocketAddr::new(ip, default_port)]);
     }
+    if let Some((ip, scope)) = text.trim_matches(['[', ']']).split_once('%') {
+        return scoped(ip, scope, default_port).map(|a| vec![a]);
+    }
     let resolved = match text.rsplit_once(':') {
         Some((host, port)) => match port.parse::<u16>() {
             Ok(port) => (host, port).to_socket_addrs(),
@@ -54,6 +57,33 @@ fn parse(text: &str, default_port: u16) -> Result<Vec<SocketAddr>, String> {
         return Err(format!("neither an address nor a known host; {RIGHT}"));
     }
     Ok(all)
+}
+
+/// A link-local address with its card: `fe80::1%eth0`, `[fe80::1%eth0]:9899`.
+fn scoped(ip: &str, scope: &str, default_port: u16) -> Result<SocketAddr, String> {
+    let (card, port) = match scope.split_once("]:") {
+        Some((card, port)) => {
+            let port = port
+                .parse()
+                .map_err(|_| format!("\"{port}\" is not a UDP port"))?;
+            (card, port)
+        }
+        None => (scope, default_port),
+    };
+    let ip: Ipv6Addr = ip.parse().map_err(|_| {
+        format!("\"{ip}\" is not an IPv6 address; a card is named as in fe80::1%eth0")
+    })?;
+    let index = card.parse().ok().or_else(|| index_of(card));
+    let index = index.ok_or_else(|| format!("there is no card \"{card}\"; see `ip link`"))?;
+    Ok(SocketAddrV6::new(ip, port, 0, index).into())
+}
+
+/// The number of a card, as the kernel lists it.
+fn index_of(card: &str) -> Option<u32> {
+    let sound = !card.is_empty() && !card.contains(['/', '.']);
+    let path = format!("/sys/class/net/{card}/ifindex");
+    let text = sound.then(|| std::fs::read_to_string(path).ok())??;
+    text.trim().parse().ok()
 }
 
 /// The local addresses from which the kernel's routes reach `remote`, each
@@ -128,6 +158,9 @@ mod tests {
             ("::1", "[::1]:9899"),
             ("[::1]", "[::1]:9899"),
             ("[::1]:7", "[::1]:7"),
+            ("fe80::1%1", "[fe80::1%1]:9899"),
+            ("fe80::1%lo", "[fe80::1%1]:9899"),
+            ("[fe80::1%lo]:7", "[fe80::1%1]:7"),
         ] {
             assert_eq!(
                 parse(text, 9899).unwrap(),
@@ -140,6 +173,13 @@ mod tests {
                 .unwrap_err()
                 .contains("\"udp\" is not a UDP port")
         );
+        for (text, wrong) in [
+            ("fe80::1%nothing", "no card \"nothing\""),
+            ("10.0.0.1%lo", "not an IPv6 address"),
+            ("[fe80::1%lo]:x", "not a UDP port"),
+        ] {
+            assert!(parse(text, 9899).unwrap_err().contains(wrong), "{text}");
+        }
         let twice = ["127.0.0.1".to_owned(), "127.0.0.1".to_owned()];
         assert_eq!(
             parse_all("--to", &twice, 1).unwrap_err().message,

@@ -151,7 +151,8 @@ fn words(path: &PathStats) -> String {
         .map_or("-".to_owned(), |d| show::time(d.as_secs_f64()));
     let used = if path.in_use { "*" } else { "" };
     format!(
-        "{}{used} {}, rtt {rtt}, cwnd {}",
+        "{} -> {}{used} {}, rtt {rtt}, cwnd {}",
+        path.local.ip(),
         path.remote,
         path.state,
         show::bytes(path.cwnd.into())

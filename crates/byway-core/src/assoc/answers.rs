@@ -49,6 +49,11 @@ impl Association {
         self.state.name()
     }
 
+    /// Whether both sides support changes of addresses (RFC 5061).
+    pub(crate) fn can_change_addresses(&self) -> bool {
+        self.optional.asconf.is_some()
+    }
+
     /// Whether a SACK must leave now.
     #[inline]
     pub(crate) fn owes_sack(&self) -> bool {

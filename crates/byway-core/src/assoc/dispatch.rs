@@ -47,10 +47,14 @@ pub(super) struct Gathered {
     /// A heartbeat from an address that is not a path was answered: at most one per
     /// packet.
     pub(super) answered: bool,
+    /// A valid AUTH chunk came before the chunk that is handled (RFC 4895 section 6.3).
+    pub(super) authenticated: bool,
     /// A HEARTBEAT was answered.
     heartbeat: bool,
     /// The user was told of an ERROR.
     peer_error: bool,
+    /// Serial numbers of the ASCONFs of the packet, which are answered together.
+    pub(super) asconfs: Vec<u32>,
 }
 
 impl Association {
@@ -97,6 +101,9 @@ impl Association {
             gathered.data.gap = had_gap && at_once || self.recv.tsns.has_gap();
             gathered.data.immediate |= cookie_taken;
             self.after_data(ctx, from.unwrap_or(self.paths.data()), &mut gathered.data);
+        }
+        if !gathered.asconfs.is_empty() && !self.state.is_closed() {
+            self.answer_asconfs(ctx, inbound, &gathered.asconfs);
         }
         Handled::Done
     }
@@ -235,6 +242,11 @@ impl Association {
                 self.on_shutdown_complete(ctx);
                 return Ok(false);
             }
+            Chunk::Abort(_) if self.is_being_deleted(inbound.destination.ip()) => {
+                // RFC 5061 sections 5.3, F4, and 5.3.1.
+                self.discard(ctx, "ABORT to an address that is being deleted");
+                return Ok(false);
+            }
             Chunk::Abort(a) => {
                 let causes = describe(a.causes);
                 self.lose(ctx, LossReason::AbortedByPeer(causes));
@@ -246,6 +258,20 @@ impl Association {
                 return Ok(false);
             }
             Chunk::Timestamp(t) => self.on_timestamp(t),
+            Chunk::Auth(a) if self.authenticates() => {
+                return Ok(self.on_auth(ctx, (inbound, from), (&a, raw), gathered));
+            }
+            Chunk::Asconf(_) | Chunk::AsconfAck(_)
+                if self.optional.asconf.is_some() && !gathered.authenticated =>
+            {
+                // RFC 5061 section 5.2, D5.
+                self.discard(ctx, "ASCONF or ASCONF-ACK without AUTH");
+                return Ok(false);
+            }
+            Chunk::Asconf(a) if self.optional.asconf.is_some() => {
+                self.on_asconf(ctx, inbound, &a, gathered);
+            }
+            Chunk::AsconfAck(a) if self.optional.asconf.is_some() => self.on_asconf_ack(ctx, &a),
             Chunk::Pad(_) => {}
             // Their procedures are not supported: unknown, handled by their upper bits.
             _ => return Ok(self.on_unknown(ctx, from, raw, gathered)),
@@ -291,6 +317,11 @@ impl Association {
             if let Ok(Cause::StaleCookie { staleness_us }) = raw.parse() {
                 self.on_stale_cookie(ctx, staleness_us);
                 return;
+            }
+            if let Ok(Cause::UnrecognizedChunkType(chunk)) = raw.parse()
+                && chunk.first() == Some(&chunk_type::ASCONF)
+            {
+                self.on_asconf_unknown(ctx);
             }
         }
         // One event a packet: many ERRORs must not push other events out of a queue.

@@ -13,6 +13,8 @@ pub(crate) enum AbortReason<'a> {
     Violation(&'static str),
     NoUserData(byway_wire::Tsn),
     OutOfResource,
+    /// RFC 5061 section 5.3, F0.
+    IllegalAsconfAck,
 }
 
 impl Association {
@@ -63,10 +65,17 @@ impl Association {
                     AbortReason::Violation(what) => causes.protocol_violation(what.as_bytes()),
                     AbortReason::NoUserData(tsn) => causes.no_user_data(tsn),
                     AbortReason::OutOfResource => causes.out_of_resource(),
+                    AbortReason::IllegalAsconfAck => causes.illegal_asconf_ack(),
                 };
             });
             packet.finish(ctx.checksum());
+            if self.optional.seals {
+                self.seal_if_required(ctx, (&mut bytes, 0), &[]);
+            }
             let p = self.paths.get(self.paths.data());
+            if self.optional.stalled && self.has_no_source() {
+                return self.lose(ctx, reason);
+            }
             ctx.out.queue_reply(OutboundReply {
                 source: p.local(),
                 destination: p.remote(),

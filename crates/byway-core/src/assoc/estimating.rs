@@ -85,6 +85,13 @@ impl Estimating {
         }))
     }
 
+    /// A path was removed.
+    pub(crate) fn forget_path(&mut self, path: PathId) {
+        self.counted.retain(|c| c.2 != path);
+        *self.path(path) = Watched::default();
+        self.due = self.due.filter(|p| *p != path);
+    }
+
     fn path(&mut self, path: PathId) -> &mut Watched {
         if self.paths.len() <= path.index() {
             self.paths.resize_with(path.index() + 1, Watched::default);

@@ -5,6 +5,8 @@
 //! sent while a packet is handled.
 
 mod answers;
+mod asconf;
+mod authentication;
 mod concurrent;
 mod control;
 mod ctx;
@@ -43,7 +45,7 @@ pub(crate) use control::Control;
 pub(crate) use ctx::Ctx;
 pub(crate) use dispatch::{Handled, Inbound};
 pub(crate) use ending::AbortReason;
-pub(crate) use peer_init::{BadInit, PeerInit, acceptable_address};
+pub(crate) use peer_init::{AuthOffer, BadInit, PeerInit, acceptable_address};
 pub(crate) use restart::CookieOutcome;
 pub(crate) use setup::{Accepted, write_addresses, write_extensions};
 pub(crate) use state::State;
@@ -127,6 +129,11 @@ pub(crate) struct SetUp {
     reports: Vec<Vec<u8>>,
     /// Stale cookies so far.
     stale_cookies: u8,
+    /// Addresses of ours that came (true) or went since our INIT or INIT ACK listed them.
+    changed: Vec<(bool, SocketAddr)>,
+    /// What our INIT lists, if our addresses changed since it left first: an INIT that
+    /// listed others would look like a restart that adds addresses (section 5.2.2).
+    listed: Option<Arc<[SocketAddr]>>,
     /// How stale the last one was.
     stale_by: Option<Duration>,
 }
@@ -166,6 +173,14 @@ pub(crate) struct Optional {
     estimating: Option<Box<estimating::Estimating>>,
     /// Another reading of the standard (`EndpointConfig::dialect`).
     dialect: Option<Box<dyn Dialect>>,
+    /// Authenticated chunks (`auth`).
+    auth: Option<Box<authentication::Authentication>>,
+    /// The peer takes other chunks than ASCONF and ASCONF-ACK only behind an AUTH chunk.
+    seals: bool,
+    /// Changes of addresses, if both sides support them (`asconf`).
+    asconf: Option<Box<asconf::Asconf>>,
+    /// Nothing but heartbeats and changes of addresses may leave.
+    stalled: bool,
 }
 
 impl Association {

@@ -5,7 +5,7 @@ use super::dispatch::Gathered;
 use super::{Association, Control, Ctx, Inbound};
 use crate::config::{FailedProbes, HbJitter, PathMaxRetransTest};
 use crate::observe::{Observation, Timer};
-use crate::path::{Path, PathId, PathState, PathTimer, Probe};
+use crate::path::{PathId, PathState, PathTimer, Probe};
 use crate::policy::probing::Evidence;
 use crate::time::{Duration, Instant};
 use rand::RngExt;
@@ -64,6 +64,11 @@ impl Association {
     }
 
     fn answer_pathless(&self, ctx: &mut Ctx<'_>, inbound: &Inbound<'_>, info: &[u8]) {
+        let ours = self.addresses.local.contains(inbound.destination);
+        if !ours && self.optional.asconf.is_some() {
+            // RFC 5061 section 5.3, F1 and F4: an address that comes or goes sends nothing.
+            return;
+        }
         self.send_beside_paths(ctx, inbound, |p| {
             p.raw(byway_wire::chunk_type::HEARTBEAT_ACK, 0, info);
         });
@@ -153,7 +158,7 @@ impl Association {
         let p = self.paths.get(path);
         // Unconfirmed and potentially failed paths are probed once per RTO (section
         // 5.4; RFC 7829).
-        let eager = is_eager(p, self.cfg.hb.failed);
+        let eager = self.is_eager(path);
         let regular = p.heartbeat.is_enabled() && has_timers;
         if !(eager || regular) {
             self.paths
@@ -254,7 +259,7 @@ impl Association {
             p.errors.heartbeat_lost(probe.sent);
         }
         if self.data_counts_silence(path) {
-            if is_eager(self.paths.get(path), self.cfg.hb.failed) {
+            if self.is_eager(path) {
                 self.want_heartbeat(path);
             } else {
                 self.schedule_heartbeat(ctx, path);
@@ -280,7 +285,7 @@ impl Association {
         }
         // A potentially failed path is probed once per RTO. The RTO has passed, so the
         // next probe leaves now.
-        let eager = is_eager(self.paths.get(path), self.cfg.hb.failed);
+        let eager = self.is_eager(path);
         if self.repeats_heartbeats() {
             self.want_heartbeat(path);
         } else if eager {
@@ -298,7 +303,8 @@ impl Association {
     /// Section 8.1: only heartbeats on the path that carries data count for the
     /// association. Section 5.4: those that verify an address never count.
     fn count_lost_heartbeat(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
-        let counts = self.paths.get(path).is_confirmed()
+        // While no address is confirmed, nothing else shows that the peer is gone.
+        let counts = (self.paths.get(path).is_confirmed() || self.optional.stalled)
             && (path == self.paths.data() || self.cfg.failure.idle_heartbeats_count);
         let pmr = self.cfg.failure.path_max_retrans;
         let limit = match self.cfg.failure.heartbeat_test {
@@ -317,22 +323,27 @@ impl Association {
         p.timers.t3().is_some() && self.data_makes_active(path)
     }
 
+    /// Whether a path is probed once per RTO: its address is unconfirmed, it is potentially
+    /// failed, or it is failed and `hb.failed` says so. With `confirm_all_before_data` an
+    /// active path may be unconfirmed. While no path may take data, all are probed so.
+    fn is_eager(&self, path: PathId) -> bool {
+        let p = self.paths.get(path);
+        match p.state() {
+            PathState::Unconfirmed => true,
+            // Not where the user turned heartbeats off (RFC 7829 section 3.2, rule 5).
+            PathState::PotentiallyFailed => p.heartbeat.is_enabled() || !p.is_confirmed(),
+            PathState::Active => !p.is_confirmed(),
+            PathState::Inactive if self.optional.stalled => true,
+            PathState::Inactive => {
+                let once_per_rto = self.cfg.hb.failed == FailedProbes::OncePerRto;
+                p.heartbeat.is_enabled() && once_per_rto
+            }
+        }
+    }
+
     /// A heartbeat leaves with the next packets.
     pub(super) fn want_heartbeat(&mut self, path: PathId) {
         self.paths.want_heartbeat(path, true);
-    }
-}
-
-/// Whether a path is probed once per RTO: its address is unconfirmed, it is potentially
-/// failed, or it is failed and `hb.failed` says so. With `confirm_all_before_data` an
-/// active path may be unconfirmed.
-fn is_eager(p: &Path, failed: FailedProbes) -> bool {
-    match p.state() {
-        PathState::Unconfirmed => true,
-        // Not where the user turned heartbeats off (RFC 7829 section 3.2, rule 5).
-        PathState::PotentiallyFailed => p.heartbeat.is_enabled() || !p.is_confirmed(),
-        PathState::Active => !p.is_confirmed(),
-        PathState::Inactive => p.heartbeat.is_enabled() && failed == FailedProbes::OncePerRto,
     }
 }
 

@@ -1,6 +1,7 @@
 //! The content of a peer's INIT or INIT ACK (RFC 9260 sections 3.3.2 and 5.1.2),
 //! checked and copied.
 
+use crate::auth::{MAX_HMACS, PeerAuth, RANDOM_LEN};
 use crate::time::Duration;
 use byway_wire::{Init, Param, RawParam, Tsn, chunk_type};
 use core::net::IpAddr;
@@ -20,8 +21,62 @@ pub(crate) struct PeerInit {
     pub(crate) longer_life: Duration,
     /// Its Supported Extensions list TIMESTAMP.
     pub(crate) timestamps: bool,
+    /// What it says of AUTH.
+    pub(crate) auth: AuthOffer,
+    /// Its Supported Extensions list ASCONF and ASCONF-ACK.
+    pub(crate) asconf: bool,
     /// Parameters to report as unrecognized, with their headers.
     pub(crate) unrecognized: Vec<Vec<u8>>,
+}
+
+/// What an INIT or INIT ACK says of AUTH (RFC 4895 section 6.1).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum AuthOffer {
+    /// Nothing, or not enough.
+    #[default]
+    None,
+    /// Its random number has not 32 bytes, for which the association must be aborted.
+    BadRandom,
+    /// Its parameters.
+    Given(Box<PeerAuth>),
+}
+
+impl AuthOffer {
+    /// The parameters, if they are complete.
+    pub(crate) fn given(&self) -> Option<&PeerAuth> {
+        match self {
+            AuthOffer::Given(auth) => Some(auth),
+            _ => None,
+        }
+    }
+}
+
+/// The parameters of AUTH while they are read.
+#[derive(Default)]
+struct AuthParams<'a> {
+    random: Option<&'a [u8]>,
+    chunks: Option<&'a [u8]>,
+    hmacs: Option<&'a [u8]>,
+}
+
+impl AuthParams<'_> {
+    fn offer(&self) -> AuthOffer {
+        let (Some(random), Some(hmacs)) = (self.random, self.hmacs) else {
+            return AuthOffer::None;
+        };
+        let Ok(random) = <[u8; RANDOM_LEN]>::try_from(random) else {
+            return AuthOffer::BadRandom;
+        };
+        let long = self.chunks.is_some_and(|c| c.len() > 255);
+        if long || hmacs.len() > 2 * MAX_HMACS {
+            return AuthOffer::None;
+        }
+        AuthOffer::Given(Box::new(PeerAuth {
+            random,
+            chunks: self.chunks.map(SmallVec::from_slice),
+            hmacs: SmallVec::from_slice(hmacs),
+        }))
+    }
 }
 
 /// Why an INIT or INIT ACK cannot be used.
@@ -57,6 +112,7 @@ impl PeerInit {
             tsn: init.initial_tsn,
             ..PeerInit::default()
         };
+        let mut auth = AuthParams::default();
         for raw in init.params.iter() {
             let raw = raw.map_err(|_| BadInit::InvalidMandatory)?;
             match raw.parse().map_err(|_| BadInit::InvalidMandatory)? {
@@ -68,7 +124,12 @@ impl PeerInit {
                 }
                 Param::SupportedExtensions(types) => {
                     p.timestamps |= types.contains(&chunk_type::TIMESTAMP);
+                    let both = [chunk_type::ASCONF, chunk_type::ASCONF_ACK];
+                    p.asconf |= both.iter().all(|kind| types.contains(kind));
                 }
+                Param::Random(random) => auth.random = Some(random),
+                Param::ChunkList(types) => auth.chunks = Some(types),
+                Param::HmacAlgo(ids) => auth.hmacs = Some(ids.as_bytes()),
                 Param::HostName(_) => return Err(BadInit::HostName),
                 Param::Unknown(u) => {
                     let action = RawParam::unknown_action(u.kind);
@@ -83,6 +144,7 @@ impl PeerInit {
                 _ => {}
             }
         }
+        p.auth = auth.offer();
         Ok(p)
     }
 

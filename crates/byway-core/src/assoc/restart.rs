@@ -121,6 +121,8 @@ impl Association {
         self.shutdown.wanted = false;
         self.paths.detect_as(&self.cfg);
         self.make_room_for_timestamps(ctx.now);
+        self.optional.stalled = false;
+        self.leave_sources(ctx);
         self.enter(ctx, State::Established);
         self.event(
             ctx,
@@ -148,6 +150,7 @@ impl Association {
                 return;
             }
             self.agree_on_timestamps(c.timestamps);
+            self.adopt_auth(c.auth.as_ref(), c.peer_tsn);
             self.add_listed(ctx, c);
             self.establish(ctx);
         }

@@ -1,11 +1,13 @@
 //! Set-up (RFC 9260 section 5.1): the initiator's side, and the start of an association
 //! from a cookie.
 
+use super::authentication::Authentication;
 use super::{
-    Addresses, Association, BadInit, Control, Ctx, Failure, Inbound, Optional, PeerInit, SetUp,
-    Shutdown, State, Tags, Timers, acceptable_address,
+    Addresses, Association, AuthOffer, BadInit, Control, Ctx, Failure, Inbound, Optional, PeerInit,
+    SetUp, Shutdown, State, Tags, Timers, acceptable_address,
 };
 use crate::api::{AssocId, AssocStats, Event, LossReason};
+use crate::auth::Random;
 use crate::config::Config;
 use crate::endpoint::cookie::Cookie;
 use crate::observe::{Observation, Timer};
@@ -26,6 +28,8 @@ pub(crate) struct Accepted<'a> {
     pub(crate) id: AssocId,
     pub(crate) cfg: Arc<Config>,
     pub(crate) local: Arc<[SocketAddr]>,
+    /// Addresses that came (true) or went since the cookie was made.
+    pub(crate) changed: Vec<(bool, SocketAddr)>,
     pub(crate) cookie: &'a Cookie,
 }
 
@@ -76,6 +80,10 @@ impl Association {
             optional: Optional {
                 estimating: super::estimating::Estimating::of(&cfg),
                 dialect: ctx.dialect.map(|d| d.start(&cfg)),
+                auth: None,
+                seals: false,
+                asconf: None,
+                stalled: false,
             },
             cfg,
         }
@@ -97,6 +105,9 @@ impl Association {
             paths.push(path(r, ctx));
         }
         let mut a = Association::empty(id, cfg, local, ports, paths, ctx);
+        if a.cfg.auth.enabled {
+            a.optional.auth = Some(Authentication::offer(ctx));
+        }
         a.control.push_back(Control::Init);
         a.enter(ctx, State::CookieWait);
         a
@@ -178,6 +189,13 @@ impl Association {
             return;
         };
         self.tags.peer = peer.tag;
+        if self.cfg.auth.enabled && peer.auth == AuthOffer::BadRandom {
+            // RFC 4895 section 6.1.
+            self.state = State::CookieEchoed(Box::default());
+            self.violation(ctx, "its RANDOM has not 32 bytes");
+            return;
+        }
+        self.agree_on_auth(peer.auth.given(), peer.asconf, peer.tsn);
         self.recv = RecvHalf::new(
             peer.tsn,
             peer.outbound.min(self.cfg.setup.max_inbound_streams),
@@ -347,6 +365,7 @@ impl Association {
         );
         self.begin_verification(ctx);
         self.new_burst();
+        self.tell_missed_changes(ctx);
         if self.shutdown.wanted {
             self.begin_shutdown(ctx);
         }
@@ -371,7 +390,8 @@ impl Association {
 
     /// The optional parameters of our INIT.
     pub(crate) fn write_init_params(&self, w: &mut ParamWriter<'_>) {
-        write_addresses(w, &self.addresses.local);
+        let listed = self.setup.listed.as_ref();
+        write_addresses(w, listed.unwrap_or(&self.addresses.local));
         if let Some(stale) = self.setup.stale_by {
             // "No more than 1 second beyond the measured RTT" (section 5.2.6).
             let ms = stale.as_millis() as u32 + 1000;
@@ -385,13 +405,20 @@ impl Association {
             types.push(byway_wire::param_type::IPV6_ADDRESS);
         }
         w.supported_address_types(&types);
-        write_extensions(w, &self.cfg);
+        write_extensions(w, &self.cfg, self.own_random());
     }
 
     /// Creates an association from an echoed cookie.
     pub(crate) fn accept(ctx: &mut Ctx<'_>, new: &Accepted<'_>) -> Association {
         let c = new.cookie;
-        let first = Path::new(c.local, c.source, true, &new.cfg, ctx.now);
+        let mut local = c.local;
+        if !new.local.contains(&local)
+            && let Some(other) = ctx.routes.source(&new.local, c.source.ip())
+        {
+            // The address of the INIT is gone.
+            local = new.local[other];
+        }
+        let first = Path::new(local, c.source, true, &new.cfg, ctx.now);
         let mut a = Association::empty(
             new.id,
             new.cfg.clone(),
@@ -401,6 +428,8 @@ impl Association {
             ctx,
         );
         a.setup.accepted = true;
+        a.setup.changed.clone_from(&new.changed);
+        a.optional.stalled = !new.local.contains(&local);
         a.adopt_cookie(ctx, c);
         a.establish(ctx);
         a.control.push_back(Control::CookieAck(PathId(0)));
@@ -417,6 +446,7 @@ impl Association {
         self.optional.dialect = ctx.dialect.map(|d| d.start(&self.cfg));
         self.addresses.pathless.clear();
         self.agree_on_timestamps(c.timestamps);
+        self.adopt_auth(c.auth.as_ref(), c.peer_tsn);
         self.add_listed(ctx, c);
     }
 
@@ -428,7 +458,7 @@ impl Association {
             if self.knows(ip) || !acceptable_address(ip, c.source.ip()) {
                 continue;
             }
-            if self.paths.len() >= usize::from(self.cfg.setup.max_paths) {
+            if !self.paths.has_room(self.cfg.setup.max_paths) {
                 // The routes are not asked for what cannot become a path: it costs system calls.
                 self.addresses.pathless.push(ip);
                 continue;
@@ -466,9 +496,10 @@ impl Association {
     /// The peer's addresses with their UDP ports, and whether each has proved that it is
     /// the peer's.
     pub(crate) fn peer_addresses(&self) -> impl Iterator<Item = (SocketAddr, bool)> + '_ {
-        self.paths
-            .iter()
-            .map(|p| (p.remote(), p.state() != PathState::Unconfirmed))
+        self.paths.ids().map(|id| {
+            let p = self.paths.get(id);
+            (p.remote(), p.state() != PathState::Unconfirmed)
+        })
     }
 
     /// Whether the addresses of [`peer_addresses`](Self::peer_addresses) have
@@ -480,10 +511,25 @@ impl Association {
 }
 
 /// The chunk types of extensions, as INIT and INIT ACK list them (RFC 5061 section
-/// 4.2.7); nothing if there are none.
-pub(crate) fn write_extensions(w: &mut ParamWriter<'_>, cfg: &Config) {
+/// 4.2.7), and the parameters of AUTH with the random number of this side; nothing if there
+/// are none.
+pub(crate) fn write_extensions(w: &mut ParamWriter<'_>, cfg: &Config, auth: Option<&Random>) {
+    use byway_wire::chunk_type::{ASCONF, ASCONF_ACK, AUTH, TIMESTAMP};
+    let mut types: SmallVec<[u8; 4]> = SmallVec::new();
+    if auth.is_some() && cfg.asconf.enabled {
+        types.extend_from_slice(&[ASCONF, ASCONF_ACK]);
+    }
+    if auth.is_some() {
+        types.push(AUTH);
+    }
     if cfg.rto.timestamps {
-        w.supported_extensions(&[byway_wire::chunk_type::TIMESTAMP]);
+        types.push(TIMESTAMP);
+    }
+    if !types.is_empty() {
+        w.supported_extensions(&types);
+    }
+    if let Some(random) = auth {
+        crate::auth::write_params(w, random);
     }
 }
 

@@ -41,10 +41,16 @@ impl Association {
         self.stamps = agreed.then(Stamps::default);
     }
 
-    /// The association is established. Packets on its paths leave room for the chunk.
+    /// Bytes of each packet for a TIMESTAMP and for an AUTH chunk.
+    pub(super) fn bytes_beside_data(&self) -> (u32, u32) {
+        let timestamp = self.stamps.map_or(0, |_| TIMESTAMP_LEN as u32);
+        (timestamp, self.auth_bytes())
+    }
+
+    /// The association is established. Packets on its paths leave room for these chunks.
     pub(super) fn make_room_for_timestamps(&mut self, now: Instant) {
-        if self.stamps.is_some() {
-            let bytes = TIMESTAMP_LEN as u32;
+        let bytes = self.bytes_beside_data();
+        if bytes != (0, 0) {
             self.paths.keep_beside_data(bytes, &self.cfg, now);
         }
     }

@@ -1,6 +1,7 @@
 //! An INIT for an association that exists (RFC 9260 sections 5.2.1 and 5.2.2).
 
 use super::{Association, Control, State};
+use crate::auth::Random;
 use byway_wire::Tsn;
 use core::net::IpAddr;
 
@@ -16,6 +17,8 @@ pub(crate) enum InitAnswer {
         tag: u32,
         tsn: Tsn,
         tie_tags: (u32, u32),
+        /// The random number of our INIT, if it offered AUTH.
+        random: Option<Random>,
     },
     /// With a new tag and a new initial TSN.
     NewFields { tie_tags: (u32, u32) },
@@ -26,6 +29,7 @@ impl Association {
     pub(crate) fn on_unexpected_init(&mut self, source: IpAddr) -> InitAnswer {
         let (tag, tsn) = (self.tags.local, self.send.ledger.tsn_of(0));
         let tie_tags = self.tags.tie;
+        let random = self.own_random().copied();
         match self.state {
             // Section 5.2.1: the parameters of our own INIT. They are sent only to
             // an address that our user named. Otherwise an attacker at another
@@ -35,8 +39,14 @@ impl Association {
                 tag,
                 tsn,
                 tie_tags: (0, 0),
+                random,
             },
-            State::CookieEchoed(_) => InitAnswer::OurFields { tag, tsn, tie_tags },
+            State::CookieEchoed(_) => InitAnswer::OurFields {
+                tag,
+                tsn,
+                tie_tags,
+                random,
+            },
             // Section 9.2: the SHUTDOWN COMPLETE may be lost. The INIT is discarded and the
             // SHUTDOWN ACK is sent again.
             State::ShutdownAckSent => {

@@ -36,6 +36,13 @@ pub(super) struct Unverified {
     probed: Instant,
 }
 
+impl super::Addresses {
+    /// This address is a path now, whose own heartbeats verify it.
+    pub(super) fn unverified_is_path(&mut self, remote: SocketAddr) {
+        self.unverified.retain(|u| u.remote != remote);
+    }
+}
+
 impl Association {
     /// A packet with our tag came from a source that is not a path: a heartbeat goes
     /// there, at most once per two round trips.
@@ -87,6 +94,9 @@ impl Association {
         let mut packet = PacketBuilder::new(&mut bytes, self.header());
         write(&mut packet);
         packet.finish(ctx.checksum());
+        if self.optional.seals {
+            self.seal_if_required(ctx, (&mut bytes, 0), &[]);
+        }
         ctx.out.queue_reply(OutboundReply {
             source: *inbound.destination,
             destination: *inbound.source,
@@ -126,9 +136,10 @@ impl Association {
     /// Whether a source would become a path, or move one, if it answered. Otherwise its
     /// answer would prove life that no data can use.
     fn could_become_path(&self, pair: (SocketAddr, SocketAddr)) -> bool {
-        let room = self.paths.len() < usize::from(self.cfg.setup.max_paths);
+        let room = self.paths.has_room(self.cfg.setup.max_paths);
         let unproven = |p: &Path| p.state() == PathState::Unconfirmed;
-        room || self.path_behind(pair).is_some() || self.paths.iter().any(unproven)
+        let mut all = self.paths.ids().map(|p| self.paths.get(p));
+        room || self.path_behind(pair).is_some() || all.any(unproven)
     }
 
     /// The path whose packets come from a new source now: the one between the same two
@@ -161,11 +172,11 @@ impl Association {
     /// A source that belongs to no path becomes one, in the place of a path that never
     /// proved itself if there is no other room.
     fn add_verified(&mut self, ctx: &mut Ctx<'_>, (local, remote): (SocketAddr, SocketAddr)) {
-        let new = Path::new(local, remote, true, &self.cfg, ctx.now);
-        let room = self.paths.len() < usize::from(self.cfg.setup.max_paths);
+        let new = self.new_path(ctx, (local, remote), true);
+        let room = self.paths.has_room(self.cfg.setup.max_paths);
         let unproven = |p: &PathId| self.paths.get(*p).state() == PathState::Unconfirmed;
         let path = if room {
-            self.paths.push(new)
+            self.paths.insert(new)
         } else if let Some(path) = self.paths.ids().find(unproven) {
             self.paths.replace(path, new);
             path

@@ -59,5 +59,6 @@ impl Association {
         self.begin_mtu_search(path);
         self.ask(ctx, |d, i| d.on_confirmed(i));
         self.choose_data_path(ctx, None);
+        self.on_confirmed_after_change(ctx, path);
     }
 }

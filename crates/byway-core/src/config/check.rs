@@ -59,7 +59,29 @@ impl Config {
         self.check_concurrent()?;
         self.check_estimate()?;
         self.check_mtu_discovery()?;
+        self.check_address_changes()?;
         self.check_failover()
+    }
+
+    fn check_address_changes(&self) -> Result<(), ConfigError> {
+        rule(
+            self.auth.enabled || !self.asconf.enabled,
+            "asconf.enabled",
+            true,
+            "changes of addresses must be authenticated (RFC 5061 section 4.1.1); set \
+             auth.enabled, too",
+        )?;
+        let keys = &self.auth.keys;
+        let repeated = |i: &usize| keys[..*i].iter().any(|k| k.id() == keys[*i].id());
+        match (0..keys.len()).find(repeated) {
+            Some(i) => rule(
+                false,
+                "auth.keys",
+                keys[i].id(),
+                "two keys have this identifier; give each key its own",
+            ),
+            None => Ok(()),
+        }
     }
 
     fn check_mtu_discovery(&self) -> Result<(), ConfigError> {

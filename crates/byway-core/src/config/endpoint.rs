@@ -4,6 +4,9 @@ use super::{Config, ConfigError};
 use crate::dialect::DialectRef;
 use core::net::SocketAddr;
 
+/// Most local addresses of an endpoint.
+pub const MAX_LOCAL: usize = 8;
+
 /// Which layer computes and checks the CRC32c of a packet.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
 pub enum ChecksumMode {
@@ -91,7 +94,7 @@ impl EndpointConfig {
                 problem: problem.to_owned(),
             })
         };
-        if self.local.is_empty() || self.local.len() > 8 {
+        if self.local.is_empty() || self.local.len() > MAX_LOCAL {
             return fail(
                 "local",
                 format!("{} addresses", self.local.len()),

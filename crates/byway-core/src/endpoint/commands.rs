@@ -11,7 +11,7 @@ use core::net::{IpAddr, SocketAddr};
 
 impl Endpoint {
     /// Runs a command on an association that has not ended, then schedules it.
-    fn command<T>(
+    pub(super) fn command<T>(
         &mut self,
         now: Instant,
         id: AssocId,

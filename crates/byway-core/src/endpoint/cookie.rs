@@ -2,6 +2,7 @@
 //! an association needs to begin, authenticated with a key of this endpoint. So the
 //! endpoint keeps no state for a peer that has only sent an INIT.
 
+use crate::auth::{MAX_HMACS, PeerAuth, Random};
 use crate::time::{Duration, Instant};
 use byway_wire::Tsn;
 use chacha20::ChaCha8Rng;
@@ -18,6 +19,12 @@ const KEY_LIFE: Duration = Duration::from_secs(3600);
 const MAX_ADDRESSES: usize = 32;
 /// Flag in the byte that counts the addresses: the peer supports TIMESTAMP.
 const TIMESTAMPS: u8 = 0x80;
+/// Flag in the same byte: the parameters of AUTH follow the addresses.
+const AUTH: u8 = 0x40;
+/// Flags in the first byte of the parameters of AUTH: both sides may change addresses;
+/// the peer sent a CHUNKS parameter.
+const ASCONF: u8 = 1;
+const CHUNKS: u8 = 2;
 
 /// The contents of a cookie.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +48,17 @@ pub(crate) struct Cookie {
     pub(crate) addresses: SmallVec<[IpAddr; 4]>,
     /// The peer listed TIMESTAMP among its extensions.
     pub(crate) timestamps: bool,
+    /// What both sides said of AUTH, if both support it.
+    pub(crate) auth: Option<CookieAuth>,
+}
+
+/// What both sides said of AUTH (RFC 4895 section 6.1). Never a shared key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CookieAuth {
+    pub(crate) own: Random,
+    pub(crate) peer: Box<PeerAuth>,
+    /// Both sides may change addresses.
+    pub(crate) asconf: bool,
 }
 
 /// Why a cookie is refused.
@@ -137,10 +155,14 @@ impl Cookie {
             out.extend_from_slice(&a.port().to_be_bytes());
         }
         let listed = &self.addresses[..self.addresses.len().min(MAX_ADDRESSES)];
-        let flag = if self.timestamps { TIMESTAMPS } else { 0 };
-        out.push(listed.len() as u8 | flag);
+        let stamps = if self.timestamps { TIMESTAMPS } else { 0 };
+        let auth = if self.auth.is_some() { AUTH } else { 0 };
+        out.push(listed.len() as u8 | stamps | auth);
         for &ip in listed {
             put_ip(&mut out, ip);
+        }
+        if let Some(auth) = &self.auth {
+            auth.encode(&mut out);
         }
         out
     }
@@ -159,9 +181,14 @@ impl Cookie {
         let local = SocketAddr::new(r.ip()?, r.half()?);
         let [count] = r.take()?;
         let mut addresses = SmallVec::new();
-        for _ in 0..usize::from(count & !TIMESTAMPS).min(MAX_ADDRESSES) {
+        for _ in 0..usize::from(count & !(TIMESTAMPS | AUTH)).min(MAX_ADDRESSES) {
             addresses.push(r.ip()?);
         }
+        let auth = if count & AUTH == 0 {
+            None
+        } else {
+            Some(CookieAuth::decode(&mut r)?)
+        };
         let valid = local_tag != 0 && peer_tag != 0 && outbound != 0 && inbound != 0;
         (r.0.is_empty() && valid).then_some(Cookie {
             created,
@@ -180,6 +207,7 @@ impl Cookie {
             local,
             addresses,
             timestamps: count & TIMESTAMPS != 0,
+            auth,
         })
     }
 
@@ -189,6 +217,42 @@ impl Cookie {
         now.since(self.created)
             .checked_sub(self.life)
             .filter(|d| !d.is_zero())
+    }
+}
+
+impl CookieAuth {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let asconf = if self.asconf { ASCONF } else { 0 };
+        let chunks = if self.peer.chunks.is_some() {
+            CHUNKS
+        } else {
+            0
+        };
+        out.push(asconf | chunks);
+        out.extend_from_slice(&self.own);
+        out.extend_from_slice(&self.peer.random);
+        let chunks = self.peer.chunks.as_deref().unwrap_or_default();
+        // `PeerInit` reads at most so many.
+        for list in [&chunks[..chunks.len().min(255)], &self.peer.hmacs] {
+            out.push(list.len() as u8);
+            out.extend_from_slice(list);
+        }
+    }
+
+    fn decode(r: &mut Reader<'_>) -> Option<CookieAuth> {
+        let [flags] = r.take()?;
+        let (own, random) = (r.take()?, r.take()?);
+        let (chunks, hmacs) = (r.list()?, r.list()?);
+        let peer = PeerAuth {
+            random,
+            chunks: (flags & CHUNKS != 0).then(|| SmallVec::from_slice(chunks)),
+            hmacs: SmallVec::from_slice(hmacs),
+        };
+        (hmacs.len() <= 2 * MAX_HMACS).then(|| CookieAuth {
+            own,
+            peer: Box::new(peer),
+            asconf: flags & ASCONF != 0,
+        })
     }
 }
 
@@ -208,7 +272,15 @@ fn put_ip(out: &mut Vec<u8>, ip: IpAddr) {
 /// Reads from the front. No read goes past the end.
 struct Reader<'a>(&'a [u8]);
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    /// A list behind its length.
+    fn list(&mut self) -> Option<&'a [u8]> {
+        let [len] = self.take()?;
+        let (head, rest) = self.0.split_at_checked(usize::from(len))?;
+        self.0 = rest;
+        Some(head)
+    }
+
     fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (head, rest) = self.0.split_first_chunk::<N>()?;
         self.0 = rest;
@@ -258,7 +330,33 @@ mod tests {
                 "fd00::2".parse().unwrap(),
             ]),
             timestamps: true,
+            auth: Some(CookieAuth {
+                own: [1; 32],
+                peer: Box::new(PeerAuth {
+                    random: [2; 32],
+                    chunks: Some(SmallVec::from_slice(&[193, 128])),
+                    hmacs: SmallVec::from_slice(&[0, 3, 0, 1]),
+                }),
+                asconf: true,
+            }),
         }
+    }
+
+    #[test]
+    fn what_both_sides_said_of_auth_comes_back() {
+        let mut c = cookie();
+        for chunks in [None, Some(&[][..]), Some(&[0; 255])] {
+            for asconf in [false, true] {
+                let auth = c.auth.as_mut().unwrap();
+                auth.asconf = asconf;
+                auth.peer.chunks = chunks.map(SmallVec::from_slice);
+                assert_eq!(Cookie::decode(&c.encode()), Some(c.clone()));
+            }
+        }
+        let with = c.encode().len();
+        c.auth = None;
+        assert_eq!(Cookie::decode(&c.encode()), Some(c.clone()));
+        assert!(c.encode().len() + 64 < with, "nothing is kept without AUTH");
     }
 
     #[test]

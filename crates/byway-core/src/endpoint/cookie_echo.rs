@@ -124,6 +124,7 @@ impl Endpoint {
             id,
             cfg: self.accepted_config.clone(),
             local: self.local.clone(),
+            changed: self.changed_since(cookie.created),
             cookie,
         };
         let mut ctx = ctx!(self, now);

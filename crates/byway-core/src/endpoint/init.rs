@@ -4,10 +4,12 @@
 
 use super::Endpoint;
 use super::answers::Answer;
-use super::cookie::Cookie;
+use super::cookie::{Cookie, CookieAuth};
 use crate::assoc::{
-    BadInit, Inbound, InitAnswer, PeerInit, acceptable_address, write_addresses, write_extensions,
+    AuthOffer, BadInit, Inbound, InitAnswer, PeerInit, acceptable_address, write_addresses,
+    write_extensions,
 };
+use crate::auth::Random;
 use crate::config::Config;
 use crate::time::Instant;
 use byway_wire::{Chunk, InitFields, ParamWriter, RawChunk, Tsn};
@@ -22,6 +24,8 @@ struct LocalFields {
     tsn: Tsn,
     /// The Tie-Tags of an existing association (section 5.2.2); zeros if none.
     tie_tags: (u32, u32),
+    /// The random number of our INIT, if it offered AUTH.
+    random: Option<Random>,
 }
 
 impl Endpoint {
@@ -139,9 +143,17 @@ impl Endpoint {
                 self.wake(index);
                 None
             }
-            InitAnswer::OurFields { tag, tsn, tie_tags } => {
-                Some(LocalFields { tag, tsn, tie_tags })
-            }
+            InitAnswer::OurFields {
+                tag,
+                tsn,
+                tie_tags,
+                random,
+            } => Some(LocalFields {
+                tag,
+                tsn,
+                tie_tags,
+                random,
+            }),
             InitAnswer::NewFields { tie_tags } => Some(LocalFields {
                 tie_tags,
                 ..self.random_fields()
@@ -155,6 +167,7 @@ impl Endpoint {
             tag: self.rng.random_range(1..=u32::MAX),
             tsn: Tsn(self.rng.random()),
             tie_tags: (0, 0),
+            random: None,
         }
     }
 
@@ -181,6 +194,18 @@ impl Endpoint {
         ours: &LocalFields,
         cfg: &Config,
     ) {
+        let auth = match self.auth_for_cookie(peer, ours, cfg) {
+            Ok(auth) => auth,
+            Err(AuthRefused) => {
+                self.reply(inbound, peer.tag, |p| {
+                    p.abort(false, |c| {
+                        c.protocol_violation(b"RANDOM has not 32 bytes");
+                    });
+                });
+                return;
+            }
+        };
+        let random = auth.as_ref().map(|a| a.own);
         let header = inbound.packet.header();
         let outbound = cfg.setup.outbound_streams.min(peer.inbound);
         let longer = peer.longer_life.min(cfg.setup.max_cookie_extension);
@@ -201,6 +226,7 @@ impl Endpoint {
             local: *inbound.destination,
             addresses: peer.addresses.clone(),
             timestamps: peer.timestamps,
+            auth,
         };
         let sealed = self.keys.seal(&cookie, now, &mut self.rng);
         let fields = InitFields {
@@ -215,7 +241,7 @@ impl Endpoint {
         self.reply(inbound, peer.tag, |p| {
             p.init(true, &fields, |w| {
                 write_addresses(w, &local);
-                write_extensions(w, cfg);
+                write_extensions(w, cfg, random.as_ref());
                 w.state_cookie(&sealed);
                 for u in &peer.unrecognized {
                     w.unrecognized_parameter(u);
@@ -223,4 +249,29 @@ impl Endpoint {
             });
         });
     }
+
+    /// What the cookie keeps of AUTH: nothing unless both sides offer it.
+    fn auth_for_cookie(
+        &mut self,
+        peer: &PeerInit,
+        ours: &LocalFields,
+        cfg: &Config,
+    ) -> Result<Option<CookieAuth>, AuthRefused> {
+        if !cfg.auth.enabled {
+            return Ok(None);
+        }
+        match &peer.auth {
+            AuthOffer::None => Ok(None),
+            AuthOffer::BadRandom => Err(AuthRefused),
+            AuthOffer::Given(auth) if auth.hash().is_none() => Ok(None),
+            AuthOffer::Given(auth) => Ok(Some(CookieAuth {
+                own: ours.random.unwrap_or_else(|| self.rng.random()),
+                peer: auth.clone(),
+                asconf: cfg.asconf.enabled && peer.asconf,
+            })),
+        }
+    }
 }
+
+/// The peer's random number for AUTH is invalid (RFC 4895 section 6.1).
+struct AuthRefused;

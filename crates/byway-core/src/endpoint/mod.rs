@@ -5,6 +5,7 @@
 //! `table` finds associations, `timers` serves them in the order of `schedule`, and
 //! `commands` and `queries` are what the user calls.
 
+mod addresses;
 mod answers;
 mod commands;
 mod connect;
@@ -33,12 +34,14 @@ use crate::observe::Observed;
 use crate::outbox::Outbox;
 use crate::routes::{LongestPrefix, Routes};
 use answers::Answers;
+use crate::time::Instant;
 use chacha20::ChaCha8Rng;
 use chacha20::rand_core::SeedableRng;
 use cookie::CookieKeys;
 use core::net::SocketAddr;
 use memory::Account;
 use schedule::Schedule;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use table::AssociationTable;
 
@@ -54,6 +57,8 @@ pub struct Endpoint {
     cfg: EndpointConfig,
     /// Our addresses, shared with every association.
     local: Arc<[SocketAddr]>,
+    /// The last addresses that came (true) or went, and when.
+    changed: VecDeque<(Instant, bool, SocketAddr)>,
     /// The settings of associations that peers set up.
     accepted_config: Arc<Config>,
     rng: ChaCha8Rng,
@@ -105,6 +110,7 @@ impl Endpoint {
         let keys = CookieKeys::new(&mut rng);
         Ok(Endpoint {
             local: cfg.local.clone().into(),
+            changed: VecDeque::new(),
             accepted_config: Arc::new(cfg.accepted.clone()),
             out: Outbox::new(cfg.observe, cfg.observe_details),
             account: Account::new(cfg.max_memory),

@@ -279,6 +279,12 @@ impl AssociationTable {
         self.slots.get_mut(index as usize)
     }
 
+    /// The indices of the associations that have not ended.
+    pub(super) fn live_indices(&self) -> Vec<u32> {
+        let live = self.slots.iter().filter(|(_, slot)| !slot.ended);
+        live.map(|(index, _)| index as u32).collect()
+    }
+
     /// All associations, ended or not.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Slot> {
         self.slots.iter().map(|(_, slot)| slot)

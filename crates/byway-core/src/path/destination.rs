@@ -50,6 +50,19 @@ pub(crate) fn header_bytes(remote: SocketAddr) -> u32 {
     lower_header_bytes(remote) + byway_wire::COMMON_HEADER_LEN as u32
 }
 
+/// A link-local address with the scope of ours: a peer lists addresses without one.
+fn with_scope(remote: SocketAddr, local: SocketAddr) -> SocketAddr {
+    match (remote, local) {
+        (SocketAddr::V6(mut r), SocketAddr::V6(l))
+            if r.ip().is_unicast_link_local() && r.scope_id() == 0 =>
+        {
+            r.set_scope_id(l.scope_id());
+            r.into()
+        }
+        _ => remote,
+    }
+}
+
 impl Path {
     pub(crate) fn new(
         local: SocketAddr,
@@ -59,6 +72,7 @@ impl Path {
         now: Instant,
     ) -> Path {
         let mtu = PathMtu::new(cfg);
+        let remote = with_scope(remote, local);
         // Chunks are padded to 4 bytes, so a PMTU that is not a multiple of 4 cannot be
         // filled.
         let pmdcs = (mtu.pmtu() - header_bytes(remote)) & !3;
@@ -144,11 +158,18 @@ impl Path {
     }
 
     fn pmdcs(&self) -> u32 {
-        ((self.mtu.pmtu() - header_bytes(self.remote)) & !3) - self.mtu.beside_data()
+        let room = (self.mtu.pmtu() - header_bytes(self.remote)) & !3;
+        room - self.mtu.beside_data() - self.mtu.for_auth()
     }
 
-    pub(super) fn keep_beside_data(&mut self, bytes: u32, cfg: &Config, now: Instant) {
-        self.mtu.keep_beside_data(bytes);
+    /// Reserves bytes of each packet for a TIMESTAMP and for an AUTH chunk.
+    pub(crate) fn keep_beside_data(
+        &mut self,
+        (timestamp, auth): (u32, u32),
+        cfg: &Config,
+        now: Instant,
+    ) {
+        self.mtu.keep_beside_data(timestamp, auth);
         (self.control, self.window) =
             PathControl::begin(cfg, self.pmdcs(), self.remote.is_ipv6(), now);
     }

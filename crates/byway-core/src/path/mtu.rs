@@ -11,6 +11,8 @@ pub(crate) struct PathMtu {
     pmtu: u32,
     /// Bytes of each packet that DATA chunks leave free for a TIMESTAMP.
     beside_data: u32,
+    /// Bytes of each packet that all other chunks leave free for an AUTH chunk.
+    for_auth: u32,
     /// The search for a larger size, if it is configured.
     discovery: Option<Box<Discovery>>,
 }
@@ -31,6 +33,7 @@ impl PathMtu {
         PathMtu {
             pmtu: discovery.as_ref().map_or(cfg.pmtu.0, |d| d.search.size()),
             beside_data: 0,
+            for_auth: 0,
             discovery: discovery.map(Box::new),
         }
     }
@@ -49,8 +52,14 @@ impl PathMtu {
         self.beside_data
     }
 
-    pub(super) fn keep_beside_data(&mut self, bytes: u32) {
-        self.beside_data = bytes;
+    /// Bytes of each packet that all other chunks leave free for an AUTH chunk.
+    pub(super) fn for_auth(&self) -> u32 {
+        self.for_auth
+    }
+
+    pub(super) fn keep_beside_data(&mut self, timestamp: u32, auth: u32) {
+        self.beside_data = timestamp;
+        self.for_auth = auth;
     }
 
     /// The search, if it is configured.

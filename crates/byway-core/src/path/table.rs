@@ -1,9 +1,10 @@
 //! The paths of an association, one for each address of the peer.
 
+use super::dead_data::DeadDataTrial;
 use super::{MAX_PATHS, Path, PathId, PathState};
 use crate::config::Config;
 use crate::time::Instant;
-use core::net::{IpAddr, SocketAddr};
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use smallvec::SmallVec;
 
 /// All paths, the primary, and the path that carries new data.
@@ -17,6 +18,9 @@ pub(crate) struct PathTable {
     heartbeats: u8,
     /// The same for probes of the path's MTU.
     mtu_probes: u8,
+    /// The paths that have not been removed, one bit for each. The place of a removed path
+    /// stays, so that the others keep their numbers.
+    live: u8,
     /// Chosen by the user or by a permanent failover.
     primary: PathId,
     /// Where new data goes now.
@@ -37,6 +41,7 @@ impl PathTable {
             least_pmdcs: first.window.pmdcs,
             heartbeats: 0,
             mtu_probes: 0,
+            live: 1,
             paths: vec![first],
             primary: PathId(0),
             data: PathId(0),
@@ -49,8 +54,79 @@ impl PathTable {
         // A vector that grows by itself keeps room for four; most associations have two.
         self.paths.reserve_exact(1);
         self.paths.push(path);
+        self.live |= 1 << id.0;
         self.measure();
         id
+    }
+
+    /// The paths that have not been removed, one bit for each.
+    pub(super) fn live(&self) -> u8 {
+        self.live
+    }
+
+    /// Whether there are fewer than `most` paths.
+    pub(crate) fn has_room(&self, most: u8) -> bool {
+        self.live.count_ones() < u32::from(most).min(MAX_PATHS as u32)
+    }
+
+    /// Adds a path: behind all others, or in the place of a removed one if no more places
+    /// are left.
+    pub(crate) fn insert(&mut self, path: Path) -> PathId {
+        if self.paths.len() < MAX_PATHS {
+            return self.push(path);
+        }
+        let id = PathId(self.live.trailing_ones() as u8);
+        self.live |= 1 << id.0;
+        self.replace(id, path);
+        id
+    }
+
+    /// Removes a path on which nothing is in flight and no loss is counted. It keeps its
+    /// place and its number, takes no data, and has no timers.
+    pub(crate) fn remove(&mut self, id: PathId) {
+        let p = self.get_mut(id);
+        debug_assert_eq!((p.window.flight, p.window.lost), (0, 0));
+        p.stop_timers();
+        p.end_mtu_probe();
+        p.state = PathState::Unconfirmed;
+        p.confirmed = false;
+        p.dead_data = DeadDataTrial::default();
+        // No packet comes from there.
+        p.remote = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), 0);
+        self.want_heartbeat(id, false);
+        self.want_mtu_probe(id, false);
+        self.live &= !(1 << id.0);
+        self.measure();
+    }
+
+    /// Lost bytes of one path count as lost by another one from now on.
+    pub(crate) fn hand_over_lost(&mut self, from: PathId, to: PathId, bytes: u32) {
+        self.get_mut(from).window.lost -= bytes;
+        self.get_mut(to).window.lost += bytes;
+    }
+
+    /// The packets of a path leave from another network of this side: what was learned of
+    /// the way says nothing of the new one. Nothing may be in flight there.
+    pub(crate) fn move_source(
+        &mut self,
+        id: PathId,
+        local: SocketAddr,
+        cfg: &Config,
+        now: Instant,
+    ) {
+        let p = self.get_mut(id);
+        debug_assert_eq!(p.window.flight, 0);
+        let fresh = Path::new(local, p.remote, p.confirmed, cfg, now);
+        let lost = p.window.lost;
+        let (beside, auth) = (p.mtu.beside_data(), p.mtu.for_auth());
+        (p.local, p.mtu, p.rtt) = (local, fresh.mtu, fresh.rtt);
+        (p.control, p.window, p.recovery) = (fresh.control, fresh.window, fresh.recovery);
+        p.keep_beside_data((beside, auth), cfg, now);
+        p.window.lost = lost;
+        p.end_heartbeat();
+        p.end_mtu_probe();
+        self.want_mtu_probe(id, false);
+        self.measure();
     }
 
     /// Sets the detector of each path from the settings.
@@ -62,7 +138,7 @@ impl PathTable {
     }
 
     fn measure(&mut self) {
-        let all = self.paths.iter().map(|p| p.window.pmdcs);
+        let all = self.ids().map(|id| self.get(id).window.pmdcs);
         self.least_pmdcs = all.min().unwrap_or_default();
     }
 
@@ -81,9 +157,10 @@ impl PathTable {
         self.measure();
     }
 
-    /// Reserves this number of bytes of each packet, which DATA chunks do not use. It is a
-    /// multiple of 4. Only before any data has been sent.
-    pub(crate) fn keep_beside_data(&mut self, bytes: u32, cfg: &Config, now: Instant) {
+    /// Reserves these numbers of bytes of each packet, for a TIMESTAMP and for an AUTH
+    /// chunk, which DATA chunks do not use. They are multiples of 4. Only before any data
+    /// has been sent.
+    pub(crate) fn keep_beside_data(&mut self, bytes: (u32, u32), cfg: &Config, now: Instant) {
         for p in &mut self.paths {
             p.keep_beside_data(bytes, cfg, now);
         }
@@ -132,21 +209,27 @@ impl PathTable {
 
     /// The local addresses at which the paths start.
     pub(crate) fn sources(&self) -> SmallVec<[SocketAddr; MAX_PATHS]> {
-        self.paths.iter().map(Path::local).collect()
+        self.ids().map(|id| self.get(id).local).collect()
     }
 
+    /// The number of places, removed paths included.
     pub(crate) fn len(&self) -> usize {
         self.paths.len()
     }
 
     pub(crate) fn ids(&self) -> impl Iterator<Item = PathId> + use<> {
-        (0..self.paths.len() as u8).map(PathId)
+        let live = self.live;
+        (0..self.paths.len() as u8)
+            .filter(move |i| live >> i & 1 == 1)
+            .map(PathId)
     }
 
+    /// All places, those of removed paths included.
     pub(crate) fn iter(&self) -> core::slice::Iter<'_, Path> {
         self.paths.iter()
     }
 
+    /// All places, those of removed paths included.
     pub(crate) fn iter_mut(&mut self) -> core::slice::IterMut<'_, Path> {
         self.paths.iter_mut()
     }
@@ -160,7 +243,7 @@ impl PathTable {
     }
 
     pub(crate) fn contains(&self, id: PathId) -> bool {
-        id.index() < self.paths.len()
+        id.index() < self.paths.len() && self.live >> id.0 & 1 == 1
     }
 
     /// The path of a peer's address. Addresses are compared without the UDP
@@ -197,6 +280,13 @@ impl PathTable {
     /// New data goes to another path. Returns the one before.
     pub(crate) fn move_data(&mut self, to: PathId) -> PathId {
         core::mem::replace(&mut self.data, to)
+    }
+
+    /// The last active destination was removed: another one takes its place.
+    pub(crate) fn forget_last_active(&mut self, removed: PathId, heir: PathId) {
+        if self.last_active == removed {
+            self.last_active = heir;
+        }
     }
 
     /// Gives the roles to paths by hand, for a model of paths.

@@ -16,7 +16,7 @@ pub struct PathsView<'a> {
 }
 
 impl PathsView<'_> {
-    /// The number of paths.
+    /// The number of places in the table. A removed path keeps its place.
     #[must_use]
     pub fn count(&self) -> usize {
         self.table.len()
@@ -118,8 +118,10 @@ impl PathsView<'_> {
 
     /// All paths in table order, starting after `after` and ending with it.
     pub fn ring(&self, after: PathId) -> impl Iterator<Item = PathId> + use<> {
-        let n = self.table.len() as u8;
-        (1..=n).map(move |k| PathId((after.0 + k) % n))
+        let (n, live) = (self.table.len() as u8, self.table.live());
+        (1..=n)
+            .map(move |k| PathId((after.0 + k) % n))
+            .filter(move |p| live >> p.0 & 1 == 1)
     }
 
     /// The active path that differs most from `after` in its two addresses (RFC 9260

@@ -40,6 +40,15 @@ impl Concurrent {
         }
     }
 
+    /// A path was removed, or another one begins in its place.
+    pub(crate) fn forget_path(&mut self, path: PathId) {
+        let i = path.index();
+        self.cumulatives[i] = PseudoCumulative::default();
+        (self.advanced[i], self.newly[i]) = (None, None);
+        self.first = self.first.filter(|p| *p != path);
+        self.last = self.last.filter(|p| *p != path);
+    }
+
     /// The path with which the round of the current event begins.
     pub(crate) fn first(&self) -> Option<PathId> {
         self.first

@@ -487,6 +487,25 @@ impl Ledger {
         }
     }
 
+    /// `from` was removed: what was sent there last counts as sent on `to`. Nothing is in
+    /// flight on `from`. Returns the bytes of lost chunks that this moves.
+    pub(crate) fn hand_over(&mut self, from: PathId, to: PathId) -> u32 {
+        let mut bytes = 0;
+        for (i, r) in self.records.iter_mut().enumerate() {
+            if r.path != from {
+                continue;
+            }
+            (r.path, r.one_path) = (to, false);
+            if let Fate::Lost(cause) = r.fate {
+                let seq = self.base + i as u64;
+                self.lost.remove(cause, from, seq);
+                self.lost.insert(cause, to, seq);
+                bytes += r.bytes;
+            }
+        }
+        bytes
+    }
+
     /// The first chunk in flight on `path` at or above `from`.
     pub(crate) fn first_in_flight(&self, path: PathId, from: u64) -> Option<u64> {
         let start = from.saturating_sub(self.base) as usize;

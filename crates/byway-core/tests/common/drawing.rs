@@ -1,6 +1,8 @@
 //! A packet as text.
 
-use byway_wire::{Causes, Chunk, Data, Packet, Sack, Tsn, cause_code, chunk_type};
+use byway_wire::{
+    Causes, Chunk, Data, Packet, Param, Params, RawParam, Sack, Tsn, cause_code, chunk_type,
+};
 
 /// Reads packets, and takes tags and initial TSNs from INIT and INIT ACK.
 #[derive(Clone, Debug, Default)]
@@ -74,6 +76,9 @@ impl Reader {
             }
             .to_owned(),
             Chunk::Unknown(raw) => format!("type {}", raw.kind),
+            Chunk::Auth(_) => "AUTH".to_owned(),
+            Chunk::Asconf(a) => format!("ASCONF{}", changes(a.params)),
+            Chunk::AsconfAck(a) => format!("ASCONF-ACK{}", changes(a.params)),
             _ => chunk_type::name(chunk_type::PAD)
                 .unwrap_or_default()
                 .to_owned(),
@@ -120,6 +125,19 @@ impl Reader {
         }
         text
     }
+}
+
+/// The changes of an ASCONF, or the answers to them.
+fn changes(params: Params<'_>) -> String {
+    let text = |raw: RawParam<'_>| match raw.parse() {
+        Ok(Param::AddIp { address, .. }) => format!(" +{address}"),
+        Ok(Param::DeleteIp { address, .. }) => format!(" -{address}"),
+        Ok(Param::SetPrimary { address, .. }) => format!(" *{address}"),
+        Ok(Param::SuccessIndication { .. }) => " done".to_owned(),
+        Ok(Param::ErrorCauseIndication { causes: c, .. }) => causes(c),
+        _ => " ?".to_owned(),
+    };
+    params.iter().map_while(Result::ok).map(text).collect()
 }
 
 fn causes(causes: Causes<'_>) -> String {

@@ -6,6 +6,7 @@
 //! drawings.
 
 mod drawing;
+pub(crate) mod forger;
 
 use byway_core::dialect::DialectRef;
 use byway_core::time::{Duration, Instant};

@@ -3,7 +3,10 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod address_attacks;
+mod address_changes;
 mod attacks;
+mod auth;
 mod choice;
 mod concurrent;
 mod congestion;

@@ -53,6 +53,10 @@ pub(crate) enum Op {
     },
     SetPrimary(u8),
     Heartbeat(u8),
+    /// The side has these of its addresses from now on, one bit for each; at least one.
+    Addresses(u8),
+    /// The peer is asked to send to the address of this path.
+    PeerPrimary(u8),
     EnableHeartbeats(u8, bool),
     /// Stops or goes on reading.
     Reading(bool),
@@ -118,6 +122,9 @@ fn mild_op() -> impl Strategy<Value = Op> {
         12 => send(),
         1 => (0..4u8).prop_map(Op::SetPrimary),
         1 => (0..4u8).prop_map(Op::Heartbeat),
+        1 => (0..4u8).prop_map(Op::PeerPrimary),
+        // The first address stays, so that the sides never lose each other.
+        2 => (0..16u8).prop_map(|mask| Op::Addresses(mask | 1)),
         1 => (0..4u8, any::<bool>()).prop_map(|(p, on)| Op::EnableHeartbeats(p, on)),
         1 => any::<bool>().prop_map(Op::Reading),
     ]
@@ -127,6 +134,7 @@ fn any_op() -> impl Strategy<Value = Op> {
     prop_oneof![
         30 => mild_op(),
         2 => Just(Op::Connect),
+        2 => (1..16u8).prop_map(Op::Addresses),
         1 => Just(Op::Shutdown),
         1 => Just(Op::Restart),
         1 => Just(Op::Abort),
@@ -182,10 +190,22 @@ pub(crate) fn calm_program() -> impl Strategy<Value = Program> {
         steps(mild_op()),
     )
         .prop_map(|(seed, both_connect, paths, mut settings, steps)| {
+            let of_addresses = |s: &Step| matches!(s.op, Op::Addresses(_));
+            let changes = steps.iter().any(of_addresses);
             for s in &mut settings {
                 // All streams exist on both sides: a message for one that the
                 // peer does not allow ends the association.
                 s.streams -= s.streams % 16;
+                // Without changes of addresses a peer loses the addresses that go.
+                s.asconf = 2 + s.asconf % 6;
+                // An address that goes leaves a path without a way in this network. With
+                // some settings the silence of an idle path ends the association.
+                if changes {
+                    *s = Settings {
+                        asconf: s.asconf,
+                        ..Settings::default()
+                    };
+                }
             }
             Program {
                 seed,

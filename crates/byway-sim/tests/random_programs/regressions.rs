@@ -196,3 +196,89 @@ fn an_unconfirmed_path_is_probed_although_heartbeats_are_off() {
     });
     assert_eq!(outcome.failures, [""; 0]);
 }
+
+fn changing() -> Settings {
+    Settings {
+        asconf: 2,
+        ..Settings::default()
+    }
+}
+
+#[test]
+fn an_address_comes_back_while_its_deletion_is_under_way() {
+    let outcome = twice(&Program {
+        paths: vec![path(0), path(0)],
+        settings: two(changing(), changing()),
+        steps: vec![step(0, 0, Op::Addresses(2)), step(0, 0, Op::Addresses(5))],
+        ..Program::default()
+    });
+    assert_eq!(outcome.failures, [""; 0]);
+}
+
+#[test]
+fn an_address_goes_during_set_up() {
+    for side in 0..2 {
+        let outcome = twice(&Program {
+            paths: vec![path(10), path(10)],
+            settings: two(changing(), changing()),
+            steps: vec![
+                step(25, side, Op::Addresses(1)),
+                step(4200, 1 - side, send(0, 1, 1)),
+            ],
+            ..Program::default()
+        });
+        assert_eq!(outcome.failures, [""; 0]);
+    }
+}
+
+#[test]
+fn all_addresses_change_during_set_up() {
+    for at in [0, 15, 25, 35] {
+        let outcome = twice(&Program {
+            paths: vec![path(10), path(10)],
+            settings: two(changing(), changing()),
+            steps: vec![
+                step(at, 0, Op::Addresses(1)),
+                step(0, 0, Op::Addresses(2)),
+                step(100, 0, send(0, 1000, 10)),
+            ],
+            ..Program::default()
+        });
+        assert_eq!(outcome.failures, [""; 0], "at {at} ms");
+    }
+}
+
+#[test]
+fn an_address_comes_and_goes_faster_than_it_is_acknowledged() {
+    for (first, second, third) in [(1, 3, 1), (3, 1, 3), (2, 1, 2), (1, 2, 3)] {
+        let outcome = twice(&Program {
+            paths: vec![path(50), path(50)],
+            settings: two(changing(), changing()),
+            steps: vec![
+                step(500, 1, Op::Addresses(first)),
+                step(10, 1, Op::Addresses(second)),
+                step(10, 1, Op::Addresses(third)),
+                step(3000, 0, send(0, 1000, 10)),
+            ],
+            ..Program::default()
+        });
+        assert_eq!(outcome.failures, [""; 0]);
+    }
+}
+
+#[test]
+fn the_path_in_use_is_deleted_before_it_was_used() {
+    let outcome = twice(&Program {
+        paths: vec![path(0), path(0)],
+        settings: two(
+            Settings {
+                misc: 13,
+                ..changing()
+            },
+            changing(),
+        ),
+        steps: vec![step(0, 1, Op::Addresses(5)), step(0, 0, send(0, 1, 1))],
+        ..Program::default()
+    });
+    assert_eq!(outcome.failures, [""; 0]);
+}

@@ -43,6 +43,18 @@ struct Side {
     ids: Vec<AssocId>,
     reading: bool,
     lives: u8,
+    /// Its addresses, one bit for each.
+    addresses: u8,
+}
+
+impl Side {
+    /// Whether an address of this host is one of the side's now.
+    fn has(&self, address: IpAddr) -> bool {
+        match address {
+            IpAddr::V4(ip) => self.addresses >> ip.octets()[1] & 1 == 1,
+            IpAddr::V6(_) => false,
+        }
+    }
 }
 
 struct Run<'a> {
@@ -134,6 +146,7 @@ impl Run<'_> {
             ids: Vec::new(),
             reading: true,
             lives: 0,
+            addresses: u8::MAX,
         });
         Run {
             program,
@@ -172,7 +185,8 @@ impl Run<'_> {
             let side = match event {
                 NetEvent::Arrived(a) => {
                     let side = usize::from(a.node == self.sides[1].node);
-                    if self.program.checksums || !a.corrupted {
+                    let lives = self.sides[side].has(a.dst);
+                    if lives && (self.program.checksums || !a.corrupted) {
                         let from = SocketAddr::new(a.src, 0);
                         let to = SocketAddr::new(a.dst, 0);
                         self.sides[side]
@@ -206,7 +220,13 @@ impl Run<'_> {
             };
             (side, now, t.source, t.destination).hash(&mut self.hash);
             buffer.hash(&mut self.hash);
-            let packet = Outgoing::new(t.source.ip(), t.destination.ip(), buffer);
+            let source = t.source.ip();
+            assert!(
+                self.sides[side].has(source),
+                "{source} is no address now {now:?} {side} {:x?}",
+                &buffer[12..]
+            );
+            let packet = Outgoing::new(source, t.destination.ip(), buffer);
             self.net
                 .send(now, packet)
                 .expect("paths lie between addresses of the two hosts");
@@ -307,6 +327,11 @@ impl Run<'_> {
                 let on = *on || self.program.settings[side].sack & 32 != 0;
                 let _ = endpoint.enable_heartbeat(now, id, PathId(*p), on);
             }
+            (Op::Addresses(mask), _) => self.change_addresses(side, *mask, now),
+            (Op::PeerPrimary(p), Some(id)) => {
+                let local = address(usize::from(*p), side);
+                let _ = endpoint.set_peer_primary(now, id, local);
+            }
             (Op::Shutdown, Some(id)) => {
                 let _ = endpoint.shutdown(now, id);
             }
@@ -344,11 +369,26 @@ impl Run<'_> {
         }
     }
 
+    fn change_addresses(&mut self, side: usize, mask: u8, now: Instant) {
+        let all = 0..self.program.paths.len();
+        let with = |set: bool| all.clone().filter(move |p| (mask >> p & 1 == 1) == set);
+        let come: Vec<SocketAddr> = with(true)
+            .map(|p| SocketAddr::new(address(p, side), 0))
+            .collect();
+        let go: Vec<IpAddr> = with(false).map(|p| address(p, side)).collect();
+        let s = &mut self.sides[side];
+        // Refused if none would be left.
+        if s.endpoint.change_local_addresses(now, &come, &go).is_ok() {
+            s.addresses = mask;
+        }
+    }
+
     fn restart(&mut self, side: usize) {
         self.book.excuse(None);
         self.failures.push(format!("{side}: replaced"));
         let s = &mut self.sides[side];
         s.lives += 1;
+        s.addresses = u8::MAX;
         s.endpoint = endpoint(self.program, side, s.lives);
         s.current = None;
         for id in core::mem::take(&mut s.ids) {

@@ -10,7 +10,7 @@ use byway_core::Config;
 use byway_core::config::{
     AllPathsSuspect, BurstRule, ConcurrentConfig, CongestionAlgorithm, Coupling, Cubic, CwndGrowth,
     Dormant, ErrorClear, FailedProbes, FastRecovery, HbJitter, InitialCwnd, PathMaxRetransTest,
-    PfClear, PfConfig, PfReturnCwnd, Pmtu, PrimarySwitch, RttSampling, SackDestination,
+    PfClear, PfConfig, PfReturnCwnd, Pmtu, PrimarySwitch, RttSampling, SackDestination, Wildcard,
 };
 use byway_core::policy::Formula;
 use byway_core::policy::estimate::ProbeSize;
@@ -57,6 +57,8 @@ pub(crate) struct Settings {
     pub(crate) of_path: u8,
     /// What the preset `byway` adds; 31 is all of it.
     pub(crate) byway: u8,
+    /// Changes of addresses (RFC 5061), and how this side names itself in them; 0 is off.
+    pub(crate) asconf: u8,
 }
 
 impl Settings {
@@ -199,6 +201,12 @@ impl Settings {
         }
         c.failover.revival = (self.byway & 8 != 0).then(Revival::default);
         c.hb.at_establishment = self.byway & 16 != 0;
+        c.auth.enabled = self.asconf > 0;
+        c.asconf.enabled = self.asconf > 1;
+        c.asconf.wildcard = match self.asconf {
+            7 => Wildcard::Always,
+            _ => Wildcard::Private,
+        };
         if let CongestionAlgorithm::Cubic(cubic) = &mut c.congestion.algorithm {
             cubic.hystart = self.byway & 1 != 0;
         }
@@ -356,8 +364,10 @@ pub(crate) fn settings() -> impl Strategy<Value = Settings> {
         (any::<bool>(), 0..12u8, 0..60u8, 0..4u8, 0..12u8, 0..4u8),
         (0..8u8, 0..64u8, 0..64u8, 0..48u8, 0..2u8, 0..32u8, 0..240u8),
         (0..8u8, 0..48u8, 0..8u8, 0..4u8, 0..144u8, 0..4u8, 0..32u8),
+        0..8u8,
     )
-        .prop_map(|(a, b, c, d)| Settings {
+        .prop_map(|(a, b, c, d, asconf)| Settings {
+            asconf,
             old: a.0,
             target: a.1,
             pf: a.2,
@@ -385,5 +395,9 @@ pub(crate) fn settings() -> impl Strategy<Value = Settings> {
             of_path: d.5,
             byway: d.6,
         });
-    prop_oneof![Just(Settings::default()), odd]
+    let plain = (0..8u8).prop_map(|asconf| Settings {
+        asconf,
+        ..Settings::default()
+    });
+    prop_oneof![plain, odd]
 }

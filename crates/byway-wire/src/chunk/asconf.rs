@@ -86,6 +86,25 @@ impl PacketBuilder<'_> {
         self.put_params(chunk_type::ASCONF_ACK, 0, &sequence.to_be_bytes(), params);
     }
 
+    /// Writes an ASCONF with changes that were written before, by a
+    /// [`ParamWriter`].
+    pub fn asconf_raw(&mut self, sequence: u32, address: IpAddr, params: &[u8]) {
+        self.copy_asconf(&Asconf {
+            sequence,
+            address,
+            params: Params::new(params),
+        });
+    }
+
+    /// Writes an ASCONF-ACK with responses that were written before, by a
+    /// [`ParamWriter`].
+    pub fn asconf_ack_raw(&mut self, sequence: u32, params: &[u8]) {
+        self.copy_asconf_ack(&AsconfAck {
+            sequence,
+            params: Params::new(params),
+        });
+    }
+
     pub(super) fn copy_asconf(&mut self, asconf: &Asconf<'_>) {
         let mut address = Vec::with_capacity(20);
         ParamWriter::over(&mut address).address(asconf.address);

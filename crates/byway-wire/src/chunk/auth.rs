@@ -2,9 +2,11 @@
 
 use super::chunk_type;
 use super::raw::RawChunk;
-use crate::build::PacketBuilder;
+use crate::build::{Checksum, PacketBuilder, chunk_length};
+use crate::crc32c::packet_checksum;
 use crate::error::ChunkError;
-use crate::header::CHUNK_HEADER_LEN;
+use crate::header::{CHUNK_HEADER_LEN, COMMON_HEADER_LEN};
+use crate::tlv::padded;
 
 /// Proof that the chunks after it come from the peer.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
@@ -28,6 +30,41 @@ impl<'a> Auth<'a> {
             hmac_id: u16::from_be_bytes([h0, h1]),
             hmac,
         })
+    }
+}
+
+impl Auth<'_> {
+    /// Puts this chunk in front of all chunks of a finished packet, which begins at
+    /// `start` of `buf` and ends with it. `hash` computes the HMAC of the bytes from the
+    /// AUTH chunk on; the zeros of `self.hmac` say how long it is. The checksum is
+    /// computed again. Returns the length of the packet in bytes.
+    ///
+    /// # Panics
+    /// When `buf` has no common header at `start`, or the HMAC has another length.
+    pub fn seal<H: AsRef<[u8]>>(
+        &self,
+        buf: &mut Vec<u8>,
+        start: usize,
+        checksum: Checksum,
+        hash: impl FnOnce(&[u8]) -> H,
+    ) -> usize {
+        let place = start + COMMON_HEADER_LEN;
+        let length = Auth::HEADER_LEN + self.hmac.len();
+        let [l0, l1] = chunk_length(length);
+        let ([k0, k1], [h0, h1]) = (self.shared_key_id.to_be_bytes(), self.hmac_id.to_be_bytes());
+        let head = [chunk_type::AUTH, 0, l0, l1, k0, k1, h0, h1];
+        let padding = [0; 3];
+        let padding = &padding[..padded(length) - length];
+        let chunk = head.iter().chain(self.hmac).chain(padding).copied();
+        buf.splice(place..place, chunk);
+        let hash = hash(&buf[place..]);
+        buf[place + Auth::HEADER_LEN..place + length].copy_from_slice(hash.as_ref());
+        let sum = match checksum {
+            Checksum::Crc32c => packet_checksum(&buf[start..]).to_le_bytes(),
+            Checksum::Zero => [0; 4],
+        };
+        buf[start + 8..start + COMMON_HEADER_LEN].copy_from_slice(&sum);
+        buf.len() - start
     }
 }
 

@@ -27,7 +27,9 @@ impl State {
         socket: usize,
         datagrams: impl Iterator<Item = &'a [u8]>,
     ) {
-        let destination = self.local[socket];
+        let Some(destination) = self.local[socket] else {
+            return; // closed since it was read
+        };
         self.stats.buffers_received += 1;
         if source.port() == 0 {
             // Nothing can be sent back there.
@@ -93,16 +95,17 @@ impl State {
             let Some(transmit) = self.core.poll_transmit(now, &mut self.scratch) else {
                 break;
             };
-            let socket = self.local.iter().position(|l| *l == transmit.source);
+            let source = Some(transmit.source);
+            let socket = self.local.iter().position(|l| *l == source);
             match socket {
                 Some(i) if transmit.may_fragment => {
                     let to = transmit.destination;
                     self.outbox.push_fragmentable(i, to, &self.scratch);
                 }
                 Some(i) => self.outbox.push(i, transmit.destination, &self.scratch),
-                // The core only knows the addresses that are bound.
+                // Its address is gone, and the core has not got another one yet.
                 None => {
-                    tracing::error!(source = %transmit.source, "a path starts at an unbound address")
+                    tracing::debug!(source = %transmit.source, "a packet from an address that is gone");
                 }
             }
         }

@@ -1,12 +1,14 @@
 //! The state behind the lock: the core, the packets that it wants to send, and the
 //! tasks that wait. Nothing here does IO or blocks.
 
+mod addresses;
 mod commands;
 mod driving;
 mod entry;
 mod events;
 
 use crate::outbox::Outbox;
+use crate::udp::Socket;
 use crate::wakers::Wakers;
 use byway_core::AssocId;
 use entry::Entry;
@@ -40,7 +42,12 @@ pub(crate) struct State {
     pub(crate) stats: DriverStats,
     /// Wakers to call once the lock is released.
     pub(crate) wake: Vec<Waker>,
-    local: Vec<SocketAddr>,
+    /// The addresses of the sockets; none where a socket was closed.
+    local: Vec<Option<SocketAddr>>,
+    /// Sockets that the driver takes over, with their places.
+    pub(crate) coming: Vec<(usize, Socket)>,
+    /// Places of sockets that the driver closes.
+    pub(crate) going: Vec<usize>,
     scratch: Vec<u8>,
     entries: BTreeMap<AssocId, Entry>,
     /// Associations that wait to be accepted.
@@ -81,7 +88,9 @@ impl State {
             outbox,
             stats: DriverStats::default(),
             wake: Vec::new(),
-            local,
+            local: local.into_iter().map(Some).collect(),
+            coming: Vec::new(),
+            going: Vec::new(),
             scratch: Vec::with_capacity(2048),
             entries: BTreeMap::new(),
             incoming: VecDeque::new(),

@@ -70,10 +70,10 @@ impl Association {
     /// (`setup.confirm_all_before_data`).
     fn waits_for_confirmation(&self) -> bool {
         self.cfg.setup.confirm_all_before_data
-            && self
-                .paths
-                .iter()
-                .any(|p| !p.is_confirmed() && p.state() != PathState::Inactive)
+            && self.paths.ids().any(|id| {
+                let p = self.paths.get(id);
+                !p.is_confirmed() && p.state() != PathState::Inactive
+            })
     }
 
     /// The path of new data at this place in the order: the path that the message is

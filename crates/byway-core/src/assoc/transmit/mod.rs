@@ -60,13 +60,35 @@ impl Association {
     /// Appends the next packet to `buf`.
     #[inline]
     pub(crate) fn poll_transmit(&mut self, ctx: &mut Ctx<'_>, buf: &mut Vec<u8>) -> Option<Sent> {
-        if self.state.is_closed() {
+        if self.optional.seals {
+            return self.next_sealed(ctx, buf);
+        }
+        self.next_packet(ctx, buf)
+    }
+
+    /// The next packet, with an AUTH chunk if the peer requires one.
+    #[cold]
+    fn next_sealed(&mut self, ctx: &mut Ctx<'_>, buf: &mut Vec<u8>) -> Option<Sent> {
+        let start = buf.len();
+        let mut sent = self.next_packet(ctx, buf)?;
+        let tail = ctx.payload_tail.as_deref().cloned().unwrap_or_default();
+        let len = self.seal_if_required(ctx, (buf, start), &tail);
+        sent.len = (len + tail.len()) as u32;
+        Some(sent)
+    }
+
+    #[inline]
+    fn next_packet(&mut self, ctx: &mut Ctx<'_>, buf: &mut Vec<u8>) -> Option<Sent> {
+        if self.state.is_closed() || self.optional.stalled && self.has_no_source() {
             return None;
         }
         if !self.only_data_waits()
             && let Some(t) = self.send_control_or_heartbeat(ctx, buf)
         {
             return Some(t);
+        }
+        if self.optional.stalled {
+            return None;
         }
         if self.state.sends_data()
             && let Some(t) = self.send_data(ctx, buf)
@@ -83,7 +105,9 @@ impl Association {
     #[cold]
     #[inline(never)]
     fn send_control_or_heartbeat(&mut self, ctx: &mut Ctx<'_>, buf: &mut Vec<u8>) -> Option<Sent> {
-        while let Some(control) = self.control.pop_front() {
+        while !self.optional.stalled
+            && let Some(control) = self.control.pop_front()
+        {
             if let Some(t) = self.send_control(ctx, buf, control) {
                 return Some(t);
             }

@@ -1,0 +1,124 @@
+//! Changes of addresses during an association (RFC 5061).
+//!
+//! - `request`: this side changes its addresses, or asks the peer to use one of them.
+//! - `response`: the peer does.
+//! - `sources`: the paths leave from addresses that this side has.
+//!
+//! Both sides must have agreed on AUTH (`authentication`), and ASCONF and ASCONF-ACK without
+//! it are discarded. Each side has at most one ASCONF under way. An added address of the
+//! peer is a path at once, and carries nothing but heartbeats until it has answered one. An
+//! added address of this side is a source once the peer has acknowledged it.
+
+mod request;
+mod response;
+mod sources;
+
+use super::Association;
+use crate::path::PathId;
+use crate::time::Instant;
+use byway_wire::Tsn;
+use core::net::{IpAddr, SocketAddr};
+use std::collections::VecDeque;
+
+/// The state of the changes of addresses of an association.
+#[derive(Debug)]
+pub(crate) struct Asconf {
+    /// The serial number of our next ASCONF.
+    next: u32,
+    /// The identifier of our next change.
+    correlation: u32,
+    /// Our ASCONF under way.
+    request: Option<Request>,
+    /// Changes that wait for it.
+    waiting: VecDeque<Change>,
+    /// The peer does not understand additions and deletions (sections 5.1, A9, and 5.3,
+    /// F3a), or requests for a primary (F3b).
+    refuses: Refuses,
+    /// The serial number of the peer's last ASCONF.
+    peer_last: u32,
+    /// Answers to the peer's last ASCONFs: serial number and parameters.
+    answers: VecDeque<(u32, Vec<u8>)>,
+    /// The next address that the peer adds is probed no earlier, so that a peer cannot
+    /// direct many heartbeats at others.
+    verify_from: Instant,
+    /// The peer asked for this primary, which is not confirmed yet.
+    wanted_primary: Option<IpAddr>,
+}
+
+#[derive(Copy, Clone, Debug, Default)]
+struct Refuses {
+    changes: bool,
+    set_primary: bool,
+}
+
+/// A change that this side asks for.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Change {
+    Add(SocketAddr),
+    Delete(SocketAddr),
+    SetPrimary(IpAddr),
+}
+
+/// An ASCONF under way.
+#[derive(Debug)]
+struct Request {
+    serial: u32,
+    /// The changes with their identifiers, in order.
+    changes: Vec<(u32, Change)>,
+    /// The address that identifies the association.
+    address: IpAddr,
+    /// The parameters, which never change (section 5.1, B4).
+    params: Vec<u8>,
+    /// From where and where it was sent last.
+    source: SocketAddr,
+    path: PathId,
+    /// The address that is added by the wildcard, which must be the source.
+    own_source: Option<SocketAddr>,
+}
+
+impl Request {
+    fn changes(&self) -> impl Iterator<Item = Change> + '_ {
+        self.changes.iter().map(|c| c.1)
+    }
+}
+
+impl Association {
+    /// Both INITs are known: changes of addresses are possible from now on if both sides
+    /// `agreed`. The peer's initial TSN is the serial number of its first ASCONF (section
+    /// 5.1, A2).
+    pub(super) fn begin_asconf(&mut self, agreed: bool, peer_tsn: Tsn) {
+        self.timers.t4 = None;
+        self.optional.asconf = agreed.then(|| {
+            Box::new(Asconf {
+                next: self.send.ledger.tsn_of(0).0,
+                correlation: 1,
+                request: None,
+                waiting: VecDeque::new(),
+                refuses: Refuses::default(),
+                peer_last: peer_tsn.0.wrapping_sub(1),
+                answers: VecDeque::new(),
+                verify_from: Instant::ZERO,
+                wanted_primary: None,
+            })
+        });
+    }
+
+    /// Whether an ASCONF under way, or one that waits, deletes this address of ours.
+    #[cold]
+    pub(super) fn is_being_deleted(&self, local: IpAddr) -> bool {
+        let deletes = |c: Change| matches!(c, Change::Delete(a) if a.ip() == local);
+        self.optional.asconf.as_ref().is_some_and(|a| {
+            let under_way = a.request.iter().flat_map(Request::changes);
+            under_way.chain(a.waiting.iter().copied()).any(deletes)
+        })
+    }
+
+    /// Whether ASCONF and ASCONF-ACK may be sent and handled (section 5.1.1, C4).
+    fn changes_addresses(&self) -> bool {
+        use super::State::{Established, ShutdownPending, ShutdownReceived, ShutdownSent};
+        matches!(
+            self.state,
+            Established | ShutdownPending | ShutdownReceived | ShutdownSent
+        )
+    }
+}

@@ -1,0 +1,567 @@
+//! This side changes its addresses (RFC 5061 sections 5.1 and 5.3).
+
+use super::{Asconf, Change, Request};
+use crate::api::{AddressChange, CommandError, Event, LossReason};
+use crate::assoc::{AbortReason, Association, Ctx};
+use crate::config::Wildcard;
+use crate::observe::{Observation, Timer};
+use crate::outbox::OutboundReply;
+use crate::path::PathId;
+use byway_wire::{AsconfAck, PacketBuilder, Param, ParamWriter, cause_code};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use smallvec::SmallVec;
+
+/// Most changes of one ASCONF, so that it fits the smallest packets.
+const MOST: usize = 16;
+
+impl Association {
+    /// The addresses of this side change. Those that go are no source from now on (F4);
+    /// those that come are sources when the peer has acknowledged them (F1).
+    pub(crate) fn change_local(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        add: &[SocketAddr],
+        remove: &[IpAddr],
+    ) {
+        if self.state.is_closed() {
+            return;
+        }
+        let mut local = self.addresses.local.to_vec();
+        let gone: SmallVec<[SocketAddr; 4]> = local
+            .iter()
+            .copied()
+            .filter(|a| remove.contains(&a.ip()))
+            .collect();
+        local.retain(|a| !remove.contains(&a.ip()));
+        let new = add
+            .iter()
+            .filter(|a| !local.iter().any(|l| l.ip() == a.ip()));
+        let new: SmallVec<[SocketAddr; 4]> = new.copied().collect();
+        let may_tell = self.changes_addresses();
+        match &mut self.optional.asconf {
+            Some(asconf) if may_tell && !asconf.refuses.changes => {
+                remove.iter().for_each(|ip| asconf.forget_waiting(*ip));
+                local.extend(new.iter().filter(|a| asconf.came(**a)));
+                let coming = asconf.coming(remove);
+                asconf.want(gone.iter().copied().chain(coming).map(Change::Delete));
+            }
+            // The peer cannot be told, or not yet. A new address is of use if no other is
+            // left: then the peer may take this side for one behind a translator.
+            _ => {
+                if self.cfg.asconf.enabled && !may_tell {
+                    let before = &self.addresses.local;
+                    self.setup.listed.get_or_insert_with(|| before.clone());
+                    let came = new.iter().map(|a| (true, *a));
+                    let went = gone.iter().map(|a| (false, *a));
+                    self.setup.changed.extend(went.chain(came));
+                }
+                local.extend_from_slice(&new);
+            }
+        }
+        self.addresses.local = local.into();
+        self.leave_sources(ctx);
+        self.resend_from_elsewhere(ctx);
+        self.send_asconf(ctx);
+    }
+
+    /// The association is established: the peer is told what changed since our INIT or
+    /// INIT ACK listed our addresses.
+    pub(in crate::assoc) fn tell_missed_changes(&mut self, ctx: &mut Ctx<'_>) {
+        let changed = core::mem::take(&mut self.setup.changed);
+        let ours = self.addresses.local.clone();
+        if let Some(asconf) = &mut self.optional.asconf {
+            asconf.want(changed.into_iter().filter_map(|(came, a)| {
+                match (came, ours.contains(&a)) {
+                    (true, true) => Some(Change::Add(a)),
+                    (false, false) => Some(Change::Delete(a)),
+                    _ => None,
+                }
+            }));
+        }
+        self.send_asconf(ctx);
+    }
+
+    /// The user asks the peer to make an address of this side its primary.
+    pub(crate) fn ask_for_primary(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        local: IpAddr,
+    ) -> Result<(), CommandError> {
+        let listed = self.addresses.local.iter().any(|a| a.ip() == local);
+        let Some(asconf) = self
+            .optional
+            .asconf
+            .as_mut()
+            .filter(|a| !a.refuses.set_primary)
+        else {
+            return Err(CommandError::AddressChangesUnsupported);
+        };
+        if !listed && !asconf.adds(local) {
+            return Err(CommandError::NotLocal { local });
+        }
+        asconf
+            .waiting
+            .retain(|c| !matches!(c, Change::SetPrimary(_)));
+        asconf.want(core::iter::once(Change::SetPrimary(local)));
+        self.send_asconf(ctx);
+        Ok(())
+    }
+
+    /// Sends the changes that wait, if no ASCONF is under way (A1 to A4).
+    pub(in crate::assoc) fn send_asconf(&mut self, ctx: &mut Ctx<'_>) {
+        let Some(asconf) = &self.optional.asconf else {
+            return;
+        };
+        if asconf.request.is_some() || asconf.waiting.is_empty() || !self.changes_addresses() {
+            return;
+        }
+        let adding = asconf.adding();
+        let rule = self.cfg.asconf.wildcard;
+        let peer = self.paths.get(self.paths.data()).remote().ip();
+        let wild = |a: &&SocketAddr| uses_wildcard(rule, a.ip(), peer);
+        // The wildcard adds the source of the packet, so this must be the new address.
+        let own_source = adding.first().filter(wild).copied();
+        let Some((source, path)) = self.way_of_asconf(ctx, (&adding, own_source), None) else {
+            return;
+        };
+        let address = self.known_address(source, path);
+        let left = self.addresses.local.len() + adding.len();
+        let Some(asconf) = &mut self.optional.asconf else {
+            return;
+        };
+        let one_add = own_source.is_some();
+        let wildcard = |ip| uses_wildcard(rule, ip, peer);
+        let (changes, params) = asconf.take_waiting(left, one_add, wildcard);
+        asconf.request = Some(Request {
+            serial: asconf.next,
+            changes,
+            address,
+            params,
+            source,
+            path,
+            own_source,
+        });
+        asconf.next = asconf.next.wrapping_add(1);
+        self.transmit_asconf(ctx);
+    }
+
+    /// From where and where an ASCONF goes: to the path of new data, or to `after` the one
+    /// that did not answer. An address that is only being added is the source if there is
+    /// no other (F1).
+    fn way_of_asconf(
+        &self,
+        ctx: &mut Ctx<'_>,
+        (adding, own_source): (&[SocketAddr], Option<SocketAddr>),
+        after: Option<PathId>,
+    ) -> Option<(SocketAddr, PathId)> {
+        let view = self.paths.view();
+        let first = after.map_or(self.paths.data(), |p| view.alternate(p).unwrap_or(p));
+        let mut order: SmallVec<[PathId; 8]> = SmallVec::from_slice(&[first]);
+        order.extend(view.ring(first).filter(|p| view.is_confirmed(*p)));
+        order.iter().find_map(|&path| {
+            let p = self.paths.get(path);
+            if let Some(own) = own_source {
+                let same = own.is_ipv4() == p.remote().is_ipv4();
+                return same.then_some((own, path));
+            }
+            if self.addresses.local.contains(&p.local()) {
+                return Some((p.local(), path));
+            }
+            let ours = [&self.addresses.local, adding];
+            let found = ours.into_iter().find_map(|all| {
+                let i = ctx.routes.source(all, p.remote().ip())?;
+                all.get(i).copied()
+            });
+            found.map(|source| (source, path))
+        })
+    }
+
+    /// An address of ours that the peer knows (section 5.3.2).
+    fn known_address(&self, source: SocketAddr, path: PathId) -> IpAddr {
+        if self.addresses.local.contains(&source) {
+            source.ip()
+        } else {
+            self.paths.get(path).local().ip()
+        }
+    }
+
+    /// The ASCONF under way leaves, and T4-rto starts (A3, A4).
+    fn transmit_asconf(&mut self, ctx: &mut Ctx<'_>) {
+        let header = self.header();
+        let Some(request) = self
+            .optional
+            .asconf
+            .as_ref()
+            .and_then(|a| a.request.as_ref())
+        else {
+            return;
+        };
+        let mut bytes = Vec::new();
+        let mut packet = PacketBuilder::new(&mut bytes, header);
+        packet.asconf_raw(request.serial, request.address, &request.params);
+        let (source, path) = (request.source, request.path);
+        self.send_authenticated(
+            ctx,
+            bytes,
+            (source, self.paths.get(path).remote()),
+            Some(path),
+        );
+        self.timers.t4 = Some(ctx.now + self.paths.get(path).rtt.rto());
+    }
+
+    /// Puts an AUTH chunk in front of a packet and sends it.
+    pub(super) fn send_authenticated(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        mut bytes: Vec<u8>,
+        (source, destination): (SocketAddr, SocketAddr),
+        path: Option<PathId>,
+    ) {
+        let len = self.seal(ctx, (&mut bytes, 0), &[]);
+        if let Some(path) = path {
+            self.paths.get_mut(path).counters.sent(len);
+            self.observe(ctx, || Observation::PacketSent {
+                path,
+                bytes: len as u32,
+            });
+        }
+        self.stats.packets_sent += 1;
+        ctx.out.queue_reply(OutboundReply {
+            source,
+            destination,
+            bytes,
+        });
+    }
+
+    /// T4-rto expired (B1 to B5).
+    pub(in crate::assoc) fn on_t4(&mut self, ctx: &mut Ctx<'_>) {
+        self.timers.t4 = None;
+        let request = self
+            .optional
+            .asconf
+            .as_ref()
+            .and_then(|a| a.request.as_ref());
+        let Some(path) = request.map(|r| r.path) else {
+            return;
+        };
+        self.observe(ctx, || Observation::TimerFired {
+            timer: Timer::T4Rto,
+            path: Some(path),
+        });
+        if self.paths.contains(path) {
+            self.paths.get_mut(path).rtt.back_off(&self.cfg.rto);
+            self.count_error(ctx, path, true, self.cfg.failure.path_max_retrans);
+            if self.peer_is_unreachable(ctx) {
+                return;
+            }
+            self.choose_data_path(ctx, None);
+        }
+        self.resend_asconf(ctx, Some(path).filter(|p| self.paths.contains(*p)));
+    }
+
+    /// The ASCONF under way leaves again, after the path that did not answer it.
+    fn resend_asconf(&mut self, ctx: &mut Ctx<'_>, after: Option<PathId>) {
+        let Some(asconf) = &self.optional.asconf else {
+            return;
+        };
+        let adding = asconf.adding();
+        let own_source = asconf.request.as_ref().and_then(|r| r.own_source);
+        let own_source = own_source.filter(|own| !self.is_being_deleted(own.ip()));
+        match self.way_of_asconf(ctx, (&adding, own_source), after) {
+            Some((source, path)) => {
+                if let Some(r) = self
+                    .optional
+                    .asconf
+                    .as_mut()
+                    .and_then(|a| a.request.as_mut())
+                {
+                    (r.source, r.path) = (source, path);
+                }
+                self.transmit_asconf(ctx);
+            }
+            // No address is left to send from: the next change of addresses sends it.
+            None => self.timers.t4 = None,
+        }
+    }
+
+    /// The source of the ASCONF under way, or the address where it went, is gone: waiting
+    /// for its answer is of no use.
+    pub(super) fn resend_from_elsewhere(&mut self, ctx: &mut Ctx<'_>) {
+        let request = self
+            .optional
+            .asconf
+            .as_ref()
+            .and_then(|a| a.request.as_ref());
+        let Some(r) = request else { return };
+        let coming = self
+            .optional
+            .asconf
+            .iter()
+            .any(|a| a.adding().contains(&r.source));
+        let stays = self.addresses.local.contains(&r.source) || coming;
+        if !(stays && self.paths.contains(r.path)) {
+            self.resend_asconf(ctx, None);
+        }
+    }
+
+    /// An ASCONF-ACK arrived (A5 to A8; F0).
+    #[cold]
+    pub(in crate::assoc) fn on_asconf_ack(&mut self, ctx: &mut Ctx<'_>, ack: &AsconfAck<'_>) {
+        if !self.changes_addresses() {
+            return;
+        }
+        let Some(asconf) = &mut self.optional.asconf else {
+            return;
+        };
+        let ahead = ack.sequence.wrapping_sub(asconf.next) as i32;
+        if ahead >= 0 {
+            let what = "it acknowledged an ASCONF that was not sent";
+            let reason = LossReason::ProtocolViolation(what);
+            self.abort(ctx, reason, AbortReason::IllegalAsconfAck);
+            return;
+        }
+        let Some(request) = asconf.request.take_if(|r| r.serial == ack.sequence) else {
+            return; // an old one, or a duplicate
+        };
+        self.timers.t4 = None;
+        self.failure.errors = 0;
+        if self.paths.contains(request.path) {
+            self.clear_errors(ctx, request.path, true);
+        }
+        let results = Results::read(ack);
+        for (at, (correlation, change)) in request.changes.iter().enumerate() {
+            let failed = results.failure(&request.changes, at);
+            self.note_result(ctx, *change, failed);
+            if let Some(cause_code::UNRECOGNIZED_PARAMETERS) = results.of(*correlation)
+                && let Some(asconf) = &mut self.optional.asconf
+            {
+                // F3a, F3b.
+                match change {
+                    Change::SetPrimary(_) => asconf.refuses.set_primary = true,
+                    _ => asconf.refuses.changes = true,
+                }
+            }
+        }
+        self.spread_sources(ctx);
+        self.new_burst();
+        self.send_asconf(ctx);
+    }
+
+    /// A change succeeded, or failed with this cause.
+    fn note_result(&mut self, ctx: &mut Ctx<'_>, change: Change, failed: Option<u16>) {
+        let what = match change {
+            Change::Add(a) => AddressChange::Added(a),
+            Change::Delete(a) => AddressChange::Removed(a),
+            Change::SetPrimary(ip) => AddressChange::PrimaryOfPeer(ip),
+        };
+        if let Some(cause) = failed {
+            self.event(ctx, Event::AddressChangeRefused { what, cause });
+            return;
+        }
+        if let Change::Add(a) = change
+            && !self.is_being_deleted(a.ip())
+            && !self.addresses.local.contains(&a)
+        {
+            let mut local = self.addresses.local.to_vec();
+            local.push(a);
+            self.addresses.local = local.into();
+        }
+        self.event(ctx, Event::AddressChanged { what });
+    }
+
+    /// The peer does not know the chunk type ASCONF (A9).
+    #[cold]
+    pub(in crate::assoc) fn on_asconf_unknown(&mut self, ctx: &mut Ctx<'_>) {
+        let Some(asconf) = &mut self.optional.asconf else {
+            return;
+        };
+        asconf.refuses.changes = true;
+        asconf.refuses.set_primary = true;
+        let under_way = asconf.request.take();
+        let waiting = core::mem::take(&mut asconf.waiting);
+        self.timers.t4 = None;
+        let lost = under_way.iter().flat_map(Request::changes).chain(waiting);
+        for change in lost.collect::<SmallVec<[Change; 4]>>() {
+            self.note_result(ctx, change, Some(cause_code::UNRECOGNIZED_CHUNK_TYPE));
+        }
+    }
+}
+
+impl Asconf {
+    /// The addresses that come, of the ASCONF under way first, without those that went
+    /// again.
+    fn adding(&self) -> SmallVec<[SocketAddr; 4]> {
+        let under_way = self.request.iter().flat_map(Request::changes);
+        let under_way = under_way.filter(|c| match c {
+            Change::Add(a) => !self.waiting.contains(&Change::Delete(*a)),
+            _ => false,
+        });
+        let all = under_way.chain(self.waiting.iter().copied());
+        all.filter_map(|c| match c {
+            Change::Add(a) => Some(a),
+            _ => None,
+        })
+        .collect()
+    }
+
+    /// An address came. Returns whether the peer has it still, because its deletion was not
+    /// sent yet.
+    fn came(&mut self, address: SocketAddr) -> bool {
+        let deletion = Change::Delete(address);
+        let at = self.waiting.iter().position(|c| *c == deletion);
+        match at {
+            Some(at) => {
+                self.waiting.remove(at);
+                self.coming(&[address.ip()]).is_empty()
+            }
+            None => {
+                self.want([Change::Add(address)]);
+                false
+            }
+        }
+    }
+
+    /// Queues changes, unless the same one waits already.
+    fn want(&mut self, changes: impl IntoIterator<Item = Change>) {
+        for change in changes {
+            if !self.waiting.contains(&change) {
+                self.waiting.push_back(change);
+            }
+        }
+    }
+
+    /// An address goes before its addition was sent.
+    fn forget_waiting(&mut self, ip: IpAddr) {
+        self.waiting.retain(|c| match c {
+            Change::Add(a) => a.ip() != ip,
+            Change::SetPrimary(a) => *a != ip,
+            Change::Delete(_) => true,
+        });
+    }
+
+    /// The addresses that the ASCONF under way adds, of these.
+    fn coming(&self, of: &[IpAddr]) -> SmallVec<[SocketAddr; 4]> {
+        let all = self.request.iter().flat_map(Request::changes);
+        all.filter_map(|c| match c {
+            Change::Add(a) if of.contains(&a.ip()) => Some(a),
+            _ => None,
+        })
+        .collect()
+    }
+
+    fn adds(&self, ip: IpAddr) -> bool {
+        let adds = |c: &Change| matches!(c, Change::Add(a) if a.ip() == ip);
+        self.waiting.iter().any(adds) || !self.coming(&[ip]).is_empty()
+    }
+
+    /// Takes changes that wait: additions first, deletions last (F5). Returns them with
+    /// their identifiers and as parameters. `left`: the addresses of this side afterwards;
+    /// `one_add`: at most one addition.
+    fn take_waiting(
+        &mut self,
+        left: usize,
+        one_add: bool,
+        wildcard: impl Fn(IpAddr) -> bool,
+    ) -> (Vec<(u32, Change)>, Vec<u8>) {
+        let rank = |c: &Change| match c {
+            Change::Add(_) => 0,
+            Change::SetPrimary(_) => 1,
+            Change::Delete(_) => 2,
+        };
+        self.waiting.make_contiguous().sort_by_key(rank);
+        let adds = self.waiting.iter().filter(|c| rank(c) == 0).count();
+        // With several additions by the wildcard, each has its own ASCONF.
+        let most = if one_add && adds > 1 {
+            1
+        } else {
+            self.waiting.len().min(MOST)
+        };
+        let (mut changes, mut params) = (Vec::new(), Vec::new());
+        let mut w = ParamWriter::over(&mut params);
+        let name = |ip: IpAddr, may: bool| {
+            if may && wildcard(ip) {
+                unspecified(ip)
+            } else {
+                ip
+            }
+        };
+        for change in self.waiting.drain(..most) {
+            let id = self.correlation;
+            self.correlation = id.wrapping_add(1);
+            match change {
+                Change::Add(a) => w.add_ip(id, name(a.ip(), true)),
+                Change::SetPrimary(ip) => w.set_primary(id, name(ip, left == 1)),
+                // The wildcard deletes all but the source of the packet.
+                Change::Delete(a) => w.delete_ip(id, name(a.ip(), left == 1)),
+            };
+            changes.push((id, change));
+        }
+        (changes, params)
+    }
+}
+
+/// What an ASCONF-ACK says of the changes: identifier, and the cause if it failed.
+struct Results(SmallVec<[(u32, Option<u16>); 4]>);
+
+impl Results {
+    fn read(ack: &AsconfAck<'_>) -> Results {
+        let all = ack.params.iter().map_while(Result::ok).take(2 * MOST);
+        let read = all.filter_map(|raw| match raw.parse() {
+            Ok(Param::ErrorCauseIndication {
+                correlation_id,
+                causes,
+            }) => {
+                let first = causes.iter().next().and_then(Result::ok);
+                let code = first.map_or(cause_code::NO_AUTHORIZATION, |c| c.code);
+                Some((correlation_id, Some(code)))
+            }
+            Ok(Param::SuccessIndication { correlation_id }) => Some((correlation_id, None)),
+            _ => None,
+        });
+        Results(read.collect())
+    }
+
+    /// The cause with which a change was refused.
+    fn of(&self, correlation: u32) -> Option<u16> {
+        self.0.iter().find(|r| r.0 == correlation)?.1
+    }
+
+    /// The cause for which the change at this place failed, if it did: it was refused, or
+    /// one before it was and it is not reported as successful (A7, A8).
+    fn failure(&self, changes: &[(u32, Change)], at: usize) -> Option<u16> {
+        let result = |id: u32| self.0.iter().find(|r| r.0 == id).map(|r| r.1);
+        match result(changes[at].0) {
+            Some(reported) => reported,
+            None => changes[..at].iter().find_map(|c| self.of(c.0)),
+        }
+    }
+}
+
+/// Whether this side is named by the wildcard address: a translator must be between.
+fn uses_wildcard(rule: Wildcard, own: IpAddr, peer: IpAddr) -> bool {
+    match rule {
+        Wildcard::Always => true,
+        Wildcard::Never => false,
+        Wildcard::Private => is_private(own) && !is_private(peer),
+    }
+}
+
+/// Whether an address is not unique on the whole network (RFC 1918, 6598, 4193, 3927).
+fn is_private(ip: IpAddr) -> bool {
+    match ip.to_canonical() {
+        IpAddr::V4(a) => {
+            let [first, second, ..] = a.octets();
+            let shared = first == 100 && (64..128).contains(&second);
+            a.is_private() || shared || a.is_link_local() || a.is_loopback()
+        }
+        IpAddr::V6(a) => a.is_unique_local() || a.is_unicast_link_local() || a.is_loopback(),
+    }
+}
+
+/// The wildcard address of a family.
+fn unspecified(ip: IpAddr) -> IpAddr {
+    match ip {
+        IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    }
+}

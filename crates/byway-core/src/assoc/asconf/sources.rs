@@ -1,0 +1,195 @@
+//! What changes of addresses do to the paths: they are removed, and leave from other
+//! addresses of this side.
+
+use super::Association;
+use crate::api::{Event, LossReason};
+use crate::assoc::{Control, Ctx};
+use crate::observe::Observation;
+use crate::path::{Path, PathId, PathState};
+use crate::policy::retransmit::LossCause;
+use core::net::SocketAddr;
+
+impl Association {
+    /// A path with room for all chunks that both sides agreed on.
+    pub(in crate::assoc) fn new_path(
+        &self,
+        ctx: &Ctx<'_>,
+        (local, remote): (SocketAddr, SocketAddr),
+        confirmed: bool,
+    ) -> Path {
+        let mut path = Path::new(local, remote, confirmed, &self.cfg, ctx.now);
+        let beside = self.bytes_beside_data();
+        if beside != (0, 0) {
+            path.keep_beside_data(beside, &self.cfg, ctx.now);
+        }
+        path
+    }
+
+    /// Removes a path. What was in flight there, and what it lost, belongs to another path.
+    pub(super) fn remove_path(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
+        let Some(heir) = self.heir_of(path) else {
+            return;
+        };
+        let remote = self.paths.get(path).remote();
+        self.take_flight_for_lost(path, LossCause::FastRetransmit);
+        let bytes = self.send.ledger.hand_over(path, heir);
+        self.paths.hand_over_lost(path, heir, bytes);
+        if let Some(c) = &mut self.send.concurrent {
+            c.forget_path(path);
+        }
+        if let Some(e) = &mut self.optional.estimating {
+            e.forget_path(path);
+        }
+        self.paths.remove(path);
+        self.redirect_control(path, heir);
+        self.addresses.changed = true;
+        self.observe(ctx, || Observation::PathRemoved { path });
+        self.event(ctx, Event::PathRemoved { path, remote });
+        if self.paths.primary() == path {
+            self.make_primary(ctx, heir);
+        }
+        if self.paths.data() == path {
+            self.move_data(ctx, heir);
+        }
+        self.paths.forget_last_active(path, heir);
+        self.choose_data_path(ctx, None);
+        self.optional.stalled |= !self.is_confirmed(self.paths.data());
+        self.new_burst();
+    }
+
+    /// The path that takes over from one that is removed: the one that takes data, an
+    /// active one, a confirmed one, or any.
+    fn heir_of(&self, path: PathId) -> Option<PathId> {
+        let others = || self.paths.ids().filter(|p| *p != path);
+        let state = |p: &PathId| self.paths.get(*p).state();
+        let data = self.paths.data();
+        let in_use = |p: &PathId| *p == data && state(p) == PathState::Active;
+        others()
+            .find(in_use)
+            .or_else(|| others().find(|p| state(p) == PathState::Active))
+            .or_else(|| others().find(|p| self.is_confirmed(*p)))
+            .or_else(|| others().next())
+    }
+
+    /// Chunks that wait to leave to a removed path.
+    fn redirect_control(&mut self, from: PathId, to: PathId) {
+        self.control
+            .retain(|c| !matches!(c, Control::HeartbeatAck(path, _) if *path == from));
+        for control in &mut self.control {
+            if let Control::CookieAck(path) | Control::Error(path, _) | Control::ShutdownAck(path) =
+                control
+                && *path == from
+            {
+                *path = to;
+            }
+        }
+        if self.shutdown.from == Some(from) {
+            self.shutdown.from = None;
+        }
+        if self.recv.acker.reply_path() == Some(from) {
+            self.recv.acker.reply_path = None;
+        }
+    }
+
+    /// Whether no address of this side reaches the peer, while the association is stalled.
+    #[cold]
+    pub(in crate::assoc) fn has_no_source(&self) -> bool {
+        let local = self.paths.get(self.paths.data()).local();
+        !self.addresses.local.contains(&local)
+    }
+
+    /// Data may leave again: a path is confirmed, and has a source.
+    pub(super) fn end_stall(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
+        let has_source = self.addresses.local.contains(&self.paths.get(path).local());
+        if self.optional.stalled && has_source && self.is_confirmed(path) {
+            self.optional.stalled = false;
+            if !self.is_confirmed(self.paths.data()) {
+                self.move_data(ctx, path);
+            }
+            self.recv.acker.want_now();
+            self.new_burst();
+        }
+    }
+
+    /// Paths whose source this side has no longer leave from another one. An address of the
+    /// peer that none of ours can reach is no path any more, unless it is the last one.
+    pub(in crate::assoc) fn leave_sources(&mut self, ctx: &mut Ctx<'_>) {
+        let ours = self.addresses.local.clone();
+        let homeless = |a: &Association, p: &PathId| !ours.contains(&a.paths.get(*p).local());
+        for path in self.paths.ids() {
+            if !homeless(self, &path) {
+                continue;
+            }
+            let used = self.paths.sources();
+            let remote = self.paths.get(path).remote().ip();
+            let found = ctx.routes.source_beside(&ours, remote, &used);
+            match found.and_then(|i| ours.get(i).copied()) {
+                Some(local) => self.leave_from(ctx, path, local),
+                None if self.paths.ids().any(|p| !homeless(self, &p)) => {
+                    self.remove_path(ctx, path);
+                    self.addresses.pathless.push(remote);
+                }
+                None if self.changes_addresses() => self.optional.stalled = true,
+                None => {
+                    let why = "no address of this side reaches the peer any more";
+                    self.lose(ctx, LossReason::Refused(why.to_owned()));
+                    return;
+                }
+            }
+        }
+        // An address came back before its path left it.
+        self.end_stall(ctx, self.paths.data());
+    }
+
+    /// The packets of a path leave from another address of this side, over another
+    /// network: what is in flight counts as lost, and the windows begin again.
+    fn leave_from(&mut self, ctx: &mut Ctx<'_>, path: PathId, local: SocketAddr) {
+        self.take_flight_for_lost(path, LossCause::FastRetransmit);
+        self.paths.move_source(path, local, &self.cfg, ctx.now);
+        self.begin_mtu_search(path);
+        self.want_heartbeat(path);
+        self.observe_window(ctx, path);
+        let remote = self.paths.get(path).remote();
+        self.event(ctx, Event::PathMoved { path, remote });
+        self.end_stall(ctx, path);
+    }
+
+    /// This side has more addresses: paths without a source get one, addresses of the peer
+    /// that could not be reached become paths, and a path that shares its source with an
+    /// earlier one gets one of its own. The path that carries data stays where it is.
+    pub(super) fn spread_sources(&mut self, ctx: &mut Ctx<'_>) {
+        self.leave_sources(ctx);
+        let ours = self.addresses.local.clone();
+        for ip in core::mem::take(&mut self.addresses.pathless) {
+            let used = self.paths.sources();
+            let found = ctx.routes.source_beside(&ours, ip, &used);
+            let room = self.paths.has_room(self.cfg.setup.max_paths);
+            match found.and_then(|i| ours.get(i).copied()) {
+                Some(local) if room => {
+                    let port = self.paths.get(self.paths.data()).remote().port();
+                    self.begin_path(ctx, (local, SocketAddr::new(ip, port)));
+                }
+                _ => self.addresses.pathless.push(ip),
+            }
+        }
+        for path in self
+            .paths
+            .ids()
+            .filter(|p| *p != self.paths.data())
+            .collect::<Vec<_>>()
+        {
+            let (own, remote) = (self.paths.get(path).local(), self.paths.get(path).remote());
+            let others = self.paths.ids().filter(|p| *p != path);
+            let used: Vec<SocketAddr> = others.map(|p| self.paths.get(p).local()).collect();
+            if !used.contains(&own) {
+                continue;
+            }
+            let found = ctx.routes.source_beside(&ours, remote.ip(), &used);
+            if let Some(local) = found.and_then(|i| ours.get(i).copied())
+                && !used.contains(&local)
+            {
+                self.leave_from(ctx, path, local);
+            }
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! The endpoint's own addresses come and go.
+
+use super::{Endpoint, ctx};
+use crate::api::{AddressError, AssocId, CommandError};
+use crate::assoc::Ctx;
+use crate::config::MAX_LOCAL;
+use crate::time::Instant;
+use core::net::{IpAddr, SocketAddr};
+
+/// Changes that are remembered for set-ups under way.
+const REMEMBERED: usize = 32;
+
+impl Endpoint {
+    /// The addresses that came or went since this side listed its addresses at `then`.
+    pub(super) fn changed_since(&self, then: Instant) -> Vec<(bool, SocketAddr)> {
+        let late = self.changed.iter().filter(|c| c.0 >= then);
+        late.map(|c| (c.1, c.2)).collect()
+    }
+
+    /// Changes the addresses of this side. New associations have the new ones at once. Each
+    /// existing association tells its peer with one ASCONF, if both sides support that (RFC
+    /// 5061): an address that comes is a source when the peer has acknowledged it; one that
+    /// goes sends nothing from now on. An address that is added and was there, or is removed
+    /// and was not, is passed over.
+    ///
+    /// Where one address takes the place of another, use one call: with two calls, the first
+    /// ASCONF would leave from the address that is gone.
+    ///
+    /// [`Event::AddressChanged`](crate::Event::AddressChanged) or
+    /// [`Event::AddressChangeRefused`](crate::Event::AddressChangeRefused) follows for each
+    /// association and address.
+    ///
+    /// # Errors
+    /// When an address cannot be one, or none or too many would be left. Nothing changes
+    /// then.
+    pub fn change_local_addresses(
+        &mut self,
+        now: Instant,
+        add: &[SocketAddr],
+        remove: &[IpAddr],
+    ) -> Result<(), AddressError> {
+        let bad = |a: &&SocketAddr| a.ip().is_unspecified() || a.ip().is_multicast();
+        if let Some(a) = add.iter().find(bad) {
+            return Err(AddressError::Bad(*a));
+        }
+        let mut local = self.local.to_vec();
+        local.retain(|a| !remove.contains(&a.ip()));
+        for a in add {
+            if !local.iter().any(|l| l.ip() == a.ip()) {
+                local.push(*a);
+            }
+        }
+        if local.is_empty() {
+            return Err(AddressError::NoneLeft);
+        }
+        if local.len() > MAX_LOCAL {
+            return Err(AddressError::TooMany);
+        }
+        let went = self
+            .local
+            .iter()
+            .filter(|l| !local.contains(l))
+            .map(|a| (now, false, *a));
+        let came = local
+            .iter()
+            .filter(|a| !self.local.contains(a))
+            .map(|a| (now, true, *a));
+        let news: Vec<_> = went.chain(came).collect();
+        self.changed.extend(news);
+        let old = self.changed.len().saturating_sub(REMEMBERED);
+        self.changed.drain(..old);
+        self.local = local.into();
+        for index in self.table.live_indices() {
+            let mut ctx = ctx!(self, now);
+            let a = &mut self.table[index].assoc;
+            a.change_local(&mut ctx, add, remove);
+            if a.take_addresses_changed() {
+                self.table.link(index);
+            }
+            self.wake(index);
+        }
+        Ok(())
+    }
+
+    /// [`change_local_addresses`](Self::change_local_addresses) with one address that
+    /// comes.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn add_local_address(
+        &mut self,
+        now: Instant,
+        address: SocketAddr,
+    ) -> Result<(), AddressError> {
+        self.change_local_addresses(now, &[address], &[])
+    }
+
+    /// [`change_local_addresses`](Self::change_local_addresses) with one address that goes.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn remove_local_address(
+        &mut self,
+        now: Instant,
+        address: IpAddr,
+    ) -> Result<(), AddressError> {
+        self.change_local_addresses(now, &[], &[address])
+    }
+
+    /// Asks the peer to send to this address of ours while it can (RFC 5061 section 4.2.4).
+    ///
+    /// # Errors
+    /// When a side does not support changes of addresses, or the address is not ours.
+    pub fn set_peer_primary(
+        &mut self,
+        now: Instant,
+        id: AssocId,
+        local: IpAddr,
+    ) -> Result<(), CommandError> {
+        self.command(now, id, |a, ctx| a.ask_for_primary(ctx, local))
+    }
+
+    /// Whether the addresses of an association can change: both sides support it.
+    #[must_use]
+    pub fn changes_addresses(&self, id: AssocId) -> bool {
+        self.table
+            .get(id)
+            .is_some_and(|s| s.assoc.can_change_addresses())
+    }
+}

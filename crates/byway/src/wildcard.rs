@@ -1,0 +1,160 @@
+//! Which addresses a wildcard stands for.
+//!
+//! 0.0.0.0 stands for the IPv4 addresses of this host, and :: for its IPv6 addresses. A
+//! peer gets them, so only those count that a peer elsewhere may reach: of cards that are
+//! up, and neither loopback nor link-local (fe80::/10, 169.254.0.0/16), which need no
+//! wildcard to be named. If the host has loopback addresses only, these count. With more
+//! than 8, those of point-to-point and virtual bridges give way: cards are taken in the order
+//! of their numbers, global addresses before private ones.
+
+use byway_core::config::MAX_LOCAL;
+use if_addrs::Interface;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+
+/// Whether one of these is a wildcard.
+pub(crate) fn any(local: &[SocketAddr]) -> bool {
+    local.iter().any(|a| a.ip().is_unspecified())
+}
+
+/// The addresses that these stand for now, each once, at most 8.
+///
+/// # Errors
+/// When the addresses of this host cannot be listed.
+pub(crate) fn expand(local: &[SocketAddr]) -> io::Result<Vec<SocketAddr>> {
+    let cards = if any(local) {
+        if_addrs::get_if_addrs()?
+    } else {
+        Vec::new()
+    };
+    Ok(expand_with(local, &cards))
+}
+
+fn expand_with(local: &[SocketAddr], cards: &[Interface]) -> Vec<SocketAddr> {
+    let mut all: Vec<SocketAddr> = Vec::new();
+    let add = |all: &mut Vec<SocketAddr>, a: SocketAddr| {
+        if !all.iter().any(|b| b.ip() == a.ip()) {
+            all.push(a);
+        }
+    };
+    for named in local.iter().filter(|a| !a.ip().is_unspecified()) {
+        add(&mut all, *named);
+    }
+    for wild in local.iter().filter(|a| a.ip().is_unspecified()) {
+        for ip in of_family(cards, wild.is_ipv4()) {
+            add(&mut all, SocketAddr::new(ip, wild.port()));
+        }
+    }
+    all.truncate(MAX_LOCAL);
+    all
+}
+
+/// The addresses of one family that a peer may get.
+fn of_family(cards: &[Interface], v4: bool) -> Vec<IpAddr> {
+    let mut cards: Vec<&Interface> = cards
+        .iter()
+        .filter(|c| c.ip().is_ipv4() == v4 && c.oper_status != if_addrs::IfOperStatus::Down)
+        .collect();
+    cards.sort_by_key(|c| (is_private(c.ip()), c.is_p2p(), c.index));
+    let outside = |ip: &IpAddr| !ip.is_loopback() && !is_link_local(*ip);
+    let found: Vec<IpAddr> = cards.iter().map(|c| c.ip()).filter(outside).collect();
+    if found.is_empty() {
+        return cards
+            .iter()
+            .map(|c| c.ip())
+            .filter(IpAddr::is_loopback)
+            .collect();
+    }
+    found
+}
+
+fn is_link_local(ip: IpAddr) -> bool {
+    match ip {
+        IpAddr::V4(a) => a.is_link_local(),
+        IpAddr::V6(a) => a.is_unicast_link_local(),
+    }
+}
+
+fn is_private(ip: IpAddr) -> bool {
+    match ip {
+        IpAddr::V4(a) => a.is_private(),
+        IpAddr::V6(a) => a.is_unique_local(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use if_addrs::{IfAddr, IfOperStatus, Ifv4Addr, Ifv6Addr};
+
+    fn card(index: u32, ip: &str, up: bool) -> Interface {
+        let addr = match ip.parse().unwrap() {
+            IpAddr::V4(ip) => IfAddr::V4(Ifv4Addr {
+                ip,
+                netmask: [255, 255, 255, 0].into(),
+                prefixlen: 24,
+                broadcast: None,
+            }),
+            IpAddr::V6(ip) => IfAddr::V6(Ifv6Addr {
+                ip,
+                netmask: 0.into(),
+                prefixlen: 64,
+                broadcast: None,
+            }),
+        };
+        Interface {
+            name: format!("card{index}"),
+            addr,
+            index: Some(index),
+            oper_status: if up {
+                IfOperStatus::Up
+            } else {
+                IfOperStatus::Down
+            },
+            is_p2p: false,
+        }
+    }
+
+    fn expanded(local: &[&str], cards: &[Interface]) -> Vec<String> {
+        let local: Vec<SocketAddr> = local.iter().map(|a| a.parse().unwrap()).collect();
+        expand_with(&local, cards)
+            .iter()
+            .map(SocketAddr::to_string)
+            .collect()
+    }
+
+    #[test]
+    fn a_wildcard_stands_for_what_a_peer_may_reach() {
+        let cards = [
+            card(1, "127.0.0.1", true),
+            card(1, "::1", true),
+            card(2, "192.168.1.5", true),
+            card(2, "fe80::5", true),
+            card(2, "2001:db8::5", true),
+            card(3, "10.0.0.5", false),
+            card(4, "169.254.7.7", true),
+            card(5, "198.51.100.5", true),
+        ];
+        let v4 = ["198.51.100.5:9", "192.168.1.5:9"];
+        assert_eq!(expanded(&["0.0.0.0:9"], &cards), v4);
+        assert_eq!(expanded(&["[::]:9"], &cards), ["[2001:db8::5]:9"]);
+        assert_eq!(
+            expanded(&["0.0.0.0:9", "[::]:9"], &cards),
+            [v4[0], v4[1], "[2001:db8::5]:9"]
+        );
+        // What is named stays, whatever it is.
+        let named = expanded(&["127.0.0.1:7", "0.0.0.0:9"], &cards);
+        assert_eq!(named, ["127.0.0.1:7", v4[0], v4[1]]);
+        // Nothing but loopback: that.
+        assert_eq!(expanded(&["0.0.0.0:9"], &cards[..2]), ["127.0.0.1:9"]);
+        assert_eq!(expanded(&["0.0.0.0:9"], &[]), [""; 0]);
+    }
+
+    #[test]
+    fn at_most_eight_addresses_count() {
+        let cards: Vec<Interface> = (0..20)
+            .map(|n| card(n, &format!("10.0.{n}.1"), true))
+            .collect();
+        assert_eq!(expanded(&["0.0.0.0:9"], &cards).len(), 8);
+    }
+}
