@@ -30,8 +30,8 @@ pub use failure::{
 pub use crate::policy::RttSampling;
 
 use crate::policy::{
-    AfterRto, DataMove, FastRetransmits, MtuDiscovery, ProbeTimeout, Rack, RetransmitTarget,
-    Revival,
+    AfterRto, DataMove, FastRetransmits, MtuDiscovery, Pacing, ProbeTimeout, Rack,
+    RetransmitTarget, Revival,
 };
 use crate::units;
 use core::time::Duration;
@@ -297,7 +297,10 @@ impl Config {
             hystart: true,
             ..Cubic::default()
         });
+        c.congestion.proportional_rate_reduction = true;
+        c.congestion.pacing = Some(Pacing::default());
         c.retransmission.rack = Some(Rack::default());
+        c.retransmission.undo_spurious = true;
         c.failover.probe_timeout = Some(ProbeTimeout {
             moves: DataMove::HeartbeatOverdue,
             tail_probe: true,

@@ -233,6 +233,22 @@ impl Config {
             "shares the growth that RFC 9260 gives (RFC 6356 section 3); set \
              congestion.algorithm to Rfc9260, or coupled to Off",
         )?;
+        if let Some(p) = &c.pacing {
+            let least = p.slow_start.min(p.avoidance);
+            rule(
+                (1.0..=100.0).contains(&least) && p.slow_start <= 100.0 && p.avoidance <= 100.0,
+                "congestion.pacing",
+                format!("{} and {}", p.slow_start, p.avoidance),
+                "slow_start and avoidance must be 1 to 100 (2 and 1.25): below 1 the window \
+                 would never be used",
+            )?;
+            rule(
+                p.burst >= 1,
+                "congestion.pacing.burst",
+                p.burst,
+                "must be at least 1 (10)",
+            )?;
+        }
         rule(
             c.fast_retransmit_threshold > 0,
             "congestion.fast_retransmit_threshold",

@@ -16,7 +16,7 @@ use byway_core::policy::Formula;
 use byway_core::policy::estimate::ProbeSize;
 use byway_core::policy::probing::{Detection, Probing, ProbingStop};
 use byway_core::policy::{
-    AfterRto, Choice, Cuc, DataMove, DeadData, EstimateConfig, FastRetransmits, FillOrder,
+    AfterRto, Choice, Cuc, DataMove, DeadData, EstimateConfig, FastRetransmits, FillOrder, Pacing,
     ProbeTimeout, Rack, RetransmitTarget, Revival, RtxPolicy,
 };
 use byway_core::time::Duration;
@@ -55,7 +55,7 @@ pub(crate) struct Settings {
     pub(crate) estimate: u8,
     /// How single paths are watched.
     pub(crate) of_path: u8,
-    /// What the preset `byway` adds; 31 is all of it.
+    /// What the preset `byway` adds; 255 is all of it.
     pub(crate) byway: u8,
 }
 
@@ -197,6 +197,9 @@ impl Settings {
                 rule.moves = DataMove::HeartbeatOverdue;
             }
         }
+        c.congestion.proportional_rate_reduction = self.byway & 32 != 0;
+        c.congestion.pacing = (self.byway & 64 != 0).then(Pacing::default);
+        c.retransmission.undo_spurious = self.byway & 128 != 0;
         c.failover.revival = (self.byway & 8 != 0).then(Revival::default);
         c.hb.at_establishment = self.byway & 16 != 0;
         if let CongestionAlgorithm::Cubic(cubic) = &mut c.congestion.algorithm {
@@ -355,7 +358,7 @@ pub(crate) fn settings() -> impl Strategy<Value = Settings> {
         (any::<bool>(), 0..8u8, 0..10u8, 0..5u8, 0..8u8, 0..4u8),
         (any::<bool>(), 0..12u8, 0..60u8, 0..4u8, 0..12u8, 0..4u8),
         (0..8u8, 0..64u8, 0..64u8, 0..48u8, 0..2u8, 0..32u8, 0..240u8),
-        (0..8u8, 0..48u8, 0..8u8, 0..4u8, 0..144u8, 0..4u8, 0..32u8),
+        (0..8u8, 0..48u8, 0..8u8, 0..4u8, 0..144u8, 0..4u8, any::<u8>()),
     )
         .prop_map(|(a, b, c, d)| Settings {
             old: a.0,

@@ -20,6 +20,7 @@ mod errors;
 mod missing;
 mod overdue;
 mod path_sack;
+mod spurious;
 mod t3;
 mod window;
 
@@ -69,6 +70,9 @@ impl Association {
         }
         if self.cfg.retransmission.rack.is_some() {
             self.note_duplicates(ctx.now, sack);
+        }
+        if self.cfg.retransmission.undo_spurious {
+            self.refute_losses(sack);
         }
         // 2. to 4.
         self.acknowledge(ctx, covered, &blocks);
@@ -200,6 +204,8 @@ impl Association {
         if s.lost {
             self.respond_to_loss(ctx.now, id, s);
         }
+        self.undo_spurious(ctx, id);
+        self.release_proportionally(id, s);
         self.restart_t3(ctx, id, s);
         self.end_recovery(id);
         if s.sample.is_some() {
