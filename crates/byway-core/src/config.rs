@@ -31,7 +31,7 @@ pub use crate::policy::RttSampling;
 
 use crate::policy::{
     AfterRto, DataMove, FastRetransmits, MtuDiscovery, Pacing, ProbeTimeout, Rack,
-    RetransmitTarget, Revival,
+    RetransmitTarget, Revival, Trial,
 };
 use crate::units;
 use core::time::Duration;
@@ -307,6 +307,7 @@ impl Config {
             ..ProbeTimeout::default()
         });
         c.failover.revival = Some(Revival::default());
+        c.failover.trial = Some(Trial::default());
         // The errors of all paths count together: with two, ten end an association in an
         // outage of two minutes.
         c.failure.association_max_retrans = 20;

@@ -27,6 +27,7 @@ pub(crate) mod spurious;
 mod target;
 #[cfg(test)]
 mod testing;
+pub mod trial;
 
 pub use after_rto::AfterRto;
 pub use concurrent::{Cuc, FillOrder, RtxPolicy};
@@ -44,3 +45,4 @@ pub use retransmit::{LossCause, RetransmissionTarget, RetransmitTarget};
 pub use revival::Revival;
 pub use rtt_sampling::RttSampling;
 pub use scheme::Scheme;
+pub use trial::Trial;

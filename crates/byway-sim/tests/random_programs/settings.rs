@@ -17,7 +17,7 @@ use byway_core::policy::estimate::ProbeSize;
 use byway_core::policy::probing::{Detection, Probing, ProbingStop};
 use byway_core::policy::{
     AfterRto, Choice, Cuc, DataMove, DeadData, EstimateConfig, FastRetransmits, FillOrder, Pacing,
-    ProbeTimeout, Rack, RetransmitTarget, Revival, RtxPolicy,
+    ProbeTimeout, Rack, RetransmitTarget, Revival, RtxPolicy, Trial,
 };
 use byway_core::time::Duration;
 use proptest::prelude::*;
@@ -202,6 +202,13 @@ impl Settings {
         c.retransmission.undo_spurious = self.byway & 128 != 0;
         c.failover.revival = (self.byway & 8 != 0).then(Revival::default);
         c.hb.at_establishment = self.byway & 16 != 0;
+        // Easily begun, so that programs meet it.
+        c.failover.trial = (self.byway & 136 == 136).then(|| Trial {
+            loss: 0.01,
+            events: 1,
+            hold: Duration::from_secs(1),
+            ..Trial::default()
+        });
         if let CongestionAlgorithm::Cubic(cubic) = &mut c.congestion.algorithm {
             cubic.hystart = self.byway & 1 != 0;
         }
@@ -358,7 +365,15 @@ pub(crate) fn settings() -> impl Strategy<Value = Settings> {
         (any::<bool>(), 0..8u8, 0..10u8, 0..5u8, 0..8u8, 0..4u8),
         (any::<bool>(), 0..12u8, 0..60u8, 0..4u8, 0..12u8, 0..4u8),
         (0..8u8, 0..64u8, 0..64u8, 0..48u8, 0..2u8, 0..32u8, 0..240u8),
-        (0..8u8, 0..48u8, 0..8u8, 0..4u8, 0..144u8, 0..4u8, any::<u8>()),
+        (
+            0..8u8,
+            0..48u8,
+            0..8u8,
+            0..4u8,
+            0..144u8,
+            0..4u8,
+            any::<u8>(),
+        ),
     )
         .prop_map(|(a, b, c, d)| Settings {
             old: a.0,
