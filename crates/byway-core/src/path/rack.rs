@@ -63,6 +63,11 @@ impl RackState {
         }
     }
 
+    /// The newest acknowledged chunk was answered for an earlier sending.
+    pub(super) fn forget_newest(&mut self) {
+        self.newest = None;
+    }
+
     /// When the newest acknowledged chunk left.
     pub(crate) fn newest(&self) -> Option<Instant> {
         self.newest.map(|(at, _)| at)

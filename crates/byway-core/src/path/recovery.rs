@@ -102,6 +102,13 @@ impl Recovery {
         }
     }
 
+    /// The newest chunk that was acknowledged is not known any more.
+    pub(crate) fn forget_newest(&mut self) {
+        if let Some(rack) = &mut self.rack {
+            rack.forget_newest();
+        }
+    }
+
     /// The last reduction was spurious: its recovery ends.
     pub(crate) fn end_as_spurious(&mut self) {
         self.reduction = None;

@@ -19,6 +19,7 @@ mod paths;
 mod presets;
 mod probe_timeout;
 mod rack;
+mod recovery;
 mod restart;
 mod revival;
 mod setup;

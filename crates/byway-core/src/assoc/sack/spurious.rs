@@ -75,6 +75,8 @@ impl Association {
             revived = true;
         });
         if revived {
+            // What answered after the timeout was sent before it.
+            p.recovery.forget_newest();
             let earliest = self.send.ledger.first_in_flight(id, base);
             p.timers.set_earliest_in_flight(earliest);
             p.timers.set_t3(Some(p.rtt.timeout(ctx.now)));
