@@ -79,14 +79,15 @@ class Byway:
         inbox = os.path.join(self.dir.name, "in")
         os.mkdir(inbox)
         common = ["--preset", self.preset, "-q"]
+        quiet = {"stderr": subprocess.DEVNULL}
         self.receiver = subprocess.Popen(
             inside(B, self.program, "recv", "--bind", f"{THERE}:{self.port}", "--once",
-                   "--dir", inbox, *common))
+                   "--dir", inbox, *common), **quiet)
         time.sleep(0.5)
         self.began = time.monotonic()
         self.sender = subprocess.Popen(
             inside(A, self.program, "send", "--to", f"{THERE}:{self.port}", "--bind", HERE,
-                   name, *common))
+                   name, *common), **quiet)
 
     def wait(self):
         if self.sender.wait(timeout=300) != 0:
@@ -96,7 +97,7 @@ class Byway:
         return took
 
     def stop(self):
-        for p in (self.sender, self.receiver):
+        for p in (self.receiver, self.sender):
             p.terminate()
             p.wait()
         self.dir.cleanup()
