@@ -152,7 +152,9 @@ impl Association {
             self.stats.trials_won += 1;
             return;
         }
-        self.make_primary(ctx, from);
-        self.choose_data_path(ctx, None);
+        if self.is_confirmed(from) {
+            self.make_primary(ctx, from);
+            self.choose_data_path(ctx, None);
+        }
     }
 }
