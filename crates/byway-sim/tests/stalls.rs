@@ -1,6 +1,7 @@
 //! The longest stall of transfers without a fault, with queues from 3 packets to 100: no
 //! delivery waits longer than two round trips and 50 ms with the preset `byway`.
 
+#[expect(dead_code, reason = "other tests use the rest")]
 mod common;
 
 use byway_core::Config;
