@@ -24,12 +24,19 @@ pub(crate) struct Common {
     /// Threads of the runtime
     #[arg(long, default_value_t = 1)]
     pub(crate) threads: usize,
+    /// Settings to begin with: byway or rfc9260
+    #[arg(long, default_value = "rfc9260", value_parser = preset)]
+    pub(crate) preset: byway::Config,
+}
+
+fn preset(name: &str) -> Result<byway::Config, String> {
+    byway::Config::preset(name).map_err(|e| e.to_string())
 }
 
 impl Common {
     /// The settings of the association.
     pub(crate) fn config(&self) -> byway::Config {
-        let mut config = byway::Config::default();
+        let mut config = self.preset.clone();
         config.buffer.send = self.buffer;
         config.buffer.receive = self.buffer;
         config.pmtu.0 = self.mtu;

@@ -457,6 +457,14 @@ pub struct AssocStats {
     pub suspicions: u64,
     /// How many of these were needless, because the path answered in time.
     pub needless_suspicions: u64,
+    /// Reductions of a window that were undone, because nothing was lost
+    /// (`retransmission.undo_spurious`).
+    pub reductions_undone: u64,
+    /// Times that another path was tried because the one in use kept losing packets
+    /// (`failover.trial`).
+    pub trials: u64,
+    /// How many of these paths kept the data.
+    pub trials_won: u64,
     /// SCTP bytes of packets with DATA, counted only with `failover.estimate`.
     /// `failover.estimate.probe_share` limits probes to a share of them.
     pub data_packet_bytes: u64,

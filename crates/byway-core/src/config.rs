@@ -32,8 +32,8 @@ pub use failure::{
 pub use crate::policy::RttSampling;
 
 use crate::policy::{
-    AfterRto, DataMove, FastRetransmits, MtuDiscovery, ProbeTimeout, Rack, RetransmitTarget,
-    Revival,
+    AfterRto, DataMove, FastRetransmits, MtuDiscovery, Pacing, ProbeTimeout, Rack,
+    RetransmitTarget, Revival, Trial,
 };
 use crate::units;
 use core::time::Duration;
@@ -304,13 +304,17 @@ impl Config {
             hystart: true,
             ..Cubic::default()
         });
+        c.congestion.proportional_rate_reduction = true;
+        c.congestion.pacing = Some(Pacing::default());
         c.retransmission.rack = Some(Rack::default());
+        c.retransmission.undo_spurious = true;
         c.failover.probe_timeout = Some(ProbeTimeout {
             moves: DataMove::HeartbeatOverdue,
             tail_probe: true,
             ..ProbeTimeout::default()
         });
         c.failover.revival = Some(Revival::default());
+        c.failover.trial = Some(Trial::default());
         // The errors of all paths count together: with two, ten end an association in an
         // outage of two minutes.
         c.failure.association_max_retrans = 20;

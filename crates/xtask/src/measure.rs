@@ -3,6 +3,7 @@
 mod core_throughput;
 pub(crate) mod loopback;
 mod memory;
+mod netns;
 mod ns2_grid;
 mod ns2_suite;
 mod sim_scale;
@@ -57,6 +58,10 @@ enum Name {
     Ns2Suite,
     /// Means over many random runs of ns-2, compared with byway's
     Ns2Grid,
+    /// Transfers over 100 Mbit/s with 1 and 5 % loss, against TCP CUBIC and Reno (root)
+    Lossy,
+    /// Shares of a bottleneck of 100 Mbit/s, beside TCP CUBIC and Reno (root)
+    Fairness,
     /// Runs a second of `byway sweep` with two threads, against one
     SweepSpeed,
 }
@@ -71,6 +76,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         Name::Loopback => loopback::plan(&workspace)?,
         Name::Memory => memory::plan(&workspace)?,
         Name::Ns2Suite => return ns2_suite::run(&workspace, &arguments.folders),
+        Name::Lossy => return netns::run(&workspace, "lossy", arguments),
+        Name::Fairness => return netns::run(&workspace, "fairness", arguments),
         Name::SweepSpeed => return sweep_speed::run(&workspace, arguments),
         Name::Ns2Grid => return ns2_grid::run(&workspace, arguments),
     };

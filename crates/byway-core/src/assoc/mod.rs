@@ -36,6 +36,7 @@ mod teardown;
 mod timers;
 mod timestamps;
 mod transmit;
+mod trial;
 mod unexpected_init;
 mod unverified;
 mod user;
@@ -171,6 +172,8 @@ impl Failure {
 pub(crate) struct Optional {
     /// The estimates of the paths (`failover.estimate`).
     estimating: Option<Box<estimating::Estimating>>,
+    /// Trials of other paths (`failover.trial`).
+    trials: Option<Box<trial::Trials>>,
     /// Another reading of the standard (`EndpointConfig::dialect`).
     dialect: Option<Box<dyn Dialect>>,
     /// Authenticated chunks (`auth`).

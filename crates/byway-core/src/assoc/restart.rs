@@ -118,6 +118,7 @@ impl Association {
         self.control.clear();
         self.failure.clear();
         self.optional.estimating = super::estimating::Estimating::of(&self.cfg);
+        self.optional.trials = super::trial::Trials::of(&self.cfg);
         self.shutdown.wanted = false;
         self.paths.detect_as(&self.cfg);
         self.make_room_for_timestamps(ctx.now);

@@ -79,6 +79,7 @@ impl Association {
             stats: AssocStats::default(),
             optional: Optional {
                 estimating: super::estimating::Estimating::of(&cfg),
+                trials: super::trial::Trials::of(&cfg),
                 dialect: ctx.dialect.map(|d| d.start(&cfg)),
                 auth: None,
                 seals: false,

@@ -6,6 +6,7 @@ use crate::config::FailedProbes;
 use crate::observe::{Observation, Timer};
 use crate::path::{PathId, PathState, PathTimer};
 use crate::policy::AfterRto;
+use crate::policy::spurious::Sign;
 use crate::time::Duration;
 use smallvec::SmallVec;
 
@@ -58,8 +59,11 @@ impl Association {
         p.rtt.forget_timed();
         p.counters.timed_out();
         if !harmless && falls != Some(false) {
+            self.remember_reduction(ctx.now, path, Sign::Timeout);
+            let p = self.paths.get_mut(path);
             p.on_timeout(&self.cfg.congestion);
         }
+        let p = self.paths.get_mut(path);
         p.recovery.on_timeout(harmless);
         p.rtt.back_off(&self.cfg.rto);
         if path == self.paths.data() {
@@ -77,6 +81,7 @@ impl Association {
         let flight = p.window().flight;
         let (mut largest, mut surely_lost) = (0, SmallVec::<[u64; 8]>::new());
         self.send.ledger.lose_path(path, |seq, r| {
+            p.recovery.count_lost(seq);
             p.lose_chunk(r.bytes);
             largest = largest.max(r.bytes);
             if concurrent {

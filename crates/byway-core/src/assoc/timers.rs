@@ -15,6 +15,7 @@
 //! | probe timeout | `PathTimer::ProbeTimeout` | an acknowledgement is overdue | `probe_timeout` |
 //! | reordering | `PathTimer::Reordering` | a chunk is overdue beside newer acknowledged ones (RFC 8985) | `sack/overdue` |
 //! | MTU probe | `PathTimer::MtuProbe` | a probe of the path's MTU is not answered, or the raise timer of RFC 8899 | `mtu_discovery` |
+//! | pacing | `PathTimer::Pacing` | the path's rate lets more new data leave | the next packets |
 //! | move hold-off | `PathTimer::MoveHoldOff` | the heartbeat after the probe timeout is overdue | `probe_timeout` |
 //!
 //! A dialect may have one more.
@@ -148,6 +149,10 @@ impl Association {
         }
         if due(self.path_timer(path, PathTimer::MtuProbe)) {
             self.on_mtu_timer(ctx, path);
+        }
+        if due(self.path_timer(path, PathTimer::Pacing)) {
+            let timers = &mut self.paths.get_mut(path).timers;
+            timers.set(PathTimer::Pacing, None);
         }
         if due(self.path_timer(path, PathTimer::Reordering)) {
             self.on_reordering_timer(ctx, path);

@@ -2,7 +2,7 @@
 
 use super::idle;
 use crate::config::CongestionConfig;
-use crate::path::Window;
+use crate::path::{Reduced, Window};
 use crate::time::{Duration, Instant};
 use core::fmt;
 
@@ -36,6 +36,14 @@ pub trait CongestionControl: fmt::Debug + Send {
 
     /// T3-rtx of the path expired (section 7.2.3). All data in flight is lost.
     fn on_timeout(&mut self, window: &mut Window, cfg: &CongestionConfig);
+
+    /// The last reduction was spurious: nothing was lost (`retransmission.undo_spurious`).
+    /// By default ssthresh gets its value from `before` the reduction, and cwnd is at
+    /// least what it was.
+    fn on_spurious(&mut self, window: &mut Window, before: Reduced) {
+        window.cwnd = window.cwnd.max(before.cwnd);
+        window.ssthresh = before.ssthresh;
+    }
 
     /// Nothing is in flight, and data is about to leave. `rto` is the path's
     /// retransmission timeout. By default the window is halved for each RTO since

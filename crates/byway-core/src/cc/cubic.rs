@@ -11,13 +11,13 @@
 //! For SCTP, SMSS is PMDCS, and each destination has its own curve. RFC 9260 section
 //! 7.2.1 says when a window is fully used. Time in which it was not fully used, or in
 //! which the association was in fast recovery, does not count (section 5.8). Slow
-//! start, L and the floor of ssthresh are those of RFC 9260. A spurious loss is not
-//! undone (section 4.9).
+//! start, L and the floor of ssthresh are those of RFC 9260. A spurious loss is undone
+//! with `retransmission.undo_spurious` (section 4.9).
 
 use super::hystart::{HyStart, Pace};
 use super::{CongestionControl, Moment, PathAck, idle, rfc9260};
 use crate::config::{CongestionConfig, Cubic, CwndGrowth};
-use crate::path::Window;
+use crate::path::{Reduced, Window};
 use crate::time::{Duration, Instant};
 
 /// C, in PMDCS/s^3.
@@ -34,6 +34,8 @@ const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 pub struct CubicControl {
     settings: Cubic,
     curve: Curve,
+    /// The curve before the last loss, for the case that it was spurious (section 4.9).
+    before: Option<Box<Curve>>,
     /// Until slow start ends for the first time.
     hystart: Option<HyStart>,
 }
@@ -46,7 +48,14 @@ impl CubicControl {
             hystart: settings.hystart.then(HyStart::default),
             settings,
             curve: Curve::default(),
+            before: None,
         }
+    }
+
+    /// The window falls. The first of several reductions is what matters when they are
+    /// undone, and they are undone soon or never.
+    fn remember(&mut self) {
+        self.before = Some(Box::new(self.curve.clone()));
     }
 
     /// Slow start of RFC 9260, at the pace of HyStart++ until the first loss (RFC 9406
@@ -91,6 +100,7 @@ impl CongestionControl for CubicControl {
 
     fn on_fast_retransmit(&mut self, w: &mut Window, cfg: &CongestionConfig) {
         self.hystart = None;
+        self.remember();
         w.ssthresh = less(w, cfg);
         self.curve.on_loss(w.cwnd.into(), self.settings);
         w.cwnd = w.ssthresh;
@@ -99,12 +109,22 @@ impl CongestionControl for CubicControl {
     /// Section 4.8: the next stage starts with a new plateau.
     fn on_timeout(&mut self, w: &mut Window, cfg: &CongestionConfig) {
         self.hystart = None;
+        self.remember();
         w.ssthresh = less(w, cfg);
         self.curve = Curve {
             prior: w.cwnd.into(),
             ..Curve::default()
         };
         w.cwnd = rfc9260::after_timeout(w, cfg);
+    }
+
+    /// Section 4.9: the curve goes on as before. Time since the loss does not count.
+    fn on_spurious(&mut self, w: &mut Window, before: Reduced) {
+        if let Some(curve) = self.before.take() {
+            self.curve = *curve;
+        }
+        w.cwnd = w.cwnd.max(before.cwnd);
+        w.ssthresh = before.ssthresh;
     }
 
     /// As in RFC 9260; idle time does not count.

@@ -13,12 +13,13 @@ mod cubic;
 mod hystart;
 mod idle;
 mod path_control;
+pub(crate) mod prr;
 mod rfc9260;
 
 pub use control::{CongestionControl, Moment, PathAck, StartCongestionControl};
 pub use cubic::CubicControl;
 pub use rfc9260::Rfc9260Control;
 
-pub use crate::path::Window;
+pub use crate::path::{Reduced, Window};
 
 pub(crate) use path_control::PathControl;

@@ -3,7 +3,7 @@
 use super::coupled::LossInterval;
 use super::{CongestionControl, CubicControl, Moment, PathAck, Rfc9260Control, rfc9260};
 use crate::config::{Config, CongestionAlgorithm, CongestionConfig};
-use crate::path::Window;
+use crate::path::{Reduced, Window};
 use crate::time::{Duration, Instant};
 
 /// The algorithm of a path. Built-in algorithms are called directly, because every SACK
@@ -107,6 +107,11 @@ impl PathControl {
     pub(crate) fn on_timeout(&mut self, window: &mut Window, cfg: &CongestionConfig) {
         self.interval.on_loss();
         call!(self, window, c => c.on_timeout(window, cfg));
+    }
+
+    /// The last reduction was spurious.
+    pub(crate) fn on_spurious(&mut self, window: &mut Window, before: Reduced) {
+        call!(self, window, c => c.on_spurious(window, before));
     }
 
     /// Nothing is in flight, and data is about to leave.

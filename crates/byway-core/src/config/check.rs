@@ -255,6 +255,22 @@ impl Config {
             "shares the growth that RFC 9260 gives (RFC 6356 section 3); set \
              congestion.algorithm to Rfc9260, or coupled to Off",
         )?;
+        if let Some(p) = &c.pacing {
+            let least = p.slow_start.min(p.avoidance);
+            rule(
+                (1.0..=100.0).contains(&least) && p.slow_start <= 100.0 && p.avoidance <= 100.0,
+                "congestion.pacing",
+                format!("{} and {}", p.slow_start, p.avoidance),
+                "slow_start and avoidance must be 1 to 100 (2 and 1.25): below 1 the window \
+                 would never be used",
+            )?;
+            rule(
+                p.burst >= 1,
+                "congestion.pacing.burst",
+                p.burst,
+                "must be at least 1 (10)",
+            )?;
+        }
         rule(
             c.fast_retransmit_threshold > 0,
             "congestion.fast_retransmit_threshold",
@@ -308,6 +324,30 @@ impl Config {
         })
     }
 
+    fn check_trial(&self) -> Result<(), ConfigError> {
+        let Some(t) = &self.failover.trial else {
+            return Ok(());
+        };
+        rule(
+            t.loss > 0.0 && t.loss < 1.0,
+            "failover.trial.loss",
+            t.loss,
+            "must be above 0 and below 1 (0.03)",
+        )?;
+        rule(
+            (1.0..=100.0).contains(&t.factor),
+            "failover.trial.factor",
+            t.factor,
+            "must be 1 to 100 (1.25): below 1 a worse path would be chosen",
+        )?;
+        rule(
+            t.rounds >= 2,
+            "failover.trial.rounds",
+            t.rounds,
+            "must be at least 2 (10): the second half is measured",
+        )
+    }
+
     fn check_failover(&self) -> Result<(), ConfigError> {
         let pmr = self.failure.path_max_retrans;
         self.failure.detection.check()?;
@@ -326,6 +366,7 @@ impl Config {
                 "is below rto.min, so the first timeout might end the association (2 min)",
             )?;
         }
+        self.check_trial()?;
         let Some(pf) = &self.failover.potentially_failed else {
             if let PrimarySwitch::Psmr(n) = self.failover.primary_switch {
                 rule(

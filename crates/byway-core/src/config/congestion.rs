@@ -1,6 +1,6 @@
 //! Windows, fast retransmit, bursts, and the path of a retransmission.
 
-use crate::policy::{AfterRto, FastRetransmits, Rack, RetransmitTarget};
+use crate::policy::{AfterRto, FastRetransmits, Pacing, Rack, RetransmitTarget};
 use serde::{Deserialize, Serialize};
 
 pub use crate::cc::coupled::Coupling;
@@ -90,7 +90,7 @@ pub enum FastRecovery {
 
 /// Windows, fast retransmit and bursts (RFC 9260 section 7). Windows are in
 /// units of PMDCS, the largest DATA chunk that the path takes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CongestionConfig {
     /// How a window grows and falls (the rules of RFC 9260).
@@ -120,6 +120,13 @@ pub struct CongestionConfig {
     pub max_burst: Option<u32>,
     /// How Max.Burst limits an event.
     pub burst_rule: BurstRule,
+    /// Proportional rate reduction (RFC 6937, RFC 9937): in fast recovery each SACK
+    /// releases a share of what it reports as delivered, so that the window falls during
+    /// a round trip and not at once (false).
+    pub proportional_rate_reduction: bool,
+    /// New data of a path leaves at a rate of about a window for each round trip; off by
+    /// default: SACKs and Max.Burst alone release it.
+    pub pacing: Option<Pacing>,
     /// Whether the window of an idle path is halved once per RTO (true).
     pub idle_decay: bool,
     /// Whether ssthresh keeps the value of cwnd before the first halving (true; RFC
@@ -142,6 +149,8 @@ impl Default for CongestionConfig {
             fast_recovery: FastRecovery::PerAssociation,
             max_burst: Some(4),
             burst_rule: BurstRule::CountPackets,
+            proportional_rate_reduction: false,
+            pacing: None,
             idle_decay: true,
             decay_sets_ssthresh: true,
         }
@@ -158,6 +167,10 @@ pub struct RetransmissionConfig {
     pub fast_retransmits: FastRetransmits,
     /// Loss detection by time, beside missing reports (RFC 8985); off by default.
     pub rack: Option<Rack>,
+    /// Whether the reduction of a window is undone when its losses prove to be spurious:
+    /// the peer reports duplicates, or what counted as lost is acknowledged before it left
+    /// again (false; RFC 3708, RFC 5682).
+    pub undo_spurious: bool,
     /// What follows a timeout besides the retransmission.
     pub after_rto: AfterRto,
     /// Whether new data may also leave at a timeout, if windows allow it (true). The
@@ -172,6 +185,7 @@ impl Default for RetransmissionConfig {
             target: RetransmitTarget::FrSameRtoAlt,
             fast_retransmits: FastRetransmits::Once,
             rack: None,
+            undo_spurious: false,
             after_rto: AfterRto::Nothing,
             new_data_at_rto: true,
         }

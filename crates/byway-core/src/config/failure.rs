@@ -1,6 +1,6 @@
 //! When a path or the peer has failed, and where traffic goes after a failure.
 
-use crate::policy::{DeadData, Detection, EstimateConfig, ProbeTimeout, Revival};
+use crate::policy::{DeadData, Detection, EstimateConfig, ProbeTimeout, Revival, Trial};
 use crate::units;
 use core::time::Duration;
 use serde::{Deserialize, Serialize};
@@ -237,6 +237,9 @@ pub struct FailoverConfig {
     /// Estimates the throughput of each path, with probes on idle paths, and chooses the
     /// primary by it (caro-2006 section IV.2). Off by default.
     pub estimate: Option<EstimateConfig>,
+    /// Another path is tried while the one in use keeps losing packets, and keeps the
+    /// data if it delivers more; off by default. Needs `estimate` and `concurrent` off.
+    pub trial: Option<Trial>,
 }
 
 impl Default for FailoverConfig {
@@ -249,6 +252,7 @@ impl Default for FailoverConfig {
             dormant: Dormant::LeastErrors,
             primary_switch: PrimarySwitch::Never,
             estimate: None,
+            trial: None,
         }
     }
 }

@@ -2,7 +2,7 @@
 //! control is told. Only the congestion control changes cwnd, ssthresh and
 //! partial_bytes_acked, or a dialect in its place.
 
-use super::{Path, Window};
+use super::{Path, PathTimer, Reduced, Window};
 use crate::cc::coupled::Flow;
 use crate::cc::{Moment, PathAck};
 use crate::config::CongestionConfig;
@@ -25,6 +25,10 @@ impl Path {
     pub(crate) fn chunk_leaves(&mut self, bytes: u32, now: Instant) {
         self.window.flight += bytes;
         self.window.sent_at(now);
+        self.recovery.chunk_leaves(bytes);
+        if let Some(pacer) = &mut self.pacer {
+            pacer.sent(bytes, &self.window, &self.rtt, now);
+        }
     }
 
     /// A chunk in flight counts as lost.
@@ -59,6 +63,43 @@ impl Path {
     /// Missing reports announced a loss: the window is reduced.
     pub(crate) fn on_fast_retransmit(&mut self, cfg: &CongestionConfig) {
         self.control.on_fast_retransmit(&mut self.window, cfg);
+    }
+
+    /// Whether pacing lets a packet of new data begin now.
+    #[inline]
+    pub(crate) fn is_paced_open(&self, now: Instant) -> bool {
+        let pacer = self.pacer.as_ref();
+        pacer.is_none_or(|p| p.allows(&self.window, &self.rtt, now))
+    }
+
+    /// Pacing or Max.Burst holds back new data for which the window has room. With
+    /// pacing, a timer releases more.
+    #[inline]
+    pub(crate) fn hold_back(&mut self, now: Instant) {
+        if let Some(pacer) = &self.pacer
+            && self.timers.get(PathTimer::Pacing).is_none()
+        {
+            let at = pacer.retry(&self.window, &self.rtt, now);
+            self.timers.set(PathTimer::Pacing, at);
+        }
+    }
+
+    /// A SACK acknowledged `bytes` here and all before `base`. `safe`: it advanced the
+    /// cumulative TSN, and no further chunk is lost.
+    #[inline]
+    pub(crate) fn on_delivery(&mut self, bytes: u32, safe: bool, base: u64) {
+        self.recovery.on_delivery(&self.window, (bytes, safe), base);
+    }
+
+    /// A reduction of the window was spurious.
+    pub(crate) fn on_spurious(&mut self, before: Reduced) {
+        self.control.on_spurious(&mut self.window, before);
+    }
+
+    /// A chunk that counted as lost, and did not leave again, is in flight after all.
+    pub(crate) fn chunk_revived(&mut self, bytes: u32) {
+        self.window.lost -= bytes;
+        self.window.flight += bytes;
     }
 
     /// T3-rtx expired: the window falls.

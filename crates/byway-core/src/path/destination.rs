@@ -7,6 +7,7 @@ use super::detector::{OwedToProbeTimeout, PathDetector};
 use super::errors::PathErrors;
 use super::heartbeat::{Heartbeat, Probe};
 use super::mtu::PathMtu;
+use super::pacer::Pacer;
 use super::recovery::Recovery;
 use super::{PathState, PathTimer, PathTimers, RttEstimator, Window};
 use crate::cc::PathControl;
@@ -29,6 +30,8 @@ pub(crate) struct Path {
     pub(super) control: PathControl,
     pub(crate) recovery: Recovery,
     pub(crate) burst: Burst,
+    /// Pacing, if it is configured.
+    pub(super) pacer: Option<Box<Pacer>>,
     pub(crate) timers: PathTimers,
     pub(crate) heartbeat: Heartbeat,
     pub(crate) errors: PathErrors,
@@ -92,6 +95,7 @@ impl Path {
             control,
             recovery: Recovery::new(cfg),
             burst: Burst::default(),
+            pacer: cfg.congestion.pacing.map(|c| Box::new(Pacer::new(c))),
             timers: PathTimers::default(),
             heartbeat: Heartbeat::new(cfg.hb.enabled),
             errors: PathErrors::default(),
@@ -179,7 +183,12 @@ impl Path {
     /// nothing is in flight.
     pub(crate) fn open(&self) -> bool {
         let w = &self.window;
-        w.flight < w.cwnd && (w.flight == 0 || !self.recovery.one_packet())
+        if w.flight == 0 {
+            return w.cwnd > 0;
+        }
+        // In the recovery, cwnd stands for flight + sndcnt of RFC 9937.
+        let room = self.recovery.proportion_allows();
+        room.unwrap_or(w.flight < w.cwnd) && !self.recovery.one_packet()
     }
 
     /// Whether `bytes` more leave room in the window for the detector's heartbeats
@@ -197,7 +206,11 @@ impl Path {
     /// The bytes that count as used when growth needs a full window: the outstanding data,
     /// the room for the detector's heartbeats, and the rest after the last full packet.
     /// Data cannot use the last two.
+    /// A window for which data waits that pacing holds back is used as a whole.
     pub(crate) fn used(&self, outstanding: u32) -> u32 {
+        if self.timers.get(PathTimer::Pacing).is_some() {
+            return outstanding.max(self.window.cwnd);
+        }
         if self.detector.reserved() == 0 || outstanding == 0 {
             return outstanding;
         }

@@ -5,6 +5,10 @@ use crate::policy::Rack;
 use crate::send::record::Record;
 use crate::time::{Duration, Instant};
 
+/// Recoveries without a late chunk after which the reordering window is one share again
+/// (RFC 8985 section 6.2, step 4).
+const PERSISTS: u32 = 16;
+
 /// The newest chunk of a path that was acknowledged, and the path's round trips.
 #[derive(Clone, Debug)]
 pub(crate) struct RackState {
@@ -16,6 +20,13 @@ pub(crate) struct RackState {
     rtt: Duration,
     /// The least round trip of all (RACK.min_RTT).
     least: Option<Duration>,
+    /// How many shares of the least round trip the reordering window has
+    /// (`RACK.reo_wnd_mult`).
+    shares: u32,
+    /// Recoveries until it is one share again (`RACK.reo_wnd_persist`).
+    persists: u32,
+    /// The window grows again when the chunks before this sequence are acknowledged.
+    grows_after: u64,
     /// The chunk that was repeated as a tail probe, and when.
     tail_probe: Option<(u64, Instant)>,
 }
@@ -27,6 +38,9 @@ impl RackState {
             newest: None,
             rtt: Duration::ZERO,
             least: None,
+            shares: 1,
+            persists: 0,
+            grows_after: 0,
             tail_probe: None,
         }
     }
@@ -49,6 +63,11 @@ impl RackState {
         }
     }
 
+    /// The newest acknowledged chunk was answered for an earlier sending.
+    pub(super) fn forget_newest(&mut self) {
+        self.newest = None;
+    }
+
     /// When the newest acknowledged chunk left.
     pub(crate) fn newest(&self) -> Option<Instant> {
         self.newest.map(|(at, _)| at)
@@ -63,8 +82,42 @@ impl RackState {
         srtt: Option<Duration>,
     ) -> Option<Instant> {
         let newest = self.newest.filter(|&n| (r.sent_at, seq) < n);
-        let window = self.cfg.window(self.least.unwrap_or(self.rtt), srtt);
+        let least = self.least.unwrap_or(self.rtt);
+        let window = self.cfg.window(least, self.shares, srtt);
         newest.map(|_| r.sent_at + self.rtt + window)
+    }
+
+    /// Step 4: a chunk that counted as lost had arrived. The reordering window grows by a
+    /// share, once for each round trip.
+    pub(super) fn arrived_late(&mut self, base: u64, end: u64) {
+        self.persists = PERSISTS;
+        if base >= self.grows_after {
+            self.shares = self.shares.saturating_add(1);
+            self.grows_after = end;
+        }
+    }
+
+    /// A recovery begins. After some of them without a late chunk the window is one
+    /// share again.
+    pub(super) fn recovers(&mut self) {
+        self.persists = self.persists.saturating_sub(1);
+        if self.persists == 0 {
+            self.shares = 1;
+        }
+    }
+
+    /// Whether chunks of the path overtake each other, so that missing reports say
+    /// nothing and only time decides (RFC 8985 section 6.2, step 4).
+    #[inline]
+    pub(crate) fn sees_reordering(&self) -> bool {
+        self.persists > 0
+    }
+
+    /// Whether the answer to a chunk that was sent again came sooner than the path can
+    /// answer: it is that to an earlier sending.
+    #[inline]
+    pub(crate) fn is_too_soon(&self, r: &Record, now: Instant) -> bool {
+        r.sends > 1 && self.least.is_some_and(|least| now.since(r.sent_at) < least)
     }
 
     /// A chunk was repeated as a tail probe.

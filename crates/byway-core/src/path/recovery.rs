@@ -1,7 +1,9 @@
 //! Losses that a path has not recovered from (RFC 9260 section 7.2.4).
 
-use super::RackState;
+use super::{RackState, Window};
+use crate::cc::prr::{Delivery, Prr};
 use crate::config::Config;
+use crate::policy::spurious::Reduction;
 use crate::time::Instant;
 
 /// Losses that a path has not recovered from (section 7.2.4).
@@ -14,6 +16,10 @@ pub(crate) struct Recovery {
     one_packet: bool,
     /// When the window was last reduced for a loss.
     cut_at: Option<Instant>,
+    /// Proportional rate reduction, while it lasts.
+    prr: Option<Box<Prr>>,
+    /// The last reduction of the window, while it may prove to be spurious.
+    pub(crate) reduction: Option<Box<Reduction>>,
     /// Loss detection by time, if it is configured.
     pub(crate) rack: Option<Box<RackState>>,
 }
@@ -28,6 +34,9 @@ impl Recovery {
 
     /// The window is reduced for a loss.
     pub(crate) fn cut(&mut self, now: Instant) {
+        if let Some(rack) = &mut self.rack {
+            rack.recovers();
+        }
         self.cut_at = Some(now);
     }
 
@@ -64,8 +73,87 @@ impl Recovery {
     /// T3-rtx expired: fast recovery ends, and unless the timeout is `harmless` one
     /// packet at a time leaves.
     pub(crate) fn on_timeout(&mut self, harmless: bool) {
+        self.prr = None;
         self.one_packet |= !harmless;
         self.exit = None;
+    }
+
+    /// A chunk counts as lost, in a recovery that may prove to be spurious.
+    #[inline]
+    pub(crate) fn count_lost(&mut self, seq: u64) {
+        if let Some(r) = &mut self.reduction {
+            r.lost(seq);
+        }
+    }
+
+    /// A chunk that counted as lost had arrived. Returns whether its loss was part of the
+    /// last reduction.
+    #[inline]
+    pub(crate) fn refute(&mut self, seq: u64, unsent: bool) -> bool {
+        let reduction = self.reduction.as_mut();
+        reduction.is_some_and(|r| r.refute(seq, unsent))
+    }
+
+    /// A chunk arrived later than newer ones, with `base` and `end` as the first and one
+    /// past the last chunk under way.
+    pub(crate) fn arrived_late(&mut self, base: u64, end: u64) {
+        if let Some(rack) = &mut self.rack {
+            rack.arrived_late(base, end);
+        }
+    }
+
+    /// The newest chunk that was acknowledged is not known any more.
+    pub(crate) fn forget_newest(&mut self) {
+        if let Some(rack) = &mut self.rack {
+            rack.forget_newest();
+        }
+    }
+
+    /// The last reduction was spurious: its recovery ends.
+    pub(crate) fn end_as_spurious(&mut self) {
+        self.reduction = None;
+        self.prr = None;
+        self.exit = None;
+        self.one_packet = false;
+    }
+
+    /// The reduction of a window with this flight, lost bytes included, is proportional
+    /// to what is delivered, until the data before `exit` is acknowledged.
+    pub(crate) fn begin_proportional(&mut self, flight: u32, exit: u64) {
+        self.prr = Some(Box::new(Prr::begin(flight, exit)));
+    }
+
+    /// A SACK acknowledged `bytes` of the path and all before `base`. `safe`: it advanced
+    /// the cumulative TSN, and no further chunk is lost.
+    #[inline]
+    pub(super) fn on_delivery(&mut self, w: &Window, (bytes, safe): (u32, bool), base: u64) {
+        let Some(prr) = &mut self.prr else { return };
+        if w.flight + w.lost == 0 || !prr.lasts(base) {
+            self.prr = None;
+            return;
+        }
+        prr.on_sack(Delivery {
+            bytes,
+            safe,
+            flight: w.flight,
+            ssthresh: w.ssthresh,
+            pmdcs: w.pmdcs,
+        });
+    }
+
+    /// A chunk leaves.
+    #[inline]
+    pub(super) fn chunk_leaves(&mut self, bytes: u32) {
+        if let Some(prr) = &mut self.prr {
+            prr.sent(bytes);
+        }
+    }
+
+    /// Whether proportional rate reduction lets a packet begin; none if it does not
+    /// decide.
+    #[inline]
+    pub(super) fn proportion_allows(&self) -> Option<bool> {
+        self.prr.as_ref().map(|prr| prr.allows())
     }
 
     /// New data of the path was acknowledged: packets leave as the window allows.

@@ -28,6 +28,8 @@ pub(crate) enum PathTimer {
     /// A probe of the path's MTU counts as lost, or a new search begins
     /// (`mtu_discovery`).
     MtuProbe,
+    /// The path's rate lets more new data leave (`congestion.pacing`).
+    Pacing,
 }
 
 /// When each timer expires, if it runs.
@@ -37,7 +39,7 @@ pub(crate) struct PathTimers {
     t3: Option<Instant>,
     /// The lowest sequence in flight: its acknowledgement restarts T3-rtx (rule R3).
     earliest_in_flight: Option<u64>,
-    others: [Option<Instant>; 7],
+    others: [Option<Instant>; 8],
     earliest_other: Option<Instant>,
 }
 

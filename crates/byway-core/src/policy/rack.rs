@@ -6,8 +6,13 @@
 //! round trip, where missing reports (RFC 9260 section 7.2.4) leave it to T3-rtx.
 //! Missing reports still count; this is off by default.
 //!
-//! Differences from RFC 8985: the reordering window does not grow with duplicates that
-//! the peer reports, and it is never zero, because missing reports already act at once.
+//! When a chunk that counted as lost had arrived (`policy/spurious.rs`), the reordering
+//! window grows by a share, once for each round trip, and missing reports of the path say
+//! nothing any more: only time decides. After 16 recoveries without such a chunk both are
+//! as before. This needs `retransmission.undo_spurious`.
+//!
+//! Difference from RFC 8985: the reordering window is never zero, because missing reports
+//! already act at once.
 
 use crate::time::Duration;
 use serde::{Deserialize, Serialize};
@@ -29,10 +34,10 @@ impl Default for Rack {
 
 impl Rack {
     /// How long after a newer chunk an older one may still be acknowledged: the share
-    /// of the least round trip, at most SRTT.
+    /// of the least round trip, times `shares`, at most SRTT.
     #[must_use]
-    pub fn window(&self, least: Duration, srtt: Option<Duration>) -> Duration {
-        let window = least.mul_f64(self.reordering);
+    pub fn window(&self, least: Duration, shares: u32, srtt: Option<Duration>) -> Duration {
+        let window = least.mul_f64(self.reordering * f64::from(shares));
         srtt.map_or(window, |srtt| window.min(srtt))
     }
 }
@@ -44,14 +49,16 @@ mod tests {
     #[test]
     fn the_reordering_window_is_a_share_of_the_least_round_trip() {
         let ms = Duration::from_millis;
-        for (reordering, least, srtt, expected) in [
-            (0.25, 80, Some(100), 20),
-            (0.25, 80, None, 20),
-            (2.0, 80, Some(100), 100),
-            (0.0, 80, Some(100), 0),
+        for (reordering, least, shares, srtt, expected) in [
+            (0.25, 80, 1, Some(100), 20),
+            (0.25, 80, 1, None, 20),
+            (0.25, 80, 3, Some(100), 60),
+            (0.25, 80, 6, Some(100), 100),
+            (2.0, 80, 1, Some(100), 100),
+            (0.0, 80, 1, Some(100), 0),
         ] {
             let rack = Rack { reordering };
-            assert_eq!(rack.window(ms(least), srtt.map(ms)), ms(expected));
+            assert_eq!(rack.window(ms(least), shares, srtt.map(ms)), ms(expected));
         }
     }
 }

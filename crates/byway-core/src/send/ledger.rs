@@ -374,7 +374,8 @@ impl Ledger {
                 return true;
             }
             r.reports.missing = r.reports.missing.saturating_add(reports);
-            if r.reports.missing < missing.threshold {
+            let by_time = missing.by_time & (1 << r.path.index()) != 0;
+            if r.reports.missing < missing.threshold || by_time {
                 return true;
             }
             r.reports.fast_retransmitted = Some(end);
@@ -504,6 +505,29 @@ impl Ledger {
             }
         }
         bytes
+    }
+
+    /// The chunks that `path` lost for `cause` and that did not leave again are in flight
+    /// again. `tell` is called with the bytes of each.
+    pub(crate) fn revive(&mut self, path: PathId, cause: LossCause, mut tell: impl FnMut(u32)) {
+        loop {
+            let mut groups = self.lost.groups().iter();
+            let group = groups.find(|g| g.path == path && g.cause == cause);
+            let Some(seq) = group.and_then(super::lost::Group::first) else {
+                return;
+            };
+            self.lost.remove(cause, path, seq);
+            self.rwnd_in_flight += self.get(seq).map_or(0, |r| self.rwnd_charge(r));
+            if let Some(r) = self.get_mut(seq) {
+                r.fate = Fate::InFlight;
+                tell(r.bytes);
+            }
+            if seq < self.high
+                && let Err(at) = self.candidates.binary_search(&seq)
+            {
+                self.candidates.insert(at, seq);
+            }
+        }
     }
 
     /// The first chunk in flight on `path` at or above `from`.

@@ -22,6 +22,11 @@ impl Group {
     pub fn first(&self) -> Option<u64> {
         self.seqs.first().copied()
     }
+
+    /// All sequences, lowest first.
+    pub(crate) fn seqs(&self) -> impl Iterator<Item = u64> + '_ {
+        self.seqs.iter().copied()
+    }
 }
 
 /// All chunks that await retransmission.

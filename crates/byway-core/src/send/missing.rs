@@ -21,6 +21,8 @@ pub(crate) struct Missing {
     /// When the newest of the newly acknowledged chunks was sent. A chunk that was
     /// retransmitted since then is not reported missing.
     pub(crate) newest_sent: Instant,
+    /// On these paths, one bit each, only time decides (`policy/rack.rs`).
+    pub(crate) by_time: u8,
     /// The rules of concurrent multipath transfer, if configured.
     pub(crate) split: Option<Split>,
 }

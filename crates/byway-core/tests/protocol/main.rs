@@ -22,6 +22,7 @@ mod paths;
 mod presets;
 mod probe_timeout;
 mod rack;
+mod recovery;
 mod restart;
 mod revival;
 mod setup;

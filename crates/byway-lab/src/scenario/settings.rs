@@ -11,7 +11,7 @@ use byway_core::Config;
 use byway_core::config::{ConcurrentConfig, ConfigError, PfConfig};
 use byway_core::policy::scheme::{BadScheme, Scheme};
 use byway_core::policy::{
-    DeadData, Detection, EstimateConfig, MtuDiscovery, ProbeTimeout, Rack, Revival,
+    DeadData, Detection, EstimateConfig, MtuDiscovery, Pacing, ProbeTimeout, Rack, Revival, Trial,
 };
 use byway_dialect_ns2::Settings;
 use serde::Serialize;
@@ -47,6 +47,8 @@ impl HasText for Config {
         config.failover.revival = Some(Revival::default());
         config.mtu_discovery = Some(MtuDiscovery::default());
         config.retransmission.rack = Some(Rack::default());
+        config.congestion.pacing = Some(Pacing::default());
+        config.failover.trial = Some(Trial::default());
         config.failover.estimate = Some(EstimateConfig::default());
         config.failure.dead_data = Some(DeadData::default());
         config.failure.path_detection = vec![Detection::default()];

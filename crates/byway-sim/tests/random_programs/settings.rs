@@ -16,8 +16,8 @@ use byway_core::policy::Formula;
 use byway_core::policy::estimate::ProbeSize;
 use byway_core::policy::probing::{Detection, Probing, ProbingStop};
 use byway_core::policy::{
-    AfterRto, Choice, Cuc, DataMove, DeadData, EstimateConfig, FastRetransmits, FillOrder,
-    ProbeTimeout, Rack, RetransmitTarget, Revival, RtxPolicy,
+    AfterRto, Choice, Cuc, DataMove, DeadData, EstimateConfig, FastRetransmits, FillOrder, Pacing,
+    ProbeTimeout, Rack, RetransmitTarget, Revival, RtxPolicy, Trial,
 };
 use byway_core::time::Duration;
 use proptest::prelude::*;
@@ -55,7 +55,7 @@ pub(crate) struct Settings {
     pub(crate) estimate: u8,
     /// How single paths are watched.
     pub(crate) of_path: u8,
-    /// What the preset `byway` adds; 31 is all of it.
+    /// What the preset `byway` adds; 255 is all of it.
     pub(crate) byway: u8,
     /// Changes of addresses (RFC 5061), and how this side names itself in them; 0 is off.
     pub(crate) asconf: u8,
@@ -199,6 +199,9 @@ impl Settings {
                 rule.moves = DataMove::HeartbeatOverdue;
             }
         }
+        c.congestion.proportional_rate_reduction = self.byway & 32 != 0;
+        c.congestion.pacing = (self.byway & 64 != 0).then(Pacing::default);
+        c.retransmission.undo_spurious = self.byway & 128 != 0;
         c.failover.revival = (self.byway & 8 != 0).then(Revival::default);
         c.hb.at_establishment = self.byway & 16 != 0;
         c.auth.enabled = self.asconf > 0;
@@ -207,6 +210,13 @@ impl Settings {
             7 => Wildcard::Always,
             _ => Wildcard::Private,
         };
+        // Easily begun, so that programs meet it.
+        c.failover.trial = (self.byway & 136 == 136).then(|| Trial {
+            loss: 0.01,
+            events: 1,
+            hold: Duration::from_secs(1),
+            ..Trial::default()
+        });
         if let CongestionAlgorithm::Cubic(cubic) = &mut c.congestion.algorithm {
             cubic.hystart = self.byway & 1 != 0;
         }
@@ -363,7 +373,15 @@ pub(crate) fn settings() -> impl Strategy<Value = Settings> {
         (any::<bool>(), 0..8u8, 0..10u8, 0..5u8, 0..8u8, 0..4u8),
         (any::<bool>(), 0..12u8, 0..60u8, 0..4u8, 0..12u8, 0..4u8),
         (0..8u8, 0..64u8, 0..64u8, 0..48u8, 0..2u8, 0..32u8, 0..240u8),
-        (0..8u8, 0..48u8, 0..8u8, 0..4u8, 0..144u8, 0..4u8, 0..32u8),
+        (
+            0..8u8,
+            0..48u8,
+            0..8u8,
+            0..4u8,
+            0..144u8,
+            0..4u8,
+            any::<u8>(),
+        ),
         0..8u8,
     )
         .prop_map(|(a, b, c, d, asconf)| Settings {

@@ -28,6 +28,7 @@ impl Association {
         let (paths, cfg, now) = (&mut self.paths, &*self.cfg, ctx.now);
         let (concurrent, estimating) = (&mut self.send.concurrent, &mut self.optional.estimating);
         let dialect = &mut self.optional.dialect;
+        let (base, end) = (self.send.ledger.base(), self.send.ledger.end());
         let mut newest_sent = Instant::ZERO;
         let applied = self.send.ledger.apply(covered, blocks, |seq, r, change| {
             let p = paths.get_mut(r.path);
@@ -55,6 +56,8 @@ impl Association {
                     s.ack.gap_bytes += if seq < covered { 0 } else { r.bytes };
                     let chunk = Chunk {
                         seq,
+                        base,
+                        end,
                         record: r,
                         echo,
                         now,
@@ -80,6 +83,9 @@ impl Association {
 /// A chunk that is newly acknowledged.
 struct Chunk<'a> {
     seq: u64,
+    /// The first chunk that was under way before the SACK, and one past the last.
+    base: u64,
+    end: u64,
     record: &'a Record,
     /// The echo of the packet's TIMESTAMP.
     echo: Echo,
@@ -98,6 +104,9 @@ impl Chunk<'_> {
         dialect: &mut Option<Box<dyn Dialect>>,
     ) {
         let r = self.record;
+        if p.recovery.reduction.is_some() {
+            self.refute(p);
+        }
         if let Some(rack) = &mut p.recovery.rack {
             rack.acknowledged(self.seq, r, self.now);
         }
@@ -144,6 +153,19 @@ impl Chunk<'_> {
         });
         if measures {
             s.sample = Some(self.now.since(r.sent_at));
+        }
+    }
+
+    /// The window fell. The chunk may show that it was not lost.
+    #[cold]
+    fn refute(&self, p: &mut Path) {
+        let r = self.record;
+        let soon = || {
+            let rack = p.recovery.rack.as_deref();
+            rack.is_some_and(|rack| rack.is_too_soon(r, self.now))
+        };
+        if (matches!(r.fate, Fate::Lost(_)) || soon()) && p.recovery.refute(self.seq, true) {
+            p.recovery.arrived_late(self.base, self.end);
         }
     }
 

@@ -4,6 +4,7 @@
 use super::path_sack::PathSack;
 use crate::assoc::{Association, Ctx};
 use crate::dialect::Blocks;
+use crate::path::RackState;
 use crate::policy::retransmit::LossCause;
 use crate::send::ledger::Ledger;
 use crate::send::missing::Missing;
@@ -46,11 +47,24 @@ impl Association {
                 keeps_repeated: self.cfg.retransmission.fast_retransmits.repeats()
                     || self.cfg.retransmission.rack.is_some(),
                 split: self.split(),
+                by_time: self.reordering_paths(),
             };
             self.lose_reported(ctx.now, on_path, |ledger, note| {
                 ledger.count_missing(&missing, note);
             });
         }
+    }
+
+    /// The paths whose chunks overtake each other: one bit each.
+    fn reordering_paths(&self) -> u8 {
+        if self.cfg.retransmission.rack.is_none() {
+            return 0;
+        }
+        let sees = |rack: &RackState| rack.sees_reordering();
+        let paths = self.paths.iter().enumerate();
+        paths
+            .filter(|(_, p)| p.recovery.rack.as_deref().is_some_and(sees))
+            .fold(0, |bits, (i, _)| bits | 1 << i)
     }
 
     /// Calls `run`, which marks chunks as lost, and records each of them for its path.
@@ -69,6 +83,7 @@ impl Association {
             if let (Some(e), Some(cfg)) = (&mut *estimating, estimate) {
                 e.lost(seq, r.path, p.window().flight, p, now, cfg);
             }
+            p.recovery.count_lost(seq);
             p.lose_chunk(r.bytes);
             let s = &mut on_path[r.path.index()];
             if p.timers.chunk_gone(seq) {

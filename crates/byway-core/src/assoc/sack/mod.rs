@@ -20,6 +20,7 @@ mod errors;
 mod missing;
 mod overdue;
 mod path_sack;
+mod spurious;
 mod t3;
 mod window;
 
@@ -30,6 +31,7 @@ use crate::dialect::Blocks;
 use crate::observe::Observation;
 use crate::path::{MAX_PATHS, PathId};
 use crate::policy::concurrent::dac;
+use crate::policy::trial::Report;
 use byway_wire::{Sack, Tsn};
 use path_sack::PathSack;
 use smallvec::SmallVec;
@@ -70,6 +72,9 @@ impl Association {
         }
         if self.cfg.retransmission.rack.is_some() {
             self.note_duplicates(ctx.now, sack);
+        }
+        if self.cfg.retransmission.undo_spurious {
+            self.refute_losses(sack);
         }
         // 2. to 4.
         self.acknowledge(ctx, covered, &blocks);
@@ -165,6 +170,9 @@ impl Association {
             self.judge_tail_probes(ctx.now, association_recovers);
         }
         self.feed_estimates(ctx.now, &on_path);
+        if self.optional.trials.is_some() {
+            self.feed_trials(ctx.now, &on_path);
+        }
         let steps = self.growth_steps(&on_path);
         for (i, s) in on_path.iter_mut().enumerate() {
             let id = PathId(i as u8);
@@ -201,6 +209,8 @@ impl Association {
         if s.lost {
             self.respond_to_loss(ctx.now, id, s);
         }
+        self.undo_spurious(ctx, id);
+        self.release_proportionally(id, s);
         self.restart_t3(ctx, id, s);
         self.end_recovery(id);
         if s.sample.is_some() {
@@ -232,6 +242,19 @@ impl Association {
         }
     }
 
+    /// Tells the trials of other paths what the path in use delivered.
+    fn feed_trials(&mut self, now: crate::time::Instant, on_path: &[PathSack]) {
+        let path = self.paths.data();
+        let s = &on_path[path.index()];
+        let report = Report {
+            bytes: s.ack.bytes,
+            chunks: s.chunks,
+            lost: s.lost,
+            ..Report::default()
+        };
+        self.measure_delivery(now, path, report);
+    }
+
     /// Step 5, for a SACK or a SHUTDOWN: tells the user of room in the send buffer and of
     /// the end of all data. If rwnd is not zero, the window probe timer stops. Then the
     /// estimates may choose another primary, and the shutdown continues.
@@ -248,6 +271,9 @@ impl Association {
         }
         if self.optional.estimating.is_some() {
             self.judge_paths(ctx);
+        }
+        if self.optional.trials.is_some() {
+            self.judge_trial(ctx);
         }
         self.advance_shutdown(ctx);
     }

@@ -77,6 +77,7 @@ impl Association {
             let id = PathId(i as u8);
             s.ack.in_recovery = self.path_still_recovers(id, recovering);
             self.respond_to_loss(ctx.now, id, s);
+            self.release_proportionally(id, s);
             self.restart_t3(ctx, id, s);
             self.observe_window(ctx, id);
         }

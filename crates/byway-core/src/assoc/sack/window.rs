@@ -7,6 +7,7 @@ use crate::cc::Moment;
 use crate::config::{Coupling, FastRecovery};
 use crate::dialect::Growth;
 use crate::path::{MAX_PATHS, PathId, PathTimer};
+use crate::policy::spurious::Sign;
 use crate::time::Instant;
 
 /// What the growth of a path's window depends on, besides the path and the SACK.
@@ -115,8 +116,23 @@ impl Association {
             p.probe_timeout.delay_cut();
         } else {
             self.cut_window(now, id);
+            if self.cfg.congestion.proportional_rate_reduction {
+                let p = self.paths.get_mut(id);
+                let w = p.window();
+                let flight = w.flight + w.lost + s.ack.bytes;
+                p.recovery
+                    .begin_proportional(flight, self.send.ledger.end());
+            }
         }
         self.send.force_packet();
+    }
+
+    /// What a path in recovery may send after a SACK (`cc/prr.rs`).
+    #[inline]
+    pub(super) fn release_proportionally(&mut self, id: PathId, s: &PathSack) {
+        let safe = s.ack.cumulative_advanced && !s.lost;
+        let base = self.send.ledger.base();
+        self.paths.get_mut(id).on_delivery(s.ack.bytes, safe, base);
     }
 
     /// Section 7.2.4, rule 2: the window is reduced, and fast recovery begins.
@@ -125,6 +141,8 @@ impl Association {
         let rule = self.fast_recovery();
         let p = self.paths.get_mut(id);
         p.recovery.cut(now);
+        self.remember_reduction(now, id, Sign::Loss);
+        let p = self.paths.get_mut(id);
         p.on_fast_retransmit(&self.cfg.congestion);
         match rule {
             FastRecovery::PerAssociation => self.send.enter_recovery(),

@@ -98,7 +98,7 @@ impl Association {
         }
     }
 
-    /// Rules B and D: whether a packet of new data may begin on a path. If nothing is in
+    /// Rules B and D, and pacing: whether a packet of new data may begin on a path. If nothing is in
     /// flight there, cwnd first decays for the idle time. Rule D may also reduce cwnd.
     #[inline]
     fn may_begin(&mut self, ctx: &Ctx<'_>, path: PathId) -> bool {
@@ -119,7 +119,14 @@ impl Association {
         // header, up to one PMDCS.
         let waits = self.send.queue.bytes() + DATA_HEADER_LEN as u64;
         let next = waits.min(p.window().pmdcs.into()) as u32;
-        p.open() && p.keeps_room(next) && within_burst(p, &self.cfg.congestion)
+        if !p.open() || !p.keeps_room(next) {
+            return false;
+        }
+        let may = within_burst(p, &self.cfg.congestion) && p.is_paced_open(ctx.now);
+        if !may {
+            p.hold_back(ctx.now);
+        }
+        may
     }
 
     /// Rule A: the peer's window, and the probe of a closed window.

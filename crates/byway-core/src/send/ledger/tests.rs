@@ -75,6 +75,7 @@ fn missing(below: u64, rule: FastRetransmits) -> Missing {
         newest_sent: Instant::FAR_FUTURE,
         keeps_repeated: rule.repeats(),
         split: None,
+        by_time: 0,
     }
 }
 

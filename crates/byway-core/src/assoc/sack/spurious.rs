@@ -1,0 +1,86 @@
+//! A window fell for losses that were none (`retransmission.undo_spurious`;
+//! `policy/spurious.rs`).
+
+use crate::assoc::{Association, Ctx};
+use crate::path::{PathId, Reduced};
+use crate::policy::retransmit::LossCause;
+use crate::policy::spurious::{Reduction, Sign};
+use crate::time::Instant;
+use byway_wire::Sack;
+
+/// Most duplicates of one SACK that are looked up.
+const MAX_DUPLICATES: usize = 64;
+
+impl Association {
+    /// The window of a path is about to fall for what is lost there.
+    pub(in crate::assoc) fn remember_reduction(&mut self, now: Instant, id: PathId, sign: Sign) {
+        if !self.cfg.retransmission.undo_spurious {
+            return;
+        }
+        let (base, end) = (self.send.ledger.base(), self.send.ledger.end());
+        let p = self.paths.get_mut(id);
+        let w = p.window();
+        let lasts = 2 * p.rtt.rto();
+        let this = Reduction::new(sign, (w.cwnd, w.ssthresh), (now, lasts), end);
+        let mut this = this.again(p.recovery.reduction.take().map(|r| *r), base);
+        let cause = match sign {
+            Sign::Loss => LossCause::FastRetransmit,
+            Sign::Timeout => LossCause::Timeout,
+        };
+        let groups = self.send.ledger.lost().groups().iter();
+        for g in groups.filter(|g| g.path == id && g.cause == cause) {
+            g.seqs().for_each(|seq| this.lost(seq));
+        }
+        p.recovery.reduction = Some(Box::new(this));
+    }
+
+    /// The peer reports chunks that it received twice. One that counted as lost was not.
+    pub(super) fn refute_losses(&mut self, sack: &Sack<'_>) {
+        if !self.paths.iter().any(|p| p.recovery.reduction.is_some()) {
+            return;
+        }
+        let (base, end) = (self.send.ledger.base(), self.send.ledger.end());
+        for tsn in sack.duplicates().take(MAX_DUPLICATES) {
+            let Some(seq) = self.send.ledger.place_of(tsn) else {
+                continue;
+            };
+            for p in self.paths.iter_mut() {
+                if p.recovery.refute(seq, false) {
+                    p.recovery.arrived_late(base, end);
+                }
+            }
+        }
+    }
+
+    /// Undoes the reduction of a path's window if it was spurious. After a timeout, what
+    /// did not leave again stays in flight.
+    pub(super) fn undo_spurious(&mut self, ctx: &mut Ctx<'_>, id: PathId) {
+        let base = self.send.ledger.base();
+        let p = self.paths.get_mut(id);
+        let Some(reduction) = &mut p.recovery.reduction else {
+            return;
+        };
+        let verdict = reduction.verdict(ctx.now, base);
+        reduction.sack_ends();
+        let Some((cwnd, ssthresh)) = verdict else {
+            return;
+        };
+        p.recovery.end_as_spurious();
+        p.on_spurious(Reduced { cwnd, ssthresh });
+        self.stats.reductions_undone += 1;
+        self.send.leave_recovery();
+        let mut revived = false;
+        self.send.ledger.revive(id, LossCause::Timeout, |bytes| {
+            p.chunk_revived(bytes);
+            revived = true;
+        });
+        if revived {
+            // What answered after the timeout was sent before it.
+            p.recovery.forget_newest();
+            let earliest = self.send.ledger.first_in_flight(id, base);
+            p.timers.set_earliest_in_flight(earliest);
+            p.timers.set_t3(Some(p.rtt.timeout(ctx.now)));
+        }
+        self.observe_window(ctx, id);
+    }
+}

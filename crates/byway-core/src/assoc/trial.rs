@@ -1,0 +1,160 @@
+//! Tries another path while the one in use keeps losing packets (`failover.trial`;
+//! `policy/trial.rs`).
+
+use super::{Association, Ctx};
+use crate::config::Config;
+use crate::path::{PathId, PathState};
+use crate::policy::trial::{Meter, Report};
+use crate::time::{Duration, Instant};
+
+/// The trials of an association.
+#[derive(Debug)]
+pub(crate) struct Trials {
+    /// What the path in use delivers.
+    meter: Meter,
+    /// The path that is measured.
+    path: PathId,
+    /// Retransmissions of the association at the last report.
+    repeated: u64,
+    /// No trial begins before this time.
+    hold_until: Instant,
+    /// Trials in a row that failed.
+    failed: u32,
+    trial: Option<Running>,
+}
+
+/// A trial of a path.
+#[derive(Copy, Clone, Debug)]
+struct Running {
+    /// The path before, and what it delivered, in bytes in a second.
+    from: (PathId, f64),
+    /// When the second half begins, and when the trial ends.
+    half: Option<Instant>,
+    ends: Instant,
+}
+
+impl Trials {
+    pub(crate) fn of(cfg: &Config) -> Option<Box<Trials>> {
+        let alone = cfg.concurrent.is_none() && cfg.failover.estimate.is_none();
+        cfg.failover.trial.filter(|_| alone)?;
+        Some(Box::new(Trials {
+            meter: Meter::new(Instant::ZERO),
+            path: PathId(0),
+            repeated: 0,
+            hold_until: Instant::ZERO,
+            failed: 0,
+            trial: None,
+        }))
+    }
+
+    /// Measures `path` from now on.
+    fn measure(&mut self, path: PathId, now: Instant) {
+        self.path = path;
+        self.meter = Meter::new(now);
+    }
+}
+
+impl Association {
+    /// A SACK says this of a path.
+    pub(super) fn measure_delivery(&mut self, now: Instant, path: PathId, mut report: Report) {
+        let repeated = self.stats.data_chunks_retransmitted;
+        let waits = !self.send.queue.is_empty();
+        let srtt = self.paths.get(path).rtt.srtt().unwrap_or_default();
+        let Some(t) = &mut self.optional.trials else {
+            return;
+        };
+        report.repeated = repeated - t.repeated;
+        t.repeated = repeated;
+        report.srtt = srtt;
+        // Without data that waits, the user is the limit and not the path.
+        if path != t.path || !waits {
+            t.measure(path, now);
+        }
+        t.meter.note(report, now);
+    }
+
+    /// A SACK was dealt with: a trial may begin or end.
+    pub(super) fn judge_trial(&mut self, ctx: &mut Ctx<'_>) {
+        let data = self.paths.data();
+        let (Some(rule), Some(t)) = (self.cfg.failover.trial, &mut self.optional.trials) else {
+            return;
+        };
+        if t.path != data {
+            // A failover came between: it decides.
+            t.trial = None;
+            t.measure(data, ctx.now);
+            return;
+        }
+        if t.trial.is_some() {
+            self.continue_trial(ctx);
+            return;
+        }
+        let lossy = rule.is_lossy(&t.meter) && ctx.now >= t.hold_until;
+        let rate = t.meter.rate(ctx.now);
+        if rule.is_over(&t.meter) {
+            t.measure(data, ctx.now);
+        }
+        if lossy && let Some(to) = self.untried() {
+            self.begin_trial(ctx, (data, rate), to);
+        }
+    }
+
+    /// The next active path without data in flight.
+    fn untried(&self) -> Option<PathId> {
+        let view = self.paths.view();
+        view.ring(self.paths.data()).find(|id| {
+            let p = self.paths.get(*id);
+            p.state() == PathState::Active && p.is_confirmed() && p.window().flight == 0
+        })
+    }
+
+    fn begin_trial(&mut self, ctx: &mut Ctx<'_>, from: (PathId, f64), to: PathId) {
+        let Some(rule) = self.cfg.failover.trial else {
+            return;
+        };
+        let rtt = |id| self.paths.get(id).rtt.srtt().unwrap_or_default();
+        let round = rtt(from.0).max(rtt(to)).max(Duration::from_millis(1));
+        let lasts = round * rule.rounds;
+        if let Some(t) = &mut self.optional.trials {
+            t.trial = Some(Running {
+                from,
+                half: Some(ctx.now + lasts / 2),
+                ends: ctx.now + lasts,
+            });
+            t.measure(to, ctx.now);
+        }
+        self.stats.trials += 1;
+        self.make_primary(ctx, to);
+        self.choose_data_path(ctx, None);
+    }
+
+    fn continue_trial(&mut self, ctx: &mut Ctx<'_>) {
+        let (Some(rule), Some(t)) = (self.cfg.failover.trial, &mut self.optional.trials) else {
+            return;
+        };
+        let Some(trial) = &mut t.trial else { return };
+        if trial.half.is_some_and(|half| ctx.now >= half) {
+            trial.half = None;
+            t.meter = Meter::new(ctx.now);
+            return;
+        }
+        if ctx.now < trial.ends {
+            return;
+        }
+        let (from, before) = trial.from;
+        let stays = rule.stays(before, t.meter.rate(ctx.now));
+        t.trial = None;
+        t.failed = if stays { 0 } else { t.failed + 1 };
+        t.hold_until = ctx.now + rule.wait(t.failed.saturating_sub(1));
+        let path = if stays { t.path } else { from };
+        t.measure(path, ctx.now);
+        if stays {
+            self.stats.trials_won += 1;
+            return;
+        }
+        if self.is_confirmed(from) {
+            self.make_primary(ctx, from);
+            self.choose_data_path(ctx, None);
+        }
+    }
+}

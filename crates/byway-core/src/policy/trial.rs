@@ -1,0 +1,199 @@
+//! The trial of another path when the one in use keeps losing packets (byway's own).
+//!
+//! A path that loses 5 to 10 % of its packets answers, so no failure detector leaves it,
+//! and its window stays small, although an idle alternate might be clean. Loss alone does
+//! not say which path is better: a fast path with little loss beats a slow clean one. So
+//! the other path is tried. While data waits, the bytes that the path in use delivers are
+//! measured. If its losses persist, the data takes the other path for a few round trips,
+//! and the path that delivers more keeps it. A trial that fails is repeated only after a
+//! time that doubles, so paths of unlike rates cost little. Off by default.
+//!
+//! The measure is the delivery itself, with the loss, round trip, queue and competing
+//! traffic that it meets. Formulas (Mathis, Padhye) know the rate of a path only while the
+//! window is its limit; `policy/choice.rs` uses them.
+
+use crate::time::{Duration, Instant};
+use crate::units;
+use serde::{Deserialize, Serialize};
+
+/// The settings of trials.
+#[derive(Copy, Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Trial {
+    /// Another path is tried from this share of retransmitted chunks on (0.03).
+    pub loss: f64,
+    /// Loss events, at least a round trip apart, before losses count as persistent (3).
+    pub events: u32,
+    /// Losses are counted over at most this many chunks (256).
+    pub memory: u32,
+    /// How many round trips a trial lasts, of the path with the longer ones (10). Its
+    /// second half is measured.
+    pub rounds: u32,
+    /// The other path keeps the data if it delivers this many times as much (1.25).
+    pub factor: f64,
+    /// The wait for the next trial (10 s). It doubles with each trial that fails, up to
+    /// 64 times.
+    #[serde(with = "units::duration")]
+    pub hold: Duration,
+}
+
+impl Default for Trial {
+    fn default() -> Trial {
+        Trial {
+            loss: 0.03,
+            events: 3,
+            memory: 256,
+            rounds: 10,
+            factor: 1.25,
+            hold: Duration::from_secs(10),
+        }
+    }
+}
+
+/// The most that `hold` is multiplied by.
+const MOST_HOLDS: u32 = 64;
+/// Chunks without which a rate says nothing.
+const LEAST_CHUNKS: u32 = 32;
+
+/// What a path delivered since a time.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Meter {
+    since: Instant,
+    bytes: u64,
+    chunks: u32,
+    /// Chunks that were retransmitted.
+    repeated: u64,
+    events: u32,
+    last_event: Option<Instant>,
+}
+
+/// What a SACK says of the path in use.
+#[derive(Copy, Clone, Debug, Default)]
+pub(crate) struct Report {
+    pub(crate) bytes: u32,
+    pub(crate) chunks: u32,
+    /// It made chunks lost.
+    pub(crate) lost: bool,
+    /// Chunks that left again since the last report.
+    pub(crate) repeated: u64,
+    pub(crate) srtt: Duration,
+}
+
+impl Meter {
+    pub(crate) fn new(now: Instant) -> Meter {
+        Meter {
+            since: now,
+            bytes: 0,
+            chunks: 0,
+            repeated: 0,
+            events: 0,
+            last_event: None,
+        }
+    }
+
+    /// A SACK arrived.
+    pub(crate) fn note(&mut self, r: Report, now: Instant) {
+        self.bytes += u64::from(r.bytes);
+        self.chunks += r.chunks;
+        self.repeated += r.repeated;
+        let apart = self.last_event.is_none_or(|at| now.since(at) >= r.srtt);
+        if r.lost && apart {
+            self.events += 1;
+            self.last_event = Some(now);
+        }
+    }
+
+    /// Bytes in a second.
+    pub(crate) fn rate(&self, now: Instant) -> f64 {
+        self.bytes as f64 / now.since(self.since).as_secs_f64().max(1e-6)
+    }
+}
+
+impl Trial {
+    /// Whether the losses of a path persist.
+    pub(crate) fn is_lossy(&self, m: &Meter) -> bool {
+        m.events >= self.events
+            && m.chunks >= LEAST_CHUNKS
+            && m.repeated as f64 >= self.loss * f64::from(m.chunks)
+    }
+
+    /// Whether a meter has counted enough, and another one begins.
+    pub(crate) fn is_over(&self, m: &Meter) -> bool {
+        m.chunks >= self.memory
+    }
+
+    /// Whether the data stays on the other path, which delivered `there` where the path
+    /// before delivered `here`, bytes in a second.
+    pub(crate) fn stays(&self, here: f64, there: f64) -> bool {
+        there >= here * self.factor
+    }
+
+    /// The wait after this many trials in a row that failed.
+    pub(crate) fn wait(&self, failed: u32) -> Duration {
+        let times = 1u32.checked_shl(failed).unwrap_or(MOST_HOLDS);
+        self.hold * times.min(MOST_HOLDS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A meter after SACKs of two chunks every 50 ms, each with these repeated chunks.
+    fn meter(repeated: impl IntoIterator<Item = u64>) -> Meter {
+        let mut m = Meter::new(Instant::ZERO);
+        for (i, repeated) in repeated.into_iter().enumerate() {
+            let report = Report {
+                bytes: 2000,
+                chunks: 2,
+                lost: repeated > 0,
+                repeated,
+                srtt: Duration::from_millis(100),
+            };
+            m.note(report, Instant::from_millis(50 * (i as u64 + 1)));
+        }
+        m
+    }
+
+    #[test]
+    fn losses_persist_if_they_come_again_and_again() {
+        let rule = Trial::default();
+        let every = |n: usize| (0..50).map(move |i| u64::from(i % n == 0));
+        assert!(rule.is_lossy(&meter(every(10))), "5 %");
+        assert!(!rule.is_lossy(&meter(every(25))), "two events of 100");
+        assert!(!rule.is_lossy(&meter([1; 10])), "too few chunks");
+        // One overflow of a queue: 30 chunks lost within two round trips.
+        let overflow = (0..50).map(|i| if i < 4 { 8 } else { 0 });
+        assert!(!rule.is_lossy(&meter(overflow)));
+        // Many chunks for few losses.
+        assert!(!rule.is_lossy(&meter((0..200).map(|i| u64::from(i % 50 == 0)))));
+    }
+
+    #[test]
+    fn the_rate_is_what_was_delivered() {
+        let m = meter([0; 20]);
+        assert!((m.rate(Instant::from_millis(1000)) - 40_000.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn the_other_path_must_be_clearly_better() {
+        let rule = Trial::default();
+        for (here, there, stays) in [
+            (100.0, 90.0, false),
+            (100.0, 120.0, false),
+            (100.0, 125.0, true),
+        ] {
+            assert_eq!(rule.stays(here, there), stays);
+        }
+    }
+
+    #[test]
+    fn the_wait_doubles() {
+        let rule = Trial::default();
+        let seconds = |failed| rule.wait(failed).as_secs();
+        assert_eq!(
+            [0, 1, 2, 6, 7, 40].map(seconds),
+            [10, 20, 40, 640, 640, 640]
+        );
+    }
+}

@@ -1,0 +1,82 @@
+//! Two associations in one bottleneck: how they share it (`--nocapture` prints the
+//! shares that experiments/real-networks/README.md has).
+
+#[expect(dead_code, reason = "other tests use the rest")]
+mod common;
+
+use byway_core::Config;
+use byway_core::time::{Duration, Instant};
+use byway_sim::host::{Sender, Sink};
+use byway_sim::net::{LinkConfig, QueueLimit, Rate, TopologyBuilder};
+use byway_sim::{HostId, Simulation};
+use common::{address, endpoint, native};
+
+/// The share of the first association in what both deliver from 10 to 70 s. Both begin at
+/// once, with round trips of 90 ms and a queue of so many packets.
+fn share(configs: [&Config; 2], queue: u32, seed: u8) -> f64 {
+    let mut topology = TopologyBuilder::new();
+    let (left, right) = (topology.add_router("left"), topology.add_router("right"));
+    let edge = LinkConfig::new(Rate::mbps(100), Duration::from_millis(10))
+        .queue(QueueLimit::Packets(1000));
+    let pairs: Vec<_> = (0..2u8)
+        .map(|n| {
+            let a = topology.add_host(&format!("A{n}"), &[address(n, 1)]);
+            let b = topology.add_host(&format!("B{n}"), &[address(n, 2)]);
+            topology.add_duplex(a.interface(0), left, edge.clone());
+            topology.add_duplex(right, b.interface(0), edge.clone());
+            (a, b)
+        })
+        .collect();
+    let core = LinkConfig::new(Rate::mbps(10), Duration::from_millis(25))
+        .queue(QueueLimit::Packets(queue));
+    topology.add_duplex(left, right, core);
+    let mut sim = Simulation::new(topology.build(u64::from(seed)).unwrap());
+    let mut sinks = Vec::new();
+    for (n, ((a, b), config)) in pairs.into_iter().zip(configs).enumerate() {
+        let n = n as u8;
+        let peer = native([address(n, 2)]);
+        let bulk = Sender::bulk(peer.clone(), 5001, config.clone(), 1 << 30, 1452);
+        let own = native([address(n, 1)]);
+        sim.add_host(a, endpoint(own, seed + 2 * n, config), bulk)
+            .unwrap();
+        let sink = endpoint(peer, seed + 2 * n + 1, config);
+        sinks.push(sim.add_host(b, sink, Sink::new()).unwrap());
+    }
+    let bytes = |sim: &Simulation, host: &HostId| sim.app::<Sink>(*host).unwrap().report().bytes;
+    sim.run_until(Instant::from_millis(10_000));
+    let before: Vec<u64> = sinks.iter().map(|h| bytes(&sim, h)).collect();
+    sim.run_until(Instant::from_millis(70_000));
+    let got: Vec<f64> = sinks
+        .iter()
+        .zip(before)
+        .map(|(h, before)| (bytes(&sim, h) - before) as f64)
+        .collect();
+    got[0] / (got[0] + got[1])
+}
+
+#[test]
+fn byway_and_rfc9260_share_a_bottleneck() {
+    let (byway, plain) = (Config::byway(), Config::rfc9260());
+    println!("queue | byway beside rfc9260 | byway beside byway | rfc9260 beside rfc9260");
+    for queue in [20, 75, 200] {
+        let mean = |configs: [&Config; 2]| {
+            let all: Vec<f64> = (1..=5)
+                .map(|seed| share(configs, queue, 10 * seed))
+                .collect();
+            all.iter().sum::<f64>() / 5.0
+        };
+        let shares = [
+            mean([&byway, &plain]),
+            mean([&byway, &byway]),
+            mean([&plain, &plain]),
+        ];
+        println!(
+            "{queue} packets | {:.2} | {:.2} | {:.2}",
+            shares[0], shares[1], shares[2]
+        );
+        assert!(
+            shares.iter().all(|s| (0.2..=0.8).contains(s)),
+            "{queue}: {shares:?}"
+        );
+    }
+}

@@ -1,0 +1,81 @@
+//! The trial of another path (`failover.trial`; `policy/trial.rs`), over the papers'
+//! lossy paths.
+
+mod common;
+
+use byway_core::{AssocStats, Config, PathId};
+use byway_sim::Simulation;
+use byway_sim::host::Sender;
+use byway_sim::net::{LinkConfig, LossModel, Rate};
+use common::{LIMIT, core_link, dumbbells, transfer};
+
+/// A transfer of 4 MB: seconds, counts, and the primary at its end.
+fn run(config: &Config, links: &[LinkConfig; 2], seed: u8) -> (f64, AssocStats, PathId) {
+    let d = dumbbells(links);
+    let (mut sim, a, _) = transfer(&d, config, 4_000_000, seed);
+    let done = |s: &Simulation| {
+        s.app::<Sender>(a)
+            .is_some_and(|b| b.report().acked_at.is_some())
+    };
+    assert!(sim.run_until_done(LIMIT, done));
+    let report = sim.app::<Sender>(a).unwrap().report();
+    let id = report.assoc.unwrap();
+    let took = report.acked_at.unwrap().since(report.up_at.unwrap());
+    let end = sim.endpoint(a);
+    let paths = end.paths(id);
+    let primary = paths.iter().find(|p| p.primary).unwrap().path;
+    (took.as_secs_f64(), end.stats(id).unwrap(), primary)
+}
+
+fn without() -> Config {
+    let mut c = Config::byway();
+    c.failover.trial = None;
+    c
+}
+
+fn lossy(share: f64) -> LinkConfig {
+    core_link().loss(LossModel::Uniform(share))
+}
+
+#[test]
+fn a_lossy_path_is_left_for_a_clean_one() {
+    let (mut won, mut times) = (0, [0.0, 0.0]);
+    for seed in 1..=5 {
+        let links = [lossy(0.08), core_link()];
+        let (with, stats, _) = run(&Config::byway(), &links, seed);
+        let (without, ..) = run(&without(), &links, seed);
+        println!(
+            "seed {seed}: {} trials, {with} s, {without} s without",
+            stats.trials
+        );
+        won += stats.trials_won;
+        times[0] += with;
+        times[1] += without;
+    }
+    // A failover may come before the trial is due.
+    assert!(won >= 3, "{won} of 5");
+    assert!(times[0] < times[1] / 2.0, "{times:?}");
+}
+
+#[test]
+fn a_fast_path_with_some_loss_is_kept_beside_a_slow_clean_one() {
+    let slow = LinkConfig {
+        rate: Rate::BitsPerSecond(200_000),
+        ..core_link()
+    };
+    for seed in 1..=5 {
+        let links = [lossy(0.03), slow.clone()];
+        let (with, stats, primary) = run(&Config::byway(), &links, seed);
+        let (without, ..) = run(&without(), &links, seed);
+        assert_eq!((stats.trials_won, primary), (0, PathId(0)), "seed {seed}");
+        assert!(with < without * 1.3, "{with} s, {without} s without");
+    }
+}
+
+#[test]
+fn paths_without_loss_are_not_tried() {
+    for seed in 1..=5 {
+        let (_, stats, _) = run(&Config::byway(), &[core_link(), core_link()], seed);
+        assert_eq!(stats.trials, 0, "seed {seed}");
+    }
+}
