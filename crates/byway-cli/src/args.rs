@@ -105,6 +105,13 @@ pub(crate) enum Command {
     /// byway's values, and every figure drawn again.
     #[command(after_help = REPRODUCE_EXAMPLES)]
     Reproduce(ReproduceArgs),
+    /// Explain what the network does between this host and a `byway recv`
+    ///
+    /// Tries each pair of addresses with real packets: which answer and how fast, what gets
+    /// lost, which packet size passes, at which rate, whether a translator (NAT) stands
+    /// between, whether a path could take over from another, and what to do.
+    #[command(after_help = crate::net::DOCTOR_EXAMPLES)]
+    Doctor(crate::net::DoctorArgs),
     /// Receive files
     ///
     /// Waits for senders and stores their files. A file arrives as NAME.part

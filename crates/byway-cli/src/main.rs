@@ -45,6 +45,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Machine(args) => papers::machine(&args),
         Command::FailoverTime(args) => papers::failover_time(&args),
         Command::Reproduce(args) => reproduce::reproduce(&args),
+        Command::Doctor(args) => network(|ending| net::doctor(args, ending)),
         Command::Recv(args) => network(|ending| net::recv(args, ending)),
         Command::Send(args) => network(|ending| net::send(args, ending)),
         Command::Listen(args) => network(|ending| net::listen(args, ending)),

@@ -2,6 +2,7 @@
 
 mod address;
 mod claims;
+mod doctor;
 mod ending;
 mod exchange;
 mod open;
@@ -15,6 +16,7 @@ mod shown;
 mod stall;
 mod store;
 
+pub(crate) use doctor::{DOCTOR_EXAMPLES, DoctorArgs, doctor};
 pub(crate) use ending::Ending;
 pub(crate) use pipe::{cat, listen};
 pub(crate) use recv::recv;

@@ -1,8 +1,8 @@
 //! The answer, as it is written to JSON.
 
 use super::candidates::{Candidate, Target};
-use super::evidence::Sample;
-use super::race::Effort;
+use super::compare::Comparison;
+use super::evidence::{Figures, Sample};
 use super::wishes::Wishes;
 use serde::Serialize;
 
@@ -32,6 +32,16 @@ pub struct Advice {
     pub notes: Vec<String>,
     /// For each target.
     pub targets: Vec<TargetAdvice>,
+}
+
+/// How much was run.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Effort {
+    /// Seeds of each candidate on the first level of the search; twice as many more for the
+    /// best third, and again for the best few.
+    pub search: u32,
+    /// Seeds of each finalist and default in the check.
+    pub check: u32,
 }
 
 /// The answer for one target.
@@ -83,53 +93,6 @@ pub struct Outlook {
     pub samples: Vec<Sample>,
 }
 
-/// A figure and the interval that holds it with a confidence of 95 %.
-#[derive(Copy, Clone, Debug, PartialEq, Serialize)]
-pub struct Interval {
-    /// The figure.
-    pub value: f64,
-    /// Lower end.
-    pub low: f64,
-    /// Upper end.
-    pub high: f64,
-}
-
-/// What was measured of some settings.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Figures {
-    /// Seeds: so many runs of each situation stand behind each figure.
-    pub runs: usize,
-    /// Runs in which the association was lost.
-    pub lost: u32,
-    /// Mean of the longest time without delivery when the first path dies, seconds
-    /// (Student's t by seed).
-    pub stall_mean_s: Interval,
-    /// Its median (bootstrap by seed).
-    pub stall_median_s: Interval,
-    /// Its 95th percentile (bootstrap by seed).
-    pub stall_95th_s: Interval,
-    /// Median of the time until the sender thought the path potentially failed or inactive;
-    /// none if it never did.
-    pub notice_median_s: Option<Interval>,
-    /// Needless moves.
-    pub moves: Moves,
-    /// Share of the payload on other paths than the first while nothing fails.
-    pub elsewhere: Interval,
-    /// From the repair of the first path until traffic is back, seconds.
-    pub away_s: Interval,
-}
-
-/// Needless moves while nothing fails.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Moves {
-    /// How many.
-    pub count: u64,
-    /// In so many simulated hours.
-    pub hours: f64,
-    /// An hour (Poisson, wider by the scatter between seeds; for none the rule of three).
-    pub per_hour: Interval,
-}
-
 /// The recommended settings against a default, seed by seed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verdict {
@@ -138,9 +101,9 @@ pub struct Verdict {
     /// In a sentence.
     pub words: String,
     /// Score: the recommended less the default.
-    pub score: super::recommend::Comparison,
+    pub score: Comparison,
     /// Stall, seconds.
-    pub stall_s: super::recommend::Comparison,
+    pub stall_s: Comparison,
     /// Needless moves an hour.
-    pub moves_per_hour: super::recommend::Comparison,
+    pub moves_per_hour: Comparison,
 }

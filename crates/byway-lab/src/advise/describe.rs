@@ -1,11 +1,37 @@
 //! Reads paths and traffic as people write them, with the place of what is wrong.
 
-use super::request::Load;
 use crate::scenario::{LinkSpec, LossSpec, PathSpec};
 use crate::source::{Problems, Source, nearest};
 use crate::units::{QueueLimit, Rate, Share, Size, format_duration, parse_duration};
 use std::ops::Range;
 use std::time::Duration;
+
+/// What is sent.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Load {
+    /// As fast as the windows allow.
+    Bulk,
+    /// A message of this size, each time after this pause.
+    Paced {
+        /// Bytes of a message.
+        message: Size,
+        /// Time between two.
+        every: Duration,
+    },
+}
+
+impl Load {
+    /// In words.
+    #[must_use]
+    pub fn words(&self) -> String {
+        match self {
+            Load::Bulk => "bulk".to_owned(),
+            Load::Paced { message, every } => {
+                format!("{message} each {}", format_duration(*every))
+            }
+        }
+    }
+}
 
 /// What a path takes, with an example.
 const KEYS: &[(&str, &str)] = &[
@@ -189,6 +215,17 @@ pub(super) fn loss_spec(share: Share, burst: f64) -> LossSpec {
             good: Share(0.0),
             bad: Share(1.0),
         }
+    }
+}
+
+/// The share of packets that is lost in the long run; none where nothing is.
+pub(super) fn mean_loss(loss: &LossSpec) -> Option<Share> {
+    match loss {
+        LossSpec::Random(share) => Some(*share),
+        LossSpec::Burst {
+            to_bad, to_good, ..
+        } => Some(Share(to_bad.0 / (to_bad.0 + to_good.0))),
+        _ => None,
     }
 }
 

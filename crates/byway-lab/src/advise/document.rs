@@ -183,7 +183,9 @@ fn of_doctor(value: &Value) -> Result<String, String> {
         let loss = 1.0 - (1.0 - number("loss_round_trip").unwrap_or(0.0).clamp(0.0, 0.74)).sqrt();
         // What was not measured: a rate at which failover takes no longer than at more.
         let rate = number("rate_bit_s").unwrap_or(10e6).max(16_000.0);
-        let jitter = number("rtt_spread_ms").unwrap_or(0.0);
+        // Less is the noise of the two hosts.
+        let jitter = number("rtt_spread_ms").filter(|j| *j > 1.0 && *j > rtt / 10.0);
+        let jitter = jitter.unwrap_or(0.0);
         out.push_str(&format!(
             "[[path]]\nname = {:?}\nrtt = \"{rtt:.3} ms\"\nrate = \"{rate:.0} bit/s\"\n\
              loss = \"{:.4} %\"\njitter = \"{jitter:.3} ms\"\n",

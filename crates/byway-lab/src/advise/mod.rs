@@ -1,7 +1,7 @@
 //! Which settings suit some paths: a search in the simulator.
 //!
 //! [`Request`] describes the paths, the traffic and what hurts. [`advise`] runs candidate
-//! settings in three [situations](Situation), drops those that cannot win, and runs the rest
+//! settings in five [situations](Situation), drops those that cannot win, and runs the rest
 //! again with seeds that the search has not used. The answer, [`Advice`], has figures of
 //! these last runs only, with their intervals. All of it follows from the request, the seed
 //! and the number of runs; a [`Pace`] decides how many there are, and may look at a clock.
@@ -20,10 +20,13 @@
 
 mod answer;
 mod candidates;
+mod compare;
 mod describe;
 mod document;
 mod evidence;
 mod files;
+mod held_out;
+mod lane;
 mod levers;
 mod lines;
 mod page;
@@ -37,13 +40,15 @@ mod table;
 mod tests;
 mod wishes;
 
-pub use answer::{Advice, Figures, Interval, Moves, Outlook, Role, SCHEMA, TargetAdvice, Verdict};
+pub use answer::{Advice, Effort, Outlook, Role, SCHEMA, TargetAdvice, Verdict};
 pub use candidates::{Candidate, Target, baselines};
-pub use evidence::{Sample, Score};
+pub use compare::{Comparison, Shown, compare};
+pub use describe::Load;
+pub use evidence::{Figures, Interval, Moves, Sample, Score};
 pub use files::{File, files};
-pub use race::{AdviseError, Effort, Fixed, Hooks, Pace, Pilot, Progress, advise};
-pub use recommend::{Comparison, compare};
-pub use request::{Load, Request};
+pub use held_out::{HeldOut, held_out, variations};
+pub use race::{AdviseError, Fixed, Hooks, Pace, Pilot, Progress, advise, measure};
+pub use request::Request;
 pub use rerun::{Rerun, rerun};
 pub use situations::{Situation, scenario};
 pub use wishes::Wishes;

@@ -1,14 +1,14 @@
 //! The search: successive halving with common random numbers, then a check with new seeds.
 
-use super::answer::Advice;
+use super::answer::{Advice, Effort};
 use super::candidates::{self, Candidate};
 use super::evidence::{Columns, Sample, place};
+use super::lane::{Lane, Outcome};
 use super::recommend;
 use super::request::Request;
 use super::situations::{Situation, scenario};
 use crate::engine::{self, Cell, EngineError, Options, Plan};
 use crate::metrics::Metrics;
-use serde::Serialize;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Seeds of a round of the check.
@@ -19,18 +19,10 @@ const MOST_CHECKS: u32 = 2000;
 const FINALISTS: usize = 6;
 /// Those whose neighbours are tried.
 const LEADERS: usize = 2;
+/// How often the leader is tried without one of its settings each.
+const SIMPLIFICATIONS: usize = 4;
 /// The seeds of the check begin so far after those of the search.
 const CHECK_OFFSET: u64 = 500_000;
-
-/// How much was run.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Effort {
-    /// Seeds of each candidate on the first level of the search; twice as many more for the
-    /// best third, and again for the best few.
-    pub search: u32,
-    /// Seeds of each finalist and default in the check.
-    pub check: u32,
-}
 
 /// What is known when the length of the search is decided.
 #[derive(Copy, Clone, Debug)]
@@ -111,34 +103,6 @@ impl From<EngineError> for AdviseError {
             other => AdviseError::Engine(other),
         }
     }
-}
-
-/// A candidate and its runs so far.
-#[derive(Clone)]
-pub(super) struct Lane {
-    pub(super) candidate: Candidate,
-    pub(super) samples: Vec<Sample>,
-}
-
-impl Lane {
-    fn new(candidate: Candidate) -> Lane {
-        Lane {
-            candidate,
-            samples: Vec::new(),
-        }
-    }
-}
-
-/// What the race has come to for the targets, in the order of the request.
-pub(super) struct Outcome {
-    /// How many settings were tried, and those that the search has left, the best first.
-    pub(super) tried: Vec<usize>,
-    pub(super) found: Vec<Vec<Lane>>,
-    /// The same and the defaults, with the runs of the check.
-    pub(super) checked: Vec<Vec<Lane>>,
-    pub(super) effort: Effort,
-    pub(super) simulated: usize,
-    pub(super) interrupted: bool,
 }
 
 /// Searches settings for the request's targets, checks the best, and says what came out.
@@ -237,15 +201,21 @@ impl Race<'_> {
         lanes.append(&mut near);
         recommend::keep(&mut lanes, wishes, FINALISTS);
         // The leader without one of its settings each: what does nothing is not advised.
-        let leader = &lanes[0].candidate;
-        let simpler = leader
-            .groups()
-            .iter()
-            .map(|keys| leader.without(keys))
-            .collect();
-        let mut simpler = self.unseen(&lanes, simpler);
-        self.measure("searching", &mut all(&mut simpler), 1, 3 * seeds)?;
-        lanes.append(&mut simpler);
+        for _ in 0..SIMPLIFICATIONS {
+            let leader = lanes[0].candidate.clone();
+            let simpler = leader
+                .groups()
+                .iter()
+                .map(|keys| leader.without(keys))
+                .collect();
+            let mut simpler = self.unseen(&lanes, simpler);
+            self.measure("searching", &mut all(&mut simpler), 1, 3 * seeds)?;
+            lanes.append(&mut simpler);
+            recommend::keep(&mut lanes, wishes, FINALISTS);
+            if lanes[0].candidate == leader {
+                break;
+            }
+        }
         let from = 1 + 3 * u64::from(seeds);
         self.measure("searching", &mut all(&mut lanes), from, 4 * seeds)?;
         recommend::keep(&mut lanes, wishes, FINALISTS);
@@ -313,11 +283,6 @@ impl Race<'_> {
         if lanes.is_empty() {
             return Ok(());
         }
-        let seeds: Vec<u64> = (0..u64::from(count))
-            .map(|i| seed(self.request.seed, first + i))
-            .collect();
-        let plan = plan(self.request, lanes.iter().map(|l| &l.candidate), seeds)
-            .map_err(AdviseError::Wrong)?;
         let before = self.done.load(Ordering::Relaxed);
         let progress = |done: usize, _: usize| {
             if let Some(progress) = self.hooks.progress {
@@ -330,15 +295,48 @@ impl Race<'_> {
             strict: true,
             ..Options::default()
         };
-        let done = engine::run(&[&plan], &options)?;
-        self.done.fetch_add(done.simulated, Ordering::Relaxed);
-        let samples = samples(&plan, &done.rows[0], self.request.paths.len())
-            .ok_or_else(|| AdviseError::Wrong("a metric is missing".to_owned()))?;
+        let candidates: Vec<&Candidate> = lanes.iter().map(|l| &l.candidate).collect();
+        let (samples, simulated) = run(self.request, &candidates, first, count, &options)?;
+        self.done.fetch_add(simulated, Ordering::Relaxed);
         for (lane, samples) in lanes.iter_mut().zip(samples) {
             lane.samples.extend(samples);
         }
         Ok(())
     }
+}
+
+/// Runs candidates in all situations with `count` seeds from the place `first` on.
+///
+/// # Errors
+/// When the request or a candidate contradicts itself, or a run was refused.
+pub fn measure(
+    request: &Request,
+    candidates: &[&Candidate],
+    first: u64,
+    count: u32,
+) -> Result<Vec<Vec<Sample>>, AdviseError> {
+    request.check().map_err(AdviseError::Wrong)?;
+    let options = Options {
+        strict: true,
+        ..Options::default()
+    };
+    run(request, candidates, first, count, &options).map(|(samples, _)| samples)
+}
+
+/// The samples of each candidate, and how many runs were simulated.
+fn run(
+    request: &Request,
+    candidates: &[&Candidate],
+    first: u64,
+    count: u32,
+    options: &Options<'_>,
+) -> Result<(Vec<Vec<Sample>>, usize), AdviseError> {
+    let places = (0..u64::from(count)).map(|i| seed(request.seed, first + i));
+    let plan = plan(request, candidates, places.collect()).map_err(AdviseError::Wrong)?;
+    let done = engine::run(&[&plan], options)?;
+    let samples = samples(&plan, &done.rows[0], request.paths.len())
+        .ok_or_else(|| AdviseError::Wrong("a metric is missing".to_owned()))?;
+    Ok((samples, done.simulated))
 }
 
 fn all(lanes: &mut [Lane]) -> Vec<&mut Lane> {
@@ -351,13 +349,9 @@ fn seed(request: u64, place: u64) -> u64 {
 }
 
 /// What is run of some candidates: a cell for each in each situation.
-fn plan<'c>(
-    request: &Request,
-    candidates: impl Iterator<Item = &'c Candidate>,
-    seeds: Vec<u64>,
-) -> Result<Plan, String> {
+fn plan(request: &Request, candidates: &[&Candidate], seeds: Vec<u64>) -> Result<Plan, String> {
     let mut cells = Vec::new();
-    for (i, candidate) in candidates.enumerate() {
+    for (i, candidate) in candidates.iter().enumerate() {
         let policy = candidate.policy("candidate", request.paths.len())?;
         for situation in Situation::ALL {
             let scenario = scenario(request, situation, vec![policy.clone()]);

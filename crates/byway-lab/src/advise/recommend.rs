@@ -6,83 +6,19 @@
 
 use super::answer::{Advice, Outlook, Role, SCHEMA, TargetAdvice, Verdict};
 use super::candidates::{Candidate, Target};
+use super::compare::{Shown, compare};
 use super::describe::FASTEST;
-use super::evidence::{CONFIDENCE, Sample, Score, figures};
+use super::evidence::{Sample, Score, figures};
+use super::lane::{Lane, Outcome};
 use super::lines;
-use super::race::{Lane, Outcome};
 use super::request::Request;
 use super::wishes::Wishes;
-use crate::stats::Difference;
 use crate::units::format_duration;
-use serde::Serialize;
 
 /// What breaks a limit of the wishes weighs this much, times how far it is beyond.
 const BEYOND: f64 = 100.0;
 /// Points of the Pareto front that the search keeps besides the best.
 const FRONT: usize = 4;
-
-/// One side less the other, seed by seed.
-#[derive(Copy, Clone, Debug, PartialEq, Serialize)]
-pub struct Comparison {
-    /// The mean difference; negative is better.
-    pub mean: f64,
-    /// Lower end of its interval (95 %, Student's t of the pairs).
-    pub low: f64,
-    /// Upper end.
-    pub high: f64,
-    /// Whether the interval leaves out zero, and on which side.
-    pub shown: Shown,
-}
-
-/// What a comparison shows.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Shown {
-    /// The first side is better.
-    Better,
-    /// The first side is worse.
-    Worse,
-    /// No difference is shown.
-    Nothing,
-}
-
-impl Shown {
-    /// In a word or three.
-    #[must_use]
-    pub const fn words(self) -> &'static str {
-        match self {
-            Shown::Better => "better",
-            Shown::Worse => "worse",
-            Shown::Nothing => "no difference shown",
-        }
-    }
-}
-
-/// Compares what `value` gives of the samples of two settings, which have the same seeds in
-/// the same order. Less is better.
-#[must_use]
-pub fn compare(a: &[Sample], b: &[Sample], value: impl Fn(&Sample) -> f64) -> Comparison {
-    let pairs: Vec<(f64, f64)> = b.iter().map(&value).zip(a.iter().map(&value)).collect();
-    let (mean, half) = match Difference::paired(&pairs, CONFIDENCE) {
-        Some(d) => (d.mean, d.half_width),
-        None => (0.0, f64::INFINITY),
-    };
-    // Sums of the same numbers in another order differ in the last bits.
-    let (low, high) = (mean - half, mean + half);
-    let shown = if high < -1e-9 {
-        Shown::Better
-    } else if low > 1e-9 {
-        Shown::Worse
-    } else {
-        Shown::Nothing
-    };
-    Comparison {
-        mean,
-        low,
-        high,
-        shown,
-    }
-}
 
 /// Needless moves an hour of one seed.
 fn per_hour(sample: &Sample) -> f64 {

@@ -1,39 +1,11 @@
 //! What is asked.
 
 use super::candidates::Target;
-use super::describe;
+use super::describe::{self, Load};
 use super::wishes::Wishes;
 use crate::scenario::PathSpec;
 use crate::source::Problems;
-use crate::units::{Size, format_duration};
 use std::time::Duration;
-
-/// What is sent.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Load {
-    /// As fast as the windows allow.
-    Bulk,
-    /// A message of this size, each time after this pause.
-    Paced {
-        /// Bytes of a message.
-        message: Size,
-        /// Time between two.
-        every: Duration,
-    },
-}
-
-impl Load {
-    /// In words.
-    #[must_use]
-    pub fn words(&self) -> String {
-        match self {
-            Load::Bulk => "bulk".to_owned(),
-            Load::Paced { message, every } => {
-                format!("{message} each {}", format_duration(*every))
-            }
-        }
-    }
-}
 
 /// Paths, traffic, what hurts, and for whom the advice is.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,10 +1,10 @@
 //! The scenarios that settings meet.
 
 use super::candidates::Draw;
-use super::describe::FASTEST;
-use super::request::{Load, Request};
+use super::describe::{self, FASTEST, Load};
+use super::request::Request;
 use crate::scenario::{Change, Direction, EventSpec, PathSpec, Policy, Scenario, Traffic};
-use crate::units::Size;
+use crate::units::{Rate, Size};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -19,6 +19,11 @@ pub enum Situation {
     Quiet,
     /// The first path dies and comes back after ten seconds.
     Return,
+    /// Nothing fails, on paths with shorter round trips and lower rates than described.
+    Shorter,
+    /// Nothing fails, on paths with longer round trips and higher rates than described,
+    /// losses in bursts, and sparse traffic in place of bulk.
+    Longer,
 }
 
 /// How long the first path is away in [`Situation::Return`].
@@ -30,12 +35,22 @@ pub(super) const LONGEST: Duration = Duration::from_secs(150);
 /// Payload of a packet of bulk traffic.
 const MESSAGE: u64 = 1452;
 /// Packets of a quiet run, about.
-const QUIET_PACKETS: u64 = 15_000;
+const QUIET_PACKETS: u64 = 10_000;
+/// How far [`Situation::Shorter`] and [`Situation::Longer`] are from the description.
+const NEARBY: [f64; 2] = [0.7, 1.35];
+/// Losses of [`Situation::Longer`] that come together on average.
+const NEARBY_BURST: f64 = 2.0;
 const QUIET_LONGEST: Duration = Duration::from_secs(600);
 
 impl Situation {
     /// All there are.
-    pub const ALL: [Situation; 3] = [Situation::Death, Situation::Quiet, Situation::Return];
+    pub const ALL: [Situation; 5] = [
+        Situation::Death,
+        Situation::Quiet,
+        Situation::Return,
+        Situation::Shorter,
+        Situation::Longer,
+    ];
 
     /// Its name.
     #[must_use]
@@ -44,6 +59,8 @@ impl Situation {
             Situation::Death => "death",
             Situation::Quiet => "quiet",
             Situation::Return => "return",
+            Situation::Shorter => "shorter",
+            Situation::Longer => "longer",
         }
     }
 
@@ -52,6 +69,10 @@ impl Situation {
             Situation::Death => "The first path dies at a random phase of the traffic.",
             Situation::Quiet => "Nothing fails: every move to another path is needless.",
             Situation::Return => "The first path dies and is back after ten seconds.",
+            Situation::Shorter => "Nothing fails; shorter round trips, lower rates than described.",
+            Situation::Longer => {
+                "Nothing fails; longer round trips, higher rates, losses in bursts."
+            }
         }
     }
 }
@@ -89,18 +110,20 @@ impl Times {
 /// The scenario of a situation, with these policies.
 #[must_use]
 pub fn scenario(request: &Request, situation: Situation, policies: Vec<Policy>) -> Scenario {
+    let changed = nearby(request, situation);
+    let request = changed.as_ref().unwrap_or(request);
     let times = Times::of(request);
     let paths: Vec<PathSpec> = request.paths.iter().map(slower).collect();
     let traffic = traffic(request, situation, &paths, &times);
     let longest = times.warm + times.spread + LONGEST;
     let limit = match situation {
         Situation::Death => longest,
-        Situation::Quiet => QUIET_LONGEST * 2,
+        Situation::Quiet | Situation::Shorter | Situation::Longer => QUIET_LONGEST * 2,
         Situation::Return => longest + AWAY + AFTER_RETURN,
     };
     let mut events = failure(request, situation, &times);
     let until = match situation {
-        Situation::Quiet => QUIET_LONGEST,
+        Situation::Quiet | Situation::Shorter | Situation::Longer => QUIET_LONGEST,
         _ => times.warm + times.spread + times.tail + AWAY,
     };
     events.extend(wander(request, until));
@@ -118,6 +141,40 @@ pub fn scenario(request: &Request, situation: Situation, policies: Vec<Policy>) 
         cross: Vec::new(),
         policies,
     }
+}
+
+/// The request with the paths of [`Situation::Shorter`] and [`Situation::Longer`]; a
+/// description is never exact, and settings that fit it too closely are bad advice.
+fn nearby(request: &Request, situation: Situation) -> Option<Request> {
+    let factor = match situation {
+        Situation::Shorter => NEARBY[0],
+        Situation::Longer => NEARBY[1],
+        _ => return None,
+    };
+    let mut other = request.clone();
+    for path in &mut other.paths {
+        let share = describe::mean_loss(&path.forward.loss);
+        for link in [&mut path.forward, &mut path.reverse] {
+            link.delay = link.delay.mul_f64(factor);
+            link.rate = Rate((link.rate.0 as f64 * factor) as u64);
+            if let (Situation::Longer, Some(share)) = (situation, share) {
+                link.loss = describe::loss_spec(share, NEARBY_BURST);
+            }
+        }
+    }
+    other.load = match request.load {
+        Load::Bulk if situation == Situation::Longer => Load::Paced {
+            message: Size(1000),
+            every: Duration::from_millis(50),
+        },
+        Load::Paced { message, every } => Load::Paced {
+            message,
+            // What the description carries, slower paths carry in the same share.
+            every: every.div_f64(factor.min(1.0)),
+        },
+        Load::Bulk => Load::Bulk,
+    };
+    Some(other)
 }
 
 /// The path, at most as fast as [`FASTEST`].
@@ -139,7 +196,7 @@ fn failure(request: &Request, situation: Situation, times: &Times) -> Vec<EventS
     let down = event(times.warm, Change::Down);
     let up = event(times.warm + AWAY, Change::Up);
     match situation {
-        Situation::Quiet => Vec::new(),
+        Situation::Quiet | Situation::Shorter | Situation::Longer => Vec::new(),
         Situation::Death if request.paths.len() > 1 => vec![down],
         Situation::Death | Situation::Return => vec![down, up],
     }
@@ -195,12 +252,12 @@ fn traffic(request: &Request, situation: Situation, paths: &[PathSpec], times: &
         (Load::Paced { message, every }, Situation::Return) => {
             periodic(message, every.max(thin), whole)
         }
-        (Load::Paced { message, every }, Situation::Quiet) => {
-            let time = every.mul_f64(QUIET_PACKETS as f64).min(QUIET_LONGEST);
-            periodic(message, every, time)
-        }
         (Load::Paced { message, every }, Situation::Death) => {
             periodic(message, every, times.warm + times.spread + times.tail)
+        }
+        (Load::Paced { message, every }, _) => {
+            let time = every.mul_f64(QUIET_PACKETS as f64).min(QUIET_LONGEST);
+            periodic(message, every, time)
         }
     }
 }
@@ -211,7 +268,7 @@ fn bulk_size(situation: Situation, paths: &[PathSpec], times: &Times) -> Size {
     let first = rates.clone().next().unwrap_or(0.0);
     let others = rates.skip(1).fold(0.0, f64::max);
     let bytes = match situation {
-        Situation::Quiet => {
+        Situation::Quiet | Situation::Shorter | Situation::Longer => {
             (first * QUIET_LONGEST.as_secs_f64() / 2.0).min((QUIET_PACKETS * MESSAGE) as f64)
         }
         _ => {

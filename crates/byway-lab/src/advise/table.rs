@@ -1,7 +1,8 @@
 //! The answer as a table of 80 columns.
 
-use super::answer::{Advice, Figures, Interval, Outlook, Role, TargetAdvice};
+use super::answer::{Advice, Outlook, Role, TargetAdvice};
 use super::candidates::Target;
+use super::evidence::{Figures, Interval};
 use super::lines;
 use crate::scenario::{LossSpec, PathSpec};
 use crate::units::{Share, format_duration};
@@ -45,7 +46,9 @@ impl Advice {
             "{} runs for each figure in each situation, with seeds that the search did not use. \
              Intervals are 95 %: quantiles by bootstrap over seeds, moves as a Poisson count widened \
              by the scatter between seeds (none at all: rule of three), differences by Student's t of \
-             pairs of equal seeds. Seed {}, {} runs in all; `--runs {},{}` gives the same figures.",
+             pairs of equal seeds. The choice also \
+             rests on needless moves on paths that differ from the description by a third. Seed {}, {} runs \
+             in all; `--runs {},{}` gives the same figures.",
             self.effort.check, self.seed, self.simulated, self.effort.search, self.effort.check
         )
     }
@@ -74,7 +77,7 @@ fn of_target(out: &mut String, target: &TargetAdvice) {
         .rows
         .iter()
         .filter(|r| r.figures.lost > 0)
-        .map(|r| format!("{} {} of {}", r.name, r.figures.lost, 3 * r.figures.runs))
+        .map(|r| format!("{} {} of {}", r.name, r.figures.lost, 5 * r.figures.runs))
         .collect();
     if !lost.is_empty() {
         wrap(out, "associations lost: ", &lost.join(", "));

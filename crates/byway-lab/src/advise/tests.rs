@@ -1,6 +1,5 @@
 //! The whole way, with few runs.
 
-use super::recommend::Shown;
 use super::*;
 use std::sync::atomic::{AtomicBool, Ordering};
 
