@@ -129,16 +129,14 @@ impl Candidate {
         .collect()
     }
 
-    /// The policy of this name, on so many paths.
+    /// The policy of this name.
     ///
     /// # Errors
     /// When settings contradict each other.
-    pub fn policy(&self, name: &str, paths: usize) -> Result<Policy, String> {
+    pub fn policy(&self, name: &str) -> Result<Policy, String> {
         let base = Settings::preset(self.preset).map_err(|e| e.to_string())?;
-        let mut config =
+        let config =
             apply_overrides(&base, &self.overrides()).map_err(|problems| problems.join("; "))?;
-        let paths = u8::try_from(paths).unwrap_or(u8::MAX);
-        config.core.setup.max_paths = config.core.setup.max_paths.max(paths);
         let settings: Vec<String> = self
             .settings
             .iter()
@@ -246,7 +244,7 @@ pub(super) fn all(target: Target, seed: u64, paths: usize) -> Vec<Candidate> {
                 .iter()
                 .any(|(key, _)| key == "concurrent");
         let known = distinct.iter().any(|c| c.is_same(&candidate));
-        if !alone && !known && candidate.policy("", paths).is_ok() {
+        if !alone && !known && candidate.policy("").is_ok() {
             distinct.push(candidate);
         }
     }

@@ -38,10 +38,7 @@ pub fn files(request: &Request, advice: &Advice) -> Result<Vec<File>, String> {
                 format!("{stem}.scenario.toml"),
                 scenario_text(request, target, situation)?,
             );
-            add(
-                format!("{stem}.toml"),
-                sweep_text(advice, target, situation),
-            );
+            add(format!("{stem}.toml"), sweep_text(target, situation));
         }
     }
     Ok(files)
@@ -72,14 +69,13 @@ fn scenario_text(
     situation: Situation,
 ) -> Result<String, String> {
     let rows = target.rows.iter();
-    let policies: Result<Vec<_>, String> = rows
-        .map(|row| row.candidate.policy(&row.name, request.paths.len()))
-        .collect();
+    let policies: Result<Vec<_>, String> =
+        rows.map(|row| row.candidate.policy(&row.name)).collect();
     Ok(scenario(request, situation, policies?).to_toml())
 }
 
 /// The sweep that runs the check of a situation again.
-fn sweep_text(advice: &Advice, target: &TargetAdvice, situation: Situation) -> String {
+fn sweep_text(target: &TargetAdvice, situation: Situation) -> String {
     let stem = stem(target.target, situation);
     let first = target.rows.first().and_then(|r| r.samples.first());
     format!(
@@ -91,6 +87,6 @@ fn sweep_text(advice: &Advice, target: &TargetAdvice, situation: Situation) -> S
          metrics = {METRICS}\n",
         situation.name(),
         first.map_or(1, |s| s.seed),
-        advice.effort.check
+        target.rows.first().map_or(1, |r| r.samples.len().max(1))
     )
 }

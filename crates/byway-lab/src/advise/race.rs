@@ -142,19 +142,45 @@ impl Race<'_> {
             })
             .collect();
         let search = self.pilot(&lanes, pace)?;
-        let mut found = Vec::new();
+        let (mut found, mut first_level) = (Vec::new(), Vec::new());
+        let mut interrupted = false;
         for lanes in &lanes {
-            found.push(self.search(lanes.clone(), search)?);
+            let (mut lanes, mut defaults) = (lanes.clone(), Vec::new());
+            match self.search(&mut lanes, &mut defaults, search) {
+                Ok(()) => {}
+                Err(AdviseError::Interrupted) if !defaults.is_empty() => interrupted = true,
+                // The targets before this one have their answer.
+                Err(AdviseError::Interrupted) if !found.is_empty() => {
+                    interrupted = true;
+                    break;
+                }
+                Err(error) => return Err(error),
+            }
+            found.push(lanes);
+            first_level.push(defaults);
+            if interrupted {
+                break;
+            }
         }
         let mut outcome = Outcome {
             tried: lanes.iter().map(Vec::len).collect(),
             checked: Vec::new(),
             effort: Effort { search, check: 0 },
             simulated: 0,
-            interrupted: false,
+            interrupted,
             found,
         };
-        self.check(&mut outcome, pace)?;
+        if interrupted {
+            // What the search has seen of what it has left, and of the defaults.
+            outcome.checked = outcome.found.clone();
+            for (lanes, defaults) in outcome.checked.iter_mut().zip(first_level) {
+                let is_new = |d: &Lane| !lanes.iter().any(|l| l.candidate == d.candidate);
+                let new: Vec<Lane> = defaults.into_iter().filter(is_new).collect();
+                lanes.extend(new);
+            }
+        } else {
+            self.check(&mut outcome, pace)?;
+        }
         outcome.simulated = self.done.load(Ordering::Relaxed);
         Ok(outcome)
     }
@@ -182,24 +208,32 @@ impl Race<'_> {
         .map_err(AdviseError::TooShort)
     }
 
-    /// Those of a target that are left after three levels, the best first.
-    fn search(&self, mut lanes: Vec<Lane>, seeds: u32) -> Result<Vec<Lane>, AdviseError> {
+    /// Leaves those of a target that the levels of the search have not dropped, the best
+    /// first. Interrupted, it leaves all that it has samples of.
+    fn search(
+        &self,
+        lanes: &mut Vec<Lane>,
+        defaults: &mut Vec<Lane>,
+        seeds: u32,
+    ) -> Result<(), AdviseError> {
         let wishes = &self.request.wishes;
-        self.measure("searching", &mut all(&mut lanes), 1, seeds)?;
+        self.measure("searching", &mut all(lanes), 1, seeds)?;
+        let of_default = lanes.iter().filter(|l| !l.candidate.default.is_empty());
+        defaults.extend(of_default.cloned());
         let keep = lanes.len().div_ceil(3);
-        recommend::keep(&mut lanes, wishes, keep);
+        recommend::keep(lanes, wishes, keep);
         let from = 1 + u64::from(seeds);
-        self.measure("searching", &mut all(&mut lanes), from, 2 * seeds)?;
-        recommend::keep(&mut lanes, wishes, FINALISTS);
+        self.measure("searching", &mut all(lanes), from, 2 * seeds)?;
+        recommend::keep(lanes, wishes, FINALISTS);
         // The leaders with one lever in another place each.
         let leaders = lanes.iter().take(LEADERS);
         let near = leaders.flat_map(|lane| candidates::neighbours(&lane.candidate));
-        let mut near = self.unseen(&lanes, near.collect());
+        let mut near = self.unseen(lanes, near.collect());
         self.measure("searching", &mut all(&mut near), 1, seeds)?;
         recommend::keep(&mut near, wishes, FINALISTS);
         self.measure("searching", &mut all(&mut near), from, 2 * seeds)?;
         lanes.append(&mut near);
-        recommend::keep(&mut lanes, wishes, FINALISTS);
+        recommend::keep(lanes, wishes, FINALISTS);
         // The leader without one of its settings each: what does nothing is not advised.
         for _ in 0..SIMPLIFICATIONS {
             let leader = lanes[0].candidate.clone();
@@ -208,18 +242,18 @@ impl Race<'_> {
                 .iter()
                 .map(|keys| leader.without(keys))
                 .collect();
-            let mut simpler = self.unseen(&lanes, simpler);
+            let mut simpler = self.unseen(lanes, simpler);
             self.measure("searching", &mut all(&mut simpler), 1, 3 * seeds)?;
             lanes.append(&mut simpler);
-            recommend::keep(&mut lanes, wishes, FINALISTS);
+            recommend::keep(lanes, wishes, FINALISTS);
             if lanes[0].candidate == leader {
                 break;
             }
         }
         let from = 1 + 3 * u64::from(seeds);
-        self.measure("searching", &mut all(&mut lanes), from, 4 * seeds)?;
-        recommend::keep(&mut lanes, wishes, FINALISTS);
-        Ok(lanes)
+        self.measure("searching", &mut all(lanes), from, 4 * seeds)?;
+        recommend::keep(lanes, wishes, FINALISTS);
+        Ok(())
     }
 
     /// Lanes for those of these candidates that are not among the lanes and can be run.
@@ -230,7 +264,7 @@ impl Race<'_> {
                 .iter()
                 .chain(&new)
                 .any(|l| l.candidate.is_same(&candidate));
-            if !known && candidate.policy("", self.request.paths.len()).is_ok() {
+            if !known && candidate.policy("").is_ok() {
                 new.push(Lane::new(candidate));
             }
         }
@@ -352,7 +386,7 @@ fn seed(request: u64, place: u64) -> u64 {
 fn plan(request: &Request, candidates: &[&Candidate], seeds: Vec<u64>) -> Result<Plan, String> {
     let mut cells = Vec::new();
     for (i, candidate) in candidates.iter().enumerate() {
-        let policy = candidate.policy("candidate", request.paths.len())?;
+        let policy = candidate.policy("candidate")?;
         for situation in Situation::ALL {
             let scenario = scenario(request, situation, vec![policy.clone()]);
             let values = vec![(i + 1).to_string(), situation.name().to_owned()];

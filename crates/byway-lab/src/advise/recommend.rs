@@ -102,7 +102,8 @@ fn on_front(points: &[(f64, f64)], i: usize) -> bool {
 
 /// The answer to a request.
 pub(super) fn advice(request: &Request, outcome: &Outcome) -> Advice {
-    let targets = request.targets.iter().enumerate();
+    // Fewer than asked for after an interruption.
+    let targets = request.targets.iter().take(outcome.found.len()).enumerate();
     let targets: Vec<TargetAdvice> = targets
         .map(|(i, target)| of_target(request, *target, outcome, i))
         .collect();

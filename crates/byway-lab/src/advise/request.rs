@@ -7,6 +7,9 @@ use crate::scenario::PathSpec;
 use crate::source::Problems;
 use std::time::Duration;
 
+/// Local addresses of an association, at most.
+const MOST_PATHS: usize = 8;
+
 /// Paths, traffic, what hurts, and for whom the advice is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
@@ -69,8 +72,11 @@ impl Request {
                     .to_owned(),
             );
         }
-        if self.paths.len() > 16 {
-            return Err(format!("{} paths; at most 16", self.paths.len()));
+        if self.paths.len() > MOST_PATHS {
+            return Err(format!(
+                "{} paths; an association has at most {MOST_PATHS} local addresses",
+                self.paths.len()
+            ));
         }
         for path in &self.paths {
             let same = self.paths.iter().filter(|p| p.name == path.name).count();

@@ -22,7 +22,13 @@ impl Advice {
         wrap(&mut out, "what hurts: ", &self.wishes.words());
         if self.interrupted {
             out.push('\n');
-            let words = "the answer rests on the runs that were done before";
+            let words = match self.effort.check {
+                0 => {
+                    "in the search. The figures are those of the search: few runs, which flatter \
+                     the winner"
+                }
+                _ => "the answer rests on the runs that were done before",
+            };
             wrap(&mut out, "Interrupted: ", words);
         }
         for target in &self.targets {
@@ -43,7 +49,8 @@ impl Advice {
     /// What stands behind the figures.
     fn how(&self) -> String {
         format!(
-            "{} runs for each figure in each situation, with seeds that the search did not use. \
+            "{} runs for each figure in each situation, with seeds that the search did not use (with none, \
+             the figures are of the search). \
              Intervals are 95 %: quantiles by bootstrap over seeds, moves as a Poisson count widened \
              by the scatter between seeds (none at all: rule of three), differences by Student's t of \
              pairs of equal seeds. The choice also \

@@ -92,6 +92,26 @@ fn an_interruption_keeps_the_rounds_that_are_done() {
     assert!(advice.table().contains("Interrupted:"));
     let early = advise(&request(Target::Linux), &LITTLE, &hooks);
     assert!(matches!(early, Err(AdviseError::Interrupted)));
+    // In the search, after its first level.
+    let cancel = AtomicBool::new(false);
+    let progress = |stage: &str, done: usize| {
+        // Linux has 39 settings at first, in five situations; some share their runs.
+        if stage == "searching" && done > 39 * 5 + 20 {
+            cancel.store(true, Ordering::Relaxed);
+        }
+    };
+    let hooks = Hooks {
+        cancel: Some(&cancel),
+        progress: Some(&progress),
+    };
+    let advice = advise(&request(Target::Linux), &LITTLE, &hooks).unwrap();
+    assert!(advice.interrupted && advice.effort.check == 0);
+    assert!(advice.table().contains("in the search"));
+    let default = advice.targets[0]
+        .rows
+        .iter()
+        .any(|r| r.role == Role::Default);
+    assert!(default && !advice.targets[0].lines.is_empty());
 }
 
 #[test]
