@@ -90,12 +90,13 @@ pub(crate) async fn doctor(args: DoctorArgs, ending: Ending) -> Result<(), Failu
         }
         pairs.push(tokio::select! {
             pair = measure::pair(*local, *remote, &effort, &ending) => pair,
-            failure = ending.told() => return Err(failure),
+            failure = ending.told() => {
+                clear(&args);
+                return Err(failure);
+            }
         });
     }
-    if !args.json {
-        eprint!("\r{:78}\r", "");
-    }
+    clear(&args);
     let host = host::look();
     let findings = findings::of(&pairs, &host, &remote);
     if args.json {
@@ -106,6 +107,13 @@ pub(crate) async fn doctor(args: DoctorArgs, ending: Ending) -> Result<(), Failu
     match pairs.iter().any(|p| p.answer.is_ok()) {
         true => Ok(()),
         false => Err(Failure::new(Kind::Failed, "no pair of addresses answers")),
+    }
+}
+
+/// Takes the line of progress away.
+fn clear(args: &DoctorArgs) {
+    if !args.json {
+        eprint!("\r{:78}\r", "");
     }
 }
 

@@ -182,7 +182,10 @@ fn of_doctor(value: &Value) -> Result<String, String> {
         // Heartbeats measure the loss of both ways together.
         let loss = 1.0 - (1.0 - number("loss_round_trip").unwrap_or(0.0).clamp(0.0, 0.74)).sqrt();
         // What was not measured: a rate at which failover takes no longer than at more.
-        let rate = number("rate_bit_s").unwrap_or(10e6).max(16_000.0);
+        let rate = number("rate_bit_s").unwrap_or(10e6).clamp(16_000.0, 1e12);
+        // No measurement is better than three digits.
+        let digit = 10_f64.powf(rate.log10().floor() - 2.0).max(1.0);
+        let rate = (rate / digit).round() * digit;
         // Less is the noise of the two hosts.
         let jitter = number("rtt_spread_ms").filter(|j| *j > 1.0 && *j > rtt / 10.0);
         let jitter = jitter.unwrap_or(0.0);

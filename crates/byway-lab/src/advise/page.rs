@@ -88,6 +88,9 @@ fn draw<'a>(root: &Area<'a>, target: &TargetAdvice) -> Drawn<'a> {
         .bold_line_style(GRID)
         .axis_style(TEXT)
         .y_labels(6)
+        .x_labels(6)
+        .x_label_formatter(&|x| format!("{x:.0}"))
+        .y_label_formatter(&|y| format!("{}", (y * 100.0).round() / 100.0))
         .label_style(small.clone())
         .axis_desc_style(small)
         .x_desc("mean stall when the first path dies, ms")
@@ -105,7 +108,8 @@ fn draw<'a>(root: &Area<'a>, target: &TargetAdvice) -> Drawn<'a> {
         front,
         RGBColor(0xaa, 0xaa, 0xaa),
     )))?;
-    for (i, row) in rows.iter().enumerate() {
+    // What is advised lies on top.
+    for (i, row) in rows.iter().enumerate().rev() {
         let (x, y) = point(row);
         let (stalls, moves) = (&row.figures.stall_mean_s, &row.figures.moves.per_hour);
         let paint = colour(row.role);

@@ -167,7 +167,7 @@ impl Wishes {
         );
         parts.extend(
             self.max_moves_per_hour
-                .map(|m| format!("moves at most {m:.3}/hour")),
+                .map(|m| format!("moves at most {}/hour", (m * 1e3).round() / 1e3)),
         );
         parts.extend(
             self.max_cost
