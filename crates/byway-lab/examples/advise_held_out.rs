@@ -1,6 +1,8 @@
 //! Puts the advice of `byway advise` to scenarios that it has not seen, and prints a page.
 //!
 //!     cargo run --release -p byway-lab --example advise_held_out > held-out.md
+//!
+//! Arguments choose descriptions: `advise_held_out requests radio`.
 
 use byway_lab::advise::{
     Candidate, Fixed, HeldOut, Hooks, Request, Shown, Target, advise, baselines, held_out,
@@ -50,7 +52,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("|---|---|---|---|---|---|");
     let mut short = Vec::new();
     let mut controls = Controls::default();
-    for (name, paths, traffic) in DESCRIPTIONS {
+    let chosen: Vec<String> = std::env::args().skip(1).collect();
+    let is_chosen = |name: &str| chosen.is_empty() || chosen.iter().any(|c| name.contains(c));
+    for (name, paths, traffic) in DESCRIPTIONS.iter().filter(|d| is_chosen(d.0)) {
         let mut request = Request {
             targets: Target::ALL.to_vec(),
             ..Request::default()
