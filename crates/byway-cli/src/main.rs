@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod advise;
 mod args;
 mod failure;
 mod lab;
@@ -37,12 +38,14 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         },
         Command::Sweep(args) => sweep::sweep(&args),
         Command::Compare(args) => sweep::compare(&args),
+        Command::Advise(args) => advise::advise(&args),
         Command::Scenario => terminal::print(byway_lab::scenario::BUILT_IN),
         Command::Check { file, json } => lab::check(&file, json),
         Command::Settings { settings } => lab::settings(&settings),
         Command::Machine(args) => papers::machine(&args),
         Command::FailoverTime(args) => papers::failover_time(&args),
         Command::Reproduce(args) => reproduce::reproduce(&args),
+        Command::Doctor(args) => network(|ending| net::doctor(args, ending)),
         Command::Recv(args) => network(|ending| net::recv(args, ending)),
         Command::Send(args) => network(|ending| net::send(args, ending)),
         Command::Listen(args) => network(|ending| net::listen(args, ending)),

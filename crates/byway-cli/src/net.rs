@@ -2,6 +2,7 @@
 
 mod address;
 mod claims;
+mod doctor;
 mod ending;
 mod exchange;
 mod open;
@@ -16,6 +17,7 @@ mod stall;
 mod store;
 mod workers;
 
+pub(crate) use doctor::{DOCTOR_EXAMPLES, DoctorArgs, doctor};
 pub(crate) use ending::Ending;
 pub(crate) use pipe::{cat, listen};
 pub(crate) use recv::recv;

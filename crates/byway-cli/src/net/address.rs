@@ -135,7 +135,7 @@ pub(super) fn of_default_route() -> Result<Vec<SocketAddr>, Failure> {
 }
 
 /// Connecting a UDP socket sends nothing; it makes the kernel choose.
-fn source_for(to: SocketAddr) -> std::io::Result<IpAddr> {
+pub(super) fn source_for(to: SocketAddr) -> std::io::Result<IpAddr> {
     let any: IpAddr = if to.is_ipv4() {
         Ipv4Addr::UNSPECIFIED.into()
     } else {

@@ -13,6 +13,16 @@
 //!                                       <---  STORED                          or  REFUSE why
 //! ```
 //! The next OFFER follows; after the last file the sender shuts down.
+//!
+//! `byway doctor` asks what the receiver sees of it, and measures a rate:
+//!
+//! ```text
+//! ASK                                   --->
+//!                                       <---  SEEN addresses of the asker, as packets come
+//! DATA bytes                            --->   thrown away
+//! END hash of nothing                   --->
+//!                                       <---  STORED
+//! ```
 
 use super::shown::{hides, shown};
 use bytes::{BufMut, Bytes, BytesMut};
@@ -69,6 +79,13 @@ pub(super) enum Note {
         /// Why.
         reason: String,
     },
+    /// Which addresses does the receiver see?
+    Ask,
+    /// These, separated by commas.
+    Seen {
+        /// Addresses with UDP ports.
+        addresses: String,
+    },
 }
 
 const OFFER: u8 = 1;
@@ -78,6 +95,8 @@ const DATA: u8 = 4;
 const END: u8 = 5;
 const STORED: u8 = 6;
 const REFUSE: u8 = 7;
+const ASK: u8 = 8;
+const SEEN: u8 = 9;
 
 impl Note {
     /// Its name, for messages.
@@ -90,6 +109,8 @@ impl Note {
             Note::End { .. } => "END",
             Note::Stored => "STORED",
             Note::Refuse { .. } => "REFUSE",
+            Note::Ask => "ASK",
+            Note::Seen { .. } => "SEEN",
         }
     }
 
@@ -132,6 +153,11 @@ impl Note {
                         .collect::<String>()
                         .as_bytes(),
                 );
+            }
+            Note::Ask => out.put_u8(ASK),
+            Note::Seen { addresses } => {
+                out.put_u8(SEEN);
+                out.put_slice(addresses.as_bytes());
             }
         }
         out.freeze()
@@ -190,6 +216,10 @@ impl Note {
             STORED if rest.is_empty() => Ok(Note::Stored),
             REFUSE if rest.len() <= MAX_REASON => Ok(Note::Refuse {
                 reason: shown(&String::from_utf8_lossy(rest)),
+            }),
+            ASK if rest.is_empty() => Ok(Note::Ask),
+            SEEN if rest.len() <= MAX_REASON => Ok(Note::Seen {
+                addresses: shown(&String::from_utf8_lossy(rest)),
             }),
             _ => Err(short()),
         }
@@ -250,6 +280,10 @@ mod tests {
             Note::Stored,
             Note::Refuse {
                 reason: "no".to_owned(),
+            },
+            Note::Ask,
+            Note::Seen {
+                addresses: "10.0.0.1:9899,[::1]:4242".to_owned(),
             },
         ] {
             assert_eq!(Note::decode(&note.encode()), Ok(note));

@@ -208,8 +208,13 @@ impl<'a> Job<'a> {
     async fn files(&self) -> Result<(), Failure> {
         let mut exchange = Exchange::new(self.association);
         while let Some(note) = exchange.receive().await? {
-            let Note::Offer { sender, size, name } = note else {
-                return Err(strange(note.name()));
+            let (sender, size, name) = match note {
+                Note::Offer { sender, size, name } => (sender, size, name),
+                Note::Ask => {
+                    self.asked(&mut exchange).await?;
+                    continue;
+                }
+                other => return Err(strange(other.name())),
             };
             self.offered();
             let offer = Offer {
@@ -244,6 +249,24 @@ impl<'a> Job<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Tells `byway doctor` where its packets come from, and takes what it sends to measure
+    /// a rate.
+    async fn asked(&self, exchange: &mut Exchange<'_>) -> Result<(), Failure> {
+        let paths = self.association.paths();
+        let heard = paths.iter().filter(|p| p.last_heard.is_some());
+        let seen: Vec<String> = heard.map(|p| p.remote.to_string()).collect();
+        let addresses = seen.join(",");
+        exchange.send(&Note::Seen { addresses }).await?;
+        loop {
+            match exchange.receive().await? {
+                Some(Note::Data(_)) => {}
+                Some(Note::End { .. }) => return exchange.send(&Note::Stored).await,
+                Some(other) => return Err(strange(other.name())),
+                None => return Ok(()),
+            }
+        }
     }
 
     async fn one_file(

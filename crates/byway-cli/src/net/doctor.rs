@@ -1,0 +1,154 @@
+//! `byway doctor`: what the network does between two hosts, pair by pair of addresses.
+
+mod findings;
+mod host;
+mod measure;
+mod report;
+
+use super::address;
+use super::ending::Ending;
+use crate::args::SettingArgs;
+use crate::failure::{Failure, Kind};
+use crate::settings::config;
+use crate::terminal::{print, print_json};
+use clap::Args;
+use measure::{Effort, Pair};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+pub(crate) const DOCTOR_EXAMPLES: &str = "\
+On the other host: byway recv --bind 10.0.0.1,10.1.0.1
+
+Examples:
+  byway doctor --to 10.0.0.1,10.1.0.1
+  byway doctor --to 10.0.0.1,10.1.0.1 --bind 10.0.0.2,10.1.0.2
+  byway doctor --to 10.0.0.1,10.1.0.1 --json > doctor.json
+  byway advise --paths doctor.json            settings for what was measured
+Exit status 0 if a pair of addresses answers, else 1.";
+
+/// More pairs take too long, and say nothing more.
+const MOST_PAIRS: usize = 32;
+
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArgs {
+    /// The other side's addresses, separated by commas, each with a UDP port if not 9899
+    #[arg(
+        long,
+        value_name = "ADDR[,ADDR]",
+        value_delimiter = ',',
+        required = true
+    )]
+    to: Vec<String>,
+    /// Local addresses, separated by commas; each is tried with each of --to. Without it, the
+    /// addresses that the kernel's routes choose
+    #[arg(long, value_name = "ADDR[,ADDR]", value_delimiter = ',')]
+    bind: Vec<String>,
+    /// The other side's SCTP port
+    #[arg(long, value_name = "PORT", default_value_t = 5001, value_parser = clap::value_parser!(u16).range(1..))]
+    port: u16,
+    /// How long to wait for an answer of each pair
+    #[arg(long, value_name = "TIME", default_value = "4 s", value_parser = byway_lab::units::parse_duration)]
+    wait: Duration,
+    /// Heartbeats to each address that answers: more show smaller losses
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    heartbeats: u32,
+    /// Send heartbeats only. Without it, the rate is measured with up to 4 MB, for at most a
+    /// second, and the receiver is asked what it sees: that needs a `byway recv`
+    #[arg(long)]
+    heartbeats_only: bool,
+    #[command(flatten)]
+    settings: SettingArgs,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) async fn doctor(args: DoctorArgs, ending: Ending) -> Result<(), Failure> {
+    let remote = address::parse_all("--to", &args.to, address::ENCAPSULATION_PORT)?;
+    let wanted = pairs(&args, &remote)?;
+    let mut config = config(&args.settings)?;
+    // Losses are what is measured: they must not end the association.
+    config.failure.association_max_retrans = 250;
+    config.failure.path_max_retrans = 100;
+    let effort = Effort {
+        port: args.port,
+        wait: args.wait,
+        heartbeats: args.heartbeats,
+        asks: !args.heartbeats_only,
+        config,
+    };
+    let mut pairs: Vec<Pair> = Vec::new();
+    for (i, (local, remote)) in wanted.iter().enumerate() {
+        if !args.json {
+            let doing = format!(
+                "pair {} of {}: {} to {remote}",
+                i + 1,
+                wanted.len(),
+                local.ip()
+            );
+            eprint!("\r{doing:78}");
+        }
+        pairs.push(tokio::select! {
+            pair = measure::pair(*local, *remote, &effort, &ending) => pair,
+            failure = ending.told() => {
+                clear(&args);
+                return Err(failure);
+            }
+        });
+    }
+    clear(&args);
+    let host = host::look();
+    let findings = findings::of(&pairs, &host, &remote);
+    if args.json {
+        print_json(&report::json(&pairs, &host, &findings))?;
+    } else {
+        print(&report::text(&pairs, &host, &findings))?;
+    }
+    match pairs.iter().any(|p| p.answer.is_ok()) {
+        true => Ok(()),
+        false => Err(Failure::new(Kind::Failed, "no pair of addresses answers")),
+    }
+}
+
+/// Takes the line of progress away.
+fn clear(args: &DoctorArgs) {
+    if !args.json {
+        eprint!("\r{:78}\r", "");
+    }
+}
+
+/// The pairs that an association would try: each address of the peer from the source that the
+/// kernel chooses, or from each of --bind.
+fn pairs(
+    args: &DoctorArgs,
+    remote: &[SocketAddr],
+) -> Result<Vec<(SocketAddr, SocketAddr)>, Failure> {
+    let mut pairs = Vec::new();
+    if args.bind.is_empty() {
+        // An address without a route is still reported: any source will do.
+        let chosen = address::by_routes(remote)?;
+        for to in remote {
+            let source = address::source_for(*to).map(|ip| SocketAddr::new(ip, 0));
+            let same = chosen.iter().find(|a| a.is_ipv4() == to.is_ipv4()).copied();
+            pairs.extend(source.ok().or(same).map(|local| (local, *to)));
+        }
+    } else {
+        for local in address::parse_all("--bind", &args.bind, 0)? {
+            let of = remote.iter().filter(|to| to.is_ipv4() == local.is_ipv4());
+            pairs.extend(of.map(|to| (local, *to)));
+        }
+    }
+    if pairs.is_empty() {
+        return Err(Failure::wrong(
+            "no pair of addresses of one kind: --bind and --to have IPv4 on one side and IPv6 on the \
+             other",
+        ));
+    }
+    if pairs.len() > MOST_PAIRS {
+        return Err(Failure::wrong(format!(
+            "{} pairs of addresses; at most {MOST_PAIRS}: name fewer in --bind or --to",
+            pairs.len()
+        )));
+    }
+    Ok(pairs)
+}

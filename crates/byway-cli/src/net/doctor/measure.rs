@@ -1,0 +1,288 @@
+//! One pair of addresses: an association over it alone, heartbeats, and some data.
+
+use super::super::ending::Ending;
+use super::super::exchange::Exchange;
+use super::super::protocol::Note;
+use super::super::shown::shown;
+use bytes::Bytes;
+use byway::{Association, Closed, Config, ConnectError, Endpoint, EndpointOptions, LossReason};
+use std::net::{SocketAddr, UdpSocket};
+use std::time::{Duration, Instant};
+
+/// Bytes that measure the rate, at most.
+const MOST_BYTES: usize = 4_000_000;
+const BLOCK: usize = 32 * 1024;
+/// How long they are sent, at most.
+const SENDING: Duration = Duration::from_secs(1);
+/// How long the answers of the receiver may take.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How long the end of the association may take.
+const GOODBYE: Duration = Duration::from_secs(1);
+/// How long the search for the packet size may take, and how long it has not changed when it
+/// is over.
+const MTU_SEARCH: Duration = Duration::from_secs(12);
+const MTU_STILL: Duration = Duration::from_millis(2500);
+
+/// How a pair is measured.
+pub(super) struct Effort {
+    pub(super) port: u16,
+    pub(super) wait: Duration,
+    pub(super) heartbeats: u32,
+    pub(super) asks: bool,
+    pub(super) config: Config,
+}
+
+/// A pair of addresses, and what came of it.
+pub(super) struct Pair {
+    pub(super) local: SocketAddr,
+    pub(super) remote: SocketAddr,
+    /// Why it does not answer.
+    pub(super) answer: Result<Answer, Silence>,
+}
+
+/// Why a pair does not answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Silence {
+    /// The kernel or a router refuses.
+    Refused(String),
+    /// The host says that nothing listens on this UDP port.
+    NobodyListens,
+    /// The SCTP port is wrong: an ABORT came back.
+    WrongPort(String),
+    /// Nothing comes back.
+    Nothing,
+    /// This side cannot begin.
+    Local(String),
+}
+
+/// What was measured.
+pub(super) struct Answer {
+    /// Until the association was established.
+    pub(super) setup: Duration,
+    /// Round trips of heartbeats, the shortest first.
+    pub(super) round_trips: Vec<Duration>,
+    /// Heartbeats sent.
+    pub(super) sent: u32,
+    /// The largest packet that passes, bytes; whether it is the most that was tried.
+    pub(super) mtu: u32,
+    pub(super) mtu_is_bound: bool,
+    /// Bits a second.
+    pub(super) rate: Option<f64>,
+    /// The addresses of this side as the receiver sees them; none if it was not asked or does
+    /// not answer.
+    pub(super) seen: Option<Vec<SocketAddr>>,
+    /// The UDP port of this side.
+    pub(super) port: u16,
+    /// Addresses that the other side named.
+    pub(super) listed: Vec<SocketAddr>,
+}
+
+impl Answer {
+    /// The round trip that this share of the heartbeats did not exceed.
+    pub(super) fn round_trip(&self, share: f64) -> Option<Duration> {
+        let last = self.round_trips.len().checked_sub(1)?;
+        let place = (share * last as f64).round() as usize;
+        self.round_trips.get(place).copied()
+    }
+
+    /// Heartbeats that were not answered.
+    pub(super) fn lost(&self) -> u32 {
+        self.sent.saturating_sub(self.round_trips.len() as u32)
+    }
+}
+
+/// Measures a pair.
+pub(super) async fn pair(
+    local: SocketAddr,
+    remote: SocketAddr,
+    effort: &Effort,
+    ending: &Ending,
+) -> Pair {
+    let mut options = EndpointOptions::new([local]).config(effort.config.clone());
+    options.accept = false;
+    let answer = match Endpoint::bind(options) {
+        Err(e) => Err(Silence::Local(e.to_string())),
+        Ok(endpoint) => {
+            ending.aborts(&endpoint);
+            let answer = with(&endpoint, remote, effort).await;
+            ending.abort(endpoint, b"byway doctor is done").await;
+            answer
+        }
+    };
+    Pair {
+        local,
+        remote,
+        answer,
+    }
+}
+
+async fn with(endpoint: &Endpoint, remote: SocketAddr, effort: &Effort) -> Result<Answer, Silence> {
+    let begun = Instant::now();
+    let to = [remote];
+    let setup = endpoint.connect(&to, effort.port);
+    let association = match tokio::time::timeout(effort.wait, setup).await {
+        Ok(Ok(association)) => association,
+        Ok(Err(e)) => return Err(silence(&e)),
+        Err(_) => {
+            let local = endpoint.local_addresses();
+            return Err(knock(local.first().copied(), remote));
+        }
+    };
+    let setup = begun.elapsed();
+    let mtu = settled_mtu(&association, remote, effort).await;
+    let (round_trips, sent) = heartbeats(&association, remote, effort.heartbeats).await;
+    let (mut seen, mut rate) = (None, None);
+    if effort.asks
+        && let Ok(Some(found)) = tokio::time::timeout(PATIENCE, asked(&association)).await
+    {
+        (seen, rate) = (Some(found.0), found.1);
+    }
+    let listed = association.paths().iter().map(|p| p.remote).collect();
+    // In good order if the other side has the time; the caller aborts what is left.
+    let _ = tokio::time::timeout(GOODBYE, association.shutdown()).await;
+    let ports = endpoint.local_addresses();
+    Ok(Answer {
+        setup,
+        round_trips,
+        sent,
+        mtu,
+        mtu_is_bound: mtu >= effort.config.pmtu.0,
+        rate,
+        seen,
+        port: ports.first().map_or(0, SocketAddr::port),
+        listed,
+    })
+}
+
+fn silence(error: &ConnectError) -> Silence {
+    match error {
+        ConnectError::Failed {
+            closed:
+                Closed::Lost {
+                    reason: LossReason::AbortedByPeer(_),
+                    ..
+                },
+            ..
+        } => Silence::WrongPort(shown(&error.to_string())),
+        ConnectError::Refused(_) => Silence::Local(error.to_string()),
+        _ => Silence::Nothing,
+    }
+}
+
+/// Asks the kernel what became of a single UDP byte: ICMP messages reach a connected socket.
+fn knock(local: Option<SocketAddr>, remote: SocketAddr) -> Silence {
+    use std::io::ErrorKind;
+    let ask = || {
+        let from = local.map_or(remote, |l| SocketAddr::new(l.ip(), 0));
+        let socket = UdpSocket::bind(from)?;
+        socket.connect(remote)?;
+        socket.set_read_timeout(Some(Duration::from_millis(800)))?;
+        socket.send(&[0])?;
+        socket.recv(&mut [0; 16])
+    };
+    match ask() {
+        Err(e) if e.kind() == ErrorKind::ConnectionRefused => Silence::NobodyListens,
+        Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+            Silence::Nothing
+        }
+        Err(e) => Silence::Refused(e.to_string()),
+        Ok(_) => Silence::Nothing,
+    }
+}
+
+/// The size of packets, once the search for it is over.
+async fn settled_mtu(association: &Association, remote: SocketAddr, effort: &Effort) -> u32 {
+    let mtu = || {
+        let paths = association.paths();
+        let path = paths.iter().find(|p| p.remote == remote);
+        path.map_or(0, |p| p.pmtu)
+    };
+    let begun = Instant::now();
+    let (mut last, mut changed) = (mtu(), begun);
+    while last < effort.config.pmtu.0
+        && changed.elapsed() < MTU_STILL
+        && begun.elapsed() < MTU_SEARCH
+    {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        let now = mtu();
+        if now != last {
+            (last, changed) = (now, Instant::now());
+        }
+    }
+    last
+}
+
+/// Sends heartbeats to the address one after the other; the round trips of those that were
+/// answered, in order of length, and how many were sent.
+async fn heartbeats(
+    association: &Association,
+    remote: SocketAddr,
+    count: u32,
+) -> (Vec<Duration>, u32) {
+    let received = || {
+        let paths = association.paths();
+        let path = paths.iter().find(|p| p.remote == remote)?;
+        Some((
+            path.path,
+            path.bytes_received,
+            path.srtt.unwrap_or_default(),
+        ))
+    };
+    let mut found = Vec::new();
+    let mut sent = 0;
+    for _ in 0..count {
+        let Some((path, before, srtt)) = received() else {
+            break;
+        };
+        if association.request_heartbeat(path).is_err() {
+            break;
+        }
+        sent += 1;
+        let begun = Instant::now();
+        let most = (srtt * 3 + Duration::from_millis(50))
+            .clamp(Duration::from_millis(200), Duration::from_secs(3));
+        loop {
+            let elapsed = begun.elapsed();
+            if received().is_some_and(|(_, now, _)| now > before) {
+                found.push(elapsed);
+                break;
+            }
+            if elapsed > most {
+                break;
+            }
+            // The driver works in other threads; tokio's timers tick in milliseconds.
+            std::thread::sleep(Duration::from_micros(40));
+            tokio::task::yield_now().await;
+        }
+    }
+    found.sort();
+    (found, sent)
+}
+
+/// What the receiver sees of this side, and the rate of some data; none if it does not
+/// understand.
+async fn asked(association: &Association) -> Option<(Vec<SocketAddr>, Option<f64>)> {
+    let mut exchange = Exchange::new(association);
+    exchange.send(&Note::Ask).await.ok()?;
+    let Ok(Some(Note::Seen { addresses })) = exchange.receive().await else {
+        return None;
+    };
+    let seen = addresses
+        .split(',')
+        .filter_map(|a| a.parse().ok())
+        .collect();
+    let block = Note::Data(Bytes::from(vec![0; BLOCK]));
+    let begun = Instant::now();
+    let mut bytes = 0;
+    while bytes < MOST_BYTES && begun.elapsed() < SENDING {
+        if exchange.send(&block).await.is_err() {
+            return Some((seen, None));
+        }
+        bytes += BLOCK;
+    }
+    let end = Note::End { hash: [0; 32] };
+    let stored = exchange.send(&end).await.is_ok()
+        && matches!(exchange.receive().await, Ok(Some(Note::Stored)));
+    let rate = bytes as f64 * 8.0 / begun.elapsed().as_secs_f64().max(1e-6);
+    Some((seen, stored.then_some(rate)))
+}
