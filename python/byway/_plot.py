@@ -63,11 +63,11 @@ def _events(ax: Axes, info: ScenarioInfo, label: bool = True) -> None:
     for event in info.events[:12]:
         words = f"{info.paths[event.path].name} {event.words}"
         seen.setdefault(event.at_s, []).append(words)
-    for at, words in seen.items():
+    for at, lines in seen.items():
         ax.axvline(at, color=GREY, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
         if label and len(seen) <= 4:
             ax.annotate(
-                "\n".join(words), (at, 1.0), xycoords=("data", "axes fraction"), xytext=(4, -3),
+                "\n".join(lines), (at, 1.0), xycoords=("data", "axes fraction"), xytext=(4, -3),
                 textcoords="offset points", va="top", fontsize=8, color=GREY,
             )  # fmt: skip
 
@@ -231,7 +231,7 @@ def _states(info: ScenarioInfo, results: Sequence[Result]) -> Any:
     for r in results:
         for p in r.series.paths:
             ends = np.append(p.state_t[1:], r.end_s)
-            for code in np.unique(p.state):
+            for code in np.unique(p.state[p.state_t <= until]):
                 seen.add(int(code))
                 which = p.state == code
                 spans = np.column_stack([p.state_t[which], (ends - p.state_t)[which]])
