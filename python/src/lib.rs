@@ -2,6 +2,7 @@
 //!
 //! Each file adds what it has to the module in its own `register`.
 
+mod advise;
 mod decider;
 mod error;
 mod job;
@@ -18,6 +19,7 @@ use pyo3::prelude::*;
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     // One line for each file that adds something.
+    advise::register(module)?;
     decider::register(module)?;
     papers::register(module)?;
     run::register(module)?;
