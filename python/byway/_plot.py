@@ -470,45 +470,41 @@ _WAITS = {
 
 
 _ROLES = {
-    "recommended": ("*", 190, COLOURS[1]),
+    "recommended": ("*", 170, COLOURS[1]),
     "runner_up": ("s", 45, COLOURS[0]),
-    "default": ("X", 70, "#000000"),
-    "front": ("o", 40, COLOURS[2]),
+    "front": ("o", 45, COLOURS[2]),
+    "default": ("X", 60, "#000000"),
 }
 
 
 def advice(found: Advice) -> Figure:
-    """Mean stall and needless moves of all settings."""
-    targets = list(found.lines)
-    fig = _figure(4.0 + 3.6 * len(targets), 4.2)
-    axes = fig.subplots(1, len(targets), squeeze=False, sharex=True, sharey=True)[0]
+    """Stall and needless moves of all settings, with their intervals."""
+    rows = found.rows
+    several = len(found.lines) > 1
+    fig = _figure(9.5, 1.7 + 0.34 * len(rows))
+    left, right = fig.subplots(1, 2, sharey=True)
+    at = np.arange(len(rows))[::-1]
     seen: dict[str, Any] = {}
-    for ax, target in zip(axes, targets, strict=True):
-        for row in found.rows:
-            if row.target != target:
-                continue
-            marker, size, colour = _ROLES[row.role]
-            x, y = row.stall_mean_s, row.moves_per_hour
-            ax.errorbar(
-                x.value, y.value, xerr=[[x.value - x.low], [x.high - x.value]],
-                yerr=[[y.value - y.low], [y.high - y.value]], color=colour, elinewidth=0.9, alpha=0.6,
-            )  # fmt: skip
+    for y, row in zip(at, rows, strict=True):
+        marker, size, colour = _ROLES[row.role]
+        for ax, x in ((left, row.stall_mean_s), (right, row.moves_per_hour)):
+            ax.plot([x.low, x.high], [y, y], color=colour, linewidth=2, solid_capstyle="butt")
             seen[row.role] = ax.scatter(
-                x.value, y.value, marker=marker, s=size, color=colour, edgecolors="white", zorder=3
+                x.value, y, marker=marker, s=size, color=colour, edgecolors="white", zorder=3
             )
-            ax.annotate(
-                row.name, (x.value, y.value), xytext=(7, 5), textcoords="offset points", fontsize=8
-            )
-        ax.set_title(target, fontsize=9, loc="left")
-        ax.set_xscale("log")
-        ax.set_ylim(bottom=0)
-        ax.set_xlabel("mean stall when the first path dies, s (logarithmic)")
+    names = [f"{r.target}: {r.name}" if several else r.name for r in rows]
+    left.set_yticks(at, names)
+    left.set_xscale("log")
+    left.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
+    left.set_xlabel("mean stall when the first path dies, s (logarithmic)")
+    right.set_xlabel("needless moves an hour while nothing fails")
+    right.set_xlim(left=-0.03 * (right.get_xlim()[1] or 1))
+    for ax in (left, right):
         _plain(ax)
-        ax.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
-    axes[0].set_ylabel("needless moves an hour")
-    names = [role.replace("_", " ") for role in seen]
+    words = [role.replace("_", " ") for role in seen]
     fig.legend(
-        list(seen.values()), names, loc="outside lower center", ncols=4, frameon=False, fontsize=9
+        list(seen.values()), words, loc="outside lower center", ncols=4, frameon=False, fontsize=9
     )
+    fig.suptitle("Advice; lines are 95 % intervals", fontsize=11)
     result: Figure = fig
     return result

@@ -4,6 +4,7 @@ use crate::error::{Input, RunError, engine, in_python, problems, wrong};
 use crate::job::{Control, carry_out};
 use crate::scenario::text_of;
 use byway_lab::advise::{self as lab, Advice, AdviseError, File, Fixed, Hooks, Request, Target};
+use byway_lab::source::Problems;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
@@ -48,9 +49,7 @@ fn advise(
     };
     add_paths(&mut request, paths)?;
     if let Some(traffic) = traffic {
-        request
-            .set_traffic(traffic)
-            .map_err(|p| problems(Input::Settings, &p, &[]))?;
+        request.set_traffic(traffic).map_err(said)?;
     }
     let wishes = [
         ("hurts", hurts),
@@ -98,7 +97,7 @@ fn add_paths(request: &mut Request, paths: &Bound<'_, PyAny>) -> PyResult<()> {
     {
         for text in texts {
             let added = request.add_path(&text);
-            added.map_err(|p| problems(Input::Settings, &p, &[]))?;
+            added.map_err(said)?;
         }
         return Ok(());
     }
@@ -111,6 +110,14 @@ fn add_paths(request: &mut Request, paths: &Bound<'_, PyAny>) -> PyResult<()> {
     request
         .add_document(&given.name, &given.text)
         .map_err(|p| problems(Input::Settings, &p, &made))
+}
+
+/// What is wrong with a text, which the command calls by its option.
+fn said(mut found: Problems) -> PyErr {
+    for problem in &mut found.0 {
+        problem.file = problem.file.replace("--path ", "paths, ").replace("--", "");
+    }
+    problems(Input::Settings, &found, &[])
 }
 
 fn set_wishes(request: &mut Request, given: Wishes) -> PyResult<()> {
