@@ -17,9 +17,9 @@ from byway.policy import Paths
 
 SCENARIO = {
     "name": "losses",
-    "limit": "2000 s",
+    "limit": "10000 s",
     "path": [{"rate": "100 Mbit/s", "delay": "5 ms", "loss": "10 %"} for _ in range(2)],
-    "traffic": {"kind": "bulk", "size": "20 MB"},
+    "traffic": {"kind": "bulk", "size": "80 MB"},
     "protocol": {"preset": "rfc2960", "retransmission.target": "AllRtxAlt"},
 }
 REPEATS = 9
