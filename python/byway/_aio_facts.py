@@ -25,7 +25,7 @@ class PathState(enum.StrEnum):
 class PathEstimate:
     """The estimate of a path's round trip and losses (`failover.estimate`)."""
 
-    rtt: float
+    rtt_s: float
     """Seconds: the least round trip of the last 10 to 20 s that were measured."""
     loss: float
     """The share of packets lost in one direction, 0 to 1."""
@@ -49,9 +49,9 @@ class Path:
     """Whether it is the primary path."""
     in_use: bool
     """Whether new data goes there."""
-    srtt: float | None
+    srtt_s: float | None
     """Smoothed round-trip time, seconds; `None` before the first sample."""
-    rto: float
+    rto_s: float
     """Retransmission timeout, seconds."""
     cwnd: int
     """Congestion window, bytes."""
@@ -137,7 +137,7 @@ class AssociationStats:
     """Times that a better estimate changed the primary path."""
     dead_for_data: int
     """Times that a path became inactive because it acknowledged no data."""
-    rwnd_blocked: float
+    rwnd_blocked_s: float
     """Seconds that data waited for the peer's window while a path had room."""
     rwnd_blocked_episodes: int
     """Number of such periods that have ended."""

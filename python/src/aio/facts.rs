@@ -36,8 +36,8 @@ pub(super) fn path<'py>(py: Python<'py>, path: &PathStats) -> PyResult<Bound<'py
     dict.set_item("local", path.local.to_string())?;
     dict.set_item("remote", path.remote.to_string())?;
     dict.set_item("state", path.state.name())?;
-    dict.set_item("srtt", path.srtt.map(|d| d.as_secs_f64()))?;
-    dict.set_item("rto", path.rto.as_secs_f64())?;
+    dict.set_item("srtt_s", path.srtt.map(|d| d.as_secs_f64()))?;
+    dict.set_item("rto_s", path.rto.as_secs_f64())?;
     let estimate = path.estimate.map(|e| estimate(py, e)).transpose()?;
     dict.set_item("estimate", estimate)?;
     Ok(dict)
@@ -45,7 +45,7 @@ pub(super) fn path<'py>(py: Python<'py>, path: &PathStats) -> PyResult<Bound<'py
 
 fn estimate(py: Python<'_>, estimate: PathEstimateStats) -> PyResult<Bound<'_, PyDict>> {
     let dict = fields!(py, estimate, loss samples);
-    dict.set_item("rtt", estimate.rtt.as_secs_f64())?;
+    dict.set_item("rtt_s", estimate.rtt.as_secs_f64())?;
     Ok(dict)
 }
 
@@ -60,7 +60,7 @@ pub(super) fn association<'py>(
         failovers failovers_away spurious_failovers suspicions needless_suspicions
         data_packet_bytes probes_sent probes_answered probe_bytes moved_by_estimate
         dead_for_data rwnd_blocked_episodes);
-    dict.set_item("rwnd_blocked", stats.rwnd_blocked.as_secs_f64())?;
+    dict.set_item("rwnd_blocked_s", stats.rwnd_blocked.as_secs_f64())?;
     Ok(dict)
 }
 
