@@ -7,7 +7,7 @@ import atexit
 import os
 import weakref
 from collections import deque
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 from . import _native
@@ -19,6 +19,10 @@ T = TypeVar("T")
 _CREDIT: Final = 64
 
 
+class _Held:
+    """Something that is held."""
+
+
 class Hub:
     """What the endpoints of one event loop share: how byway's threads wake it."""
 
@@ -27,31 +31,22 @@ class Hub:
         self.native = _native.Reactor()
         self._waiting: dict[int, Gate] = {}
         self._credit = _CREDIT
-        self._guard: AsyncGenerator[None, None] | None = None
 
     @staticmethod
-    async def here() -> Hub:
+    def here() -> Hub:
         """The hub of the running loop."""
         loop = asyncio.get_running_loop()
         hub = _hubs.get(loop)
         if hub is None:
             hub = Hub(loop)
             _hubs[loop] = hub
-            loop.add_reader(hub.native.fileno(), hub._wake)
-            # The loop ends its asynchronous generators before it is closed. This one notices.
-            hub._guard = hub._watch()
-            await anext(hub._guard)
-            # Notices a loop that is closed without that, and the end of the interpreter.
-            weakref.finalize(loop, hub.native.abort, "the event loop has ended")
+            # The loop alone holds it, until it is closed.
+            held = _Held()
+            weakref.finalize(held, hub.native.abort, "the event loop was closed")
+            loop.add_reader(hub.native.fileno(), hub._wake, held)
         return hub
 
-    async def _watch(self) -> AsyncGenerator[None, None]:
-        try:
-            yield
-        finally:
-            self.native.abort("the event loop was closed")
-
-    def _wake(self) -> None:
+    def _wake(self, _held: _Held) -> None:
         for number in self.native.take():
             gate = self._waiting.pop(number, None)
             if gate is not None:
@@ -103,23 +98,25 @@ class Gate:
         if self._queue and not self._queue[0].done():
             self._queue[0].set_result(None)
 
-    async def first(self, poll: Callable[[], T | None]) -> T:
-        """What `poll` gives once it gives something. A task that is cancelled has taken
-        nothing."""
+    async def first(self, poll: Callable[[], T | None], rest: bool = False) -> T:
+        """What `poll` gives once it gives something; with `rest`, not before other tasks have
+        had their turn. A task that is cancelled has taken nothing."""
         loop = self._hub.loop()
         turn = loop.create_future()
         self._queue.append(turn)
+        if rest and self._queue[0] is turn:
+            loop.call_soon(self.wake_first)
         try:
             while True:
-                if self._queue[0] is turn:
+                if self._queue[0] is turn and not rest:
                     result = poll()
                     if result is not None:
                         return result
                     self._hub.expect(self)
+                rest = False
                 await turn
-                again = loop.create_future()
-                self._queue[self._queue.index(turn)] = again
-                turn = again
+                # It is the first, as only the first is woken.
+                turn = self._queue[0] = loop.create_future()
         finally:
             head = self._queue[0] is turn
             self._queue.remove(turn)

@@ -146,7 +146,7 @@ async def bind(
     """
     checked = settings_of(preset, settings)
     addresses = await resolve(local, ENCAPSULATION_PORT)
-    hub = await Hub.here()
+    hub = Hub.here()
     native = _native.Endpoint(
         hub.native,
         addresses,
@@ -244,11 +244,9 @@ class Endpoint:
 
     async def _accept(self) -> Association | None:
         self._hub.loop()
-        if self._hub.spent():
-            await asyncio.sleep(0)
         poll = self._native.accept
         native: _native.Association | Literal[False] = await self._incoming.first(
-            lambda: poll(self._incoming.native)
+            lambda: poll(self._incoming.native), self._hub.spent()
         )
         # `False` once the endpoint is closed.
         return Association(self._hub, native) if native else None
@@ -373,20 +371,19 @@ class Association:
         """
         hub = self._hub
         hub.loop()
-        if hub.spent():
-            await asyncio.sleep(0)
         number = _number("stream", stream, 65_535)
         protocol = _number("ppid", ppid, 4_294_967_295)
         via = None if path is None else _path(path)
         gate = self._writable
-        if not gate.busy:
+        rest = hub.spent()
+        if not (gate.busy or rest):
             unsent = self._native.send(data, number, protocol, unordered, immediate_ack, via)
             if unsent is None:
                 return
         else:
             unsent = self._native.message(data, number, protocol, unordered, immediate_ack, via)
         waiting = unsent
-        await gate.first(lambda: waiting.poll(gate.native))
+        await gate.first(lambda: waiting.poll(gate.native), rest)
 
     async def recv(self, *, stream: int | None = None) -> Message:
         """The next message of a stream, or of any stream.
@@ -403,15 +400,14 @@ class Association:
         `AssociationLost` when the association was lost.
         """
         self._hub.loop()
-        if self._hub.spent():
-            await asyncio.sleep(0)
         lane = None if stream is None else self._lane(stream)
         gate = self._readable[lane]
-        if not gate.busy:
+        rest = self._hub.spent()
+        if not (gate.busy or rest):
             message = self._take(lane)
             if message is not None:
                 return message
-        return await gate.first(lambda: self._take(lane))
+        return await gate.first(lambda: self._take(lane), rest)
 
     def _lane(self, stream: int) -> int:
         """Sorts messages by stream from now on."""
@@ -487,10 +483,8 @@ class Association:
         gate = self._eventful
         while True:
             self._hub.loop()
-            if self._hub.spent():
-                await asyncio.sleep(0)
             event: tuple[str, dict[str, Any]] | Literal[False] = await gate.first(
-                lambda: self._native.event(gate.native)
+                lambda: self._native.event(gate.native), self._hub.spent()
             )
             # `False` after the last.
             if not event:
