@@ -1,9 +1,10 @@
 """Throughput of byway.aio: two processes over loopback, messages of 16 KiB.
 
-    python bench/aio_throughput.py [--megabytes N] [--size BYTES] [--runs N]
+    python bench/aio_throughput.py [--megabytes N] [--size BYTES] [--runs N] [--command BYWAY]
 
 The last line is JSON: the median of the runs in Mbit/s of payload, each run, and what the
-sending and the receiving process used of a processor.
+sending and the receiving process used of a processor. With `--command`, `byway cat` sends the
+same bytes to `byway listen` after each run; that time includes the start of `byway cat`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import json
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 from byway import aio
@@ -64,21 +66,40 @@ def run(size: int, count: int) -> dict[str, float]:
     }
 
 
+def run_command(command: str, file: str, megabytes: int) -> float:
+    """Mbit/s of `byway cat` to `byway listen`."""
+    listen = [command, "listen", "--bind", "127.0.0.1:19899"]
+    with subprocess.Popen(
+        listen, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    ) as listener:
+        assert listener.stderr is not None
+        assert "listening" in listener.stderr.readline()
+        began = time.perf_counter()
+        subprocess.run([command, "cat", file, "--to", "127.0.0.1:19899", "--quiet"], check=True)
+        return megabytes * 8 / (time.perf_counter() - began)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--megabytes", type=int, default=500)
     parser.add_argument("--size", type=int, default=16 << 10, help="bytes of a message")
     parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--command", metavar="BYWAY", help="compare with this command")
     parser.add_argument("--receive", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.receive:
         asyncio.run(receive())
         return
-    runs = []
-    for _ in range(args.runs):
-        runs.append(run(args.size, args.megabytes * 1_000_000 // args.size))
-        print(f"{runs[-1]['mbit_s']:.0f} Mbit/s", flush=True)
-    result = {
+    runs, command = [], []
+    with tempfile.NamedTemporaryFile() as file:
+        file.truncate(args.megabytes * 1_000_000)
+        for _ in range(args.runs):
+            runs.append(run(args.size, args.megabytes * 1_000_000 // args.size))
+            print(f"{runs[-1]['mbit_s']:.0f} Mbit/s", flush=True)
+            if args.command:
+                command.append(run_command(args.command, file.name, args.megabytes))
+                print(f"{command[-1]:.0f} Mbit/s of the command", flush=True)
+    result: dict[str, object] = {
         "schema": "byway.aio-throughput/1",
         "message_bytes": args.size,
         "megabytes": args.megabytes,
@@ -87,6 +108,9 @@ def main() -> None:
         "sender_cpu": round(statistics.median(r["sender_cpu"] for r in runs), 2),
         "receiver_cpu": round(statistics.median(r["receiver_cpu"] for r in runs), 2),
     }
+    if command:
+        result["command_mbit_s"] = round(statistics.median(command))
+        result["command_runs_mbit_s"] = [round(c) for c in command]
     print(json.dumps(result))
 
 

@@ -41,7 +41,7 @@ def _literal(host: str) -> str | None:
 def _split(text: str) -> tuple[str, int | None]:
     """Host and port, the port `None` if there is none."""
     if not isinstance(text, str):
-        raise TypeError(f"an address is text such as \"10.0.0.1:9899\", not {text!r}")
+        raise TypeError(f'an address is text such as "10.0.0.1:9899", not {text!r}')
     text = text.strip()
     if not text:
         raise AddressError(f"an address is missing; {_RIGHT}")
@@ -103,7 +103,7 @@ def _changes(settings: Settings, above: str = "") -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     for key, value in settings.items():
         if not isinstance(key, str):
-            raise TypeError(f"a setting's key is text such as \"rto.min\", not {key!r}")
+            raise TypeError(f'a setting\'s key is text such as "rto.min", not {key!r}')
         place = above + key
         if isinstance(value, Mapping):
             found.extend(_changes(value, place + "."))

@@ -8,6 +8,7 @@ import os
 import weakref
 from collections import deque
 from collections.abc import Callable
+from threading import get_ident
 from typing import Any, Final, TypeVar
 
 from . import _native
@@ -29,6 +30,7 @@ class Hub:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = weakref.ref(loop)
         self.native = _native.Reactor()
+        self._thread = get_ident()
         self._waiting: dict[int, Gate] = {}
         self._credit = _CREDIT
 
@@ -55,6 +57,12 @@ class Hub:
     def expect(self, gate: Gate) -> None:
         self._waiting[gate.native.number] = gate
 
+    def check(self) -> None:
+        """Refuses another thread than the loop's. What has to wait checks the loop itself, which
+        costs a call of the system."""
+        if get_ident() != self._thread:
+            self.loop()
+
     def loop(self) -> asyncio.AbstractEventLoop:
         """The loop, which must be the running one."""
         loop = asyncio.get_running_loop()
@@ -63,6 +71,7 @@ class Hub:
                 "this belongs to another event loop; use it in the loop in which it was bound "
                 "or connected, for example with asyncio.run_coroutine_threadsafe"
             )
+        self._thread = get_ident()
         return loop
 
     def spent(self) -> bool:

@@ -135,7 +135,7 @@ class StreamWriter:
         now and then. Raises as `drain` does."""
         if self._closed:
             raise AssociationClosed("the stream's writer is closed")
-        self._association._hub.loop()
+        self._association._hub.check()
         chunk = data if type(data) is bytes else _native.to_bytes(data)
         if not chunk:
             return
@@ -155,9 +155,7 @@ class StreamWriter:
         gate = association._writable.native
         while self._waiting:
             chunk = self._waiting[0]
-            self._start = association._native.write(
-                chunk, self._start, BLOCK, self._stream, gate
-            )
+            self._start = association._native.write(chunk, self._start, BLOCK, self._stream, gate)
             if self._start < len(chunk):
                 return None
             self._waiting.popleft()
@@ -175,7 +173,7 @@ class StreamWriter:
         `AssociationClosed` if it cannot be sent. If the task is cancelled, sending continues in
         the background."""
         hub = self._association._hub
-        hub.loop()
+        hub.check()
         if self._flush is not None:
             await asyncio.shield(self._flush)
         elif self._waiting:

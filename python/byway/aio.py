@@ -27,12 +27,12 @@ reference to an association goes, a graceful shutdown starts in the background.
 
 from __future__ import annotations
 
-import asyncio
 import weakref
 from collections import deque
 from collections.abc import AsyncIterator, Iterable
+from operator import index
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, SupportsIndex
 
 from . import _native
 from ._aio_facts import (
@@ -243,7 +243,7 @@ class Endpoint:
         return accepted
 
     async def _accept(self) -> Association | None:
-        self._hub.loop()
+        self._hub.check()
         poll = self._native.accept
         native: _native.Association | Literal[False] = await self._incoming.first(
             lambda: poll(self._incoming.native), self._hub.spent()
@@ -279,7 +279,7 @@ class Endpoint:
         If the task is cancelled, the association is given up. Raises `ConnectFailed`,
         `AddressError`, `EndpointClosed` or `byway.SettingError`.
         """
-        self._hub.loop()
+        self._hub.check()
         checked = self._checked
         if preset is not None or settings is not None:
             checked = settings_of(preset, settings)
@@ -290,14 +290,14 @@ class Endpoint:
     async def close(self) -> None:
         """Stops accepting, shuts all associations down gracefully, and waits until they have
         ended and the ports are free. `asyncio.timeout` and then `abort` limit the time."""
-        self._hub.loop()
+        self._hub.check()
         await result(self._hub, self._native.close())
 
     async def abort(self, reason: str | bytes = b"") -> None:
         """Stops accepting, aborts all associations, and waits until the ABORTs are sent and the
         ports are free: about 0.2 s if there were associations. The ABORTs carry the first 256
         bytes of `reason`."""
-        self._hub.loop()
+        self._hub.check()
         await result(self._hub, self._native.abort(_reason(reason)))
 
     async def __aenter__(self) -> Self:
@@ -370,18 +370,19 @@ class Association:
         `AssociationLost` when the association has ended.
         """
         hub = self._hub
-        hub.loop()
-        number = _number("stream", stream, 65_535)
-        protocol = _number("ppid", ppid, 4_294_967_295)
-        via = None if path is None else _path(path)
+        hub.check()
         gate = self._writable
         rest = hub.spent()
-        if not (gate.busy or rest):
-            unsent = self._native.send(data, number, protocol, unordered, immediate_ack, via)
-            if unsent is None:
-                return
-        else:
-            unsent = self._native.message(data, number, protocol, unordered, immediate_ack, via)
+        make = self._native.message if gate.busy or rest else self._native.send
+        try:
+            via = None if path is None else _path(path)
+            unsent = make(data, stream, ppid, unordered, immediate_ack, via)
+        except (OverflowError, TypeError):
+            _number("stream", stream, 65_535)
+            _number("ppid", ppid, 4_294_967_295)
+            raise
+        if unsent is None:
+            return
         waiting = unsent
         await gate.first(lambda: waiting.poll(gate.native), rest)
 
@@ -399,7 +400,7 @@ class Association:
         Raises `AssociationClosed` when the peer has shut down and everything has been read, and
         `AssociationLost` when the association was lost.
         """
-        self._hub.loop()
+        self._hub.check()
         lane = None if stream is None else self._lane(stream)
         gate = self._readable[lane]
         rest = self._hub.spent()
@@ -456,7 +457,7 @@ class Association:
 
     async def drained(self) -> None:
         """Waits until the peer has acknowledged all messages. Raises `AssociationLost`."""
-        self._hub.loop()
+        self._hub.check()
         await result(self._hub, self._native.drained())
 
     # --- paths, events, counters ---
@@ -482,7 +483,7 @@ class Association:
         """
         gate = self._eventful
         while True:
-            self._hub.loop()
+            self._hub.check()
             event: tuple[str, dict[str, Any]] | Literal[False] = await gate.first(
                 lambda: self._native.event(gate.native), self._hub.spent()
             )
@@ -518,7 +519,7 @@ class Association:
         sent. Waits for the end. A peer that answers but does not finish is given up after five
         times RTO.Max. What the peer still sends must be read meanwhile if it is more than the
         receive buffer holds. Raises `AssociationLost`."""
-        self._hub.loop()
+        self._hub.check()
         for writer in list(self._writers):
             await writer.drain()
         await result(self._hub, self._native.shutdown())
@@ -527,7 +528,7 @@ class Association:
 
     async def wait_closed(self) -> None:
         """Waits for the end. Raises `AssociationLost` unless it was graceful."""
-        self._hub.loop()
+        self._hub.check()
         await result(self._hub, self._native.wait_closed())
 
     def abort(self, reason: str | bytes = b"") -> None:
@@ -561,12 +562,14 @@ class Association:
         return f"<Association with {with_whom or 'a peer that has gone'}, {state}>"
 
 
-def _number(what: str, value: int, most: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{what} is a number from 0 to {most}, not {value!r}")
-    if not 0 <= value <= most:
+def _number(what: str, value: SupportsIndex, most: int) -> int:
+    try:
+        number = index(value)
+    except TypeError:
+        raise TypeError(f"{what} is a number from 0 to {most}, not {value!r}") from None
+    if not 0 <= number <= most:
         raise SendRefused(f"{what} {value}: expected a number from 0 to {most}")
-    return value
+    return number
 
 
 def _path(path: Path | int) -> int:

@@ -1,6 +1,6 @@
 """Receives one file from send_file.py.
 
-    python recv_file.py got.bin --bind 127.0.0.1 127.0.0.2
+python recv_file.py got.bin --bind 127.0.0.1 127.0.0.2
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Sends a file to recv_file.py, over all paths that there are.
 
-    python recv_file.py got.bin --bind 127.0.0.1 127.0.0.2
-    python send_file.py FILE --to 127.0.0.1 127.0.0.2 --from 127.0.0.1 127.0.0.2
+python recv_file.py got.bin --bind 127.0.0.1 127.0.0.2
+python send_file.py FILE --to 127.0.0.1 127.0.0.2 --from 127.0.0.1 127.0.0.2
 """
 
 from __future__ import annotations

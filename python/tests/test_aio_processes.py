@@ -94,13 +94,16 @@ def test_a_file_passes_between_two_processes(started: Started, tmp_path: Path) -
     assert (tmp_path / "got").read_bytes() == data
 
 
-def test_the_receiver_says_when_the_sender_is_interrupted(
-    started: Started, tmp_path: Path
-) -> None:
+def test_the_receiver_says_when_the_sender_is_interrupted(started: Started, tmp_path: Path) -> None:
     """Ctrl-C in the middle: both end at once, the receiver with the reason."""
     (tmp_path / "file").write_bytes(bytes(1_000_000))
     receiver = start(
-        started, sys.executable, EXAMPLES / "recv_file.py", tmp_path / "got", "--bind", "127.0.0.1:0"
+        started,
+        sys.executable,
+        EXAMPLES / "recv_file.py",
+        tmp_path / "got",
+        "--bind",
+        "127.0.0.1:0",
     )
     address = re.findall(r"[\d.]+:\d+", line(receiver))[0]
     # Sends half of a file and waits for more.
@@ -165,7 +168,10 @@ def test_python_sends_to_the_command(started: Started, tmp_path: Path) -> None:
             address = endpoint.addresses[0]
         with (tmp_path / "got").open("wb") as sink:
             listen = subprocess.Popen(
-                [COMMAND, "listen", "--bind", address], stdout=sink, stderr=subprocess.PIPE, text=True
+                [COMMAND, "listen", "--bind", address],
+                stdout=sink,
+                stderr=subprocess.PIPE,
+                text=True,
             )
         started.append(listen)
         assert listen.stderr is not None
@@ -249,9 +255,7 @@ def in_the_middle(started: Started, text: str, *, status: int = 0, kill: int | N
         ),
     ],
 )
-def test_a_program_that_ends_in_the_middle_aborts(
-    started: Started, text: str, reason: str
-) -> None:
+def test_a_program_that_ends_in_the_middle_aborts(started: Started, text: str, reason: str) -> None:
     assert re.match(rf"aborted by peer: .*({reason})", in_the_middle(started, text))
 
 
