@@ -252,6 +252,7 @@ fn event(
     let section = Section::new(source, "[[event]]", table, span);
     let at = section.duration("at");
     let at = section.required(at, "at", "\"2 s\"");
+    let spread = section.duration("spread").unwrap_or_default();
     let path = which_path(&section, names);
     let direction = section.word("direction", DIRECTIONS).unwrap_or_default();
     let verb = section.word(
@@ -287,6 +288,7 @@ fn event(
     section.finish();
     Some(EventSpec {
         at: at?,
+        spread,
         path: path?,
         direction,
         change: change?,
