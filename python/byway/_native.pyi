@@ -266,23 +266,28 @@ def reproduce(
 
 # --- byway.aio ---
 
+@final
 class Gate:
     @property
     def number(self) -> int: ...
 
+@final
 class Reactor:
-    def __init__(self) -> None: ...
+    def __new__(cls) -> Reactor: ...
     def fileno(self) -> int: ...
     def gate(self) -> Gate: ...
     def take(self) -> list[int]: ...
     def abort(self, reason: str) -> None: ...
 
+@final
 class Operation:
     def poll(self, gate: Gate) -> tuple[Any] | None: ...
     def cancel(self) -> None: ...
 
+@final
 class SocketSettings: ...
 
+@final
 class Message:
     """A message that has arrived, or a part of a long one. `len()` gives its bytes."""
 
@@ -309,12 +314,14 @@ class Message:
         """Whether this is the last part; a message that is not long has one part only."""
     def __len__(self) -> int: ...
 
+@final
 class Unsent:
     def poll(self, gate: Gate) -> bool | None: ...
 
+@final
 class Endpoint:
-    def __init__(
-        self,
+    def __new__(
+        cls,
         reactor: Reactor,
         local: list[str],
         port: int,
@@ -323,7 +330,7 @@ class Endpoint:
         backlog: int,
         max_associations: int,
         max_associations_per_peer: int,
-    ) -> None: ...
+    ) -> Endpoint: ...
     def addresses(self) -> list[str]: ...
     def port(self) -> int: ...
     def association_count(self) -> int: ...
@@ -333,6 +340,7 @@ class Endpoint:
     def close(self) -> Operation: ...
     def abort(self, reason: bytes) -> Operation: ...
 
+@final
 class Association:
     def send(
         self,
