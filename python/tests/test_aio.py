@@ -139,6 +139,30 @@ def test_two_tasks_that_receive_share_the_messages() -> None:
     run(main)
 
 
+def test_what_never_has_to_wait_lets_others_run() -> None:
+    async def main() -> None:
+        async with pair() as (a, b):
+            turns = 0
+
+            async def other() -> None:
+                nonlocal turns
+                while True:
+                    turns += 1
+                    await asyncio.sleep(0)
+
+            for _ in range(640):
+                await a.send(b"x")
+            await a.drained()
+            task = asyncio.create_task(other())
+            # All have arrived.
+            for _ in range(640):
+                await b.recv()
+            assert 5 <= turns
+            task.cancel()
+
+    run(main)
+
+
 # --- cancelling ----------------------------------------------------------------------------------
 
 

@@ -2,7 +2,7 @@
 
 use super::errors;
 use super::facts;
-use super::message::{PyMessage, Unsent, bytes_of};
+use super::message::{PyMessage, Unsent, bytes_of, poll_send};
 use super::operation::{Answer, Operation};
 use super::process::Owned;
 use super::reactor::{Gate, Reactor};
@@ -39,18 +39,6 @@ impl PyAssociation {
         F: Future<Output = Answer> + Send + 'static,
     {
         Ok(Operation::new(work(self.inner.get()?.clone())))
-    }
-}
-
-/// Whether the message is queued now. If not, the context is woken when there is room.
-pub(super) fn poll_send(
-    association: &Association,
-    message: &byway::Message,
-    cx: &mut Context<'_>,
-) -> PyResult<bool> {
-    match pin!(association.send(message.clone())).poll(cx) {
-        Poll::Pending => Ok(false),
-        Poll::Ready(done) => done.map(|()| true).map_err(|e| errors::send(&e)),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Messages, as they arrive and as they leave.
 
-use super::association::poll_send;
+use super::errors;
 use super::process::Owned;
 use super::reactor::Gate;
 use bytes::Bytes;
@@ -9,7 +9,9 @@ use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyMemoryView};
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 /// A message that has arrived, or a part of a long one.
 #[pyclass(name = "Message", module = "byway.aio", frozen)]
@@ -97,6 +99,18 @@ pub(super) fn bytes_of(data: &Bound<'_, PyAny>) -> PyResult<Bytes> {
     // Also of arrays with gaps, in the order of their items.
     let copy = PyMemoryView::from(data)?.call_method0("tobytes")?;
     Ok(Bytes::copy_from_slice(copy.cast::<PyBytes>()?.as_bytes()))
+}
+
+/// Whether the message is queued now. If not, the context is woken when there is room.
+pub(super) fn poll_send(
+    association: &Association,
+    message: &byway::Message,
+    cx: &mut Context<'_>,
+) -> PyResult<bool> {
+    match pin!(association.send(message.clone())).poll(cx) {
+        Poll::Pending => Ok(false),
+        Poll::Ready(done) => done.map(|()| true).map_err(|e| errors::send(&e)),
+    }
 }
 
 /// A message that has to wait for room in the send buffer.
