@@ -14,6 +14,7 @@ Values that are given have their unit in text, as in the command's files: `"45 m
 """
 
 from . import errors, policy
+from ._advise import Advice, advise
 from ._native import Scenario, __version__
 from ._papers import Claim, FailoverTime, Reproduction, failover_time, reproduce
 from ._run import STATES, Comparison, Result, check, run, scenario, settings, to_toml
@@ -43,6 +44,7 @@ from .net_errors import (
 __all__ = [
     "STATES",
     "AddressError",
+    "Advice",
     "AssociationClosed",
     "AssociationLost",
     "Claim",
@@ -68,6 +70,7 @@ __all__ = [
     "WrongLoop",
     "WrongProcess",
     "__version__",
+    "advise",
     "check",
     "compare",
     "errors",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from ._advise import Advice
     from ._papers import FailoverTime, PaperFigure
     from ._run import Result, ScenarioInfo
     from ._sweep import SweepResults
@@ -466,3 +467,44 @@ _WAITS = {
     "dmax": "Dmax",
     "way": "way to the receiver",
 }
+
+
+_ROLES = {
+    "recommended": ("*", 170, COLOURS[1]),
+    "runner_up": ("s", 45, COLOURS[0]),
+    "front": ("o", 45, COLOURS[2]),
+    "default": ("X", 60, "#000000"),
+}
+
+
+def advice(found: Advice) -> Figure:
+    """Stall and needless moves of all settings, with their intervals."""
+    rows = found.rows
+    several = len(found.lines) > 1
+    fig = _figure(9.5, 1.7 + 0.34 * len(rows))
+    left, right = fig.subplots(1, 2, sharey=True)
+    at = np.arange(len(rows))[::-1]
+    seen: dict[str, Any] = {}
+    for y, row in zip(at, rows, strict=True):
+        marker, size, colour = _ROLES[row.role]
+        for ax, x in ((left, row.stall_mean_s), (right, row.moves_per_hour)):
+            ax.plot([x.low, x.high], [y, y], color=colour, linewidth=2, solid_capstyle="butt")
+            seen[row.role] = ax.scatter(
+                x.value, y, marker=marker, s=size, color=colour, edgecolors="white", zorder=3
+            )
+    names = [f"{r.target}: {r.name}" if several else r.name for r in rows]
+    left.set_yticks(at, names)
+    left.set_xscale("log")
+    left.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
+    left.set_xlabel("mean stall when the first path dies, s (logarithmic)")
+    right.set_xlabel("needless moves an hour while nothing fails")
+    right.set_xlim(left=-0.03 * (right.get_xlim()[1] or 1))
+    for ax in (left, right):
+        _plain(ax)
+    words = [role.replace("_", " ") for role in seen]
+    fig.legend(
+        list(seen.values()), words, loc="outside lower center", ncols=4, frameon=False, fontsize=9
+    )
+    fig.suptitle("Advice; lines are 95 % intervals", fontsize=11)
+    result: Figure = fig
+    return result

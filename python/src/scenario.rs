@@ -231,6 +231,10 @@ fn with_policies(given: &Given, policies: &Bound<'_, PyAny>) -> PyResult<Given> 
             let why = "expected a dictionary of settings, such as {\"rto.min\": \"100 ms\"}";
             return Err(wrong(Input::Scenario, &place, why));
         };
+        if settings.0.iter().any(|(key, _)| key == "name") {
+            let why = "a policy's name is the key of its settings; leave \"name\" out";
+            return Err(wrong(Input::Scenario, &format!("{place}.name"), why));
+        }
         settings
             .0
             .insert(0, ("name".to_owned(), Value::Plain(quoted(&name))));

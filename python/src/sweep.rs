@@ -1,7 +1,7 @@
 //! Sweeps: plans from files and dictionaries, their runs, and comparisons of results.
 
 use crate::error::{Input, Place, RunError, engine, faults, in_python, problems, trouble, wrong};
-use crate::job::{Control, carry_out};
+use crate::job::{Control, carry_out, or_leave};
 use crate::run::{owned, plain};
 use crate::scenario::{Given, PyScenario, text_of};
 use crate::toml_text::{TomlText, Value, quoted, table};
@@ -90,15 +90,16 @@ const SCENARIO: &str = "scenario";
 /// Reads a sweep: a file, TOML text or a dictionary. A file names its scenario from where
 /// it is, the others from the working directory.
 #[pyfunction]
-fn read_plan(source: &Bound<'_, PyAny>) -> PyResult<PyPlan> {
-    let known = Metrics::standard();
+fn read_plan(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<PyPlan> {
     if !source.is_instance_of::<PyDict>() {
         let given = text_of(source, Input::Sweep, "sweep")?;
-        let path = PathBuf::from(&given.name);
-        let folder = path.parent().unwrap_or(Path::new(""));
-        let plan = lab::parse(&given.name, &given.text, &|name| load(folder, name), &known)
-            .map_err(|p| problems(Input::Sweep, &p, &[]))?;
-        let text = given.text;
+        let text = given.text.clone();
+        let work = move || {
+            let folder = Path::new(&given.name).parent().unwrap_or(Path::new(""));
+            let load = |name: &str| load(folder, name);
+            lab::parse(&given.name, &given.text, &load, &Metrics::standard())
+        };
+        let plan = or_leave(py, work)?.map_err(|p| problems(Input::Sweep, &p, &[]))?;
         return Ok(PyPlan { plan, text });
     }
     let dict = source.cast::<PyDict>()?.copy()?;
@@ -113,16 +114,20 @@ fn read_plan(source: &Bound<'_, PyAny>) -> PyResult<PyPlan> {
         text.push_str(&inside(&scenario.text));
     }
     let made = whole.text();
-    let load = |name: &str| match &scenario {
-        Some(given) if given.name == name => Ok((given.name.clone(), given.text.clone())),
-        _ => load(Path::new(""), name),
+    let named = scenario.as_ref().map(|s| (s.name.clone(), s.text.clone()));
+    let whole = made.text.clone();
+    let work = move || {
+        let load = |name: &str| match &named {
+            Some(given) if given.0 == name => Ok(given.clone()),
+            _ => load(Path::new(""), name),
+        };
+        lab::parse("sweep", &whole, &load, &Metrics::standard())
     };
     let mut texts: Vec<(&str, &TomlText)> = vec![("sweep", &made)];
     if let Some(given) = &scenario {
         texts.extend(given.made.as_ref().map(|made| (given.name.as_str(), made)));
     }
-    let plan = lab::parse("sweep", &made.text, &load, &known)
-        .map_err(|p: Problems| problems(Input::Sweep, &p, &texts))?;
+    let plan = or_leave(py, work)?.map_err(|p: Problems| problems(Input::Sweep, &p, &texts))?;
     Ok(PyPlan { plan, text })
 }
 

@@ -181,6 +181,7 @@ def test_a_wrong_setting_is_refused(settings: Any, place: str, words: str) -> No
 def test_wrong_policies_are_refused(small: dict[str, Any]) -> None:
     error = refused(small, policies={"a": {"rto.mni": "1 s"}, "b": {}})
     assert places(error) == ['policies["a"].rto.mni'], str(error)
+    assert places(refused(small, policies={"a": {"name": "b"}})) == ['policies["a"].name']
     assert "there is no policy" in str(refused(small, policies={}))
     assert "expected a dictionary of settings" in str(refused(small, policies={"a": 3}))
     assert "found a list" in str(refused(small, policies=["a"]))
@@ -228,3 +229,9 @@ def test_what_packages_are_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_claim_that_does_not_exist_is_refused(what: str, words: str) -> None:
     with pytest.raises(byway.SettingError, match=words):
         byway.reproduce(what)
+
+
+def test_too_many_paths_are_refused_at_once(small: dict[str, Any]) -> None:
+    small["path"] = [small["path"][0]] * 100_000
+    error = refused(small)
+    assert "100000 paths; at most 8" in error.problems[0].message
