@@ -2,8 +2,8 @@
 //!
 //! Each file adds what it has to the module in its own `register`.
 
-mod aio;
 mod advise;
+mod aio;
 mod decider;
 mod error;
 mod job;
