@@ -20,7 +20,6 @@ from ._papers import Claim, FailoverTime, Reproduction, failover_time, reproduce
 from ._run import STATES, Comparison, Result, check, run, scenario, settings, to_toml
 from ._sweep import SweepComparison, SweepResults, compare, metrics, plan, read_results, sweep
 from .errors import (
-    AssociationLost,
     Error,
     InputError,
     MissingPackage,
@@ -31,13 +30,27 @@ from .errors import (
     StoreError,
     SweepError,
 )
+from .net_errors import (
+    AddressError,
+    AssociationClosed,
+    AssociationLost,
+    ConnectFailed,
+    EndpointClosed,
+    SendRefused,
+    WrongLoop,
+    WrongProcess,
+)
 
 __all__ = [
     "STATES",
+    "AddressError",
     "Advice",
+    "AssociationClosed",
     "AssociationLost",
     "Claim",
     "Comparison",
+    "ConnectFailed",
+    "EndpointClosed",
     "Error",
     "FailoverTime",
     "InputError",
@@ -48,11 +61,14 @@ __all__ = [
     "RunError",
     "Scenario",
     "ScenarioError",
+    "SendRefused",
     "SettingError",
     "StoreError",
     "SweepComparison",
     "SweepError",
     "SweepResults",
+    "WrongLoop",
+    "WrongProcess",
     "__version__",
     "advise",
     "check",

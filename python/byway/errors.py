@@ -81,9 +81,5 @@ class StoreError(Error, OSError):
         return type(self), (str(self), self.errno, self.filename)
 
 
-class AssociationLost(Error, ConnectionError):
-    """The association was lost before all was delivered; the message says why."""
-
-
 class MissingPackage(Error, ImportError):
     """A package that this call needs is not installed; the message says how to get it."""

@@ -3,6 +3,7 @@
 //! Each file adds what it has to the module in its own `register`.
 
 mod advise;
+mod aio;
 mod decider;
 mod error;
 mod job;
@@ -19,6 +20,7 @@ use pyo3::prelude::*;
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     // One line for each file that adds something.
+    aio::register(module)?;
     advise::register(module)?;
     decider::register(module)?;
     papers::register(module)?;

@@ -194,8 +194,12 @@ impl State {
         if entry.closed.is_some() {
             self.remove(now, id);
         } else {
-            // An error says that it is shutting down already.
-            let _ = self.core.shutdown(now, id);
+            // An error says that it is shutting down already. A set-up that nobody waits
+            // for is given up.
+            let _ = match entry.up {
+                true => self.core.shutdown(now, id),
+                false => self.core.abort(now, id, b"given up"),
+            };
             self.discard(id);
             self.call_driver();
             self.dispatch(now);

@@ -178,6 +178,30 @@ async fn a_dropped_association_is_shut_down_and_what_it_sent_arrives() {
 }
 
 #[tokio::test]
+async fn a_set_up_that_nobody_waits_for_is_given_up() {
+    bounded(async {
+        // Never answers.
+        let silent = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        let client = client(&["127.0.0.1"], quick());
+        let remote = [silent.local_addr().unwrap()];
+        let mut setup = Box::pin(client.connect(&remote, PORT));
+        assert!(is_pending(&mut setup).await);
+        assert_eq!(client.association_count(), 1);
+        drop(setup);
+        assert_eq!(client.association_count(), 0);
+    })
+    .await;
+}
+
+/// Polls once; whether it is still pending.
+async fn is_pending(future: &mut (impl Future + Unpin)) -> bool {
+    std::future::poll_fn(|cx| {
+        std::task::Poll::Ready(std::pin::Pin::new(&mut *future).poll(cx).is_pending())
+    })
+    .await
+}
+
+#[tokio::test]
 async fn a_dropped_endpoint_leaves_its_associations_alone() {
     bounded(async {
         let p = pair(&["127.0.0.1"], quick()).await;
