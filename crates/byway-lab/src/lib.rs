@@ -2,11 +2,13 @@
 
 #![forbid(unsafe_code)]
 
+pub mod address;
 pub mod axis;
 mod clock;
 mod collect;
 mod drive;
 pub mod engine;
+pub mod live;
 pub mod measures;
 pub mod metrics;
 mod network;
