@@ -110,10 +110,16 @@ impl Trace {
         let at = o.at.as_nanos();
         match &o.what {
             Observation::SackReceived { acked, .. } => self.acked.push_change(at, *acked as f64),
-            Observation::State { name } => self.association = name,
+            Observation::State { name } => {
+                self.association = name;
+                // The set-up may have gone to another path than the first.
+                if self.first_data.is_none() {
+                    self.data_path = number(byway_core::PathId(0));
+                }
+            }
             Observation::DataPath { to } => {
                 let to = number(*to);
-                self.failovers += u64::from(self.first_data.is_some() && to != self.data_path);
+                self.failovers += u64::from(to != self.data_path);
                 self.data_path = to;
             }
             what => {
