@@ -127,8 +127,8 @@ function short(v) {
 
 // A frame with scales, and how to place values in it.
 function frame(pen, width, top, height, until, most, title) {
-  const left = 44, right = width - 6, bottom = top + height;
-  pen.fillStyle = INK; pen.textAlign = "left"; pen.fillText(title, left, top - 8);
+  const left = 52, right = width - 6, bottom = top + height;
+  pen.fillStyle = INK; pen.textAlign = "left"; pen.fillText(title, left, top - 8, right - left);
   pen.strokeStyle = "#d5d5d5"; pen.fillStyle = "#333333"; pen.textAlign = "right"; pen.beginPath();
   for (let v = 0, s = stepFor(most, 3); v <= most; v += s) {
     const y = bottom - v / most * height;

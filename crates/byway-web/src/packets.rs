@@ -4,6 +4,7 @@ use byway_lab::live::{Load, Passage};
 use byway_lab::scenario::{Change, Scenario};
 use byway_sim::net::DropReason;
 use std::collections::VecDeque;
+use std::time::Duration;
 
 /// Most packets that are drawn of a policy.
 const MOST: usize = 4000;
@@ -148,7 +149,12 @@ fn delay(scenario: &Scenario, path: usize, forward: bool, at: u64) -> u64 {
             delay = *d;
         }
     }
-    u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX)
+    nanos(delay)
+}
+
+/// The nanoseconds of a duration.
+pub(crate) fn nanos(d: Duration) -> u64 {
+    u64::try_from(d.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

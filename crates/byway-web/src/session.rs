@@ -2,7 +2,7 @@
 
 use crate::file::{File, KEYS, name_of, policies_of};
 use crate::lane::{CurveKind, Lane};
-use crate::packets::Mark;
+use crate::packets::{Mark, nanos};
 use crate::view::View;
 use byway_lab::address;
 use byway_lab::run::compared;
@@ -278,8 +278,4 @@ impl Session {
         let points = curve.points().iter();
         points.flat_map(|(at, v)| [*at as f64 / 1e9, *v]).collect()
     }
-}
-
-pub(crate) fn nanos(d: Duration) -> u64 {
-    u64::try_from(d.as_nanos()).unwrap_or(u64::MAX)
 }

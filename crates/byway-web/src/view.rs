@@ -1,7 +1,7 @@
 //! What the page shows in numbers and words.
 
 use crate::lane::{Lane, PathTrace};
-use crate::session::nanos;
+use crate::packets::nanos;
 use byway_lab::result::{Outcome, PathCondition};
 use byway_lab::scenario::{Change, LossSpec, Scenario, Traffic};
 use byway_lab::units::format_duration;
