@@ -151,7 +151,8 @@ Examples:
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// Scenario file (TOML); without one, the built-in failover
+    /// Scenario file (TOML), or the address of a scene of the web page; without one,
+    /// the built-in failover
     pub(crate) scenario: Option<PathBuf>,
     /// Run a row of a sweep's results again: FILE:N, rows counted from 1; fails
     /// unless the numbers are the same

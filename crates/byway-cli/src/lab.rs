@@ -7,24 +7,29 @@ use crate::terminal::{PATIENCE, counted, hidden_bar, print, print_json, terminal
 use byway_lab::result::Comparison;
 use byway_lab::run::{RunOptions, capture_name};
 use byway_lab::scenario::{BUILT_IN, BUILT_IN_NAME, Scenario, setting_lines};
-use byway_lab::{picture, report, table};
+use byway_lab::{address, picture, report, table};
 use indicatif::ProgressDrawTarget;
 use std::path::Path;
 use std::time::Instant;
 
 const PROGRESS: &str = "simulating [{bar:30}] {percent} % of the longest time, {elapsed}";
 fn read(file: &Path) -> Result<Scenario, Failure> {
+    let name = file.display().to_string();
+    if address::is_address(&name) {
+        let text = address::text(&name).map_err(|e| Failure::wrong(e.to_string()))?;
+        return parse("the address", &text);
+    }
     let text = std::fs::read_to_string(file).map_err(|e| {
         Failure::wrong(format!(
             "cannot read {}: {e}; `byway scenario` prints one to start from",
             file.display()
         ))
     })?;
-    let name = file.display().to_string();
-    Scenario::parse(&name, &text).map_err(|problems| {
-        let count = counted(problems.0.len(), "problem", "problems");
-        Failure::wrong(format!("{count} in the scenario\n{problems}"))
-    })
+    parse(&name, &text)
+}
+
+fn parse(name: &str, text: &str) -> Result<Scenario, Failure> {
+    Scenario::parse(name, text).map_err(|problems| Failure::wrong(problems.of_scenario()))
 }
 
 pub(crate) fn check(file: &Path, json: bool) -> Result<(), Failure> {

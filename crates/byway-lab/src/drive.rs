@@ -6,10 +6,11 @@ use crate::network::{Built, receiver_address, sender_address};
 use crate::paths::PathNames;
 use crate::scenario::{Scenario, Traffic};
 use crate::traffic;
+use byway_core::observe::Observed;
 use byway_core::time::Instant;
 use byway_core::{ChecksumMode, ConfigError, EndpointConfig};
 use byway_dialect_ns2::Settings;
-use byway_sim::host::{Sender, Sink};
+use byway_sim::host::{Sender, Sink, SinkReport};
 use byway_sim::{HostId, Simulation};
 use std::net::{IpAddr, SocketAddr};
 
@@ -56,50 +57,163 @@ pub(crate) fn drive(
     collector: &mut Collector,
     progress: &dyn Fn(Instant) -> bool,
 ) -> Result<Ended, DriveError> {
-    let mut ends = Ends::new(scenario, config, built, collector.is_detailed())?;
-    let limit = instant(scenario.limit);
-    let batch = match collector.is_detailed() {
-        true => REPORT,
-        false => BATCH,
-    };
-    let expected = collector.expected_bytes();
-    let mut events: u64 = 0;
-    let stop = loop {
-        if let Some(stop) = ends.stop(expected)? {
-            break stop;
+    let mut drive = Drive::new(scenario, config, built, collector)?;
+    let limit = drive.limit;
+    loop {
+        match drive.step(limit, collector, &mut |_, _| {})? {
+            Step::Stopped(stop) => return drive.end(stop, collector),
+            Step::Went | Step::Waits => {}
         }
-        if events == scenario.max_events {
-            break Stop::Events;
-        }
-        if !ends.simulation.step(limit) {
-            break Stop::Time;
-        }
-        events += 1;
-        if events.is_multiple_of(batch) {
-            ends.gather(collector);
-        }
-        if events.is_multiple_of(REPORT) && !progress(ends.simulation.now()) {
+        if drive.events.is_multiple_of(REPORT) && !progress(drive.now()) {
             return Err(DriveError::Cancelled);
         }
-    };
-    ends.gather(collector);
-    let sink = ends.simulation.app::<Sink>(ends.receiver);
-    for delivery in sink.map_or(&[][..], |sink| &sink.report().deliveries) {
-        collector.delivery(delivery.at, delivery.bytes);
     }
-    let simulation = ends.simulation;
-    if simulation.refused() > 0 {
-        return Err(DriveError::Packets(simulation.refused()));
+}
+
+/// Which end observed something.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The sender of the data.
+    Sender,
+    /// Its receiver.
+    Receiver,
+}
+
+/// What one step of a run came to.
+pub(crate) enum Step {
+    /// An event was handled.
+    Went,
+    /// There is none up to the time asked for.
+    Waits,
+    /// The run is over.
+    Stopped(Stop),
+}
+
+/// A run, event by event.
+pub(crate) struct Drive {
+    ends: Ends,
+    limit: Instant,
+    max_events: u64,
+    /// Events between two readings of the observations.
+    batch: u64,
+    expected: u64,
+    events: u64,
+    /// What the sender and the receiver observed and the collector has not taken.
+    waiting: [Vec<Observed>; 2],
+}
+
+impl Drive {
+    pub(crate) fn new(
+        scenario: &Scenario,
+        config: &Settings,
+        built: Built,
+        collector: &Collector,
+    ) -> Result<Drive, DriveError> {
+        Ok(Drive {
+            ends: Ends::new(scenario, config, built, collector.is_detailed())?,
+            limit: instant(scenario.limit),
+            max_events: scenario.max_events,
+            batch: match collector.is_detailed() {
+                true => REPORT,
+                false => BATCH,
+            },
+            expected: collector.expected_bytes(),
+            events: 0,
+            waiting: [Vec::new(), Vec::new()],
+        })
     }
-    let at = match stop {
-        Stop::Time if !collector.is_complete() => limit,
-        _ => simulation.now(),
-    };
-    Ok(Ended {
-        at,
-        stop,
-        simulation,
-    })
+
+    /// Handles the next event that is not later than `until`. `see` gets what both ends observe, when
+    /// the collector takes it.
+    #[inline]
+    pub(crate) fn step(
+        &mut self,
+        until: Instant,
+        collector: &mut Collector,
+        see: &mut impl FnMut(Side, &Observed),
+    ) -> Result<Step, DriveError> {
+        if let Some(stop) = self.ends.stop(self.expected)? {
+            return Ok(Step::Stopped(stop));
+        }
+        if self.events == self.max_events {
+            return Ok(Step::Stopped(Stop::Events));
+        }
+        if !self.ends.simulation.step(until.min(self.limit)) {
+            return Ok(match until >= self.limit {
+                true => Step::Stopped(Stop::Time),
+                false => Step::Waits,
+            });
+        }
+        self.events += 1;
+        if self.events.is_multiple_of(self.batch) {
+            self.ends.gather(collector, &mut self.waiting, see);
+        }
+        Ok(Step::Went)
+    }
+
+    /// Shows `see` what both ends have observed since the last time. The collector takes it later, in
+    /// the same batches as in a run that nobody watches: their order shows in the digest.
+    pub(crate) fn peek(&mut self, see: &mut impl FnMut(Side, &Observed)) {
+        let ends = &mut self.ends;
+        for (side, host, waiting) in [
+            (Side::Sender, ends.sender, 0),
+            (Side::Receiver, ends.receiver, 1),
+        ] {
+            for o in ends.simulation.drain_observations(host) {
+                see(side, &o);
+                self.waiting[waiting].push(o);
+            }
+        }
+    }
+
+    /// The simulated time.
+    pub(crate) fn now(&self) -> Instant {
+        self.ends.simulation.now()
+    }
+
+    pub(crate) fn simulation(&mut self) -> &mut Simulation {
+        &mut self.ends.simulation
+    }
+
+    /// Tells `names` how the sender numbers the paths, as soon as that is known.
+    pub(crate) fn learn(&self, names: &mut PathNames) {
+        let ends = &self.ends;
+        let sender = ends.simulation.app::<Sender>(ends.sender);
+        let association = sender.and_then(|app| app.report().assoc);
+        names.learn(ends.simulation.endpoint(ends.sender), association);
+    }
+
+    /// What the reader has taken so far.
+    pub(crate) fn reader(&self) -> Option<&SinkReport> {
+        let sink = self.ends.simulation.app::<Sink>(self.ends.receiver);
+        sink.map(Sink::report)
+    }
+
+    /// The collector takes the rest, and the run is over.
+    pub(crate) fn end(
+        mut self,
+        stop: Stop,
+        collector: &mut Collector,
+    ) -> Result<Ended, DriveError> {
+        self.ends
+            .gather(collector, &mut self.waiting, &mut |_, _| {});
+        for delivery in self.reader().map_or(&[][..], |r| &r.deliveries) {
+            collector.delivery(delivery.at, delivery.bytes);
+        }
+        let simulation = self.ends.simulation;
+        if simulation.refused() > 0 {
+            return Err(DriveError::Packets(simulation.refused()));
+        }
+        let at = match stop {
+            Stop::Time if !collector.is_complete() => self.limit,
+            _ => simulation.now(),
+        };
+        Ok(Ended {
+            at,
+            stop,
+            simulation,
+        })
+    }
 }
 
 /// Both ends of the association in the simulator, and how each numbers the
@@ -181,8 +295,13 @@ impl Ends {
         Ok(done.then_some(Stop::Done))
     }
 
-    /// Hands over what both ends have observed since the last time.
-    fn gather(&mut self, collector: &mut Collector) {
+    /// Hands over what both ends have observed since the last time, after what waits of it.
+    fn gather(
+        &mut self,
+        collector: &mut Collector,
+        [from_sender, from_receiver]: &mut [Vec<Observed>; 2],
+        see: &mut impl FnMut(Side, &Observed),
+    ) {
         let sender = self.simulation.app::<Sender>(self.sender);
         let sender = sender.and_then(|app| app.report().assoc);
         let receiver = self.simulation.app::<Sink>(self.receiver);
@@ -190,14 +309,24 @@ impl Ends {
         let names = &mut self.sender_paths;
         self.simulation.with_endpoint(self.sender, |_, e| {
             names.learn(e, sender);
-            e.drain_observations()
-                .for_each(|o| collector.sender(&o, names));
+            for o in from_sender.drain(..) {
+                collector.sender(&o, names);
+            }
+            e.drain_observations().for_each(|o| {
+                see(Side::Sender, &o);
+                collector.sender(&o, names);
+            });
         });
         let names = &mut self.receiver_paths;
         self.simulation.with_endpoint(self.receiver, |_, e| {
             names.learn(e, receiver);
-            e.drain_observations()
-                .for_each(|o| collector.receiver(&o, names));
+            for o in from_receiver.drain(..) {
+                collector.receiver(&o, names);
+            }
+            e.drain_observations().for_each(|o| {
+                see(Side::Receiver, &o);
+                collector.receiver(&o, names);
+            });
         });
     }
 }

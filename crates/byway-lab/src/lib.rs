@@ -3,11 +3,13 @@
 #![forbid(unsafe_code)]
 
 pub mod advise;
+pub mod address;
 pub mod axis;
 mod clock;
 mod collect;
 mod drive;
 pub mod engine;
+pub mod live;
 pub mod measures;
 pub mod metrics;
 mod network;

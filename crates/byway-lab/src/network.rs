@@ -7,7 +7,7 @@ use crate::clock::instant;
 use crate::scenario::{Change, CrossShape, LinkSpec, LossSpec, PathSpec, Scenario};
 use crate::units::{QueueLimit, Rate};
 use byway_sim::net::{
-    Capture, LinkChange, LinkConfig, LossModel, Network, NodeId, PacketMatch, Port,
+    Capture, LinkChange, LinkConfig, LinkId, LossModel, Network, NodeId, PacketMatch, Port,
     QueueLimit as SimQueue, Rate as SimRate, Simultaneous, TopologyBuilder, TopologyError,
     TrafficConfig,
 };
@@ -24,6 +24,17 @@ pub(crate) struct Built {
     pub(crate) net: Network,
     pub(crate) sender: NodeId,
     pub(crate) receiver: NodeId,
+    /// The bottlenecks of each path: towards the receiver, and back.
+    pub(crate) ways: Vec<[LinkId; 2]>,
+}
+
+/// What a network records of its packets.
+#[derive(Copy, Clone, Default)]
+pub(crate) struct Records {
+    /// Captures of the bottlenecks.
+    pub(crate) captures: bool,
+    /// A log of all packets.
+    pub(crate) log: bool,
 }
 
 /// The sender's address on path `i`.
@@ -40,27 +51,32 @@ pub(crate) fn receiver_address(i: usize) -> IpAddr {
 ///
 /// # Errors
 /// What the simulator refuses.
-pub(crate) fn build(scenario: &Scenario, capture: bool) -> Result<Built, TopologyError> {
+pub(crate) fn build(scenario: &Scenario, records: Records) -> Result<Built, TopologyError> {
     let count = scenario.paths.len();
     let addresses = |of: fn(usize) -> IpAddr| (0..count).map(of).collect::<Vec<_>>();
     let mut topology = TopologyBuilder::new();
+    topology.record_log(records.log);
     if scenario.ties_as_scheduled {
         topology.simultaneous(Simultaneous::AsScheduled);
     }
     let sender = topology.add_host("sender", &addresses(sender_address));
     let receiver = topology.add_host("receiver", &addresses(receiver_address));
+    let mut ways = Vec::new();
     for (i, path) in scenario.paths.iter().enumerate() {
         let ends = [sender, receiver].map(|host| host.interface(i as u8));
-        add_path(&mut topology, scenario, i, path, ends, capture);
+        let capture = records.captures;
+        ways.push(add_path(&mut topology, scenario, i, path, ends, capture));
     }
     let net = topology.build(scenario.seed)?;
     Ok(Built {
         net,
         sender,
         receiver,
+        ways,
     })
 }
 
+/// Adds a path, and returns its bottlenecks: towards the receiver, and back.
 fn add_path(
     topology: &mut TopologyBuilder,
     scenario: &Scenario,
@@ -68,7 +84,7 @@ fn add_path(
     path: &PathSpec,
     [sender, receiver]: [Port; 2],
     capture: bool,
-) {
+) -> [LinkId; 2] {
     let shared = scenario.cross.iter().any(|c| c.path == i);
     let (near, far): (Port, Port) = if path.access.is_some() || shared {
         let router = |topology: &mut TopologyBuilder, end: &str| {
@@ -87,8 +103,8 @@ fn add_path(
             config
         }
     });
-    topology.add_link(near, far, std::mem::take(&mut core[0]));
-    topology.add_link(far, near, std::mem::take(&mut core[1]));
+    let there = topology.add_link(near, far, std::mem::take(&mut core[0]));
+    let back = topology.add_link(far, near, std::mem::take(&mut core[1]));
     if near != sender {
         let access = path.access.map_or_else(LinkConfig::default, |a| {
             LinkConfig::new(rate(a.rate), a.delay).queue(ACCESS_QUEUE)
@@ -97,6 +113,7 @@ fn add_path(
         topology.add_duplex(far, receiver, access);
     }
     add_cross(topology, scenario, i, near, far);
+    [there, back]
 }
 
 /// Other traffic between two further hosts, one at each end of the bottleneck.

@@ -4,7 +4,7 @@ use crate::clock::nanos;
 use crate::collect::{Collector, Expected};
 pub use crate::drive::DriveError;
 use crate::drive::drive;
-use crate::network;
+use crate::network::{self, Records};
 use crate::result::{Comparison, EventInfo, PathInfo, RunResult, SCHEMA, ScenarioInfo};
 use crate::scenario::{Change, LossSpec, PathSpec, Scenario, Traffic};
 use crate::units::format_duration;
@@ -64,11 +64,17 @@ pub fn run(scenario: &Scenario, options: RunOptions<'_>) -> Result<Comparison, R
         .into_par_iter()
         .map(|i| one(scenario, i, options))
         .collect();
-    Ok(Comparison {
+    Ok(compared(scenario, results?))
+}
+
+/// The results of a scenario's policies, in its order, with what was run.
+#[must_use]
+pub fn compared(scenario: &Scenario, results: Vec<RunResult>) -> Comparison {
+    Comparison {
         schema: SCHEMA,
         scenario: info(scenario),
-        results: results?,
-    })
+        results,
+    }
 }
 
 /// Runs the policy at place `index`, on this thread.
@@ -82,7 +88,11 @@ pub fn one(
 ) -> Result<RunResult, RunError> {
     let scenario = &*scenario.drawn();
     let policy = &scenario.policies[index];
-    let built = network::build(scenario, options.captures.is_some())?;
+    let records = Records {
+        captures: options.captures.is_some(),
+        ..Records::default()
+    };
+    let built = network::build(scenario, records)?;
     let mut collector = Collector::new(
         scenario,
         policy,
@@ -138,7 +148,7 @@ pub fn capture_name(index: usize, policy: &str) -> String {
     )
 }
 
-fn total_bytes(traffic: &Traffic) -> u64 {
+pub(crate) fn total_bytes(traffic: &Traffic) -> u64 {
     match traffic {
         Traffic::Bulk { size, .. } => size.0,
         Traffic::Periodic { message, count, .. } => message.0.saturating_mul(*count),

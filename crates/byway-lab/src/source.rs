@@ -57,6 +57,19 @@ impl fmt::Display for Problems {
     }
 }
 
+impl Problems {
+    /// What is wrong with a scenario, with the number of problems before it.
+    #[must_use]
+    pub fn of_scenario(&self) -> String {
+        let what = if self.0.len() == 1 {
+            "problem"
+        } else {
+            "problems"
+        };
+        format!("{} {what} in the scenario\n{self}", self.0.len())
+    }
+}
+
 impl std::error::Error for Problems {}
 
 /// A value and where it stood.

@@ -2,6 +2,7 @@
 
 use crate::host::{AppCtx, Application};
 use crate::net::{HostEvent, Network, NodeId, Outgoing, SendError, TimerId};
+use byway_core::observe::Observed;
 use byway_core::time::Instant;
 use byway_core::{ChecksumMode, ConfigError, Endpoint, EndpointConfig};
 use core::any::Any;
@@ -179,6 +180,12 @@ impl Simulation {
         let result = run(now, &mut self.hosts[host.0].endpoint);
         self.pump(host.0, now);
         result
+    }
+
+    /// Takes what a host has observed since the last time, oldest first, and changes
+    /// nothing else. There is nothing unless the host records its observations.
+    pub fn drain_observations(&mut self, host: HostId) -> impl Iterator<Item = Observed> + '_ {
+        self.hosts[host.0].endpoint.drain_observations()
     }
 
     /// Starts the applications, once.

@@ -1,0 +1,343 @@
+//! A run that is watched: it goes in steps, and shows its packets and what both ends observe.
+//!
+//! Watching changes nothing: the result is that of [`run::one`](crate::run::one). The web page uses it.
+
+use crate::clock::instant;
+use crate::collect::{Collector, Expected, Stop};
+pub use crate::drive::Side;
+use crate::drive::{Drive, DriveError, Ended, Step};
+use crate::network::{self, Records};
+use crate::paths::PathNames;
+use crate::result::RunResult;
+use crate::run::{RunError, total_bytes};
+use crate::scenario::Scenario;
+use byway_core::PathId;
+use byway_core::observe::Observed;
+use byway_sim::host::Delivery;
+use byway_sim::net::{DropReason, LinkId, LogKind, Outgoing};
+use byway_wire::{Chunk, Packet, Tsn};
+use std::time::Duration;
+
+/// A packet on the bottleneck of a path.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Passage {
+    /// The path's place in the scenario.
+    pub path: usize,
+    /// Whether it goes from the sender to the receiver.
+    pub forward: bool,
+    /// What it carries.
+    pub load: Load,
+    /// When it came to the bottleneck, nanoseconds since the start of the run.
+    pub from: u64,
+    /// When it leaves the path at its other end, or was lost.
+    pub to: u64,
+    /// Why it was lost; none when it arrives.
+    pub lost: Option<DropReason>,
+    /// Bytes, IP header included.
+    pub bytes: u32,
+}
+
+/// What a packet carries: the first of these that is in it.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Load {
+    /// DATA that was not sent before.
+    Data,
+    /// DATA that is sent again.
+    Retransmission,
+    /// HEARTBEAT.
+    Heartbeat,
+    /// HEARTBEAT ACK.
+    HeartbeatAck,
+    /// SACK.
+    Sack,
+    /// Anything else: set-up, shutdown, ABORT.
+    Control,
+}
+
+impl Load {
+    const ALL: [Load; 6] = [
+        Load::Data,
+        Load::Retransmission,
+        Load::Heartbeat,
+        Load::HeartbeatAck,
+        Load::Sack,
+        Load::Control,
+    ];
+}
+
+/// One policy of a scenario, in steps.
+pub struct Live {
+    scenario: Scenario,
+    index: usize,
+    drive: Drive,
+    collector: Collector,
+    names: PathNames,
+    /// The bottlenecks of each path: towards the receiver, and back.
+    ways: Vec<[LinkId; 2]>,
+    stop: Option<Stop>,
+    /// When it ended.
+    at: u64,
+}
+
+impl std::fmt::Debug for Live {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Live")
+            .field("policy", &self.scenario.policies[self.index].name)
+            .field("over", &self.is_over())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Live {
+    /// The policy at place `index`, at the start.
+    ///
+    /// # Errors
+    /// When the network or an endpoint refuses its settings.
+    pub fn new(scenario: &Scenario, index: usize) -> Result<Live, RunError> {
+        let policy = &scenario.policies[index];
+        let records = Records {
+            log: true,
+            ..Records::default()
+        };
+        let built = network::build(scenario, records)?;
+        let ways = built.ways.clone();
+        let expected = Expected {
+            bytes: total_bytes(&scenario.traffic),
+            detailed: true,
+        };
+        let collector = Collector::new(scenario, policy, expected);
+        let mut drive = Drive::new(scenario, &policy.config, built, &collector)
+            .map_err(|error| failed(scenario, index, error))?;
+        let mut greatest = None;
+        drive
+            .simulation()
+            .on_outgoing(move |packet| label(packet, &mut greatest));
+        Ok(Live {
+            scenario: scenario.clone(),
+            index,
+            drive,
+            collector,
+            names: PathNames::of_acceptor(scenario.paths.len(), network::receiver_address),
+            ways,
+            stop: None,
+            at: 0,
+        })
+    }
+
+    /// Handles what happens up to the simulated time `until`, but at most `events` events. `see` gets
+    /// what both ends observe, each in order of time. Returns whether all up to `until` has happened.
+    ///
+    /// # Errors
+    /// When an endpoint refuses the association or a message.
+    pub fn run_to(
+        &mut self,
+        until: Duration,
+        events: u64,
+        see: &mut impl FnMut(Side, &Observed),
+    ) -> Result<bool, RunError> {
+        if self.is_over() {
+            return Ok(true);
+        }
+        let until = instant(until);
+        let mut reached = false;
+        for _ in 0..events {
+            let step = self
+                .drive
+                .step(until, &mut self.collector, see)
+                .map_err(|error| failed(&self.scenario, self.index, error))?;
+            match step {
+                Step::Went => continue,
+                Step::Waits => {}
+                Step::Stopped(stop) => self.stop = Some(stop),
+            }
+            reached = true;
+            break;
+        }
+        self.at = self.drive.now().as_nanos();
+        self.drive.peek(see);
+        self.drive.learn(&mut self.names);
+        Ok(reached)
+    }
+
+    /// The scenario's place of a path of the sender.
+    #[must_use]
+    pub fn path(&self, path: PathId) -> usize {
+        self.names.number(path).0.into()
+    }
+
+    /// Whether the run is over.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.stop.is_some()
+    }
+
+    /// Up to when all has happened: the end, when the run is over.
+    #[must_use]
+    pub fn at(&self) -> Duration {
+        match self.stop {
+            Some(Stop::Time) => self.scenario.limit,
+            _ => Duration::from_nanos(self.at),
+        }
+    }
+
+    /// The packets that came to a bottleneck since the last time.
+    pub fn passages(&mut self) -> impl Iterator<Item = Passage> + '_ {
+        let log = self.drive.simulation().network_mut().take_log();
+        let ways = &self.ways;
+        log.into_iter().filter_map(|entry| {
+            let link = entry.link?;
+            let place = |i: usize| ways.iter().position(|way| way[i] == link);
+            let (path, forward) = match place(0) {
+                Some(path) => (path, true),
+                None => (place(1)?, false),
+            };
+            let (to, lost) = match entry.what {
+                LogKind::Forwarded { arrives } => (arrives, None),
+                LogKind::Dropped(why) => (entry.at, Some(why)),
+            };
+            Some(Passage {
+                path,
+                forward,
+                // Cross traffic has no label.
+                load: *Load::ALL.get(usize::try_from(entry.meta).ok()?.checked_sub(1)?)?,
+                from: entry.offered.as_nanos(),
+                to: to.as_nanos(),
+                lost,
+                bytes: entry.wire_size,
+            })
+        })
+    }
+
+    /// What the reader took: every time that it read, in order.
+    #[must_use]
+    pub fn deliveries(&self) -> &[Delivery] {
+        self.drive.reader().map_or(&[], |r| &r.deliveries)
+    }
+
+    /// The result, if the run is over.
+    ///
+    /// # Errors
+    /// When the network refused packets.
+    pub fn finish(self) -> Result<Option<RunResult>, RunError> {
+        let Live {
+            scenario,
+            index,
+            drive,
+            mut collector,
+            stop: Some(stop),
+            ..
+        } = self
+        else {
+            return Ok(None);
+        };
+        let Ended { at, stop, .. } = drive
+            .end(stop, &mut collector)
+            .map_err(|error| failed(&scenario, index, error))?;
+        Ok(Some(collector.finish(
+            &scenario,
+            index,
+            at.as_nanos(),
+            stop,
+        )))
+    }
+}
+
+fn failed(scenario: &Scenario, index: usize, error: DriveError) -> RunError {
+    RunError::Policy {
+        policy: scenario.policies[index].name.clone(),
+        error,
+    }
+}
+
+/// Writes what a packet carries into its label: the place of the load in [`Load::ALL`], from 1.
+fn label(packet: &mut Outgoing, greatest: &mut Option<Tsn>) {
+    let load = load(&packet.payload, greatest);
+    packet.meta = 1 + Load::ALL.iter().position(|l| *l == load).unwrap_or(0) as u64;
+}
+
+fn load(bytes: &[u8], greatest: &mut Option<Tsn>) -> Load {
+    let Ok(packet) = Packet::parse(bytes) else {
+        return Load::Control;
+    };
+    let mut found = Load::Control;
+    for chunk in packet.chunks().flatten() {
+        let tsn = match chunk.parse() {
+            Ok(Chunk::Data(data)) => data.tsn,
+            Ok(Chunk::IData(data)) => data.tsn,
+            Ok(Chunk::Heartbeat(_)) => return Load::Heartbeat,
+            Ok(Chunk::HeartbeatAck(_)) => return Load::HeartbeatAck,
+            Ok(Chunk::Sack(_)) => {
+                found = Load::Sack;
+                continue;
+            }
+            _ => continue,
+        };
+        if greatest.is_none_or(|g| g.is_before(tsn)) {
+            *greatest = Some(tsn);
+            return Load::Data;
+        }
+        found = Load::Retransmission;
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::{RunOptions, compared, run};
+    use crate::scenario::{BUILT_IN, BUILT_IN_NAME};
+
+    /// All policies, each in steps of `step`.
+    fn watched(scenario: &Scenario, step: Duration) -> String {
+        let results = (0..scenario.policies.len()).map(|i| {
+            let mut live = Live::new(scenario, i).unwrap();
+            let mut until = Duration::ZERO;
+            while !live.is_over() {
+                until += step;
+                while !live.run_to(until, 97, &mut |_, _| {}).unwrap() {}
+                live.passages().for_each(drop);
+            }
+            live.finish().unwrap().unwrap()
+        });
+        let results = results.collect();
+        serde_json::to_string_pretty(&compared(scenario, results)).unwrap()
+    }
+
+    #[test]
+    fn a_run_that_is_watched_is_the_same_run() {
+        let mut scenario = Scenario::parse(BUILT_IN_NAME, BUILT_IN).unwrap();
+        scenario.policies.drain(1..6);
+        let plain = run(&scenario, RunOptions::default()).unwrap();
+        let plain = serde_json::to_string_pretty(&plain).unwrap();
+        for step in [16_666_667, 3_000_000_000] {
+            assert_eq!(watched(&scenario, Duration::from_nanos(step)), plain);
+        }
+    }
+
+    #[test]
+    fn every_packet_is_seen_with_its_load_and_its_fate() {
+        let scenario = Scenario::built_in();
+        let mut live = Live::new(&scenario, 0).unwrap();
+        let mut seen = Vec::new();
+        while !live.is_over() {
+            let until = live.at() + Duration::from_millis(100);
+            live.run_to(until, u64::MAX, &mut |_, _| {}).unwrap();
+            seen.extend(live.passages());
+        }
+        let result = live.finish().unwrap().unwrap();
+        let sent = |load| seen.iter().filter(|p| p.load == load && p.forward).count() as u64;
+        assert_eq!(sent(Load::Retransmission), result.retransmissions);
+        assert_eq!(sent(Load::Data), result.measures.originals);
+        assert!(seen.iter().all(|p| p.from <= p.to));
+        // The primary dies after 2 s: what is on it then is lost, and nothing passes later.
+        let death = 2_000_000_000;
+        let lost = |p: &&Passage| p.lost.is_some();
+        assert!(
+            seen.iter()
+                .filter(lost)
+                .any(|p| p.path == 0 && p.to == death)
+        );
+        let late = seen.iter().filter(|p| p.path == 0 && p.from > death);
+        assert!(late.clone().count() > 0 && late.clone().all(|p| p.lost.is_some()));
+    }
+}
