@@ -1,0 +1,3 @@
+__version__: str
+
+def run_json(text: str | None) -> str: ...
