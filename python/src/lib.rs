@@ -2,6 +2,7 @@
 //!
 //! Each file adds what it has to the module in its own `register`.
 
+mod chunks;
 mod run;
 
 use pyo3::prelude::*;
@@ -12,5 +13,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     // One line for each file that adds something.
     run::register(module)?;
+    chunks::register(module)?;
     Ok(())
 }

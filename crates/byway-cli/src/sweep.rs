@@ -49,15 +49,7 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
     if args.json {
         return print_json(&results.summary());
     }
-    print(&format!(
-        "{}: {}\n{}, {} in {}\n\n{}",
-        plan.name,
-        plan.description,
-        counted(plan.cells.len(), "cell", "cells"),
-        counted(results.rows.len(), "run", "runs"),
-        out.display(),
-        results.table(terminal())
-    ))
+    print(&results.text(&out.display().to_string(), terminal()))
 }
 
 /// Runs the sweep with progress; an interruption says what is kept.

@@ -18,6 +18,9 @@ const PATIENCE: f64 = 1.5;
 /// Near the end the rest is cut into as many chunks for each thread, so that all
 /// workers end at about the same time.
 const LAST_CHUNKS: f64 = 2.0;
+/// Chunks near the end take at least this share of the time that chunks take: each
+/// costs its way there and back.
+const LEAST: f64 = 0.05;
 
 /// Deals out a plan's runs in chunks.
 ///
@@ -31,6 +34,8 @@ pub struct Coordinator {
     out: BTreeMap<u64, Vec<Share>>,
     /// The number of the next chunk.
     next: u64,
+    /// Runs that are dealt out each in a chunk of its own.
+    apart: BTreeSet<(usize, usize)>,
     pace: Pace,
 }
 
@@ -145,6 +150,7 @@ impl Coordinator {
             deal,
             out: BTreeMap::new(),
             next: 0,
+            apart: BTreeSet::new(),
             pace,
         }
     }
@@ -161,6 +167,12 @@ impl Coordinator {
         self.deal.progress()
     }
 
+    /// Seconds that a run took on average; 0 before the first.
+    #[must_use]
+    pub fn seconds_a_run(&self) -> f64 {
+        self.pace.mean()
+    }
+
     /// Whether all runs are done.
     #[must_use]
     pub fn is_done(&self) -> bool {
@@ -173,18 +185,23 @@ impl Coordinator {
     /// all is done.
     pub fn next(&mut self, seconds: f64, threads: usize) -> Option<Chunk> {
         let waiting = self.pace.mean() * self.deal.queued() as f64;
-        let seconds = seconds.min(waiting / (LAST_CHUNKS * threads.max(1) as f64));
+        let last = waiting / (LAST_CHUNKS * threads.max(1) as f64);
+        let seconds = seconds.min(last.max(seconds * LEAST));
         let mut shares: Vec<Share> = Vec::new();
         let (mut runs, mut planned) = (0, 0.0);
-        while let Some(chain) = self.deal.front() {
-            planned += self.pace.of(chain);
-            if runs > 0 && !(planned <= seconds && runs < MOST_RUNS) {
+        let mut alone = false;
+        while let Some(front) = self.deal.front() {
+            let apart = self.apart.contains(&front);
+            planned += self.pace.of(front.0);
+            let full = alone || apart || planned > seconds || runs >= MOST_RUNS;
+            if runs > 0 && full {
                 break;
             }
             let Some((chain, place)) = self.deal.pop() else {
                 break;
             };
             runs += 1;
+            alone = apart;
             match shares.last_mut() {
                 Some((c, range)) if *c == chain && range.end == place => range.end += 1,
                 _ => shares.push((chain, place..place + 1)),
@@ -239,10 +256,14 @@ impl Coordinator {
         Ok(true)
     }
 
-    /// Takes a chunk back whose rows will not come: its runs are dealt out again.
+    /// Takes a chunk back whose rows will not come: its runs are dealt out again, if
+    /// `apart` each in a chunk of its own, so that the one that is to blame is found.
     /// Nothing happens if the chunk is not dealt out.
-    pub fn give_back(&mut self, number: u64) {
+    pub fn give_back(&mut self, number: u64, apart: bool) {
         if let Some(shares) = self.out.remove(&number) {
+            if apart {
+                self.apart.extend(places(&shares));
+            }
             self.deal.give_back(shares.into_iter());
         }
     }

@@ -86,9 +86,10 @@ impl Deal {
         Some(next)
     }
 
-    /// The chain whose run is next.
-    pub(super) fn front(&self) -> Option<usize> {
-        self.queue.front().map(|(chain, _)| *chain)
+    /// The run that is next: a chain, and the place of its seed.
+    pub(super) fn front(&self) -> Option<(usize, usize)> {
+        let (chain, range) = self.queue.front()?;
+        Some((*chain, range.start))
     }
 
     /// Takes back runs that were dealt out and will not be answered.

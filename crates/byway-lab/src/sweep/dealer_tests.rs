@@ -54,7 +54,7 @@ fn deal(dealer: &mut Dealer, seed: u64, most: usize) -> usize {
         }
         let chunk = out.swap_remove(numbers.below(out.len()));
         if numbers.below(5) == 0 {
-            dealer.coordinator.give_back(chunk.number);
+            dealer.coordinator.give_back(chunk.number, false);
             continue;
         }
         let rows = worker.run(&chunk.bytes, None).unwrap();
@@ -137,17 +137,32 @@ fn a_chunk_ends_when_its_time_is_over_and_grows_with_what_is_known() {
     assert_eq!(first.runs, 1, "nothing is known of their time");
     let rows = worker.run(&first.bytes, None).unwrap();
     assert!(coordinator.take(first.number, &rows).unwrap());
-    let second = coordinator.next(1000.0, 1).unwrap();
+    let run = coordinator.seconds_a_run();
+    let second = coordinator.next(90.5 * run, 1).unwrap();
     assert_eq!(second.runs, 159 / 2, "half of what is left, for one thread");
-    let third = coordinator.next(1000.0, 7).unwrap();
+    let third = coordinator.next(90.5 * run, 7).unwrap();
     assert_eq!(third.runs, 80 / 14);
-    coordinator.give_back(third.number);
-    coordinator.give_back(second.number);
+    let least = coordinator.next(90.5 * run, 1000).unwrap();
+    assert_eq!(least.runs, 4, "a twentieth of the time");
+    coordinator.give_back(least.number, false);
+    coordinator.give_back(third.number, false);
+    coordinator.give_back(second.number, false);
     // A time that no run keeps: one run is done, the others come again.
     let short = coordinator.next(0.0, 1).unwrap();
     assert_eq!(short.runs, 1);
     let text = coordinator.describe(short.number);
     assert_eq!(text, "the run of cell 1 with seed 2");
+    coordinator.give_back(short.number, false);
+    // What is given back apart comes one by one, the rest together.
+    let three = coordinator.next(20.5 * run, 26).unwrap();
+    assert_eq!(three.runs, 159 / 52, "of what is left");
+    assert_eq!(
+        coordinator.describe(three.number),
+        "3 runs of cell 1, from seed 2 to seed 4"
+    );
+    coordinator.give_back(three.number, true);
+    let sizes = [0; 4].map(|_| coordinator.next(90.5 * run, 1).unwrap().runs);
+    assert_eq!(sizes, [1, 1, 1, 156 / 2]);
 }
 
 #[test]

@@ -1,0 +1,499 @@
+"""Sweeps on a Dask cluster: the same sweep file, and the same results byte for byte.
+
+``docs/cluster.md`` says how it is used. Runs are dealt out in chunks (``ChunkDealer``, in
+Rust); this file carries the chunks to the workers of Dask's ``distributed`` and back.
+``python -m byway.dask FILE --scheduler ADDRESS`` is what ``byway sweep FILE --dask ADDRESS``
+starts.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import logging
+import queue
+import threading
+import time
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import _native
+from ._native import ChunkDealer, ChunkWorker, SweepDescription
+from .store import Place
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+__all__ = ["ClusterError", "WorkerError", "build", "sweep"]
+
+log = logging.getLogger("byway.dask")
+
+CHUNK_SECONDS = 2.0
+"""How long the runs of a chunk take together, if nothing is said."""
+CHUNKS_PER_THREAD = 2
+"""Chunks at a time for each thread of the workers: one is done while the next one waits."""
+LOOK_SECONDS = 2.0
+"""How often the list of workers is looked at."""
+FETCH_SECONDS = 60.0
+"""Rows that do not come within this time are asked for again."""
+DEATHS = 4
+"""A run that as many workers died of ends the sweep."""
+FAILURES = 20
+"""As many failures of chunks one after the other, without a chunk that is done, end the sweep."""
+
+
+class ClusterError(RuntimeError):
+    """The cluster cannot go on with the sweep. Finished runs are kept in the journal."""
+
+
+class WorkerError(RuntimeError):
+    """A worker cannot do chunks of this sweep: its address, and why."""
+
+    def __init__(self, address: str, why: str) -> None:
+        super().__init__(address, why)
+        self.address = address
+        self.why = why
+
+    def __str__(self) -> str:
+        return f"worker {self.address}: {self.why}"
+
+
+@functools.cache
+def build() -> str:
+    """The version of byway here, and a digest of its compiled part.
+
+    Two machines give the same numbers for certain if both are the same.
+    """
+    file = Path(str(_native.__file__))
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    return f"byway {_native.__version__} ({digest[:12]})"
+
+
+# On the workers.
+
+_workers: dict[bytes, ChunkWorker] = {}
+_workers_lock = threading.Lock()
+_WORKERS_KEPT = 4
+
+
+def _worker_of(packed: bytes) -> ChunkWorker:
+    """What does the chunks of a sweep; made once in each process."""
+    key = hashlib.sha256(packed).digest()
+    with _workers_lock:
+        if key not in _workers:
+            worker = ChunkWorker(zlib.decompress(packed), build())
+            while len(_workers) >= _WORKERS_KEPT:
+                del _workers[next(iter(_workers))]
+            _workers[key] = worker
+        return _workers[key]
+
+
+def _run_chunk(packed: bytes, chunk: bytes) -> tuple[str, bytes]:
+    """Does a chunk; gives the worker's address and the rows."""
+    from distributed import get_worker
+
+    address = str(get_worker().address)
+    try:
+        return address, _worker_of(packed).run(chunk)
+    except Exception as error:
+        raise WorkerError(address, str(error)) from None
+
+
+def _probe() -> Callable[[], tuple[bool, str]]:
+    """A function that also runs where this package is not."""
+
+    # Being inside another one, it is sent as code and not by its name.
+    def probe() -> tuple[bool, str]:
+        try:
+            from byway.dask import build
+        except Exception as error:
+            return False, f"has no byway that can be used: {error}"
+        return True, build()
+
+    return probe
+
+
+# On the machine of the client.
+
+
+class _Run:
+    """One sweep under way."""
+
+    def __init__(
+        self,
+        client: Client,
+        dealer: ChunkDealer,
+        description: SweepDescription,
+        chunk_seconds: float,
+        progress: Callable[[int, int], object] | None,
+    ) -> None:
+        self.client = client
+        self.dealer = dealer
+        self.packed = zlib.compress(description.to_bytes())
+        self.prefix = f"byway-{description.plan[:12]}-{time.time_ns():x}"
+        self.chunk_seconds = chunk_seconds
+        self.progress = progress
+        self.scheduler = str(getattr(client.scheduler, "address", "of Dask"))
+        self.flying: dict[int, Future] = {}
+        self.limits: dict[int, frozenset[str]] = {}
+        self.news: queue.SimpleQueue[tuple[int, Future]] = queue.SimpleQueue()
+        self.threads: dict[str, int] = {}
+        self.probes: dict[str, Future] = {}
+        self.allowed: set[str] = set()
+        self.refused: dict[str, str] = {}
+        self.deaths: dict[str, int] = {}
+        self.failures = 0
+        self.submitted = 0
+        self.looked = 0.0
+        self.waits_for = ""
+        self.taken = 0
+
+    def drive(self) -> None:
+        """Until all runs are done."""
+        self._tell()
+        try:
+            while not self.dealer.is_done():
+                if self._connected():
+                    self._look()
+                    self._fill()
+                self._settle()
+        finally:
+            self._cancel()
+
+    # The scheduler and its workers.
+
+    def _connected(self) -> bool:
+        """Whether the scheduler answers. Dask connects again by itself for a while."""
+        status = self.client.status
+        if status == "running":
+            if self.waits_for == "scheduler":
+                log.warning("the scheduler %s answers again", self.scheduler)
+                self._wait_for("")
+                self.threads, self.probes = {}, {}
+                self.allowed.clear()
+                self.looked = 0.0
+            return True
+        if status != "connecting":
+            raise ClusterError(f"the scheduler {self.scheduler} is lost")
+        self._wait_for("scheduler", f"the scheduler {self.scheduler} does not answer; waiting")
+        # What was submitted is forgotten there.
+        for number in list(self.flying):
+            self._give_back(number)
+        return False
+
+    def _wait_for(self, what: str, words: str = "") -> None:
+        if what != self.waits_for and words:
+            log.warning("%s", words)
+        self.waits_for = what
+
+    def _look(self) -> None:
+        """Finds workers that came and went."""
+        now = time.monotonic()
+        if now < self.looked + LOOK_SECONDS and not self.probes:
+            return
+        if now >= self.looked + LOOK_SECONDS:
+            self.looked = now
+            try:
+                self.threads = dict(self.client.nthreads())
+            except Exception as error:
+                log.debug("the workers cannot be listed: %s", error)
+                return
+        for gone in (self.allowed | set(self.probes) | set(self.refused)) - set(self.threads):
+            self.allowed.discard(gone)
+            self.refused.pop(gone, None)
+            self.probes.pop(gone, None)
+        known = self.allowed | set(self.probes) | set(self.refused)
+        for address in set(self.threads) - known:
+            key = f"{self.prefix}-probe-{self.submitted}"
+            self.submitted += 1
+            self.probes[address] = self.client.submit(
+                _probe(), key=key, workers=[address], pure=False, retries=2, priority=10
+            )
+        for address, probe in list(self.probes.items()):
+            if probe.done():
+                del self.probes[address]
+                self._judge(address, probe)
+        self._judge_all()
+
+    def _judge(self, address: str, probe: Future) -> None:
+        """What a worker said of itself."""
+        if probe.status == "cancelled":
+            return
+        try:
+            usable, said = probe.result(timeout=FETCH_SECONDS)
+        except Exception as error:
+            usable, said = False, f"cannot say which byway it has: {error}"
+        if usable and said != build():
+            usable, said = False, f"has {said}"
+        if usable:
+            self.allowed.add(address)
+        else:
+            self._refuse(address, said)
+
+    def _refuse(self, address: str, why: str) -> None:
+        self.allowed.discard(address)
+        if address not in self.refused:
+            self.refused[address] = why
+            log.warning("worker %s is refused: it %s; here is %s", address, why, build())
+
+    def _judge_all(self) -> None:
+        """Whether there is anybody to wait for."""
+        if self.refused and set(self.refused) == set(self.threads):
+            listed = [f"  {address}: {why}" for address, why in sorted(self.refused.items())]
+            raise ClusterError(
+                "no worker can be used, as each has another byway than this machine, "
+                f"{build()}:\n" + "\n".join(listed) + "\n"
+                "Install the same byway everywhere: pip install the same wheel"
+            )
+        if not self.threads:
+            self._wait_for("workers", f"the scheduler {self.scheduler} has no worker yet; waiting")
+        elif self.waits_for == "workers":
+            self._wait_for("")
+        # A chunk whose workers are all gone would wait for them.
+        for number, limit in list(self.limits.items()):
+            if limit.isdisjoint(self.threads):
+                self._give_back(number)
+
+    # Chunks there and back.
+
+    def _fill(self) -> None:
+        """Deals out chunks while workers have room."""
+        if self.refused and not self.allowed:
+            return
+        usable = self.allowed if self.refused else self.threads
+        threads = sum(self.threads.get(address, 0) for address in usable)
+        limit = frozenset(self.allowed) if self.refused else None
+        while threads and len(self.flying) < CHUNKS_PER_THREAD * threads + 1:
+            chunk = self.dealer.next(self.chunk_seconds, threads)
+            if chunk is None:
+                return
+            number, _, asked = chunk
+            future = self.client.submit(
+                _run_chunk,
+                self.packed,
+                asked,
+                key=f"{self.prefix}-chunk-{self.submitted}",
+                pure=False,
+                workers=None if limit is None else sorted(limit),
+            )
+            self.submitted += 1
+            self.flying[number] = future
+            if limit is not None:
+                self.limits[number] = limit
+            future.add_done_callback(functools.partial(self._arrived, number))
+
+    def _arrived(self, number: int, future: Future) -> None:
+        """Called by Dask in a thread of its own."""
+        self.news.put((number, future))
+
+    def _settle(self) -> None:
+        """Waits a moment for chunks, and takes all that are there."""
+        came: dict[int, Future] = {}
+        wait = 0.02 if self.probes else 0.5
+        try:
+            number, future = self.news.get(timeout=wait)
+            while True:
+                if self.flying.get(number) is future:
+                    came[number] = future
+                number, future = self.news.get_nowait()
+        except queue.Empty:
+            pass
+        done = {n: f for n, f in came.items() if f.status == "finished"}
+        for number, rows in self._fetch(done).items():
+            self._take(number, *rows)
+        for number, future in came.items():
+            if number in self.flying and self.flying[number] is future:
+                self._failed(number, future)
+
+    def _fetch(self, done: dict[int, Future]) -> dict[int, tuple[str, bytes]]:
+        """The rows of finished chunks, all at once."""
+        if not done:
+            return {}
+
+        async def gather() -> list[Any]:
+            rows: list[Any] = await self.client.gather(list(done.values()), asynchronous=True)
+            return rows
+
+        try:
+            rows = self.client.sync(gather, callback_timeout=FETCH_SECONDS)
+        except Exception as error:
+            log.debug("rows are lost: %s", error)
+            for number in done:
+                self._give_back(number)
+            return {}
+        return dict(zip(done, rows, strict=True))
+
+    def _take(self, number: int, address: str, rows: bytes) -> None:
+        try:
+            self.dealer.take(number, rows)
+        except ValueError as error:
+            self._refuse(address, f"answered what was not asked for ({error})")
+            self._give_back(number)
+            return
+        self._forget(number)
+        self.failures = 0
+        self.taken += 1
+        self._tell()
+
+    def _failed(self, number: int, future: Future) -> None:
+        """A chunk that is not done: why, and what follows."""
+        from distributed import KilledWorker
+
+        error = future.exception(timeout=FETCH_SECONDS) if future.status == "error" else None
+        if error is None:
+            self._give_back(number)
+        elif isinstance(error, WorkerError):
+            self._refuse(error.address, error.why)
+            self._give_back(number)
+            self.looked = 0.0
+        elif isinstance(error, KilledWorker):
+            self._killed(number, error)
+        else:
+            self.failures += 1
+            if self.failures >= FAILURES:
+                runs = self.dealer.describe(number)
+                raise ClusterError(
+                    f"{FAILURES} chunks failed one after the other, the last one, {runs}, "
+                    f"with: {type(error).__name__}: {error}"
+                )
+            self._give_back(number)
+
+    def _killed(self, number: int, error: Any) -> None:
+        """Workers died while they had a chunk: by its fault, or by chance."""
+        runs = self.dealer.describe(number)
+        single = runs.startswith("the run ")
+        last = getattr(error.last_worker, "address", "unknown")
+        if single:
+            self.deaths[runs] = self.deaths.get(runs, 0) + error.allowed_failures + 1
+            if self.deaths[runs] >= DEATHS:
+                raise ClusterError(
+                    f"{runs} ends the workers that do it: {self.deaths[runs]} died, the last one "
+                    f"was {last}. Its log may say why; too little memory is a common reason"
+                )
+        log.warning(
+            "%d workers died with %s, the last one was %s; %s",
+            error.allowed_failures + 1,
+            runs,
+            last,
+            "once more" if single else "its runs are dealt out one by one",
+        )
+        self._give_back(number, apart=True)
+
+    def _forget(self, number: int) -> None:
+        self.flying.pop(number, None)
+        self.limits.pop(number, None)
+
+    def _give_back(self, number: int, *, apart: bool = False) -> None:
+        future = self.flying.get(number)
+        self._forget(number)
+        self.dealer.give_back(number, apart)
+        if future is not None and not future.done():
+            self._quietly(lambda: future.cancel(asynchronous=True))
+
+    def _cancel(self) -> None:
+        """Nothing that was dealt out is needed any more."""
+        futures = [*self.flying.values(), *self.probes.values()]
+        self.flying.clear()
+        if futures and self.client.status == "running":
+            self._quietly(lambda: self.client.cancel(futures))
+
+    @staticmethod
+    def _quietly(act: Callable[[], object]) -> None:
+        try:
+            act()
+        except Exception as error:
+            log.debug("not cancelled: %s", error)
+
+    def _tell(self) -> None:
+        if self.progress is not None:
+            self.progress(*self.dealer.progress())
+
+
+def sweep(
+    file: str | Path,
+    out: str | Path | None = None,
+    *,
+    client: Client,
+    journal: str | Path | None = None,
+    restart: bool = False,
+    chunk_seconds: float = CHUNK_SECONDS,
+    progress: Callable[[int, int], object] | None = None,
+    found: Callable[[int, int], object] | None = None,
+    storage_options: dict[str, Any] | None = None,
+) -> Outcome:
+    """Runs a sweep file on the workers of ``client``.
+
+    ``out`` is where the results come: a file, or a URL of fsspec such as
+    ``s3://bucket/loss.parquet``; ``out/NAME.parquet`` if nothing is said. The journal is in
+    the folder ``journal``; beside ``out`` if nothing is said, and in ``out/`` for a URL.
+    ``chunk_seconds`` is how long the runs of a chunk take together. ``progress`` gets the
+    rows that are done and the rows at most.
+
+    What is interrupted resumes with the same call, and with ``byway sweep`` on one machine.
+    """
+    if not 0.01 <= chunk_seconds <= 3600:
+        raise ValueError(f"chunk_seconds = {chunk_seconds}: 0.01 to 3600 seconds make sense")
+    place = Place(file, out, journal, storage_options)
+    description = SweepDescription.read(file, build())
+    place.fetch(restart)
+    dealer = ChunkDealer(description, place.local, restart)
+    try:
+        if found is not None and dealer.found is not None:
+            found(*dealer.found)
+        finished = dealer.is_finished()
+        if not finished:
+            _drive(client, dealer, description, chunk_seconds, progress, place)
+            dealer.write()
+        place.put()
+        text = functools.partial(dealer.text, place.shown)
+        outcome = Outcome(place.shown, finished, dealer.json(), text)
+        dealer.end()
+        place.clean()
+        return outcome
+    finally:
+        # Else an exception that somebody keeps would keep the journal's lock.
+        if not dealer.has_results():
+            dealer.close()
+
+
+def _drive(
+    client: Client,
+    dealer: ChunkDealer,
+    description: SweepDescription,
+    chunk_seconds: float,
+    progress: Callable[[int, int], object] | None,
+    place: Place,
+) -> None:
+    try:
+        _Run(client, dealer, description, chunk_seconds, progress).drive()
+    except BaseException as error:
+        done, most = dealer.progress()
+        dealer.sync()
+        kept = f"{done} of {most} runs are kept in {place.journal}; the same call resumes with them"
+        error.add_note(kept)
+        raise
+
+
+class Outcome:
+    """A sweep that is done: where its results are."""
+
+    def __init__(
+        self, place: str, was_finished: bool, summary: str, text: Callable[[int, bool], str]
+    ) -> None:
+        self.place = place
+        """A file or a URL: Parquet, as ``docs/sweep-format.md`` describes it."""
+        self.was_finished = was_finished
+        """Whether the results were there already."""
+        self.summary = summary
+        """What ``byway sweep --json`` prints."""
+        self.text = text
+        """What ``byway sweep`` prints, for a width and with or without colour."""
+
+
+if __name__ == "__main__":
+    # Workers must find what is pickled here under its own name.
+    from byway.dask_main import main
+
+    raise SystemExit(main())
