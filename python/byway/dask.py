@@ -143,6 +143,8 @@ class _Run:
         self.probes: dict[str, Future] = {}
         self.allowed: set[str] = set()
         self.refused: dict[str, str] = {}
+        self.asked: dict[int, bytes] = {}
+        self.verdicts: dict[int, int] = {}
         self.deaths: dict[str, int] = {}
         self.failures = 0
         self.submitted = 0
@@ -264,25 +266,29 @@ class _Run:
             return
         usable = self.allowed if self.refused else self.threads
         threads = sum(self.threads.get(address, 0) for address in usable)
-        limit = frozenset(self.allowed) if self.refused else None
         while threads and len(self.flying) < CHUNKS_PER_THREAD * threads + 1:
             chunk = self.dealer.next(self.chunk_seconds, threads)
             if chunk is None:
                 return
             number, _, asked = chunk
-            future = self.client.submit(
-                _run_chunk,
-                self.packed,
-                asked,
-                key=f"{self.prefix}-chunk-{self.submitted}",
-                pure=False,
-                workers=None if limit is None else sorted(limit),
-            )
-            self.submitted += 1
-            self.flying[number] = future
-            if limit is not None:
-                self.limits[number] = limit
-            future.add_done_callback(functools.partial(self._arrived, number))
+            self.asked[number] = asked
+            self._submit(number)
+
+    def _submit(self, number: int) -> None:
+        limit = frozenset(self.allowed) if self.refused else None
+        future = self.client.submit(
+            _run_chunk,
+            self.packed,
+            self.asked[number],
+            key=f"{self.prefix}-chunk-{self.submitted}",
+            pure=False,
+            workers=None if limit is None else sorted(limit),
+        )
+        self.submitted += 1
+        self.flying[number] = future
+        if limit is not None:
+            self.limits[number] = limit
+        future.add_done_callback(functools.partial(self._arrived, number))
 
     def _arrived(self, number: int, future: Future) -> None:
         """Called by Dask in a thread of its own."""
@@ -363,27 +369,33 @@ class _Run:
     def _killed(self, number: int, error: Any) -> None:
         """Workers died while they had a chunk: by its fault, or by chance."""
         runs = self.dealer.describe(number)
-        single = runs.startswith("the run ")
+        died = error.allowed_failures + 1
         last = getattr(error.last_worker, "address", "unknown")
+        self.verdicts[number] = self.verdicts.get(number, 0) + 1
+        single = runs.startswith("the run ")
         if single:
-            self.deaths[runs] = self.deaths.get(runs, 0) + error.allowed_failures + 1
+            self.deaths[runs] = self.deaths.get(runs, 0) + died
             if self.deaths[runs] >= DEATHS:
                 raise ClusterError(
                     f"{runs} ends the workers that do it: {self.deaths[runs]} died, the last one "
                     f"was {last}. Its log may say why; too little memory is a common reason"
                 )
+        again = single or self.verdicts[number] == 1
         log.warning(
-            "%d workers died with %s, the last one was %s; %s",
-            error.allowed_failures + 1,
+            "workers died with %s: %d, the last one was %s; %s",
             runs,
+            died,
             last,
-            "once more" if single else "its runs are dealt out one by one",
+            "once more" if again else "its runs are dealt out one by one",
         )
-        self._give_back(number, apart=True)
+        if again:
+            self._submit(number)
+        else:
+            self._give_back(number, apart=True)
 
     def _forget(self, number: int) -> None:
-        self.flying.pop(number, None)
-        self.limits.pop(number, None)
+        for known in (self.flying, self.limits, self.asked, self.verdicts):
+            known.pop(number, None)
 
     def _give_back(self, number: int, *, apart: bool = False) -> None:
         future = self.flying.get(number)

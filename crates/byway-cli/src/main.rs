@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod cluster;
 mod failure;
 mod lab;
 mod net;

@@ -1,6 +1,7 @@
 //! Grids of scenarios: sweep, compare, and one row of them again.
 
 use crate::args::{CompareArgs, RunArgs, SweepArgs};
+use crate::cluster;
 use crate::failure::{Failure, Kind};
 use crate::lab::run_scenario;
 use crate::program::{going_on, program};
@@ -33,6 +34,9 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
     }
     if args.cells {
         return print(&cells(&plan));
+    }
+    if let Some(scheduler) = &args.dask {
+        return Err(cluster::become_dask(file, scheduler, args));
     }
     let out = match &args.out {
         Some(out) => out.clone(),
