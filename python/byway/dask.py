@@ -364,6 +364,7 @@ class _Run:
                     f"{FAILURES} chunks failed one after the other, the last one, {runs}, "
                     f"with: {type(error).__name__}: {error}"
                 )
+            log.warning("chunk %d failed, once more: %s: %s", number, type(error).__name__, error)
             self._give_back(number)
 
     def _killed(self, number: int, error: Any) -> None:
