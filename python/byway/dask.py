@@ -2,6 +2,7 @@
 
 ``docs/cluster.md`` says how it is used. Runs are dealt out in chunks (``ChunkDealer``, in
 Rust); this file carries the chunks to the workers of Dask's ``distributed`` and back.
+``byway.sweep(..., client=Client(...))`` calls it, and
 ``python -m byway.dask FILE --scheduler ADDRESS`` is what ``byway sweep FILE --dask ADDRESS``
 starts.
 """
@@ -11,16 +12,20 @@ from __future__ import annotations
 import functools
 import hashlib
 import logging
+import os
 import queue
+import tempfile
 import threading
 import time
+import uuid
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _native
-from ._native import ChunkDealer, ChunkWorker, SweepDescription
+from ._native import ChunkDealer, ChunkWorker, Plan, Results, describe_plan
+from .errors import RunError, SettingError
 from .store import Place
 
 if TYPE_CHECKING:
@@ -44,7 +49,7 @@ FAILURES = 20
 """As many failures of chunks one after the other, without a chunk that is done, end the sweep."""
 
 
-class ClusterError(RuntimeError):
+class ClusterError(RunError):
     """The cluster cannot go on with the sweep. Finished runs are kept in the journal."""
 
 
@@ -125,14 +130,14 @@ class _Run:
         self,
         client: Client,
         dealer: ChunkDealer,
-        description: SweepDescription,
+        plan: Plan,
         chunk_seconds: float,
         progress: Callable[[int, int], object] | None,
     ) -> None:
         self.client = client
         self.dealer = dealer
-        self.packed = zlib.compress(description.to_bytes())
-        self.prefix = f"byway-{description.plan[:12]}-{time.time_ns():x}"
+        self.packed = zlib.compress(describe_plan(plan, build()))
+        self.prefix = f"byway-{uuid.uuid4().hex[:12]}"
         self.chunk_seconds = chunk_seconds
         self.progress = progress
         self.scheduler = str(getattr(client.scheduler, "address", "of Dask"))
@@ -425,84 +430,89 @@ class _Run:
 
 
 def sweep(
-    file: str | Path,
-    out: str | Path | None = None,
+    plan: Plan,
+    out: str | os.PathLike[str],
     *,
     client: Client,
-    journal: str | Path | None = None,
+    journal: str | os.PathLike[str] | None = None,
     restart: bool = False,
     chunk_seconds: float = CHUNK_SECONDS,
     progress: Callable[[int, int], object] | None = None,
     found: Callable[[int, int], object] | None = None,
-    storage_options: dict[str, Any] | None = None,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> Outcome:
-    """Runs a sweep file on the workers of ``client``.
+    """Runs a sweep on the workers of ``client``; ``byway.sweep`` explains the arguments.
 
-    ``out`` is where the results come: a file, or a URL of fsspec such as
-    ``s3://bucket/loss.parquet``; ``out/NAME.parquet`` if nothing is said. The journal is in
-    the folder ``journal``; beside ``out`` if nothing is said, and in ``out/`` for a URL.
-    ``chunk_seconds`` is how long the runs of a chunk take together. ``progress`` gets the
-    rows that are done and the rows at most.
-
-    What is interrupted resumes with the same call, and with ``byway sweep`` on one machine.
+    ``found`` is called with the runs that an earlier call has finished, and with the bytes of
+    one that was cut short.
     """
     if not 0.01 <= chunk_seconds <= 3600:
-        raise ValueError(f"chunk_seconds = {chunk_seconds}: 0.01 to 3600 seconds make sense")
-    place = Place(file, out, journal, storage_options)
-    description = SweepDescription.read(file, build())
+        raise SettingError(
+            f"chunk_seconds: found {chunk_seconds!r}, expected seconds, 0.01 to 3600"
+        )
+    place = Place(out, journal, storage_options)
     place.fetch(restart)
-    dealer = ChunkDealer(description, place.local, restart)
+    dealer = ChunkDealer(plan, place.local, build(), restart)
     try:
         if found is not None and dealer.found is not None:
             found(*dealer.found)
         finished = dealer.is_finished()
         if not finished:
-            _drive(client, dealer, description, chunk_seconds, progress, place)
+            _drive(_Run(client, dealer, plan, chunk_seconds, progress), place)
             dealer.write()
         place.put()
-        text = functools.partial(dealer.text, place.shown)
-        outcome = Outcome(place.shown, finished, dealer.json(), text)
         dealer.end()
         place.clean()
-        return outcome
-    finally:
-        # Else an exception that somebody keeps would keep the journal's lock.
-        if not dealer.has_results():
-            dealer.close()
+    except BaseException:
+        # Who keeps the exception does not keep the journal's lock.
+        dealer.close()
+        raise
+    return Outcome(dealer, place.shown, finished)
 
 
-def _drive(
-    client: Client,
-    dealer: ChunkDealer,
-    description: SweepDescription,
-    chunk_seconds: float,
-    progress: Callable[[int, int], object] | None,
-    place: Place,
-) -> None:
+def sweep_in(plan: Plan, out: str | os.PathLike[str] | None, **more: Any) -> Results:
+    """The results of `sweep`; without ``out`` they are kept in memory."""
+    if out is not None:
+        return sweep(plan, out, **more).results()
+    with tempfile.TemporaryDirectory(prefix="byway-") as folder:
+        outcome = sweep(plan, Path(folder) / "sweep.parquet", **more)
+        return outcome.results(in_memory=True)
+
+
+def _drive(run: _Run, place: Place) -> None:
     try:
-        _Run(client, dealer, description, chunk_seconds, progress).drive()
+        run.drive()
     except BaseException as error:
-        done, most = dealer.progress()
-        dealer.sync()
-        kept = f"{done} of {most} runs are kept in {place.journal}; the same call resumes with them"
-        error.add_note(kept)
+        done, most = run.dealer.progress()
+        run.dealer.sync()
+        error.add_note(
+            f"{done} of {most} runs are kept in {place.journal}; the same call resumes with them"
+        )
         raise
 
 
 class Outcome:
-    """A sweep that is done: where its results are."""
+    """A sweep that is done."""
 
-    def __init__(
-        self, place: str, was_finished: bool, summary: str, text: Callable[[int, bool], str]
-    ) -> None:
+    def __init__(self, dealer: ChunkDealer, place: str, was_finished: bool) -> None:
+        self._dealer = dealer
         self.place = place
-        """A file or a URL: Parquet, as ``docs/sweep-format.md`` describes it."""
+        """Where the results are: a file or a URL."""
         self.was_finished = was_finished
-        """Whether the results were there already."""
-        self.summary = summary
+        """Whether they were there already."""
+
+    def summary(self) -> str:
         """What ``byway sweep --json`` prints."""
-        self.text = text
-        """What ``byway sweep`` prints, for a width and with or without colour."""
+        return self._dealer.json()
+
+    def text(self, width: int, colour: bool) -> str:
+        """What ``byway sweep`` prints."""
+        return self._dealer.text(self.place, width, colour)
+
+    def results(self, *, in_memory: bool = False) -> Results:
+        """The results; nothing else can be asked afterwards."""
+        no_file = in_memory or "://" in self.place
+        return self._dealer.take_results(None if no_file else Path(self.place))
 
 
 if __name__ == "__main__":

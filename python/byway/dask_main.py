@@ -11,10 +11,13 @@ import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import NoReturn
 
 from . import dask as cluster
 from ._native import __version__
+from ._sweep import plan
+from .errors import Error, InputError
 
 FAILED, WRONG, INTERRUPTED, TERMINATED = 1, 2, 130, 143
 """Exit statuses, as ``byway --help`` lists them."""
@@ -148,9 +151,10 @@ def _sweep(args: argparse.Namespace, client: object, bar: _Bar) -> int:
             sys.stderr.write(f"{words}\n")
 
     try:
+        out = args.out or os.path.join("out", f"{Path(args.file).stem}.parquet")
         outcome = cluster.sweep(
-            args.file,
-            args.out,
+            plan(Path(args.file)),
+            out,
             client=client,  # type: ignore[arg-type]
             journal=args.journal,
             restart=args.restart,
@@ -158,15 +162,15 @@ def _sweep(args: argparse.Namespace, client: object, bar: _Bar) -> int:
             progress=bar,
             found=found,
         )
-    except ValueError as error:
+    except InputError as error:
         bar.clear()
         return _fail(WRONG, str(error) + _notes(error))
-    except (RuntimeError, OSError) as error:
+    except (Error, OSError) as error:
         bar.clear()
         return _fail(FAILED, str(error) + _notes(error))
     bar.clear()
     if args.json:
-        print(outcome.summary)
+        print(outcome.summary())
         return 0
     if outcome.was_finished:
         sys.stderr.write(

@@ -6,18 +6,16 @@ import contextlib
 import os
 import time
 import uuid
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ._native import journal_path
+from .errors import MissingPackage, StoreError
 
 WHOLE_OR_NOT = {"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oss", "r2", "http"}
 """Stores where an object is whole or not there; elsewhere it is put under another name first."""
 TRIES = 3
-
-
-class PlaceError(OSError):
-    """The results cannot be put where they belong, or read from there."""
 
 
 class Place:
@@ -25,39 +23,45 @@ class Place:
 
     def __init__(
         self,
-        file: str | Path,
-        out: str | Path | None,
-        journal: str | Path | None,
-        options: dict[str, Any] | None,
+        out: str | os.PathLike[str],
+        journal: str | os.PathLike[str] | None,
+        options: Mapping[str, Any] | None,
     ) -> None:
-        name = f"{Path(file).stem}.parquet"
-        self.shown = os.fspath(out) if out is not None else os.path.join("out", name)
+        self.shown = os.fspath(out)
+        name = Path(self.shown).name
         if self.shown.startswith("file://"):
             self.shown = self.shown.removeprefix("file://")
-        self.options = options or {}
+        self.options = dict(options or {})
         self.url = self.shown if "://" in self.shown else None
         if self.url is not None:
             name = self.url.rstrip("/").rsplit("/", 1)[-1]
         elif journal is not None:
             # A shared folder: the journal is elsewhere, and so the results are put there.
             self.url = "file://" + os.path.abspath(self.shown)
-            name = Path(self.shown).name
         self.local = Path(self.shown) if self.url is None else Path(journal or "out") / name
         self.journal = journal_path(self.local)
-        if self.url is not None and "://" in self.url:
+        if self.url is not None:
             self._open()
-        self.local.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            self.local.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            folder = self.local.parent
+            raise StoreError(f"cannot make the folder {folder}: {error}", error.errno) from error
 
     def _open(self) -> None:
         assert self.url is not None
         try:
             import fsspec
         except ImportError:
-            raise PlaceError(f"{self.shown}: pip install fsspec to use it") from None
+            raise MissingPackage(
+                f"{self.shown} needs the package fsspec: pip install 'byway[dask]'"
+            ) from None
         try:
             self.fs, self.path = fsspec.core.url_to_fs(self.url, **self.options)
-        except (ImportError, ValueError) as error:
-            raise PlaceError(f"{self.shown}: {error}") from error
+        except ImportError as error:
+            raise MissingPackage(f"{self.shown}: {error}") from error
+        except Exception as error:
+            raise StoreError(f"cannot use {self.shown}: {_words(error)}") from error
         protocol = self.url.split("://", 1)[0]
         self.direct = protocol in WHOLE_OR_NOT
 
@@ -76,7 +80,7 @@ class Place:
         except Exception as error:
             with contextlib.suppress(OSError):
                 part.unlink()
-            raise PlaceError(f"cannot read {self.shown}: {_words(error)}") from error
+            raise StoreError(f"cannot read {self.shown}: {_words(error)}") from error
 
     def put(self) -> None:
         """Puts the results where they belong: whole, or not at all."""
@@ -88,7 +92,7 @@ class Place:
                 return
             except Exception as error:
                 if attempt == TRIES:
-                    raise PlaceError(
+                    raise StoreError(
                         f"cannot write {self.shown}: {_words(error)}\n"
                         f"the results are in {self.local}; the same call puts them there"
                     ) from error

@@ -1,11 +1,13 @@
 //! A sweep in chunks: its description, what deals the chunks out, and what does them.
 //! `byway/dask.py` carries them between processes.
 
+use crate::error::engine;
+use crate::sweep::{PyPlan, PyResults};
 use byway_lab::engine::{Chunk, EngineError, TakeError, Worker};
 use byway_lab::metrics::Metrics;
-use byway_lab::sweep::{self, Dealer, Dealt, Description, Found, Plan, Results, Session, Written};
+use byway_lab::sweep::{self, Dealer, Dealt, Description, Found, Results, Session, Written};
 use byway_lab::terminal::Terminal;
-use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::path::{Path, PathBuf};
@@ -13,9 +15,9 @@ use std::sync::Mutex;
 
 /// Adds what is here to the module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<SweepDescription>()?;
     module.add_class::<ChunkDealer>()?;
     module.add_class::<ChunkWorker>()?;
+    module.add_function(wrap_pyfunction!(describe_plan, module)?)?;
     module.add_function(wrap_pyfunction!(journal_path, module)?)
 }
 
@@ -23,68 +25,18 @@ fn words(message: impl ToString) -> PyErr {
     PyValueError::new_err(message.to_string())
 }
 
-/// A sweep that cannot be dealt out, or whose files cannot be used.
-fn engine(error: &EngineError) -> PyErr {
-    match error {
-        EngineError::File(trouble) => PyOSError::new_err(trouble.to_string()),
-        other => PyRuntimeError::new_err(other.to_string()),
-    }
+fn failed(error: &EngineError) -> PyErr {
+    engine(error, None)
 }
 
-fn metrics() -> Metrics {
-    Metrics::standard()
-}
-
-/// A sweep as bytes, for workers on other machines.
-#[pyclass(frozen, module = "byway._native")]
-pub(crate) struct SweepDescription {
-    description: Description,
-    build: String,
-    plan: Plan,
-}
-
-#[pymethods]
-impl SweepDescription {
-    /// Reads a sweep file and the scenario that it names, for the program `build`.
-    #[staticmethod]
-    fn read(py: Python<'_>, file: PathBuf, build: String) -> PyResult<SweepDescription> {
-        let read = py.detach(|| Description::read(&file, &build, &metrics()));
-        let (plan, description) = read.map_err(words)?;
-        Ok(SweepDescription {
-            description,
-            build,
-            plan,
-        })
-    }
-
-    /// It as bytes.
-    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.description.to_bytes())
-    }
-
-    /// The name of the sweep.
-    #[getter]
-    fn name(&self) -> &str {
-        &self.plan.name
-    }
-
-    /// The hash of its plan.
-    #[getter]
-    fn plan(&self) -> &str {
-        self.description.hash()
-    }
-
-    /// Its cells.
-    #[getter]
-    fn cells(&self) -> usize {
-        self.plan.cells.len()
-    }
-
-    /// Its runs at most.
-    #[getter]
-    fn runs(&self) -> usize {
-        self.plan.runs()
-    }
+/// A sweep as bytes, for workers that have the program `build`.
+#[pyfunction]
+fn describe_plan<'py>(
+    py: Python<'py>,
+    plan: &Bound<'_, PyPlan>,
+    build: &str,
+) -> Bound<'py, PyBytes> {
+    PyBytes::new(py, &plan.get().description.to_bytes(build))
 }
 
 /// What does chunks. One serves all threads of a process.
@@ -97,7 +49,8 @@ impl ChunkWorker {
     /// the program here, which must be the one that made the description.
     #[new]
     fn new(py: Python<'_>, description: &[u8], build: &str) -> PyResult<ChunkWorker> {
-        let plan = py.detach(|| Description::from_bytes(description)?.plan(build, &metrics()));
+        let plan =
+            py.detach(|| Description::from_bytes(description)?.plan(build, &Metrics::standard()));
         Ok(ChunkWorker(Worker::new(plan.map_err(words)?)))
     }
 
@@ -169,10 +122,12 @@ impl ChunkDealer {
     #[new]
     fn new(
         py: Python<'_>,
-        description: &SweepDescription,
+        plan: &Bound<'_, PyPlan>,
         file: PathBuf,
+        program: &str,
         restart: bool,
     ) -> PyResult<ChunkDealer> {
+        let plan = &plan.get().plan;
         let found = Mutex::new(None);
         let tell = |what: Found| {
             if let (Found::Partly(resumed), Ok(mut found)) = (what, found.lock()) {
@@ -182,16 +137,16 @@ impl ChunkDealer {
         let dealt = py.detach(|| {
             let session = Session {
                 file: &file,
-                program: &description.build,
+                program,
                 restart,
                 threads: 0,
                 cancel: None,
                 progress: None,
                 found: Some(&tell),
             };
-            Dealer::begin(description.plan.clone(), &session)
+            Dealer::begin(plan.clone(), &session)
         });
-        let state = match dealt.map_err(|e| engine(&e))? {
+        let state = match dealt.map_err(|e| failed(&e))? {
             Dealt::Open(dealer) => State::Open(dealer),
             Dealt::Finished(results) => State::Finished(results),
         };
@@ -242,7 +197,7 @@ impl ChunkDealer {
     fn take(&self, py: Python<'_>, number: u64, rows: &[u8]) -> PyResult<bool> {
         self.open(py, |dealer| match dealer.coordinator.take(number, rows) {
             Ok(taken) => Ok(taken),
-            Err(TakeError::Engine(error)) => Err(engine(&error)),
+            Err(TakeError::Engine(error)) => Err(failed(&error)),
             Err(unusable) => Err(words(unusable)),
         })
     }
@@ -264,7 +219,7 @@ impl ChunkDealer {
     /// Brings all rows to the disk.
     fn sync(&self, py: Python<'_>) -> PyResult<()> {
         self.open(py, |dealer| {
-            dealer.coordinator.sync().map_err(|e| engine(&e))
+            dealer.coordinator.sync().map_err(|e| failed(&e))
         })
     }
 
@@ -274,7 +229,7 @@ impl ChunkDealer {
             let State::Open(dealer) = std::mem::replace(state, State::Gone) else {
                 return Err(words("the sweep is not dealt out any more"));
             };
-            *state = State::Written(Box::new(dealer.write().map_err(|e| engine(&e))?));
+            *state = State::Written(Box::new(dealer.write().map_err(|e| failed(&e))?));
             Ok(())
         })
     }
@@ -284,10 +239,10 @@ impl ChunkDealer {
         self.with(py, |state| {
             *state = match std::mem::replace(state, State::Gone) {
                 State::Written(written) => {
-                    State::Finished(Box::new(written.end().map_err(|e| engine(&e))?))
+                    State::Finished(Box::new(written.end().map_err(|e| failed(&e))?))
                 }
                 State::Finished(results) => {
-                    sweep::remove_journal(&self.file).map_err(|e| engine(&e))?;
+                    sweep::remove_journal(&self.file).map_err(|e| failed(&e))?;
                     State::Finished(results)
                 }
                 _ => return Err(words("the sweep has no results yet")),
@@ -314,6 +269,17 @@ impl ChunkDealer {
     fn json(&self, py: Python<'_>) -> PyResult<String> {
         self.results(py, |results| {
             serde_json::to_string_pretty(&results.summary()).map_err(words)
+        })
+    }
+
+    /// The results. `file` is where they are, if that is a file.
+    fn take_results(&self, py: Python<'_>, file: Option<PathBuf>) -> PyResult<PyResults> {
+        self.with(py, |state| match std::mem::replace(state, State::Gone) {
+            State::Finished(results) => Ok(PyResults {
+                results: *results,
+                file,
+            }),
+            _ => Err(words("the sweep has no results yet")),
         })
     }
 }

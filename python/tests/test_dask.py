@@ -25,7 +25,7 @@ from distributed import Client  # noqa: E402
 
 import byway  # noqa: E402
 import byway.dask as cluster_of  # noqa: E402
-from byway._native import ChunkDealer, ChunkWorker, SweepDescription, journal_path  # noqa: E402
+from byway._native import ChunkDealer, ChunkWorker, describe_plan, journal_path  # noqa: E402
 
 GRID = """
 name = "grid"
@@ -169,7 +169,7 @@ def test_workers_that_are_killed_and_come_later_change_no_byte(
             made.start_worker()
 
         with Killer(seed, kill) as killer:
-            cluster_of.sweep(sweep, out, client=client, chunk_seconds=0.3)
+            byway.sweep(sweep, out=out, client=client, chunk_seconds=0.3)
         assert killer.kills >= 2
         assert out.read_bytes() == expected, made.logs()
     assert not Path(journal_path(out)).exists()
@@ -185,7 +185,7 @@ def test_nannies_start_killed_workers_again(tmp_path: Path) -> None:
             made.kill_child(chance.choice(made.workers))
 
         with Killer(3, kill) as killer:
-            cluster_of.sweep(sweep, out, client=client, chunk_seconds=0.3)
+            byway.sweep(sweep, out=out, client=client, chunk_seconds=0.3)
         assert killer.kills >= 2
         assert out.read_bytes() == expected, made.logs()
 
@@ -208,7 +208,7 @@ def test_a_scheduler_that_comes_back_is_used_again(
         thread = threading.Thread(target=restart)
         thread.start()
         with caplog.at_level(logging.WARNING, "byway.dask"):
-            cluster_of.sweep(sweep, out, client=client, chunk_seconds=0.2)
+            byway.sweep(sweep, out=out, client=client, chunk_seconds=0.2)
         thread.join()
         assert out.read_bytes() == expected
     assert "does not answer; waiting" in caplog.text
@@ -230,13 +230,15 @@ def test_a_scheduler_that_stays_away_ends_the_sweep_and_the_same_call_resumes(
         thread = threading.Thread(target=kill)
         thread.start()
         with pytest.raises(cluster_of.ClusterError, match="is lost") as lost:
-            cluster_of.sweep(sweep, out, client=client, chunk_seconds=0.2)
+            byway.sweep(sweep, out=out, client=client, chunk_seconds=0.2)
         thread.join()
     assert "runs are kept in" in lost.value.__notes__[0]
     assert "the same call resumes" in lost.value.__notes__[0]
     runs = []
     with client_of(shared) as client:
-        cluster_of.sweep(sweep, out, client=client, found=lambda n, torn: runs.append(n))
+        cluster_of.sweep(
+            byway.plan(sweep), out, client=client, found=lambda n, torn: runs.append(n)
+        )
     assert runs[0] > 10
     assert out.read_bytes() == expected
 
@@ -263,7 +265,7 @@ def test_a_worker_with_another_byway_is_refused_by_name(
         client.wait_for_workers(1, timeout=60)
         (old,) = client.nthreads()
         with pytest.raises(cluster_of.ClusterError) as refused:
-            cluster_of.sweep(sweep, out, client=client)
+            byway.sweep(sweep, out=out, client=client)
         words = str(refused.value)
         assert f"{old}: has byway {byway.__version__} (" in words
         assert cluster_of.build() in words
@@ -271,7 +273,7 @@ def test_a_worker_with_another_byway_is_refused_by_name(
         client.wait_for_workers(2, timeout=60)
         caplog.clear()
         with caplog.at_level(logging.WARNING, "byway.dask"):
-            cluster_of.sweep(sweep, out, client=client, chunk_seconds=0.1)
+            byway.sweep(sweep, out=out, client=client, chunk_seconds=0.1)
     assert f"worker {old} is refused" in caplog.text
     assert out.read_bytes() == expected
 
@@ -299,7 +301,7 @@ def test_a_worker_that_answers_what_was_not_asked_for_is_refused_by_name(
         made.start_worker(preload=liar)
         client.wait_for_workers(2, timeout=60)
         with caplog.at_level(logging.WARNING, "byway.dask"):
-            cluster_of.sweep(sweep, out, client=client, chunk_seconds=0.1)
+            byway.sweep(sweep, out=out, client=client, chunk_seconds=0.1)
     assert "is refused: it answered what was not asked for" in caplog.text
     assert "damaged" in caplog.text
     assert out.read_bytes() == expected
@@ -329,7 +331,7 @@ def test_a_run_that_kills_its_workers_is_named(
         for _ in range(3):
             made.start_worker(nanny=True, preload=deadly)
         with pytest.raises(cluster_of.ClusterError) as named:
-            cluster_of.sweep(sweep, tmp_path / "x.parquet", client=client, chunk_seconds=0.1)
+            byway.sweep(sweep, out=tmp_path / "x.parquet", client=client, chunk_seconds=0.1)
     assert "the run of cell 3 with seed 5 ends the workers that do it: 4 died" in str(named.value)
 
 
@@ -416,24 +418,24 @@ def test_mistakes_are_said_in_the_words_of_the_command(
     sweep.write_text(change(sweep.read_text()))
     said = subprocess.run([command(), "sweep", str(sweep)], capture_output=True, text=True)
     assert said.returncode == 2
-    with client_of(shared) as client, pytest.raises(ValueError) as raised:
-        cluster_of.sweep(sweep, tmp_path / "x.parquet", client=client)
+    with client_of(shared) as client, pytest.raises(byway.SweepError) as raised:
+        byway.sweep(sweep, out=tmp_path / "x.parquet", client=client)
     assert f"byway: {raised.value}".rstrip() == said.stderr.rstrip()
     assert str(sweep) in str(raised.value) or "nowhere.toml" in str(raised.value)
     assert not (tmp_path / "x.parquet.journal").exists()
 
 
 def test_chunk_seconds_that_make_no_sense(small: tuple[Path, bytes], tmp_path: Path) -> None:
-    nobody: Any = None
     for seconds in (0, -1, float("nan"), 1e9):
-        with pytest.raises(ValueError, match="chunk_seconds"):
-            cluster_of.sweep(small[0], tmp_path / "x", client=nobody, chunk_seconds=seconds)
+        nobody: Any = object()
+        with pytest.raises(byway.SettingError, match="chunk_seconds: found"):
+            byway.sweep(small[0], out=tmp_path / "x", client=nobody, chunk_seconds=seconds)
 
 
 def test_answers_are_checked_where_they_come(tmp_path: Path, small: tuple[Path, bytes]) -> None:
-    description = SweepDescription.read(small[0], "b")
-    dealer = ChunkDealer(description, tmp_path / "x.parquet", False)
-    worker = ChunkWorker(description.to_bytes(), "b")
+    plan = byway.plan(small[0])
+    dealer = ChunkDealer(plan, tmp_path / "x.parquet", "b", False)
+    worker = ChunkWorker(describe_plan(plan, "b"), "b")
     chunk = dealer.next(0.1, 1)
     assert chunk is not None
     number, runs, asked = chunk
@@ -445,4 +447,4 @@ def test_answers_are_checked_where_they_come(tmp_path: Path, small: tuple[Path, 
     assert dealer.take(number, rows)
     assert dealer.progress()[0] == runs
     with pytest.raises(ValueError, match=r"this worker has c, the sweep was begun by b;"):
-        ChunkWorker(description.to_bytes(), "c")
+        ChunkWorker(describe_plan(plan, "b"), "c")

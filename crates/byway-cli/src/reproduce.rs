@@ -70,6 +70,7 @@ fn run_with_progress(request: &Request, quiet: bool) -> Result<Report, Failure> 
     let watch = Watch {
         progress: &progress,
         resumed: &resumed,
+        cancel: None,
     };
     let result = run(request, &watch);
     bar.finish_and_clear();

@@ -143,7 +143,9 @@ fn total_bytes(traffic: &Traffic) -> u64 {
     }
 }
 
-fn info(scenario: &Scenario) -> ScenarioInfo {
+/// What is run, for tables and reports.
+#[must_use]
+pub fn info(scenario: &Scenario) -> ScenarioInfo {
     ScenarioInfo {
         name: scenario.name.clone(),
         description: scenario.description.clone(),

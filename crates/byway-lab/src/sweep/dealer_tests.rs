@@ -237,9 +237,9 @@ fn a_description_needs_no_file_and_the_same_program() {
         _ => Err("not found".to_owned()),
     };
     let metrics = Metrics::standard();
-    let (plan, made) = Description::of("sweep.toml", GRID, "byway 1", &load, &metrics).unwrap();
+    let (plan, made) = Description::of("sweep.toml", GRID, &load, &metrics).unwrap();
     assert_eq!(plan.hash(), parse(GRID).unwrap().hash());
-    let bytes = made.to_bytes();
+    let bytes = made.to_bytes("byway 1");
     let come = Description::from_bytes(&bytes).unwrap();
     assert_eq!(come.plan("byway 1", &metrics).unwrap().hash(), made.hash());
     let error = come.plan("byway 2", &metrics).unwrap_err();

@@ -1,12 +1,11 @@
 //! A sweep as bytes that another machine can read: the texts of its files.
 
-use super::read::{self, Load, parse};
+use super::read::{Load, parse};
 use crate::engine::Plan;
 use crate::metrics::Metrics;
 use crate::source::Problems;
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
-use std::path::Path;
 
 /// The form of descriptions.
 const FORMAT: &str = "byway.sweep-description/1";
@@ -17,7 +16,7 @@ const FORMAT: &str = "byway.sweep-description/1";
 #[serde(deny_unknown_fields)]
 pub struct Description {
     format: String,
-    /// The program that made it.
+    /// The program whose workers are asked.
     build: String,
     /// The hash of the plan.
     plan: String,
@@ -28,19 +27,6 @@ pub struct Description {
 }
 
 impl Description {
-    /// Reads a sweep file and the scenario that it names, for the program `build`.
-    ///
-    /// # Errors
-    /// Everything that is wrong with them, each with file and line.
-    pub fn read(
-        file: &Path,
-        build: &str,
-        known: &Metrics,
-    ) -> Result<(Plan, Description), Problems> {
-        let (name, text) = read::text(file)?;
-        Description::of(&name, &text, build, &|path| read::beside(file, path), known)
-    }
-
     /// Reads a sweep from `text`, which is that of a file `name`; `load` gives the
     /// scenario that it names. See [`parse`].
     ///
@@ -49,7 +35,6 @@ impl Description {
     pub fn of(
         name: &str,
         text: &str,
-        build: &str,
         load: &Load<'_>,
         known: &Metrics,
     ) -> Result<(Plan, Description), Problems> {
@@ -62,7 +47,7 @@ impl Description {
         let plan = parse(name, text, &keep, known)?;
         let description = Description {
             format: FORMAT.to_owned(),
-            build: build.to_owned(),
+            build: String::new(),
             plan: plan.hash(),
             sweep: (name.to_owned(), text.to_owned()),
             scenario: loaded.into_inner(),
@@ -70,11 +55,15 @@ impl Description {
         Ok((plan, description))
     }
 
-    /// It as bytes.
+    /// It as bytes, for workers that have the program `build`.
     #[must_use]
-    pub fn to_bytes(&self) -> Vec<u8> {
+    pub fn to_bytes(&self, build: &str) -> Vec<u8> {
+        let whole = Description {
+            build: build.to_owned(),
+            ..self.clone()
+        };
         // Texts alone can always be written.
-        serde_json::to_vec(self).unwrap_or_default()
+        serde_json::to_vec(&whole).unwrap_or_default()
     }
 
     /// It from bytes.
@@ -102,8 +91,8 @@ impl Description {
     /// The plan, made again from the texts by the program `build`.
     ///
     /// # Errors
-    /// In words: when another program made the description, or the texts give
-    /// another plan here.
+    /// In words: when the description is for another program, or the texts give another
+    /// plan here.
     pub fn plan(&self, build: &str, known: &Metrics) -> Result<Plan, String> {
         if self.build != build {
             return Err(format!(

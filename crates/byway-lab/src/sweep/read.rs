@@ -30,33 +30,25 @@ pub type Load<'a> = dyn Fn(&str) -> Result<(String, String), String> + 'a;
 /// # Errors
 /// Everything that is wrong with them, each with file and line.
 pub fn read(file: &Path, known: &Metrics) -> Result<Plan, Problems> {
-    let (name, text) = text(file)?;
-    parse(&name, &text, &|path| beside(file, path), known)
-}
-
-/// Name and text of a sweep file.
-pub(super) fn text(file: &Path) -> Result<(String, String), Problems> {
     let name = file.display().to_string();
-    match std::fs::read_to_string(file) {
-        Ok(text) => Ok((name, text)),
-        Err(e) => Err(Problems(vec![Problem {
-            file: name,
+    let whole = |message: String| {
+        Problems(vec![Problem {
+            file: name.clone(),
             line: 0,
-            message: format!("cannot be read: {e}"),
+            message,
             text: String::new(),
             columns: 0..0,
-        }])),
-    }
-}
-
-/// Name and text of the scenario `path` that the sweep `file` names, or why it
-/// cannot be read.
-pub(super) fn beside(file: &Path, path: &str) -> Result<(String, String), String> {
-    let path = file.parent().unwrap_or(Path::new("")).join(path);
-    match std::fs::read_to_string(&path) {
-        Ok(text) => Ok((path.display().to_string(), text)),
-        Err(e) => Err(format!("cannot read {}: {e}", path.display())),
-    }
+        }])
+    };
+    let text = std::fs::read_to_string(file).map_err(|e| whole(format!("cannot be read: {e}")))?;
+    let load = |path: &str| {
+        let path = file.parent().unwrap_or(Path::new("")).join(path);
+        match std::fs::read_to_string(&path) {
+            Ok(text) => Ok((path.display().to_string(), text)),
+            Err(e) => Err(format!("cannot read {}: {e}", path.display())),
+        }
+    };
+    parse(&name, &text, &load, known)
 }
 
 /// Reads a sweep from `text`, which is that of a file `name`; `load` gives the

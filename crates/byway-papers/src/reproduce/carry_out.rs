@@ -107,6 +107,7 @@ fn carry_out(
     let options = Options {
         store: Some(&store),
         progress: Some(watch.progress),
+        cancel: watch.cancel,
         strict: true,
         ..Options::default()
     };

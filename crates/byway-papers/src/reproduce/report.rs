@@ -7,6 +7,7 @@ use byway_lab::engine::Resumed;
 use byway_lab::trouble::Trouble;
 use serde::Serialize;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 
 /// The form of the JSON; changes when a field is renamed, removed or changes
 /// its meaning.
@@ -37,6 +38,8 @@ pub struct Watch<'a> {
     /// Once, before the first run, what the file of kept runs held; not if it
     /// is new.
     pub resumed: &'a dyn Fn(Resumed),
+    /// Ends it once it is true, with what is done in the file of kept runs.
+    pub cancel: Option<&'a AtomicBool>,
 }
 
 /// What came out.

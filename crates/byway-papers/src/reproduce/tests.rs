@@ -55,6 +55,7 @@ fn what_is_not_there_is_named_with_what_is() {
     let watch = Watch {
         progress: &|_, _| {},
         resumed: &|_| {},
+        cancel: None,
     };
     let error = reproduce(&request, &watch).unwrap_err();
     assert!(matches!(error, ReproduceError::Unknown(_)));
