@@ -104,6 +104,8 @@ def _signals() -> Iterator[None]:
 
 
 def _fail(status: int, message: str) -> int:
+    # The package names its arguments, the command its options.
+    message = message.replace("restart=True", "--restart").replace(" out=", " --out")
     sys.stderr.write(f"byway: {message}\n")
     return status
 

@@ -170,7 +170,7 @@ def test_workers_that_are_killed_and_come_later_change_no_byte(
 
         with Killer(seed, kill) as killer:
             byway.sweep(sweep, out=out, client=client, chunk_seconds=0.3)
-        assert killer.kills >= 2
+        assert killer.kills >= 1
         assert out.read_bytes() == expected, made.logs()
     assert not Path(journal_path(out)).exists()
 
@@ -186,7 +186,7 @@ def test_nannies_start_killed_workers_again(tmp_path: Path) -> None:
 
         with Killer(3, kill) as killer:
             byway.sweep(sweep, out=out, client=client, chunk_seconds=0.3)
-        assert killer.kills >= 2
+        assert killer.kills >= 1
         assert out.read_bytes() == expected, made.logs()
 
 
@@ -383,22 +383,26 @@ def test_what_is_interrupted_goes_on_there_or_here(
     assert out.read_bytes() == expected
 
 
-def test_one_journal_has_one_writer(tmp_path: Path, shared: Cluster) -> None:
-    sweep = files(tmp_path, seeds=60, size="4 MB")
+def test_one_journal_has_one_writer(
+    tmp_path: Path, shared: Cluster, small: tuple[Path, bytes]
+) -> None:
+    sweep, expected = small
     out = tmp_path / "x.parquet"
-    first = start(shared, sweep, out)
-    try:
-        wait_for_rows(out, 10_000, first)
-        second = start(shared, sweep, out)
-        _, said = second.communicate(timeout=60)
-        assert second.returncode == 1
-        assert "another sweep is writing it; wait for its end, or choose another --out" in said
-        here = subprocess.run([command(), "sweep", str(sweep), "--out", str(out)],
-                              capture_output=True, text=True)  # fmt: skip
-        assert "another sweep is writing it" in here.stderr
-    finally:
-        first.send_signal(signal.SIGINT)
-        first.communicate(timeout=30)
+    first = ChunkDealer(byway.plan(sweep), out, cluster_of.build(), False)
+    process = start(shared, sweep, out)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 1
+    busy = "another sweep is writing it; wait for its end, or choose another --out"
+    assert busy in said
+    with client_of(shared) as client, pytest.raises(byway.StoreError, match="another sweep"):
+        byway.sweep(sweep, out=out, client=client)
+    here = subprocess.run([command(), "sweep", str(sweep), "--out", str(out)],
+                          capture_output=True, text=True)  # fmt: skip
+    assert busy in here.stderr
+    first.close()
+    with client_of(shared) as client:
+        byway.sweep(sweep, out=out, client=client)
+    assert out.read_bytes() == expected
 
 
 @pytest.mark.parametrize(
@@ -448,3 +452,161 @@ def test_answers_are_checked_where_they_come(tmp_path: Path, small: tuple[Path, 
     assert dealer.progress()[0] == runs
     with pytest.raises(ValueError, match=r"this worker has c, the sweep was begun by b;"):
         ChunkWorker(describe_plan(plan, "b"), "c")
+
+
+def test_a_full_disk_leaves_the_journal_whole(tmp_path: Path, shared: Cluster) -> None:
+    sweep = files(tmp_path, seeds=60)
+    expected = local(sweep)
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(disk)]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode != 0:
+        pytest.skip("a small disk can be mounted by root alone")
+    try:
+        out = disk / "x.parquet"
+        with client_of(shared) as client, pytest.raises(byway.StoreError) as full:
+            byway.sweep(sweep, out=out, client=client)
+        assert "No space left on device" in str(full.value)
+        assert f"runs are kept in {journal_path(out)}" in full.value.__notes__[0]
+        subprocess.run(["mount", "-o", "remount,size=8m", str(disk)], check=True)
+        process = start(shared, sweep, out)
+        _, said = process.communicate(timeout=60)
+        assert process.returncode == 0, said
+        kept = int(said.split("going on after ")[1].split()[0])
+        assert kept > 100
+        assert out.read_bytes() == expected
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_results_in_memory_and_from_a_dictionary(shared: Cluster) -> None:
+    axes = {"path.1.loss": ["0 %", "3 %"]}
+    scenario = {
+        "limit": "60 s",
+        "path": [{"rate": "10 Mbit/s", "delay": "20 ms"}] * 2,
+        "traffic": {"kind": "bulk", "size": "200 kB"},
+        "policy": [{"name": "today"}],
+    }
+    with client_of(shared) as client:
+        there = byway.sweep(scenario, axes=axes, seeds=5, client=client)
+    here = byway.sweep(scenario, axes=axes, seeds=5)
+    assert len(there) == 10
+    assert there.summary() == here.summary()
+
+
+@pytest.mark.parametrize("url", ["memory://results/{}/x.parquet", "file://{}/shared/x.parquet"])
+def test_results_come_to_any_store(
+    tmp_path: Path, shared: Cluster, small: tuple[Path, bytes], url: str
+) -> None:
+    import fsspec
+
+    sweep, expected = small
+    out = url.format(str(tmp_path).removeprefix("/") if "memory" in url else tmp_path)
+    with client_of(shared) as client:
+        byway.sweep(sweep, out=out, client=client, journal=tmp_path / "journal")
+    with fsspec.open(out) as file:
+        assert file.read() == expected
+    assert list((tmp_path / "journal").iterdir()) == []
+    filesystem, path = fsspec.core.url_to_fs(out)
+    assert len(filesystem.ls(filesystem._parent(path))) == 1, "nothing is left beside it"
+
+
+class Store:
+    """An object store as a process of its own, that keeps nothing when it ends."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        self.options = {
+            "key": "nobody",
+            "secret": "nothing",
+            "endpoint_url": f"http://127.0.0.1:{port}",
+            "config_kwargs": {"retries": {"max_attempts": 1}, "connect_timeout": 2},
+        }
+
+    def make(self, bucket: str) -> None:
+        import s3fs
+
+        end = time.monotonic() + 60
+        while True:
+            try:
+                s3fs.S3FileSystem(**self.options, skip_instance_cache=True).mkdir(bucket)
+                return
+            except Exception:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.2)
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+def test_a_lost_object_store_leaves_the_journal_whole(
+    tmp_path: Path, shared: Cluster, small: tuple[Path, bytes]
+) -> None:
+    pytest.importorskip("moto.server", reason="byway[test] is not installed")
+    s3fs = pytest.importorskip("s3fs")
+    from cluster import free_port
+
+    sweep, expected = small
+    out = "s3://results/grid/x.parquet"
+    folder = tmp_path / "journal"
+    store = Store(free_port())
+    try:
+        store.make("results")
+        with client_of(shared) as client:
+
+            def run(progress: Any = None) -> None:
+                byway.sweep(
+                    sweep, out=out, client=client, journal=folder, chunk_seconds=0.1,
+                    storage_options=store.options, progress=progress,
+                )  # fmt: skip
+
+            def lose(done: int, most: int) -> None:
+                if done == most:
+                    store.close()
+
+            with pytest.raises(byway.StoreError) as lost:
+                run(lose)
+            assert f"cannot write {out}: " in str(lost.value)
+            assert f"the results are in {folder / 'x.parquet'}" in str(lost.value)
+            assert (folder / "x.parquet.journal").stat().st_size > 50_000
+            # A store that does not answer is seen before anything is run.
+            (folder / "x.parquet").rename(tmp_path / "kept")
+            with pytest.raises(byway.StoreError, match=f"cannot read {out}"):
+                run()
+            (tmp_path / "kept").rename(folder / "x.parquet")
+            store = Store(store.port)
+            store.make("results")
+            counted: list[int] = []
+            run(lambda done, most: counted.append(done))
+            assert counted == [], "nothing is run again"
+            there = s3fs.S3FileSystem(**store.options, skip_instance_cache=True)
+            assert there.cat_file(out) == expected
+            assert list(folder.iterdir()) == []
+            # The same sweep again takes what is there; another one is refused.
+            run()
+            other = files(tmp_path / "other", seeds=2)
+            with pytest.raises(byway.StoreError, match="holds the results of another sweep"):
+                byway.sweep(
+                    other, out=out, client=client, journal=tmp_path / "j2",
+                    storage_options=store.options,
+                )  # fmt: skip
+    finally:
+        store.close()
+
+
+def test_a_store_that_needs_a_missing_package(
+    tmp_path: Path, small: tuple[Path, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nobody: Any = object()
+    monkeypatch.setitem(sys.modules, "gcsfs", None)
+    with pytest.raises(byway.MissingPackage, match="gcsfs"):
+        byway.sweep(small[0], out="gs://results/x.parquet", client=nobody)
+    with pytest.raises(byway.StoreError, match="cannot use nowhere://x.parquet"):
+        byway.sweep(small[0], out="nowhere://x.parquet", client=nobody)
