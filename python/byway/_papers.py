@@ -227,16 +227,10 @@ def reproduce(
     done = _native.reproduce(
         what, full=full, experiments=experiments, runs=runs, program=_program(), progress=progress
     )
-    words = ["byway", "reproduce", *(_asked(w) for w in what)]
+    words = ["byway", "reproduce", *what]
     words += ["--full"] if full else []
     words += ["--experiments", os.fspath(experiments)] if experiments is not None else []
     return Reproduction(done, shlex.join(words))
-
-
-def _asked(what: str) -> str:
-    """What the command calls it: a claim goes by its name alone."""
-    last = what.rpartition("/")[2]
-    return last if last[:1].isalpha() and last[1:].isdigit() else what
 
 
 # ---------------------------------------------------------------------------- failover time

@@ -93,7 +93,7 @@ def _timeline(info: ScenarioInfo, results: Sequence[Result]) -> Any:
     rows = np.arange(len(results))[::-1]
     ends = [r.end_s - start for r in results]
     done = [None if r.transfer_s is None else _complete(r) - start for r in results]
-    log = failed is not None and max(ends) > 30 * max(min(ends), 1e-3)
+    log = failed is not None and max(ends) > 4 * max(min(ends), 1e-3)
     marks: list[tuple[str, str, str, list[tuple[float, float]]]] = []
     for y, r in zip(rows, results, strict=True):
         if r.stall is not None:
@@ -103,7 +103,8 @@ def _timeline(info: ScenarioInfo, results: Sequence[Result]) -> Any:
             )  # fmt: skip
             ax.annotate(
                 f"{r.stall.length_s:.2g} s", (r.stall.from_s - start + r.stall.length_s, y),
-                xytext=(5, 7), textcoords="offset points", fontsize=7.5, color="#a8452a", va="center",
+                xytext=(0, 12), textcoords="offset points", fontsize=7.5, color="#a8452a",
+                va="center", ha="right" if log and r.stall.length_s > 1 else "left",
             )  # fmt: skip
     first = [(y, r.detections[0]) for y, r in zip(rows, results, strict=True) if r.detections]
     shift = {id(d): d.at_s - start for _, d in first}
@@ -136,7 +137,8 @@ def _timeline(info: ScenarioInfo, results: Sequence[Result]) -> Any:
     ax.barh([np.nan], [np.nan], color="#e3a08a", edgecolor="#a8452a", label="longest stall")
     if log:
         ax.set_xscale("symlog", linthresh=1, linscale=0.7)
-        ax.set_xlim(0, max(ends) * 1.35)
+        begins = [r.stall.from_s - start for r in results if r.stall]
+        ax.set_xlim(max(-1.0, min([0.0, *begins])), max(ends) * 1.35)
         ax.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
     else:
         left = min(0.0, *(r.stall.from_s - start for r in results if r.stall)) if results else 0.0
@@ -197,9 +199,11 @@ def _cwnd(info: ScenarioInfo, results: Sequence[Result]) -> Any:
             t = np.append(p.cwnd_t, r.end_s)
             v = np.append(p.cwnd, p.cwnd[-1:]) if len(p.cwnd) else np.full(1, np.nan)
             ax.step(t[: len(v)], v / 1000, where="post", linewidth=1.3, label=p.name, **_style(i))
-            if len(p.timeouts):
+            expired = p.timeouts[p.timeouts <= until]
+            if len(expired):
+                # What lies outside of the axes would make the figure's margins wide.
                 ax.plot(
-                    p.timeouts, np.zeros_like(p.timeouts), "x", color=COLOURS[i % len(COLOURS)],
+                    expired, np.zeros_like(expired), "x", color=COLOURS[i % len(COLOURS)],
                     clip_on=False, markersize=6,
                 )  # fmt: skip
         ax.set_title(r.policy, fontsize=9, loc="left")
@@ -348,7 +352,7 @@ def _sweep_figure(
     unit = ", s" if metric.endswith("_s") else ""
     fig.supylabel(f"{metric.removesuffix('_s') if unit else metric}{unit}", fontsize=10)
     left = f"; {len(panels) - most} more panels are left out" if len(panels) > most else ""
-    confidence = f"{results._native.confidence:.0%}"
+    confidence = f"{results._native.confidence * 100:g} %"
     fig.suptitle(f"{results.name}: {metric}, mean and its {confidence} interval{left}", fontsize=11)
     if hue:
         handles, labels = axes[0][0].get_legend_handles_labels()
@@ -429,9 +433,16 @@ def failover_time(found: FailoverTime) -> Figure:
             text, (at, y), xytext=(4, 0), textcoords="offset points", va="center", fontsize=8
         )
     ax.set_yticks(rows, [name for name, _ in lines], fontsize=9)
-    ax.margins(x=0.12)
-    ax.set_xlim(left=0)
-    ax.set_xlabel("seconds since the path died")
+    times = [a.seconds_s for _, a in lines if a.seconds_s]
+    log = bool(times) and max(times) > 50 * min(times)
+    if log:
+        ax.set_xscale("symlog", linthresh=1, linscale=1.5)
+        ax.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
+        ax.set_xlim(0, 1.6 * max(times))
+    else:
+        ax.margins(x=0.12)
+        ax.set_xlim(left=0)
+    ax.set_xlabel("seconds since the path died" + (" (logarithmic from 1 s)" if log else ""))
     _plain(ax)
     ax.grid(False, axis="y")
     for wait in waits:

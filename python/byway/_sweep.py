@@ -510,7 +510,7 @@ class SweepComparison:
         command = f"<p><code>{escape(self.command)}</code></p>" if self.command else ""
         return (
             f"<table><tr>{heads}</tr>{''.join(lines)}</table>"
-            f"<p>* differs, at {self.confidence:.0%} confidence for all comparisons together</p>"
+            f"<p>* differs, at {self.confidence * 100:g} % confidence for all comparisons together</p>"
             f"{command}"
         )
 

@@ -90,7 +90,7 @@ fn reproduce(
     let control = Control::default();
     let tell = |done: usize, most: usize| control.progress(done, most);
     let request = Request {
-        what: what.iter().map(|w| asked(w).to_owned()).collect(),
+        what,
         effort: if full { Effort::Full } else { Effort::Quick },
         experiments,
         runs,
@@ -113,34 +113,7 @@ fn reproduce(
         ReproduceError::Failed(why) => RunError::new_err(why),
         ReproduceError::File(error) => trouble(&error, None),
     })?;
-    let claims = || report.papers.iter().flat_map(|p| &p.claims);
-    for w in &what {
-        // "caro-2006/A3": the claim must be of that paper.
-        if let Some((paper, id)) = w.split_once('/').filter(|_| asked(w) != w)
-            && let Some(claim) = claims().find(|c| c.id.eq_ignore_ascii_case(id))
-            && !claim.paper.eq_ignore_ascii_case(paper)
-        {
-            let why = format!("{w}: claim {} is of {}", claim.id, claim.paper);
-            return Err(wrong(Input::Settings, "what", why));
-        }
-    }
     Ok(Reproduction { report })
-}
-
-/// What the command calls it: a claim goes by its name alone, a figure with its paper.
-fn asked(what: &str) -> &str {
-    match what.split_once('/') {
-        Some((_, id)) if is_claim(id) => id,
-        _ => what,
-    }
-}
-
-/// A letter and a number.
-fn is_claim(id: &str) -> bool {
-    let mut letters = id.chars();
-    let begins = letters.next().is_some_and(|c| c.is_ascii_alphabetic());
-    let number = letters.as_str();
-    begins && !number.is_empty() && number.chars().all(|c| c.is_ascii_digit())
 }
 
 #[pymethods]

@@ -135,21 +135,28 @@ fn choose(what: &[String], folders: Vec<Folder>) -> Result<Vec<Part>, ReproduceE
     for files in folders {
         let mut paper = files.paper()?;
         let asked = |name: &str| what.iter().find(|w| w.eq_ignore_ascii_case(name)).cloned();
-        let mut keep = |name: String| {
-            known.insert(name.clone());
-            let hit = asked(&name);
-            found.extend(hit.clone());
-            hit.is_some()
+        // A claim's name is its own; with its paper it may be said, too.
+        let mut keep = |name: String, also: Option<String>| {
+            let hits: Vec<String> = asked(&name)
+                .into_iter()
+                .chain(also.and_then(|also| asked(&also)))
+                .collect();
+            known.insert(name);
+            let hit = !hits.is_empty();
+            found.extend(hits);
+            hit
         };
-        let whole = keep(paper.id.clone()) || what.is_empty();
+        let whole = keep(paper.id.clone(), None) || what.is_empty();
         let id = paper.id.clone();
         let figures: BTreeSet<String> = paper
             .figures
             .iter()
             .map(|f| f.id.clone())
-            .filter(|f| keep(format!("{id}/{f}")))
+            .filter(|f| keep(format!("{id}/{f}"), None))
             .collect();
-        paper.claims.retain(|c| keep(c.id.clone()) || whole);
+        paper
+            .claims
+            .retain(|c| keep(c.id.clone(), Some(format!("{id}/{}", c.id))) || whole);
         let shown: BTreeSet<&str> = paper
             .claims
             .iter()

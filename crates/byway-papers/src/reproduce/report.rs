@@ -16,8 +16,8 @@ pub const SCHEMA: &str = "byway.reproduce/1";
 /// What is asked.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Papers (`caro-2006`), claims (`A3`) and figures (`caro-2006/5`); all if
-    /// there are none.
+    /// Papers (`caro-2006`), claims (`A3` or `caro-2006/A3`) and figures
+    /// (`caro-2006/5`); all if there are none.
     pub what: Vec<String>,
     /// How much is run.
     pub effort: Effort,

@@ -1,0 +1,227 @@
+"""Wrong things everywhere: the same words as the command's, with the key's place."""
+
+from __future__ import annotations
+
+import datetime
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import byway
+
+
+def places(error: byway.InputError) -> list[str]:
+    """Where its problems are."""
+    return [p.place for p in error.problems]
+
+
+def refused(source: Any, **arguments: Any) -> byway.InputError:
+    """The error that comes of running this."""
+    with pytest.raises(byway.InputError) as caught:
+        byway.run(source, **arguments)
+    return caught.value
+
+
+def test_a_dictionary_is_refused_in_the_words_of_a_file(
+    small: dict[str, Any], tmp_path: Path
+) -> None:
+    small["path"][1]["rate"] = "ten"
+    small["path"][0]["dealy"] = small["path"][0].pop("delay")
+    error = refused(small)
+    assert isinstance(error, byway.ScenarioError)
+    file = tmp_path / "wrong.toml"
+    file.write_text(byway.to_toml(small))
+    same = refused(file)
+    assert [p.message for p in error.problems] == [p.message for p in same.problems]
+    assert places(error) == ["path[0]", "path[0].dealy", "path[1].rate"]
+    assert all(p.line == 0 for p in error.problems)
+    assert [p.line for p in same.problems] == [3, 6, 9] and same.problems[0].file == str(file)
+    assert 'did you mean "delay"?' in str(error) and "path[1].rate: rate in [[path]]" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (float("nan"), "NaN"),
+        (float("inf"), "inf"),
+        (-1, "'-1' is not a duration"),
+        (45, "'45' has no unit"),
+        (10**30, "beyond 64 bits"),
+        (-(10**30), "beyond 64 bits"),
+        pytest.param(10**5000, "beyond 64 bits", id="huge"),
+        (True, "found true"),
+        (None, "found None"),
+        ({"a"}, "found a set"),
+        (b"45 ms", "found a bytes"),
+        (object(), "found an object"),
+        (datetime.timedelta(seconds=1), "found a timedelta"),
+        ("45 parsecs", "parsecs"),
+        pytest.param("\ud800", "surrogate", id="half a pair"),
+        ("a\x00b", "is not a duration"),
+        ("45 ms\n", ""),
+        ([], "found a list"),
+        ({}, "found a table"),
+        (np.float64(3.0), "'3' has no unit"),
+        (np.int64(3), "'3' has no unit"),
+        (np.array([1.0, 2.0]), "found a list"),
+        (1e300, "has no unit"),
+        (3 + 4j, "found a complex"),
+    ],
+)
+def test_a_wrong_delay_is_refused_where_it_stands(
+    small: dict[str, Any], value: Any, words: str
+) -> None:
+    small["path"][1]["delay"] = value
+    if not words:
+        byway.scenario(small)
+        return
+    error = refused(small)
+    assert places(error) == ["path[1].delay"], str(error)
+    assert words.lower() in str(error).lower()
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "1", 2**64, True, [1], float("nan")])
+def test_a_wrong_seed_is_refused(seed: Any) -> None:
+    error = refused(None, seed=seed)
+    assert places(error) == ["seed"] and "expected a whole number, 0 or more" in str(error)
+
+
+def test_the_greatest_seed_is_one(small: dict[str, Any]) -> None:
+    assert byway.run(small, seed=2**64 - 1).scenario.seed == 2**64 - 1
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        (5, "found an int"),
+        (b"\xff\xfe", "found a bytes"),
+        (["a"], "found a list"),
+        ("no-such-file.toml", "cannot read no-such-file.toml"),
+        ("", "cannot read"),
+        ("a\x00b", "cannot read"),
+        ("/", "cannot read /"),
+        ("= 1\n", "this is not TOML"),
+        ({1: 2}, "found an int as a key"),
+        pytest.param({"\udcff": 2}, "surrogate", id="half a pair"),
+        ({}, "there is no path"),
+    ],
+)
+def test_what_is_no_scenario_is_refused(source: Any, words: str) -> None:
+    assert words in str(refused(source))
+
+
+def test_names_of_files_need_not_be_unicode(small: dict[str, Any], tmp_path: Path) -> None:
+    name = os.fsencode(tmp_path) + b"/\xff\xfe.toml"
+    with open(name, "w") as file:
+        file.write(byway.to_toml(small))
+    assert byway.run(os.fsdecode(name))[0].outcome.kind == "complete"
+    assert byway.run(Path(os.fsdecode(name)))[0].outcome.kind == "complete"
+
+
+def test_keys_may_be_any_text(small: dict[str, Any]) -> None:
+    small["größe"] = 1
+    small["a b"] = 1
+    small['"'] = 1
+    small["line\nfeed"] = 1
+    assert places(refused(small)) == ["größe", "a b", '"', "line\nfeed"]
+
+
+def test_a_key_given_twice_is_refused(small: dict[str, Any]) -> None:
+    small["protocol"] = {"rto": {"min": "1 s"}, "rto.min": "2 s"}
+    error = refused(small)
+    assert places(error) == ["protocol.rto.min"] and "given twice" in str(error)
+    small["protocol"] = {"rto.min": "1 s", "rto": {"max": "50 s"}}
+    byway.scenario(small)
+
+
+def test_a_list_that_holds_itself_is_refused(small: dict[str, Any]) -> None:
+    small["path"].append(small["path"])
+    assert "nested too deeply" in str(refused(small))
+
+
+def test_a_scenario_with_a_billion_of_something_is_refused(small: dict[str, Any]) -> None:
+    small["traffic"] = {
+        "kind": "periodic", "message": "1 B", "every": "1 ns", "count": 10**9,
+    }  # fmt: skip
+    assert places(refused(small)) == ["traffic.count"]
+    with pytest.raises(byway.SweepError, match="1 to 1000000"):
+        byway.sweep(small, axes={"rto.min": ["1 s"]}, seeds=10**9)
+    with pytest.raises(byway.SweepError, match="at most 100000 cells and 2000000 runs"):
+        loss = [f"{i / 1000} %" for i in range(1000)]
+        byway.sweep(small, axes={"path.1.loss": loss, "path.2.loss": loss}, seeds=3)
+    with pytest.raises(byway.SweepError, match="found a list of 1000000000"):
+        byway.sweep(axes={"rto.min": ["1 s"]}, seeds=range(10**9))
+
+
+@pytest.mark.parametrize(
+    ("settings", "place", "words"),
+    [
+        ({"rto.mim": "1 s"}, "rto.mim", 'did you mean "min"?'),
+        ({"rto.min": 100}, "rto.min", "unit"),
+        ({"rto": 5}, "rto", ""),
+        ({"rto.min": "70 s"}, "", "rto.m"),
+        ({"failure.path_max_retrans": -1}, "failure.path_max_retrans", "-1"),
+        ({"failure.path_max_retrans": 1e99}, "failure.path_max_retrans", ""),
+        ({"failover.potentially_failed": None}, "settings.failover.potentially_failed", "None"),
+    ],
+)
+def test_a_wrong_setting_is_refused(settings: Any, place: str, words: str) -> None:
+    error = refused(None, settings=settings)
+    assert isinstance(error, byway.SettingError)
+    assert places(error) == [place], str(error)
+    assert words in str(error) and "--set" not in str(error)
+
+
+def test_wrong_policies_are_refused(small: dict[str, Any]) -> None:
+    error = refused(small, policies={"a": {"rto.mni": "1 s"}, "b": {}})
+    assert places(error) == ['policies["a"].rto.mni'], str(error)
+    assert "there is no policy" in str(refused(small, policies={}))
+    assert "expected a dictionary of settings" in str(refused(small, policies={"a": 3}))
+    assert "found a list" in str(refused(small, policies=["a"]))
+    assert 'there are "rfc9260"' in str(refused(small, only=["b"]))
+    assert "expected names" in str(refused(small, only=[3]))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "place"),
+    [
+        ({"rtt": 90}, "rtt"),
+        ({"rtt": "0 s"}, "rtt"),
+        ({"rtt": "2 h"}, "rtt"),
+        ({"rto": "1 ms"}, "rto"),
+        ({"rto": float("nan")}, "rto"),
+        ({"preset": "rfc0"}, "preset"),
+        ({"settings": {"x": 1}}, "x"),
+        ({"settings": [1]}, ""),
+    ],
+)
+def test_a_wrong_question_is_refused(arguments: Any, place: str) -> None:
+    with pytest.raises(byway.SettingError) as caught:
+        byway.failover_time(**arguments)
+    assert places(caught.value) == [place]
+    assert "--" not in str(caught.value)
+
+
+def test_what_packages_are_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(byway.MissingPackage, match=r"pip install polars \(or byway\[polars\]\)"):
+        byway.run(only="byway").to_polars()
+
+
+@pytest.mark.parametrize(
+    ("what", "words"),
+    [
+        ("A99", '"A99" is no paper, claim or figure here'),
+        ("caro-2004/A3", "\"caro-2004/A3\" is no paper"),
+        ("caro-2006/99", "is no paper"),
+        ("", "is no paper"),
+    ],
+)
+def test_a_claim_that_does_not_exist_is_refused(what: str, words: str) -> None:
+    with pytest.raises(byway.SettingError, match=words):
+        byway.reproduce(what)
