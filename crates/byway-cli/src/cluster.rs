@@ -19,11 +19,10 @@ except ModuleNotFoundError as error:
         raise
 else:
     print(byway.__version__)
-    try:
-        import distributed
+    # To load it would take half a second.
+    import importlib.util
+    if importlib.util.find_spec('distributed'):
         print('Dask')
-    except ModuleNotFoundError:
-        pass
 ";
 
 /// Puts Python in the place of this process, so that signals, output and exit status
