@@ -14,6 +14,7 @@ Values that are given have their unit in text, as in the command's files: `"45 m
 """
 
 from . import errors, policy
+from ._advise import Advice, advise
 from ._native import Scenario, __version__
 from ._papers import Claim, FailoverTime, Reproduction, failover_time, reproduce
 from ._run import STATES, Comparison, Result, check, run, scenario, settings, to_toml
@@ -33,6 +34,7 @@ from .errors import (
 
 __all__ = [
     "STATES",
+    "Advice",
     "AssociationLost",
     "Claim",
     "Comparison",
@@ -52,6 +54,7 @@ __all__ = [
     "SweepError",
     "SweepResults",
     "__version__",
+    "advise",
     "check",
     "compare",
     "errors",

@@ -207,6 +207,27 @@ class Reproduction:
     def html(self) -> str: ...
     def figures(self) -> str: ...
 
+@final
+class Advice:
+    """Recommended settings, and the runs that speak for them."""
+
+    def json(self) -> str: ...
+    def table(self) -> str: ...
+    def files(self) -> list[tuple[str, str]]: ...
+
+def advise(
+    paths: object,
+    *,
+    traffic: str | None,
+    hurts: str | None,
+    max_stall: str | None,
+    at_most_moves: str | None,
+    max_cost: str | None,
+    targets: Sequence[str],
+    runs: tuple[int, ...],
+    seed: int,
+    progress: Callable[[int, int], object] | None,
+) -> Advice: ...
 def read_scenario(
     source: object = None,
     *,

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from ._advise import Advice
     from ._papers import FailoverTime, PaperFigure
     from ._run import Result, ScenarioInfo
     from ._sweep import SweepResults
@@ -63,11 +64,11 @@ def _events(ax: Axes, info: ScenarioInfo, label: bool = True) -> None:
     for event in info.events[:12]:
         words = f"{info.paths[event.path].name} {event.words}"
         seen.setdefault(event.at_s, []).append(words)
-    for at, words in seen.items():
+    for at, lines in seen.items():
         ax.axvline(at, color=GREY, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
         if label and len(seen) <= 4:
             ax.annotate(
-                "\n".join(words), (at, 1.0), xycoords=("data", "axes fraction"), xytext=(4, -3),
+                "\n".join(lines), (at, 1.0), xycoords=("data", "axes fraction"), xytext=(4, -3),
                 textcoords="offset points", va="top", fontsize=8, color=GREY,
             )  # fmt: skip
 
@@ -231,7 +232,7 @@ def _states(info: ScenarioInfo, results: Sequence[Result]) -> Any:
     for r in results:
         for p in r.series.paths:
             ends = np.append(p.state_t[1:], r.end_s)
-            for code in np.unique(p.state):
+            for code in np.unique(p.state[p.state_t <= until]):
                 seen.add(int(code))
                 which = p.state == code
                 spans = np.column_stack([p.state_t[which], (ends - p.state_t)[which]])
@@ -466,3 +467,48 @@ _WAITS = {
     "dmax": "Dmax",
     "way": "way to the receiver",
 }
+
+
+_ROLES = {
+    "recommended": ("*", 190, COLOURS[1]),
+    "runner_up": ("s", 45, COLOURS[0]),
+    "default": ("X", 70, "#000000"),
+    "front": ("o", 40, COLOURS[2]),
+}
+
+
+def advice(found: Advice) -> Figure:
+    """Mean stall and needless moves of all settings."""
+    targets = list(found.lines)
+    fig = _figure(4.0 + 3.6 * len(targets), 4.2)
+    axes = fig.subplots(1, len(targets), squeeze=False, sharex=True, sharey=True)[0]
+    seen: dict[str, Any] = {}
+    for ax, target in zip(axes, targets, strict=True):
+        for row in found.rows:
+            if row.target != target:
+                continue
+            marker, size, colour = _ROLES[row.role]
+            x, y = row.stall_mean_s, row.moves_per_hour
+            ax.errorbar(
+                x.value, y.value, xerr=[[x.value - x.low], [x.high - x.value]],
+                yerr=[[y.value - y.low], [y.high - y.value]], color=colour, elinewidth=0.9, alpha=0.6,
+            )  # fmt: skip
+            seen[row.role] = ax.scatter(
+                x.value, y.value, marker=marker, s=size, color=colour, edgecolors="white", zorder=3
+            )
+            ax.annotate(
+                row.name, (x.value, y.value), xytext=(7, 5), textcoords="offset points", fontsize=8
+            )
+        ax.set_title(target, fontsize=9, loc="left")
+        ax.set_xscale("log")
+        ax.set_ylim(bottom=0)
+        ax.set_xlabel("mean stall when the first path dies, s (logarithmic)")
+        _plain(ax)
+        ax.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
+    axes[0].set_ylabel("needless moves an hour")
+    names = [role.replace("_", " ") for role in seen]
+    fig.legend(
+        list(seen.values()), names, loc="outside lower center", ncols=4, frameon=False, fontsize=9
+    )
+    result: Figure = fig
+    return result

@@ -172,12 +172,12 @@ def sweep(
     done = _native.sweep(
         planned, out=out, restart=restart, threads=threads, program=_program(), progress=progress
     )
-    return SweepResults(done, _command(source, planned, out))
+    return SweepResults(done, _command(source, planned, out), planned)
 
 
 def _program() -> str:
     """Identifies this build, as the command does."""
-    file = Path(_native.__file__)  # type: ignore[attr-defined]
+    file = Path(_native.__file__)
     try:
         stat = file.stat()
     except OSError:
@@ -215,8 +215,9 @@ class Metric:
 class SweepResults:
     """The rows of a sweep: one for each run of each cell."""
 
-    def __init__(self, native: _native.Results, command: str) -> None:
+    def __init__(self, native: _native.Results, command: str, planned: Plan | None = None) -> None:
         self._native = native
+        self._plan = planned
         self.name: str = native.name
         """The sweep's name."""
         self.description: str = native.description
@@ -234,8 +235,8 @@ class SweepResults:
         self.shown: list[str] = native.shown
         """Names of the metrics that tables show."""
         self.command: str = command
-        """The command that gives the same rows; a sweep that is no file yet is written first:
-        `byway.plan(...).to_toml()`. Empty for results that were read from a file."""
+        """The command that gives the same rows; a sweep that is no file yet is written first,
+        with the text of `to_toml`. Empty for results that were read from a file."""
 
     def __len__(self) -> int:
         return len(self._native)
@@ -339,6 +340,11 @@ class SweepResults:
         found = self._native.means(self._metric(metric))
         return [(c, *m) for c, m in zip(self.cells, found, strict=True)]
 
+    def to_toml(self) -> str:
+        """The sweep as the text of a file that `byway sweep` takes; empty for results that were
+        read from a file."""
+        return "" if self._plan is None else self._plan.to_toml()
+
     def summary(self) -> dict[str, Any]:
         """What `byway sweep --json` prints."""
         whole: dict[str, Any] = json.loads(self._native.summary())
@@ -424,7 +430,10 @@ class SweepResults:
 def _interval(mean: float, half: float | None, runs: int) -> str:
     if runs == 0:
         return "-"
-    return f"{mean:.4g}" if half is None else f"{mean:.4g} ± {half:.2g}"
+    if half is None:
+        return f"{mean:.4g}"
+    # What is left of equal numbers after their mean is taken is nothing.
+    return f"{mean:.4g} ± {0 if half < 1e-12 * abs(mean) else half:.2g}"
 
 
 @dataclass(frozen=True)
@@ -501,9 +510,8 @@ class SweepComparison:
         lines = []
         for p in self.pairs:
             texts = [*p.cell, p.metric, _number(p.a), _number(p.b)]
-            texts.append(
-                "-" if p.difference is None else f"{p.difference:.4g} ± {p.half_width or 0:.2g}"
-            )
+            difference = p.difference
+            texts.append("-" if difference is None else _interval(difference, p.half_width, 1))
             texts.append("*" if p.significant else "")
             lines.append("<tr>" + "".join(f"<td>{escape(t)}</td>" for t in texts) + "</tr>")
         heads = "".join(f"<th>{escape(h)}</th>" for h in head)

@@ -206,6 +206,12 @@ pub(crate) fn in_python(message: &str) -> String {
     message
         .replace("--restart", "restart=True")
         .replace("--out", "out=")
+        .replace("with --path, such as --path ", "in paths, such as ")
+        .replace("--for", "targets=")
+        .replace("--hurts", "hurts=")
+        .replace("--max-stall", "max_stall=")
+        .replace("--at-most-moves", "at_most_moves=")
+        .replace("--max-cost", "max_cost=")
         .replace("with --by ", "by axis=")
 }
 

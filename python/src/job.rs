@@ -88,6 +88,34 @@ pub(crate) fn carry_out<T: Send>(
     }
 }
 
+/// Does `work`, which nothing can cancel, on another thread. Ctrl-C leaves it to end by
+/// itself.
+pub(crate) fn or_leave<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> PyResult<T> {
+    let (tell, mut told) = channel::<T>();
+    let worker = std::thread::spawn(move || {
+        // Nobody listens any more if it was left.
+        let _ = tell.send(work());
+    });
+    loop {
+        let (back, waited) = py.detach(move || {
+            let waited = told.recv_timeout(LOOK);
+            (told, waited)
+        });
+        told = back;
+        match waited {
+            Ok(value) => return Ok(value),
+            Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+            Err(RecvTimeoutError::Disconnected) => {
+                let payload = worker.join().err();
+                return Err(panicked(payload.as_deref().unwrap_or(&())));
+            }
+        }
+    }
+}
+
 /// Looks for signals and reports the progress, if there is news.
 fn look(
     py: Python<'_>,
@@ -98,7 +126,7 @@ fn look(
     py.check_signals()?;
     let now = control.so_far();
     if let Some(progress) = progress
-        && now.1 > 0
+        && now != (0, 0)
         && *shown != Some(now)
     {
         *shown = Some(now);

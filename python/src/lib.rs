@@ -2,6 +2,7 @@
 //!
 //! Each file adds what it has to the module in its own `register`.
 
+mod advise;
 mod chunks;
 mod decider;
 mod error;
@@ -19,6 +20,7 @@ use pyo3::prelude::*;
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     // One line for each file that adds something.
+    advise::register(module)?;
     decider::register(module)?;
     papers::register(module)?;
     run::register(module)?;

@@ -1,7 +1,7 @@
 //! Sweeps: plans from files and dictionaries, their runs, and comparisons of results.
 
 use crate::error::{Input, Place, RunError, engine, faults, in_python, problems, trouble, wrong};
-use crate::job::{Control, carry_out};
+use crate::job::{Control, carry_out, or_leave};
 use crate::run::{owned, plain};
 use crate::scenario::{Given, PyScenario, text_of};
 use crate::toml_text::{TomlText, Value, quoted, table};
@@ -35,6 +35,16 @@ pub(crate) struct PyPlan {
     pub(crate) description: Description,
     /// The sweep as a file, if it was made of a dictionary.
     text: String,
+}
+
+impl PyPlan {
+    fn new((plan, description): (Plan, Description), text: String) -> PyPlan {
+        PyPlan {
+            plan,
+            description,
+            text,
+        }
+    }
 }
 
 #[pymethods]
@@ -92,21 +102,17 @@ const SCENARIO: &str = "scenario";
 /// Reads a sweep: a file, TOML text or a dictionary. A file names its scenario from where
 /// it is, the others from the working directory.
 #[pyfunction]
-fn read_plan(source: &Bound<'_, PyAny>) -> PyResult<PyPlan> {
-    let known = Metrics::standard();
+fn read_plan(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<PyPlan> {
     if !source.is_instance_of::<PyDict>() {
         let given = text_of(source, Input::Sweep, "sweep")?;
-        let path = PathBuf::from(&given.name);
-        let folder = path.parent().unwrap_or(Path::new(""));
-        let load = |name: &str| load(folder, name);
-        let (plan, description) = Description::of(&given.name, &given.text, &load, &known)
-            .map_err(|p| problems(Input::Sweep, &p, &[]))?;
-        let text = given.text;
-        return Ok(PyPlan {
-            plan,
-            description,
-            text,
-        });
+        let text = given.text.clone();
+        let work = move || {
+            let folder = Path::new(&given.name).parent().unwrap_or(Path::new(""));
+            let load = |name: &str| load(folder, name);
+            Description::of(&given.name, &given.text, &load, &Metrics::standard())
+        };
+        let read = or_leave(py, work)?.map_err(|p| problems(Input::Sweep, &p, &[]))?;
+        return Ok(PyPlan::new(read, text));
     }
     let dict = source.cast::<PyDict>()?.copy()?;
     let scenario = scenario_of(&dict)?;
@@ -120,21 +126,21 @@ fn read_plan(source: &Bound<'_, PyAny>) -> PyResult<PyPlan> {
         text.push_str(&inside(&scenario.text));
     }
     let made = whole.text();
-    let load = |name: &str| match &scenario {
-        Some(given) if given.name == name => Ok((given.name.clone(), given.text.clone())),
-        _ => load(Path::new(""), name),
+    let named = scenario.as_ref().map(|s| (s.name.clone(), s.text.clone()));
+    let whole = made.text.clone();
+    let work = move || {
+        let load = |name: &str| match &named {
+            Some(given) if given.0 == name => Ok(given.clone()),
+            _ => load(Path::new(""), name),
+        };
+        Description::of("sweep", &whole, &load, &Metrics::standard())
     };
     let mut texts: Vec<(&str, &TomlText)> = vec![("sweep", &made)];
     if let Some(given) = &scenario {
         texts.extend(given.made.as_ref().map(|made| (given.name.as_str(), made)));
     }
-    let (plan, description) = Description::of("sweep", &made.text, &load, &known)
-        .map_err(|p: Problems| problems(Input::Sweep, &p, &texts))?;
-    Ok(PyPlan {
-        plan,
-        description,
-        text,
-    })
+    let read = or_leave(py, work)?.map_err(|p: Problems| problems(Input::Sweep, &p, &texts))?;
+    Ok(PyPlan::new(read, text))
 }
 
 fn load(folder: &Path, name: &str) -> Result<(String, String), String> {

@@ -21,6 +21,14 @@ pub(crate) struct TomlText {
 }
 
 impl TomlText {
+    /// The head of a table, after an empty line.
+    fn head(&mut self, place: &str, head: &str) {
+        if !self.text.is_empty() {
+            self.line("", "");
+        }
+        self.line(place, head);
+    }
+
     fn line(&mut self, place: &str, line: &str) {
         self.text.push_str(line);
         self.text.push('\n');
@@ -50,7 +58,6 @@ pub(crate) enum Value {
 pub(crate) struct Table(pub(crate) Vec<(String, Value)>);
 
 impl Table {
-
     /// Puts `key` at the end.
     pub(crate) fn put(&mut self, key: &str, value: Value) {
         self.0.push((key.to_owned(), value));
@@ -74,13 +81,13 @@ impl Table {
             let head = quoted_key(key);
             match value {
                 Value::Table(table) => {
-                    out.line(key, &format!("[{head}]"));
+                    out.head(key, &format!("[{head}]"));
                     table.lines(key, "", key == "skip", &mut out);
                 }
                 Value::List(items) => {
                     for (i, item) in items.iter().enumerate() {
                         let place = format!("{key}[{i}]");
-                        out.line(&place, &format!("[[{head}]]"));
+                        out.head(&place, &format!("[[{head}]]"));
                         if let Value::Table(table) = item {
                             table.lines(&place, "", key == "skip", &mut out);
                         }

@@ -70,10 +70,9 @@ def test_frames_have_all_rows(small: dict[str, Any]) -> None:
 def test_a_cell_that_needed_fewer_runs_has_gaps_in_the_grid(small: dict[str, Any]) -> None:
     stop = {"metrics": ["transfer_s"], "within": "10 %", "least": 3, "step": 1}
     results = byway.sweep(small, axes={"path.*.loss": ["0 %", "5 %"]}, seeds=6, stop=stop)
-    grid = results.to_xarray()
-    runs = np.isfinite(grid["transfer_s"]).sum("seed")
-    assert int(runs.sel({"path.*.loss": "0 %"})) == 3
-    assert (grid["status"].sel({"path.*.loss": "0 %"}).values == "").sum() == 3
+    grid = results.to_xarray().sel({"path.*.loss": "0 %"})
+    assert int(np.isfinite(grid["transfer_s"].to_numpy()).sum()) == 3
+    assert list(grid["status"].values).count("") == 3
 
 
 def test_a_file_and_its_dictionary_are_the_same_plan(
@@ -83,6 +82,7 @@ def test_a_file_and_its_dictionary_are_the_same_plan(
     file = tmp_path / "grid.toml"
     file.write_text(planned.to_toml())
     read = byway.plan(file)
+    assert byway.sweep(planned).to_toml() == file.read_text()
     assert (read.cells, read.seeds, read.axes) == (planned.cells, [4, 7], planned.axes)
     first = byway.sweep(planned).columns["metrics"]["transfer_s"]
     assert np.array_equal(byway.sweep(str(file)).columns["metrics"]["transfer_s"], first)

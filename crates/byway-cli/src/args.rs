@@ -13,6 +13,7 @@ Examples:
   byway run mine.toml --seed 7 --pcap         run it; tables here, report and captures in out/
   byway sweep grid.toml                       run a grid of it, many times each, on all cores
   byway failover-time --set rto.min=300ms     how long a dead path goes unnoticed, and why
+  byway advise --path rtt=20ms,rate=50M --path rtt=60ms,rate=5M,loss=1%      what to set
 
   byway recv --bind 10.0.0.1,10.1.0.1 --dir inbox
   byway send video.mkv --to 10.0.0.1,10.1.0.1
@@ -56,6 +57,14 @@ pub(crate) enum Command {
     /// into account (Holm).
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareArgs),
+    /// Recommend settings for paths that you describe or have measured
+    ///
+    /// Tries settings in the simulator for as long as you say, and answers with what to set,
+    /// what is to be expected of it, and what the defaults would give: how long delivery
+    /// stalls when the path in use dies, how often traffic leaves a path without need, and
+    /// how much of it takes other paths than the first.
+    #[command(after_help = crate::advise::EXAMPLES)]
+    Advise(crate::advise::AdviseArgs),
     /// Print the built-in scenario, which explains every key
     Scenario,
     /// Look for mistakes in a scenario without running it

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod advise;
 mod args;
 mod cluster;
 mod failure;
@@ -38,6 +39,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         },
         Command::Sweep(args) => sweep::sweep(&args),
         Command::Compare(args) => sweep::compare(&args),
+        Command::Advise(args) => advise::advise(&args),
         Command::Scenario => terminal::print(byway_lab::scenario::BUILT_IN),
         Command::Check { file, json } => lab::check(&file, json),
         Command::Settings { settings } => lab::settings(&settings),

@@ -124,7 +124,7 @@ fn found_words(found: &Found, out: &Path) -> String {
 }
 
 /// Sets `cancel` at Ctrl-C or a wish to terminate; a second one ends at once.
-fn watch_for_signals(cancel: &Arc<AtomicBool>) -> Result<(), Failure> {
+pub(crate) fn watch_for_signals(cancel: &Arc<AtomicBool>) -> Result<(), Failure> {
     use tokio::signal::unix::{SignalKind, signal};
     let failed = |e| Failure::new(Kind::Failed, format!("cannot watch for signals: {e}"));
     let runtime = tokio::runtime::Builder::new_current_thread()

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod advise;
 pub mod axis;
 mod clock;
 mod collect;

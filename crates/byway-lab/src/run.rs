@@ -59,6 +59,7 @@ pub enum RunError {
 /// # Errors
 /// The first policy that could not be run.
 pub fn run(scenario: &Scenario, options: RunOptions<'_>) -> Result<Comparison, RunError> {
+    let scenario = &*scenario.drawn();
     let results: Result<Vec<RunResult>, RunError> = (0..scenario.policies.len())
         .into_par_iter()
         .map(|i| one(scenario, i, options))
@@ -79,6 +80,7 @@ pub fn one(
     index: usize,
     options: RunOptions<'_>,
 ) -> Result<RunResult, RunError> {
+    let scenario = &*scenario.drawn();
     let policy = &scenario.policies[index];
     let built = network::build(scenario, options.captures.is_some())?;
     let mut collector = Collector::new(

@@ -2,6 +2,7 @@
 //!
 //! A scenario is a TOML file; [`BUILT_IN`] is one that documents every key.
 
+mod draw;
 mod link;
 mod listing;
 mod model;

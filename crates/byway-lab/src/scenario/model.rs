@@ -170,8 +170,11 @@ impl Direction {
 /// Something that happens to a path.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EventSpec {
-    /// When.
+    /// When, at the earliest.
     pub at: Duration,
+    /// How much later it may be: each run draws one share of it from its seed, the same
+    /// for all events, so that events with one spread keep their distance (0).
+    pub spread: Duration,
     /// To which path: its place in [`Scenario::paths`].
     pub path: usize,
     /// Which way.

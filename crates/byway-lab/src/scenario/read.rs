@@ -20,6 +20,8 @@ const DEFAULT_MAX_EVENTS: u64 = 1_000_000_000;
 /// Mean length of cross traffic's bursts: ns-2's default.
 const BURSTS: Duration = Duration::from_millis(500);
 const SHORTEST_BURSTS: Duration = Duration::from_millis(1);
+/// Most paths.
+const MAX_PATHS: usize = 8;
 /// Most simulated time: 100 days.
 const MAX_LIMIT: Duration = Duration::from_secs(8_640_000);
 
@@ -125,13 +127,15 @@ fn limit(section: &Section<'_>) -> Duration {
 
 /// The paths, `None` for each wrong one, and the names of all.
 fn paths(section: &Section<'_>) -> (Vec<Option<PathSpec>>, Vec<String>) {
-    let given = tables(section, "path");
+    let mut given = tables(section, "path");
+    check_path_count(section, given.len());
+    // One more than there may be is enough to say what is wrong.
+    given.truncate(MAX_PATHS + 1);
     let paths: Vec<Option<PathSpec>> = given
         .iter()
         .enumerate()
         .map(|(i, (table, span))| link::path(section.source, table, span.clone(), i + 1))
         .collect();
-    check_path_count(section, paths.len());
     // Names of paths that are themselves wrong still count, so that one
     // mistake does not make every event wrong.
     let names: Vec<String> = given
@@ -157,10 +161,10 @@ fn check_path_count(section: &Section<'_>, count: usize) {
     if count == 0 && entry.is_none() {
         section.source.problem_of_file("there is no path; add [[path]] with rate = \"10 Mbit/s\" and delay = \"45 ms\", once for each");
     }
-    if count > 8
+    if count > MAX_PATHS
         && let Some(entry) = entry
     {
-        section.wrong(entry, format!("{count} paths; at most 8"));
+        section.wrong(entry, format!("{count} paths; at most {MAX_PATHS}"));
     }
 }
 
@@ -252,6 +256,7 @@ fn event(
     let section = Section::new(source, "[[event]]", table, span);
     let at = section.duration("at");
     let at = section.required(at, "at", "\"2 s\"");
+    let spread = section.duration("spread").unwrap_or_default();
     let path = which_path(&section, names);
     let direction = section.word("direction", DIRECTIONS).unwrap_or_default();
     let verb = section.word(
@@ -287,6 +292,7 @@ fn event(
     section.finish();
     Some(EventSpec {
         at: at?,
+        spread,
         path: path?,
         direction,
         change: change?,

@@ -135,6 +135,9 @@ fn write_path(out: &mut Lines, path: &PathSpec) {
 fn write_event(out: &mut Lines, event: &EventSpec) {
     out.head("[[event]]");
     out.text("at", format_duration(event.at));
+    if !event.spread.is_zero() {
+        out.text("spread", format_duration(event.spread));
+    }
     out.plain("path", event.path + 1);
     out.text("direction", direction(event.direction));
     match &event.change {

@@ -1,0 +1,389 @@
+//! The search: successive halving with common random numbers, then a check with new seeds.
+
+use super::answer::Advice;
+use super::candidates::{self, Candidate};
+use super::evidence::{Columns, Sample, place};
+use super::recommend;
+use super::request::Request;
+use super::situations::{Situation, scenario};
+use crate::engine::{self, Cell, EngineError, Options, Plan};
+use crate::metrics::Metrics;
+use serde::Serialize;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// Seeds of a round of the check.
+const ROUND: u32 = 8;
+/// No more than this narrows nothing that matters.
+const MOST_CHECKS: u32 = 2000;
+/// Settings that are left after the second level, at most.
+const FINALISTS: usize = 6;
+/// Those whose neighbours are tried.
+const LEADERS: usize = 2;
+/// The seeds of the check begin so far after those of the search.
+const CHECK_OFFSET: u64 = 500_000;
+
+/// How much was run.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Effort {
+    /// Seeds of each candidate on the first level of the search; twice as many more for the
+    /// best third, and again for the best few.
+    pub search: u32,
+    /// Seeds of each finalist and default in the check.
+    pub check: u32,
+}
+
+/// What is known when the length of the search is decided.
+#[derive(Copy, Clone, Debug)]
+pub struct Pilot {
+    /// Runs that were done since the beginning.
+    pub done: usize,
+    /// Runs of a search with one seed on its first level.
+    pub search: usize,
+    /// Runs of the first round of the check, about.
+    pub check: usize,
+}
+
+/// Decides how much is run. It may look at a clock; nothing else here does.
+pub trait Pace {
+    /// Seeds of each candidate on the first level; an error if the time is too short for
+    /// one, which says how much is needed.
+    ///
+    /// # Errors
+    /// In a sentence.
+    fn search(&self, pilot: &Pilot) -> Result<u32, String>;
+
+    /// Whether the check goes on after so many seeds. `runs` will be done in the next round.
+    fn goes_on(&self, seeds: u32, runs: usize) -> bool;
+}
+
+/// So much, whatever the time.
+#[derive(Copy, Clone, Debug)]
+pub struct Fixed {
+    /// See [`Effort::search`].
+    pub search: u32,
+    /// See [`Effort::check`]; rounded up to rounds of 8.
+    pub check: u32,
+}
+
+impl Pace for Fixed {
+    fn search(&self, _: &Pilot) -> Result<u32, String> {
+        Ok(self.search.max(1))
+    }
+
+    fn goes_on(&self, seeds: u32, _: usize) -> bool {
+        seeds < self.check
+    }
+}
+
+/// Told what is done now and the runs done.
+pub type Progress<'a> = dyn Fn(&str, usize) + Sync + 'a;
+
+/// Who is told of the progress, and who may end it.
+#[derive(Default)]
+pub struct Hooks<'a> {
+    /// Ends all once it is true. What the check has by then is kept.
+    pub cancel: Option<&'a AtomicBool>,
+    /// Gets what is done now and the runs done, from several threads.
+    pub progress: Option<&'a Progress<'a>>,
+}
+
+/// Why there is no advice.
+#[derive(Debug, thiserror::Error)]
+pub enum AdviseError {
+    /// The request contradicts itself, or cannot be simulated.
+    #[error("{0}")]
+    Wrong(String),
+    /// The time is too short.
+    #[error("{0}")]
+    TooShort(String),
+    /// It was interrupted before anything could be said.
+    #[error("interrupted in the search, before anything could be said")]
+    Interrupted,
+    /// The simulator refused a run.
+    #[error(transparent)]
+    Engine(EngineError),
+}
+
+impl From<EngineError> for AdviseError {
+    fn from(error: EngineError) -> AdviseError {
+        match error {
+            EngineError::Interrupted => AdviseError::Interrupted,
+            other => AdviseError::Engine(other),
+        }
+    }
+}
+
+/// A candidate and its runs so far.
+#[derive(Clone)]
+pub(super) struct Lane {
+    pub(super) candidate: Candidate,
+    pub(super) samples: Vec<Sample>,
+}
+
+impl Lane {
+    fn new(candidate: Candidate) -> Lane {
+        Lane {
+            candidate,
+            samples: Vec::new(),
+        }
+    }
+}
+
+/// What the race has come to for the targets, in the order of the request.
+pub(super) struct Outcome {
+    /// How many settings were tried, and those that the search has left, the best first.
+    pub(super) tried: Vec<usize>,
+    pub(super) found: Vec<Vec<Lane>>,
+    /// The same and the defaults, with the runs of the check.
+    pub(super) checked: Vec<Vec<Lane>>,
+    pub(super) effort: Effort,
+    pub(super) simulated: usize,
+    pub(super) interrupted: bool,
+}
+
+/// Searches settings for the request's targets, checks the best, and says what came out.
+///
+/// # Errors
+/// When the request contradicts itself, the time is too short, or it was interrupted before
+/// the end of the search.
+pub fn advise(
+    request: &Request,
+    pace: &dyn Pace,
+    hooks: &Hooks<'_>,
+) -> Result<Advice, AdviseError> {
+    request.check().map_err(AdviseError::Wrong)?;
+    let race = Race {
+        request,
+        hooks,
+        done: AtomicUsize::new(0),
+    };
+    let outcome = race.run(pace)?;
+    Ok(recommend::advice(request, &outcome))
+}
+
+struct Race<'a> {
+    request: &'a Request,
+    hooks: &'a Hooks<'a>,
+    done: AtomicUsize,
+}
+
+impl Race<'_> {
+    fn run(&self, pace: &dyn Pace) -> Result<Outcome, AdviseError> {
+        let targets = &self.request.targets;
+        let lanes: Vec<Vec<Lane>> = targets
+            .iter()
+            .map(|target| {
+                let all = candidates::all(*target, self.request.seed, self.request.paths.len());
+                all.into_iter().map(Lane::new).collect()
+            })
+            .collect();
+        let search = self.pilot(&lanes, pace)?;
+        let mut found = Vec::new();
+        for lanes in &lanes {
+            found.push(self.search(lanes.clone(), search)?);
+        }
+        let mut outcome = Outcome {
+            tried: lanes.iter().map(Vec::len).collect(),
+            checked: Vec::new(),
+            effort: Effort { search, check: 0 },
+            simulated: 0,
+            interrupted: false,
+            found,
+        };
+        self.check(&mut outcome, pace)?;
+        outcome.simulated = self.done.load(Ordering::Relaxed);
+        Ok(outcome)
+    }
+
+    /// Runs the defaults once, and asks for the length of the search.
+    fn pilot(&self, lanes: &[Vec<Lane>], pace: &dyn Pace) -> Result<u32, AdviseError> {
+        let mut trial: Vec<Lane> = Vec::new();
+        for target in lanes {
+            trial.extend(
+                target
+                    .iter()
+                    .filter(|l| !l.candidate.default.is_empty())
+                    .cloned(),
+            );
+        }
+        self.measure("trying", &mut trial.iter_mut().collect::<Vec<_>>(), 1, 1)?;
+        let situations = Situation::ALL.len();
+        // All, the best third twice, neighbours of the leaders, and the few that are left.
+        let of = |lanes: &Vec<Lane>| 2 * lanes.len() + lanes.len() / 2 + 8 * (FINALISTS + 4);
+        pace.search(&Pilot {
+            done: trial.len() * situations,
+            search: lanes.iter().map(of).sum::<usize>() * situations,
+            check: lanes.len() * (FINALISTS + 6) * situations * ROUND as usize,
+        })
+        .map_err(AdviseError::TooShort)
+    }
+
+    /// Those of a target that are left after three levels, the best first.
+    fn search(&self, mut lanes: Vec<Lane>, seeds: u32) -> Result<Vec<Lane>, AdviseError> {
+        let wishes = &self.request.wishes;
+        self.measure("searching", &mut all(&mut lanes), 1, seeds)?;
+        let keep = lanes.len().div_ceil(3);
+        recommend::keep(&mut lanes, wishes, keep);
+        let from = 1 + u64::from(seeds);
+        self.measure("searching", &mut all(&mut lanes), from, 2 * seeds)?;
+        recommend::keep(&mut lanes, wishes, FINALISTS);
+        // The leaders with one lever in another place each.
+        let leaders = lanes.iter().take(LEADERS);
+        let near = leaders.flat_map(|lane| candidates::neighbours(&lane.candidate));
+        let mut near = self.unseen(&lanes, near.collect());
+        self.measure("searching", &mut all(&mut near), 1, seeds)?;
+        recommend::keep(&mut near, wishes, FINALISTS);
+        self.measure("searching", &mut all(&mut near), from, 2 * seeds)?;
+        lanes.append(&mut near);
+        recommend::keep(&mut lanes, wishes, FINALISTS);
+        // The leader without one of its settings each: what does nothing is not advised.
+        let leader = &lanes[0].candidate;
+        let simpler = leader
+            .groups()
+            .iter()
+            .map(|keys| leader.without(keys))
+            .collect();
+        let mut simpler = self.unseen(&lanes, simpler);
+        self.measure("searching", &mut all(&mut simpler), 1, 3 * seeds)?;
+        lanes.append(&mut simpler);
+        let from = 1 + 3 * u64::from(seeds);
+        self.measure("searching", &mut all(&mut lanes), from, 4 * seeds)?;
+        recommend::keep(&mut lanes, wishes, FINALISTS);
+        Ok(lanes)
+    }
+
+    /// Lanes for those of these candidates that are not among the lanes and can be run.
+    fn unseen(&self, lanes: &[Lane], candidates: Vec<Candidate>) -> Vec<Lane> {
+        let mut new: Vec<Lane> = Vec::new();
+        for candidate in candidates {
+            let known = lanes
+                .iter()
+                .chain(&new)
+                .any(|l| l.candidate.is_same(&candidate));
+            if !known && candidate.policy("", self.request.paths.len()).is_ok() {
+                new.push(Lane::new(candidate));
+            }
+        }
+        new
+    }
+
+    /// Runs what is left and the defaults with new seeds, round after round.
+    fn check(&self, outcome: &mut Outcome, pace: &dyn Pace) -> Result<(), AdviseError> {
+        let mut lanes: Vec<Vec<Lane>> = Vec::new();
+        for (target, found) in self.request.targets.iter().zip(&outcome.found) {
+            let mut of_target: Vec<Lane> = Vec::new();
+            let found = found.iter().map(|l| l.candidate.clone());
+            for candidate in found.chain(candidates::baselines(*target)) {
+                if !of_target.iter().any(|l| l.candidate == candidate) {
+                    of_target.push(Lane::new(candidate));
+                }
+            }
+            lanes.push(of_target);
+        }
+        let runs = lanes.iter().map(Vec::len).sum::<usize>() * Situation::ALL.len();
+        loop {
+            let seeds = outcome.effort.check;
+            let is_first = seeds == 0;
+            if !is_first && (seeds >= MOST_CHECKS || !pace.goes_on(seeds, runs * ROUND as usize)) {
+                break;
+            }
+            let first = CHECK_OFFSET + u64::from(seeds);
+            let mut flat: Vec<&mut Lane> = lanes.iter_mut().flatten().collect();
+            match self.measure("checking", &mut flat, first, ROUND) {
+                Ok(()) => outcome.effort.check += ROUND,
+                Err(AdviseError::Interrupted) if !is_first => {
+                    outcome.interrupted = true;
+                    break;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        outcome.checked = lanes;
+        Ok(())
+    }
+
+    /// Runs these with `count` seeds from `first` on, each in all situations.
+    fn measure(
+        &self,
+        stage: &str,
+        lanes: &mut [&mut Lane],
+        first: u64,
+        count: u32,
+    ) -> Result<(), AdviseError> {
+        if lanes.is_empty() {
+            return Ok(());
+        }
+        let seeds: Vec<u64> = (0..u64::from(count))
+            .map(|i| seed(self.request.seed, first + i))
+            .collect();
+        let plan = plan(self.request, lanes.iter().map(|l| &l.candidate), seeds)
+            .map_err(AdviseError::Wrong)?;
+        let before = self.done.load(Ordering::Relaxed);
+        let progress = |done: usize, _: usize| {
+            if let Some(progress) = self.hooks.progress {
+                progress(stage, before + done);
+            }
+        };
+        let options = Options {
+            cancel: self.hooks.cancel,
+            progress: Some(&progress),
+            strict: true,
+            ..Options::default()
+        };
+        let done = engine::run(&[&plan], &options)?;
+        self.done.fetch_add(done.simulated, Ordering::Relaxed);
+        let samples = samples(&plan, &done.rows[0], self.request.paths.len())
+            .ok_or_else(|| AdviseError::Wrong("a metric is missing".to_owned()))?;
+        for (lane, samples) in lanes.iter_mut().zip(samples) {
+            lane.samples.extend(samples);
+        }
+        Ok(())
+    }
+}
+
+fn all(lanes: &mut [Lane]) -> Vec<&mut Lane> {
+    lanes.iter_mut().collect()
+}
+
+/// The seed of a run at this place, for a request's seed.
+fn seed(request: u64, place: u64) -> u64 {
+    (request % 1_000_000_000) * 1_000_000 + place
+}
+
+/// What is run of some candidates: a cell for each in each situation.
+fn plan<'c>(
+    request: &Request,
+    candidates: impl Iterator<Item = &'c Candidate>,
+    seeds: Vec<u64>,
+) -> Result<Plan, String> {
+    let mut cells = Vec::new();
+    for (i, candidate) in candidates.enumerate() {
+        let policy = candidate.policy("candidate", request.paths.len())?;
+        for situation in Situation::ALL {
+            let scenario = scenario(request, situation, vec![policy.clone()]);
+            let values = vec![(i + 1).to_string(), situation.name().to_owned()];
+            cells.push(Cell::new(values, scenario));
+        }
+    }
+    let known = Metrics::standard();
+    let mut plan = Plan::of("advise", &["candidate", "situation"], cells, seeds, &known);
+    plan.metrics.extend(known.find("suspect_s"));
+    Ok(plan)
+}
+
+/// The samples of each candidate of a plan.
+fn samples(plan: &Plan, rows: &[crate::engine::Row], paths: usize) -> Option<Vec<Vec<Sample>>> {
+    let columns = Columns::of(plan, paths)?;
+    let (situations, seeds) = (Situation::ALL.len(), plan.seeds.len());
+    let back = place(Situation::Return);
+    let of_candidate = rows.chunks(situations * seeds).enumerate();
+    let samples = of_candidate.map(|(i, rows)| {
+        let returning = &plan.cells[i * situations + back].scenario;
+        let of_seed = (0..seeds).map(|s| {
+            let row = |situation| &rows[place(situation) * seeds + s];
+            columns.sample(Situation::ALL.map(row), returning)
+        });
+        of_seed.collect()
+    });
+    Some(samples.collect())
+}
