@@ -46,7 +46,7 @@ def processor_seconds(made: Cluster) -> float:
     """Of the scheduler and the workers, so far."""
     assert made.scheduler is not None
     family = [psutil.Process(p.pid) for p in [made.scheduler, *made.workers]]
-    return sum(t.user + t.system for t in (p.cpu_times() for p in family))
+    return float(sum(t.user + t.system for t in (p.cpu_times() for p in family)))
 
 
 def children_seconds() -> float:
