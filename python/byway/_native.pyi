@@ -402,3 +402,61 @@ def to_bytes(data: object) -> bytes: ...
 def socket_settings(preset: str, changes: list[tuple[str, str]]) -> SocketSettings: ...
 def forked() -> None: ...
 def finish() -> None: ...
+def describe_plan(plan: Plan, build: str) -> bytes:
+    """A sweep as bytes, for workers that have the program `build`."""
+
+def journal_path(file: str | os.PathLike[str]) -> os.PathLike[str]:
+    """The journal of a results file."""
+
+@final
+class ChunkWorker:
+    """What does chunks. One serves all threads of a process."""
+
+    def __new__(cls, description: bytes, build: str) -> ChunkWorker:
+        """Makes ready for the chunks of a sweep. ValueError if `build` is not the one that the
+        description is for."""
+    def run(self, chunk: bytes) -> bytes:
+        """The rows of a chunk."""
+
+@final
+class ChunkDealer:
+    """What deals out the chunks of a sweep, keeps their rows and writes the results."""
+
+    def __new__(
+        cls, plan: Plan, file: str | os.PathLike[str], program: str, restart: bool
+    ) -> ChunkDealer:
+        """Begins a sweep, or resumes it."""
+    @property
+    def found(self) -> tuple[int, int] | None:
+        """What was found of an earlier sweep: runs, and bytes of one that was cut off."""
+    def has_results(self) -> bool:
+        """Whether the results are there, from before or since they were written."""
+    def is_finished(self) -> bool:
+        """Whether the results were there already."""
+    def is_done(self) -> bool:
+        """Whether all runs are done."""
+    def progress(self) -> tuple[int, int]:
+        """Rows that are done, and rows at most."""
+    def next(self, seconds: float, threads: int) -> tuple[int, int, bytes] | None:
+        """Number, runs and bytes of the next chunk; None when no run waits."""
+    def take(self, number: int, rows: bytes) -> bool:
+        """Takes the rows of a chunk; False if it is not dealt out. ValueError if these are not
+        its rows."""
+    def give_back(self, number: int, apart: bool) -> None:
+        """Takes a chunk back. Its runs are dealt out again, one by one if `apart`."""
+    def describe(self, number: int) -> str:
+        """Which runs a chunk has, in words."""
+    def sync(self) -> None:
+        """Brings all rows to the disk."""
+    def write(self) -> None:
+        """Writes the results file. The journal stays until `end`."""
+    def end(self) -> None:
+        """Removes the journal."""
+    def close(self) -> None:
+        """Closes the files, which stay as they are."""
+    def text(self, place: str, width: int, colour: bool) -> str:
+        """What `byway sweep` prints of results that are at `place`."""
+    def json(self) -> str:
+        """What `byway sweep --json` prints."""
+    def take_results(self, file: str | os.PathLike[str] | None) -> Results:
+        """The results."""

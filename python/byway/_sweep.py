@@ -22,6 +22,7 @@ from ._run import Comparison, Progress, run
 from .errors import SettingError, SweepError
 
 if TYPE_CHECKING:
+    import distributed
     import pandas
     import polars
     import xarray
@@ -114,6 +115,10 @@ def sweep(
     restart: bool = False,
     threads: int = 0,
     progress: Progress | None = None,
+    client: distributed.Client | None = None,
+    chunk_seconds: float = 2.0,
+    journal: str | os.PathLike[str] | None = None,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> SweepResults:
     """Runs a grid of scenarios with many seeds on all processors, as `byway sweep` does.
 
@@ -136,6 +141,12 @@ def sweep(
     restart: throws away what an earlier sweep left at `out`.
     threads: how many; 0 for as many as there are processors. The results are the same.
     progress: called now and then with the number of finished runs, and of all runs.
+    client: a client of Dask, whose workers do the runs (`docs/cluster.md`). The results are
+        the same, byte for byte. The next three are for it alone.
+    chunk_seconds: how long the runs that a worker gets at a time take together.
+    journal: the folder of the journal; beside `out` if nothing is said. `out` may be a URL of
+        fsspec with a client, such as `s3://bucket/loss.parquet`; the journal is in `out/` then.
+    storage_options: what fsspec wants to know to open that URL.
 
     The GIL is released meanwhile; Ctrl-C ends the sweep and keeps the journal.
 
@@ -150,6 +161,14 @@ def sweep(
         )  # fmt: skip
     if not isinstance(threads, int) or isinstance(threads, bool) or not 0 <= threads <= 4096:
         raise SettingError(f"threads: found {threads!r}, expected a whole number, 0 to 4096")
+    if client is not None:
+        from .dask import sweep_in
+
+        done = sweep_in(
+            planned, out, client=client, journal=journal, restart=restart,
+            chunk_seconds=chunk_seconds, progress=progress, storage_options=storage_options,
+        )  # fmt: skip
+        return SweepResults(done, _command(source, planned, out))
     done = _native.sweep(
         planned, out=out, restart=restart, threads=threads, program=_program(), progress=progress
     )

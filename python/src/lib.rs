@@ -4,6 +4,7 @@
 
 mod advise;
 mod aio;
+mod chunks;
 mod decider;
 mod error;
 mod job;
@@ -27,6 +28,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     run::register(module)?;
     scenario::register(module)?;
     sweep::register(module)?;
+    chunks::register(module)?;
     Ok(())
 }
 

@@ -8,7 +8,7 @@ use crate::toml_text::{TomlText, Value, quoted, table};
 use byway_lab::engine::{EngineError, Options, Plan, Status, run};
 use byway_lab::metrics::Metrics;
 use byway_lab::source::Problems;
-use byway_lab::sweep::{self as lab, Question, Results, Session, journal_path};
+use byway_lab::sweep::{self as lab, Description, Question, Results, Session, journal_path};
 use byway_lab::trouble::Trouble;
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
@@ -29,10 +29,22 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
 /// A sweep that can be run.
 #[pyclass(name = "Plan", module = "byway._native", frozen)]
-struct PyPlan {
-    plan: Plan,
+pub(crate) struct PyPlan {
+    pub(crate) plan: Plan,
+    /// The same for workers on other machines.
+    pub(crate) description: Description,
     /// The sweep as a file, if it was made of a dictionary.
     text: String,
+}
+
+impl PyPlan {
+    fn new((plan, description): (Plan, Description), text: String) -> PyPlan {
+        PyPlan {
+            plan,
+            description,
+            text,
+        }
+    }
 }
 
 #[pymethods]
@@ -97,10 +109,10 @@ fn read_plan(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<PyPlan> {
         let work = move || {
             let folder = Path::new(&given.name).parent().unwrap_or(Path::new(""));
             let load = |name: &str| load(folder, name);
-            lab::parse(&given.name, &given.text, &load, &Metrics::standard())
+            Description::of(&given.name, &given.text, &load, &Metrics::standard())
         };
-        let plan = or_leave(py, work)?.map_err(|p| problems(Input::Sweep, &p, &[]))?;
-        return Ok(PyPlan { plan, text });
+        let read = or_leave(py, work)?.map_err(|p| problems(Input::Sweep, &p, &[]))?;
+        return Ok(PyPlan::new(read, text));
     }
     let dict = source.cast::<PyDict>()?.copy()?;
     let scenario = scenario_of(&dict)?;
@@ -121,14 +133,14 @@ fn read_plan(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<PyPlan> {
             Some(given) if given.0 == name => Ok(given.clone()),
             _ => load(Path::new(""), name),
         };
-        lab::parse("sweep", &whole, &load, &Metrics::standard())
+        Description::of("sweep", &whole, &load, &Metrics::standard())
     };
     let mut texts: Vec<(&str, &TomlText)> = vec![("sweep", &made)];
     if let Some(given) = &scenario {
         texts.extend(given.made.as_ref().map(|made| (given.name.as_str(), made)));
     }
-    let plan = or_leave(py, work)?.map_err(|p: Problems| problems(Input::Sweep, &p, &texts))?;
-    Ok(PyPlan { plan, text })
+    let read = or_leave(py, work)?.map_err(|p: Problems| problems(Input::Sweep, &p, &texts))?;
+    Ok(PyPlan::new(read, text))
 }
 
 fn load(folder: &Path, name: &str) -> Result<(String, String), String> {
@@ -186,11 +198,11 @@ fn inside(text: &str) -> String {
 
 /// The results of a sweep.
 #[pyclass(name = "Results", module = "byway._native", frozen)]
-struct PyResults {
-    results: Results,
+pub(crate) struct PyResults {
+    pub(crate) results: Results,
     /// Their file, if there is one.
     #[pyo3(get)]
-    file: Option<PathBuf>,
+    pub(crate) file: Option<PathBuf>,
 }
 
 /// Runs a sweep. With a file, finished runs gather in its journal, and the same call

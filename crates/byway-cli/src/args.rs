@@ -210,6 +210,14 @@ pub(crate) struct SweepArgs {
     /// Threads [default: as many as there are processors]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
     pub(crate) threads: Option<u16>,
+    /// Let the workers of this Dask scheduler do the runs, such as tcp://10.0.0.1:8786;
+    /// --out may be a URL then, such as s3://bucket/loss.parquet. It needs the Python
+    /// package byway (docs/cluster.md)
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "threads")]
+    pub(crate) dask: Option<String>,
+    /// With --dask, the folder of the journal [default: beside the results]
+    #[arg(long, value_name = "FOLDER", requires = "dask")]
+    pub(crate) journal: Option<PathBuf>,
     /// Throw away what an earlier sweep left in the results file and its journal
     #[arg(long)]
     pub(crate) restart: bool,

@@ -4,6 +4,7 @@
 
 mod advise;
 mod args;
+mod cluster;
 mod failure;
 mod lab;
 mod net;

@@ -1,6 +1,7 @@
 //! Grids of scenarios: sweep, compare, and one row of them again.
 
 use crate::args::{CompareArgs, RunArgs, SweepArgs};
+use crate::cluster;
 use crate::failure::{Failure, Kind};
 use crate::lab::run_scenario;
 use crate::program::{going_on, program};
@@ -34,6 +35,9 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
     if args.cells {
         return print(&cells(&plan));
     }
+    if let Some(scheduler) = &args.dask {
+        return Err(cluster::become_dask(file, scheduler, args));
+    }
     let out = match &args.out {
         Some(out) => out.clone(),
         None => {
@@ -49,15 +53,7 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
     if args.json {
         return print_json(&results.summary());
     }
-    print(&format!(
-        "{}: {}\n{}, {} in {}\n\n{}",
-        plan.name,
-        plan.description,
-        counted(plan.cells.len(), "cell", "cells"),
-        counted(results.rows.len(), "run", "runs"),
-        out.display(),
-        results.table(terminal())
-    ))
+    print(&results.text(&out.display().to_string(), terminal()))
 }
 
 /// Runs the sweep with progress; an interruption says what is kept.

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 /// What each file begins with; it ends with the number of the form.
 pub(super) const MARK: &[u8] = b"byway.journal/2\n";
 /// Longest record; a length beyond it is damage.
-const MAX_RECORD: usize = 1 << 20;
+pub(super) const MAX_RECORD: usize = 1 << 20;
 /// Rows are on the disk after at most `SYNC_ROWS` more, or this much later.
 const SYNC_ROWS: u32 = 256;
 const SYNC_TIME: Duration = Duration::from_secs(1);
@@ -186,7 +186,7 @@ fn lock(file: &File, path: &Path, wording: &Wording) -> Result<(), Trouble> {
 }
 
 /// A record of these contents.
-fn record(contents: &[u8]) -> Vec<u8> {
+pub(super) fn record(contents: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(contents.len() + 8);
     bytes.extend((contents.len() as u32).to_le_bytes());
     bytes.extend(checksum(contents).to_le_bytes());
@@ -199,7 +199,7 @@ fn checksum(contents: &[u8]) -> u32 {
 }
 
 /// Takes the next record off `bytes`; none when there is no whole one.
-fn next_record<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
+pub(super) fn next_record<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     let mut rest = *bytes;
     let len = u32::from_le_bytes(take(&mut rest)?) as usize;
     let crc = u32::from_le_bytes(take(&mut rest)?);

@@ -5,8 +5,15 @@
 //! same order and the same values whatever the number of threads. Runs that
 //! are the same are done once (see `chain.rs`); a [`Store`] keeps what is done on
 //! the disk, so that it is not done again.
+//!
+//! What is done next is decided in one place (`deal.rs`), for the threads of [`run`]
+//! as for a [`Coordinator`], whose chunks a [`Worker`] may do on another machine.
 
 mod chain;
+mod chunk;
+mod coordinator;
+mod deal;
+mod job;
 mod journal;
 mod options;
 mod plan;
@@ -18,7 +25,9 @@ mod store;
 pub(crate) mod testing;
 mod tryout;
 mod work;
+mod worker;
 
+pub use coordinator::{Chunk, Coordinator, TakeError};
 pub use journal::Wording;
 pub use options::{Done, EngineError, Options};
 pub(crate) use plan::FORMAT;
@@ -28,3 +37,4 @@ pub use simulate::run_row;
 pub use store::{Header, Resumed, Store};
 pub use tryout::{Differs, try_out};
 pub use work::run;
+pub use worker::Worker;

@@ -297,6 +297,12 @@ fn encode_run((scenario, seed): Key, list: usize, record: &Record) -> Vec<u8> {
     bytes.extend(seed.to_le_bytes());
     // As many lists as plans have different metrics: a few.
     bytes.extend((list as u32).to_le_bytes());
+    put_record(&mut bytes, record);
+    bytes
+}
+
+/// Appends how a run ended and its values.
+pub(super) fn put_record(bytes: &mut Vec<u8>, record: &Record) {
     let status = Status::ALL.iter().position(|s| *s == record.status);
     bytes.push(status.unwrap_or_default() as u8);
     bytes.extend((record.reason.len() as u32).to_le_bytes());
@@ -304,7 +310,23 @@ fn encode_run((scenario, seed): Key, list: usize, record: &Record) -> Vec<u8> {
     for value in &record.values {
         bytes.extend(value.to_bits().to_le_bytes());
     }
-    bytes
+}
+
+/// Takes what [`put_record`] appended off `rest`, with `count` values or, if that
+/// is not said, all there are; none if it cannot be that.
+pub(super) fn take_record(rest: &mut &[u8], count: Option<usize>) -> Option<Record> {
+    let [status] = take(rest)?;
+    let status = *Status::ALL.get(usize::from(status))?;
+    let len = u32::from_le_bytes(take(rest)?) as usize;
+    let reason = String::from_utf8(rest.get(..len)?.to_vec()).ok()?;
+    *rest = &rest[len..];
+    let count = count.unwrap_or(rest.len() / 8);
+    let values = (0..count).map(|_| Some(f64::from_bits(u64::from_le_bytes(take(rest)?))));
+    Some(Record {
+        status,
+        reason,
+        values: values.collect::<Option<_>>()?,
+    })
 }
 
 impl Entry {
@@ -325,20 +347,7 @@ impl Entry {
     fn decode_run(rest: &mut &[u8]) -> Option<Entry> {
         let key = (take(rest)?, u64::from_le_bytes(take(rest)?));
         let list = u32::from_le_bytes(take(rest)?) as usize;
-        let [status] = take(rest)?;
-        let status = *Status::ALL.get(usize::from(status))?;
-        let len = u32::from_le_bytes(take(rest)?) as usize;
-        let reason = String::from_utf8(rest.get(..len)?.to_vec()).ok()?;
-        *rest = &rest[len..];
-        let mut values = Vec::new();
-        while let Some(bits) = take(rest) {
-            values.push(f64::from_bits(u64::from_le_bytes(bits)));
-        }
-        let record = Record {
-            status,
-            reason,
-            values,
-        };
+        let record = take_record(rest, None)?;
         rest.is_empty().then_some(Entry::Run { key, list, record })
     }
 }

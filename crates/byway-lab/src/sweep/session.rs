@@ -52,6 +52,38 @@ pub enum Found {
 /// to something else. Finished rows are kept, and the same call
 /// resumes with them.
 pub fn sweep(plan: &Plan, session: &Session<'_>) -> Result<Results, EngineError> {
+    let store = match begin(plan, session)? {
+        Begun::Finished(results) => {
+            remove(&journal_path(session.file))?;
+            return Ok(results);
+        }
+        Begun::Open(store) => store,
+    };
+    let options = Options {
+        threads: session.threads,
+        store: Some(&store),
+        progress: session.progress,
+        cancel: session.cancel,
+        strict: false,
+    };
+    let done = run(&[plan], &options)?;
+    let results = Results::new(plan, done.rows.into_iter().flatten().collect());
+    results.write(session.file)?;
+    end(store, session.file)?;
+    Ok(results)
+}
+
+/// What is there when a sweep begins.
+pub(super) enum Begun {
+    /// Its results. A kill between writing them and removing the journal may have
+    /// left that, too.
+    Finished(Results),
+    /// The finished runs so far.
+    Open(Store),
+}
+
+/// Opens the files of a sweep.
+pub(super) fn begin(plan: &Plan, session: &Session<'_>) -> Result<Begun, EngineError> {
     let journal_path = journal_path(session.file);
     if session.restart {
         remove(&journal_path)?;
@@ -63,25 +95,16 @@ pub fn sweep(plan: &Plan, session: &Session<'_>) -> Result<Results, EngineError>
         }
     };
     if let Some(results) = finished(plan, session.file)? {
-        // A kill between writing the results and removing the journal leaves it.
-        remove(&journal_path)?;
         tell(Found::Finished);
-        return Ok(results);
+        return Ok(Begun::Finished(results));
     }
-    let store = open(plan, session, &journal_path, &tell)?;
-    let options = Options {
-        threads: session.threads,
-        store: Some(&store),
-        progress: session.progress,
-        cancel: session.cancel,
-        strict: false,
-    };
-    let done = run(&[plan], &options)?;
-    let results = Results::new(plan, done.rows.into_iter().flatten().collect());
-    results.write(session.file)?;
+    Ok(Begun::Open(open(plan, session, &journal_path, &tell)?))
+}
+
+/// Removes the journal of a results file that has all its rows now.
+pub(super) fn end(store: Store, file: &Path) -> Result<(), EngineError> {
     drop(store);
-    remove(&journal_path)?;
-    Ok(results)
+    Ok(remove(&journal_path(file))?)
 }
 
 /// The journal of a results file.
@@ -92,7 +115,7 @@ pub fn journal_path(file: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-fn remove(path: &Path) -> Result<(), Trouble> {
+pub(super) fn remove(path: &Path) -> Result<(), Trouble> {
     match std::fs::remove_file(path) {
         Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Trouble::file("remove", path, e)),
         _ => Ok(()),

@@ -105,6 +105,21 @@ impl Results {
         }
     }
 
+    /// What they are, in short, and their table. `place` is where they are kept.
+    #[must_use]
+    pub fn text(&self, place: &str, terminal: Terminal) -> String {
+        let about = &self.about;
+        let counted = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+        format!(
+            "{}: {}\n{}, {} in {place}\n\n{}",
+            about.name,
+            about.description,
+            counted(self.cells.len(), "cell"),
+            counted(self.rows.len(), "run"),
+            self.table(terminal)
+        )
+    }
+
     /// The confidence of intervals in tables.
     #[must_use]
     pub fn confidence(&self) -> f64 {

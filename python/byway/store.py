@@ -1,0 +1,129 @@
+"""Where the results of a sweep come: a file, or an object store by fsspec."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ._native import journal_path
+from .errors import MissingPackage, StoreError
+
+WHOLE_OR_NOT = {"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oss", "r2", "http"}
+"""Stores where an object is whole or not there; elsewhere it is put under another name first."""
+TRIES = 3
+
+
+class Place:
+    """Where results belong, and where they and their journal are meanwhile."""
+
+    def __init__(
+        self,
+        out: str | os.PathLike[str],
+        journal: str | os.PathLike[str] | None,
+        options: Mapping[str, Any] | None,
+    ) -> None:
+        self.shown = os.fspath(out)
+        name = Path(self.shown).name
+        if self.shown.startswith("file://"):
+            self.shown = self.shown.removeprefix("file://")
+        self.options = dict(options or {})
+        self.url = self.shown if "://" in self.shown else None
+        if self.url is not None:
+            name = self.url.rstrip("/").rsplit("/", 1)[-1]
+        elif journal is not None:
+            # A shared folder: the journal is elsewhere, and so the results are put there.
+            self.url = "file://" + os.path.abspath(self.shown)
+        self.local = Path(self.shown) if self.url is None else Path(journal or "out") / name
+        self.journal = journal_path(self.local)
+        if self.url is not None:
+            self._open()
+        try:
+            self.local.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            folder = self.local.parent
+            raise StoreError(f"cannot make the folder {folder}: {error}", error.errno) from error
+
+    def _open(self) -> None:
+        assert self.url is not None
+        try:
+            import fsspec
+        except ImportError:
+            raise MissingPackage(
+                f"{self.shown} needs the package fsspec: pip install 'byway[dask]'"
+            ) from None
+        try:
+            self.fs, self.path = fsspec.core.url_to_fs(self.url, **self.options)
+        except ImportError as error:
+            raise MissingPackage(f"{self.shown}: {error}") from error
+        except Exception as error:
+            raise StoreError(f"cannot use {self.shown}: {_words(error)}") from error
+        protocol = self.url.split("://", 1)[0]
+        self.direct = protocol in WHOLE_OR_NOT
+
+    def fetch(self, restart: bool) -> None:
+        """Brings results that are there already, so that they are judged as a file is."""
+        if self.url is None or restart or self.local.exists():
+            return
+        part = self.local.with_name(self.local.name + ".byway-fetched")
+        try:
+            # What is there may have changed since somebody looked.
+            self.fs.invalidate_cache()
+            if not self.fs.exists(self.path):
+                return
+            self.fs.get_file(self.path, os.fspath(part))
+            part.replace(self.local)
+        except Exception as error:
+            with contextlib.suppress(OSError):
+                part.unlink()
+            raise StoreError(f"cannot read {self.shown}: {_words(error)}") from error
+
+    def put(self) -> None:
+        """Puts the results where they belong: whole, or not at all."""
+        if self.url is None:
+            return
+        for attempt in range(1, TRIES + 1):
+            try:
+                self._put()
+                return
+            except Exception as error:
+                if attempt == TRIES:
+                    raise StoreError(
+                        f"cannot write {self.shown}: {_words(error)}\n"
+                        f"the results are in {self.local}; the same call puts them there"
+                    ) from error
+                time.sleep(attempt)
+
+    def _put(self) -> None:
+        size = self.local.stat().st_size
+        if self.direct:
+            self.fs.put_file(os.fspath(self.local), self.path)
+        else:
+            folder = self.fs._parent(self.path)
+            if folder:
+                self.fs.makedirs(folder, exist_ok=True)
+            part = f"{self.path}.byway-{uuid.uuid4().hex[:12]}"
+            try:
+                self.fs.put_file(os.fspath(self.local), part)
+                self.fs.mv(part, self.path)
+            except BaseException:
+                with contextlib.suppress(Exception):
+                    self.fs.rm_file(part)
+                raise
+        self.fs.invalidate_cache()
+        there = self.fs.info(self.path)["size"]
+        if there != size:
+            raise OSError(f"{size} bytes were put there, {there} are there")
+
+    def clean(self) -> None:
+        """Removes the copy here, now that the results are where they belong."""
+        if self.url is not None:
+            self.local.unlink(missing_ok=True)
+
+
+def _words(error: BaseException) -> str:
+    return str(error) or type(error).__name__
