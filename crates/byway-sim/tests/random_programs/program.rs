@@ -210,7 +210,9 @@ pub(crate) fn calm_program() -> impl Strategy<Value = Program> {
             Program {
                 seed,
                 checksums: false,
-                both_connect,
+                // An INIT from an address that the first one did not list looks like a
+                // restart to a side that is set up already (RFC 9260 section 5.2.2).
+                both_connect: both_connect && !changes,
                 paths,
                 settings,
                 steps,
