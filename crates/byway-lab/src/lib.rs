@@ -2,8 +2,8 @@
 
 #![forbid(unsafe_code)]
 
-pub mod advise;
 pub mod address;
+pub mod advise;
 pub mod axis;
 mod clock;
 mod collect;
