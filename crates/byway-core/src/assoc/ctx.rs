@@ -1,8 +1,8 @@
 //! The parts of the endpoint that an association borrows while it works.
 
+use super::scarcity::Scarcity;
 use crate::config::ChecksumMode;
 use crate::dialect::DialectRef;
-use crate::endpoint::Scarcity;
 use crate::outbox::Outbox;
 use crate::routes::Routes;
 use crate::time::Instant;

@@ -5,6 +5,7 @@
 //! `table` finds associations, `timers` serves them in the order of `schedule`, and
 //! `commands` and `queries` are what the user calls.
 
+mod account;
 mod addresses;
 mod answers;
 mod commands;
@@ -25,7 +26,6 @@ mod stats;
 mod table;
 mod timers;
 
-pub(crate) use memory::Scarcity;
 pub use stats::EndpointStats;
 
 use crate::api::{AssocId, Event};
@@ -34,12 +34,12 @@ use crate::observe::Observed;
 use crate::outbox::Outbox;
 use crate::routes::{LongestPrefix, Routes};
 use crate::time::Instant;
+use account::Account;
 use answers::Answers;
 use chacha20::ChaCha8Rng;
 use chacha20::rand_core::SeedableRng;
 use cookie::CookieKeys;
 use core::net::SocketAddr;
-use memory::Account;
 use schedule::Schedule;
 use std::collections::VecDeque;
 use std::sync::Arc;
