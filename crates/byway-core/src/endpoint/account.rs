@@ -20,6 +20,11 @@ impl Account {
         }
     }
 
+    /// Bytes that all associations hold.
+    pub(super) fn used(&self) -> usize {
+        self.used
+    }
+
     /// An association holds `now` bytes instead of `before`.
     #[inline]
     pub(super) fn change(&mut self, before: usize, now: usize) {

@@ -22,7 +22,7 @@ impl Endpoint {
     /// [`charge`](Self::charge) added.
     #[must_use]
     pub fn memory(&self) -> usize {
-        self.account.used
+        self.account.used()
     }
 
     /// Memory that an association takes, in bytes, ended or not.
