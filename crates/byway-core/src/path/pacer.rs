@@ -46,7 +46,13 @@ impl Pacer {
     /// Whether a packet may begin now.
     #[inline]
     pub(super) fn allows(&self, w: &Window, rtt: &RttEstimator, now: Instant) -> bool {
-        self.clear_at <= now || self.clear_at.since(now) <= self.burst(w, rtt)
+        if self.clear_at <= now {
+            return true;
+        }
+        let packet = self.time(w.pmdcs, w, rtt);
+        // The round trip may have become so short that the path is not paced any more.
+        // Then no timer would open it.
+        packet == Duration::ZERO || self.clear_at.since(now) <= self.cfg.burst(packet)
     }
 
     /// When to try again: half of a burst may leave then. None if the path is not paced.

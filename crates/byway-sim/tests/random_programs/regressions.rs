@@ -282,3 +282,45 @@ fn the_path_in_use_is_deleted_before_it_was_used() {
     });
     assert_eq!(outcome.failures, [""; 0]);
 }
+
+#[test]
+fn the_last_chunk_of_a_paced_message_is_not_forgotten() {
+    let a = Settings {
+        send: 1,
+        hb: 16,
+        misc: 20,
+        scheme: 4,
+        asconf: 2,
+        ..Settings::default()
+    };
+    let z = Settings {
+        burst: 10,
+        sack: 10,
+        hb: 16,
+        misc: 11,
+        estimate: 1,
+        byway: 250,
+        asconf: 2,
+        ..Settings::default()
+    };
+    let outcome = twice(&Program {
+        seed: 38,
+        both_connect: true,
+        checksums: false,
+        paths: vec![PathPlan {
+            reorder: 13,
+            duplicate: 1,
+            ..path(0)
+        }],
+        settings: two(a, z),
+        steps: vec![
+            step(0, 0, send(0, 1, 1)),
+            step(4606, 0, send(0, 1, 1)),
+            step(265, 0, send(0, 1, 1)),
+            step(12, 0, send(0, 1, 1)),
+            step(117, 1, send(0, 117_613, 1)),
+        ],
+    });
+    assert_eq!(outcome.failures, [""; 0]);
+    assert_eq!(outcome.missing, 0);
+}
