@@ -650,7 +650,7 @@ fn wrong_arguments_say_what_would_be_right() {
             &["send", file, "--to", "127.0.0.1", "--set", "rto.min=5"],
             "has no unit",
         ),
-        (&["recv", "--bind", "0.0.0.0"], "wildcard"),
+        (&["recv", "--bind", "224.0.0.1"], "multicast"),
         (&["recv", "--give-up", "soon"], "200 ms"),
     ] {
         let out = run(args);

@@ -113,7 +113,7 @@ fn once_means_the_first_completed_transfer() {
         killed(&file, &inbox, &server.addresses);
         if give_up == "300ms" {
             // The outage is noticed, and the sender waited for.
-            server.says("nothing was heard from the other side for 300 ms");
+            server.says("the other side sent nothing more for 300 ms");
         }
         let out = run(&["send", file.to_str().unwrap(), "--to", &server.addresses]);
         assert!(out.status.success(), "{}", text(&out.stderr));
