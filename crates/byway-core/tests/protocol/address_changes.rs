@@ -6,6 +6,7 @@ use crate::common::{
     A, Binding, Fate, PORTS, Pair, Z, address, addresses, assert_drawn, endpoint, ms, outside,
     plain,
 };
+use byway_core::config::Wildcard;
 use byway_core::{AddressChange, Config, Event, PathId, PathState};
 use byway_wire::{ParamWriter, cause_code, chunk_type};
 use core::net::{IpAddr, SocketAddr};
@@ -275,6 +276,28 @@ fn an_unanswered_asconf_is_repeated_unchanged_on_another_path() {
         .iter()
         .any(|e| matches!(e, Event::AddressChanged { .. }));
     assert!(added);
+}
+
+/// B4: no other path is active, and a new source may reach the peer where the old one
+/// does not. Path 1 carries nothing from the old address, and path 0 not from the new one.
+#[test]
+fn an_unanswered_asconf_is_repeated_on_a_path_that_is_not_active() {
+    for wildcard in [Wildcard::Always, Wildcard::Never] {
+        let mut c = changing();
+        c.asconf.wildcard = wildcard;
+        c.hb.enabled = true;
+        c.failure.path_max_retrans = 0;
+        let mut p = Changing { a: 1, z: 2 }.begin(&c, &changing());
+        p.run(4000);
+        p.lose(|q| q.from == A && (q.path == 0) == q.text.contains("ASCONF +"));
+        p.run(60_000);
+        assert_ne!(paths(&mut p, A)[1].1, PathState::Active);
+        p.take_events(A);
+        change(&mut p, A, &[1], &[]);
+        p.run(1500);
+        let added = |e: &Event| matches!(e, Event::AddressChanged { .. });
+        assert!(p.take_events(A).iter().any(added), "{wildcard:?}");
+    }
 }
 
 #[test]
@@ -701,7 +724,7 @@ fn a_peer_without_asconf_takes_a_new_address_for_a_translator() {
 #[test]
 fn behind_a_translator_the_wildcard_stands_for_the_source() {
     let mut c = changing();
-    c.asconf.wildcard = byway_core::config::Wildcard::Always;
+    c.asconf.wildcard = Wildcard::Always;
     let mut p = Changing { a: 1, z: 2 }.begin(&c, &c);
     p.nat = vec![Binding {
         inside: address(1, A),

@@ -324,3 +324,55 @@ fn the_last_chunk_of_a_paced_message_is_not_forgotten() {
     assert_eq!(outcome.failures, [""; 0]);
     assert_eq!(outcome.missing, 0);
 }
+
+#[test]
+fn an_address_that_the_wildcard_adds_is_tried_on_every_path() {
+    let wild = Settings {
+        asconf: 7,
+        ..Settings::default()
+    };
+    let outcome = twice(&Program {
+        seed: 184,
+        paths: vec![
+            PathPlan {
+                loss: 1,
+                reorder: 7,
+                duplicate: 1,
+                ..path(31)
+            },
+            path(0),
+            path(0),
+        ],
+        settings: two(wild, changing()),
+        steps: vec![
+            step(212, 1, Op::Addresses(11)),
+            step(0, 0, send(0, 1, 1)),
+            step(6560, 0, send(10, 1, 1)),
+            step(132, 1, send(0, 1453, 1)),
+            step(247, 1, Op::PeerPrimary(0)),
+            step(0, 0, Op::Addresses(5)),
+            step(0, 0, Op::Addresses(7)),
+            step(0, 0, send(0, 1, 1)),
+            step(0, 1, Op::Addresses(5)),
+            step(0, 1, Op::Addresses(7)),
+            step(0, 1, send(0, 349, 16)),
+            step(32, 0, Op::EnableHeartbeats(0, false)),
+            step(1000, 0, Op::PeerPrimary(0)),
+            step(0, 0, send(0, 1, 1)),
+            step(61, 0, Op::Addresses(3)),
+            step(690, 0, Op::SetPrimary(0)),
+            step(218, 0, send(0, 1, 1)),
+            step(0, 0, send(0, 1, 1)),
+            step(0, 0, send(0, 1, 1)),
+            step(0, 0, send(0, 1, 1)),
+            step(0, 1, send(0, 1, 1)),
+            step(0, 0, send(0, 1, 1)),
+            step(2871, 1, send(0, 1, 1)),
+            step(2158, 0, Op::Reading(false)),
+            step(32, 0, send(0, 1, 1)),
+        ],
+        ..Program::default()
+    });
+    assert_eq!(outcome.failures, [""; 0]);
+    assert_eq!(outcome.missing, 0);
+}

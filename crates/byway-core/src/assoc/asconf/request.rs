@@ -145,9 +145,9 @@ impl Association {
         self.transmit_asconf(ctx);
     }
 
-    /// From where and where an ASCONF goes: to the path of new data, or to `after` the one
-    /// that did not answer. An address that is only being added is the source if there is
-    /// no other (F1).
+    /// From where and where an ASCONF goes: to the path of new data, or to another one than
+    /// `after`, which did not answer (B4): an active one, or else the next confirmed one. An
+    /// address that is only being added is the source if there is no other (F1).
     fn way_of_asconf(
         &self,
         ctx: &mut Ctx<'_>,
@@ -155,7 +155,13 @@ impl Association {
         after: Option<PathId>,
     ) -> Option<(SocketAddr, PathId)> {
         let view = self.paths.view();
-        let first = after.map_or(self.paths.data(), |p| view.alternate(p).unwrap_or(p));
+        let next = |p| view.ring(p).find(|p| view.is_confirmed(*p)).unwrap_or(p);
+        let first = match after {
+            None => self.paths.data(),
+            // Nothing is known of any path from an address that is only being added.
+            Some(p) if own_source.is_some() => next(p),
+            Some(p) => view.alternate(p).unwrap_or_else(|| next(p)),
+        };
         let mut order: SmallVec<[PathId; 8]> = SmallVec::from_slice(&[first]);
         order.extend(view.ring(first).filter(|p| view.is_confirmed(*p)));
         order.iter().find_map(|&path| {
