@@ -376,3 +376,28 @@ fn an_address_that_the_wildcard_adds_is_tried_on_every_path() {
     assert_eq!(outcome.failures, [""; 0]);
     assert_eq!(outcome.missing, 0);
 }
+
+#[test]
+fn data_goes_on_after_the_peer_took_an_address_back() {
+    let a = Settings {
+        asconf: 2,
+        ..Settings::default()
+    };
+    let z = Settings {
+        rto: 2,
+        hb: 16,
+        streams: 35,
+        pmr: 5,
+        byway: 64,
+        asconf: 2,
+        ..Settings::default()
+    };
+    let outcome = twice(&Program {
+        paths: vec![path(0), path(101)],
+        settings: two(a, z),
+        steps: vec![step(0, 0, Op::Addresses(2)), step(0, 1, send(0, 1, 1))],
+        ..Program::default()
+    });
+    assert_eq!(outcome.failures, [""; 0]);
+    assert_eq!(outcome.missing, 0);
+}

@@ -5,7 +5,7 @@ use super::Association;
 use crate::api::{Event, LossReason};
 use crate::assoc::{Control, Ctx};
 use crate::observe::Observation;
-use crate::path::{Path, PathId, PathState};
+use crate::path::{Path, PathId, PathState, PathTimer};
 use crate::policy::retransmit::LossCause;
 use core::net::SocketAddr;
 
@@ -53,8 +53,25 @@ impl Association {
         }
         self.paths.forget_last_active(path, heir);
         self.choose_data_path(ctx, None);
-        self.optional.stalled |= !self.is_confirmed(self.paths.data());
+        if !self.is_confirmed(self.paths.data()) {
+            self.stall();
+        }
         self.new_burst();
+    }
+
+    /// No path may take data any more. All are probed until one is confirmed, or until the
+    /// lost heartbeats end the association.
+    fn stall(&mut self) {
+        self.optional.stalled = true;
+        for path in self.paths.ids() {
+            let timers = &self.paths.get(path).timers;
+            let comes = [PathTimer::Heartbeat, PathTimer::HeartbeatLost]
+                .iter()
+                .any(|t| timers.get(*t).is_some());
+            if !comes {
+                self.want_heartbeat(path);
+            }
+        }
     }
 
     /// The path that takes over from one that is removed: the one that takes data, an

@@ -17,7 +17,7 @@ mod new_data;
 mod packet;
 mod retransmission;
 
-use super::{Association, Ctx};
+use super::{Association, Control, Ctx};
 use crate::observe::Observation;
 use crate::path::PathId;
 
@@ -105,9 +105,7 @@ impl Association {
     #[cold]
     #[inline(never)]
     fn send_control_or_heartbeat(&mut self, ctx: &mut Ctx<'_>, buf: &mut Vec<u8>) -> Option<Sent> {
-        while !self.optional.stalled
-            && let Some(control) = self.control.pop_front()
-        {
+        while let Some(control) = self.next_control() {
             if let Some(t) = self.send_control(ctx, buf, control) {
                 return Some(t);
             }
@@ -127,6 +125,17 @@ impl Association {
             return Some(self.send_estimate_probe(ctx, buf, path));
         }
         None
+    }
+
+    /// The next control chunk. While no path may take data, only answers to heartbeats
+    /// leave: they go where the question came from.
+    fn next_control(&mut self) -> Option<Control> {
+        if !self.optional.stalled {
+            return self.control.pop_front();
+        }
+        let answer = |c: &Control| matches!(c, Control::HeartbeatAck(..));
+        let at = self.control.iter().position(answer)?;
+        self.control.remove(at)
     }
 
     fn heartbeat_wanted(&self) -> Option<PathId> {
