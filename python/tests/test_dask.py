@@ -321,7 +321,7 @@ def test_a_run_that_kills_its_workers_is_named(
         "    def __init__(self, worker): self.worker = worker\n"
         "    def run(self, chunk):\n"
         # Cell 3, seed 5.
-        "        runs = json.loads(chunk[chunk.index(b'{'):])['runs']\n"
+        "        runs = json.loads(chunk[chunk.index(b'{\"'):])['runs']\n"
         "        if any(c == 2 and r['start'] <= 4 < r['end'] for c, r in runs):\n"
         "            os._exit(9)\n"
         "        return self.worker.run(chunk)\n"
