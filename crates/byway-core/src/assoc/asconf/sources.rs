@@ -53,8 +53,21 @@ impl Association {
         }
         self.paths.forget_last_active(path, heir);
         self.choose_data_path(ctx, None);
-        self.optional.stalled |= !self.is_confirmed(self.paths.data());
+        if !self.is_confirmed(self.paths.data()) {
+            self.begin_stall();
+        }
         self.new_burst();
+    }
+
+    /// No data may leave until an address is confirmed. Those that were given up are probed
+    /// again, because the verification is all that goes on.
+    fn begin_stall(&mut self) {
+        self.optional.stalled = true;
+        for path in self.paths.ids() {
+            if self.paths.get(path).state() == PathState::Inactive {
+                self.want_heartbeat(path);
+            }
+        }
     }
 
     /// The path that takes over from one that is removed: the one that takes data, an
