@@ -321,8 +321,6 @@ impl Config {
         c.hb.interval = Duration::from_secs(15);
         c.hb.at_establishment = true;
         c.mtu_discovery = Some(MtuDiscovery::default());
-        c.auth.enabled = true;
-        c.asconf.enabled = true;
         c
     }
 

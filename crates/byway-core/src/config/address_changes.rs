@@ -45,7 +45,7 @@ impl fmt::Debug for SharedKey {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AuthConfig {
-    /// Whether set-up offers AUTH (false; true in the preset `byway`). Changes of
+    /// Whether set-up offers AUTH (false). Changes of
     /// addresses need it.
     pub enabled: bool,
     /// Secrets that both sides know; none by default. The first one authenticates what
@@ -73,7 +73,7 @@ pub enum Wildcard {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AsconfConfig {
-    /// Whether set-up offers changes of addresses (false; true in the preset `byway`).
+    /// Whether set-up offers changes of addresses (false).
     /// Needs `auth.enabled`. Without it, or with a peer that does not support it, the
     /// addresses of set-up stay.
     pub enabled: bool,

@@ -18,6 +18,16 @@ pub(crate) struct Program {
     pub(crate) steps: Vec<Step>,
 }
 
+impl Program {
+    /// The same program without changes of addresses (RFC 5061) and what goes with them.
+    pub(crate) fn without_changes_of_addresses(mut self) -> Program {
+        self.settings.iter_mut().for_each(|s| s.asconf = 0);
+        self.steps
+            .retain(|s| !matches!(s.op, Op::Addresses(_) | Op::PeerPrimary(_)));
+        self
+    }
+}
+
 /// One path: a link each way.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PathPlan {

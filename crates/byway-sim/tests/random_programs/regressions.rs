@@ -401,3 +401,23 @@ fn data_goes_on_after_the_peer_took_an_address_back() {
     assert_eq!(outcome.failures, [""; 0]);
     assert_eq!(outcome.missing, 0);
 }
+
+#[test]
+fn the_last_address_is_verified_although_it_was_given_up() {
+    let silent = Settings {
+        hb: 16,
+        streams: 2,
+        pmr: 5,
+        byway: 16,
+        ..changing()
+    };
+    let outcome = twice(&Program {
+        seed: 140,
+        paths: vec![path(0), PathPlan { loss: 2, ..path(0) }],
+        settings: two(changing(), silent),
+        steps: vec![step(1, 0, Op::Addresses(6)), step(0, 1, send(0, 1, 1))],
+        ..Program::default()
+    });
+    assert_eq!(outcome.failures, [""; 0]);
+    assert_eq!(outcome.missing, 0);
+}

@@ -5,7 +5,7 @@ use super::Association;
 use crate::api::{Event, LossReason};
 use crate::assoc::{Control, Ctx};
 use crate::observe::Observation;
-use crate::path::{Path, PathId, PathState, PathTimer};
+use crate::path::{Path, PathId, PathState};
 use crate::policy::retransmit::LossCause;
 use core::net::SocketAddr;
 
@@ -54,21 +54,17 @@ impl Association {
         self.paths.forget_last_active(path, heir);
         self.choose_data_path(ctx, None);
         if !self.is_confirmed(self.paths.data()) {
-            self.stall();
+            self.begin_stall();
         }
         self.new_burst();
     }
 
-    /// No path may take data any more. All are probed until one is confirmed, or until the
-    /// lost heartbeats end the association.
-    fn stall(&mut self) {
+    /// No data may leave until an address is confirmed. Those that were given up are probed
+    /// again, because the verification is all that goes on.
+    fn begin_stall(&mut self) {
         self.optional.stalled = true;
         for path in self.paths.ids() {
-            let timers = &self.paths.get(path).timers;
-            let comes = [PathTimer::Heartbeat, PathTimer::HeartbeatLost]
-                .iter()
-                .any(|t| timers.get(*t).is_some());
-            if !comes {
+            if self.paths.get(path).state() == PathState::Inactive {
                 self.want_heartbeat(path);
             }
         }
