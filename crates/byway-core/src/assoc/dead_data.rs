@@ -18,9 +18,10 @@ impl Association {
         let Some(rule) = self.cfg.failure.dead_data else {
             return true;
         };
-        let since = *self.failure.unacknowledged_since.get_or_insert(ctx.now);
+        let first = (ctx.now, false);
+        let (since, answered) = *self.failure.unacknowledged_since.get_or_insert(first);
         self.paths.get_mut(path).dead_data.on_timeout(largest);
-        if rule.ends(since, ctx.now) && self.data_is_dead() {
+        if rule.ends(since, ctx.now) && (answered || self.data_is_dead()) {
             self.abort(
                 ctx,
                 LossReason::DataUnacknowledged,
@@ -50,6 +51,9 @@ impl Association {
     ) -> bool {
         if self.cfg.failure.dead_data.is_none() {
             return true;
+        }
+        if let Some((_, answered)) = &mut self.failure.unacknowledged_since {
+            *answered = true;
         }
         self.paths.get_mut(path).dead_data.on_answer(full_sized);
         self.judge_data(ctx, path);

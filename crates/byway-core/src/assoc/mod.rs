@@ -155,9 +155,10 @@ pub(crate) struct Shutdown {
 pub(crate) struct Failure {
     /// The association's error count.
     errors: u32,
-    /// The first T3-rtx expiration since the last acknowledgement of data
+    /// The first T3-rtx expiration since the last acknowledgement of data, and whether a
+    /// heartbeat was answered since
     /// (`failure.dead_data`).
-    unacknowledged_since: Option<Instant>,
+    unacknowledged_since: Option<(Instant, bool)>,
 }
 
 impl Failure {

@@ -1,7 +1,7 @@
 //! Heartbeats are answered but data is not acknowledged (`failure.dead_data`): black
 //! holes of the path MTU and faulty peers.
 
-use crate::common::{A, Pair, Z, assert_drawn, loss, plain};
+use crate::common::{A, Pair, Z, assert_drawn, loss, ms, plain};
 use byway_core::{Config, Event, Observation, PathId, PathState};
 
 fn with_heartbeats() -> Config {
@@ -138,6 +138,25 @@ fn attack_message_that_silences_the_peers_sender_is_noticed_and_ends_the_associa
     // The peer receives an ABORT.
     p.run(100);
     assert_eq!(p.state(Z), "CLOSED");
+}
+
+/// Each timeout is followed by an answer of full size, which clears the path, not the peer.
+#[test]
+fn full_sized_answers_do_not_hide_that_no_data_is_acknowledged() {
+    let mut c = with_heartbeats();
+    c.hb.interval = ms(100);
+    if let Some(rule) = &mut c.failure.dead_data {
+        rule.timeouts = 1;
+    }
+    let mut p = Pair::up(1, &c);
+    p.lose(|q| q.from == Z && q.text.contains("SACK"));
+    p.send_many(A, 1400, 3);
+    let start = p.now;
+    while p.state(A) != "CLOSED" {
+        p.run(1000);
+        assert!(p.now.since(start).as_secs() <= 120 + 60, "no end");
+    }
+    assert!(loss(&p.take_events(A)).contains("acknowledges no data on any path"));
 }
 
 #[test]
