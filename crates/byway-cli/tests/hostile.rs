@@ -50,6 +50,8 @@ fn the_reason_of_an_abort_is_shown_escaped() {
         runtime().block_on(bounded(async {
             let endpoint = endpoint(0);
             let association = connect(&endpoint, &server).await;
+            // Who aborts before he is accepted is not heard of.
+            tokio::time::sleep(Duration::from_millis(500)).await;
             association.abort(REASON).unwrap();
             endpoint.close().await;
         }));
