@@ -38,6 +38,7 @@ impl PyEndpoint {
     #[new]
     #[pyo3(signature = (reactor, local, port, settings, accept, backlog, max_associations,
                         max_associations_per_peer))]
+    // One for each parameter of `byway.aio.bind`, its only caller.
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,

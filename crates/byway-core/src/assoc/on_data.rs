@@ -52,7 +52,9 @@ impl Association {
             }
         };
         let first_missing = seq == self.recv.tsns.next();
-        if !self.has_room(seq) || !ctx.scarcity.admits(|| self.memory(), first_missing) {
+        if !self.has_room(seq, first_missing)
+            || !ctx.scarcity.admits(|| self.memory(), first_missing)
+        {
             // Dropped and not acknowledged, so the peer will send it again. A SACK leaves
             // at once (section 6.2).
             gathered.data.immediate = true;
@@ -137,13 +139,13 @@ impl Association {
     /// is twice the buffer. For the first missing chunk it is four times the buffer while
     /// the reader keeps up, because all later data waits for this chunk. The memory that
     /// all this takes may be four times the buffer, or six times for that chunk.
-    fn has_room(&self, seq: u64) -> bool {
+    fn has_room(&self, seq: u64, first_missing: bool) -> bool {
         let held = &self.recv.reassembly;
         let buffer = u64::from(self.cfg.buffer.receive);
         let fills_gap = seq < self.recv.tsns.end();
         let hoard = held.held();
         let by_memory = held.held_by_memory();
-        let frees = fills_gap && seq == self.recv.tsns.next() && held.held_ready() < buffer;
+        let frees = fills_gap && first_missing && held.held_ready() < buffer;
         hoard < 2 * buffer && by_memory < buffer && (held.held_payload() < buffer || fills_gap)
             || frees && hoard < 4 * buffer && 2 * by_memory < 3 * buffer
     }

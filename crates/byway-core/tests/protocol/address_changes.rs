@@ -3,8 +3,7 @@
 
 use crate::common::forger::Forger;
 use crate::common::{
-    A, Binding, Fate, PORTS, Pair, Z, address, addresses, assert_drawn, endpoint, ms, outside,
-    plain,
+    A, Binding, PORTS, Pair, Z, address, addresses, assert_drawn, endpoint, ms, outside, plain,
 };
 use byway_core::config::Wildcard;
 use byway_core::{AddressChange, Config, Event, PathId, PathState};
@@ -182,13 +181,7 @@ fn one_address_takes_the_place_of_another_in_mid_transfer() {
         p.send_many(sender, 1000, 200);
         p.run(45);
         // Nothing passes through the old network any more.
-        p.hand(|q| {
-            if q.from == Z && q.path == 0 {
-                Fate::Lose
-            } else {
-                Fate::Pass
-            }
-        });
+        p.lose(|q| q.from == Z && q.path == 0);
         p.take_drawings();
         change(&mut p, A, &[1], &[0]);
         p.run(2000);
@@ -707,13 +700,7 @@ fn a_peer_without_asconf_takes_a_new_address_for_a_translator() {
     p.run(4000);
     p.send_many(A, 1000, 100);
     p.run(45);
-    p.hand(|q| {
-        if q.from == Z && q.path == 0 {
-            Fate::Lose
-        } else {
-            Fate::Pass
-        }
-    });
+    p.lose(|q| q.from == Z && q.path == 0);
     change(&mut p, A, &[1], &[0]);
     p.run(10_000);
     assert_eq!(p.take_got(Z).len(), 100);
@@ -734,13 +721,7 @@ fn behind_a_translator_the_wildcard_stands_for_the_source() {
     p.run(4000);
     p.send_many(A, 1000, 100);
     p.run(45);
-    p.hand(|q| {
-        if q.from == Z && q.path == 0 {
-            Fate::Lose
-        } else {
-            Fate::Pass
-        }
-    });
+    p.lose(|q| q.from == Z && q.path == 0);
     p.take_drawings();
     change(&mut p, A, &[1], &[0]);
     p.run(3000);

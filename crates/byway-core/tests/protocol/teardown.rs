@@ -215,8 +215,8 @@ fn what_has_arrived_is_read_after_the_end_until_it_is_released() {
     assert_eq!(p.id(Z).index(), id.index());
 }
 
-#[test]
-fn a_window_that_stays_closed_does_not_hold_a_shutdown_for_ever() {
+/// A shuts down while the reader at Z has left its window closed. T5 is five seconds.
+fn shutting_down_at_a_closed_window() -> Pair {
     let mut c = plain();
     (c.buffer.receive, c.rto.max) = (10_000, c.rto.initial);
     let mut p = Pair::up(1, &c);
@@ -224,6 +224,12 @@ fn a_window_that_stays_closed_does_not_hold_a_shutdown_for_ever() {
     p.send_many(A, 1400, 20);
     p.run(500);
     p.shutdown(A);
+    p
+}
+
+#[test]
+fn a_window_that_stays_closed_does_not_hold_a_shutdown_for_ever() {
+    let mut p = shutting_down_at_a_closed_window();
     assert_eq!(p.state(A), "SHUTDOWN-PENDING");
     // Five times RTO.Max is five seconds. Probes of the closed window are answered.
     p.run(4000);
@@ -236,13 +242,7 @@ fn a_window_that_stays_closed_does_not_hold_a_shutdown_for_ever() {
 
 #[test]
 fn a_reader_that_goes_on_slowly_is_waited_for() {
-    let mut c = plain();
-    (c.buffer.receive, c.rto.max) = (10_000, c.rto.initial);
-    let mut p = Pair::up(1, &c);
-    p.reading[Z] = false;
-    p.send_many(A, 1400, 20);
-    p.run(500);
-    p.shutdown(A);
+    let mut p = shutting_down_at_a_closed_window();
     // Every four seconds it reads all that it has.
     for _ in 0..6 {
         p.run(4000);
