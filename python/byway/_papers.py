@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from html import escape
@@ -33,16 +34,27 @@ class Check:
     """The paper's value."""
     ns2: str | None
     """ns-2's value, where it is known."""
-    ns2_holds: bool | None
-    """Whether ns-2's runs pass the same check; None where there are none."""
+    ns2_outcome: str | None
+    """What ns-2's runs say of the same check, as `outcome`; None where there are none."""
     byway: str
     """byway's value, with its 95 % confidence interval."""
-    holds: bool
-    """Whether the check holds."""
+    outcome: str
+    """"holds", "fails" or "undecided", by the rule of `experiments/RULE.md`."""
     counts: bool
     """Whether it counts; else its value is only shown."""
     detail: str | None
     """Where it fails, or what counts."""
+    runs: dict[str, int]
+    """The runs behind the value: `distinct` ones, of `all`."""
+    changed: dict[str, str] | None
+    """What was changed of it after results had been seen (`on`, `was`, `why`)."""
+    controls: list[dict[str, str]]
+    """Cases in which it must not hold (`name`), and what it says there (`outcome`)."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the check holds."""
+        return self.outcome == "holds"
 
 
 @dataclass(frozen=True)
@@ -58,9 +70,12 @@ class Claim:
     says: str
     """What it says, in other words."""
     verdict: str
-    """"reproduced" or "not_reproduced"."""
+    """"reproduced", "trend_only", "fitted", "undecided", "not_reproduced" or "vacuous", by the
+    rule of `experiments/RULE.md`."""
+    fitted: str | None
+    """What was chosen with results in view, if anything was."""
     reason: str | None
-    """Why it is not reproduced."""
+    """Why it is not reproduced, or undecided."""
     remark: str | None
     """What a reader should know besides."""
     figure: str | None
@@ -70,7 +85,7 @@ class Claim:
 
     @property
     def reproduced(self) -> bool:
-        """Whether all checks that count hold."""
+        """Whether all checks hold, printed numbers among them."""
         return self.verdict == "reproduced"
 
     def _repr_html_(self) -> str:
@@ -78,13 +93,13 @@ class Claim:
             "<tr>"
             + "".join(
                 f"<td style='text-align:left'>{escape(t)}</td>"
-                for t in (c.what, c.paper, c.ns2 or "-", c.byway, "yes" if c.holds else "no")
+                for t in (c.what, c.paper, c.ns2 or "-", c.byway, c.outcome)
             )
             + "</tr>"
             for c in self.checks
         )
         heads = "".join(
-            f"<th>{h}</th>" for h in ("what was looked at", "paper", "ns-2", "byway", "holds")
+            f"<th>{h}</th>" for h in ("what was looked at", "paper", "ns-2", "byway", "outcome")
         )
         return (
             f"<p><b>{escape(self.id)}</b> ({escape(self.paper)}, {escape(self.section)}): "
@@ -187,8 +202,9 @@ class Reproduction:
         return self._native.text(100)
 
     def __repr__(self) -> str:
-        good = sum(c.reproduced for c in self.claims)
-        return f"<Reproduction: {good} of {len(self.claims)} claims reproduced, {self.runs} runs>"
+        counts = Counter(c.verdict.replace("_", " ") for c in self.claims)
+        words = ", ".join(f"{n} {verdict}" for verdict, n in counts.items())
+        return f"<Reproduction: of {len(self.claims)} claims {words or 'none'}, {self.runs} runs>"
 
     def _repr_html_(self) -> str:
         claims = "".join(c._repr_html_() for c in self.claims)

@@ -94,6 +94,8 @@ fn reproduce(
         effort: if full { Effort::Full } else { Effort::Quick },
         experiments,
         runs,
+        ablations: Vec::new(),
+        looks: 1,
         program,
     };
     let work = || {

@@ -10,10 +10,11 @@ import byway
 def test_a_claim_is_run_again() -> None:
     found = byway.reproduce("cortes-2008/D1")
     claim = found["D1"]
-    assert claim.paper == "cortes-2008" and claim.reproduced and found.claims == (claim,)
+    assert claim.paper == "cortes-2008" and found.claims == (claim,)
+    assert claim.verdict == "not_reproduced" and not claim.reproduced and claim.reason
     assert found.command == "byway reproduce cortes-2008/D1" and found.runs > 0
     check = claim.checks[0]
-    assert check.paper and check.byway and isinstance(check.holds, bool)
+    assert check.paper and check.byway and check.holds == (check.outcome == "holds")
     assert list(found.to_pandas()["claim"]) == ["D1"] * len(claim.checks)
     assert "D1" in str(found) and claim.checks[0].what[:10] in found._repr_html_()
     with pytest.raises(KeyError, match="there are D1"):

@@ -360,6 +360,18 @@ pub(crate) struct ReproduceArgs {
     /// refused
     #[arg(long, value_name = "FILE")]
     pub(crate) runs: Option<PathBuf>,
+    /// Also print the cases in which each check must not hold, and what it says there
+    /// (and write them to controls.md)
+    #[arg(long)]
+    pub(crate) controls: bool,
+    /// Put the claims to plain settings, too: presets rfc2960 and rfc9260 without any of
+    /// ns-2's rules. Three times the runs
+    #[arg(long)]
+    pub(crate) ablation: bool,
+    /// Run undecided claims with twice the seeds, and once more with four times, if that does not
+    /// decide them. The three looks share the 5 % of each test
+    #[arg(long)]
+    pub(crate) until_decided: bool,
     /// Folder of papers to take in place of the five that are built in: a folder
     /// each with claims.toml and its scenarios, as experiments/ in the sources
     #[arg(long, value_name = "DIR")]

@@ -5,12 +5,14 @@ use crate::failure::{Failure, Kind};
 use crate::program::{going_on, program};
 use crate::terminal::{PATIENCE, hidden_bar, print, print_json, terminal};
 use byway_papers::reproduce::{
-    Effort, Report, Request, Resumed, Watch, markdown, page, reproduce as run, text,
+    Ablation, Effort, Report, Request, Resumed, Watch, markdown, page, reproduce as run, text,
 };
 use indicatif::ProgressDrawTarget;
 use std::time::{Duration, Instant};
 
 const PROGRESS: &str = "simulating [{bar:30}] {pos} of {len} runs, {elapsed}, {eta} left";
+/// Looks at the runs with `--until-decided`, as experiments/RULE.md says.
+const LOOKS: u32 = 3;
 /// Time between two pictures of the progress.
 const PICTURE: Duration = Duration::from_millis(100);
 
@@ -25,6 +27,11 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
         effort,
         experiments: args.experiments.clone(),
         runs: args.runs.clone(),
+        ablations: match args.ablation {
+            true => Ablation::ALL.to_vec(),
+            false => Vec::new(),
+        },
+        looks: if args.until_decided { LOOKS } else { 1 },
         program: program(),
     };
     std::fs::create_dir_all(&args.out)
@@ -37,10 +44,22 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     let summary = args.out.join("reproduce.md");
     std::fs::write(&summary, markdown::render(&report))
         .map_err(|e| Failure::file("write", &summary, &e))?;
+    let controls = args.out.join("controls.md");
+    if args.controls {
+        std::fs::write(&controls, markdown::controls(&report))
+            .map_err(|e| Failure::file("write", &controls, &e))?;
+    }
     if args.json {
         return print_json(&report);
     }
     print(&text::render(&report, terminal()))?;
+    if args.controls {
+        print(&format!(
+            "\n{}written: {}\n",
+            text::controls(&report),
+            controls.display()
+        ))?;
+    }
     print(&format!(
         "\nwritten: {}, {}\n",
         file.display(),

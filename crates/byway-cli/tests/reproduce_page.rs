@@ -54,7 +54,10 @@ fn page(dir: &Path) -> PathBuf {
         .expect("byway runs");
     let text = String::from_utf8_lossy(&done.stdout);
     assert!(done.status.success(), "{text}\n{done:?}");
-    assert!(text.contains("claims reproduced"), "{text}");
+    assert!(
+        text.contains(" claims ") && text.contains(" reproduced"),
+        "{text}"
+    );
     let table = text.split("\nwritten: ").next().unwrap_or_default();
     assert!(table.lines().all(|l| l.chars().count() <= 80), "{text}");
     dir.join("reproduce.html")

@@ -69,12 +69,8 @@ impl Cell {
         }
         let condition = Condition::read(measure)?;
         let sample = self.samples.get(condition.measure)?;
-        if sample.values.is_empty() {
-            return None;
-        }
         let holds = |v: f64| f64::from(u8::from(condition.holds(v)));
-        let values = sample.values.iter().map(|(seed, v)| (*seed, holds(*v)));
-        Some(Sample::of(values.collect(), Kind::Share))
+        (!sample.runs.is_empty()).then(|| sample.map(Kind::Share, holds))
     }
 }
 
@@ -172,7 +168,8 @@ impl Cells {
     }
 }
 
-/// All runs of some samples as one; by their means and deviations where the runs are not known.
+/// All runs of some samples as one, of which equal ones count once; by their means
+/// and deviations where the runs are not known.
 pub(super) fn pool(all: Vec<Sample>) -> Option<Sample> {
     let kind = all.first().map(|s| s.kind).unwrap_or_default();
     if let [only] = all.as_slice() {
@@ -181,9 +178,13 @@ pub(super) fn pool(all: Vec<Sample>) -> Option<Sample> {
     if all.is_empty() {
         return None;
     }
-    if all.iter().all(|s| s.values.len() == s.n) {
-        let values = all.into_iter().flat_map(|s| s.values).collect();
-        return Some(Sample::of(values, kind));
+    if all.iter().all(|s| s.runs.len() == s.n) {
+        let before = all.iter().map(|s| s.all).sum();
+        let runs = all.into_iter().flat_map(|s| s.runs).collect();
+        return Some(Sample {
+            all: before,
+            ..Sample::of_runs(runs, kind)
+        });
     }
     let n: usize = all.iter().map(|s| s.n).sum();
     let mean = all.iter().map(|s| s.mean * s.n as f64).sum::<f64>() / n as f64;
@@ -196,10 +197,11 @@ pub(super) fn pool(all: Vec<Sample>) -> Option<Sample> {
     let sd = (squares / (n.max(2) - 1) as f64).sqrt();
     Some(Sample {
         n,
+        all: n,
         mean,
         sd,
         kind,
-        values: Vec::new(),
+        runs: Vec::new(),
     })
 }
 
@@ -232,7 +234,7 @@ mod tests {
         ]);
         let a = filter("loss1 = [1, 2]\npolicy = \"A\"");
         let pooled = cells.pooled(&a, "failovers").unwrap();
-        assert_eq!((pooled.n, pooled.mean), (4, 1.0));
+        assert_eq!((pooled.n, pooled.all, pooled.mean), (4, 4, 1.0));
         let any = cells.pooled(&a, "failovers >= 1").unwrap();
         assert_eq!((any.mean, any.kind), (0.5, Kind::Share));
         assert_eq!(
@@ -250,7 +252,7 @@ mod tests {
         ]);
         let whole = cells.pooled(&filter(""), "failovers").unwrap();
         for cell in &mut cells.0 {
-            cell.samples.values_mut().for_each(|s| s.values.clear());
+            cell.samples.values_mut().for_each(|s| s.runs.clear());
         }
         let pooled = cells.pooled(&filter(""), "failovers").unwrap();
         assert!((whole.mean - pooled.mean).abs() < 1e-9 && (whole.sd - pooled.sd).abs() < 1e-9);

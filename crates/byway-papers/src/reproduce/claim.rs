@@ -49,10 +49,19 @@ pub struct Claim {
     /// What must hold for it to count as reproduced: all of these.
     #[serde(rename = "check")]
     pub checks: Vec<Check>,
+    /// Whether it states an order or a trend alone, so that no printed number is tested.
+    #[serde(default)]
+    pub trend: bool,
+    /// What was chosen with results in view, if anything was.
+    #[serde(default)]
+    pub fitted: Option<String>,
     /// Why it is not reproduced, when it is known not to be; said only when a
     /// check fails.
     #[serde(default)]
     pub reason: Option<String>,
+    /// Why it cannot be decided; said only when it is not.
+    #[serde(default)]
+    pub undecided: Option<String>,
     /// The papers' answer to a question, and what is said to today's.
     #[serde(default)]
     pub answers: Option<Answers>,

@@ -5,11 +5,14 @@
 //! the checks put to them and to what ns-2 gave for the same question, and
 //! verdicts and figures come out.
 
+mod ablation;
 mod carry_out;
 pub mod cells;
 pub mod check;
 mod checked;
+mod choose;
 pub mod claim;
+mod estimate;
 pub mod figure;
 mod html;
 mod identity;
@@ -19,8 +22,10 @@ pub mod measure;
 pub mod ns2;
 pub mod page;
 mod papers;
+mod part;
 mod plan;
 pub mod report;
+pub mod rule;
 pub mod sample;
 pub mod show;
 pub mod single;
@@ -30,6 +35,7 @@ pub mod today;
 mod today_page;
 pub mod verdict;
 
+pub use ablation::Ablation;
 pub use byway_lab::engine::Resumed;
 pub use carry_out::reproduce;
 pub use checked::Checked;

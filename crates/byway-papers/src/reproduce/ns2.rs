@@ -5,7 +5,7 @@
 //! distribution, the values themselves, separated by blanks.
 
 use super::cells::{Cell, Cells, Place, Value};
-use super::sample::Sample;
+use super::sample::{Run, Sample};
 
 /// Columns that are no axes.
 const OTHERS: [&str; 6] = ["study", "measure", "n", "mean", "sd", "values"];
@@ -46,20 +46,22 @@ pub fn read(table: &str, study: &str) -> Result<Cells, String> {
             text.parse::<f64>()
                 .map_err(|_| wrong(&format!("{name} = {text:?} is no number")))
         };
-        let values: Vec<(u64, f64)> = (1..)
+        let values: Vec<Run> = (1..)
             .zip(field("values").split_whitespace())
             .map(|(i, text)| {
                 let value = text.parse().map_err(|_| wrong("values are numbers"))?;
-                Ok((i, value))
+                Ok(Run::new(i, value))
             })
             .collect::<Result<_, String>>()?;
         let measure = field("measure").to_owned();
+        let n = figure("n")? as usize;
         let sample = Sample {
-            n: figure("n")? as usize,
+            n,
+            all: n,
             mean: figure("mean")?,
             sd: figure("sd")?,
             kind: super::measure::kind(&measure),
-            values,
+            runs: values,
         };
         match cells.iter_mut().find(|c| c.place == place) {
             Some(cell) => {

@@ -3,6 +3,7 @@
 use super::checked::Checked;
 use super::html::{anchor, escape, figure};
 use super::report::{PaperResult, Report};
+use super::rule::Outcome;
 use super::today_page;
 use super::verdict::{ClaimResult, Verdict};
 use std::collections::BTreeSet;
@@ -15,7 +16,7 @@ const CSS: &str = include_str!("../../assets/reproduce.css");
 /// # Errors
 /// A figure that cannot be drawn.
 pub fn html(report: &Report, version: &str) -> Result<String, String> {
-    let (good, all) = report.score();
+    let headline = report.headline();
     let mut out = String::with_capacity(1 << 20);
     out.push_str("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     out.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
@@ -23,23 +24,21 @@ pub fn html(report: &Report, version: &str) -> Result<String, String> {
     out.push_str(CSS);
     out.push_str("</style>\n</head>\n<body>\n<header>\n<h1>The five papers, run again</h1>\n");
     // Writing to a string cannot fail, here and below.
-    if all > 0 {
-        let _ = writeln!(
-            out,
-            "<p class=\"summary\"><b>{good} of {all}</b> claims reproduced</p>"
-        );
+    if !headline.is_empty() {
+        let _ = writeln!(out, "<p class=\"summary\">{}</p>", escape(&headline));
     }
     let _ = writeln!(
         out,
         "<p class=\"quiet\">byway {}, {} effort, {} runs ({}; shared is a run that several \
-         cells asked for, or that is the same under a setting that it never came to ask for). A claim is reproduced if each of its checks holds. \
-         Intervals are 95 % confidence intervals over runs with different seeds; all policies meet the same losses.</p>\n</header>\n<main>",
+         cells asked for, or that is the same under a setting that it never came to ask for). A claim is reproduced if each of its checks holds by the \
+         rule of experiments/RULE.md; \"trend only\" tests no printed number, \"fitted\" was chosen with results in view. \
+         A figure stands on distinct runs; intervals are 95 % confidence intervals over clusters of runs with one seed; all policies meet the same losses.</p>\n</header>\n<main>",
         escape(version),
         report.effort,
         report.runs,
         report.runs_words()
     );
-    if all > 0 {
+    if !headline.is_empty() {
         out.push_str(&summary(report));
     }
     for paper in report.papers.iter().filter(|p| !p.questions) {
@@ -56,13 +55,19 @@ pub fn html(report: &Report, version: &str) -> Result<String, String> {
 fn summary(report: &Report) -> String {
     let mut out = String::from(
         "<h2>Claims</h2>\n<table class=\"claims\"><thead><tr><th>claim</th><th>what the paper \
-         says</th><th>verdict</th></tr></thead>\n<tbody>\n",
+         says</th>",
     );
+    let first = report.claims().next();
+    for ablation in first.iter().flat_map(|c| &c.ablations) {
+        let _ = write!(out, "<th>{}</th>", ablation.settings.name());
+    }
+    out.push_str("<th>verdict</th></tr></thead>\n<tbody>\n");
+    let columns = 3 + first.map_or(0, |c| c.ablations.len());
     let papers = report.papers.iter().filter(|p| !p.questions);
     for paper in papers.filter(|p| !p.claims.is_empty()) {
         let _ = writeln!(
             out,
-            "<tr class=\"paper\"><th colspan=\"3\"><a href=\"#{}\">{}</a> {}</th></tr>",
+            "<tr class=\"paper\"><th colspan=\"{columns}\"><a href=\"#{}\">{}</a> {}</th></tr>",
             paper.id,
             paper.id,
             escape(&paper.title)
@@ -70,10 +75,11 @@ fn summary(report: &Report) -> String {
         for claim in &paper.claims {
             let _ = writeln!(
                 out,
-                "<tr><td><a href=\"#{0}\">{0}</a></td><td>{1}</td><td>{2}</td></tr>",
+                "<tr><td><a href=\"#{0}\">{0}</a></td><td>{1}</td>{3}<td>{2}</td></tr>",
                 claim.id,
                 escape(&claim.says),
-                badge(claim.verdict)
+                badge(claim.verdict, &claim.verdict_words()),
+                ablations(claim)
             );
         }
     }
@@ -81,23 +87,34 @@ fn summary(report: &Report) -> String {
     out
 }
 
-fn badge(verdict: Verdict) -> String {
+/// The verdicts by settings without ns-2's rules.
+fn ablations(claim: &ClaimResult) -> String {
+    let cells = claim.ablations.iter();
+    cells
+        .map(|a| format!("<td>{}</td>", badge(a.verdict, a.verdict.words())))
+        .collect()
+}
+
+fn badge(verdict: Verdict, words: &str) -> String {
     let class = match verdict {
-        Verdict::Reproduced => "good",
-        Verdict::NotReproduced => "bad",
+        Verdict::Reproduced | Verdict::TrendOnly => "good",
+        Verdict::Fitted | Verdict::Undecided => "open",
+        Verdict::NotReproduced | Verdict::Vacuous => "bad",
     };
-    format!("<span class=\"badge {class}\">{}</span>", verdict.words())
+    format!("<span class=\"badge {class}\">{words}</span>")
 }
 
 /// A paper: its claims, each with its figure, then the other figures.
 fn section(out: &mut String, paper: &PaperResult) -> Result<(), String> {
     let _ = writeln!(
         out,
-        "<section id=\"{}\">\n<h2>{}</h2>\n<p class=\"quiet\">{}</p>\n<p>{}</p>",
+        "<section id=\"{}\">\n<h2>{}</h2>\n<p class=\"quiet\">{}</p>\n<p>{}</p>\n\
+         <p class=\"quiet\">Digest of the rule and the claims file: <code>{}</code></p>",
         paper.id,
         escape(&paper.title),
         escape(&paper.citation),
-        escape(&paper.setting)
+        escape(&paper.setting),
+        paper.digest
     );
     let mut drawn = BTreeSet::new();
     for claim in &paper.claims {
@@ -130,20 +147,27 @@ fn claim(out: &mut String, claim: &ClaimResult) {
         out,
         "<article id=\"{0}\">\n<h3>{0} {1}</h3>\n<p>{2} <span class=\"quiet\">({3})</span></p>",
         claim.id,
-        badge(claim.verdict),
+        badge(claim.verdict, &claim.verdict_words()),
         escape(&claim.says),
         escape(&claim.section)
     );
     out.push_str(
         "<table class=\"checks\"><thead><tr><th>what is looked at</th><th>paper</th><th>ns-2</th>\
-         <th>byway</th></tr></thead>\n<tbody>\n",
+         <th>byway</th><th>distinct runs</th></tr></thead>\n<tbody>\n",
     );
     for check in &claim.checks {
         self::check(out, check);
     }
     out.push_str("</tbody></table>\n");
+    if let Some(fitted) = &claim.fitted {
+        let _ = writeln!(out, "<p><b>Fitted:</b> {}</p>", escape(fitted));
+    }
     if let Some(reason) = &claim.reason {
-        let _ = writeln!(out, "<p><b>Why not:</b> {}</p>", escape(reason));
+        let head = match claim.verdict {
+            Verdict::Undecided => "Why undecided:",
+            _ => "Why not:",
+        };
+        let _ = writeln!(out, "<p><b>{head}</b> {}</p>", escape(reason));
     }
     if let Some(remark) = &claim.remark {
         let _ = writeln!(out, "<p class=\"quiet\">{}</p>", escape(remark));
@@ -152,27 +176,44 @@ fn claim(out: &mut String, claim: &ClaimResult) {
 }
 
 fn check(out: &mut String, check: &Checked) {
-    let sign = |holds: bool| {
-        let (class, sign, words) = if holds {
-            ("good", "\u{2713}", "holds")
-        } else {
-            ("bad", "\u{2717}", "does not hold")
-        };
-        format!("<span class=\"{class}\" title=\"{words}\" aria-label=\"{words}\">{sign}</span> ")
-    };
     let ns2 = check.ns2.as_deref().map_or("\u{2013}".to_owned(), escape);
-    let detail = check
-        .detail
-        .as_ref()
-        .map_or(String::new(), |d| format!("<small>{}</small>", escape(d)));
+    let mut notes: Vec<String> = check.detail.iter().cloned().collect();
+    if let Some(change) = &check.changed {
+        notes.push(format!(
+            "changed on {}: {} Before: {}",
+            change.on, change.why, change.was
+        ));
+    }
+    if check.holds() && check.is_vacuous() {
+        notes.push(format!("vacuous: {}", check.vacuous_words()));
+    }
+    let notes: String = notes
+        .iter()
+        .map(|n| format!("<small>{}</small>", escape(n)))
+        .collect();
+    let byway = match check.counts {
+        true => sign(check.outcome),
+        false => String::new(),
+    };
     let _ = writeln!(
         out,
         "<tr><td data-head=\"what\">{}</td><td data-head=\"paper\">{}</td>\
-         <td data-head=\"ns-2\">{}{ns2}</td><td data-head=\"byway\">{}{}{detail}</td></tr>",
+         <td data-head=\"ns-2\">{}{ns2}</td><td data-head=\"byway\">{byway}{}{notes}</td>\
+         <td data-head=\"distinct runs\">{}</td></tr>",
         escape(&check.what),
         escape(&check.paper),
-        check.ns2_holds.map_or(String::new(), sign),
-        sign(check.holds),
-        escape(&check.byway)
+        check.ns2_outcome.map_or(String::new(), sign),
+        escape(&check.byway),
+        check.runs.words()
     );
+}
+
+fn sign(outcome: Outcome) -> String {
+    let (class, sign) = match outcome {
+        Outcome::Holds => ("good", "\u{2713}"),
+        Outcome::Fails => ("bad", "\u{2717}"),
+        Outcome::Undecided => ("open", "?"),
+    };
+    let words = outcome.words();
+    format!("<span class=\"{class}\" title=\"{words}\" aria-label=\"{words}\">{sign}</span> ")
 }

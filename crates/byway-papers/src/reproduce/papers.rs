@@ -37,7 +37,7 @@ type Texts = &'static [(&'static str, &'static str)];
 const BUILT_IN: &[(&str, Texts)] = built_in! {
     "caro-2003": "ns2.csv", "dumbbell.toml";
     "caro-2004": "ns2.csv", "transfer.toml", "failure.toml";
-    "caro-2006": "ns2.csv", "transfer.toml", "three-paths.toml", "scenario-3.toml", "section-v.toml";
+    "caro-2006": "ns2.csv", "detection.toml", "transfer.toml", "three-paths.toml", "scenario-3.toml", "section-v.toml";
     "cortes-2008": "ns2.csv", "unplugged.toml", "interrupted.toml";
     "natarajan-2006": "ns2.csv", "transfer.toml", "failure.toml", "outage.toml", "timeline.toml";
     "today": "transfer.toml", "schemes.toml", "failure.toml", "unplugged.toml",
@@ -99,11 +99,15 @@ impl Folder {
         format!("experiments/{}/{name}", self.id)
     }
 
+    /// The text of its claims file.
+    pub(super) fn claims(&self) -> &str {
+        self.text("claims.toml").unwrap_or_default()
+    }
+
     /// Its claims, figures and studies.
     pub(super) fn paper(&self) -> Result<Paper, String> {
         let name = "claims.toml";
-        let text = self.text(name).unwrap_or_default();
-        toml::from_str(text).map_err(|e| format!("{}: {e}", self.path(name)))
+        toml::from_str(self.claims()).map_err(|e| format!("{}: {e}", self.path(name)))
     }
 
     /// The scenario of a study.

@@ -1,6 +1,7 @@
 //! The plans of studies, for the laboratory's engine, and the rows that come
 //! back.
 
+use super::ablation::Ablation;
 use super::cells::{Place, Value};
 use super::single::scenario_at;
 use super::study::{Effort, Row, StudySpec};
@@ -8,6 +9,7 @@ use byway_lab::axis::Base;
 use byway_lab::engine::{self, Cell, Plan, Threshold};
 use byway_lab::metrics::{Metric, Metrics};
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 
 /// A study with its scenario and what is wanted of its runs.
 pub(super) struct Wanted<'a> {
@@ -15,6 +17,10 @@ pub(super) struct Wanted<'a> {
     pub(super) paper: &'a str,
     pub(super) study: &'a StudySpec,
     pub(super) base: Base,
+    /// Whether other settings take the place of the papers'.
+    pub(super) ablation: Option<Ablation>,
+    /// The seeds of each cell.
+    pub(super) seeds: RangeInclusive<u64>,
     /// Metrics that claims and figures ask for.
     pub(super) measures: BTreeSet<String>,
 }
@@ -36,13 +42,18 @@ impl Wanted<'_> {
         let study = self.study;
         let name = format!("{}, {}", self.paper, study.id);
         let failed = |why: String| format!("{name}: {why}");
-        let seeds: Vec<u64> = (1..=u64::from(study.seeds(effort))).collect();
+        let seeds: Vec<u64> = self.seeds.clone().collect();
         let rotated = study.rotate.as_ref().map(|rotate| rotate.axis.clone());
         let axes: Vec<String> = study.axes.keys().cloned().chain(rotated).collect();
         let (mut cells, mut places) = (Vec::new(), Vec::new());
         for place in study.places(effort) {
             for (whole, own) in self.rotated(&place, &seeds) {
-                let scenario = scenario_at(&self.base, &whole).map_err(failed)?;
+                let mut scenario = scenario_at(&self.base, &whole).map_err(failed)?;
+                if let Some(ablation) = self.ablation {
+                    for policy in &mut scenario.policies {
+                        policy.config = ablation.of(&policy.config);
+                    }
+                }
                 let values = axes.iter().map(|axis| whole.get(axis));
                 let values = values.map(|v| v.map_or(String::new(), Value::to_string));
                 cells.push(Cell {
@@ -57,6 +68,9 @@ impl Wanted<'_> {
         plan.metrics = self.metrics(known).map_err(failed)?;
         plan.shown.clear();
         plan.family = format!("{}/{}", self.paper, study.scenario);
+        if let Some(ablation) = self.ablation {
+            plan.family.push_str(&format!(" by {}", ablation.name()));
+        }
         plan.threshold = study.threshold.as_ref().and_then(|threshold| {
             Some(Threshold {
                 axis: axes.iter().position(|axis| *axis == threshold.axis)?,

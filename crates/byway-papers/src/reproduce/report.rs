@@ -1,5 +1,6 @@
 //! What is asked of a reproduction, and what comes out.
 
+use super::ablation::Ablation;
 use super::figure::Figure;
 use super::study::Effort;
 use super::verdict::{ClaimResult, Verdict};
@@ -11,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 
 /// The form of the JSON; changes when a field is renamed, removed or changes
 /// its meaning.
-pub const SCHEMA: &str = "byway.reproduce/1";
+pub const SCHEMA: &str = "byway.reproduce/2";
 
 /// What is asked.
 #[derive(Clone, Debug)]
@@ -26,6 +27,11 @@ pub struct Request {
     /// A file that keeps the results of runs; what it holds is not run again. It
     /// belongs to one release, and to builds that simulate alike.
     pub runs: Option<PathBuf>,
+    /// Settings without ns-2 to which the claims are put as well.
+    pub ablations: Vec<Ablation>,
+    /// How often the runs are looked at: claims that are undecided get twice the seeds, until
+    /// this many looks (1). Looks share the error of the tests.
+    pub looks: u32,
     /// Identifies this program. If another one began the file of kept runs, some
     /// of them are repeated and must give the same figures.
     pub program: String,
@@ -49,6 +55,8 @@ pub struct Report {
     pub schema: &'static str,
     /// "quick" or "full".
     pub effort: &'static str,
+    /// How many looks at the runs there may have been.
+    pub looks: u32,
     /// Runs.
     pub runs: usize,
     /// Of these, how many were simulated now.
@@ -75,6 +83,8 @@ pub struct PaperResult {
     pub setting: String,
     /// Whether these are the papers' questions, asked again of today's settings.
     pub questions: bool,
+    /// The digest of the rule of verdicts and of the paper's claims file.
+    pub digest: String,
     /// The claims that were requested.
     pub claims: Vec<ClaimResult>,
     /// The figures that go with them.
@@ -98,13 +108,33 @@ impl Report {
         words
     }
 
-    /// How many claims are reproduced, and of how many.
+    /// The claims of the papers, without the questions asked again.
+    pub fn claims(&self) -> impl Iterator<Item = &ClaimResult> {
+        let papers = self.papers.iter().filter(|p| !p.questions);
+        papers.flat_map(|p| &p.claims)
+    }
+
+    /// How many claims have this verdict.
     #[must_use]
-    pub fn score(&self) -> (usize, usize) {
-        let papers = || self.papers.iter().filter(|p| !p.questions);
-        let claims = || papers().flat_map(|p| &p.claims);
-        let good = claims().filter(|c| c.verdict == Verdict::Reproduced);
-        (good.count(), claims().count())
+    pub fn count(&self, verdict: Verdict) -> usize {
+        self.claims().filter(|c| c.verdict == verdict).count()
+    }
+
+    /// The headline: how many claims have each verdict. Empty if there are no claims.
+    #[must_use]
+    pub fn headline(&self) -> String {
+        let all = self.claims().count();
+        if all == 0 {
+            return String::new();
+        }
+        // The last one is a fault of a check, and is said only if there is one.
+        let said = |v: &Verdict| *v != Verdict::Vacuous || self.count(*v) > 0;
+        let counts: Vec<String> = Verdict::ALL
+            .into_iter()
+            .filter(said)
+            .map(|v| format!("{} {}", self.count(v), v.words()))
+            .collect();
+        format!("of {all} claims {}", counts.join(", "))
     }
 }
 

@@ -1,13 +1,22 @@
-//! The runs of one cell, seen through one measure.
+//! The runs of one cell, or of several, seen through one measure.
+//!
+//! The unit is the distinct run. Runs that are the same run under another name
+//! (another seed that chance never used, a setting that never came into play)
+//! count once. Runs with one seed meet the same losses, so that they are one
+//! cluster: intervals are those of clusters.
 
-use byway_lab::stats::{self, Difference, wilson};
+mod compare;
+
+use super::estimate::Estimate;
+use byway_lab::stats::wilson;
 use statrs::distribution::{ChiSquared, ContinuousCDF};
+use std::collections::{BTreeMap, BTreeSet};
 
-/// Of all intervals here.
-const CONFIDENCE: f64 = 0.95;
-/// Up to how many events in all runs together Student's t says too little of
+/// Of the intervals that are shown.
+pub const SHOWN: f64 = 0.95;
+/// Up to how many events in all runs together their scatter says too little of
 /// their mean: of none at all it would be certain.
-const FEW_EVENTS: u32 = 10;
+const FEW_EVENTS: f64 = 10.0;
 
 /// What the values of a sample are, which decides the interval of their mean.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
@@ -21,99 +30,248 @@ pub enum Kind {
     Share,
 }
 
-/// Values of one measure over the runs of a cell, or what a table of another
-/// simulator says of them.
+/// One run.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub struct Run {
+    /// Its seed.
+    pub seed: u64,
+    /// Its value.
+    pub value: f64,
+    /// What was measured, where `value` says whether a condition on it holds.
+    pub measured: f64,
+    /// A mark of all figures of the run, if they are known: two runs with one
+    /// mark are the same run.
+    pub mark: Option<u64>,
+    /// Whether other seeds gave the same run, so that nothing in it is chance.
+    pub certain: bool,
+}
+
+impl Run {
+    /// A run of which no more is known.
+    #[must_use]
+    pub fn new(seed: u64, value: f64) -> Run {
+        Run {
+            seed,
+            value,
+            measured: value,
+            mark: None,
+            certain: false,
+        }
+    }
+
+    /// Runs of one cluster meet the same chance.
+    fn cluster(&self) -> (bool, u64) {
+        match (self.certain, self.mark) {
+            (true, Some(mark)) => (true, mark),
+            _ => (false, self.seed),
+        }
+    }
+}
+
+/// Values of one measure, or what a table of another simulator says of them.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Sample {
-    /// How many runs.
+    /// How many distinct runs.
     pub n: usize,
+    /// How many runs there were before equal ones were taken for one.
+    pub all: usize,
     /// Their mean.
     pub mean: f64,
     /// Their standard deviation; 0 for a single run.
     pub sd: f64,
     /// What the values are.
     pub kind: Kind,
-    /// The values by seed, in order of the seeds; empty when only the three
-    /// figures above are known.
-    pub values: Vec<(u64, f64)>,
+    /// The distinct runs; empty when only the figures above are known.
+    pub runs: Vec<Run>,
 }
 
 impl Sample {
     /// Of values by seed.
     #[must_use]
     pub fn of(values: Vec<(u64, f64)>, kind: Kind) -> Sample {
-        let plain: Vec<f64> = values.iter().map(|v| v.1).collect();
-        let known = stats::Sample::of(&plain);
-        Sample {
-            n: values.len(),
-            mean: known.mean,
-            sd: known.sd,
-            kind,
-            values,
-        }
+        let runs = values.into_iter().map(|(seed, v)| Run::new(seed, v));
+        Sample::of_runs(runs.collect(), kind)
     }
 
-    /// Number, mean and deviation alone.
-    fn known(&self) -> stats::Sample {
-        stats::Sample {
-            n: u32::try_from(self.n).unwrap_or(u32::MAX),
-            mean: self.mean,
-            sd: self.sd,
-        }
-    }
-
-    /// The 95 % confidence interval of the mean: Student's t; Wilson's for a
-    /// share; Garwood's of a Poisson mean for up to ten events in all runs
-    /// together. None for fewer than two runs.
+    /// Of the runs of one cell: what all its seeds give, to the last bit, is certain.
     #[must_use]
-    pub fn interval(&self) -> Option<(f64, f64)> {
-        if self.n < 2 {
-            return None;
-        }
-        let n = self.known().n;
-        let hits = (self.mean * f64::from(n)).round() as u32;
-        match self.kind {
-            Kind::Share => return Some(wilson(hits, n, CONFIDENCE)),
-            Kind::Count if hits <= FEW_EVENTS => return Some(poisson(hits, n, CONFIDENCE)),
-            Kind::Count | Kind::Quantity => {}
-        }
-        let half = self.known().half_width(CONFIDENCE)?;
-        Some((self.mean - half, self.mean + half))
-    }
-
-    /// The difference `self - other` of the means with half the width of its
-    /// 95 % interval: over pairs of equal seeds where both have them, else by
-    /// Welch. None when either has too few runs.
-    #[must_use]
-    pub fn difference(&self, other: &Sample) -> Option<(f64, f64)> {
-        let pairs = self.pairs(other);
-        if pairs.len() >= 3 && 2 * pairs.len() >= self.n.max(other.n) {
-            let d = Difference::paired(&pairs, CONFIDENCE)?;
-            return Some((d.mean, d.half_width));
-        }
-        let d = Difference::welch(&other.known(), &self.known(), CONFIDENCE)?;
-        Some((d.mean, d.half_width))
-    }
-
-    /// The other's value and this one's, of the runs that share a seed.
-    fn pairs(&self, other: &Sample) -> Vec<(f64, f64)> {
-        let mut theirs = other.values.iter().peekable();
-        let mut pairs = Vec::new();
-        for (seed, value) in &self.values {
-            while theirs.next_if(|t| t.0 < *seed).is_some() {}
-            if let Some((_, their)) = theirs.next_if(|t| t.0 == *seed) {
-                pairs.push((*their, *value));
+    pub fn of_cell(mut runs: Vec<Run>, kind: Kind) -> Sample {
+        if let [first, rest @ ..] = runs.as_slice() {
+            let first = *first;
+            let same = |r: &Run| r.mark == first.mark || (is_telling(r) && r.value == first.value);
+            if first.mark.is_some() && !rest.is_empty() && rest.iter().all(same) {
+                for run in &mut runs {
+                    run.mark = first.mark;
+                    run.certain = true;
+                }
             }
         }
-        pairs
+        Sample::of_runs(runs, kind)
     }
+
+    /// Of these runs, of which equal ones count once.
+    #[must_use]
+    pub fn of_runs(runs: Vec<Run>, kind: Kind) -> Sample {
+        let all = runs.len();
+        let runs = distinct(runs);
+        let n = runs.len();
+        let mean = runs.iter().map(|r| r.value).sum::<f64>() / n.max(1) as f64;
+        let squares: f64 = runs.iter().map(|r| (r.value - mean).powi(2)).sum();
+        Sample {
+            n,
+            all,
+            mean,
+            sd: (squares / n.saturating_sub(1).max(1) as f64).sqrt(),
+            kind,
+            runs,
+        }
+    }
+
+    /// The same with each value changed.
+    #[must_use]
+    pub fn map(&self, kind: Kind, value: impl Fn(f64) -> f64) -> Sample {
+        let mut same = self.clone();
+        same.runs.iter_mut().for_each(|r| r.value = value(r.value));
+        Sample {
+            all: self.all,
+            ..Sample::of_runs(same.runs, kind)
+        }
+    }
+
+    /// Whether nothing in it is chance: one run, which other seeds give, too.
+    fn is_certain(&self) -> bool {
+        matches!(self.runs.as_slice(), [only] if only.certain)
+    }
+
+    /// From the least to the greatest value, if nothing in any of the runs is chance: they are
+    /// several cases, each of which must be in a band.
+    fn range(&self) -> Option<(f64, f64)> {
+        let ends = |(low, high): (f64, f64), run: &Run| (low.min(run.value), high.max(run.value));
+        let certain = !self.runs.is_empty() && self.runs.iter().all(|r| r.certain);
+        certain.then(|| {
+            self.runs
+                .iter()
+                .fold((f64::INFINITY, f64::NEG_INFINITY), ends)
+        })
+    }
+
+    /// How far each cluster moves the mean: their squares add up to its variance.
+    fn pulls(&self) -> BTreeMap<(bool, u64), f64> {
+        let mut pulls = BTreeMap::new();
+        // What is certain moves nothing.
+        let moving = self.runs.iter().filter(|_| !self.is_certain());
+        for run in moving {
+            *pulls.entry(run.cluster()).or_insert(0.0) += (run.value - self.mean) / self.n as f64;
+        }
+        pulls
+    }
+
+    /// The mean with its uncertainty; none of a single run that chance may have
+    /// made.
+    #[must_use]
+    pub fn estimate(&self) -> Option<Estimate> {
+        if self.is_certain() {
+            return Some(Estimate::certain(self.mean));
+        }
+        if self.runs.is_empty() {
+            let error = self.sd / (self.n as f64).sqrt();
+            return (self.n > 1).then(|| Estimate::new(self.mean, error, self.n as f64 - 1.0));
+        }
+        Estimate::of_pulls(self.mean, self.pulls().values().copied())
+    }
+
+    /// The interval that holds the mean with this confidence: Student's t over
+    /// clusters; Wilson's for a share; Garwood's of a Poisson mean for up to ten
+    /// events in all runs together. None for fewer than two clusters. Where nothing is chance,
+    /// from the least to the greatest value.
+    #[must_use]
+    pub fn interval_of(&self, confidence: f64) -> Option<(f64, f64)> {
+        if let Some(range) = self.range() {
+            return Some(range);
+        }
+        let estimate = self.estimate()?;
+        let n = self.n as f64;
+        let hits = (self.mean * n).round();
+        match self.kind {
+            Kind::Share => {
+                let few = hits.min(n - hits) <= FEW_EVENTS;
+                let n = self.independent(if few { 0.0 } else { estimate.error });
+                let hits = (self.mean * n).round() as u32;
+                Some(wilson(hits, n.round() as u32, confidence))
+            }
+            Kind::Count if hits <= FEW_EVENTS => Some(poisson(hits, n, confidence)),
+            Kind::Count | Kind::Quantity => estimate.interval(confidence),
+        }
+    }
+
+    /// The 95 % interval, which is shown.
+    #[must_use]
+    pub fn interval(&self) -> Option<(f64, f64)> {
+        self.interval_of(SHOWN)
+    }
+
+    /// How many independent runs would leave a share as uncertain as these
+    /// clusters do: at least as many as there are clusters.
+    fn independent(&self, error: f64) -> f64 {
+        let n = self.n as f64;
+        if self.runs.is_empty() {
+            return n;
+        }
+        let clusters = self.pulls().len() as f64;
+        let variance = self.mean * (1.0 - self.mean);
+        if error > 0.0 && variance > 0.0 {
+            (variance / error.powi(2)).clamp(clusters, n)
+        } else {
+            clusters
+        }
+    }
+
+    /// One half of its seeds, or the other one; `halves` says how they are dealt.
+    #[must_use]
+    pub fn half(&self, halves: u64, first: bool) -> Sample {
+        // Any mixing does: Fibonacci hashing, and the parity of it.
+        let mixed = |seed: u64| (seed + 977 * halves).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let runs = self
+            .runs
+            .iter()
+            .filter(|r| (mixed(r.seed).count_ones() % 2 == 0) == first);
+        Sample::of_runs(runs.copied().collect(), self.kind)
+    }
+
+    /// The same with each value multiplied.
+    #[must_use]
+    pub fn times(&self, factor: f64) -> Sample {
+        let mut more = self.clone();
+        more.mean *= factor;
+        more.sd *= factor.abs();
+        more.runs.iter_mut().for_each(|r| r.value *= factor);
+        more
+    }
+}
+
+/// The runs without those that are the same as an earlier one: by their marks,
+/// or by a quantity that two runs with one seed have to the last bit.
+fn distinct(mut runs: Vec<Run>) -> Vec<Run> {
+    let (mut marks, mut values) = (BTreeSet::new(), BTreeSet::new());
+    let exact = |run: &Run| is_telling(run).then(|| (run.seed, run.measured.to_bits()));
+    runs.retain(|run| {
+        let new_mark = run.mark.is_none_or(|mark| marks.insert(mark));
+        let new_value = run.mark.is_none() || exact(run).is_none_or(|value| values.insert(value));
+        new_mark && new_value
+    });
+    runs
+}
+
+/// Whether two runs hardly agree in this value by chance: a count, or a quantity that is a
+/// whole number in both, may.
+fn is_telling(run: &Run) -> bool {
+    run.measured.fract() != 0.0
 }
 
 /// The interval that holds the mean of a Poisson count of which `n` runs together
 /// showed `k` (F. Garwood, Biometrika 28, 1936). No event in `n` runs leaves a mean
 /// of up to 3.7 / `n` possible, at 95 %.
-fn poisson(k: u32, n: u32, confidence: f64) -> (f64, f64) {
-    let (k, n) = (f64::from(k), f64::from(n));
+fn poisson(k: f64, n: f64, confidence: f64) -> (f64, f64) {
     let tail = (1.0 - confidence) / 2.0;
     let quantile = |events: f64, p: f64| {
         ChiSquared::new(2.0 * events).map_or(0.0, |chi| chi.inverse_cdf(p) / 2.0)
@@ -124,69 +282,4 @@ fn poisson(k: u32, n: u32, confidence: f64) -> (f64, f64) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn sample(values: &[f64]) -> Sample {
-        Sample::of((1..).zip(values.iter().copied()).collect(), Kind::Quantity)
-    }
-
-    #[test]
-    fn the_interval_is_that_of_the_tables() {
-        // mean 2.5, sd 1.291, t(3) = 3.182
-        let (low, high) = sample(&[1.0, 2.0, 3.0, 4.0]).interval().unwrap();
-        assert!((low - 0.4457).abs() < 1e-3 && (high - 4.5543).abs() < 1e-3);
-        assert_eq!(sample(&[1.0]).interval(), None);
-        // 5 of 100: Wilson's is 2.2 to 11.2 %
-        let mut values = vec![(1, 1.0); 5];
-        values.extend(vec![(1, 0.0); 95]);
-        let (low, high) = Sample::of(values, Kind::Share).interval().unwrap();
-        assert!((low - 0.0215).abs() < 1e-3 && (high - 0.1118).abs() < 1e-3);
-    }
-
-    #[test]
-    fn poisson_intervals_are_those_of_the_tables() {
-        for (k, low, high) in [(0, 0.0, 3.689), (1, 0.0253, 5.572), (10, 4.795, 18.390)] {
-            let (l, h) = poisson(k, 1, 0.95);
-            assert!((l - low).abs() < 2e-3 * low.max(0.1), "{l} {low}");
-            assert!((h - high).abs() < 2e-3 * high, "{h} {high}");
-        }
-        let high = poisson(2, 120, 0.95).1;
-        assert!((high - 7.225 / 120.0).abs() < 2e-4, "{high}");
-    }
-
-    #[test]
-    fn no_event_in_some_runs_does_not_mean_never() {
-        let of = |events: &[f64]| {
-            let mut values: Vec<(u64, f64)> = (1..=120).map(|seed| (seed, 0.0)).collect();
-            for (value, events) in values.iter_mut().zip(events) {
-                value.1 = *events;
-            }
-            Sample::of(values, Kind::Count)
-        };
-        // 3.689 events at most, and 0.0253 to 5.572 where one was seen
-        let (low, high) = of(&[]).interval().unwrap();
-        assert!(low == 0.0 && (high - 3.689 / 120.0).abs() < 1e-5);
-        let (low, high) = of(&[1.0]).interval().unwrap();
-        assert!((low - 0.0253 / 120.0).abs() < 1e-5 && (high - 5.572 / 120.0).abs() < 1e-4);
-        // of eleven and more, Student's t as for any mean
-        let many = of(&[11.0, 2.0, 3.0]);
-        let t = Sample {
-            kind: Kind::Quantity,
-            ..many.clone()
-        };
-        assert_eq!(many.interval(), t.interval());
-    }
-
-    #[test]
-    fn equal_seeds_are_paired_and_others_are_not() {
-        let (a, b) = (sample(&[1.0, 5.0, 9.0]), sample(&[0.9, 4.9, 8.9]));
-        let (d, half) = a.difference(&b).unwrap();
-        assert!((d - 0.1).abs() < 1e-9 && half < 1e-6, "{half}");
-        let mut c = b.clone();
-        c.values.clear();
-        let (d, half) = a.difference(&c).unwrap();
-        assert!((d - 0.1).abs() < 1e-9 && half > 5.0, "{half}");
-        assert_eq!(sample(&[1.0]).difference(&c), None);
-    }
-}
+mod tests;

@@ -56,15 +56,18 @@ impl Unit {
     #[must_use]
     pub fn sample(self, sample: &Sample) -> String {
         let value = self.value(sample.mean);
-        let runs = if sample.n == 1 { "run" } else { "runs" };
+        let runs = match (sample.n, sample.all) {
+            (1, 1) => "1 run".to_owned(),
+            (n, all) if n == all => format!("{n} runs"),
+            (n, all) => format!("{n} distinct of {all} runs"),
+        };
         match sample.interval() {
             Some((low, high)) if low < high => format!(
-                "{value} ({} to {}, {} {runs})",
+                "{value} ({} to {}, {runs})",
                 number(self.scaled(low)),
                 number(self.scaled(high)),
-                sample.n
             ),
-            _ => format!("{value} ({} {runs})", sample.n),
+            _ => format!("{value} ({runs})"),
         }
     }
 }

@@ -2,9 +2,10 @@
 
 use super::cells::{Cell, Cells, Condition, Place, Value};
 use super::measure;
-use super::sample::Sample;
+use super::sample::{Run, Sample};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 /// How much is run.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -135,6 +136,16 @@ impl StudySpec {
         }
     }
 
+    /// The seeds that one look at the growing runs adds: at first those of the effort, then as
+    /// many as there are.
+    pub(super) fn look(&self, effort: Effort, look: u32) -> RangeInclusive<u64> {
+        let first = u64::from(self.seeds(effort));
+        match look {
+            0 => 1..=first,
+            _ => (first << (look - 1)) + 1..=first << look,
+        }
+    }
+
     /// The places of its cells: all combinations of its axes' values.
     pub(super) fn places(&self, effort: Effort) -> Vec<Place> {
         let mut places = vec![Place::new()];
@@ -159,7 +170,9 @@ impl StudySpec {
         let bins = self.bins.values().map(|bin| bin.measure.as_str());
         let keep = self.keep.as_deref().and_then(Condition::read);
         let threshold = self.threshold.as_ref().map(|t| t.reached.as_str());
-        bins.chain(keep.map(|c| c.measure)).chain(threshold)
+        bins.chain(keep.map(|c| c.measure))
+            .chain(threshold)
+            .chain([measure::MARK])
     }
 
     /// What a run at a place gives: the measures that are wanted; none if the
@@ -191,6 +204,7 @@ impl StudySpec {
         Some(Row {
             place,
             seed,
+            mark: value(measure::MARK).map(f64::to_bits),
             values: values.collect(),
         })
     }
@@ -212,6 +226,8 @@ impl Axis {
 pub(super) struct Row {
     place: Place,
     seed: u64,
+    /// What the run is known by, whatever its name.
+    mark: Option<u64>,
     values: Vec<(String, f64)>,
 }
 
@@ -219,7 +235,7 @@ pub(super) struct Row {
 /// first rows, values in that of their seeds.
 pub(super) fn cells(rows: Vec<Row>) -> Cells {
     let mut order: Vec<Place> = Vec::new();
-    let mut all: BTreeMap<usize, BTreeMap<String, Vec<(u64, f64)>>> = BTreeMap::new();
+    let mut all: BTreeMap<usize, BTreeMap<String, Vec<Run>>> = BTreeMap::new();
     for row in rows {
         let at = match order.iter().rposition(|p| *p == row.place) {
             Some(at) => at,
@@ -230,7 +246,11 @@ pub(super) fn cells(rows: Vec<Row>) -> Cells {
         };
         let cell = all.entry(at).or_default();
         for (name, value) in row.values {
-            cell.entry(name).or_default().push((row.seed, value));
+            let run = Run {
+                mark: row.mark,
+                ..Run::new(row.seed, value)
+            };
+            cell.entry(name).or_default().push(run);
         }
     }
     Cells(
@@ -243,10 +263,10 @@ pub(super) fn cells(rows: Vec<Row>) -> Cells {
                     .remove(&at)
                     .unwrap_or_default()
                     .into_iter()
-                    .map(|(name, mut values)| {
-                        values.sort_by_key(|(seed, _)| *seed);
+                    .map(|(name, mut runs)| {
+                        runs.sort_by_key(|run| run.seed);
                         let kind = measure::kind(&name);
-                        (name, Sample::of(values, kind))
+                        (name, Sample::of_cell(runs, kind))
                     })
                     .collect(),
             })

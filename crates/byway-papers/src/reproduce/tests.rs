@@ -1,7 +1,7 @@
-use super::carry_out::measures;
+use super::part::measures;
 use super::plan::Wanted;
+use super::rule::Level;
 use super::*;
-use byway_lab::metrics::Metrics;
 
 #[test]
 fn every_paper_can_be_read_and_names_what_there_is() {
@@ -11,9 +11,8 @@ fn every_paper_can_be_read_and_names_what_there_is() {
         let studies: Vec<&str> = paper.studies.iter().map(|s| s.id.as_str()).collect();
         for claim in &paper.claims {
             for check in &claim.checks {
-                if let Some(study) = &check.study {
-                    assert!(studies.contains(&study.as_str()), "{}: {study}", claim.id);
-                }
+                let study = check.study.as_str();
+                assert!(studies.contains(&study), "{}: {study}", claim.id);
             }
             if let Some(figure) = &claim.figure {
                 assert!(
@@ -30,9 +29,11 @@ fn every_paper_can_be_read_and_names_what_there_is() {
                     paper: &paper.id,
                     study,
                     base: files.scenario(study).unwrap_or_else(|e| panic!("{e}")),
+                    ablation: None,
+                    seeds: study.look(effort, 0),
                     measures: measures(&paper, &study.id),
                 };
-                let plan = wanted.plan(effort, &Metrics::standard());
+                let plan = wanted.plan(effort, &crate::reproduce::measure::known());
                 let plan = plan.unwrap_or_else(|e| panic!("{e}")).plan;
                 assert!(plan.runs() > 0, "{}", study.id);
             }
@@ -50,6 +51,8 @@ fn what_is_not_there_is_named_with_what_is() {
         effort: Effort::Quick,
         experiments: None,
         runs: None,
+        ablations: Vec::new(),
+        looks: 1,
         program: String::new(),
     };
     let watch = Watch {
@@ -61,4 +64,23 @@ fn what_is_not_there_is_named_with_what_is() {
     assert!(matches!(error, ReproduceError::Unknown(_)));
     let text = error.to_string();
     assert!(text.contains("\"A99\"") && text.contains("A1,"), "{text}");
+}
+
+/// Each check that counts has a control, each fitted or trend claim is one of a paper, and a change
+/// has its day.
+#[test]
+fn every_check_of_a_paper_has_a_control() {
+    let cells = crate::reproduce::cells::Cells::default();
+    for files in papers::built_in() {
+        let paper = files.paper().unwrap_or_else(|e| panic!("{e}"));
+        for claim in paper.claims.iter().filter(|c| c.answers.is_none()) {
+            for check in claim.checks.iter().filter(|c| c.kind.counts()) {
+                let controls = check.kind.controls(&cells, Level::default());
+                assert!(!controls.is_empty(), "{} {}", claim.id, check.what);
+                if let Some(change) = &check.changed {
+                    assert_eq!(change.on.len(), "2026-11-23".len(), "{}", claim.id);
+                }
+            }
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! Verdicts for a terminal.
 
+use super::checked::Checked;
 use super::report::{PaperResult, Report};
 use super::today::Still;
 use super::verdict::{ClaimResult, Verdict};
@@ -9,7 +10,7 @@ use std::fmt::Write;
 /// Narrowest that lines are made.
 const MIN_WIDTH: usize = 60;
 /// Columns before a claim's words.
-const INDENT: usize = 11;
+const INDENT: usize = 15;
 /// Columns before a question.
 const TODAY_INDENT: usize = 9;
 
@@ -31,14 +32,11 @@ pub fn render(report: &Report, terminal: Terminal) -> String {
         }
         out.push('\n');
     }
-    let (good, all) = report.score();
-    if all > 0 {
+    let headline = report.headline();
+    if !headline.is_empty() {
+        wrap(&mut out, &headline, 0, width);
         // Writing to a string cannot fail.
-        let _ = writeln!(
-            out,
-            "{good} of {all} claims reproduced, with {} runs ({})",
-            report.runs, report.effort
-        );
+        let _ = writeln!(out, "by {} runs ({} effort)", report.runs, report.effort);
         if report.runs > report.simulated {
             let _ = writeln!(out, "of these {}", report.runs_words());
         }
@@ -46,6 +44,34 @@ pub fn render(report: &Report, terminal: Terminal) -> String {
     for asked in report.papers.iter().filter(|p| p.questions) {
         questions(&mut out, asked, width, terminal);
     }
+    out
+}
+
+/// How many controls the checks were put to, and the checks that do not fail theirs.
+#[must_use]
+pub fn controls(report: &Report) -> String {
+    let (mut checks, mut controls, mut vacuous) = (0, 0, Vec::new());
+    for claim in report.claims() {
+        for check in claim.checks.iter().filter(|c| c.counts) {
+            checks += 1;
+            controls += check.controls.len();
+            if check.is_vacuous() {
+                vacuous.push(format!(
+                    "  {} {}: {}\n",
+                    claim.id,
+                    check.what,
+                    check.vacuous_words()
+                ));
+            }
+        }
+    }
+    let failed = checks - vacuous.len();
+    let mut out = format!(
+        "controls: {checks} checks put to {controls} cases in which they must not hold; {failed} \
+         never hold there, {} are vacuous\n",
+        vacuous.len()
+    );
+    out.extend(vacuous);
     out
 }
 
@@ -60,6 +86,7 @@ fn questions(out: &mut String, asked: &PaperResult, width: usize, terminal: Term
             Still::Holds => "32",
             Still::InPart => "33",
             Still::No => "31",
+            Still::Undecided => "2",
         };
         // Writing to a string cannot fail.
         let _ = write!(out, "  {:<7}", claim.id);
@@ -78,22 +105,35 @@ fn questions(out: &mut String, asked: &PaperResult, width: usize, terminal: Term
 }
 
 fn row(out: &mut String, claim: &ClaimResult, width: usize, terminal: Terminal) {
-    let good = claim.verdict == Verdict::Reproduced;
-    let (mark, colour) = if good { ("yes", "32") } else { ("NO ", "31") };
+    let (mark, colour) = match claim.verdict {
+        Verdict::Reproduced => ("yes", "32"),
+        Verdict::TrendOnly => ("trend", "32"),
+        Verdict::Fitted => ("fitted", "33"),
+        Verdict::Undecided => ("?", "33"),
+        Verdict::NotReproduced => ("NO", "31"),
+        Verdict::Vacuous => ("vacuous", "31"),
+    };
+    let mark = terminal.paint(colour, &format!("{mark:<7}"));
     // Writing to a string cannot fail, here and below.
-    let _ = write!(out, "  {:<4}{}  ", claim.id, terminal.paint(colour, mark));
+    let _ = write!(out, "  {:<4}{mark}  ", claim.id);
     wrap(out, &claim.says, INDENT, width);
-    if good {
+    if claim.verdict.holds() {
         return;
     }
     let mut more = |text: &str| {
         out.push_str(&" ".repeat(INDENT));
         wrap(out, text, INDENT, width);
     };
-    for check in claim.checks.iter().filter(|c| !c.holds) {
+    let vacuous = claim.verdict == Verdict::Vacuous;
+    let told = |c: &&Checked| !c.holds() || (vacuous && c.is_vacuous());
+    for check in claim.checks.iter().filter(told) {
         let ns2 = check.ns2.as_ref().map(|t| format!("; ns-2 {t}"));
+        let what = match check.holds() {
+            true => check.vacuous_words(),
+            false => check.outcome.words().to_owned(),
+        };
         more(&format!(
-            "- {}: paper {}; byway {}{}",
+            "- {}: {what}: paper {}; byway {}{}",
             check.what,
             check.paper,
             check.byway,

@@ -2,6 +2,7 @@
 //! answers, in words that carry the figures of the run.
 
 use super::checked::Checked;
+use super::rule::Outcome;
 use serde::{Deserialize, Serialize};
 
 /// What the papers answered, and what is to be said to today's outcome: its own
@@ -37,6 +38,8 @@ pub enum Still {
     InPart,
     /// None does.
     No,
+    /// The runs do not tell.
+    Undecided,
 }
 
 impl Still {
@@ -47,6 +50,7 @@ impl Still {
             Still::Holds => "still holds",
             Still::InPart => "holds in part",
             Still::No => "no longer holds",
+            Still::Undecided => "undecided",
         }
     }
 }
@@ -65,12 +69,13 @@ pub struct Answer {
 /// The answer that the checks give.
 pub(super) fn answer(answers: &Answers, checks: &[Checked]) -> Answer {
     let counting = || checks.iter().filter(|c| c.counts);
-    let (still, sentence) = if counting().all(|c| c.holds) {
-        (Still::Holds, &answers.holds)
-    } else if counting().any(|c| c.holds) {
-        (Still::InPart, &answers.part)
-    } else {
-        (Still::No, &answers.no)
+    let any = |outcome| counting().any(|c| c.outcome == outcome);
+    let (holds, fails) = (any(Outcome::Holds), any(Outcome::Fails));
+    let (still, sentence) = match (holds, fails, any(Outcome::Undecided)) {
+        (true, true, _) => (Still::InPart, answers.part.as_str()),
+        (_, _, true) => (Still::Undecided, ""),
+        (_, false, false) => (Still::Holds, answers.holds.as_str()),
+        (false, true, false) => (Still::No, answers.no.as_str()),
     };
     let words = filled(&format!("{sentence} {}", answers.figures), checks);
     Answer {
@@ -91,17 +96,21 @@ fn filled(words: &str, checks: &[Checked]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reproduce::check::RunCount;
 
-    fn check(byway: &str, counts: bool, holds: bool) -> Checked {
+    fn check(byway: &str, counts: bool, outcome: Outcome) -> Checked {
         Checked {
             what: "w".to_owned(),
             paper: "p".to_owned(),
             ns2: None,
-            ns2_holds: None,
+            ns2_outcome: None,
             byway: byway.to_owned(),
-            holds,
+            outcome,
             counts,
             detail: None,
+            runs: RunCount::default(),
+            changed: None,
+            controls: Vec::new(),
         }
     }
 
@@ -111,20 +120,15 @@ mod tests {
             "then = \"x is better\"\nholds = \"Yes, by {1}.\"\nno = \"No.\"\nfigures = \"A takes {2}.\"",
         )
         .unwrap();
-        let checks = |first, second| [check("1 s", true, first), check("2 s", second, !second)];
-        for (checks, still, words) in [
-            (
-                checks(true, false),
-                Still::Holds,
-                "Yes, by 1 s. A takes 2 s.",
-            ),
-            (checks(false, false), Still::No, "No. A takes 2 s."),
-            (
-                [check("1 s", true, false), check("2 s", true, true)],
-                Still::InPart,
-                "A takes 2 s.",
-            ),
+        let (yes, no, open) = (Outcome::Holds, Outcome::Fails, Outcome::Undecided);
+        for ((first, counts, second), still, words) in [
+            ((yes, false, yes), Still::Holds, "Yes, by 1 s. A takes 2 s."),
+            ((no, false, yes), Still::No, "No. A takes 2 s."),
+            ((no, true, yes), Still::InPart, "A takes 2 s."),
+            ((yes, true, open), Still::Undecided, "A takes 2 s."),
+            ((no, true, open), Still::Undecided, "A takes 2 s."),
         ] {
+            let checks = [check("1 s", true, first), check("2 s", counts, second)];
             let found = answer(&answers, &checks);
             assert_eq!((found.still, found.words.as_str()), (still, words));
         }

@@ -2,6 +2,7 @@
 
 use super::html::{anchor, escape, figure};
 use super::report::PaperResult;
+use super::rule::Outcome;
 use super::today::{Answer, Still};
 use super::verdict::ClaimResult;
 use std::collections::BTreeSet;
@@ -29,10 +30,11 @@ pub(super) fn section(out: &mut String, asked: &PaperResult) -> Result<(), Strin
         let _ = writeln!(
             out,
             "<p class=\"summary\">Of the papers' conclusions <b>{}</b> still hold, <b>{}</b> hold in \
-             part, <b>{}</b> no longer hold.</p>",
+             part, <b>{}</b> no longer hold, <b>{}</b> are undecided.</p>",
             count(Still::Holds),
             count(Still::InPart),
-            count(Still::No)
+            count(Still::No),
+            count(Still::Undecided)
         );
         out.push_str(
             "<table class=\"checks today\"><thead><tr><th>question</th><th>the papers' answer</th>\
@@ -85,6 +87,7 @@ fn badge(still: Still) -> String {
     let class = match still {
         Still::Holds => "good",
         Still::InPart => "quiet",
+        Still::Undecided => "open",
         Still::No => "bad",
     };
     format!("<span class=\"badge {class}\">{}</span>", still.words())
@@ -102,10 +105,11 @@ fn details(out: &mut String, claim: &ClaimResult, answer: &Answer) {
         escape(&claim.says)
     );
     for check in &claim.checks {
-        let (class, sign, words) = match (check.counts, check.holds) {
+        let (class, sign, words) = match (check.counts, check.outcome) {
             (false, _) => ("quiet", "\u{b7}", "a figure, no check"),
-            (true, true) => ("good", "\u{2713}", "as then"),
-            (true, false) => ("bad", "\u{2717}", "not as then"),
+            (true, Outcome::Holds) => ("good", "\u{2713}", "as then"),
+            (true, Outcome::Fails) => ("bad", "\u{2717}", "not as then"),
+            (true, Outcome::Undecided) => ("open", "?", "undecided"),
         };
         let detail = check
             .detail

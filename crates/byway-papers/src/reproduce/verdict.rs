@@ -1,10 +1,12 @@
 //! What the checks of a claim add up to.
 
+use super::ablation::Ablation;
 use super::cells::Cells;
-use super::check::{Check, Kind};
+use super::check::Check;
 use super::checked::Checked;
 use super::claim::Claim;
-use super::today::{self, Answer};
+use super::rule::{Level, Outcome};
+use super::today::{self, Answer, Still};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -12,20 +14,52 @@ use std::collections::BTreeMap;
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// All of its checks hold.
+    /// All of its checks hold, and the paper's numbers are among them.
     Reproduced,
-    /// At least one does not.
+    /// All of its checks hold; they are orders, as the paper shows no numbers that could be
+    /// tested.
+    TrendOnly,
+    /// All of its checks hold by a setting that was chosen with results in view.
+    Fitted,
+    /// None fails, and not all hold.
+    Undecided,
+    /// At least one fails.
     NotReproduced,
+    /// All hold, but one of them would whatever the runs: not counted.
+    Vacuous,
 }
 
 impl Verdict {
+    /// All, in the order of the headline.
+    pub const ALL: [Verdict; 6] = [
+        Verdict::Reproduced,
+        Verdict::TrendOnly,
+        Verdict::Fitted,
+        Verdict::Undecided,
+        Verdict::NotReproduced,
+        Verdict::Vacuous,
+    ];
+
     /// In words.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
             Verdict::Reproduced => "reproduced",
+            Verdict::TrendOnly => "trend only",
+            Verdict::Fitted => "fitted",
+            Verdict::Undecided => "undecided",
             Verdict::NotReproduced => "not reproduced",
+            Verdict::Vacuous => "vacuous",
         }
+    }
+
+    /// Whether all checks of the claim hold.
+    #[must_use]
+    pub fn holds(self) -> bool {
+        matches!(
+            self,
+            Verdict::Reproduced | Verdict::TrendOnly | Verdict::Fitted
+        )
     }
 }
 
@@ -42,9 +76,11 @@ pub struct ClaimResult {
     pub says: String,
     /// The verdict.
     pub verdict: Verdict,
+    /// What was chosen with results in view, if anything was.
+    pub fitted: Option<String>,
     /// The answer of today's settings, if this is a question asked again.
     pub today: Option<Answer>,
-    /// Why it is not reproduced.
+    /// Why it is not reproduced, or undecided.
     pub reason: Option<String>,
     /// What a reader should know besides.
     pub remark: Option<String>,
@@ -52,31 +88,72 @@ pub struct ClaimResult {
     pub figure: Option<String>,
     /// The checks.
     pub checks: Vec<Checked>,
+    /// The same by other settings, if that was asked for.
+    pub ablations: Vec<Ablated>,
 }
+
+impl ClaimResult {
+    /// Whether more runs may decide it.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        match &self.today {
+            Some(answer) => answer.still == Still::Undecided,
+            None => self.verdict == Verdict::Undecided,
+        }
+    }
+
+    /// The verdict, and the word "fitted" where a setting was chosen with results in view.
+    #[must_use]
+    pub fn verdict_words(&self) -> String {
+        let words = self.verdict.words();
+        match self.fitted.is_some() && self.verdict != Verdict::Fitted {
+            true => format!("{words} (fitted)"),
+            false => words.to_owned(),
+        }
+    }
+}
+
+/// A claim by settings without ns-2's rules.
+#[derive(Clone, Debug, Serialize)]
+pub struct Ablated {
+    /// Which settings.
+    pub settings: Ablation,
+    /// The verdict by them.
+    pub verdict: Verdict,
+    /// What each check shows.
+    pub byway: Vec<String>,
+    /// Whether it holds.
+    pub outcomes: Vec<Outcome>,
+}
+
+/// Cells by study.
+pub(super) type ByStudy<'a> = BTreeMap<&'a str, Cells>;
 
 /// Puts the checks of a claim to the cells of their studies.
 pub(super) fn of(
     claim: &Claim,
     paper: &str,
-    ours: &BTreeMap<&str, Cells>,
-    ns2: &BTreeMap<&str, Cells>,
+    ours: &ByStudy<'_>,
+    ns2: &ByStudy<'_>,
+    level: Level,
 ) -> ClaimResult {
+    let asked = claim.answers.is_some();
     let checks: Vec<Checked> = claim
         .checks
         .iter()
-        .map(|c| evaluate(c, ours, ns2))
+        .map(|c| evaluate(c, ours, ns2, level, !asked))
         .collect();
-    let verdict = if checks.iter().all(|c| c.holds) {
-        Verdict::Reproduced
-    } else {
-        Verdict::NotReproduced
-    };
-    let fails = verdict == Verdict::NotReproduced && claim.answers.is_none();
-    let reason = fails.then(|| {
-        claim
+    let verdict = verdict(claim, &checks);
+    let reason = (!verdict.holds() && !asked).then(|| match verdict {
+        Verdict::Vacuous => "a check that cannot fail shows nothing".to_owned(),
+        Verdict::Undecided => claim
+            .undecided
+            .clone()
+            .unwrap_or_else(|| "these runs do not tell".to_owned()),
+        _ => claim
             .reason
             .clone()
-            .unwrap_or_else(|| "no reason is known: see the checks that fail".to_owned())
+            .unwrap_or_else(|| "no reason is known: see the checks that fail".to_owned()),
     });
     ClaimResult {
         id: claim.id.clone(),
@@ -84,41 +161,84 @@ pub(super) fn of(
         section: claim.section.clone(),
         says: claim.says.clone(),
         verdict,
+        fitted: claim.fitted.clone(),
         today: claim.answers.as_ref().map(|a| today::answer(a, &checks)),
         reason,
         remark: claim.remark.clone(),
         figure: claim.figure.clone(),
         checks,
+        ablations: Vec::new(),
     }
 }
 
-fn evaluate(check: &Check, ours: &BTreeMap<&str, Cells>, ns2: &BTreeMap<&str, Cells>) -> Checked {
-    let found = match (&check.kind, &check.study) {
-        (Kind::Special(special), study) => {
-            special.evaluate(study.as_ref().and_then(|s| ours.get(s.as_str())))
+/// The same claim by other settings.
+pub(super) fn ablated(
+    claim: &Claim,
+    settings: Ablation,
+    cells: &ByStudy<'_>,
+    level: Level,
+) -> Ablated {
+    let none = ByStudy::new();
+    let evaluated = claim.checks.iter();
+    let checks: Vec<Checked> = evaluated
+        .map(|c| evaluate(c, cells, &none, level, claim.answers.is_none()))
+        .collect();
+    Ablated {
+        settings,
+        verdict: verdict(claim, &checks),
+        outcomes: checks.iter().map(|c| c.outcome).collect(),
+        byway: checks.into_iter().map(|c| c.byway).collect(),
+    }
+}
+
+fn verdict(claim: &Claim, checks: &[Checked]) -> Verdict {
+    match Outcome::all(checks.iter().map(|c| c.outcome)) {
+        Outcome::Fails => Verdict::NotReproduced,
+        Outcome::Undecided => Verdict::Undecided,
+        Outcome::Holds if claim.answers.is_none() && checks.iter().any(Checked::is_vacuous) => {
+            Verdict::Vacuous
         }
-        (kind, Some(study)) => ours
-            .get(study.as_str())
-            .and_then(|cells| kind.evaluate(cells)),
-        (_, None) => None,
+        Outcome::Holds if claim.fitted.is_some() => Verdict::Fitted,
+        Outcome::Holds if claim.trend => Verdict::TrendOnly,
+        Outcome::Holds => Verdict::Reproduced,
+    }
+}
+
+fn evaluate(
+    check: &Check,
+    ours: &ByStudy<'_>,
+    ns2: &ByStudy<'_>,
+    level: Level,
+    with_controls: bool,
+) -> Checked {
+    let study = check.study.as_str();
+    let mine = ours.get(study);
+    let found = mine.and_then(|c| check.kind.evaluate(c, level));
+    let theirs = ns2.get(study).and_then(|c| check.kind.evaluate(c, level));
+    let controls = match (mine, check.kind.counts() && with_controls) {
+        (Some(cells), true) => check.kind.controls(cells, level),
+        _ => Vec::new(),
     };
-    let theirs = check
-        .study
-        .as_ref()
-        .and_then(|study| ns2.get(study.as_str()))
-        .and_then(|cells| check.kind.evaluate(cells));
-    let (byway, holds, detail) = match found {
-        Some(f) => (f.text, f.holds, f.detail),
-        None => ("no run has this measure".to_owned(), false, None),
+    let (byway, outcome, detail, runs) = match found {
+        Some(f) => (f.text, f.outcome, f.detail, f.runs),
+        None => (
+            "no run has this measure".to_owned(),
+            Outcome::Undecided,
+            None,
+            super::check::RunCount::default(),
+        ),
     };
     Checked {
         what: check.what.clone(),
         paper: check.paper.clone(),
-        ns2_holds: theirs.as_ref().map(|f| f.holds),
+        ns2_outcome: theirs.as_ref().map(|f| f.outcome),
         ns2: theirs.map(|f| f.text).or_else(|| check.ns2.clone()),
         byway,
-        holds,
+        outcome,
         counts: check.kind.counts(),
         detail,
+        runs,
+        changed: check.changed.clone(),
+        controls,
     }
 }

@@ -1,15 +1,17 @@
 //! A measure does not depend on an axis.
 
-use super::finding::{Finding, Measured};
+use super::arms::Arms;
+use super::finding::{Finding, Measured, RunCount};
 use crate::reproduce::cells::{Cells, Filter, Place, place_words, pool};
+use crate::reproduce::rule::{Level, Outcome, Tally};
 use crate::reproduce::sample::Sample;
 use serde::Deserialize;
 
 /// What was measured for each value of the axis, by its name.
 type Members = Vec<(String, Vec<Sample>)>;
 
-/// At each place, the values of an axis give means that differ from the first
-/// one's by no more than the tolerance or chance.
+/// At each place, the means for the values of an axis differ from the first one's by less
+/// than the tolerance: two one-sided tests.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Alike {
     #[serde(flatten)]
@@ -28,6 +30,10 @@ pub struct Alike {
     /// The share of the comparisons in which it must hold (1).
     #[serde(default = "all")]
     at_least: f64,
+    /// In which share of the pairs of runs the setting must make a difference (0): where it
+    /// never came into play nothing is seen of its effect.
+    #[serde(default)]
+    plays_at_least: f64,
 }
 
 fn near() -> f64 {
@@ -43,24 +49,40 @@ impl Alike {
         &self.of.measure
     }
 
-    pub(super) fn evaluate(&self, cells: &Cells) -> Option<Finding> {
-        let mut tally = Tally::default();
+    /// The controls that it must fail.
+    pub(super) fn controls(&self) -> &'static [Arms] {
+        &[Arms::Apart]
+    }
+
+    pub(super) fn evaluate(&self, cells: &Cells, level: Level, arms: Arms) -> Option<Finding> {
+        let mut seen = Seen::default();
         for (place, members) in self.groups(cells) {
-            self.compare(&place, members, &mut tally);
+            self.compare(&place, members, level, arms, &mut seen);
         }
-        if tally.all == 0 {
+        if seen.tally.all == 0 {
             return None;
         }
-        tally.misses.truncate(3);
+        seen.misses.truncate(3);
+        let played = seen.play.0 as f64 >= self.plays_at_least * seen.play.1 as f64;
+        let outcome = match seen.tally.outcome(self.at_least) {
+            Outcome::Holds if !played => Outcome::Undecided,
+            outcome => outcome,
+        };
+        let play = match seen.play {
+            (differ, pairs) if differ < pairs => {
+                format!("; runs differ in {differ} of {pairs} pairs")
+            }
+            _ => String::new(),
+        };
         Some(Finding {
             text: format!(
-                "alike in {} of {} comparisons; greatest difference {:.1} %",
-                tally.good,
-                tally.all,
-                100.0 * tally.greatest
+                "alike in {} comparisons; greatest difference {:.1} %{play}",
+                seen.tally.words(),
+                100.0 * seen.greatest
             ),
-            holds: tally.good as f64 >= self.at_least * tally.all as f64 - 1e-9,
-            detail: (!tally.misses.is_empty()).then(|| tally.misses.join("; ")),
+            outcome,
+            detail: (!seen.misses.is_empty()).then(|| seen.misses.join("; ")),
+            runs: RunCount::together(&seen.used),
         })
     }
 
@@ -88,7 +110,7 @@ impl Alike {
     }
 
     /// Compares the mean of each value of the axis with that of the first one.
-    fn compare(&self, place: &Place, members: Members, tally: &mut Tally) {
+    fn compare(&self, place: &Place, members: Members, level: Level, arms: Arms, seen: &mut Seen) {
         let members: Vec<(String, Sample)> = members
             .into_iter()
             .filter_map(|(name, samples)| Some((name, pool(samples)?)))
@@ -96,16 +118,19 @@ impl Alike {
         let Some(((_, first), rest)) = members.split_first() else {
             return;
         };
+        seen.used.push(first.clone());
         for (name, sample) in rest {
-            let difference = (sample.mean - first.mean).abs();
-            let chance = sample.difference(first).map_or(0.0, |(_, half)| half);
-            let share = difference / first.mean.abs().max(f64::MIN_POSITIVE);
-            tally.all += 1;
-            tally.greatest = tally.greatest.max(share);
-            if share <= self.tolerance || difference <= chance {
-                tally.good += 1;
-            } else {
-                tally.misses.push(format!(
+            let moved = first.times(1.0 + 2.0 * self.tolerance);
+            let sample = if arms == Arms::Apart { &moved } else { sample };
+            let share = (sample.mean - first.mean).abs() / first.mean.abs().max(f64::MIN_POSITIVE);
+            let (differ, pairs) = sample.came_into_play(first);
+            let outcome = level.within(sample.relative(first), [-self.tolerance, self.tolerance]);
+            seen.tally.add(outcome);
+            seen.greatest = seen.greatest.max(share);
+            seen.play = (seen.play.0 + differ, seen.play.1 + pairs);
+            seen.used.push(sample.clone());
+            if outcome != Outcome::Holds {
+                seen.misses.push(format!(
                     "{}: {} {name} gives {}, not {}",
                     place_words(place, &[]),
                     self.across,
@@ -119,48 +144,54 @@ impl Alike {
 
 /// The comparisons of one check.
 #[derive(Default)]
-struct Tally {
-    all: usize,
-    /// Those without a difference that counts.
-    good: usize,
+struct Seen {
+    tally: Tally,
     /// The greatest relative difference.
     greatest: f64,
-    /// The other ones, in words.
+    /// In how many of the pairs of runs with one seed the values differ.
+    play: (usize, usize),
+    used: Vec<Sample>,
+    /// Those that do not hold, in words.
     misses: Vec<String>,
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::reproduce::check::testing::{cell, evaluate};
+    use crate::reproduce::check::testing::{cell, controls, evaluate};
+    use crate::reproduce::rule::Outcome;
+
+    const CHECK: &str = "kind = \"alike\"\nmeasure = \"t\"\nunit = \"s\"\nacross = \"policy\"\n";
 
     #[test]
-    fn near_means_and_chance_count_as_alike() {
-        let check = "kind = \"alike\"\nmeasure = \"t\"\nunit = \"s\"\nacross = \"policy\"\n";
-        let cells = vec![
-            cell(0.0, "A", &[10.0, 10.1]),
-            cell(0.0, "B", &[10.2, 10.3]),
-            cell(0.0, "C", &[5.0, 25.0]),
-        ];
-        let found = evaluate(check, cells).unwrap();
-        assert!(found.holds, "{found:?}");
-        let found = evaluate(
-            check,
-            vec![
-                cell(1.0, "A", &[10.0, 10.0, 10.0]),
-                cell(1.0, "B", &[12.0, 12.0, 12.0]),
-            ],
-        )
-        .unwrap();
-        assert!(!found.holds);
+    fn near_means_are_alike_and_noise_is_not() {
+        let a = || cell(1.0, "A", &[10.0, 10.1, 10.2]);
+        for (b, outcome) in [
+            ([10.2, 10.3, 10.4], Outcome::Holds),
+            // Few or scattered runs no longer help.
+            ([5.0, 25.0, 1.0], Outcome::Undecided),
+            ([12.0, 12.1, 12.3], Outcome::Fails),
+        ] {
+            let found = evaluate(CHECK, vec![a(), cell(1.0, "B", &b)]).unwrap();
+            assert_eq!(found.outcome, outcome, "{found:?}");
+        }
+        let far = vec![a(), cell(1.0, "B", &[12.0, 12.0, 12.3])];
         assert_eq!(
-            found.detail.unwrap(),
-            "1 % on path 2: policy B gives 12.0 s, not 10.0 s"
+            evaluate(CHECK, far).unwrap().detail.unwrap(),
+            "1 % on path 2: policy B gives 12.1 s, not 10.1 s"
         );
+        let same = vec![a(), cell(1.0, "B", &[10.0, 10.1, 10.2])];
+        let found = evaluate(CHECK, same.clone()).unwrap();
+        assert!(
+            found.text.ends_with("runs differ in 0 of 3 pairs"),
+            "{found:?}"
+        );
+        for (name, outcome) in controls(CHECK, same) {
+            assert_ne!(outcome, Outcome::Holds, "{name}");
+        }
     }
 
     #[test]
     fn places_that_belong_together_are_one() {
-        let check = "kind = \"alike\"\nmeasure = \"t\"\nunit = \"s\"\nacross = \"policy\"\n";
         // The policies differ at each load of path 2, but not in all.
         let cells = vec![
             cell(1.0, "A", &[10.0, 10.1]),
@@ -168,9 +199,9 @@ mod tests {
             cell(1.0, "B", &[20.0, 20.1]),
             cell(2.0, "B", &[10.0, 10.1]),
         ];
-        let found = evaluate(check, cells.clone()).unwrap();
+        let found = evaluate(CHECK, cells.clone()).unwrap();
         assert!(found.text.contains("alike in 0 of 2"), "{found:?}");
-        let together = format!("{check}together = [\"loss2\"]\n");
+        let together = format!("{CHECK}together = [\"loss2\"]\n");
         let found = evaluate(&together, cells).unwrap();
         assert!(found.text.contains("alike in 1 of 1"), "{found:?}");
     }

@@ -1,16 +1,19 @@
-//! A value that the paper took from one run lies among those of single runs.
+//! A value that the paper took from one run, among those of single runs.
 
-use super::finding::{Finding, Measured};
+use super::finding::{Finding, Measured, RunCount};
 use crate::reproduce::cells::{Cells, Filter};
+use crate::reproduce::rule::Outcome;
 use crate::reproduce::show::number;
 use serde::Deserialize;
 
 /// The share of the runs that the range leaves out at either end.
 const TAIL: f64 = 0.025;
+/// Fewest runs whose range says anything.
+const FEWEST: usize = 40;
 
-/// A printed value of one run lies in the middle 95 % of the runs of the meant
-/// cells; of fewer than 40 that is from their least to their greatest. The mean
-/// of many runs would be the wrong thing to hold one run against.
+/// A printed value of one run is compared with the middle 95 % of the runs of the meant
+/// cells. Outside, it does not hold. Inside, one run cannot show more than that nothing
+/// speaks against it: undecided.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Among {
     #[serde(flatten)]
@@ -29,7 +32,7 @@ impl Among {
 
     pub(super) fn evaluate(&self, cells: &Cells) -> Option<Finding> {
         let sample = cells.pooled(&self.filter, &self.of.measure)?;
-        let mut values: Vec<f64> = sample.values.iter().map(|(_, v)| *v).collect();
+        let mut values: Vec<f64> = sample.runs.iter().map(|r| r.value).collect();
         values.sort_by(f64::total_cmp);
         let out = (TAIL * values.len() as f64) as usize;
         let low = *values.get(out)?;
@@ -40,6 +43,7 @@ impl Among {
             (n, 0) => format!("{n} runs"),
             (n, _) => format!("95 % of {n} runs"),
         };
+        let outside = !(low..=high).contains(&self.value);
         Some(Finding {
             text: format!(
                 "{} to {} in {runs}, mean {}",
@@ -47,8 +51,15 @@ impl Among {
                 unit.value(high),
                 number(unit.scaled(sample.mean))
             ),
-            holds: (low..=high).contains(&self.value),
-            detail: Some(format!("counts with {} among them", unit.value(self.value))),
+            outcome: match outside && values.len() >= FEWEST {
+                true => Outcome::Fails,
+                false => Outcome::Undecided,
+            },
+            detail: Some(format!(
+                "{} is a value of one run: it can be refuted, not confirmed",
+                unit.value(self.value)
+            )),
+            runs: RunCount::of(&sample),
         })
     }
 }
@@ -56,6 +67,7 @@ impl Among {
 #[cfg(test)]
 mod tests {
     use crate::reproduce::check::testing::{cell, evaluate};
+    use crate::reproduce::rule::Outcome;
 
     #[test]
     fn one_run_is_held_against_single_runs() {
@@ -63,19 +75,18 @@ mod tests {
             format!("kind = \"among\"\nmeasure = \"t\"\nunit = \"s\"\nvalue = {value}\n")
         };
         let few = || vec![cell(0.0, "A", &[9.0, 10.0, 14.0])];
-        let found = evaluate(&check("13.5"), few()).unwrap();
-        assert!(found.holds);
+        let found = evaluate(&check("15.5"), few()).unwrap();
+        assert_eq!(found.outcome, Outcome::Undecided, "too few runs");
         assert_eq!(found.text, "9.00 to 14.0 s in 3 runs, mean 11.0");
-        assert!(!evaluate(&check("14.5"), few()).unwrap().holds);
         let many: Vec<f64> = (0..100).map(f64::from).collect();
-        for (value, holds) in [
-            ("1.0", false),
-            ("2.0", true),
-            ("97.0", true),
-            ("98.0", false),
+        for (value, outcome) in [
+            ("1.0", Outcome::Fails),
+            ("2.0", Outcome::Undecided),
+            ("97.0", Outcome::Undecided),
+            ("98.0", Outcome::Fails),
         ] {
             let found = evaluate(&check(value), vec![cell(0.0, "A", &many)]).unwrap();
-            assert_eq!(found.holds, holds, "{value}");
+            assert_eq!(found.outcome, outcome, "{value}");
         }
         assert!(evaluate(&check("1.0"), Vec::new()).is_none());
     }

@@ -1,8 +1,11 @@
 //! How much a setting gains or costs.
 
-use super::finding::{Finding, Measured};
+use super::arms::Arms;
+use super::finding::{Finding, Measured, RunCount};
 use crate::reproduce::cells::{Cells, Filter, Place, Value, Values, place_words};
-use crate::reproduce::sample::Sample;
+use crate::reproduce::estimate::Estimate;
+use crate::reproduce::rule::{Level, Outcome};
+use crate::reproduce::sample::{SHOWN, Sample};
 use serde::Deserialize;
 
 /// The relative change of a measure from the cells that `from` means to those
@@ -25,19 +28,10 @@ pub struct Change {
     /// After.
     #[serde(default)]
     to: Place,
-    /// With `peak`, another axis, in place of `to`: after is where both have the
-    /// same value, at each place of the others, and before the greatest mean
-    /// there. With `loss2` and `loss1` that is where both paths lose alike.
-    #[serde(default)]
-    like: Option<String>,
     /// Which of the places counts.
     take: Take,
     /// The band of the change in percent.
     between: [f64; 2],
-    /// Whether the change must lie in the band itself and be more than chance,
-    /// for which its 95 % interval must not reach 0.
-    #[serde(default)]
-    sure: bool,
 }
 
 /// Which of the changes counts.
@@ -65,40 +59,64 @@ impl Change {
         &self.of.measure
     }
 
-    pub(super) fn evaluate(&self, cells: &Cells) -> Option<Finding> {
-        let mut found: Option<(f64, f64, Step<'_>)> = None;
-        for step in self.steps(cells)? {
-            let (change, half) = relative(&step.before, &step.after);
+    /// The controls that it must fail.
+    pub(super) fn controls(&self) -> &'static [Arms] {
+        &[Arms::Swapped, Arms::Equal]
+    }
+
+    pub(super) fn evaluate(&self, cells: &Cells, level: Level, arms: Arms) -> Option<Finding> {
+        let mut steps = self.steps(cells)?;
+        for step in &mut steps {
+            let (after, before) = arms.of(step.after.clone(), step.before.clone());
+            (step.after, step.before) = (after, before);
+        }
+        let level = level.shared(steps.len());
+        let mut found: Option<(f64, Step<'_>)> = None;
+        for step in steps {
+            let change = percent(&step.before, &step.after);
             let best = found.as_ref().map(|(best, ..)| *best);
             if best.is_none_or(|best| self.take.is_further(change, best)) {
-                found = Some((change, half, step));
+                found = Some((change, step));
             }
         }
-        let (change, half, step) = found?;
+        let (change, step) = found?;
         let [low, high] = self.between;
+        let relative = step.after.relative(&step.before);
         let n = step.before.n.min(step.after.n);
-        let interval = if n > 1 {
-            format!(" (\u{b1}{half:.0} points, {n} runs)")
-        } else {
-            format!(" ({n} run)")
-        };
+        let runs = if n == 1 { "run" } else { "runs" };
+        let half = relative
+            .filter(|e| e.error > 0.0)
+            .map_or_else(String::new, |e| {
+                format!("\u{b1}{:.0} points, ", 100.0 * e.half(SHOWN))
+            });
         let peak = step.peak.map_or_else(String::new, |(axis, value, mean)| {
             let mean = self.of.unit.value(mean);
             format!("; greatest at {axis} {value}: {mean}")
         });
         Some(Finding {
-            text: format!("{change:+.0} %{interval}{peak}"),
-            holds: if self.sure {
-                (low..=high).contains(&change) && change.abs() > half
-            } else {
-                change - half <= high && change + half >= low
-            },
+            text: format!("{change:+.0} % ({half}{n} {runs}){peak}"),
+            outcome: self.decide(relative, level),
             detail: Some(if step.words.is_empty() {
                 format!("counts between {low:+} and {high:+} %")
             } else {
                 format!("at {}; counts between {low:+} and {high:+} %", step.words)
             }),
+            runs: RunCount::together([&step.before, &step.after]),
         })
+    }
+
+    /// In the band, and with its sign.
+    fn decide(&self, relative: Option<Estimate>, level: Level) -> Outcome {
+        let [low, high] = self.between.map(|percent| percent / 100.0);
+        let inside = level.within(relative, [low, high]);
+        let sign = if high <= 0.0 {
+            level.below_zero(relative)
+        } else if low >= 0.0 {
+            level.below_zero(relative.map(Estimate::negative))
+        } else {
+            Outcome::Holds
+        };
+        Outcome::all([inside, sign])
     }
 
     /// What is compared.
@@ -106,30 +124,9 @@ impl Change {
         let Some(axis) = &self.peak else {
             return Some(self.pairs(cells, &self.from, None));
         };
-        let Some(like) = &self.like else {
-            let (value, mean) = self.greatest(cells, axis, &self.filter)?;
-            let from = Place::from([(axis.clone(), value.clone())]);
-            return Some(self.pairs(cells, &from, Some((axis, value, mean))));
-        };
-        let equals = cells
-            .samples(&self.filter, &self.of.measure)
-            .filter(|(place, _)| place.contains_key(axis) && place.get(axis) == place.get(like));
-        let steps = equals.filter_map(|(place, after)| {
-            let mut there: Filter = place
-                .iter()
-                .map(|(axis, value)| (axis.clone(), Values::One(value.clone())))
-                .collect();
-            there.remove(axis);
-            let (value, mean) = self.greatest(cells, axis, &there)?;
-            there.insert(axis.clone(), Values::One(value.clone()));
-            Some(Step {
-                words: place_words(place, &[axis]),
-                before: cells.pooled(&there, &self.of.measure)?,
-                after,
-                peak: Some((axis, value, mean)),
-            })
-        });
-        Some(steps.collect())
+        let (value, mean) = self.greatest(cells, axis, &self.filter)?;
+        let from = Place::from([(axis.clone(), value.clone())]);
+        Some(self.pairs(cells, &from, Some((axis, value, mean))))
     }
 
     /// From the cells that `from` means to those that `to` means.
@@ -176,55 +173,72 @@ struct Step<'a> {
     peak: Option<(&'a str, Value, f64)>,
 }
 
-/// Relative change in percent, with half of its 95 % interval.
-pub(super) fn relative(before: &Sample, after: &Sample) -> (f64, f64) {
+/// Relative change in percent.
+fn percent(before: &Sample, after: &Sample) -> f64 {
     let base = before.mean.abs().max(f64::MIN_POSITIVE);
-    let half = after.difference(before).map_or(0.0, |(_, half)| half);
-    (
-        100.0 * (after.mean - before.mean) / base,
-        100.0 * half / base,
-    )
+    100.0 * (after.mean - before.mean) / base
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Value;
-    use crate::reproduce::check::testing::{cell, evaluate};
+    use crate::reproduce::check::testing::{cell, controls, evaluate};
+    use crate::reproduce::rule::Outcome;
+
+    const CHECK: &str = "kind = \"change\"\nmeasure = \"t\"\nfrom = { policy = \"A\" }\n\
+         to = { policy = \"B\" }\n";
 
     #[test]
     fn the_extreme_place_counts() {
-        let check = |take: &str, band: &str| {
-            format!(
-                "kind = \"change\"\nmeasure = \"t\"\nfrom = {{ policy = \"A\" }}\n\
-                 to = {{ policy = \"B\" }}\ntake = \"{take}\"\nbetween = {band}\n"
-            )
-        };
+        let check =
+            |take: &str, band: &str| format!("{CHECK}take = \"{take}\"\nbetween = {band}\n");
         let cells = || {
             vec![
-                cell(0.0, "A", &[100.0, 102.0]),
-                cell(0.0, "B", &[12.0, 14.0]),
+                cell(0.0, "A", &[100.0, 101.0, 102.0]),
+                cell(0.0, "B", &[12.9, 13.1, 13.2]),
                 cell(5.0, "A", &[100.0]),
                 cell(5.0, "B", &[109.0]),
             ]
         };
         let found = evaluate(&check("least", "[-90, -86]"), cells()).unwrap();
-        assert!(found.holds, "{found:?}");
+        assert_eq!(found.outcome, Outcome::Holds, "{found:?}");
         assert!(found.text.starts_with("-87 %"), "{}", found.text);
-        let sure = |band: &str| format!("{}sure = true\n", check("least", band));
-        assert!(evaluate(&sure("[-90, -86]"), cells()).unwrap().holds);
-        assert!(!evaluate(&sure("[-86, -80]"), cells()).unwrap().holds);
-        let found = evaluate(&check("greatest", "[0, 5]"), cells()).unwrap();
-        assert!(!found.holds && found.text == "+9 % (1 run)", "{found:?}");
+        let found = evaluate(&check("least", "[-80, -70]"), cells()).unwrap();
+        assert_eq!(found.outcome, Outcome::Fails);
+        let found = evaluate(&check("greatest", "[0, 50]"), cells()).unwrap();
+        assert_eq!(found.outcome, Outcome::Undecided, "one run decides nothing");
+        assert_eq!(found.text, "+9 % (1 run)");
         assert!(found.detail.unwrap().starts_with("at 5 % on path 2"));
+    }
+
+    #[test]
+    fn a_band_on_one_side_of_zero_asks_for_its_sign() {
+        let cells = |more: f64| {
+            vec![
+                cell(0.0, "A", &[100.0, 101.0, 102.0]),
+                cell(0.0, "B", &[100.0 + more, 101.5 + more, 101.5 + more]),
+            ]
+        };
+        let check = format!("{CHECK}take = \"greatest\"\nbetween = [0, 24]\n");
+        assert_eq!(
+            evaluate(&check, cells(9.0)).unwrap().outcome,
+            Outcome::Holds
+        );
+        assert_eq!(
+            evaluate(&check, cells(0.5)).unwrap().outcome,
+            Outcome::Undecided
+        );
+        for (name, outcome) in controls(&check, cells(9.0)) {
+            assert_ne!(outcome, Outcome::Holds, "{name}");
+        }
     }
 
     #[test]
     fn a_change_may_begin_where_the_mean_is_greatest() {
         let check = "kind = \"change\"\nmeasure = \"t\"\npeak = \"loss2\"\n\
-             to = { loss2 = 10 }\ntake = \"least\"\nbetween = [-30, -1]\nsure = true\n";
+             to = { loss2 = 10 }\ntake = \"least\"\nbetween = [-30, -1]\n";
         let at = |loss: f64, mean: f64| cell(loss, "A", &[mean, mean + 0.1, mean - 0.1]);
         let falls = evaluate(check, vec![at(0.0, 60.0), at(5.0, 80.0), at(10.0, 72.0)]).unwrap();
-        assert!(falls.holds, "{falls:?}");
+        assert_eq!(falls.outcome, Outcome::Holds, "{falls:?}");
         assert!(falls.text.starts_with("-10 %"), "{}", falls.text);
         assert!(
             falls.text.ends_with("greatest at loss2 5: 80.0"),
@@ -232,42 +246,7 @@ mod tests {
             falls.text
         );
         let grows = evaluate(check, vec![at(0.0, 60.0), at(5.0, 70.0), at(10.0, 72.0)]).unwrap();
-        assert!(!grows.holds && grows.text.starts_with("+0 %"), "{grows:?}");
-    }
-
-    #[test]
-    fn a_change_may_end_where_two_axes_are_alike() {
-        let check = "kind = \"change\"\nmeasure = \"t\"\npeak = \"loss2\"\n\
-             like = \"loss1\"\ntake = \"least\"\nbetween = [-5, 0]\n";
-        let at = |loss1: f64, loss2: f64, mean: f64| {
-            let mut cell = cell(loss2, "A", &[mean, mean + 0.1, mean - 0.1]);
-            cell.place.insert("loss1".to_owned(), Value::Number(loss1));
-            cell
-        };
-        let cells = |worst: f64| {
-            vec![
-                at(3.0, 0.0, 20.0),
-                at(3.0, 3.0, 80.0),
-                at(3.0, 5.0, 60.0),
-                at(5.0, 0.0, 30.0),
-                at(5.0, 3.0, worst),
-                at(5.0, 5.0, 97.0),
-                // No cell where both are alike: not looked at.
-                at(8.0, 0.0, 20.0),
-                at(8.0, 10.0, 90.0),
-            ]
-        };
-        let near = evaluate(check, cells(100.0)).unwrap();
-        assert!(near.holds, "{near:?}");
-        assert!(near.text.starts_with("-3 %"), "{}", near.text);
-        assert!(
-            near.text.ends_with("greatest at loss2 3: 100.0"),
-            "{}",
-            near.text
-        );
-        assert!(near.detail.unwrap().starts_with("at 5 % loss on path 1"));
-        let far = evaluate(check, cells(120.0)).unwrap();
-        assert!(!far.holds && far.text.starts_with("-19 %"), "{far:?}");
-        assert_eq!(evaluate(check, vec![at(8.0, 10.0, 90.0)]), None);
+        assert_eq!(grows.outcome, Outcome::Fails);
+        assert!(grows.text.starts_with("+0 %"), "{grows:?}");
     }
 }

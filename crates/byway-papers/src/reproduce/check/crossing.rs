@@ -1,13 +1,15 @@
 //! Two curves cross.
 
-use super::finding::{Finding, Measured};
+use super::arms::Arms;
+use super::finding::{Finding, Measured, RunCount};
 use crate::reproduce::cells::{Cells, Filter, Place, Values};
+use crate::reproduce::rule::{Level, Outcome, Tally};
+use crate::reproduce::sample::Sample;
 use serde::Deserialize;
 
-/// Along an axis, `below` is the lower of two curves at first and the higher
-/// one at the end; where they cross lies in a band. With `level` the other one
-/// is a level line; the crossing is then that of a straight line through all
-/// runs of `below`, and its 95 % interval must meet the band.
+/// Along an axis, `below` is the lower of two curves up to the beginning of a band and
+/// the higher one from its end on, point by point and each time clear of zero. Within the
+/// band, where they cross, they may be as they are.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Crossing {
     #[serde(flatten)]
@@ -19,14 +21,20 @@ pub struct Crossing {
     along: String,
     /// The curve that begins lower.
     below: Place,
-    /// The other one. An axis that it does not name is left out, so that a
-    /// policy that does not depend on it is one level line.
+    /// The other one.
     above: Place,
-    /// Whether the other one is a level line: the mean over the axis.
+    /// Whether the other one does not depend on the axis: all its runs are one level.
     #[serde(default)]
     level: bool,
     /// The band of the crossing, on the axis.
     between: [f64; 2],
+    /// The share of the points on either side that must be as stated (1).
+    #[serde(default = "all")]
+    at_least: f64,
+}
+
+fn all() -> f64 {
+    1.0
 }
 
 impl Crossing {
@@ -34,125 +42,81 @@ impl Crossing {
         &self.of.measure
     }
 
-    pub(super) fn evaluate(&self, cells: &Cells) -> Option<Finding> {
-        if self.level {
-            return self.look_level(cells);
+    /// The controls that it must fail.
+    pub(super) fn controls(&self) -> &'static [Arms] {
+        &[Arms::Swapped, Arms::Equal]
+    }
+
+    pub(super) fn evaluate(&self, cells: &Cells, level: Level, arms: Arms) -> Option<Finding> {
+        let [low, high] = self.between;
+        let (mut before, mut after) = (Tally::default(), Tally::default());
+        let (mut misses, mut used, mut means) = (Vec::new(), Vec::new(), Vec::new());
+        for (x, below, above) in self.points(cells) {
+            let (below, above) = arms.of(below, above);
+            means.push((x, below.mean - above.mean));
+            let (tally, outcome) = if x <= low {
+                (&mut before, level.below_zero(below.difference(&above)))
+            } else if x >= high {
+                (&mut after, level.below_zero(above.difference(&below)))
+            } else {
+                continue;
+            };
+            tally.add(outcome);
+            if outcome != Outcome::Holds {
+                let unit = self.of.unit;
+                let values = (unit.value(below.mean), unit.value(above.mean));
+                misses.push(format!(
+                    "{} {x}: {} against {}",
+                    self.along, values.0, values.1
+                ));
+            }
+            used.extend([below, above]);
         }
-        let points: Vec<(f64, f64)> = cells
-            .values(&self.along, &self.filter)
-            .iter()
-            .filter_map(|value| {
-                let x = value.number()?;
-                let at = |place: &Place| {
-                    let mut filter = self.of_curve(place);
-                    filter.insert(self.along.clone(), Values::One(value.clone()));
-                    cells.pooled(&filter, &self.of.measure).map(|s| s.mean)
-                };
-                Some((x, at(&self.below)? - at(&self.above)?))
-            })
-            .collect();
-        if points.len() < 2 {
+        if before.all + after.all == 0 {
             return None;
         }
-        let [low, high] = self.between;
-        let detail = Some(format!("counts between {low} and {high}"));
-        Some(match crossing(&points) {
-            Some(x) => Finding {
-                text: format!("they cross at {x:.1}"),
-                holds: (low..=high).contains(&x),
-                detail,
-            },
-            None => Finding {
-                text: "they do not cross".to_owned(),
-                holds: false,
-                detail,
-            },
+        let side = |words: &str, tally: Tally| match tally.all {
+            0 => String::new(),
+            _ => format!(", {words} at {}", tally.words()),
+        };
+        let cross = match crossing(&means) {
+            Some(x) => format!("they cross at {x:.1}"),
+            None => "they do not cross".to_owned(),
+        };
+        let (lower, higher) = (side("lower before", before), side("higher after", after));
+        Some(Finding {
+            text: format!("{cross}{lower}{higher}"),
+            outcome: Outcome::all([before, after].map(|t| t.outcome(self.at_least))),
+            detail: (!misses.is_empty()).then(|| format!("not at {}", misses.join("; "))),
+            runs: RunCount::together(&used),
         })
     }
-}
 
-impl Crossing {
+    /// Both curves at each value of the axis.
+    fn points(&self, cells: &Cells) -> Vec<(f64, Sample, Sample)> {
+        let values = cells.values(&self.along, &self.of_curve(&self.below));
+        let points = values.iter().filter_map(|value| {
+            let at = |place: &Place, level: bool| {
+                let mut filter = self.of_curve(place);
+                if level {
+                    filter.remove(&self.along);
+                } else {
+                    filter.insert(self.along.clone(), Values::One(value.clone()));
+                }
+                cells.pooled(&filter, &self.of.measure)
+            };
+            let (below, above) = (at(&self.below, false)?, at(&self.above, self.level)?);
+            Some((value.number()?, below, above))
+        });
+        points.collect()
+    }
+
     fn of_curve(&self, place: &Place) -> Filter {
         let mut filter = self.filter.clone();
         for (axis, v) in place {
             filter.insert(axis.clone(), Values::One(v.clone()));
         }
         filter
-    }
-
-    fn look_level(&self, cells: &Cells) -> Option<Finding> {
-        let level = cells.pooled(&self.of_curve(&self.above), &self.of.measure)?;
-        let curve = self.of_curve(&self.below);
-        let points: Vec<Weighted> = cells
-            .samples(&curve, &self.of.measure)
-            .filter_map(|(place, sample)| {
-                let x = place.get(&self.along)?.number()?;
-                Some((x, sample.mean, sample.n as f64))
-            })
-            .collect();
-        let line = Line::through(&points)?;
-        let x = (level.mean - line.at_0) / line.slope;
-        let level_error = level.sd / (level.n as f64).sqrt();
-        let half = 1.96 * line.error_at(x).hypot(level_error) / line.slope.abs();
-        let [low, high] = self.between;
-        Some(Finding {
-            text: format!(
-                "they cross at {x:.1} (\u{b1}{half:.1}, {:.0} runs)",
-                line.weight
-            ),
-            holds: line.slope > 0.0 && x - half <= high && x + half >= low,
-            detail: Some(format!("counts between {low} and {high}")),
-        })
-    }
-}
-
-/// A point with the number of its runs.
-type Weighted = (f64, f64, f64);
-
-/// A straight line through weighted points, by least squares.
-struct Line {
-    at_0: f64,
-    slope: f64,
-    weight: f64,
-    middle: f64,
-    spread: f64,
-    /// Standard deviation of a run about the line.
-    deviation: f64,
-}
-
-impl Line {
-    /// None for fewer than three places: their scatter would not be known.
-    fn through(points: &[Weighted]) -> Option<Line> {
-        let weight: f64 = points.iter().map(|p| p.2).sum();
-        let middle = points.iter().map(|p| p.0 * p.2).sum::<f64>() / weight;
-        let height = points.iter().map(|p| p.1 * p.2).sum::<f64>() / weight;
-        let spread: f64 = points.iter().map(|p| p.2 * (p.0 - middle).powi(2)).sum();
-        if points.len() < 3 || spread <= 0.0 {
-            return None;
-        }
-        let both: f64 = points
-            .iter()
-            .map(|p| p.2 * (p.0 - middle) * (p.1 - height))
-            .sum();
-        let slope = both / spread;
-        let at_0 = height - slope * middle;
-        let off = points
-            .iter()
-            .map(|p| p.2 * (p.1 - at_0 - slope * p.0).powi(2));
-        let deviation = (off.sum::<f64>() / (points.len() - 2) as f64).sqrt();
-        Some(Line {
-            at_0,
-            slope,
-            weight,
-            middle,
-            spread,
-            deviation,
-        })
-    }
-
-    /// Standard error of its height at `x`.
-    fn error_at(&self, x: f64) -> f64 {
-        self.deviation * (1.0 / self.weight + (x - self.middle).powi(2) / self.spread).sqrt()
     }
 }
 
@@ -167,30 +131,49 @@ fn crossing(points: &[(f64, f64)]) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use crate::reproduce::check::testing::{cell, evaluate};
+    use crate::reproduce::cells::Cell;
+    use crate::reproduce::check::testing::{cell, controls, evaluate};
+    use crate::reproduce::rule::Outcome;
+
+    const CHECK: &str = "kind = \"crossing\"\nmeasure = \"t\"\nalong = \"loss2\"\n\
+         below = { policy = \"A\" }\nabove = { policy = \"B\" }\nbetween = [4, 5]\n";
+
+    fn cells(last: f64) -> Vec<Cell> {
+        let at = |x: f64, policy: &str, y: f64| cell(x, policy, &[y, y + 0.3, y - 0.2]);
+        vec![
+            at(0.0, "A", 5.0),
+            at(4.0, "A", 9.0),
+            at(6.0, "A", last),
+            at(0.0, "B", 10.0),
+            at(4.0, "B", 10.0),
+            at(6.0, "B", 10.0),
+        ]
+    }
 
     #[test]
-    fn the_crossing_is_found_between_the_points() {
-        let check = "kind = \"crossing\"\nmeasure = \"t\"\nalong = \"loss2\"\n\
-                     below = { policy = \"A\" }\nabove = { policy = \"B\" }\nbetween = [4, 5]\n";
-        let cells = |last: f64| {
-            vec![
-                cell(0.0, "A", &[5.0]),
-                cell(4.0, "A", &[9.0]),
-                cell(6.0, "A", &[last]),
-                cell(0.0, "B", &[10.0]),
-                cell(4.0, "B", &[10.0]),
-                cell(6.0, "B", &[10.0]),
-            ]
-        };
-        let found = evaluate(check, cells(13.0)).unwrap();
-        assert!(found.holds, "{found:?}");
-        assert_eq!(found.text, "they cross at 4.5");
-        assert!(!evaluate(check, cells(9.5)).unwrap().holds);
-        let level = format!("{check}level = true\n");
-        let found = evaluate(&level, cells(11.0)).unwrap();
-        // The points lie on a line but for rounding: 5, 9 and 11 at 0, 4 and 6.
-        assert_eq!(found.text, "they cross at 5.0 (\u{b1}0.0, 3 runs)");
-        assert!(found.holds);
+    fn each_side_of_the_band_is_looked_at() {
+        for (last, text, outcome) in [
+            (
+                13.0,
+                "they cross at 4.5, lower before at 2 of 2, higher after at 1 of 1",
+                Outcome::Holds,
+            ),
+            (
+                9.0,
+                "they do not cross, lower before at 2 of 2, higher after at 0 of 1",
+                Outcome::Fails,
+            ),
+        ] {
+            let found = evaluate(CHECK, cells(last)).unwrap();
+            assert_eq!((found.text.as_str(), found.outcome), (text, outcome));
+        }
+        let level = format!("{CHECK}level = true\n");
+        assert_eq!(
+            evaluate(&level, cells(13.0)).unwrap().outcome,
+            Outcome::Holds
+        );
+        for (name, outcome) in controls(CHECK, cells(13.0)) {
+            assert_ne!(outcome, Outcome::Holds, "{name}");
+        }
     }
 }

@@ -1,12 +1,14 @@
 //! The greatest or the least of several means.
 
 use super::change::Take;
-use super::finding::{Finding, Measured};
-use crate::reproduce::cells::{Cells, Filter, place_words};
+use super::finding::{Finding, Measured, RunCount};
+use crate::reproduce::cells::{Cells, Filter, Place, place_words};
+use crate::reproduce::rule::Level;
+use crate::reproduce::sample::Sample;
 use serde::Deserialize;
 
-/// Of the means of the meant cells the greatest or the least one lies in a
-/// band, or chance allows that it does.
+/// Of the means of the meant cells the greatest or the least one lies in a band. The
+/// cells share the error of the test, since the furthest one is taken.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Extreme {
     #[serde(flatten)]
@@ -18,6 +20,10 @@ pub struct Extreme {
     take: Take,
     /// The band, both ends included.
     between: [f64; 2],
+    /// The cells whose runs lack the mechanism: other values of some axes. The check
+    /// must fail there.
+    #[serde(default)]
+    pub(super) off: Filter,
 }
 
 impl Extreme {
@@ -25,29 +31,32 @@ impl Extreme {
         &self.of.measure
     }
 
-    pub(super) fn evaluate(&self, cells: &Cells) -> Option<Finding> {
-        let (place, sample) =
-            cells
-                .samples(&self.filter, &self.of.measure)
-                .reduce(
-                    |best, next| match self.take.is_further(next.1.mean, best.1.mean) {
-                        true => next,
-                        false => best,
-                    },
-                )?;
+    pub(super) fn evaluate(&self, cells: &Cells, level: Level, off: bool) -> Option<Finding> {
+        let mut filter = self.filter.clone();
+        if off {
+            filter.extend(self.off.clone());
+        }
+        let means: Vec<(&Place, Sample)> = cells.samples(&filter, &self.of.measure).collect();
+        let level = level.shared(means.len());
+        let (place, sample) = means.into_iter().reduce(|best, next| {
+            match self.take.is_further(next.1.mean, best.1.mean) {
+                true => next,
+                false => best,
+            }
+        })?;
         let unit = self.of.unit;
-        let (low, high) = sample.interval().unwrap_or((sample.mean, sample.mean));
         let [from, to] = self.between;
         let fixed: Vec<&str> = self.filter.keys().map(String::as_str).collect();
         Some(Finding {
             text: unit.sample(&sample),
-            holds: low <= to && high >= from,
+            outcome: level.sample_within(&sample, self.between),
             detail: Some(format!(
                 "at {}; counts between {} and {}",
                 place_words(place, &fixed),
                 unit.value(from),
                 unit.value(to)
             )),
+            runs: RunCount::of(&sample),
         })
     }
 }
@@ -55,6 +64,7 @@ impl Extreme {
 #[cfg(test)]
 mod tests {
     use crate::reproduce::check::testing::{cell, evaluate};
+    use crate::reproduce::rule::Outcome;
 
     #[test]
     fn the_greatest_or_the_least_mean_counts() {
@@ -66,14 +76,15 @@ mod tests {
         };
         let cells = || {
             vec![
-                cell(0.0, "A", &[64.0, 64.1]),
-                cell(8.0, "A", &[72.0, 72.2]),
+                cell(0.0, "A", &[64.0, 64.1, 64.1]),
+                cell(8.0, "A", &[72.0, 72.2, 72.1]),
                 cell(9.0, "B", &[99.0, 99.1]),
             ]
         };
         let found = evaluate(&check("greatest"), cells()).unwrap();
-        assert!(found.holds, "{found:?}");
+        assert_eq!(found.outcome, Outcome::Holds, "{found:?}");
         assert!(found.detail.unwrap().starts_with("at 8 % on path 2;"));
-        assert!(!evaluate(&check("least"), cells()).unwrap().holds);
+        let found = evaluate(&check("least"), cells()).unwrap();
+        assert_eq!(found.outcome, Outcome::Fails);
     }
 }

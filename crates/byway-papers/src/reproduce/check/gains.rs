@@ -1,13 +1,15 @@
-//! A change that becomes smaller, or greater, along an axis.
+//! A change that becomes smaller along an axis.
 
-use super::change::relative;
-use super::finding::{Finding, Measured};
+use super::arms::Arms;
+use super::finding::{Finding, Measured, RunCount};
 use crate::reproduce::cells::{Cells, Filter, Place, Values};
+use crate::reproduce::estimate::Estimate;
+use crate::reproduce::rule::{Level, Outcome};
 use serde::Deserialize;
 
 /// The relative change of a measure from the cells that `from` means to those
 /// that `to` means becomes smaller from each value of an axis to the next one,
-/// beyond chance from the first to the last.
+/// clear of zero from the first to the last, where it is still a gain or none.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Gains {
     #[serde(flatten)]
@@ -28,8 +30,14 @@ impl Gains {
         &self.of.measure
     }
 
-    pub(super) fn evaluate(&self, cells: &Cells) -> Option<Finding> {
-        let mut gains: Vec<(String, f64, f64)> = Vec::new();
+    /// The controls that it must fail.
+    pub(super) fn controls(&self) -> &'static [Arms] {
+        &[Arms::Swapped, Arms::Equal, Arms::Off(0)]
+    }
+
+    pub(super) fn evaluate(&self, cells: &Cells, level: Level, arms: Arms) -> Option<Finding> {
+        let mut gains: Vec<(String, f64, Option<Estimate>)> = Vec::new();
+        let mut used = Vec::new();
         for value in cells.values(&self.along, &self.filter) {
             let sample = |place: &Place| {
                 let mut filter = self.filter.clone();
@@ -40,46 +48,70 @@ impl Gains {
                 cells.pooled(&filter, &self.of.measure)
             };
             if let (Some(before), Some(after)) = (sample(&self.from), sample(&self.to)) {
-                let (change, half) = relative(&before, &after);
-                gains.push((value.to_string(), change, half));
+                let (after, before) = arms.of(after, before);
+                let change = 100.0 * (after.mean / before.mean - 1.0);
+                gains.push((value.to_string(), change, after.relative(&before)));
+                used.extend([before, after]);
             }
         }
         let (first, last) = (gains.first()?, gains.last()?);
-        let whole = first.1 - last.1 > first.2.hypot(last.2);
-        let steps = gains
-            .windows(2)
-            .all(|pair| pair[1].1 - pair[0].1 <= pair[0].2.hypot(pair[1].2));
+        // Neighbours as independent: their seeds are the same, so this is on the safe side.
+        let fall = |from: Option<Estimate>, to: Option<Estimate>| {
+            let (from, to) = (from?, to?);
+            to.plus(from, 1.0, -1.0, to.value - from.value)
+        };
+        let whole = match gains.len() {
+            1 => Outcome::Undecided,
+            _ => level.below_zero(fall(first.2, last.2)),
+        };
+        let steps = gains.windows(2).map(|pair| {
+            let rise = fall(pair[0].2, pair[1].2).map(Estimate::negative);
+            match level.below_zero(rise) {
+                Outcome::Holds => Outcome::Fails,
+                _ => Outcome::Holds,
+            }
+        });
+        let gain = level.below_zero(first.2.map(Estimate::negative));
         let words: Vec<String> = gains
             .iter()
             .map(|(name, change, _)| format!("{change:+.0} % at {name}"))
             .collect();
         Some(Finding {
             text: words.join(", "),
-            holds: gains.len() > 1 && whole && steps,
+            outcome: Outcome::all([whole, gain].into_iter().chain(steps)),
             detail: None,
+            runs: RunCount::together(&used),
         })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::reproduce::check::testing::{cell, evaluate};
+    use crate::reproduce::check::testing::{cell, controls, evaluate};
+    use crate::reproduce::rule::Outcome;
 
     #[test]
     fn gains_must_fall_along_the_axis() {
         let check = "kind = \"gains\"\nmeasure = \"t\"\nalong = \"loss2\"\n\
                      from = { policy = \"A\" }\nto = { policy = \"B\" }\n";
+        let at = |x: f64, policy: &str, y: f64| cell(x, policy, &[y, y + 0.1, y - 0.2, y + 0.05]);
         let cells = |last: f64| {
             vec![
-                cell(1.0, "A", &[10.0, 10.0, 10.0]),
-                cell(1.0, "B", &[30.0, 30.0, 30.0]),
-                cell(2.0, "A", &[10.0, 10.0, 10.0]),
-                cell(2.0, "B", &[last, last, last]),
+                at(1.0, "A", 10.0),
+                at(1.0, "B", 30.0),
+                at(2.0, "A", 10.0),
+                at(2.0, "B", last),
             ]
         };
         let found = evaluate(check, cells(15.0)).unwrap();
-        assert!(found.holds, "{found:?}");
-        assert_eq!(found.text, "+200 % at 1, +50 % at 2");
-        assert!(!evaluate(check, cells(40.0)).unwrap().holds);
+        assert_eq!(found.outcome, Outcome::Holds, "{found:?}");
+        assert!(found.text.starts_with("+20"), "{}", found.text);
+        assert_eq!(
+            evaluate(check, cells(40.0)).unwrap().outcome,
+            Outcome::Fails
+        );
+        for (name, outcome) in controls(check, cells(15.0)) {
+            assert_ne!(outcome, Outcome::Holds, "{name}");
+        }
     }
 }

@@ -1,12 +1,15 @@
 //! A measure grows along an axis.
 
-use super::finding::{Finding, Measured};
-use crate::reproduce::cells::{Cells, Filter};
+use super::arms::Arms;
+use super::finding::{Finding, Measured, RunCount};
+use crate::reproduce::cells::{Cells, Filter, Values};
+use crate::reproduce::estimate::Estimate;
+use crate::reproduce::rule::{Level, Outcome};
 use crate::reproduce::sample::Sample;
 use serde::Deserialize;
 
-/// From the first to the last value of an axis a measure grows, beyond chance,
-/// and on the way it does not fall beyond chance.
+/// From the first to the last value of an axis a measure grows, clear of zero,
+/// and at no step on the way does it fall, clear of zero.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Grows {
     #[serde(flatten)]
@@ -26,45 +29,47 @@ impl Grows {
         &self.of.measure
     }
 
-    pub(super) fn evaluate(&self, cells: &Cells) -> Option<Finding> {
+    /// The controls that it must fail.
+    pub(super) fn controls(&self) -> &'static [Arms] {
+        &[Arms::Swapped, Arms::Equal]
+    }
+
+    pub(super) fn evaluate(&self, cells: &Cells, level: Level, arms: Arms) -> Option<Finding> {
+        let points = self.points(cells, arms);
         let unit = self.of.unit;
-        let mut points: Vec<(String, Sample)> = Vec::new();
-        for value in cells.values(&self.along, &self.filter) {
-            let mut filter = self.filter.clone();
-            let name = value.to_string();
-            filter.insert(
-                self.along.clone(),
-                crate::reproduce::cells::Values::One(value),
-            );
-            if let Some(sample) = cells.pooled(&filter, &self.of.measure) {
-                points.push((name, sample));
-            }
-        }
         let (first, last) = (points.first()?, points.last()?);
         if points.len() < 2 {
             return None;
         }
-        let sign = if self.falls { -1.0 } else { 1.0 };
-        let step = |from: &Sample, to: &Sample| {
-            let chance = to.difference(from).map_or(0.0, |(_, half)| half);
-            (sign * (to.mean - from.mean), chance)
+        // What falls has the sign of what must be below zero.
+        let fall = |from: &Sample, to: &Sample| {
+            let difference = from.difference(to);
+            if self.falls {
+                difference.map(Estimate::negative)
+            } else {
+                difference
+            }
         };
-        let (whole, chance) = step(&first.1, &last.1);
         let against: Vec<String> = points
             .windows(2)
-            .filter_map(|pair| {
-                let (difference, chance) = step(&pair[0].1, &pair[1].1);
-                (difference < -chance).then(|| {
-                    format!(
-                        "against it from {} to {}: {} to {}",
-                        pair[0].0,
-                        pair[1].0,
-                        unit.value(pair[0].1.mean),
-                        unit.value(pair[1].1.mean)
-                    )
-                })
+            .filter(|pair| {
+                let rise = fall(&pair[0].1, &pair[1].1).map(Estimate::negative);
+                rise.is_some_and(|r| r.value != 0.0) && level.below_zero(rise) == Outcome::Holds
+            })
+            .map(|pair| {
+                format!(
+                    "against it from {} to {}: {} to {}",
+                    pair[0].0,
+                    pair[1].0,
+                    unit.value(pair[0].1.mean),
+                    unit.value(pair[1].1.mean)
+                )
             })
             .collect();
+        let outcome = match against.is_empty() {
+            true => level.below_zero(fall(&first.1, &last.1)),
+            false => Outcome::Fails,
+        };
         Some(Finding {
             text: format!(
                 "{} at {}, {} at {}",
@@ -73,32 +78,61 @@ impl Grows {
                 unit.value(last.1.mean),
                 last.0
             ),
-            holds: whole > chance && whole > 0.0 && against.is_empty(),
+            outcome,
             detail: (!against.is_empty()).then(|| against.join("; ")),
+            runs: RunCount::together(points.iter().map(|p| &p.1)),
         })
+    }
+
+    /// The sample at each value of the axis.
+    fn points(&self, cells: &Cells, arms: Arms) -> Vec<(String, Sample)> {
+        let mut points = Vec::new();
+        for value in cells.values(&self.along, &self.filter) {
+            let mut filter = self.filter.clone();
+            let name = value.to_string();
+            filter.insert(self.along.clone(), Values::One(value));
+            if let Some(sample) = cells.pooled(&filter, &self.of.measure) {
+                points.push((name, sample));
+            }
+        }
+        match arms {
+            Arms::Swapped => points.reverse(),
+            Arms::Equal => {
+                if let Some((_, first)) = points.first().cloned() {
+                    points.iter_mut().for_each(|p| p.1 = first.clone());
+                }
+            }
+            Arms::AsRun | Arms::Off(_) | Arms::Apart => {}
+        }
+        points
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::reproduce::check::testing::{cell, evaluate};
+    use crate::reproduce::check::testing::{cell, controls, evaluate};
+    use crate::reproduce::rule::Outcome;
 
     #[test]
     fn growth_is_told_from_chance_and_from_a_dip() {
         let check = "kind = \"grows\"\nmeasure = \"t\"\nunit = \"s\"\nalong = \"loss2\"\n";
+        let falls = format!("{check}falls = true\n");
         let at = |loss: f64, mean: f64| cell(loss, "A", &[mean, mean + 0.1, mean - 0.1]);
-        let found = evaluate(check, vec![at(0.0, 5.0), at(2.0, 6.0), at(9.0, 9.0)]).unwrap();
-        assert!(found.holds, "{found:?}");
+        let outcome = |check: &str, cells| evaluate(check, cells).unwrap().outcome;
+        let grows = || vec![at(0.0, 5.0), at(2.0, 6.0), at(9.0, 9.0)];
+        let found = evaluate(check, grows()).unwrap();
+        assert_eq!(found.outcome, Outcome::Holds, "{found:?}");
         assert_eq!(found.text, "5.00 s at 0, 9.00 s at 9");
         let dip = evaluate(check, vec![at(0.0, 5.0), at(2.0, 4.0), at(9.0, 9.0)]).unwrap();
-        assert!(!dip.holds && dip.detail.is_some());
-        let other = cell(2.0, "A", &[5.1, 4.9, 5.03]);
-        assert!(!evaluate(check, vec![at(0.0, 5.0), other]).unwrap().holds);
-        let falls = format!("{check}falls = true\n");
-        assert!(
-            evaluate(&falls, vec![at(0.0, 5.0), at(2.0, 4.0)])
-                .unwrap()
-                .holds
+        assert!(dip.outcome == Outcome::Fails && dip.detail.is_some());
+        let noise = vec![at(0.0, 5.0), cell(2.0, "A", &[5.1, 4.9, 5.03])];
+        assert_eq!(outcome(check, noise), Outcome::Undecided);
+        assert_eq!(
+            outcome(&falls, vec![at(0.0, 5.0), at(2.0, 4.0)]),
+            Outcome::Holds
         );
+        for (name, outcome) in controls(check, grows()) {
+            assert_ne!(outcome, Outcome::Holds, "{name}");
+        }
     }
 }

@@ -1,10 +1,11 @@
 //! Checks: what the runs of a study must show for a claim to be reproduced.
 //!
 //! One kind of check is one file. Each looks at cells alone, so the same check
-//! is put to byway's runs and, where there are any, to ns-2's.
+//! is put to byway's runs, to its controls and, where there are any, to ns-2's runs.
 
 pub mod alike;
 pub mod among;
+mod arms;
 mod blocked;
 pub mod change;
 pub mod crossing;
@@ -16,9 +17,11 @@ pub mod mean;
 pub mod order;
 pub mod special;
 
-pub use finding::Finding;
+pub use finding::{Finding, RunCount};
 
 use super::cells::Cells;
+use super::rule::{Level, Outcome};
+use arms::Arms;
 use serde::Deserialize;
 
 /// A check of one of the kinds, with what the paper and ns-2 say.
@@ -26,17 +29,31 @@ use serde::Deserialize;
 pub struct Check {
     /// What is looked at, in words.
     pub what: String,
-    /// The study whose cells are looked at; none for a special check.
-    #[serde(default)]
-    pub study: Option<String>,
+    /// The study whose cells are looked at.
+    pub study: String,
     /// The paper's value or statement.
     pub paper: String,
     /// ns-2's, where it is known but not among the study's cells.
     #[serde(default)]
     pub ns2: Option<String>,
+    /// What of it was changed after results had been seen.
+    #[serde(default)]
+    pub changed: Option<Changed>,
     /// The kind, and what it needs.
     #[serde(flatten)]
     pub kind: Kind,
+}
+
+/// A change of a check after results had been seen.
+#[derive(Clone, Debug, Deserialize, serde::Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Changed {
+    /// The day, as 2026-11-23.
+    pub on: String,
+    /// What stood before.
+    pub was: String,
+    /// The reason.
+    pub why: String,
 }
 
 /// The kinds of checks.
@@ -45,7 +62,7 @@ pub struct Check {
 pub enum Kind {
     /// A mean or a share lies in a band.
     Mean(mean::Mean),
-    /// A value of one run lies among those of single runs.
+    /// A value of one run among those of single runs.
     Among(among::Among),
     /// One policy is no worse, or better, than another, cell by cell.
     Order(order::Order),
@@ -61,30 +78,88 @@ pub enum Kind {
     Alike(alike::Alike),
     /// Two curves cross somewhere.
     Crossing(crossing::Crossing),
-    /// Something that cells cannot show.
+    /// A piece of code says so.
     Special(special::Special),
+}
+
+/// How often the runs of one arm are halved; a check that then holds more often than in a fifth
+/// of the cases is no test.
+const HALVINGS: u64 = 20;
+
+/// A case in which a check must not hold, and what it says there.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Control {
+    /// What the check was put to.
+    pub name: &'static str,
+    /// What it says.
+    pub outcome: Outcome,
 }
 
 impl Kind {
     /// Puts the check to cells; none when they have nothing to say about it.
     #[must_use]
-    pub fn evaluate(&self, cells: &Cells) -> Option<Finding> {
+    pub fn evaluate(&self, cells: &Cells, level: Level) -> Option<Finding> {
+        self.put_to(cells, level, Arms::AsRun)
+    }
+
+    fn put_to(&self, cells: &Cells, level: Level, arms: Arms) -> Option<Finding> {
+        let off = matches!(arms, Arms::Off(_));
         match self {
-            Kind::Mean(k) => k.evaluate(cells),
+            Kind::Mean(k) => k.evaluate(cells, level, off),
             Kind::Among(k) => k.evaluate(cells),
-            Kind::Order(k) => k.evaluate(cells),
-            Kind::Change(k) => k.evaluate(cells),
-            Kind::Extreme(k) => k.evaluate(cells),
-            Kind::Gains(k) => k.evaluate(cells),
-            Kind::Grows(k) => k.evaluate(cells),
-            Kind::Alike(k) => k.evaluate(cells),
-            Kind::Crossing(k) => k.evaluate(cells),
-            Kind::Special(_) => None,
+            Kind::Order(k) => k.evaluate(cells, level, arms),
+            Kind::Change(k) => k.evaluate(cells, level, arms),
+            Kind::Extreme(k) => k.evaluate(cells, level, off),
+            Kind::Gains(k) => k.evaluate(cells, level, arms),
+            Kind::Grows(k) => k.evaluate(cells, level, arms),
+            Kind::Alike(k) => k.evaluate(cells, level, arms),
+            Kind::Crossing(k) => k.evaluate(cells, level, arms),
+            Kind::Special(k) => k.evaluate(cells, off),
         }
     }
-}
 
-impl Kind {
+    /// Puts the check to the cases in which it must not hold. None that can be put to it
+    /// are left out, so that a check without any has no control.
+    #[must_use]
+    pub fn controls(&self, cells: &Cells, level: Level) -> Vec<Control> {
+        let arms: &[Arms] = match self {
+            Kind::Mean(k) if k.off.is_empty() => &[],
+            Kind::Extreme(k) if k.off.is_empty() => &[],
+            Kind::Mean(_) | Kind::Extreme(_) | Kind::Special(_) => &[Arms::Off(0)],
+            // It never holds.
+            Kind::Among(_) => &[Arms::AsRun],
+            Kind::Order(k) => k.controls(),
+            Kind::Change(k) => k.controls(),
+            Kind::Gains(k) => k.controls(),
+            Kind::Grows(k) => k.controls(),
+            Kind::Alike(k) => k.controls(),
+            Kind::Crossing(k) => k.controls(),
+        };
+        let put = arms.iter().map(|arms| Control {
+            name: arms.name(),
+            outcome: self.there(cells, level, *arms),
+        });
+        put.collect()
+    }
+
+    /// What it says of a case in which it must not hold. Chance alone makes a test at 5 % hold
+    /// now and then, so halves of the runs are taken several times.
+    fn there(&self, cells: &Cells, level: Level, arms: Arms) -> Outcome {
+        let at = |arms| {
+            let found = self.put_to(cells, level, arms);
+            found.map_or(Outcome::Undecided, |f| f.outcome)
+        };
+        let compares = matches!(self, Kind::Order(_) | Kind::Gains(_));
+        if !(compares && matches!(arms, Arms::Off(_))) {
+            return at(arms);
+        }
+        let holds = (0..HALVINGS).filter(|halves| at(Arms::Off(*halves)) == Outcome::Holds);
+        match holds.count() as u64 > HALVINGS / 5 {
+            true => Outcome::Holds,
+            false => Outcome::Undecided,
+        }
+    }
+
     /// Whether it can fail; else it is a figure for an answer.
     #[must_use]
     pub fn counts(&self) -> bool {
@@ -96,8 +171,8 @@ impl Kind {
 
     /// The measure that it looks at.
     #[must_use]
-    pub fn measure(&self) -> Option<&str> {
-        Some(match self {
+    pub fn measure(&self) -> &str {
+        match self {
             Kind::Mean(k) => k.measure(),
             Kind::Among(k) => k.measure(),
             Kind::Order(k) => k.measure(),
@@ -107,14 +182,15 @@ impl Kind {
             Kind::Grows(k) => k.measure(),
             Kind::Alike(k) => k.measure(),
             Kind::Crossing(k) => k.measure(),
-            Kind::Special(k) => return k.measure(),
-        })
+            Kind::Special(k) => k.measure(),
+        }
     }
 }
 
 #[cfg(test)]
 pub(crate) mod testing {
     use crate::reproduce::cells::{Cell, Cells, Value};
+    use crate::reproduce::rule::{Level, Outcome};
     use crate::reproduce::sample::{Kind, Sample};
 
     /// A cell at `loss2` of `policy` with values of the measure "t".
@@ -133,10 +209,20 @@ pub(crate) mod testing {
         }
     }
 
+    fn read(check: &str) -> super::Check {
+        let text = format!("what = \"w\"\npaper = \"p\"\nstudy = \"s\"\n{check}");
+        toml::from_str(&text).unwrap_or_else(|e| panic!("{e}"))
+    }
+
     /// What a check written in TOML finds.
     pub(crate) fn evaluate(check: &str, cells: Vec<Cell>) -> Option<super::Finding> {
-        let text = format!("what = \"w\"\npaper = \"p\"\n{check}");
-        let check: super::Check = toml::from_str(&text).unwrap_or_else(|e| panic!("{e}"));
-        check.kind.evaluate(&Cells(cells))
+        read(check).kind.evaluate(&Cells(cells), Level::default())
+    }
+
+    /// What it says of its controls.
+    pub(crate) fn controls(check: &str, cells: Vec<Cell>) -> Vec<(&'static str, Outcome)> {
+        let put = read(check).kind.controls(&Cells(cells), Level::default());
+        assert!(!put.is_empty(), "{check}");
+        put.into_iter().map(|c| (c.name, c.outcome)).collect()
     }
 }

@@ -1,7 +1,13 @@
 //! One policy against another, cell by cell.
 
+mod seen;
+
+use super::arms::Arms;
 use super::finding::{Finding, Measured};
 use crate::reproduce::cells::{Cells, Filter, Place, Value, place_words};
+use crate::reproduce::rule::{Level, Outcome};
+use crate::reproduce::sample::Sample;
+use seen::Seen;
 use serde::Deserialize;
 
 /// At each place, the measure of the cell that `less` means is compared with
@@ -39,10 +45,14 @@ pub struct Order {
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Rule {
-    /// `less` is not above `more` by more than the tolerance and chance.
+    /// `less` is above `more` by less than the tolerance: a test that it is not
+    /// inferior.
     NoWorse,
-    /// `less` is below `more`, beyond chance.
+    /// `less` is below `more`, its interval clear of zero.
     Better,
+    /// `less` is below `more` on average over the places, clear of zero, and at
+    /// the share `at_least` of them not above it, clear of zero.
+    BetterOverall,
 }
 
 fn near() -> f64 {
@@ -58,49 +68,59 @@ impl Order {
         &self.of.measure
     }
 
-    pub(super) fn evaluate(&self, cells: &Cells) -> Option<Finding> {
-        let mut count = (0_usize, 0_usize);
-        let mut misses: Vec<(f64, String)> = Vec::new();
-        let mut ratios: Vec<f64> = Vec::new();
+    /// The controls that it must fail.
+    pub(super) fn controls(&self) -> &'static [Arms] {
+        match self.rule {
+            // Equal arms are no worse than each other.
+            Rule::NoWorse => &[Arms::Apart],
+            Rule::Better | Rule::BetterOverall => &[Arms::Swapped, Arms::Equal, Arms::Off(0)],
+        }
+    }
+
+    pub(super) fn evaluate(&self, cells: &Cells, level: Level, arms: Arms) -> Option<Finding> {
         let axes: Vec<&str> = self.less.keys().map(String::as_str).collect();
         let pairs = cells.pairs(&self.filter, &self.of.measure, &self.less, &self.more);
+        let mut seen = Seen::default();
         for (place, less, more) in pairs {
-            if !self.has_ratio(place) {
-                continue;
-            }
-            let difference = less.mean - more.mean;
-            let chance = less.difference(&more).map_or(0.0, |(_, half)| half);
-            let holds = match self.rule {
-                Rule::NoWorse => difference <= (self.tolerance * more.mean.abs()).max(chance),
-                Rule::Better => difference < -chance && difference < 0.0,
-            };
-            count.1 += 1;
-            count.0 += usize::from(holds);
-            if more.mean > 0.0 {
-                ratios.push(less.mean / more.mean);
-            }
-            if !holds {
-                misses.push((
-                    difference / more.mean,
-                    format!(
-                        "{}: {} against {}",
-                        place_words(place, &axes),
-                        self.of.unit.value(less.mean),
-                        self.of.unit.value(more.mean)
-                    ),
-                ));
+            if self.has_ratio(place) {
+                let (mut less, more) = arms.of(less, more);
+                if arms == Arms::Apart {
+                    // From where it just counts, so that the arm itself does not matter.
+                    less = more.times(1.0 + 2.0 * self.tolerance);
+                }
+                let words = place_words(place, &axes);
+                seen.look(words, less, more, |less, more| self.at(less, more, level));
             }
         }
-        if count.1 == 0 {
+        if seen.tally.all == 0 {
             return None;
         }
-        misses.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let shown: Vec<String> = misses.into_iter().take(3).map(|m| m.1).collect();
-        Some(Finding {
-            text: self.text(count, &mut ratios),
-            holds: count.0 as f64 >= self.at_least * count.1 as f64 - 1e-9,
-            detail: (!shown.is_empty()).then(|| format!("not at {}", shown.join("; "))),
-        })
+        let outcome = match self.rule {
+            Rule::NoWorse | Rule::Better => seen.tally.outcome(self.at_least),
+            Rule::BetterOverall => {
+                let mean = level.below_zero(Sample::mean_relative(&seen.pairs));
+                Outcome::all([mean, seen.tally.not_against(self.at_least)])
+            }
+        };
+        let words = match self.rule {
+            Rule::NoWorse => "no worse",
+            Rule::Better | Rule::BetterOverall => "better",
+        };
+        let overall = match self.rule {
+            Rule::BetterOverall => seen.overall(),
+            Rule::NoWorse | Rule::Better => String::new(),
+        };
+        let mut found = seen.finding(outcome, words, self.of.unit);
+        found.text.push_str(&overall);
+        Some(found)
+    }
+
+    /// What counts at one place.
+    fn at(&self, less: &Sample, more: &Sample, level: Level) -> Outcome {
+        match self.rule {
+            Rule::NoWorse => level.within(less.relative(more), [f64::NEG_INFINITY, self.tolerance]),
+            Rule::Better | Rule::BetterOverall => level.below_zero(less.difference(more)),
+        }
     }
 
     /// Whether the losses of a place have the ratio of the check. Products,
@@ -116,24 +136,13 @@ impl Order {
         self.over.is_none_or(|share| two > share * one)
             && self.up_to.is_none_or(|share| two <= share * one)
     }
-
-    fn text(&self, (good, all): (usize, usize), ratios: &mut [f64]) -> String {
-        let words = match self.rule {
-            Rule::NoWorse => "no worse",
-            Rule::Better => "better",
-        };
-        ratios.sort_by(f64::total_cmp);
-        let median = ratios
-            .get(ratios.len() / 2)
-            .map_or_else(String::new, |r| format!(", median ratio {r:.2}"));
-        format!("{words} at {good} of {all} places{median}")
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::Value;
-    use crate::reproduce::check::testing::{cell, evaluate};
+    use crate::reproduce::check::testing::{cell, controls, evaluate};
+    use crate::reproduce::rule::Outcome;
 
     fn check(rule: &str, at_least: f64) -> String {
         format!(
@@ -147,7 +156,7 @@ mod tests {
         let cells = || {
             vec![
                 cell(0.0, "A", &[9.0, 9.1, 9.2]),
-                cell(0.0, "B", &[10.0, 10.1, 10.2]),
+                cell(0.0, "B", &[10.0, 10.1, 10.3]),
                 cell(5.0, "A", &[10.3, 10.4, 10.5]),
                 cell(5.0, "B", &[10.0, 10.1, 10.2]),
                 cell(8.0, "A", &[20.0, 20.1, 20.2]),
@@ -158,14 +167,49 @@ mod tests {
         };
         let found = evaluate(&check("no-worse", 1.0), cells()).unwrap();
         assert_eq!(found.text, "no worse at 2 of 3 places, median ratio 1.03");
-        assert!(!found.holds);
+        assert_eq!(found.outcome, Outcome::Fails);
         assert_eq!(
             found.detail.unwrap(),
             "not at 8 % on path 2: 20.1 s against 10.1 s"
         );
-        assert!(evaluate(&check("no-worse", 0.6), cells()).unwrap().holds);
+        let found = evaluate(&check("no-worse", 0.6), cells()).unwrap();
+        assert_eq!(found.outcome, Outcome::Holds);
         let found = evaluate(&check("better", 0.3), cells()).unwrap();
-        assert!(found.holds && found.text.starts_with("better at 1 of 3"));
+        assert!(found.text.starts_with("better at 1 of 3"), "{found:?}");
+        assert_eq!(found.outcome, Outcome::Holds);
+    }
+
+    #[test]
+    fn what_is_equal_or_noisy_is_not_better() {
+        let cells = |a: &[f64]| vec![cell(0.0, "A", a), cell(0.0, "B", &[10.0, 12.0, 14.0])];
+        for (rule, a, outcome) in [
+            ("better", [9.0, 11.0, 13.1], Outcome::Holds),
+            ("better", [10.0, 12.0, 14.0], Outcome::Fails),
+            ("better", [5.0, 13.0, 17.0], Outcome::Undecided),
+            ("better-overall", [9.0, 11.0, 13.1], Outcome::Holds),
+            ("better-overall", [5.0, 13.0, 17.0], Outcome::Undecided),
+            ("no-worse", [10.0, 12.0, 14.0], Outcome::Holds),
+            ("no-worse", [5.0, 13.0, 17.0], Outcome::Undecided),
+            ("no-worse", [12.0, 14.5, 17.0], Outcome::Fails),
+        ] {
+            let found = evaluate(&check(rule, 1.0), cells(&a)).unwrap();
+            assert_eq!(found.outcome, outcome, "{rule} {a:?} {found:?}");
+        }
+    }
+
+    #[test]
+    fn its_controls_fail() {
+        let cells = || {
+            vec![
+                cell(0.0, "A", &[9.0, 9.1, 9.3, 9.2]),
+                cell(0.0, "B", &[10.0, 10.1, 10.2, 10.4]),
+            ]
+        };
+        for rule in ["better", "better-overall", "no-worse"] {
+            for (name, outcome) in controls(&check(rule, 1.0), cells()) {
+                assert_ne!(outcome, Outcome::Holds, "{rule}: {name}");
+            }
+        }
     }
 
     #[test]

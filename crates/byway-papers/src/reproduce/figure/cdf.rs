@@ -35,8 +35,8 @@ impl Cdf {
     fn values(&self, cells: &Cells, filter: &Filter) -> Vec<f64> {
         let mut values: Vec<f64> = cells
             .samples(filter, &self.layout.measure)
-            .flat_map(|(_, sample)| sample.values)
-            .map(|(_, value)| value)
+            .flat_map(|(_, sample)| sample.runs)
+            .map(|run| run.value)
             .collect();
         values.sort_by(f64::total_cmp);
         values

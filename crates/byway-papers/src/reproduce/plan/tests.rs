@@ -39,10 +39,12 @@ fn with(more: &str, twice: bool, store: Option<&Store>) -> Result<Done, Reproduc
             paper: "p",
             study: &study,
             base: Base::parse("x", SCENARIO).unwrap_or_else(|e| panic!("{e}")),
+            ablation: None,
+            seeds: study.look(Effort::Quick, 0),
             measures: measures.clone(),
         })
         .collect();
-    let plan = |w: &Wanted<'_>| w.plan(Effort::Quick, &Metrics::standard());
+    let plan = |w: &Wanted<'_>| w.plan(Effort::Quick, &crate::reproduce::measure::known());
     let plans: Vec<StudyPlan> = wanted.iter().map(plan).collect::<Result<_, _>>()?;
     if let Some(store) = store {
         kept::try_out(&plans, store, "newer")?;
@@ -80,12 +82,15 @@ fn kept_runs_give_the_same_rows_and_are_tried_out_by_another_build() {
     // if a run would come out otherwise now: here another limit of time.
     std::fs::remove_file(&file).unwrap();
     let store = open();
-    let wrong = Metrics::standard().with(Metric::new("transfer_s", "s", |_| Some(0.5)));
+    let wrong =
+        crate::reproduce::measure::known().with(Metric::new("transfer_s", "s", |_| Some(0.5)));
     let study = study("");
     let other = Wanted {
         paper: "p",
         study: &study,
         base: Base::parse("x", SCENARIO).unwrap_or_else(|e| panic!("{e}")),
+        ablation: None,
+        seeds: study.look(Effort::Quick, 0),
         measures: ["transfer_s".to_owned()].into(),
     };
     let plan = other.plan(Effort::Quick, &wrong).unwrap();

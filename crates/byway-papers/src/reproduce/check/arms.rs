@@ -1,0 +1,43 @@
+//! The two arms of a comparison, as they were run or as a control has them.
+
+use crate::reproduce::sample::Sample;
+
+/// What a comparison is put to.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Arms {
+    /// The runs as they are.
+    AsRun,
+    /// Each arm has the other one's runs.
+    Swapped,
+    /// Both have the runs of the arm without the mechanism.
+    Equal,
+    /// Both are the arm without the mechanism: each has half of its seeds, so that chance is
+    /// all that differs. The halves are those of this number.
+    Off(u64),
+    /// One arm is moved away by twice what counts as alike.
+    Apart,
+}
+
+impl Arms {
+    /// Its name in results.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Arms::AsRun => "as run",
+            Arms::Swapped => "arms swapped",
+            Arms::Equal => "arms equal",
+            Arms::Off(_) => "mechanism off",
+            Arms::Apart => "arms moved apart",
+        }
+    }
+
+    /// The arms with and without the mechanism, in this order.
+    pub(super) fn of(self, with: Sample, without: Sample) -> (Sample, Sample) {
+        match self {
+            Arms::AsRun | Arms::Apart => (with, without),
+            Arms::Swapped => (without, with),
+            Arms::Equal => (without.clone(), without),
+            Arms::Off(_) if without.n < 4 => (without.clone(), without),
+            Arms::Off(halves) => (without.half(halves, true), without.half(halves, false)),
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! One paper of a reproduction: the runs that it needs, and what they show.
+
+use super::ablation::Ablation;
+use super::cells::{self, Cells};
+use super::claim::Paper as PaperSpec;
+use super::figure::{Data, Figure, FigureSpec};
+use super::papers::Folder;
+use super::plan::Wanted;
+use super::report::PaperResult;
+use super::rule::{self, Level};
+use super::single::Runs;
+use super::study::{self, Effort};
+use super::{measure, verdict};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Whose rows: the settings, the place of the paper, that of the study.
+pub(super) type Whose = (Option<Ablation>, usize, usize);
+
+/// What the runs gave so far.
+pub(super) type Rows = BTreeMap<Whose, Vec<study::Row>>;
+
+/// Which runs are asked for.
+pub(super) struct Ask<'a> {
+    pub(super) effort: Effort,
+    /// The look at the growing runs, from 0.
+    pub(super) look: u32,
+    /// The studies; none for all.
+    pub(super) only: Option<&'a BTreeSet<String>>,
+}
+
+/// The parts of a paper that are wanted, with its files.
+pub(super) struct Part {
+    pub(super) files: Folder,
+    pub(super) paper: PaperSpec,
+}
+
+/// The measures that the wanted claims take from a study.
+fn checked_measures(paper: &PaperSpec, study: &str) -> BTreeSet<String> {
+    let checks = paper.claims.iter().flat_map(|c| &c.checks);
+    checks
+        .filter(|c| c.study == study)
+        .map(|c| measure::base(c.kind.measure()).to_owned())
+        .collect()
+}
+
+/// The measures that the wanted claims and figures take from a study.
+pub(super) fn measures(paper: &PaperSpec, study: &str) -> BTreeSet<String> {
+    let mut measures = checked_measures(paper, study);
+    for figure in paper.figures.iter().filter(|f| f.study == study) {
+        let shown = figure.kind.measures();
+        measures.extend(shown.into_iter().map(|m| measure::base(m).to_owned()));
+    }
+    measures
+}
+
+impl Part {
+    /// Adds the studies that its claims and figures need.
+    pub(super) fn wants<'a>(
+        &'a self,
+        place: usize,
+        ablation: Option<Ablation>,
+        ask: &Ask<'_>,
+        wanted: &mut Vec<(Whose, Wanted<'a>)>,
+    ) -> Result<(), String> {
+        for (s, study) in self.paper.studies.iter().enumerate() {
+            if ask.only.is_some_and(|only| !only.contains(&study.id)) {
+                continue;
+            }
+            let measures = match ablation {
+                None => measures(&self.paper, &study.id),
+                // Figures are not drawn again.
+                Some(_) => checked_measures(&self.paper, &study.id),
+            };
+            if measures.is_empty() {
+                continue;
+            }
+            let wants = Wanted {
+                paper: &self.paper.id,
+                study,
+                base: self.files.scenario(study)?,
+                ablation,
+                seeds: study.look(ask.effort, ask.look),
+                measures,
+            };
+            wanted.push(((ablation, place, s), wants));
+        }
+        Ok(())
+    }
+
+    /// What the runs of its studies gave.
+    pub(super) fn cells(
+        &self,
+        place: usize,
+        ablation: Option<Ablation>,
+        rows: &Rows,
+    ) -> BTreeMap<&str, Cells> {
+        let studies = self.paper.studies.iter().enumerate();
+        let cells = studies.filter_map(|(s, study)| {
+            let rows = rows.get(&(ablation, place, s))?;
+            Some((study.id.as_str(), study::cells(rows.clone())))
+        });
+        cells.collect()
+    }
+
+    /// The studies of claims that are not decided yet, for which more runs may help.
+    pub(super) fn open(&self, cells: &BTreeMap<&str, Cells>, level: Level) -> BTreeSet<String> {
+        let none = BTreeMap::new();
+        let claims = self.paper.claims.iter();
+        let undecided = claims.filter(|claim| {
+            let found = verdict::of(claim, &self.paper.id, cells, &none, level);
+            found.is_open()
+        });
+        undecided
+            .flat_map(|c| &c.checks)
+            .map(|c| c.study.clone())
+            .collect()
+    }
+
+    /// Puts the claims to other settings.
+    pub(super) fn ablate(
+        &self,
+        ablation: Ablation,
+        cells: &BTreeMap<&str, Cells>,
+        level: Level,
+        result: &mut PaperResult,
+    ) {
+        for (claim, found) in self.paper.claims.iter().zip(&mut result.claims) {
+            let ablated = verdict::ablated(claim, ablation, cells, level);
+            found.ablations.push(ablated);
+        }
+    }
+
+    pub(super) fn result(
+        &self,
+        ours: &BTreeMap<&str, Cells>,
+        effort: Effort,
+        level: Level,
+    ) -> Result<PaperResult, String> {
+        let mut ns2 = BTreeMap::new();
+        for study in &self.paper.studies {
+            if let Some(mut cells) = self.files.ns2(&study.id)? {
+                if let Some(ours) = ours.get(study.id.as_str()) {
+                    alike_in_size(&mut cells, ours);
+                }
+                ns2.insert(study.id.as_str(), cells);
+            }
+        }
+        let claims = self
+            .paper
+            .claims
+            .iter()
+            .map(|claim| verdict::of(claim, &self.paper.id, ours, &ns2, level))
+            .collect();
+        let mut figures = Vec::new();
+        for spec in &self.paper.figures {
+            figures.push(self.figure(spec, ours, &ns2, effort)?);
+        }
+        Ok(PaperResult {
+            id: self.paper.id.clone(),
+            title: self.paper.title.clone(),
+            citation: self.paper.citation.clone(),
+            setting: self.paper.setting.clone(),
+            questions: self.paper.questions,
+            digest: rule::digest(self.files.claims()),
+            claims,
+            figures,
+        })
+    }
+
+    fn figure(
+        &self,
+        spec: &FigureSpec,
+        ours: &BTreeMap<&str, Cells>,
+        ns2: &BTreeMap<&str, Cells>,
+        effort: Effort,
+    ) -> Result<Figure, String> {
+        let name = || format!("{} figure {}", self.paper.id, spec.id);
+        let study = self
+            .paper
+            .studies
+            .iter()
+            .find(|s| s.id == spec.study)
+            .ok_or_else(|| format!("{}: no study \"{}\"", name(), spec.study))?;
+        let empty = Cells::default();
+        let base = self.files.scenario(study)?;
+        let words = study.words(effort);
+        let data = Data {
+            ours: ours.get(spec.study.as_str()).unwrap_or(&empty),
+            ns2: ns2.get(spec.study.as_str()),
+            runs: &Runs {
+                base: &base,
+                study,
+                effort,
+            },
+            words: &words,
+        };
+        spec.draw(&self.paper.id, data)
+            .map_err(|e| format!("{}: {e}", name()))
+    }
+}
+
+/// Drops ns-2's cells of another size than byway's: transfer times of 8 and of
+/// 80 MB are no neighbours.
+fn alike_in_size(ns2: &mut Cells, ours: &Cells) {
+    let sizes = ours.values("size", &cells::Filter::new());
+    if !sizes.is_empty() {
+        ns2.0
+            .retain(|c| c.place.get("size").is_none_or(|s| sizes.contains(s)));
+    }
+}
