@@ -364,6 +364,22 @@ pub(crate) struct ReproduceArgs {
     /// each with claims.toml and its scenarios, as experiments/ in the sources
     #[arg(long, value_name = "DIR")]
     pub(crate) experiments: Option<PathBuf>,
+    /// Run cortes-2008 with real sockets in real time, over network namespaces, with the SCTP
+    /// of a Linux kernel beside it: two minutes, root, packages iproute2 and nftables
+    #[arg(long, conflicts_with_all = ["quick", "full", "runs", "experiments"])]
+    pub(crate) real: bool,
+    /// Associations of each sender with --real; the path is unplugged at another time after
+    /// the last message of each
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u8).range(1..=20), requires = "real")]
+    pub(crate) phases: u8,
+    /// Folder that boots the guest with the Linux kernel, for --real
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value = "interop/linux-peer",
+        requires = "real"
+    )]
+    pub(crate) linux_peer: PathBuf,
     /// Folder for reproduce.html and reproduce.md
     #[arg(long, value_name = "DIR", default_value = "out")]
     pub(crate) out: PathBuf,

@@ -10,6 +10,7 @@ mod lab;
 mod net;
 mod papers;
 mod program;
+mod real;
 mod reproduce;
 mod settings;
 mod sweep;
@@ -45,6 +46,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Settings { settings } => lab::settings(&settings),
         Command::Machine(args) => papers::machine(&args),
         Command::FailoverTime(args) => papers::failover_time(&args),
+        Command::Reproduce(args) if args.real => real::real(&args),
         Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Doctor(args) => network(|ending| net::doctor(args, ending)),
         Command::Recv(args) => network(|ending| net::recv(args, ending)),
