@@ -4,9 +4,12 @@
 
 mod advise;
 mod args;
+mod children;
 mod cluster;
+mod emulate;
 mod failure;
 mod lab;
+mod namespace;
 mod net;
 mod papers;
 mod program;
@@ -48,6 +51,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::FailoverTime(args) => papers::failover_time(&args),
         Command::Reproduce(args) if args.real => real::real(&args),
         Command::Reproduce(args) => reproduce::reproduce(&args),
+        Command::Emulate(args) => emulate::emulate(&args),
         Command::Doctor(args) => network(|ending| net::doctor(args, ending)),
         Command::Recv(args) => network(|ending| net::recv(args, ending)),
         Command::Send(args) => network(|ending| net::send(args, ending)),

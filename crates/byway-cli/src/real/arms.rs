@@ -1,10 +1,10 @@
 //! The senders that are compared.
 
-use super::children::Owned;
 use super::flow::{Receiver, Sender};
 use super::guest::{Guest, Kernel};
 use super::network::{End, Network};
 use super::schedule::Schedule;
+use crate::children::Owned;
 use crate::failure::{Failure, Kind};
 use byway_papers::reproduce::real::{
     Arm, DECOUPLED, Measured, STANDARD, UNPLUGGED_AFTER_S, simulated,

@@ -1,7 +1,7 @@
 //! One association: who receives, who sends, and when messages arrived.
 
-use super::children::Owned;
 use super::schedule::Schedule;
+use crate::children::Owned;
 use crate::failure::{Failure, Kind};
 use byway_papers::reproduce::real::{Arrival, Flow, MESSAGE};
 use std::io::{Read, Write};

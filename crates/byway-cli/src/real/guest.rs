@@ -1,9 +1,9 @@
 //! The guest whose Linux kernel sends.
 
-use super::children::{Owned, run};
-use super::network::within;
 use super::schedule::Schedule;
+use crate::children::{Owned, run};
 use crate::failure::{Failure, Kind};
+use crate::namespace::within;
 use byway_papers::reproduce::real::{EVERY_MS, MESSAGE};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

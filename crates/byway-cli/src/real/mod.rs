@@ -6,7 +6,7 @@
 //! lose the path in use at the same moment; they differ in the time since their last message.
 
 mod arms;
-mod children;
+
 mod flow;
 mod guest;
 mod network;
@@ -14,6 +14,7 @@ mod schedule;
 
 use crate::args::ReproduceArgs;
 use crate::failure::{Failure, Kind};
+use crate::namespace::check;
 use crate::sweep::watch_for_signals;
 use crate::terminal::{PATIENCE, hidden_bar, print, print_json, terminal};
 use byway_papers::reproduce::real::{Experiment, SCHEMA, html, render};
@@ -39,7 +40,7 @@ pub(crate) fn real(args: &ReproduceArgs) -> Result<(), Failure> {
     }
     std::fs::create_dir_all(&args.out)
         .map_err(|e| Failure::file("make the folder", &args.out, &e))?;
-    network::check()?;
+    check("--real", &["ip", "nft"])?;
     let cancel = Arc::new(AtomicBool::new(false));
     watch_for_signals(&cancel)?;
     let experiment = run(args, &cancel)?;

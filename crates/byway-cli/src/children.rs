@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 ///
 /// # Errors
 /// When it cannot be started or fails; the message has the last line that it said.
-pub(super) fn run(command: &mut Command) -> Result<(), Failure> {
+pub(crate) fn run(command: &mut Command) -> Result<(), Failure> {
     let words = words(command);
     let output = command
         .stdin(Stdio::null())
@@ -35,10 +35,10 @@ fn words(command: &Command) -> String {
 }
 
 /// A child that does not outlive this.
-pub(super) struct Owned(pub(super) Child);
+pub(crate) struct Owned(pub(super) Child);
 
 impl Owned {
-    pub(super) fn start(command: &mut Command) -> Result<Owned, Failure> {
+    pub(crate) fn start(command: &mut Command) -> Result<Owned, Failure> {
         let child = command.spawn().map_err(|e| {
             Failure::new(Kind::Failed, format!("cannot run {}: {e}", words(command)))
         })?;
