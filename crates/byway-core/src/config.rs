@@ -295,8 +295,8 @@ impl Config {
     /// overdue (`policy/probe_timeout.rs`). After an outage of all paths each is probed
     /// twice a second (`policy/revival.rs`). Every path gets a heartbeat when the
     /// association is established and every 15 s, which opens and holds the bindings of
-    /// translators (NAT). Both sides may change their addresses (RFC 5061), if the peer
-    /// supports it.
+    /// translators (NAT). Changes of addresses (RFC 5061) are off: set `auth.enabled` and
+    /// `asconf.enabled`.
     #[must_use]
     pub fn byway() -> Config {
         let mut c = Config::default();

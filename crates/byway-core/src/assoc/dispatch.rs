@@ -151,7 +151,13 @@ impl Association {
             Some(id) => {
                 let p = self.paths.get_mut(id);
                 p.counters.received(ctx.now, inbound.len);
-                if !matches!(p.state(), PathState::Active | PathState::Unconfirmed) {
+                let failed = !matches!(p.state(), PathState::Active | PathState::Unconfirmed);
+                let doubtful = failed || p.errors.count() > 0;
+                if doubtful && p.local() != *inbound.destination {
+                    // The peer reaches us at another address than the one that fails.
+                    self.on_unverified_source(ctx, inbound);
+                }
+                if failed {
                     self.on_failed_path_heard(ctx, id);
                 }
             }

@@ -7,6 +7,7 @@
 mod answers;
 mod asconf;
 mod authentication;
+mod check;
 mod concurrent;
 mod control;
 mod ctx;

@@ -187,7 +187,7 @@ impl Association {
             .get_mut(path)
             .timers
             .set(PathTimer::Heartbeat, None);
-        if !self.state.sends_heartbeats() {
+        if !self.sends_heartbeats() {
             return;
         }
         let p = self.paths.get(path);
@@ -339,6 +339,21 @@ impl Association {
                 p.heartbeat.is_enabled() && once_per_rto
             }
         }
+    }
+
+    /// Whether a heartbeat of a path is under way, or leaves in time.
+    pub(super) fn is_probed(&self, path: PathId) -> bool {
+        let timers = &self.paths.get(path).timers;
+        let all = [PathTimer::Heartbeat, PathTimer::HeartbeatLost];
+        self.paths.wants_heartbeat(path) || all.iter().any(|t| timers.get(*t).is_some())
+    }
+
+    /// Whether heartbeats are sent. During the shutdown only where it waits for an address to
+    /// be verified.
+    pub(super) fn sends_heartbeats(&self) -> bool {
+        use super::State::{ShutdownAckSent, ShutdownSent};
+        let ends = matches!(self.state, ShutdownSent | ShutdownAckSent);
+        self.state.sends_heartbeats() || self.optional.stalled && ends
     }
 
     /// A heartbeat leaves with the next packets.

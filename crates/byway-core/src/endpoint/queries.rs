@@ -89,4 +89,17 @@ impl Endpoint {
             .get(id)
             .map_or(Ok(()), |s| s.assoc.check_totals())
     }
+
+    /// Checks that an association goes on: that whatever it has to do waits for a timer that
+    /// runs, on a path that there is. For tests, after
+    /// [`poll_transmit`](Self::poll_transmit) gave `None`.
+    ///
+    /// # Errors
+    /// When something waits for ever; the error names the first such thing.
+    pub fn check_progress(&mut self, id: AssocId) -> Result<(), String> {
+        let routes = &mut *self.routes;
+        self.table
+            .get(id)
+            .map_or(Ok(()), |s| s.assoc.check_progress(routes))
+    }
 }
