@@ -1,10 +1,11 @@
 //! The task that moves datagrams between the sockets and the core.
 //!
-//! One turn: receive a batch from every socket, pass it to the core buffer by
-//! buffer, run expired timers, gather the core's packets into batches, and send
+//! One turn: receive a batch from every socket, first from those of busy peers, pass it to
+//! the core buffer by buffer, run expired timers, gather the core's packets into batches, and send
 //! these. The lock is held for one buffer or one fill at a time and never during
 //! a system call, so that handles on other threads get their turn.
 
+use crate::busy_peers::BusyPeers;
 use crate::refused::{self, Refused};
 use crate::shared::Shared;
 use crate::socket_queue::SocketQueue;
@@ -21,6 +22,10 @@ use tokio::time::Sleep;
 /// Turns in a row before the driver yields to other tasks of the runtime.
 const TURNS: usize = 8;
 
+/// While busy peers send, the socket that all share is read in one turn of so many. What a
+/// flood sends beyond that is dropped by the kernel, which costs this process nothing.
+const STRANGERS_EVERY: u32 = 4;
+
 /// How long a socket is not read after a receive error, so that a permanent error
 /// does not keep a processor busy.
 const REST: Duration = Duration::from_millis(100);
@@ -28,6 +33,9 @@ const REST: Duration = Duration::from_millis(100);
 /// A socket and the batches that wait for it.
 struct Port {
     socket: Socket,
+    busy: BusyPeers,
+    /// Turns in a row in which busy peers had sent something.
+    passed: u32,
     queue: SocketQueue,
     resting: Option<Pin<Box<Sleep>>>,
 }
@@ -36,6 +44,8 @@ impl Port {
     fn new(socket: Socket) -> Port {
         Port {
             socket,
+            busy: BusyPeers::default(),
+            passed: 0,
             queue: SocketQueue::default(),
             resting: None,
         }
@@ -91,14 +101,32 @@ impl Driver {
                 }
                 port.resting = None;
             }
+            let shared = &self.shared;
+            let was_busy =
+                port.busy
+                    .receive(cx, &mut self.received, shared.now(), |from, datagrams| {
+                        shared.with(|state| state.arrive(shared.now(), from, index, datagrams));
+                    });
+            more |= was_busy;
+            port.passed = if was_busy {
+                port.passed.wrapping_add(1)
+            } else {
+                0
+            };
+            if port.passed % STRANGERS_EVERY != 0 {
+                continue;
+            }
             match port.socket.poll_receive(cx, &mut self.received) {
                 Poll::Pending => {}
                 Poll::Ready(Ok(n)) => {
                     more = true;
                     for (source, datagrams) in self.received.buffers(n) {
-                        self.shared.with(|state| {
-                            state.arrive(self.shared.now(), source, index, datagrams);
-                        });
+                        let now = shared.now();
+                        let is_busy =
+                            shared.with(|state| state.arrive_shared(now, source, index, datagrams));
+                        if is_busy {
+                            port.busy.add(&port.socket, source, now);
+                        }
                     }
                 }
                 Poll::Ready(Err(error)) if is_icmp(&error) => more = true,

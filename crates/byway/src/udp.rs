@@ -69,7 +69,7 @@ impl Received {
 impl Socket {
     /// Binds one address. Port 0 means any free port.
     pub(crate) fn bind(address: SocketAddr) -> Result<Socket, BindError> {
-        let (std, state) = bound(address).map_err(|e| BindError::socket(address, e))?;
+        let (std, state) = bound(address, None).map_err(|e| BindError::socket(address, e))?;
         Socket::adopt(std, state).map_err(|e| BindError::socket(address, e))
     }
 
@@ -82,6 +82,25 @@ impl Socket {
             local,
             segments,
         })
+    }
+
+    /// Another socket of the same address, which gets what this peer sends from now on. What
+    /// the others send still comes to this one.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn connected_to(&self, peer: SocketAddr) -> io::Result<Socket> {
+        let this = SockRef::from(&self.io);
+        this.set_reuse_port(true)?;
+        let made = bound(self.local, Some(peer));
+        // The port is shared for this moment only: later nobody else can bind it.
+        this.set_reuse_port(false)?;
+        let (std, state) = made?;
+        Socket::adopt(std, state)
+    }
+
+    /// Not here.
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn connected_to(&self, _peer: SocketAddr) -> io::Result<Socket> {
+        Err(io::ErrorKind::Unsupported.into())
     }
 
     /// The address with the port that is bound.
@@ -266,7 +285,12 @@ pub(crate) fn bind_all(addresses: &[SocketAddr]) -> Result<Vec<Socket>, BindErro
     }
 }
 
-fn bound(address: SocketAddr) -> io::Result<(std::net::UdpSocket, UdpSocketState)> {
+/// A socket that is bound to an address, and connected if a peer is given. Then the address may
+/// be that of a socket which shares its port.
+fn bound(
+    address: SocketAddr,
+    peer: Option<SocketAddr>,
+) -> io::Result<(std::net::UdpSocket, UdpSocketState)> {
     let raw = RawSocket::new(
         Domain::for_address(address),
         Type::DGRAM,
@@ -275,7 +299,13 @@ fn bound(address: SocketAddr) -> io::Result<(std::net::UdpSocket, UdpSocketState
     if address.is_ipv6() {
         raw.set_only_v6(true)?;
     }
+    if peer.is_some() {
+        raw.set_reuse_port(true)?;
+    }
     raw.bind(&address.into())?;
+    if let Some(peer) = peer {
+        raw.connect(&peer.into())?;
+    }
     let std = std::net::UdpSocket::from(raw);
     let state = UdpSocketState::new(UdpSockRef::from(&std))?;
     // Larger buffers are optional: with less, bursts are lost and retransmitted.
