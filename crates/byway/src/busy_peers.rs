@@ -5,6 +5,10 @@
 //! what this peer sends into a buffer of its own, and the driver reads it first. Only a sender
 //! that forges the peer's address and UDP port can still take its place.
 //!
+//! What the peer sent before waits in the shared socket and must not be overtaken: it would
+//! count as lost. So a new socket is read only when the shared one has been read as far as it
+//! was filled then.
+//!
 //! Linux only: elsewhere it is not said which of two such sockets gets a packet.
 
 use crate::udp::{Received, Socket};
@@ -54,6 +58,8 @@ struct BusyPeer {
     peer: SocketAddr,
     socket: Socket,
     heard: Instant,
+    /// Buffers of the shared socket that are read before this socket is.
+    behind: usize,
 }
 
 /// The sockets of the busy peers of one local address.
@@ -67,7 +73,6 @@ pub(crate) struct BusyPeers {
 impl BusyPeers {
     /// Opens a socket for a busy peer, unless there are enough.
     pub(crate) fn add(&mut self, shared: &Socket, peer: SocketAddr, now: Instant) {
-        self.all.retain(|b| now.since(b.heard) < IDLE);
         let known = self.all.iter().any(|b| b.peer == peer);
         if known || self.all.len() == MOST || now < self.resting {
             return;
@@ -77,12 +82,25 @@ impl BusyPeers {
                 peer,
                 socket,
                 heard: now,
+                behind: shared.most_buffers(),
             }),
             Err(error) => {
                 let address = shared.local();
                 tracing::debug!(%address, %peer, %error, "no socket of its own");
                 self.resting = now + REST;
             }
+        }
+    }
+
+    /// Whether a socket waits until the shared one has been read.
+    pub(crate) fn waits(&self) -> bool {
+        self.all.iter().any(|b| b.behind > 0)
+    }
+
+    /// So many buffers of the shared socket were read; `None` if it is empty.
+    pub(crate) fn shared_was_read(&mut self, buffers: Option<usize>) {
+        for busy in &mut self.all {
+            busy.behind = buffers.map_or(0, |n| busy.behind.saturating_sub(n));
         }
     }
 
@@ -97,8 +115,11 @@ impl BusyPeers {
     ) -> bool {
         let mut more = false;
         self.all.retain_mut(|busy| {
+            if busy.behind > 0 {
+                return true;
+            }
             match busy.socket.poll_receive(cx, into) {
-                Poll::Pending => {}
+                Poll::Pending => return now.since(busy.heard) < IDLE,
                 Poll::Ready(Ok(n)) => {
                     more = true;
                     busy.heard = now;
@@ -115,12 +136,6 @@ impl BusyPeers {
             true
         });
         more
-    }
-
-    /// Sockets that are open.
-    #[cfg(test)]
-    pub(crate) fn len(&self) -> usize {
-        self.all.len()
     }
 }
 

@@ -1,9 +1,9 @@
 //! The task that moves datagrams between the sockets and the core.
 //!
 //! One turn: receive a batch from every socket, first from those of busy peers, pass it to
-//! the core buffer by buffer, run expired timers, gather the core's packets into batches, and send
-//! these. The lock is held for one buffer or one fill at a time and never during
-//! a system call, so that handles on other threads get their turn.
+//! the core buffer by buffer, run expired timers, gather the core's packets into batches, and
+//! send these. The lock is held for one buffer, a few small ones or one fill at a time and
+//! never during a system call, so that handles on other threads get their turn.
 
 use crate::busy_peers::BusyPeers;
 use crate::refused::{self, Refused};
@@ -25,6 +25,10 @@ const TURNS: usize = 8;
 /// While busy peers send, the socket that all share is read in one turn of so many. What a
 /// flood sends beyond that is dropped by the kernel, which costs this process nothing.
 const STRANGERS_EVERY: u32 = 4;
+
+/// Buffers of at most so many bytes together are passed to the core under one lock: small
+/// packets, such as those of a flood.
+const LITTLE: usize = 16 << 10;
 
 /// How long a socket is not read after a receive error, so that a permanent error
 /// does not keep a processor busy.
@@ -48,6 +52,27 @@ impl Port {
             passed: 0,
             queue: SocketQueue::default(),
             resting: None,
+        }
+    }
+
+    /// Passes the first `n` buffers that the shared socket received to the core, and gives
+    /// peers that have become busy a socket of their own.
+    fn pass(&mut self, shared: &Shared, index: usize, received: &Received, n: usize) {
+        let at_once = if received.len(n) <= LITTLE { n } else { 1 };
+        let mut buffers = received.buffers(n);
+        let mut busy = Vec::new();
+        for _ in 0..n.div_ceil(at_once) {
+            let now = shared.now();
+            shared.with(|state| {
+                for (source, datagrams) in buffers.by_ref().take(at_once) {
+                    if state.arrive_shared(now, source, index, datagrams) {
+                        busy.push(source);
+                    }
+                }
+            });
+        }
+        for peer in busy {
+            self.busy.add(&self.socket, peer, shared.now());
         }
     }
 }
@@ -113,21 +138,19 @@ impl Driver {
             } else {
                 0
             };
-            if port.passed % STRANGERS_EVERY != 0 {
+            let waits = port.busy.waits();
+            if port.passed % STRANGERS_EVERY != 0 && !waits {
                 continue;
             }
             match port.socket.poll_receive(cx, &mut self.received) {
-                Poll::Pending => {}
+                Poll::Pending => {
+                    more |= waits;
+                    port.busy.shared_was_read(None);
+                }
                 Poll::Ready(Ok(n)) => {
                     more = true;
-                    for (source, datagrams) in self.received.buffers(n) {
-                        let now = shared.now();
-                        let is_busy =
-                            shared.with(|state| state.arrive_shared(now, source, index, datagrams));
-                        if is_busy {
-                            port.busy.add(&port.socket, source, now);
-                        }
-                    }
+                    port.busy.shared_was_read(Some(n));
+                    port.pass(shared, index, &self.received, n);
                 }
                 Poll::Ready(Err(error)) if is_icmp(&error) => more = true,
                 Poll::Ready(Err(error)) => {

@@ -49,6 +49,11 @@ impl Received {
         }
     }
 
+    /// Bytes in the first `n` buffers.
+    pub(crate) fn len(&self, n: usize) -> usize {
+        self.metas[..n].iter().map(|m| m.len).sum()
+    }
+
     /// The source and the datagrams of each of the first `n` buffers.
     pub(crate) fn buffers(
         &self,
@@ -111,6 +116,14 @@ impl Socket {
     /// Datagrams that one call can send; 1 without segmentation offload.
     pub(crate) fn max_segments(&self) -> usize {
         self.segments
+    }
+
+    /// Most buffers that can wait in this socket. The kernel counts at least 768 bytes for
+    /// each.
+    pub(crate) fn most_buffers(&self) -> usize {
+        const LEAST: usize = 768;
+        let room = SockRef::from(&self.io).recv_buffer_size();
+        room.unwrap_or(2 * SOCKET_BUFFER).div_ceil(LEAST)
     }
 
     /// Receives up to a batch of buffers, or waits. Returns how many.

@@ -187,17 +187,18 @@ fn act(peer: &mut Peer, what: Misuse, crowd: &Crowd, sent: &mut u64) -> Result<b
         match what {
             Misuse::Slow => peer.say(b"x")?,
             Misuse::WindowGames => peer.acknowledge((*sent % 2) as u32)?,
-            Misuse::EndsAlone => fragments(peer, |d| (d.begin, d.end) = (false, true))?,
-            Misuse::Beginnings => fragments(peer, |d| {
+            Misuse::EndsAlone => fragments(peer, 1, |d| (d.begin, d.end) = (false, true))?,
+            // A beginning right behind another one would be a violation that shows.
+            Misuse::Beginnings => fragments(peer, 2, |d| {
                 (d.begin, d.end) = (true, false);
-                d.stream_id = (d.tsn.0 % 2048) as u16;
+                d.stream_id = (d.tsn.0 / 2 % 2048) as u16;
             })?,
             Misuse::Gaps => {
                 if *sent == 0 {
                     // The first chunk never comes.
                     peer.next = Tsn(peer.next.0.wrapping_add(1));
                 }
-                fragments(peer, |d| d.unordered = true)?;
+                fragments(peer, 1, |d| d.ssn = (d.tsn.0 as u16).max(1))?;
             }
             Misuse::Errors => peer.send(|p| {
                 for _ in 0..360 {
@@ -215,17 +216,18 @@ fn act(peer: &mut Peer, what: Misuse, crowd: &Crowd, sent: &mut u64) -> Result<b
     Ok(true)
 }
 
-/// A packet of 60 chunks of one byte, changed by `change`.
-fn fragments(peer: &mut Peer, change: impl Fn(&mut Data<'_>)) -> Result<()> {
+/// A packet of 60 chunks of one byte, changed by `change`; their TSNs are `step` apart.
+fn fragments(peer: &mut Peer, step: u32, change: impl Fn(&mut Data<'_>)) -> Result<()> {
     let first = peer.next.0;
     peer.send(|p| {
         for n in 0..60 {
-            let mut data = crate::packets::message(Tsn(first.wrapping_add(n)), 0, b"x");
+            let tsn = Tsn(first.wrapping_add(n * step));
+            let mut data = crate::packets::message(tsn, 0, b"x");
             change(&mut data);
             p.data(&data);
         }
     })?;
-    peer.next = Tsn(first.wrapping_add(60));
+    peer.next = Tsn(first.wrapping_add(60 * step));
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 //! which test belongs to which row.
 
 use crate::common::{A, Fate, PORTS, Pair, Z, address, assert_drawn, packet, plain};
-use byway_core::{Endpoint, EndpointConfig, Event, PathState};
+use byway_core::{Endpoint, EndpointConfig, Event, PathState, Refusal, Rule};
 use byway_wire::{InitFields, Tsn};
 use core::net::SocketAddr;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -76,6 +76,25 @@ fn attack_association_flood_meets_a_limit_for_each_peer_and_for_all() {
             &p.take_drawings(),
             &["A -> INIT -> Z", "Z -> ABORT: Out of Resource -> A"],
         );
+        let rule = match all {
+            0 => Rule::Associations,
+            _ => Rule::AssociationsOfPeer,
+        };
+        let refusals = p.ends[Z].take_refusals();
+        assert_eq!(
+            refusals,
+            [Refusal {
+                rule,
+                count: 1,
+                last: address(0, A)
+            }]
+        );
+        let stats = p.ends[Z].endpoint_stats();
+        assert_eq!(
+            (stats.refused, stats.refused_of_peer),
+            (1, u64::from(all > 0))
+        );
+        assert!(p.ends[Z].take_refusals().is_empty());
     }
 }
 

@@ -101,3 +101,51 @@ async fn what_a_flood_gets_is_limited_and_counted_and_a_good_peer_is_served() {
     assert!(stats.out_of_the_blue > 2000, "{stats:?}");
     assert!(stats.answers_withheld > 1000, "{stats:?}");
 }
+
+/// UDP sockets of this machine that are bound to a port over IPv4.
+#[cfg(target_os = "linux")]
+fn sockets_of(port: u16) -> usize {
+    let table = std::fs::read_to_string("/proc/net/udp").unwrap();
+    let local = format!(":{port:04X}");
+    let of_port = |line: &&str| {
+        let address = line.split_ascii_whitespace().nth(1);
+        address.is_some_and(|a| a.ends_with(&local))
+    };
+    table.lines().filter(of_port).count()
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_busy_peer_is_received_on_a_socket_of_its_own() {
+    let server = server(1);
+    let to = server.local_addresses();
+    let port = to[0].port();
+    let client = Endpoint::bind(EndpointOptions::new(["127.0.0.1:0".parse().unwrap()])).unwrap();
+    let association = client.connect(&to, PORT).await.unwrap();
+    let accepted = server.accept().await.unwrap();
+    assert_eq!(sockets_of(port), 1, "a quiet peer has none");
+    let mut sent = 0;
+    while sockets_of(port) == 1 {
+        // Two buffers at least: one holds 64 KiB.
+        association
+            .send(Message::new(0, vec![7; 100_000]))
+            .await
+            .unwrap();
+        assert_eq!(accepted.recv().await.unwrap().payload.len(), 100_000);
+        sent += 1;
+        assert!(sent < 2000, "no socket after {sent} messages");
+    }
+    // Everything still arrives, and the port is free at the end.
+    for _ in 0..50 {
+        association
+            .send(Message::new(0, vec![7; 100_000]))
+            .await
+            .unwrap();
+        assert_eq!(accepted.recv().await.unwrap().payload.len(), 100_000);
+    }
+    assert_eq!(sockets_of(port), 2);
+    association.shutdown().await.unwrap();
+    drop(accepted);
+    server.close().await;
+    assert_eq!(sockets_of(port), 0);
+}
