@@ -318,7 +318,7 @@ fn a_cookie_ack_goes_where_the_cookie_echo_came_from() {
 fn two_to_one_host() -> (Pair, [byway_core::AssocId; 2]) {
     let ends = [endpoint(1, A, 1, &plain()), endpoint(2, Z, 2, &plain())];
     let mut p = Pair::of(ends, 2);
-    let mut connect = |p: &mut Pair, path| {
+    let connect = |p: &mut Pair, path| {
         let to = [address(path, Z)];
         let id = p.ends[A].connect(p.now, &to, PORTS[Z], plain()).unwrap();
         p.ids[A] = Some(id);
