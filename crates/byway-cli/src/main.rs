@@ -65,11 +65,23 @@ fn dispatch(command: Command) -> Result<(), Failure> {
     }
 }
 
+/// Shows the warnings of the library on standard error: what was refused or shed, by which rule
+/// and from whom, at most a line for each rule in a second.
+fn log_warnings() {
+    tracing_subscriber::fmt()
+        .with_max_level(tracing_subscriber::filter::LevelFilter::WARN)
+        .with_writer(std::io::stderr)
+        .with_ansi(false)
+        .with_target(false)
+        .init();
+}
+
 /// Runs what needs sockets.
 fn network<W>(work: impl FnOnce(net::Ending) -> W) -> Result<(), Failure>
 where
     W: Future<Output = Result<(), Failure>>,
 {
+    log_warnings();
     // Two threads: the driver works while this one reads and writes files.
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)

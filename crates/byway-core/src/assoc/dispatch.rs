@@ -330,9 +330,14 @@ impl Association {
                 self.on_asconf_unknown(ctx);
             }
         }
-        // One event a packet: many ERRORs must not push other events out of a queue.
+        // One event a packet, and few a second: many ERRORs must not push other events out
+        // of a queue.
         if core::mem::replace(&mut gathered.peer_error, true) {
             self.discard(ctx, "another ERROR in one packet");
+            return;
+        }
+        if !self.failure.may_tell_of_error(ctx.now) {
+            self.discard(ctx, "more ERRORs than the user is told of in a second");
             return;
         }
         let cause = describe(causes);
