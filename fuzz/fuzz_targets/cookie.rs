@@ -75,15 +75,15 @@ fuzz_target!(|data: &[u8]| {
             c
         }
         // Arbitrary contents with a valid MAC.
-        2 => e.seal_for_fuzzing(data),
+        2 => e.seal_for_fuzzing(data, tag, 1),
         // The contents of a real cookie, changed, with a valid MAC.
         _ => {
-            let mut c = genuine[..genuine.len() - 32].to_vec();
+            let mut c = genuine[..genuine.len() - 16].to_vec();
             for change in data.as_chunks::<2>().0 {
                 let at = usize::from(change[0]) % c.len();
                 c[at] ^= change[1];
             }
-            e.seal_for_fuzzing(&c)
+            e.seal_for_fuzzing(&c, tag, 1)
         }
     };
     for tag in [tag, 0x0102_0304] {

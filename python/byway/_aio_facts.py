@@ -173,8 +173,16 @@ class EndpointStats:
     """Cookies that had expired."""
     refused: int
     """Associations refused because a limit was reached."""
+    refused_of_peer: int
+    """Of these, because one peer address had set up as many as it may."""
+    refused_for_memory: int
+    """Of these, because memory was scarce (three quarters of max_memory)."""
+    answers_withheld: int
+    """Answers not given, because their source or all sources had used up their rate."""
     answers_dropped: int
     """Replies dropped because too many were waiting."""
+    shed: int
+    """Associations aborted, because max_memory was used up."""
 
 
 @dataclass(frozen=True, slots=True)

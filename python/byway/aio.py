@@ -127,7 +127,7 @@ async def bind(
     accept: bool = True,
     backlog: int = 1024,
     max_associations: int = 65_536,
-    max_associations_per_peer: int = 65_536,
+    max_associations_per_peer: int = 16_384,
 ) -> Endpoint:
     """Binds an endpoint.
 

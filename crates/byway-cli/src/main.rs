@@ -4,12 +4,16 @@
 
 mod advise;
 mod args;
+mod children;
 mod cluster;
+mod emulate;
 mod failure;
 mod lab;
+mod namespace;
 mod net;
 mod papers;
 mod program;
+mod real;
 mod reproduce;
 mod settings;
 mod sweep;
@@ -45,7 +49,9 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Settings { settings } => lab::settings(&settings),
         Command::Machine(args) => papers::machine(&args),
         Command::FailoverTime(args) => papers::failover_time(&args),
+        Command::Reproduce(args) if args.real => real::real(&args),
         Command::Reproduce(args) => reproduce::reproduce(&args),
+        Command::Emulate(args) => emulate::emulate(&args),
         Command::Doctor(args) => network(|ending| net::doctor(args, ending)),
         Command::Recv(args) => network(|ending| net::recv(args, ending)),
         Command::Send(args) => network(|ending| net::send(args, ending)),
@@ -59,11 +65,23 @@ fn dispatch(command: Command) -> Result<(), Failure> {
     }
 }
 
+/// Shows the warnings of the library on standard error: what was refused or shed, by which rule
+/// and from whom, at most a line for each rule in a second.
+fn log_warnings() {
+    tracing_subscriber::fmt()
+        .with_max_level(tracing_subscriber::filter::LevelFilter::WARN)
+        .with_writer(std::io::stderr)
+        .with_ansi(false)
+        .with_target(false)
+        .init();
+}
+
 /// Runs what needs sockets.
 fn network<W>(work: impl FnOnce(net::Ending) -> W) -> Result<(), Failure>
 where
     W: Future<Output = Result<(), Failure>>,
 {
+    log_warnings();
     // Two threads: the driver works while this one reads and writes files.
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)

@@ -278,6 +278,9 @@ pub enum LossReason {
     PeerRestarted,
     /// The cookie was stale twice.
     StaleCookie,
+    /// The peer turned out to be one with which another association exists: it lists an
+    /// address of that one's peer.
+    AlreadyConnected,
     /// The memory of the endpoint was above its ceiling (`max_memory`), and this association
     /// held most of it. What it had received and nobody had read is lost.
     OutOfMemory,
@@ -304,6 +307,9 @@ impl core::fmt::Display for LossReason {
                 write!(f, "the peer broke the protocol: {what}")
             }
             LossReason::PeerRestarted => f.write_str("the peer restarted"),
+            LossReason::AlreadyConnected => {
+                f.write_str("there is another association with this peer")
+            }
             LossReason::OutOfMemory => f.write_str(
                 "the memory of this endpoint was used up (max_memory), and this association held most of it",
             ),

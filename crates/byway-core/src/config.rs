@@ -105,6 +105,11 @@ pub struct SetupConfig {
     pub max_init_retransmits: u32,
     /// Outbound streams that this side requests (10).
     pub outbound_streams: u16,
+    /// Shortest INIT that is sent, in bytes of the SCTP packet (0; 160 in the preset
+    /// `byway`; at most 400). A shorter one is padded (RFC 4820 section 4). A byway that
+    /// accepts answers with at most three times as much, so that a forged INIT attacks
+    /// nobody, and leaves out addresses of its own that do not fit.
+    pub min_init_len: u16,
     /// Most inbound streams that this side accepts (2048).
     pub max_inbound_streams: u16,
     /// Most addresses of the peer that become paths (8). The other addresses are
@@ -137,6 +142,7 @@ impl Default for SetupConfig {
             max_cookie_extension: Duration::from_secs(5),
             max_init_retransmits: 8,
             outbound_streams: 10,
+            min_init_len: 0,
             max_inbound_streams: 2048,
             max_paths: 8,
             confirm_all_before_data: false,
@@ -295,8 +301,8 @@ impl Config {
     /// overdue (`policy/probe_timeout.rs`). After an outage of all paths each is probed
     /// twice a second (`policy/revival.rs`). Every path gets a heartbeat when the
     /// association is established and every 15 s, which opens and holds the bindings of
-    /// translators (NAT). Both sides may change their addresses (RFC 5061), if the peer
-    /// supports it.
+    /// translators (NAT). Changes of addresses (RFC 5061) are off: set `auth.enabled` and
+    /// `asconf.enabled`.
     #[must_use]
     pub fn byway() -> Config {
         let mut c = Config::default();
@@ -320,6 +326,7 @@ impl Config {
         c.failure.association_max_retrans = 20;
         c.hb.interval = Duration::from_secs(15);
         c.hb.at_establishment = true;
+        c.setup.min_init_len = 160;
         c.mtu_discovery = Some(MtuDiscovery::default());
         c
     }

@@ -36,7 +36,7 @@ pub use api::{
     LossReason, Message, PathEstimateStats, PathStats, Received, SendFailure, Transmit,
 };
 pub use config::{ChecksumMode, Config, ConfigError, EndpointConfig};
-pub use endpoint::{Endpoint, EndpointStats};
+pub use endpoint::{Endpoint, EndpointStats, Refusal, Rule};
 pub use observe::{Observation, Observed};
 pub use path::{PathId, PathState};
 pub use routes::Routes;

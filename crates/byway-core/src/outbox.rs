@@ -90,11 +90,6 @@ impl Outbox {
         self.events.pop_front()
     }
 
-    /// Drops the events of an association that the user released.
-    pub(crate) fn forget_events(&mut self, assoc: AssocId) {
-        self.events.retain(|e| e.0 != assoc);
-    }
-
     /// Whether a reply waits.
     #[inline]
     pub(crate) fn has_reply(&self) -> bool {

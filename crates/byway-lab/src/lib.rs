@@ -8,6 +8,7 @@ pub mod axis;
 mod clock;
 mod collect;
 mod drive;
+pub mod emulation;
 pub mod engine;
 pub mod live;
 pub mod measures;

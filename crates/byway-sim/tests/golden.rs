@@ -44,7 +44,7 @@ fn the_defaults_send_the_golden_packets() {
     let file = golden_run(&Config::rfc9260());
     assert_eq!(
         (file.len(), digest(&file)),
-        (1_173_244, 13_319_714_659_218_575_768)
+        (1_173_148, 6_220_365_107_512_812_827)
     );
 }
 
@@ -53,6 +53,6 @@ fn the_preset_of_the_papers_sends_the_golden_packets() {
     let file = golden_run(&Config::rfc2960());
     assert_eq!(
         (file.len(), digest(&file)),
-        (1_196_856, 14_940_395_638_832_096_080)
+        (1_196_760, 7_102_926_787_141_053_537)
     );
 }

@@ -1,10 +1,11 @@
 //! The task that moves datagrams between the sockets and the core.
 //!
-//! One turn: receive a batch from every socket, pass it to the core buffer by
-//! buffer, run expired timers, gather the core's packets into batches, and send
-//! these. The lock is held for one buffer or one fill at a time and never during
-//! a system call, so that handles on other threads get their turn.
+//! One turn: receive a batch from every socket, first from those of busy peers, pass it to
+//! the core buffer by buffer, run expired timers, gather the core's packets into batches, and
+//! send these. The lock is held for one buffer, a few small ones or one fill at a time and
+//! never during a system call, so that handles on other threads get their turn.
 
+use crate::busy_peers::BusyPeers;
 use crate::refused::{self, Refused};
 use crate::shared::Shared;
 use crate::socket_queue::SocketQueue;
@@ -21,6 +22,14 @@ use tokio::time::Sleep;
 /// Turns in a row before the driver yields to other tasks of the runtime.
 const TURNS: usize = 8;
 
+/// While busy peers send, the socket that all share is read in one turn of so many. What a
+/// flood sends beyond that is dropped by the kernel, which costs this process nothing.
+const STRANGERS_EVERY: u32 = 4;
+
+/// Buffers of at most so many bytes together are passed to the core under one lock: small
+/// packets, such as those of a flood.
+const LITTLE: usize = 16 << 10;
+
 /// How long a socket is not read after a receive error, so that a permanent error
 /// does not keep a processor busy.
 const REST: Duration = Duration::from_millis(100);
@@ -28,6 +37,9 @@ const REST: Duration = Duration::from_millis(100);
 /// A socket and the batches that wait for it.
 struct Port {
     socket: Socket,
+    busy: BusyPeers,
+    /// Turns in a row in which busy peers had sent something.
+    passed: u32,
     queue: SocketQueue,
     resting: Option<Pin<Box<Sleep>>>,
 }
@@ -36,8 +48,31 @@ impl Port {
     fn new(socket: Socket) -> Port {
         Port {
             socket,
+            busy: BusyPeers::default(),
+            passed: 0,
             queue: SocketQueue::default(),
             resting: None,
+        }
+    }
+
+    /// Passes the first `n` buffers that the shared socket received to the core, and gives
+    /// peers that have become busy a socket of their own.
+    fn pass(&mut self, shared: &Shared, index: usize, received: &Received, n: usize) {
+        let at_once = if received.len(n) <= LITTLE { n } else { 1 };
+        let mut buffers = received.buffers(n);
+        let mut busy = Vec::new();
+        for _ in 0..n.div_ceil(at_once) {
+            let now = shared.now();
+            shared.with(|state| {
+                for (source, datagrams) in buffers.by_ref().take(at_once) {
+                    if state.arrive_shared(now, source, index, datagrams) {
+                        busy.push(source);
+                    }
+                }
+            });
+        }
+        for peer in busy {
+            self.busy.add(&self.socket, peer, shared.now());
         }
     }
 }
@@ -91,15 +126,31 @@ impl Driver {
                 }
                 port.resting = None;
             }
+            let shared = &self.shared;
+            let was_busy =
+                port.busy
+                    .receive(cx, &mut self.received, shared.now(), |from, datagrams| {
+                        shared.with(|state| state.arrive(shared.now(), from, index, datagrams));
+                    });
+            more |= was_busy;
+            port.passed = if was_busy {
+                port.passed.wrapping_add(1)
+            } else {
+                0
+            };
+            let waits = port.busy.waits();
+            if port.passed % STRANGERS_EVERY != 0 && !waits {
+                continue;
+            }
             match port.socket.poll_receive(cx, &mut self.received) {
-                Poll::Pending => {}
+                Poll::Pending => {
+                    more |= waits;
+                    port.busy.shared_was_read(None);
+                }
                 Poll::Ready(Ok(n)) => {
                     more = true;
-                    for (source, datagrams) in self.received.buffers(n) {
-                        self.shared.with(|state| {
-                            state.arrive(self.shared.now(), source, index, datagrams);
-                        });
-                    }
+                    port.busy.shared_was_read(Some(n));
+                    port.pass(shared, index, &self.received, n);
                 }
                 Poll::Ready(Err(error)) if is_icmp(&error) => more = true,
                 Poll::Ready(Err(error)) => {

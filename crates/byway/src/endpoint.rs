@@ -40,7 +40,8 @@ pub struct EndpointOptions {
     /// Most associations at once. Default: 65,536.
     pub max_associations: usize,
     /// Most associations at once that one peer address may set up. Default:
-    /// 65,536.
+    /// 16,384. Handshakes are limited, too: see
+    /// [`EndpointConfig::max_associations_per_peer`].
     pub max_associations_per_peer: usize,
     /// Most memory that all associations may take, in bytes; what is shed, and in which
     /// order, is told at [`EndpointConfig::max_memory`]. Default: 256 MiB.
@@ -60,7 +61,7 @@ impl EndpointOptions {
             accept: true,
             backlog: 1024,
             max_associations: 65_536,
-            max_associations_per_peer: 65_536,
+            max_associations_per_peer: 16_384,
             max_memory: 256 << 20,
             config: Config::byway(),
         }

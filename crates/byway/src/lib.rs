@@ -57,6 +57,7 @@
 
 mod association;
 mod batch;
+mod busy_peers;
 mod driver;
 mod endpoint;
 mod error;

@@ -49,6 +49,11 @@ impl Received {
         }
     }
 
+    /// Bytes in the first `n` buffers.
+    pub(crate) fn len(&self, n: usize) -> usize {
+        self.metas[..n].iter().map(|m| m.len).sum()
+    }
+
     /// The source and the datagrams of each of the first `n` buffers.
     pub(crate) fn buffers(
         &self,
@@ -69,7 +74,7 @@ impl Received {
 impl Socket {
     /// Binds one address. Port 0 means any free port.
     pub(crate) fn bind(address: SocketAddr) -> Result<Socket, BindError> {
-        let (std, state) = bound(address).map_err(|e| BindError::socket(address, e))?;
+        let (std, state) = bound(address, None).map_err(|e| BindError::socket(address, e))?;
         Socket::adopt(std, state).map_err(|e| BindError::socket(address, e))
     }
 
@@ -84,6 +89,25 @@ impl Socket {
         })
     }
 
+    /// Another socket of the same address, which gets what this peer sends from now on. What
+    /// the others send still comes to this one.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn connected_to(&self, peer: SocketAddr) -> io::Result<Socket> {
+        let this = SockRef::from(&self.io);
+        this.set_reuse_port(true)?;
+        let made = bound(self.local, Some(peer));
+        // The port is shared for this moment only: later nobody else can bind it.
+        this.set_reuse_port(false)?;
+        let (std, state) = made?;
+        Socket::adopt(std, state)
+    }
+
+    /// Not here.
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn connected_to(&self, _peer: SocketAddr) -> io::Result<Socket> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
     /// The address with the port that is bound.
     pub(crate) fn local(&self) -> SocketAddr {
         self.local
@@ -92,6 +116,14 @@ impl Socket {
     /// Datagrams that one call can send; 1 without segmentation offload.
     pub(crate) fn max_segments(&self) -> usize {
         self.segments
+    }
+
+    /// Most buffers that can wait in this socket. The kernel counts at least 768 bytes for
+    /// each.
+    pub(crate) fn most_buffers(&self) -> usize {
+        const LEAST: usize = 768;
+        let room = SockRef::from(&self.io).recv_buffer_size();
+        room.unwrap_or(2 * SOCKET_BUFFER).div_ceil(LEAST)
     }
 
     /// Receives up to a batch of buffers, or waits. Returns how many.
@@ -266,7 +298,12 @@ pub(crate) fn bind_all(addresses: &[SocketAddr]) -> Result<Vec<Socket>, BindErro
     }
 }
 
-fn bound(address: SocketAddr) -> io::Result<(std::net::UdpSocket, UdpSocketState)> {
+/// A socket that is bound to an address, and connected if a peer is given. Then the address may
+/// be that of a socket which shares its port.
+fn bound(
+    address: SocketAddr,
+    peer: Option<SocketAddr>,
+) -> io::Result<(std::net::UdpSocket, UdpSocketState)> {
     let raw = RawSocket::new(
         Domain::for_address(address),
         Type::DGRAM,
@@ -275,7 +312,13 @@ fn bound(address: SocketAddr) -> io::Result<(std::net::UdpSocket, UdpSocketState
     if address.is_ipv6() {
         raw.set_only_v6(true)?;
     }
+    if peer.is_some() {
+        raw.set_reuse_port(true)?;
+    }
     raw.bind(&address.into())?;
+    if let Some(peer) = peer {
+        raw.connect(&peer.into())?;
+    }
     let std = std::net::UdpSocket::from(raw);
     let state = UdpSocketState::new(UdpSockRef::from(&std))?;
     // Larger buffers are optional: with less, bursts are lost and retransmitted.

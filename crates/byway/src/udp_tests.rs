@@ -150,3 +150,41 @@ fn available<'a>(ips: &[&'a str]) -> Vec<&'a str> {
         .filter(|ip| v6 || !ip.contains(':'))
         .collect()
 }
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_busy_peer_gets_a_socket_of_its_own() {
+    for ip in ["127.0.0.1", "::1"] {
+        let shared = Socket::bind(any(ip)).unwrap();
+        let [peer, other] = [(); 2].map(|()| std::net::UdpSocket::bind(any(ip)).unwrap());
+        let own = shared.connected_to(peer.local_addr().unwrap()).unwrap();
+        assert_eq!(own.local(), shared.local());
+        let mut into = Received::new();
+        for (from, to) in [(&peer, &own), (&other, &shared), (&peer, &own)] {
+            from.send_to(b"hello", shared.local()).unwrap();
+            let n = poll_fn(|cx| to.poll_receive(cx, &mut into)).await.unwrap();
+            let sources: Vec<SocketAddr> = into.buffers(n).map(|(source, _)| source).collect();
+            assert_eq!(sources, [from.local_addr().unwrap()]);
+        }
+        // A second busy peer, and nobody else takes the port.
+        let second = shared.connected_to(other.local_addr().unwrap()).unwrap();
+        other.send_to(b"hello", shared.local()).unwrap();
+        assert_eq!(
+            poll_fn(|cx| second.poll_receive(cx, &mut into))
+                .await
+                .unwrap(),
+            1
+        );
+        let taken = std::net::UdpSocket::bind(shared.local()).unwrap_err();
+        assert_eq!(taken.kind(), io::ErrorKind::AddrInUse);
+        // Without its own socket the peer is heard on the shared one again.
+        drop(own);
+        peer.send_to(b"hello", shared.local()).unwrap();
+        assert_eq!(
+            poll_fn(|cx| shared.poll_receive(cx, &mut into))
+                .await
+                .unwrap(),
+            1
+        );
+    }
+}

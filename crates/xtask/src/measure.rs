@@ -1,6 +1,8 @@
 //! The measurements: one file each, and what they have in common.
 
 mod core_throughput;
+mod hostile;
+mod idle;
 pub(crate) mod loopback;
 mod memory;
 mod netns;
@@ -23,7 +25,8 @@ pub(crate) struct Arguments {
     #[arg(value_enum)]
     name: Name,
     /// Folders of scenarios, for ns2-suite [default: those of experiments/ns2-suite];
-    /// a table of ns-2's means, for ns2-grid [default: that of experiments/ns2-grid]
+    /// a table of ns-2's means, for ns2-grid [default: that of experiments/ns2-grid];
+    /// parts, for hostile: amplification, flood, memory, patience, crowd [default: all]
     folders: Vec<PathBuf>,
     /// Runs of each cell, for ns2-grid
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(2..))]
@@ -54,6 +57,11 @@ enum Name {
     Loopback,
     /// Memory of an idle association, against usrsctp
     Memory,
+    /// What 10,000 idle associations cost a running receiver, against usrsctp
+    Idle,
+    /// What strangers can do to a running receiver: amplification, floods, memory, patience,
+    /// crowds
+    Hostile,
     /// Packet traces of ns-2's validation suite, compared with byway's
     Ns2Suite,
     /// Means over many random runs of ns-2, compared with byway's
@@ -75,6 +83,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         Name::CoreThroughput => core_throughput::plan(&workspace)?,
         Name::Loopback => loopback::plan(&workspace)?,
         Name::Memory => memory::plan(&workspace)?,
+        Name::Idle => return idle::run(&workspace, arguments),
+        Name::Hostile => return hostile::run(&workspace, arguments),
         Name::Ns2Suite => return ns2_suite::run(&workspace, &arguments.folders),
         Name::Lossy => return netns::run(&workspace, "lossy", arguments),
         Name::Fairness => return netns::run(&workspace, "fairness", arguments),
@@ -83,7 +93,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     };
     ensure!(
         arguments.folders.is_empty(),
-        "only ns2-suite takes folders, and ns2-grid a table"
+        "only ns2-suite takes folders, ns2-grid a table, and hostile names of parts"
     );
     if arguments.peers_only {
         plan.contenders.retain(|contender| !contender.ours);

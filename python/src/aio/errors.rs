@@ -25,6 +25,7 @@ fn cause(reason: &LossReason) -> &'static str {
         LossReason::ProtocolViolation(_) => "protocol violation",
         LossReason::PeerRestarted => "peer restarted",
         LossReason::StaleCookie => "stale cookie",
+        LossReason::AlreadyConnected => "already connected",
         LossReason::Refused(_) => "refused",
         _ => "other",
     }

@@ -151,7 +151,13 @@ impl Association {
             Some(id) => {
                 let p = self.paths.get_mut(id);
                 p.counters.received(ctx.now, inbound.len);
-                if !matches!(p.state(), PathState::Active | PathState::Unconfirmed) {
+                let failed = !matches!(p.state(), PathState::Active | PathState::Unconfirmed);
+                let doubtful = failed || p.errors.count() > 0;
+                if doubtful && p.local() != *inbound.destination {
+                    // The peer reaches us at another address than the one that fails.
+                    self.on_unverified_source(ctx, inbound);
+                }
+                if failed {
                     self.on_failed_path_heard(ctx, id);
                 }
             }
@@ -324,9 +330,14 @@ impl Association {
                 self.on_asconf_unknown(ctx);
             }
         }
-        // One event a packet: many ERRORs must not push other events out of a queue.
+        // One event a packet, and few a second: many ERRORs must not push other events out
+        // of a queue.
         if core::mem::replace(&mut gathered.peer_error, true) {
             self.discard(ctx, "another ERROR in one packet");
+            return;
+        }
+        if !self.failure.may_tell_of_error(ctx.now) {
+            self.discard(ctx, "more ERRORs than the user is told of in a second");
             return;
         }
         let cause = describe(causes);

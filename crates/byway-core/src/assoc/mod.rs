@@ -7,6 +7,7 @@
 mod answers;
 mod asconf;
 mod authentication;
+mod check;
 mod concurrent;
 mod control;
 mod ctx;
@@ -159,9 +160,25 @@ pub(crate) struct Failure {
     /// heartbeat was answered since
     /// (`failure.dead_data`).
     unacknowledged_since: Option<(Instant, bool)>,
+    /// When the second began in which the user was told of ERRORs, and of how many.
+    told: (Instant, u8),
 }
 
+/// ERRORs of the peer that the user is told of in a second.
+const ERRORS_TOLD: u8 = 8;
+
 impl Failure {
+    /// Whether the user is told of another ERROR; it counts.
+    fn may_tell_of_error(&mut self, now: Instant) -> bool {
+        let (since, told) = &mut self.told;
+        if now.since(*since) >= Duration::from_secs(1) {
+            (*since, *told) = (now, 0);
+        }
+        let may = *told < ERRORS_TOLD;
+        *told += u8::from(may);
+        may
+    }
+
     /// New data was acknowledged, or the association begins again: nothing speaks
     /// against the peer.
     fn clear(&mut self) {

@@ -13,6 +13,12 @@ use rand::RngExt;
 /// Bytes of our Heartbeat Info: path, sending time and nonce.
 pub(super) const INFO_LEN: usize = 17;
 
+/// Heartbeats in a row to an address that has not answered any. A peer may list the address
+/// of a victim (RFC 5062 section 5).
+const MOST_UNANSWERED: u32 = 5;
+/// After these, one leaves each time this has passed.
+const GIVEN_UP_PACE: Duration = Duration::from_secs(600);
+
 /// The value of our Heartbeat Info parameter.
 pub(crate) fn heartbeat_info(path: PathId, probe: &Probe) -> [u8; INFO_LEN] {
     info_of(path, probe.sent, probe.nonce)
@@ -171,6 +177,7 @@ impl Association {
         let hb = &self.cfg.hb;
         let wait = match hb.jitter {
             _ if eager => rto,
+            _ if self.never_answered(path) => GIVEN_UP_PACE,
             HbJitter::HalfRto => hb.interval + vary(rto, ctx),
             HbJitter::HalfInterval => vary(hb.interval, ctx) + rto,
             HbJitter::Off => hb.interval + rto,
@@ -187,7 +194,7 @@ impl Association {
             .get_mut(path)
             .timers
             .set(PathTimer::Heartbeat, None);
-        if !self.state.sends_heartbeats() {
+        if !self.sends_heartbeats() {
             return;
         }
         let p = self.paths.get(path);
@@ -311,6 +318,10 @@ impl Association {
             PathMaxRetransTest::Exceeds => pmr,
             PathMaxRetransTest::Reaches => pmr.saturating_sub(1),
         };
+        let limit = match self.paths.get(path).is_confirmed() {
+            true => limit,
+            false => limit.min(MOST_UNANSWERED - 1),
+        };
         self.count_error(ctx, path, counts, limit);
     }
 
@@ -334,11 +345,34 @@ impl Association {
             PathState::PotentiallyFailed => p.heartbeat.is_enabled() || !p.is_confirmed(),
             PathState::Active => !p.is_confirmed(),
             PathState::Inactive if self.optional.stalled => true,
+            PathState::Inactive if !p.is_confirmed() => false,
             PathState::Inactive => {
                 let once_per_rto = self.cfg.hb.failed == FailedProbes::OncePerRto;
                 p.heartbeat.is_enabled() && once_per_rto
             }
         }
+    }
+
+    /// Whether a heartbeat of a path is under way, or leaves in time.
+    pub(super) fn is_probed(&self, path: PathId) -> bool {
+        let timers = &self.paths.get(path).timers;
+        let all = [PathTimer::Heartbeat, PathTimer::HeartbeatLost];
+        self.paths.wants_heartbeat(path) || all.iter().any(|t| timers.get(*t).is_some())
+    }
+
+    /// Whether heartbeats are sent. During the shutdown only where it waits for an address to
+    /// be verified.
+    pub(super) fn sends_heartbeats(&self) -> bool {
+        use super::State::{ShutdownAckSent, ShutdownSent};
+        let ends = matches!(self.state, ShutdownSent | ShutdownAckSent);
+        self.state.sends_heartbeats() || self.optional.stalled && ends
+    }
+
+    /// Whether a path has failed whose address never answered: it may be a victim's. Not where
+    /// all addresses of this side changed, as then none of the paths has answered.
+    pub(super) fn never_answered(&self, path: PathId) -> bool {
+        let p = self.paths.get(path);
+        p.state() == PathState::Inactive && !p.is_confirmed() && !self.optional.stalled
     }
 
     /// A heartbeat leaves with the next packets.

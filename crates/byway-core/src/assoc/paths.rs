@@ -190,7 +190,7 @@ impl Association {
         // then every RTO. A failed path is probed in the same way if `hb.failed` says so.
         let at_once =
             to == PathState::PotentiallyFailed || self.cfg.hb.failed == FailedProbes::OncePerRto;
-        if at_once {
+        if at_once && !self.never_answered(path) {
             let p = self.paths.get_mut(path);
             // Only a heartbeat confirms an address, whatever the user wants of the others.
             let probed = p.heartbeat.is_enabled() || !p.is_confirmed();

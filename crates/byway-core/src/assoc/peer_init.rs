@@ -122,6 +122,7 @@ impl PeerInit {
                 Param::CookiePreservative(ms) => {
                     p.longer_life = Duration::from_millis(u64::from(ms));
                 }
+                Param::SupportedAddressTypes(_) | Param::Padding(_) | Param::EcnCapable => {}
                 Param::SupportedExtensions(types) => {
                     p.timestamps |= types.contains(&chunk_type::TIMESTAMP);
                     let both = [chunk_type::ASCONF, chunk_type::ASCONF_ACK];
@@ -132,20 +133,31 @@ impl PeerInit {
                 Param::HmacAlgo(ids) => auth.hmacs = Some(ids.as_bytes()),
                 Param::HostName(_) => return Err(BadInit::HostName),
                 Param::Unknown(u) => {
-                    let action = RawParam::unknown_action(u.kind);
-                    if action.reports() && p.unrecognized.len() < MAX_REPORTED {
-                        let cut = u.bytes.len().min(MAX_REPORTED_LEN);
-                        p.unrecognized.push(u.bytes[..cut].to_vec());
-                    }
-                    if action.stops() {
+                    p.report(&u);
+                    if RawParam::unknown_action(u.kind).stops() {
                         break;
                     }
                 }
-                _ => {}
+                // What is read but not spoken, such as Forward-TSN-Supported, is as good as
+                // unknown to the peer (section 3.2.1).
+                _ => p.report(&raw),
             }
         }
         p.auth = auth.offer();
         Ok(p)
+    }
+
+    /// Keeps a parameter for the report of the unrecognized ones, if its type asks for it.
+    /// A long one is cut, and its length with it, so that the report can be read.
+    fn report(&mut self, raw: &RawParam<'_>) {
+        let wanted = RawParam::unknown_action(raw.kind).reports();
+        if !wanted || self.unrecognized.len() == MAX_REPORTED {
+            return;
+        }
+        let cut = raw.bytes.len().min(MAX_REPORTED_LEN);
+        let mut bytes = raw.bytes[..cut].to_vec();
+        bytes[2..4].copy_from_slice(&(cut as u16).to_be_bytes());
+        self.unrecognized.push(bytes);
     }
 
     fn address(&mut self, a: IpAddr) {
@@ -169,6 +181,21 @@ pub(crate) fn acceptable_address(a: IpAddr, source: IpAddr) -> bool {
     !never
         && (!a.is_loopback() || source.is_loopback())
         && (!is_link_local(a) || is_link_local(source))
+        && (!is_private(a) || is_private(source) || is_local(source))
+}
+
+/// Of this host or this link.
+fn is_local(a: IpAddr) -> bool {
+    a.is_loopback() || is_link_local(a)
+}
+
+/// RFC 1918, RFC 6598 (behind a carrier's translator), RFC 4193. A peer with a public address
+/// that lists one means its own network, and we would probe a host of ours.
+fn is_private(a: IpAddr) -> bool {
+    match a {
+        IpAddr::V4(v4) => v4.is_private() || v4.octets()[0] == 100 && v4.octets()[1] & 0xC0 == 64,
+        IpAddr::V6(v6) => v6.is_unique_local(),
+    }
 }
 
 fn is_link_local(a: IpAddr) -> bool {
@@ -201,6 +228,15 @@ mod tests {
             ("::ffff:127.0.0.1", "fd00::1", false),
             ("::ffff:224.0.0.1", "fd00::1", false),
             ("::ffff:10.0.0.2", "10.0.0.1", true),
+            ("10.0.0.2", "198.51.100.1", false),
+            ("192.168.1.1", "198.51.100.1", false),
+            ("100.64.0.1", "198.51.100.1", false),
+            ("100.128.0.1", "198.51.100.1", true),
+            ("fd00::2", "2001:db8::1", false),
+            ("10.0.0.2", "2001:db8::1", false),
+            ("198.51.100.1", "10.0.0.1", true),
+            ("10.0.0.2", "100.64.0.1", true),
+            ("10.0.0.2", "fe80::1", true),
         ];
         for (address, source, expected) in rows {
             let accepted = acceptable_address(address.parse().unwrap(), source.parse().unwrap());

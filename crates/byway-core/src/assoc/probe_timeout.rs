@@ -109,7 +109,8 @@ impl Association {
     /// The oldest chunk of a path without an alternate leaves again, to show what was
     /// lost.
     fn tail_probe(&mut self, ctx: &mut Ctx<'_>, rule: ProbeTimeout, path: PathId) {
-        if !rule.tail_probe || !self.send_tail_probe(ctx, path) {
+        let may = rule.tail_probe && self.paths.get(path).probe_timeout.may_probe_tail();
+        if !may || !self.send_tail_probe(ctx, path) {
             return;
         }
         self.observe(ctx, || Observation::TimerFired {

@@ -31,7 +31,7 @@ impl Association {
             let comes = [PathTimer::Heartbeat, PathTimer::HeartbeatLost]
                 .iter()
                 .any(|t| timers.get(*t).is_some_and(|at| at <= soon));
-            if !comes && !self.paths.wants_heartbeat(path) {
+            if !comes && !self.paths.wants_heartbeat(path) && !self.never_answered(path) {
                 let timers = &mut self.paths.get_mut(path).timers;
                 timers.set(PathTimer::Heartbeat, Some(ctx.now));
             }
@@ -39,9 +39,10 @@ impl Association {
     }
 
     /// A heartbeat of the revival was not answered: it is no error, and the next one
-    /// leaves. False if it was an ordinary heartbeat.
+    /// leaves. False if it was an ordinary heartbeat, or to an address that never answered.
     pub(super) fn repeat_revival_heartbeat(&mut self, path: PathId) -> bool {
-        if self.revival_pace().is_none() {
+        let may_be_a_victim = !self.paths.get(path).is_confirmed() && !self.optional.stalled;
+        if self.revival_pace().is_none() || may_be_a_victim {
             return false;
         }
         self.paths

@@ -33,6 +33,11 @@ pub(crate) struct Accepted<'a> {
     pub(crate) cookie: &'a Cookie,
 }
 
+/// Bytes of an INIT without parameters, the common header included.
+const INIT_LEN: usize = 32;
+/// Largest `setup.min_init_len`.
+const MAX_INIT_LEN: usize = 400;
+
 impl Tags {
     /// New tie-tags.
     pub(super) fn new_tie(ctx: &mut Ctx<'_>) -> (u32, u32) {
@@ -391,6 +396,7 @@ impl Association {
 
     /// The optional parameters of our INIT.
     pub(crate) fn write_init_params(&self, w: &mut ParamWriter<'_>) {
+        let room = w.room();
         let listed = self.setup.listed.as_ref();
         write_addresses(w, listed.unwrap_or(&self.addresses.local));
         if let Some(stale) = self.setup.stale_by {
@@ -407,6 +413,12 @@ impl Association {
         }
         w.supported_address_types(&types);
         write_extensions(w, &self.cfg, self.own_random());
+        let written = INIT_LEN + room - w.room();
+        let lacking = usize::from(self.cfg.setup.min_init_len).saturating_sub(written);
+        // The header of the parameter has 4 bytes.
+        if lacking > 0 {
+            w.padding(&[0; MAX_INIT_LEN][..lacking.saturating_sub(4).min(MAX_INIT_LEN)]);
+        }
     }
 
     /// Creates an association from an echoed cookie.

@@ -6,6 +6,10 @@
 //! association, but a source address can be forged. So a heartbeat goes to the new
 //! source, and nothing else does until the answer with its nonce comes from there. Then
 //! the source becomes a path, or the path that it belongs to moves there.
+//!
+//! The same is done when the source is a path that fails, and the packet came to another
+//! address of this side than the one from which the path leaves: what fails may be that
+//! address.
 
 use super::{Association, Ctx, Inbound, acceptable_address, on_heartbeat};
 use crate::outbox::OutboundReply;
@@ -44,8 +48,9 @@ impl super::Addresses {
 }
 
 impl Association {
-    /// A packet with our tag came from a source that is not a path: a heartbeat goes
-    /// there, at most once per two round trips.
+    /// A packet with our tag came from a source that is not a path, or to another address
+    /// than the source of a path that fails: a heartbeat goes there, at most once per two
+    /// round trips.
     #[cold]
     pub(super) fn on_unverified_source(&mut self, ctx: &mut Ctx<'_>, inbound: &Inbound<'_>) {
         let (local, remote) = (*inbound.destination, *inbound.source);
@@ -122,12 +127,15 @@ impl Association {
             return false;
         };
         all.remove(at);
-        if !self.could_become_path(pair) {
+        // An address that is being deleted still receives, and is no source.
+        if !self.could_become_path(pair) || !self.addresses.local.contains(&pair.0) {
             return true;
         }
         self.failure.errors = 0;
         match self.path_behind(pair) {
             Some(path) => self.rebind(ctx, path, pair),
+            // The path works again from its own source.
+            None if self.paths.find_source(&pair.1).is_some() => {}
             None => self.add_verified(ctx, pair),
         }
         true
@@ -143,13 +151,15 @@ impl Association {
     }
 
     /// The path whose packets come from a new source now: the one between the same two
-    /// addresses, or one to this address that has never proved itself.
+    /// addresses, or one to this address that has never proved itself or fails.
     fn path_behind(&self, (local, remote): (SocketAddr, SocketAddr)) -> Option<PathId> {
         let same_remote = |p: &PathId| self.paths.get(*p).remote().ip() == remote.ip();
         let between = |p: &PathId| self.paths.get(*p).local() == local;
         let unproven = |p: &PathId| self.paths.get(*p).state() == PathState::Unconfirmed;
+        let exactly = self.paths.find_source(&remote);
+        let fails = |p: &PathId| exactly == Some(*p) && self.paths.get(*p).errors.count() > 0;
         let mut all = self.paths.ids().filter(same_remote);
-        all.find(|p| between(p) || unproven(p))
+        all.find(|p| between(p) || unproven(p) || fails(p))
     }
 
     /// The translator gave a path another UDP port. What is in flight there went to the
@@ -178,11 +188,17 @@ impl Association {
         let path = if room {
             self.paths.insert(new)
         } else if let Some(path) = self.paths.ids().find(unproven) {
+            let before = self.paths.get(path).remote().ip();
             self.paths.replace(path, new);
+            self.addresses.pathless.push(before);
+            if let Some(c) = &mut self.send.concurrent {
+                c.forget_path(path);
+            }
             path
         } else {
             return;
         };
+        self.addresses.pathless.retain(|a| *a != remote.ip());
         self.paths.detect_as(&self.cfg);
         self.addresses.changed = true;
         self.announce_path(ctx, path, remote, PathState::Active);
@@ -200,5 +216,6 @@ impl Association {
         self.clear_errors(ctx, path, true);
         self.schedule_heartbeat(ctx, path);
         self.choose_data_path(ctx, None);
+        self.end_stall(ctx, path);
     }
 }

@@ -238,6 +238,12 @@ impl Config {
             least,
         )?;
         rule(
+            s.min_init_len <= 400,
+            "setup.min_init_len",
+            s.min_init_len,
+            "must be at most 400 bytes, so that the INIT fits every path (0, 160)",
+        )?;
+        rule(
             (1..=8).contains(&s.max_paths),
             "setup.max_paths",
             s.max_paths,

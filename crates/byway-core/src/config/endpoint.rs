@@ -34,7 +34,14 @@ pub struct EndpointConfig {
     /// Most associations at the same time (65,536). Above this, an INIT is answered with
     /// an ABORT, Out of Resource.
     pub max_associations: usize,
-    /// Most associations at the same time that one peer address may set up (65,536).
+    /// Most associations at the same time that one peer address may set up (16,384, a
+    /// quarter of all, as many hosts may share one address behind a translator). Above this,
+    /// an INIT from that address is answered with an ABORT, Out of Resource.
+    ///
+    /// The handshakes of one address have a limit of their own, which is no setting: an
+    /// endpoint answers at most 500 INITs a second from one address (1,000 at once) and 5,000
+    /// from all, not counting those whose COOKIE ECHO follows. The same holds, in a count of its
+    /// own, for packets out of the blue (RFC 9260 section 8.4).
     pub max_associations_per_peer: usize,
     /// Most memory that all associations may take, in bytes (256 MiB): what peers can make
     /// this side keep. Above three quarters of it peers set up no further association;
@@ -71,7 +78,7 @@ impl EndpointConfig {
             port,
             accept: true,
             max_associations: 65_536,
-            max_associations_per_peer: 65_536,
+            max_associations_per_peer: 16_384,
             max_memory: 256 << 20,
             accepted: Config::default(),
             dialect: None,

@@ -25,7 +25,7 @@ fn an_unknown_preset_lists_those_there_are() {
 #[test]
 fn what_cannot_work_is_refused_with_field_value_and_remedy() {
     type Break = fn(&mut Config);
-    let table: [(Break, &str); 9] = [
+    let table: [(Break, &str); 10] = [
         (
             |c| c.rto.min = Duration::from_secs(100),
             "rto.min = 100 s: is above rto.max",
@@ -47,6 +47,10 @@ fn what_cannot_work_is_refused_with_field_value_and_remedy() {
             "congestion.coupled = Lia",
         ),
         (|c| c.failure.path_max_retrans = 0, ""),
+        (
+            |c| c.setup.min_init_len = 401,
+            "setup.min_init_len = 401: must be at most 400",
+        ),
         (
             |c| c.failure.path_detection = vec![Detection::default(), probing(10, 0)],
             "failure.path_detection = path 2: dmax 10 s with n 0: n must be",

@@ -178,14 +178,14 @@ impl Endpoint {
     }
 
     /// Frees an association with everything that could still be read from it. An
-    /// association that has not ended is aborted first.
+    /// association that has not ended is aborted first. Its events that nobody has taken are
+    /// dropped.
     pub fn release(&mut self, now: Instant, id: AssocId) {
         if self.table.get(id).is_none() {
             return;
         }
         // An error only means that the association has ended already.
         let _ = self.abort(now, id, b"released");
-        self.out.forget_events(id);
         if let Some(slot) = self.table.get(id) {
             self.account.change(slot.charged, 0);
         }

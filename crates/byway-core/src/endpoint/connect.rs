@@ -1,11 +1,12 @@
 //! The endpoint sets up an association.
 
 use super::{Endpoint, ctx};
-use crate::api::{AssocId, ConnectError};
-use crate::assoc::{Association, Ctx};
+use crate::api::{AssocId, ConnectError, LossReason};
+use crate::assoc::{Association, Ctx, Inbound};
 use crate::config::Config;
 use crate::time::Instant;
-use core::net::SocketAddr;
+use byway_wire::{Chunk, Param};
+use core::net::{IpAddr, SocketAddr};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -71,5 +72,44 @@ impl Endpoint {
             }
         }
         Ok(pairs)
+    }
+
+    /// Whether an INIT ACK for this association comes from a peer with which another one
+    /// exists: it lists an address that the other one's peer has proved to be its own. Two
+    /// addresses of one host were connected to. If the set-up went on, the peer would take it
+    /// for a restart of the other one (RFC 9260 section 5.2.2).
+    ///
+    /// The other one must have heard of its peer. Otherwise who answers here could end it.
+    #[cold]
+    pub(super) fn repeats(&self, index: u32, inbound: &Inbound<'_>) -> bool {
+        let a = &self.table[index].assoc;
+        let header = inbound.packet.header();
+        if !a.awaits_init_ack() || header.verification_tag != a.local_tag() {
+            return false;
+        }
+        let Ok(Chunk::InitAck(init)) = inbound.first.parse() else {
+            return false;
+        };
+        let listed = init.params.iter().map_while(|p| p.ok()?.parse().ok());
+        let mut addresses = listed.filter_map(|p| match p {
+            Param::Ipv4Address(ip) => Some(IpAddr::V4(ip)),
+            Param::Ipv6Address(ip) => Some(IpAddr::V6(ip)),
+            _ => None,
+        });
+        addresses.any(|ip| {
+            let remote = SocketAddr::new(ip, inbound.source.port());
+            let other = self.table.find_proven(remote, header.source_port);
+            other.is_some_and(|i| i != index && !self.table[i].assoc.awaits_init_ack())
+        })
+    }
+
+    /// Ends a set-up that [`repeats`](Self::repeats) another association. The peer keeps
+    /// nothing of it.
+    #[cold]
+    pub(super) fn give_up_repeated(&mut self, now: Instant, index: u32) {
+        let mut ctx = ctx!(self, now);
+        let a = &mut self.table[index].assoc;
+        a.lose(&mut ctx, LossReason::AlreadyConnected);
+        self.wake(index);
     }
 }

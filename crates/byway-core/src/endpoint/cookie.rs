@@ -1,6 +1,11 @@
 //! State Cookies (RFC 9260 sections 5.1.3 to 5.1.5). A cookie holds everything that
 //! an association needs to begin, authenticated with a key of this endpoint. So the
 //! endpoint keeps no state for a peer that has only sent an INIT.
+//!
+//! A cookie is packed: an INIT ACK must not be much larger than the INIT, whose source may be
+//! forged (RFC 5062 section 9). What the packet with the COOKIE ECHO carries anyway (the tag
+//! and the ports) is authenticated, but not in the cookie. The whole of a usual one is 48
+//! bytes long, or 60 for a peer with an IPv6 address.
 
 use crate::auth::{MAX_HMACS, PeerAuth, Random};
 use crate::time::{Duration, Instant};
@@ -12,15 +17,29 @@ use rand::RngExt;
 use sha2::Sha256;
 use smallvec::SmallVec;
 
-const MAC_LEN: usize = 32;
+/// HMAC-SHA-256, truncated to half of its length (RFC 2104 section 5).
+const MAC_LEN: usize = 16;
 /// How long a key makes cookies. The previous key still opens them.
 const KEY_LIFE: Duration = Duration::from_secs(3600);
+/// How long after its first cookie a key opens them. It is much less than the time after
+/// which the clock of the cookies begins again (49 days).
+const OPENS_FOR: Duration = Duration::from_secs(3 * 3600);
 /// Most addresses of the peer in a cookie.
 const MAX_ADDRESSES: usize = 32;
-/// Flag in the byte that counts the addresses: the peer supports TIMESTAMP.
+/// The place of a local address that is not in the list of the endpoint.
+const NOWHERE: u8 = 0xFF;
+/// Flags in the first byte. The peer supports TIMESTAMP.
 const TIMESTAMPS: u8 = 0x80;
-/// Flag in the same byte: the parameters of AUTH follow the addresses.
+/// The parameters of AUTH are at the end.
 const AUTH: u8 = 0x40;
+/// The Tie-Tags are not zero.
+const TIED: u8 = 0x20;
+/// The cookie does not live as long as the endpoint's settings say.
+const OTHER_LIFE: u8 = 0x10;
+/// The peer listed addresses.
+const LISTED: u8 = 0x08;
+/// The INIT came over IPv6.
+const IPV6: u8 = 0x04;
 /// Flags in the first byte of the parameters of AUTH: both sides may change addresses;
 /// the peer sent a CHUNKS parameter.
 const ASCONF: u8 = 1;
@@ -68,98 +87,180 @@ pub(crate) enum BadCookie {
     Forged,
 }
 
-/// The key of this hour and the previous one.
+/// What is known beside the cookie where one is sealed or opened: the fields of the packet
+/// that carries it, and the addresses of the endpoint.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Beside<'a> {
+    pub(crate) local_tag: u32,
+    pub(crate) local_port: u16,
+    pub(crate) peer_port: u16,
+    /// Where the packet came.
+    pub(crate) destination: SocketAddr,
+    /// The local addresses of the endpoint.
+    pub(crate) local: &'a [SocketAddr],
+}
+
+impl Beside<'_> {
+    /// The place of the local address in the endpoint's list.
+    fn place(&self) -> u8 {
+        let at = self.local.iter().position(|l| *l == self.destination);
+        at.and_then(|at| u8::try_from(at).ok()).unwrap_or(NOWHERE)
+    }
+
+    /// The local address at a place; where the packet came if there is none any more.
+    fn at(&self, place: u8) -> SocketAddr {
+        let there = self.local.get(usize::from(place)).copied();
+        there.unwrap_or(self.destination)
+    }
+}
+
+/// A key and when it made its first cookie.
 #[derive(Debug)]
-pub(crate) struct CookieKeys {
-    current: [u8; 32],
-    previous: [u8; 32],
+struct Key {
+    bytes: [u8; 32],
     since: Instant,
 }
 
+impl Key {
+    fn new(rng: &mut ChaCha8Rng, since: Instant) -> Key {
+        Key {
+            bytes: rng.random(),
+            since,
+        }
+    }
+
+    fn mac(&self, body: &[u8], beside: Beside<'_>) -> Hmac<Sha256> {
+        let mut mac =
+            Hmac::<Sha256>::new_from_slice(&self.bytes).expect("HMAC takes keys of any length");
+        mac.update(&beside.local_tag.to_be_bytes());
+        mac.update(&beside.local_port.to_be_bytes());
+        mac.update(&beside.peer_port.to_be_bytes());
+        mac.update(body);
+        mac
+    }
+}
+
+/// The key of this hour and the previous one.
+#[derive(Debug)]
+pub(crate) struct CookieKeys {
+    current: Key,
+    previous: Key,
+    /// How long cookies live that do not say it.
+    life: Duration,
+}
+
 impl CookieKeys {
-    pub(crate) fn new(rng: &mut ChaCha8Rng) -> CookieKeys {
+    /// New keys. `life`: the life of most cookies.
+    pub(crate) fn new(rng: &mut ChaCha8Rng, life: Duration) -> CookieKeys {
         CookieKeys {
-            current: rng.random(),
-            previous: rng.random(),
-            since: Instant::ZERO,
+            current: Key::new(rng, Instant::ZERO),
+            previous: Key::new(rng, Instant::ZERO),
+            life,
         }
     }
 
     fn rotate(&mut self, now: Instant, rng: &mut ChaCha8Rng) {
-        if now.since(self.since) >= KEY_LIFE {
-            self.previous = core::mem::replace(&mut self.current, rng.random());
-            self.since = now;
+        if now.since(self.current.since) >= KEY_LIFE {
+            self.previous = core::mem::replace(&mut self.current, Key::new(rng, now));
         }
     }
 
     /// Encodes a cookie and appends its MAC.
-    pub(crate) fn seal(&mut self, c: &Cookie, now: Instant, rng: &mut ChaCha8Rng) -> Vec<u8> {
+    pub(crate) fn seal(
+        &mut self,
+        c: &Cookie,
+        local: &[SocketAddr],
+        now: Instant,
+        rng: &mut ChaCha8Rng,
+    ) -> Vec<u8> {
         self.rotate(now, rng);
-        let mut bytes = c.encode();
-        let mac = mac(&self.current, &bytes).finalize().into_bytes();
-        bytes.extend_from_slice(&mac);
-        bytes
+        let beside = c.beside(local);
+        self.seal_bytes(&c.encode(self.life, &beside), beside)
     }
 
-    /// Appends a MAC to any bytes, so that a fuzzer gets past the check.
-    #[cfg(fuzzing)]
-    pub(crate) fn seal_bytes(&self, bytes: &[u8]) -> Vec<u8> {
-        let mac = mac(&self.current, bytes).finalize().into_bytes();
-        [bytes, &mac].concat()
+    /// Appends a MAC to any bytes.
+    pub(crate) fn seal_bytes(&self, bytes: &[u8], beside: Beside<'_>) -> Vec<u8> {
+        let mac = self.current.mac(bytes, beside).finalize().into_bytes();
+        [bytes, &mac[..MAC_LEN]].concat()
     }
 
-    /// Opens a cookie: checks its MAC in constant time, then decodes it without
-    /// trusting its contents.
-    pub(crate) fn open(&self, bytes: &[u8]) -> Result<Cookie, BadCookie> {
+    /// Opens a cookie that came in a packet with these fields: checks its MAC in constant
+    /// time, then decodes it without trusting its contents.
+    pub(crate) fn open(
+        &self,
+        bytes: &[u8],
+        beside: Beside<'_>,
+        now: Instant,
+    ) -> Result<Cookie, BadCookie> {
         let Some(split) = bytes.len().checked_sub(MAC_LEN) else {
             return Err(BadCookie::Forged);
         };
         let (body, tag) = bytes.split_at(split);
         let genuine = [&self.current, &self.previous]
             .into_iter()
-            .any(|key| mac(key, body).verify_slice(tag).is_ok());
+            .filter(|key| now.since(key.since) < OPENS_FOR)
+            .any(|key| key.mac(body, beside).verify_truncated_left(tag).is_ok());
         if !genuine {
             return Err(BadCookie::Forged);
         }
-        Cookie::decode(body).ok_or(BadCookie::Forged)
+        Cookie::decode(body, beside, now, self.life).ok_or(BadCookie::Forged)
     }
 }
 
-fn mac(key: &[u8; 32], bytes: &[u8]) -> Hmac<Sha256> {
-    let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes keys of any length");
-    mac.update(bytes);
-    mac
-}
-
 impl Cookie {
-    fn encode(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(160);
-        out.extend_from_slice(&self.created.as_nanos().to_be_bytes());
-        out.extend_from_slice(&(self.life.as_millis() as u32).to_be_bytes());
+    /// What the packet with the COOKIE ECHO will carry.
+    fn beside<'a>(&self, local: &'a [SocketAddr]) -> Beside<'a> {
+        Beside {
+            local_tag: self.local_tag,
+            local_port: self.local_port,
+            peer_port: self.peer_port,
+            destination: self.local,
+            local,
+        }
+    }
+
+    fn encode(&self, usual_life: Duration, beside: &Beside<'_>) -> Vec<u8> {
+        let mut out = Vec::with_capacity(64);
+        let listed = &self.addresses[..self.addresses.len().min(MAX_ADDRESSES)];
+        let flag = |is: bool, flag: u8| if is { flag } else { 0 };
+        out.push(
+            flag(self.timestamps, TIMESTAMPS)
+                | flag(self.auth.is_some(), AUTH)
+                | flag(self.tie_tags != (0, 0), TIED)
+                | flag(self.life != usual_life, OTHER_LIFE)
+                | flag(!listed.is_empty(), LISTED)
+                | flag(self.source.is_ipv6(), IPV6),
+        );
+        out.push(beside.place());
         for word in [
-            self.local_tag,
+            stamp(self.created),
             self.peer_tag,
-            self.tie_tags.0,
-            self.tie_tags.1,
             self.local_tsn.0,
             self.peer_tsn.0,
             self.a_rwnd,
         ] {
             out.extend_from_slice(&word.to_be_bytes());
         }
-        for half in [self.local_port, self.peer_port, self.outbound, self.inbound] {
+        for half in [self.outbound, self.inbound, self.source.port()] {
             out.extend_from_slice(&half.to_be_bytes());
         }
-        for a in [self.source, self.local] {
-            put_ip(&mut out, a.ip());
-            out.extend_from_slice(&a.port().to_be_bytes());
+        match self.source.ip() {
+            IpAddr::V4(a) => out.extend_from_slice(&a.octets()),
+            IpAddr::V6(a) => out.extend_from_slice(&a.octets()),
         }
-        let listed = &self.addresses[..self.addresses.len().min(MAX_ADDRESSES)];
-        let stamps = if self.timestamps { TIMESTAMPS } else { 0 };
-        let auth = if self.auth.is_some() { AUTH } else { 0 };
-        out.push(listed.len() as u8 | stamps | auth);
-        for &ip in listed {
-            put_ip(&mut out, ip);
+        if self.tie_tags != (0, 0) {
+            out.extend_from_slice(&self.tie_tags.0.to_be_bytes());
+            out.extend_from_slice(&self.tie_tags.1.to_be_bytes());
+        }
+        if self.life != usual_life {
+            let ms = u32::try_from(self.life.as_millis()).unwrap_or(u32::MAX);
+            out.extend_from_slice(&ms.to_be_bytes());
+        }
+        if !listed.is_empty() {
+            out.push(listed.len() as u8);
+            for &ip in listed {
+                put_ip(&mut out, ip);
+            }
         }
         if let Some(auth) = &self.auth {
             auth.encode(&mut out);
@@ -167,46 +268,55 @@ impl Cookie {
         out
     }
 
-    fn decode(bytes: &[u8]) -> Option<Cookie> {
+    fn decode(bytes: &[u8], beside: Beside<'_>, now: Instant, life: Duration) -> Option<Cookie> {
         let mut r = Reader(bytes);
-        let created = Instant::from_nanos(u64::from_be_bytes(r.take()?));
-        let life = Duration::from_millis(u64::from(r.word()?));
-        let (local_tag, peer_tag) = (r.word()?, r.word()?);
-        let tie_tags = (r.word()?, r.word()?);
+        let [flags, place] = r.take()?;
+        let created = created(r.word()?, now);
+        let peer_tag = r.word()?;
         let (local_tsn, peer_tsn) = (Tsn(r.word()?), Tsn(r.word()?));
         let a_rwnd = r.word()?;
-        let (local_port, peer_port) = (r.half()?, r.half()?);
-        let (outbound, inbound) = (r.half()?, r.half()?);
-        let source = SocketAddr::new(r.ip()?, r.half()?);
-        let local = SocketAddr::new(r.ip()?, r.half()?);
-        let [count] = r.take()?;
-        let mut addresses = SmallVec::new();
-        for _ in 0..usize::from(count & !(TIMESTAMPS | AUTH)).min(MAX_ADDRESSES) {
-            addresses.push(r.ip()?);
-        }
-        let auth = if count & AUTH == 0 {
-            None
-        } else {
-            Some(CookieAuth::decode(&mut r)?)
+        let (outbound, inbound, port) = (r.half()?, r.half()?, r.half()?);
+        let source = match flags & IPV6 {
+            0 => IpAddr::V4(Ipv4Addr::from(r.take::<4>()?)),
+            _ => IpAddr::V6(Ipv6Addr::from(r.take::<16>()?)),
         };
-        let valid = local_tag != 0 && peer_tag != 0 && outbound != 0 && inbound != 0;
+        let tie_tags = match flags & TIED {
+            0 => (0, 0),
+            _ => (r.word()?, r.word()?),
+        };
+        let life = match flags & OTHER_LIFE {
+            0 => life,
+            _ => Duration::from_millis(u64::from(r.word()?)),
+        };
+        let mut addresses = SmallVec::new();
+        if flags & LISTED != 0 {
+            let [count] = r.take()?;
+            for _ in 0..usize::from(count).min(MAX_ADDRESSES) {
+                addresses.push(r.ip()?);
+            }
+        }
+        let auth = match flags & AUTH {
+            0 => None,
+            _ => Some(CookieAuth::decode(&mut r)?),
+        };
+        let valid = beside.local_tag != 0 && peer_tag != 0 && outbound != 0 && inbound != 0;
         (r.0.is_empty() && valid).then_some(Cookie {
             created,
             life,
-            local_tag,
+            local_tag: beside.local_tag,
             peer_tag,
             tie_tags,
-            local_port,
-            peer_port,
+            local_port: beside.local_port,
+            peer_port: beside.peer_port,
             local_tsn,
             peer_tsn,
             a_rwnd,
             outbound,
             inbound,
-            source,
-            local,
+            source: SocketAddr::new(source, port),
+            local: beside.at(place),
             addresses,
-            timestamps: count & TIMESTAMPS != 0,
+            timestamps: flags & TIMESTAMPS != 0,
             auth,
         })
     }
@@ -218,6 +328,18 @@ impl Cookie {
             .checked_sub(self.life)
             .filter(|d| !d.is_zero())
     }
+}
+
+/// A time as a cookie has it: milliseconds, which begin again after 49 days.
+fn stamp(at: Instant) -> u32 {
+    (at.as_nanos() / 1_000_000) as u32
+}
+
+/// The time of a stamp, which is less than 49 days ago.
+fn created(stamped: u32, now: Instant) -> Instant {
+    let now_ms = now.as_nanos() / 1_000_000;
+    let ago = u64::from((now_ms as u32).wrapping_sub(stamped));
+    Instant::from_millis(now_ms.saturating_sub(ago))
 }
 
 impl CookieAuth {
@@ -342,6 +464,96 @@ mod tests {
         }
     }
 
+    const USUAL: Duration = Duration::from_secs(60);
+
+    /// The addresses of the endpoint.
+    fn local() -> [SocketAddr; 2] {
+        ["10.9.0.1:0", "[fd00::1]:0"].map(|a| a.parse().unwrap())
+    }
+
+    fn encoded(c: &Cookie) -> Vec<u8> {
+        c.encode(USUAL, &c.beside(&local()))
+    }
+
+    fn decoded(c: &Cookie) -> Option<Cookie> {
+        let local = local();
+        let beside = c.beside(&local);
+        Cookie::decode(&encoded(c), beside, Instant::from_millis(7), USUAL)
+    }
+
+    /// A cookie as most are.
+    fn usual() -> Cookie {
+        Cookie {
+            tie_tags: (0, 0),
+            addresses: SmallVec::new(),
+            auth: None,
+            ..cookie()
+        }
+    }
+
+    #[test]
+    fn what_is_in_a_cookie_comes_back() {
+        let v6 = "[fd00::1]:9899".parse().unwrap();
+        let other_life = Duration::from_secs(65);
+        for c in [
+            cookie(),
+            usual(),
+            Cookie {
+                source: v6,
+                ..usual()
+            },
+            Cookie {
+                source: v6,
+                ..cookie()
+            },
+            Cookie {
+                life: other_life,
+                ..usual()
+            },
+            Cookie {
+                tie_tags: (0, 4),
+                ..usual()
+            },
+            Cookie {
+                timestamps: false,
+                ..cookie()
+            },
+        ] {
+            assert_eq!(decoded(&c), Some(c));
+        }
+    }
+
+    #[test]
+    fn a_local_address_that_went_is_where_the_echo_came() {
+        let (c, local) = (cookie(), local());
+        let body = c.encode(USUAL, &c.beside(&local));
+        let other: SocketAddr = "10.9.0.7:0".parse().unwrap();
+        let beside = Beside {
+            destination: other,
+            local: &[other],
+            ..c.beside(&local)
+        };
+        let opened = Cookie::decode(&body, beside, Instant::from_millis(7), USUAL);
+        assert_eq!(opened, Some(Cookie { local: other, ..c }));
+    }
+
+    #[test]
+    fn a_usual_cookie_is_short() {
+        assert_eq!(encoded(&usual()).len() + MAC_LEN, 48);
+        let source = "[fd00::1]:9899".parse().unwrap();
+        let v6 = Cookie { source, ..usual() };
+        assert_eq!(encoded(&v6).len() + MAC_LEN, 60);
+    }
+
+    #[test]
+    fn the_clock_of_cookies_begins_again_without_harm() {
+        let wrap = 1 << 32;
+        for (made, now) in [(5, 9), (wrap - 3, wrap + 4), (wrap + 7, wrap + 7)] {
+            let (made, now) = (Instant::from_millis(made), Instant::from_millis(now));
+            assert_eq!(created(stamp(made), now), made);
+        }
+    }
+
     #[test]
     fn what_both_sides_said_of_auth_comes_back() {
         let mut c = cookie();
@@ -350,64 +562,104 @@ mod tests {
                 let auth = c.auth.as_mut().unwrap();
                 auth.asconf = asconf;
                 auth.peer.chunks = chunks.map(SmallVec::from_slice);
-                assert_eq!(Cookie::decode(&c.encode()), Some(c.clone()));
+                assert_eq!(decoded(&c), Some(c.clone()));
             }
         }
-        let with = c.encode().len();
+        let with = encoded(&c).len();
         c.auth = None;
-        assert_eq!(Cookie::decode(&c.encode()), Some(c.clone()));
-        assert!(c.encode().len() + 64 < with, "nothing is kept without AUTH");
+        assert_eq!(decoded(&c), Some(c.clone()));
+        assert!(
+            encoded(&c).len() + 64 < with,
+            "nothing is kept without AUTH"
+        );
     }
 
     #[test]
     fn a_cookie_opens_as_it_was_sealed_and_for_two_hours() {
         let mut rng = ChaCha8Rng::from_seed([1; 32]);
-        let mut keys = CookieKeys::new(&mut rng);
-        let sealed = keys.seal(&cookie(), Instant::ZERO, &mut rng);
-        assert_eq!(keys.open(&sealed), Ok(cookie()));
+        let mut keys = CookieKeys::new(&mut rng, USUAL);
+        let made = Instant::from_millis(5);
+        let sealed = keys.seal(&cookie(), &local(), made, &mut rng);
+        let (c, local) = (cookie(), local());
+        let beside = c.beside(&local);
+        assert_eq!(keys.open(&sealed, beside, made), Ok(cookie()));
         let hour = |n: u64| Instant::from_millis(3_600_000 * n);
-        keys.seal(&cookie(), hour(1), &mut rng);
+        keys.seal(&cookie(), &local, hour(1), &mut rng);
         assert_eq!(
-            keys.open(&sealed),
+            keys.open(&sealed, beside, hour(1)),
             Ok(cookie()),
             "the key of the hour before"
         );
-        keys.seal(&cookie(), hour(2), &mut rng);
+        keys.seal(&cookie(), &local, hour(2), &mut rng);
         assert_eq!(
-            keys.open(&sealed),
+            keys.open(&sealed, beside, hour(2)),
             Err(BadCookie::Forged),
             "its key is gone"
         );
     }
 
     #[test]
+    fn attack_old_cookie_does_not_open_when_the_clock_begins_again() {
+        let mut rng = ChaCha8Rng::from_seed([1; 32]);
+        let mut keys = CookieKeys::new(&mut rng, USUAL);
+        let made = Instant::from_millis(5);
+        let sealed = keys.seal(&cookie(), &local(), made, &mut rng);
+        // No INIT came since, so the key is still the current one.
+        let again = Instant::from_millis(5 + (1 << 32));
+        let opened = keys.open(&sealed, cookie().beside(&local()), again);
+        assert_eq!(opened, Err(BadCookie::Forged));
+    }
+
+    #[test]
     fn attack_forged_cookie_any_changed_bit_or_length_is_refused() {
         let mut rng = ChaCha8Rng::from_seed([1; 32]);
-        let mut keys = CookieKeys::new(&mut rng);
-        let sealed = keys.seal(&cookie(), Instant::ZERO, &mut rng);
+        let mut keys = CookieKeys::new(&mut rng, USUAL);
+        let now = Instant::from_millis(5);
+        let sealed = keys.seal(&cookie(), &local(), now, &mut rng);
+        let (c, local) = (cookie(), local());
+        let beside = c.beside(&local);
         for bit in 0..sealed.len() * 8 {
             let mut forged = sealed.clone();
             forged[bit / 8] ^= 1 << (bit % 8);
-            assert_eq!(keys.open(&forged), Err(BadCookie::Forged));
+            assert_eq!(keys.open(&forged, beside, now), Err(BadCookie::Forged));
         }
         for len in 0..sealed.len() {
-            assert_eq!(keys.open(&sealed[..len]), Err(BadCookie::Forged));
+            let cut = keys.open(&sealed[..len], beside, now);
+            assert_eq!(cut, Err(BadCookie::Forged));
+        }
+        for other in [
+            Beside {
+                local_tag: 2,
+                ..beside
+            },
+            Beside {
+                local_port: 6,
+                ..beside
+            },
+            Beside {
+                peer_port: 5,
+                ..beside
+            },
+        ] {
+            assert_eq!(keys.open(&sealed, other, now), Err(BadCookie::Forged));
         }
     }
 
     #[test]
     fn attack_malformed_cookie_contents_are_bounded_even_behind_a_valid_mac() {
-        let body = cookie().encode();
+        let (c, local) = (cookie(), local());
+        let decode = |body: &[u8]| Cookie::decode(body, c.beside(&local), c.created, USUAL);
+        let body = encoded(&c);
         for len in 0..body.len() {
-            assert_eq!(Cookie::decode(&body[..len]), None);
+            assert_eq!(decode(&body[..len]), None);
         }
         let mut long = body.clone();
         long.push(0);
-        assert_eq!(Cookie::decode(&long), None);
+        assert_eq!(decode(&long), None);
         for at in 0..body.len() {
             let mut changed = body.clone();
             changed[at] = 0xff;
-            let _ = Cookie::decode(&changed);
+            let _ = decode(&changed);
         }
     }
 }

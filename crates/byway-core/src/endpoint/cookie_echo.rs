@@ -1,8 +1,8 @@
 //! COOKIE ECHO: the peer returns our cookie, and the association begins (RFC 9260
 //! sections 5.1.5 and 5.2.4).
 
-use super::cookie::Cookie;
-use super::{Endpoint, ctx};
+use super::cookie::{Beside, Cookie};
+use super::{Endpoint, Rule, ctx};
 use crate::assoc::{Accepted, Association, CookieOutcome, Ctx, Inbound};
 use crate::time::{Duration, Instant};
 use byway_wire::{Chunk, RawChunk};
@@ -17,23 +17,26 @@ impl Endpoint {
         first: &RawChunk<'_>,
     ) {
         let Ok(Chunk::CookieEcho(echo)) = first.parse() else {
-            self.stats.malformed += 1;
-            return;
+            return self.drop_malformed(*inbound.source);
         };
         let header = inbound.packet.header();
-        let genuine = self.keys.open(echo.cookie).ok().filter(|c| {
-            c.local_tag == header.verification_tag
-                && c.local_port == header.destination_port
-                && c.peer_port == header.source_port
-        });
-        let Some(cookie) = genuine else {
+        let beside = Beside {
+            local_tag: header.verification_tag,
+            local_port: header.destination_port,
+            peer_port: header.source_port,
+            destination: *inbound.destination,
+            local: &self.local,
+        };
+        let Ok(cookie) = self.keys.open(echo.cookie, beside, now) else {
             self.stats.forged_cookies += 1;
+            self.refusals.add(Rule::ForgedCookie, *inbound.source);
             return;
         };
         self.answers.proved(cookie.source.ip());
         if self.table.is_spent(cookie.local_tag, now) {
             // A replay, or a duplicate that took longer than the association.
             self.stats.stale_cookies += 1;
+            self.refusals.add(Rule::StaleCookie, *inbound.source);
             return;
         }
         let port = cookie.peer_port;
@@ -57,6 +60,7 @@ impl Endpoint {
     /// The cookie has expired (section 5.1.5, step 4).
     fn on_stale_cookie(&mut self, inbound: &Inbound<'_>, cookie: &Cookie, stale: Duration) {
         self.stats.stale_cookies += 1;
+        self.refusals.add(Rule::StaleCookie, *inbound.source);
         let us = u32::try_from(stale.as_micros()).unwrap_or(u32::MAX);
         self.reply(inbound, cookie.peer_tag, |p| {
             p.error(|c| {
@@ -115,8 +119,8 @@ impl Endpoint {
         if !self.cfg.accept {
             return;
         }
-        if self.is_full(ip) {
-            self.refuse(now, inbound, cookie.peer_tag);
+        if let Some(rule) = self.full_by(ip) {
+            self.refuse(now, inbound, cookie.peer_tag, rule);
             return;
         }
         let id = self.table.next_id();

@@ -1,7 +1,7 @@
 //! An arriving datagram is checked and passed to its association, or to the
 //! procedures for INIT, COOKIE ECHO and packets out of the blue.
 
-use super::{Endpoint, ctx};
+use super::{Endpoint, Rule, ctx};
 use crate::assoc::{Ctx, Handled, Inbound};
 use crate::config::ChecksumMode;
 use crate::time::Instant;
@@ -35,17 +35,16 @@ impl Endpoint {
     ) {
         self.stats.datagrams_received += 1;
         let Ok(packet) = Packet::parse_parts(payload, tail) else {
-            self.stats.malformed += 1;
-            return;
+            return self.drop_malformed(source);
         };
         if self.cfg.checksum == ChecksumMode::Crc32c && !packet.checksum_is_valid() {
             self.stats.bad_checksums += 1;
+            self.refusals.add(Rule::Checksum, source);
             return;
         }
         let mut others = packet.chunks();
         let Some(Ok(ref first)) = others.next() else {
-            self.stats.malformed += 1;
-            return;
+            return self.drop_malformed(source);
         };
         let inbound = Inbound {
             source: &source,
@@ -59,6 +58,13 @@ impl Endpoint {
         self.route(now, &inbound);
     }
 
+    /// Counts a packet, INIT or COOKIE ECHO that is dropped as invalid.
+    #[cold]
+    pub(super) fn drop_malformed(&mut self, source: SocketAddr) {
+        self.stats.malformed += 1;
+        self.refusals.add(Rule::Malformed, source);
+    }
+
     /// Passes a packet to its association, or to the procedure for packets
     /// without one.
     #[inline]
@@ -66,8 +72,7 @@ impl Endpoint {
         let header = inbound.packet.header();
         if header.source_port == 0 || header.destination_port == 0 {
             // Section 3.1: port 0 must not be used. Nothing could be sent back.
-            self.stats.malformed += 1;
-            return;
+            return self.drop_malformed(*inbound.source);
         }
         if header.destination_port != self.cfg.port {
             self.out_of_the_blue(now, inbound);
@@ -77,7 +82,10 @@ impl Endpoint {
         match first.kind {
             chunk_type::INIT => self.on_init(now, inbound, first),
             chunk_type::COOKIE_ECHO => self.on_cookie_echo(now, inbound, first),
-            _ => match self.find_for(inbound) {
+            kind => match self.find_for(inbound) {
+                Some(index) if kind == chunk_type::INIT_ACK && self.repeats(index, inbound) => {
+                    self.give_up_repeated(now, index);
+                }
                 Some(index) => self.deliver(now, index, inbound),
                 None => self.out_of_the_blue(now, inbound),
             },

@@ -11,6 +11,7 @@ use crate::assoc::{
 };
 use crate::auth::Random;
 use crate::config::Config;
+use crate::path::lower_header_bytes;
 use crate::time::Instant;
 use byway_wire::{Chunk, InitFields, ParamWriter, RawChunk, Tsn};
 use core::net::{IpAddr, SocketAddr};
@@ -34,12 +35,10 @@ impl Endpoint {
     pub(super) fn on_init(&mut self, now: Instant, inbound: &Inbound<'_>, first: &RawChunk<'_>) {
         let alone = inbound.packet.chunks().nth(1).is_none();
         if !alone || inbound.packet.header().verification_tag != 0 {
-            self.stats.malformed += 1;
-            return;
+            return self.drop_malformed(*inbound.source);
         }
         let Ok(Chunk::Init(init)) = first.parse() else {
-            self.stats.malformed += 1;
-            return;
+            return self.drop_malformed(*inbound.source);
         };
         if !self.may_answer(Answer::Init, now, inbound) {
             return;
@@ -57,7 +56,7 @@ impl Endpoint {
     /// An INIT with invalid parameters is discarded or answered with an ABORT.
     fn refuse_bad_init(&mut self, inbound: &Inbound<'_>, tag: u32, bad: BadInit) {
         match bad {
-            BadInit::Discard => self.stats.malformed += 1,
+            BadInit::Discard => self.drop_malformed(*inbound.source),
             BadInit::InvalidMandatory => self.reply(inbound, tag, |p| {
                 p.abort(false, |c| {
                     c.invalid_mandatory_parameter();
@@ -90,8 +89,8 @@ impl Endpoint {
             self.reply(inbound, peer.tag, |p| p.abort(false, |_| {}));
             return;
         }
-        if self.is_full(inbound.source.ip()) {
-            self.refuse(now, inbound, peer.tag);
+        if let Some(rule) = self.full_by(inbound.source.ip()) {
+            self.refuse(now, inbound, peer.tag, rule);
             return;
         }
         let ours = self.random_fields();
@@ -136,7 +135,7 @@ impl Endpoint {
         let a = &mut self.table[index].assoc;
         match a.on_unexpected_init(inbound.source.ip()) {
             InitAnswer::Nothing => {
-                self.stats.malformed += 1;
+                self.drop_malformed(*inbound.source);
                 None
             }
             InitAnswer::ShutdownAck => {
@@ -228,7 +227,7 @@ impl Endpoint {
             timestamps: peer.timestamps,
             auth,
         };
-        let sealed = self.keys.seal(&cookie, now, &mut self.rng);
+        let sealed = self.keys.seal(&cookie, &self.local, now, &mut self.rng);
         let fields = InitFields {
             initiate_tag: ours.tag,
             a_rwnd: cfg.buffer.receive,
@@ -238,11 +237,13 @@ impl Endpoint {
         };
         let local = self.local.clone();
         self.stats.inits += 1;
-        self.reply(inbound, peer.tag, |p| {
+        let most = most_of_init_ack(inbound, cfg);
+        self.reply_within(inbound, peer.tag, most, |p| {
             p.init(true, &fields, |w| {
-                write_addresses(w, &local);
-                write_extensions(w, cfg, random.as_ref());
+                // The first that do not fit are left out.
                 w.state_cookie(&sealed);
+                write_extensions(w, cfg, random.as_ref());
+                write_addresses(w, &local);
                 for u in &peer.unrecognized {
                     w.unrecognized_parameter(u);
                 }
@@ -272,6 +273,20 @@ impl Endpoint {
         }
     }
 }
+
+/// Most bytes of an INIT ACK: three times those of the INIT, whose source may be forged (RFC
+/// 5062 section 9), and one packet. A peer that wants to hear of many addresses sends a larger
+/// INIT (`setup.min_init_len`).
+fn most_of_init_ack(inbound: &Inbound<'_>, cfg: &Config) -> usize {
+    let packet = cfg
+        .pmtu
+        .0
+        .saturating_sub(lower_header_bytes(*inbound.source));
+    (AMPLIFICATION * inbound.len).min(packet as usize)
+}
+
+/// Most bytes that answer one byte of an INIT.
+const AMPLIFICATION: usize = 3;
 
 /// The peer's random number for AUTH is invalid (RFC 4895 section 6.1).
 struct AuthRefused;

@@ -1,29 +1,41 @@
 //! Limits on the number of associations that peers set up.
 
-use super::Endpoint;
 use super::answers::Answer;
+use super::{Endpoint, Rule};
 use crate::assoc::Inbound;
 use crate::time::Instant;
 use core::net::IpAddr;
 
 impl Endpoint {
-    /// Whether no further association with a peer at this address is accepted.
-    pub(super) fn is_full(&self, ip: IpAddr) -> bool {
-        self.account.refuses_associations()
-            || self.table.live() >= self.cfg.max_associations
-            || self.table.accepted_from(ip) >= self.cfg.max_associations_per_peer
+    /// The rule by which no further association with a peer at this address is accepted.
+    pub(super) fn full_by(&self, ip: IpAddr) -> Option<Rule> {
+        if self.account.refuses_associations() {
+            Some(Rule::Memory)
+        } else if self.table.live() >= self.cfg.max_associations {
+            Some(Rule::Associations)
+        } else if self.table.accepted_from(ip) >= self.cfg.max_associations_per_peer {
+            Some(Rule::AssociationsOfPeer)
+        } else {
+            None
+        }
     }
 
     /// Whether an answer to the sender of a packet may leave.
     pub(super) fn may_answer(&mut self, kind: Answer, now: Instant, inbound: &Inbound<'_>) -> bool {
         let may = self.answers.take(kind, inbound.source.ip(), now);
-        self.stats.answers_withheld += u64::from(!may);
+        if !may {
+            self.stats.answers_withheld += 1;
+            self.refusals.add(Rule::AnswerRate, *inbound.source);
+        }
         may
     }
 
     /// Refuses an association because a limit was reached.
-    pub(super) fn refuse(&mut self, now: Instant, inbound: &Inbound<'_>, tag: u32) {
+    pub(super) fn refuse(&mut self, now: Instant, inbound: &Inbound<'_>, tag: u32, rule: Rule) {
         self.stats.refused += 1;
+        self.stats.refused_of_peer += u64::from(rule == Rule::AssociationsOfPeer);
+        self.stats.refused_for_memory += u64::from(rule == Rule::Memory);
+        self.refusals.add(rule, *inbound.source);
         if !self.may_answer(Answer::OutOfTheBlue, now, inbound) {
             return;
         }

@@ -12,7 +12,7 @@
 //! 3. Above the ceiling, the association that holds most is aborted, with the cause Out of
 //!    Resource.
 
-use super::{Endpoint, ctx};
+use super::{Endpoint, Rule, ctx};
 use crate::api::{AssocId, LossReason};
 use crate::assoc::{AbortReason, Ctx};
 use crate::time::Instant;
@@ -67,6 +67,9 @@ impl Endpoint {
         self.stats.shed += 1;
         let mut ctx = ctx!(self, now);
         let a = &mut self.table[index].assoc;
+        if let Some((peer, _)) = a.peer_addresses().next() {
+            self.refusals.add(Rule::Shed, peer);
+        }
         a.abort(
             &mut ctx,
             LossReason::OutOfMemory,

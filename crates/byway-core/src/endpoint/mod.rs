@@ -19,6 +19,7 @@ mod memory;
 mod out_of_the_blue;
 mod outbound;
 mod queries;
+mod refusals;
 mod reply;
 mod schedule;
 mod spent_cookies;
@@ -26,6 +27,7 @@ mod stats;
 mod table;
 mod timers;
 
+pub use refusals::{Refusal, Rule};
 pub use stats::EndpointStats;
 
 use crate::api::{AssocId, Event};
@@ -40,6 +42,7 @@ use chacha20::ChaCha8Rng;
 use chacha20::rand_core::SeedableRng;
 use cookie::CookieKeys;
 use core::net::SocketAddr;
+use refusals::Refusals;
 use schedule::Schedule;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -69,6 +72,7 @@ pub struct Endpoint {
     stats: EndpointStats,
     account: Account,
     answers: Answers,
+    refusals: Refusals,
     routes: Box<dyn Routes>,
 }
 
@@ -107,7 +111,7 @@ impl Endpoint {
     pub fn new(cfg: EndpointConfig) -> Result<Endpoint, ConfigError> {
         cfg.check()?;
         let mut rng = ChaCha8Rng::from_seed(cfg.seed);
-        let keys = CookieKeys::new(&mut rng);
+        let keys = CookieKeys::new(&mut rng, cfg.accepted.setup.valid_cookie_life);
         Ok(Endpoint {
             local: cfg.local.clone().into(),
             changed: VecDeque::new(),
@@ -115,6 +119,7 @@ impl Endpoint {
             out: Outbox::new(cfg.observe, cfg.observe_details),
             account: Account::new(cfg.max_memory),
             answers: Answers::new(),
+            refusals: Refusals::default(),
             cfg,
             rng,
             keys,
@@ -133,7 +138,14 @@ impl Endpoint {
 
     /// The next event, and the association that it concerns.
     pub fn poll_event(&mut self) -> Option<(AssocId, Event)> {
-        self.out.next_event()
+        // Those of a released association are passed over here. To look for them when it is
+        // released would cost the square of many that end at once.
+        loop {
+            let (id, event) = self.out.next_event()?;
+            if self.table.get(id).is_some() {
+                return Some((id, event));
+            }
+        }
     }
 
     /// Starts or stops the recording of observations.

@@ -50,6 +50,20 @@ impl Endpoint {
         self.table.live()
     }
 
+    /// Whether a packet carries the verification tag of an association and comes from an
+    /// address that has proved to be its peer's. A driver asks to serve known peers first;
+    /// nothing else of the packet is checked.
+    #[must_use]
+    pub fn is_from_known_peer(&mut self, source: SocketAddr, packet: &[u8]) -> bool {
+        let Some(&[s0, s1, _, _, t0, t1, t2, t3]) = packet.first_chunk() else {
+            return false;
+        };
+        let port = u16::from_be_bytes([s0, s1]);
+        let tag = u32::from_be_bytes([t0, t1, t2, t3]);
+        let tagged = self.table.find_by_tag(tag, port);
+        tagged.is_some() && tagged == self.table.find_proven(source, port)
+    }
+
     /// Our own addresses.
     #[must_use]
     pub fn local_addresses(&self) -> &[SocketAddr] {
@@ -71,12 +85,20 @@ impl Endpoint {
         }
     }
 
-    /// A cookie with these contents and a valid MAC. Only for fuzzing.
+    /// A cookie with these contents and a valid MAC, for a COOKIE ECHO with this tag from a
+    /// peer with this SCTP port. Only for fuzzing.
     #[cfg(fuzzing)]
     #[doc(hidden)]
     #[must_use]
-    pub fn seal_for_fuzzing(&self, contents: &[u8]) -> Vec<u8> {
-        self.keys.seal_bytes(contents)
+    pub fn seal_for_fuzzing(&self, contents: &[u8], local_tag: u32, peer_port: u16) -> Vec<u8> {
+        let beside = super::cookie::Beside {
+            local_tag,
+            local_port: self.cfg.port,
+            peer_port,
+            destination: self.local[0],
+            local: &self.local,
+        };
+        self.keys.seal_bytes(contents, beside)
     }
 
     /// Recomputes every running total of an association (flight sizes, windows,
@@ -88,5 +110,18 @@ impl Endpoint {
         self.table
             .get(id)
             .map_or(Ok(()), |s| s.assoc.check_totals())
+    }
+
+    /// Checks that an association goes on: that whatever it has to do waits for a timer that
+    /// runs, on a path that there is. For tests, after
+    /// [`poll_transmit`](Self::poll_transmit) gave `None`.
+    ///
+    /// # Errors
+    /// When something waits for ever; the error names the first such thing.
+    pub fn check_progress(&mut self, id: AssocId) -> Result<(), String> {
+        let routes = &mut *self.routes;
+        self.table
+            .get(id)
+            .map_or(Ok(()), |s| s.assoc.check_progress(routes))
     }
 }

@@ -14,6 +14,18 @@ impl Endpoint {
         verification_tag: u32,
         write: impl FnOnce(&mut PacketBuilder<'_>),
     ) {
+        self.reply_within(inbound, verification_tag, usize::MAX, write);
+    }
+
+    /// [`reply`](Self::reply) with at most `most` bytes: parameters and causes that do not
+    /// fit are left out.
+    pub(super) fn reply_within(
+        &mut self,
+        inbound: &Inbound<'_>,
+        verification_tag: u32,
+        most: usize,
+        write: impl FnOnce(&mut PacketBuilder<'_>),
+    ) {
         let header = inbound.packet.header();
         let mut bytes = Vec::new();
         let mut packet = PacketBuilder::new(
@@ -23,7 +35,8 @@ impl Endpoint {
                 destination_port: header.source_port,
                 verification_tag,
             },
-        );
+        )
+        .with_limit(most);
         write(&mut packet);
         packet.finish(match self.cfg.checksum {
             ChecksumMode::Crc32c => Checksum::Crc32c,

@@ -22,6 +22,11 @@ pub struct EndpointStats {
     pub stale_cookies: u64,
     /// Associations refused because a limit was reached.
     pub refused: u64,
+    /// Of these, because one peer address had set up as many as it may
+    /// (`max_associations_per_peer`).
+    pub refused_of_peer: u64,
+    /// Of these, because memory was scarce (three quarters of `max_memory`).
+    pub refused_for_memory: u64,
     /// Answers to INITs and packets out of the blue that were not given, because their
     /// source or all sources had used up their rate.
     pub answers_withheld: u64,

@@ -64,6 +64,9 @@ impl PathDetector {
     }
 }
 
+/// Most tail probes without an acknowledgement between them.
+const MOST_TAIL_PROBES: u8 = 6;
+
 /// The state of the probe timeout of a path (`failover.probe_timeout`).
 #[derive(Copy, Clone, Debug, Default)]
 pub(crate) struct OwedToProbeTimeout {
@@ -88,10 +91,16 @@ impl OwedToProbeTimeout {
         self.tail_probes = 0;
     }
 
+    /// Whether another tail probe may leave. Each restarts T3-rtx. So they end, or T3-rtx
+    /// would never count the silence of a peer that is gone.
+    pub(crate) fn may_probe_tail(&self) -> bool {
+        self.tail_probes < MOST_TAIL_PROBES
+    }
+
     /// How much longer than usual to wait for an acknowledgement.
     #[inline]
     pub(crate) fn backed_off(&self) -> u32 {
-        1 << self.tail_probes.min(6)
+        1 << self.tail_probes.min(MOST_TAIL_PROBES)
     }
 
     /// A chunk leaves. `at_once`: whether it asks for a SACK at once.

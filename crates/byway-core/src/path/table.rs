@@ -1,6 +1,5 @@
 //! The paths of an association, one for each address of the peer.
 
-use super::dead_data::DeadDataTrial;
 use super::{MAX_PATHS, Path, PathId, PathState};
 use crate::config::Config;
 use crate::time::Instant;
@@ -76,23 +75,23 @@ impl PathTable {
             return self.push(path);
         }
         let id = PathId(self.live.trailing_ones() as u8);
-        self.live |= 1 << id.0;
         self.replace(id, path);
+        self.live |= 1 << id.0;
+        self.measure();
         id
     }
 
     /// Removes a path on which nothing is in flight and no loss is counted. It keeps its
-    /// place and its number, takes no data, and has no timers.
-    pub(crate) fn remove(&mut self, id: PathId) {
+    /// place, its number and its counters, and nothing else: what it waited for and what was
+    /// learned of it must not act any more.
+    pub(crate) fn remove(&mut self, id: PathId, cfg: &Config, now: Instant) {
         let p = self.get_mut(id);
         debug_assert_eq!((p.window.flight, p.window.lost), (0, 0));
-        p.stop_timers();
-        p.end_mtu_probe();
-        p.state = PathState::Unconfirmed;
-        p.confirmed = false;
-        p.dead_data = DeadDataTrial::default();
         // No packet comes from there.
-        p.remote = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), 0);
+        let nowhere = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), 0);
+        let counters = core::mem::take(&mut p.counters);
+        *p = Path::new(p.local, nowhere, false, cfg, now);
+        p.counters = counters;
         self.want_heartbeat(id, false);
         self.want_mtu_probe(id, false);
         self.live &= !(1 << id.0);
@@ -343,8 +342,11 @@ impl PathTable {
         self.paths.iter().position(same).map(|i| PathId(i as u8))
     }
 
-    /// Puts another path in the place of one that never carried data.
-    pub(crate) fn replace(&mut self, id: PathId, path: Path) {
+    /// Puts another path in the place of one on which nothing is in flight. What was lost
+    /// there, or handed over to it, counts as lost by the new one.
+    pub(crate) fn replace(&mut self, id: PathId, mut path: Path) {
+        debug_assert_eq!(self.get(id).window.flight, 0);
+        path.window.lost = self.get(id).window.lost;
         *self.get_mut(id) = path;
         self.want_heartbeat(id, false);
         self.want_mtu_probe(id, false);

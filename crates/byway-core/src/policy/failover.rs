@@ -116,6 +116,9 @@ fn least_errors(
 
 fn dormant(cfg: &FailoverConfig, paths: &PathsView<'_>, timed_out: Option<PathId>) -> PathId {
     let now = paths.data_path();
+    // An unconfirmed address takes no data (RFC 9260 section 5.4), also if it is all that was
+    // left when the path before it was removed.
+    let proven = |p: PathId| if paths.is_confirmed(p) { p } else { now };
     match cfg.dormant {
         Dormant::LeastErrors => {
             least_errors(cfg.all_paths_suspect, paths, |&p| paths.is_confirmed(p))
@@ -125,8 +128,8 @@ fn dormant(cfg: &FailoverConfig, paths: &PathsView<'_>, timed_out: Option<PathId
             .find(|&p| paths.is_confirmed(p))
             .unwrap_or(now),
         Dormant::Hop => now,
-        Dormant::Primary => paths.primary(),
-        Dormant::Last => paths.last_active(),
+        Dormant::Primary => proven(paths.primary()),
+        Dormant::Last => proven(paths.last_active()),
     }
 }
 

@@ -41,6 +41,8 @@ pub(crate) enum Fate {
 pub(crate) struct Passing {
     pub(crate) from: usize,
     pub(crate) path: usize,
+    /// As the receiver sees it.
+    pub(crate) source: SocketAddr,
     /// Chunks only: `SACK 5 [7-8]`.
     pub(crate) text: String,
     pub(crate) bytes: Vec<u8>,
@@ -406,6 +408,7 @@ impl Pair {
         let passing = Passing {
             from,
             path,
+            source,
             text,
             bytes: bytes.clone(),
             may_fragment: self.may_fragment,

@@ -70,12 +70,12 @@ impl Changing {
 }
 
 /// An answer to an ASCONF that A did not send.
-fn unasked(q: &crate::common::Passing) -> bool {
+pub(crate) fn unasked(q: &crate::common::Passing) -> bool {
     q.from == Z && q.text.contains("ASCONF-ACK")
 }
 
 /// Changes the addresses of a side: path numbers that come and go.
-fn change(p: &mut Pair, side: usize, add: &[usize], remove: &[usize]) {
+pub(crate) fn change(p: &mut Pair, side: usize, add: &[usize], remove: &[usize]) {
     let add: Vec<SocketAddr> = add.iter().map(|n| address(*n, side)).collect();
     let remove: Vec<IpAddr> = remove.iter().map(|n| address(*n, side).ip()).collect();
     p.with(side, |now, e, _| {
@@ -85,14 +85,14 @@ fn change(p: &mut Pair, side: usize, add: &[usize], remove: &[usize]) {
 }
 
 /// Remote address and state of the paths.
-fn paths(p: &mut Pair, side: usize) -> Vec<(SocketAddr, PathState)> {
+pub(crate) fn paths(p: &mut Pair, side: usize) -> Vec<(SocketAddr, PathState)> {
     p.with(side, |_, e, id| {
         e.paths(id).iter().map(|s| (s.remote, s.state)).collect()
     })
 }
 
 /// An ASCONF of A with this serial number, counted from 1, and these changes.
-fn asconf(
+pub(crate) fn asconf(
     p: &mut Pair,
     forger: &Forger,
     path: usize,
@@ -105,7 +105,7 @@ fn asconf(
     p.inject_bytes(Z, address(path, A), &bytes);
 }
 
-fn ip(path: usize) -> IpAddr {
+pub(crate) fn ip(path: usize) -> IpAddr {
     address(path, A).ip()
 }
 
@@ -466,35 +466,6 @@ fn what_is_refused_and_how() {
     }
 }
 
-/// F9: no more paths than `setup.max_paths`; the place of a removed one is free again.
-#[test]
-fn a_full_table_refuses_and_a_removed_path_makes_room() {
-    let mut z = changing();
-    z.setup.max_paths = 2;
-    let mut p = Changing { a: 2, z: 1 }.begin(&changing(), &z);
-    p.run(4000);
-    let forger = Forger::of(&p.sent);
-    p.lose(unasked);
-    asconf(&mut p, &forger, 0, 1, |w| {
-        w.add_ip(1, ip(2));
-    });
-    asconf(&mut p, &forger, 0, 2, |w| {
-        w.delete_ip(1, ip(1));
-        w.add_ip(2, ip(2));
-    });
-    p.run(3000);
-    let drawn = p.take_drawings_with(&["ASCONF"]);
-    assert_drawn(
-        &drawn,
-        &[
-            "Z -> AUTH, ASCONF-ACK: Operation Refused Due to Resource Shortage -> lost",
-            "Z -> AUTH, ASCONF-ACK -> lost",
-        ],
-    );
-    let found: Vec<SocketAddr> = paths(&mut p, Z).iter().map(|x| x.0).collect();
-    assert_eq!(found, [address(0, A), address(2, A)]);
-}
-
 /// Far more changes than there are numbers of paths.
 #[test]
 fn numbers_of_removed_paths_are_used_again() {
@@ -618,26 +589,6 @@ fn a_peer_that_reports_asconf_as_unknown_is_not_asked_again() {
         )
     });
     assert!(refused);
-}
-
-/// F10: a refused address is no part of the association.
-#[test]
-fn a_refused_address_is_not_used() {
-    let mut z = changing();
-    z.setup.max_paths = 1;
-    let mut p = Changing { a: 1, z: 2 }.begin(&changing(), &z);
-    p.run(4000);
-    p.take_events(A);
-    change(&mut p, A, &[1], &[]);
-    p.run(100);
-    let refused = Event::AddressChangeRefused {
-        what: AddressChange::Added(address(1, A)),
-        cause: cause_code::RESOURCE_SHORTAGE,
-    };
-    assert!(p.take_events(A).contains(&refused));
-    let locals: Vec<SocketAddr> =
-        p.with(A, |_, e, id| e.paths(id).iter().map(|s| s.local).collect());
-    assert_eq!(locals, [address(0, A), address(0, A)]);
 }
 
 /// Section 5.4: the request precedes data; an unconfirmed address becomes the primary when

@@ -2,7 +2,7 @@
 //! which test belongs to which row.
 
 use crate::common::{A, Fate, PORTS, Pair, Z, address, assert_drawn, packet, plain};
-use byway_core::{Endpoint, EndpointConfig, Event, PathState};
+use byway_core::{Endpoint, EndpointConfig, Event, PathState, Refusal, Rule};
 use byway_wire::{InitFields, Tsn};
 use core::net::SocketAddr;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -76,6 +76,25 @@ fn attack_association_flood_meets_a_limit_for_each_peer_and_for_all() {
             &p.take_drawings(),
             &["A -> INIT -> Z", "Z -> ABORT: Out of Resource -> A"],
         );
+        let rule = match all {
+            0 => Rule::Associations,
+            _ => Rule::AssociationsOfPeer,
+        };
+        let refusals = p.ends[Z].take_refusals();
+        assert_eq!(
+            refusals,
+            [Refusal {
+                rule,
+                count: 1,
+                last: address(0, A)
+            }]
+        );
+        let stats = p.ends[Z].endpoint_stats();
+        assert_eq!(
+            (stats.refused, stats.refused_of_peer),
+            (1, u64::from(all > 0))
+        );
+        assert!(p.ends[Z].take_refusals().is_empty());
     }
 }
 
@@ -376,15 +395,165 @@ fn attack_heartbeat_amplification_is_bounded_by_burst_and_paths() {
 }
 
 #[test]
+fn attack_listed_victims_get_five_heartbeats_each_also_while_data_waits() {
+    for waits in [false, true] {
+        let mut p = listing(30);
+        if waits {
+            // The attacker acknowledges nothing. What waits for him probes no victim.
+            p.send(Z, byway_core::Message::new(0, vec![1; 5000]));
+        }
+        p.run(500_000);
+        let mut beats = std::collections::BTreeMap::new();
+        for q in p.sent.iter().filter(|q| q.from == Z && q.path != 0) {
+            *beats.entry(q.path).or_insert(0) += 1;
+        }
+        assert_eq!(beats.len(), 7);
+        assert!(beats.values().all(|n| *n <= 5), "{beats:?}");
+        assert!(p.sent.iter().all(|q| q.path == 0 || q.text == "HEARTBEAT"));
+    }
+}
+
+#[test]
 fn attack_init_ack_amplification_is_small() {
+    // Whatever the INIT holds, and however many addresses this side has.
+    type Params = fn(&mut byway_wire::ParamWriter<'_>);
+    let rows: [(&str, Params); 6] = [
+        ("nothing", |_| {}),
+        ("padding", |w| {
+            w.padding(&[0; 100]);
+        }),
+        ("unknown parameters", |w| {
+            for n in 0..300 {
+                w.raw(0xc200 + n, &[]);
+            }
+        }),
+        ("a long unknown parameter", |w| {
+            w.raw(0xc200, &[7; 1300]);
+        }),
+        ("addresses", |w| {
+            for n in 0..32 {
+                w.address([10, 77, 0, n].into());
+            }
+        }),
+        ("AUTH", |w| {
+            w.random(&[7; 32]);
+            w.chunk_list(&[0xc1, 0x80]);
+            w.hmac_algo(&[3, 1]);
+        }),
+    ];
+    let mut auth = plain();
+    (auth.auth.enabled, auth.asconf.enabled, auth.rto.timestamps) = (true, true, true);
+    for config in [&plain(), &auth] {
+        for v6 in [false, true] {
+            let ip = |n: u16| match v6 {
+                true => core::net::IpAddr::from([0xfd00, 0, 0, 0, 0, 0, 0, n]),
+                false => core::net::IpAddr::from([10, n as u8, 0, 2]),
+            };
+            let local: Vec<_> = (0..8).map(|n| SocketAddr::new(ip(n), 9899)).collect();
+            let settings = EndpointConfig {
+                accepted: config.clone(),
+                ..EndpointConfig::new(PORTS[Z], local.clone(), [2; 32])
+            };
+            let mut end = Endpoint::new(settings).unwrap();
+            let source = SocketAddr::new(ip(99), 4242);
+            for (what, params) in rows {
+                let bytes = packet(A, 0, |b| b.init(false, &init(9), params));
+                let now = byway_core::time::Instant::ZERO;
+                end.handle_datagram(now, source, local[0], &bytes);
+                let mut answer = Vec::new();
+                end.poll_transmit(now, &mut answer).expect("it is answered");
+                assert!(end.poll_transmit(now, &mut Vec::new()).is_none());
+                let (asked, got) = (bytes.len(), answer.len());
+                assert!(got <= 3 * asked, "{what}: {got} bytes for {asked}");
+                assert!(got <= 1500 - 28, "{what}: {got} bytes");
+                let cookie = byway_wire::Packet::parse(&answer).unwrap();
+                let cookie = cookie.chunks().next().unwrap().unwrap();
+                let byway_wire::Chunk::InitAck(ack) = cookie.parse().unwrap() else {
+                    panic!("{what}: no INIT ACK");
+                };
+                let cookie = ack.params.find(byway_wire::param_type::STATE_COOKIE);
+                assert!(cookie.is_some(), "{what}: no cookie");
+            }
+        }
+    }
+}
+
+#[test]
+fn attack_cut_reports_of_unknown_parameters_keep_their_form() {
+    // R17: a parameter that is cut says its new length.
     let mut p = Pair::new(1, &plain());
-    let bytes = packet(A, 0, |b| b.init(false, &init(9), |_| {}));
+    let bytes = packet(A, 0, |b| {
+        b.init(false, &init(3), |w| {
+            w.raw(0xc200, &[7; 1000]);
+            w.raw(0xc201, &[7; 5]);
+        });
+    });
     p.inject_bytes(Z, address(0, A), &bytes);
-    assert!(
-        p.sent[0].bytes.len() <= 4 * bytes.len() + 32,
-        "{}",
-        p.sent[0].bytes.len()
-    );
+    let answer = byway_wire::Packet::parse(&p.sent[0].bytes).unwrap();
+    let chunk = answer.chunks().next().unwrap().unwrap();
+    let byway_wire::Chunk::InitAck(ack) = chunk.parse().unwrap() else {
+        panic!("no INIT ACK");
+    };
+    let mut reported = Vec::new();
+    for raw in ack.params.iter() {
+        if let byway_wire::Param::UnrecognizedParameter(inner) = raw.unwrap().parse().unwrap() {
+            let length = u16::from_be_bytes([inner[2], inner[3]]);
+            reported.push((u16::from_be_bytes([inner[0], inner[1]]), length));
+            assert_eq!(usize::from(length), inner.len());
+        }
+    }
+    assert_eq!(reported, [(0xc200, 256), (0xc201, 9)]);
+}
+
+#[test]
+fn what_is_read_but_not_spoken_is_reported() {
+    // R19: Forward-TSN-Supported and an adaptation layer, of which nothing is done here.
+    let mut p = Pair::new(1, &plain());
+    let bytes = packet(A, 0, |b| {
+        b.init(false, &init(3), |w| {
+            w.supported_address_types(&[5]);
+            w.ecn_capable();
+            w.forward_tsn_supported();
+            w.adaptation_indication(7);
+            w.padding(&[0; 60]);
+        });
+    });
+    p.inject_bytes(Z, address(0, A), &bytes);
+    let answer = byway_wire::Packet::parse(&p.sent[0].bytes).unwrap();
+    let chunk = answer.chunks().next().unwrap().unwrap();
+    let byway_wire::Chunk::InitAck(ack) = chunk.parse().unwrap() else {
+        panic!("no INIT ACK");
+    };
+    let reported: Vec<u16> = ack
+        .params
+        .iter()
+        .filter_map(|raw| match raw.unwrap().parse().unwrap() {
+            byway_wire::Param::UnrecognizedParameter(p) => Some(u16::from_be_bytes([p[0], p[1]])),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(reported, [0xc000, 0xc006]);
+}
+
+#[test]
+fn attack_errors_without_end_tell_the_user_of_few() {
+    // R20: 370 ERRORs a packet, and a packet every millisecond for two seconds.
+    let mut p = Pair::up(1, &plain());
+    for _ in 0..2000 {
+        p.inject(Z, 0, |b| {
+            for _ in 0..370 {
+                b.error(|_| {});
+            }
+        });
+        p.run(1);
+    }
+    let told = p.take_events(Z);
+    let errors = told
+        .iter()
+        .filter(|e| matches!(e, Event::PeerError { .. }))
+        .count();
+    assert!((8..=24).contains(&errors), "{errors}");
+    assert_eq!(p.state(Z), "ESTABLISHED");
 }
 
 #[test]

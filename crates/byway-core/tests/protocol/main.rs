@@ -5,6 +5,7 @@ mod common;
 
 mod address_attacks;
 mod address_changes;
+mod address_room;
 mod attacks;
 mod auth;
 mod choice;

@@ -1,6 +1,6 @@
 //! Association set-up (RFC 9260 sections 5.1 and 5.2.1).
 
-use crate::common::{A, Fate, Pair, Z, assert_drawn, loss, ms, plain};
+use crate::common::{A, Fate, PORTS, Pair, Z, address, assert_drawn, endpoint, loss, ms, plain};
 use byway_core::config::Config;
 use byway_core::{Event, LossReason, Message};
 
@@ -312,4 +312,63 @@ fn a_cookie_ack_goes_where_the_cookie_echo_came_from() {
     p.cut(&[0]);
     p.run(3000);
     assert_eq!(p.state(A), "ESTABLISHED");
+}
+
+/// A host with two addresses, and one with one that connects to each of them.
+fn two_to_one_host() -> (Pair, [byway_core::AssocId; 2]) {
+    let ends = [endpoint(1, A, 1, &plain()), endpoint(2, Z, 2, &plain())];
+    let mut p = Pair::of(ends, 2);
+    let connect = |p: &mut Pair, path| {
+        let to = [address(path, Z)];
+        let id = p.ends[A].connect(p.now, &to, PORTS[Z], plain()).unwrap();
+        p.ids[A] = Some(id);
+        p.pump(A);
+        id
+    };
+    let ids = [connect(&mut p, 0), connect(&mut p, 1)];
+    (p, ids)
+}
+
+#[test]
+fn connecting_to_two_addresses_of_one_host_at_once_leaves_one_association() {
+    // R22: the second INIT is not taken for a restart of the first association.
+    for late in [0, 3] {
+        let (mut p, ids) = two_to_one_host();
+        if late > 0 {
+            // The second INIT arrives when the first association is up.
+            let mut seen = 0;
+            p.hand(move |q| {
+                seen += usize::from(q.text == "INIT ACK");
+                match q.text == "INIT ACK" && seen == 2 {
+                    true => Fate::Late(late * 1000),
+                    false => Fate::Pass,
+                }
+            });
+        }
+        p.run(10_000);
+        let state = |id| p.ends[A].state_name(id);
+        assert_eq!(state(ids[0]), Some("ESTABLISHED"));
+        assert_eq!(state(ids[1]), Some("CLOSED"));
+        assert_eq!(p.ends[Z].association_count(), 1);
+        let events = p.take_events(A);
+        assert!(events.iter().any(|e| matches!(
+            e,
+            Event::Lost {
+                reason: LossReason::AlreadyConnected,
+                ..
+            }
+        )));
+        let restarted = |e: &Event| matches!(e, Event::Restarted { .. });
+        assert!(!p.take_events(Z).iter().any(restarted));
+    }
+}
+
+#[test]
+fn events_of_a_released_association_are_dropped() {
+    // R23: without a search through all events at each release.
+    let mut p = Pair::up(1, &plain());
+    let (now, id) = (p.now, p.id(A));
+    p.ends[A].abort(now, id, b"enough").unwrap();
+    p.ends[A].release(now, id);
+    assert_eq!(p.ends[A].poll_event(), None);
 }

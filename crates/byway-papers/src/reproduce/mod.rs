@@ -24,6 +24,7 @@ pub mod page;
 mod papers;
 mod part;
 mod plan;
+pub mod real;
 pub mod report;
 pub mod rule;
 pub mod sample;

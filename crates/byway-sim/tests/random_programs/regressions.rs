@@ -421,3 +421,208 @@ fn the_last_address_is_verified_although_it_was_given_up() {
     assert_eq!(outcome.failures, [""; 0]);
     assert_eq!(outcome.missing, 0);
 }
+
+/// The addresses beyond `setup.max_paths` must be kept, or nothing is left when the only path
+/// is deleted.
+#[test]
+fn a_side_with_one_path_follows_changes_of_addresses() {
+    let narrow = Settings {
+        streams: 16,
+        ..changing()
+    };
+    for both_connect in [false, true] {
+        let outcome = twice(&Program {
+            both_connect,
+            paths: vec![path(0), path(0)],
+            settings: two(changing(), narrow.clone()),
+            steps: vec![
+                step(0, 0, Op::Addresses(1)),
+                step(0, 0, Op::Addresses(2)),
+                step(0, 0, send(0, 1, 1)),
+            ],
+            ..Program::default()
+        });
+        assert_eq!(outcome.failures, [""; 0]);
+        assert_eq!(outcome.missing, 0);
+    }
+}
+
+/// The detector went on probing a path that was removed, and its timer was never handled.
+#[test]
+fn nothing_probes_a_removed_path() {
+    let z = Settings {
+        dormant: 2,
+        streams: 15,
+        misc: 16,
+        concurrent: 84,
+        pmr: 2,
+        of_path: 1,
+        ..changing()
+    };
+    let outcome = twice(&Program {
+        seed: 5,
+        paths: vec![path(1), path(51)],
+        settings: two(changing(), z),
+        steps: vec![
+            step(4, 1, send(0, 1, 1)),
+            step(0, 0, Op::Addresses(6)),
+            step(2899, 0, send(0, 1, 3)),
+        ],
+        ..Program::default()
+    });
+    assert_eq!(outcome.failures, [""; 0]);
+}
+
+/// A path was replaced that had inherited lost chunks from a removed one.
+#[test]
+fn lost_chunks_outlive_the_path_that_inherited_them() {
+    let narrow = Settings {
+        receive: 43,
+        send: 2,
+        streams: 28,
+        ..changing()
+    };
+    twice(&Program {
+        seed: 216,
+        paths: vec![
+            PathPlan {
+                outages: vec![(95, 76, 0)],
+                ..path(28)
+            },
+            PathPlan {
+                loss: 1,
+                ..path(80)
+            },
+            path(5),
+            path(0),
+        ],
+        settings: two(narrow, changing()),
+        steps: vec![
+            step(15_270, 1, send(0, 1085, 6)),
+            step(759, 0, send(0, 1, 1)),
+            step(241, 1, Op::Addresses(9)),
+            step(830, 0, Op::Restart),
+            step(0, 1, Op::Addresses(11)),
+            step(84, 0, send(0, 1, 1)),
+            step(0, 1, Op::PeerPrimary(0)),
+            step(0, 1, Op::Addresses(10)),
+        ],
+        ..Program::default()
+    });
+}
+
+/// After a spurious timeout, what is in flight again had no T3-rtx.
+#[test]
+fn chunks_in_flight_again_after_a_spurious_timeout_have_a_timer() {
+    let a = Settings {
+        pf: 4,
+        burst: 2,
+        pmtu: 1,
+        rto: 3,
+        streams: 32,
+        misc: 6,
+        concurrent: 117,
+        scheme: 4,
+        of_path: 3,
+        byway: 162,
+        ..Settings::default()
+    };
+    twice(&Program {
+        seed: 14,
+        paths: vec![
+            path(37),
+            PathPlan {
+                reorder: 1,
+                corrupt: 11,
+                ..path(0)
+            },
+        ],
+        settings: two(a, Settings::default()),
+        steps: vec![step(84, 0, send(0, 1149, 11)), step(0, 0, send(0, 1, 1))],
+        ..Program::default()
+    });
+}
+
+/// Tail probes restarted T3-rtx for ever, so nothing counted the silence.
+#[test]
+fn tail_probes_do_not_keep_an_association_with_a_silent_peer() {
+    let a = Settings {
+        pf: 6,
+        send: 1,
+        pmtu: 3,
+        rto: 3,
+        hb: 34,
+        streams: 20,
+        misc: 8,
+        pmr: 3,
+        byway: 10,
+        ..Settings::default()
+    };
+    twice(&Program {
+        seed: 253,
+        paths: vec![
+            PathPlan {
+                loss: 8,
+                reorder: 5,
+                corrupt: 9,
+                ..path(89)
+            },
+            path(0),
+            path(0),
+        ],
+        settings: two(a, Settings::default()),
+        steps: vec![
+            step(197, 0, send(0, 1, 1)),
+            step(248, 1, Op::Addresses(2)),
+            step(89, 0, send(0, 1, 1)),
+        ],
+        ..Program::default()
+    });
+}
+
+/// An ASCONF was repeated from an address that is gone when it could be answered no more.
+#[test]
+fn no_asconf_is_repeated_after_the_last_shutdown_chunk() {
+    let wild = Settings {
+        send: 2,
+        rto: 4,
+        hb: 9,
+        streams: 20,
+        detection: 1,
+        windows: 16,
+        estimate: 44,
+        byway: 168,
+        asconf: 7,
+        ..Settings::default()
+    };
+    let z = Settings {
+        pf: 2,
+        rto: 5,
+        sack: 39,
+        hb: 11,
+        streams: 20,
+        pmr: 2,
+        byway: 16,
+        ..changing()
+    };
+    twice(&Program {
+        seed: 227,
+        paths: vec![
+            PathPlan {
+                loss: 4,
+                corrupt: 12,
+                ..path(111)
+            },
+            path(0),
+        ],
+        settings: two(wild, z),
+        steps: vec![
+            step(242, 1, send(0, 1, 1)),
+            step(0, 0, Op::Addresses(5)),
+            step(12_564, 0, Op::Addresses(3)),
+            step(0, 1, Op::Shutdown),
+            step(111, 0, Op::Addresses(1)),
+        ],
+        ..Program::default()
+    });
+}

@@ -238,7 +238,8 @@ impl Run<'_> {
             format!("{o:?}").hash(&mut self.hash);
         }
         for &id in &s.ids {
-            if let Err(wrong) = s.endpoint.check_totals(id) {
+            let totals = s.endpoint.check_totals(id);
+            if let Err(wrong) = totals.and_then(|()| s.endpoint.check_progress(id)) {
                 panic!("side {side} at {now:?}: {wrong}");
             }
         }

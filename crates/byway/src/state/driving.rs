@@ -2,14 +2,18 @@
 
 use super::State;
 use crate::error::Closed;
-use byway_core::SendFailure;
 use byway_core::time::Instant;
+use byway_core::{Refusal, Rule, SendFailure};
 use std::net::SocketAddr;
 use std::task::Waker;
+use std::time::Duration;
 
 /// Most bytes taken from the core before they are sent, so that the lock is held
 /// only briefly and the sockets do not stay idle.
 const FILL: usize = 256 << 10;
+
+/// How often refusals are logged.
+const LOG_INTERVAL: Duration = Duration::from_secs(1);
 
 impl State {
     /// Stores the waker of the driver.
@@ -17,6 +21,22 @@ impl State {
         if !self.driver.as_ref().is_some_and(|w| w.will_wake(waker)) {
             self.driver = Some(waker.clone());
         }
+    }
+
+    /// Passes the datagrams of one buffer from a socket that all peers share. Returns whether
+    /// its source has become a busy peer.
+    pub(crate) fn arrive_shared<'a>(
+        &mut self,
+        now: Instant,
+        source: SocketAddr,
+        socket: usize,
+        datagrams: impl Iterator<Item = &'a [u8]>,
+    ) -> bool {
+        let mut datagrams = datagrams.peekable();
+        let first = datagrams.peek().copied().unwrap_or_default();
+        let known = self.core.is_from_known_peer(source, first);
+        self.arrive(now, source, socket, datagrams);
+        known && self.busy.add(now, socket, source)
     }
 
     /// Passes the datagrams of one buffer to the core.
@@ -55,7 +75,24 @@ impl State {
         }
         self.fill(now);
         self.dispatch(now);
+        self.log_refusals(now);
         (self.core.poll_timeout(), self.outbox.bytes() >= FILL)
+    }
+
+    /// Logs what was refused or shed, at most once a second with a line for each rule.
+    fn log_refusals(&mut self, now: Instant) {
+        if now.since(self.logged) < LOG_INTERVAL {
+            return;
+        }
+        for Refusal { rule, count, last } in self.core.take_refusals() {
+            self.logged = now;
+            match rule {
+                Rule::Shed | Rule::Memory | Rule::Associations | Rule::AssociationsOfPeer => {
+                    tracing::warn!(%rule, count, %last, "refused");
+                }
+                _ => tracing::info!(%rule, count, %last, "refused"),
+            }
+        }
     }
 
     /// Whether there is nothing more to drive.

@@ -7,10 +7,12 @@ mod driving;
 mod entry;
 mod events;
 
+use crate::busy_peers::BusyCount;
 use crate::outbox::Outbox;
 use crate::udp::Socket;
 use crate::wakers::Wakers;
 use byway_core::AssocId;
+use byway_core::time::Instant;
 use entry::Entry;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
@@ -54,6 +56,10 @@ pub(crate) struct State {
     incoming: VecDeque<AssocId>,
     backlog: usize,
     acceptors: Wakers,
+    /// Known peers that send much.
+    busy: BusyCount,
+    /// When refusals were logged last.
+    logged: Instant,
     /// Tasks that wait for the driver to end.
     closers: Wakers,
     /// Whether associations may still be set up.
@@ -96,6 +102,8 @@ impl State {
             incoming: VecDeque::new(),
             backlog,
             acceptors: Wakers::default(),
+            busy: BusyCount::default(),
+            logged: Instant::ZERO,
             closers: Wakers::default(),
             open: true,
             lingering: false,

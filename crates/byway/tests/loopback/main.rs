@@ -3,4 +3,5 @@
 mod common;
 mod ending;
 mod failover;
+mod strangers;
 mod transfer;

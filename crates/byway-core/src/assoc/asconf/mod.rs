@@ -31,6 +31,10 @@ pub(crate) struct Asconf {
     request: Option<Request>,
     /// Changes that wait for it.
     waiting: VecDeque<Change>,
+    /// Addresses of this side that the peer refused.
+    refused: Vec<SocketAddr>,
+    /// Each addition has its own ASCONF, because several in one were refused together.
+    one_by_one: bool,
     /// The peer does not understand additions and deletions (sections 5.1, A9, and 5.3,
     /// F3a), or requests for a primary (F3b).
     refuses: Refuses,
@@ -94,6 +98,8 @@ impl Association {
                 correlation: 1,
                 request: None,
                 waiting: VecDeque::new(),
+                refused: Vec::new(),
+                one_by_one: false,
                 refuses: Refuses::default(),
                 peer_last: peer_tsn.0.wrapping_sub(1),
                 answers: VecDeque::new(),

@@ -44,6 +44,12 @@ impl Association {
                 local.extend(new.iter().filter(|a| asconf.came(**a)));
                 let coming = asconf.coming(remove);
                 asconf.want(gone.iter().copied().chain(coming).map(Change::Delete));
+                asconf.refused.retain(|a| !remove.contains(&a.ip()));
+                if local.is_empty() && asconf.adding().is_empty() {
+                    // The peer may have room by now.
+                    let again = core::mem::take(&mut asconf.refused);
+                    asconf.want(again.into_iter().map(Change::Add));
+                }
             }
             // The peer cannot be told, or not yet. A new address is of use if no other is
             // left: then the peer may take this side for one behind a translator.
@@ -59,7 +65,11 @@ impl Association {
             }
         }
         self.addresses.local = local.into();
-        self.leave_sources(ctx);
+        if may_tell && self.optional.asconf.is_some() {
+            self.spread_sources(ctx);
+        } else {
+            self.leave_sources(ctx);
+        }
         self.resend_from_elsewhere(ctx);
         self.send_asconf(ctx);
     }
@@ -131,6 +141,7 @@ impl Association {
         };
         let one_add = own_source.is_some();
         let wildcard = |ip| uses_wildcard(rule, ip, peer);
+        let one_add = one_add || asconf.one_by_one;
         let (changes, params) = asconf.take_waiting(left, one_add, wildcard);
         asconf.request = Some(Request {
             serial: asconf.next,
@@ -242,6 +253,9 @@ impl Association {
     /// T4-rto expired (B1 to B5).
     pub(in crate::assoc) fn on_t4(&mut self, ctx: &mut Ctx<'_>) {
         self.timers.t4 = None;
+        if !self.changes_addresses() {
+            return; // C4: the association ends
+        }
         let request = self
             .optional
             .asconf
@@ -293,6 +307,9 @@ impl Association {
     /// The source of the ASCONF under way, or the address where it went, is gone: waiting
     /// for its answer is of no use.
     pub(super) fn resend_from_elsewhere(&mut self, ctx: &mut Ctx<'_>) {
+        if !self.changes_addresses() {
+            return;
+        }
         let request = self
             .optional
             .asconf
@@ -335,9 +352,10 @@ impl Association {
             self.clear_errors(ctx, request.path, true);
         }
         let results = Results::read(ack);
+        let failed = |at: usize| results.failure(&request.changes, at);
+        self.retry_refused(&request, failed);
         for (at, (correlation, change)) in request.changes.iter().enumerate() {
-            let failed = results.failure(&request.changes, at);
-            self.note_result(ctx, *change, failed);
+            self.note_result(ctx, *change, failed(at));
             if let Some(cause_code::UNRECOGNIZED_PARAMETERS) = results.of(*correlation)
                 && let Some(asconf) = &mut self.optional.asconf
             {
@@ -348,9 +366,46 @@ impl Association {
                 }
             }
         }
+        if self.peer_refuses_all(ctx) {
+            return;
+        }
         self.spread_sources(ctx);
         self.new_burst();
         self.send_asconf(ctx);
+    }
+
+    /// One refused change makes the peer refuse all additions and deletions behind it (F11).
+    /// Those that go are still to be told, and one of those that come may be all that is left.
+    fn retry_refused(&mut self, request: &Request, failed: impl Fn(usize) -> Option<u16>) {
+        let Some(asconf) = &mut self.optional.asconf else {
+            return;
+        };
+        let ours = &self.addresses.local;
+        let later = (1..request.changes.len()).filter(|at| failed(*at).is_some());
+        let behind = later.filter(|at| (0..*at).any(|before| failed(before).is_some()));
+        let mut again: SmallVec<[Change; 4]> = SmallVec::new();
+        for at in behind {
+            match request.changes[at].1 {
+                Change::Delete(a) if !ours.contains(&a) => again.push(Change::Delete(a)),
+                Change::Add(a) if ours.is_empty() => again.push(Change::Add(a)),
+                _ => {}
+            }
+        }
+        let adds = again.iter().any(|c| matches!(c, Change::Add(_)));
+        asconf.one_by_one |= adds;
+        asconf.want(again);
+    }
+
+    /// The peer has refused all addresses of this side that are left (F10): the association
+    /// ends. Returns whether it did.
+    fn peer_refuses_all(&mut self, ctx: &mut Ctx<'_>) -> bool {
+        let adding = self.optional.asconf.as_ref().map(|a| a.adding());
+        let refused = self.addresses.local.is_empty() && adding.is_some_and(|a| a.is_empty());
+        if refused {
+            let why = "the peer refused every address of this side that is left";
+            self.lose(ctx, LossReason::Refused(why.to_owned()));
+        }
+        refused
     }
 
     /// A change succeeded, or failed with this cause.
@@ -361,8 +416,18 @@ impl Association {
             Change::SetPrimary(ip) => AddressChange::PrimaryOfPeer(ip),
         };
         if let Some(cause) = failed {
+            let wanted = matches!(change, Change::Add(a) if !self.is_being_deleted(a.ip()));
+            if let (Some(asconf), Change::Add(a)) = (&mut self.optional.asconf, change)
+                && wanted
+                && !asconf.refused.contains(&a)
+            {
+                asconf.refused.push(a);
+            }
             self.event(ctx, Event::AddressChangeRefused { what, cause });
             return;
+        }
+        if let (Some(asconf), Change::Add(a)) = (&mut self.optional.asconf, change) {
+            asconf.refused.retain(|r| *r != a);
         }
         if let Change::Add(a) = change
             && !self.is_being_deleted(a.ip())
@@ -396,7 +461,7 @@ impl Association {
 impl Asconf {
     /// The addresses that come, of the ASCONF under way first, without those that went
     /// again.
-    fn adding(&self) -> SmallVec<[SocketAddr; 4]> {
+    pub(super) fn adding(&self) -> SmallVec<[SocketAddr; 4]> {
         let under_way = self.request.iter().flat_map(Request::changes);
         let under_way = under_way.filter(|c| match c {
             Change::Add(a) => !self.waiting.contains(&Change::Delete(*a)),

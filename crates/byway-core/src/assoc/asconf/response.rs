@@ -12,6 +12,8 @@ const MOST_ANSWERS: usize = 8;
 /// Most changes of one ASCONF that are handled, so that its answer fits a packet. The
 /// others count as refused, because the first one of them is.
 const MOST_CHANGES: usize = 16;
+/// Most addresses of a peer, as in its INIT.
+const MOST_ADDRESSES: usize = 32;
 
 /// Why a change is refused (section 4.3).
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -165,7 +167,8 @@ impl Association {
         answer
     }
 
-    /// Adds an address of the peer as an unconfirmed path (F9, F14).
+    /// Adds an address of the peer: as an unconfirmed path (F14), or without one while there
+    /// are enough paths, as set-up does.
     fn add_remote(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -177,26 +180,47 @@ impl Association {
         if self.paths.find(ip).is_some() {
             return Ok(());
         }
-        let ours = self.addresses.local.clone();
+        let ours = &self.addresses.local;
         if !acceptable_address(ip, source.ip()) || ours.iter().any(|a| a.ip() == ip) {
             return Err(Refusal::NotPermitted);
         }
-        if !self.paths.has_room(self.cfg.setup.max_paths) {
+        let local = self.source_towards(ctx, inbound, ip);
+        let local = local.ok_or(Refusal::NoRoom)?;
+        if self.paths.has_room(self.cfg.setup.max_paths) {
+            self.addresses.pathless.retain(|a| *a != ip);
+            self.add_path(ctx, (local, SocketAddr::new(ip, source.port())));
+        } else if self.addresses.pathless.contains(&ip) {
+            return Ok(());
+        } else if self.addresses.pathless.len() + self.paths.len() < MOST_ADDRESSES {
+            self.addresses.pathless.push(ip);
+        } else {
             return Err(Refusal::NoRoom);
         }
-        let own = Some(*inbound.destination).filter(|d| ip == source.ip() && ours.contains(d));
-        let local = own.or_else(|| {
-            let used = self.paths.sources();
-            let at = ctx.routes.source_beside(&ours, ip, &used)?;
-            ours.get(at).copied()
-        });
-        let local = local.ok_or(Refusal::NoRoom)?;
-        let remote = SocketAddr::new(ip, source.port());
-        self.addresses.pathless.retain(|a| *a != ip);
-        // The path's own heartbeat verifies it now.
-        self.addresses.unverified_is_path(remote);
-        self.begin_path(ctx, (local, remote));
         Ok(())
+    }
+
+    /// Where packets to an address of the peer leave from: to the source of its ASCONF, from
+    /// the address that this one arrived at.
+    fn source_towards(
+        &self,
+        ctx: &mut Ctx<'_>,
+        inbound: &Inbound<'_>,
+        ip: IpAddr,
+    ) -> Option<SocketAddr> {
+        let ours = &self.addresses.local;
+        let asked = Some(*inbound.destination);
+        let own = asked.filter(|d| ip == inbound.source.ip() && ours.contains(d));
+        own.or_else(|| {
+            let used = self.paths.sources();
+            let at = ctx.routes.source_beside(ours, ip, &used)?;
+            ours.get(at).copied()
+        })
+    }
+
+    fn add_path(&mut self, ctx: &mut Ctx<'_>, pair: (SocketAddr, SocketAddr)) {
+        // The path's own heartbeat verifies it now.
+        self.addresses.unverified_is_path(pair.1);
+        self.begin_path(ctx, pair);
     }
 
     /// A new path begins, and its address is verified by heartbeats. A peer that adds many
@@ -234,23 +258,80 @@ impl Association {
     ) -> Result<(), Refusal> {
         let source = inbound.source.ip();
         if ip.is_unspecified() {
-            let keep = self.paths.find(source).ok_or(Refusal::LastAddress)?;
-            for path in self.paths.ids().filter(|p| *p != keep) {
-                self.remove_path(ctx, path);
-            }
-            self.addresses.pathless.clear();
-            return Ok(());
+            return self.keep_only(ctx, inbound);
         }
-        if let Some(path) = self.paths.find(ip) {
-            if self.paths.ids().count() == 1 {
-                return Err(Refusal::LastAddress);
-            }
-            if ip == source {
+        let Some(path) = self.paths.find(ip) else {
+            if ip == source && self.addresses.pathless.contains(&ip) {
                 return Err(Refusal::SourceAddress);
             }
+            self.addresses.pathless.retain(|a| *a != ip);
+            return Ok(());
+        };
+        let last = self.paths.ids().count() == 1;
+        let next = if last {
+            self.next_path(ctx, source)
+        } else {
+            None
+        };
+        if last && next.is_none() {
+            return Err(Refusal::LastAddress);
+        }
+        if ip == source {
+            return Err(Refusal::SourceAddress);
+        }
+        if let Some(next) = next {
+            self.promote(ctx, inbound, next)?;
+        }
+        self.remove_path(ctx, path);
+        self.adopt_pathless(ctx);
+        Ok(())
+    }
+
+    /// Deletes all addresses of the peer but the source of its ASCONF (section 4.2.2).
+    fn keep_only(&mut self, ctx: &mut Ctx<'_>, inbound: &Inbound<'_>) -> Result<(), Refusal> {
+        let source = inbound.source.ip();
+        let keep = match self.paths.find(source) {
+            Some(path) => path,
+            None if self.addresses.pathless.contains(&source) => {
+                // Room for it, if the numbers of paths are used up.
+                if !self.paths.has_room(u8::MAX)
+                    && let Some(other) = self.paths.ids().find(|p| *p != self.paths.data())
+                {
+                    self.remove_path(ctx, other);
+                }
+                self.promote(ctx, inbound, source)?;
+                self.paths.find(source).ok_or(Refusal::LastAddress)?
+            }
+            None => return Err(Refusal::LastAddress),
+        };
+        self.addresses.pathless.clear();
+        for path in self.paths.ids().filter(|p| *p != keep) {
             self.remove_path(ctx, path);
         }
+        Ok(())
+    }
+
+    /// The address that becomes a path when the last one goes: the source of the ASCONF, or
+    /// the first without a path that one of ours can reach.
+    fn next_path(&self, ctx: &mut Ctx<'_>, source: IpAddr) -> Option<IpAddr> {
+        let all = &self.addresses.pathless;
+        let ours = &self.addresses.local;
+        let mut order = all.iter().filter(|ip| **ip == source).chain(all);
+        let next = order.find(|ip| ctx.routes.source(ours, **ip).is_some());
+        next.copied()
+    }
+
+    /// A known address of the peer becomes a path, because the last one goes.
+    fn promote(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        inbound: &Inbound<'_>,
+        ip: IpAddr,
+    ) -> Result<(), Refusal> {
+        let local = self.source_towards(ctx, inbound, ip);
+        let local = local.ok_or(Refusal::LastAddress)?;
         self.addresses.pathless.retain(|a| *a != ip);
+        self.add_path(ctx, (local, SocketAddr::new(ip, inbound.source.port())));
         Ok(())
     }
 

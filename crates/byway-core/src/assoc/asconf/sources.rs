@@ -40,7 +40,7 @@ impl Association {
         if let Some(e) = &mut self.optional.estimating {
             e.forget_path(path);
         }
-        self.paths.remove(path);
+        self.paths.remove(path, &self.cfg, ctx.now);
         self.redirect_control(path, heir);
         self.addresses.changed = true;
         self.observe(ctx, || Observation::PathRemoved { path });
@@ -53,18 +53,24 @@ impl Association {
         }
         self.paths.forget_last_active(path, heir);
         self.choose_data_path(ctx, None);
-        if !self.is_confirmed(self.paths.data()) {
-            self.begin_stall();
+        if !self.is_able(self.paths.data()) {
+            match self.paths.ids().find(|p| self.is_able(*p)) {
+                // With `confirm_all_before_data` an active path may be unconfirmed.
+                Some(_) if self.cfg.setup.confirm_all_before_data => {}
+                Some(able) => self.move_data(ctx, able),
+                None => self.begin_stall(),
+            }
         }
         self.new_burst();
     }
 
     /// No data may leave until an address is confirmed. Those that were given up are probed
-    /// again, because the verification is all that goes on.
+    /// again, and during the shutdown all are, because the verification is all that goes on.
     fn begin_stall(&mut self) {
         self.optional.stalled = true;
         for path in self.paths.ids() {
-            if self.paths.get(path).state() == PathState::Inactive {
+            let given_up = self.paths.get(path).state() == PathState::Inactive;
+            if given_up || !self.is_probed(path) {
                 self.want_heartbeat(path);
             }
         }
@@ -111,12 +117,17 @@ impl Association {
         !self.addresses.local.contains(&local)
     }
 
-    /// Data may leave again: a path is confirmed, and has a source.
-    pub(super) fn end_stall(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
-        let has_source = self.addresses.local.contains(&self.paths.get(path).local());
-        if self.optional.stalled && has_source && self.is_confirmed(path) {
+    /// Whether a path may take data: its address is confirmed, and it leaves from an address
+    /// of this side.
+    fn is_able(&self, path: PathId) -> bool {
+        self.addresses.local.contains(&self.paths.get(path).local()) && self.is_confirmed(path)
+    }
+
+    /// A path may take data again: the stall ends if it was one.
+    pub(in crate::assoc) fn end_stall(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
+        if self.optional.stalled && self.is_able(path) {
             self.optional.stalled = false;
-            if !self.is_confirmed(self.paths.data()) {
+            if !self.is_able(self.paths.data()) {
                 self.move_data(ctx, path);
             }
             self.recv.acker.want_now();
@@ -136,22 +147,38 @@ impl Association {
             let used = self.paths.sources();
             let remote = self.paths.get(path).remote().ip();
             let found = ctx.routes.source_beside(&ours, remote, &used);
-            match found.and_then(|i| ours.get(i).copied()) {
-                Some(local) => self.leave_from(ctx, path, local),
-                None if self.paths.ids().any(|p| !homeless(self, &p)) => {
-                    self.remove_path(ctx, path);
-                    self.addresses.pathless.push(remote);
-                }
-                None if self.changes_addresses() => self.optional.stalled = true,
-                None => {
-                    let why = "no address of this side reaches the peer any more";
-                    self.lose(ctx, LossReason::Refused(why.to_owned()));
-                    return;
-                }
+            if let Some(local) = found.and_then(|i| ours.get(i).copied()) {
+                self.leave_from(ctx, path, local);
             }
         }
-        // An address came back before its path left it.
-        self.end_stall(ctx, self.paths.data());
+        for path in self.paths.ids() {
+            if !homeless(self, &path) {
+                continue;
+            }
+            if self.paths.ids().any(|p| !homeless(self, &p)) {
+                self.addresses
+                    .pathless
+                    .push(self.paths.get(path).remote().ip());
+                self.remove_path(ctx, path);
+            } else if self.awaits_source() {
+                self.begin_stall();
+            } else {
+                let why = "no address of this side reaches the peer any more";
+                self.lose(ctx, LossReason::Refused(why.to_owned()));
+                return;
+            }
+        }
+        // An address may have come back before its path left it.
+        let able = self.paths.ids().find(|p| self.is_able(*p));
+        if let Some(path) = able {
+            self.end_stall(ctx, path);
+        }
+    }
+
+    /// Whether the peer is being told of an address of this side, which may reach it.
+    fn awaits_source(&self) -> bool {
+        let asconf = self.optional.asconf.as_ref();
+        self.changes_addresses() && asconf.is_some_and(|a| !a.adding().is_empty())
     }
 
     /// The packets of a path leave from another address of this side, over another
@@ -169,28 +196,16 @@ impl Association {
 
     /// This side has more addresses: paths without a source get one, addresses of the peer
     /// that could not be reached become paths, and a path that shares its source with an
-    /// earlier one gets one of its own. The path that carries data stays where it is.
+    /// earlier one gets one of its own. The path that carries data stays where it is, if it
+    /// has worked from there.
     pub(super) fn spread_sources(&mut self, ctx: &mut Ctx<'_>) {
         self.leave_sources(ctx);
+        self.adopt_pathless(ctx);
         let ours = self.addresses.local.clone();
-        for ip in core::mem::take(&mut self.addresses.pathless) {
-            let used = self.paths.sources();
-            let found = ctx.routes.source_beside(&ours, ip, &used);
-            let room = self.paths.has_room(self.cfg.setup.max_paths);
-            match found.and_then(|i| ours.get(i).copied()) {
-                Some(local) if room => {
-                    let port = self.paths.get(self.paths.data()).remote().port();
-                    self.begin_path(ctx, (local, SocketAddr::new(ip, port)));
-                }
-                _ => self.addresses.pathless.push(ip),
+        for path in self.paths.ids() {
+            if path == self.paths.data() && self.works_from_its_source(path) {
+                continue;
             }
-        }
-        for path in self
-            .paths
-            .ids()
-            .filter(|p| *p != self.paths.data())
-            .collect::<Vec<_>>()
-        {
             let (own, remote) = (self.paths.get(path).local(), self.paths.get(path).remote());
             let others = self.paths.ids().filter(|p| *p != path);
             let used: Vec<SocketAddr> = others.map(|p| self.paths.get(p).local()).collect();
@@ -202,6 +217,35 @@ impl Association {
                 && !used.contains(&local)
             {
                 self.leave_from(ctx, path, local);
+            }
+        }
+    }
+
+    /// Whether a path has answered since its packets leave from its source, and no error
+    /// followed.
+    fn works_from_its_source(&self, path: PathId) -> bool {
+        let p = self.paths.get(path);
+        p.state() == PathState::Active && p.errors.count() == 0 && p.rtt.srtt().is_some()
+    }
+
+    /// Addresses of the peer without a path become paths, if there is room and one of ours
+    /// reaches them.
+    pub(super) fn adopt_pathless(&mut self, ctx: &mut Ctx<'_>) {
+        let ours = self.addresses.local.clone();
+        for ip in core::mem::take(&mut self.addresses.pathless) {
+            let used = self.paths.sources();
+            let room = self.paths.has_room(self.cfg.setup.max_paths);
+            let found = if room {
+                ctx.routes.source_beside(&ours, ip, &used)
+            } else {
+                None
+            };
+            match found.and_then(|i| ours.get(i).copied()) {
+                Some(local) => {
+                    let port = self.paths.get(self.paths.data()).remote().port();
+                    self.begin_path(ctx, (local, SocketAddr::new(ip, port)));
+                }
+                None => self.addresses.pathless.push(ip),
             }
         }
     }

@@ -209,7 +209,7 @@ impl Association {
         if s.lost {
             self.respond_to_loss(ctx.now, id, s);
         }
-        self.undo_spurious(ctx, id);
+        s.t3.rescan |= self.undo_spurious(ctx, id);
         self.release_proportionally(id, s);
         self.restart_t3(ctx, id, s);
         self.end_recovery(id);
@@ -234,7 +234,8 @@ impl Association {
         // path than its DATA took.
         let carries = |s: &&PathSack| s.ack.bytes > 0 || s.ack.flight_before > 0;
         let alone = on_path.iter().filter(carries).count() <= 1;
-        for (id, s) in self.paths.ids().zip(on_path) {
+        for id in self.paths.ids() {
+            let s = &on_path[id.index()];
             e.acknowledged(id, s.chunks, cfg.memory);
             if let Some(rtt) = s.sample.filter(|_| alone) {
                 e.measured(id, now, rtt);

@@ -53,17 +53,18 @@ impl Association {
     }
 
     /// Undoes the reduction of a path's window if it was spurious. After a timeout, what
-    /// did not leave again stays in flight.
-    pub(super) fn undo_spurious(&mut self, ctx: &mut Ctx<'_>, id: PathId) {
+    /// did not leave again stays in flight. Returns whether there is such a chunk: T3-rtx is
+    /// for the earliest of them, which may be earlier than all that the SACK names.
+    pub(super) fn undo_spurious(&mut self, ctx: &mut Ctx<'_>, id: PathId) -> bool {
         let base = self.send.ledger.base();
         let p = self.paths.get_mut(id);
         let Some(reduction) = &mut p.recovery.reduction else {
-            return;
+            return false;
         };
         let verdict = reduction.verdict(ctx.now, base);
         reduction.sack_ends();
         let Some((cwnd, ssthresh)) = verdict else {
-            return;
+            return false;
         };
         p.recovery.end_as_spurious();
         p.on_spurious(Reduced { cwnd, ssthresh });
@@ -82,5 +83,6 @@ impl Association {
             p.timers.set_t3(Some(p.rtt.timeout(ctx.now)));
         }
         self.observe_window(ctx, id);
+        revived
     }
 }

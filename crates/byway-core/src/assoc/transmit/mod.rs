@@ -141,7 +141,7 @@ impl Association {
     fn heartbeat_wanted(&self) -> Option<PathId> {
         let lost = self.send.ledger.lost();
         let data_first = self.dialect_says(|d| d.data_before_heartbeats(lost));
-        if !self.state.sends_heartbeats() || data_first {
+        if !self.sends_heartbeats() || data_first {
             return None;
         }
         self.paths.next_heartbeat()

@@ -1,0 +1,176 @@
+//! Changes of addresses (RFC 5061) where there is no room, a refusal, or only one source that
+//! works.
+
+use crate::address_changes::{Changing, asconf, change, changing, ip, paths, unasked};
+use crate::common::forger::Forger;
+use crate::common::{A, Z, address, assert_drawn, plain};
+use byway_core::{AddressChange, Event, PathState};
+use byway_wire::{ParamWriter, cause_code};
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+/// No more paths than `setup.max_paths`; an address beyond them waits, as one of an INIT
+/// does, and becomes a path when another one goes.
+#[test]
+fn an_address_beyond_max_paths_waits_for_the_place_of_a_removed_one() {
+    let mut z = changing();
+    z.setup.max_paths = 2;
+    let mut p = Changing { a: 2, z: 1 }.begin(&changing(), &z);
+    p.run(4000);
+    let forger = Forger::of(&p.sent);
+    p.lose(unasked);
+    asconf(&mut p, &forger, 0, 1, |w| {
+        w.add_ip(1, ip(2));
+    });
+    assert_eq!(paths(&mut p, Z).len(), 2);
+    asconf(&mut p, &forger, 0, 2, |w| {
+        w.delete_ip(1, ip(1));
+    });
+    p.run(3000);
+    let drawn = p.take_drawings_with(&["ASCONF"]);
+    let done = "Z -> AUTH, ASCONF-ACK -> lost";
+    assert_drawn(&drawn, &[done, done]);
+    let found: Vec<SocketAddr> = paths(&mut p, Z).iter().map(|x| x.0).collect();
+    assert_eq!(found, [address(0, A), address(2, A)]);
+}
+
+/// F9: a peer has at most 32 addresses.
+#[test]
+fn too_many_addresses_are_refused() {
+    let (mut p, forger) = Changing { a: 1, z: 1 }.forged();
+    for serial in 1..=40_u32 {
+        asconf(&mut p, &forger, 0, serial, |w| {
+            w.add_ip(1, [10, 200, 0, serial as u8].into());
+        });
+    }
+    let drawn = p.take_drawings_with(&["ASCONF-ACK"]);
+    let refused = drawn.iter().filter(|d| d.contains("Resource Shortage"));
+    assert_eq!((drawn.len(), refused.count()), (40, 9));
+    assert_eq!(paths(&mut p, Z).len(), 8);
+}
+
+/// The laptop, and a server that allows one path: the new address takes the path's place.
+#[test]
+fn one_address_takes_the_place_of_another_where_one_path_is_allowed() {
+    let mut z = changing();
+    z.setup.max_paths = 1;
+    for apart in [false, true] {
+        let mut p = Changing { a: 1, z: 1 }.begin(&changing(), &z);
+        p.run(4000);
+        if apart {
+            change(&mut p, A, &[1], &[]);
+            p.run(100);
+            change(&mut p, A, &[], &[0]);
+        } else {
+            change(&mut p, A, &[1], &[0]);
+        }
+        p.send_many(A, 1000, 20);
+        p.send_many(Z, 1000, 20);
+        p.run(3000);
+        assert_eq!(paths(&mut p, Z), [(address(1, A), PathState::Active)]);
+        assert_eq!((p.take_got(Z).len(), p.take_got(A).len()), (20, 20));
+    }
+}
+
+/// An address that no peer on another host accepts.
+const REFUSED: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+
+/// F10: a refused address is no part of the association.
+#[test]
+fn a_refused_address_is_not_used() {
+    let (mut p, _) = Changing { a: 1, z: 2 }.up();
+    p.with(A, |now, e, _| e.add_local_address(now, REFUSED))
+        .unwrap();
+    p.run(100);
+    let refused = Event::AddressChangeRefused {
+        what: AddressChange::Added(REFUSED),
+        cause: cause_code::NO_AUTHORIZATION,
+    };
+    assert!(p.take_events(A).contains(&refused));
+    let locals: Vec<SocketAddr> =
+        p.with(A, |_, e, id| e.paths(id).iter().map(|s| s.local).collect());
+    assert_eq!(locals, [address(0, A), address(0, A)]);
+}
+
+/// F10: the peer refuses all that is left.
+#[test]
+fn a_side_whose_only_address_is_refused_gives_up() {
+    let (mut p, forger) = Changing { a: 1, z: 1 }.up();
+    p.send_many(A, 1000, 3);
+    p.lose(|q| q.from == A && q.text.contains("ASCONF"));
+    change(&mut p, A, &[1], &[0]);
+    let (serial, tag) = (p.reader.tsn(A, 1).0, p.reader.tags[A]);
+    let mut answer = Vec::new();
+    let mut w = ParamWriter::over(&mut answer);
+    for change in [1, 2] {
+        w.error_cause_indication(change, |c| {
+            c.resource_shortage(&[]);
+        });
+    }
+    let refusal = forger.packet(Z, tag, |b| {
+        b.asconf_ack_raw(serial, &answer);
+    });
+    p.inject_bytes(A, address(0, Z), &refusal);
+    let lost = p.take_events(A).into_iter().find_map(|e| match e {
+        Event::Lost { reason, .. } => Some(reason.to_string()),
+        _ => None,
+    });
+    let lost = lost.expect("the association ended");
+    assert!(lost.contains("refused every address"), "{lost}");
+}
+
+/// F11: the first refused addition makes the peer refuse what is behind it. Each is asked
+/// for again by itself, if no address is left.
+#[test]
+fn one_refused_address_does_not_keep_the_others_back() {
+    let (mut p, _) = Changing { a: 1, z: 1 }.up();
+    p.send_many(A, 1000, 3);
+    p.with(A, |now, e, _| {
+        e.change_local_addresses(now, &[REFUSED, address(1, A)], &[ip(0)])
+    })
+    .unwrap();
+    p.run(3000);
+    let drawn = p.take_drawings_with(&["A -> AUTH, ASCONF"]);
+    assert_drawn(
+        &drawn,
+        &[
+            "A -> AUTH, ASCONF +127.0.0.1 +10.1.0.1 -10.0.0.1 -> Z",
+            "A -> AUTH, ASCONF +10.1.0.1 -10.0.0.1 -> Z",
+        ],
+    );
+    assert_eq!(paths(&mut p, Z), [(address(1, A), PathState::Active)]);
+    assert_eq!(p.take_got(Z).len(), 3);
+}
+
+/// The same where an address is left: what goes is told again.
+#[test]
+fn a_refused_addition_does_not_keep_a_deletion_back() {
+    let (mut p, _) = Changing { a: 2, z: 1 }.up();
+    p.with(A, |now, e, _| {
+        e.change_local_addresses(now, &[REFUSED], &[ip(0)])
+    })
+    .unwrap();
+    p.run(3000);
+    assert_eq!(paths(&mut p, Z), [(address(1, A), PathState::Active)]);
+}
+
+/// The address at which the path to A leaves goes and comes back. Meanwhile the path leaves
+/// from the other one, whose packets do not arrive. What A sends shows Z the way back.
+#[test]
+fn a_path_that_fails_is_tried_from_the_address_that_the_peer_reaches() {
+    let mut z = plain();
+    z.hb.enabled = true;
+    let mut p = Changing { a: 1, z: 2 }.begin(&plain(), &z);
+    p.run(4000);
+    let second = address(1, Z);
+    p.lose(move |q| q.from == Z && q.source == second);
+    change(&mut p, Z, &[], &[0]);
+    p.run(1500);
+    change(&mut p, Z, &[0], &[]);
+    assert_eq!(p.path(Z, 0).local, second);
+    p.send_many(A, 1000, 20);
+    p.run(20_000);
+    assert_eq!(p.path(Z, 0).local, address(0, Z));
+    assert_eq!(p.take_got(Z).len(), 20);
+    let left = p.with(A, |_, e, id| e.buffered(id));
+    assert_eq!(left, Some(0), "bytes not acknowledged");
+}

@@ -1,0 +1,151 @@
+//! Packets of strangers to a running endpoint.
+
+use byway::{Endpoint, EndpointOptions, Message};
+use byway_wire::{Checksum, CommonHeader, InitFields, PacketBuilder, ParamWriter, Tsn};
+use std::net::{SocketAddr, UdpSocket};
+use std::time::Duration;
+
+const PORT: u16 = 7;
+
+fn packet(tag: u32, write: impl FnOnce(&mut PacketBuilder<'_>)) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let header = CommonHeader {
+        source_port: 4000,
+        destination_port: PORT,
+        verification_tag: tag,
+    };
+    let mut builder = PacketBuilder::new(&mut bytes, header);
+    write(&mut builder);
+    builder.finish(Checksum::Crc32c);
+    bytes
+}
+
+fn init(params: impl FnOnce(&mut ParamWriter<'_>)) -> Vec<u8> {
+    let fields = InitFields {
+        initiate_tag: 9,
+        a_rwnd: 65_536,
+        outbound_streams: 1,
+        inbound_streams: 1,
+        initial_tsn: Tsn(1),
+    };
+    packet(0, |p| p.init(false, &fields, params))
+}
+
+fn server(addresses: u8) -> Endpoint {
+    let local = (1..=addresses).map(|n| SocketAddr::from(([127, 0, 0, n], 0)));
+    Endpoint::bind(EndpointOptions::new(local).sctp_port(PORT)).unwrap()
+}
+
+/// A socket whose reads end after a while.
+fn stranger() -> UdpSocket {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let wait = Some(Duration::from_millis(300));
+    socket.set_read_timeout(wait).unwrap();
+    socket
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn an_init_brings_back_at_most_three_times_its_bytes() {
+    for addresses in [1, 8] {
+        let server = server(addresses);
+        let to = server.local_addresses()[0];
+        let unknown = |w: &mut ParamWriter<'_>| {
+            for n in 0..300 {
+                w.raw(0xc200 + n, &[]);
+            }
+        };
+        for bytes in [init(|_| {}), init(unknown)] {
+            let socket = stranger();
+            socket.send_to(&bytes, to).unwrap();
+            let mut answer = [0; 65_536];
+            let got = socket.recv(&mut answer).unwrap();
+            assert!(got <= 3 * bytes.len(), "{got} bytes for {}", bytes.len());
+            assert!(socket.recv(&mut answer).is_err(), "a second answer");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn what_a_flood_gets_is_limited_and_counted_and_a_good_peer_is_served() {
+    let server = server(1);
+    let to = server.local_addresses();
+    let socket = stranger();
+    let flood = tokio::task::spawn_blocking({
+        let to = to[0];
+        move || {
+            let kinds = [
+                init(|_| {}),
+                packet(77, |p| p.heartbeat(b"out of the blue")),
+            ];
+            for n in 0..20_000 {
+                // A full buffer only makes the flood smaller.
+                let _ = socket.send_to(&kinds[n % 2], to);
+            }
+        }
+    });
+    let client = Endpoint::bind(EndpointOptions::new(["127.0.0.1:0".parse().unwrap()])).unwrap();
+    let association = client.connect(&to, PORT).await.unwrap();
+    let accepted = server.accept().await.unwrap();
+    for _ in 0..100 {
+        association
+            .send(Message::new(0, vec![7; 10_000]))
+            .await
+            .unwrap();
+    }
+    for _ in 0..100 {
+        assert_eq!(accepted.recv().await.unwrap().payload.len(), 10_000);
+    }
+    flood.await.unwrap();
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let stats = server.stats();
+    assert!(stats.out_of_the_blue > 2000, "{stats:?}");
+    assert!(stats.answers_withheld > 1000, "{stats:?}");
+}
+
+/// UDP sockets of this machine that are bound to a port over IPv4.
+#[cfg(target_os = "linux")]
+fn sockets_of(port: u16) -> usize {
+    let table = std::fs::read_to_string("/proc/net/udp").unwrap();
+    let local = format!(":{port:04X}");
+    let of_port = |line: &&str| {
+        let address = line.split_ascii_whitespace().nth(1);
+        address.is_some_and(|a| a.ends_with(&local))
+    };
+    table.lines().filter(of_port).count()
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_busy_peer_is_received_on_a_socket_of_its_own() {
+    let server = server(1);
+    let to = server.local_addresses();
+    let port = to[0].port();
+    let client = Endpoint::bind(EndpointOptions::new(["127.0.0.1:0".parse().unwrap()])).unwrap();
+    let association = client.connect(&to, PORT).await.unwrap();
+    let accepted = server.accept().await.unwrap();
+    assert_eq!(sockets_of(port), 1, "a quiet peer has none");
+    let mut sent = 0;
+    while sockets_of(port) == 1 {
+        // Two buffers at least: one holds 64 KiB.
+        association
+            .send(Message::new(0, vec![7; 100_000]))
+            .await
+            .unwrap();
+        assert_eq!(accepted.recv().await.unwrap().payload.len(), 100_000);
+        sent += 1;
+        assert!(sent < 2000, "no socket after {sent} messages");
+    }
+    // Everything still arrives, and the port is free at the end.
+    for _ in 0..50 {
+        association
+            .send(Message::new(0, vec![7; 100_000]))
+            .await
+            .unwrap();
+        assert_eq!(accepted.recv().await.unwrap().payload.len(), 100_000);
+    }
+    assert_eq!(sockets_of(port), 2);
+    association.shutdown().await.unwrap();
+    drop(accepted);
+    server.close().await;
+    assert_eq!(sockets_of(port), 0);
+}

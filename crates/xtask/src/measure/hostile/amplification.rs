@@ -1,0 +1,59 @@
+//! Bytes out for bytes in, to addresses that have proved nothing.
+
+use super::super::Arguments;
+use super::super::loopback::free_udp_port;
+use super::Part;
+use super::tools::{Tools, number, rounded};
+use anyhow::{Context, Result};
+use serde_json::{Map, Value, json};
+
+/// Most bytes for a byte.
+const MOST: f64 = 3.0;
+/// Most heartbeats to a listed victim.
+const MOST_HEARTBEATS: f64 = 5.0;
+
+pub(super) fn measure(tools: &Tools, _: &Arguments) -> Result<Part> {
+    let mut figures = Map::new();
+    let mut holds = true;
+    for (name, addresses) in [("one_address", 1), ("eight_addresses", 8)] {
+        let port = free_udp_port()?;
+        let bind: Vec<String> = (1..=addresses)
+            .map(|n| format!("127.0.0.{n}:{port}"))
+            .collect();
+        let _receiver = tools.recv(&bind.join(","), &[])?;
+        let line = tools.attack(&["amplify", "--to", &format!("127.0.0.1:{port}")])?;
+        let worst = number(&line, "worst")?;
+        holds &= worst <= MOST;
+        let mut rows = Map::new();
+        for row in line["rows"].as_array().context("no rows")? {
+            let request = row["request"].as_str().context("no request")?;
+            rows.insert(
+                request.into(),
+                json!({
+                    "in": row["bytes_in"],
+                    "out": row["bytes_out"],
+                    "ratio": rounded(number(row, "ratio")?),
+                }),
+            );
+            eprintln!(
+                "  {name}: {request}: {} of {}",
+                row["bytes_out"], row["bytes_in"]
+            );
+        }
+        figures.insert(
+            name.into(),
+            json!({ "worst": rounded(worst), "rows": rows }),
+        );
+    }
+    let port = free_udp_port()?;
+    let _receiver = tools.recv(&format!("127.0.0.1:{port}"), &["--give-up", "1h"])?;
+    let camp = tools.attack(&["camp", "--to", &format!("127.0.0.1:{port}")])?;
+    let most = number(&camp, "most_to_one")?;
+    holds &= most <= MOST_HEARTBEATS;
+    figures.insert("victims".into(), camp);
+    Ok(Part {
+        name: "amplification",
+        figures: Value::Object(figures),
+        holds,
+    })
+}

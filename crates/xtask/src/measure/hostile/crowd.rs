@@ -1,0 +1,114 @@
+//! A good transfer, and handshakes, beside 10,000 idle and beside 1,000 hostile associations.
+
+use super::super::Arguments;
+use super::super::loopback::free_udp_port;
+use super::Part;
+use super::tools::{Running, Tools, median, number, rounded};
+use crate::process::run_quietly;
+use anyhow::{Context, Result};
+use serde_json::{Map, Value, json};
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::time::Instant;
+
+/// The least shares that are left.
+const LEAST_RATE: f64 = 0.9;
+const LEAST_HANDSHAKES: f64 = 0.8;
+const MEGABYTES: u64 = 500;
+
+pub(super) fn measure(tools: &Tools, arguments: &Arguments) -> Result<Part> {
+    let mut figures = Map::new();
+    let mut holds = true;
+    for (name, what, associations) in [
+        ("idle", "idle", "10000"),
+        ("hostile", "window-games", "1000"),
+    ] {
+        let ports = [free_udp_port()?, free_udp_port()?];
+        let [alone, beside] = ports.map(|port| format!("127.0.0.1:{port}"));
+        let words = ["--give-up", "1h"];
+        let _receivers = [tools.recv(&alone, &words)?, tools.recv(&beside, &words)?];
+        let mut crowd = Crowd::gather(tools, &beside, what, associations)?;
+        let mut rounds = Vec::new();
+        for _ in 0..arguments.runs {
+            let transfers = [transfer(tools, &alone)?, transfer(tools, &beside)?];
+            let handshakes = [handshakes(tools, &alone)?, handshakes(tools, &beside)?];
+            rounds.push((transfers, handshakes));
+        }
+        crowd.end();
+        let rates: Vec<f64> = rounds.iter().map(|(t, _)| t[1] / t[0]).collect();
+        let hands: Vec<f64> = rounds.iter().map(|(_, h)| h[1] / h[0]).collect();
+        let (rate, hand) = (median(rates.clone()), median(hands.clone()));
+        holds &= rate >= LEAST_RATE && hand >= LEAST_HANDSHAKES;
+        eprintln!(
+            "  {name}: transfers {rate:.2} ({rates:.2?}), handshakes {hand:.2} ({hands:.2?})"
+        );
+        figures.insert(
+            name.into(),
+            json!({
+                "associations": crowd.up,
+                "transfer_ratio": rounded(rate),
+                "handshake_ratio": rounded(hand),
+                "mb_per_s_alone": median(rounds.iter().map(|(t, _)| t[0]).collect()).round(),
+                "handshakes_per_s_alone": median(rounds.iter().map(|(_, h)| h[0]).collect()).round(),
+            }),
+        );
+    }
+    Ok(Part {
+        name: "crowd",
+        figures: Value::Object(figures),
+        holds,
+    })
+}
+
+/// The rate of `byway send` in megabytes a second, set-up and SHA-256 included.
+fn transfer(tools: &Tools, to: &str) -> Result<f64> {
+    let file = tools.folder.join("crowd.bin");
+    std::fs::File::create(&file)?.set_len(MEGABYTES * 1_000_000)?;
+    let begun = Instant::now();
+    let mut send = Command::new(&tools.byway);
+    run_quietly(send.args(["send", "--quiet", "--to", to]).arg(&file))?;
+    Ok(MEGABYTES as f64 / begun.elapsed().as_secs_f64())
+}
+
+/// Handshakes a second, one after the other.
+fn handshakes(tools: &Tools, to: &str) -> Result<f64> {
+    let line = tools.attack(&["handshakes", "--to", to, "--seconds", "3"])?;
+    number(&line, "per_second")
+}
+
+/// The associations beside which is measured.
+struct Crowd {
+    child: Option<Child>,
+    up: u64,
+}
+
+impl Crowd {
+    /// Starts it and waits until all are up.
+    fn gather(tools: &Tools, to: &str, what: &str, associations: &str) -> Result<Crowd> {
+        let mut command = tools.hostile(&["hold", what, "--to", to, "--ready"]);
+        command.args(["--associations", associations, "--sources", "16"]);
+        command.args(["--seconds", "250"]).stdout(Stdio::piped());
+        let mut child = command.spawn().context("cannot start the crowd")?;
+        let output = child.stdout.take().context("no output")?;
+        let mut first = String::new();
+        BufReader::new(output).read_line(&mut first)?;
+        let line: Value = serde_json::from_str(&first).context("the crowd is not up")?;
+        let up = number(&line, "ready")? as u64;
+        Ok(Crowd {
+            child: Some(child),
+            up,
+        })
+    }
+
+    fn end(&mut self) {
+        if let Some(child) = self.child.take() {
+            drop(Running::of(child));
+        }
+    }
+}
+
+impl Drop for Crowd {
+    fn drop(&mut self) {
+        self.end();
+    }
+}

@@ -1,0 +1,77 @@
+//! Resident memory of `byway listen` at its ceiling and after.
+
+use super::super::Arguments;
+use super::super::loopback::free_udp_port;
+use super::Part;
+use super::tools::{Running, Tools, rounded};
+use anyhow::Result;
+use serde_json::{Map, Value, json};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// The ceiling of an endpoint by default, in KiB.
+const CEILING: f64 = 256.0 * 1024.0;
+/// What the program may take beside it, and its allocator may keep in halves of pages: a fifth.
+const BESIDE: f64 = 1.2;
+/// Back to within this of the memory before.
+const BACK: f64 = 1.2;
+const ATTACKS: [&str; 4] = ["gaps", "beginnings", "ends-alone", "errors"];
+
+pub(super) fn measure(tools: &Tools, _: &Arguments) -> Result<Part> {
+    let mut figures = Map::new();
+    let mut holds = true;
+    for what in ATTACKS {
+        let port = free_udp_port()?;
+        let to = format!("127.0.0.1:{port}");
+        let mut receiver = tools.recv(&to, &["--give-up", "5s"])?;
+        // What any first associations take is no leak: a round of the same attack comes first.
+        hold(tools, &to, what, "50", "2")?;
+        std::thread::sleep(Duration::from_secs(8));
+        let before = receiver.resident()?;
+        let attack = attack(tools, &to, what, "400", "15");
+        let attack = Running::start(attack)?;
+        let (mut most, begun) = (before, Instant::now());
+        while begun.elapsed() < Duration::from_secs(40) && attack_runs(&attack) {
+            std::thread::sleep(Duration::from_millis(100));
+            most = most.max(receiver.resident()?);
+        }
+        let line = attack.finish()?;
+        // The rules that let the silent ones go take their time.
+        std::thread::sleep(Duration::from_secs(12));
+        let after = receiver.resident()?;
+        let alive = receiver.is_alive()?;
+        holds &= alive && most <= CEILING * BESIDE && after <= before * BACK;
+        eprintln!("  {what}: {before:.0} KiB before, {most:.0} at most, {after:.0} after");
+        figures.insert(
+            what.into(),
+            json!({
+                "kib_before": before,
+                "kib_most": most,
+                "kib_after": after,
+                "after_to_before": rounded(after / before),
+                "most_to_ceiling": rounded(most / CEILING),
+                "attack": line,
+            }),
+        );
+    }
+    Ok(Part {
+        name: "memory",
+        figures: Value::Object(figures),
+        holds,
+    })
+}
+
+fn attack(tools: &Tools, to: &str, what: &str, associations: &str, seconds: &str) -> Command {
+    let mut command = tools.hostile(&["hold", what, "--to", to, "--sources", "16"]);
+    command.args(["--associations", associations, "--seconds", seconds]);
+    command.stdout(Stdio::piped());
+    command
+}
+
+fn hold(tools: &Tools, to: &str, what: &str, associations: &str, seconds: &str) -> Result<Value> {
+    super::tools::json_of(&mut attack(tools, to, what, associations, seconds))
+}
+
+fn attack_runs(attack: &Running) -> bool {
+    attack.resident().is_ok_and(|kib| kib > 0.0)
+}

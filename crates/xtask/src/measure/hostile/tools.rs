@@ -1,0 +1,173 @@
+//! The programs, and processes that end with the measurement.
+
+use crate::peers::{PROFILE, Workspace};
+use crate::process::{last_json, limited, run_quietly};
+use anyhow::{Context, Result, ensure};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// The programs of a measurement.
+pub(super) struct Tools {
+    pub(super) byway: PathBuf,
+    pub(super) bench: PathBuf,
+    hostile: PathBuf,
+    /// A folder for files.
+    pub(super) folder: PathBuf,
+}
+
+impl Tools {
+    pub(super) fn build(workspace: &Workspace) -> Result<Tools> {
+        eprintln!("building byway, byway-bench and byway-hostile");
+        let mut cargo = Command::new("cargo");
+        cargo
+            .args(["build", "--quiet", "--profile", PROFILE])
+            .args([
+                "-p",
+                "byway-cli",
+                "-p",
+                "byway-bench",
+                "-p",
+                "byway-hostile",
+            ])
+            .current_dir(workspace.root());
+        run_quietly(&mut cargo)?;
+        let folder = std::env::temp_dir().join(format!("byway-hostile-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).context("a folder for files")?;
+        Ok(Tools {
+            byway: workspace.program("byway"),
+            bench: workspace.program("byway-bench"),
+            hostile: workspace.program("byway-hostile"),
+            folder,
+        })
+    }
+
+    /// An attack, with its words.
+    pub(super) fn hostile(&self, words: &[&str]) -> Command {
+        let mut command = limited(&self.hostile);
+        command.args(words);
+        command
+    }
+
+    /// Runs an attack to its end; its line of JSON.
+    pub(super) fn attack(&self, words: &[&str]) -> Result<Value> {
+        json_of(&mut self.hostile(words))
+    }
+
+    /// `byway recv` on these addresses, which gives nobody up.
+    pub(super) fn recv(&self, bind: &str, words: &[&str]) -> Result<Running> {
+        let mut command = Command::new(&self.byway);
+        command
+            .args(["recv", "--quiet", "--force", "--bind", bind, "--dir"])
+            .arg(self.folder.join("inbox"))
+            .args(words)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        Running::start(command)
+    }
+}
+
+impl Drop for Tools {
+    fn drop(&mut self) {
+        // What is left there is small.
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// Runs a program to its end; its last line of JSON.
+pub(super) fn json_of(command: &mut Command) -> Result<Value> {
+    let output = command
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped())
+        .output()
+        .with_context(|| format!("cannot start {command:?}"))?;
+    ensure!(
+        output.status.success(),
+        "{command:?} ended with {}: {}",
+        output.status,
+        String::from_utf8_lossy(&output.stderr)
+    );
+    last_json(&String::from_utf8_lossy(&output.stdout)).context("no line of JSON")
+}
+
+/// A program that is ended with this value.
+pub(super) struct Running(Option<Child>);
+
+impl Running {
+    pub(super) fn start(mut command: Command) -> Result<Running> {
+        let child = command
+            .spawn()
+            .with_context(|| format!("cannot start {command:?}"))?;
+        std::thread::sleep(Duration::from_millis(500));
+        Ok(Running(Some(child)))
+    }
+
+    /// A program that was started already.
+    pub(super) fn of(child: Child) -> Running {
+        Running(Some(child))
+    }
+
+    fn id(&self) -> u32 {
+        self.0.as_ref().map_or(0, Child::id)
+    }
+
+    /// Resident memory in KiB.
+    pub(super) fn resident(&self) -> Result<f64> {
+        let path = format!("/proc/{}/status", self.id());
+        let text = std::fs::read_to_string(&path).with_context(|| path.clone())?;
+        let line = text.lines().find_map(|l| l.strip_prefix("VmRSS:"));
+        let word = line.and_then(|l| l.split_ascii_whitespace().next());
+        Ok(word.context("no VmRSS")?.parse()?)
+    }
+
+    /// Waits for its end; its last line of JSON.
+    pub(super) fn finish(mut self) -> Result<Value> {
+        let child = self.0.take().context("it was waited for")?;
+        let output = child.wait_with_output()?;
+        ensure!(output.status.success(), "it ended with {}", output.status);
+        last_json(&String::from_utf8_lossy(&output.stdout)).context("no line of JSON")
+    }
+
+    /// Whether it still runs.
+    pub(super) fn is_alive(&mut self) -> Result<bool> {
+        let child = self.0.as_mut().context("it was waited for")?;
+        Ok(child.try_wait()?.is_none())
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.0.take() {
+            if let Ok(id) = i32::try_from(child.id()) {
+                // It may have ended; `timeout` passes the signal on.
+                let _ = kill(Pid::from_raw(id), Signal::SIGTERM);
+            }
+            let until = Instant::now() + Duration::from_secs(3);
+            while Instant::now() < until && child.try_wait().is_ok_and(|s| s.is_none()) {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// A number of a line of JSON.
+pub(super) fn number(line: &Value, field: &str) -> Result<f64> {
+    crate::process::number(Some(line), field)
+}
+
+/// The middle one.
+pub(super) fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// Three places are enough.
+pub(super) fn rounded(value: f64) -> f64 {
+    (value * 1000.0).round() / 1000.0
+}

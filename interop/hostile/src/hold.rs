@@ -1,0 +1,250 @@
+//! Associations that are set up and then misused, many at once.
+
+use crate::Target;
+use crate::flood::counted;
+use crate::peer::{Peer, Wish};
+use anyhow::{Context, Result};
+use byway_wire::{Data, Tsn};
+use chacha20::ChaCha8Rng;
+use chacha20::rand_core::SeedableRng;
+use rand::RngExt;
+use serde_json::{Value, json};
+use std::net::{IpAddr, UdpSocket};
+use std::time::{Duration, Instant};
+
+/// What is done with an association that is up.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Misuse {
+    /// Nothing but answers to heartbeats
+    Idle,
+    /// Nothing at all: heartbeats go unanswered
+    Silent,
+    /// One message of one byte a second
+    Slow,
+    /// Everything that comes is acknowledged with a window of 0
+    ClosedWindow,
+    /// Windows that open by one byte and close again
+    WindowGames,
+    /// Fragments that end messages which never began
+    EndsAlone,
+    /// Messages of one byte, all but the first missing one
+    Gaps,
+    /// Messages that begin on every stream and never end
+    Beginnings,
+    /// 370 empty ERROR chunks in each packet
+    Errors,
+    /// HEARTBEATs without a pause
+    Heartbeats,
+    /// The peer restarts, again and again
+    Restart,
+}
+
+/// How many associations, from where, for how long.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Crowd {
+    /// First source address; the following ones are counted up from it
+    #[arg(long, default_value = "127.88.0.1")]
+    from: IpAddr,
+    /// Source addresses
+    #[arg(long, default_value_t = 1)]
+    sources: u32,
+    /// Associations, spread over the source addresses
+    #[arg(long, default_value_t = 100)]
+    associations: u32,
+    /// Seconds for which they are kept
+    #[arg(long, default_value_t = 10.0)]
+    seconds: f64,
+    /// Packets of each association in a turn of a tenth of a second, where the attack sends
+    /// without a pause
+    #[arg(long, default_value_t = 20)]
+    burst: u32,
+    /// Print a line as soon as all are up
+    #[arg(long)]
+    ready: bool,
+}
+
+/// One association of the crowd.
+struct Member {
+    peer: Option<Peer>,
+    wish: Wish,
+    up: Instant,
+    /// Seconds until the other side ended it.
+    ended: Option<f64>,
+    sent: u64,
+}
+
+/// Sets the crowd up, lets it misbehave, and reports how the other side took it.
+pub(crate) fn run(what: Misuse, target: &Target, crowd: &Crowd) -> Result<Value> {
+    let mut rng = ChaCha8Rng::from_seed([13; 32]);
+    let (mut members, mut refused) = (Vec::new(), 0);
+    let begun = Instant::now();
+    for n in 0..crowd.associations {
+        let ip = counted(crowd.from, n % crowd.sources.max(1)).context("no such source")?;
+        let socket = UdpSocket::bind((ip, 0)).with_context(|| format!("cannot bind {ip}"))?;
+        let wish = wish_of(what, &mut rng);
+        match Peer::connect(socket, target, &wish, &mut rng) {
+            Ok(peer) => members.push(Member {
+                peer: Some(peer),
+                wish,
+                up: Instant::now(),
+                ended: None,
+                sent: 0,
+            }),
+            Err(_) => refused += 1,
+        }
+        if what != Misuse::Silent && n % 64 == 63 {
+            turn(&mut members, what, target, crowd, &mut rng)?;
+        }
+    }
+    let set_up = begun.elapsed().as_secs_f64();
+    if crowd.ready {
+        println!("{}", json!({ "ready": members.len(), "refused": refused }));
+    }
+    let time = Duration::try_from_secs_f64(crowd.seconds)?;
+    let pace = Duration::from_millis(match what {
+        Misuse::Idle | Misuse::Silent => 1000,
+        _ => 100,
+    });
+    let (held, mut most_a_turn) = (Instant::now(), 0.0_f64);
+    while held.elapsed() < time {
+        let begun = Instant::now();
+        turn(&mut members, what, target, crowd, &mut rng)?;
+        let took = begun.elapsed();
+        most_a_turn = most_a_turn.max(took.as_secs_f64());
+        std::thread::sleep(pace.saturating_sub(took));
+    }
+    let mut ends: Vec<f64> = members.iter().filter_map(|m| m.ended).collect();
+    ends.sort_by(f64::total_cmp);
+    Ok(json!({
+        "established": members.len(),
+        "refused": refused,
+        "set_up_seconds": set_up,
+        "packets": members.iter().map(|m| m.sent).sum::<u64>(),
+        "ended_by_the_other_side": ends.len(),
+        "seconds_until_ended_median": ends.get(ends.len() / 2),
+        "seconds_until_ended_last": ends.last(),
+        "longest_turn": most_a_turn,
+    }))
+}
+
+fn wish_of(what: Misuse, rng: &mut ChaCha8Rng) -> Wish {
+    Wish {
+        sctp_port: rng.random_range(1024..65_000),
+        a_rwnd: match what {
+            Misuse::ClosedWindow | Misuse::WindowGames => 1500,
+            _ => 1 << 20,
+        },
+        streams: match what {
+            Misuse::Beginnings => 2048,
+            _ => 10,
+        },
+        listed: Vec::new(),
+    }
+}
+
+/// Every living member does its part.
+fn turn(
+    members: &mut [Member],
+    what: Misuse,
+    target: &Target,
+    crowd: &Crowd,
+    rng: &mut ChaCha8Rng,
+) -> Result<()> {
+    for member in members.iter_mut().filter(|m| m.peer.is_some()) {
+        let window = match what {
+            Misuse::ClosedWindow => Some(0),
+            Misuse::WindowGames => Some(u32::from(rng.random_bool(0.5))),
+            _ => Some(1 << 20),
+        };
+        if what == Misuse::Restart {
+            restart(member, target, rng)?;
+            continue;
+        }
+        let alive = match (&mut member.peer, what) {
+            // It reads in order to learn of its end, but answers nothing.
+            (Some(peer), Misuse::Silent) => peer.is_open()?,
+            (Some(peer), _) => peer.live(window)? && act(peer, what, crowd, &mut member.sent)?,
+            (None, _) => false,
+        };
+        if !alive {
+            member.ended = Some(member.up.elapsed().as_secs_f64());
+            member.peer = None;
+        }
+    }
+    Ok(())
+}
+
+/// One turn of a misuse. True, as the association may live on.
+fn act(peer: &mut Peer, what: Misuse, crowd: &Crowd, sent: &mut u64) -> Result<bool> {
+    let times = match what {
+        Misuse::Slow => u32::from(sent.is_multiple_of(10)),
+        Misuse::EndsAlone | Misuse::Gaps | Misuse::Beginnings => crowd.burst,
+        Misuse::Errors | Misuse::Heartbeats => crowd.burst,
+        Misuse::WindowGames => 1,
+        _ => 0,
+    };
+    for _ in 0..times {
+        match what {
+            Misuse::Slow => peer.say(b"x")?,
+            Misuse::WindowGames => peer.acknowledge((*sent % 2) as u32)?,
+            Misuse::EndsAlone => fragments(peer, 1, |d| (d.begin, d.end) = (false, true))?,
+            // A beginning right behind another one would be a violation that shows.
+            Misuse::Beginnings => fragments(peer, 2, |d| {
+                (d.begin, d.end) = (true, false);
+                d.stream_id = (d.tsn.0 / 2 % 2048) as u16;
+            })?,
+            Misuse::Gaps => {
+                if *sent == 0 {
+                    // The first chunk never comes.
+                    peer.next = Tsn(peer.next.0.wrapping_add(1));
+                }
+                fragments(peer, 1, |d| d.ssn = (d.tsn.0 as u16).max(1))?;
+            }
+            Misuse::Errors => peer.send(|p| {
+                for _ in 0..360 {
+                    p.error(|_| {});
+                }
+            })?,
+            Misuse::Heartbeats => peer.send(|p| p.heartbeat(&[0x41; 1300]))?,
+            _ => {}
+        }
+        *sent += 1;
+    }
+    if what == Misuse::Slow && times == 0 {
+        *sent += 1;
+    }
+    Ok(true)
+}
+
+/// A packet of 60 chunks of one byte, changed by `change`; their TSNs are `step` apart.
+fn fragments(peer: &mut Peer, step: u32, change: impl Fn(&mut Data<'_>)) -> Result<()> {
+    let first = peer.next.0;
+    peer.send(|p| {
+        for n in 0..60 {
+            let tsn = Tsn(first.wrapping_add(n * step));
+            let mut data = crate::packets::message(tsn, 0, b"x");
+            change(&mut data);
+            p.data(&data);
+        }
+    })?;
+    peer.next = Tsn(first.wrapping_add(60 * step));
+    Ok(())
+}
+
+/// Sets the association up again from the same socket and SCTP port.
+fn restart(member: &mut Member, target: &Target, rng: &mut ChaCha8Rng) -> Result<()> {
+    let Some(peer) = &member.peer else {
+        return Ok(());
+    };
+    let socket = peer.socket.try_clone()?;
+    socket.set_nonblocking(false)?;
+    match Peer::connect(socket, target, &member.wish, rng) {
+        Ok(peer) => member.peer = Some(peer),
+        Err(_) => {
+            member.ended = Some(member.up.elapsed().as_secs_f64());
+            member.peer = None;
+        }
+    }
+    member.sent += 2;
+    Ok(())
+}
