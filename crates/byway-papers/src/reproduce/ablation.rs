@@ -71,7 +71,10 @@ mod tests {
         for ablation in Ablation::ALL {
             let plain = ablation.of(&papers);
             assert_eq!(plain.retransmission.target, papers.retransmission.target);
-            assert_eq!(plain.retransmission.after_rto, papers.retransmission.after_rto);
+            assert_eq!(
+                plain.retransmission.after_rto,
+                papers.retransmission.after_rto
+            );
             assert_eq!(plain.failure.path_max_retrans, 1);
             let preset = Settings::preset(ablation.name()).unwrap_or_else(|e| panic!("{e}"));
             assert_eq!(plain.ns2, preset.ns2);
