@@ -3,4 +3,5 @@
 mod common;
 mod ending;
 mod failover;
+mod restarting;
 mod transfer;
