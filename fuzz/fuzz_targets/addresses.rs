@@ -42,7 +42,9 @@ fn vector(set_up: &[u8]) -> Vec<u8> {
         param_type::CHUNK_LIST,
         param_type::HMAC_ALGO,
     ];
-    read().map_or(Vec::new(), |params| kinds.map(|kind| of(params, kind)).concat())
+    read().map_or(Vec::new(), |params| {
+        kinds.map(|kind| of(params, kind)).concat()
+    })
 }
 
 fn hash(w: &World, covered: &[u8]) -> Vec<u8> {
@@ -105,7 +107,11 @@ fn invent(w: &mut World, b: &mut Bytes<'_>) {
     let how = b.byte();
     let to = usize::from(how & 1);
     let from = 1 - to;
-    let begins = |set_up: &[u8]| set_up.get(28..32).map_or([0; 4], |t| t.try_into().expect("four"));
+    let begins = |set_up: &[u8]| {
+        set_up
+            .get(28..32)
+            .map_or([0; 4], |t| t.try_into().expect("four"))
+    };
     let ahead = u32::from(how >> 3 & 7);
     let [init, ack] = w.set_up.each_ref().map(|s| u32::from_be_bytes(begins(s)));
     // Who sent the INIT is not known here: the input says it.
@@ -115,7 +121,11 @@ fn invent(w: &mut World, b: &mut Bytes<'_>) {
         2 => p.asconf_ack_raw(serial, b.take(usize::from(how >> 3))),
         _ => p.raw(b.byte(), how, b.take(usize::from(how >> 3))),
     });
-    let bytes = if how & 0x80 == 0 { sign(w, bytes) } else { bytes };
+    let bytes = if how & 0x80 == 0 {
+        sign(w, bytes)
+    } else {
+        bytes
+    };
     w.arrive(to, b.byte() % 4, &bytes);
 }
 
@@ -130,20 +140,32 @@ fn command(w: &mut World, b: &mut Bytes<'_>) {
     let e = &mut w.ends[side];
     // What is refused is a valid result, here and below.
     match what >> 1 & 7 {
-        0 | 1 => { let _ = e.add_local_address(now, address(path, side)); }
-        2 | 3 => { let _ = e.remove_local_address(now, address(path, side).ip()); }
+        0 | 1 => {
+            let _ = e.add_local_address(now, address(path, side));
+        }
+        2 | 3 => {
+            let _ = e.remove_local_address(now, address(path, side).ip());
+        }
         4 => {
             let (add, remove) = (address(b.byte() % 4, side), address(path, side).ip());
             let _ = e.change_local_addresses(now, &[add], &[remove]);
         }
-        5 if what & 0x40 == 0 => { let _ = e.set_peer_primary(now, id, address(path, side).ip()); }
-        5 => { let _ = e.set_primary(now, id, PathId(path)); }
+        5 if what & 0x40 == 0 => {
+            let _ = e.set_peer_primary(now, id, address(path, side).ip());
+        }
+        5 => {
+            let _ = e.set_primary(now, id, PathId(path));
+        }
         6 => {
             let len = usize::from(b.byte()) << (what >> 6);
             let _ = e.send(now, id, Message::new(0, vec![what; len]));
         }
-        _ if what & 0x70 == 0x70 => { let _ = e.shutdown(now, id); }
-        _ if what & 0x70 == 0x60 => { let _ = e.abort(now, id, b"fuzz"); }
+        _ if what & 0x70 == 0x70 => {
+            let _ = e.shutdown(now, id);
+        }
+        _ if what & 0x70 == 0x60 => {
+            let _ = e.abort(now, id, b"fuzz");
+        }
         _ => while e.receive(id).is_some() {},
     }
     w.pump(side);

@@ -95,7 +95,7 @@ async fn an_association_goes_on_after_a_restart_only_where_that_is_asked_for() {
         let to = server.local_addresses();
         let first = Process::begin(local, to.clone(), quick()).await;
         let association = server.accept().await.unwrap();
-        let mut events = association.events();
+        let events = association.events();
         first.die().await;
         let second = Process::begin(local, to, quick()).await;
         second.say("second").await;
