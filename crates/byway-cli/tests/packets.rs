@@ -25,7 +25,7 @@ impl Victim {
     }
 
     /// The process lives, serves a good sender, and said nothing of a panic.
-    fn is_well(mut self) {
+    fn stays_well(mut self) {
         let file = self.dir.join("good.bin");
         std::fs::write(&file, contents(100_000)).unwrap();
         let to = &self.server.addresses;
@@ -54,99 +54,103 @@ fn one_byte(tsn: Tsn, begin: bool, end: bool) -> Data<'static> {
     }
 }
 
+/// What an attacker sends.
+type Attack = fn(&mut Raw);
+
+/// Each with the answers that may come.
+const WITHOUT_AN_ASSOCIATION: [(&str, Attack, &[u8]); 9] = [
+    (
+        "3, forged cookie",
+        |r| r.send(r.tag, |b| b.cookie_echo(&[7; 200])),
+        &[],
+    ),
+    (
+        "4, malformed cookie",
+        |r| {
+            for len in 0..r.cookie.len() {
+                let cut = r.cookie[..len].to_vec();
+                r.send(r.tag, |b| b.cookie_echo(&cut));
+            }
+        },
+        &[],
+    ),
+    (
+        "6, changed ports",
+        |r| {
+            r.port += 1;
+            let cookie = r.cookie.clone();
+            r.send(r.tag, |b| b.cookie_echo(&cookie));
+        },
+        &[],
+    ),
+    (
+        "9, short first chunk",
+        |r| {
+            for len in 0..4 {
+                r.inject_bytes(7, &vec![1; len]);
+            }
+        },
+        &[],
+    ),
+    (
+        "10, chunk length below four",
+        |r| {
+            for len in 0..4 {
+                r.inject_bytes(0, &[1, 0, 0, len]);
+            }
+        },
+        &[],
+    ),
+    (
+        "11, parameter overrun",
+        |r| {
+            let mut bytes = r.packet(0, |b| b.init(false, &init_fields(), |_| {}));
+            bytes.extend([0, 5, 0, 200, 10, 0]);
+            let len = bytes.len() as u16 - 12;
+            bytes[14..16].copy_from_slice(&len.to_be_bytes());
+            let chunks = bytes[12..].to_vec();
+            r.inject_bytes(0, &chunks);
+        },
+        &[chunk_type::ABORT],
+    ),
+    (
+        "28, bundled INIT",
+        |r| {
+            r.send(0, |b| {
+                b.init(false, &init_fields(), |_| {});
+                b.cookie_ack();
+            })
+        },
+        &[],
+    ),
+    (
+        "D15, SCTP port 0",
+        |r| {
+            r.port = 0;
+            r.send(0, |b| b.init(false, &init_fields(), |_| {}));
+        },
+        &[],
+    ),
+    (
+        "36, COOKIE ECHO, SHUTDOWN, SHUTDOWN ACK",
+        |r| {
+            let cookie = r.cookie.clone();
+            r.send(r.tag, |b| {
+                b.cookie_echo(&cookie);
+                b.shutdown(Tsn(0));
+                b.shutdown_ack();
+            });
+            r.hear_all();
+        },
+        &[],
+    ),
+];
+
 /// Nothing is set up, and next to nothing is answered.
 #[test]
 fn packets_without_an_association_set_up_nothing() {
-    type Attack = fn(&mut Raw);
-    let attacks: [(&str, Attack, &[u8]); 9] = [
-        (
-            "3, forged cookie",
-            |r| r.send(r.tag, |b| b.cookie_echo(&[7; 200])),
-            &[],
-        ),
-        (
-            "4, malformed cookie",
-            |r| {
-                for len in 0..r.cookie.len() {
-                    let cut = r.cookie[..len].to_vec();
-                    r.send(r.tag, |b| b.cookie_echo(&cut));
-                }
-            },
-            &[],
-        ),
-        (
-            "6, changed ports",
-            |r| {
-                r.port += 1;
-                let cookie = r.cookie.clone();
-                r.send(r.tag, |b| b.cookie_echo(&cookie));
-            },
-            &[],
-        ),
-        (
-            "9, short first chunk",
-            |r| {
-                for len in 0..4 {
-                    r.inject_bytes(7, &vec![1; len]);
-                }
-            },
-            &[],
-        ),
-        (
-            "10, chunk length below four",
-            |r| {
-                for len in 0..4 {
-                    r.inject_bytes(0, &[1, 0, 0, len]);
-                }
-            },
-            &[],
-        ),
-        (
-            "11, parameter overrun",
-            |r| {
-                let mut bytes = r.packet(0, |b| b.init(false, &init_fields(), |_| {}));
-                bytes.extend([0, 5, 0, 200, 10, 0]);
-                let len = bytes.len() as u16 - 12;
-                bytes[14..16].copy_from_slice(&len.to_be_bytes());
-                let chunks = bytes[12..].to_vec();
-                r.inject_bytes(0, &chunks);
-            },
-            &[chunk_type::ABORT],
-        ),
-        (
-            "28, bundled INIT",
-            |r| {
-                r.send(0, |b| {
-                    b.init(false, &init_fields(), |_| {});
-                    b.cookie_ack();
-                })
-            },
-            &[],
-        ),
-        (
-            "D15, SCTP port 0",
-            |r| {
-                r.port = 0;
-                r.send(0, |b| b.init(false, &init_fields(), |_| {}));
-            },
-            &[],
-        ),
-        (
-            "36, COOKIE ECHO, SHUTDOWN, SHUTDOWN ACK",
-            |r| {
-                let cookie = r.cookie.clone();
-                r.send(r.tag, |b| {
-                    b.cookie_echo(&cookie);
-                    b.shutdown(Tsn(0));
-                    b.shutdown_ack();
-                });
-                r.hear_all();
-            },
-            &[],
-        ),
-    ];
     let victim = Victim::new("packets-without");
-    for (what, attack, answers) in attacks {
+    for (what, attack, answers) in WITHOUT_AN_ASSOCIATION {
         let mut raw = Raw::new(victim.to);
         raw.ask();
         attack(&mut raw);
@@ -156,13 +160,12 @@ fn packets_without_an_association_set_up_nothing() {
             "{what}: {kinds:?}"
         );
     }
-    victim.is_well();
+    victim.stays_well();
 }
 
 /// The association of the attacker goes on, and nothing of it is used up.
 #[test]
 fn packets_that_an_association_must_survive() {
-    type Attack = fn(&mut Raw);
     let attacks: [(&str, Attack); 14] = [
         ("7, blind ABORT", |r| {
             r.send(r.tag ^ 1, |b| b.abort(false, |_| {}))
@@ -228,13 +231,12 @@ fn packets_that_an_association_must_survive() {
         assert!(raw.lives(), "{what}");
         raw.inject(|b| b.abort(false, |_| {}));
     }
-    victim.is_well();
+    victim.stays_well();
 }
 
 /// The association of the attacker is aborted, and nobody else's.
 #[test]
 fn packets_that_end_the_association_of_the_attacker() {
-    type Attack = fn(&mut Raw);
     let attacks: [(&str, Attack); 5] = [
         ("20, SACK of what was never sent", |r| {
             let tsn = Tsn(r.tsn.wrapping_add(1000));
@@ -275,7 +277,7 @@ fn packets_that_end_the_association_of_the_attacker() {
         assert!(good.lives(), "{what}");
         good.inject(|b| b.abort(false, |_| {}));
     }
-    victim.is_well();
+    victim.stays_well();
 }
 
 /// 5 and R9: the cookie of an association that has ended sets up no ghost.
@@ -289,7 +291,7 @@ fn a_cookie_echo_that_comes_again_sets_up_nothing() {
     raw.inject(|b| b.cookie_echo(&cookie));
     assert_eq!(raw.hear_of(chunk_type::COOKIE_ACK), 0);
     assert!(!raw.lives());
-    victim.is_well();
+    victim.stays_well();
 }
 
 /// 33: a restart that adds addresses, from the address and ports of an association.
@@ -306,7 +308,7 @@ fn a_restart_that_adds_addresses_is_refused() {
     let (kinds, _) = raw.hear_all();
     assert!(!kinds.contains(&chunk_type::INIT_ACK), "{kinds:?}");
     assert!(raw.lives());
-    victim.is_well();
+    victim.stays_well();
 }
 
 /// 12 and 19: what one packet asks for is answered by one packet, not much larger.
@@ -330,5 +332,5 @@ fn bombs_get_small_answers() {
     raw.send_bytes(&many);
     assert_eq!(raw.hear_of(chunk_type::HEARTBEAT_ACK), 1);
     assert_ne!(raw.tag, TAG);
-    victim.is_well();
+    victim.stays_well();
 }
