@@ -15,7 +15,6 @@ use crate::args::RecvArgs;
 use crate::failure::{Failure, Kind};
 use byway::Association;
 use byway_lab::show;
-use file::Offer;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::future::Future;
 use std::path::PathBuf;
@@ -109,6 +108,13 @@ struct Files {
     folder: Arc<Folder>,
     /// One partial file at a time is read.
     reading: Semaphore,
+}
+
+/// An offer of a file.
+struct Offer {
+    sender: [u8; 16],
+    size: u64,
+    name: String,
 }
 
 /// A file that has been stored.

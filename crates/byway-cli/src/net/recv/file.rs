@@ -1,18 +1,11 @@
 //! One file that `byway recv` takes.
 
-use super::{Done, Job, refuse};
+use super::{Done, Job, Offer, refuse};
 use crate::failure::{Failure, Kind};
 use crate::net::claims::Claim;
 use crate::net::exchange::{Exchange, strange};
 use crate::net::protocol::{Hash, Note, hex};
 use crate::net::store::{Found, Store};
-
-/// An offer of a file.
-pub(super) struct Offer {
-    pub(super) sender: [u8; 16],
-    pub(super) size: u64,
-    pub(super) name: String,
-}
 
 /// A file and the right to write it. How far it is stays known when it is let go of.
 struct Open<'a> {
