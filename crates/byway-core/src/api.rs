@@ -267,7 +267,8 @@ pub enum LossReason {
     /// Heartbeats were answered, but no data was acknowledged on any path for
     /// `failure.dead_data.give_up`, or until errors exceeded Association.Max.Retrans.
     DataUnacknowledged,
-    /// The peer sent an ABORT; the text gives its causes.
+    /// The peer sent an ABORT; the text gives its causes, with what the peer says escaped
+    /// ([`shown`](crate::text::shown)).
     AbortedByPeer(String),
     /// The local user aborted.
     AbortedLocally,
