@@ -43,6 +43,8 @@ LOOK_SECONDS = 2.0
 """How often the list of workers is looked at."""
 FETCH_SECONDS = 60.0
 """Rows that do not come within this time are asked for again."""
+PROBE_SECONDS = 5.0
+"""What a worker has said of itself is asked for again if it does not come within this time."""
 DEATHS = 4
 """A run that as many workers died of ends the sweep."""
 FAILURES = 20
@@ -248,7 +250,10 @@ class _Run:
         if probe.status == "cancelled":
             return
         try:
-            usable, said = probe.result(timeout=FETCH_SECONDS)
+            usable, said = probe.result(timeout=PROBE_SECONDS)
+        except TimeoutError:
+            # The worker died, and its answer with it. If not, it is asked once more.
+            return
         except Exception as error:
             usable, said = False, f"cannot say which byway it has: {error}"
         if usable and said != build():
