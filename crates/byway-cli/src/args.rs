@@ -287,7 +287,7 @@ fn confidence(text: &str) -> Result<f64, String> {
     }
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct SettingArgs {
     /// Settings to begin with: byway, rfc9260, rfc2960, caro2006 or caro2006-proposed; for
     /// simulated hosts also ns2 [default: byway for send, recv, listen and cat, or else

@@ -17,7 +17,7 @@ mod stall;
 mod store;
 mod workers;
 
-pub(crate) use doctor::{DOCTOR_EXAMPLES, DoctorArgs, doctor};
+pub(crate) use doctor::{DOCTOR_EXAMPLES, DoctorArgs, doctor, measured};
 pub(crate) use ending::Ending;
 pub(crate) use pipe::{cat, listen};
 pub(crate) use recv::recv;

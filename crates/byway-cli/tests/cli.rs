@@ -598,6 +598,55 @@ fn one_address_is_warned_of_and_a_name_means_all_of_its_addresses() {
 }
 
 #[test]
+fn advice_rests_on_what_was_measured_just_now() {
+    let dir = folder("measured");
+    let out = dir.join("advice");
+    let mut server = Server::start(&["recv", "--dir", dir.join("inbox").to_str().unwrap()]);
+    let words = ["--traffic", "requests 500B/1s", "--runs", "1,8", "--json"];
+    let place = ["--for", "linux", "--out", out.to_str().unwrap()];
+    let done = run(&[&["advise", "--to", &server.addresses][..], &words, &place].concat());
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let advice: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    let paths = advice["paths"].as_array().unwrap();
+    assert_eq!(paths.len(), 2, "{paths:?}");
+    assert!(paths[0].as_str().unwrap().contains("127.0.0."), "{paths:?}");
+    assert!(out.join("linux.conf").exists());
+    server.child.kill().unwrap();
+    server.child.wait().unwrap();
+    // Nobody answers: nothing is simulated.
+    let silent = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let to = silent.local_addr().unwrap().to_string();
+    let done = run(&["advise", "--to", &to, "--within", "1h"]);
+    assert_eq!(done.status.code(), Some(1));
+    let said = text(&done.stderr);
+    assert!(
+        said.contains("no pair of addresses answers:\n  pair 1: "),
+        "{said}"
+    );
+    let path = ["--path", "rtt=1ms,rate=1M"];
+    for (words, part) in [
+        (
+            [&["--to", "127.0.0.1"][..], &path].concat(),
+            "cannot be used with",
+        ),
+        (
+            [&["--bind", "127.0.0.1"][..], &path].concat(),
+            "cannot be used with",
+        ),
+        (
+            [&["--port", "5002"][..], &path].concat(),
+            "cannot be used with",
+        ),
+        (vec!["--bind", "127.0.0.1"], "--to"),
+    ] {
+        let done = run(&[&["advise"][..], &words].concat());
+        let said = text(&done.stderr);
+        assert_eq!(done.status.code(), Some(2), "{words:?}: {said}");
+        assert!(said.contains(part), "{words:?}: {said}");
+    }
+}
+
+#[test]
 fn nobody_there_is_reported_and_fails() {
     let dir = folder("nobody");
     let file = dir.join("a.bin");

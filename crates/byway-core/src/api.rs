@@ -290,6 +290,26 @@ pub enum LossReason {
     Refused(String),
 }
 
+impl LossReason {
+    /// A name for programs. It does not change.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            LossReason::SetupTimedOut => "setup timed out",
+            LossReason::PeerUnreachable => "peer unreachable",
+            LossReason::DataUnacknowledged => "data unacknowledged",
+            LossReason::AbortedByPeer(_) => "aborted by peer",
+            LossReason::AbortedLocally => "aborted locally",
+            LossReason::ProtocolViolation(_) => "protocol violation",
+            LossReason::PeerRestarted => "peer restarted",
+            LossReason::StaleCookie => "stale cookie",
+            LossReason::OutOfMemory => "out of memory",
+            LossReason::AlreadyConnected => "already connected",
+            LossReason::Refused(_) => "refused",
+        }
+    }
+}
+
 impl core::fmt::Display for LossReason {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
