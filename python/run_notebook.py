@@ -2,7 +2,7 @@
 
     python python/run_notebook.py [NOTEBOOK [EXECUTED]]
 
-Ends with an error at the first cell that fails. EXECUTED is where the notebook with its
+Ends with an error at the first cell that fails, or that plots and shows no picture. EXECUTED is where the notebook with its
 results is written, for looking at.
 """
 
@@ -25,11 +25,14 @@ def main() -> None:
         client.execute()
     if len(sys.argv) > 2:
         nbformat.write(notebook, sys.argv[2])  # type: ignore[no-untyped-call]
-    pictures = sum(
-        "image/png" in output.get("data", {})
-        for cell in notebook.cells
-        for output in cell.get("outputs", [])
-    )
+    pictures = 0
+    for cell in notebook.cells:
+        shown = [output.get("data", {}) for output in cell.get("outputs", [])]
+        drawn = sum("image/png" in data for data in shown)
+        pictures += drawn
+        last = cell.source.rsplit("\n", 1)[-1]
+        if cell.cell_type == "code" and ".plot(" in last and drawn == 0:
+            sys.exit(f"{source.name}: there is no picture below {last!r}")
     print(f"{source.name}: {len(notebook.cells)} cells, {pictures} pictures")
 
 

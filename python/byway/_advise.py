@@ -62,6 +62,16 @@ class Outlook:
 
 
 @dataclass(frozen=True)
+class Effort:
+    """How much was run."""
+
+    search: int
+    """Seeds of each candidate on the first level of the search."""
+    check: int
+    """Seeds of each finalist and each default in the check."""
+
+
+@dataclass(frozen=True)
 class Advice:
     """Recommended settings, and the runs that speak for them."""
 
@@ -75,6 +85,8 @@ class Advice:
     """What was simplified, and what could not be shown."""
     simulated: int
     """Runs in the simulator."""
+    effort: Effort
+    """How much was run; `runs=(effort.search, effort.check)` gives the same answer."""
     command: str
     """The command that gives the same answer; empty if paths are in a dictionary."""
     _raw: dict[str, Any] = field(repr=False)
@@ -153,7 +165,8 @@ def advise(
     at_most_moves: str | None = None,
     max_cost: str | None = None,
     targets: str | Sequence[str] = ("byway",),
-    runs: tuple[int, int] = (2, 40),
+    within: str = "60 s",
+    runs: tuple[int, int] | None = None,
     seed: int = 1,
     progress: Progress | None = None,
 ) -> Advice:
@@ -161,13 +174,16 @@ def advise(
     and the best run again with seeds that the search has not used.
 
     paths: each path as `{"rtt": "20 ms", "rate": "50 Mbit/s", "loss": "1 %"}` or
-        `"rtt=20ms,rate=50M,loss=1%"`, the primary first; or a file of them.
+        `"rtt=20ms,rate=50M,loss=1%"`, the primary first; or a file of them, such as what
+        `byway doctor --json` has measured.
     traffic: "bulk" (the default), "paced 1kB/2ms" or "requests 500B/1s".
     hurts: stall, moves and cost with their weights: "stall=1,moves=1,cost=0.1" by default.
     max_stall, at_most_moves, max_cost: limits, such as "1 s", "3/hour" and "10 %".
     targets: for whom: "byway", "linux" and "usrsctp".
-    runs: seeds of each candidate at first, and of each finalist in the check. The same numbers
-        give the same answer. More give narrower intervals and take longer.
+    within: how long it may take, such as "60 s" or "5 min"; more time gives narrower intervals.
+        `Advice.effort` says how much was run.
+    runs: run so much, whatever the time: seeds of each candidate at first, and of each finalist
+        in the check, such as (2, 40). The same numbers give the same answer.
     seed: seeds all chance.
     progress: called now and then with the runs that are done, and 0: how many there will be is
         not known before.
@@ -178,8 +194,9 @@ def advise(
     given: Any = paths
     if isinstance(paths, (str, os.PathLike)):
         words += ["--paths", os.fspath(paths)]
-    elif isinstance(paths, Mapping):
-        raise SettingError("paths: found a dictionary, expected a list of paths, the primary first")
+    elif not isinstance(paths, Sequence):
+        what = "a dictionary" if isinstance(paths, Mapping) else repr(paths)
+        raise SettingError(f"paths: found {what}, expected a list of paths, the primary first")
     else:
         given = list(paths)
         if all(isinstance(p, str) for p in given):
@@ -187,33 +204,46 @@ def advise(
                 words += ["--path", p]
         else:
             given, words = {"path": given}, []
-    targets = [targets] if isinstance(targets, str) else list(targets)
-    numbers = tuple(runs) if isinstance(runs, (tuple, list)) else ()
-    limits = ((1, 1000), (1, 2000))
-    whole = all(isinstance(n, int) and not isinstance(n, bool) for n in numbers)
-    if len(numbers) != 2 or not whole or not all(a <= n <= b for n, (a, b) in zip(numbers, limits)):
-        raise SettingError(
-            f"runs: found {runs!r}, expected two whole numbers, such as (4, 160): at least 1 and 1, "
-            "at most 1000 and 2000"
-        )
+    targets = [targets] if isinstance(targets, str) else targets
+    if not isinstance(targets, Sequence) or not all(isinstance(t, str) for t in targets):
+        raise SettingError(f"targets: found {targets!r}, expected a list of names")
+    targets = list(targets)
+    numbers = None if runs is None else _numbers(runs)
+    if not isinstance(within, str):
+        raise SettingError(f"within: found {within!r}, expected a time such as \"60 s\"")
     if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 10**9:
         raise SettingError(f"seed: found {seed!r}, expected a whole number, 0 to 999999999")
     native = _native.advise(
         given, traffic=traffic, hurts=hurts, max_stall=max_stall, at_most_moves=at_most_moves,
-        max_cost=max_cost, targets=targets, runs=numbers, seed=seed, progress=progress,
+        max_cost=max_cost, targets=targets, within=within, runs=numbers, seed=seed, progress=progress,
     )  # fmt: skip
+    raw = json.loads(native.json())
+    effort = Effort(**raw["effort"])
     options = {
         "--traffic": traffic, "--hurts": hurts, "--max-stall": max_stall,
         "--at-most-moves": at_most_moves, "--max-cost": max_cost, "--for": ",".join(targets),
-        "--runs": f"{numbers[0]},{numbers[1]}", "--seed": str(seed) if seed != 1 else None,
+        "--runs": f"{effort.search},{effort.check}", "--seed": str(seed) if seed != 1 else None,
     }  # fmt: skip
     for name, value in options.items():
         words += [name, value] if words and value is not None else []
-    return _advice(native, shlex.join(words))
+    return _advice(native, raw, effort, shlex.join(words))
 
 
-def _advice(native: _native.Advice, command: str) -> Advice:
-    raw = json.loads(native.json())
+def _numbers(runs: object) -> tuple[int, int]:
+    """Seeds of the search and of the check, if they are that."""
+    match runs:
+        case (int(search), int(check)) if not isinstance(search, bool) and not isinstance(check, bool):
+            if 1 <= search <= 1000 and 1 <= check <= 2000:
+                return search, check
+    raise SettingError(
+        f"runs: found {runs!r}, expected two whole numbers, such as (4, 160): at least 1 and 1, "
+        "at most 1000 and 2000"
+    )
+
+
+def _advice(
+    native: _native.Advice, raw: dict[str, Any], effort: Effort, command: str
+) -> Advice:
     rows = []
     for target in raw["targets"]:
         for row in target["rows"]:
@@ -236,6 +266,7 @@ def _advice(native: _native.Advice, command: str) -> Advice:
         verdicts={t["target"]: tuple(v["words"] for v in t["verdicts"]) for t in raw["targets"]},
         notes=tuple(raw["notes"]),
         simulated=raw["simulated"],
+        effort=effort,
         command=command,
         _raw=raw,
         _table=native.table(),

@@ -121,6 +121,12 @@ class AssociationStats:
     """Times that new data left a failed or potentially failed path for an active one."""
     spurious_failovers: int
     """How many of these were recognised as needless."""
+    reductions_undone: int
+    """Reductions of a window that were undone, because nothing was lost."""
+    trials: int
+    """Times that another path was tried because the one in use kept losing packets."""
+    trials_won: int
+    """How many of these paths kept the data."""
     suspicions: int
     """Times that the probe timeout made a path potentially failed."""
     needless_suspicions: int
@@ -250,6 +256,35 @@ class PathMoved:
 
 
 @dataclass(frozen=True, slots=True)
+class PathRemoved:
+    """A path is gone: the peer deleted its address (RFC 5061), or none of this host's addresses
+    reaches it any more. A later path may have its number."""
+
+    path: int
+    """Its number."""
+    remote: str
+    """The peer's address."""
+
+
+@dataclass(frozen=True, slots=True)
+class AddressChanged:
+    """The peer accepted a change of this side's addresses (RFC 5061)."""
+
+    what: str
+    """The change, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class AddressChangeRefused:
+    """The peer refused a change of this side's addresses."""
+
+    what: str
+    """The change, in words."""
+    cause: int
+    """The code of the peer's error cause (RFC 5061 section 4.3)."""
+
+
+@dataclass(frozen=True, slots=True)
 class PathChanged:
     """A path changed its state."""
 
@@ -317,6 +352,9 @@ Event: TypeAlias = (
     | ShutdownComplete
     | PathAdded
     | PathMoved
+    | PathRemoved
+    | AddressChanged
+    | AddressChangeRefused
     | PathChanged
     | PathDeadForData
     | DataPathChanged

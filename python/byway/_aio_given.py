@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, TypeAlias
 
 from . import _native
+from .errors import SettingError
 from .net_errors import AddressError
 
 Settings: TypeAlias = Mapping[str, Any]
@@ -129,6 +130,12 @@ def _value(place: str, value: object, inner: bool = False) -> str:
 def settings_of(preset: str | None, settings: Settings | None) -> _native.SocketSettings:
     """The settings of a preset with changes, checked."""
     return _native.socket_settings(preset or "byway", _changes(settings or {}))
+
+
+def whole_number(name: str, value: int, least: int, most: int) -> None:
+    """Refuses a limit that makes no sense."""
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise SettingError(f"{name}: found {value!r}, expected a whole number, {least} to {most}")
 
 
 def sctp_port(port: int, least: int) -> int:

@@ -224,7 +224,8 @@ def advise(
     at_most_moves: str | None,
     max_cost: str | None,
     targets: Sequence[str],
-    runs: tuple[int, ...],
+    within: str,
+    runs: tuple[int, ...] | None,
     seed: int,
     progress: Callable[[int, int], object] | None,
 ) -> Advice: ...
@@ -351,6 +352,7 @@ class Endpoint:
         backlog: int,
         max_associations: int,
         max_associations_per_peer: int,
+        max_memory: int,
     ) -> Endpoint: ...
     def addresses(self) -> list[str]: ...
     def port(self) -> int: ...

@@ -41,6 +41,8 @@ def _axis(name: str, values: Any) -> dict[str, Any]:
         if "values" in values:
             return {"name": name} | dict(values)
         return {"name": name, "values": [{"name": k, **dict(v)} for k, v in values.items()]}
+    if isinstance(values, str):
+        raise TypeError(f"{name}: found {values!r}, which is no list")
     return {"key": name, "values": list(values)}
 
 
@@ -161,7 +163,11 @@ def sweep(
         )  # fmt: skip
     if not isinstance(threads, int) or isinstance(threads, bool) or not 0 <= threads <= 4096:
         raise SettingError(f"threads: found {threads!r}, expected a whole number, 0 to 4096")
-    if client is not None:
+    if client is None:
+        for what, given in (("journal", journal), ("storage_options", storage_options)):
+            if given is not None:
+                raise SettingError(f"{what}: is for a sweep on a cluster; give a client=, too")
+    else:
         from .dask import sweep_in
 
         done = sweep_in(

@@ -36,6 +36,8 @@ from typing import Any, Literal, Self, SupportsIndex
 
 from . import _native
 from ._aio_facts import (
+    AddressChanged,
+    AddressChangeRefused,
     AssociationStats,
     DataPathChanged,
     EndpointStats,
@@ -48,6 +50,7 @@ from ._aio_facts import (
     PathDeadForData,
     PathEstimate,
     PathMoved,
+    PathRemoved,
     PathState,
     PeerError,
     PeerShutdown,
@@ -58,7 +61,15 @@ from ._aio_facts import (
     path_facts,
 )
 from ._aio_facts import event as event_of
-from ._aio_given import ENCAPSULATION_PORT, Settings, resolve, sctp_port, settings_of, source
+from ._aio_given import (
+    ENCAPSULATION_PORT,
+    Settings,
+    resolve,
+    sctp_port,
+    settings_of,
+    source,
+    whole_number,
+)
 from ._aio_loop import Gate, Hub, result
 from ._aio_streams import Buffer, StreamReader, StreamWriter
 from ._native import Message
@@ -75,6 +86,8 @@ from .net_errors import (
 )
 
 __all__ = [
+    "AddressChangeRefused",
+    "AddressChanged",
     "AddressError",
     "Association",
     "AssociationClosed",
@@ -98,6 +111,7 @@ __all__ = [
     "PathDeadForData",
     "PathEstimate",
     "PathMoved",
+    "PathRemoved",
     "PathState",
     "PeerError",
     "PeerShutdown",
@@ -128,23 +142,35 @@ async def bind(
     backlog: int = 1024,
     max_associations: int = 65_536,
     max_associations_per_peer: int = 16_384,
+    max_memory: int = 256 << 20,
 ) -> Endpoint:
     """Binds an endpoint.
 
     `local` has 1 to 8 addresses of this host, each with its UDP port: `"10.0.0.1:9899"`,
     `"[2001:db8::1]:9899"`, or a name, which means all of its addresses. If only one port is
     written, it counts for all addresses; if none is, 9899. Port 0 is any free port, the same for
-    all. Wildcard addresses are refused, because peers get exactly these addresses.
+    all. `0.0.0.0` and `::` stand for the addresses of this host and follow them while they come
+    and go.
 
     `port` is the SCTP port; 0 means the number of the first UDP port. `preset` names the settings
     to start from, `"byway"` unless given, and `settings` changes some, as `--preset` and `--set`
     of the command do. `accept` says whether peers may set up associations; `backlog` limits those
-    that wait for `accept`.
+    that wait for `accept`, `max_associations` all of them, `max_associations_per_peer` those that
+    one peer's address sets up. `max_memory` (bytes) limits what all associations together keep;
+    above it, the one that holds most is lost (`cause` "out of memory").
 
     Raises `AddressError` when an address cannot be bound, `byway.SettingError` when a setting
     cannot work.
     """
     checked = settings_of(preset, settings)
+    limits = {
+        "backlog": backlog,
+        "max_associations": max_associations,
+        "max_associations_per_peer": max_associations_per_peer,
+        "max_memory": max_memory,
+    }
+    for name, limit in limits.items():
+        whole_number(name, limit, 1, 2**48)
     addresses = await resolve(local, ENCAPSULATION_PORT)
     hub = Hub.here()
     native = _native.Endpoint(
@@ -153,9 +179,7 @@ async def bind(
         sctp_port(port, 0),
         checked,
         accept,
-        backlog,
-        max_associations,
-        max_associations_per_peer,
+        *limits.values(),
     )
     return Endpoint(hub, native, checked, preset, settings)
 

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _native
 from ._native import ChunkDealer, ChunkWorker, Plan, Results, describe_plan
-from .errors import RunError, SettingError
+from .errors import MissingPackage, RunError, SettingError, StoreError
 from .store import Place
 
 if TYPE_CHECKING:
@@ -43,6 +43,8 @@ LOOK_SECONDS = 2.0
 """How often the list of workers is looked at."""
 FETCH_SECONDS = 60.0
 """Rows that do not come within this time are asked for again."""
+PROBE_SECONDS = 5.0
+"""What a worker has said of itself is asked for again if it does not come within this time."""
 DEATHS = 4
 """A run that as many workers died of ends the sweep."""
 FAILURES = 20
@@ -104,6 +106,25 @@ def _run_chunk(packed: bytes, chunk: bytes) -> tuple[str, bytes]:
         return address, _worker_of(packed).run(chunk)
     except Exception as error:
         raise WorkerError(address, str(error)) from None
+
+
+def _sent_as_code() -> Callable[[bytes, bytes], tuple[str, bytes | str]]:
+    """What does a chunk: the worker's address, and the rows or why there are none. A worker
+    that cannot load a function by its name ends, so this one is sent as code."""
+
+    def run_chunk(packed: bytes, chunk: bytes) -> tuple[str, bytes | str]:
+        try:
+            from byway.dask import _run_chunk
+        except Exception as error:
+            from distributed import get_worker
+
+            return str(get_worker().address), f"has no byway that can be used: {error}"
+        return _run_chunk(packed, chunk)
+
+    return run_chunk
+
+
+_CHUNK = _sent_as_code()
 
 
 def _probe() -> Callable[[], tuple[bool, str]]:
@@ -229,7 +250,10 @@ class _Run:
         if probe.status == "cancelled":
             return
         try:
-            usable, said = probe.result(timeout=FETCH_SECONDS)
+            usable, said = probe.result(timeout=PROBE_SECONDS)
+        except TimeoutError:
+            # The worker died, and its answer with it. If not, it is asked once more.
+            return
         except Exception as error:
             usable, said = False, f"cannot say which byway it has: {error}"
         if usable and said != build():
@@ -282,7 +306,7 @@ class _Run:
     def _submit(self, number: int) -> None:
         limit = frozenset(self.allowed) if self.refused else None
         future = self.client.submit(
-            _run_chunk,
+            _CHUNK,
             self.packed,
             self.asked[number],
             key=f"{self.prefix}-chunk-{self.submitted}",
@@ -318,7 +342,7 @@ class _Run:
             if number in self.flying and self.flying[number] is future:
                 self._failed(number, future)
 
-    def _fetch(self, done: dict[int, Future]) -> dict[int, tuple[str, bytes]]:
+    def _fetch(self, done: dict[int, Future]) -> dict[int, tuple[str, bytes | str]]:
         """The rows of finished chunks, all at once."""
         if not done:
             return {}
@@ -336,7 +360,12 @@ class _Run:
             return {}
         return dict(zip(done, rows, strict=True))
 
-    def _take(self, number: int, address: str, rows: bytes) -> None:
+    def _take(self, number: int, address: str, rows: bytes | str) -> None:
+        if isinstance(rows, str):
+            self._refuse(address, rows)
+            self._give_back(number)
+            self.looked = 0.0
+            return
         try:
             self.dealer.take(number, rows)
         except ValueError as error:
@@ -429,6 +458,28 @@ class _Run:
             self.progress(*self.dealer.progress())
 
 
+def _check(client: object) -> None:
+    """Refuses what is no client, or one that is used otherwise."""
+    try:
+        from distributed import Client
+    except ImportError:
+        raise MissingPackage(
+            "client= needs the package distributed: pip install 'byway[dask]'"
+        ) from None
+    if not isinstance(client, Client):
+        raise SettingError(
+            f"client: found {client!r}, expected a distributed.Client, such as "
+            'Client("tcp://10.0.0.1:8786")'
+        )
+    if client.asynchronous:
+        raise SettingError(
+            "client: it is asynchronous; make it without asynchronous=True, in another thread "
+            "than the event loop's"
+        )
+    if client.status not in ("running", "connecting"):
+        raise ClusterError(f"the client is {client.status}; make another one")
+
+
 def sweep(
     plan: Plan,
     out: str | os.PathLike[str],
@@ -446,11 +497,13 @@ def sweep(
     ``found`` is called with the runs that an earlier call has finished, and with the bytes of
     one that was cut short.
     """
-    if not 0.01 <= chunk_seconds <= 3600:
+    number = isinstance(chunk_seconds, (int, float)) and not isinstance(chunk_seconds, bool)
+    if not number or not 0.01 <= chunk_seconds <= 3600:
         raise SettingError(
             f"chunk_seconds: found {chunk_seconds!r}, expected seconds, 0.01 to 3600"
         )
     place = Place(out, journal, storage_options)
+    _check(client)
     place.fetch(restart)
     dealer = ChunkDealer(plan, place.local, build(), restart)
     try:
@@ -459,7 +512,7 @@ def sweep(
         finished = dealer.is_finished()
         if not finished:
             _drive(_Run(client, dealer, plan, chunk_seconds, progress), place)
-            dealer.write()
+            _write(dealer, place)
         place.put()
         dealer.end()
         place.clean()
@@ -488,6 +541,14 @@ def _drive(run: _Run, place: Place) -> None:
         error.add_note(
             f"{done} of {most} runs are kept in {place.journal}; the same call resumes with them"
         )
+        raise
+
+
+def _write(dealer: ChunkDealer, place: Place) -> None:
+    try:
+        dealer.write()
+    except StoreError as error:
+        error.add_note(f"all runs are kept in {place.journal}; the same call writes them")
         raise
 
 

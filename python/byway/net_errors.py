@@ -46,7 +46,7 @@ class AssociationLost(Error, ConnectionError):
     cause: str
     """Why, for programs: `"peer unreachable"`, `"data unacknowledged"`, `"aborted by peer"`,
     `"aborted locally"`, `"protocol violation"`, `"peer restarted"`, `"stale cookie"`,
-    `"setup timed out"`, `"refused"` or `"other"`."""
+    `"setup timed out"`, `"out of memory"` or `"refused"`."""
     undelivered_messages: int
     """Messages sent that the peer has not completely acknowledged. Some may have arrived."""
 

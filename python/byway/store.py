@@ -63,6 +63,8 @@ class Place:
         except Exception as error:
             raise StoreError(f"cannot use {self.shown}: {_words(error)}") from error
         protocol = self.url.split("://", 1)[0]
+        if protocol == "file":
+            _only_files(self.path)
         self.direct = protocol in WHOLE_OR_NOT
 
     def fetch(self, restart: bool) -> None:
@@ -123,6 +125,13 @@ class Place:
         """Removes the copy here, now that the results are where they belong."""
         if self.url is not None:
             self.local.unlink(missing_ok=True)
+
+
+def _only_files(path: str) -> None:
+    """Refuses what is there and no file: a device has no end, and would be replaced."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        what = "a folder" if os.path.isdir(path) else "a device or a pipe"
+        raise StoreError(f"{path}: this is {what}, and no file; choose another out=")
 
 
 def _words(error: BaseException) -> str:

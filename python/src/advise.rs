@@ -3,8 +3,11 @@
 use crate::error::{Input, RunError, engine, in_python, problems, wrong};
 use crate::job::{Control, carry_out};
 use crate::scenario::text_of;
-use byway_lab::advise::{self as lab, Advice, AdviseError, File, Fixed, Hooks, Request, Target};
+use byway_lab::advise::{
+    self as lab, Advice, AdviseError, File, Fixed, Hooks, Request, Target, Within,
+};
 use byway_lab::source::Problems;
+use byway_lab::units::parse_duration;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
@@ -27,7 +30,7 @@ type Wishes = [(&'static str, Option<String>); 4];
 /// Looks for settings that suit some paths. `paths` is a dictionary with what a file of
 /// paths has, a file's name, or a list of texts such as `rtt=20ms,rate=50M`.
 #[pyfunction]
-#[pyo3(signature = (paths, *, traffic, hurts, max_stall, at_most_moves, max_cost, targets, runs, seed, progress))]
+#[pyo3(signature = (paths, *, traffic, hurts, max_stall, at_most_moves, max_cost, targets, within, runs, seed, progress))]
 #[expect(clippy::too_many_arguments, reason = "they are the command's options")]
 fn advise(
     py: Python<'_>,
@@ -38,7 +41,8 @@ fn advise(
     at_most_moves: Option<String>,
     max_cost: Option<String>,
     targets: Vec<String>,
-    runs: (u32, u32),
+    within: &str,
+    runs: Option<(u32, u32)>,
     seed: u64,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<PyAdvice> {
@@ -71,11 +75,11 @@ fn advise(
         cancel: Some(&control.cancel),
         progress: Some(&tell),
     };
-    let pace = Fixed {
-        search: runs.0,
-        check: runs.1,
+    let within = parse_duration(within).map_err(|e| wrong(Input::Settings, "within", e))?;
+    let work = || match runs {
+        Some((search, check)) => lab::advise(&request, &Fixed { search, check }, &hooks),
+        None => lab::advise(&request, &Within::begin(within), &hooks),
     };
-    let work = || lab::advise(&request, &pace, &hooks);
     let (done, stopped) = carry_out(py, 0, &control, progress, work)?;
     if let Some(error) = stopped {
         return Err(error);

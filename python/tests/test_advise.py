@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +33,52 @@ def test_settings_are_recommended_for_paths(tmp_path: Path) -> None:
     assert again.lines == found.lines and again.rows == found.rows
 
 
+def test_advice_comes_within_a_time_and_names_the_runs_that_give_it_again() -> None:
+    paths = ["rtt=20ms,rate=1M", "rtt=60ms,rate=1M"]
+    within = "6 s"
+    while True:
+        try:
+            found = byway.advise(
+                paths, traffic="requests 500B/1s", targets="usrsctp", within=within
+            )
+            break
+        except byway.SettingError as error:
+            # How long a machine needs that does other things, too.
+            needed = re.search(r"too short: .*write within=(\d+)s or more", str(error))
+            assert needed, error
+            within = f"{int(needed[1]) + 2} s"
+    effort = found.effort
+    assert effort.search >= 1 and effort.check >= 8
+    assert f"--runs {effort.search},{effort.check}" in found.command
+    again = byway.advise(
+        paths,
+        traffic="requests 500B/1s",
+        targets="usrsctp",
+        runs=(effort.search, effort.check),
+    )
+    assert again.to_dict() == found.to_dict()
+
+
+def test_what_byway_doctor_measured_is_a_description(tmp_path: Path) -> None:
+    measured = {
+        "schema": "byway.doctor/1",
+        "pairs": [
+            {"local": "10.0.0.2", "remote": "10.0.0.1:9899", "answers": True, "rtt_ms": 20.0,
+             "loss_round_trip": 0.02, "rate_bit_s": 1e6},
+            {"local": "10.1.0.2", "remote": "10.1.0.1:9899", "answers": True, "rtt_ms": 60.0,
+             "loss_round_trip": 0.0, "rate_bit_s": None},
+            {"local": "10.2.0.2", "remote": "10.2.0.1:9899", "answers": False, "why": "down"},
+        ],
+    }  # fmt: skip
+    file = tmp_path / "doctor.json"
+    file.write_text(json.dumps(measured))
+    found = byway.advise(file, traffic="requests 500B/1s", targets="linux", runs=(1, 8))
+    assert len(found.to_dict()["paths"]) == 2
+    unmeasured = "The rate of 10.1.0.2 - 10.1.0.1:9899 was not measured; 10.0 Mbit/s is taken."
+    assert unmeasured in found.notes
+    assert f"--paths {file}" in found.command
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -45,7 +93,15 @@ def test_settings_are_recommended_for_paths(tmp_path: Path) -> None:
         ({"paths": PATHS, "max_stall": "soon"}, "soon"),
         ({"paths": PATHS, "targets": "windows"}, "byway, linux and usrsctp"),
         ({"paths": PATHS, "targets": []}, "nobody to advise"),
+        ({"paths": PATHS, "targets": 3}, "targets: found 3"),
+        ({"paths": PATHS, "targets": [3]}, "targets: found [3]"),
+        ({"paths": None}, "paths: found None"),
         ({"paths": PATHS, "runs": 5}, "runs: found 5"),
+        ({"paths": PATHS, "runs": (1, 2, 3)}, "runs: found (1, 2, 3)"),
+        ({"paths": PATHS, "runs": (True, 8)}, "runs: found (True, 8)"),
+        ({"paths": PATHS, "runs": None, "within": "soon"}, "within: "),
+        ({"paths": PATHS, "runs": None, "within": 60}, 'within: found 60, expected a time'),
+        ({"paths": PATHS, "runs": None, "within": "1 ms"}, "within=1 ms is too short"),
         ({"paths": PATHS, "runs": (0, 8)}, "runs: found"),
         ({"paths": PATHS, "seed": -1}, "seed: found -1"),
     ],

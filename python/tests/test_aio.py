@@ -8,6 +8,7 @@ import pickle
 import socket
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -320,6 +321,37 @@ def test_paths_and_events_have_types_and_units() -> None:
             others = [event async for event in b.events()]
             assert aio.PeerShutdown() in others
             assert a.events_missed == 0 and a.is_closed and b.is_closed
+
+    run(main)
+
+
+def test_an_association_that_takes_all_memory_is_lost_by_that_name() -> None:
+    async def main() -> None:
+        settings = {"buffer.receive": "8 MiB"}
+        async with (
+            await aio.bind("127.0.0.1:0", port=7, settings=settings, max_memory=512 << 10) as server,
+            await aio.bind("127.0.0.1:0") as client,
+        ):
+            association = await client.connect(server.addresses, port=7)
+            accepted = await server.accept()
+            with pytest.raises(byway.AssociationLost) as lost:
+                while True:
+                    await association.send(bytes(10_000))
+            assert lost.value.cause == "aborted by peer"
+            with pytest.raises(byway.AssociationLost) as lost:
+                await accepted.wait_closed()
+            assert lost.value.cause == "out of memory"
+
+    run(main)
+
+
+@pytest.mark.parametrize("limit", ["backlog", "max_associations", "max_memory"])
+def test_limits_that_make_no_sense(limit: str) -> None:
+    async def main() -> None:
+        for value in (0, -1, 2**60, 1.5, True, "many"):
+            given: Any = {limit: value}
+            with pytest.raises(byway.SettingError, match=f"{limit}: found {value!r}, expected"):
+                await aio.bind("127.0.0.1:0", **given)
 
     run(main)
 

@@ -138,12 +138,10 @@ class Killer(threading.Thread):
         self.random = random.Random(seed)
         self.kill = kill
         self.over = threading.Event()
-        self.kills = 0
 
     def run(self) -> None:
         while not self.over.wait(self.random.uniform(0.3, 1.5)):
             self.kill(self.random)
-            self.kills += 1
 
     def __enter__(self) -> Killer:
         self.start()
@@ -164,13 +162,15 @@ def test_workers_that_are_killed_and_come_later_change_no_byte(
     with cluster(tmp_path / "cluster", 3) as made, client_of(made) as client:
 
         def kill(chance: random.Random) -> None:
-            made.kill_worker(chance.choice(made.workers))
-            # Another one joins, later than the first ones.
-            made.start_worker()
+            # On a loaded machine none would else live until its first chunk.
+            if len(client.nthreads()) == 3:
+                made.kill_worker(chance.choice(made.workers))
+                # Another one joins, later than the first ones.
+                made.start_worker()
 
-        with Killer(seed, kill) as killer:
+        with Killer(seed, kill):
             byway.sweep(sweep, out=out, client=client, chunk_seconds=0.3)
-        assert killer.kills >= 1
+        assert made.started > 4, "a worker was killed"
         assert out.read_bytes() == expected, made.logs()
     assert not Path(journal_path(out)).exists()
 
@@ -179,14 +179,18 @@ def test_nannies_start_killed_workers_again(tmp_path: Path) -> None:
     sweep = files(tmp_path, seeds=40, size="4 MB")
     expected = local(sweep)
     out = tmp_path / "dask.parquet"
+    killed = []
     with cluster(tmp_path / "cluster", 3, nanny=True) as made, client_of(made) as client:
+        client.wait_for_workers(3, timeout=60)
 
         def kill(chance: random.Random) -> None:
-            made.kill_child(chance.choice(made.workers))
+            # A nanny whose worker dies before it has begun gives up.
+            if len(client.nthreads()) == 3:
+                killed.append(made.kill_child(chance.choice(made.workers)))
 
-        with Killer(3, kill) as killer:
+        with Killer(3, kill):
             byway.sweep(sweep, out=out, client=client, chunk_seconds=0.3)
-        assert killer.kills >= 1
+        assert any(killed)
         assert out.read_bytes() == expected, made.logs()
 
 
@@ -276,6 +280,41 @@ def test_a_worker_with_another_byway_is_refused_by_name(
             byway.sweep(sweep, out=out, client=client, chunk_seconds=0.1)
     assert f"worker {old} is refused" in caplog.text
     assert out.read_bytes() == expected
+
+
+def test_a_worker_without_byway_is_refused_by_name(
+    tmp_path: Path, small: tuple[Path, bytes]
+) -> None:
+    package = tmp_path / "other" / "byway"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("raise ImportError('there is none')\n")
+    with cluster(tmp_path / "cluster", 0) as made, client_of(made) as client:
+        made.start_worker(path=tmp_path / "other")
+        client.wait_for_workers(1, timeout=60)
+        (bare,) = client.nthreads()
+        with pytest.raises(cluster_of.ClusterError) as refused:
+            byway.sweep(small[0], out=tmp_path / "x.parquet", client=client)
+    assert f"{bare}: has no byway that can be used: there is none" in str(refused.value)
+
+
+def test_chunks_that_fail_one_after_the_other_end_the_sweep(
+    tmp_path: Path, small: tuple[Path, bytes]
+) -> None:
+    broken = tmp_path / "broken.py"
+    broken.write_text(
+        "import byway.dask\n"
+        "def _run_chunk(packed, chunk): raise RuntimeError('out of order')\n"
+        "byway.dask._run_chunk = _run_chunk\n"
+    )
+    out = tmp_path / "x.parquet"
+    with cluster(tmp_path / "cluster", 0) as made, client_of(made) as client:
+        made.start_worker(preload=broken)
+        with pytest.raises(cluster_of.ClusterError) as ended:
+            byway.sweep(small[0], out=out, client=client)
+    words = str(ended.value)
+    assert words.startswith(f"{cluster_of.FAILURES} chunks failed one after the other, the last")
+    assert "RuntimeError: out of order" in words
+    assert ended.value.__notes__[0].startswith("0 of ")
 
 
 def test_a_worker_that_answers_what_was_not_asked_for_is_refused_by_name(
@@ -430,7 +469,8 @@ def test_mistakes_are_said_in_the_words_of_the_command(
 
 
 def test_chunk_seconds_that_make_no_sense(small: tuple[Path, bytes], tmp_path: Path) -> None:
-    for seconds in (0, -1, float("nan"), 1e9):
+    wrong: list[Any] = [0, -1, float("nan"), 1e9, "2", None, True]
+    for seconds in wrong:
         nobody: Any = object()
         with pytest.raises(byway.SettingError, match="chunk_seconds: found"):
             byway.sweep(small[0], out=tmp_path / "x", client=nobody, chunk_seconds=seconds)
@@ -468,12 +508,20 @@ def test_a_full_disk_leaves_the_journal_whole(tmp_path: Path, shared: Cluster) -
             byway.sweep(sweep, out=out, client=client)
         assert "No space left on device" in str(full.value)
         assert f"runs are kept in {journal_path(out)}" in full.value.__notes__[0]
+        # Room for all rows, which are of one length, and none for the results.
+        kept, all_runs = (int(n) for n in full.value.__notes__[0].split(" runs ")[0].split(" of "))
+        room = 8192 + (64 << 10) * all_runs // kept
+        subprocess.run(["mount", "-o", f"remount,size={room}", str(disk)], check=True)
+        with client_of(shared) as client, pytest.raises(byway.StoreError) as full:
+            byway.sweep(sweep, out=out, client=client)
+        assert f"cannot write {out}: No space left on device" in str(full.value)
+        assert f"all runs are kept in {journal_path(out)}" in full.value.__notes__[0]
         subprocess.run(["mount", "-o", "remount,size=8m", str(disk)], check=True)
         process = start(shared, sweep, out)
         _, said = process.communicate(timeout=60)
         assert process.returncode == 0, said
         kept = int(said.split("going on after ")[1].split()[0])
-        assert kept > 100
+        assert kept == all_runs
         assert out.read_bytes() == expected
     finally:
         subprocess.run(["umount", str(disk)], check=True)
@@ -509,6 +557,40 @@ def test_results_come_to_any_store(
     assert list((tmp_path / "journal").iterdir()) == []
     filesystem, path = fsspec.core.url_to_fs(out)
     assert len(filesystem.ls(filesystem._parent(path))) == 1, "nothing is left beside it"
+
+
+def test_a_place_that_is_no_file_is_refused_before_anything_is_run(
+    tmp_path: Path, shared: Cluster, small: tuple[Path, bytes]
+) -> None:
+    pipe = tmp_path / "pipe.parquet"
+    os.mkfifo(pipe)
+    ways: list[dict[str, Any]] = [
+        {"out": pipe},
+        {"out": pipe, "restart": True},
+        {"out": f"file://{pipe}"},
+        {"out": pipe, "journal": tmp_path / "journal"},
+        {"out": f"file://{pipe}", "journal": tmp_path / "journal", "restart": True},
+    ]
+    with client_of(shared) as client:
+        for way in ways:
+            with pytest.raises(byway.StoreError, match="this is a device or a pipe"):
+                byway.sweep(small[0], client=client, **way)
+    assert pipe.is_fifo()
+
+
+def test_what_is_no_client_is_refused(small: tuple[Path, bytes], shared: Cluster) -> None:
+    for nobody in ("tcp://127.0.0.1:8786", 0, object()):
+        given: Any = nobody
+        with pytest.raises(byway.SettingError, match="client: found .*expected a distributed"):
+            byway.sweep(small[0], client=given)
+    with client_of(shared) as client:
+        pass
+    with pytest.raises(cluster_of.ClusterError, match="the client is closed"):
+        byway.sweep(small[0], client=client)
+    for what in ("journal", "storage_options"):
+        more: Any = {what: {}}
+        with pytest.raises(byway.SettingError, match=f"{what}: is for a sweep on a cluster"):
+            byway.sweep(small[0], **more)
 
 
 class Store:

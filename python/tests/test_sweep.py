@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -218,6 +219,30 @@ def test_a_plot_of_nothing_known_is_refused(small: dict[str, Any]) -> None:
     for arguments in ({"metric": "speed"}, {"x": "colour"}, {"x": "timers", "hue": "timers"}):
         with pytest.raises(byway.SweepError):
             results.plot(**arguments)
+
+
+def test_what_is_no_file_is_neither_read_nor_replaced(
+    small: dict[str, Any], tmp_path: Path
+) -> None:
+    pipe, folder = tmp_path / "pipe.parquet", tmp_path / "folder.parquet"
+    os.mkfifo(pipe)
+    folder.mkdir()
+    for out, words in [(pipe, "a device or a pipe"), (folder, "a folder")]:
+        for restart in (False, True):
+            with pytest.raises(byway.StoreError) as refused:
+                swept(small, out=out, restart=restart)
+            expected = f"{out}: this is {words}, and no file; choose another out="
+            assert str(refused.value) == expected
+            assert refused.value.filename == str(out)
+    assert pipe.is_fifo()
+    # These have no end.
+    for device in ("/dev/full", "/dev/zero"):
+        with pytest.raises(byway.StoreError, match=f"{device}: this is a device"):
+            swept(small, out=device)
+        with pytest.raises(byway.StoreError, match=f"{device}: this is no file"):
+            byway.read_results(device)
+    with pytest.raises(OSError, match="No space left on device"):
+        byway.run(small).save("/dev/full")
 
 
 def test_progress_counts_the_runs(small: dict[str, Any]) -> None:

@@ -4,11 +4,10 @@ use crate::failure::{Failure, Kind};
 use crate::sweep::watch_for_signals;
 use crate::terminal::{PATIENCE, counted, hidden_bar, print, print_json};
 use byway_lab::advise::{
-    AdviseError, Effort, File, Fixed, Hooks, Pace, Pilot, Request, Target, advise as search, files,
+    AdviseError, Effort, File, Fixed, Hooks, Request, Target, Within, advise as search, files,
 };
 use clap::Args;
 use indicatif::ProgressDrawTarget;
-use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -22,15 +21,12 @@ Examples:
   byway advise --path rtt=20ms,rate=50M --path rtt=60ms,rate=5M,loss=1%
   byway advise --path rtt=20ms,rate=50M --path rtt=60ms,rate=5M --traffic 'paced 1kB/2ms' \\
       --hurts stall --at-most-moves 1/hour --for byway,linux,usrsctp --within 5min
+  byway advise --to 10.0.0.1,10.1.0.1         what `byway doctor` measures (byway recv waits there)
   byway advise --paths paths.toml             traffic = \"bulk\", and for each path a table
                                               [[path]] with rtt = \"20 ms\", rate = \"50 Mbit/s\"
   byway sweep out/advise/byway-death.toml     the runs behind the table, again";
 
 const PROGRESS: &str = "{msg} [{bar:30}] {elapsed} of {prefix}";
-/// Share of the time that the search may take; the rest is for the check.
-const SEARCH_SHARE: f64 = 0.45;
-/// More runs on the first level do not change who is left.
-const MOST_SEEDS: f64 = 24.0;
 
 #[derive(Debug, Args)]
 pub(crate) struct AdviseArgs {
@@ -40,6 +36,22 @@ pub(crate) struct AdviseArgs {
     /// File with paths (TOML or JSON), or what `byway doctor --json` printed
     #[arg(long, value_name = "FILE")]
     pub(crate) paths: Option<PathBuf>,
+    /// Measure the paths first, as `byway doctor --to` does: addresses of the other side, where
+    /// `byway recv` waits, the primary first
+    #[arg(long, value_name = "ADDR[,ADDR]", value_delimiter = ',', conflicts_with_all = ["paths", "path"])]
+    pub(crate) to: Vec<String>,
+    /// With --to: local addresses; each is tried with each of --to
+    #[arg(
+        long,
+        value_name = "ADDR[,ADDR]",
+        value_delimiter = ',',
+        requires = "to",
+        conflicts_with_all = ["paths", "path"]
+    )]
+    pub(crate) bind: Vec<String>,
+    /// With --to: the other side's SCTP port
+    #[arg(long, value_name = "PORT", default_value_t = 5001, requires = "to", conflicts_with_all = ["paths", "path"], value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) port: u16,
     /// What is sent: bulk, 'paced SIZE/TIME' or 'requests SIZE/TIME' [default: bulk]
     #[arg(long, value_name = "TRAFFIC")]
     pub(crate) traffic: Option<String>,
@@ -94,8 +106,9 @@ fn effort(text: &str) -> Result<Effort, String> {
     Ok(Effort { search, check })
 }
 
-pub(crate) fn advise(args: &AdviseArgs) -> Result<(), Failure> {
-    let request = request(args)?;
+/// `measured` is what `byway doctor --json` prints of the addresses in --to.
+pub(crate) fn advise(args: &AdviseArgs, measured: Option<&str>) -> Result<(), Failure> {
+    let request = request(args, measured)?;
     // Known before the work begins.
     std::fs::create_dir_all(&args.out)
         .map_err(|e| Failure::file("make the folder", &args.out, &e))?;
@@ -166,7 +179,7 @@ fn write(folder: &Path, files: &[File]) -> Result<(), Failure> {
     Ok(())
 }
 
-fn request(args: &AdviseArgs) -> Result<Request, Failure> {
+fn request(args: &AdviseArgs, measured: Option<&str>) -> Result<Request, Failure> {
     let mut request = Request {
         seed: args.seed,
         ..Request::default()
@@ -175,6 +188,11 @@ fn request(args: &AdviseArgs) -> Result<Request, Failure> {
         let what = what.to_owned();
         move |e: String| Failure::wrong(format!("{what}: {e}"))
     };
+    if let Some(measured) = measured {
+        request
+            .add_document("the measurement", measured)
+            .map_err(Failure::wrong_in("the measurement"))?;
+    }
     if let Some(file) = &args.paths {
         let name = file.display().to_string();
         let text = std::fs::read_to_string(file)
@@ -226,65 +244,6 @@ impl Failure {
             let count = counted(problems.0.len(), "problem", "problems");
             Failure::wrong(format!("{count} in {what}\n{problems}"))
         }
-    }
-}
-
-/// As much as a time allows.
-struct Within {
-    begun: Instant,
-    time: Duration,
-    /// When the last round of the check ended, and what a run takes.
-    last: Cell<Instant>,
-    per_run: Cell<f64>,
-}
-
-impl Within {
-    fn begin(time: Duration) -> Within {
-        let now = Instant::now();
-        Within {
-            begun: now,
-            time,
-            last: Cell::new(now),
-            per_run: Cell::new(0.0),
-        }
-    }
-
-    /// Seconds that are left.
-    fn left(&self) -> f64 {
-        self.time.saturating_sub(self.begun.elapsed()).as_secs_f64()
-    }
-}
-
-impl Pace for Within {
-    fn search(&self, pilot: &Pilot) -> Result<u32, String> {
-        let elapsed = self.begun.elapsed().as_secs_f64();
-        let per_run = elapsed / pilot.done.max(1) as f64;
-        self.per_run.set(per_run);
-        let least = (pilot.search + pilot.check) as f64 * per_run;
-        if least > self.left() {
-            // Measured on few runs, so a little more is named.
-            let needed = (elapsed + least) * 1.3;
-            return Err(format!(
-                "--within {} is too short: one round over these paths takes about {needed:.0} s \
-                 here; write --within {:.0}s or more, or name fewer targets in --for",
-                byway_lab::units::format_duration(self.time),
-                needed.ceil()
-            ));
-        }
-        let search = pilot.search as f64 * per_run;
-        Ok((self.left() * SEARCH_SHARE / search).clamp(1.0, MOST_SEEDS) as u32)
-    }
-
-    fn goes_on(&self, seeds: u32, runs: usize) -> bool {
-        let now = Instant::now();
-        // The first round is not timed from its own beginning.
-        let round = if seeds <= 8 {
-            self.per_run.get() * runs as f64
-        } else {
-            (now - self.last.get()).as_secs_f64()
-        };
-        self.last.set(now);
-        round <= self.left()
     }
 }
 

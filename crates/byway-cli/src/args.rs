@@ -122,9 +122,12 @@ pub(crate) enum Command {
     Doctor(crate::net::DoctorArgs),
     /// Receive files
     ///
-    /// Waits for senders and stores their files. A file arrives as NAME.part
-    /// and gets its name when its SHA-256 has been found right; a later send of
-    /// the same file resumes where an earlier one was cut off.
+    /// Waits for senders and stores their files. A file arrives as NAME.KEY.part
+    /// and gets its name when its SHA-256 has been found right. KEY is the sender's:
+    /// a later send of the same file by the same user resumes where an earlier one
+    /// was cut off, and another sender's file of that name is kept apart. An offer
+    /// tells nobody which files are here; a file of a name that is taken is refused
+    /// when it is complete, unless --force.
     #[command(after_help = RECV_EXAMPLES)]
     Recv(RecvArgs),
     /// Send files
@@ -133,7 +136,8 @@ pub(crate) enum Command {
     /// file. When the association is lost, it is set up again and the transfer
     /// continues from what the receiver has, at most --retries times, or as long as
     /// --retry-for says. A send that was killed and is run again takes its file over
-    /// and resumes it.
+    /// and resumes it: the same user (byway/sender.key in XDG_STATE_HOME, else
+    /// ~/.local/state), the same file, the same --to.
     #[command(after_help = SEND_EXAMPLES)]
     Send(SendArgs),
     /// Accept one association and write what it brings to standard output
@@ -283,7 +287,7 @@ fn confidence(text: &str) -> Result<f64, String> {
     }
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct SettingArgs {
     /// Settings to begin with: byway, rfc9260, rfc2960, caro2006 or caro2006-proposed; for
     /// simulated hosts also ns2 [default: byway for send, recv, listen and cat, or else

@@ -1,6 +1,6 @@
 //! How a command fails: with a sentence and an exit status.
 
-use crate::net::shown;
+use byway::text::shown;
 use byway::{BindError, Closed, ConnectError};
 use byway_lab::engine::EngineError;
 use byway_lab::trouble::Trouble;

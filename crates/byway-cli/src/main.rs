@@ -23,6 +23,7 @@ use args::{Cli, Command};
 use clap::{CommandFactory, Parser};
 use failure::{Failure, Kind};
 use std::process::ExitCode;
+use tokio::runtime::Runtime;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -43,7 +44,21 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         },
         Command::Sweep(args) => sweep::sweep(&args),
         Command::Compare(args) => sweep::compare(&args),
-        Command::Advise(args) => advise::advise(&args),
+        Command::Advise(args) if args.to.is_empty() => advise::advise(&args, None),
+        Command::Advise(args) => {
+            let (measured, runtime) = on_sockets(|ending| {
+                net::measured(
+                    args.to.clone(),
+                    args.bind.clone(),
+                    args.port,
+                    args.json,
+                    ending,
+                )
+            })?;
+            // Signals are for the search from now on.
+            runtime.shutdown_background();
+            advise::advise(&args, Some(&measured?))
+        }
         Command::Scenario => terminal::print(byway_lab::scenario::BUILT_IN),
         Command::Check { file, json } => lab::check(&file, json),
         Command::Settings { settings } => lab::settings(&settings),
@@ -76,10 +91,24 @@ fn log_warnings() {
         .init();
 }
 
-/// Runs what needs sockets.
+/// Runs a command that needs sockets.
 fn network<W>(work: impl FnOnce(net::Ending) -> W) -> Result<(), Failure>
 where
     W: Future<Output = Result<(), Failure>>,
+{
+    let (result, runtime) = on_sockets(work)?;
+    // The process ends now. A read of standard input cannot be cancelled, and
+    // threads that still work need the runtime up to the end.
+    std::mem::forget(runtime);
+    result
+}
+
+/// Runs what needs sockets.
+fn on_sockets<T, W>(
+    work: impl FnOnce(net::Ending) -> W,
+) -> Result<(Result<T, Failure>, Runtime), Failure>
+where
+    W: Future<Output = Result<T, Failure>>,
 {
     log_warnings();
     // Two threads: the driver works while this one reads and writes files.
@@ -93,8 +122,5 @@ where
         let result = work(ending.clone()).await;
         ending.result(result).await
     });
-    // The process ends now. A read of standard input cannot be cancelled, and
-    // threads that still work need the runtime up to the end.
-    std::mem::forget(runtime);
-    result
+    Ok((result, runtime))
 }

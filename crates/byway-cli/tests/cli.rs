@@ -3,7 +3,9 @@
 
 mod peers;
 
-use peers::{HASTY, Server, byway, contents, endless, folder, run, signal, text, wait_for};
+use peers::{
+    HASTY, Server, byway, contents, endless, folder, run, signal, text, wait_for, wait_for_more,
+};
 use std::io::{Read, Write};
 use std::process::Stdio;
 
@@ -351,36 +353,36 @@ fn files_arrive_whole_over_two_paths() {
 #[test]
 fn a_send_goes_on_from_what_is_there() {
     let dir = folder("resume");
-    let file = dir.join("a.bin");
-    std::fs::write(&file, contents(500_000)).unwrap();
-    for (case, there, resumed) in [
-        ("same", contents(200_000), 200_000),
-        ("other", vec![1; 200_000], 0),
-    ] {
-        let inbox = dir.join(case);
-        std::fs::create_dir_all(&inbox).unwrap();
-        std::fs::write(inbox.join("a.bin.part"), there).unwrap();
-        let server = Server::start(&["recv", "--once", "--dir", inbox.to_str().unwrap()]);
-        let out = run(&[
-            "send",
-            file.to_str().unwrap(),
-            "--to",
-            &server.addresses,
-            "--json",
-        ]);
+    let (inbox, file) = (dir.join("inbox"), dir.join("a.bin"));
+    let args = ["recv", "--dir", inbox.to_str().unwrap()];
+    for changed in [false, true] {
+        std::fs::write(&file, contents(40_000_000)).unwrap();
+        let mut server = Server::start(&args);
+        let to = server.addresses.clone();
+        let mut send = byway()
+            .args(["send", file.to_str().unwrap(), "--quiet", "--to", &to])
+            .spawn()
+            .unwrap();
+        let part = wait_for_more(&inbox, "a.bin", 200_000);
+        for child in [&mut send, &mut server.child] {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+        let there = std::fs::metadata(&part).unwrap().len();
+        if changed {
+            std::fs::write(&part, vec![1; there as usize]).unwrap();
+        }
+        let server = Server::start_at(&[&args[..], &["--once"]].concat(), &to);
+        let out = run(&["send", file.to_str().unwrap(), "--to", &to, "--json"]);
         let value: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
-        assert_eq!(
-            value["files"][0]["resumed_from"], resumed,
-            "{case}: {value}"
-        );
+        let resumed = if changed { 0 } else { there };
+        assert_eq!(value["files"][0]["resumed_from"], resumed, "{value}");
         assert_eq!(server.finish().0, Some(0));
-        assert_eq!(
-            std::fs::read(inbox.join("a.bin")).unwrap(),
-            contents(500_000),
-            "{case}"
-        );
-        assert!(!inbox.join("a.bin.part").exists());
+        assert!(std::fs::read(inbox.join("a.bin")).unwrap() == contents(40_000_000));
+        assert!(!part.exists());
+        std::fs::remove_dir_all(&inbox).unwrap();
     }
+    std::fs::remove_dir_all(&dir).unwrap();
 }
 
 #[test]
@@ -485,7 +487,7 @@ fn a_send_whose_receiver_vanishes_fails_when_its_retries_are_used_up() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    wait_for(&inbox.join("endless.bin.part"));
+    wait_for(&inbox, "endless.bin");
     server.child.kill().unwrap();
     server.child.wait().unwrap();
     let out = send.wait_with_output().unwrap();
@@ -514,7 +516,7 @@ fn a_send_is_resumed_when_its_receiver_comes_back() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    wait_for(&inbox.join("a.bin.part"));
+    wait_for(&inbox, "a.bin");
     server.child.kill().unwrap();
     server.child.wait().unwrap();
     let mut again = byway()
@@ -557,7 +559,7 @@ fn a_receiver_gives_up_a_sender_that_has_vanished() {
         ])
         .spawn()
         .unwrap();
-    wait_for(&inbox.join("endless.bin.part"));
+    wait_for(&inbox, "endless.bin");
     send.kill().unwrap();
     send.wait().unwrap();
     server.says("the other side sent nothing more for 300 ms");
@@ -593,6 +595,55 @@ fn one_address_is_warned_of_and_a_name_means_all_of_its_addresses() {
     let out = run(&["send", file.to_str().unwrap(), "--to", &server.addresses]);
     assert!(!text(&out.stderr).contains("the other side has one"));
     assert_eq!(server.finish().0, Some(0));
+}
+
+#[test]
+fn advice_rests_on_what_was_measured_just_now() {
+    let dir = folder("measured");
+    let out = dir.join("advice");
+    let mut server = Server::start(&["recv", "--dir", dir.join("inbox").to_str().unwrap()]);
+    let words = ["--traffic", "requests 500B/1s", "--runs", "1,8", "--json"];
+    let place = ["--for", "linux", "--out", out.to_str().unwrap()];
+    let done = run(&[&["advise", "--to", &server.addresses][..], &words, &place].concat());
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let advice: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    let paths = advice["paths"].as_array().unwrap();
+    assert_eq!(paths.len(), 2, "{paths:?}");
+    assert!(paths[0].as_str().unwrap().contains("127.0.0."), "{paths:?}");
+    assert!(out.join("linux.conf").exists());
+    server.child.kill().unwrap();
+    server.child.wait().unwrap();
+    // Nobody answers: nothing is simulated.
+    let silent = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let to = silent.local_addr().unwrap().to_string();
+    let done = run(&["advise", "--to", &to, "--within", "1h"]);
+    assert_eq!(done.status.code(), Some(1));
+    let said = text(&done.stderr);
+    assert!(
+        said.contains("no pair of addresses answers:\n  pair 1: "),
+        "{said}"
+    );
+    let path = ["--path", "rtt=1ms,rate=1M"];
+    for (words, part) in [
+        (
+            [&["--to", "127.0.0.1"][..], &path].concat(),
+            "cannot be used with",
+        ),
+        (
+            [&["--bind", "127.0.0.1"][..], &path].concat(),
+            "cannot be used with",
+        ),
+        (
+            [&["--port", "5002"][..], &path].concat(),
+            "cannot be used with",
+        ),
+        (vec!["--bind", "127.0.0.1"], "--to"),
+    ] {
+        let done = run(&[&["advise"][..], &words].concat());
+        let said = text(&done.stderr);
+        assert_eq!(done.status.code(), Some(2), "{words:?}: {said}");
+        assert!(said.contains(part), "{words:?}: {said}");
+    }
 }
 
 #[test]

@@ -44,7 +44,7 @@ fn transfer(name: &str) -> (Server, Child) {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    wait_for(&inbox.join("endless.bin.part"));
+    wait_for(&inbox, "endless.bin");
     (server, send)
 }
 
@@ -145,7 +145,7 @@ fn a_receiver_with_many_associations_ends_cleanly() {
             })
             .collect();
         for n in 0..8 {
-            wait_for(&inbox.join(format!("{n}.bin.part")));
+            wait_for(&inbox, &format!("{n}.bin"));
         }
         let name = ["INT", "TERM"][round % 2];
         signal(&server.child, name);

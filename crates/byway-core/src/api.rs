@@ -267,7 +267,8 @@ pub enum LossReason {
     /// Heartbeats were answered, but no data was acknowledged on any path for
     /// `failure.dead_data.give_up`, or until errors exceeded Association.Max.Retrans.
     DataUnacknowledged,
-    /// The peer sent an ABORT; the text gives its causes.
+    /// The peer sent an ABORT; the text gives its causes, with what the peer says escaped
+    /// ([`shown`](crate::text::shown)).
     AbortedByPeer(String),
     /// The local user aborted.
     AbortedLocally,
@@ -287,6 +288,26 @@ pub enum LossReason {
     /// This side ended the association, because it cannot send a queued message; the text
     /// gives the reason.
     Refused(String),
+}
+
+impl LossReason {
+    /// A name for programs. It does not change.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            LossReason::SetupTimedOut => "setup timed out",
+            LossReason::PeerUnreachable => "peer unreachable",
+            LossReason::DataUnacknowledged => "data unacknowledged",
+            LossReason::AbortedByPeer(_) => "aborted by peer",
+            LossReason::AbortedLocally => "aborted locally",
+            LossReason::ProtocolViolation(_) => "protocol violation",
+            LossReason::PeerRestarted => "peer restarted",
+            LossReason::StaleCookie => "stale cookie",
+            LossReason::OutOfMemory => "out of memory",
+            LossReason::AlreadyConnected => "already connected",
+            LossReason::Refused(_) => "refused",
+        }
+    }
 }
 
 impl core::fmt::Display for LossReason {

@@ -26,6 +26,7 @@ pub mod policy;
 mod recv;
 pub mod routes;
 mod send;
+pub mod text;
 pub mod time;
 pub mod units;
 

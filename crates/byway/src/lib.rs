@@ -62,6 +62,9 @@ mod driver;
 mod endpoint;
 mod error;
 mod events;
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzzing;
 mod inbox;
 mod outbox;
 mod refused;
@@ -78,7 +81,7 @@ mod wildcard;
 pub use association::Association;
 pub use byway_core::{
     AssocStats, CommandError, Config, ConfigError, Event, LossReason, Message, PathId, PathState,
-    PathStats, Received,
+    PathStats, Received, text,
 };
 pub use endpoint::{Endpoint, EndpointOptions};
 pub use error::{BindError, Closed, ConnectError, SendError};

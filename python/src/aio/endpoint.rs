@@ -37,7 +37,7 @@ impl PyEndpoint {
     /// Binds the sockets.
     #[new]
     #[pyo3(signature = (reactor, local, port, settings, accept, backlog, max_associations,
-                        max_associations_per_peer))]
+                        max_associations_per_peer, max_memory))]
     // One for each parameter of `byway.aio.bind`, its only caller.
     #[allow(clippy::too_many_arguments)]
     fn new(
@@ -50,6 +50,7 @@ impl PyEndpoint {
         backlog: usize,
         max_associations: usize,
         max_associations_per_peer: usize,
+        max_memory: usize,
     ) -> PyResult<PyEndpoint> {
         let mut options = EndpointOptions::new(addresses(&local)?)
             .sctp_port(port)
@@ -58,6 +59,7 @@ impl PyEndpoint {
         options.backlog = backlog;
         options.max_associations = max_associations;
         options.max_associations_per_peer = max_associations_per_peer;
+        options.max_memory = max_memory;
         let _inside = process::runtime(py)?.enter();
         let endpoint = Arc::new(Endpoint::bind(options).map_err(errors::bind)?);
         reactor.get().keep_endpoint(&endpoint)?;

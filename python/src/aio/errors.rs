@@ -14,26 +14,9 @@ import_exception!(byway.net_errors, EndpointClosed);
 import_exception!(byway.net_errors, SendRefused);
 import_exception!(byway.net_errors, WrongProcess);
 
-/// A name for programs.
-fn cause(reason: &LossReason) -> &'static str {
-    match reason {
-        LossReason::SetupTimedOut => "setup timed out",
-        LossReason::PeerUnreachable => "peer unreachable",
-        LossReason::DataUnacknowledged => "data unacknowledged",
-        LossReason::AbortedByPeer(_) => "aborted by peer",
-        LossReason::AbortedLocally => "aborted locally",
-        LossReason::ProtocolViolation(_) => "protocol violation",
-        LossReason::PeerRestarted => "peer restarted",
-        LossReason::StaleCookie => "stale cookie",
-        LossReason::AlreadyConnected => "already connected",
-        LossReason::Refused(_) => "refused",
-        _ => "other",
-    }
-}
-
 /// The cause and the words of the reason.
 pub(super) fn reason(reason: &LossReason) -> (&'static str, String) {
-    (cause(reason), reason.to_string())
+    (reason.name(), reason.to_string())
 }
 
 /// An address that cannot be used.

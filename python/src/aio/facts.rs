@@ -58,6 +58,7 @@ pub(super) fn association<'py>(
         data_chunks_retransmitted fast_retransmits timeouts bytes_queued bytes_acked
         bytes_delivered messages_delivered duplicates_received sacks_sent sacks_received
         failovers failovers_away spurious_failovers suspicions needless_suspicions
+        reductions_undone trials trials_won
         data_packet_bytes probes_sent probes_answered probe_bytes moved_by_estimate
         dead_for_data rwnd_blocked_episodes);
     dict.set_item("rwnd_blocked_s", stats.rwnd_blocked.as_secs_f64())?;
@@ -154,6 +155,12 @@ fn path_event<'py>(py: Python<'py>, event: &Event) -> PyResult<Bound<'py, PyAny>
             ("PathChanged", fields)
         }
         Event::PathMoved { path, remote } => ("PathMoved", at(path, remote)?),
+        Event::PathRemoved { path, remote } => ("PathRemoved", at(path, remote)?),
+        Event::AddressChanged { what } => ("AddressChanged", dict!(py, what = what.to_string())),
+        Event::AddressChangeRefused { what, cause } => {
+            let fields = dict!(py, what = what.to_string(), cause = cause);
+            ("AddressChangeRefused", fields)
+        }
         Event::PathDeadForData { path, remote } => ("PathDeadForData", at(path, remote)?),
         Event::DataPathChanged { from, to } => ("DataPathChanged", moved(from, to)?),
         Event::PrimaryChanged { from, to } => ("PrimaryChanged", moved(from, to)?),

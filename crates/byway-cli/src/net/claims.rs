@@ -1,14 +1,15 @@
-//! Which association writes which file, and who may take it over.
+//! Which association writes which partial file, and who may go on with it.
 //!
-//! A sender that comes back after a loss has its sender id: its file is its own.
-//! A new run of `byway send` has another one, and must show that it has the same
-//! file: the same name and size, and the same beginning, as far as it has
-//! arrived, by SHA-256. Then the older association ends, be it alive or not.
+//! A partial file belongs to the sender who began it: to the sender id of its offer, which
+//! only that sender knows ([`super::identity`]). The same sender takes it over from an
+//! older association, be it alive or not. Another sender with a file of the same name has a
+//! partial file of its own, and learns nothing of the first.
 
+use super::protocol::hex;
 use super::store::Found;
 use crate::failure::{Failure, Kind};
-use byway::Association;
-use std::collections::BTreeMap;
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
@@ -17,162 +18,125 @@ use tokio::sync::watch;
 /// of its file.
 const LET_GO: Duration = Duration::from_secs(5);
 
-/// How long an earlier association may take to have a first byte, without which
-/// a new sender cannot show that its file is the same.
-const FIRST_BYTE: Duration = Duration::from_secs(1);
-
 /// Between two looks at another association.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// The files that are being written.
-#[derive(Default)]
-pub(super) struct Claims(Mutex<BTreeMap<String, Arc<Holder>>>);
+/// Files of which it is remembered how far they are, so that nothing is read again for
+/// an offer. A few hundred bytes each.
+const REMEMBERED: usize = 1024;
 
-/// An association that writes a file.
-struct Holder {
-    sender: [u8; 16],
-    size: u64,
-    association: Association,
-    /// How far the file is; none while that is being found out.
-    found: Mutex<Option<Found>>,
-    taken: watch::Sender<bool>,
+/// Bytes of a file name on common file systems.
+const FILE_NAME: usize = 255;
+
+/// A file of one sender: a digest of the sender id and the name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Key([u8; 8]);
+
+impl Key {
+    pub(super) fn of(sender: [u8; 16], name: &str) -> Key {
+        let digest = Sha256::new()
+            .chain_update(sender)
+            .chain_update(name)
+            .finalize();
+        let mut key = [0; 8];
+        key.copy_from_slice(&digest[..8]);
+        Key(key)
+    }
+
+    /// The name of the partial file: `NAME.KEY.part`, a long name cut short.
+    pub(super) fn part(&self, name: &str) -> String {
+        let end = format!(".{}.part", hex(&self.0));
+        let mut most = name.len().min(FILE_NAME - end.len());
+        while !name.is_char_boundary(most) {
+            most -= 1;
+        }
+        name[..most].to_owned() + &end
+    }
+}
+
+/// The files that are being written, and how far others are.
+#[derive(Default)]
+pub(super) struct Claims {
+    held: Mutex<BTreeMap<Key, Arc<watch::Sender<bool>>>>,
+    known: Mutex<VecDeque<(Key, Found)>>,
 }
 
 /// The right to write a file, until it is dropped.
 pub(super) struct Claim<'a> {
     claims: &'a Claims,
-    name: String,
-    holder: Arc<Holder>,
+    pub(super) key: Key,
+    taken: Arc<watch::Sender<bool>>,
 }
 
 impl Drop for Claim<'_> {
     fn drop(&mut self) {
-        self.claims.map().remove(&self.name);
+        lock(&self.claims.held).remove(&self.key);
     }
 }
 
 impl Claim<'_> {
-    /// How far the file is now.
-    pub(super) fn shows(&self, found: Found) {
-        *lock(&self.holder.found) = Some(found);
+    /// How far the file was when it was let go of; none if that is not known.
+    pub(super) fn known(&self) -> Option<Found> {
+        let known = lock(&self.claims.known);
+        let found = known.iter().find(|(key, _)| *key == self.key);
+        found.map(|(_, found)| found.clone())
     }
 
-    /// Waits until another sender has taken the file over.
+    /// Remembers how far the file is, or with none that it is not there any more.
+    pub(super) fn remember(&self, found: Option<Found>) {
+        let mut known = lock(&self.claims.known);
+        known.retain(|(key, _)| *key != self.key);
+        if let Some(found) = found {
+            if known.len() == REMEMBERED {
+                known.pop_front();
+            }
+            known.push_back((self.key.clone(), found));
+        }
+    }
+
+    /// Waits until its sender goes on in another association.
     pub(super) async fn taken(&self) {
-        // An error would say that the holder is gone, and `self` holds it.
-        let _ = self.holder.taken.subscribe().wait_for(|taken| *taken).await;
+        // An error would say that the channel is gone, and `self` holds it.
+        let _ = self.taken.subscribe().wait_for(|taken| *taken).await;
     }
-}
-
-/// What an offer meets.
-pub(super) enum Offered<'a> {
-    /// Nobody writes the file.
-    Free(Claim<'a>),
-    /// Another sender has begun it.
-    Begun(Begun<'a>),
-}
-
-/// A file that another sender has begun.
-pub(super) struct Begun<'a> {
-    claims: &'a Claims,
-    name: String,
-    older: Arc<Holder>,
-    /// How far it was when it was looked at.
-    pub(super) found: Found,
-}
-
-/// What is offered, and by whom.
-pub(super) struct Offer<'a> {
-    pub(super) name: &'a str,
-    pub(super) size: u64,
-    pub(super) sender: [u8; 16],
-    pub(super) association: &'a Association,
 }
 
 impl Claims {
-    fn map(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Holder>>> {
-        lock(&self.0)
-    }
-
+    /// The right to write this file. An older association of the same sender loses it.
+    ///
     /// # Errors
-    /// Why the file cannot be had, for the sender.
-    pub(super) async fn offered(&self, offer: &Offer<'_>) -> Result<Offered<'_>, Failure> {
-        let begun = Instant::now();
+    /// When the older one does not let go of it, for the sender.
+    pub(super) async fn claim(&self, sender: [u8; 16], name: &str) -> Result<Claim<'_>, Failure> {
+        let (key, begun) = (Key::of(sender, name), Instant::now());
         loop {
-            let older = match self.take_free(offer) {
-                Ok(claim) => return Ok(Offered::Free(claim)),
-                Err(older) => older,
+            match self.take_free(&key) {
+                Ok(claim) => return Ok(claim),
+                Err(older) => older.send_replace(true),
             };
-            if older.sender == offer.sender {
-                // Refused when it has ended already.
-                let _ = older.association.abort(b"the sender came back");
-                if begun.elapsed() > LET_GO {
-                    return Err(still_held(offer.name));
-                }
-            } else if older.size != offer.size {
-                return Err(busy(offer.name));
-            } else {
-                let found = lock(&older.found).clone();
-                // It may be hashing what is there of a long file.
-                let known = found.filter(|f| f.have() > 0 || begun.elapsed() > FIRST_BYTE);
-                if let Some(found) = known {
-                    return Ok(Offered::Begun(Begun {
-                        claims: self,
-                        name: offer.name.to_owned(),
-                        older,
-                        found,
-                    }));
-                }
+            if begun.elapsed() > LET_GO {
+                return Err(Failure::new(
+                    Kind::Refused,
+                    format!(
+                        "{name} is still held by an earlier association; send it again in a moment"
+                    ),
+                ));
             }
             tokio::time::sleep(LOOK).await;
         }
     }
 
-    fn take_free(&self, offer: &Offer<'_>) -> Result<Claim<'_>, Arc<Holder>> {
-        let mut map = self.map();
-        if let Some(older) = map.get(offer.name) {
+    fn take_free(&self, key: &Key) -> Result<Claim<'_>, Arc<watch::Sender<bool>>> {
+        let mut held = lock(&self.held);
+        if let Some(older) = held.get(key) {
             return Err(older.clone());
         }
-        let holder = Arc::new(Holder {
-            sender: offer.sender,
-            size: offer.size,
-            association: offer.association.clone(),
-            found: Mutex::new(None),
-            taken: watch::Sender::new(false),
-        });
-        map.insert(offer.name.to_owned(), holder.clone());
+        let taken = Arc::new(watch::Sender::new(false));
+        held.insert(key.clone(), taken.clone());
         Ok(Claim {
             claims: self,
-            name: offer.name.to_owned(),
-            holder,
+            key: key.clone(),
+            taken,
         })
-    }
-}
-
-impl<'a> Begun<'a> {
-    /// The new sender begins at `offset`: if that is where the older one is,
-    /// they have the same file, and it is taken over.
-    ///
-    /// # Errors
-    /// Why not, for the sender.
-    pub(super) async fn take_over(
-        &self,
-        offset: u64,
-        offer: &Offer<'_>,
-    ) -> Result<Claim<'a>, Failure> {
-        if offset != self.found.have() {
-            return Err(busy(&self.name));
-        }
-        self.older.taken.send_replace(true);
-        let begun = Instant::now();
-        loop {
-            match self.claims.take_free(offer) {
-                Ok(claim) => return Ok(claim),
-                Err(other) if !Arc::ptr_eq(&other, &self.older) => return Err(busy(&self.name)),
-                Err(_) if begun.elapsed() > LET_GO => return Err(still_held(&self.name)),
-                Err(_) => tokio::time::sleep(LOOK).await,
-            }
-        }
     }
 }
 
@@ -180,18 +144,32 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn busy(name: &str) -> Failure {
-    Failure::new(
-        Kind::Refused,
-        format!(
-            "another file named {name} is being received from another sender; send this one later, or under another name"
-        ),
-    )
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn still_held(name: &str) -> Failure {
-    Failure::new(
-        Kind::Refused,
-        format!("{name} is still held by an earlier association; send it again in a moment"),
-    )
+    #[test]
+    fn partial_files_have_names_of_their_own_that_fit() {
+        let part = |sender: u8, name: &str| Key::of([sender; 16], name).part(name);
+        assert_eq!(part(1, "a"), part(1, "a"));
+        assert_ne!(part(1, "a"), part(2, "a"));
+        assert_ne!(part(1, "a"), part(1, "b"));
+        let (one, other) = (part(1, &"ü".repeat(125)), part(2, &"ü".repeat(125)));
+        assert!(one.len() <= FILE_NAME && one != other, "{one}");
+        assert!(one.starts_with("üü") && one.ends_with(".part"));
+    }
+
+    #[tokio::test]
+    async fn a_sender_takes_over_its_own_file_only() {
+        let claims = Claims::default();
+        let first = claims.claim([1; 16], "a").await.unwrap();
+        let stranger = claims.claim([2; 16], "a").await.unwrap();
+        assert!(!*first.taken.borrow() && !*stranger.taken.borrow());
+        let again = tokio::join!(claims.claim([1; 16], "a"), async move {
+            first.taken().await;
+            drop(first);
+        });
+        again.0.unwrap();
+        assert!(!*stranger.taken.borrow());
+    }
 }

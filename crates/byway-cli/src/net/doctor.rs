@@ -12,7 +12,9 @@ use crate::failure::{Failure, Kind};
 use crate::settings::config;
 use crate::terminal::{print, print_json};
 use clap::Args;
+use host::Host;
 use measure::{Effort, Pair};
+use serde_json::Value;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -28,6 +30,9 @@ Exit status 0 if a pair of addresses answers, else 1.";
 
 /// More pairs take too long, and say nothing more.
 const MOST_PAIRS: usize = 32;
+/// What is taken if nothing is said.
+const WAIT: Duration = Duration::from_secs(4);
+const HEARTBEATS: u32 = 50;
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
@@ -50,7 +55,7 @@ pub(crate) struct DoctorArgs {
     #[arg(long, value_name = "TIME", default_value = "4 s", value_parser = byway_lab::units::parse_duration)]
     wait: Duration,
     /// Heartbeats to each address that answers: more show smaller losses
-    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", default_value_t = HEARTBEATS, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     heartbeats: u32,
     /// Send heartbeats only. Without it, the rate is measured with up to 4 MB, for at most a
     /// second, and the receiver is asked what it sees: that needs a `byway recv`
@@ -63,9 +68,74 @@ pub(crate) struct DoctorArgs {
     json: bool,
 }
 
+/// What was found.
+struct Found {
+    pairs: Vec<Pair>,
+    host: Host,
+    findings: Vec<String>,
+}
+
+impl Found {
+    fn json(&self) -> Value {
+        report::json(&self.pairs, &self.host, &self.findings)
+    }
+
+    fn answers(&self) -> Result<(), Failure> {
+        match self.pairs.iter().any(|p| p.answer.is_ok()) {
+            true => Ok(()),
+            false => Err(Failure::new(Kind::Failed, "no pair of addresses answers")),
+        }
+    }
+}
+
 pub(crate) async fn doctor(args: DoctorArgs, ending: Ending) -> Result<(), Failure> {
+    let found = look(&args, &ending).await?;
+    if args.json {
+        print_json(&found.json())?;
+    } else {
+        let Found {
+            pairs,
+            host,
+            findings,
+        } = &found;
+        print(&report::text(pairs, host, findings))?;
+    }
+    found.answers()
+}
+
+/// Measures the pairs of `to`, from the sources that the kernel chooses, for `byway advise`:
+/// what [`doctor`] prints as JSON. `quiet` is without a line of progress.
+pub(crate) async fn measured(
+    to: Vec<String>,
+    bind: Vec<String>,
+    port: u16,
+    quiet: bool,
+    ending: Ending,
+) -> Result<String, Failure> {
+    let args = DoctorArgs {
+        to,
+        bind,
+        port,
+        wait: WAIT,
+        heartbeats: HEARTBEATS,
+        heartbeats_only: false,
+        settings: SettingArgs::default(),
+        json: quiet,
+    };
+    let found = look(&args, &ending).await?;
+    found.answers().map_err(|failure| {
+        let why = found.findings.iter().map(|f| format!("\n  {f}"));
+        Failure::new(
+            failure.kind,
+            format!("{failure}:{}", why.collect::<String>()),
+        )
+    })?;
+    Ok(found.json().to_string())
+}
+
+async fn look(args: &DoctorArgs, ending: &Ending) -> Result<Found, Failure> {
     let remote = address::parse_all("--to", &args.to, address::ENCAPSULATION_PORT)?;
-    let wanted = pairs(&args, &remote)?;
+    let wanted = pairs(args, &remote)?;
     let mut config = config(&args.settings)?;
     // Losses are what is measured: they must not end the association.
     config.failure.association_max_retrans = 250;
@@ -89,25 +159,21 @@ pub(crate) async fn doctor(args: DoctorArgs, ending: Ending) -> Result<(), Failu
             eprint!("\r{doing:78}");
         }
         pairs.push(tokio::select! {
-            pair = measure::pair(*local, *remote, &effort, &ending) => pair,
+            pair = measure::pair(*local, *remote, &effort, ending) => pair,
             failure = ending.told() => {
-                clear(&args);
+                clear(args);
                 return Err(failure);
             }
         });
     }
-    clear(&args);
+    clear(args);
     let host = host::look();
     let findings = findings::of(&pairs, &host, &remote);
-    if args.json {
-        print_json(&report::json(&pairs, &host, &findings))?;
-    } else {
-        print(&report::text(&pairs, &host, &findings))?;
-    }
-    match pairs.iter().any(|p| p.answer.is_ok()) {
-        true => Ok(()),
-        false => Err(Failure::new(Kind::Failed, "no pair of addresses answers")),
-    }
+    Ok(Found {
+        pairs,
+        host,
+        findings,
+    })
 }
 
 /// Takes the line of progress away.

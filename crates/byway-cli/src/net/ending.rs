@@ -149,7 +149,7 @@ impl Ending {
     }
 
     /// The result of a command: that of its work, unless a signal ended it.
-    pub(crate) async fn result(&self, of_work: Result<(), Failure>) -> Result<(), Failure> {
+    pub(crate) async fn result<T>(&self, of_work: Result<T, Failure>) -> Result<T, Failure> {
         let Some(told) = self.0.signal.get() else {
             return of_work;
         };

@@ -1,9 +1,9 @@
 //! One message of the file protocol at a time.
 
 use super::protocol::{Note, PPID};
-use super::shown::shown;
 use crate::failure::{Failure, Kind};
 use bytes::{Bytes, BytesMut};
+use byway::text::shown;
 use byway::{Association, Closed, Message, SendError};
 
 /// More than any message of the protocol has.

@@ -1,8 +1,8 @@
 //! What a person sees meanwhile: a bar, the paths, and what happens to them.
 
-use super::shown::shown;
 use super::stall::StallMeter;
 use crate::failure::{Failure, Kind};
+use byway::text::shown;
 use byway::{Association, PathState, PathStats};
 use byway_lab::show;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};

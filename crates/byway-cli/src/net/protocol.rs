@@ -14,6 +14,9 @@
 //! ```
 //! The next OFFER follows; after the last file the sender shuts down.
 //!
+//! HAVE tells of what the same sender id began or completed, and of nothing else: an
+//! offer does not tell a stranger which files are there.
+//!
 //! `byway doctor` asks what the receiver sees of it, and measures a rate:
 //!
 //! ```text
@@ -24,8 +27,8 @@
 //!                                       <---  STORED
 //! ```
 
-use super::shown::{hides, shown};
 use bytes::{BufMut, Bytes, BytesMut};
+use byway::text::{hides, shown};
 
 /// Payload protocol identifier: "byf" and version 1 of the set.
 pub(super) const PPID: u32 = 0x6279_6601;
@@ -33,7 +36,7 @@ pub(super) const PPID: u32 = 0x6279_6601;
 pub(super) const VERSION: u8 = 1;
 /// File bytes in a DATA message.
 pub(super) const BLOCK: usize = 32 * 1024;
-/// Longest name, as on common file systems, less room for ".part".
+/// Longest name, as on common file systems, less some room.
 pub(super) const MAX_NAME: usize = 250;
 /// Longest reason.
 const MAX_REASON: usize = 1000;
@@ -41,12 +44,17 @@ const MAX_REASON: usize = 1000;
 /// A SHA-256.
 pub(super) type Hash = [u8; 32];
 
+/// Lower-case hexadecimal, as sha256sum prints it.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
+}
+
 /// A message of the file protocol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Note {
     /// A file is offered.
     Offer {
-        /// Drawn once for each run of `byway send`: who comes back after a loss.
+        /// Who begins the file, and who alone may go on with it.
         sender: [u8; 16],
         /// Its size in bytes.
         size: u64,

@@ -1,14 +1,15 @@
 //! `byway recv`.
 
-use super::claims::{Claim, Claims, Offer, Offered};
+mod file;
+
+use super::claims::Claims;
 use super::ending::Ending;
 use super::exchange::{Exchange, strange};
 use super::open::{abort_for, serve};
 use super::progress::{GiveUp, Progress, Step, Watch};
-use super::protocol::{Hash, Note};
-use super::send::hex;
+use super::protocol::Note;
 use super::stall::StallMeter;
-use super::store::{Found, Store};
+use super::store::Folder;
 use super::workers::Workers;
 use crate::args::RecvArgs;
 use crate::failure::{Failure, Kind};
@@ -16,10 +17,10 @@ use byway::Association;
 use byway_lab::show;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::future::Future;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, Semaphore, mpsc};
 
 /// How long a sender whose file was refused may take to end the association.
 const LINGER: Duration = Duration::from_secs(5);
@@ -42,7 +43,15 @@ pub(crate) async fn recv(args: RecvArgs, ending: Ending) -> Result<(), Failure> 
         .map_err(|e| Failure::file("make the folder", &args.dir, &e))?;
     let endpoint = serve(&args.here, args.port, &ending)?;
     let args = Arc::new(args);
-    let claims = Arc::new(Claims::default());
+    let files = Arc::new(Files {
+        claims: Claims::default(),
+        folder: Arc::new(Folder {
+            dir: args.dir.clone(),
+            force: args.force,
+            naming: Mutex::new(()),
+        }),
+        reading: Semaphore::new(1),
+    });
     let (ends, mut ended) = mpsc::unbounded_channel();
     let mut workers = Workers::start()
         .map_err(|e| Failure::new(Kind::Failed, format!("no thread to serve senders: {e}")))?;
@@ -68,10 +77,10 @@ pub(crate) async fn recv(args: RecvArgs, ending: Ending) -> Result<(), Failure> 
                 return Err(failure);
             }
         };
-        let (args, claims, ending) = (args.clone(), claims.clone(), ending.clone());
+        let (args, files, ending) = (args.clone(), files.clone(), ending.clone());
         let ends = ends.clone();
         workers.run(move || async move {
-            let job = Job::new(&args, &claims, &association);
+            let job = Job::new(&args, &files, &association);
             let served = match job.serve().await {
                 Ok(()) if job.done.borrow().is_empty() => Served::Other,
                 Ok(()) => Served::Completed,
@@ -93,6 +102,21 @@ pub(crate) async fn recv(args: RecvArgs, ending: Ending) -> Result<(), Failure> 
     }
 }
 
+/// What all associations share.
+struct Files {
+    claims: Claims,
+    folder: Arc<Folder>,
+    /// One partial file at a time is read.
+    reading: Semaphore,
+}
+
+/// An offer of a file.
+struct Offer {
+    sender: [u8; 16],
+    size: u64,
+    name: String,
+}
+
 /// A file that has been stored.
 struct Done {
     path: PathBuf,
@@ -104,7 +128,7 @@ struct Done {
 /// One association being served.
 struct Job<'a> {
     args: &'a RecvArgs,
-    claims: &'a Claims,
+    files: &'a Files,
     association: &'a Association,
     progress: OnceCell<Progress>,
     meter: RefCell<StallMeter>,
@@ -122,10 +146,10 @@ struct Job<'a> {
 }
 
 impl<'a> Job<'a> {
-    fn new(args: &'a RecvArgs, claims: &'a Claims, association: &'a Association) -> Job<'a> {
+    fn new(args: &'a RecvArgs, files: &'a Files, association: &'a Association) -> Job<'a> {
         Job {
             args,
-            claims,
+            files,
             association,
             progress: OnceCell::new(),
             meter: RefCell::new(StallMeter::new()),
@@ -208,8 +232,8 @@ impl<'a> Job<'a> {
     async fn files(&self) -> Result<(), Failure> {
         let mut exchange = Exchange::new(self.association);
         while let Some(note) = exchange.receive().await? {
-            let (sender, size, name) = match note {
-                Note::Offer { sender, size, name } => (sender, size, name),
+            let offer = match note {
+                Note::Offer { sender, size, name } => Offer { sender, size, name },
                 Note::Ask => {
                     self.asked(&mut exchange).await?;
                     continue;
@@ -217,12 +241,6 @@ impl<'a> Job<'a> {
                 other => return Err(strange(other.name())),
             };
             self.offered();
-            let offer = Offer {
-                name: &name,
-                size,
-                sender,
-                association: self.association,
-            };
             match self.one_file(&mut exchange, &offer).await {
                 Ok(file) => {
                     self.progress().say(&format!(
@@ -267,122 +285,6 @@ impl<'a> Job<'a> {
                 None => return Ok(()),
             }
         }
-    }
-
-    async fn one_file(
-        &self,
-        exchange: &mut Exchange<'_>,
-        offer: &Offer<'_>,
-    ) -> Result<Done, Failure> {
-        let (dir, force) = (&self.args.dir, self.args.force);
-        // Until the file is ours, it is another's that may go on.
-        self.yields.set(true);
-        let offered = tokio::select! {
-            offered = self.ours(self.claims.offered(offer)) => offered?,
-            lost = self.association.closed() => return Err(lost.into()),
-        };
-        let (claim, mut store, offset) = match offered {
-            Offered::Free(claim) => {
-                self.yields.set(false);
-                let store = self.ours(open(dir, offer, force)).await?;
-                let found = store.found();
-                claim.shows(found.clone());
-                let offset = tokio::select! {
-                    offset = self.agree(exchange, &found) => offset?,
-                    () = claim.taken() => return Err(self.overtaken(offer.name)),
-                };
-                (claim, store, offset)
-            }
-            Offered::Begun(begun) => {
-                let offset = self.agree(exchange, &begun.found).await?;
-                let claim = begun.take_over(offset, offer).await?;
-                self.yields.set(false);
-                let found = begun.found;
-                let store = Store::take_over(dir, offer.name, offer.size, force, found)
-                    // Not refused: the sender comes back for what is there now.
-                    .map_err(|e| Failure::new(Kind::Failed, e))?;
-                (claim, store, offset)
-            }
-        };
-        store.start(offset).map_err(refuse)?;
-        claim.shows(store.found());
-        tokio::select! {
-            hash = self.contents(exchange, &mut store, &claim, offer.name) => {
-                let hash = hash?;
-                let path = store.finish(&hash).map_err(refuse)?;
-                exchange.send(&Note::Stored).await?;
-                Ok(Done {
-                    path,
-                    size: offer.size,
-                    hash: hex(&hash),
-                    resumed_from: offset,
-                })
-            }
-            () = claim.taken() => Err(self.overtaken(offer.name)),
-        }
-    }
-
-    /// Tells the sender what is there; where it begins.
-    async fn agree(&self, exchange: &mut Exchange<'_>, found: &Found) -> Result<u64, Failure> {
-        let have = Note::Have {
-            offset: found.have(),
-            hash: found.hash(),
-        };
-        exchange.send(&have).await?;
-        let answer = exchange.expect("START").await?;
-        self.advance();
-        match answer {
-            Note::Start { offset } => Ok(offset),
-            other => Err(strange(other.name())),
-        }
-    }
-
-    /// Writes what comes; the hash that the sender names at the end.
-    async fn contents(
-        &self,
-        exchange: &mut Exchange<'_>,
-        store: &mut Store,
-        claim: &Claim<'_>,
-        name: &str,
-    ) -> Result<Hash, Failure> {
-        self.here.set(store.written());
-        self.progress().begin(name, store.size(), store.written());
-        loop {
-            match exchange.expect("END").await? {
-                Note::Data(bytes) => {
-                    store.write(&bytes).map_err(refuse)?;
-                    claim.shows(store.found());
-                    self.here.set(store.written());
-                    // Here and not at the next look, so that a stall is as long as it was.
-                    let progress = self.progress();
-                    let mut meter = self.meter.borrow_mut();
-                    meter.update(store.written(), |at| progress.place(at));
-                }
-                Note::End { hash } => return Ok(hash),
-                other => return Err(strange(other.name())),
-            }
-        }
-    }
-
-    fn overtaken(&self, name: &str) -> Failure {
-        self.yields.set(true);
-        refuse(format!(
-            "another run of `byway send` with the same file has taken {name} over"
-        ))
-    }
-}
-
-/// Opens the file of an offer. What is there is read and hashed elsewhere, as it may be
-/// long and others are served on this thread.
-async fn open(dir: &Path, offer: &Offer<'_>, force: bool) -> Result<Store, Failure> {
-    let (dir, name, size) = (dir.to_owned(), offer.name.to_owned(), offer.size);
-    let open = move || Store::open(&dir, &name, size, force);
-    match tokio::task::spawn_blocking(open).await {
-        Ok(store) => store.map_err(refuse),
-        Err(e) => Err(Failure::new(
-            Kind::Failed,
-            format!("cannot read what is here of {}: {e}", offer.name),
-        )),
     }
 }
 

@@ -2,9 +2,10 @@
 
 use super::ending::Ending;
 use super::exchange::{Exchange, strange};
+use super::identity::Identity;
 use super::open::{abort_for, connect};
 use super::progress::{GiveUp, Progress, Step, Watch};
-use super::protocol::{BLOCK, Hash, Note, check_name};
+use super::protocol::{BLOCK, Hash, Note, check_name, hex};
 use super::retries::{Reached, Retries};
 use super::stall::StallMeter;
 use crate::args::SendArgs;
@@ -20,6 +21,8 @@ use std::time::{Duration, Instant};
 
 struct Source {
     path: PathBuf,
+    /// Who begins it at this receiver.
+    sender: [u8; 16],
     name: String,
     size: u64,
     stored: Option<Stored>,
@@ -36,30 +39,20 @@ struct Stored {
 struct Run<'a> {
     args: &'a SendArgs,
     ending: &'a Ending,
-    /// Drawn once: who comes back.
-    sender: [u8; 16],
     progress: &'a Progress,
     meter: &'a RefCell<StallMeter>,
     reached: Reached,
 }
 
 pub(crate) async fn send(args: SendArgs, ending: Ending) -> Result<(), Failure> {
-    let mut sources = open_all(&args.files)?;
+    let mut sources = open_all(&args)?;
     let quiet = args.here.quiet || args.here.json;
     let progress = Progress::new(quiet);
     let meter = RefCell::new(StallMeter::new());
-    let mut sender = [0; 16];
-    getrandom::fill(&mut sender).map_err(|e| {
-        Failure::new(
-            Kind::Failed,
-            format!("the system's random generator failed: {e}"),
-        )
-    })?;
     let begun = Instant::now();
     let run = Run {
         args: &args,
         ending: &ending,
-        sender,
         progress: &progress,
         meter: &meter,
         reached: Reached::new(),
@@ -99,9 +92,10 @@ pub(crate) async fn send(args: SendArgs, ending: Ending) -> Result<(), Failure> 
 }
 
 /// Opens what shall be sent before anything is.
-fn open_all(files: &[PathBuf]) -> Result<Vec<Source>, Failure> {
+fn open_all(args: &SendArgs) -> Result<Vec<Source>, Failure> {
+    let identity = Identity::of_this_user()?;
     let mut sources: Vec<Source> = Vec::new();
-    for path in files {
+    for path in &args.files {
         let file = File::open(path).map_err(|e| Failure::file("read", path, &e))?;
         let metadata = file
             .metadata()
@@ -125,6 +119,7 @@ fn open_all(files: &[PathBuf]) -> Result<Vec<Source>, Failure> {
         }
         sources.push(Source {
             path: path.clone(),
+            sender: identity.sender(&args.there.to, path),
             name,
             size: metadata.len(),
             stored: None,
@@ -161,7 +156,7 @@ async fn once(
         reached.note(done);
         Step::of(done)
     };
-    let work = all_files(&association, run.sender, sources, progress, reached);
+    let work = all_files(&association, sources, progress, reached);
     let result = tokio::select! {
         result = work => result,
         failure = watch.run(|| Some(progress), run.meter, done, None, GiveUp::Never) => Err(failure),
@@ -182,7 +177,6 @@ async fn once(
 
 async fn all_files(
     association: &Association,
-    sender: [u8; 16],
     sources: &mut [Source],
     progress: &Progress,
     reached: &Reached,
@@ -190,7 +184,7 @@ async fn all_files(
     let mut exchange = Exchange::new(association);
     for source in sources.iter_mut().filter(|s| s.stored.is_none()) {
         reached.taken.set(0);
-        let stored = one_file(&mut exchange, sender, source, progress, reached).await?;
+        let stored = one_file(&mut exchange, source, progress, reached).await?;
         reached.stored();
         progress.say(&format!(
             "{}: {} stored and verified",
@@ -204,13 +198,12 @@ async fn all_files(
 
 async fn one_file(
     exchange: &mut Exchange<'_>,
-    sender: [u8; 16],
     source: &Source,
     progress: &Progress,
     reached: &Reached,
 ) -> Result<Stored, Failure> {
     let file = File::open(&source.path).map_err(|e| unreadable(source, &e))?;
-    let (have, theirs) = offer(exchange, sender, source).await?;
+    let (have, theirs) = offer(exchange, source).await?;
     let mut hashed = Hashed {
         file,
         hasher: Sha256::new(),
@@ -244,13 +237,9 @@ async fn one_file(
 }
 
 /// Offers the file; how much of it the receiver has, and the hash of that.
-async fn offer(
-    exchange: &mut Exchange<'_>,
-    sender: [u8; 16],
-    source: &Source,
-) -> Result<(u64, Hash), Failure> {
+async fn offer(exchange: &mut Exchange<'_>, source: &Source) -> Result<(u64, Hash), Failure> {
     let offer = Note::Offer {
-        sender,
+        sender: source.sender,
         size: source.size,
         name: source.name.clone(),
     };
@@ -408,9 +397,4 @@ fn report(
             meter.words()
         );
     }
-}
-
-/// Lower-case hexadecimal, as sha256sum prints it.
-pub(super) fn hex(hash: &Hash) -> String {
-    hash.iter().map(|b| format!("{b:02x}")).collect()
 }

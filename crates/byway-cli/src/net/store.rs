@@ -1,23 +1,32 @@
-//! Files at the receiver: `NAME.part` until its hash is right, then `NAME`.
+//! Files at the receiver: partial until the hash is right, then with their names.
 
 use super::protocol::Hash;
 use sha2::{Digest, Sha256};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
-/// What is there of an offered file.
+/// What is there of a sender's file.
 #[derive(Clone)]
 pub(super) struct Found {
     /// Bytes.
     have: u64,
     /// Of those bytes.
     hasher: Sha256,
-    /// Whether the file is there under its own name.
+    /// Whether the file has its own name already.
     complete: bool,
 }
 
 impl Found {
+    fn nothing() -> Found {
+        Found {
+            have: 0,
+            hasher: Sha256::new(),
+            complete: false,
+        }
+    }
+
     /// Bytes that are there.
     pub(super) fn have(&self) -> u64 {
         self.have
@@ -29,12 +38,21 @@ impl Found {
     }
 }
 
+/// Where the files of one receiver are.
+pub(super) struct Folder {
+    pub(super) dir: PathBuf,
+    /// Whether files that exist are replaced.
+    pub(super) force: bool,
+    /// Held while a file gets its name, so that of two of one name the second is refused.
+    pub(super) naming: Mutex<()>,
+}
+
 /// A file being received.
 pub(super) struct Store {
-    target: PathBuf,
+    folder: Arc<Folder>,
+    name: String,
     part: PathBuf,
     size: u64,
-    force: bool,
     found: Found,
     hasher: Sha256,
     writer: Option<BufWriter<File>>,
@@ -42,71 +60,43 @@ pub(super) struct Store {
 }
 
 impl Store {
-    /// Looks at what is there of a file of `size` bytes.
+    /// Looks at what its sender began of a file of `size` bytes: nothing else decides, so
+    /// that strangers learn nothing of what is there. What is `known` is not read again.
     ///
     /// # Errors
     /// Why it cannot be taken, as a sentence for the sender.
-    pub(super) fn open(dir: &Path, name: &str, size: u64, force: bool) -> Result<Store, String> {
-        let (target, part) = (dir.join(name), dir.join(format!("{name}.part")));
-        let mut found = Found {
-            have: 0,
-            hasher: Sha256::new(),
-            complete: false,
-        };
-        let (whole, begun) = (length(&target, name)?, length(&part, name)?);
-        if whole.is_some() && whole != Some(size) && !force {
-            return Err(exists(name));
-        }
-        let front = match (whole, begun) {
-            (Some(n), _) if n == size => Some((&target, n, true)),
-            (_, Some(n)) if n <= size => Some((&part, n, false)),
-            _ => None,
-        };
-        if let Some((path, have, complete)) = front {
-            hash_file(path, &mut found.hasher).map_err(|e| format!("{name}: {e}"))?;
-            (found.have, found.complete) = (have, complete);
-        }
-        Ok(Store::beginning_with((target, part), size, force, found))
-    }
-
-    /// Takes over what another store has found or written, and let go of; it
-    /// may have gone on meanwhile.
-    ///
-    /// # Errors
-    /// When it is not there any more.
-    pub(super) fn take_over(
-        dir: &Path,
+    pub(super) fn open(
+        folder: &Arc<Folder>,
         name: &str,
+        part: &str,
         size: u64,
-        force: bool,
-        found: Found,
+        known: Option<Found>,
     ) -> Result<Store, String> {
-        let (target, part) = (dir.join(name), dir.join(format!("{name}.part")));
-        let path = if found.complete { &target } else { &part };
-        let there = length(path, name)?.unwrap_or(0);
-        if there < found.have || (found.complete && there != found.have) {
-            return Err(format!("{name}: what was here has changed"));
-        }
-        Ok(Store::beginning_with((target, part), size, force, found))
-    }
-
-    /// A store into which nothing was written yet.
-    fn beginning_with(
-        (target, part): (PathBuf, PathBuf),
-        size: u64,
-        force: bool,
-        found: Found,
-    ) -> Store {
-        Store {
-            target,
+        let part = folder.dir.join(part);
+        let found = match known {
+            Some(known) if known.complete => {
+                let there = length(&folder.dir.join(name), name).ok().flatten();
+                Some(known).filter(|k| k.have == size && there == Some(size))
+            }
+            known => match length(&part, name)? {
+                Some(n) if n <= size => match known {
+                    Some(known) if known.have == n => Some(known),
+                    _ => Some(read(&part, n).map_err(|e| format!("{name}: {e}"))?),
+                },
+                _ => None,
+            },
+        };
+        let found = found.unwrap_or_else(Found::nothing);
+        Ok(Store {
+            folder: folder.clone(),
+            name: name.to_owned(),
             part,
             size,
-            force,
             hasher: found.hasher.clone(),
             found,
             writer: None,
             written: 0,
-        }
+        })
     }
 
     /// What was found, or what is there now that it is being written.
@@ -126,13 +116,13 @@ impl Store {
     /// # Errors
     /// Why that cannot be.
     pub(super) fn start(&mut self, offset: u64) -> Result<(), String> {
-        let name = self.name();
+        let name = &self.name;
         if offset == self.found.have && self.found.complete {
             self.written = offset;
             return Ok(());
         }
-        if self.found.complete && !self.force {
-            return Err(exists(&name));
+        if self.found.complete && !self.folder.force {
+            return Err(exists(name));
         }
         if offset != 0 && offset != self.found.have {
             return Err(format!(
@@ -166,13 +156,11 @@ impl Store {
     /// # Errors
     /// When there are too many, or they cannot be written.
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), String> {
-        let name = self.name();
-        let Some(writer) = &mut self.writer else {
+        let name = &self.name;
+        let left = self.size - self.written;
+        let Some(writer) = self.writer.as_mut().filter(|_| bytes.len() as u64 <= left) else {
             return Err(format!("{name}: more bytes than the file has"));
         };
-        if bytes.len() as u64 > self.size - self.written {
-            return Err(format!("{name}: more bytes than the file has"));
-        }
         writer
             .write_all(bytes)
             .map_err(|e| format!("{name}: {e}"))?;
@@ -191,31 +179,37 @@ impl Store {
         self.written
     }
 
-    /// Checks the whole and gives it its name.
+    /// Checks the whole and gives it its name: where it is then, and what is there.
     ///
     /// # Errors
-    /// When bytes are missing or damaged (what is here is then removed), or
-    /// the file system refuses.
-    pub(super) fn finish(mut self, hash: &Hash) -> Result<PathBuf, String> {
-        let name = self.name();
+    /// When bytes are missing or damaged (what is here is then removed), another file has
+    /// the name (what is here then stays, for a receiver with --force), or the file system
+    /// refuses.
+    pub(super) fn finish(mut self, hash: &Hash) -> Result<(PathBuf, Found), String> {
+        let name = self.name.clone();
         if self.written != self.size {
             return Err(format!(
                 "{name}: {} of {} bytes arrived",
                 self.written, self.size
             ));
         }
-        let ours = Hash::from(self.hasher.clone().finalize());
+        let whole = Found {
+            have: self.size,
+            hasher: self.hasher.clone(),
+            complete: true,
+        };
+        let right = whole.hash() == *hash;
+        let target = self.folder.dir.join(&name);
         let Some(writer) = self.writer.take() else {
-            return if ours == *hash {
-                Ok(self.target.clone())
-            } else {
-                Err(exists(&name))
+            return match right {
+                true => Ok((target, whole)),
+                false => Err(exists(&name)),
             };
         };
         let file = writer
             .into_inner()
             .map_err(|e| format!("{name}: {}", e.error()))?;
-        if ours != *hash {
+        if !right {
             drop(file);
             // Going on from damaged bytes could never end well.
             let _ = fs::remove_file(&self.part);
@@ -225,18 +219,23 @@ impl Store {
         }
         file.sync_all().map_err(|e| format!("{name}: {e}"))?;
         drop(file);
-        if !self.force && fs::symlink_metadata(&self.target).is_ok() {
-            return Err(exists(&name));
-        }
-        fs::rename(&self.part, &self.target).map_err(|e| format!("{name}: {e}"))?;
-        Ok(self.target.clone())
+        self.give_name(&target, hash)?;
+        Ok((target, whole))
     }
 
-    fn name(&self) -> String {
-        self.target
-            .file_name()
-            .map(|n| n.to_string_lossy().into_owned())
-            .unwrap_or_default()
+    /// Gives the whole its name, unless another file has it.
+    fn give_name(&self, target: &Path, hash: &Hash) -> Result<(), String> {
+        let (name, naming) = (&self.name, &self.folder.naming);
+        let _alone = naming.lock().unwrap_or_else(PoisonError::into_inner);
+        if !self.folder.force && fs::symlink_metadata(target).is_ok() {
+            let same = length(target, name)? == Some(self.size)
+                && read(target, self.size).is_ok_and(|there| there.hash() == *hash);
+            if !same {
+                return Err(exists(name));
+            }
+            return fs::remove_file(&self.part).map_err(|e| format!("{name}: {e}"));
+        }
+        fs::rename(&self.part, target).map_err(|e| format!("{name}: {e}"))
     }
 }
 
@@ -263,121 +262,23 @@ fn length(path: &Path, name: &str) -> Result<Option<u64>, String> {
     }
 }
 
-fn hash_file(path: &Path, hasher: &mut Sha256) -> io::Result<()> {
-    let mut file = File::open(path)?;
+/// The first `have` bytes of a file.
+fn read(path: &Path, have: u64) -> io::Result<Found> {
+    let (mut front, mut hasher) = (File::open(path)?.take(have), Sha256::new());
     let mut block = vec![0; 1 << 16];
     loop {
-        match file.read(&mut block)? {
-            0 => return Ok(()),
+        match front.read(&mut block)? {
+            0 => break,
             n => hasher.update(&block[..n]),
         }
     }
+    Ok(Found {
+        have,
+        hasher,
+        complete: false,
+    })
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn folder(name: &str) -> PathBuf {
-        let dir = std::env::temp_dir().join(format!("byway-store-{}-{name}", std::process::id()));
-        let _ = fs::remove_dir_all(&dir);
-        fs::create_dir_all(&dir).unwrap();
-        dir
-    }
-
-    fn hash(bytes: &[u8]) -> Hash {
-        Sha256::digest(bytes).into()
-    }
-
-    #[test]
-    fn a_file_that_was_cut_off_goes_on() {
-        let dir = folder("resume");
-        let mut store = Store::open(&dir, "a", 6, false).unwrap();
-        store.start(0).unwrap();
-        store.write(b"abc").unwrap();
-        drop(store); // the association is lost
-        let mut store = Store::open(&dir, "a", 6, false).unwrap();
-        assert_eq!(
-            (store.found().have, store.found().hash()),
-            (3, hash(b"abc"))
-        );
-        store.start(3).unwrap();
-        store.write(b"def").unwrap();
-        let path = store.finish(&hash(b"abcdef")).unwrap();
-        assert_eq!(fs::read(path).unwrap(), b"abcdef");
-        assert!(!dir.join("a.part").exists());
-        fs::remove_dir_all(dir).unwrap();
-    }
-
-    #[test]
-    fn what_is_there_is_kept_unless_forced() {
-        let dir = folder("exists");
-        fs::write(dir.join("a"), b"old").unwrap();
-        assert!(
-            Store::open(&dir, "a", 6, false)
-                .err()
-                .unwrap()
-                .contains("--force")
-        );
-        // The same size: the sender compares the hash, and starts over when it differs.
-        let mut same = Store::open(&dir, "a", 3, false).unwrap();
-        assert!(same.start(0).unwrap_err().contains("--force"));
-        // The same contents: nothing is to do.
-        let mut same = Store::open(&dir, "a", 3, false).unwrap();
-        same.start(3).unwrap();
-        same.finish(&hash(b"old")).unwrap();
-        let mut forced = Store::open(&dir, "a", 3, true).unwrap();
-        forced.start(0).unwrap();
-        forced.write(b"new").unwrap();
-        forced.finish(&hash(b"new")).unwrap();
-        assert_eq!(fs::read(dir.join("a")).unwrap(), b"new");
-        fs::remove_dir_all(dir).unwrap();
-    }
-
-    #[test]
-    fn what_another_began_is_taken_over_where_it_was_looked_at() {
-        let dir = folder("over");
-        let mut older = Store::open(&dir, "a", 6, false).unwrap();
-        older.start(0).unwrap();
-        older.write(b"abc").unwrap();
-        let found = older.found();
-        assert_eq!((found.have, found.hash()), (3, hash(b"abc")));
-        older.write(b"de").unwrap();
-        drop(older);
-        let mut store = Store::take_over(&dir, "a", 6, false, found.clone()).unwrap();
-        store.start(3).unwrap();
-        store.write(b"DEF").unwrap();
-        store.finish(&hash(b"abcDEF")).unwrap();
-        assert_eq!(fs::read(dir.join("a")).unwrap(), b"abcDEF");
-        let gone = Store::take_over(&dir, "a", 6, false, found).err().unwrap();
-        assert!(gone.contains("has changed"), "{gone}");
-        fs::remove_dir_all(dir).unwrap();
-    }
-
-    #[test]
-    fn damage_is_found_and_not_kept() {
-        let dir = folder("damage");
-        let mut store = Store::open(&dir, "a", 3, false).unwrap();
-        store.start(0).unwrap();
-        store.write(b"abX").unwrap();
-        assert!(store.finish(&hash(b"abc")).unwrap_err().contains("SHA-256"));
-        assert!(!dir.join("a").exists() && !dir.join("a.part").exists());
-        fs::remove_dir_all(dir).unwrap();
-    }
-
-    #[test]
-    fn no_more_bytes_than_offered_are_taken() {
-        let dir = folder("more");
-        let mut store = Store::open(&dir, "a", 2, false).unwrap();
-        store.start(0).unwrap();
-        assert!(store.write(b"abc").unwrap_err().contains("more bytes"));
-        assert!(store.start(1).unwrap_err().contains("begun at 1"));
-        assert!(
-            store
-                .finish(&hash(b""))
-                .unwrap_err()
-                .contains("0 of 2 bytes")
-        );
-        fs::remove_dir_all(dir).unwrap();
-    }
-}
+#[path = "store_tests.rs"]
+mod tests;

@@ -24,6 +24,19 @@ pub(crate) const HASTY: [&str; 10] = [
 pub(crate) fn byway() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_byway"));
     command.env_remove("NO_COLOR");
+    // Who sends: not the user who runs the tests.
+    command.env("XDG_STATE_HOME", folder_of("state"));
+    command
+}
+
+fn folder_of(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
+}
+
+/// Another user, or another host.
+pub(crate) fn stranger() -> Command {
+    let mut command = byway();
+    command.env("XDG_STATE_HOME", folder_of("state-of-a-stranger"));
     command
 }
 
@@ -37,7 +50,7 @@ pub(crate) fn text(bytes: &[u8]) -> String {
 
 /// A new folder for one test.
 pub(crate) fn folder(name: &str) -> PathBuf {
-    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let dir = folder_of(name);
     let _ = std::fs::remove_dir_all(&dir);
     std::fs::create_dir_all(&dir).unwrap();
     dir
@@ -67,9 +80,21 @@ impl Server {
         Server::start_at(args, "127.0.0.1:0,127.0.0.2:0")
     }
 
+    /// Starts `args` where no file may be longer than `blocks` blocks of 1024 bytes.
+    pub(crate) fn start_limited(args: &[&str], blocks: u32) -> Server {
+        let mut shell = Command::new("bash");
+        let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
+        shell.args(["-c", &script, env!("CARGO_BIN_EXE_byway")]);
+        Server::start_as(shell, args, "127.0.0.1:0,127.0.0.2:0")
+    }
+
     /// Starts `args` on these addresses.
     pub(crate) fn start_at(args: &[&str], bind: &str) -> Server {
-        let mut child = byway()
+        Server::start_as(byway(), args, bind)
+    }
+
+    fn start_as(mut command: Command, args: &[&str], bind: &str) -> Server {
+        let mut child = command
             .args(args)
             .args(["--bind", bind])
             .stdout(Stdio::piped())
@@ -138,9 +163,29 @@ pub(crate) fn endless(dir: &Path) -> PathBuf {
     file
 }
 
-/// Waits until something of a file has been written.
-pub(crate) fn wait_for(part: &Path) {
-    wait_until(|| std::fs::metadata(part).map_or(0, |m| m.len()) > 0);
+/// The partial files of this name, `NAME.KEY.part`, and their lengths.
+pub(crate) fn parts(inbox: &Path, name: &str) -> Vec<(PathBuf, u64)> {
+    let of = |entry: std::io::Result<std::fs::DirEntry>| {
+        let entry = entry.ok()?;
+        let file = entry.file_name().into_string().ok()?;
+        let key = file.strip_prefix(name)?.strip_prefix('.')?;
+        let (key, end) = key.split_once('.')?;
+        (key.len() == 16 && end == "part").then_some(())?;
+        Some((entry.path(), entry.metadata().ok()?.len()))
+    };
+    std::fs::read_dir(inbox).map_or(Vec::new(), |all| all.filter_map(of).collect())
+}
+
+/// Waits until more than `bytes` of a file have been written; its partial file.
+pub(crate) fn wait_for_more(inbox: &Path, name: &str, bytes: u64) -> PathBuf {
+    let begun = || parts(inbox, name).into_iter().find(|p| p.1 > bytes);
+    wait_until(|| begun().is_some());
+    begun().expect("it was there").0
+}
+
+/// Waits until something of a file has been written; its partial file.
+pub(crate) fn wait_for(inbox: &Path, name: &str) -> PathBuf {
+    wait_for_more(inbox, name, 0)
 }
 
 /// Waits, and fails a test that hangs.

@@ -6,6 +6,7 @@ use crate::api::{Event, LossReason};
 use crate::observe::Observation;
 use crate::path::{PathId, PathState};
 use crate::recv::acker::Arrived;
+use crate::text::shown;
 use bytes::Bytes;
 use byway_wire::{
     Cause, CauseWriter, Causes, Chunk, ChunkError, Chunks, Data, Packet, RawChunk, Sack,
@@ -362,7 +363,7 @@ fn describe(causes: Causes<'_>) -> String {
         match raw.parse() {
             Ok(Cause::UserInitiatedAbort(reason) | Cause::ProtocolViolation(reason)) => {
                 let cut = &reason[..reason.len().min(128)];
-                text.push_str(&String::from_utf8_lossy(cut));
+                text.push_str(&shown(&String::from_utf8_lossy(cut)));
             }
             Ok(Cause::InvalidStreamIdentifier { stream_id }) => {
                 text.push_str(&format!("stream {stream_id} does not exist"));

@@ -261,6 +261,22 @@ fn a_heartbeat_is_answered_with_its_information_to_where_it_came_from() {
     assert!(p.sent[0].bytes.windows(15).any(|w| w == b"any information"));
 }
 
+#[test]
+fn a_heartbeat_of_two_parameters_is_returned_whole() {
+    let mut p = Pair::up(1, &plain());
+    let two = [
+        &[0, 1, 0, 8][..],
+        b"here",
+        &[0x80, 9, 0, 9],
+        b"there",
+        &[0; 3],
+    ]
+    .concat();
+    p.inject(Z, 0, |b| b.raw(4, 0, &two));
+    assert_drawn(&p.take_drawings(), &["Z -> HEARTBEAT ACK -> A"]);
+    assert!(p.sent[0].bytes.ends_with(&two));
+}
+
 /// What both ends observe of a transfer with a lost packet.
 fn observed(details: bool) -> [Vec<Observation>; 2] {
     let end = |side: usize| {

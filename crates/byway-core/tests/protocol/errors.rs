@@ -1,8 +1,8 @@
 //! Every refused call, with its error text.
 
-use crate::common::{A, Pair, Z, address, addresses, endpoint, plain};
+use crate::common::{A, Pair, Z, address, addresses, endpoint, loss, plain};
 use byway_core::time::Instant;
-use byway_core::{Endpoint, EndpointConfig, Message, PathId};
+use byway_core::{Endpoint, EndpointConfig, Event, Message, PathId};
 use core::net::SocketAddr;
 
 #[test]
@@ -167,4 +167,29 @@ fn endpoints_that_cannot_work() {
         let error = Endpoint::new(EndpointConfig::new(port, local, [0; 32])).unwrap_err();
         assert_eq!(error.to_string(), expected);
     }
+}
+
+#[test]
+fn the_reason_of_an_abort_and_of_an_error_is_escaped() {
+    let words = "\x1b]0;x\x07\nbyway: well \u{202e}\u{200b}";
+    let shown = "\\u{1b}]0;x\\u{7}\\nbyway: well \\u{202e}\\u{200b}";
+    let mut p = Pair::up(1, &plain());
+    p.inject(Z, 0, |b| {
+        b.error(|c| {
+            c.protocol_violation(words.as_bytes());
+        });
+    });
+    let told = Event::PeerError {
+        cause: shown.to_owned(),
+    };
+    assert!(p.take_events(Z).contains(&told));
+    p.inject(Z, 0, |b| {
+        b.abort(false, |c| {
+            c.user_initiated_abort(words.as_bytes());
+        });
+    });
+    assert_eq!(
+        loss(&p.take_events(Z)),
+        format!("the peer aborted: {shown}")
+    );
 }

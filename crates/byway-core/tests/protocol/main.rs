@@ -24,6 +24,7 @@ mod presets;
 mod probe_timeout;
 mod rack;
 mod recovery;
+mod reneging;
 mod restart;
 mod revival;
 mod setup;

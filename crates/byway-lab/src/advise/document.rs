@@ -10,6 +10,8 @@ use std::ops::Range;
 const KEYS: &[&str] = &["traffic", "hurts", "max_stall", "at_most_moves", "max_cost"];
 /// The form of what `byway doctor --json` prints.
 pub(super) const DOCTOR: &str = "byway.doctor/1";
+/// Taken for a rate that was not measured, bits a second: at more, failover takes no longer.
+const UNMEASURED: f64 = 10e6;
 
 impl Request {
     /// Adds what the text of a file says: TOML with `[[path]]` tables, the same as JSON, or
@@ -34,10 +36,12 @@ impl Request {
             })?;
             let written = match value.get("schema").and_then(Value::as_str) {
                 Some(DOCTOR) => of_doctor(&value),
-                _ => of_json(&value),
+                _ => of_json(&value).map(|text| (text, Vec::new())),
             };
-            let written = written.map_err(|message| whole(name, message))?;
-            return self.add_toml(name, &written);
+            let (written, remarks) = written.map_err(|message| whole(name, message))?;
+            self.add_toml(name, &written)?;
+            self.remarks.extend(remarks);
+            return Ok(());
         }
         self.add_toml(name, text)
     }
@@ -165,14 +169,14 @@ fn of_json(value: &Value) -> Result<String, String> {
     toml::to_string(&value).map_err(|e| format!("this JSON has what is not known here: {e}"))
 }
 
-/// The pairs of addresses that answered, as paths.
-fn of_doctor(value: &Value) -> Result<String, String> {
+/// The pairs of addresses that answered, as paths, and what was not measured of them.
+fn of_doctor(value: &Value) -> Result<(String, Vec<String>), String> {
     let none = Vec::new();
     let pairs = value
         .get("pairs")
         .and_then(Value::as_array)
         .unwrap_or(&none);
-    let mut out = String::new();
+    let (mut out, mut remarks) = (String::new(), Vec::new());
     for pair in pairs {
         let number = |key: &str| pair.get(key).and_then(Value::as_f64);
         let text = |key: &str| pair.get(key).and_then(Value::as_str).unwrap_or("?");
@@ -181,8 +185,15 @@ fn of_doctor(value: &Value) -> Result<String, String> {
         };
         // Heartbeats measure the loss of both ways together.
         let loss = 1.0 - (1.0 - number("loss_round_trip").unwrap_or(0.0).clamp(0.0, 0.74)).sqrt();
-        // What was not measured: a rate at which failover takes no longer than at more.
-        let rate = number("rate_bit_s").unwrap_or(10e6).clamp(16_000.0, 1e12);
+        let name = format!("{} - {}", text("local"), text("remote"));
+        if number("rate_bit_s").is_none() {
+            remarks.push(format!(
+                "The rate of {name} was not measured; {} is taken.",
+                crate::show::rate(UNMEASURED)
+            ));
+        }
+        let rate = number("rate_bit_s").unwrap_or(UNMEASURED);
+        let rate = rate.clamp(16_000.0, 1e12);
         // No measurement is better than three digits.
         let digit = 10_f64.powf(rate.log10().floor() - 2.0).max(1.0);
         let rate = (rate / digit).round() * digit;
@@ -190,14 +201,14 @@ fn of_doctor(value: &Value) -> Result<String, String> {
         let jitter = number("rtt_spread_ms").filter(|j| *j > 1.0 && *j > rtt / 10.0);
         let jitter = jitter.unwrap_or(0.0);
         out.push_str(&format!(
-            "[[path]]\nname = {:?}\nrtt = \"{rtt:.3} ms\"\nrate = \"{rate:.0} bit/s\"\n\
+            "[[path]]\nname = {}\nrtt = \"{rtt:.3} ms\"\nrate = \"{rate:.0} bit/s\"\n\
              loss = \"{:.4} %\"\njitter = \"{jitter:.3} ms\"\n",
-            format!("{} - {}", text("local"), text("remote")),
+            toml::Value::String(name),
             loss * 100.0
         ));
     }
     if out.is_empty() {
         return Err("no pair of addresses answered, so there is nothing to advise".to_owned());
     }
-    Ok(out)
+    Ok((out, remarks))
 }

@@ -4,7 +4,8 @@
 //! settings in five [situations](Situation), drops those that cannot win, and runs the rest
 //! again with seeds that the search has not used. The answer, [`Advice`], has figures of
 //! these last runs only, with their intervals. All of it follows from the request, the seed
-//! and the number of runs; a [`Pace`] decides how many there are, and may look at a clock.
+//! and the number of runs; a [`Pace`] decides how many there are: [`Fixed`] numbers, or as many as
+//! a time allows ([`Within`]).
 //!
 //! ```
 //! use byway_lab::advise::{Fixed, Hooks, Request, advise};
@@ -39,6 +40,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod wishes;
+mod within;
 
 pub use answer::{Advice, Effort, Outlook, Role, SCHEMA, TargetAdvice, Verdict};
 pub use candidates::{Candidate, Target, baselines};
@@ -52,3 +54,4 @@ pub use request::Request;
 pub use rerun::{Rerun, rerun};
 pub use situations::{Situation, scenario};
 pub use wishes::Wishes;
+pub use within::Within;

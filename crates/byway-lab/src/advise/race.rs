@@ -35,7 +35,8 @@ pub struct Pilot {
     pub check: usize,
 }
 
-/// Decides how much is run. It may look at a clock; nothing else here does.
+/// Decides how much is run. It may look at a clock ([`Within`](super::Within)); nothing else
+/// here does.
 pub trait Pace {
     /// Seeds of each candidate on the first level; an error if the time is too short for
     /// one, which says how much is needed.

@@ -276,7 +276,7 @@ fn limits(row: &Outlook, wishes: &Wishes) -> Vec<String> {
 }
 
 fn notes(request: &Request, targets: &[TargetAdvice]) -> Vec<String> {
-    let mut notes = Vec::new();
+    let mut notes = request.remarks.clone();
     if request.paths.len() == 1 {
         notes.push(
             "There is one path: no redundancy. No setting helps when it dies for good, so it is \

@@ -25,6 +25,8 @@ pub struct Request {
     pub targets: Vec<Target>,
     /// Seeds all chance (1).
     pub seed: u64,
+    /// What to know of the paths, in sentences: what was not measured.
+    pub remarks: Vec<String>,
 }
 
 impl Default for Request {
@@ -36,6 +38,7 @@ impl Default for Request {
             wishes: Wishes::default(),
             targets: vec![Target::Byway],
             seed: 1,
+            remarks: Vec::new(),
         }
     }
 }

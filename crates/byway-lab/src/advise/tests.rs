@@ -69,6 +69,38 @@ fn swapped_sides_are_worse_and_equal_sides_show_nothing() {
     assert_eq!(shown(default, default), Shown::Nothing);
 }
 
+/// The check with scenarios that nobody has seen must be able to fail: with its sides swapped
+/// what won loses, and equal sides show nothing.
+#[test]
+fn held_out_scenarios_show_who_wins_who_loses_and_who_is_the_same() {
+    let mut request = Request::default();
+    request.add_path("rtt=20ms,rate=500k,loss=0.5%").unwrap();
+    request.add_path("rtt=40ms,rate=500k").unwrap();
+    request.set_traffic("requests 500B/1s").unwrap();
+    request.targets = vec![Target::Usrsctp];
+    let advice = advise(&request, &LITTLE, &Hooks::default()).unwrap();
+    let advised = &advice.targets[0].rows[0].candidate;
+    let default = &baselines(Target::Usrsctp)[0];
+    let put =
+        |a: &Candidate, b: &Candidate| held_out(&request, a, std::slice::from_ref(b), 8).unwrap();
+    let (forward, swapped) = (put(advised, default), put(default, advised));
+    assert_eq!(forward.len(), variations(&request).len());
+    let won = forward.iter().filter(|c| c.score.shown == Shown::Better);
+    assert!(won.count() >= forward.len() - 1, "{forward:?}");
+    for (f, s) in forward.iter().zip(&swapped) {
+        let mirrored = match f.score.shown {
+            Shown::Better => Shown::Worse,
+            Shown::Worse => Shown::Better,
+            Shown::Nothing => Shown::Nothing,
+        };
+        assert_eq!(s.score.shown, mirrored, "{f:?} {s:?}");
+    }
+    for cell in put(advised, advised).iter().chain(&put(default, default)) {
+        assert_eq!(cell.score.shown, Shown::Nothing, "{cell:?}");
+        assert_eq!((cell.score.low, cell.score.high), (0.0, 0.0), "{cell:?}");
+    }
+}
+
 #[test]
 fn an_interruption_keeps_the_rounds_that_are_done() {
     let cancel = AtomicBool::new(false);
@@ -215,6 +247,10 @@ fn a_file_says_the_same_as_arguments() {
     let mut request = Request::default();
     request.add_document("doctor.json", doctor).unwrap();
     assert_eq!(request.paths.len(), 1);
+    assert_eq!(
+        request.remarks,
+        ["The rate of 10.0.0.1 - 10.0.0.2 was not measured; 10.0 Mbit/s is taken."]
+    );
     let error = Request::default().add_document("a.toml", "trafic = \"bulk\"\n");
     assert!(
         error

@@ -203,6 +203,44 @@ fn what_is_not_its_own_is_left_alone() {
 }
 
 #[test]
+fn what_is_no_file_is_neither_read_nor_replaced() {
+    let folder = Folder::new("no-file");
+    let plan = plan(GRID);
+    let socket = folder.file("socket.parquet");
+    let _bound = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    let inner = folder.file("folder.parquet");
+    std::fs::create_dir(&inner).unwrap();
+    let journal = folder.file("x.parquet");
+    std::fs::create_dir(journal_path(&journal)).unwrap();
+    for (file, part) in [
+        (&socket, "socket.parquet: this is a device or a pipe"),
+        (&inner, "folder.parquet: this is a folder"),
+        (&journal, "x.parquet.journal: this is a folder"),
+        (&PathBuf::new(), ": this is no file's name"),
+        (&folder.file(".."), "this is no file's name"),
+        (
+            &PathBuf::from("s3://bucket/x.parquet"),
+            "x.parquet: this is a URL",
+        ),
+    ] {
+        for restart in [false, true] {
+            let session = Session {
+                restart,
+                ..session(file)
+            };
+            let error = sweep(&plan, &session).unwrap_err().to_string();
+            assert!(error.contains(part), "{error}");
+        }
+    }
+    assert!(socket.exists(), "it was not removed");
+    // This one has no end.
+    for device in ["/dev/zero", "/dev/full"] {
+        let error = Results::read(Path::new(device)).unwrap_err().to_string();
+        assert_eq!(error, format!("{device}: this is no file"));
+    }
+}
+
+#[test]
 fn damage_is_found_before_anything_is_decoded() {
     let folder = Folder::new("damage");
     let file = folder.file("x.parquet");

@@ -11,8 +11,6 @@ use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 impl Results {
@@ -28,10 +26,12 @@ impl Results {
 /// Reads the results file at `path`.
 fn read(path: &Path) -> Result<Results, Trouble> {
     let foreign = |problem: String| Trouble::foreign(path, problem);
-    let mut bytes = Vec::new();
-    File::open(path)
-        .and_then(|mut f| f.read_to_end(&mut bytes))
-        .map_err(|e| Trouble::file("read", path, e))?;
+    let failed = |e| Trouble::file("read", path, e);
+    // A device may have no end, and a pipe no beginning.
+    if !std::fs::metadata(path).map_err(failed)?.is_file() {
+        return Err(foreign("this is no file".to_owned()));
+    }
+    let bytes = std::fs::read(path).map_err(failed)?;
     let bytes = bytes::Bytes::from(bytes);
     if !bytes.starts_with(b"PAR1") {
         return Err(foreign(

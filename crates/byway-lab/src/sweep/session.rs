@@ -85,6 +85,10 @@ pub(super) enum Begun {
 /// Opens the files of a sweep.
 pub(super) fn begin(plan: &Plan, session: &Session<'_>) -> Result<Begun, EngineError> {
     let journal_path = journal_path(session.file);
+    // Before anything is removed, replaced or read: a device has no end.
+    for path in [session.file, &journal_path] {
+        only_files(path)?;
+    }
     if session.restart {
         remove(&journal_path)?;
         remove(session.file)?;
@@ -120,6 +124,22 @@ pub(super) fn remove(path: &Path) -> Result<(), Trouble> {
         Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Trouble::file("remove", path, e)),
         _ => Ok(()),
     }
+}
+
+/// Refuses what cannot be a file, and what is there and none: a device, a pipe, a folder.
+fn only_files(path: &Path) -> Result<(), Trouble> {
+    let problem = match std::fs::metadata(path) {
+        _ if path.file_name().is_none() => "this is no file's name; choose another --out",
+        _ if path.to_string_lossy().contains("://") => {
+            "this is a URL, which --dask alone can write; choose another --out"
+        }
+        Ok(there) if there.is_dir() => "this is a folder, and no file; choose another --out",
+        Ok(there) if !there.is_file() => {
+            "this is a device or a pipe, and no file; choose another --out"
+        }
+        _ => return Ok(()),
+    };
+    Err(Trouble::foreign(path, problem))
 }
 
 /// The results, if the file has them already.

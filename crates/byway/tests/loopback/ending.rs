@@ -1,7 +1,10 @@
 //! How associations and endpoints end, and fail to begin.
 
 use crate::common::{PORT, any, bounded, client, pair, quick, server};
-use byway::{BindError, Closed, ConnectError, Endpoint, EndpointOptions, LossReason, Message};
+use byway::{
+    BindError, Closed, Config, ConnectError, Endpoint, EndpointOptions, LossReason, Message,
+    PathId, PathState,
+};
 use std::time::Duration;
 
 #[tokio::test]
@@ -399,6 +402,48 @@ async fn what_nobody_accepted_is_freed_when_its_peer_aborts() {
         let (a, z) = (a.unwrap(), z.unwrap());
         a.send(Message::new(0, "hello")).await.unwrap();
         assert_eq!(z.recv().await.unwrap().payload, "hello");
+    })
+    .await;
+}
+
+/// "Port unreachable" is what anybody on the way can forge (RFC 6951 section 5.5): the timers
+/// of the association decide.
+#[tokio::test]
+async fn icmp_ends_no_association() {
+    bounded(async {
+        let client = client(&["127.0.0.1"], Config::default());
+        let local = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        let port = local.local_addr().unwrap();
+        drop(local);
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .unwrap();
+        let served = runtime.spawn(async move {
+            let server = Endpoint::bind(EndpointOptions::new([port]).sctp_port(PORT)).unwrap();
+            let accepted = server.accept().await.unwrap();
+            (server, accepted)
+        });
+        let a = loop {
+            // Until the server is there.
+            if let Ok(a) = client.connect(&[port], PORT).await {
+                break a;
+            }
+        };
+        let served = served.await.unwrap();
+        runtime.shutdown_background();
+        served.1.closed().await;
+        // Its port is closed: each packet gets an ICMP message.
+        let sent = client.driver_stats().datagrams_sent;
+        while client.driver_stats().datagrams_sent < sent + 3 {
+            a.request_heartbeat(PathId(0)).unwrap();
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+        // It would take ten timeouts of a second and more to end it.
+        assert!(is_pending(&mut Box::pin(a.closed())).await);
+        assert_eq!(a.paths()[0].state, PathState::Active);
+        a.abort(b"done").unwrap();
     })
     .await;
 }

@@ -3,5 +3,6 @@
 mod common;
 mod ending;
 mod failover;
+mod restarting;
 mod strangers;
 mod transfer;

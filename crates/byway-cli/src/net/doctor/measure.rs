@@ -3,8 +3,8 @@
 use super::super::ending::Ending;
 use super::super::exchange::Exchange;
 use super::super::protocol::Note;
-use super::super::shown::shown;
 use bytes::Bytes;
+use byway::text::shown;
 use byway::{Association, Closed, Config, ConnectError, Endpoint, EndpointOptions, LossReason};
 use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};

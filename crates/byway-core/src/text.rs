@@ -1,8 +1,9 @@
-//! Text of another host, as it may be shown.
+//! Text of another host, as it may be shown on a terminal or written to a log.
 
 /// With everything escaped that steers a terminal, forges a line or hides:
-/// control characters, and those that [`hides`] names.
-pub(crate) fn shown(text: &str) -> String {
+/// control characters, and those that [`hides`] names. What is escaped already stays as it is.
+#[must_use]
+pub fn shown(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         if c.is_control() || hides(c) {
@@ -16,7 +17,8 @@ pub(crate) fn shown(text: &str) -> String {
 
 /// Whether a character is invisible, or changes how its neighbours are shown:
 /// marks of direction, zero-width and format characters, separators of lines.
-pub(super) fn hides(c: char) -> bool {
+#[must_use]
+pub fn hides(c: char) -> bool {
     matches!(
         c,
         '\u{00ad}'
@@ -53,6 +55,7 @@ mod tests {
             ),
         ] {
             assert_eq!(shown(text), expected);
+            assert_eq!(shown(expected), expected);
         }
     }
 }

@@ -1,0 +1,144 @@
+//! One file that `byway recv` takes.
+
+use super::{Done, Job, Offer, refuse};
+use crate::failure::{Failure, Kind};
+use crate::net::claims::Claim;
+use crate::net::exchange::{Exchange, strange};
+use crate::net::protocol::{Hash, Note, hex};
+use crate::net::store::{Found, Store};
+
+/// A file and the right to write it. How far it is stays known when it is let go of.
+struct Open<'a> {
+    // First: what waits is written before another association has the right.
+    store: Option<Store>,
+    claim: Claim<'a>,
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        if let Some(store) = &self.store {
+            self.claim.remember(Some(store.found()));
+        }
+    }
+}
+
+impl Job<'_> {
+    pub(super) async fn one_file(
+        &self,
+        exchange: &mut Exchange<'_>,
+        offer: &Offer,
+    ) -> Result<Done, Failure> {
+        // Until the file is ours, an earlier association of its sender may go on.
+        self.yields.set(true);
+        let claim = tokio::select! {
+            claim = self.ours(self.files.claims.claim(offer.sender, &offer.name)) => claim?,
+            lost = self.association.closed() => return Err(lost.into()),
+        };
+        self.yields.set(false);
+        let mut open = Open { store: None, claim };
+        let store = self.ours(self.open(offer, &open.claim)).await?;
+        let store = open.store.insert(store);
+        let (offset, hash) = tokio::select! {
+            result = self.take(exchange, store, offer) => result?,
+            () = open.claim.taken() => return Err(self.overtaken(&offer.name)),
+        };
+        let Some(store) = open.store.take() else {
+            unreachable!("it was put there above");
+        };
+        let finished = self.ours(aside(move || store.finish(&hash))).await?;
+        // After a failure what is there is looked at again.
+        let whole = finished.as_ref().ok().map(|(_, whole)| whole.clone());
+        open.claim.remember(whole);
+        let (path, _) = finished.map_err(refuse)?;
+        exchange.send(&Note::Stored).await?;
+        Ok(Done {
+            path,
+            size: offer.size,
+            hash: hex(&hash),
+            resumed_from: offset,
+        })
+    }
+
+    /// Opens the file of an offer.
+    async fn open(&self, offer: &Offer, claim: &Claim<'_>) -> Result<Store, Failure> {
+        let (folder, name, size) = (self.files.folder.clone(), offer.name.clone(), offer.size);
+        let (part, known) = (claim.key.part(&name), claim.known());
+        // What is known, or not there, is not read.
+        let reads = known.is_none() && folder.dir.join(&part).exists();
+        let open = move || Store::open(&folder, &name, &part, size, known);
+        if !reads {
+            return open().map_err(refuse);
+        }
+        // One at a time, so that many senders do not take all processors. An error would
+        // say that it was closed.
+        let _turn = self.files.reading.acquire().await;
+        aside(open).await?.map_err(refuse)
+    }
+
+    /// Agrees where the sender begins, and takes what comes: from where, and the hash of
+    /// the whole that the sender names.
+    async fn take(
+        &self,
+        exchange: &mut Exchange<'_>,
+        store: &mut Store,
+        offer: &Offer,
+    ) -> Result<(u64, Hash), Failure> {
+        let offset = self.agree(exchange, &store.found()).await?;
+        store.start(offset).map_err(refuse)?;
+        let hash = self.contents(exchange, store, &offer.name).await?;
+        Ok((offset, hash))
+    }
+
+    /// Tells the sender what is there; where it begins.
+    async fn agree(&self, exchange: &mut Exchange<'_>, found: &Found) -> Result<u64, Failure> {
+        let have = Note::Have {
+            offset: found.have(),
+            hash: found.hash(),
+        };
+        exchange.send(&have).await?;
+        let answer = exchange.expect("START").await?;
+        self.advance();
+        match answer {
+            Note::Start { offset } => Ok(offset),
+            other => Err(strange(other.name())),
+        }
+    }
+
+    /// Writes what comes; the hash that the sender names at the end.
+    async fn contents(
+        &self,
+        exchange: &mut Exchange<'_>,
+        store: &mut Store,
+        name: &str,
+    ) -> Result<Hash, Failure> {
+        self.here.set(store.written());
+        self.progress().begin(name, store.size(), store.written());
+        loop {
+            match exchange.expect("END").await? {
+                Note::Data(bytes) => {
+                    store.write(&bytes).map_err(refuse)?;
+                    self.here.set(store.written());
+                    // Here and not at the next look, so that a stall is as long as it was.
+                    let progress = self.progress();
+                    let mut meter = self.meter.borrow_mut();
+                    meter.update(store.written(), |at| progress.place(at));
+                }
+                Note::End { hash } => return Ok(hash),
+                other => return Err(strange(other.name())),
+            }
+        }
+    }
+
+    fn overtaken(&self, name: &str) -> Failure {
+        self.yields.set(true);
+        refuse(format!(
+            "another run of `byway send` with the same file has taken {name} over"
+        ))
+    }
+}
+
+/// Does elsewhere what may take long: others are served on this thread.
+async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Failure> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|e| Failure::new(Kind::Failed, format!("cannot work on a file: {e}")))
+}

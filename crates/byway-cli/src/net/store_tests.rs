@@ -1,0 +1,172 @@
+use super::*;
+
+fn folder(name: &str, force: bool) -> Arc<Folder> {
+    let dir = std::env::temp_dir().join(format!("byway-store-{}-{name}", std::process::id()));
+    let _ = fs::remove_dir_all(&dir);
+    fs::create_dir_all(&dir).unwrap();
+    Arc::new(Folder {
+        dir,
+        force,
+        naming: Mutex::new(()),
+    })
+}
+
+fn forced(folder: &Folder) -> Arc<Folder> {
+    Arc::new(Folder {
+        dir: folder.dir.clone(),
+        force: true,
+        naming: Mutex::new(()),
+    })
+}
+
+fn hash(bytes: &[u8]) -> Hash {
+    Sha256::digest(bytes).into()
+}
+
+fn open(folder: &Arc<Folder>, part: &str, size: u64) -> Store {
+    Store::open(folder, "a", part, size, None).unwrap()
+}
+
+/// A store of this sender into which `bytes` were written from the beginning.
+fn written(folder: &Arc<Folder>, part: &str, size: u64, bytes: &[u8]) -> Store {
+    let mut store = open(folder, part, size);
+    store.start(0).unwrap();
+    store.write(bytes).unwrap();
+    store
+}
+
+#[test]
+fn a_file_that_was_cut_off_goes_on() {
+    let folder = folder("resume", false);
+    let cut = written(&folder, "a.1.part", 6, b"abc");
+    let known = cut.found();
+    drop(cut); // the association is lost
+    // Read again, or known.
+    for known in [None, Some(known)] {
+        let store = Store::open(&folder, "a", "a.1.part", 6, known).unwrap();
+        let found = store.found();
+        assert_eq!((found.have(), found.hash()), (3, hash(b"abc")));
+    }
+    let mut store = open(&folder, "a.1.part", 6);
+    store.start(3).unwrap();
+    store.write(b"def").unwrap();
+    let (path, _) = store.finish(&hash(b"abcdef")).unwrap();
+    assert_eq!(fs::read(path).unwrap(), b"abcdef");
+    assert!(!folder.dir.join("a.1.part").exists());
+    fs::remove_dir_all(&folder.dir).unwrap();
+}
+
+#[test]
+fn what_is_known_is_not_read_and_what_has_changed_is() {
+    let folder = folder("known", false);
+    let known = written(&folder, "a.1.part", 6, b"abc").found();
+    fs::write(folder.dir.join("a.1.part"), b"ABC").unwrap();
+    let store = Store::open(&folder, "a", "a.1.part", 6, Some(known.clone())).unwrap();
+    assert_eq!(store.found().hash(), hash(b"abc"), "not read");
+    fs::write(folder.dir.join("a.1.part"), b"ABCD").unwrap();
+    let store = Store::open(&folder, "a", "a.1.part", 6, Some(known)).unwrap();
+    assert_eq!(store.found().hash(), hash(b"ABCD"));
+    fs::remove_dir_all(&folder.dir).unwrap();
+}
+
+#[test]
+fn what_is_there_is_kept_unless_forced() {
+    let folder = folder("exists", false);
+    let target = folder.dir.join("a");
+    fs::write(&target, b"old").unwrap();
+    // An offer does not tell it, whatever the size.
+    for size in [3, 6] {
+        assert_eq!(open(&folder, "a.1.part", size).found().have(), 0);
+    }
+    let other = written(&folder, "a.1.part", 3, b"new");
+    assert!(
+        other
+            .finish(&hash(b"new"))
+            .err()
+            .unwrap()
+            .contains("--force")
+    );
+    assert_eq!(fs::read(&target).unwrap(), b"old");
+    // The same contents: stored.
+    let same = written(&folder, "a.2.part", 3, b"old");
+    same.finish(&hash(b"old")).unwrap();
+    assert!(!folder.dir.join("a.2.part").exists());
+    // What came is still there for a receiver that may replace it.
+    let mut store = open(&forced(&folder), "a.1.part", 3);
+    assert_eq!(store.found().have(), 3);
+    store.start(3).unwrap();
+    store.finish(&hash(b"new")).unwrap();
+    assert_eq!(fs::read(&target).unwrap(), b"new");
+    fs::remove_dir_all(&folder.dir).unwrap();
+}
+
+/// The confirmation was lost, and its sender comes back.
+#[test]
+fn who_completed_a_file_need_not_send_it_again() {
+    let folder = folder("complete", false);
+    let store = written(&folder, "a.1.part", 3, b"abc");
+    let (_, whole) = store.finish(&hash(b"abc")).unwrap();
+    let again = |size| Store::open(&folder, "a", "a.1.part", size, Some(whole.clone())).unwrap();
+    let mut store = again(3);
+    assert_eq!(
+        (store.found().have(), store.found().hash()),
+        (3, hash(b"abc"))
+    );
+    store.start(3).unwrap();
+    assert!(store.write(b"d").is_err());
+    store.finish(&hash(b"abc")).unwrap();
+    // Another file of its name.
+    assert!(again(3).start(0).unwrap_err().contains("--force"));
+    assert_eq!(again(4).found().have(), 0);
+    fs::remove_file(folder.dir.join("a")).unwrap();
+    assert_eq!(again(3).found().have(), 0);
+    fs::remove_dir_all(&folder.dir).unwrap();
+}
+
+#[test]
+fn damage_is_found_and_not_kept() {
+    let folder = folder("damage", false);
+    let store = written(&folder, "a.1.part", 3, b"abX");
+    let damaged = store.finish(&hash(b"abc")).err().unwrap();
+    assert!(damaged.contains("SHA-256"), "{damaged}");
+    assert_eq!(fs::read_dir(&folder.dir).unwrap().count(), 0);
+    fs::remove_dir_all(&folder.dir).unwrap();
+}
+
+#[test]
+fn no_more_bytes_than_offered_are_taken() {
+    let folder = folder("more", false);
+    let mut store = open(&folder, "a.1.part", 2);
+    store.start(0).unwrap();
+    assert!(store.write(b"abc").unwrap_err().contains("more bytes"));
+    assert!(store.start(1).unwrap_err().contains("begun at 1"));
+    let short = store.finish(&hash(b"")).err().unwrap();
+    assert!(short.contains("0 of 2 bytes"), "{short}");
+    fs::remove_dir_all(&folder.dir).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_not_a_plain_file_is_left_alone() {
+    let folder = folder("links", false);
+    let outside = folder.dir.join("outside");
+    fs::write(&outside, b"mine").unwrap();
+    // In the place of the partial file, and of the file.
+    std::os::unix::fs::symlink(&outside, folder.dir.join("a.1.part")).unwrap();
+    let refused = Store::open(&folder, "a", "a.1.part", 6, None);
+    assert!(refused.err().unwrap().contains("not a plain file"));
+    fs::create_dir(folder.dir.join("a.2.part")).unwrap();
+    let refused = Store::open(&folder, "a", "a.2.part", 6, None);
+    assert!(refused.err().unwrap().contains("not a plain file"));
+    std::os::unix::fs::symlink(&outside, folder.dir.join("a")).unwrap();
+    let store = written(&folder, "a.3.part", 3, b"new");
+    let refused = store.finish(&hash(b"new")).err().unwrap();
+    assert!(refused.contains("not a plain file"), "{refused}");
+    // With force the link is replaced, and not what it names.
+    let mut store = open(&forced(&folder), "a.3.part", 3);
+    store.start(3).unwrap();
+    store.finish(&hash(b"new")).unwrap();
+    assert_eq!(fs::read(&outside).unwrap(), b"mine");
+    assert_eq!(fs::read(folder.dir.join("a")).unwrap(), b"new");
+    fs::remove_dir_all(&folder.dir).unwrap();
+}

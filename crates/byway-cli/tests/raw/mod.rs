@@ -1,0 +1,148 @@
+//! A peer of raw packets: it does what no stack would do.
+
+use byway_wire::{
+    Checksum, Chunk, CommonHeader, InitFields, Packet, PacketBuilder, Param, Tsn, chunk_type,
+};
+use std::net::{SocketAddr, UdpSocket};
+use std::time::Duration;
+
+/// The tag and the first TSN of this side.
+pub(crate) const TAG: u32 = 0x0102_0304;
+const FIRST: u32 = 1000;
+
+pub(crate) struct Raw {
+    socket: UdpSocket,
+    pub(crate) port: u16,
+    /// What the other side chose: its tag, its first TSN, its cookie.
+    pub(crate) tag: u32,
+    pub(crate) tsn: u32,
+    pub(crate) cookie: Vec<u8>,
+    /// The next TSN of this side.
+    next: u32,
+}
+
+pub(crate) fn init_fields() -> InitFields {
+    InitFields {
+        initiate_tag: TAG,
+        a_rwnd: 65_536,
+        outbound_streams: 10,
+        inbound_streams: 10,
+        initial_tsn: Tsn(FIRST),
+    }
+}
+
+impl Raw {
+    /// A socket towards this address, without an association.
+    pub(crate) fn new(to: SocketAddr) -> Raw {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        socket.connect(to).unwrap();
+        let wait = Some(Duration::from_millis(300));
+        socket.set_read_timeout(wait).unwrap();
+        Raw {
+            socket,
+            port: 4000,
+            tag: 0,
+            tsn: 0,
+            cookie: Vec::new(),
+            next: FIRST,
+        }
+    }
+
+    /// An association.
+    pub(crate) fn up(to: SocketAddr) -> Raw {
+        let mut raw = Raw::new(to);
+        raw.ask();
+        let cookie = raw.cookie.clone();
+        raw.send(raw.tag, |b| b.cookie_echo(&cookie));
+        assert_eq!(raw.hear_of(chunk_type::COOKIE_ACK), 1);
+        raw
+    }
+
+    /// INIT and INIT ACK.
+    pub(crate) fn ask(&mut self) {
+        self.send(0, |b| b.init(false, &init_fields(), |_| {}));
+        let answer = self.hear().expect("an INIT ACK");
+        let packet = Packet::parse(&answer).unwrap();
+        let Some(Ok(Ok(Chunk::InitAck(ack)))) =
+            packet.chunks().next().map(|c| c.map(|c| c.parse()))
+        else {
+            panic!("no INIT ACK: {answer:?}");
+        };
+        (self.tag, self.tsn) = (ack.initiate_tag, ack.initial_tsn.0);
+        let cookie = ack.params.iter().find_map(|p| match p.ok()?.parse().ok()? {
+            Param::StateCookie(c) => Some(c.to_vec()),
+            _ => None,
+        });
+        self.cookie = cookie.expect("a State Cookie");
+    }
+
+    pub(crate) fn packet(&self, tag: u32, write: impl FnOnce(&mut PacketBuilder<'_>)) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let header = CommonHeader {
+            source_port: self.port,
+            destination_port: 5001,
+            verification_tag: tag,
+        };
+        let mut b = PacketBuilder::new(&mut bytes, header);
+        write(&mut b);
+        b.finish(Checksum::Crc32c);
+        bytes
+    }
+
+    pub(crate) fn send(&self, tag: u32, write: impl FnOnce(&mut PacketBuilder<'_>)) {
+        self.send_bytes(&self.packet(tag, write));
+    }
+
+    /// With the right tag.
+    pub(crate) fn inject(&self, write: impl FnOnce(&mut PacketBuilder<'_>)) {
+        self.send(self.tag, write);
+    }
+
+    /// One chunk of bytes as they are, lengths included.
+    pub(crate) fn inject_bytes(&self, tag: u32, chunks: &[u8]) {
+        let mut bytes = self.packet(tag, |_| {});
+        bytes.extend_from_slice(chunks);
+        let sum = byway_wire::crc32c::packet_checksum(&bytes);
+        bytes[8..12].copy_from_slice(&sum.to_le_bytes());
+        self.send_bytes(&bytes);
+    }
+
+    pub(crate) fn send_bytes(&self, bytes: &[u8]) {
+        self.socket.send(bytes).unwrap();
+    }
+
+    pub(crate) fn next_tsn(&mut self) -> Tsn {
+        self.next += 1;
+        Tsn(self.next - 1)
+    }
+
+    /// The next packet; none when nothing comes for 300 ms.
+    pub(crate) fn hear(&self) -> Option<Vec<u8>> {
+        let mut bytes = vec![0; 65_536];
+        let len = self.socket.recv(&mut bytes).ok()?;
+        bytes.truncate(len);
+        Some(bytes)
+    }
+
+    /// The types of all chunks that come, until nothing comes for 300 ms, and bytes.
+    pub(crate) fn hear_all(&self) -> (Vec<u8>, usize) {
+        let (mut kinds, mut bytes) = (Vec::new(), 0);
+        while let Some(heard) = self.hear() {
+            bytes += heard.len();
+            let packet = Packet::parse(&heard).unwrap();
+            kinds.extend(packet.chunks().map(|c| c.unwrap().kind));
+        }
+        (kinds, bytes)
+    }
+
+    /// How many chunks of a type come before the silence.
+    pub(crate) fn hear_of(&self, kind: u8) -> usize {
+        self.hear_all().0.iter().filter(|k| **k == kind).count()
+    }
+
+    /// Whether the association lives: it answers a heartbeat.
+    pub(crate) fn lives(&self) -> bool {
+        self.inject(|b| b.heartbeat(b"are you there"));
+        self.hear_of(chunk_type::HEARTBEAT_ACK) > 0
+    }
+}

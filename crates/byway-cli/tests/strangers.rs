@@ -1,0 +1,358 @@
+//! The file protocol spoken by hand: what a stranger can learn of the files of others, and
+//! do to them, by offers, by restarts and from behind the same address.
+
+mod peers;
+mod spoken;
+
+use peers::{Server, byway, contents, endless, folder, parts, run, stranger, text, wait_for};
+use spoken::{Speaker, bounded, empty_hash, hash, runtime, udp_port};
+use std::path::Path;
+
+fn receiver(inbox: &Path) -> Server {
+    Server::start(&["recv", "--dir", inbox.to_str().unwrap()])
+}
+
+fn end(mut server: Server) {
+    server.child.kill().unwrap();
+    server.child.wait().unwrap();
+}
+
+/// Leaves a partial file of `endless.bin` that a real sender began.
+fn begun(dir: &Path, inbox: &Path, server: &Server) -> (std::path::PathBuf, u64) {
+    let mut send = byway()
+        .args(["send", endless(dir).to_str().unwrap()])
+        .args(["--quiet", "--to", &server.addresses])
+        .spawn()
+        .unwrap();
+    let part = wait_for(inbox, "endless.bin");
+    send.kill().unwrap();
+    send.wait().unwrap();
+    let len = std::fs::metadata(&part).unwrap().len();
+    (part, len)
+}
+
+#[test]
+fn an_offer_tells_a_stranger_nothing_of_what_is_there() {
+    let dir = folder("tells-nothing");
+    let inbox = dir.join("inbox");
+    std::fs::create_dir_all(&inbox).unwrap();
+    std::fs::write(inbox.join("secret.bin"), contents(1000)).unwrap();
+    let server = receiver(&inbox);
+    begun(&dir, &inbox, &server);
+    runtime().block_on(bounded(async {
+        for (name, size) in [
+            ("secret.bin", 1000),
+            ("secret.bin", 999),
+            ("endless.bin", 1 << 40),
+            ("endless.bin", 5),
+            ("nothing.bin", 1000),
+        ] {
+            let speaker = Speaker::connect(&server, "127.0.0.1:0", 0).await;
+            let have = speaker.offer(9, size, name).await;
+            assert_eq!(have, (0, empty_hash()), "{name}, {size}");
+            speaker.abort().await;
+        }
+    }));
+    assert_eq!(
+        parts(&inbox, "nothing.bin").len(),
+        0,
+        "an offer makes no file"
+    );
+    end(server);
+    std::fs::remove_dir_all(&dir).unwrap();
+}
+
+#[test]
+fn a_stranger_neither_empties_nor_ends_the_file_of_another() {
+    let dir = folder("empties");
+    let inbox = dir.join("inbox");
+    let server = receiver(&inbox);
+    let (part, _) = begun(&dir, &inbox, &server);
+    // A sender that lives.
+    let mut send = byway()
+        .args(["send", dir.join("endless.bin").to_str().unwrap()])
+        .args(["--quiet", "--to", &server.addresses])
+        .spawn()
+        .unwrap();
+    let before = std::fs::metadata(&part).unwrap().len();
+    runtime().block_on(bounded(async {
+        let speaker = Speaker::connect(&server, "127.0.0.1:0", 0).await;
+        speaker.offer(9, 1 << 40, "endless.bin").await;
+        speaker.start(0).await;
+        speaker.data(b"mine").await;
+        while parts(&inbox, "endless.bin").len() < 2 {
+            tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+        }
+        speaker.abort().await;
+    }));
+    peers::wait_until(|| std::fs::metadata(&part).unwrap().len() > before + 1_000_000);
+    assert!(send.try_wait().unwrap().is_none(), "the first goes on");
+    send.kill().unwrap();
+    send.wait().unwrap();
+    // A stranger with the command, and a whole file of the name: it is stored beside.
+    let others = dir.join("others");
+    std::fs::create_dir_all(&others).unwrap();
+    std::fs::write(others.join("endless.bin"), b"other").unwrap();
+    let to = ["--to", &server.addresses];
+    let other = others.join("endless.bin");
+    let out = stranger()
+        .arg("send")
+        .arg(&other)
+        .args(to)
+        .output()
+        .unwrap();
+    assert!(out.status.success(), "{}", text(&out.stderr));
+    assert!(std::fs::metadata(&part).unwrap().len() > before);
+    // And what has a name is not replaced.
+    std::fs::write(&other, b"third").unwrap();
+    let out = run(&["send", other.to_str().unwrap(), to[0], to[1]]);
+    assert_eq!(out.status.code(), Some(4), "{}", text(&out.stderr));
+    assert_eq!(std::fs::read(inbox.join("endless.bin")).unwrap(), b"other");
+    end(server);
+    std::fs::remove_dir_all(&dir).unwrap();
+}
+
+const WHOLE: &[u8] = b"firstsecond";
+
+/// The process of the sender is gone without a word, and another one has its ports.
+#[test]
+fn a_sender_that_restarts_on_its_ports_goes_on_with_its_file() {
+    let dir = folder("same-ports");
+    let inbox = dir.join("inbox");
+    let server = receiver(&inbox);
+    let local = format!("127.0.0.1:{}", udp_port());
+    let runs = runtime();
+    runs.block_on(bounded(async {
+        let speaker = Speaker::connect(&server, &local, 4000).await;
+        speaker.offer(7, WHOLE.len(), "a.bin").await;
+        speaker.start(0).await;
+        speaker.data(b"first").await;
+        speaker.acknowledged().await;
+        speaker.vanish();
+    }));
+    drop(runs);
+    runtime().block_on(bounded(async {
+        let speaker = Speaker::connect(&server, &local, 4000).await;
+        let have = speaker.offer(7, WHOLE.len(), "a.bin").await;
+        assert_eq!(have, (5, hash(b"first")));
+        speaker.start(5).await;
+        speaker.data(b"second").await;
+        speaker.end(WHOLE).await;
+        speaker.close().await;
+    }));
+    assert_eq!(std::fs::read(inbox.join("a.bin")).unwrap(), WHOLE);
+    end(server);
+    std::fs::remove_dir_all(&dir).unwrap();
+}
+
+/// From the victim's address: with its ports, which restarts its association, or from
+/// another UDP port, as from behind the same translator.
+#[test]
+fn nobody_goes_on_with_the_file_of_another_association() {
+    for restarts in [true, false] {
+        let dir = folder("not-joined");
+        let inbox = dir.join("inbox");
+        let mut server = receiver(&inbox);
+        let local = format!("127.0.0.1:{}", udp_port());
+        let victim = runtime();
+        let speaker = victim.block_on(bounded(async {
+            let speaker = Speaker::connect(&server, &local, 4000).await;
+            speaker.offer(7, WHOLE.len(), "a.bin").await;
+            speaker.start(0).await;
+            speaker.data(b"first").await;
+            speaker.acknowledged().await;
+            speaker
+        }));
+        let (mut victim, mut speaker) = (Some(victim), Some(speaker));
+        if restarts {
+            speaker.take().unwrap().vanish();
+            drop(victim.take());
+        }
+        runtime().block_on(bounded(async {
+            let from = if restarts { &local } else { "127.0.0.1:0" };
+            let stranger = Speaker::connect(&server, from, 4000).await;
+            // The rest of the file, and its end.
+            stranger.data(b"second").await;
+            stranger.refused().await;
+        }));
+        server.says("the other side sent DATA");
+        assert!(!inbox.join("a.bin").exists());
+        if let (Some(victim), Some(speaker)) = (&victim, speaker) {
+            victim.block_on(bounded(async {
+                speaker.data(b"SECOND").await;
+                speaker.end(b"firstSECOND").await;
+                speaker.close().await;
+            }));
+            assert_eq!(std::fs::read(inbox.join("a.bin")).unwrap(), b"firstSECOND");
+        } else {
+            let [(part, 5)] = &parts(&inbox, "a.bin")[..] else {
+                panic!("the partial file has changed");
+            };
+            assert_eq!(std::fs::read(part).unwrap(), b"first");
+        }
+        end(server);
+        std::fs::remove_dir_all(&dir).unwrap();
+    }
+}
+
+/// Camping (RFC 5062 section 2): a stranger at one of the victim's addresses, with its SCTP
+/// port, does not lock the victim out.
+#[test]
+fn a_stranger_who_camps_on_an_address_locks_nobody_out() {
+    let dir = folder("camping");
+    let inbox = dir.join("inbox");
+    let server = receiver(&inbox);
+    runtime().block_on(bounded(async {
+        let camper = Speaker::connect(&server, "127.0.0.3:0", 4000).await;
+        camper.offer(9, 4, "camp.bin").await;
+        let victim = Speaker::connect(&server, "127.0.0.3:0,127.0.0.4:0", 4000).await;
+        victim.offer(7, 4, "a.bin").await;
+        victim.start(0).await;
+        victim.data(b"mine").await;
+        victim.end(b"mine").await;
+        victim.close().await;
+        camper.start(0).await;
+        camper.data(b"camp").await;
+        camper.end(b"camp").await;
+        camper.close().await;
+    }));
+    assert_eq!(std::fs::read(inbox.join("a.bin")).unwrap(), b"mine");
+    end(server);
+    std::fs::remove_dir_all(&dir).unwrap();
+}
+
+/// Names and other texts of an offer, as `recv` shows them.
+#[test]
+fn an_offered_name_that_hides_or_steers_is_refused_and_shown_escaped() {
+    let dir = folder("offered-names");
+    for (name, shown) in [
+        ("fdp.\u{202e}exe", "\"fdp.\\u{202e}exe\""),
+        ("\u{200b}", "\"\\u{200b}\""),
+        (
+            "\x1b]0;x\x07\nbyway: stored",
+            "\"\\u{1b}]0;x\\u{7}\\nbyway: stored\"",
+        ),
+        ("../up", "\"../up\""),
+    ] {
+        let mut server = receiver(&dir);
+        runtime().block_on(bounded(async {
+            let speaker = Speaker::connect(&server, "127.0.0.1:0", 0).await;
+            speaker.offer_only(9, 4, name).await;
+            speaker.refused().await;
+        }));
+        let line = server.says(shown);
+        assert!(line.starts_with("byway: the other side sent"), "{line}");
+        end(server);
+    }
+    assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 0);
+}
+
+/// A `recv --json` prints the texts of others for programs: they are escaped, too.
+#[test]
+fn json_of_a_receiver_holds_no_raw_text_of_others() {
+    let dir = folder("json-reason");
+    let mut server = Server::start_at(
+        &["recv", "--json", "--dir", dir.to_str().unwrap()],
+        "127.0.0.1:0",
+    );
+    runtime().block_on(bounded(async {
+        let speaker = Speaker::connect(&server, "127.0.0.1:0", 0).await;
+        speaker.offer(9, 4, "a.bin").await;
+        speaker.abort_with("\u{202e}\x1b[2J").await;
+    }));
+    server.says("aborted");
+    peers::signal(&server.child, "TERM");
+    let (_, out, err) = server.finish();
+    let said = text(&out) + &err;
+    assert!(said.contains("\\\\u{202e}"), "{said}");
+    assert!(!said.contains(['\u{202e}', '\x1b']), "{said}");
+}
+
+/// A stranger who offers the same file again and again makes nothing be read: what he has
+/// not begun is not there for him.
+#[test]
+fn offers_cost_no_reading() {
+    let dir = folder("no-reading");
+    let inbox = dir.join("inbox");
+    std::fs::create_dir_all(&inbox).unwrap();
+    // Reading this would take minutes.
+    let large = std::fs::File::create(inbox.join("large.bin")).unwrap();
+    large.set_len(1 << 40).unwrap();
+    let server = receiver(&inbox);
+    let read = || {
+        let io = std::fs::read_to_string(format!("/proc/{}/io", server.child.id())).unwrap();
+        let rchar = io.lines().find_map(|l| l.strip_prefix("rchar: ")).unwrap();
+        rchar.parse::<u64>().unwrap()
+    };
+    let before = read();
+    runtime().block_on(bounded(async {
+        for _ in 0..8 {
+            let speaker = Speaker::connect(&server, "127.0.0.1:0", 0).await;
+            assert_eq!(speaker.offer(9, 1 << 40, "large.bin").await.0, 0);
+            speaker.abort().await;
+        }
+    }));
+    assert!(
+        read() - before < 1_000_000,
+        "{} bytes were read",
+        read() - before
+    );
+    end(server);
+    std::fs::remove_dir_all(&dir).unwrap();
+}
+
+#[test]
+fn more_or_fewer_bytes_than_offered_are_refused() {
+    let dir = folder("sizes");
+    let server = receiver(&dir);
+    runtime().block_on(bounded(async {
+        let more = Speaker::connect(&server, "127.0.0.1:0", 0).await;
+        more.offer(7, 4, "more.bin").await;
+        more.start(0).await;
+        more.data(b"fives").await;
+        let reason = more.refusal().await;
+        assert!(reason.contains("more bytes than the file has"), "{reason}");
+        more.abort().await;
+        let fewer = Speaker::connect(&server, "127.0.0.1:0", 0).await;
+        fewer.offer(7, u64::MAX as usize, "fewer.bin").await;
+        fewer.start(0).await;
+        fewer.data(b"four").await;
+        fewer.end_only(b"four").await;
+        let reason = fewer.refusal().await;
+        assert!(
+            reason.contains("4 of 18446744073709551615 bytes"),
+            "{reason}"
+        );
+        fewer.abort().await;
+    }));
+    assert!(!dir.join("more.bin").exists() && !dir.join("fewer.bin").exists());
+    end(server);
+    std::fs::remove_dir_all(&dir).unwrap();
+}
+
+/// A limit for the size of files acts as a full disk.
+#[cfg(unix)]
+#[test]
+fn a_full_disk_refuses_the_file_and_the_receiver_goes_on() {
+    let dir = folder("full-disk");
+    let (inbox, large, small) = (dir.join("inbox"), dir.join("large.bin"), dir.join("a.bin"));
+    std::fs::write(&large, contents(3_000_000)).unwrap();
+    std::fs::write(&small, contents(10_000)).unwrap();
+    let server = Server::start_limited(&["recv", "--dir", inbox.to_str().unwrap()], 1000);
+    let send = |file: &Path| run(&["send", file.to_str().unwrap(), "--to", &server.addresses]);
+    let out = send(&large);
+    assert_eq!(out.status.code(), Some(4), "{}", text(&out.stderr));
+    assert!(
+        text(&out.stderr).contains("large.bin: "),
+        "{}",
+        text(&out.stderr)
+    );
+    assert!(send(&small).status.success());
+    assert_eq!(
+        std::fs::read(inbox.join("a.bin")).unwrap(),
+        contents(10_000)
+    );
+    assert!(!inbox.join("large.bin").exists());
+    end(server);
+    std::fs::remove_dir_all(&dir).unwrap();
+}

@@ -1,0 +1,37 @@
+//! A peer that takes back what it acknowledged by gap blocks (RFC 9260 section 6.2.1, D4).
+
+use crate::common::{A, Pair, Z, plain};
+use byway_core::{Message, PathId};
+
+/// TSN 1 is on path 1, TSN 2 and 3 are on path 0. What SACKs give and take on the one path
+/// must leave T3-rtx of the other running: data outstanding is retransmitted at last.
+#[test]
+fn t3_runs_on_every_path_with_data_after_a_reneging_over_two() {
+    for (cumulative, gaps) in [
+        (1, &[(2, 2)][..]),
+        (1, &[]),
+        (0, &[(2, 3)]),
+        (0, &[(3, 3)]),
+        (2, &[]),
+    ] {
+        let mut p = Pair::up(2, &plain());
+        p.lose(|q| q.from == Z || q.text.contains("DATA"));
+        for path in [1, 0, 0] {
+            let mut m = Message::new(0, vec![7; 1000]);
+            m.path = Some(PathId(path));
+            p.send(A, m);
+        }
+        let first = p.reader.tsn(A, 0);
+        let before = |n: u32| byway_wire::Tsn(first.0.wrapping_add(n));
+        p.inject(A, 0, |b| b.sack(before(0), 1 << 20, &[(2, 2)], &[]));
+        p.inject(A, 0, |b| b.sack(before(0), 1 << 20, &[], &[]));
+        p.inject(A, 0, |b| b.sack(before(cumulative), 1 << 20, gaps, &[]));
+        let flight = p.path(A, 0).flight + p.path(A, 1).flight;
+        assert_ne!(flight, 0, "something is outstanding");
+        p.heal();
+        p.take_drawings();
+        p.run(5000);
+        let sent = p.take_drawings_with(&["DATA"]);
+        assert!(!sent.is_empty(), "{cumulative} {gaps:?}: stalled");
+    }
+}
