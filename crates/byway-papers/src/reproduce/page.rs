@@ -25,19 +25,27 @@ pub fn html(report: &Report, version: &str) -> Result<String, String> {
     out.push_str("</style>\n</head>\n<body>\n<header>\n<h1>The five papers, run again</h1>\n");
     // Writing to a string cannot fail, here and below.
     if !headline.is_empty() {
-        let _ = writeln!(out, "<p class=\"summary\">{}</p>", escape(&headline));
+        let _ = writeln!(
+            out,
+            "<p class=\"summary\">{}</p>",
+            escape(&headline.replacen("of", "Of", 1))
+        );
     }
     let _ = writeln!(
         out,
         "<p class=\"quiet\">byway {}, {} effort, {} runs ({}; shared is a run that several \
-         cells asked for, or that is the same under a setting that it never came to ask for). A claim is reproduced if each of its checks holds by the \
-         rule of experiments/RULE.md; \"trend only\" tests no printed number, \"fitted\" was chosen with results in view. \
-         A figure stands on distinct runs; intervals are 95 % confidence intervals over clusters of runs with one seed; all policies meet the same losses.</p>\n</header>\n<main>",
+         cells asked for, or that is the same under a setting that it never came to ask for). \
+         A figure stands on distinct runs; intervals are 95 % confidence intervals over clusters \
+         of runs with one seed; all policies meet the same losses.</p>",
         escape(version),
         report.effort,
         report.runs,
         report.runs_words()
     );
+    if !headline.is_empty() {
+        key(&mut out, report);
+    }
+    out.push_str("</header>\n<main>\n");
     if !headline.is_empty() {
         out.push_str(&summary(report));
     }
@@ -49,6 +57,30 @@ pub fn html(report: &Report, version: &str) -> Result<String, String> {
     }
     out.push_str("</main>\n</body>\n</html>\n");
     Ok(out)
+}
+
+/// What verdicts and signs mean.
+fn key(out: &mut String, report: &Report) {
+    out.push_str("<dl class=\"key\">\n");
+    let said = |v: &Verdict| *v != Verdict::Vacuous || report.count(*v) > 0;
+    for verdict in Verdict::ALL.into_iter().filter(said) {
+        let _ = writeln!(
+            out,
+            "<dt>{}</dt><dd>{}</dd>",
+            badge(verdict, verdict.words()),
+            verdict.meaning()
+        );
+    }
+    let _ = writeln!(
+        out,
+        "<dt>{}{}{}</dt><dd>A check holds, does not hold, is undecided.</dd>\n\
+         <dt>controls</dt><dd>{}.</dd>\n</dl>\n<p class=\"quiet\">The rule of verdicts is \
+         experiments/RULE.md in byway's repository.</p>",
+        sign(Outcome::Holds),
+        sign(Outcome::Fails),
+        sign(Outcome::Undecided),
+        report.controls_words()
+    );
 }
 
 /// The table of claims.
@@ -159,6 +191,7 @@ fn claim(out: &mut String, claim: &ClaimResult) {
         self::check(out, check);
     }
     out.push_str("</tbody></table>\n");
+    controls(out, claim);
     if let Some(fitted) = &claim.fitted {
         let _ = writeln!(out, "<p><b>Fitted:</b> {}</p>", escape(fitted));
     }
@@ -173,6 +206,28 @@ fn claim(out: &mut String, claim: &ClaimResult) {
         let _ = writeln!(out, "<p class=\"quiet\">{}</p>", escape(remark));
     }
     out.push_str("</article>\n");
+}
+
+/// What the checks say where they must not hold.
+fn controls(out: &mut String, claim: &ClaimResult) {
+    let checks = || claim.checks.iter().filter(|c| c.counts);
+    if checks().all(|c| c.controls.is_empty()) {
+        return;
+    }
+    out.push_str("<details><summary>Where these checks must not hold</summary>\n<ul>\n");
+    for check in checks() {
+        let said = check.controls.iter();
+        let said: Vec<String> = said
+            .map(|c| format!("{}: {}", c.name, c.outcome.words()))
+            .collect();
+        let _ = writeln!(
+            out,
+            "<li>{}: {}</li>",
+            escape(&check.what),
+            escape(&said.join(", "))
+        );
+    }
+    out.push_str("</ul></details>\n");
 }
 
 fn check(out: &mut String, check: &Checked) {

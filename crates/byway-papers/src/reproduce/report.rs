@@ -1,6 +1,7 @@
 //! What is asked of a reproduction, and what comes out.
 
 use super::ablation::Ablation;
+use super::checked::Checked;
 use super::figure::Figure;
 use super::study::Effort;
 use super::verdict::{ClaimResult, Verdict};
@@ -118,6 +119,30 @@ impl Report {
     #[must_use]
     pub fn count(&self, verdict: Verdict) -> usize {
         self.claims().filter(|c| c.verdict == verdict).count()
+    }
+
+    /// The checks that count, each with its claim.
+    pub fn counted_checks(&self) -> impl Iterator<Item = (&ClaimResult, &Checked)> {
+        let all = self
+            .claims()
+            .flat_map(|claim| claim.checks.iter().map(move |check| (claim, check)));
+        all.filter(|(_, check)| check.counts)
+    }
+
+    /// How many checks were put to how many controls, and how many of them show nothing.
+    #[must_use]
+    pub fn controls_words(&self) -> String {
+        let (mut checks, mut controls, mut vacuous) = (0, 0, 0);
+        for (_, check) in self.counted_checks() {
+            checks += 1;
+            controls += check.controls.len();
+            vacuous += usize::from(check.is_vacuous());
+        }
+        format!(
+            "{checks} checks put to {controls} cases in which they must not hold; {} never hold \
+             there, {vacuous} are vacuous",
+            checks - vacuous
+        )
     }
 
     /// The headline: how many claims have each verdict. Empty if there are no claims.

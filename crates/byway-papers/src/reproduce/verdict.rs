@@ -53,6 +53,28 @@ impl Verdict {
         }
     }
 
+    /// What it means, for a reader who has not seen the rule.
+    #[must_use]
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Verdict::Reproduced => "All checks hold, and printed numbers are among them.",
+            Verdict::TrendOnly => {
+                "All checks hold. They are orders and trends; no printed number is tested."
+            }
+            Verdict::Fitted => {
+                "All checks hold, by a setting that was chosen with results in view."
+            }
+            Verdict::Undecided => {
+                "No check fails, but the runs are too few to tell. --full and --until-decided \
+                 take more."
+            }
+            Verdict::NotReproduced => "A check does not hold.",
+            Verdict::Vacuous => {
+                "All checks hold, but one of them also where it must not. Not counted."
+            }
+        }
+    }
+
     /// Whether all checks of the claim hold.
     #[must_use]
     pub fn holds(self) -> bool {

@@ -135,11 +135,15 @@ impl Kind {
             Kind::Alike(k) => k.controls(),
             Kind::Crossing(k) => k.controls(),
         };
-        let put = arms.iter().map(|arms| Control {
+        // Where the runs show the opposite, swapped arms show what the check asks for.
+        let found = self.evaluate(cells, level);
+        let opposite = found.is_some_and(|f| f.outcome == Outcome::Fails);
+        let put = arms.iter().filter(|a| !(opposite && **a == Arms::Swapped));
+        put.map(|arms| Control {
             name: arms.name(),
             outcome: self.there(cells, level, *arms),
-        });
-        put.collect()
+        })
+        .collect()
     }
 
     /// What it says of a case in which it must not hold. Chance alone makes a test at 5 % hold
