@@ -47,6 +47,7 @@ struct options {
 	long udp_port;      /* our UDP port for encapsulation, RFC 6951 */
 	long peer_udp_port; /* the other end's; default: the same */
 	long message;
+	long every; /* time from one message to the next; 0: as fast as they go */
 	long buffer; /* send and receive buffer of the SCTP socket */
 	long rto_initial, rto_min, rto_max;
 	long path_max_retrans;
@@ -90,7 +91,7 @@ __attribute__((noreturn)) static void usage(const char *problem, const char *wor
 	        "peer: %s%s%s\n"
 	        "usage: peer recv --port P --addr A[,B] --out FILE [options]\n"
 	        "       peer send --port P --addr A[,B] --to C[,D] --in FILE [options]\n"
-	        "options: --udp-port U --peer-udp-port V --message BYTES --buffer BYTES\n"
+	        "options: --udp-port U --peer-udp-port V --message BYTES --every MS --buffer BYTES\n"
 	        "         --rto-initial MS --rto-min MS --rto-max MS --pmr N --pf N\n"
 	        "         --heartbeat MS --cmt-dac 0|1 --deadline SECONDS\n",
 	        problem, word != NULL ? " " : "", word != NULL ? word : "");
@@ -163,7 +164,7 @@ static struct options parse_options(int argc, char **argv)
 	};
 	struct { const char *name; long *value; } numbers[] = {
 		{ "--port", &o.port }, { "--udp-port", &o.udp_port }, { "--peer-udp-port", &o.peer_udp_port },
-		{ "--message", &o.message }, { "--buffer", &o.buffer }, { "--rto-initial", &o.rto_initial },
+		{ "--message", &o.message }, { "--every", &o.every }, { "--buffer", &o.buffer }, { "--rto-initial", &o.rto_initial },
 		{ "--rto-min", &o.rto_min }, { "--rto-max", &o.rto_max }, { "--pmr", &o.path_max_retrans },
 		{ "--pf", &o.pf_threshold }, { "--heartbeat", &o.heartbeat }, { "--deadline", &o.deadline },
 		{ "--cmt-dac", &o.cmt_dac },
@@ -216,6 +217,27 @@ static void *deadline_thread(void *seconds)
 	sleep(*(unsigned *)seconds);
 	note("the deadline of %u s passed", *(unsigned *)seconds);
 	_exit(3);
+}
+
+/* Waits until message n is due, counted from 0. Times do not add up: each is counted from the first. */
+static void wait_for_message(const struct options *o, uint64_t n)
+{
+	static struct timespec first;
+	struct timespec due;
+
+	if (o->every <= 0)
+		return;
+	if (n == 0)
+		clock_gettime(CLOCK_MONOTONIC, &first);
+	due = first;
+	due.tv_sec += (time_t)(n * (uint64_t)o->every / 1000);
+	due.tv_nsec += (long)(n * (uint64_t)o->every % 1000) * 1000000;
+	if (due.tv_nsec >= 1000000000) {
+		due.tv_sec++;
+		due.tv_nsec -= 1000000000;
+	}
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL) == EINTR) {
+	}
 }
 
 static void start_deadline(const struct options *o)

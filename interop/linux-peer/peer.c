@@ -224,12 +224,13 @@ static int receive(const struct options *o)
 static uint64_t send_file(int s, const struct options *o, FILE *in)
 {
 	char *message = malloc((size_t)o->message);
-	uint64_t bytes = 0;
+	uint64_t bytes = 0, messages = 0;
 	size_t n;
 
 	if (message == NULL)
 		fail("malloc");
 	while ((n = fread(message, 1, (size_t)o->message, in)) > 0) {
+		wait_for_message(o, messages++);
 		if (send(s, message, n, MSG_NOSIGNAL) != (ssize_t)n)
 			fail("send");
 		bytes += n;

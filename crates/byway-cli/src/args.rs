@@ -105,6 +105,14 @@ pub(crate) enum Command {
     /// byway's values, and every figure drawn again.
     #[command(after_help = REPRODUCE_EXAMPLES)]
     Reproduce(ReproduceArgs),
+    /// Run programs over a scenario's network, in real time
+    ///
+    /// Makes two network namespaces, NAME-sender and NAME-receiver, with a device for each
+    /// path of the scenario. What programs send there meets the scenario's rates, delays,
+    /// queues, losses, other traffic and events; time 0 is the start. No kernel module is
+    /// needed. Needs root and iproute2.
+    #[command(after_help = EMULATE_EXAMPLES)]
+    Emulate(EmulateArgs),
     /// Explain what the network does between this host and a `byway recv`
     ///
     /// Tries each pair of addresses with real packets: which answer and how fast, what gets
@@ -140,6 +148,13 @@ pub(crate) enum Command {
         shell: clap_complete::Shell,
     },
 }
+
+const EMULATE_EXAMPLES: &str = "\
+Examples:
+  byway emulate                                   a shell at the sender of the built-in network
+  byway emulate mine.toml -- ping -c 5 10.1.0.2   one command at the sender
+  byway emulate --receiver 'byway recv --bind 10.1.0.2,10.2.0.2 --dir inbox' \\
+    -- byway send video.mkv --to 10.1.0.2,10.2.0.2";
 
 const RUN_EXAMPLES: &str = "\
 Examples:
@@ -343,6 +358,28 @@ Examples:
   byway reproduce --json | jq '.papers[].claims[] | {id, verdict}'";
 
 #[derive(Debug, Args)]
+pub(crate) struct EmulateArgs {
+    /// Scenario file, or the address of a scene of the page; the built-in scenario without one
+    pub(crate) scenario: Option<PathBuf>,
+    /// Seed of the losses and of other traffic; the scenario's without it
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// First part of the names of the namespaces
+    #[arg(long, value_name = "NAME", default_value = "byway")]
+    pub(crate) name: String,
+    /// Command of the receiver, for sh. It is started first; two seconds after the sender's
+    /// has ended it is ended, too
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) receiver: Option<String>,
+    /// Print no addresses and no table of packets
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+    /// Command of the sender; a shell without one. The emulation ends with it
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct ReproduceArgs {
     /// Papers (caro-2006), claims (A3) and figures (caro-2006/5); all without one
     #[arg(value_name = "PAPER|CLAIM|FIGURE")]
@@ -364,6 +401,22 @@ pub(crate) struct ReproduceArgs {
     /// each with claims.toml and its scenarios, as experiments/ in the sources
     #[arg(long, value_name = "DIR")]
     pub(crate) experiments: Option<PathBuf>,
+    /// Run cortes-2008 with real sockets in real time, over network namespaces, with the SCTP
+    /// of a Linux kernel beside it: two minutes, root, packages iproute2 and nftables
+    #[arg(long, conflicts_with_all = ["quick", "full", "runs", "experiments"])]
+    pub(crate) real: bool,
+    /// Associations of each sender with --real; the path is unplugged at another time after
+    /// the last message of each
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u8).range(1..=20), requires = "real")]
+    pub(crate) phases: u8,
+    /// Folder that boots the guest with the Linux kernel, for --real
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value = "interop/linux-peer",
+        requires = "real"
+    )]
+    pub(crate) linux_peer: PathBuf,
     /// Folder for reproduce.html and reproduce.md
     #[arg(long, value_name = "DIR", default_value = "out")]
     pub(crate) out: PathBuf,

@@ -92,13 +92,16 @@ pub(crate) fn settings(args: &SettingArgs) -> Result<(), Failure> {
     print(&setting_lines(&simulated(args)?))
 }
 
+/// A scenario's file or address, or the built-in one.
+pub(crate) fn scenario(file: Option<&Path>) -> Result<Scenario, Failure> {
+    match file {
+        Some(file) => read(file),
+        None => Scenario::parse(BUILT_IN_NAME, BUILT_IN).map_err(|e| Failure::wrong(e.to_string())),
+    }
+}
+
 pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
-    let mut scenario = match &args.scenario {
-        Some(file) => read(file)?,
-        None => {
-            Scenario::parse(BUILT_IN_NAME, BUILT_IN).map_err(|e| Failure::wrong(e.to_string()))?
-        }
-    };
+    let mut scenario = scenario(args.scenario.as_deref())?;
     if let Some(seed) = args.seed {
         scenario.seed = seed;
     }

@@ -4,12 +4,16 @@
 
 mod advise;
 mod args;
+mod children;
 mod cluster;
+mod emulate;
 mod failure;
 mod lab;
+mod namespace;
 mod net;
 mod papers;
 mod program;
+mod real;
 mod reproduce;
 mod settings;
 mod sweep;
@@ -45,7 +49,9 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Settings { settings } => lab::settings(&settings),
         Command::Machine(args) => papers::machine(&args),
         Command::FailoverTime(args) => papers::failover_time(&args),
+        Command::Reproduce(args) if args.real => real::real(&args),
         Command::Reproduce(args) => reproduce::reproduce(&args),
+        Command::Emulate(args) => emulate::emulate(&args),
         Command::Doctor(args) => network(|ending| net::doctor(args, ending)),
         Command::Recv(args) => network(|ending| net::recv(args, ending)),
         Command::Send(args) => network(|ending| net::send(args, ending)),

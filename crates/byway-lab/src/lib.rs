@@ -35,6 +35,8 @@ pub mod advise;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod axis;
 #[cfg(not(target_arch = "wasm32"))]
+pub mod emulation;
+#[cfg(not(target_arch = "wasm32"))]
 pub mod engine;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod metrics;

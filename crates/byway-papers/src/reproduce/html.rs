@@ -3,7 +3,7 @@
 use super::figure::{self, Figure, Source, svg};
 use std::fmt::Write;
 
-pub(super) fn figure(out: &mut String, figure: &Figure) -> Result<(), String> {
+pub(in crate::reproduce) fn figure(out: &mut String, figure: &Figure) -> Result<(), String> {
     let id = anchor(&figure.name);
     let _ = writeln!(
         out,
@@ -63,7 +63,7 @@ pub(super) fn anchor(name: &str) -> String {
     name.replace(' ', "-")
 }
 
-pub(super) fn escape(text: &str) -> String {
+pub(in crate::reproduce) fn escape(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")

@@ -20,6 +20,7 @@ pub mod ns2;
 pub mod page;
 mod papers;
 mod plan;
+pub mod real;
 pub mod report;
 pub mod sample;
 pub mod show;

@@ -90,7 +90,7 @@ pub(super) fn in_folder(dir: &Path) -> Result<Vec<Folder>, String> {
 }
 
 impl Folder {
-    fn text(&self, name: &str) -> Option<&str> {
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
         let found = self.files.iter().find(|(file, _)| file == name);
         found.map(|(_, text)| text.as_ref())
     }

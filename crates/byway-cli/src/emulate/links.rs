@@ -1,0 +1,107 @@
+//! Carries packets between the devices, when the emulation says so.
+
+use super::hosts::Device;
+use crate::failure::{Failure, Kind};
+use byway_lab::emulation::{Emulation, Out};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Longest wait: `stop` is looked at in between.
+const LONGEST: Duration = Duration::from_millis(50);
+/// Largest packet of the network layer.
+const LARGEST: usize = 65_535;
+/// Packets that are read from a device before what is due is delivered.
+const BATCH: usize = 64;
+
+/// Carries packets until `stop`; the emulation comes back with its counters.
+pub(super) fn carry(
+    mut emulation: Emulation,
+    devices: &[Device],
+    stop: &AtomicBool,
+) -> Result<Emulation, Failure> {
+    let begun = Instant::now();
+    let mut block = vec![0; LARGEST];
+    while !stop.load(Ordering::Relaxed) {
+        let next = emulation.next().map_or(LONGEST, |next| {
+            next.saturating_sub(begun.elapsed()).min(LONGEST)
+        });
+        for readable in wait(devices, next)? {
+            take_in(&mut emulation, devices, readable, begun, &mut block)?;
+        }
+        deliver(&mut emulation, devices, begun.elapsed())?;
+    }
+    Ok(emulation)
+}
+
+/// Waits for packets; the devices that have some.
+fn wait(devices: &[Device], time: Duration) -> Result<Vec<usize>, Failure> {
+    let mut fds: Vec<PollFd<'_>> = devices
+        .iter()
+        .map(|d| PollFd::new(&d.tun, PollFlags::IN))
+        .collect();
+    let time = Timespec {
+        tv_sec: time.as_secs().cast_signed(),
+        tv_nsec: time.subsec_nanos().into(),
+    };
+    match poll(&mut fds, Some(&time)) {
+        Ok(_) | Err(Errno::INTR) => {}
+        Err(e) => return Err(failed("wait for", e.into())),
+    }
+    let readable = |(i, fd): (usize, &PollFd<'_>)| (!fd.revents().is_empty()).then_some(i);
+    Ok(fds.iter().enumerate().filter_map(readable).collect())
+}
+
+/// Takes packets from a device into the emulation.
+fn take_in(
+    emulation: &mut Emulation,
+    devices: &[Device],
+    at: usize,
+    begun: Instant,
+    block: &mut [u8],
+) -> Result<(), Failure> {
+    let device = &devices[at];
+    for _ in 0..BATCH {
+        let n = match device.tun.recv(block) {
+            Ok(n) => n,
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+            Err(e) => return Err(failed("read from", e)),
+        };
+        // What is due comes out before the next one goes in.
+        let now = begun.elapsed();
+        deliver(emulation, devices, now)?;
+        emulation.offer(now, device.end, device.path, &block[..n]);
+    }
+    Ok(())
+}
+
+/// Writes what has come out to the devices.
+fn deliver(emulation: &mut Emulation, devices: &[Device], now: Duration) -> Result<(), Failure> {
+    while let Some(Out { end, path, packet }) = emulation.take(now) {
+        let device = devices.iter().find(|d| d.end == end && d.path == path);
+        if let Some(device) = device {
+            match device.tun.send(&packet) {
+                Ok(_) => {}
+                // The host's own queue is full, or it does not take flipped bits of a header.
+                Err(e) if dropped(&e) => {}
+                Err(e) => return Err(failed("write to", e)),
+            }
+        }
+        emulation.recycle(packet);
+    }
+    Ok(())
+}
+
+/// Whether a host drops a packet, as a card would.
+fn dropped(e: &io::Error) -> bool {
+    matches!(
+        e.kind(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::InvalidInput
+    )
+}
+
+fn failed(doing: &str, e: io::Error) -> Failure {
+    Failure::new(Kind::Failed, format!("cannot {doing} a TUN device: {e}"))
+}
