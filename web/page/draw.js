@@ -59,13 +59,16 @@ const SHAPES = [
   [[-1, 0, 1, 0], [0, -1, 0, 1]], // plus
   [[-1, .9, 1, .9, 0, -1, -1, .9]], // triangle
   [[-1, -1, 1, 1], [-1, 1, 1, -1]], // cross
-  [[0, -1.2, 1.2, 0, 0, 1.2, -1.2, 0, 0, -1.2]], // diamond
+  [[-1, -1, 1, 0], [-1, 1, 1, 0]], // angle
   [[-1, -.9, 1, -.9, 0, 1, -1, -.9]], // triangle on its point
   [[0, -1.2, 0, 1.2]], // upright
   [[-1.2, 0, 1.2, 0]], // flat
 ];
 const shapeOf = i => SHAPES[i % SHAPES.length];
 const shapePath = (i, x, y, r) => shapeOf(i).map(s => "M" + s.map((v, k) => (k % 2 ? y + v * r : x + v * r).toFixed(1)).join(" ")).join("");
+
+// The first path has the most DATA, and a full mark.
+const spotSize = i => i === 0 ? 1.3 : 2;
 
 // DATA on path `i` in the chart of TSNs.
 function spot(pen, i, x, y, r) {
@@ -141,12 +144,6 @@ function network(canvas, view, lane, marks, still) {
     pen.fillStyle = INK; pen.textAlign = "left";
     const data = lane.data_path === i && !lane.outcome ? " ◀ new data" : "";
     pen.fillText(`${i + 1} ${path.name}: ${STATES[known.state]}${data}`, left + 6, y(i) - 24, width - 90);
-    if (!path.up) {
-      const middle = (from + to) / 2;
-      pen.fillStyle = "#ffffff"; pen.fillRect(middle - 26, y(i) - 11, 52, 22);
-      pen.strokeStyle = INK; pen.lineWidth = 2; pen.strokeRect(middle - 26, y(i) - 11, 52, 22); pen.lineWidth = 1;
-      pen.fillStyle = INK; pen.textAlign = "center"; pen.font = "bold " + FONT; pen.fillText("✂ cut", middle, y(i)); pen.font = FONT;
-    }
   });
   for (let k = 0; k < marks.length; k += 6) {
     const [path, forward, load, motion, place, faded] = marks.subarray(k, k + 6);
@@ -156,6 +153,14 @@ function network(canvas, view, lane, marks, still) {
     if (motion === 2) { cross(pen, x, at, still ? 0 : faded); continue; }
     packet(pen, load, load === 4 || load === 5 ? GREY : COLOURS[path], x, at);
   }
+  // Above what is lost there.
+  view.paths.forEach((path, i) => {
+    if (path.up) return;
+    const middle = (from + to) / 2;
+    pen.fillStyle = "#ffffff"; pen.fillRect(middle - 26, y(i) - 11, 52, 22);
+    pen.strokeStyle = INK; pen.lineWidth = 2; pen.strokeRect(middle - 26, y(i) - 11, 52, 22); pen.lineWidth = 1;
+    pen.fillStyle = INK; pen.textAlign = "center"; pen.font = "bold " + FONT; pen.fillText("✂ cut", middle, y(i)); pen.font = FONT;
+  });
   pen.textAlign = "left";
   waiting.forEach(([there], i) => {
     if (there === 0) return;
@@ -251,7 +256,7 @@ function charts(canvas, view, lane, curve) {
   at = frame(pen, width, top, 100, until, greatest([...sent, acked], 10), "TSN: sent on a path, sent again, acknowledged");
   sent.forEach((s, i) => {
     pen.fillStyle = pen.strokeStyle = COLOURS[i];
-    for (let k = 0; k < s.length; k += 2) spot(pen, i, at.x(s[k]), at.y(s[k + 1]), i === 0 ? 1.3 : 2);
+    for (let k = 0; k < s.length; k += 2) spot(pen, i, at.x(s[k]), at.y(s[k + 1]), spotSize(i));
   });
   again.forEach((s, i) => {
     pen.fillStyle = pen.strokeStyle = COLOURS[i];

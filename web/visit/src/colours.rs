@@ -18,7 +18,7 @@ const ALIKE: &str = "(() => {
     const groups = {
         packets: [...LOADS.map((_, load) => pen => packet(pen, load, '#000000', 12, 12)), pen => cross(pen, 12, 12, 0)],
         lines: paths.map(line),
-        'DATA of paths': paths.map(i => pen => spot(pen, i, 12, 12, 2)),
+        'DATA of paths': paths.map(i => pen => spot(pen, i, 12, 12, spotSize(i))),
         'DATA sent again': paths.map(i => pen => sentAgain(pen, i, 12, 12, 4)),
         'signs of paths': paths.map(i => pen => sample(pen, i)),
         states: Object.keys(STATES).map(s => pen => stateBar(pen, s, 10, 8, 18)),

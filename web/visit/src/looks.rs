@@ -1,7 +1,7 @@
 //! How the page looks.
 
 use crate::visitor::Visitor;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use headless_chrome::protocol::cdp::Emulation;
 use headless_chrome::protocol::cdp::Page::CaptureScreenshotFormatOption::Png;
 use serde_json::Value;
