@@ -7,6 +7,7 @@ const CALM = window.matchMedia("(prefers-reduced-motion: reduce)");
 // Of a frame, milliseconds: the rest of its sixteen are for drawing.
 const BUDGET = 6, EVENTS = 2000;
 let scene = null, stop = -1, playing = false, finishing = false, view = null, changed = false;
+let lastCommand = "", failed = false, memory = null;
 let last = 0, drawn = 0, charted = 0, slow = 0, framesShown = 0;
 
 const words = e => typeof e === "string" ? e : e && e.message || String(e);
@@ -22,7 +23,7 @@ function tell(id, text) {
 async function program() {
   const packed = Uint8Array.from(atob(window.BYWAY_PROGRAM), c => c.charCodeAt(0));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
-  await wasm_bindgen({ module_or_path: await new Response(stream).arrayBuffer() });
+  memory = (await wasm_bindgen({ module_or_path: await new Response(stream).arrayBuffer() })).memory;
 }
 
 // --- scenes ---------------------------------------------------------------------------------
@@ -39,26 +40,45 @@ function show(next, number) {
   rebuild();
 }
 
+// Fills the tour's place: with a stop, or with what stands there for another scene.
+function guide(title, text, hint, figure, caption, paper) {
+  $("stop-title").textContent = title;
+  $("stop-text").textContent = text;
+  $("stop-try").textContent = hint;
+  $("figure").replaceChildren(...figure);
+  $("figure-caption").textContent = caption;
+  $("figure-paper").textContent = paper;
+  document.querySelector("figure").hidden = figure.length === 0;
+  [...$("stops").querySelectorAll("button")].forEach((b, i) => i === stop ? b.setAttribute("aria-current", "step") : b.removeAttribute("aria-current"));
+  $("previous").disabled = stop <= 0;
+  $("next").disabled = stop === TOUR.length - 1;
+}
+
+function besideTheTour() {
+  guide("A scene of your own", "This scene came with its address or from a file.", "The tour begins at stop 1.", [], "", "");
+}
+
+// A stop that the visitor goes to. The browser's way back leads to what was before.
+function goTo(number) {
+  write(true);
+  openStop(number);
+  try { history.pushState(null, "", `#stop=${number + 1}`); } catch { /* Some browsers forbid it for files. */ }
+}
+
 function openStop(number) {
   const shown = TOUR[number];
   try { show(new wasm_bindgen.Scene(shown.name, shown.scene), number); } catch (e) { tell("error", words(e)); return; }
-  $("stop-title").textContent = `${number + 1}. ${shown.title}`;
-  $("stop-text").textContent = shown.text;
-  $("stop-try").textContent = "Try: " + shown.try;
-  $("figure").replaceChildren(figure(shown));
-  $("figure-caption").textContent = shown.caption;
-  $("figure-paper").textContent = shown.paper;
-  [...$("stops").querySelectorAll("button")].forEach((b, i) => i === number ? b.setAttribute("aria-current", "step") : b.removeAttribute("aria-current"));
-  $("previous").disabled = number === 0;
-  $("next").disabled = number === TOUR.length - 1;
+  guide(`${number + 1}. ${shown.title}`, shown.text, "Try: " + shown.try, [figure(shown)], shown.caption, shown.paper);
   address();
 }
 
 function fromAddress() {
+  if (failed) return;
   const hash = location.hash;
   const number = /^#stop=(\d{1,2})$/.exec(hash);
   if (hash.startsWith("#scene=")) {
-    try { show(wasm_bindgen.Scene.of_address(hash), -1); return; } catch (e) { tell("error", words(e)); if (scene) return; }
+    if (scene && scene.fragment() === hash) return;
+    try { show(wasm_bindgen.Scene.of_address(hash), -1); besideTheTour(); return; } catch (e) { tell("error", words(e)); if (scene) return; }
     const wrong = $("error").textContent;
     openStop(0);
     tell("error", wrong);
@@ -71,10 +91,16 @@ function fromAddress() {
 let addressed = 0;
 function address() {
   clearTimeout(addressed);
-  addressed = setTimeout(() => {
-    const hash = stop >= 0 && !changed ? `#stop=${stop + 1}` : scene.fragment();
-    try { history.replaceState(null, "", hash); } catch { /* Some browsers forbid it for files. */ }
-  }, 300);
+  addressed = setTimeout(write, 300);
+}
+
+function write(onlyIfDue) {
+  if (onlyIfDue === true && !addressed) return;
+  clearTimeout(addressed);
+  addressed = 0;
+  if (!scene) return;
+  const hash = stop >= 0 && !changed ? `#stop=${stop + 1}` : scene.fragment();
+  try { history.replaceState(null, "", hash); } catch { /* Some browsers forbid it for files. */ }
 }
 
 const here = () => location.href.split("#")[0] + scene.fragment();
@@ -90,7 +116,10 @@ function change(act, done) {
     finishing = false;
     if (done) say(done);
     address();
-  } catch (e) { tell("wrong", words(e)); }
+  } catch (e) {
+    if (broken(e)) return;
+    tell("wrong", words(e));
+  }
   look();
   controls();
 }
@@ -126,7 +155,10 @@ function pathControls(path, i) {
   });
   const cut = make("button", { type: "button", onclick: () => toggle(i) });
   cut.setAttribute("aria-keyshortcuts", String(i + 1));
-  const box = make("fieldset", { className: "path" }, make("legend", {}, `${i + 1} ${path.name}`), cut, ...lines);
+  const look = make("canvas", { width: 76, height: 16, title: "in the charts: window, DATA, DATA sent again" });
+  look.setAttribute("aria-hidden", "true");
+  sample(look.getContext("2d"), i);
+  const box = make("fieldset", { className: "path" }, make("legend", {}, `${i + 1} ${path.name} `, look), cut, ...lines);
   box.style.setProperty("--colour", COLOURS[i]);
   return box;
 }
@@ -137,7 +169,7 @@ function toggle(i) {
   change(() => scene.switch_path(i, up), `${view.paths[i].name} is ${up ? "healed" : "cut"}`);
 }
 
-function choose(names, done) { change(() => scene.choose(names.join("\n")), done); rebuild(); }
+function choose(names, done) { change(() => scene.choose(names.join("\n")), done); if (!failed) rebuild(); }
 
 function laneBox(lane, i) {
   const names = () => view.lanes.map(l => l.policy);
@@ -155,7 +187,7 @@ function laneBox(lane, i) {
 function rebuild() {
   look();
   $("scene-name").textContent = view.name;
-  $("scene-words").textContent = view.description;
+  $("scene-words").textContent = view.description + (view.own > 3 ? ` The scene has ${view.own} policies: choose the ones to compare, three at a time.` : "");
   $("paths").replaceChildren(...view.paths.map(pathControls));
   $("lanes").replaceChildren(...view.lanes.map(laneBox));
   $("add-lane").disabled = view.lanes.length >= 3;
@@ -169,7 +201,7 @@ function controls() {
   $("seed").value = view.seed;
   $("save-json").disabled = !view.over;
   $("toml").textContent = scene.toml();
-  $("command").textContent = command();
+  $("command").textContent = lastCommand = command();
   [...$("paths").children].forEach((box, i) => {
     const path = view.paths[i], button = box.querySelector("button");
     button.textContent = path.up ? `✂ Cut (key ${i + 1})` : `Heal (key ${i + 1})`;
@@ -187,12 +219,22 @@ function look() { view = JSON.parse(scene.view()); }
 
 const speed = () => 10 ** +$("speed").value;
 
+// When the program itself fails, as without memory, nothing of it can be used any more.
+function broken(e) {
+  if (!(e instanceof WebAssembly.RuntimeError)) return false;
+  scene = null;
+  failed = true;
+  document.querySelector("main").hidden = true;
+  tell("error", `The simulation has failed (${words(e)}): perhaps the scene needs more memory than a page has. Load the page again, and run the scene with the command: ${lastCommand}`);
+  return true;
+}
+
 // Runs on for at most `budget` milliseconds; what cannot be run is told.
 function run(until, shown, budget) {
   const end = performance.now() + budget;
   try {
     do { if (scene.advance(until, EVENTS, shown)) { slow = 0; return true; } } while (performance.now() < end);
-  } catch (e) { tell("wrong", words(e)); playing = finishing = false; return true; }
+  } catch (e) { if (!broken(e)) tell("wrong", words(e)); playing = finishing = false; return true; }
   slow++;
   return false;
 }
@@ -205,18 +247,18 @@ function tick(at) {
   const shown = 0.5 * speed();
   if (finishing) run(view.limit, shown, 2 * BUDGET);
   else run(scene.now() + (playing ? passed * speed() : 0), shown, BUDGET);
+  if (!scene) return;
   $("computing").hidden = slow < 6;
   if (scene.is_over() && (playing || finishing)) { playing = finishing = false; drawn = charted = 0; look(); ended(); controls(); }
   const still = CALM.matches;
   if (still && at - drawn < 250) return;
   drawn = at;
-  draw(at, still);
-  framesShown++;
+  if (draw(at, still)) framesShown++;
 }
 
 function draw(at, still) {
   // While all is computed again after a change, the last picture stays.
-  if (slow > 0 && !finishing) return;
+  if (slow > 0 && !finishing) return false;
   look();
   $("clock").textContent = view.now.toFixed(view.now < 100 ? 3 : 1) + " s";
   const all = at - charted > (still ? 500 : 120);
@@ -229,6 +271,7 @@ function draw(at, still) {
     if (all || Math.floor(at / 40) % view.lanes.length === i) texts(box, lane);
     if (all) charts(box.querySelector(".charts"), view, lane, (kind, path, points) => scene.curve(i, kind, path, points));
   });
+  return true;
 }
 
 const seconds = s => s >= 100 ? s.toFixed(0) + " s" : s >= 10 ? s.toFixed(1) + " s" : s >= 1 ? s.toFixed(2) + " s" : Math.round(s * 1000) + " ms";
@@ -297,7 +340,7 @@ async function openFile() {
   const file = $("open").files[0];
   if (!file) return;
   if (file.size > 1 << 18) { tell("error", `${file.name} has ${file.size} bytes; a scene has at most ${1 << 18}`); return; }
-  try { show(new wasm_bindgen.Scene(file.name, await file.text()), -1); changed = true; address(); } catch (e) { tell("error", words(e)); }
+  try { show(new wasm_bindgen.Scene(file.name, await file.text()), -1); besideTheTour(); changed = true; address(); } catch (e) { tell("error", words(e)); }
   $("open").value = "";
 }
 
@@ -309,8 +352,8 @@ function buttons() {
   on("reset", () => again(true));
   on("finish", () => { playing = false; finishing = true; controls(); });
   on("add-lane", addLane);
-  on("previous", () => stop > 0 && openStop(stop - 1));
-  on("next", () => stop < TOUR.length - 1 && openStop(stop + 1));
+  on("previous", () => stop > 0 && goTo(stop - 1));
+  on("next", () => stop < TOUR.length - 1 && goTo(stop + 1));
   on("copy-address", () => copy(here(), "the address"));
   on("copy-command", () => copy(command(), "the command"));
   on("save-toml", () => save(fileName() + ".toml", "application/toml", scene.toml()));
@@ -318,7 +361,7 @@ function buttons() {
   $("open").addEventListener("change", openFile);
   $("seed").addEventListener("change", () => change(() => scene.seed($("seed").value), "another seed"));
   $("speed").addEventListener("input", () => { $("speed-words").textContent = `${+speed().toPrecision(2)}×`; });
-  $("stops").append(...TOUR.map((s, i) => make("li", {}, make("button", { type: "button", title: s.title, "aria-label": `Stop ${i + 1}: ${s.title}`, onclick: () => openStop(i) }, String(i + 1)))));
+  $("stops").append(...TOUR.map((s, i) => make("li", {}, make("button", { type: "button", title: s.title, "aria-label": `Stop ${i + 1}: ${s.title}`, onclick: () => goTo(i) }, String(i + 1)))));
 }
 
 function keys(event) {
@@ -326,6 +369,7 @@ function keys(event) {
   const on = event.target, typing = on.matches && on.matches("input[type=text], select, textarea");
   if (typing || (event.key === " " && on.matches && on.matches("button, summary, input"))) return;
   const speedBy = step => { const s = $("speed"); s.value = +s.value + step; s.dispatchEvent(new Event("input")); };
+  if (!scene) return;
   const act = { " ": () => play(!playing), ".": () => $("step").click(), r: () => again(false), e: () => $("finish").click(), n: () => $("next").click(), p: () => $("previous").click(),
     "+": () => speedBy(0.25), "-": () => speedBy(-0.25) }[event.key] || (/^[1-8]$/.test(event.key) && (() => toggle(event.key - 1)));
   if (act) { event.preventDefault(); act(); }
@@ -334,18 +378,21 @@ function keys(event) {
 function legend() {
   const items = LOADS.map((name, load) => [name, pen => packet(pen, load, load > 3 ? GREY : COLOURS[0], 10, 10)]);
   items.push(["lost", pen => cross(pen, 10, 10, 0)]);
+  for (const state of ["active", "potentially_failed", "inactive", "unconfirmed"]) {
+    items.push([STATES[state], pen => { pen.fillStyle = pen.strokeStyle = INK; stateBar(pen, state, 1, 6, 18); }]);
+  }
   $("legend").append(...items.map(([name, show]) => {
     const canvas = make("canvas", { width: 20, height: 20 });
     canvas.setAttribute("aria-hidden", "true");
     show(canvas.getContext("2d"));
     return make("li", {}, canvas, name);
-  }), make("li", {}, "T in the chart: timeout (T3-rtx)"));
+  }), make("li", {}, "T in the chart: timeout (T3-rtx)"), make("li", {}, "between the hosts: a full line is active, long dashes potentially failed, dots inactive, short dashes unconfirmed"));
 }
 
 // What tests and the curious may ask.
 window.byway = {
   json: () => scene.json(), toml: () => scene.toml(), fragment: () => scene.fragment(), now: () => scene.now(), over: () => scene.is_over(),
-  stop: () => stop + 1, frames: () => framesShown, view: () => JSON.parse(scene.view()), packets: lane => scene.marks(lane).length / 6,
+  stop: () => stop + 1, frames: () => framesShown, view: () => JSON.parse(scene.view()), packets: lane => scene.marks(lane).length / 6, memory: () => memory.buffer.byteLength,
 };
 
 program().then(() => {

@@ -1,8 +1,9 @@
 // Draws packets, charts and the figures of the papers.
 "use strict";
 
-// Okabe and Ito's colours, which colour-blind people can tell apart. Nothing is told by colour alone.
-const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#7A5C00", "#3A3AA0", "#56B4E9", "#000000"];
+// After Okabe and Ito: colour-blind people can tell the first ones apart, and each has a contrast of at
+// least 3 on white. Nothing is told by colour alone: lines have dashes, and marks have shapes.
+const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#7A5C00", "#3A3AA0", "#3A8FBF", "#000000"];
 const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3], [4, 2], [1, 2], [12, 4], [3, 3]];
 const INK = "#1a1a1a", GREY = "#666666";
 const LOADS = ["DATA", "DATA sent again", "HEARTBEAT", "HEARTBEAT ACK", "SACK", "set-up and other"];
@@ -52,6 +53,61 @@ function packet(pen, load, colour, x, y) {
   pen.lineWidth = 1;
 }
 
+// The mark of a path, or of a line of a figure, by its place: strokes in a square from -1 to 1.
+const SHAPES = [
+  [[-1, -1, 1, -1, 1, 1, -1, 1, -1, -1]], // square
+  [[-1, 0, 1, 0], [0, -1, 0, 1]], // plus
+  [[-1, .9, 1, .9, 0, -1, -1, .9]], // triangle
+  [[-1, -1, 1, 1], [-1, 1, 1, -1]], // cross
+  [[-1, -1, 1, 0], [-1, 1, 1, 0]], // angle
+  [[-1, -.9, 1, -.9, 0, 1, -1, -.9]], // triangle on its point
+  [[0, -1.2, 0, 1.2]], // upright
+  [[-1.2, 0, 1.2, 0]], // flat
+];
+const shapeOf = i => SHAPES[i % SHAPES.length];
+const shapePath = (i, x, y, r) => shapeOf(i).map(s => "M" + s.map((v, k) => (k % 2 ? y + v * r : x + v * r).toFixed(1)).join(" ")).join("");
+
+// The first path has the most DATA, and a full mark.
+const spotSize = i => i === 0 ? 1.3 : 2;
+
+// DATA on path `i` in the chart of TSNs.
+function spot(pen, i, x, y, r) {
+  pen.beginPath();
+  for (const s of shapeOf(i)) for (let k = 0; k < s.length; k += 2) pen[k ? "lineTo" : "moveTo"](x + s[k] * r, y + s[k + 1] * r);
+  if (shapeOf(i)[0].length > 4) pen.fill(); else pen.stroke();
+}
+
+// DATA that was sent again on path `i`: a diamond, filled in another way for each path.
+function sentAgain(pen, i, x, y, r) {
+  pen.beginPath(); pen.moveTo(x, y - r); pen.lineTo(x + r, y); pen.lineTo(x, y + r); pen.lineTo(x - r, y); pen.closePath();
+  pen.stroke();
+  if (i % 4 === 1) pen.fill();
+  pen.beginPath();
+  if (i % 4 === 2) { pen.moveTo(x, y - r); pen.lineTo(x - r, y); pen.lineTo(x, y + r); pen.fill(); }
+  if (i % 4 === 3) { pen.moveTo(x - 2 * r, y); pen.lineTo(x + 2 * r, y); pen.stroke(); }
+  if (i > 3) { pen.beginPath(); pen.moveTo(x, y - 2 * r); pen.lineTo(x, y - r); pen.stroke(); }
+}
+
+// The state of a path as a bar.
+function stateBar(pen, state, x, y, w) {
+  if (state === "active") pen.fillRect(x, y, w, 8);
+  else if (state === "potentially_failed") { for (let s = 0; s < w; s += 6) pen.fillRect(x + s, y, Math.min(3, w - s), 8); }
+  else {
+    pen.strokeRect(x + .5, y + .5, Math.max(1, w - 1), 7);
+    if (state === "inactive") { pen.beginPath(); pen.moveTo(x, y + 4); pen.lineTo(x + w, y + 4); pen.stroke(); }
+  }
+}
+
+// How a path looks in the charts: its window, its DATA, and what is sent again.
+function sample(pen, i) {
+  pen.strokeStyle = pen.fillStyle = COLOURS[i];
+  pen.lineWidth = 2; pen.setLineDash(DASHES[i]);
+  pen.beginPath(); pen.moveTo(1, 8); pen.lineTo(34, 8); pen.stroke();
+  pen.lineWidth = 1; pen.setLineDash([]);
+  spot(pen, i, 46, 8, 3);
+  sentAgain(pen, i, 64, 8, 5);
+}
+
 function cross(pen, x, y, share) {
   const r = 4 + 4 * share;
   pen.globalAlpha = 1 - share;
@@ -88,12 +144,6 @@ function network(canvas, view, lane, marks, still) {
     pen.fillStyle = INK; pen.textAlign = "left";
     const data = lane.data_path === i && !lane.outcome ? " ◀ new data" : "";
     pen.fillText(`${i + 1} ${path.name}: ${STATES[known.state]}${data}`, left + 6, y(i) - 24, width - 90);
-    if (!path.up) {
-      const middle = (from + to) / 2;
-      pen.fillStyle = "#ffffff"; pen.fillRect(middle - 26, y(i) - 11, 52, 22);
-      pen.strokeStyle = INK; pen.lineWidth = 2; pen.strokeRect(middle - 26, y(i) - 11, 52, 22); pen.lineWidth = 1;
-      pen.fillStyle = INK; pen.textAlign = "center"; pen.font = "bold " + FONT; pen.fillText("✂ cut", middle, y(i)); pen.font = FONT;
-    }
   });
   for (let k = 0; k < marks.length; k += 6) {
     const [path, forward, load, motion, place, faded] = marks.subarray(k, k + 6);
@@ -103,6 +153,14 @@ function network(canvas, view, lane, marks, still) {
     if (motion === 2) { cross(pen, x, at, still ? 0 : faded); continue; }
     packet(pen, load, load === 4 || load === 5 ? GREY : COLOURS[path], x, at);
   }
+  // Above what is lost there.
+  view.paths.forEach((path, i) => {
+    if (path.up) return;
+    const middle = (from + to) / 2;
+    pen.fillStyle = "#ffffff"; pen.fillRect(middle - 26, y(i) - 11, 52, 22);
+    pen.strokeStyle = INK; pen.lineWidth = 2; pen.strokeRect(middle - 26, y(i) - 11, 52, 22); pen.lineWidth = 1;
+    pen.fillStyle = INK; pen.textAlign = "center"; pen.font = "bold " + FONT; pen.fillText("✂ cut", middle, y(i)); pen.font = FONT;
+  });
   pen.textAlign = "left";
   waiting.forEach(([there], i) => {
     if (there === 0) return;
@@ -185,9 +243,7 @@ function charts(canvas, view, lane, curve) {
       const next = k + 1 < path.states.length ? path.states[k + 1][0] : now;
       const x = at.x(from), w = Math.max(1, at.x(next) - x), y = top + 12 * i;
       pen.fillStyle = pen.strokeStyle = COLOURS[i];
-      if (state === "active") pen.fillRect(x, y, w, 8);
-      else if (state === "potentially_failed") { for (let s = 0; s < w; s += 6) pen.fillRect(x + s, y, Math.min(3, w - s), 8); }
-      else { pen.strokeRect(x + .5, y + .5, Math.max(1, w - 1), 7); if (state === "inactive") { pen.beginPath(); pen.moveTo(x, y + 4); pen.lineTo(x + w, y + 4); pen.stroke(); } }
+      stateBar(pen, state, x, y, w);
     });
     pen.fillStyle = INK; pen.textAlign = "right"; pen.fillText(`state ${i + 1}`, at.left - 4, top + 4 + 12 * i);
   });
@@ -199,16 +255,13 @@ function charts(canvas, view, lane, curve) {
   const sent = ways.map(i => curve(1, i, points)), again = ways.map(i => curve(2, i, points)), acked = curve(3, 0, points);
   at = frame(pen, width, top, 100, until, greatest([...sent, acked], 10), "TSN: sent on a path, sent again, acknowledged");
   sent.forEach((s, i) => {
-    pen.fillStyle = COLOURS[i];
-    for (let k = 0; k < s.length; k += 2) {
-      const x = at.x(s[k]), y = at.y(s[k + 1]);
-      if (i % 2 === 0) pen.fillRect(x - 1, y - 1, 2.5, 2.5); else { pen.fillRect(x - 2, y - .5, 4, 1); pen.fillRect(x - .5, y - 2, 1, 4); }
-    }
+    pen.fillStyle = pen.strokeStyle = COLOURS[i];
+    for (let k = 0; k < s.length; k += 2) spot(pen, i, at.x(s[k]), at.y(s[k + 1]), spotSize(i));
   });
-  again.forEach((s, i) => { for (let k = 0; k < s.length; k += 2) {
-    const x = at.x(s[k]), y = at.y(s[k + 1]);
-    pen.strokeStyle = COLOURS[i]; pen.beginPath(); pen.moveTo(x, y - 4); pen.lineTo(x + 4, y); pen.lineTo(x, y + 4); pen.lineTo(x - 4, y); pen.closePath(); pen.stroke();
-  } });
+  again.forEach((s, i) => {
+    pen.fillStyle = pen.strokeStyle = COLOURS[i];
+    for (let k = 0; k < s.length; k += 2) sentAgain(pen, i, at.x(s[k]), at.y(s[k + 1]), 4);
+  });
   pen.strokeStyle = INK; line(pen, at, acked, true, now);
   top = at.bottom + 38;
   const read = curve(4, 0, points);
@@ -229,7 +282,7 @@ function element(name, attributes, text) {
   return e;
 }
 
-// A figure of a paper: byway's lines, and what ns-2 gave as rings.
+// A figure of a paper: byway's lines, and what ns-2 gave as marks.
 function figure(stop) {
   const [w, h, left, top, bottom] = [420, 300, 46, 10, 200];
   const names = [...new Set(stop.lines.map(l => l.name))];
@@ -247,7 +300,7 @@ function figure(stop) {
   for (const l of stop.lines) {
     const i = names.indexOf(l.name), colour = COLOURS[i % 8];
     if (l.simulator === "ns-2") {
-      for (const [a, b] of l.points) svg.append(element("circle", { cx: x(a), cy: y(b), r: 4, fill: "none", stroke: colour }));
+      for (const [a, b] of l.points) svg.append(element("path", { d: shapePath(i, x(a), y(b), 4), class: "ns2", "data-line": i, fill: "none", stroke: colour, "stroke-width": 1.5 }));
     } else {
       svg.append(element("polyline", { points: l.points.map(([a, b]) => `${x(a).toFixed(1)},${y(b).toFixed(1)}`).join(" "), fill: "none", stroke: colour, "stroke-width": 2, "stroke-dasharray": DASHES[i % 8].join(" ") }));
     }
@@ -255,7 +308,8 @@ function figure(stop) {
   names.forEach((name, i) => {
     const [lx, ly] = [left + (i % 2) * 185, bottom + 52 + 16 * Math.floor(i / 2)];
     svg.append(element("line", { x1: lx, x2: lx + 28, y1: ly - 4, y2: ly - 4, stroke: COLOURS[i % 8], "stroke-width": 2, "stroke-dasharray": DASHES[i % 8].join(" ") }), element("text", { x: lx + 34, y: ly }, name));
+    if (stop.lines.some(l => l.name === name && l.simulator === "ns-2")) svg.append(element("path", { d: shapePath(i, lx + 14, ly - 4, 4), fill: "none", stroke: COLOURS[i % 8], "stroke-width": 1.5 }));
   });
-  if (stop.lines.some(l => l.simulator === "ns-2")) svg.append(element("text", { x: left, y: bottom + 52 + 16 * Math.ceil(names.length / 2) }, "○ ns-2 with the same network"));
+  if (stop.lines.some(l => l.simulator === "ns-2")) svg.append(element("text", { x: left, y: bottom + 52 + 16 * Math.ceil(names.length / 2) }, "the marks alone: ns-2 with the same network"));
   return svg;
 }

@@ -1,38 +1,61 @@
 //! Scenarios, runs, tables, pictures and reports for byway.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(
+    target_arch = "wasm32",
+    allow(
+        dead_code,
+        unused_imports,
+        reason = "what only sweeps use of the other modules"
+    )
+)]
 
 pub mod address;
-pub mod advise;
-pub mod axis;
 mod clock;
 mod collect;
 mod drive;
-pub mod emulation;
-pub mod engine;
 pub mod live;
 pub mod measures;
-pub mod metrics;
 mod network;
 mod paths;
-pub mod picture;
-pub mod report;
 pub mod result;
 pub mod run;
 pub mod scenario;
 pub mod series;
-pub mod show;
 pub mod source;
-pub mod stats;
-pub mod sweep;
-pub mod table;
-pub mod terminal;
 #[cfg(test)]
 mod testing;
 mod traffic;
-pub mod trouble;
 mod truth;
 pub mod units;
+
+// A web page (`byway-web`) runs scenarios and shows them itself: it has no files, threads or terminal.
+#[cfg(not(target_arch = "wasm32"))]
+pub mod advise;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod axis;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod emulation;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod engine;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod metrics;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod picture;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod report;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod show;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod stats;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod sweep;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod table;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod terminal;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod trouble;
 
 /// The example of the README, as a test.
 #[cfg(doctest)]

@@ -9,6 +9,7 @@ use crate::result::{Comparison, EventInfo, PathInfo, RunResult, SCHEMA, Scenario
 use crate::scenario::{Change, LossSpec, PathSpec, Scenario, Traffic};
 use crate::units::format_duration;
 use byway_sim::net::TopologyError;
+#[cfg(not(target_arch = "wasm32"))]
 use rayon::prelude::*;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -58,6 +59,7 @@ pub enum RunError {
 ///
 /// # Errors
 /// The first policy that could not be run.
+#[cfg(not(target_arch = "wasm32"))]
 pub fn run(scenario: &Scenario, options: RunOptions<'_>) -> Result<Comparison, RunError> {
     let scenario = &*scenario.drawn();
     let results: Result<Vec<RunResult>, RunError> = (0..scenario.policies.len())

@@ -257,6 +257,7 @@ impl Session {
             self.now,
             self.moment(),
             names,
+            self.own.len(),
         );
         serde_json::to_string(&view).unwrap_or_default()
     }

@@ -22,6 +22,8 @@ pub(crate) struct View {
     events: Vec<EventView>,
     lanes: Vec<LaneView>,
     policies: Vec<String>,
+    /// How many policies the scene had when it was opened.
+    own: usize,
 }
 
 /// A path, as the scenario has it at the moment.
@@ -86,6 +88,7 @@ impl View {
         now: Duration,
         moment: Duration,
         policies: Vec<String>,
+        own: usize,
     ) -> View {
         let total_bytes = total(&scenario.traffic);
         let views = lanes.iter().zip(&scenario.policies);
@@ -105,6 +108,7 @@ impl View {
                 })
                 .collect(),
             policies,
+            own,
         }
     }
 }

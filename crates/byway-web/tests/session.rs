@@ -57,6 +57,25 @@ fn every_scene_runs_to_the_result_of_the_command() {
     }
 }
 
+/// A lost INIT would let the association begin on the other path, and the stop's text would be wrong.
+#[test]
+fn every_scene_begins_on_its_first_path() {
+    for (name, text) in scenes() {
+        let mut session = Session::open(&name, &text).unwrap_or_else(|e| panic!("{e}"));
+        until(&mut session, 1.0);
+        let lanes = session.view().matches("\"data_path\":0").count();
+        assert_eq!(
+            lanes,
+            session.view().matches("\"association\":").count(),
+            "{name}"
+        );
+        for lane in 0..lanes {
+            let sent = session.curve(lane, CurveKind::Sent, 0, 100);
+            assert!(sent.len() > 4, "{name}: lane {lane} sent nothing on path 1");
+        }
+    }
+}
+
 #[test]
 fn what_a_visitor_does_is_a_scenario_with_the_same_result() {
     let (name, text) = scenes().remove(0);

@@ -38,7 +38,7 @@ fn main() -> Result<()> {
         fs::copy(&file, folder.join(name))
             .with_context(|| format!("cannot copy {}", file.display()))?;
     }
-    weigh(folder)
+    weigh(folder, LIMIT)
 }
 
 /// The program and the script that calls it.
@@ -66,8 +66,8 @@ fn write(file: &Path, text: &str) -> Result<()> {
     fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
 }
 
-/// Prints what each file weighs, and refuses a page that is too heavy.
-fn weigh(folder: &Path) -> Result<()> {
+/// Prints what each file weighs, and refuses a page of more than `limit` bytes.
+fn weigh(folder: &Path, limit: usize) -> Result<()> {
     let mut files: Vec<PathBuf> = fs::read_dir(folder)?
         .map(|entry| entry.map(|e| e.path()))
         .collect::<Result<_, _>>()?;
@@ -82,9 +82,49 @@ fn weigh(folder: &Path) -> Result<()> {
         println!("{name:16} {:8} bytes, {packed:7} with gzip", bytes.len());
         all += packed;
     }
-    println!("the page: {all} bytes with gzip, at most {LIMIT}");
-    if all > LIMIT {
-        bail!("the page has {all} bytes with gzip; at most {LIMIT}");
+    println!("the page: {all} bytes with gzip, at most {limit}");
+    if all > limit {
+        bail!("the page has {all} bytes with gzip; at most {limit}");
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A folder with these files, weighed.
+    fn weighed(name: &str, files: &[(&str, &[u8])]) -> Result<()> {
+        let folder = std::env::temp_dir().join(format!("byway-pack-{}-{name}", std::process::id()));
+        fs::create_dir_all(&folder)?;
+        for (file, bytes) in files {
+            fs::write(folder.join(file), bytes)?;
+        }
+        let result = weigh(&folder, LIMIT);
+        fs::remove_dir_all(&folder)?;
+        result
+    }
+
+    /// Bytes that no compression makes fewer.
+    fn noise(n: usize) -> Vec<u8> {
+        let mut x = 1_u64;
+        let next = || {
+            x = x
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (x >> 56) as u8
+        };
+        std::iter::repeat_with(next).take(n).collect()
+    }
+
+    #[test]
+    fn a_page_that_is_too_heavy_is_refused() {
+        weighed("zeros", &[("a", &vec![0; 5 * LIMIT])]).expect("it is light when compressed");
+        weighed("light", &[("a", &noise(LIMIT / 2)), ("b", b"x")]).expect("half of the limit");
+        let error = weighed("one", &[("a", &noise(LIMIT + 1))]).expect_err("too heavy");
+        assert!(error.to_string().contains("at most 1000000"), "{error}");
+        // All files count.
+        let half = noise(LIMIT / 2 + 1);
+        weighed("two", &[("a", &half), ("b", &half)]).expect_err("too heavy together");
+    }
 }

@@ -65,7 +65,7 @@ pub fn values(v: &Visitor) -> Result<String> {
 
 /// What the command says of the scenario `text`.
 fn of_command(v: &Visitor, text: &str) -> Result<(String, String)> {
-    let file = std::env::temp_dir().join(format!("byway-visit-{}-mine.toml", std::process::id()));
+    let file = v.work.join("mine.toml");
     std::fs::write(&file, text)?;
     let said = v.command(&[OsStr::new("run"), file.as_os_str(), OsStr::new("--json")]);
     std::fs::remove_file(&file)?;
@@ -196,4 +196,40 @@ pub fn long(v: &Visitor) -> Result<String> {
         &format!("byway.frames() > {frames} + 5"),
     )?;
     Ok(String::new())
+}
+
+/// WebAssembly that traps, as without memory: it is told with what to do, and nothing goes on failing.
+pub fn failure(v: &Visitor) -> Result<String> {
+    v.until_time(0.2)?;
+    v.value("(() => { wasm_bindgen.Scene.prototype.advance = () => { throw new WebAssembly.RuntimeError('unreachable'); }; })()")?;
+    v.until(
+        "the failure is told",
+        "!document.getElementById('error').hidden",
+    )?;
+    let said = v.text(ERROR)?;
+    ensure!(
+        said.contains("Load the page again") && said.contains("byway run '"),
+        "it says \"{said}\""
+    );
+    v.key("1")?;
+    v.key("n")?;
+    v.value("new Promise(r => setTimeout(r, 200))")?;
+    v.no_problems()?;
+    v.reload()?;
+    v.until_time(0.2)?;
+    Ok(String::new())
+}
+
+/// Stops that are opened and run again and again need no more memory of the program.
+pub fn memory(v: &Visitor) -> Result<String> {
+    let round = "(async () => { for (const stop of document.querySelectorAll('#stops button')) { stop.click(); const s = document.getElementById('speed'); s.value = 1; s.dispatchEvent(new Event('input')); await new Promise(r => setTimeout(r, 150)); } return byway.memory() / 1e6; })()";
+    let mut rounds = Vec::new();
+    for _ in 0..6 {
+        rounds.push(v.number(round)?);
+    }
+    ensure!(
+        rounds[5] <= rounds[2] * 1.3 + 1.0,
+        "megabytes after each round: {rounds:.1?}"
+    );
+    Ok(format!("{:.1} MB, then {:.1} MB", rounds[0], rounds[5]))
 }

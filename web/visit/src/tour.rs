@@ -1,15 +1,26 @@
 //! The tour.
 
-use crate::visitor::Visitor;
+use crate::visitor::{Visitor, quoted};
 use anyhow::{Result, ensure};
 use std::collections::HashSet;
+use std::ops::RangeInclusive;
 
-/// Clicks on every stop, watches it for a while, and compares its end with the command's.
-pub fn ten_stops(v: &Visitor) -> Result<String> {
+/// Stops 1 to 5.
+pub fn first_stops(v: &Visitor) -> Result<String> {
+    stops(v, 1..=5)
+}
+
+/// Stops 6 to 10.
+pub fn last_stops(v: &Visitor) -> Result<String> {
+    stops(v, 6..=10)
+}
+
+/// Clicks on stops, watches each for a while, and compares its end with the command's.
+fn stops(v: &Visitor, which: RangeInclusive<u32>) -> Result<String> {
     let stops = v.number("document.querySelectorAll('#stops button').length")?;
     ensure!(stops == 10.0, "{stops} stops");
     let mut seen = HashSet::new();
-    for stop in 1..=10 {
+    for stop in which {
         v.click(&format!("#stops li:nth-child({stop}) button"))?;
         let title = v.text("document.getElementById('stop-title').textContent")?;
         ensure!(
@@ -73,5 +84,39 @@ pub fn onwards(v: &Visitor) -> Result<String> {
             "{nonsense} is not the first stop"
         );
     }
+    Ok(String::new())
+}
+
+/// The browser's own way back goes from stop to stop, and to a scene as it was left.
+pub fn back_and_forward(v: &Visitor) -> Result<String> {
+    v.click("#next")?;
+    v.until_time(0.3)?;
+    v.key("2")?;
+    v.until("path 2 is cut", "!byway.view().paths[1].up")?;
+    let toml = v.text("byway.toml()")?;
+    // At once: the address of the scene was not yet due.
+    v.click("#next")?;
+    v.until(
+        "stop 3",
+        "byway.stop() === 3 && location.hash === '#stop=3'",
+    )?;
+    v.value("history.back()")?;
+    v.until(
+        "the scene as it was left",
+        &format!("byway.toml() === {}", quoted(&toml)),
+    )?;
+    let title = v.text("document.getElementById('stop-title').textContent")?;
+    ensure!(
+        title == "A scene of your own",
+        "beside it stands \"{title}\""
+    );
+    v.value("history.back()")?;
+    v.until("stop 1", "byway.stop() === 1")?;
+    v.value("history.forward()")?;
+    v.until("forward", &format!("byway.toml() === {}", quoted(&toml)))?;
+    v.value("history.forward()")?;
+    v.until("stop 3 again", "byway.stop() === 3")?;
+    let title = v.text("document.getElementById('stop-title').textContent")?;
+    ensure!(title.starts_with("3. "), "stop 3 is \"{title}\"");
     Ok(String::new())
 }

@@ -1,15 +1,15 @@
 //! A browser with the page, and the command beside it.
 
+use crate::shell::Shell;
 use anyhow::{Context, Result, bail, ensure};
-use headless_chrome::protocol::cdp::{Emulation, Page};
+use headless_chrome::protocol::cdp::types::Event;
+use headless_chrome::protocol::cdp::{Emulation, Input, Network, Page};
 use headless_chrome::{Browser, LaunchOptions, Tab};
 use serde_json::Value;
 use std::cell::RefCell;
 use std::ffi::OsStr;
-use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -29,19 +29,25 @@ console.error = (...all) => { note('console: ' + all.join(' ')); error(...all); 
 pub struct Visitor {
     _browser: Browser,
     tab: Arc<Tab>,
-    url: String,
-    byway: PathBuf,
-    work: PathBuf,
-    shell: RefCell<Shell>,
+    /// Where the page is: a folder's or a server's address, with a slash at the end.
+    home: RefCell<String>,
+    /// The folder's.
+    folder: String,
+    /// All that the browser asked for, and nobody has looked at.
+    asked: Arc<Mutex<Vec<String>>>,
+    pub(crate) byway: PathBuf,
+    pub(crate) work: PathBuf,
+    pub(crate) shell: RefCell<Shell>,
 }
 
 impl Visitor {
-    /// Starts the browser.
-    pub fn new(folder: &Path, byway: &Path) -> Result<Visitor> {
-        let index = folder
+    /// Starts a browser for the page in `folder`, with `work` for its files.
+    pub fn new(folder: &Path, byway: &Path, work: &Path) -> Result<Visitor> {
+        let folder = folder
             .join("index.html")
             .canonicalize()
-            .with_context(|| format!("{} has no page; build it first", folder.display()))?;
+            .with_context(|| format!("{} has no page; build it first", folder.display()))?
+            .with_file_name("");
         let byway = byway
             .canonicalize()
             .with_context(|| format!("there is no command {}", byway.display()))?;
@@ -49,6 +55,8 @@ impl Visitor {
             "--disable-gpu",
             "--disable-component-update",
             "--no-first-run",
+            // Nothing but this machine can be reached.
+            "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
         ];
         let options = LaunchOptions {
             headless: true,
@@ -68,16 +76,38 @@ impl Visitor {
             include_command_line_api: None,
             run_immediately: None,
         })?;
-        let work = std::env::temp_dir().join(format!("byway-visit-{}", std::process::id()));
-        std::fs::create_dir_all(&work)?;
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let list = Arc::clone(&asked);
+        tab.add_event_listener(Arc::new(move |event: &Event| {
+            if let Event::NetworkRequestWillBeSent(sent) = event
+                && let Ok(mut list) = list.lock()
+            {
+                list.push(sent.params.request.url.clone());
+            }
+        }))?;
+        tab.call_method(Network::Enable {
+            max_total_buffer_size: None,
+            max_resource_buffer_size: None,
+            max_post_data_size: None,
+            report_direct_socket_traffic: None,
+            enable_durable_messages: None,
+        })?;
+        let folder = format!("file://{}", folder.display());
         Ok(Visitor {
             _browser: browser,
             tab,
-            url: format!("file://{}", index.display()),
+            home: RefCell::new(folder.clone()),
+            folder,
+            asked,
             byway,
-            work,
+            work: work.to_owned(),
             shell: RefCell::new(Shell::new()?),
         })
+    }
+
+    /// From here on the page is at `home`; without it, in its folder.
+    pub fn move_to(&self, home: Option<&str>) {
+        self.home.replace(home.unwrap_or(&self.folder).to_owned());
     }
 
     /// Opens the page anew.
@@ -92,7 +122,7 @@ impl Visitor {
         self.tab
             .navigate_to("about:blank")?
             .wait_until_navigated()?;
-        self.tab.navigate_to(&format!("{}{fragment}", self.url))?;
+        self.tab.navigate_to(&format!("{}{fragment}", self.url()))?;
         self.ready()
     }
 
@@ -102,7 +132,8 @@ impl Visitor {
         self.ready()
     }
 
-    fn ready(&self) -> Result<()> {
+    /// Waits until the page is there.
+    pub fn ready(&self) -> Result<()> {
         self.until(
             "the page is ready",
             "document.body && document.body.dataset.ready === 'yes'",
@@ -115,8 +146,13 @@ impl Visitor {
     }
 
     /// The address of the page without a fragment.
-    pub fn url(&self) -> &str {
-        &self.url
+    pub fn url(&self) -> String {
+        format!("{}index.html", self.home.borrow())
+    }
+
+    /// The folder of the page, as a path.
+    pub fn folder(&self) -> &Path {
+        Path::new(self.folder.trim_start_matches("file://"))
     }
 
     /// Sets the size of the window, pixels.
@@ -219,7 +255,10 @@ impl Visitor {
             "document.querySelector({}).select()",
             quoted(selector)
         ))?;
-        self.tab.type_str(text)?;
+        // At once, as from the clipboard: each key would wait for a frame of its own.
+        self.tab.call_method(Input::InsertText {
+            text: text.to_owned(),
+        })?;
         self.key("Enter")?;
         self.value("document.activeElement.blur()")?;
         Ok(())
@@ -241,133 +280,21 @@ impl Visitor {
             problems == Value::Array(Vec::new()),
             "in the page: {problems}"
         );
-        Ok(())
+        self.asked_only_for_the_page()
     }
 
-    /// Runs the scene to its end, and compares the result with the command's, byte for byte, and with
-    /// what the page shows.
-    pub fn same_as_the_command(&self) -> Result<()> {
-        self.click("#finish")?;
-        self.until("the scene ends", "byway.over()")?;
-        let file = self.work.join("scene.toml");
-        std::fs::write(&file, self.text("byway.toml()")?)?;
-        let (said, _) =
-            self.command(&[OsStr::new("run"), file.as_os_str(), OsStr::new("--json")])?;
-        self.compare(&said)?;
-        self.shows(&serde_json::from_str(&said)?)
-    }
-
-    /// Fails unless `said` is the page's result.
-    pub fn compare(&self, said: &str) -> Result<()> {
-        let page = self.text("byway.json()")?;
-        let at = page.bytes().zip(said.bytes()).position(|(a, b)| a != b);
-        ensure!(
-            page == said,
-            "the page's result is not the command's: {} and {} bytes, first difference at {at:?}",
-            page.len(),
-            said.len()
-        );
-        Ok(())
-    }
-
-    /// Fails unless the page shows what the result has.
-    fn shows(&self, result: &Value) -> Result<()> {
-        let view = self.value("byway.view()")?;
-        let results = result["results"].as_array().context("results")?;
-        for (lane, result) in view["lanes"]
-            .as_array()
-            .context("lanes")?
-            .iter()
-            .zip(results)
-        {
-            for (shown, known) in [
-                ("policy", "policy"),
-                ("read_bytes", "delivered_bytes"),
-                ("retransmissions", "retransmissions"),
-                ("failovers", "failovers"),
-                ("transfer", "transfer_s"),
-                ("outcome", "outcome"),
-            ] {
-                ensure!(
-                    lane[shown] == result[known],
-                    "{}: the page shows {shown} {}, the result has {}",
-                    lane["policy"],
-                    lane[shown],
-                    result[known]
-                );
-            }
-            let stall = |v: &Value| v.as_f64().unwrap_or(0.0);
-            let (shown, known) = (
-                stall(&lane["longest"][1]),
-                stall(&result["stall"]["length_s"]),
-            );
+    /// Fails if the browser asked for anything that is not beside the page.
+    pub fn asked_only_for_the_page(&self) -> Result<()> {
+        let mut asked = self.asked.lock().unwrap_or_else(|e| e.into_inner());
+        let home = self.home.borrow().clone();
+        for url in asked.drain(..) {
+            let allowed = [home.as_str(), "data:", "blob:", "about:"];
             ensure!(
-                (shown - known).abs() < 1e-4,
-                "longest stall {shown} and {known}"
+                allowed.iter().any(|start| url.starts_with(start)),
+                "it asks for {url:.200}"
             );
         }
         Ok(())
-    }
-
-    /// What the command prints, and what it says of mistakes.
-    pub fn command(&self, args: &[&OsStr]) -> Result<(String, String)> {
-        let [byway, out, said, wrong] = [
-            self.byway.clone(),
-            self.work.join("out"),
-            self.work.join("said"),
-            self.work.join("wrong"),
-        ]
-        .map(|path| in_shell(path.as_os_str()));
-        let args: Vec<String> = args.iter().map(|arg| in_shell(arg)).collect();
-        self.shell.borrow_mut().run(&format!(
-            "{byway} {} --out {out} >{said} 2>{wrong}",
-            args.join(" ")
-        ))?;
-        let read = |name| std::fs::read_to_string(self.work.join(name));
-        Ok((read("said")?, read("wrong")?))
-    }
-}
-
-/// A shell that runs commands. They are not children of this program: the end of a child interrupts the
-/// connection with the browser, which `headless_chrome` then gives up.
-struct Shell {
-    _child: Child,
-    lines: ChildStdin,
-    answers: BufReader<ChildStdout>,
-}
-
-impl Shell {
-    fn new() -> Result<Shell> {
-        let mut child = Command::new("sh")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .context("there is no shell")?;
-        let lines = child.stdin.take().context("its input")?;
-        let answers = BufReader::new(child.stdout.take().context("its output")?);
-        Ok(Shell {
-            _child: child,
-            lines,
-            answers,
-        })
-    }
-
-    fn run(&mut self, line: &str) -> Result<()> {
-        writeln!(self.lines, "{line}\necho done").context("the shell has ended")?;
-        let mut answer = String::new();
-        self.answers.read_line(&mut answer)?;
-        ensure!(answer == "done\n", "the shell says {answer:?}");
-        Ok(())
-    }
-}
-
-fn in_shell(argument: &OsStr) -> String {
-    format!("'{}'", argument.to_string_lossy().replace('\'', "'\\''"))
-}
-
-impl Drop for Visitor {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.work);
     }
 }
 

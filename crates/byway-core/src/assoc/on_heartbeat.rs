@@ -345,7 +345,7 @@ impl Association {
             PathState::PotentiallyFailed => p.heartbeat.is_enabled() || !p.is_confirmed(),
             PathState::Active => !p.is_confirmed(),
             PathState::Inactive if self.optional.stalled => true,
-            PathState::Inactive if !p.is_confirmed() => false,
+            PathState::Inactive if self.never_answered(path) => false,
             PathState::Inactive => {
                 let once_per_rto = self.cfg.hb.failed == FailedProbes::OncePerRto;
                 p.heartbeat.is_enabled() && once_per_rto
@@ -368,11 +368,14 @@ impl Association {
         self.state.sends_heartbeats() || self.optional.stalled && ends
     }
 
-    /// Whether a path has failed whose address never answered: it may be a victim's. Not where
-    /// all addresses of this side changed, as then none of the paths has answered.
+    /// Whether a path has failed whose address answered none of so many heartbeats: it may be a
+    /// victim's. With a small Path.Max.Retrans a path fails earlier, and its round trip may
+    /// only be longer than the first RTO. Not where all addresses of this side changed, as
+    /// then none of the paths has answered.
     pub(super) fn never_answered(&self, path: PathId) -> bool {
         let p = self.paths.get(path);
-        p.state() == PathState::Inactive && !p.is_confirmed() && !self.optional.stalled
+        let silent = !p.is_confirmed() && p.errors.count() >= MOST_UNANSWERED;
+        silent && p.state() == PathState::Inactive && !self.optional.stalled
     }
 
     /// A heartbeat leaves with the next packets.
