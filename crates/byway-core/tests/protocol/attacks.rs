@@ -396,12 +396,8 @@ fn attack_heartbeat_amplification_is_bounded_by_burst_and_paths() {
 
 #[test]
 fn attack_listed_victims_get_five_heartbeats_each_also_while_data_waits() {
-    // A low Path.Max.Retrans makes the path inactive before, and takes none of the five away: an
-    // address that answers later than the first RTO is no victim.
-    for (waits, pmr) in [(false, 5), (true, 5), (false, 0)] {
-        let mut config = plain();
-        config.failure.path_max_retrans = pmr;
-        let mut p = listing_to(Pair::new(1, &config), 30);
+    for waits in [false, true] {
+        let mut p = listing(30);
         if waits {
             // The attacker acknowledges nothing. What waits for him probes no victim.
             p.send(Z, byway_core::Message::new(0, vec![1; 5000]));
@@ -413,7 +409,6 @@ fn attack_listed_victims_get_five_heartbeats_each_also_while_data_waits() {
         }
         assert_eq!(beats.len(), 7);
         assert!(beats.values().all(|n| *n <= 5), "{beats:?}");
-        assert!(pmr > 0 || beats.values().all(|n| *n == 5), "{beats:?}");
         assert!(p.sent.iter().all(|q| q.path == 0 || q.text == "HEARTBEAT"));
     }
 }
