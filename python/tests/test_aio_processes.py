@@ -198,6 +198,8 @@ async def peer(address):
     association = await aio.connect(address, port=7)
     await association.send(b"x")
     await association.drained()
+    # The other has accepted it: one that is lost before is accepted by nobody.
+    await association.recv()
     return association
 """
 
@@ -213,6 +215,7 @@ def in_the_middle(started: Started, text: str, *, status: int = 0, kill: int | N
             async with asyncio.timeout(LIMIT):
                 association = await server.accept()
                 await association.recv()
+                await association.send(b"y")
                 if kill is not None:
                     # Until the other is ready for it.
                     await asyncio.to_thread(line, other)

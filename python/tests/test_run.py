@@ -21,7 +21,7 @@ def test_the_built_in_scenario_gives_its_known_figures() -> None:
     assert [r.policy for r in runs] == ["RFC 9260", "probe timeout"]
     first = runs["RFC 9260"]
     assert first.transfer_s == 9.597708 and first.stall_s == 1.136176
-    assert first.detections[0].suspect_after_s == 1.007696
+    assert first.detections[0].suspect_after_s == 1.007603
     assert first.outcome.kind == "complete"
     assert runs.command == "byway run --only 'RFC 9260' --only 'probe timeout'"
 

@@ -243,16 +243,24 @@ impl Coordinator {
             .map_err(|problem| TakeError::Unusable { number, problem })?;
         let plans = [&self.parts.plan];
         let job = self.parts.job(&plans);
-        for (index, place, _, answer) in &found {
-            let chain = &self.parts.chains.all[*index];
-            job.keep(chain, chain.seeds[*place], answer)?;
-        }
-        let rest = behind(self.out.remove(&number).unwrap_or_default(), found.len());
+        // What is in the journal counts, also if the next row finds no room.
+        let mut kept = 0;
+        let full =
+            found
+                .iter()
+                .try_for_each(|(index, place, _, answer)| -> Result<(), EngineError> {
+                    let chain = &self.parts.chains.all[*index];
+                    job.keep(chain, chain.seeds[*place], answer)?;
+                    kept += 1;
+                    Ok(())
+                });
+        let rest = behind(self.out.remove(&number).unwrap_or_default(), kept);
         self.deal.give_back(rest.into_iter());
-        for (index, place, seconds, answer) in found {
+        for (index, place, seconds, answer) in found.into_iter().take(kept) {
             self.pace.took(index, f64::from(seconds));
             self.deal.take(&job, index, place, answer);
         }
+        full?;
         Ok(true)
     }
 
