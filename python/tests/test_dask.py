@@ -108,13 +108,16 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, bytes]:
     return sweep, local(sweep)
 
 
-def start(made: Cluster, sweep: Path, out: Path, *more: str) -> subprocess.Popen[str]:
+def start(
+    made: Cluster, sweep: Path, out: Path, *more: str, folder: Path | None = None
+) -> subprocess.Popen[str]:
     """The command on a cluster, as another process."""
     args = [command(), "sweep", str(sweep), "--dask", made.address, "--out", str(out), *more]
     environment = {**os.environ, "BYWAY_PYTHON": sys.executable}
     return subprocess.Popen(
-        args, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+        args, cwd=folder, env=environment,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
 
 
 def wait_for_rows(out: Path, size: int, process: subprocess.Popen[str] | None = None) -> None:
@@ -525,6 +528,20 @@ def test_a_full_disk_leaves_the_journal_whole(tmp_path: Path, shared: Cluster) -
         assert out.read_bytes() == expected
     finally:
         subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_the_command_takes_no_package_from_the_current_folder(
+    small: tuple[Path, bytes], shared: Cluster, tmp_path: Path
+) -> None:
+    """As in `python/` of the source tree, where byway is not compiled."""
+    sweep, expected = small
+    (tmp_path / "byway").mkdir()
+    (tmp_path / "byway/__init__.py").write_text("raise ModuleNotFoundError(name='byway._native')")
+    out = tmp_path / "x.parquet"
+    process = start(shared, sweep, out, folder=tmp_path)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 0, said
+    assert out.read_bytes() == expected
 
 
 def test_results_in_memory_and_from_a_dictionary(shared: Cluster) -> None:

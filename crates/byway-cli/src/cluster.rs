@@ -37,7 +37,14 @@ pub(crate) fn become_dask(file: &Path, scheduler: &str, args: &SweepArgs) -> Fai
         );
         Failure::new(Kind::Failed, message)
     };
-    let found = match Command::new(&python).args(["-c", LOOK]).output() {
+    // Not from the current folder: in `python/` of the source tree there is a package without
+    // what is compiled of it.
+    let python_here = || {
+        let mut command = Command::new(&python);
+        command.env("PYTHONSAFEPATH", "1");
+        command
+    };
+    let found = match python_here().args(["-c", LOOK]).output() {
         Ok(found) => found,
         Err(error) => return starts(error),
     };
@@ -49,7 +56,7 @@ pub(crate) fn become_dask(file: &Path, scheduler: &str, args: &SweepArgs) -> Fai
     if let Err(message) = usable(&shown, &String::from_utf8_lossy(&found.stdout)) {
         return Failure::new(Kind::Failed, message);
     }
-    let mut command = Command::new(&python);
+    let mut command = python_here();
     command.args(["-m", "byway.dask", "--scheduler", scheduler]);
     for (name, value) in [("--out", &args.out), ("--journal", &args.journal)] {
         if let Some(value) = value {
