@@ -306,10 +306,10 @@ function figure(stop) {
     }
   }
   names.forEach((name, i) => {
-    const [lx, ly] = [left + (i % 2) * 185, bottom + 52 + 16 * Math.floor(i / 2)];
+    const [lx, ly] = [10 + (i % 2) * 200, bottom + 52 + 16 * Math.floor(i / 2)];
     svg.append(element("line", { x1: lx, x2: lx + 28, y1: ly - 4, y2: ly - 4, stroke: COLOURS[i % 8], "stroke-width": 2, "stroke-dasharray": DASHES[i % 8].join(" ") }), element("text", { x: lx + 34, y: ly }, name));
     if (stop.lines.some(l => l.name === name && l.simulator === "ns-2")) svg.append(element("path", { d: shapePath(i, lx + 14, ly - 4, 4), fill: "none", stroke: COLOURS[i % 8], "stroke-width": 1.5 }));
   });
-  if (stop.lines.some(l => l.simulator === "ns-2")) svg.append(element("text", { x: left, y: bottom + 52 + 16 * Math.ceil(names.length / 2) }, "the marks alone: ns-2 with the same network"));
+  if (stop.lines.some(l => l.simulator === "ns-2")) svg.append(element("text", { x: 10, y: bottom + 52 + 16 * Math.ceil(names.length / 2) }, "the marks alone: ns-2 with the same network"));
   return svg;
 }
