@@ -124,7 +124,7 @@ fn same(link: &Link, a: u32, b: u32) -> bool {
 
 /// Chooses source addresses as ns-2's routing does: the interface with the
 /// shortest way, the first one among equals.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ShortestWay {
     /// Interface and destination addresses, to the place of the interface.
     best: BTreeMap<IpAddr, usize>,

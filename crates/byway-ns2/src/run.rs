@@ -7,7 +7,7 @@ use crate::trace::{Happening, Row, Trace};
 use crate::wire::{Notary, Note};
 use anyhow::{Context, Result, anyhow, bail};
 use byway_core::time::Instant;
-use byway_core::{ChecksumMode, EndpointConfig};
+use byway_core::{ChecksumMode, EndpointConfig, Routes};
 use byway_sim::host::{Sender, Sink};
 use byway_sim::net::{DropReason, LinkId, LogEntry, LogKind};
 use byway_sim::{HostId, Simulation};
@@ -40,8 +40,8 @@ pub fn run(scenario: &Scenario, until_s: f64) -> Result<Trace> {
     let way = |host: &Host, node, peer: &Host| {
         ShortestWay::new(&net, node, host.interfaces.len(), &peer.interfaces)
     };
-    let ways = [way(ours, initiator, peers), way(peers, responder, ours)];
-    let [our_way, peer_way] = ways;
+    let (our_way, peer_way) = (way(ours, initiator, peers), way(peers, responder, ours));
+    let answers = peer_way.clone();
     let mut sim = Simulation::new(net);
     sim.exact_timers(true);
     let notes: Arc<Mutex<Vec<Note>>> = Arc::default();
@@ -61,6 +61,7 @@ pub fn run(scenario: &Scenario, until_s: f64) -> Result<Trace> {
         app(scenario, ours, peers)?,
     )?;
     sim.with_endpoint(source, |_, e| e.set_routes(Box::new(our_way)));
+    answer_by_routes(&mut sim, sink, answers, until_s)?;
     for event in scenario.events.iter().filter(|e| e.time_s <= until_s) {
         sim.run_until(at(event.time_s));
         act(&mut sim, source, &event.what)
@@ -77,6 +78,37 @@ pub fn run(scenario: &Scenario, until_s: f64) -> Result<Trace> {
     let log = sim.network_mut().take_log();
     let notes = notes.lock().unwrap_or_else(PoisonError::into_inner);
     Ok(trace(&log, &notes, &ends, end))
+}
+
+/// Lets the receiver send from the interface that its routes give, as ns-2 does; byway answers from
+/// the address that the peer asked. Goes on to the moment at which its association is there.
+fn answer_by_routes(
+    sim: &mut Simulation,
+    sink: HostId,
+    mut way: ShortestWay,
+    until_s: f64,
+) -> Result<()> {
+    /// Less than data takes to come after the association is there.
+    const STEP_S: f64 = 0.001;
+    let local = sim.endpoint(sink).local_addresses().to_vec();
+    let mut time_s = 0.0;
+    let id = loop {
+        if let Some(id) = sim.app::<Sink>(sink).and_then(|a| a.report().assoc) {
+            break id;
+        }
+        time_s += STEP_S;
+        if time_s > until_s {
+            return Ok(());
+        }
+        sim.run_until(at(time_s));
+    };
+    for path in sim.endpoint(sink).paths(id) {
+        if let Some(from) = way.source(&local, path.remote.ip()) {
+            let ip = local[from].ip();
+            sim.with_endpoint(sink, |now, e| e.set_source(now, id, path.path, ip))?;
+        }
+    }
+    Ok(())
 }
 
 fn endpoint(host: &Host, scenario: &Scenario, seed: u8) -> EndpointConfig {

@@ -35,7 +35,8 @@ pub enum Build {
     Rfc2960,
 }
 
-/// Who sets up the association.
+/// A host's part. [`Scenario::read`] gives the first to the host that has data: in ns-2 its
+/// agent sends INIT, whatever the file calls it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -151,6 +152,9 @@ pub struct Loss {
 pub struct TimedEvent {
     /// When, in seconds.
     pub time_s: f64,
+    /// The host whose agent does it; the initiator if it is not said.
+    #[serde(default)]
+    pub agent: Option<Role>,
     /// What.
     #[serde(flatten)]
     pub what: What,
@@ -197,6 +201,16 @@ pub enum What {
     End,
 }
 
+impl What {
+    /// Whether it is an agent that does it, not the network.
+    fn is_of_an_agent(&self) -> bool {
+        !matches!(
+            self,
+            What::LinkDown { .. } | What::LinkUp { .. } | What::End
+        )
+    }
+}
+
 impl Scenario {
     /// Reads a scenario.
     ///
@@ -205,7 +219,35 @@ impl Scenario {
     pub fn read(path: &Path) -> Result<Scenario> {
         let text =
             std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
-        serde_json::from_str(&text).with_context(|| format!("{} is no scenario", path.display()))
+        let mut scenario: Scenario = serde_json::from_str(&text)
+            .with_context(|| format!("{} is no scenario", path.display()))?;
+        scenario.let_the_sender_begin()?;
+        Ok(scenario)
+    }
+
+    /// Makes the host that has data the initiator, by the agents of the events.
+    fn let_the_sender_begin(&mut self) -> Result<()> {
+        let agents = || self.events.iter().filter(|e| e.what.is_of_an_agent());
+        let of = |event: &TimedEvent| event.agent.unwrap_or(Role::Initiator);
+        let Some(sender) = agents().map(of).next() else {
+            return Ok(());
+        };
+        if let Some(other) = agents().find(|e| of(e) != sender) {
+            bail!(
+                "{}: the event at {} s is of another host than the one before; one of them alone can have data and change its destinations",
+                self.name,
+                other.time_s
+            );
+        }
+        if sender == Role::Responder {
+            for host in &mut self.hosts {
+                host.role = match host.role {
+                    Role::Initiator => Role::Responder,
+                    Role::Responder => Role::Initiator,
+                };
+            }
+        }
+        Ok(())
     }
 
     /// The end of the run in seconds.
