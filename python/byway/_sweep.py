@@ -154,13 +154,18 @@ def sweep(
 
     Raises SweepError with every mistake and its place, StoreError if `out` cannot be used.
     """
+    changes = dict(
+        axes=axes, seeds=seeds, metrics=metrics, policies=policies, stop=stop, skip=skip,
+        name=name, description=description,
+    )  # fmt: skip
     if isinstance(source, Plan):
+        if more := [k for k, v in changes.items() if v is not None]:
+            raise SettingError(
+                f"{', '.join(more)}: a Plan has its own; give what it was made of, or plan(...) again"
+            )
         planned = source
     else:
-        planned = plan(
-            source, axes=axes, seeds=seeds, metrics=metrics, policies=policies, stop=stop,
-            skip=skip, name=name, description=description,
-        )  # fmt: skip
+        planned = plan(source, **changes)  # type: ignore[arg-type]
     if not isinstance(threads, int) or isinstance(threads, bool) or not 0 <= threads <= 4096:
         raise SettingError(f"threads: found {threads!r}, expected a whole number, 0 to 4096")
     if client is None:
@@ -174,7 +179,7 @@ def sweep(
             planned, out, client=client, journal=journal, restart=restart,
             chunk_seconds=chunk_seconds, progress=progress, storage_options=storage_options,
         )  # fmt: skip
-        return SweepResults(done, _command(source, planned, out))
+        return SweepResults(done, _command(source, planned, out, client), planned)
     done = _native.sweep(
         planned, out=out, restart=restart, threads=threads, program=_program(), progress=progress
     )
@@ -191,12 +196,20 @@ def _program() -> str:
     return f"byway {_native.__version__} python {stat.st_size} {stat.st_mtime_ns}"
 
 
-def _command(source: Any, planned: Plan, out: str | os.PathLike[str] | None) -> str:
+def _command(
+    source: Any,
+    planned: Plan,
+    out: str | os.PathLike[str] | None,
+    client: distributed.Client | None = None,
+) -> str:
     is_file = isinstance(source, (str, os.PathLike)) and "\n" not in os.fspath(source)
     text = Path(os.fspath(source)).read_text() if is_file and Path(source).is_file() else ""
     name = os.fspath(source) if text == planned.to_toml() and text else f"{planned.name}.toml"
     words = ["byway", "sweep", name]
     words += ["--out", os.fspath(out)] if out is not None else []
+    # A store is for a cluster alone; files are the same on one machine.
+    if client is not None and out is not None and "://" in os.fspath(out):
+        words += ["--dask", client.scheduler.address if client.scheduler else "ADDRESS"]
     return shlex.join(words)
 
 

@@ -44,6 +44,9 @@ LOOK_SECONDS = 2.0
 FETCH_SECONDS = 60.0
 """Rows that do not come within this time are asked for again."""
 PROBE_SECONDS = 5.0
+SILENT_SECONDS = 30.0
+"""A worker that the scheduler has not heard for so long gets no chunks, and its own are dealt out
+again. Workers say that they live each half second; with thousands of them, each few seconds."""
 """What a worker has said of itself is asked for again if it does not come within this time."""
 DEATHS = 4
 """A run that as many workers died of ends the sweep."""
@@ -169,6 +172,9 @@ class _Run:
         self.probes: dict[str, Future] = {}
         self.allowed: set[str] = set()
         self.refused: dict[str, str] = {}
+        # When each worker's last sign of life came, and whose is long ago.
+        self.heard: dict[str, tuple[object, float]] = {}
+        self.silent: set[str] = set()
         self.asked: dict[int, bytes] = {}
         self.verdicts: dict[int, int] = {}
         self.deaths: dict[str, int] = {}
@@ -201,6 +207,7 @@ class _Run:
                 self._wait_for("")
                 self.threads, self.probes = {}, {}
                 self.allowed.clear()
+                self.heard, self.silent = {}, set()
                 self.looked = 0.0
             return True
         if status != "connecting":
@@ -228,6 +235,7 @@ class _Run:
             except Exception as error:
                 log.debug("the workers cannot be listed: %s", error)
                 return
+            self._listen()
         for gone in (self.allowed | set(self.probes) | set(self.refused)) - set(self.threads):
             self.allowed.discard(gone)
             self.refused.pop(gone, None)
@@ -244,6 +252,50 @@ class _Run:
                 del self.probes[address]
                 self._judge(address, probe)
         self._judge_all()
+
+    def _listen(self) -> None:
+        """Finds workers that stand still: Dask drops them minutes later (`worker-ttl`). What
+        they have is dealt out again; if they go on, they get chunks again."""
+        now = time.monotonic()
+        try:
+            workers = self.client.scheduler_info(n_workers=-1)["workers"]
+        except Exception as error:
+            log.debug("the workers cannot be heard: %s", error)
+            return
+        # The time of the scheduler's clock, which may be another one: only its changes count.
+        for address, worker in workers.items():
+            seen = worker.get("last_seen")
+            if self.heard.get(address, (None, 0.0))[0] != seen:
+                self.heard[address] = (seen, now)
+        self.heard = {a: h for a, h in self.heard.items() if a in workers}
+        silent = {a for a, (_, at) in self.heard.items() if now - at > SILENT_SECONDS}
+        for address in sorted(self.silent - silent):
+            if address in workers:
+                log.warning("worker %s is heard again", address)
+        fresh = sorted(silent - self.silent)
+        self.silent = silent
+        if not fresh:
+            return
+        try:
+            has = self.client.processing(workers=fresh)
+        except Exception as error:
+            log.debug("the chunks of silent workers are not known: %s", error)
+            has = {}
+        for address in fresh:
+            keys = {str(key) for key in has.get(address, ())}
+            held = [n for n, future in self.flying.items() if str(future.key) in keys]
+            log.warning(
+                "worker %s was not heard for %g s; chunks that are dealt out again: %d",
+                address, SILENT_SECONDS, len(held),
+            )  # fmt: skip
+            for number in held:
+                self._give_back(number)
+
+    def _usable(self) -> frozenset[str] | None:
+        """The workers that may have chunks; None if all may."""
+        if not self.refused and not self.silent:
+            return None
+        return frozenset(self.allowed - self.silent)
 
     def _judge(self, address: str, probe: Future) -> None:
         """What a worker said of itself."""
@@ -291,9 +343,8 @@ class _Run:
 
     def _fill(self) -> None:
         """Deals out chunks while workers have room."""
-        if self.refused and not self.allowed:
-            return
-        usable = self.allowed if self.refused else self.threads
+        limit = self._usable()
+        usable = self.threads if limit is None else limit
         threads = sum(self.threads.get(address, 0) for address in usable)
         while threads and len(self.flying) < CHUNKS_PER_THREAD * threads + 1:
             chunk = self.dealer.next(self.chunk_seconds, threads)
@@ -304,7 +355,7 @@ class _Run:
             self._submit(number)
 
     def _submit(self, number: int) -> None:
-        limit = frozenset(self.allowed) if self.refused else None
+        limit = self._usable()
         future = self.client.submit(
             _CHUNK,
             self.packed,
@@ -436,8 +487,10 @@ class _Run:
         future = self.flying.get(number)
         self._forget(number)
         self.dealer.give_back(number, apart)
-        if future is not None and not future.done():
-            self._quietly(lambda: future.cancel(asynchronous=True))
+        loop = self.client.loop
+        if loop is not None and future is not None and not future.done():
+            # Not waited for: the scheduler may be busy, or gone.
+            self._quietly(lambda: loop.add_callback(future.cancel, asynchronous=True))
 
     def _cancel(self) -> None:
         """Nothing that was dealt out is needed any more."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import time
 import uuid
@@ -38,7 +39,10 @@ class Place:
         elif journal is not None:
             # A shared folder: the journal is elsewhere, and so the results are put there.
             self.url = "file://" + os.path.abspath(self.shown)
-        self.local = Path(self.shown) if self.url is None else Path(journal or "out") / name
+        if self.url is None:
+            self.local = Path(self.shown)
+        else:
+            self.local = Path(journal or "out") / _copy(name, self.url)
         self.journal = journal_path(self.local)
         if self.url is not None:
             self._open()
@@ -63,6 +67,11 @@ class Place:
         except Exception as error:
             raise StoreError(f"cannot use {self.shown}: {_words(error)}") from error
         protocol = self.url.split("://", 1)[0]
+        if not self.path.strip("/") or self.url.endswith("/"):
+            raise StoreError(
+                f"{self.shown}: this is a folder, and no file; name the file, such as "
+                f"{self.url.rstrip('/') or self.url}/results.parquet"
+            )
         if protocol == "file":
             _only_files(self.path)
         self.direct = protocol in WHOLE_OR_NOT
@@ -75,8 +84,16 @@ class Place:
         try:
             # What is there may have changed since somebody looked.
             self.fs.invalidate_cache()
-            if not self.fs.exists(self.path):
-                return
+            # `exists` answers False for a store that does not answer.
+            self.fs.info(self.path)
+        except FileNotFoundError as error:
+            cause = error.__cause__ or error.__context__
+            if isinstance(cause, OSError) and not isinstance(cause, FileNotFoundError):
+                raise StoreError(f"cannot read {self.shown}: {_words(cause)}") from error
+            return
+        except Exception as error:
+            raise StoreError(f"cannot read {self.shown}: {_words(error)}") from error
+        try:
             self.fs.get_file(self.path, os.fspath(part))
             part.replace(self.local)
         except Exception as error:
@@ -125,6 +142,13 @@ class Place:
         """Removes the copy here, now that the results are where they belong."""
         if self.url is not None:
             self.local.unlink(missing_ok=True)
+
+
+def _copy(name: str, url: str) -> str:
+    """The name of the copy here: that of no other results, nor of the ones in that folder."""
+    stem, dot, ending = name.rpartition(".")
+    digest = hashlib.sha256(url.encode()).hexdigest()[:12]
+    return f"{stem or name}-{digest}{dot if stem else ''}{ending if stem else ''}"
 
 
 def _only_files(path: str) -> None:

@@ -7,9 +7,10 @@ use byway_core::path::{PathId, PathState, PathsView};
 use byway_core::policy::{Failover, LossCause, RetransmissionTarget};
 use byway_dialect_ns2::Settings;
 use byway_lab::scenario::Policy;
-use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyIndexError, PyRecursionError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyTuple};
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -193,6 +194,34 @@ impl Failure {
     }
 }
 
+/// Rules within runs that rules began. Each takes stack of this thread, which Python's own limit
+/// does not know: 29 fill 512 KiB, the least that a thread of Python usually has.
+const MAX_DEPTH: usize = 8;
+
+thread_local! {
+    static DEPTH: Cell<usize> = const { Cell::new(0) };
+}
+
+/// A rule that is being asked on this thread.
+struct Depth;
+
+impl Depth {
+    /// One more, unless there are too many.
+    fn enter() -> Option<Depth> {
+        let depth = DEPTH.get();
+        (depth < MAX_DEPTH).then(|| {
+            DEPTH.set(depth + 1);
+            Depth
+        })
+    }
+}
+
+impl Drop for Depth {
+    fn drop(&mut self) {
+        DEPTH.set(DEPTH.get() - 1);
+    }
+}
+
 /// A function with what it needs.
 struct Call {
     function: Py<PyAny>,
@@ -218,6 +247,14 @@ impl Call {
         if self.failure.is_set() {
             return None;
         }
+        let Some(_depth) = Depth::enter() else {
+            let why = format!(
+                "{}: rules that run byway are {MAX_DEPTH} deep in one another, more are not allowed",
+                self.name
+            );
+            self.failure.set(PyRecursionError::new_err(why));
+            return None;
+        };
         let found = Python::try_attach(|py| {
             let found = self.function.bind(py).call1((view,))?;
             if found.is_none() {

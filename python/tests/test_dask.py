@@ -530,6 +530,70 @@ def test_a_full_disk_leaves_the_journal_whole(tmp_path: Path, shared: Cluster) -
         subprocess.run(["umount", str(disk)], check=True)
 
 
+def test_a_worker_that_stands_still_holds_nothing_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(byway.dask, "SILENT_SECONDS", 3.0)
+    sweep = files(tmp_path, seeds=60, size="4 MB")
+    expected = local(sweep)
+    out = tmp_path / "x.parquet"
+    with cluster(tmp_path / "cluster", 2) as made, client_of(made) as client:
+        frozen = made.workers[0]
+        stopped: list[int] = []
+
+        def stop(done: int, most: int) -> None:
+            if done > most // 10 and not stopped:
+                os.kill(frozen.pid, signal.SIGSTOP)
+                stopped.append(done)
+
+        try:
+            byway.sweep(sweep, out=out, client=client, progress=stop)
+        finally:
+            os.kill(frozen.pid, signal.SIGCONT)
+    assert stopped
+    assert "was not heard for 3 s; chunks that are dealt out again: " in caplog.text
+    assert "dealt out again: 0" not in caplog.text
+    assert out.read_bytes() == expected
+
+
+def test_no_copy_is_the_results_nor_those_of_another_store(
+    small: tuple[Path, bytes], shared: Cluster, tmp_path: Path
+) -> None:
+    """Neither with the journal in the folder of the results, nor with two stores' like names."""
+    sweep, expected = small
+    beside = tmp_path / "results.parquet"
+    with client_of(shared) as client:
+        for _ in range(2):
+            byway.sweep(sweep, out=beside, journal=tmp_path, client=client)
+            assert beside.read_bytes() == expected
+        for store in ("a", "b"):
+            there = tmp_path / store / "results.parquet"
+            byway.sweep(sweep, out=f"local://{there}", journal=tmp_path, client=client)
+            assert there.read_bytes() == expected
+            assert beside.read_bytes() == expected
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a", "b", "results.parquet"]
+
+
+@pytest.mark.parametrize("url", ["memory://", "memory://folder/"])
+def test_a_folder_of_a_store_is_refused(url: str, shared: Cluster, tmp_path: Path) -> None:
+    with client_of(shared) as client, pytest.raises(byway.StoreError) as wrong:
+        byway.sweep(files(tmp_path), out=url, journal=tmp_path, client=client)
+    assert f"{url}: this is a folder, and no file; name the file" in str(wrong.value)
+
+
+def test_a_store_that_does_not_answer_is_found_before_anything_is_run(
+    shared: Cluster, tmp_path: Path
+) -> None:
+    ran: list[int] = []
+    with client_of(shared) as client, pytest.raises(byway.StoreError) as wrong:
+        byway.sweep(
+            files(tmp_path), out="http://127.0.0.1:1/x.parquet", journal=tmp_path, client=client,
+            progress=lambda done, _: ran.append(done),
+        )  # fmt: skip
+    assert "cannot read http://127.0.0.1:1/x.parquet: " in str(wrong.value)
+    assert not any(ran)
+
+
 def test_the_command_takes_no_package_from_the_current_folder(
     small: tuple[Path, bytes], shared: Cluster, tmp_path: Path
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 from typing import Any
 
 import pytest
@@ -162,6 +163,33 @@ def test_a_rule_may_run_byway_itself() -> None:
 
     byway.run(only="RFC 9260", decider=retransmission_target(curious))
     assert inner == [byway.run(only="byway")[0].digest]
+
+
+def test_rules_that_run_byway_without_end_raise_recursion_error() -> None:
+    rules: list[Any] = []
+
+    def again(view: Paths) -> None:
+        byway.run(only="RFC 9260", decider=rules[0])
+
+    rules.append(retransmission_target(again))
+    for stack in (0, 512 << 10):
+        before = threading.stack_size(stack)
+        try:
+            raised: list[BaseException] = []
+
+            def work(raised: list[BaseException] = raised) -> None:
+                try:
+                    byway.run(only="RFC 9260", decider=rules[0])
+                except BaseException as error:
+                    raised.append(error)
+
+            thread = threading.Thread(target=work)
+            thread.start()
+            thread.join()
+        finally:
+            threading.stack_size(before)
+        assert isinstance(raised[0], RecursionError), raised
+        assert "again: rules that run byway are 8 deep" in str(raised[0])
 
 
 def test_rules_are_freed() -> None:
