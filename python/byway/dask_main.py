@@ -110,6 +110,23 @@ def _fail(status: int, message: str) -> int:
     return status
 
 
+def _check_address(address: str) -> None:
+    """Raises ValueError for what is no address: Dask tries it for a minute."""
+    from distributed.comm.addressing import (
+        get_address_host,
+        normalize_address,
+        parse_address,
+        parse_host_port,
+    )
+
+    whole = normalize_address(address)
+    with contextlib.suppress(NotImplementedError):
+        get_address_host(whole)
+    scheme, place = parse_address(whole)
+    if scheme != "inproc":
+        parse_host_port(place)
+
+
 def _notes(error: BaseException) -> str:
     return "".join(f"\n{note}" for note in getattr(error, "__notes__", []))
 
@@ -124,6 +141,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     logging.getLogger("byway").setLevel(logging.WARNING)
     for noisy in ("distributed", "tornado", "asyncio"):
         logging.getLogger(noisy).setLevel(logging.CRITICAL)
+    try:
+        _check_address(args.scheduler)
+    except ValueError as error:
+        return _fail(FAILED, f"--dask {args.scheduler}: {error}, expected such as tcp://10.0.0.1:8786")
     bar = _Bar(not args.json)
     try:
         with _signals():

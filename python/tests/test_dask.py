@@ -530,6 +530,23 @@ def test_a_full_disk_leaves_the_journal_whole(tmp_path: Path, shared: Cluster) -
         subprocess.run(["umount", str(disk)], check=True)
 
 
+@pytest.mark.parametrize(
+    ("address", "why"),
+    [
+        ("nonsense", "missing port number in address 'nonsense'"),
+        ("http://10.0.0.1:80", "unknown address scheme 'http'"),
+        ("tcp://10.0.0.1", "missing port number in address '10.0.0.1'"),
+    ],
+)
+def test_what_is_no_address_is_refused_at_once(tmp_path: Path, address: str, why: str) -> None:
+    environment = {**os.environ, "BYWAY_PYTHON": sys.executable}
+    args = [command(), "sweep", str(files(tmp_path)), "--dask", address]
+    done = subprocess.run(args, env=environment, capture_output=True, text=True, timeout=30)
+    assert done.returncode == 1
+    assert f"--dask {address}: {why}" in done.stderr
+    assert "expected such as tcp://10.0.0.1:8786" in done.stderr
+
+
 def test_a_worker_that_stands_still_holds_nothing_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
