@@ -78,6 +78,51 @@ def test_a_failover_rule_moves_the_data_and_judges_the_paths() -> None:
     assert stayed.outcome.kind != "complete" and stayed.failovers == 0
 
 
+REPAIRED: dict[str, Any] = {
+    "limit": "300 s",
+    "path": [{"rate": "10 Mbit/s", "delay": "20 ms"}] * 2,
+    "traffic": {"kind": "bulk", "size": "40 MB"},
+    "event": [{"at": "2 s", "path": 1, "do": "down"}, {"at": "12 s", "path": 1, "do": "up"}],
+}
+
+
+def test_a_rule_chooses_the_primary() -> None:
+    """The data stays on the second path, where the built-in rule goes back."""
+    settings = {"failure.path_max_retrans": 0}
+    asked: list[int] = []
+
+    def stay(view: Paths) -> int:
+        asked.append(view.primary)
+        return 1
+
+    back = byway.run(REPAIRED, settings=settings)[0]
+    stayed = byway.run(REPAIRED, settings=settings, decider=failover(switch_primary=stay))[0]
+    # The first path carries what it did in the first two seconds, and heartbeats.
+    assert back.paths[0].data_bytes > 6e6 > 3e6 > stayed.paths[0].data_bytes
+    assert stayed.paths[1].data_bytes > 35e6
+    assert set(asked) == {0, 1}
+
+
+def test_a_rule_judges_a_path_inactive_at_the_first_error() -> None:
+    assert byway.run(REPAIRED)[0].detections[0].inactive_after_s is None
+    rule = failover(judge=lambda view: "inactive")
+    ruled = byway.run(REPAIRED, decider=rule)[0].detections[0]
+    # As with Path.Max.Retrans 0.
+    settings = {"failure.path_max_retrans": 0}
+    assert ruled == byway.run(REPAIRED, settings=settings)[0].detections[0]
+    assert ruled.inactive_after_s is not None
+
+
+def test_a_rule_is_told_which_path_timed_out() -> None:
+    seen: list[int | None] = []
+
+    def look(view: Paths) -> None:
+        seen.append(view.timed_out)
+
+    byway.run(REPAIRED, decider=failover(look))
+    assert set(seen) == {None, 0}
+
+
 def test_rules_may_be_given_to_some_policies_and_run_beside_others() -> None:
     rule = retransmission_target(same)
     runs = byway.run(only=["RFC 9260", "byway"], decider={"byway": rule})
