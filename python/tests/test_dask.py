@@ -211,13 +211,22 @@ def test_a_scheduler_that_comes_back_is_used_again(
             made.start_scheduler()
             # Its workers may have ended with it.
             made.start_worker()
+            went_on.append(Path(journal_path(out)).stat().st_size)
 
+        counts: list[int] = []
+        went_on: list[int] = []
         thread = threading.Thread(target=restart)
         thread.start()
         with caplog.at_level(logging.WARNING, "byway.dask"):
-            byway.sweep(sweep, out=out, client=client, chunk_seconds=0.2)
+            byway.sweep(
+                sweep, out=out, client=client, chunk_seconds=0.2,
+                progress=lambda done, _: counts.append(done),
+            )  # fmt: skip
         thread.join()
         assert out.read_bytes() == expected
+    # What had come is kept: the journal is longer than it was, and no run is done twice.
+    assert went_on[0] > 20_000
+    assert counts == sorted(counts)
     assert "does not answer; waiting" in caplog.text
     assert "answers again" in caplog.text
 
@@ -638,6 +647,9 @@ def test_results_in_memory_and_from_a_dictionary(shared: Cluster) -> None:
     here = byway.sweep(scenario, axes=axes, seeds=5)
     assert len(there) == 10
     assert there.summary() == here.summary()
+    assert there.to_toml() == here.to_toml() != ""
+    assert there.to_pandas().equals(here.to_pandas())
+    assert there.run(7)[0].digest == here.run(7)[0].digest
 
 
 @pytest.mark.parametrize("url", ["memory://results/{}/x.parquet", "file://{}/shared/x.parquet"])
