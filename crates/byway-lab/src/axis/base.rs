@@ -144,6 +144,20 @@ mod tests {
         for (axis, value, part) in [
             ("loss9", Value::Number(3.0), "no such path"),
             (
+                "loss1",
+                Value::Number(f64::NAN),
+                "expected 0 to 100 percent",
+            ),
+            ("loss1", Value::Number(101.0), "expected 0 to 100 percent"),
+            (
+                "alternates",
+                Value::Number(-1.0),
+                "expected 0 to 100 percent",
+            ),
+            ("rtt1", Value::Number(f64::INFINITY), "no length of time"),
+            ("size", Value::Number(0.0), "MiB"),
+            ("bursts", Value::Number(0.5), "expected 1 to"),
+            (
                 "policy",
                 Value::Text("c".to_owned()),
                 "no policy of that name",

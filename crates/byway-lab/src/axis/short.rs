@@ -4,6 +4,7 @@ use super::value::Value;
 use crate::scenario::{LossSpec, Override, PathSpec, Scenario, Traffic, apply_overrides};
 use crate::units::{Rate, Share, Size};
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 /// The short names, with what they set; N counts paths from 1.
@@ -100,10 +101,10 @@ fn lose_in_bursts(scenario: &mut Scenario, mean: f64) {
 
 fn apply(scenario: &mut Scenario, axis: &str, value: &Value) -> Result<(), String> {
     match axis {
-        "bursts" => number(value).map(|_| ()),
-        "size" => size(scenario, number(value)?),
+        "bursts" => within(value, 1.0..=1e6, "packets").map(|_| ()),
+        "size" => size(scenario, within(value, 1e-6..=1e9, "MiB")?),
         _ if axis.starts_with("loss") => {
-            let share = Share(number(value)? / 100.0);
+            let share = Share(within(value, 0.0..=100.0, "percent")? / 100.0);
             let path = path(scenario, axis)?;
             for link in [&mut path.forward, &mut path.reverse] {
                 link.loss = LossSpec::Random(share);
@@ -121,7 +122,7 @@ fn apply(scenario: &mut Scenario, axis: &str, value: &Value) -> Result<(), Strin
             Ok(())
         }
         _ if axis.starts_with("load") => {
-            let rate = Rate((number(value)? * 1e6) as u64);
+            let rate = Rate((within(value, 0.0..=1e6, "Mbit/s")? * 1e6) as u64);
             let at = index(axis)?;
             let mut found = scenario
                 .cross
@@ -160,6 +161,15 @@ fn apply(scenario: &mut Scenario, axis: &str, value: &Value) -> Result<(), Strin
 
 fn number(value: &Value) -> Result<f64, String> {
     value.number().ok_or_else(|| "not a number".to_owned())
+}
+
+fn within(value: &Value, range: RangeInclusive<f64>, unit: &str) -> Result<f64, String> {
+    let found = number(value)?;
+    if range.contains(&found) {
+        return Ok(found);
+    }
+    let (least, most) = range.into_inner();
+    Err(format!("expected {least} to {most} {unit}"))
 }
 
 fn seconds(number: f64) -> Result<Duration, String> {
