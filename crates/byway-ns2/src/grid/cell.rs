@@ -32,10 +32,11 @@ impl fmt::Display for Cell {
         let s = &self.setting;
         write!(
             f,
-            "{} {} {} {} MB {:.0}%/{:.0}% {:.0}/{:.0} ms PMR {}",
+            "{} {} {}{} {} MB {:.0}%/{:.0}% {:.0}/{:.0} ms PMR {}",
             self.experiment,
             self.variant,
             self.scheme,
+            s.retransmission(),
             s.size >> 20,
             s.loss(0) * 100.0,
             s.loss(1) * 100.0,
@@ -236,6 +237,25 @@ mod tests {
         assert_eq!((failure.at_ns, failure.repaired_ns), (4_000_000_000, None));
         assert_eq!((c.transfer.n, c.transfer.mean), (16, 86.2));
         assert_eq!(c.detection, Sample::default());
+        Ok(())
+    }
+
+    #[test]
+    fn a_cmt_cell_names_its_policy_for_retransmissions() -> Result<()> {
+        let (head, line) = (
+            format!("{HEAD},cmtrtx,cmtpf,pfcwnd"),
+            LINE.replace("AllRtxAlt,SCTP,", "CMT-PF2,SCTP/CMT,"),
+        );
+        let name = |rtx| -> Result<String> {
+            Ok(parse(&format!("{head}\n{line},{rtx},1,2\n"))?[0].to_string())
+        };
+        assert!(name(0)?.starts_with("g rfc2960-floor2 CMT-PF2 RTX-ASAP 4 MB"));
+        assert!(name(4)?.starts_with("g rfc2960-floor2 CMT-PF2 RTX-CWND 4 MB"));
+        let other = parse(&format!("{HEAD}\n{LINE}\n"))?[0].to_string();
+        assert!(
+            other.starts_with("g rfc2960-floor2 AllRtxAlt 4 MB"),
+            "{other}"
+        );
         Ok(())
     }
 

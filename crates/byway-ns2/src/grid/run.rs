@@ -87,6 +87,20 @@ impl Setting {
         settings::missing_policy(&self.host(Role::Initiator))
     }
 
+    /// The CMT class's policy for retransmissions, after a blank, as the CMT papers name it; empty
+    /// for other classes, whose scheme says it.
+    #[must_use]
+    pub fn retransmission(&self) -> &'static str {
+        match (self.class.as_str(), self.cmt.rtx_policy) {
+            ("SCTP/CMT", 0) => " RTX-ASAP",
+            ("SCTP/CMT", 1) => " RTX-SAME",
+            ("SCTP/CMT", 2) => " RTX-SSTHRESH",
+            ("SCTP/CMT", 3) => " RTX-LOSSRATE",
+            ("SCTP/CMT", 4) => " RTX-CWND",
+            _ => "",
+        }
+    }
+
     /// The same with the policy's settings blanked: what is left is the network
     /// and the transfer.
     #[must_use]
