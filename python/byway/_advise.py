@@ -183,7 +183,7 @@ def advise(
     within: how long it may take, such as "60 s" or "5 min"; more time gives narrower intervals.
         `Advice.effort` says how much was run.
     runs: run so much, whatever the time: seeds of each candidate at first, and of each finalist
-        in the check, such as (2, 40). The same numbers give the same answer.
+        in the check, such as (2, 40); 1 to 1000 and 2 to 2000. The same numbers give the same answer.
     seed: seeds all chance.
     progress: called now and then with the runs that are done, and 0: how many there will be is
         not known before.
@@ -233,10 +233,10 @@ def _numbers(runs: object) -> tuple[int, int]:
     """Seeds of the search and of the check, if they are that."""
     match runs:
         case (int(search), int(check)) if not isinstance(search, bool) and not isinstance(check, bool):
-            if 1 <= search <= 1000 and 1 <= check <= 2000:
+            if 1 <= search <= 1000 and 2 <= check <= 2000:
                 return search, check
     raise SettingError(
-        f"runs: found {runs!r}, expected two whole numbers, such as (4, 160): at least 1 and 1, "
+        f"runs: found {runs!r}, expected two whole numbers, such as (4, 160): at least 1 and 2, "
         "at most 1000 and 2000"
     )
 

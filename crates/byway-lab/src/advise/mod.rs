@@ -21,6 +21,7 @@
 
 mod answer;
 mod candidates;
+mod choice;
 mod compare;
 mod describe;
 mod document;
@@ -39,6 +40,7 @@ mod situations;
 mod table;
 #[cfg(test)]
 mod tests;
+mod verdict;
 mod wishes;
 mod within;
 

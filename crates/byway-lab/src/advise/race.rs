@@ -47,6 +47,12 @@ pub trait Pace {
 
     /// Whether the check goes on after so many seeds. `runs` will be done in the next round.
     fn goes_on(&self, seeds: u32, runs: usize) -> bool;
+
+    /// Seeds of the next round of the check, after so many.
+    fn round(&self, seeds: u32) -> u32 {
+        let _ = seeds;
+        ROUND
+    }
 }
 
 /// So much, whatever the time.
@@ -54,7 +60,7 @@ pub trait Pace {
 pub struct Fixed {
     /// See [`Effort::search`].
     pub search: u32,
-    /// See [`Effort::check`]; rounded up to rounds of 8.
+    /// See [`Effort::check`]; at least 2, because one run alone has no interval.
     pub check: u32,
 }
 
@@ -65,6 +71,10 @@ impl Pace for Fixed {
 
     fn goes_on(&self, seeds: u32, _: usize) -> bool {
         seeds < self.check
+    }
+
+    fn round(&self, seeds: u32) -> u32 {
+        ROUND.min(self.check.max(2).saturating_sub(seeds)).max(1)
     }
 }
 
@@ -289,13 +299,14 @@ impl Race<'_> {
         loop {
             let seeds = outcome.effort.check;
             let is_first = seeds == 0;
-            if !is_first && (seeds >= MOST_CHECKS || !pace.goes_on(seeds, runs * ROUND as usize)) {
+            let round = pace.round(seeds);
+            if !is_first && (seeds >= MOST_CHECKS || !pace.goes_on(seeds, runs * round as usize)) {
                 break;
             }
             let first = CHECK_OFFSET + u64::from(seeds);
             let mut flat: Vec<&mut Lane> = lanes.iter_mut().flatten().collect();
-            match self.measure("checking", &mut flat, first, ROUND) {
-                Ok(()) => outcome.effort.check += ROUND,
+            match self.measure("checking", &mut flat, first, round) {
+                Ok(()) => outcome.effort.check += round,
                 Err(AdviseError::Interrupted) if !is_first => {
                     outcome.interrupted = true;
                     break;

@@ -1,17 +1,19 @@
 //! From runs to a recommendation.
 //!
 //! The search chooses; the check, whose seeds the search has not seen, only reports, with
-//! one exception: what is not shown to be better than the target's own defaults gives way to
-//! them.
+//! one exception, [`choice`]: what is not shown to be better than the target's own defaults
+//! gives way to them, and what is shown to be worse than a baseline gives way to that.
 
-use super::answer::{Advice, Outlook, Role, SCHEMA, TargetAdvice, Verdict};
+use super::answer::{Advice, Outlook, Role, SCHEMA, TargetAdvice};
 use super::candidates::{Candidate, Target};
+use super::choice;
 use super::compare::{Shown, compare};
 use super::describe::FASTEST;
 use super::evidence::{Sample, Score, figures};
 use super::lane::{Lane, Outcome};
 use super::lines;
 use super::request::Request;
+use super::verdict;
 use super::wishes::Wishes;
 use crate::units::format_duration;
 
@@ -21,7 +23,7 @@ const BEYOND: f64 = 100.0;
 const FRONT: usize = 4;
 
 /// Needless moves an hour of one seed.
-fn per_hour(sample: &Sample) -> f64 {
+pub(super) fn per_hour(sample: &Sample) -> f64 {
     if sample.hours > 0.0 {
         sample.moves / sample.hours
     } else {
@@ -30,14 +32,14 @@ fn per_hour(sample: &Sample) -> f64 {
 }
 
 /// The mean score of some samples, and what breaks the limits.
-fn total(samples: &[Sample], wishes: &Wishes) -> Score {
+pub(super) fn total(samples: &[Sample], wishes: &Wishes) -> Score {
     let n = samples.len().max(1) as f64;
     let mean = samples.iter().map(|s| s.score(wishes)).sum::<f64>() / n;
     mean + beyond(samples, wishes)
 }
 
 /// How far the limits of the wishes are broken, weighed.
-fn beyond(samples: &[Sample], wishes: &Wishes) -> f64 {
+pub(super) fn beyond(samples: &[Sample], wishes: &Wishes) -> f64 {
     let found = figures(samples);
     let over = |value: f64, limit: Option<f64>| match limit {
         Some(limit) if value > limit => BEYOND * (value / limit.max(1e-6) - 1.0).min(100.0) + 1.0,
@@ -137,14 +139,7 @@ fn of_target(request: &Request, target: Target, outcome: &Outcome, i: usize) -> 
         .iter()
         .filter_map(|l| lane(&l.candidate))
         .collect();
-    let mut best = found.first().copied();
-    if let (Some(b), Some(own)) = (best, own) {
-        let score = compare(&b.samples, &own.samples, |s| s.score(wishes)).shown;
-        let within = beyond(&b.samples, wishes) < beyond(&own.samples, wishes);
-        if score != Shown::Better && !within {
-            best = Some(own);
-        }
-    }
+    let best = choice::choose(&found, checked, own, wishes);
     let points: Vec<(f64, f64)> = checked.iter().map(|l| point(&l.samples)).collect();
     let place = |lane: &Lane| checked.iter().position(|l| l.candidate == lane.candidate);
     let outlook = |lane: &Lane, role: Role, name: String| Outlook {
@@ -177,7 +172,7 @@ fn of_target(request: &Request, target: Target, outcome: &Outcome, i: usize) -> 
             rows.push(outlook(lane, Role::Front, format!("front {number}")));
         }
     }
-    let verdicts = verdicts(&rows, wishes);
+    let verdicts = verdict::verdicts(&rows, wishes);
     let advised = rows.first().map(|r| r.candidate.clone());
     TargetAdvice {
         target,
@@ -195,40 +190,6 @@ fn is_own(candidate: &Candidate) -> bool {
         .into_iter()
         .next();
     first.is_some_and(|own| own == *candidate)
-}
-
-fn verdicts(rows: &[Outlook], wishes: &Wishes) -> Vec<Verdict> {
-    let Some(best) = rows.first() else {
-        return Vec::new();
-    };
-    let defaults = rows.iter().filter(|r| r.role == Role::Default);
-    defaults
-        .filter(|r| r.candidate != best.candidate)
-        .map(|row| {
-            let score = compare(&best.samples, &row.samples, |s| s.score(wishes));
-            let stall_s = compare(&best.samples, &row.samples, |s| s.stall_s);
-            let moves_per_hour = compare(&best.samples, &row.samples, per_hour);
-            let words = format!(
-                "{}; stall {:+.0} ms [{:+.0}, {:+.0}] ({}), moves/hour {:+.1} [{:+.1}, {:+.1}] ({})",
-                score.shown.words(),
-                stall_s.mean * 1e3,
-                stall_s.low * 1e3,
-                stall_s.high * 1e3,
-                stall_s.shown.words(),
-                moves_per_hour.mean,
-                moves_per_hour.low,
-                moves_per_hour.high,
-                moves_per_hour.shown.words()
-            );
-            Verdict {
-                against: row.name.clone(),
-                words,
-                score,
-                stall_s,
-                moves_per_hour,
-            }
-        })
-        .collect()
 }
 
 /// Whether the limits hold: the whole interval decides.
@@ -300,6 +261,8 @@ fn notes(request: &Request, targets: &[TargetAdvice]) -> Vec<String> {
         }
     }
     for advice in targets.iter().filter(|t| t.target != Target::Byway) {
+        let cannot = super::candidates::cannot_be(advice.target);
+        notes.extend(cannot.map(|why| format!("{} {why}.", advice.target.name())));
         notes.push(format!(
             "{} is simulated by byway's sender of RFC 9260 with the defaults and the knobs of {} \
              alone; it is not that program.",
