@@ -55,6 +55,10 @@ class Outlook:
     """Share of the payload on other paths than the first while nothing fails, 0 to 1."""
     away_s: Interval
     """From the repair of the first path until traffic is back, seconds."""
+    rate_bytes_s: Interval | None
+    """Bytes delivered a second while nothing fails; None for other traffic than bulk."""
+    lossy_rate_bytes_s: Interval | None
+    """The same where paths that are described without loss lose 0.1 %."""
     runs: int
     """Runs of each situation behind each figure."""
     lost: int
@@ -249,6 +253,10 @@ def _advice(
         for row in target["rows"]:
             figures = row["figures"]
             names = ("stall_mean_s", "stall_median_s", "stall_95th_s", "elsewhere", "away_s")
+            rates = {
+                n: None if figures[n] is None else Interval(**figures[n])
+                for n in ("rate_bytes_s", "lossy_rate_bytes_s")
+            }
             rows.append(
                 Outlook(
                     target=target["target"],
@@ -258,6 +266,7 @@ def _advice(
                     runs=figures["runs"],
                     lost=figures["lost"],
                     **{n: Interval(**figures[n]) for n in names},
+                    **rates,
                 )
             )
     return Advice(

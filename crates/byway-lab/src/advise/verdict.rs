@@ -3,7 +3,7 @@
 use super::answer::{Outlook, Role, Verdict};
 use super::compare::{Comparison, Shown, compare};
 use super::evidence::Sample;
-use super::recommend::per_hour;
+use super::weigh::per_hour;
 use super::wishes::Wishes;
 
 /// The first row against each default that it is not.
@@ -40,6 +40,23 @@ fn verdict(best: &Outlook, row: &Outlook, wishes: &Wishes) -> Verdict {
             parts.push(format!(" {name} {}", words(&part, factor, 1, unit)));
         }
     }
+    for (name, rate) in [
+        ("rate", of(&|s| -s.rate_bytes_s.unwrap_or(0.0))),
+        (
+            "rate with loss",
+            of(&|s| -s.lossy_rate_bytes_s.unwrap_or(0.0)),
+        ),
+    ] {
+        if rate.shown != Shown::Nothing {
+            let more = Comparison {
+                mean: -rate.mean,
+                low: -rate.high,
+                high: -rate.low,
+                shown: rate.shown,
+            };
+            parts.push(format!(" {name} {}", words(&more, 8e-6, 2, " Mbit/s")));
+        }
+    }
     let (first, rest) = parts.split_at(1);
     Verdict {
         against: row.name.clone(),
@@ -59,4 +76,49 @@ fn words(c: &Comparison, factor: f64, digits: usize, unit: &str) -> String {
         c.high * factor,
         c.shown.words()
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::advise::evidence::figures;
+    use crate::advise::{Target, baselines};
+
+    fn row(role: Role, default: usize, nearby_per_hour: f64) -> Outlook {
+        let samples: Vec<Sample> = (0..4)
+            .map(|seed| Sample {
+                seed,
+                stall_s: if role == Role::Default { 0.2 } else { 0.219 },
+                notice_s: None,
+                lost: 0,
+                moves: 0.0,
+                hours: 1.0,
+                nearby_per_hour: nearby_per_hour + seed as f64 / 10.0,
+                elsewhere: 0.0,
+                away_s: 0.0,
+                rate_bytes_s: None,
+                lossy_rate_bytes_s: None,
+            })
+            .collect();
+        Outlook {
+            name: "a".to_owned(),
+            role,
+            candidate: baselines(Target::Byway).remove(default),
+            on_front: false,
+            figures: figures(&samples),
+            samples,
+        }
+    }
+
+    /// Better for fewer moves on nearby paths alone, with a longer stall.
+    #[test]
+    fn the_part_that_made_the_difference_is_in_the_line() {
+        let rows = [row(Role::Recommended, 0, 0.0), row(Role::Default, 1, 30.0)];
+        let found = verdicts(&rows, &Wishes::default()).remove(0);
+        assert_eq!(
+            found.words,
+            "better; stall +19 ms [+19, +19] (worse), moves/hour +0.0 [+0.0, +0.0] (no \
+             difference shown), on nearby paths -30.0 [-30.0, -30.0] (better)"
+        );
+    }
 }
