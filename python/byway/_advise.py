@@ -55,6 +55,10 @@ class Outlook:
     """Share of the payload on other paths than the first while nothing fails, 0 to 1."""
     away_s: Interval
     """From the repair of the first path until traffic is back, seconds."""
+    rate_bytes_s: Interval | None
+    """Bytes delivered a second while nothing fails; None for other traffic than bulk."""
+    lossy_rate_bytes_s: Interval | None
+    """The same where paths that are described without loss lose 0.1 %."""
     runs: int
     """Runs of each situation behind each figure."""
     lost: int
@@ -183,7 +187,7 @@ def advise(
     within: how long it may take, such as "60 s" or "5 min"; more time gives narrower intervals.
         `Advice.effort` says how much was run.
     runs: run so much, whatever the time: seeds of each candidate at first, and of each finalist
-        in the check, such as (2, 40). The same numbers give the same answer.
+        in the check, such as (2, 40); 1 to 1000 and 2 to 2000. The same numbers give the same answer.
     seed: seeds all chance.
     progress: called now and then with the runs that are done, and 0: how many there will be is
         not known before.
@@ -233,10 +237,10 @@ def _numbers(runs: object) -> tuple[int, int]:
     """Seeds of the search and of the check, if they are that."""
     match runs:
         case (int(search), int(check)) if not isinstance(search, bool) and not isinstance(check, bool):
-            if 1 <= search <= 1000 and 1 <= check <= 2000:
+            if 1 <= search <= 1000 and 2 <= check <= 2000:
                 return search, check
     raise SettingError(
-        f"runs: found {runs!r}, expected two whole numbers, such as (4, 160): at least 1 and 1, "
+        f"runs: found {runs!r}, expected two whole numbers, such as (4, 160): at least 1 and 2, "
         "at most 1000 and 2000"
     )
 
@@ -249,6 +253,10 @@ def _advice(
         for row in target["rows"]:
             figures = row["figures"]
             names = ("stall_mean_s", "stall_median_s", "stall_95th_s", "elsewhere", "away_s")
+            rates = {
+                n: None if figures[n] is None else Interval(**figures[n])
+                for n in ("rate_bytes_s", "lossy_rate_bytes_s")
+            }
             rows.append(
                 Outlook(
                     target=target["target"],
@@ -258,6 +266,7 @@ def _advice(
                     runs=figures["runs"],
                     lost=figures["lost"],
                     **{n: Interval(**figures[n]) for n in names},
+                    **rates,
                 )
             )
     return Advice(

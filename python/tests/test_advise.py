@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,29 @@ def test_settings_are_recommended_for_paths(tmp_path: Path) -> None:
     found = byway.advise(PATHS, traffic="requests 500B/1s", runs=(1, 8))
     assert found.recommended.role == "recommended" and found.recommended.runs == 8
     assert found.rows[0].stall_mean_s.low <= found.rows[0].stall_mean_s.value
-    assert found.lines["byway"] and found.verdicts["byway"]
+    assert found.lines["byway"][0].startswith("--preset ")
+    # One for each default that is not the advice itself, each with its verdict and figures.
+    raw = found.to_dict()["targets"][0]
+    advised = raw["rows"][0]["candidate"]
+    others = [r for r in raw["rows"] if r["role"] == "default" and r["candidate"] != advised]
+    assert len(found.verdicts["byway"]) == len(others) >= 3
+    shown = r"(better|worse|no difference shown)"
+    figures = r"[+-][\d.]+( ms)? \[[+-][\d.]+, [+-][\d.]+\] \(" + shown + r"\)"
+    parts = rf"{shown}; stall {figures}, moves/hour {figures}, on nearby paths {figures}"
+    for words in found.verdicts["byway"]:
+        assert re.match(parts, words), words
     assert "--runs 1,8" in found.command and "--traffic 'requests 500B/1s'" in found.command
-    assert len(found.to_pandas()) == len(found.rows) and "recommended" in found._repr_html_()
+    assert list(found.to_pandas()["name"]) == [r.name for r in found.rows]
+    html = found._repr_html_()
+    assert html.count("<tr>") == 1 + len(found.rows)
+    for row in found.rows:
+        stall = row.stall_mean_s
+        cells = (
+            f"<td style='text-align:left'>{row.name} (byway)</td>"
+            f"<td>{stall.value:.3g} ({stall.low:.3g} to {stall.high:.3g})</td>"
+        )
+        assert cells in html, html
+    assert escape("\n".join(found.lines["byway"])) in html and escape(found.command) in html
     assert found.plot()._repr_png_().startswith(b"\x89PNG")  # type: ignore[attr-defined]
     written = found.save(tmp_path / "advice")
     assert {"advice.json", "byway-death.toml"} <= {p.name for p in written}
@@ -79,6 +100,12 @@ def test_what_byway_doctor_measured_is_a_description(tmp_path: Path) -> None:
     assert f"--paths {file}" in found.command
 
 
+def test_as_many_runs_are_done_as_asked_for() -> None:
+    found = byway.advise(PATHS, traffic="requests 500B/1s", targets="usrsctp", runs=(1, 12))
+    assert (found.effort.search, found.effort.check) == (1, 12)
+    assert {r.runs for r in found.rows} == {12} and "--runs 1,12" in found.command
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -87,7 +114,7 @@ def test_what_byway_doctor_measured_is_a_description(tmp_path: Path) -> None:
         ({"paths": [{"rtt": "20 ms", "rate": "fast"}]}, "path[0].rate"),
         ({"paths": {"rtt": "20 ms"}}, "expected a list"),
         ({"paths": "no-such-file.toml"}, "cannot read"),
-        ({"paths": [3]}, ""),
+        ({"paths": [3]}, "paths, path: a path is a table [[path]]\n      | path = [3]\n"),
         ({"paths": PATHS, "traffic": "lots"}, "lots"),
         ({"paths": PATHS, "hurts": "pride"}, "pride"),
         ({"paths": PATHS, "max_stall": "soon"}, "soon"),
@@ -102,7 +129,8 @@ def test_what_byway_doctor_measured_is_a_description(tmp_path: Path) -> None:
         ({"paths": PATHS, "runs": None, "within": "soon"}, "within: "),
         ({"paths": PATHS, "runs": None, "within": 60}, 'within: found 60, expected a time'),
         ({"paths": PATHS, "runs": None, "within": "1 ms"}, "within=1 ms is too short"),
-        ({"paths": PATHS, "runs": (0, 8)}, "runs: found"),
+        ({"paths": PATHS, "runs": (0, 8)}, "runs: found (0, 8)"),
+        ({"paths": PATHS, "runs": (1, 1)}, "runs: found (1, 1), expected two whole numbers"),
         ({"paths": PATHS, "seed": -1}, "seed: found -1"),
     ],
 )

@@ -80,7 +80,7 @@ pub(crate) struct AdviseArgs {
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = byway_lab::units::parse_duration)]
     pub(crate) within: Duration,
     /// Run so much, whatever the time: seeds of each candidate at first, and of each finalist
-    /// in the check. The same numbers give the same answer
+    /// in the check (1 to 1000, 2 to 2000). The same numbers give the same answer
     #[arg(long, value_name = "SEARCH,CHECK", value_parser = effort, conflicts_with = "within")]
     pub(crate) runs: Option<Effort>,
     /// Seed of all chance
@@ -100,8 +100,10 @@ fn effort(text: &str) -> Result<Effort, String> {
     let (search, check) = text.split_once(',').ok_or_else(wrong)?;
     let search = search.trim().parse().map_err(|_| wrong())?;
     let check = check.trim().parse().map_err(|_| wrong())?;
-    if !(1..=1000).contains(&search) || !(1..=2000).contains(&check) {
-        return Err("at least 1,1 and at most 1000,2000".to_owned());
+    if !(1..=1000).contains(&search) || !(2..=2000).contains(&check) {
+        return Err(
+            "at least 1,2 (one run alone has no interval) and at most 1000,2000".to_owned(),
+        );
     }
     Ok(Effort { search, check })
 }

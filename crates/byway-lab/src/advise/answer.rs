@@ -106,4 +106,6 @@ pub struct Verdict {
     pub stall_s: Comparison,
     /// Needless moves an hour.
     pub moves_per_hour: Comparison,
+    /// Needless moves an hour on paths that differ from the description by a third.
+    pub nearby_per_hour: Comparison,
 }

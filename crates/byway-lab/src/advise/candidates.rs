@@ -186,6 +186,18 @@ pub fn baselines(target: Target) -> Vec<Candidate> {
     }
 }
 
+/// The baselines of byway that a target cannot be set to, and why: the answer names them.
+pub(super) const fn cannot_be(target: Target) -> Option<&'static str> {
+    match target {
+        Target::Byway => None,
+        Target::Linux | Target::Usrsctp => Some(
+            "cannot be set to preset byway (its probe timeout) or caro-2006 (its rules of \
+             retransmission), so neither is in its table, and either may be better on these \
+             paths; --for byway compares them",
+        ),
+    }
+}
+
 /// What decides most where T3-rtx notices failures: each with each, and prompt SACKs.
 const GRID_RTO_MIN: &[&str] = &["300 ms", "100 ms", "50 ms"];
 const GRID_THRESHOLDS: &[(&str, &str)] = &[
@@ -194,13 +206,11 @@ const GRID_THRESHOLDS: &[(&str, &str)] = &[
     ("failover.potentially_failed.max_retrans", "2"),
 ];
 
-/// What the search tries for a target: its defaults, each choice of each lever alone, and
-/// combinations drawn from the seed.
+/// What the search tries for a target: all its baselines, each choice of each lever alone, and
+/// combinations drawn from the seed. A baseline that leads the search gets [`neighbours`], too.
 pub(super) fn all(target: Target, seed: u64, paths: usize) -> Vec<Candidate> {
     let defaults = baselines(target);
-    // The paper's sender is for comparison: it is no sender of today's standard.
-    let of_today = defaults.iter().filter(|c| !c.preset.starts_with("caro"));
-    let mut found: Vec<Candidate> = of_today.cloned().collect();
+    let mut found: Vec<Candidate> = defaults.clone();
     let mut draw = Draw(seed);
     let mut family = |base: &Candidate, levers: &[Lever], combinations: usize| {
         for choice in levers.iter().copied().flatten() {

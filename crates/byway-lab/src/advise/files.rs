@@ -16,7 +16,8 @@ pub struct File {
 }
 
 /// What a sweep of the check measures; the answer rests on these.
-pub(super) const METRICS: &str = "[\"stall_s\", \"suspect_s\", \"spurious_failovers\"]";
+pub(super) const METRICS: &str = "[\"stall_s\", \"suspect_s\", \"spurious_failovers\", \
+     \"delivered_bytes\", \"delivered_s\"]";
 
 /// All files of an answer.
 ///
@@ -32,7 +33,7 @@ pub fn files(request: &Request, advice: &Advice) -> Result<Vec<File>, String> {
     for target in &advice.targets {
         let (name, text) = settings(target);
         add(name.to_owned(), text);
-        for situation in Situation::ALL {
+        for &situation in Situation::of(request.load) {
             let stem = stem(target.target, situation);
             add(
                 format!("{stem}.scenario.toml"),

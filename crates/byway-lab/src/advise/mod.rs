@@ -1,7 +1,7 @@
 //! Which settings suit some paths: a search in the simulator.
 //!
 //! [`Request`] describes the paths, the traffic and what hurts. [`advise`] runs candidate
-//! settings in five [situations](Situation), drops those that cannot win, and runs the rest
+//! settings in five or six [situations](Situation), drops those that cannot win, and runs the rest
 //! again with seeds that the search has not used. The answer, [`Advice`], has figures of
 //! these last runs only, with their intervals. All of it follows from the request, the seed
 //! and the number of runs; a [`Pace`] decides how many there are: [`Fixed`] numbers, or as many as
@@ -21,6 +21,7 @@
 
 mod answer;
 mod candidates;
+mod choice;
 mod compare;
 mod describe;
 mod document;
@@ -32,6 +33,7 @@ mod levers;
 mod lines;
 mod page;
 mod race;
+mod rates;
 mod recommend;
 mod request;
 mod rerun;
@@ -39,6 +41,8 @@ mod situations;
 mod table;
 #[cfg(test)]
 mod tests;
+mod verdict;
+mod weigh;
 mod wishes;
 mod within;
 

@@ -47,6 +47,12 @@ pub trait Pace {
 
     /// Whether the check goes on after so many seeds. `runs` will be done in the next round.
     fn goes_on(&self, seeds: u32, runs: usize) -> bool;
+
+    /// Seeds of the next round of the check, after so many.
+    fn round(&self, seeds: u32) -> u32 {
+        let _ = seeds;
+        ROUND
+    }
 }
 
 /// So much, whatever the time.
@@ -54,7 +60,7 @@ pub trait Pace {
 pub struct Fixed {
     /// See [`Effort::search`].
     pub search: u32,
-    /// See [`Effort::check`]; rounded up to rounds of 8.
+    /// See [`Effort::check`]; at least 2, because one run alone has no interval.
     pub check: u32,
 }
 
@@ -65,6 +71,10 @@ impl Pace for Fixed {
 
     fn goes_on(&self, seeds: u32, _: usize) -> bool {
         seeds < self.check
+    }
+
+    fn round(&self, seeds: u32) -> u32 {
+        ROUND.min(self.check.max(2).saturating_sub(seeds)).max(1)
     }
 }
 
@@ -198,7 +208,7 @@ impl Race<'_> {
             );
         }
         self.measure("trying", &mut trial.iter_mut().collect::<Vec<_>>(), 1, 1)?;
-        let situations = Situation::ALL.len();
+        let situations = Situation::of(self.request.load).len();
         // All, the best third twice, neighbours of the leaders, and the few that are left.
         let of = |lanes: &Vec<Lane>| 2 * lanes.len() + lanes.len() / 2 + 8 * (FINALISTS + 4);
         pace.search(&Pilot {
@@ -222,19 +232,19 @@ impl Race<'_> {
         let of_default = lanes.iter().filter(|l| !l.candidate.default.is_empty());
         defaults.extend(of_default.cloned());
         let keep = lanes.len().div_ceil(3);
-        recommend::keep(lanes, wishes, keep);
+        recommend::keep(lanes, wishes, keep, &recommend::own(lanes));
         let from = 1 + u64::from(seeds);
         self.measure("searching", &mut all(lanes), from, 2 * seeds)?;
-        recommend::keep(lanes, wishes, FINALISTS);
+        recommend::keep(lanes, wishes, FINALISTS, &recommend::own(lanes));
         // The leaders with one lever in another place each.
         let leaders = lanes.iter().take(LEADERS);
         let near = leaders.flat_map(|lane| candidates::neighbours(&lane.candidate));
         let mut near = self.unseen(lanes, near.collect());
         self.measure("searching", &mut all(&mut near), 1, seeds)?;
-        recommend::keep(&mut near, wishes, FINALISTS);
+        recommend::keep(&mut near, wishes, FINALISTS, &recommend::own(lanes));
         self.measure("searching", &mut all(&mut near), from, 2 * seeds)?;
         lanes.append(&mut near);
-        recommend::keep(lanes, wishes, FINALISTS);
+        recommend::keep(lanes, wishes, FINALISTS, &recommend::own(lanes));
         // The leader without one of its settings each: what does nothing is not advised.
         for _ in 0..SIMPLIFICATIONS {
             let leader = lanes[0].candidate.clone();
@@ -246,14 +256,14 @@ impl Race<'_> {
             let mut simpler = self.unseen(lanes, simpler);
             self.measure("searching", &mut all(&mut simpler), 1, 3 * seeds)?;
             lanes.append(&mut simpler);
-            recommend::keep(lanes, wishes, FINALISTS);
+            recommend::keep(lanes, wishes, FINALISTS, &recommend::own(lanes));
             if lanes[0].candidate == leader {
                 break;
             }
         }
         let from = 1 + 3 * u64::from(seeds);
         self.measure("searching", &mut all(lanes), from, 4 * seeds)?;
-        recommend::keep(lanes, wishes, FINALISTS);
+        recommend::keep(lanes, wishes, FINALISTS, &recommend::own(lanes));
         Ok(())
     }
 
@@ -285,17 +295,19 @@ impl Race<'_> {
             }
             lanes.push(of_target);
         }
-        let runs = lanes.iter().map(Vec::len).sum::<usize>() * Situation::ALL.len();
+        let situations = Situation::of(self.request.load).len();
+        let runs = lanes.iter().map(Vec::len).sum::<usize>() * situations;
         loop {
             let seeds = outcome.effort.check;
             let is_first = seeds == 0;
-            if !is_first && (seeds >= MOST_CHECKS || !pace.goes_on(seeds, runs * ROUND as usize)) {
+            let round = pace.round(seeds);
+            if !is_first && (seeds >= MOST_CHECKS || !pace.goes_on(seeds, runs * round as usize)) {
                 break;
             }
             let first = CHECK_OFFSET + u64::from(seeds);
             let mut flat: Vec<&mut Lane> = lanes.iter_mut().flatten().collect();
-            match self.measure("checking", &mut flat, first, ROUND) {
-                Ok(()) => outcome.effort.check += ROUND,
+            match self.measure("checking", &mut flat, first, round) {
+                Ok(()) => outcome.effort.check += round,
                 Err(AdviseError::Interrupted) if !is_first => {
                     outcome.interrupted = true;
                     break;
@@ -369,7 +381,7 @@ fn run(
     let places = (0..u64::from(count)).map(|i| seed(request.seed, first + i));
     let plan = plan(request, candidates, places.collect()).map_err(AdviseError::Wrong)?;
     let done = engine::run(&[&plan], options)?;
-    let samples = samples(&plan, &done.rows[0], request.paths.len())
+    let samples = samples(&plan, &done.rows[0], request)
         .ok_or_else(|| AdviseError::Wrong("a metric is missing".to_owned()))?;
     Ok((samples, done.simulated))
 }
@@ -388,7 +400,7 @@ fn plan(request: &Request, candidates: &[&Candidate], seeds: Vec<u64>) -> Result
     let mut cells = Vec::new();
     for (i, candidate) in candidates.iter().enumerate() {
         let policy = candidate.policy("candidate")?;
-        for situation in Situation::ALL {
+        for &situation in Situation::of(request.load) {
             let scenario = scenario(request, situation, vec![policy.clone()]);
             let values = vec![(i + 1).to_string(), situation.name().to_owned()];
             cells.push(Cell::new(values, scenario));
@@ -401,18 +413,23 @@ fn plan(request: &Request, candidates: &[&Candidate], seeds: Vec<u64>) -> Result
 }
 
 /// The samples of each candidate of a plan.
-fn samples(plan: &Plan, rows: &[crate::engine::Row], paths: usize) -> Option<Vec<Vec<Sample>>> {
-    let columns = Columns::of(plan, paths)?;
-    let (situations, seeds) = (Situation::ALL.len(), plan.seeds.len());
+fn samples(
+    plan: &Plan,
+    rows: &[crate::engine::Row],
+    request: &Request,
+) -> Option<Vec<Vec<Sample>>> {
+    let columns = Columns::of(plan, request.paths.len())?;
+    let all = Situation::of(request.load);
+    let (situations, seeds) = (all.len(), plan.seeds.len());
     let back = place(Situation::Return);
     let of_candidate = rows.chunks(situations * seeds).enumerate();
     let samples = of_candidate.map(|(i, rows)| {
         let returning = &plan.cells[i * situations + back].scenario;
         let of_seed = (0..seeds).map(|s| {
-            let row = |situation| &rows[place(situation) * seeds + s];
-            columns.sample(Situation::ALL.map(row), returning)
+            let row = |situation: &Situation| &rows[place(*situation) * seeds + s];
+            columns.sample(&all.iter().map(row).collect::<Vec<_>>(), returning)
         });
         of_seed.collect()
     });
-    Some(samples.collect())
+    samples.collect()
 }

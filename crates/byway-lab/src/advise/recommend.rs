@@ -1,66 +1,55 @@
 //! From runs to a recommendation.
 //!
 //! The search chooses; the check, whose seeds the search has not seen, only reports, with
-//! one exception: what is not shown to be better than the target's own defaults gives way to
-//! them.
+//! one exception, [`choice`]: what is not shown to be better than the target's own defaults
+//! gives way to them, and what is shown to be worse than a baseline gives way to that.
 
-use super::answer::{Advice, Outlook, Role, SCHEMA, TargetAdvice, Verdict};
+use super::answer::{Advice, Outlook, Role, SCHEMA, TargetAdvice};
 use super::candidates::{Candidate, Target};
+use super::choice;
 use super::compare::{Shown, compare};
 use super::describe::FASTEST;
 use super::evidence::{Sample, Score, figures};
 use super::lane::{Lane, Outcome};
 use super::lines;
+use super::rates;
 use super::request::Request;
+use super::verdict;
+use super::weigh::{beyond, per_hour, total};
 use super::wishes::Wishes;
 use crate::units::format_duration;
 
-/// What breaks a limit of the wishes weighs this much, times how far it is beyond.
-const BEYOND: f64 = 100.0;
 /// Points of the Pareto front that the search keeps besides the best.
 const FRONT: usize = 4;
 
-/// Needless moves an hour of one seed.
-fn per_hour(sample: &Sample) -> f64 {
-    if sample.hours > 0.0 {
-        sample.moves / sample.hours
-    } else {
-        0.0
-    }
-}
-
-/// The mean score of some samples, and what breaks the limits.
-fn total(samples: &[Sample], wishes: &Wishes) -> Score {
-    let n = samples.len().max(1) as f64;
-    let mean = samples.iter().map(|s| s.score(wishes)).sum::<f64>() / n;
-    mean + beyond(samples, wishes)
-}
-
-/// How far the limits of the wishes are broken, weighed.
-fn beyond(samples: &[Sample], wishes: &Wishes) -> f64 {
-    let found = figures(samples);
-    let over = |value: f64, limit: Option<f64>| match limit {
-        Some(limit) if value > limit => BEYOND * (value / limit.max(1e-6) - 1.0).min(100.0) + 1.0,
-        _ => 0.0,
-    };
-    over(found.stall_95th_s.value, wishes.max_stall_s)
-        + over(found.moves.per_hour.value, wishes.max_moves_per_hour)
-        + over(found.elsewhere.value, wishes.max_cost)
+/// The samples of the target's own defaults, if they are there.
+pub(super) fn own(lanes: &[Lane]) -> Vec<Sample> {
+    let own = lanes.iter().find(|l| is_own(&l.candidate));
+    own.map(|l| l.samples.clone()).unwrap_or_default()
 }
 
 /// Keeps the best so many and a few more points of the Pareto front, the best first; among
 /// those that are not shown to be worse than the best, the one with the fewest settings.
-pub(super) fn keep(lanes: &mut Vec<Lane>, wishes: &Wishes, count: usize) {
-    let mut ranked: Vec<(Score, Lane)> = lanes
+/// What is shown to send more slowly than the target's `own` defaults comes after all that
+/// is not, unless that breaks the limits of the wishes. Where rates are measured, the own
+/// defaults are kept, too: all others are held against them.
+pub(super) fn keep(lanes: &mut Vec<Lane>, wishes: &Wishes, count: usize, own: &[Sample]) {
+    let is_slower = |lane: &Lane| rates::is_slower(&lane.samples, own);
+    let is_any_slower = lanes.iter().any(is_slower);
+    let mut ranked: Vec<((bool, bool, Score), Lane)> = lanes
         .drain(..)
-        .map(|lane| (total(&lane.samples, wishes), lane))
+        .map(|lane| {
+            let breaks = is_any_slower && beyond(&lane.samples, wishes) > 0.0;
+            let rank = (breaks, is_slower(&lane), total(&lane.samples, wishes));
+            (rank, lane)
+        })
         .collect();
-    ranked.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+    ranked.sort_by(|(a, _), (b, _)| (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.total_cmp(&b.2)));
     let points: Vec<(f64, f64)> = ranked.iter().map(|(_, l)| point(&l.samples)).collect();
     let on_front: Vec<bool> = (0..points.len()).map(|i| on_front(&points, i)).collect();
     let mut more = FRONT;
     for (i, (_, lane)) in ranked.into_iter().enumerate() {
-        if i < count {
+        if i < count || (own.iter().any(|s| s.rate_bytes_s.is_some()) && is_own(&lane.candidate)) {
             lanes.push(lane);
         } else if on_front[i] && more > 0 {
             more -= 1;
@@ -71,6 +60,7 @@ pub(super) fn keep(lanes: &mut Vec<Lane>, wishes: &Wishes, count: usize) {
     let limit = beyond(&best.samples, wishes);
     let as_good = |lane: &Lane| {
         beyond(&lane.samples, wishes) <= limit
+            && is_slower(lane) <= is_slower(best)
             && compare(&lane.samples, &best.samples, |s| s.score(wishes)).shown != Shown::Worse
     };
     let simplest = (0..lanes.len().min(count))
@@ -137,14 +127,7 @@ fn of_target(request: &Request, target: Target, outcome: &Outcome, i: usize) -> 
         .iter()
         .filter_map(|l| lane(&l.candidate))
         .collect();
-    let mut best = found.first().copied();
-    if let (Some(b), Some(own)) = (best, own) {
-        let score = compare(&b.samples, &own.samples, |s| s.score(wishes)).shown;
-        let within = beyond(&b.samples, wishes) < beyond(&own.samples, wishes);
-        if score != Shown::Better && !within {
-            best = Some(own);
-        }
-    }
+    let best = choice::choose(&found, checked, own, wishes);
     let points: Vec<(f64, f64)> = checked.iter().map(|l| point(&l.samples)).collect();
     let place = |lane: &Lane| checked.iter().position(|l| l.candidate == lane.candidate);
     let outlook = |lane: &Lane, role: Role, name: String| Outlook {
@@ -157,10 +140,11 @@ fn of_target(request: &Request, target: Target, outcome: &Outcome, i: usize) -> 
     };
     let mut rows: Vec<Outlook> = Vec::new();
     rows.extend(best.map(|l| outlook(l, Role::Recommended, "recommended".to_owned())));
+    let is_slower = |l: &Lane| own.is_some_and(|o| rates::is_slower(&l.samples, &o.samples));
     let is = |lane: &&&Lane| best.is_some_and(|b| b.candidate == lane.candidate);
     let second = found
         .iter()
-        .find(|l| !is(l) && l.candidate.default.is_empty());
+        .find(|l| !is(l) && l.candidate.default.is_empty() && !is_slower(l));
     rows.extend(second.map(|l| outlook(l, Role::RunnerUp, "runner-up".to_owned())));
     for lane in checked.iter().filter(|l| !l.candidate.default.is_empty()) {
         rows.push(outlook(
@@ -177,13 +161,18 @@ fn of_target(request: &Request, target: Target, outcome: &Outcome, i: usize) -> 
             rows.push(outlook(lane, Role::Front, format!("front {number}")));
         }
     }
-    let verdicts = verdicts(&rows, wishes);
+    let verdicts = verdict::verdicts(&rows, wishes);
     let advised = rows.first().map(|r| r.candidate.clone());
+    let mut limits = rows.first().map(|r| limits(r, wishes)).unwrap_or_default();
+    limits.extend(
+        best.filter(|b| is_slower(b))
+            .map(|_| rates::WORDS.to_owned()),
+    );
     TargetAdvice {
         target,
         tried: outcome.tried[i],
         lines: advised.map(|c| lines::lines(&c)).unwrap_or_default(),
-        limits: rows.first().map(|r| limits(r, wishes)).unwrap_or_default(),
+        limits,
         rows,
         verdicts,
     }
@@ -195,40 +184,6 @@ fn is_own(candidate: &Candidate) -> bool {
         .into_iter()
         .next();
     first.is_some_and(|own| own == *candidate)
-}
-
-fn verdicts(rows: &[Outlook], wishes: &Wishes) -> Vec<Verdict> {
-    let Some(best) = rows.first() else {
-        return Vec::new();
-    };
-    let defaults = rows.iter().filter(|r| r.role == Role::Default);
-    defaults
-        .filter(|r| r.candidate != best.candidate)
-        .map(|row| {
-            let score = compare(&best.samples, &row.samples, |s| s.score(wishes));
-            let stall_s = compare(&best.samples, &row.samples, |s| s.stall_s);
-            let moves_per_hour = compare(&best.samples, &row.samples, per_hour);
-            let words = format!(
-                "{}; stall {:+.0} ms [{:+.0}, {:+.0}] ({}), moves/hour {:+.1} [{:+.1}, {:+.1}] ({})",
-                score.shown.words(),
-                stall_s.mean * 1e3,
-                stall_s.low * 1e3,
-                stall_s.high * 1e3,
-                stall_s.shown.words(),
-                moves_per_hour.mean,
-                moves_per_hour.low,
-                moves_per_hour.high,
-                moves_per_hour.shown.words()
-            );
-            Verdict {
-                against: row.name.clone(),
-                words,
-                score,
-                stall_s,
-                moves_per_hour,
-            }
-        })
-        .collect()
 }
 
 /// Whether the limits hold: the whole interval decides.
@@ -300,6 +255,8 @@ fn notes(request: &Request, targets: &[TargetAdvice]) -> Vec<String> {
         }
     }
     for advice in targets.iter().filter(|t| t.target != Target::Byway) {
+        let cannot = super::candidates::cannot_be(advice.target);
+        notes.extend(cannot.map(|why| format!("{} {why}.", advice.target.name())));
         notes.push(format!(
             "{} is simulated by byway's sender of RFC 9260 with the defaults and the knobs of {} \
              alone; it is not that program.",

@@ -4,7 +4,7 @@ use super::candidates::Draw;
 use super::describe::{self, FASTEST, Load};
 use super::request::Request;
 use crate::scenario::{Change, Direction, EventSpec, PathSpec, Policy, Scenario, Traffic};
-use crate::units::{Rate, Size};
+use crate::units::{Rate, Share, Size};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -22,8 +22,11 @@ pub enum Situation {
     /// Nothing fails, on paths with shorter round trips and lower rates than described.
     Shorter,
     /// Nothing fails, on paths with longer round trips and higher rates than described,
-    /// losses in bursts, and sparse traffic in place of bulk.
+    /// losses in bursts (0.1 % where the description has none), and sparse traffic in place
+    /// of bulk.
     Longer,
+    /// Nothing fails, and paths without loss lose 0.1 %. For the rate of bulk traffic alone.
+    Lossy,
 }
 
 /// How long the first path is away in [`Situation::Return`].
@@ -40,17 +43,43 @@ const QUIET_PACKETS: u64 = 10_000;
 const NEARBY: [f64; 2] = [0.7, 1.35];
 /// Losses of [`Situation::Longer`] that come together on average.
 const NEARBY_BURST: f64 = 2.0;
+/// Loss each way of [`Situation::Longer`] and [`Situation::Lossy`] on paths that are
+/// described without any.
+const LEAST_LOSS: Share = Share(0.001);
 const QUIET_LONGEST: Duration = Duration::from_secs(600);
 
 impl Situation {
     /// All there are.
-    pub const ALL: [Situation; 5] = [
+    pub const ALL: [Situation; 6] = [
+        Situation::Death,
+        Situation::Quiet,
+        Situation::Return,
+        Situation::Shorter,
+        Situation::Longer,
+        Situation::Lossy,
+    ];
+    /// Those of traffic whose rate the sender does not decide: without [`Situation::Lossy`].
+    const OF_MESSAGES: [Situation; 5] = [
         Situation::Death,
         Situation::Quiet,
         Situation::Return,
         Situation::Shorter,
         Situation::Longer,
     ];
+
+    /// Those that traffic is run in.
+    #[must_use]
+    pub const fn of(load: Load) -> &'static [Situation] {
+        match load {
+            Load::Bulk => &Situation::ALL,
+            Load::Paced { .. } => &Situation::OF_MESSAGES,
+        }
+    }
+
+    /// Whether no path dies.
+    const fn is_quiet(self) -> bool {
+        !matches!(self, Situation::Death | Situation::Return)
+    }
 
     /// Its name.
     #[must_use]
@@ -61,6 +90,7 @@ impl Situation {
             Situation::Return => "return",
             Situation::Shorter => "shorter",
             Situation::Longer => "longer",
+            Situation::Lossy => "lossy",
         }
     }
 
@@ -73,6 +103,7 @@ impl Situation {
             Situation::Longer => {
                 "Nothing fails; longer round trips, higher rates, losses in bursts."
             }
+            Situation::Lossy => "Nothing fails; paths described without loss lose 0.1 %.",
         }
     }
 }
@@ -118,12 +149,12 @@ pub fn scenario(request: &Request, situation: Situation, policies: Vec<Policy>) 
     let longest = times.warm + times.spread + LONGEST;
     let limit = match situation {
         Situation::Death => longest,
-        Situation::Quiet | Situation::Shorter | Situation::Longer => QUIET_LONGEST * 2,
-        Situation::Return => longest + AWAY + AFTER_RETURN,
+        _ if situation.is_quiet() => QUIET_LONGEST * 2,
+        _ => longest + AWAY + AFTER_RETURN,
     };
     let mut events = failure(request, situation, &times);
     let until = match situation {
-        Situation::Quiet | Situation::Shorter | Situation::Longer => QUIET_LONGEST,
+        _ if situation.is_quiet() => QUIET_LONGEST,
         _ => times.warm + times.spread + times.tail + AWAY,
     };
     events.extend(wander(request, until));
@@ -143,12 +174,13 @@ pub fn scenario(request: &Request, situation: Situation, policies: Vec<Policy>) 
     }
 }
 
-/// The request with the paths of [`Situation::Shorter`] and [`Situation::Longer`]; a
-/// description is never exact, and settings that fit it too closely are bad advice.
+/// The request with the paths of [`Situation::Shorter`], [`Situation::Longer`] and
+/// [`Situation::Lossy`]; a description is never exact, and settings that fit it too closely are bad advice.
 fn nearby(request: &Request, situation: Situation) -> Option<Request> {
     let factor = match situation {
         Situation::Shorter => NEARBY[0],
         Situation::Longer => NEARBY[1],
+        Situation::Lossy => 1.0,
         _ => return None,
     };
     let mut other = request.clone();
@@ -157,8 +189,12 @@ fn nearby(request: &Request, situation: Situation) -> Option<Request> {
         for link in [&mut path.forward, &mut path.reverse] {
             link.delay = link.delay.mul_f64(factor);
             link.rate = Rate((link.rate.0 as f64 * factor) as u64);
-            if let (Situation::Longer, Some(share)) = (situation, share) {
-                link.loss = describe::loss_spec(share, NEARBY_BURST);
+            match (situation, share) {
+                (Situation::Longer, share) => {
+                    link.loss = describe::loss_spec(share.unwrap_or(LEAST_LOSS), NEARBY_BURST);
+                }
+                (Situation::Lossy, None) => link.loss = describe::loss_spec(LEAST_LOSS, 1.0),
+                _ => {}
             }
         }
     }
@@ -196,9 +232,9 @@ fn failure(request: &Request, situation: Situation, times: &Times) -> Vec<EventS
     let down = event(times.warm, Change::Down);
     let up = event(times.warm + AWAY, Change::Up);
     match situation {
-        Situation::Quiet | Situation::Shorter | Situation::Longer => Vec::new(),
+        _ if situation.is_quiet() => Vec::new(),
         Situation::Death if request.paths.len() > 1 => vec![down],
-        Situation::Death | Situation::Return => vec![down, up],
+        _ => vec![down, up],
     }
 }
 
@@ -268,7 +304,7 @@ fn bulk_size(situation: Situation, paths: &[PathSpec], times: &Times) -> Size {
     let first = rates.clone().next().unwrap_or(0.0);
     let others = rates.skip(1).fold(0.0, f64::max);
     let bytes = match situation {
-        Situation::Quiet | Situation::Shorter | Situation::Longer => {
+        _ if situation.is_quiet() => {
             (first * QUIET_LONGEST.as_secs_f64() / 2.0).min((QUIET_PACKETS * MESSAGE) as f64)
         }
         _ => {

@@ -79,18 +79,62 @@ fn of_target(out: &mut String, target: &TargetAdvice) {
     for row in &target.rows {
         out.push_str(&line(row));
     }
+    rates(out, target);
     out.push_str("* on the Pareto front of stall against needless moves\n");
     let lost: Vec<String> = target
         .rows
         .iter()
         .filter(|r| r.figures.lost > 0)
-        .map(|r| format!("{} {} of {}", r.name, r.figures.lost, 5 * r.figures.runs))
+        .map(|r| {
+            let situations = 5 + usize::from(r.figures.rate_bytes_s.is_some());
+            format!(
+                "{} {} of {}",
+                r.name,
+                r.figures.lost,
+                situations * r.figures.runs
+            )
+        })
         .collect();
     if !lost.is_empty() {
         wrap(out, "associations lost: ", &lost.join(", "));
     }
     out.push('\n');
     recommendation(out, target);
+}
+
+/// The columns of bulk traffic, for which 80 have no room beside the others.
+fn rates(out: &mut String, target: &TargetAdvice) {
+    if target.rows.iter().all(|r| r.figures.rate_bytes_s.is_none()) {
+        return;
+    }
+    out.push_str(&format!(
+        "\n{:18} {:^33}\n{:18} {:>16} {:>16}\n",
+        "", "Mbit/s while nothing fails", "", "as described", "at least 0.1 %"
+    ));
+    let words = |rate: &Option<Interval>| {
+        rate.as_ref().map_or_else(String::new, |i| {
+            let mbit = |bytes: f64| bytes * 8e-6;
+            self::rate(&Interval {
+                value: mbit(i.value),
+                low: mbit(i.low),
+                high: mbit(i.high),
+            })
+        })
+    };
+    for row in &target.rows {
+        let figures = &row.figures;
+        out.push_str(&format!(
+            "  {:16} {:>16} {:>16}\n",
+            row.name,
+            words(&figures.rate_bytes_s),
+            words(&figures.lossy_rate_bytes_s)
+        ));
+    }
+    wrap(
+        out,
+        "  ",
+        "at least 0.1 %: paths that are described without loss lose 0.1 % each way",
+    );
 }
 
 fn recommendation(out: &mut String, target: &TargetAdvice) {

@@ -39,6 +39,55 @@ fn the_same_request_gives_the_same_answer_and_its_files_the_same_figures() {
     assert!(!rerun(&advice, &other).unwrap().different.is_empty());
 }
 
+/// A fast path and a very slow one: the settings that the search grows from byway's presets
+/// stall 10 s there, caro-2006 1.6 s.
+#[test]
+fn a_baseline_that_the_table_shows_to_be_better_is_recommended() {
+    let mut request = Request::default();
+    request.add_path("rtt=10ms,rate=50M").unwrap();
+    request.add_path("rtt=40ms,rate=64k").unwrap();
+    let pace = Fixed {
+        search: 1,
+        check: 8,
+    };
+    let advice = advise(&request, &pace, &Hooks::default()).unwrap();
+    for verdict in &advice.targets[0].verdicts {
+        assert_ne!(verdict.score.shown, Shown::Worse, "{}", advice.table());
+    }
+    let rows = &advice.targets[0].rows;
+    let caro = rows.iter().find(|r| r.name == "caro-2006").unwrap();
+    let (best, theirs) = (rows[0].figures.stall_mean_s, caro.figures.stall_mean_s);
+    assert!(best.value <= 1.1 * theirs.value, "{}", advice.table());
+}
+
+#[test]
+fn what_linux_and_usrsctp_cannot_be_set_to_is_said() {
+    let said = |target| {
+        let advice = advise(&request(target), &LITTLE, &Hooks::default()).unwrap();
+        advice.notes.join(" ")
+    };
+    for target in [Target::Linux, Target::Usrsctp] {
+        let cannot = format!("{} cannot be set to preset byway", target.name());
+        assert!(said(target).contains(&cannot), "{}", said(target));
+        assert!(said(target).contains("caro-2006"));
+    }
+}
+
+#[test]
+fn the_check_runs_the_number_that_was_asked_for() {
+    for check in [2, 9, 12] {
+        let pace = Fixed { search: 1, check };
+        let advice = advise(&request(Target::Usrsctp), &pace, &Hooks::default()).unwrap();
+        assert_eq!(advice.effort, Effort { search: 1, check });
+        let rows = &advice.targets[0].rows;
+        let runs = |r: &Outlook| r.samples.len() == check as usize;
+        assert!(rows.iter().all(runs), "{check}");
+        let table = advice.table();
+        let again = format!("`--runs 1,{check}`");
+        assert!(table.replace("\n    ", " ").contains(&again), "{table}");
+    }
+}
+
 #[test]
 fn the_answer_is_a_table_of_80_columns_with_settings_of_the_target() {
     let mut request = request(Target::Usrsctp);

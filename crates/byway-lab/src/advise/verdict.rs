@@ -1,0 +1,124 @@
+//! The recommended settings against the defaults, in a sentence each.
+
+use super::answer::{Outlook, Role, Verdict};
+use super::compare::{Comparison, Shown, compare};
+use super::evidence::Sample;
+use super::weigh::per_hour;
+use super::wishes::Wishes;
+
+/// The first row against each default that it is not.
+pub(super) fn verdicts(rows: &[Outlook], wishes: &Wishes) -> Vec<Verdict> {
+    let Some(best) = rows.first() else {
+        return Vec::new();
+    };
+    let defaults = rows.iter().filter(|r| r.role == Role::Default);
+    defaults
+        .filter(|r| r.candidate != best.candidate)
+        .map(|row| verdict(best, row, wishes))
+        .collect()
+}
+
+/// The parts of the score that are not shown to differ are left out, but for the stall and
+/// the moves.
+fn verdict(best: &Outlook, row: &Outlook, wishes: &Wishes) -> Verdict {
+    let of = |value: &dyn Fn(&Sample) -> f64| compare(&best.samples, &row.samples, value);
+    let score = of(&|s| s.score(wishes));
+    let stall_s = of(&|s| s.stall_s);
+    let moves_per_hour = of(&per_hour);
+    let nearby_per_hour = of(&|s| s.nearby_per_hour);
+    let mut parts = vec![
+        score.shown.words().to_owned(),
+        format!(" stall {}", words(&stall_s, 1e3, 0, " ms")),
+        format!(" moves/hour {}", words(&moves_per_hour, 1.0, 1, "")),
+        format!(" on nearby paths {}", words(&nearby_per_hour, 1.0, 1, "")),
+    ];
+    for (name, part, factor, unit) in [
+        ("elsewhere", of(&|s| s.elsewhere), 100.0, " %"),
+        ("back in", of(&|s| s.away_s), 1.0, " s"),
+    ] {
+        if part.shown != Shown::Nothing {
+            parts.push(format!(" {name} {}", words(&part, factor, 1, unit)));
+        }
+    }
+    for (name, rate) in [
+        ("rate", of(&|s| -s.rate_bytes_s.unwrap_or(0.0))),
+        (
+            "rate with loss",
+            of(&|s| -s.lossy_rate_bytes_s.unwrap_or(0.0)),
+        ),
+    ] {
+        if rate.shown != Shown::Nothing {
+            let more = Comparison {
+                mean: -rate.mean,
+                low: -rate.high,
+                high: -rate.low,
+                shown: rate.shown,
+            };
+            parts.push(format!(" {name} {}", words(&more, 8e-6, 2, " Mbit/s")));
+        }
+    }
+    let (first, rest) = parts.split_at(1);
+    Verdict {
+        against: row.name.clone(),
+        words: format!("{};{}", first[0], rest.join(",")),
+        score,
+        stall_s,
+        moves_per_hour,
+        nearby_per_hour,
+    }
+}
+
+fn words(c: &Comparison, factor: f64, digits: usize, unit: &str) -> String {
+    format!(
+        "{:+.digits$}{unit} [{:+.digits$}, {:+.digits$}] ({})",
+        c.mean * factor,
+        c.low * factor,
+        c.high * factor,
+        c.shown.words()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::advise::evidence::figures;
+    use crate::advise::{Target, baselines};
+
+    fn row(role: Role, default: usize, nearby_per_hour: f64) -> Outlook {
+        let samples: Vec<Sample> = (0..4)
+            .map(|seed| Sample {
+                seed,
+                stall_s: if role == Role::Default { 0.2 } else { 0.219 },
+                notice_s: None,
+                lost: 0,
+                moves: 0.0,
+                hours: 1.0,
+                nearby_per_hour: nearby_per_hour + seed as f64 / 10.0,
+                elsewhere: 0.0,
+                away_s: 0.0,
+                rate_bytes_s: None,
+                lossy_rate_bytes_s: None,
+            })
+            .collect();
+        Outlook {
+            name: "a".to_owned(),
+            role,
+            candidate: baselines(Target::Byway).remove(default),
+            on_front: false,
+            figures: figures(&samples),
+            samples,
+        }
+    }
+
+    /// Better for fewer moves on nearby paths alone, with a longer stall.
+    #[test]
+    fn the_part_that_made_the_difference_is_in_the_line() {
+        let rows = [row(Role::Recommended, 0, 0.0), row(Role::Default, 1, 30.0)];
+        let found = verdicts(&rows, &Wishes::default()).remove(0);
+        assert_eq!(
+            found.words,
+            "better; stall +19 ms [+19, +19] (worse), moves/hour +0.0 [+0.0, +0.0] (no \
+             difference shown), on nearby paths -30.0 [-30.0, -30.0] (better)"
+        );
+    }
+}
