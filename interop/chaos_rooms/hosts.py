@@ -157,7 +157,7 @@ class Pipe(threading.Thread):
         listen = [byway, "listen", "--bind", "10.97.0.2:9900,10.97.1.2:9900", "--port", "5002"]
         cat = [byway, "cat", "--to", "10.97.0.2:9900,10.97.1.2:9900", "--port", "5002"]
         self.listen = Command("listen", net, "z", [*listen, "--give-up", "20s"], book, work)
-        self.cat = Command("cat", net, "a", cat, book, work)
+        self.cat = Command("cat", net, "a", [*cat, "--give-up", "20s"], book, work)
 
     def run(self) -> None:
         try:

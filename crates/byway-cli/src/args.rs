@@ -551,4 +551,7 @@ pub(crate) struct CatArgs {
     pub(crate) there: ThereArgs,
     #[command(flatten)]
     pub(crate) here: HereArgs,
+    /// Give the association up when nothing is heard from the other side for this long
+    #[arg(long, value_name = "TIME", default_value = "2 min", value_parser = byway_lab::units::parse_duration)]
+    pub(crate) give_up: Duration,
 }

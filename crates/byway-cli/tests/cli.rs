@@ -470,6 +470,36 @@ fn a_lost_association_is_reported_and_fails() {
     );
 }
 
+/// The timers are those of the preset: counting errors alone would take minutes.
+#[test]
+fn a_cat_gives_up_a_listen_that_has_vanished() {
+    for more in [&b""[..], b"second"] {
+        let mut server = Server::start(&["listen"]);
+        let mut cat = byway()
+            .args(["cat", "--give-up", "300ms", "--to", &server.addresses])
+            .stdin(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut input = cat.stdin.take().unwrap();
+        input.write_all(b"first").unwrap();
+        let mut first = [0; 5];
+        let out = server.child.stdout.as_mut().unwrap();
+        out.read_exact(&mut first).unwrap();
+        server.child.kill().unwrap();
+        server.child.wait().unwrap();
+        // With data under way, and with nothing but an input that stays open.
+        input.write_all(more).unwrap();
+        let out = cat.wait_with_output().unwrap();
+        let shown = text(&out.stderr);
+        assert_eq!(out.status.code(), Some(3), "{shown}");
+        assert!(
+            shown.contains("nothing was heard from the other side for 300 ms"),
+            "{shown}"
+        );
+    }
+}
+
 #[test]
 fn a_send_whose_receiver_vanishes_fails_when_its_retries_are_used_up() {
     let dir = folder("vanished");

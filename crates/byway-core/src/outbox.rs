@@ -11,6 +11,9 @@ use std::collections::VecDeque;
 /// dropped: a peer that still needs an answer repeats its request.
 const MAX_REPLIES: usize = 1024;
 
+/// Events and replies for which an empty queue keeps memory.
+const KEPT: usize = 256;
+
 /// A complete packet sent outside any association: the answer to an INIT, a
 /// COOKIE ECHO or a packet out of the blue, or the last packet of an association
 /// that has ended.
@@ -87,7 +90,7 @@ impl Outbox {
 
     /// Takes the oldest event.
     pub(crate) fn next_event(&mut self) -> Option<(AssocId, Event)> {
-        self.events.pop_front()
+        take(&mut self.events)
     }
 
     /// Whether a reply waits.
@@ -98,7 +101,7 @@ impl Outbox {
 
     /// Takes the oldest reply.
     pub(crate) fn next_reply(&mut self) -> Option<OutboundReply> {
-        self.replies.pop_front()
+        take(&mut self.replies)
     }
 
     /// Replies that were dropped because too many waited.
@@ -113,6 +116,15 @@ impl Outbox {
             self.replies_dropped += 1;
         }
     }
+}
+
+/// Takes the oldest entry. With the last one goes the memory of a time when there were many.
+fn take<T>(queue: &mut VecDeque<T>) -> Option<T> {
+    let first = queue.pop_front()?;
+    if queue.is_empty() && queue.capacity() > KEPT {
+        *queue = VecDeque::new();
+    }
+    Some(first)
 }
 
 /// Marks a branch as unlikely, so that the compiler places it off the hot path.

@@ -21,12 +21,16 @@ use std::time::Duration;
 
 /// Buffers in a second that make a peer busy.
 const MUCH: u32 = 64;
+/// The same while strangers flood the socket that all share.
+const MUCH_BESIDE_A_FLOOD: u32 = 2;
 /// Sources that are counted in a second.
 const COUNTED: usize = 4096;
 /// Most sockets of busy peers for one local address.
 const MOST: usize = 32;
 /// A socket that got nothing for this time is closed.
 const IDLE: Duration = Duration::from_secs(10);
+/// A peer that was heard within this time sends.
+const SENDS: Duration = Duration::from_secs(1);
 /// After a socket could not be opened, none is tried for this time.
 const REST: Duration = Duration::from_secs(10);
 
@@ -40,15 +44,21 @@ pub(crate) struct BusyCount {
 
 impl BusyCount {
     /// A buffer of a known peer came to this socket. Returns whether the peer is busy; it is
-    /// said once a second.
-    pub(crate) fn add(&mut self, now: Instant, socket: usize, source: SocketAddr) -> bool {
+    /// said once a second, and sooner beside a `flood`.
+    pub(crate) fn add(
+        &mut self,
+        now: Instant,
+        socket: usize,
+        source: SocketAddr,
+        flood: bool,
+    ) -> bool {
         if now.since(self.since) >= Duration::from_secs(1) || self.counts.len() >= COUNTED {
             self.since = now;
             self.counts.clear();
         }
         let count = self.counts.entry((socket, source)).or_insert(0);
         *count += 1;
-        *count == MUCH
+        *count == MUCH || flood && *count == MUCH_BESIDE_A_FLOOD
     }
 }
 
@@ -95,6 +105,11 @@ impl BusyPeers {
     /// Whether a socket waits until the shared one has been read.
     pub(crate) fn waits(&self) -> bool {
         self.all.iter().any(|b| b.behind > 0)
+    }
+
+    /// Whether one of the peers sends at present.
+    pub(crate) fn sends(&self, now: Instant) -> bool {
+        self.all.iter().any(|b| now.since(b.heard) < SENDS)
     }
 
     /// So many buffers of the shared socket were read; `None` if it is empty.
@@ -149,15 +164,21 @@ mod tests {
         let peer = SocketAddr::from(([10, 0, 0, 1], 9899));
         let at = |ms| Instant::ZERO + Duration::from_millis(ms);
         for n in 1..MUCH {
-            assert!(!count.add(at(10), 0, peer), "{n}");
+            assert!(!count.add(at(10), 0, peer, false), "{n}");
         }
-        assert!(!count.add(at(10), 1, peer), "another socket");
-        assert!(count.add(at(10), 0, peer));
-        assert!(!count.add(at(10), 0, peer), "once");
+        assert!(!count.add(at(10), 1, peer, false), "another socket");
+        assert!(count.add(at(10), 0, peer, false));
+        assert!(!count.add(at(10), 0, peer, false), "once");
         for port in 0..10_000 {
             let other = SocketAddr::from(([10, 0, 0, 2], port));
-            assert!(!count.add(at(20), 0, other));
+            assert!(!count.add(at(20), 0, other, false));
         }
         assert!(count.counts.len() <= COUNTED);
+        let quiet = SocketAddr::from(([10, 0, 0, 3], 1));
+        assert!(!count.add(at(30), 0, quiet, true));
+        assert!(
+            count.add(at(30), 0, quiet, true),
+            "beside a flood two buffers are much"
+        );
     }
 }

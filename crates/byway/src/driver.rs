@@ -9,6 +9,8 @@ use crate::busy_peers::BusyPeers;
 use crate::refused::{self, Refused};
 use crate::shared::Shared;
 use crate::socket_queue::SocketQueue;
+use crate::state::Source;
+use crate::strangers::Strangers;
 use crate::udp::{Received, Socket};
 use byway_core::time::Instant;
 use std::future::Future;
@@ -40,6 +42,7 @@ struct Port {
     busy: BusyPeers,
     /// Turns in a row in which busy peers had sent something.
     passed: u32,
+    strangers: Strangers,
     queue: SocketQueue,
     resting: Option<Pin<Box<Sleep>>>,
 }
@@ -50,6 +53,7 @@ impl Port {
             socket,
             busy: BusyPeers::default(),
             passed: 0,
+            strangers: Strangers::new(),
             queue: SocketQueue::default(),
             resting: None,
         }
@@ -60,17 +64,21 @@ impl Port {
     fn pass(&mut self, shared: &Shared, index: usize, received: &Received, n: usize) {
         let at_once = if received.len(n) <= LITTLE { n } else { 1 };
         let mut buffers = received.buffers(n);
-        let mut busy = Vec::new();
+        let (mut busy, mut unknown) = (Vec::new(), 0);
         for _ in 0..n.div_ceil(at_once) {
             let now = shared.now();
+            let flood = self.strangers.flood(now);
             shared.with(|state| {
                 for (source, datagrams) in buffers.by_ref().take(at_once) {
-                    if state.arrive_shared(now, source, index, datagrams) {
-                        busy.push(source);
+                    match state.arrive_shared(now, source, index, datagrams, flood) {
+                        Source::Unknown => unknown += 1,
+                        Source::Known => {}
+                        Source::Busy => busy.push(source),
                     }
                 }
             });
         }
+        self.strangers.were_read(unknown);
         for peer in busy {
             self.busy.add(&self.socket, peer, shared.now());
         }
@@ -98,6 +106,8 @@ pub(crate) struct Driver {
     timer: Pin<Box<Sleep>>,
     /// What the timer is set to; `None` while it is not needed.
     armed: Option<Instant>,
+    /// When a socket that was passed over because of strangers is read again.
+    again: Option<Instant>,
 }
 
 impl Driver {
@@ -111,6 +121,7 @@ impl Driver {
             sent: Vec::new(),
             timer: Box::pin(tokio::time::sleep(Duration::ZERO)),
             armed: None,
+            again: None,
         }
     }
 
@@ -118,6 +129,7 @@ impl Driver {
     /// more.
     fn receive(&mut self, cx: &mut Context<'_>) -> bool {
         let mut more = false;
+        self.again = None;
         for (index, port) in self.ports.iter_mut().enumerate() {
             let Some(port) = port else { continue };
             if let Some(rest) = &mut port.resting {
@@ -140,6 +152,14 @@ impl Driver {
             };
             let waits = port.busy.waits();
             if port.passed % STRANGERS_EVERY != 0 && !waits {
+                continue;
+            }
+            let now = shared.now();
+            if port.busy.sends(now)
+                && !waits
+                && let Err(then) = port.strangers.may_be_read(now)
+            {
+                self.again = Some(self.again.map_or(then, |again| again.min(then)));
                 continue;
             }
             match port.socket.poll_receive(cx, &mut self.received) {
@@ -286,7 +306,8 @@ impl Future for Driver {
             if turn.finished && this.ports.iter().flatten().all(|p| p.queue.is_empty()) {
                 return Poll::Ready(());
             }
-            let fired = this.wait_until(cx, turn.due);
+            let due = [turn.due, this.again].into_iter().flatten().min();
+            let fired = this.wait_until(cx, due);
             if !(received || turn.more || sent || fired) {
                 return Poll::Pending;
             }

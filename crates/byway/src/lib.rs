@@ -72,6 +72,7 @@ mod routes;
 mod shared;
 mod socket_queue;
 mod state;
+mod strangers;
 mod stream;
 mod udp;
 mod wakers;

@@ -94,7 +94,7 @@ pub(crate) async fn cat(args: CatArgs, ending: Ending) -> Result<(), Failure> {
         let watch = Watch::new(&association);
         let result = tokio::select! {
             result = from_input(&args, &mut input, &association, &bytes) => result,
-            failure = watch.run(|| Some(&progress), &meter, || Step::of(association.stats().bytes_acked), None, GiveUp::Never) => Err(failure),
+            failure = watch.run(|| Some(&progress), &meter, || Step::of(association.stats().bytes_acked), None, GiveUp::Silent(args.give_up)) => Err(failure),
         };
         drop(association);
         match &result {

@@ -189,6 +189,8 @@ impl Endpoint {
         if let Some(slot) = self.table.get(id) {
             self.account.change(slot.charged, 0);
         }
-        self.table.remove(id);
+        if self.table.remove(id) {
+            self.schedule.give_back(&self.table);
+        }
     }
 }

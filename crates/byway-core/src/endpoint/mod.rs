@@ -12,6 +12,7 @@ mod commands;
 mod connect;
 pub(crate) mod cookie;
 mod cookie_echo;
+mod crest;
 mod inbound;
 mod init;
 mod limits;

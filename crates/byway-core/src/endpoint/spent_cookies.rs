@@ -4,6 +4,7 @@
 //! would set up a ghost that delivers old data again. So the verification tag of an
 //! association that began with a cookie is kept until the cookie expires.
 
+use super::crest::Crest;
 use crate::time::Instant;
 use std::collections::{HashSet, VecDeque};
 
@@ -17,6 +18,7 @@ pub(super) struct SpentCookies {
     order: VecDeque<(Instant, u32)>,
     /// Only looked up, so its random order has no effect.
     tags: HashSet<u32>,
+    crest: Crest,
 }
 
 impl SpentCookies {
@@ -30,6 +32,7 @@ impl SpentCookies {
         }
         if self.tags.insert(tag) {
             self.order.push_back((expires, tag));
+            self.crest.has_passed(self.order.len());
         }
     }
 
@@ -37,6 +40,10 @@ impl SpentCookies {
     pub(super) fn contains(&mut self, tag: u32, now: Instant) -> bool {
         while let Some((_, old)) = self.order.pop_front_if(|(expires, _)| *expires <= now) {
             self.tags.remove(&old);
+        }
+        if self.crest.has_passed(self.order.len()) {
+            self.order.shrink_to_fit();
+            self.tags.shrink_to_fit();
         }
         self.tags.contains(&tag)
     }

@@ -7,6 +7,7 @@
 //! the T bit. Then the UDP port counts, too: hosts behind one translator share its
 //! address and may share an SCTP port.
 
+use super::crest::Crest;
 use super::spent_cookies::SpentCookies;
 use crate::api::AssocId;
 use crate::assoc::Association;
@@ -20,7 +21,7 @@ use std::collections::hash_map::Entry;
 /// One association and what the endpoint keeps beside it.
 #[derive(Debug)]
 pub(super) struct Slot {
-    pub(super) assoc: Box<Association>,
+    pub(super) assoc: Association,
     pub(super) generation: u32,
     /// It is in the ready queue.
     pub(super) queued: bool,
@@ -61,7 +62,8 @@ struct Linked {
 /// All associations of an endpoint.
 #[derive(Debug, Default)]
 pub(super) struct AssociationTable {
-    slots: Slab<Slot>,
+    /// Each in a box of its own: a slot that stays must not hold the memory of all below it.
+    slots: Slab<Box<Slot>>,
     /// Our verification tag to the index in `slots`. The maps are only looked up and
     /// never iterated over, so their random order has no effect.
     by_tag: HashMap<u32, u32>,
@@ -76,6 +78,7 @@ pub(super) struct AssociationTable {
     /// Associations that have not ended.
     live: usize,
     spent_cookies: SpentCookies,
+    crest: Crest,
 }
 
 impl AssociationTable {
@@ -106,8 +109,8 @@ impl AssociationTable {
         assoc: Association,
         accepted_from: Option<IpAddr>,
     ) {
-        let index = self.slots.insert(Slot {
-            assoc: Box::new(assoc),
+        let index = self.slots.insert(Box::new(Slot {
+            assoc,
             generation: id.generation,
             queued: false,
             armed: None,
@@ -116,12 +119,13 @@ impl AssociationTable {
             kept_by_user: 0,
             accepted_from,
             linked: Linked::default(),
-        });
+        }));
         debug_assert_eq!(index, id.index as usize);
         if let Some(ip) = accepted_from {
             *self.accepted_from.entry(ip).or_default() += 1;
         }
         self.live += 1;
+        self.crest.has_passed(self.slots.len());
         self.link(id.index);
     }
 
@@ -246,9 +250,18 @@ impl AssociationTable {
             .map(|(index, _)| index as u32)
     }
 
-    /// Removes an association that has ended.
-    pub(super) fn remove(&mut self, id: AssocId) {
+    /// Removes an association that has ended. Returns whether it was one of a crowd that has
+    /// gone, so that all tables are to give memory back; those here have done so.
+    pub(super) fn remove(&mut self, id: AssocId) -> bool {
         self.slots.remove(id.index());
+        let passed = self.crest.has_passed(self.slots.len());
+        if passed {
+            self.slots.shrink_to_fit();
+            self.by_tag.shrink_to_fit();
+            self.by_peer.shrink_to_fit();
+            self.accepted_from.shrink_to_fit();
+        }
+        passed
     }
 
     /// The association of an id, ended or not.
@@ -256,6 +269,7 @@ impl AssociationTable {
     pub(super) fn get(&self, id: AssocId) -> Option<&Slot> {
         self.slots
             .get(id.index())
+            .map(|s| &**s)
             .filter(|s| s.generation == id.generation)
     }
 
@@ -264,6 +278,7 @@ impl AssociationTable {
     pub(super) fn get_mut(&mut self, id: AssocId) -> Option<&mut Slot> {
         self.slots
             .get_mut(id.index())
+            .map(|s| &mut **s)
             .filter(|s| s.generation == id.generation)
     }
 
@@ -274,9 +289,14 @@ impl AssociationTable {
     }
 
     /// The association at an index, whatever its generation.
+    pub(super) fn at(&self, index: u32) -> Option<&Slot> {
+        self.slots.get(index as usize).map(|s| &**s)
+    }
+
+    /// The association at an index, whatever its generation.
     #[inline]
     pub(super) fn at_index(&mut self, index: u32) -> Option<&mut Slot> {
-        self.slots.get_mut(index as usize)
+        self.slots.get_mut(index as usize).map(|s| &mut **s)
     }
 
     /// The indices of the associations that have not ended.
@@ -287,7 +307,7 @@ impl AssociationTable {
 
     /// All associations, ended or not.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Slot> {
-        self.slots.iter().map(|(_, slot)| slot)
+        self.slots.iter().map(|(_, slot)| &**slot)
     }
 }
 

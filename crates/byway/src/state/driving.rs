@@ -15,6 +15,17 @@ const FILL: usize = 256 << 10;
 /// How often refusals are logged.
 const LOG_INTERVAL: Duration = Duration::from_secs(1);
 
+/// Who sent a buffer to a socket that all share.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// It has no association, or did not show it.
+    Unknown,
+    /// A peer.
+    Known,
+    /// A peer that has just become a busy one.
+    Busy,
+}
+
 impl State {
     /// Stores the waker of the driver.
     pub(crate) fn set_driver(&mut self, waker: &Waker) {
@@ -23,20 +34,25 @@ impl State {
         }
     }
 
-    /// Passes the datagrams of one buffer from a socket that all peers share. Returns whether
-    /// its source has become a busy peer.
+    /// Passes the datagrams of one buffer from a socket that all peers share. `flood`: beside
+    /// many of strangers.
     pub(crate) fn arrive_shared<'a>(
         &mut self,
         now: Instant,
         source: SocketAddr,
         socket: usize,
         datagrams: impl Iterator<Item = &'a [u8]>,
-    ) -> bool {
+        flood: bool,
+    ) -> Source {
         let mut datagrams = datagrams.peekable();
         let first = datagrams.peek().copied().unwrap_or_default();
         let known = self.core.is_from_known_peer(source, first);
         self.arrive(now, source, socket, datagrams);
-        known && self.busy.add(now, socket, source)
+        match known {
+            true if self.busy.add(now, socket, source, flood) => Source::Busy,
+            true => Source::Known,
+            false => Source::Unknown,
+        }
     }
 
     /// Passes the datagrams of one buffer to the core.

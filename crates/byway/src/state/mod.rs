@@ -13,6 +13,7 @@ use crate::udp::Socket;
 use crate::wakers::Wakers;
 use byway_core::AssocId;
 use byway_core::time::Instant;
+pub(crate) use driving::Source;
 use entry::Entry;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
