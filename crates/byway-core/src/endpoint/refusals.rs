@@ -1,7 +1,6 @@
 //! What is refused or shed, by rule, with the last peer that it met: for a log whose length no
 //! peer decides.
 
-use super::Endpoint;
 use core::net::SocketAddr;
 
 /// Why something was refused, dropped or ended.
@@ -78,7 +77,7 @@ pub struct Refusal {
 #[derive(Debug, Default)]
 pub(super) struct Refusals {
     of_rule: [Option<(u64, SocketAddr)>; Rule::ALL.len()],
-    any: bool,
+    pub(super) any: bool,
 }
 
 impl Refusals {
@@ -89,7 +88,7 @@ impl Refusals {
         self.any = true;
     }
 
-    fn take(&mut self) -> Vec<Refusal> {
+    pub(super) fn take(&mut self) -> Vec<Refusal> {
         self.any = false;
         let counts = core::mem::take(&mut self.of_rule);
         let rules = Rule::ALL.into_iter().zip(counts);
@@ -98,17 +97,6 @@ impl Refusals {
             Some(Refusal { rule, count, last })
         });
         refusals.collect()
-    }
-}
-
-impl Endpoint {
-    /// What was refused or shed since the last call, at most one entry for each rule. A driver
-    /// logs it now and then, so that a flood does not fill the log.
-    pub fn take_refusals(&mut self) -> Vec<Refusal> {
-        match self.refusals.any {
-            true => self.refusals.take(),
-            false => Vec::new(),
-        }
     }
 }
 
