@@ -53,16 +53,25 @@ impl Association {
         true
     }
 
-    /// A packet of the peer came from a path that is not active.
+    /// A packet of the peer came from a path that is not active. An address that failed before
+    /// it was verified is verified now, whatever the settings (RFC 9260 section 5.4): until then
+    /// not even a SACK may go there, and the peer may have no other address.
     #[cold]
     pub(super) fn on_failed_path_heard(&mut self, ctx: &Ctx<'_>, path: PathId) {
-        if self.cfg.failover.revival.is_none() || !self.state.sends_heartbeats() {
+        if !self.state.sends_heartbeats() {
             return;
         }
         let p = self.paths.get(path);
-        let pace = p.rtt.srtt().unwrap_or(UNMEASURED).max(LEAST_PACE);
-        let asked = |h: Probe| ctx.now.since(h.sent) < pace;
-        if !p.heartbeat.under_way().is_some_and(asked) {
+        let under_way = p.heartbeat.under_way();
+        let wanted = if self.cfg.failover.revival.is_some() {
+            let pace = p.rtt.srtt().unwrap_or(UNMEASURED).max(LEAST_PACE);
+            let asked = |h: Probe| ctx.now.since(h.sent) < pace;
+            !under_way.is_some_and(asked)
+        } else {
+            // Another one would make the answer to the one under way worthless.
+            !p.is_confirmed() && under_way.is_none()
+        };
+        if wanted {
             self.want_heartbeat(path);
         }
     }
