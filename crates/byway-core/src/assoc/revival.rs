@@ -12,9 +12,14 @@ const UNMEASURED: Duration = Duration::from_millis(100);
 
 impl Association {
     /// The pace of the heartbeats if no path is active and data is outstanding, so that
-    /// T3-rtx counts the silence: the heartbeats of the revival count no errors.
+    /// T3-rtx counts the silence: the heartbeats of the revival count no errors. Not while data
+    /// waits for an address to be verified, as T3-rtx does not run then.
     pub(super) fn revival_pace(&self) -> Option<Duration> {
-        let rule = self.cfg.failover.revival?;
+        let rule = self
+            .cfg
+            .failover
+            .revival
+            .filter(|_| !self.optional.stalled)?;
         let active = |p: &crate::path::Path| p.state() == PathState::Active;
         let stalled = !self.send.ledger.is_empty() && !self.paths.iter().any(active);
         stalled.then_some(rule.pace)
@@ -41,7 +46,7 @@ impl Association {
     /// A heartbeat of the revival was not answered: it is no error, and the next one
     /// leaves. False if it was an ordinary heartbeat, or to an address that never answered.
     pub(super) fn repeat_revival_heartbeat(&mut self, path: PathId) -> bool {
-        let may_be_a_victim = !self.paths.get(path).is_confirmed() && !self.optional.stalled;
+        let may_be_a_victim = !self.paths.get(path).is_confirmed();
         if self.revival_pace().is_none() || may_be_a_victim {
             return false;
         }
