@@ -138,6 +138,8 @@ pub(crate) struct SetUp {
     /// What our INIT lists, if our addresses changed since it left first: an INIT that
     /// listed others would look like a restart that adds addresses (section 5.2.2).
     listed: Option<Arc<[SocketAddr]>>,
+    /// When the last COOKIE ECHO left.
+    echoed: Option<Instant>,
     /// How stale the last one was.
     stale_by: Option<Duration>,
 }

@@ -24,7 +24,7 @@ pub(crate) enum CookieOutcome {
 enum Action {
     /// A: the peer restarted.
     Restart,
-    /// B: both began at the same time; the peer's tag is new.
+    /// B: both set up at the same time; the peer's tag is new.
     Collision,
     /// D: a duplicate, or our own set-up completing.
     Duplicate,
@@ -34,16 +34,26 @@ enum Action {
 
 impl Association {
     /// Table 12: compares the tags of the cookie with ours.
+    ///
+    /// Action B is for two set-ups at the same time. If this association stands already, the
+    /// cookie is of another association of the peer than the one that it stands with, with other
+    /// TSNs, and only to take its tag would leave both without a peer. With our tie-tags the
+    /// peer began anew after it had answered our INIT: a restart. Without them it began twice,
+    /// and has the one that stands: the other cookie is discarded.
     fn action(&self, c: &Cookie) -> Action {
         let local = c.local_tag == self.tags.local;
         let peer = c.peer_tag == self.tags.peer;
         let tied = c.tie_tags == self.tags.tie;
         match (local, peer) {
             (true, true) => Action::Duplicate,
-            (true, false) => Action::Collision,
-            (false, false) if tied => Action::Restart,
-            (false, _) => Action::Discard,
+            (true, false) if self.sets_up() => Action::Collision,
+            (_, false) if tied => Action::Restart,
+            _ => Action::Discard,
         }
+    }
+
+    fn sets_up(&self) -> bool {
+        matches!(self.state, State::CookieWait | State::CookieEchoed(_))
     }
 
     /// Whether both tags of the cookie are this association's. Such a cookie is valid
@@ -138,22 +148,19 @@ impl Association {
         self.begin_verification(ctx);
     }
 
-    /// Action B: takes the peer's tag from the cookie. During set-up it also takes the
-    /// TSN, the streams and the window, and the association is established.
+    /// Action B: takes the peer's tag, TSN, streams and window from the cookie, and the
+    /// association is established.
     fn collide(&mut self, ctx: &mut Ctx<'_>, c: &Cookie) {
         self.tags.peer = c.peer_tag;
-        let standing = !matches!(self.state, State::CookieWait | State::CookieEchoed(_));
-        if !standing {
-            self.recv = crate::recv::RecvHalf::new(c.peer_tsn, c.inbound, &self.cfg.buffer);
-            self.send.adopt_grant(c.outbound, c.a_rwnd);
-            self.check_queued_streams(ctx);
-            if self.state.is_closed() {
-                return;
-            }
-            self.agree_on_timestamps(c.timestamps);
-            self.adopt_auth(c.auth.as_ref(), c.peer_tsn);
-            self.add_listed(ctx, c);
-            self.establish(ctx);
+        self.recv = crate::recv::RecvHalf::new(c.peer_tsn, c.inbound, &self.cfg.buffer);
+        self.send.adopt_grant(c.outbound, c.a_rwnd);
+        self.check_queued_streams(ctx);
+        if self.state.is_closed() {
+            return;
         }
+        self.agree_on_timestamps(c.timestamps);
+        self.adopt_auth(c.auth.as_ref(), c.peer_tsn);
+        self.add_listed(ctx, c);
+        self.establish(ctx);
     }
 }

@@ -12,9 +12,14 @@ const UNMEASURED: Duration = Duration::from_millis(100);
 
 impl Association {
     /// The pace of the heartbeats if no path is active and data is outstanding, so that
-    /// T3-rtx counts the silence: the heartbeats of the revival count no errors.
+    /// T3-rtx counts the silence: the heartbeats of the revival count no errors. Not while data
+    /// waits for an address to be verified, as T3-rtx does not run then.
     pub(super) fn revival_pace(&self) -> Option<Duration> {
-        let rule = self.cfg.failover.revival?;
+        let rule = self
+            .cfg
+            .failover
+            .revival
+            .filter(|_| !self.optional.stalled)?;
         let active = |p: &crate::path::Path| p.state() == PathState::Active;
         let stalled = !self.send.ledger.is_empty() && !self.paths.iter().any(active);
         stalled.then_some(rule.pace)
@@ -41,7 +46,7 @@ impl Association {
     /// A heartbeat of the revival was not answered: it is no error, and the next one
     /// leaves. False if it was an ordinary heartbeat, or to an address that never answered.
     pub(super) fn repeat_revival_heartbeat(&mut self, path: PathId) -> bool {
-        let may_be_a_victim = !self.paths.get(path).is_confirmed() && !self.optional.stalled;
+        let may_be_a_victim = !self.paths.get(path).is_confirmed();
         if self.revival_pace().is_none() || may_be_a_victim {
             return false;
         }
@@ -53,16 +58,25 @@ impl Association {
         true
     }
 
-    /// A packet of the peer came from a path that is not active.
+    /// A packet of the peer came from a path that is not active. An address that failed before
+    /// it was verified is verified now, whatever the settings (RFC 9260 section 5.4): until then
+    /// not even a SACK may go there, and the peer may have no other address.
     #[cold]
     pub(super) fn on_failed_path_heard(&mut self, ctx: &Ctx<'_>, path: PathId) {
-        if self.cfg.failover.revival.is_none() || !self.state.sends_heartbeats() {
+        if !self.state.sends_heartbeats() {
             return;
         }
         let p = self.paths.get(path);
-        let pace = p.rtt.srtt().unwrap_or(UNMEASURED).max(LEAST_PACE);
-        let asked = |h: Probe| ctx.now.since(h.sent) < pace;
-        if !p.heartbeat.under_way().is_some_and(asked) {
+        let under_way = p.heartbeat.under_way();
+        let wanted = if self.cfg.failover.revival.is_some() {
+            let pace = p.rtt.srtt().unwrap_or(UNMEASURED).max(LEAST_PACE);
+            let asked = |h: Probe| ctx.now.since(h.sent) < pace;
+            !under_way.is_some_and(asked)
+        } else {
+            // Another one would make the answer to the one under way worthless.
+            !p.is_confirmed() && under_way.is_none()
+        };
+        if wanted {
             self.want_heartbeat(path);
         }
     }

@@ -154,13 +154,27 @@ impl Association {
         self.paths.get_mut(path).rtt.back_off(&self.cfg.rto);
         if !self.cfg.setup.first_address_only {
             let view = self.paths.view();
-            let next = view.ring(path).find(|p| view.is_confirmed(*p));
-            self.paths.move_data(next.unwrap_or(path));
+            let next = || view.ring(path).find(|p| view.is_confirmed(*p));
+            let to = self.heard_since_echo().or_else(next);
+            self.paths.move_data(to.unwrap_or(path));
         }
         self.control.push_back(match timer {
             Timer::T1Init => Control::Init,
             _ => Control::CookieEcho,
         });
+    }
+
+    /// The confirmed address from which the peer was heard last, if that was after our COOKIE
+    /// ECHO: it has the association, so its COOKIE ACK was lost, and it is reached there. Other
+    /// addresses may be gone by now.
+    fn heard_since_echo(&self) -> Option<PathId> {
+        let echoed = self.setup.echoed.filter(|_| !self.awaits_init_ack())?;
+        let view = self.paths.view();
+        let heard = self.paths.ids().filter(|p| view.is_confirmed(*p));
+        let at = |p: &PathId| self.paths.get(*p).counters.last_heard();
+        heard
+            .filter(|p| at(p).is_some_and(|t| t > echoed))
+            .max_by_key(at)
     }
 
     /// INIT ACK (section 5.1, C): its addresses become paths and its cookie is echoed.

@@ -40,10 +40,11 @@ impl Endpoint {
             return;
         }
         let port = cookie.peer_port;
+        // A cookie with the tag of an association is an answer of this association to an INIT,
+        // whichever association has the addresses by now.
         let existing = self
             .table
             .find_by_tag(cookie.local_tag, port)
-            .filter(|&i| self.table[i].assoc.owns_cookie(&cookie))
             .or_else(|| self.table.find_proven(*inbound.source, port))
             .or_else(|| self.table.find_proven(cookie.source, port));
         let owned = existing.is_some_and(|i| self.table[i].assoc.owns_cookie(&cookie));

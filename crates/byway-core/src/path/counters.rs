@@ -34,6 +34,11 @@ impl PathCounters {
         self.bytes_received += bytes as u64;
     }
 
+    /// When something came from there last.
+    pub(crate) fn last_heard(&self) -> Option<Instant> {
+        self.last_heard
+    }
+
     /// The path answered.
     #[inline]
     pub(crate) fn heard(&mut self, now: Instant) {

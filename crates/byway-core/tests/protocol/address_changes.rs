@@ -754,3 +754,25 @@ fn an_endpoint_keeps_an_address_and_takes_no_wildcard() {
     assert!(many.unwrap_err().to_string().contains("at most 8"));
     assert_drawn(&p.take_drawings(), &[]);
 }
+
+/// The only address of the peer is new, and it never answers. No data is in flight, so T3-rtx
+/// counts nothing: the heartbeats do, also where the way back is sought (`failover.revival`).
+#[test]
+fn a_peer_whose_only_address_never_answers_is_given_up() {
+    let mut config = changing();
+    config.failover.revival = Some(byway_core::policy::Revival::default());
+    let both = Changing { a: 1, z: 1 };
+    let mut p = both.begin(&config, &config);
+    p.run(100);
+    p.lose(|q| !q.text.contains("ASCONF"));
+    p.send_many(A, 1000, 5);
+    change(&mut p, Z, &[1], &[0]);
+    p.run(15);
+    assert_eq!(paths(&mut p, A), [(address(1, Z), PathState::Unconfirmed)]);
+    p.take_events(A);
+    p.run(30 * 60_000);
+    assert_eq!(
+        crate::common::loss(&p.take_events(A)),
+        "the peer could not be reached on any path (Association.Max.Retrans exceeded)"
+    );
+}

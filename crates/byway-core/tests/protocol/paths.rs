@@ -1,7 +1,7 @@
 //! Several paths: failure, failover, heartbeats, primaries (RFC 9260 sections
 //! 5.4, 6.4 and 8; RFC 7829; the papers' policies).
 
-use crate::common::{A, Pair, Z, assert_drawn, loss, ms, plain};
+use crate::common::{A, Pair, Z, assert_drawn, endpoint, loss, ms, plain};
 use byway_core::config::{Config, Dormant, PrimarySwitch};
 use byway_core::observe::Observation;
 use byway_core::{Event, Message, PathId, PathState};
@@ -413,4 +413,33 @@ fn a_heartbeat_ack_returns_all_that_the_heartbeat_contained() {
     let answer = &p.sent.last().unwrap().bytes;
     assert_eq!(answer[12..16], [5, 0, 0, 18]);
     assert_eq!(answer[16..30], value);
+}
+
+// The round trip is longer than the first RTO, one lost heartbeat fails a path, and there are no
+// others: without this, SACKs would go to the other address for ever, which may be gone.
+#[test]
+fn an_address_that_failed_before_it_was_verified_is_verified_when_it_is_heard() {
+    let mut hasty = plain();
+    hasty.failure.path_max_retrans = 0;
+    let mut p = Pair::of([endpoint(2, A, 1, &plain()), endpoint(2, Z, 2, &hasty)], 2);
+    p.lose(|q| q.text == "HEARTBEAT" && q.path == 1);
+    p.connect(A, &plain());
+    p.run(4000);
+    assert_eq!(p.path_state(Z, 1), PathState::Inactive);
+    p.heal();
+    p.take_drawings();
+    p.with(A, |now, e, id| e.set_primary(now, id, PathId(1)))
+        .unwrap();
+    p.send_many(A, 100, 1);
+    p.run(100);
+    assert_drawn(
+        &p.take_drawings(),
+        &[
+            "A -> DATA 1 -> Z (path 1)",
+            "Z -> HEARTBEAT -> A (path 1)",
+            "Z -> SACK 1 -> A",
+            "A -> HEARTBEAT ACK -> Z (path 1)",
+        ],
+    );
+    assert_eq!(p.path_state(Z, 1), PathState::Active);
 }

@@ -1,8 +1,10 @@
 //! Restarts and old cookies (RFC 9260 sections 5.2.2 and 5.2.4, table 12).
 
-use crate::common::{A, Pair, Z, address, assert_drawn, loss, packet, plain};
+use crate::common::{
+    A, Fate, PORTS, Pair, Z, address, assert_drawn, endpoint, loss, packet, plain,
+};
 use byway_core::Event;
-use byway_wire::{InitFields, Tsn};
+use byway_wire::{Chunk, InitFields, Packet, Param, Tsn};
 
 #[test]
 fn a_peer_that_restarted_takes_its_place_again() {
@@ -208,4 +210,130 @@ fn a_restart_is_a_new_association_unless_the_user_wants_the_old_one() {
     p.read(Z);
     assert_eq!(p.take_got(Z), [(0, 50)]);
     assert_eq!(p.ends[Z].receive(old).unwrap().payload.len(), 30);
+}
+
+/// The cookie of the last INIT ACK that was sent, behind the tag of a COOKIE ECHO to Z.
+fn cookie_echo(p: &Pair) -> Vec<u8> {
+    let ack = p.sent.iter().rfind(|q| q.text == "INIT ACK").unwrap();
+    let bytes = Packet::parse(&ack.bytes).unwrap();
+    let Ok(Chunk::InitAck(init)) = bytes.chunks().next().unwrap().unwrap().parse() else {
+        panic!("it is an INIT ACK");
+    };
+    let mut params = init.params.iter().map(|raw| raw.unwrap());
+    let cookie = params.find_map(|raw| match raw.parse() {
+        Ok(Param::StateCookie(c)) => Some(c.to_vec()),
+        _ => None,
+    });
+    packet(A, init.initiate_tag, |b| b.cookie_echo(&cookie.unwrap()))
+}
+
+/// The peer sets up two associations while this side sets up one: the first that completes
+/// stays with its peer (table 12, B is for set-ups at the same time).
+#[test]
+fn a_second_set_up_of_the_peer_does_not_take_an_association_that_stands() {
+    let mut p = Pair::new(1, &plain());
+    p.lose(|q| q.from == Z && q.text == "INIT");
+    p.connect(Z, &plain());
+    p.inject_bytes(
+        Z,
+        address(0, A),
+        &packet(A, 0, |b| b.init(false, &init(77), |_| {})),
+    );
+    let second = cookie_echo(&p);
+    p.connect(A, &plain());
+    p.run(100);
+    assert_drawn(
+        &p.take_drawings(),
+        &[
+            "Z -> INIT -> lost",
+            "Z -> INIT ACK -> A",
+            "A -> INIT -> Z",
+            "Z -> INIT ACK -> A",
+            "A -> COOKIE ECHO -> Z",
+            "Z -> COOKIE ACK -> A",
+        ],
+    );
+    p.inject_bytes(Z, address(0, A), &second);
+    assert_drawn(&p.take_drawings(), &[]);
+    p.send_many(A, 10, 1);
+    p.send_many(Z, 20, 1);
+    p.run(1000);
+    assert_eq!(
+        (p.take_got(Z), p.take_got(A)),
+        (vec![(0, 10)], vec![(0, 20)])
+    );
+}
+
+/// The peer begins anew after it answered our INIT, and before the COOKIE ACK is here: this is a
+/// restart, and its TSNs are others.
+#[test]
+fn a_peer_that_begins_anew_before_its_cookie_ack_arrives_has_restarted() {
+    let mut p = Pair::new(1, &plain());
+    p.hand(|q| match q.text.as_str() {
+        "COOKIE ACK" => Fate::Late(50),
+        _ => Fate::Pass,
+    });
+    p.connect(Z, &plain());
+    p.run(35);
+    assert_eq!(p.state(Z), "COOKIE-ECHOED");
+    p.inject_bytes(
+        Z,
+        address(0, A),
+        &packet(A, 0, |b| b.init(false, &init(77), |_| {})),
+    );
+    let anew = cookie_echo(&p);
+    p.run(100);
+    assert_eq!(p.state(Z), "ESTABLISHED");
+    p.take_drawings();
+    p.inject_bytes(Z, address(0, A), &anew);
+    assert_drawn(&p.take_drawings(), &["Z -> COOKIE ACK -> A"]);
+    let restarted = |e: &Event| matches!(e, Event::Restarted { .. });
+    assert!(p.take_events(Z).iter().any(restarted));
+    // TSN 1 of the new life is new.
+    let tag = p.reader.tags[Z];
+    let data = byway_wire::Data {
+        tsn: Tsn(1),
+        stream_id: 0,
+        ssn: 0,
+        ppid: 0,
+        unordered: false,
+        begin: true,
+        end: true,
+        immediate: false,
+        payload: b"x",
+    };
+    let bytes = packet(A, tag, |b| {
+        b.data(&data);
+    });
+    p.inject_bytes(Z, address(0, A), &bytes);
+    assert_eq!(p.take_got(Z), [(0, 1)]);
+}
+
+/// The cookie of a set-up belongs to the association with its tag, and not to the one that has
+/// the address of the peer.
+#[test]
+fn a_cookie_finds_its_association_by_its_tag() {
+    let mut p = Pair::of(
+        [endpoint(1, A, 1, &plain()), endpoint(2, Z, 2, &plain())],
+        2,
+    );
+    let to = [address(0, Z)];
+    let id = p.ends[A].connect(p.now, &to, PORTS[Z], plain()).unwrap();
+    p.ids[A] = Some(id);
+    p.pump(A);
+    p.run(100);
+    // Z sets up another one, with an address that no other is known to belong to.
+    p.lose(|q| q.from == Z && q.text == "INIT");
+    let to = [address(1, A)];
+    let second = p.ends[Z].connect(p.now, &to, PORTS[A], plain()).unwrap();
+    p.pump(Z);
+    p.inject_bytes(
+        Z,
+        address(1, A),
+        &packet(A, 0, |b| b.init(false, &init(77), |_| {})),
+    );
+    let echo = cookie_echo(&p);
+    // Its COOKIE ECHO comes from the address that the first one has.
+    p.inject_bytes(Z, address(0, A), &echo);
+    assert_eq!(p.ends[Z].state_name(second), Some("ESTABLISHED"));
 }

@@ -314,6 +314,32 @@ fn a_cookie_ack_goes_where_the_cookie_echo_came_from() {
     assert_eq!(p.state(A), "ESTABLISHED");
 }
 
+// The COOKIE ACK is lost, and the second address of the peer is gone by then: the peer is heard
+// from the first one, so the next COOKIE ECHO goes there.
+#[test]
+fn a_cookie_echo_leaves_again_where_the_peer_is_heard() {
+    let mut p = Pair::new(2, &plain());
+    let mut first = true;
+    p.lose(move |q| q.path == 1 || q.text == "COOKIE ACK" && core::mem::take(&mut first));
+    p.connect(A, &plain());
+    p.run(35);
+    p.send_many(Z, 100, 1);
+    p.run(1200);
+    let drawn = p.take_drawings_with(&["COOKIE", "DATA"]);
+    assert_drawn(
+        &drawn,
+        &[
+            "A -> COOKIE ECHO -> Z",
+            "Z -> COOKIE ACK -> lost",
+            "Z -> DATA 1 -> A",
+            "A -> COOKIE ECHO -> Z",
+            "Z -> COOKIE ACK -> A",
+            "Z -> DATA 1 -> A",
+        ],
+    );
+    assert_eq!(p.state(A), "ESTABLISHED");
+}
+
 /// A host with two addresses, and one with one that connects to each of them.
 fn two_to_one_host() -> (Pair, [byway_core::AssocId; 2]) {
     let ends = [endpoint(1, A, 1, &plain()), endpoint(2, Z, 2, &plain())];

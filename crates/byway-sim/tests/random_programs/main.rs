@@ -41,7 +41,7 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
-    /// Changes of addresses (RFC 5061) are off: see the two tests below.
+    /// Without changes of addresses (RFC 5061), which the two tests below have.
     #[test]
     fn every_message_arrives_once_whole_and_in_order_or_a_failure_is_reported(
         program in program::any_program().prop_map(Program::without_changes_of_addresses)
@@ -59,10 +59,7 @@ proptest! {
         prop_assert!(calm, "a failure was reported: {:?}", outcome);
     }
 
-    /// Fails in about one of 20,000 programs, with `failure.dead_data` off: an association
-    /// stays stalled. So `asconf` is off by default, also in the preset `byway`.
     #[test]
-    #[ignore = "finds associations that stay stalled after changes of addresses"]
     fn with_changes_of_addresses_every_message_arrives_or_a_failure_is_reported(
         program in program::any_program()
     ) {
@@ -71,7 +68,6 @@ proptest! {
     }
 
     #[test]
-    #[ignore = "as the one above; one of 100,000"]
     fn with_changes_of_addresses_nothing_is_lost_on_a_calm_network(
         program in program::calm_program()
     ) {

@@ -626,3 +626,67 @@ fn no_asconf_is_repeated_after_the_last_shutdown_chunk() {
         ..Program::default()
     });
 }
+
+/// An address failed before it was verified, as its round trip was longer than the first RTO, and
+/// the only verified one was gone: SACKs went nowhere for ever, although the peer was heard.
+#[test]
+fn an_address_that_is_heard_is_verified_although_it_failed() {
+    let hasty = Settings {
+        rto: 7,
+        dead_data: 1,
+        ..Settings::default()
+    };
+    let silent = Settings {
+        rto: 7,
+        hb: 16,
+        pmr: 1,
+        ..Settings::default()
+    };
+    let outcome = twice(&Program {
+        paths: vec![
+            PathPlan {
+                queue: 3,
+                ..path(91)
+            },
+            path(66),
+        ],
+        settings: two(hasty, silent),
+        steps: vec![
+            step(0, 0, send(0, 1, 1)),
+            step(150, 0, send(0, 1, 1)),
+            step(41, 0, Op::Addresses(1)),
+        ],
+        ..Program::default()
+    });
+    assert_eq!(outcome.missing, 0);
+}
+
+/// Two COOKIE ACKs were lost, and most COOKIE ECHOs went to addresses that were gone, although the
+/// peer was heard from one that was not.
+#[test]
+fn set_up_completes_although_addresses_of_both_sides_go_and_cookie_acks_are_lost() {
+    let outcome = twice(&Program {
+        seed: 49,
+        paths: vec![
+            PathPlan {
+                loss: 1,
+                ..path(89)
+            },
+            path(12),
+            path(0),
+            path(0),
+        ],
+        settings: two(changing(), changing()),
+        steps: vec![
+            step(129, 0, send(0, 1, 1)),
+            step(49, 0, Op::Addresses(9)),
+            step(89, 1, send(0, 1449, 3)),
+            step(0, 1, Op::Addresses(5)),
+            step(7828, 0, send(0, 1, 1)),
+            step(83, 0, Op::SetPrimary(0)),
+        ],
+        ..Program::default()
+    });
+    assert_eq!(outcome.failures, [""; 0]);
+    assert_eq!(outcome.missing, 0);
+}

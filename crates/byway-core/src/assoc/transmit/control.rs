@@ -25,6 +25,7 @@ impl Association {
                 packet.cookie_echo(cookie);
                 let len = packet.finish(ctx.checksum());
                 self.start_t1(ctx);
+                self.setup.echoed = Some(ctx.now);
                 self.sent(ctx, path, len)
             }
             Control::CookieAck(to) => self.send_one(ctx, buf, to, |p| p.cookie_ack()),
