@@ -6,8 +6,11 @@ const TOUR = window.BYWAY_TOUR;
 const CALM = window.matchMedia("(prefers-reduced-motion: reduce)");
 // Of a frame, milliseconds: the rest of its sixteen are for drawing.
 const BUDGET = 6, EVENTS = 2000;
+// Characters of an address that byway takes (crates/byway-lab/src/address.rs).
+const LONGEST = 65536;
 let scene = null, stop = -1, playing = false, finishing = false, view = null, changed = false;
 let lastCommand = "", failed = false, memory = null;
+let shownPaths = "";
 let last = 0, drawn = 0, charted = 0, slow = 0, framesShown = 0;
 
 const words = e => typeof e === "string" ? e : e && e.message || String(e);
@@ -78,13 +81,14 @@ function fromAddress() {
   const number = /^#stop=(\d{1,2})$/.exec(hash);
   if (hash.startsWith("#scene=")) {
     if (scene && scene.fragment() === hash) return;
-    try { show(wasm_bindgen.Scene.of_address(hash), -1); besideTheTour(); return; } catch (e) { tell("error", words(e)); if (scene) return; }
+    try { show(wasm_bindgen.Scene.of_address(hash), -1); besideTheTour(); return; } catch (e) { tell("error", words(e)); if (scene) { address(); return; } }
     const wrong = $("error").textContent;
     openStop(0);
     tell("error", wrong);
   } else if (number && TOUR[number[1] - 1]) {
     if (stop !== number[1] - 1 || changed) openStop(number[1] - 1);
   } else if (!scene) openStop(0);
+  else address();
 }
 
 // The address always opens what is shown.
@@ -100,12 +104,15 @@ function write(onlyIfDue) {
   addressed = 0;
   if (!scene) return;
   const hash = stop >= 0 && !changed ? `#stop=${stop + 1}` : scene.fragment();
+  if (hash.length > LONGEST) return;
   try { history.replaceState(null, "", hash); } catch { /* Some browsers forbid it for files. */ }
 }
 
 const here = () => location.href.split("#")[0] + scene.fragment();
+const TOO_LONG = "The scene is too long for an address: save it as a file.";
+const fits = () => scene.fragment().length <= LONGEST;
 const quoted = text => "'" + text.replaceAll("'", "'\\''") + "'";
-const command = () => `byway run ${quoted(here())}`;
+const command = () => fits() ? `byway run ${quoted(here())}` : `byway run ${fileName()}.toml`;
 
 // What the visitor does: `act` changes the scene, or throws what is wrong with that.
 function change(act, done) {
@@ -132,7 +139,7 @@ const power = ([least, most], p) => least * (most / least) ** (p / 100);
 const roughly = v => +v.toPrecision(2);
 const SLIDERS = {
   rate: { read: p => logarithm(RATES, p.rate_bit_s), write: v => { const r = roughly(power(RATES, v)); return r >= 1e6 ? `${r / 1e6} Mbit/s` : `${r / 1e3} kbit/s`; } },
-  delay: { read: p => logarithm(DELAYS, p.delay_s), write: v => `${Math.max(1, Math.round(roughly(power(DELAYS, v)) * 1e4)) / 10} ms` },
+  delay: { read: p => logarithm(DELAYS, p.delay_s), write: v => { const d = roughly(power(DELAYS, v)); return d < 1e-3 ? `${Math.round(d * 1e6)} us` : `${+(d * 1e3).toPrecision(2)} ms`; } },
   loss: { read: p => Math.sqrt((p.loss_percent || 0) / 100) * 100, write: v => `${+((v / 100) ** 2 * 100).toPrecision(2)} %` },
 };
 
@@ -147,9 +154,10 @@ function make(name, attributes, ...children) {
 
 function pathControls(path, i) {
   const lines = Object.entries(SLIDERS).map(([key, slider]) => {
-    const range = make("input", { type: "range", min: 0, max: 100, step: 1, "aria-label": `${key} of path ${i + 1}`, onchange: () => change(() => scene.set(i, key, slider.write(+range.value)), `${key} of ${path.name} is ${slider.write(+range.value)}`),
-      oninput: () => { text.value = slider.write(+range.value); } });
-    const text = make("input", { type: "text", "aria-label": `${key} of path ${i + 1}, with its unit`, onchange: () => change(() => scene.set(i, key, text.value)) });
+    const range = make("input", { type: "range", min: 0, max: 100, step: 1, "aria-label": `${key} of path ${i + 1}`, onchange: () => { delete range.dataset.typed; change(() => scene.set(i, key, slider.write(+range.value)), `${key} of ${path.name} is ${slider.write(+range.value)}`); },
+      oninput: () => { range.dataset.typed = "yes"; text.value = slider.write(+range.value); range.setAttribute("aria-valuetext", text.value); } });
+    const text = make("input", { type: "text", "aria-label": `${key} of path ${i + 1}, with its unit`, oninput: () => { text.dataset.typed = "yes"; },
+      onchange: () => { delete text.dataset.typed; change(() => scene.set(i, key, text.value)); } });
     range.dataset.key = text.dataset.key = key;
     return make("div", { className: "line" }, make("span", {}, key), range, text);
   });
@@ -169,12 +177,20 @@ function toggle(i) {
   change(() => scene.switch_path(i, up), `${view.paths[i].name} is ${up ? "healed" : "cut"}`);
 }
 
-function choose(names, done) { change(() => scene.choose(names.join("\n")), done); if (!failed) rebuild(); }
+function choose(names, done) { 
+  const at = [...document.querySelectorAll("#lanes select, #add-lane")].indexOf(document.activeElement);
+  change(() => scene.choose(names), done);
+  if (failed) return;
+  rebuild();
+  // Who goes through the choices by keyboard goes on there.
+  const places = [...document.querySelectorAll("#lanes select, #add-lane")];
+  if (at >= 0) places[Math.min(at, places.length - 1)].focus();
+}
 
 function laneBox(lane, i) {
   const names = () => view.lanes.map(l => l.policy);
   const select = make("select", { "aria-label": `Policy ${i + 1}`, onchange: () => choose(names().map((n, k) => k === i ? select.value : n), `policy ${i + 1} is ${select.value}`) },
-    ...view.policies.map(name => make("option", { value: name, selected: name === lane.policy }, name)));
+    ...view.policies.map(name => make("option", { value: name, selected: name === lane.policy, disabled: name !== lane.policy && names().includes(name) }, name)));
   const remove = make("button", { type: "button", "aria-label": `Remove policy ${i + 1}`, disabled: view.lanes.length === 1, onclick: () => choose(names().filter((_, k) => k !== i)) }, "✕");
   const rows = view.paths.map((p, k) => make("tr", {}, make("th", { scope: "row" }, `${k + 1} ${p.name}`), ...[0, 1, 2, 3].map(() => make("td", {}))));
   const head = make("thead", {}, make("tr", {}, ...["path", "state", "cwnd", "RTO", "timeouts"].map(t => make("th", { scope: "col" }, t))));
@@ -197,7 +213,10 @@ function rebuild() {
 
 // Shows the values that the controls stand for.
 function controls() {
+  shownPaths = JSON.stringify(view.paths);
   $("play").textContent = playing ? "Pause" : "Play";
+  // Until all is computed there is nothing between this moment and the end.
+  $("play").disabled = $("step").disabled = finishing;
   $("seed").value = view.seed;
   $("save-json").disabled = !view.over;
   $("toml").textContent = scene.toml();
@@ -207,13 +226,19 @@ function controls() {
     button.textContent = path.up ? `✂ Cut (key ${i + 1})` : `Heal (key ${i + 1})`;
     button.setAttribute("aria-pressed", String(!path.up));
     for (const input of box.querySelectorAll("input")) {
-      if (input === document.activeElement && input.type === "text" && !$("wrong").hidden) continue;
+      // What the visitor is at, or has written wrongly, stays.
+      if (input.dataset.typed || (input === document.activeElement && input.type === "text" && !$("wrong").hidden)) continue;
       input.value = input.type === "range" ? SLIDERS[input.dataset.key].read(path) : path[input.dataset.key];
+      if (input.type === "range") input.setAttribute("aria-valuetext", path[input.dataset.key]);
     }
   });
 }
 
-function look() { view = JSON.parse(scene.view()); }
+// A seed has more digits than a number of this language.
+function look() { view = JSON.parse(scene.view().replace(/"seed":(\d+)/, '"seed":"$1"')); }
+
+// The time that is shown: a scene that is over ends with its last run.
+const lastMoment = v => v.over && v.lanes.every(l => l.end !== null) ? Math.min(v.now, Math.max(...v.lanes.map(l => l.end))) : v.now;
 
 // --- time -----------------------------------------------------------------------------------
 
@@ -260,7 +285,10 @@ function draw(at, still) {
   // While all is computed again after a change, the last picture stays.
   if (slow > 0 && !finishing) return false;
   look();
-  $("clock").textContent = view.now.toFixed(view.now < 100 ? 3 : 1) + " s";
+  // The scene's own events change paths, too.
+  if (JSON.stringify(view.paths) !== shownPaths) controls();
+  const now = lastMoment(view);
+  $("clock").textContent = now.toFixed(now < 100 ? 3 : 1) + " s";
   const all = at - charted > (still ? 500 : 120);
   if (all) charted = at;
   [...$("lanes").children].forEach((box, i) => {
@@ -306,7 +334,7 @@ function ended() { say(view.lanes.map(l => `${l.policy}: ${outcome(l)}`).join(";
 
 // --- buttons and keys -----------------------------------------------------------------------
 
-function play(on) { if (scene.is_over() && on) change(() => scene.restart(false)); playing = on; finishing = false; controls(); }
+function play(on) { if (finishing) return; if (scene.is_over() && on) fromStart(false); playing = on; finishing = false; controls(); }
 
 // Opens a dialog to save `text`.
 function save(name, type, text) {
@@ -334,27 +362,44 @@ function addLane() {
   if (free) choose([...names, free], `${free} is added`);
 }
 
-function again(asOpened) { change(() => scene.restart(asOpened)); if (asOpened) { changed = stop < 0 || changed; } playing = !CALM.matches; controls(); }
+// Time goes back; the scene stays what it is, or becomes what it was when it was opened.
+function fromStart(asOpened) {
+  const was = changed;
+  change(() => scene.restart(asOpened));
+  changed = asOpened && stop >= 0 ? false : was;
+}
+
+function again(asOpened) { fromStart(asOpened); playing = !CALM.matches; controls(); }
 
 async function openFile() {
   const file = $("open").files[0];
   if (!file) return;
-  if (file.size > 1 << 18) { tell("error", `${file.name} has ${file.size} bytes; a scene has at most ${1 << 18}`); return; }
-  try { show(new wasm_bindgen.Scene(file.name, await file.text()), -1); besideTheTour(); changed = true; address(); } catch (e) { tell("error", words(e)); }
+  try {
+    if (file.size > 1 << 18) throw `${file.name} has ${file.size} bytes; a scene has at most ${1 << 18}`;
+    show(new wasm_bindgen.Scene(file.name, await file.text()), -1);
+    besideTheTour(); changed = true; address();
+    say(`${file.name} is opened`);
+    $("scene-name").scrollIntoView({ block: "center" });
+  } catch (e) {
+    tell("error", words(e));
+    $("error").scrollIntoView({ block: "center" });
+  }
   $("open").value = "";
 }
 
 function buttons() {
   const on = (id, act) => $(id).addEventListener("click", act);
+  // Its address is not one of a scene.
+  $("skip").addEventListener("click", event => { event.preventDefault(); $("stage").focus(); });
   on("play", () => play(!playing));
-  on("step", () => { playing = false; run(scene.now() + 0.02 * speed(), 0.5 * speed(), 100); charted = 0; controls(); });
+  on("step", () => { if (finishing) return; playing = false; run(scene.now() + 0.02 * speed(), 0.5 * speed(), 100); charted = 0; controls(); });
   on("restart", () => again(false));
   on("reset", () => again(true));
   on("finish", () => { playing = false; finishing = true; controls(); });
   on("add-lane", addLane);
   on("previous", () => stop > 0 && goTo(stop - 1));
   on("next", () => stop < TOUR.length - 1 && goTo(stop + 1));
-  on("copy-address", () => copy(here(), "the address"));
+  on("copy-address", () => { if (fits()) copy(here(), "the address"); else tell("wrong", TOO_LONG); });
   on("copy-command", () => copy(command(), "the command"));
   on("save-toml", () => save(fileName() + ".toml", "application/toml", scene.toml()));
   on("save-json", () => save(fileName() + ".json", "application/json", scene.json() || ""));
@@ -372,7 +417,10 @@ function keys(event) {
   if (!scene) return;
   const act = { " ": () => play(!playing), ".": () => $("step").click(), r: () => again(false), e: () => $("finish").click(), n: () => $("next").click(), p: () => $("previous").click(),
     "+": () => speedBy(0.25), "-": () => speedBy(-0.25) }[event.key] || (/^[1-8]$/.test(event.key) && (() => toggle(event.key - 1)));
-  if (act) { event.preventDefault(); act(); }
+  if (!act) return;
+  event.preventDefault();
+  // A key that is held down goes on with time and speed alone.
+  if (!event.repeat || [".", "+", "-"].includes(event.key)) act();
 }
 
 function legend() {

@@ -142,7 +142,8 @@ function network(canvas, view, lane, marks, still) {
     pen.beginPath(); pen.moveTo(left, y(i)); pen.lineTo(right, y(i)); pen.stroke();
     pen.setLineDash([]); pen.lineWidth = 1;
     pen.fillStyle = INK; pen.textAlign = "left";
-    const data = lane.data_path === i && !lane.outcome ? " ◀ new data" : "";
+    const takes = lane.concurrent ? known.state === "active" : lane.data_path === i;
+    const data = takes && !lane.outcome ? " ◀ new data" : "";
     pen.fillText(`${i + 1} ${path.name}: ${STATES[known.state]}${data}`, left + 6, y(i) - 24, width - 90);
   });
   for (let k = 0; k < marks.length; k += 6) {
@@ -224,7 +225,7 @@ function line(pen, at, points, stairs, end) {
 function charts(canvas, view, lane, curve) {
   const n = view.paths.length, states = 12 * n + 4, height = 372 + states;
   const [pen, width] = prepare(canvas, height);
-  const now = Math.min(view.now, lane.end === null ? view.now : lane.end), until = Math.max(1, view.now * 1.02);
+  const now = Math.min(view.now, lane.end === null ? view.now : lane.end), until = Math.max(1, lastMoment(view) * 1.02);
   const points = Math.min(500, width);
   const ways = view.paths.map((_, i) => i);
   let top = 20;

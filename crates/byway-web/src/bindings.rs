@@ -87,12 +87,12 @@ impl Scene {
         Ok(self.0.seed(seed)?)
     }
 
-    /// See [`Session::choose`]; the names are on a line each.
+    /// See [`Session::choose`].
     ///
     /// # Errors
     /// As there.
-    pub fn choose(&mut self, names: &str) -> Result<(), JsValue> {
-        let names: Vec<&str> = names.lines().collect();
+    pub fn choose(&mut self, names: Vec<String>) -> Result<(), JsValue> {
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
         Ok(self.0.choose(&names)?)
     }
 

@@ -3,7 +3,7 @@
 use crate::lane::{Lane, PathTrace};
 use crate::packets::nanos;
 use byway_lab::result::{Outcome, PathCondition};
-use byway_lab::scenario::{Change, LossSpec, Scenario, Traffic};
+use byway_lab::scenario::{Change, LossSpec, Policy, Scenario, Traffic};
 use byway_lab::units::format_duration;
 use serde::Serialize;
 use std::time::Duration;
@@ -66,6 +66,8 @@ struct LaneView {
     failovers: u64,
     retransmissions: u64,
     data_path: usize,
+    /// New data goes to all active paths.
+    concurrent: bool,
     paths: Vec<LanePath>,
 }
 
@@ -103,9 +105,7 @@ impl View {
             paths: paths(scenario, moment),
             events: scenario.events.iter().map(event).collect(),
             lanes: views
-                .map(|(lane, policy)| {
-                    LaneView::new(lane, &policy.name, &policy.note, nanos(now), total_bytes)
-                })
+                .map(|(lane, policy)| LaneView::new(lane, policy, nanos(now), total_bytes))
                 .collect(),
             policies,
             own,
@@ -189,7 +189,7 @@ fn loss_words(loss: &LossSpec) -> String {
 }
 
 impl LaneView {
-    fn new(lane: &Lane, policy: &str, note: &str, now: u64, total: u64) -> LaneView {
+    fn new(lane: &Lane, policy: &Policy, now: u64, total: u64) -> LaneView {
         let trace = &lane.trace;
         let seconds = |ns: u64| ns as f64 / 1e9;
         // When it is over, nobody waits any longer.
@@ -203,8 +203,8 @@ impl LaneView {
             (past, present) => past.or(present),
         };
         LaneView {
-            policy: policy.to_owned(),
-            note: note.to_owned(),
+            policy: policy.name.clone(),
+            note: policy.note.clone(),
             association: trace.association,
             outcome: lane.result.as_ref().map(|r| r.outcome.clone()),
             end,
@@ -215,6 +215,7 @@ impl LaneView {
             failovers: trace.failovers,
             retransmissions: trace.retransmissions,
             data_path: trace.data_path,
+            concurrent: policy.config.core.concurrent.is_some(),
             paths: trace.paths.iter().map(LanePath::new).collect(),
         }
     }

@@ -53,7 +53,7 @@ pub fn a_visit(v: &Visitor) -> Result<String> {
     v.same_as_the_command()?;
     v.fill("#seed", "4242")?;
     ensure!(
-        v.number("byway.now()")? < 1.0 && v.number("byway.view().seed")? == 4242.0,
+        v.number("byway.now()")? < 1.0 && v.number("+byway.view().seed")? == 4242.0,
         "the seed"
     );
     v.same_as_the_command()?;

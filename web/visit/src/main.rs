@@ -5,6 +5,7 @@
 mod attacks;
 mod colours;
 mod doubts;
+mod drawn;
 mod hands;
 mod looks;
 mod same;
@@ -34,6 +35,16 @@ const CHECKS: &[Check] = &[
         "the ten stops of the tour, the other five, each to the command's result",
         tour::last_stops,
     ),
+    (
+        "texts, buttons and drawings are those of the run",
+        drawn::texts_and_drawings,
+    ),
+    (
+        "packets move; copies and saved files are what they say",
+        drawn::packets_and_copies,
+    ),
+    ("each stop has its own text and figure", drawn::stops),
+    ("a policy by keyboard", drawn::policy_by_keyboard),
     (
         "values that cannot be, in the command's words",
         attacks::values,
