@@ -18,11 +18,10 @@ pub(super) const WORDS: &str = "the transfer rate while nothing fails is shown t
 /// Student's t of pairs of equal seeds) leaves out that share of their rate. Both have the same
 /// seeds in the same order; one may have more at its end.
 pub(super) fn is_slower(samples: &[Sample], own: &[Sample]) -> bool {
-    let limits: [(f64, fn(&Sample) -> Option<f64>); 2] = [
-        (LEAST_SHARE, |s| s.rate_bytes_s),
-        (LEAST_LOSSY_SHARE, |s| s.lossy_rate_bytes_s),
-    ];
-    limits.iter().any(|(share, rate)| {
+    type Rate = fn(&Sample) -> Option<f64>;
+    let as_described: (f64, Rate) = (LEAST_SHARE, |s| s.rate_bytes_s);
+    let lossy: (f64, Rate) = (LEAST_LOSSY_SHARE, |s| s.lossy_rate_bytes_s);
+    [as_described, lossy].iter().any(|(share, rate)| {
         let pairs = own.iter().zip(samples);
         let pairs: Vec<(f64, f64)> = pairs
             .filter_map(|(own, s)| Some((share * rate(own)?, rate(s)?)))
