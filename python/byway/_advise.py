@@ -253,10 +253,10 @@ def _advice(
         for row in target["rows"]:
             figures = row["figures"]
             names = ("stall_mean_s", "stall_median_s", "stall_95th_s", "elsewhere", "away_s")
-            rates = {
-                n: None if figures[n] is None else Interval(**figures[n])
+            rate, lossy = (
+                None if figures[n] is None else Interval(**figures[n])
                 for n in ("rate_bytes_s", "lossy_rate_bytes_s")
-            }
+            )
             rows.append(
                 Outlook(
                     target=target["target"],
@@ -265,8 +265,9 @@ def _advice(
                     moves_per_hour=Interval(**figures["moves"]["per_hour"]),
                     runs=figures["runs"],
                     lost=figures["lost"],
+                    rate_bytes_s=rate,
+                    lossy_rate_bytes_s=lossy,
                     **{n: Interval(**figures[n]) for n in names},
-                    **rates,
                 )
             )
     return Advice(
