@@ -11,7 +11,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import _native
+from . import _given, _native
 from ._frames import need
 from ._run import Progress
 from .errors import SettingError
@@ -124,6 +124,7 @@ class Advice:
     def save(self, folder: str | os.PathLike[str]) -> list[Path]:
         """Writes the files to check the answer with: scenarios, sweeps, settings, a page.
         Returns their names."""
+        folder = _given.file("folder", folder)
         os.makedirs(folder, exist_ok=True)
         written = []
         for name, text in self._files:
@@ -196,8 +197,10 @@ def advise(
     """
     words = ["byway", "advise"]
     given: Any = paths
+    _given.function("progress", progress, _given.PROGRESS)
     if isinstance(paths, (str, os.PathLike)):
-        words += ["--paths", os.fspath(paths)]
+        given = _given.file("paths", paths)
+        words += ["--paths", given]
     elif not isinstance(paths, Sequence):
         what = "a dictionary" if isinstance(paths, Mapping) else repr(paths)
         raise SettingError(f"paths: found {what}, expected a list of paths, the primary first")
@@ -215,8 +218,7 @@ def advise(
     numbers = None if runs is None else _numbers(runs)
     if not isinstance(within, str):
         raise SettingError(f"within: found {within!r}, expected a time such as \"60 s\"")
-    if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 10**9:
-        raise SettingError(f"seed: found {seed!r}, expected a whole number, 0 to 999999999")
+    _given.number("seed", seed, 0, 10**9 - 1)
     native = _native.advise(
         given, traffic=traffic, hurts=hurts, max_stall=max_stall, at_most_moves=at_most_moves,
         max_cost=max_cost, targets=targets, within=within, runs=numbers, seed=seed, progress=progress,

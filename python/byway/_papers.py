@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from . import _native
+from . import _given, _native
 from ._frames import need
 from ._run import Progress, Settings
 from ._sweep import _program
@@ -194,9 +194,10 @@ class Reproduction:
 
     def report(self, path: str | os.PathLike[str] = "reproduce.html") -> str:
         """Writes the page of `byway reproduce`, which stands alone; returns its name."""
-        with open(path, "w", encoding="utf-8") as file:
+        name = _given.file("path", path)
+        with open(name, "w", encoding="utf-8") as file:
             file.write(self._native.html())
-        return os.fspath(path)
+        return name
 
     def __str__(self) -> str:
         return self._native.text(100)
@@ -240,6 +241,9 @@ def reproduce(
     for w in what:
         if not isinstance(w, str):
             raise SettingError(f"what: found {w!r}, expected names such as \"caro-2006/A3\"")
+    _given.function("progress", progress, _given.PROGRESS)
+    experiments = None if experiments is None else _given.file("experiments", experiments)
+    runs = None if runs is None else _given.file("runs", runs)
     done = _native.reproduce(
         what, full=full, experiments=experiments, runs=runs, program=_program(), progress=progress
     )

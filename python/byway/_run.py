@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _native
+from . import _given, _native
 from ._frames import need
 from ._native import Decider, Scenario
 from .errors import SettingError
@@ -429,9 +429,10 @@ class Comparison(Sequence[Result]):
 
     def save(self, path: str | os.PathLike[str]) -> str:
         """Writes the scenario as a file, and returns the command that gives the same figures."""
-        with open(path, "w", encoding="utf-8") as file:
+        name = _given.file("path", path)
+        with open(name, "w", encoding="utf-8") as file:
             file.write(self.to_toml())
-        return f"byway run {shlex.quote(os.fspath(path))}"
+        return f"byway run {shlex.quote(name)}"
 
     def to_pandas(self) -> pandas.DataFrame:
         """One row for each policy, with its figures: seconds, bytes and counts."""
@@ -496,17 +497,18 @@ class Comparison(Sequence[Result]):
 
     def report(self, path: str | os.PathLike[str] = "report.html") -> str:
         """Writes the report of `byway run`, a page that stands alone; returns its name."""
-        with open(path, "w", encoding="utf-8") as file:
+        name = _given.file("path", path)
+        with open(name, "w", encoding="utf-8") as file:
             file.write(self._run.html())
-        return os.fspath(path)
+        return name
 
     def table(self, width: int = 100) -> str:
         """The table that `byway run` prints, for lines of `width` characters."""
-        return self._run.table(max(20, width))
+        return self._run.table(_given.width(width))
 
     def picture(self, width: int = 100) -> str:
         """The paths over time in letters, as `byway run` prints them."""
-        return self._run.picture(max(20, width))
+        return self._run.picture(_given.width(width))
 
     def __str__(self) -> str:
         s = self.scenario
@@ -548,16 +550,6 @@ def _cell(name: str, value: Any) -> str:
 # ----------------------------------------------------------------------------- what is called
 
 
-def _names(only: str | Sequence[str] | None) -> list[str] | None:
-    if only is None or isinstance(only, str):
-        return None if only is None else [only]
-    names = list(only)
-    for name in names:
-        if not isinstance(name, str):
-            raise SettingError(f"only: found {name!r}, expected names of policies")
-    return names
-
-
 def scenario(
     source: Source = None,
     *,
@@ -572,8 +564,9 @@ def scenario(
     """
     if isinstance(source, Mapping) and not isinstance(source, dict):
         source = dict(source)
+    names = None if only is None else _given.names("only", only, "policies")
     return _native.read_scenario(
-        source, seed=seed, policies=policies, only=_names(only), settings=settings
+        _given.source(source), seed=seed, policies=policies, only=names, settings=settings
     )
 
 
@@ -619,6 +612,7 @@ def run(
     Raises ScenarioError and SettingError with every mistake and its place, RunError if a run
     cannot be done, and what `decider` or `progress` raised.
     """
+    _given.function("progress", progress, _given.PROGRESS)
     read = scenario(source, seed=seed, policies=policies, only=only, settings=settings)
     for policy, message in read.warnings():
         _warnings.warn(f'policy "{policy}": {message}', stacklevel=2)
@@ -633,9 +627,12 @@ def run(
                 f"decider: found {type(one).__name__}, expected a rule of byway.policy, such as "
                 "byway.policy.retransmission_target(function)"
             )
-    if captures is not None:
-        os.makedirs(captures, exist_ok=True)
-    done = _native.run(read, deciders=deciders, captures=captures, progress=progress)
+    folder = None if captures is None else _given.file("captures", captures)
+    if folder is not None:
+        if os.path.exists(folder) and not os.path.isdir(folder):
+            raise SettingError(f"captures: {folder} is a file, expected a folder")
+        os.makedirs(folder, exist_ok=True)
+    done = _native.run(read, deciders=deciders, captures=folder, progress=progress)
     command = ""
     if not deciders:
         command = _command(source, read, seed, only, policies is None and settings is None)
@@ -650,12 +647,12 @@ def _command(
     plain: bool,
 ) -> str:
     words = ["byway", "run"]
-    is_file = isinstance(source, (str, os.PathLike)) and "\n" not in os.fspath(source)
+    is_file = isinstance(source, (str, os.PathLike)) and not _given.is_text(source)
     if plain and (source is None or is_file):
         if source is not None:
             words.append(os.fspath(source))  # type: ignore[arg-type]
         words += ["--seed", str(seed)] if seed is not None else []
-        for name in _names(only) or []:
+        for name in [] if only is None else _given.names("only", only, "policies"):
             words += ["--only", name]
     else:
         words.append(f"{read.name}.toml")

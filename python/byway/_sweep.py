@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _native
+from . import _given, _native
 from ._frames import need
 from ._native import Plan, Scenario
 from ._run import Comparison, Progress, run
@@ -94,7 +95,7 @@ def plan(
         axes=axes, seeds=seeds, metrics=metrics, policies=policies, stop=stop, skip=skip,
         name=name, description=description,
     )  # fmt: skip
-    whole = _dictionary(source, given)
+    whole = _dictionary(_given.source(source), given)
     if isinstance(whole, Mapping):
         whole = dict(whole)
         if isinstance(whole.get("scenario"), Mapping):
@@ -154,7 +155,7 @@ def sweep(
 
     Raises SweepError with every mistake and its place, StoreError if `out` cannot be used.
     """
-    changes = dict(
+    changes: dict[str, Any] = dict(
         axes=axes, seeds=seeds, metrics=metrics, policies=policies, stop=stop, skip=skip,
         name=name, description=description,
     )  # fmt: skip
@@ -165,9 +166,11 @@ def sweep(
             )
         planned = source
     else:
-        planned = plan(source, **changes)  # type: ignore[arg-type]
-    if not isinstance(threads, int) or isinstance(threads, bool) or not 0 <= threads <= 4096:
-        raise SettingError(f"threads: found {threads!r}, expected a whole number, 0 to 4096")
+        planned = plan(source, **changes)
+    _given.number("threads", threads, 0, 4096)
+    _given.seconds("chunk_seconds", chunk_seconds, 0.01, 3600)
+    _given.function("progress", progress, _given.PROGRESS)
+    out = None if out is None else _given.file("out", out)
     if client is None:
         for what, given in (("journal", journal), ("storage_options", storage_options)):
             if given is not None:
@@ -202,8 +205,9 @@ def _command(
     out: str | os.PathLike[str] | None,
     client: distributed.Client | None = None,
 ) -> str:
-    is_file = isinstance(source, (str, os.PathLike)) and "\n" not in os.fspath(source)
-    text = Path(os.fspath(source)).read_text() if is_file and Path(source).is_file() else ""
+    source = _given.source(source)
+    is_file = isinstance(source, (str, os.PathLike)) and not _given.is_text(source)
+    text = Path(source).read_text() if is_file and Path(source).is_file() else ""
     name = os.fspath(source) if text == planned.to_toml() and text else f"{planned.name}.toml"
     words = ["byway", "sweep", name]
     words += ["--out", os.fspath(out)] if out is not None else []
@@ -218,7 +222,7 @@ def read_results(path: str | os.PathLike[str]) -> SweepResults:
 
     Raises StoreError if it cannot be read, is damaged, or is of somebody else.
     """
-    return SweepResults(_native.read_results(path), "")
+    return SweepResults(_native.read_results(_given.file("path", path)), "")
 
 
 @dataclass(frozen=True)
@@ -260,6 +264,13 @@ class SweepResults:
     def __len__(self) -> int:
         return len(self._native)
 
+    def __reduce__(self) -> tuple[Any, tuple[bytes, str, Path | None]]:
+        """Pickled as the results file; the text of `to_toml` is not in it."""
+        with tempfile.TemporaryDirectory(prefix="byway-") as folder:
+            file = Path(folder) / "results.parquet"
+            self._native.write(file)
+            return _unpickled, (file.read_bytes(), self.command, self.file)
+
     @cached_property
     def columns(self) -> dict[str, Any]:
         """The columns as arrays, one value for each run: `cell` (a place in `cells`), `seed`,
@@ -270,6 +281,7 @@ class SweepResults:
     def _metric(self, name: str | None) -> str:
         if name is None:
             return self.shown[0] if self.shown else self.metrics[0].name
+        [name] = _given.names("metric", [name], "metrics")
         self._native.means(name)  # Says so if it is not known.
         return name
 
@@ -371,25 +383,30 @@ class SweepResults:
 
     def table(self, width: int = 100) -> str:
         """The table that `byway sweep` prints: means with their intervals."""
-        return self._native.table(max(20, width))
+        return self._native.table(_given.width(width))
 
     def scenario(self, row: int) -> Scenario:
         """The scenario of a row, counted from 0, with its seed: running it gives the numbers
         of the row. Raises IndexError for a row that is not there."""
-        return self._native.scenario(range(len(self))[row])
+        return self._native.scenario(self._row(row))
+
+    def _row(self, row: int) -> int:
+        if not isinstance(row, int) or not -len(self) <= row < len(self):
+            raise IndexError(f"row: found {row!r}, expected a whole number, 0 to {len(self) - 1}")
+        return row % len(self)
 
     def run(self, row: int) -> Comparison:
         """Runs a row again, with its series and reports; `byway run --row FILE:N` does the
         same, with rows counted from 1."""
         again = run(self.scenario(row))
         if self.file is not None:
-            number = range(len(self))[row] + 1
+            number = self._row(row) + 1
             again.command = shlex.join(["byway", "run", "--row", f"{self.file}:{number}"])
         return again
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the results file. Raises StoreError if it cannot be written."""
-        self._native.write(path)
+        self._native.write(_given.file("path", path))
 
     def compare(
         self,
@@ -444,6 +461,16 @@ class SweepResults:
             f"<p>{escape(self.name)}: {len(self.cells)} cells, {len(self)} runs</p>"
             f"<table><tr>{heads}</tr>{''.join(lines)}</table>{rest}{command}"
         )
+
+
+def _unpickled(content: bytes, command: str, place: Path | None) -> SweepResults:
+    """Results that were pickled."""
+    with tempfile.TemporaryDirectory(prefix="byway-") as folder:
+        file = Path(folder) / "results.parquet"
+        file.write_bytes(content)
+        results = SweepResults(_native.read_results(file), command)
+    results.file = place
+    return results
 
 
 def _interval(mean: float, half: float | None, runs: int) -> str:
@@ -565,7 +592,11 @@ def compare(
 
     Raises SettingError when they have nothing in common, StoreError if a file cannot be read.
     """
-    of = [of] if isinstance(of, str) else list(of or [])
+    of = [] if of is None else _given.names("of", of, "metrics")
+    if confidence is not None and not isinstance(confidence, (int, float)):
+        raise SettingError(f"confidence: found {confidence!r}, expected a number, such as 0.95")
+    if values is not None and (not isinstance(values, Sequence) or len(values) != 2):
+        raise SettingError(f"values: found {values!r}, expected two values of the axis")
     left = a if isinstance(a, SweepResults) else read_results(a)
     words = ["byway", "compare", str(left.file)]
     if axis is None:

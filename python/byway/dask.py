@@ -23,7 +23,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import _native
+from . import _given, _native
 from ._native import ChunkDealer, ChunkWorker, Plan, Results, describe_plan
 from .errors import MissingPackage, RunError, SettingError, StoreError
 from .store import Place
@@ -550,11 +550,7 @@ def sweep(
     ``found`` is called with the runs that an earlier call has finished, and with the bytes of
     one that was cut short.
     """
-    number = isinstance(chunk_seconds, (int, float)) and not isinstance(chunk_seconds, bool)
-    if not number or not 0.01 <= chunk_seconds <= 3600:
-        raise SettingError(
-            f"chunk_seconds: found {chunk_seconds!r}, expected seconds, 0.01 to 3600"
-        )
+    _given.seconds("chunk_seconds", chunk_seconds, 0.01, 3600)
     place = Place(out, journal, storage_options)
     _check(client)
     place.fetch(restart)

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from . import _given
 from ._native import journal_path
 from .errors import MissingPackage, StoreError
 
@@ -28,7 +29,8 @@ class Place:
         journal: str | os.PathLike[str] | None,
         options: Mapping[str, Any] | None,
     ) -> None:
-        self.shown = os.fspath(out)
+        self.shown = _given.file("out", out)
+        journal = None if journal is None else _given.file("journal", journal)
         name = Path(self.shown).name
         if self.shown.startswith("file://"):
             self.shown = self.shown.removeprefix("file://")
@@ -146,9 +148,8 @@ class Place:
 
 def _copy(name: str, url: str) -> str:
     """The name of the copy here: that of no other results, nor of the ones in that folder."""
-    stem, dot, ending = name.rpartition(".")
     digest = hashlib.sha256(url.encode()).hexdigest()[:12]
-    return f"{stem or name}-{digest}{dot if stem else ''}{ending if stem else ''}"
+    return f"{Path(name).stem}-{digest}{Path(name).suffix}"
 
 
 def _only_files(path: str) -> None:

@@ -142,15 +142,10 @@ pub(crate) fn problems(what: Input, problems: &Problems, texts: &[(&str, &TomlTe
 
 /// The problem with its keys where a file has its line.
 fn with_place(problem: &Problem, place: &str) -> String {
-    let width = problem.columns.len().max(1);
+    let (line, marks) = problem.excerpt();
     format!(
-        "{}, {place}: {}\n      | {}\n      | {:start$}{:^<width$}",
-        problem.file,
-        problem.message,
-        problem.text,
-        "",
-        "",
-        start = problem.columns.start
+        "{}, {place}: {}\n      | {line}\n      | {marks}",
+        problem.file, problem.message
     )
 }
 

@@ -11,7 +11,7 @@ use byway_lab::series::Curve;
 use byway_lab::terminal::Terminal;
 use byway_lab::{picture, report, table};
 use numpy::{Element, PyArray1, PyArrayMethods};
-use pyo3::exceptions::PyIndexError;
+use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
@@ -157,6 +157,14 @@ fn one_by_one(
 
 #[pymethods]
 impl Run {
+    /// Refused: series and reports are too large to be copied unasked.
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(PyTypeError::new_err(
+            "runs cannot be pickled or copied: take their figures (to_dict(), to_pandas()), or \
+             their scenario (to_toml()), which gives the same run again",
+        ))
+    }
+
     /// What `byway run --json` prints.
     fn json(&self) -> PyResult<String> {
         serde_json::to_string(&self.comparison).map_err(|e| RunError::new_err(e.to_string()))

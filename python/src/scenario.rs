@@ -4,8 +4,8 @@ use crate::decider::{Custom, custom_of};
 use crate::error::{Input, Place, faults, problems, wrong};
 use crate::toml_text::{Table, TomlText, Value, kind, quoted, table};
 use byway_dialect_ns2::Settings;
-use byway_lab::scenario::{BUILT_IN, BUILT_IN_NAME, Override, Scenario, apply_overrides};
-use byway_lab::scenario::{HasText, setting_lines};
+use byway_lab::scenario::{BUILT_IN, BUILT_IN_NAME, GREATEST_SEED, Override, Scenario};
+use byway_lab::scenario::{HasText, apply_overrides, setting_lines};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use std::path::PathBuf;
@@ -67,6 +67,12 @@ impl PyScenario {
         let warnings = self.scenario.warnings();
         let words = |(name, w): (&str, _)| (name.to_owned(), format!("{w}"));
         warnings.into_iter().map(words).collect()
+    }
+
+    /// Pickled as its text.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
+        let read = py.import("byway._native")?.getattr("read_scenario")?;
+        Ok((read, (self.scenario.to_toml(),)))
     }
 
     fn __repr__(&self) -> String {
@@ -158,9 +164,10 @@ fn read_scenario(
         scenario = of_text(&given, policies)?;
     }
     if let Some(seed) = seed {
-        scenario.seed = whole(seed).ok_or_else(|| {
+        let number = whole(seed).filter(|n| *n <= GREATEST_SEED);
+        scenario.seed = number.ok_or_else(|| {
             let found = crate::show(seed);
-            let why = format!("found {found}, expected a whole number, 0 or more");
+            let why = format!("found {found}, expected a whole number, 0 to {GREATEST_SEED}");
             wrong(Input::Scenario, "seed", why)
         })?;
     }

@@ -221,6 +221,9 @@ fn sweep(
     let plan = &plan.get().plan;
     let control = Control::default();
     let tell = |done: usize, most: usize| control.progress(done, most);
+    if let Some(out) = &out {
+        lab::refuse_no_file(out).map_err(|e| trouble(&e, None))?;
+    }
     if let Some(folder) = out.as_deref().and_then(Path::parent) {
         let made = match folder.as_os_str().is_empty() {
             true => Ok(()),

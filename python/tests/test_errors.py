@@ -86,14 +86,105 @@ def test_a_wrong_delay_is_refused_where_it_stands(
     assert words.lower() in str(error).lower()
 
 
-@pytest.mark.parametrize("seed", [-1, 1.5, "1", 2**64, True, [1], float("nan")])
+@pytest.mark.parametrize("seed", [-1, 1.5, "1", 2**63, 2**64, True, [1], float("nan")])
 def test_a_wrong_seed_is_refused(seed: Any) -> None:
     error = refused(None, seed=seed)
-    assert places(error) == ["seed"] and "expected a whole number, 0 or more" in str(error)
+    words = f"expected a whole number, 0 to {2**63 - 1}"
+    assert places(error) == ["seed"] and words in str(error)
 
 
-def test_the_greatest_seed_is_one(small: dict[str, Any]) -> None:
-    assert byway.run(small, seed=2**64 - 1).scenario.seed == 2**64 - 1
+def test_the_greatest_seed_is_in_the_scenario_s_text(small: dict[str, Any]) -> None:
+    run = byway.run(small, seed=2**63 - 1)
+    assert run.scenario.seed == 2**63 - 1
+    again = byway.run(run.to_toml())
+    assert [r.digest for r in again] == [r.digest for r in run]
+
+
+AXES = {"rto.min": ["100 ms", "1 s"]}
+UNTYPED: Any = byway
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda s, f: UNTYPED.run(s, only=5), "only: found 5, expected names of policies"),
+        (lambda s, f: UNTYPED.run(s, only=[]), "only: found [], expected names of policies"),
+        (lambda s, f: UNTYPED.run(s, only=[5]), "only: found [5], expected names of policies"),
+        (lambda s, f: UNTYPED.run(s, captures=5), "captures: found 5, expected a file's name"),
+        (lambda s, f: UNTYPED.run(s, captures=f), "is a file, expected a folder"),
+        (lambda s, f: UNTYPED.run(s, progress=5), "progress: found 5, expected a function"),
+        (lambda s, f: UNTYPED.run(s).table("x"), "width: found 'x', expected a whole number"),
+        (lambda s, f: UNTYPED.run(s).save(b"x"), "path: found b'x', expected a file's name"),
+        (lambda s, f: UNTYPED.sweep(s, axes=AXES, out=5), "out: found 5, expected a file's name"),
+        (lambda s, f: UNTYPED.sweep(s, axes=AXES, progress=5), "progress: found 5, expected"),
+        (lambda s, f: UNTYPED.sweep(s, axes=AXES, threads=-1), "threads: found -1, expected a whole"),
+        (lambda s, f: UNTYPED.sweep(s, axes=AXES, chunk_seconds="x"), "chunk_seconds: found 'x'"),
+        (lambda s, f: UNTYPED.read_results(5), "path: found 5, expected a file's name"),
+        (lambda s, f: UNTYPED.reproduce("A3", runs=5), "runs: found 5, expected a file's name"),
+        (lambda s, f: UNTYPED.reproduce("A3", progress=5), "progress: found 5, expected a function"),
+        (lambda s, f: UNTYPED.advise(["rtt=1ms"] * 2, progress=5), "progress: found 5, expected"),
+    ],
+)
+def test_arguments_of_the_wrong_kind_are_refused_before_anything_runs(
+    call: Any, words: str, small: dict[str, Any], tmp_path: Path
+) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    with pytest.raises(byway.SettingError) as caught:
+        call(small, str(file))
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda r: r.means(5), "metric: found [5], expected names of metrics"),
+        (lambda r: r.compare("rto.min", of=5), "of: found 5, expected names of metrics"),
+        (lambda r: r.compare("rto.min", of=[5]), "of: found [5], expected names of metrics"),
+        (lambda r: r.compare("rto.min", confidence="x"), "confidence: found 'x', expected a number"),
+        (lambda r: UNTYPED.compare(r, axis="rto.min", values=5), "values: found 5, expected two"),
+        (lambda r: r.save(5), "path: found 5, expected a file's name"),
+        (lambda r: r.scenario(99), "row: found 99, expected a whole number, 0 to 3"),
+        (lambda r: r.run("x"), "row: found 'x', expected a whole number, 0 to 3"),
+    ],
+)
+def test_wrong_questions_to_results_are_refused(
+    call: Any, words: str, small: dict[str, Any]
+) -> None:
+    results = byway.sweep(small, axes=AXES, seeds=2)
+    with pytest.raises((byway.SettingError, IndexError)) as caught:
+        call(results)
+    assert words in str(caught.value)
+
+
+def test_of_a_long_line_the_part_with_the_problem_is_shown(small: dict[str, Any]) -> None:
+    with pytest.raises(byway.SweepError) as caught:
+        byway.sweep(small, axes=AXES, seeds=[*range(200_000), -1])
+    assert "199999, -1]" in str(caught.value) and len(str(caught.value)) < 1000
+
+
+def test_a_tilde_is_the_home_folder(
+    small: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "home").mkdir()
+    monkeypatch.chdir(tmp_path)
+    one = byway.run(small)
+    one.save("~/small.toml")
+    assert byway.run("~/small.toml")[0].digest == one[0].digest
+    results = byway.sweep("~/small.toml", axes=AXES, seeds=2, out="~/r.parquet")
+    assert results.file == tmp_path / "home" / "r.parquet"
+    assert len(byway.read_results("~/r.parquet")) == 4
+    assert [p.name for p in tmp_path.iterdir()] == ["home"]
+
+
+def test_a_place_that_is_refused_leaves_no_folder(
+    small: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(byway.StoreError, match="this is a URL"):
+        byway.sweep(small, axes=AXES, seeds=2, out="s3://bucket/r.parquet")
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

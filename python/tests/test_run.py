@@ -231,6 +231,26 @@ def test_errors_can_be_sent_to_other_processes() -> None:
     assert (str(copy), copy.errno, copy.filename) == ("disk full", 28, "/x")
 
 
+def test_scenarios_and_results_of_sweeps_can_be_sent_to_other_processes(
+    small: dict[str, Any], tmp_path: Path
+) -> None:
+    read = byway.scenario(small, seed=7)
+    again = pickle.loads(pickle.dumps(read))
+    assert (again.seed, again.to_toml()) == (7, read.to_toml())
+    results = byway.sweep(small, axes={"rto.min": ["1 s"]}, seeds=3, out=tmp_path / "r.parquet")
+    copy = pickle.loads(pickle.dumps(results))
+    assert copy.to_pandas().equals(results.to_pandas())
+    assert (copy.file, copy.command) == (results.file, results.command)
+    assert (copy.means(), str(copy)) == (results.means(), str(results))
+
+
+def test_runs_say_what_to_send_in_their_place(small: dict[str, Any]) -> None:
+    runs = byway.run(small)
+    for what in (runs, runs[0]):
+        with pytest.raises(TypeError, match=r"to_dict\(\).*to_toml\(\)"):
+            pickle.dumps(what)
+
+
 def test_json_is_that_of_the_command() -> None:
     runs = byway.run(only="byway")
     assert json.loads(json.dumps(runs.to_dict()))["schema"] == "byway.run/1"

@@ -154,6 +154,13 @@ def test_comparisons_that_make_no_sense_are_refused(
         ({"axes": {"rto.min": ["1 s"]}, "seeds": 0}, "seeds", "whole number"),
         ({"axes": {"rto.min": ["1 s"]}, "seeds": [1, 1]}, "seeds", "each once"),
         ({"axes": {"rto.min": ["1 s"]}, "metrics": ["speed"]}, "metrics", "speed"),
+        ({"axes": {"rto.min": ["1 s"]}, "metrics": ["path3_bytes"]}, "metrics", "paths 1 to 2"),
+        ({"axes": {"rto.min": ["1 s"]}, "metrics": ["path0_bytes"]}, "metrics", "no path 0"),
+        (
+            {"axes": {"rto.min": ["1 s"]}, "stop": {"metrics": ["failure2_inactive_s"]}},
+            "stop.metrics",
+            "there is no scripted failure 2; the only scripted failure here is",
+        ),
         ({"axes": {"rto.min": ["1 s"]}, "skip": [{"rto.min": "2 s"}]}, "skip[0].rto.min", "2 s"),
         ({"axes": {"seed": {"a": {}}}}, "axis[0]", "column"),
         ({"axes": {"rto.min": {1, 2}}, "stop": {"metrics": 3}}, "stop.metrics", ""),

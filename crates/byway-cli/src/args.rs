@@ -1,6 +1,6 @@
 //! The command line.
 
-use byway_lab::scenario::Override;
+use byway_lab::scenario::{GREATEST_SEED, Override};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -178,7 +178,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FILE:N", conflicts_with_all = ["scenario", "seed", "only"])]
     pub(crate) row: Option<String>,
     /// Seed of all chance, instead of the scenario's
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=GREATEST_SEED))]
     pub(crate) seed: Option<u64>,
     /// Folder for report.html and captures
     #[arg(long, value_name = "DIR", default_value = "out")]
@@ -366,7 +366,7 @@ pub(crate) struct EmulateArgs {
     /// Scenario file, or the address of a scene of the page; the built-in scenario without one
     pub(crate) scenario: Option<PathBuf>,
     /// Seed of the losses and of other traffic; the scenario's without it
-    #[arg(long)]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=GREATEST_SEED))]
     pub(crate) seed: Option<u64>,
     /// First part of the names of the namespaces
     #[arg(long, value_name = "NAME", default_value = "byway")]

@@ -10,7 +10,7 @@ use byway_lab::engine::EngineError;
 use byway_lab::metrics::Metrics;
 use byway_lab::sweep::{
     Comparison, Found, Plan, Question, Results, Session, compare_files, compare_values,
-    journal_path, read, schema,
+    journal_path, read, refuse_no_file, schema,
 };
 use byway_lab::trouble::Trouble;
 use indicatif::ProgressDrawTarget;
@@ -45,6 +45,7 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
             Path::new("out").join(name).with_added_extension("parquet")
         }
     };
+    refuse_no_file(&out)?;
     if let Some(folder) = out.parent().filter(|p| !p.as_os_str().is_empty()) {
         std::fs::create_dir_all(folder)
             .map_err(|e| Failure::file("make the folder", folder, &e))?;

@@ -29,15 +29,37 @@ impl fmt::Display for Problem {
             return write!(f, "{}: {}", self.file, self.message);
         }
         writeln!(f, "{}:{}: {}", self.file, self.line, self.message)?;
-        writeln!(f, "{:5} | {}", self.line, self.text)?;
-        let width = self.columns.len().max(1);
-        write!(
-            f,
-            "      | {:start$}{:^<width$}",
-            "",
-            "",
-            start = self.columns.start
-        )
+        let (line, marks) = self.excerpt();
+        write!(f, "{:5} | {line}\n      | {marks}", self.line)
+    }
+}
+
+/// Most characters of a line that are shown.
+const EXCERPT: usize = 120;
+
+impl Problem {
+    /// The line, or what stands around the problem if it is long, and under it the marks
+    /// that point at the problem.
+    #[must_use]
+    pub fn excerpt(&self) -> (String, String) {
+        let length = self.text.chars().count();
+        let start = self.columns.start.min(length);
+        // A long line is cut so that the problem begins in its first half.
+        let skipped = match length > EXCERPT {
+            true => start.saturating_sub(EXCERPT / 2),
+            false => 0,
+        };
+        let mut line: String = self.text.chars().skip(skipped).take(EXCERPT).collect();
+        let mut before = start - skipped;
+        if length > skipped + EXCERPT {
+            line.push('…');
+        }
+        if skipped > 0 {
+            line.insert(0, '…');
+            before += 1;
+        }
+        let marked = self.columns.len().clamp(1, (EXCERPT + 1 - before).max(1));
+        (line, " ".repeat(before) + &"^".repeat(marked))
     }
 }
 
@@ -404,5 +426,28 @@ mod tests {
             shown,
             "a.toml:2: not a rate\n    2 | rate = \"ten\"\n      |        ^^^^^"
         );
+    }
+
+    #[test]
+    fn of_a_long_line_the_part_with_the_problem_is_shown() {
+        let text = format!(
+            "x = [{}\"ten\"{}]\n",
+            "1, ".repeat(50_000),
+            ", 1".repeat(50_000)
+        );
+        let start = text.find('"').unwrap();
+        let source = Source::new("a.toml", &text);
+        source.problem(&(start..start + 5), "not a number");
+        source.problem(&(0..text.len() - 1), "too long");
+        let found = source.finish::<()>(None).unwrap_err();
+        let (line, marks) = found.0[0].excerpt();
+        assert_eq!(line.chars().count(), EXCERPT + 2);
+        let at = marks.find('^').unwrap();
+        let pointed: String = line.chars().skip(at).take(marks.len() - at).collect();
+        assert_eq!(pointed, "\"ten\"");
+        let (line, marks) = found.0[1].excerpt();
+        assert!(line.starts_with("x = [1,") && line.ends_with('…'));
+        assert_eq!(marks, "^".repeat(EXCERPT + 1));
+        assert!(found.to_string().len() < 1000);
     }
 }

@@ -70,6 +70,19 @@ impl Cell {
     }
 }
 
+/// The most paths, and the most scripted failures, of a cell.
+fn most(cells: &[Cell]) -> (usize, usize) {
+    let down = |c: &Cell| {
+        let events = c.scenario.events.iter();
+        events.filter(|e| e.change == Change::Down).count()
+    };
+    let paths = cells.iter().map(|c| c.scenario.paths.len()).max();
+    (
+        paths.unwrap_or(0),
+        cells.iter().map(down).max().unwrap_or(0),
+    )
+}
+
 /// An axis that is a threshold, such as Path.Max.Retrans: a run that never
 /// reaches it is the same run for each higher value, and is not done again.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -125,13 +138,7 @@ impl Plan {
                 }
             })
             .collect();
-        let paths = cells.iter().map(|c| c.scenario.paths.len()).max();
-        let down = |c: &Cell| {
-            let events = c.scenario.events.iter();
-            events.filter(|e| e.change == Change::Down).count()
-        };
-        let failures = cells.iter().map(down).max();
-        let (paths, failures) = (paths.unwrap_or(0), failures.unwrap_or(0));
+        let (paths, failures) = most(&cells);
         let mut plan = Plan {
             name: name.to_owned(),
             description: String::new(),
@@ -149,6 +156,14 @@ impl Plan {
             .filter_map(|name| plan.metric(name))
             .collect();
         plan
+    }
+
+    /// Why no run of it can have `metric`: its name has a path or a scripted failure that
+    /// no cell has.
+    #[must_use]
+    pub fn cannot_have(&self, metric: &Metric) -> Option<String> {
+        let (paths, failures) = most(&self.cells);
+        metric.beyond(paths, failures)
     }
 
     /// The place of a metric.

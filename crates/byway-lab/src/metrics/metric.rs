@@ -28,6 +28,15 @@ pub struct MetricInfo {
     pub kind: Kind,
 }
 
+/// What the number in a family's name counts, from 1.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Counts {
+    /// The paths of a scenario.
+    Paths,
+    /// The scripted failures of a scenario.
+    Failures,
+}
+
 type Compute = dyn Fn(&RunResult, &[f64]) -> Option<f64> + Send + Sync;
 
 /// Something measured of each run.
@@ -41,6 +50,8 @@ pub struct Metric {
     pub(super) always: bool,
     /// The numbers that replace `#` in a family's name.
     numbers: Vec<f64>,
+    /// What the first of them counts, if it counts something of the scenario.
+    counts: Option<Counts>,
     compute: Arc<Compute>,
 }
 
@@ -76,6 +87,7 @@ impl Metric {
             kind: Kind::Real,
             always: false,
             numbers: Vec::new(),
+            counts: None,
             compute: Arc::new(of),
         }
     }
@@ -100,6 +112,33 @@ impl Metric {
     pub fn on_request(mut self) -> Metric {
         self.always = false;
         self
+    }
+
+    /// The first number of its name counts something of the scenario, from 1.
+    #[must_use]
+    pub(super) fn counting(mut self, counts: Counts) -> Metric {
+        self.counts = Some(counts);
+        self
+    }
+
+    /// Why runs with at most `paths` paths and `failures` scripted failures cannot have
+    /// it: the path or the failure that its name has is not there.
+    #[must_use]
+    pub fn beyond(&self, paths: usize, failures: usize) -> Option<String> {
+        let (what, most) = match self.counts? {
+            Counts::Paths => ("path", paths),
+            Counts::Failures => ("scripted failure", failures),
+        };
+        let number = *self.numbers.first()?;
+        if (1..=most).any(|k| k as f64 == number) {
+            return None;
+        }
+        let there = match most {
+            0 => "no scenario here has one".to_owned(),
+            1 => format!("the only {what} here is {what} 1"),
+            _ => format!("there are {what}s 1 to {most}"),
+        };
+        Some(format!("there is no {what} {number}; {there}"))
     }
 
     /// Its name.

@@ -1,7 +1,7 @@
 //! The metrics of byway. Times are seconds, losses shares, paths and TSNs are
 //! counted from 1.
 
-use super::metric::Metric;
+use super::metric::{Counts, Metric};
 use crate::measures::{PERIODS_S, PathMeasures};
 use crate::result::{PathTotals, RunResult};
 
@@ -304,7 +304,9 @@ fn place(number: f64) -> Option<usize> {
 
 fn failures() -> Vec<Metric> {
     let family = |name, about: &str, of: fn(&crate::result::Detection) -> Option<f64>| {
-        Metric::family(name, "s", move |r, n| of(r.detections.get(place(n[0])?)?)).about(about)
+        Metric::family(name, "s", move |r, n| of(r.detections.get(place(n[0])?)?))
+            .about(about)
+            .counting(Counts::Failures)
     };
     vec![
         family(
@@ -387,7 +389,9 @@ impl PathRow {
                 OfPath::Real(of) => of(measures?),
             })
         };
-        let metric = Metric::family(self.name, self.unit, value).about(self.about);
+        let metric = Metric::family(self.name, self.unit, value)
+            .about(self.about)
+            .counting(Counts::Paths);
         match of {
             OfPath::Total(_) | OfPath::Count(_) => metric.count(),
             OfPath::Real(_) => metric,
@@ -468,6 +472,7 @@ fn path_chunks() -> Metric {
         Some((p.data_bytes as f64 / chunk).round() + p.retransmissions as f64)
     })
     .about("DATA chunks sent on path #, those of average size")
+    .counting(Counts::Paths)
 }
 
 fn at_times() -> Vec<Metric> {

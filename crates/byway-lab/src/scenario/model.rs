@@ -5,6 +5,9 @@ use byway_core::config::ConfigError;
 use byway_dialect_ns2::Settings;
 use std::time::Duration;
 
+/// The greatest seed: what a whole number in TOML can be, so that each run has a file.
+pub const GREATEST_SEED: u64 = i64::MAX as u64;
+
 /// A scenario, read and checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
@@ -12,7 +15,7 @@ pub struct Scenario {
     pub name: String,
     /// What it shows, in a sentence or two.
     pub description: String,
-    /// Seeds all chance.
+    /// Seeds all chance; at most [`GREATEST_SEED`].
     pub seed: u64,
     /// When a run ends that has not finished.
     pub limit: Duration,

@@ -2,7 +2,7 @@
 
 use super::link;
 use super::model::{
-    Change, CrossShape, CrossSpec, Direction, EventSpec, PathSpec, Scenario, Traffic,
+    Change, CrossShape, CrossSpec, Direction, EventSpec, GREATEST_SEED, PathSpec, Scenario, Traffic,
 };
 use super::policies;
 use super::section::{Section, header, tables};
@@ -73,7 +73,7 @@ pub(crate) fn read(source: &Source<'_>, root: &Table, over: &Table) -> Option<Sc
     let section = Section::new(source, "the scenario", root, 0..0);
     let name = section.text("name").unwrap_or_else(|| "unnamed".to_owned());
     let description = section.text("description").unwrap_or_default();
-    let seed = section.integer("seed", 0..=u64::MAX).unwrap_or(1);
+    let seed = section.integer("seed", 0..=GREATEST_SEED).unwrap_or(1);
     let limit = limit(&section);
     let max_events = section
         .integer("max_events", 1..=u64::MAX)

@@ -3,10 +3,11 @@
 use super::axes::{axis, check_names, policies, skip};
 use super::cells::{self, Dimension, Grid};
 use crate::engine::{Plan, StopRule};
-use crate::metrics::{Metric, Metrics};
-use crate::scenario::{BUILT_IN, BUILT_IN_NAME, Section, tables};
+use crate::metrics::Metrics;
+use crate::scenario::{BUILT_IN, BUILT_IN_NAME, GREATEST_SEED, Section, tables};
 use crate::source::{Entry, Item, Node, Problem, Problems, Source, Table};
 use crate::units::Share;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Seeds when none are named: as many as the papers' claims are checked with.
@@ -141,7 +142,7 @@ fn plan(source: &Source<'_>, root: &Table, beside: Option<Table>, known: &Metric
         }
     }
     if let Some(entry) = metrics_entry {
-        plan.shown = metrics(source, "metrics", entry, &mut plan.metrics, known)?;
+        plan.shown = metrics(source, "metrics", entry, &mut plan, known)?;
     }
     if let Some(entry) = stop_entry {
         let stop = stop(source, entry, &mut plan, known)?;
@@ -185,13 +186,13 @@ fn seeds(section: &Section<'_>) -> Option<Vec<u64>> {
             Some((1..=count).collect())
         }
         Node::List(items) => {
-            let mut seeds = Vec::new();
+            let (mut seeds, mut seen) = (Vec::new(), BTreeSet::new());
             for item in items {
                 let seed = match item.node {
                     Node::Integer(i) => u64::try_from(i).ok(),
                     _ => None,
                 };
-                let Some(seed) = seed.filter(|s| !seeds.contains(s)) else {
+                let Some(seed) = seed.filter(|s| seen.insert(*s)) else {
                     section.source.problem(
                         &item.span,
                         format!(
@@ -215,7 +216,7 @@ fn seeds(section: &Section<'_>) -> Option<Vec<u64>> {
         Node::Table(table) => {
             let inner = Section::new(section.source, "seeds", table, entry.value.span.clone());
             let from = inner
-                .integer("from", 0..=i64::MAX as u64 - MAX_SEEDS)
+                .integer("from", 0..=GREATEST_SEED - MAX_SEEDS)
                 .unwrap_or(1);
             let count = inner.integer("count", 1..=MAX_SEEDS);
             let count = inner.required(count, "count", "30");
@@ -241,7 +242,7 @@ fn metrics(
     source: &Source<'_>,
     title: &str,
     entry: &Entry,
-    ours: &mut Vec<Metric>,
+    plan: &mut Plan,
     known: &Metrics,
 ) -> Option<Vec<usize>> {
     let items = match &entry.value.node {
@@ -254,7 +255,7 @@ fn metrics(
             Node::Text(name) => name.as_str(),
             _ => "",
         };
-        if let Some(place) = ours.iter().position(|m| m.name() == name) {
+        if let Some(place) = plan.metric(name) {
             places.push(place);
             continue;
         }
@@ -269,8 +270,12 @@ fn metrics(
             );
             return None;
         };
-        places.push(ours.len());
-        ours.push(metric);
+        if let Some(why) = plan.cannot_have(&metric) {
+            source.problem(&item.span, format!("{title}: {name}: {why}"));
+            return None;
+        }
+        places.push(plan.metrics.len());
+        plan.metrics.push(metric);
     }
     if places.is_empty() {
         source.problem(
@@ -305,7 +310,7 @@ fn stop(source: &Source<'_>, entry: &Entry, plan: &mut Plan, known: &Metrics) ->
     };
     let rule = StopRule {
         metrics: match section.entry("metrics") {
-            Some(entry) => metrics(source, "metrics in [stop]", entry, &mut plan.metrics, known)?,
+            Some(entry) => metrics(source, "metrics in [stop]", entry, plan, known)?,
             None => plan.shown[..1].to_vec(),
         },
         within: share("within", 0.0, 1.0, PAPERS_WITHIN),

@@ -422,6 +422,33 @@ fn short_names_are_keys_like_any_other() {
 }
 
 #[test]
+fn a_metric_of_a_path_or_failure_that_no_cell_has_is_refused() {
+    let text = |name: &str| {
+        format!("{GRID}\n").replacen("seeds", &format!("metrics = [\"{name}\"]\nseeds"), 1)
+    };
+    for (name, words) in [
+        (
+            "path3_packets",
+            "there is no path 3; there are paths 1 to 2",
+        ),
+        ("path1.5_rto_s", "there is no path 1.5"),
+        ("path0_chunks", "there is no path 0"),
+        ("failure9_suspect_s", "there is no scripted failure 9"),
+    ] {
+        let found = problems(&text(name));
+        assert!(found[0].2.contains(words), "{name}: {found:?}");
+    }
+    assert_eq!(plan(&text("path2_packets")).shown.len(), 1);
+}
+
+#[test]
+fn many_seeds_by_name_are_read_in_a_moment() {
+    let seeds: Vec<String> = (0..250_000).map(|s| s.to_string()).collect();
+    let text = GRID.replace("seeds = 3", &format!("seeds = [{}]", seeds.join(",")));
+    assert_eq!(plan(&text).seeds.len(), 250_000);
+}
+
+#[test]
 fn a_run_that_gets_nowhere_is_a_row_and_not_a_hang() {
     let text = r#"
 scenario = "scenario.toml"
