@@ -437,62 +437,43 @@ fn a_pipe_carries_bytes_to_the_end() {
     assert_eq!((code, out == contents(300_000)), (Some(0), true));
 }
 
-#[test]
-fn a_lost_association_is_reported_and_fails() {
+/// What a `cat` with these arguments says when its `listen` is killed after the first bytes
+/// have arrived, and `more` is to be sent. Its input stays open.
+fn words_of_a_cat_whose_listen_vanishes(args: &[&str], more: &[u8]) -> String {
     let mut server = Server::start(&["listen"]);
     let mut cat = byway()
         .args(["cat", "--to", &server.addresses])
-        .args(HASTY)
+        .args(args)
         .stdin(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
     let mut input = cat.stdin.take().unwrap();
     input.write_all(b"first").unwrap();
-    // It has arrived, so the association is established; then the other side vanishes.
+    // It has arrived, so the association is established.
     let mut first = [0; 5];
-    server
-        .child
-        .stdout
-        .as_mut()
-        .unwrap()
-        .read_exact(&mut first)
-        .unwrap();
+    let out = server.child.stdout.as_mut().unwrap();
+    out.read_exact(&mut first).unwrap();
     server.child.kill().unwrap();
     server.child.wait().unwrap();
-    input.write_all(b"second").unwrap();
+    input.write_all(more).unwrap();
     let out = cat.wait_with_output().unwrap();
     assert_eq!(out.status.code(), Some(3), "{}", text(&out.stderr));
-    assert!(
-        text(&out.stderr).contains("the association was lost"),
-        "{}",
-        text(&out.stderr)
-    );
+    text(&out.stderr).to_owned()
+}
+
+#[test]
+fn a_lost_association_is_reported_and_fails() {
+    let shown = words_of_a_cat_whose_listen_vanishes(&HASTY, b"second");
+    assert!(shown.contains("the association was lost"), "{shown}");
 }
 
 /// The timers are those of the preset: counting errors alone would take minutes.
 #[test]
 fn a_cat_gives_up_a_listen_that_has_vanished() {
+    // With nothing but an input that stays open, and with data under way.
     for more in [&b""[..], b"second"] {
-        let mut server = Server::start(&["listen"]);
-        let mut cat = byway()
-            .args(["cat", "--give-up", "300ms", "--to", &server.addresses])
-            .stdin(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut input = cat.stdin.take().unwrap();
-        input.write_all(b"first").unwrap();
-        let mut first = [0; 5];
-        let out = server.child.stdout.as_mut().unwrap();
-        out.read_exact(&mut first).unwrap();
-        server.child.kill().unwrap();
-        server.child.wait().unwrap();
-        // With data under way, and with nothing but an input that stays open.
-        input.write_all(more).unwrap();
-        let out = cat.wait_with_output().unwrap();
-        let shown = text(&out.stderr);
-        assert_eq!(out.status.code(), Some(3), "{shown}");
+        let shown = words_of_a_cat_whose_listen_vanishes(&["--give-up", "300ms"], more);
         assert!(
             shown.contains("nothing was heard from the other side for 300 ms"),
             "{shown}"

@@ -38,8 +38,10 @@ impl PyEndpoint {
     #[new]
     #[pyo3(signature = (reactor, local, port, settings, accept, backlog, max_associations,
                         max_associations_per_peer, max_memory))]
-    // One for each parameter of `byway.aio.bind`, its only caller.
-    #[allow(clippy::too_many_arguments)]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one for each parameter of `byway.aio.bind`, its only caller"
+    )]
     fn new(
         py: Python<'_>,
         reactor: Py<Reactor>,

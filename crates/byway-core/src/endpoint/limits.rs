@@ -1,7 +1,7 @@
 //! Limits on the number of associations that peers set up.
 
 use super::answers::Answer;
-use super::{Endpoint, Refusal, Rule};
+use super::{Endpoint, Rule};
 use crate::assoc::Inbound;
 use crate::time::Instant;
 use core::net::IpAddr;
@@ -44,16 +44,5 @@ impl Endpoint {
                 c.out_of_resource();
             });
         });
-    }
-}
-
-impl Endpoint {
-    /// What was refused or shed since the last call, at most one entry for each rule. A driver
-    /// logs it now and then, so that a flood does not fill the log.
-    pub fn take_refusals(&mut self) -> Vec<Refusal> {
-        match self.refusals.any {
-            true => self.refusals.take(),
-            false => Vec::new(),
-        }
     }
 }

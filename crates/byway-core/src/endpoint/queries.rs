@@ -1,6 +1,6 @@
 //! Queries about an endpoint and its associations.
 
-use super::{Endpoint, EndpointStats};
+use super::{Endpoint, EndpointStats, Refusal};
 use crate::api::{AssocId, AssocStats, PathStats};
 use crate::config::Config;
 use crate::path::PathId;
@@ -23,6 +23,12 @@ impl Endpoint {
     #[must_use]
     pub fn stats(&self, id: AssocId) -> Option<AssocStats> {
         self.table.get(id).map(|s| s.assoc.stats())
+    }
+
+    /// What was refused or shed since the last call, at most one entry for each rule. A driver
+    /// logs it now and then, so that a flood does not fill the log.
+    pub fn take_refusals(&mut self) -> Vec<Refusal> {
+        self.refusals.take()
     }
 
     /// State and counters of a path.

@@ -523,6 +523,15 @@ impl Pair {
         got.iter().map(|r| (r.stream, r.payload.len())).collect()
     }
 
+    /// A message each way arrives.
+    pub(crate) fn assert_carries_data(&mut self) {
+        self.send_many(A, 10, 1);
+        self.send_many(Z, 20, 1);
+        self.run(1000);
+        let got = (self.take_got(Z), self.take_got(A));
+        assert_eq!(got, (vec![(0, 10)], vec![(0, 20)]));
+    }
+
     /// Replaces an endpoint with one that has no state.
     pub(crate) fn replace(&mut self, side: usize, seed: u8, config: &Config) {
         self.ends[side] = endpoint(self.paths, side, seed, config);

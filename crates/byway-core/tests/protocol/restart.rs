@@ -54,6 +54,11 @@ fn init(tag: u32) -> InitFields {
     }
 }
 
+/// An INIT in A's name, with a tag that A does not have.
+fn init_of_a_stranger() -> Vec<u8> {
+    packet(A, 0, |b| b.init(false, &init(77), |_| {}))
+}
+
 #[test]
 fn a_restart_with_new_addresses_is_refused() {
     let mut p = Pair::up(1, &plain());
@@ -76,18 +81,12 @@ fn a_restart_with_new_addresses_is_refused() {
 fn an_unexpected_init_without_its_cookie_changes_nothing() {
     let mut p = Pair::up(1, &plain());
     let tags = p.reader.tags;
-    let bytes = packet(A, 0, |b| b.init(false, &init(77), |_| {}));
+    let bytes = init_of_a_stranger();
     p.inject_bytes(Z, address(0, A), &bytes);
     assert_drawn(&p.take_drawings(), &["Z -> INIT ACK -> A"]);
     p.reader.tags = tags;
     p.run(1000);
-    p.send_many(A, 10, 1);
-    p.send_many(Z, 20, 1);
-    p.run(1000);
-    assert_eq!(
-        (p.take_got(Z), p.take_got(A)),
-        (vec![(0, 10)], vec![(0, 20)])
-    );
+    p.assert_carries_data();
 }
 
 #[test]
@@ -125,7 +124,7 @@ fn a_restart_during_the_shutdown_is_told_to_wait() {
     assert_eq!(p.state(Z), "SHUTDOWN-ACK-SENT");
     p.take_drawings();
     p.heal();
-    let bytes = packet(A, 0, |b| b.init(false, &init(77), |_| {}));
+    let bytes = init_of_a_stranger();
     p.inject_bytes(Z, address(0, A), &bytes);
     p.run(15);
     assert_drawn(
@@ -234,11 +233,7 @@ fn a_second_set_up_of_the_peer_does_not_take_an_association_that_stands() {
     let mut p = Pair::new(1, &plain());
     p.lose(|q| q.from == Z && q.text == "INIT");
     p.connect(Z, &plain());
-    p.inject_bytes(
-        Z,
-        address(0, A),
-        &packet(A, 0, |b| b.init(false, &init(77), |_| {})),
-    );
+    p.inject_bytes(Z, address(0, A), &init_of_a_stranger());
     let second = cookie_echo(&p);
     p.connect(A, &plain());
     p.run(100);
@@ -255,13 +250,7 @@ fn a_second_set_up_of_the_peer_does_not_take_an_association_that_stands() {
     );
     p.inject_bytes(Z, address(0, A), &second);
     assert_drawn(&p.take_drawings(), &[]);
-    p.send_many(A, 10, 1);
-    p.send_many(Z, 20, 1);
-    p.run(1000);
-    assert_eq!(
-        (p.take_got(Z), p.take_got(A)),
-        (vec![(0, 10)], vec![(0, 20)])
-    );
+    p.assert_carries_data();
 }
 
 /// The peer begins anew after it answered our INIT, and before the COOKIE ACK is here: this is a
@@ -276,11 +265,7 @@ fn a_peer_that_begins_anew_before_its_cookie_ack_arrives_has_restarted() {
     p.connect(Z, &plain());
     p.run(35);
     assert_eq!(p.state(Z), "COOKIE-ECHOED");
-    p.inject_bytes(
-        Z,
-        address(0, A),
-        &packet(A, 0, |b| b.init(false, &init(77), |_| {})),
-    );
+    p.inject_bytes(Z, address(0, A), &init_of_a_stranger());
     let anew = cookie_echo(&p);
     p.run(100);
     assert_eq!(p.state(Z), "ESTABLISHED");
@@ -327,11 +312,7 @@ fn a_cookie_finds_its_association_by_its_tag() {
     let to = [address(1, A)];
     let second = p.ends[Z].connect(p.now, &to, PORTS[A], plain()).unwrap();
     p.pump(Z);
-    p.inject_bytes(
-        Z,
-        address(1, A),
-        &packet(A, 0, |b| b.init(false, &init(77), |_| {})),
-    );
+    p.inject_bytes(Z, address(1, A), &init_of_a_stranger());
     let echo = cookie_echo(&p);
     // Its COOKIE ECHO comes from the address that the first one has.
     p.inject_bytes(Z, address(0, A), &echo);

@@ -1,0 +1,331 @@
+//! Packets that ask for more than they cost: amplification, victims that are listed, reports.
+
+use super::{init, stranger};
+use crate::common::{A, PORTS, Pair, Z, address, packet, plain};
+use byway_core::{Endpoint, EndpointConfig, Event, PathState};
+use core::net::SocketAddr;
+use core::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
+
+#[test]
+fn attack_unknown_parameter_bomb_gets_a_small_answer() {
+    let mut p = Pair::new(1, &plain());
+    let bytes = packet(A, 0, |b| {
+        b.init(false, &init(3), |w| {
+            for _ in 0..300 {
+                w.raw(0xc123, &[]);
+            }
+        });
+    });
+    p.inject_bytes(Z, address(0, A), &bytes);
+    assert_eq!(p.sent[0].text, "INIT ACK");
+    assert!(p.sent[0].bytes.len() < bytes.len());
+    let huge = packet(A, 0, |b| {
+        b.init(false, &init(3), |w| {
+            w.raw(0xc123, &[0; 1300]);
+        });
+    });
+    p.inject_bytes(Z, address(0, A), &huge);
+    assert!(p.sent[1].bytes.len() < huge.len());
+}
+
+/// Sets up an association from A, which lists more addresses than it has.
+fn listing(count: u8) -> Pair {
+    listing_to(Pair::new(1, &plain()), count)
+}
+
+/// The same to a Z that is ready.
+fn listing_to(mut p: Pair, count: u8) -> Pair {
+    p.lose(|_| true);
+    let bytes = packet(A, 0, |b| {
+        b.init(false, &init(9), |w| {
+            for n in 0..count {
+                w.address(stranger(n).ip());
+            }
+        });
+    });
+    p.inject_bytes(Z, address(0, A), &bytes);
+    let ack = p.sent.last().unwrap().bytes.clone();
+    let parsed = byway_wire::Packet::parse(&ack).unwrap();
+    let byway_wire::Chunk::InitAck(ack) = parsed.chunks().next().unwrap().unwrap().parse().unwrap()
+    else {
+        panic!("an INIT ACK was sent")
+    };
+    let cookie = ack.params.iter().find_map(|q| match q.unwrap().parse() {
+        Ok(byway_wire::Param::StateCookie(c)) => Some(c.to_vec()),
+        _ => None,
+    });
+    let echo = packet(A, ack.initiate_tag, |b| b.cookie_echo(&cookie.unwrap()));
+    p.inject_bytes(Z, address(0, A), &echo);
+    assert_eq!(p.state(Z), "ESTABLISHED");
+    p
+}
+
+/// Counts how often the routes are asked.
+#[derive(Debug)]
+struct Counting(Arc<AtomicUsize>);
+
+impl byway_core::Routes for Counting {
+    fn source(&mut self, _: &[SocketAddr], _: core::net::IpAddr) -> Option<usize> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Some(0)
+    }
+}
+
+#[test]
+fn attack_a_long_list_of_addresses_does_not_ask_the_routes_for_each() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let mut p = Pair::new(1, &plain());
+    p.ends[Z].set_routes(Box::new(Counting(asked.clone())));
+    let p = listing_to(p, 30);
+    // Eight paths: the source of the INIT needs no route.
+    assert_eq!(p.ends[Z].paths(p.id(Z)).len(), 8);
+    assert_eq!(asked.load(Ordering::Relaxed), 7);
+}
+
+#[test]
+fn attack_address_camping_ends_when_the_victim_answers() {
+    let mut p = listing(1);
+    assert_eq!(p.path_state(Z, 1), PathState::Unconfirmed);
+    p.run(10);
+    assert_eq!(p.sent.last().unwrap().text, "HEARTBEAT");
+    // The victim has no association, so its ABORT reflects the tag.
+    let abort = packet(A, 9, |b| b.abort(true, |_| {}));
+    p.inject_bytes(Z, stranger(0), &abort);
+    assert_eq!(p.state(Z), "CLOSED");
+}
+
+#[test]
+fn attack_data_bombing_of_a_listed_victim_sends_it_no_data() {
+    let mut p = listing(1);
+    p.send_many(Z, 1000, 50);
+    p.run(60_000);
+    let to_victim = p.sent.iter().filter(|q| q.path != 0);
+    assert!(to_victim.clone().count() > 0);
+    assert!(to_victim.clone().all(|q| q.text == "HEARTBEAT"));
+}
+
+#[test]
+fn attack_heartbeat_amplification_is_bounded_by_burst_and_paths() {
+    let mut p = listing(30);
+    p.run(10);
+    let beats = |p: &Pair| p.sent.iter().filter(|q| q.text == "HEARTBEAT").count();
+    assert_eq!(beats(&p), 1, "one an RTO");
+    p.run(3_600_000);
+    assert_eq!(p.with(Z, |_, e, id| e.paths(id)).len(), 8);
+    let targets: std::collections::BTreeSet<_> = p.sent.iter().map(|q| q.path).collect();
+    assert!(targets.len() <= 8);
+}
+
+#[test]
+fn attack_listed_victims_get_five_heartbeats_each_also_while_data_waits() {
+    for waits in [false, true] {
+        let mut p = listing(30);
+        if waits {
+            // The attacker acknowledges nothing. What waits for him probes no victim.
+            p.send(Z, byway_core::Message::new(0, vec![1; 5000]));
+        }
+        p.run(500_000);
+        let mut beats = std::collections::BTreeMap::new();
+        for q in p.sent.iter().filter(|q| q.from == Z && q.path != 0) {
+            *beats.entry(q.path).or_insert(0) += 1;
+        }
+        assert_eq!(beats.len(), 7);
+        assert!(beats.values().all(|n| *n <= 5), "{beats:?}");
+        assert!(p.sent.iter().all(|q| q.path == 0 || q.text == "HEARTBEAT"));
+    }
+}
+
+#[test]
+fn attack_init_ack_amplification_is_small() {
+    // Whatever the INIT holds, and however many addresses this side has.
+    type Params = fn(&mut byway_wire::ParamWriter<'_>);
+    let rows: [(&str, Params); 6] = [
+        ("nothing", |_| {}),
+        ("padding", |w| {
+            w.padding(&[0; 100]);
+        }),
+        ("unknown parameters", |w| {
+            for n in 0..300 {
+                w.raw(0xc200 + n, &[]);
+            }
+        }),
+        ("a long unknown parameter", |w| {
+            w.raw(0xc200, &[7; 1300]);
+        }),
+        ("addresses", |w| {
+            for n in 0..32 {
+                w.address([10, 77, 0, n].into());
+            }
+        }),
+        ("AUTH", |w| {
+            w.random(&[7; 32]);
+            w.chunk_list(&[0xc1, 0x80]);
+            w.hmac_algo(&[3, 1]);
+        }),
+    ];
+    let mut auth = plain();
+    (auth.auth.enabled, auth.asconf.enabled, auth.rto.timestamps) = (true, true, true);
+    for config in [&plain(), &auth] {
+        for v6 in [false, true] {
+            let ip = |n: u16| match v6 {
+                true => core::net::IpAddr::from([0xfd00, 0, 0, 0, 0, 0, 0, n]),
+                false => core::net::IpAddr::from([10, n as u8, 0, 2]),
+            };
+            let local: Vec<_> = (0..8).map(|n| SocketAddr::new(ip(n), 9899)).collect();
+            let settings = EndpointConfig {
+                accepted: config.clone(),
+                ..EndpointConfig::new(PORTS[Z], local.clone(), [2; 32])
+            };
+            let mut end = Endpoint::new(settings).unwrap();
+            let source = SocketAddr::new(ip(99), 4242);
+            for (what, params) in rows {
+                let bytes = packet(A, 0, |b| b.init(false, &init(9), params));
+                let now = byway_core::time::Instant::ZERO;
+                end.handle_datagram(now, source, local[0], &bytes);
+                let mut answer = Vec::new();
+                end.poll_transmit(now, &mut answer).expect("it is answered");
+                assert!(end.poll_transmit(now, &mut Vec::new()).is_none());
+                let (asked, got) = (bytes.len(), answer.len());
+                assert!(got <= 3 * asked, "{what}: {got} bytes for {asked}");
+                assert!(got <= 1500 - 28, "{what}: {got} bytes");
+                let cookie = byway_wire::Packet::parse(&answer).unwrap();
+                let cookie = cookie.chunks().next().unwrap().unwrap();
+                let byway_wire::Chunk::InitAck(ack) = cookie.parse().unwrap() else {
+                    panic!("{what}: no INIT ACK");
+                };
+                let cookie = ack.params.find(byway_wire::param_type::STATE_COOKIE);
+                assert!(cookie.is_some(), "{what}: no cookie");
+            }
+        }
+    }
+}
+
+#[test]
+fn attack_cut_reports_of_unknown_parameters_keep_their_form() {
+    // R17: a parameter that is cut says its new length.
+    let mut p = Pair::new(1, &plain());
+    let bytes = packet(A, 0, |b| {
+        b.init(false, &init(3), |w| {
+            w.raw(0xc200, &[7; 1000]);
+            w.raw(0xc201, &[7; 5]);
+        });
+    });
+    p.inject_bytes(Z, address(0, A), &bytes);
+    let answer = byway_wire::Packet::parse(&p.sent[0].bytes).unwrap();
+    let chunk = answer.chunks().next().unwrap().unwrap();
+    let byway_wire::Chunk::InitAck(ack) = chunk.parse().unwrap() else {
+        panic!("no INIT ACK");
+    };
+    let mut reported = Vec::new();
+    for raw in ack.params.iter() {
+        if let byway_wire::Param::UnrecognizedParameter(inner) = raw.unwrap().parse().unwrap() {
+            let length = u16::from_be_bytes([inner[2], inner[3]]);
+            reported.push((u16::from_be_bytes([inner[0], inner[1]]), length));
+            assert_eq!(usize::from(length), inner.len());
+        }
+    }
+    assert_eq!(reported, [(0xc200, 256), (0xc201, 9)]);
+}
+
+#[test]
+fn what_is_read_but_not_spoken_is_reported() {
+    // R19: Forward-TSN-Supported and an adaptation layer, of which nothing is done here.
+    let mut p = Pair::new(1, &plain());
+    let bytes = packet(A, 0, |b| {
+        b.init(false, &init(3), |w| {
+            w.supported_address_types(&[5]);
+            w.ecn_capable();
+            w.forward_tsn_supported();
+            w.adaptation_indication(7);
+            w.padding(&[0; 60]);
+        });
+    });
+    p.inject_bytes(Z, address(0, A), &bytes);
+    let answer = byway_wire::Packet::parse(&p.sent[0].bytes).unwrap();
+    let chunk = answer.chunks().next().unwrap().unwrap();
+    let byway_wire::Chunk::InitAck(ack) = chunk.parse().unwrap() else {
+        panic!("no INIT ACK");
+    };
+    let reported: Vec<u16> = ack
+        .params
+        .iter()
+        .filter_map(|raw| match raw.unwrap().parse().unwrap() {
+            byway_wire::Param::UnrecognizedParameter(p) => Some(u16::from_be_bytes([p[0], p[1]])),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(reported, [0xc000, 0xc006]);
+}
+
+#[test]
+fn attack_errors_without_end_tell_the_user_of_few() {
+    // R20: 370 ERRORs a packet, and a packet every millisecond for two seconds.
+    let mut p = Pair::up(1, &plain());
+    for _ in 0..2000 {
+        p.inject(Z, 0, |b| {
+            for _ in 0..370 {
+                b.error(|_| {});
+            }
+        });
+        p.run(1);
+    }
+    let told = p.take_events(Z);
+    let errors = told
+        .iter()
+        .filter(|e| matches!(e, Event::PeerError { .. }))
+        .count();
+    assert!((8..=24).contains(&errors), "{errors}");
+    assert_eq!(p.state(Z), "ESTABLISHED");
+}
+
+#[test]
+fn attack_many_chunks_in_a_packet_get_one_answer() {
+    type Write = fn(&mut byway_wire::PacketBuilder<'_>);
+    let rows: [(&str, Write, usize); 4] = [
+        ("heartbeats", |b| b.heartbeat(b"x"), 1),
+        ("unknown chunks", |b| b.raw(0xff, 0, b"x"), 1),
+        ("SHUTDOWN ACKs out of place", |b| b.shutdown_ack(), 0),
+        ("COOKIE ACKs", |b| b.cookie_ack(), 0),
+    ];
+    for (what, write, answers) in rows {
+        let mut p = Pair::up(1, &plain());
+        p.inject(Z, 0, |b| {
+            for _ in 0..100 {
+                write(b);
+            }
+        });
+        assert_eq!(p.take_drawings().len(), answers, "{what}");
+    }
+}
+
+#[test]
+fn attack_many_errors_in_a_packet_are_one_event() {
+    let mut p = Pair::up(1, &plain());
+    p.inject(Z, 0, |b| {
+        for _ in 0..300 {
+            b.error(|c| {
+                c.out_of_resource();
+            });
+        }
+    });
+    let errors = p.take_events(Z).into_iter();
+    let errors = errors.filter(|e| matches!(e, byway_core::Event::PeerError { .. }));
+    assert_eq!(errors.count(), 1);
+}
+
+#[test]
+fn attack_port_zero_sets_up_nothing_and_gets_no_answer() {
+    let mut p = Pair::new(1, &plain());
+    let mut bytes = Vec::new();
+    let header = byway_wire::CommonHeader {
+        source_port: 0,
+        destination_port: crate::common::PORTS[Z],
+        verification_tag: 0,
+    };
+    let mut b = byway_wire::PacketBuilder::new(&mut bytes, header);
+    b.init(false, &init(9), |_| {});
+    b.finish(byway_wire::Checksum::Crc32c);
+    p.inject_bytes(Z, address(0, A), &bytes);
+    assert_eq!(p.take_drawings(), [""; 0]);
+}

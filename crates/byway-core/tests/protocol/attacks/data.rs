@@ -1,0 +1,257 @@
+//! Attacks by DATA and SACK of a peer, or of somebody who guesses.
+
+use crate::common::{A, Fate, Pair, Z, assert_drawn, plain};
+use byway_wire::Tsn;
+
+#[test]
+fn attack_sack_of_what_was_never_sent_ends_the_association() {
+    let rows: [(u32, &[(u16, u16)]); 4] =
+        [(4, &[]), (0, &[(2, 4)]), (2, &[(2, 2)]), (1 << 30, &[])];
+    for (cumulative, gaps) in rows {
+        let mut p = Pair::up(1, &plain());
+        p.lose(|q| q.from == Z);
+        p.send_many(A, 1400, 3);
+        p.take_drawings();
+        let tsn = p.reader.tsn(A, cumulative);
+        p.inject(A, 0, |b| b.sack(tsn, 1500, gaps, &[]));
+        assert_drawn(&p.take_drawings(), &["A -> ABORT: Protocol Violation -> Z"]);
+    }
+    let mut p = Pair::up(1, &plain());
+    let tsn = p.reader.tsn(A, 1);
+    p.inject(A, 0, |b| b.shutdown(tsn));
+    assert_drawn(&p.take_drawings(), &["A -> ABORT: Protocol Violation -> Z"]);
+}
+
+#[test]
+fn attack_ack_splitting_does_not_open_the_window_faster() {
+    // Section 7.2.1 counts bytes, and at most one PMDCS per SACK.
+    let grown = |splits: u32| {
+        let mut p = Pair::up(1, &plain());
+        p.lose(|q| q.from == Z);
+        p.send_many(A, 40, 60);
+        let before = p.path(A, 0).cwnd;
+        for n in 0..splits {
+            let tsn = p.reader.tsn(A, (n + 1) * 30 / splits);
+            p.inject(A, 0, |b| b.sack(tsn, 1 << 20, &[], &[]));
+        }
+        p.path(A, 0).cwnd - before
+    };
+    assert!(grown(30) <= grown(1));
+}
+
+#[test]
+fn attack_gap_blocks_and_duplicates_without_end_cost_little() {
+    let mut p = Pair::up(1, &plain());
+    p.lose(|q| q.from == Z);
+    p.send_many(A, 1400, 3);
+    let gaps: Vec<(u16, u16)> = (0..16_000).map(|_| (2, 3)).collect();
+    let tsn = p.reader.tsn(A, 0);
+    p.inject(A, 0, |b| b.sack(tsn, 1500, &gaps, &[]));
+    assert_eq!(p.state(A), "ESTABLISHED");
+    let twice: Vec<Tsn> = (0..16_000).map(Tsn).collect();
+    p.inject(A, 0, |b| {
+        b.sack(tsn, 1500, &[(3, 2), (0, 9), (2, 3)], &twice)
+    });
+    assert_eq!(p.state(A), "ESTABLISHED");
+    // The chunk announces more blocks than it has.
+    p.inject(A, 0, |b| {
+        b.raw(3, 0, &[0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff])
+    });
+    assert_eq!(p.state(A), "ESTABLISHED");
+}
+
+#[test]
+fn attack_reneging_brings_chunks_back_to_their_path() {
+    let mut p = Pair::up(2, &plain());
+    p.lose(|q| q.from == Z);
+    p.send_many(A, 1400, 3);
+    let tsn = p.reader.tsn(A, 0);
+    for gaps in [&[(2, 3)][..], &[], &[(3, 3)], &[(2, 2)], &[]] {
+        p.inject(A, 0, |b| b.sack(tsn, 1 << 20, gaps, &[]));
+    }
+    assert_eq!(p.path(A, 0).flight, 3 * 1416);
+    p.heal();
+    p.run(5000);
+    assert_eq!(p.take_got(Z).len(), 3);
+}
+
+#[test]
+fn attack_serial_numbers_wrap_at_2_to_the_16_without_harm() {
+    let mut p = Pair::up(1, &plain());
+    for _ in 0..660 {
+        p.send_many(A, 4, 100);
+        p.run(300);
+    }
+    let got = core::mem::take(&mut p.got[Z]);
+    assert_eq!(got.len(), 66_000);
+    let ssns = got.iter().map(|r| usize::from(r.ssn));
+    assert!(ssns.enumerate().all(|(i, ssn)| ssn == i % 65_536));
+}
+
+#[test]
+fn attack_fragment_hoarding_is_bounded_and_tells_an_honest_window() {
+    let mut c = plain();
+    c.buffer.receive = 10_000;
+    let mut p = Pair::up(1, &c);
+    // Fragments of one byte from messages that never end, each after a gap.
+    for n in 1..2000u32 {
+        let tsn = p.reader.tsn(A, 2 * n);
+        p.inject(Z, 0, |b| {
+            b.data(&byway_wire::Data {
+                tsn,
+                stream_id: 0,
+                ssn: n as u16,
+                ppid: 0,
+                unordered: false,
+                begin: true,
+                end: false,
+                immediate: false,
+                payload: b"x",
+            });
+        });
+    }
+    let last = p
+        .sent
+        .iter()
+        .rev()
+        .find(|q| q.text.starts_with("SACK"))
+        .unwrap();
+    assert!(last.text.ends_with("closed"));
+    // 49 bytes for each fragment, and at most twice the buffer.
+    assert!(
+        p.sent
+            .iter()
+            .map(|q| q.text.matches('[').count())
+            .max()
+            .unwrap()
+            <= 2 * 10_000 / 49 + 1
+    );
+}
+
+/// A DATA chunk of one byte, for stream 0.
+fn one_byte(p: &mut Pair, n: u32, (begin, end): (bool, bool)) {
+    let tsn = p.reader.tsn(A, n);
+    p.inject(Z, 0, |b| {
+        b.data(&byway_wire::Data {
+            tsn,
+            stream_id: 0,
+            ssn: n as u16,
+            ppid: 0,
+            unordered: false,
+            begin,
+            end,
+            immediate: false,
+            payload: b"x",
+        });
+    });
+}
+
+#[test]
+fn attack_fragments_that_never_began_are_a_violation() {
+    // Only ends of messages, in order: they would be acknowledged and never delivered.
+    let mut p = Pair::up(1, &plain());
+    one_byte(&mut p, 1, (false, true));
+    assert!(p.sent.last().unwrap().text.starts_with("ABORT"));
+    // The same behind a gap: nothing is wrong until it fills.
+    let mut p = Pair::up(1, &plain());
+    one_byte(&mut p, 2, (false, true));
+    assert!(!p.sent.iter().any(|q| q.text.starts_with("ABORT")));
+    one_byte(&mut p, 1, (true, true));
+    assert!(p.sent.last().unwrap().text.starts_with("ABORT"));
+}
+
+#[test]
+fn attack_self_referencing_reassembly_is_a_violation() {
+    // A message begins inside another one.
+    let mut p = Pair::up(1, &plain());
+    for n in 1..=2u32 {
+        let tsn = p.reader.tsn(A, n);
+        p.inject(Z, 0, |b| {
+            b.data(&byway_wire::Data {
+                tsn,
+                stream_id: 0,
+                ssn: 0,
+                ppid: 0,
+                unordered: false,
+                begin: true,
+                end: false,
+                immediate: false,
+                payload: b"x",
+            });
+        });
+    }
+    assert_eq!(p.state(Z), "CLOSED");
+    assert!(
+        p.take_drawings()
+            .contains(&"Z -> ABORT: Protocol Violation -> A".to_owned())
+    );
+}
+
+#[test]
+fn attack_packets_queued_for_a_path_that_went_away_go_nowhere() {
+    // A restart from one address leaves only one path. What waited for the second path
+    // is gone, and its id is refused.
+    let mut p = Pair::up(2, &plain());
+    p.with(Z, |now, e, id| {
+        e.request_heartbeat(now, id, byway_core::PathId(1))
+    })
+    .unwrap();
+    p.replace(A, 7, &plain());
+    p.ends[A] = crate::common::endpoint(1, A, 7, &plain());
+    p.paths = 1;
+    p.connect(A, &plain());
+    p.run(5000);
+    assert_eq!(p.with(Z, |_, e, id| e.paths(id)).len(), 1);
+    let gone = p.with(Z, |now, e, id| {
+        e.set_primary(now, id, byway_core::PathId(1))
+    });
+    assert_eq!(
+        gone.unwrap_err().to_string(),
+        "path 1 does not exist; the association has paths 0 to 0"
+    );
+}
+
+#[test]
+fn attack_forced_path_switch_leaves_the_primary_where_it_is() {
+    // RFC 7829 section 8: losses that an attacker causes move data, but the
+    // primary stays and traffic returns to it.
+    let mut c = plain();
+    c.hb.enabled = true;
+    let mut p = Pair::up(2, &c);
+    for _ in 0..5 {
+        p.cut(&[0]);
+        p.send_many(A, 10, 1);
+        p.run(1500);
+        p.heal();
+        p.run(20_000);
+    }
+    assert!(p.path(A, 0).primary && p.path(A, 0).in_use);
+    assert_eq!(p.take_got(Z).len(), 5);
+}
+
+#[test]
+fn attack_changed_packets_never_change_a_message() {
+    let mut p = Pair::up(1, &plain());
+    let mut n = 0usize;
+    p.hand(move |q| {
+        n += 1;
+        let mut bytes = q.bytes.clone();
+        let at = n * 31 % bytes.len();
+        if n.is_multiple_of(3) {
+            bytes[at] ^= 1 << (n % 8);
+            Fate::Changed(bytes)
+        } else {
+            Fate::Pass
+        }
+    });
+    p.send_many(A, 700, 100);
+    p.run(600_000);
+    let got = core::mem::take(&mut p.got[Z]);
+    assert_eq!(got.len(), 100);
+    assert!(
+        got.iter()
+            .enumerate()
+            .all(|(i, r)| r.payload.iter().all(|b| *b == i as u8))
+    );
+    assert!(p.ends[Z].endpoint_stats().bad_checksums > 0);
+}
