@@ -13,6 +13,11 @@ pub(super) const WORDS: &str = "the transfer rate while nothing fails is shown t
      10 % below that of the own defaults, or with some loss less than half of it; nothing else \
      that was tried keeps the other limits";
 
+/// The same of settings that are not recommended for it.
+pub(super) const TOO_SLOW: &str = "not recommended, because its transfer rate while nothing \
+     fails is shown to be more than 10 % below that of the own defaults, or with some loss less \
+     than half of it";
+
 /// Whether the rate is shown to be more than 10 % lower than that of the own defaults as
 /// described, or less than half of it with some loss: the interval of the difference (95 %,
 /// Student's t of pairs of equal seeds) leaves out that share of their rate. Both have the same

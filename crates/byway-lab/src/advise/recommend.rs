@@ -161,7 +161,7 @@ fn of_target(request: &Request, target: Target, outcome: &Outcome, i: usize) -> 
             rows.push(outlook(lane, Role::Front, format!("front {number}")));
         }
     }
-    let verdicts = verdict::verdicts(&rows, wishes);
+    let verdicts = verdict::verdicts(&rows, own.map_or(&[], |l| &l.samples), wishes);
     let advised = rows.first().map(|r| r.candidate.clone());
     let mut limits = rows.first().map(|r| limits(r, wishes)).unwrap_or_default();
     limits.extend(

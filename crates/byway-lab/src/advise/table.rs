@@ -1,7 +1,8 @@
 //! The answer as a table of 80 columns.
 
-use super::answer::{Advice, Outlook, Role, TargetAdvice};
+use super::answer::{Advice, Outlook, Role, TargetAdvice, Verdict};
 use super::candidates::Target;
+use super::compare::Shown;
 use super::evidence::{Figures, Interval};
 use super::lines;
 use crate::scenario::{LossSpec, PathSpec};
@@ -143,8 +144,13 @@ fn recommendation(out: &mut String, target: &TargetAdvice) {
     };
     out.push_str("Recommended:");
     if best.candidate.settings.is_empty() && !best.candidate.default.is_empty() {
+        let is_beaten = |v: &Verdict| v.score.shown == Shown::Worse;
+        let nothing = match target.verdicts.iter().any(is_beaten) {
+            true => "nothing that keeps the limits",
+            false => "nothing that was tried",
+        };
         out.push_str(&format!(
-            " {}; nothing that was tried is shown to be better\n",
+            " {}; {nothing} is shown to be better\n",
             best.candidate.default
         ));
     } else {

@@ -3,19 +3,40 @@
 use super::answer::{Outlook, Role, Verdict};
 use super::compare::{Comparison, Shown, compare};
 use super::evidence::Sample;
-use super::weigh::per_hour;
+use super::rates;
+use super::weigh::{beyond, per_hour};
 use super::wishes::Wishes;
 
-/// The first row against each default that it is not.
-pub(super) fn verdicts(rows: &[Outlook], wishes: &Wishes) -> Vec<Verdict> {
+/// The first row against each default that it is not. What is better and not recommended has
+/// the reason in its line; `own` are the samples of the target's own defaults.
+pub(super) fn verdicts(rows: &[Outlook], own: &[Sample], wishes: &Wishes) -> Vec<Verdict> {
     let Some(best) = rows.first() else {
         return Vec::new();
     };
     let defaults = rows.iter().filter(|r| r.role == Role::Default);
     defaults
         .filter(|r| r.candidate != best.candidate)
-        .map(|row| verdict(best, row, wishes))
+        .map(|row| {
+            let mut verdict = verdict(best, row, wishes);
+            if verdict.score.shown == Shown::Worse
+                && let Some(why) = why_not(best, row, own, wishes)
+            {
+                verdict.words.push_str(&format!("; {}: {why}", row.name));
+            }
+            verdict
+        })
         .collect()
+}
+
+/// Why a row that is better is not what is recommended.
+fn why_not(best: &Outlook, row: &Outlook, own: &[Sample], wishes: &Wishes) -> Option<&'static str> {
+    if rates::is_slower(&row.samples, own) {
+        Some(rates::TOO_SLOW)
+    } else if beyond(&row.samples, wishes) > beyond(&best.samples, wishes) {
+        Some("not recommended, because it breaks a limit by more")
+    } else {
+        None
+    }
 }
 
 /// The parts of the score that are not shown to differ are left out, but for the stall and
@@ -114,11 +135,47 @@ mod tests {
     #[test]
     fn the_part_that_made_the_difference_is_in_the_line() {
         let rows = [row(Role::Recommended, 0, 0.0), row(Role::Default, 1, 30.0)];
-        let found = verdicts(&rows, &Wishes::default()).remove(0);
+        let found = verdicts(&rows, &[], &Wishes::default()).remove(0);
         assert_eq!(
             found.words,
             "better; stall +19 ms [+19, +19] (worse), moves/hour +0.0 [+0.0, +0.0] (no \
              difference shown), on nearby paths -30.0 [-30.0, -30.0] (better)"
+        );
+    }
+
+    /// What is better by the score, and sends at a third of the rate: the line says why it is
+    /// not recommended. Of one that breaks a limit, too, and of one that does neither, nothing.
+    #[test]
+    fn a_default_that_is_better_and_not_recommended_has_the_reason_in_its_line() {
+        let mut rows = [row(Role::Recommended, 0, 30.0), row(Role::Default, 1, 0.0)];
+        let words = |rows: &[Outlook], wishes: &Wishes| {
+            let own = rows[0].samples.clone();
+            verdicts(rows, &own, wishes).remove(0).words
+        };
+        let mut wishes = Wishes::default();
+        assert!(words(&rows, &wishes).starts_with("worse;"));
+        assert!(!words(&rows, &wishes).contains("not recommended"));
+        for (row, rate) in rows.iter_mut().zip([3e6, 1e6]) {
+            for sample in &mut row.samples {
+                (sample.rate_bytes_s, sample.lossy_rate_bytes_s) = (Some(rate), Some(rate));
+            }
+        }
+        let slow = words(&rows, &wishes);
+        assert!(
+            slow.contains("; a: not recommended, because its transfer rate"),
+            "{slow}"
+        );
+        for sample in rows.iter_mut().flat_map(|r| &mut r.samples) {
+            (sample.rate_bytes_s, sample.lossy_rate_bytes_s) = (None, None);
+        }
+        for sample in &mut rows[1].samples {
+            sample.stall_s = 0.5;
+        }
+        wishes.max_stall_s = Some(0.3);
+        let beyond = words(&rows, &wishes);
+        assert!(
+            beyond.ends_with("; a: not recommended, because it breaks a limit by more"),
+            "{beyond}"
         );
     }
 }
