@@ -5,7 +5,7 @@ use super::dispatch::Gathered;
 use super::{Association, Control, Ctx, Inbound};
 use crate::config::{FailedProbes, HbJitter, PathMaxRetransTest};
 use crate::observe::{Observation, Timer};
-use crate::path::{PathId, PathState, PathTimer, Probe};
+use crate::path::{Answered, PathId, PathState, PathTimer, Probe};
 use crate::policy::probing::Evidence;
 use crate::time::{Duration, Instant};
 use rand::RngExt;
@@ -81,7 +81,8 @@ impl Association {
     }
 
     /// A HEARTBEAT ACK arrived. It counts only if it carries the nonce of the
-    /// unanswered heartbeat on the path that it names.
+    /// unanswered heartbeat on the path that it names, or of the one before it that was taken
+    /// for lost: its answer was only late, and shows how long the round trip is.
     pub(crate) fn on_heartbeat_ack(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -95,20 +96,18 @@ impl Association {
             return;
         }
         let named = read.filter(|(path, ..)| self.paths.contains(*path));
-        let answered = named.filter(|(path, nonce, _)| {
-            let p = self.paths.get(*path);
-            p.heartbeat.is_answered_by(*nonce)
+        let answered = named.and_then(|(path, nonce, sent)| {
+            let answered = self.paths.get_mut(path).answer_heartbeat(nonce)?;
+            Some((path, sent, answered))
         });
-        let Some((path, _, sent)) = answered else {
+        let Some((path, sent, answered)) = answered else {
             self.observe(ctx, || Observation::Discarded {
                 why: "HEARTBEAT ACK that answers none of ours",
             });
             return;
         };
+        let (Answered::InTime(probe) | Answered::Late(probe)) = answered;
         let p = self.paths.get_mut(path);
-        let Some(probe) = p.end_heartbeat() else {
-            return;
-        };
         p.counters.heard(ctx.now);
         p.errors.heartbeat_answered();
         let full_sized = probe.full_sized;
@@ -136,7 +135,9 @@ impl Association {
         } else {
             self.choose_data_path(ctx, None);
         }
-        self.schedule_heartbeat(ctx, path);
+        if self.paths.get(path).heartbeat.under_way().is_none() {
+            self.schedule_heartbeat(ctx, path);
+        }
         if self.cfg.custom.failover.is_some() {
             self.choose_data_path(ctx, None);
         }
@@ -262,7 +263,7 @@ impl Association {
             return;
         }
         let p = self.paths.get_mut(path);
-        if let Some(probe) = p.end_heartbeat() {
+        if let Some(probe) = p.lose_heartbeat() {
             p.errors.heartbeat_lost(probe.sent);
         }
         if self.data_counts_silence(path) {

@@ -5,7 +5,7 @@ use super::counters::PathCounters;
 use super::dead_data::DeadDataTrial;
 use super::detector::{OwedToProbeTimeout, PathDetector};
 use super::errors::PathErrors;
-use super::heartbeat::{Heartbeat, Probe};
+use super::heartbeat::{Answered, Heartbeat, Probe};
 use super::mtu::PathMtu;
 use super::pacer::Pacer;
 use super::recovery::Recovery;
@@ -106,10 +106,25 @@ impl Path {
         }
     }
 
-    /// Ends the heartbeat in progress, if any: it is answered, lost or given up.
-    pub(crate) fn end_heartbeat(&mut self) -> Option<Probe> {
+    /// Gives up the heartbeat under way, if any: no answer is waited for.
+    pub(crate) fn end_heartbeat(&mut self) {
         self.timers.set(PathTimer::HeartbeatLost, None);
-        self.heartbeat.end()
+        self.heartbeat.end();
+    }
+
+    /// The heartbeat under way, if any, was not answered in time.
+    pub(crate) fn lose_heartbeat(&mut self) -> Option<Probe> {
+        self.timers.set(PathTimer::HeartbeatLost, None);
+        self.heartbeat.lose()
+    }
+
+    /// A HEARTBEAT ACK with this nonce arrived. Gives the heartbeat that it answers.
+    pub(crate) fn answer_heartbeat(&mut self, nonce: u64) -> Option<Answered> {
+        let answered = self.heartbeat.answered(nonce);
+        if let Some(Answered::InTime(_)) = answered {
+            self.timers.set(PathTimer::HeartbeatLost, None);
+        }
+        answered
     }
 
     /// Ends the probe of the path's MTU, if any: it is lost or given up.

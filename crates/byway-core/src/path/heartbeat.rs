@@ -19,6 +19,8 @@ pub(crate) struct Probe {
 pub(crate) struct Heartbeat {
     /// The one that is not answered yet.
     under_way: Option<Probe>,
+    /// The last one that was lost. Its answer may only be late: the RTO was too short.
+    lost: Option<Probe>,
     /// Whether the user wants heartbeats here.
     enabled: bool,
 }
@@ -27,6 +29,7 @@ impl Heartbeat {
     pub(super) fn new(enabled: bool) -> Heartbeat {
         Heartbeat {
             under_way: None,
+            lost: None,
             enabled,
         }
     }
@@ -46,9 +49,17 @@ impl Heartbeat {
         self.under_way
     }
 
-    /// Whether a HEARTBEAT ACK with this nonce answers the heartbeat under way.
-    pub(crate) fn is_answered_by(&self, nonce: u64) -> bool {
-        self.under_way.is_some_and(|p| p.nonce == nonce)
+    /// A HEARTBEAT ACK with this nonce arrived. Gives the heartbeat that it answers: the one
+    /// under way, or the last one that was lost. Neither is answered again.
+    pub(super) fn answered(&mut self, nonce: u64) -> Option<Answered> {
+        let is_it = |p: &Probe| p.nonce == nonce;
+        if let Some(probe) = self.under_way.filter(is_it) {
+            self.end();
+            return Some(Answered::InTime(probe));
+        }
+        let late = self.lost.filter(is_it)?;
+        self.lost = None;
+        Some(Answered::Late(late))
     }
 
     /// A heartbeat leaves.
@@ -56,8 +67,24 @@ impl Heartbeat {
         self.under_way = Some(probe);
     }
 
-    /// No heartbeat is under way any more.
-    pub(super) fn end(&mut self) -> Option<Probe> {
-        self.under_way.take()
+    /// The heartbeat under way is lost.
+    pub(super) fn lose(&mut self) -> Option<Probe> {
+        let probe = self.under_way.take();
+        self.lost = probe.or(self.lost);
+        probe
     }
+
+    /// No answer is waited for any more.
+    pub(super) fn end(&mut self) {
+        (self.under_way, self.lost) = (None, None);
+    }
+}
+
+/// Which heartbeat a HEARTBEAT ACK answers.
+#[derive(Copy, Clone, Debug)]
+pub(crate) enum Answered {
+    /// The one under way.
+    InTime(Probe),
+    /// One that was taken for lost. Another one may be under way.
+    Late(Probe),
 }

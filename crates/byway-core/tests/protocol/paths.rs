@@ -1,7 +1,7 @@
 //! Several paths: failure, failover, heartbeats, primaries (RFC 9260 sections
 //! 5.4, 6.4 and 8; RFC 7829; the papers' policies).
 
-use crate::common::{A, Pair, Z, assert_drawn, endpoint, loss, ms, plain};
+use crate::common::{A, Fate, Pair, Z, assert_drawn, endpoint, loss, ms, plain};
 use byway_core::config::{Config, Dormant, PrimarySwitch};
 use byway_core::observe::Observation;
 use byway_core::{Event, Message, PathId, PathState};
@@ -174,6 +174,44 @@ fn heartbeats_lost_on_an_idle_path_make_it_inactive_and_nothing_more() {
     p.run(3_600_000);
     assert_eq!(p.path_state(A, 1), PathState::Inactive);
     assert_eq!((p.state(A), p.state(Z)), ("ESTABLISHED", "ESTABLISHED"));
+}
+
+#[test]
+fn a_heartbeat_that_is_answered_after_its_rto_shows_that_the_path_works_and_how_slow_it_is() {
+    // Its nonce proves that the answer belongs to it (section 8.3 sets no limit).
+    let mut c = plain();
+    c.hb.enabled = true;
+    c.hb.interval = ms(1000);
+    let mut p = Pair::up(2, &c);
+    p.hand(|q| match q.text == "HEARTBEAT ACK" && q.path == 1 {
+        true => Fate::Late(1500),
+        false => Fate::Pass,
+    });
+    // A -> HEARTBEAT -> Z, Z -> HEARTBEAT ACK -> on its way, taken for lost.
+    while p.path(A, 1).error_count == 0 {
+        p.run(10);
+    }
+    let srtt = p.path(A, 1).srtt;
+    p.take_observed(A);
+    p.run(600);
+    let observed = p.take_observed(A);
+    let acked = observed.iter().find_map(|o| match o {
+        Observation::HeartbeatAcked { path, rtt } => Some((path.0, *rtt)),
+        _ => None,
+    });
+    let (path, rtt) = acked.expect("the late answer counts");
+    assert!(path == 1 && rtt > ms(1500), "{path} {rtt:?}");
+    assert_eq!(p.path(A, 1).error_count, 0);
+    assert!(p.path(A, 1).srtt > srtt, "the round trip is measured");
+    // The next heartbeat is answered in time; each answer counts once.
+    p.run(20_000);
+    assert_eq!(p.path(A, 1).error_count, 0);
+    assert_eq!(p.path_state(A, 1), PathState::Active);
+    assert_eq!(p.take_discards(A), [""; 0]);
+    p.hand(|_| Fate::Twice);
+    p.run(20_000);
+    let twice = "HEARTBEAT ACK that answers none of ours";
+    assert!(p.take_discards(A).contains(&twice));
 }
 
 #[test]

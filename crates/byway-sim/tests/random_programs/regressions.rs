@@ -690,3 +690,39 @@ fn set_up_completes_although_addresses_of_both_sides_go_and_cookie_acks_are_lost
     assert_eq!(outcome.failures, [""; 0]);
     assert_eq!(outcome.missing, 0);
 }
+
+/// Four paths with round trips above RTO.Initial: each first answer came late and was thrown
+/// away, and before the RTOs had grown the errors of all paths exceeded Association.Max.Retrans.
+#[test]
+fn late_answers_of_heartbeats_keep_an_association_with_short_timeouts() {
+    let hasty = Settings {
+        pf: 4,
+        rto: 3,
+        hb: 2,
+        misc: 30,
+        byway: 32,
+        ..Settings::default()
+    };
+    let outcome = twice(&Program {
+        seed: 94,
+        both_connect: true,
+        paths: vec![
+            PathPlan {
+                reorder: 8,
+                duplicate: 2,
+                ..path(41)
+            },
+            path(101),
+            PathPlan {
+                reorder: 4,
+                duplicate: 1,
+                ..path(51)
+            },
+            path(51),
+        ],
+        settings: two(hasty, Settings::default()),
+        steps: vec![step(993, 0, send(0, 1, 1))],
+        ..Program::default()
+    });
+    assert_eq!(outcome.failures, [""; 0]);
+}
