@@ -269,7 +269,7 @@ const MISTAKES: &[(&str, &str, usize, &str)] = &[
         "seed = 7",
         "seed = -7",
         1,
-        "seed in the scenario: found -7, expected a whole number, 0 or more",
+        "seed in the scenario: found -7, expected a whole number, 0 to 9223372036854775807",
     ),
     (
         "seed = 7",
