@@ -8,6 +8,7 @@ mod address_changes;
 mod address_room;
 mod attacks;
 mod auth;
+mod bad_init;
 mod choice;
 mod concurrent;
 mod congestion;

@@ -27,11 +27,11 @@ pub(super) fn measure(tools: &Tools, _: &Arguments) -> Result<Part> {
         let port = free_udp_port()?;
         let to = format!("127.0.0.1:{port}");
         let mut receiver = tools.recv(&to, &["--give-up", "5s"])?;
-        let fresh = receiver.resident()?;
+        let (fresh, fresh_own) = (receiver.resident()?, receiver.anonymous()?);
         // What any first associations take is no leak: a round of the same attack comes first.
         hold(tools, &to, what, "50", "2")?;
         std::thread::sleep(SETTLE);
-        let before = receiver.resident()?;
+        let (before, before_own) = (receiver.resident()?, receiver.anonymous()?);
         let attack = attack(tools, &to, what, "400", "15");
         let attack = Running::start(attack)?;
         let (mut most, begun) = (before, Instant::now());
@@ -41,11 +41,12 @@ pub(super) fn measure(tools: &Tools, _: &Arguments) -> Result<Part> {
         }
         let line = attack.finish()?;
         std::thread::sleep(SETTLE);
-        let after = receiver.resident()?;
+        let (after, after_own) = (receiver.resident()?, receiver.anonymous()?);
         let alive = receiver.is_alive()?;
         holds &= alive && most <= CEILING * BESIDE && after <= before * BACK;
         eprintln!(
-            "  {what}: {fresh:.0} KiB at first, {before:.0} before, {most:.0} at most, {after:.0} after"
+            "  {what}: {fresh:.0} KiB at first, {before:.0} before, {most:.0} at most, {after:.0} after; \
+             without the program's file {fresh_own:.0}, {before_own:.0} and {after_own:.0}"
         );
         figures.insert(
             what.into(),
@@ -54,6 +55,9 @@ pub(super) fn measure(tools: &Tools, _: &Arguments) -> Result<Part> {
                 "kib_before": before,
                 "kib_most": most,
                 "kib_after": after,
+                "anonymous_kib_at_first": fresh_own,
+                "anonymous_kib_before": before_own,
+                "anonymous_kib_after": after_own,
                 "after_to_before": rounded(after / before),
                 "most_to_ceiling": rounded(most / CEILING),
                 "attack": line,

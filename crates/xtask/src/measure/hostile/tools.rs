@@ -115,13 +115,25 @@ impl Running {
         self.0.as_ref().map_or(0, Child::id)
     }
 
-    /// Resident memory in KiB.
+    /// Resident memory in KiB, the touched pages of the program's file included.
     pub(super) fn resident(&self) -> Result<f64> {
+        self.status("VmRSS:")
+    }
+
+    /// Resident memory in KiB that the program itself has filled.
+    pub(super) fn anonymous(&self) -> Result<f64> {
+        self.status("RssAnon:")
+    }
+
+    /// A line of the kernel's account of the process, in KiB.
+    fn status(&self, name: &str) -> Result<f64> {
         let path = format!("/proc/{}/status", self.id());
         let text = std::fs::read_to_string(&path).with_context(|| path.clone())?;
-        let line = text.lines().find_map(|l| l.strip_prefix("VmRSS:"));
+        let line = text.lines().find_map(|l| l.strip_prefix(name));
         let word = line.and_then(|l| l.split_ascii_whitespace().next());
-        Ok(word.context("no VmRSS")?.parse()?)
+        Ok(word
+            .with_context(|| format!("no {name} in {path}"))?
+            .parse()?)
     }
 
     /// Waits for its end; its last line of JSON.
