@@ -221,6 +221,9 @@ function line(pen, at, points, stairs, end) {
   pen.stroke();
 }
 
+// The time that is shown: a scene that is over ends with its last run.
+const lastMoment = v => v.over && v.lanes.every(l => l.end !== null) ? Math.min(v.now, Math.max(...v.lanes.map(l => l.end))) : v.now;
+
 // The windows with the states of the paths, the TSNs, and what the reader has.
 function charts(canvas, view, lane, curve) {
   const n = view.paths.length, states = 12 * n + 4, height = 372 + states;

@@ -124,6 +124,12 @@ impl Collector {
         self.totals.get_mut(usize::from(path.0))
     }
 
+    /// How many DATA chunks are kept.
+    #[cfg(test)]
+    pub(crate) fn kept(&self) -> usize {
+        self.meter.kept()
+    }
+
     /// Takes an observation of the sender.
     pub(crate) fn sender(&mut self, o: &Observed, names: &mut PathNames) {
         if self.expected.detailed {

@@ -10,7 +10,7 @@ use byway_core::observe::Observed;
 use byway_core::time::Instant;
 use byway_core::{ChecksumMode, ConfigError, EndpointConfig};
 use byway_dialect_ns2::Settings;
-use byway_sim::host::{Sender, Sink, SinkReport};
+use byway_sim::host::{Delivery, Sender, Sink};
 use byway_sim::{HostId, Simulation};
 use std::net::{IpAddr, SocketAddr};
 
@@ -183,10 +183,14 @@ impl Drive {
         names.learn(ends.simulation.endpoint(ends.sender), association);
     }
 
-    /// What the reader has taken so far.
-    pub(crate) fn reader(&self) -> Option<&SinkReport> {
-        let sink = self.ends.simulation.app::<Sink>(self.ends.receiver);
-        sink.map(Sink::report)
+    /// What the reader took since the last time. The collector takes it, too.
+    pub(crate) fn read(&mut self, collector: &mut Collector) -> Vec<Delivery> {
+        let sink = self.ends.simulation.app_mut::<Sink>(self.ends.receiver);
+        let read = sink.map_or_else(Vec::new, Sink::take_deliveries);
+        for delivery in &read {
+            collector.delivery(delivery.at, delivery.bytes);
+        }
+        read
     }
 
     /// The collector takes the rest, and the run is over.
@@ -197,9 +201,7 @@ impl Drive {
     ) -> Result<Ended, DriveError> {
         self.ends
             .gather(collector, &mut self.waiting, &mut |_, _| {});
-        for delivery in self.reader().map_or(&[][..], |r| &r.deliveries) {
-            collector.delivery(delivery.at, delivery.bytes);
-        }
+        self.read(collector);
         let simulation = self.ends.simulation;
         if simulation.refused() > 0 {
             return Err(DriveError::Packets(simulation.refused()));

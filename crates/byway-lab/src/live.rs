@@ -208,10 +208,9 @@ impl Live {
         })
     }
 
-    /// What the reader took: every time that it read, in order.
-    #[must_use]
-    pub fn deliveries(&self) -> &[Delivery] {
-        self.drive.reader().map_or(&[], |r| &r.deliveries)
+    /// What the reader took since the last time: every time that it read, in order.
+    pub fn deliveries(&mut self) -> Vec<Delivery> {
+        self.drive.read(&mut self.collector)
     }
 
     /// The result, if the run is over.
@@ -296,6 +295,7 @@ mod tests {
                 until += step;
                 while !live.run_to(until, 97, &mut |_, _| {}).unwrap() {}
                 live.passages().for_each(drop);
+                live.deliveries();
             }
             live.finish().unwrap().unwrap()
         });
@@ -312,6 +312,33 @@ mod tests {
         for step in [16_666_667, 3_000_000_000] {
             assert_eq!(watched(&scenario, Duration::from_nanos(step)), plain);
         }
+    }
+
+    #[test]
+    fn a_long_run_keeps_what_is_in_flight_alone() {
+        let scenario = Scenario::parse(
+            "long",
+            "limit = \"30 s\"\n[traffic]\nkind = \"bulk\"\nsize = \"1 GB\"\n\
+             [[path]]\nrate = \"10 Mbit/s\"\ndelay = \"20 ms\"\nloss = \"1 %\"\n\
+             [[path]]\nrate = \"10 Mbit/s\"\ndelay = \"20 ms\"\n\
+             [[event]]\nat = \"5 s\"\npath = 1\ndo = \"down\"\n\
+             [[event]]\nat = \"9 s\"\npath = 1\ndo = \"up\"\n",
+        )
+        .unwrap_or_else(|e| panic!("{e}"));
+        let mut live = Live::new(&scenario, 0).unwrap();
+        let (mut kept, mut read) = (0, 0);
+        while !live.is_over() {
+            let until = live.at() + Duration::from_millis(100);
+            live.run_to(until, u64::MAX, &mut |_, _| {}).unwrap();
+            read += live.deliveries().len();
+            assert!(live.deliveries().is_empty(), "what was read is given twice");
+            kept = kept.max(live.collector.kept());
+        }
+        let result = live.finish().unwrap().unwrap();
+        assert!(read > 1000 && result.measures.originals > 5000, "{read}");
+        // A window of 100 packets, and what a batch of observations holds.
+        assert!(kept < 1500, "{kept} of {}", result.measures.originals);
+        assert!(result.measures.caught_by_failure > 0);
     }
 
     #[test]

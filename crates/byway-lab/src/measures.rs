@@ -5,6 +5,7 @@ use crate::series::{Buckets, seconds};
 use byway_core::observe::{Observation, Observed, Timer};
 use byway_core::{PathId, PathState};
 use serde::Serialize;
+use std::collections::VecDeque;
 
 /// Lengths of T3-rtx that are counted separately (natarajan-2006 figure 14), seconds;
 /// the last one includes all longer ones.
@@ -90,7 +91,11 @@ pub(crate) struct Meter {
     /// When the first scripted failure begins, nanoseconds, and of which path.
     failure: Option<(u64, usize)>,
     paths: Vec<PathMeter>,
-    chunks: Vec<Chunk>,
+    /// Those that can still be sent or arrive, by their places; `gone` stood before them.
+    chunks: VecDeque<Chunk>,
+    gone: u64,
+    /// When the last of those that the failure caught and that are gone arrived.
+    recovered: Option<u64>,
     measures: Measures,
     first_data: Option<u64>,
     last_ack: u64,
@@ -105,6 +110,13 @@ struct Chunk {
     sends: u8,
     first_sent: u64,
     arrived: u64,
+}
+
+impl Chunk {
+    /// Whether it was on its way at `failure` and did not arrive before.
+    fn is_caught(&self, failure: u64) -> bool {
+        self.sends > 0 && self.first_sent < failure && self.arrived > failure
+    }
 }
 
 #[derive(Clone, Default)]
@@ -137,7 +149,9 @@ impl Meter {
             initial_rto_s,
             failure,
             paths: vec![path; paths],
-            chunks: Vec::new(),
+            chunks: VecDeque::new(),
+            gone: 0,
+            recovered: None,
             measures: Measures::default(),
             first_data: None,
             last_ack: 0,
@@ -160,6 +174,7 @@ impl Meter {
                 let new = acked.saturating_sub(self.acked);
                 self.measures.acked.add(at, new);
                 self.acked += new;
+                self.forget();
             }
             Observation::TimerFired {
                 timer: timer @ (Timer::T3Rtx | Timer::HeartbeatLost),
@@ -257,17 +272,49 @@ impl Meter {
                 p.area = 0.0;
             }
         }
-        if let Some(chunk) = self.chunk(seq) {
-            if chunk.sends == 0 {
-                chunk.first_sent = at;
-            }
-            chunk.sends = chunk.sends.saturating_add(1);
+        let Some(chunk) = self.chunk(seq) else {
+            return;
+        };
+        if chunk.sends == 0 {
+            chunk.first_sent = at;
+        }
+        chunk.sends = chunk.sends.saturating_add(1);
+        let sends = chunk.sends;
+        match sends {
+            1 => self.measures.originals += 1,
+            2 => self.measures.sent_again += 1,
+            3 => self.measures.sent_thrice += 1,
+            _ => {}
         }
     }
 
-    /// The chunk at a place; they are sent in order for the first time.
+    /// Forgets the first chunks that have arrived and are acknowledged: nothing more happens to them.
+    /// A run of any length needs memory for the chunks in flight alone.
+    fn forget(&mut self) {
+        while self.gone < self.acked
+            && let Some(chunk) = self.chunks.front()
+            && chunk.arrived < u64::MAX
+        {
+            if let Some((failure, _)) = self.failure
+                && chunk.is_caught(failure)
+            {
+                self.measures.caught_by_failure += 1;
+                self.recovered = self.recovered.max(Some(chunk.arrived));
+            }
+            self.chunks.pop_front();
+            self.gone += 1;
+        }
+    }
+
+    /// How many chunks are kept.
+    #[cfg(test)]
+    pub(crate) fn kept(&self) -> usize {
+        self.chunks.len()
+    }
+
+    /// The chunk at a place, unless it is forgotten; they are sent in order for the first time.
     fn chunk(&mut self, seq: u64) -> Option<&mut Chunk> {
-        let index = usize::try_from(seq).ok()?;
+        let index = usize::try_from(seq.checked_sub(self.gone)?).ok()?;
         if index >= self.chunks.len() {
             // Places are handed out one by one, so that this adds one.
             self.chunks.resize(
@@ -300,17 +347,12 @@ impl Meter {
     /// The measures, when the run is over.
     pub(crate) fn finish(mut self) -> Measures {
         let mut m = self.measures;
-        let sent = |times: u8| self.chunks.iter().filter(|c| c.sends >= times).count() as u64;
-        (m.originals, m.sent_again, m.sent_thrice) = (sent(1), sent(2), sent(3));
         if let Some((failure, _)) = self.failure {
-            let caught = || {
-                self.chunks
-                    .iter()
-                    .filter(|c| c.sends > 0 && c.first_sent < failure && c.arrived > failure)
-            };
-            m.caught_by_failure = caught().count() as u64;
+            let caught = || self.chunks.iter().filter(|c| c.is_caught(failure));
+            m.caught_by_failure += caught().count() as u64;
             m.caught_recovered_s = caught()
                 .map(|c| c.arrived)
+                .chain(self.recovered)
                 .max()
                 .filter(|last| *last < u64::MAX)
                 .map(|last| (last - failure) as f64 / 1e9);

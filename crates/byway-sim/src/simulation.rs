@@ -139,6 +139,12 @@ impl Simulation {
         app.downcast_ref()
     }
 
+    /// A host's application, if it is of that type, to be changed.
+    pub fn app_mut<A: Application>(&mut self, host: HostId) -> Option<&mut A> {
+        let app: &mut dyn Any = &mut *self.hosts[host.0].app;
+        app.downcast_mut()
+    }
+
     /// Starts or stops the recording of a host's observations.
     pub fn observe(&mut self, host: HostId, on: bool) {
         self.hosts[host.0].endpoint.observe(on);

@@ -79,6 +79,14 @@ impl Scene {
         Ok(self.0.set(path, key, value)?)
     }
 
+    /// See [`Session::undo`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn undo(&mut self) -> Result<(), JsValue> {
+        Ok(self.0.undo()?)
+    }
+
     /// See [`Session::seed`].
     ///
     /// # Errors

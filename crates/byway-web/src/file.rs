@@ -5,7 +5,8 @@ use byway_lab::units::format_duration;
 use std::time::Duration;
 use toml::{Table, Value};
 
-/// Most events of a scenario that a visitor may change.
+/// Most events of a scenario that a visitor may change. The page goes through them for each packet that it
+/// draws, and an address must have room for their text.
 const MAX_EVENTS: usize = 400;
 
 /// What a visitor may change of a path while it runs.
@@ -80,6 +81,38 @@ impl File {
         })
     }
 
+    /// Whether its events are others than those of `opened`.
+    pub(crate) fn events_differ(&self, opened: &File) -> bool {
+        self.table.get("event") != opened.table.get("event")
+    }
+
+    /// Without what a visitor did last to the events of `opened`; none if that is nothing.
+    ///
+    /// # Errors
+    /// When the rest cannot be read.
+    pub(crate) fn without_last(&self, opened: &File) -> Result<Option<File>, String> {
+        let count = |file: &File| tables(&file.table, "event").count();
+        let (mine, theirs) = (self.table.get("event"), opened.table.get("event"));
+        let mut table = self.table.clone();
+        match table.get_mut("event").and_then(Value::as_array_mut) {
+            Some(events) if events.len() > count(opened) => {
+                events.pop();
+                if events.is_empty() && theirs.is_none() {
+                    table.remove("event");
+                }
+            }
+            // An event of the scene itself was changed at its own time.
+            Some(events) if mine != theirs => {
+                *events = theirs
+                    .and_then(Value::as_array)
+                    .cloned()
+                    .unwrap_or_default();
+            }
+            _ => return Ok(None),
+        }
+        read(table).map(Some)
+    }
+
     /// Adds an event, or changes the last one if it is of the same time and path and does one of `verbs`.
     fn with_event(
         &self,
@@ -108,7 +141,8 @@ impl File {
         let place = events.iter().rposition(same);
         if place.is_none() && events.len() >= MAX_EVENTS {
             return Err(format!(
-                "the scene has {MAX_EVENTS} events; remove your changes or begin another scene"
+                "the scene has {MAX_EVENTS} events, the most that the page adds to: undo the last change, or \
+                 save the scene as a file, where the command takes as many as you write"
             ));
         }
         match place.and_then(|i| events[i].as_table_mut()) {

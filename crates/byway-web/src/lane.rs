@@ -47,6 +47,8 @@ pub(crate) struct PathTrace {
     pub(crate) rto_s: f64,
     pub(crate) errors: u32,
     pub(crate) timeouts: u64,
+    /// How often it became inactive.
+    pub(crate) given_up: u64,
     /// From when, nanoseconds, and which.
     pub(crate) states: Vec<(u64, PathCondition)>,
     pub(crate) fired: Vec<u64>,
@@ -72,7 +74,6 @@ pub(crate) struct Trace {
     pub(crate) last_read: Option<u64>,
     /// The longest stall that is over: from when, and how long, nanoseconds.
     pub(crate) longest: Option<(u64, u64)>,
-    deliveries: usize,
 }
 
 impl Trace {
@@ -84,6 +85,7 @@ impl Trace {
             rto_s: policy.config.rto.initial.as_secs_f64(),
             errors: 0,
             timeouts: 0,
+            given_up: 0,
             states: Vec::new(),
             fired: Vec::new(),
             windows: Curve::default(),
@@ -102,7 +104,6 @@ impl Trace {
             first_data: None,
             last_read: None,
             longest: None,
-            deliveries: 0,
         }
     }
 
@@ -136,14 +137,13 @@ impl Trace {
         }
     }
 
-    fn read_on(&mut self, live: &Live) {
-        for delivery in &live.deliveries()[self.deliveries..] {
+    fn read_on(&mut self, live: &mut Live) {
+        for delivery in live.deliveries() {
             let at = delivery.at.as_nanos();
             self.stalled_until(at);
             self.last_read = Some(at);
             self.read_bytes += delivery.bytes;
             self.read.push(at, self.read_bytes as f64);
-            self.deliveries += 1;
         }
     }
 
@@ -195,7 +195,10 @@ impl PathTrace {
             }
             Observation::Rto { rto, .. } => self.rto_s = rto.as_secs_f64(),
             Observation::Errors { count, .. } => self.errors = *count,
-            Observation::PathState { to, .. } => self.enter(at, *to),
+            Observation::PathState { from, to, .. } => {
+                self.given_up += u64::from(from.is_some() && *to == PathState::Inactive);
+                self.enter(at, *to);
+            }
             Observation::DataSent {
                 seq,
                 retransmission,

@@ -3,7 +3,7 @@
 use crate::file::{File, KEYS, name_of, policies_of};
 use crate::lane::{CurveKind, Lane};
 use crate::packets::{Mark, nanos};
-use crate::view::View;
+use crate::view::{Choice, View};
 use byway_lab::address;
 use byway_lab::run::compared;
 use std::time::Duration;
@@ -177,6 +177,20 @@ impl Session {
         self.begin(file, self.now)
     }
 
+    /// Takes back what the visitor did last to a path: the last event of the file that the opened scene does
+    /// not have. Choices of policies and seeds stay.
+    ///
+    /// # Errors
+    /// When there is nothing to take back.
+    pub fn undo(&mut self) -> Result<(), String> {
+        match self.file.without_last(&self.opened)? {
+            Some(file) => self.begin(file, self.now),
+            None => {
+                Err("nothing to undo: no path was changed since the scene was opened".to_owned())
+            }
+        }
+    }
+
     fn known(&self, path: usize) -> Result<(), String> {
         let n = self.file.scenario.paths.len();
         (path < n)
@@ -256,8 +270,11 @@ impl Session {
             &self.lanes,
             self.now,
             self.moment(),
-            names,
-            self.own.len(),
+            Choice {
+                policies: names,
+                own: self.own.len(),
+                undo: self.file.events_differ(&self.opened),
+            },
         );
         serde_json::to_string(&view).unwrap_or_default()
     }

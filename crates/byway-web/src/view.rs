@@ -13,7 +13,8 @@ use std::time::Duration;
 pub(crate) struct View {
     name: String,
     description: String,
-    seed: u64,
+    /// A text: it may have more digits than a number of JavaScript.
+    seed: String,
     now: f64,
     limit: f64,
     over: bool,
@@ -21,9 +22,19 @@ pub(crate) struct View {
     paths: Vec<PathView>,
     events: Vec<EventView>,
     lanes: Vec<LaneView>,
-    policies: Vec<String>,
+    #[serde(flatten)]
+    choice: Choice,
+}
+
+/// What the visitor can choose.
+#[derive(Serialize)]
+pub(crate) struct Choice {
+    /// Names of all policies.
+    pub(crate) policies: Vec<String>,
     /// How many policies the scene had when it was opened.
-    own: usize,
+    pub(crate) own: usize,
+    /// Whether there is a change to take back.
+    pub(crate) undo: bool,
 }
 
 /// A path, as the scenario has it at the moment.
@@ -64,6 +75,8 @@ struct LaneView {
     /// The longest stall so far: from when and how long, seconds.
     longest: Option<[f64; 2]>,
     failovers: u64,
+    /// Those that the command counts as spurious; none before the run is over.
+    spurious_failovers: Option<u64>,
     retransmissions: u64,
     data_path: usize,
     /// New data goes to all active paths.
@@ -79,6 +92,8 @@ struct LanePath {
     rto: f64,
     errors: u32,
     timeouts: u64,
+    /// How often it became inactive.
+    given_up: u64,
     states: Vec<(f64, PathCondition)>,
     fired: Vec<f64>,
 }
@@ -89,15 +104,14 @@ impl View {
         lanes: &[Lane],
         now: Duration,
         moment: Duration,
-        policies: Vec<String>,
-        own: usize,
+        choice: Choice,
     ) -> View {
         let total_bytes = total(&scenario.traffic);
         let views = lanes.iter().zip(&scenario.policies);
         View {
             name: scenario.name.clone(),
             description: scenario.description.clone(),
-            seed: scenario.seed,
+            seed: scenario.seed.to_string(),
             now: now.as_secs_f64(),
             limit: scenario.limit.as_secs_f64(),
             over: lanes.iter().all(|l| l.result.is_some()),
@@ -107,8 +121,7 @@ impl View {
             lanes: views
                 .map(|(lane, policy)| LaneView::new(lane, policy, nanos(now), total_bytes))
                 .collect(),
-            policies,
-            own,
+            choice,
         }
     }
 }
@@ -213,6 +226,7 @@ impl LaneView {
             waiting: waiting.map(seconds),
             longest: longest.map(|(from, length)| [seconds(from), seconds(length)]),
             failovers: trace.failovers,
+            spurious_failovers: lane.result.as_ref().map(|r| r.spurious_failovers),
             retransmissions: trace.retransmissions,
             data_path: trace.data_path,
             concurrent: policy.config.core.concurrent.is_some(),
@@ -231,6 +245,7 @@ impl LanePath {
             rto: path.rto_s,
             errors: path.errors,
             timeouts: path.timeouts,
+            given_up: path.given_up,
             states: states.map(|(at, s)| (*at as f64 / 1e9, *s)).collect(),
             fired: path.fired.iter().map(|at| *at as f64 / 1e9).collect(),
         }

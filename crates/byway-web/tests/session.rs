@@ -189,6 +189,7 @@ fn mistakes_are_told_in_the_words_of_the_command_and_change_nothing() {
 fn a_visitor_cannot_make_a_scene_grow_without_end() {
     let (name, text) = scenes().remove(0);
     let mut session = Session::open(&name, &text).expect("a scene");
+    let opened = session.toml();
     let mut refused = None;
     for i in 0..1000 {
         until(&mut session, f64::from(i) / 1000.0);
@@ -204,6 +205,19 @@ fn a_visitor_cannot_make_a_scene_grow_without_end() {
     }
     let (i, error) = refused.expect("a limit");
     assert!(error.contains("400 events"), "{error}");
+    // The way on.
+    let before = session.toml();
+    session.undo().expect("the last change");
+    session.set(0, "delay", "7 ms").expect("room for one more");
+    session.undo().expect("that one");
+    assert_ne!(session.toml(), before);
+    for _ in 0..398 {
+        session.undo().expect("a change");
+    }
+    assert_eq!(session.toml(), opened);
+    let error = session.undo().expect_err("nothing is left");
+    assert!(error.contains("nothing to undo"), "{error}");
+    session.switch(1, false).expect("a cut");
     assert!(i > 190, "{i}");
     let text = session.toml();
     let read = Session::open_address(&session.fragment()).expect("its address");

@@ -25,6 +25,13 @@ struct Stop {
     y: String,
     text: String,
     r#try: String,
+    /// Simulated seconds in a second at which it begins.
+    #[serde(default = "real_time")]
+    speed: f64,
+}
+
+fn real_time() -> f64 {
+    1.0
 }
 
 /// A stop, as the page has it.
@@ -37,6 +44,7 @@ struct Shown {
     y: String,
     text: String,
     r#try: String,
+    speed: f64,
     /// The text of its scenario.
     scene: String,
     name: String,
@@ -81,6 +89,10 @@ fn show(repository: &Path, stop: Stop) -> Result<Shown> {
     if lines.is_empty() {
         bail!("{} has no panel \"{}\"", data.display(), stop.panel);
     }
+    // What the page's slider has.
+    if !(0.01..=10.0).contains(&stop.speed) {
+        bail!("its speed is {}; from 0.01 to 10", stop.speed);
+    }
     Ok(Shown {
         title: stop.title,
         paper: stop.paper,
@@ -89,6 +101,7 @@ fn show(repository: &Path, stop: Stop) -> Result<Shown> {
         y: stop.y,
         text: stop.text,
         r#try: stop.r#try,
+        speed: stop.speed,
         scene: read(&scene)?,
         name: format!("{}.toml", stop.scene),
         lines,

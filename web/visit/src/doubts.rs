@@ -1,7 +1,7 @@
 //! Can a check pass wrongly? Each is put to a case where it must fail.
 
 use crate::visitor::Visitor;
-use crate::{copy, looks};
+use crate::{copy, frames};
 use anyhow::{Result, ensure};
 use serde_json::Value;
 use std::ffi::OsStr;
@@ -84,7 +84,7 @@ pub fn loads_from_elsewhere(v: &Visitor) -> Result<String> {
 pub fn kept_busy(v: &Visitor) -> Result<String> {
     v.until_time(0.2)?;
     v.value("(() => { const busy = () => { const end = performance.now() + 50; while (performance.now() < end); requestAnimationFrame(busy); }; busy(); })()")?;
-    let measured = looks::measure(v, 3)?;
+    let measured = frames::measure(v, 3)?;
     let of = |key: &str| measured[key].as_f64().unwrap_or(0.0);
     let rate = of("pictures") / of("seconds");
     ensure!(rate > 0.0 && rate < 21.0, "{rate:.1} pictures a second");

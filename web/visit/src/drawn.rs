@@ -29,6 +29,7 @@ const TEXTS: &str = r#"(() => {
         near(`all of ${l.policy}`, all, v.total_bytes);
         is(`sent again of ${l.policy}`, +(/sent again (\d+)/.exec(reader) || [])[1], l.retransmissions);
         is(`failovers of ${l.policy}`, +(/failovers (\d+)/.exec(reader) || [])[1], l.failovers);
+        is(`spurious failovers of ${l.policy}`, (/of these spurious (\d+)/.exec(reader) || [])[1], l.outcome ? String(l.spurious_failovers) : undefined);
         if (l.longest) near(`longest stall of ${l.policy}`, (/longest stall ([\d.]+ m?s)/.exec(reader) || [])[1] || '', l.longest[1]);
         is(`stalled of ${l.policy}`, /STALLED/.test(reader), l.waiting !== null && l.waiting > 0.3 && !l.outcome);
         if (l.outcome && l.outcome.is === 'complete') near(`end of ${l.policy}`, (/complete after ([\d.]+ m?s)/.exec(reader) || [])[1] || '', l.transfer);
@@ -38,6 +39,7 @@ const TEXTS: &str = r#"(() => {
             near(`cwnd of path ${k + 1} of ${l.policy}`, cells[2], p.cwnd);
             near(`RTO of path ${k + 1} of ${l.policy}`, cells[3], p.rto);
             is(`timeouts of path ${k + 1} of ${l.policy}`, +cells[4], p.timeouts);
+            is(`given up of path ${k + 1} of ${l.policy}`, +cells[5], p.given_up);
         });
     });
     return wrong;

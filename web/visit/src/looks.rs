@@ -4,7 +4,6 @@ use crate::visitor::Visitor;
 use anyhow::{Result, ensure};
 use headless_chrome::protocol::cdp::Emulation;
 use headless_chrome::protocol::cdp::Page::CaptureScreenshotFormatOption::Png;
-use serde_json::Value;
 use std::path::Path;
 
 /// It opens, from a copy of its folder. All that the browser asks for is looked at after each check.
@@ -65,20 +64,27 @@ pub fn readable(v: &Visitor) -> Result<String> {
         small == serde_json::json!([]),
         "less than 24 pixels high: {small}"
     );
+    v.value("(() => { openWords(); })()")?;
     let pale = v.value("(() => {
         const light = c => { const [r, g, b] = c.match(/[\\d.]+/g).map(Number).map(x => x / 255).map(x => x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
         const ground = e => { for (; e; e = e.parentElement) { const c = getComputedStyle(e).backgroundColor; if (!/, 0\\)$/.test(c)) return c; } return 'rgb(255, 255, 255)'; };
-        return [...document.querySelectorAll('main *, header *, footer *')].filter(e => e.checkVisibility() && !e.closest('svg') && [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim()) && !e.disabled && !e.closest('[disabled]')).map(e => {
+        return [...document.querySelectorAll('main *, header *, footer *, dialog *')].filter(e => e.checkVisibility() && !e.closest('svg') && [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim()) && !e.disabled && !e.closest('[disabled]')).map(e => {
             const [a, b] = [light(getComputedStyle(e).color), light(ground(e))].sort((x, y) => y - x);
             return [(a + 0.05) / (b + 0.05), e.outerHTML.slice(0, 80)];
         }).filter(([c]) => c < 4.5);
     })()")?;
     ensure!(pale == serde_json::json!([]), "pale: {pale}");
+    v.key("Escape")?;
     Ok(String::new())
 }
 
 /// With reduced motion the scene waits for Play, and then changes a few times a second.
 pub fn still(v: &Visitor) -> Result<String> {
+    calmed(v, calm)
+}
+
+/// Acts as a person who asks for reduced motion.
+pub fn calmed(v: &Visitor, act: impl Fn(&Visitor) -> Result<String>) -> Result<String> {
     let media = |value: &str| Emulation::SetEmulatedMedia {
         media: None,
         features: Some(vec![Emulation::MediaFeature {
@@ -87,7 +93,7 @@ pub fn still(v: &Visitor) -> Result<String> {
         }]),
     };
     v.tab().call_method(media("reduce"))?;
-    let seen = calm(v);
+    let seen = act(v);
     v.tab().call_method(media("no-preference"))?;
     seen
 }
@@ -103,59 +109,6 @@ fn calm(v: &Visitor) -> Result<String> {
     let drawn = after[1].as_f64().unwrap_or(0.0) - before;
     ensure!(drawn <= 6.0, "{drawn} pictures in a second");
     Ok(format!("{drawn} pictures in a second"))
-}
-
-/// Pictures that the page draws in ten seconds while three policies run. It is measured, and not judged.
-pub fn frames(v: &Visitor) -> Result<String> {
-    v.until_time(0.2)?;
-    let measured = measure(v, 10)?;
-    let of = |key: &str| measured[key].as_f64().unwrap_or(0.0);
-    Ok(format!(
-        "{:.1} pictures a second, {:.2} simulated seconds a second; between two frames {:.1} ms at the median, {:.1} ms at the 99th percentile, {:.1} ms at most",
-        of("pictures") / of("seconds"),
-        of("simulated") / of("seconds"),
-        of("median"),
-        of("p99"),
-        of("longest")
-    ))
-}
-
-/// Frames, pictures and simulated time for some seconds.
-pub fn measure(v: &Visitor, seconds: u32) -> Result<Value> {
-    let three = v.number("document.querySelectorAll('.lane').length")?;
-    ensure!(three == 3.0, "{three} policies");
-    v.value(&format!("new Promise(done => {{
-        const times = [], pictures = byway.frames(), from = byway.now();
-        const tick = at => {{ times.push(at); if (at - times[0] < {seconds}000) requestAnimationFrame(tick); else {{
-            const gaps = times.slice(1).map((t, i) => t - times[i]).sort((a, b) => a - b);
-            done({{ pictures: byway.frames() - pictures, seconds: (times.at(-1) - times[0]) / 1000, median: gaps[gaps.length >> 1], p99: gaps[Math.floor(gaps.length * 0.99)], longest: gaps.at(-1), simulated: byway.now() - from }});
-        }} }};
-        requestAnimationFrame(tick);
-    }})"))
-}
-
-/// Three policies for minutes of real time, over a file that does not end: what memory it takes.
-pub fn soak(v: &Visitor, minutes: u32) -> Result<()> {
-    v.fresh()?;
-    let opened = "(async () => { const list = new DataTransfer(); \
-        list.items.add(new File([BYWAY_TOUR[0].scene.replace('8 MiB', '40 GB').replace('400 s', '100000 s')], 'soak.toml')); \
-        const open = document.getElementById('open'); open.files = list.files; open.dispatchEvent(new Event('change')); })()";
-    v.value(opened)?;
-    v.until("it is opened", "byway.view().total_bytes === 4e10")?;
-    for minute in 0..=minutes {
-        let of = |script| v.number(script);
-        println!(
-            "minute {minute}: simulated {:.0} s, program {:.1} MB, scripts {:.1} MB, {} pictures",
-            of("byway.now()")?,
-            of("byway.memory() / 1e6")?,
-            of("performance.memory.usedJSHeapSize / 1e6")?,
-            of("byway.frames()")?
-        );
-        if minute < minutes {
-            std::thread::sleep(std::time::Duration::from_secs(60));
-        }
-    }
-    v.no_problems()
 }
 
 /// Pictures of the whole page on a desk and on a phone, some of them as colour-blind people see them.
@@ -199,6 +152,11 @@ pub fn pictures(v: &Visitor, folder: &Path) -> Result<()> {
             v.tab()
                 .call_method(Emulation::SetEmulatedVisionDeficiency { Type: Vision::None })?;
         }
+        v.size(width, 900)?;
+        v.value("(() => { openWords('CMT-PF'); })()")?;
+        v.value("new Promise(r => setTimeout(r, 400))")?;
+        let picture = v.tab().capture_screenshot(Png, None, None, true)?;
+        std::fs::write(folder.join(format!("{width}-words.png")), picture)?;
     }
     Ok(())
 }

@@ -1,19 +1,26 @@
-//! `byway-web-visit FOLDER BYWAY [--only TEXT] [--pictures FOLDER] [--soak MINUTES]`: visits the page in FOLDER with headless
-//! Chromium, as a person would, and compares its results with those of the command BYWAY. `--only` chooses
-//! checks by their names, `--pictures` writes pictures of the page, `--soak` lets it run for long.
+//! `byway-web-visit FOLDER BYWAY [--only TEXT] [--pictures FOLDER] [--frames] [--soak MINUTES]`: visits the page in
+//! FOLDER with headless Chromium, as a person would, and compares its results with those of the command BYWAY.
+//! `--only` chooses checks by their names. The others make no checks: `--pictures` writes pictures of the page,
+//! `--frames` measures how many it draws, `--soak` how much memory a long run takes.
 
 mod attacks;
 mod colours;
 mod doubts;
 mod drawn;
+mod frames;
 mod hands;
+mod hints;
+mod keys;
+mod limits;
 mod looks;
+mod pace;
 mod same;
 mod scenes;
 mod served;
 mod shell;
 mod tour;
 mod visitor;
+mod words;
 
 use anyhow::{Context, Result, bail};
 use std::env::args_os;
@@ -34,6 +41,11 @@ const CHECKS: &[Check] = &[
     (
         "the ten stops of the tour, the other five, each to the command's result",
         tour::last_stops,
+    ),
+    ("each hint's action shows what it promises", hints::kept),
+    (
+        "packets are seen: slow motion at the set-up, events, timeouts and moves",
+        pace::packets_are_seen,
     ),
     (
         "texts, buttons and drawings are those of the run",
@@ -75,6 +87,23 @@ const CHECKS: &[Check] = &[
         tour::back_and_forward,
     ),
     ("many clicks at once", attacks::clicks),
+    (
+        "slow motion is a choice, and the pace is told",
+        pace::slow_motion_is_a_choice,
+    ),
+    ("every name of the field is explained", words::explained),
+    (
+        "the list of words by mouse, keyboard and finger",
+        words::opened,
+    ),
+    ("keys can be switched off", keys::switched_off),
+    ("changes are undone, at 400 events too", keys::undone),
+    (
+        "a scene that needs too much memory is stopped",
+        limits::full,
+    ),
+    ("memory that ends is told", limits::exhausted),
+    ("the work of a frame is bounded", limits::work_of_a_frame),
     ("the window changes its size while it runs", looks::resized),
     (
         "the page opens from its folder, and asks for nothing else",
@@ -115,7 +144,7 @@ const CHECKS: &[Check] = &[
 
 /// Those that measure, one after the other.
 const ALONE: &[Check] = &[
-    ("frames in ten seconds with three policies", looks::frames),
+    ("frames in ten seconds with three policies", frames::three),
     (
         "control: frames are missed when the page is kept busy",
         doubts::kept_busy,
@@ -140,26 +169,31 @@ fn main() -> ExitCode {
 /// How many checks failed.
 fn visit() -> Result<usize> {
     let (mut pictures, mut only, mut places) = (None, String::new(), Vec::new());
-    let mut soak = None;
+    let (mut soak, mut table) = (None, false);
     let mut args = args_os().skip(1);
     while let Some(arg) = args.next() {
         match arg.to_str() {
             Some("--pictures") => pictures = args.next().map(PathBuf::from),
             Some("--only") => only = args.next().unwrap_or_default().to_string_lossy().into(),
+            Some("--frames") => table = true,
             Some("--soak") => soak = args.next(),
             _ => places.push(PathBuf::from(arg)),
         }
     }
     let [folder, byway] = places.as_slice() else {
         bail!(
-            "usage: byway-web-visit FOLDER BYWAY [--only TEXT] [--pictures FOLDER] [--soak MINUTES]"
+            "usage: byway-web-visit FOLDER BYWAY [--only TEXT] [--pictures FOLDER] [--frames] [--soak MINUTES]"
         );
     };
     let work = Work::new()?;
     // Of a copy in another place: all that the page needs is in its folder.
     let page = work.0.join("page");
     copy(folder, &page)?;
+    let measures = table || soak.is_some() || pictures.is_some();
     let chosen = |checks: &[Check]| -> Vec<Check> {
+        if measures && only.is_empty() {
+            return Vec::new();
+        }
         let named = checks.iter().filter(|(name, _)| name.contains(&only));
         named.copied().collect()
     };
@@ -193,7 +227,7 @@ fn visit() -> Result<usize> {
     });
     let mut failed = results.iter().filter(|passed| !**passed).count();
     let mut passed = results.len() - failed;
-    if !alone.is_empty() || pictures.is_some() || soak.is_some() {
+    if !alone.is_empty() || measures {
         let visitor = Visitor::new(&page, byway, &work.0)?;
         for check in &alone {
             match carry_out(&visitor, *check) {
@@ -203,7 +237,10 @@ fn visit() -> Result<usize> {
         }
         if let Some(minutes) = soak {
             let minutes = minutes.to_string_lossy().parse().context("minutes")?;
-            looks::soak(&visitor, minutes)?;
+            limits::soak(&visitor, minutes)?;
+        }
+        if table {
+            frames::table(&visitor, 5)?;
         }
         if let Some(pictures) = pictures {
             looks::pictures(&visitor, &pictures)?;

@@ -48,6 +48,7 @@ impl Visitor {
                 ("read_bytes", "delivered_bytes"),
                 ("retransmissions", "retransmissions"),
                 ("failovers", "failovers"),
+                ("spurious_failovers", "spurious_failovers"),
                 ("transfer", "transfer_s"),
                 ("outcome", "outcome"),
             ] {
@@ -57,6 +58,17 @@ impl Visitor {
                     lane["policy"],
                     lane[shown],
                     result[known]
+                );
+            }
+            let measured = result["measures"]["paths"].as_array().context("paths")?;
+            for (i, path) in measured.iter().enumerate() {
+                let shown = &lane["paths"][i]["given_up"];
+                ensure!(
+                    *shown == path["failures"],
+                    "{}: path {} is given up {shown} times, in the result {}",
+                    lane["policy"],
+                    i + 1,
+                    path["failures"]
                 );
             }
             let stall = |v: &Value| v.as_f64().unwrap_or(0.0);

@@ -9,7 +9,7 @@ const ERROR: &str =
     "document.getElementById('error').hidden ? '' : document.getElementById('error').textContent";
 
 /// The fragment of an address with this scene, written by the browser and not by byway.
-fn fragment(v: &Visitor, toml: &str) -> Result<String> {
+pub fn fragment(v: &Visitor, toml: &str) -> Result<String> {
     v.text(&format!(
         "(async () => {{ const packed = new Blob([{}]).stream().pipeThrough(new CompressionStream('deflate-raw')); \
          const bytes = new Uint8Array(await new Response(packed).arrayBuffer()); \

@@ -30,7 +30,7 @@ pub struct SinkReport {
     pub longest_stall: Duration,
     /// When the longest stall began.
     pub stall_began: Instant,
-    /// Every read, if they are kept.
+    /// Every read, if they are kept and until they are [taken](Sink::take_deliveries).
     pub deliveries: Vec<Delivery>,
 }
 
@@ -59,6 +59,11 @@ impl Sink {
     #[must_use]
     pub fn report(&self) -> &SinkReport {
         &self.report
+    }
+
+    /// The reads that are kept and were not taken before. They are no longer in the report.
+    pub fn take_deliveries(&mut self) -> Vec<Delivery> {
+        std::mem::take(&mut self.report.deliveries)
     }
 
     fn read(&mut self, ctx: &mut AppCtx<'_>, id: AssocId) {
