@@ -79,3 +79,22 @@ fn an_endless_source_has_no_end_and_one_may_begin_later() {
     // 10 Mbit/s, less headers and slow start.
     assert!((6_000_000..9_000_000).contains(&bytes), "{bytes}");
 }
+
+/// One SACK empties a send buffer for one message: it tells of room and that all is
+/// acknowledged, and the last message leaves between the two.
+#[test]
+fn a_file_is_acknowledged_when_its_last_message_is() {
+    let base: Base = |peer, mut config| {
+        config.buffer.send = 1;
+        Sender::bulk(peer, 5001, config, 3000, 1000)
+    };
+    let (report, deliveries) = run(|s| s, base);
+    assert_eq!((report.sent, deliveries.len()), (3, 3));
+    let last = deliveries[2].at;
+    assert!(
+        report.acked_at.unwrap() > last,
+        "{:?} {last:?}",
+        report.acked_at
+    );
+    assert!(report.ended_at.is_some());
+}

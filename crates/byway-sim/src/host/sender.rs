@@ -317,6 +317,8 @@ impl Application for Sender {
                 }
             }
             Event::Writable => self.supply(ctx),
+            // One SACK may have told of room first, so that more was sent since.
+            Event::Drained if ctx.endpoint.buffered(id) != Some(0) => {}
             Event::Drained if self.left == Some(0) && self.report.acked_at.is_none() => {
                 self.report.acked_at = Some(ctx.now);
                 if self.shuts_down {
