@@ -354,10 +354,12 @@ impl Association {
         }
     }
 
-    /// Whether a heartbeat of a path is under way, or leaves in time.
+    /// Whether a heartbeat of a path is under way, or leaves in time, also as a probe of the
+    /// detector (cortes-2008).
     pub(super) fn is_probed(&self, path: PathId) -> bool {
+        use PathTimer::{DetectorProbe, Heartbeat, HeartbeatLost};
         let timers = &self.paths.get(path).timers;
-        let all = [PathTimer::Heartbeat, PathTimer::HeartbeatLost];
+        let all = [Heartbeat, HeartbeatLost, DetectorProbe];
         self.paths.wants_heartbeat(path) || all.iter().any(|t| timers.get(*t).is_some())
     }
 

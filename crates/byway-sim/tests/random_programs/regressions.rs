@@ -726,3 +726,36 @@ fn late_answers_of_heartbeats_keep_an_association_with_short_timeouts() {
     });
     assert_eq!(outcome.failures, [""; 0]);
 }
+
+/// Data waits for an address to be verified, during a shutdown, and the detector's next probe is
+/// all that will verify it. That is enough.
+#[test]
+fn a_probe_of_the_detector_verifies_an_address_that_data_waits_for() {
+    let strict = Settings {
+        burst: 1,
+        rto: 5,
+        streams: 23,
+        detection: 1,
+        misc: 5,
+        windows: 8,
+        pmr: 6,
+        ..Settings::default()
+    };
+    let outcome = twice(&Program {
+        seed: 159,
+        both_connect: true,
+        paths: vec![PathPlan {
+            loss: 30,
+            queue: 8,
+            ..path(0)
+        }],
+        settings: two(strict, Settings::default()),
+        steps: vec![
+            step(0, 0, send(0, 1313, 14)),
+            step(2, 1, Op::Shutdown),
+            step(0, 0, send(0, 1, 1)),
+        ],
+        ..Program::default()
+    });
+    assert_eq!(outcome.missing, 0);
+}
