@@ -4,6 +4,7 @@ use crate::error::{Closed, SendError};
 use crate::shared::Shared;
 use byway_core::{AssocId, AssocStats, Config, Message, PathId, PathStats, Received};
 use std::future::poll_fn;
+use std::net::IpAddr;
 use std::sync::Arc;
 use tokio::task::coop::cooperative;
 
@@ -127,6 +128,23 @@ impl Association {
         self.shared().with(|state| {
             state.command(now, self.id(), |core| {
                 core.set_primary(now, self.id(), path)
+            })
+        })
+    }
+
+    /// Asks the peer to send to this address of this side while it can (RFC 5061 section
+    /// 4.2.4; RFC 6458 section 8.3.4). [`Event::AddressChanged`](crate::Event::AddressChanged)
+    /// or [`Event::AddressChangeRefused`](crate::Event::AddressChangeRefused) says what became
+    /// of it.
+    ///
+    /// # Errors
+    /// When a side does not support changes of addresses, the address is not one of this side,
+    /// or the association has ended.
+    pub fn set_peer_primary(&self, local: IpAddr) -> Result<(), SendError> {
+        let now = self.shared().now();
+        self.shared().with(|state| {
+            state.command(now, self.id(), |core| {
+                core.set_peer_primary(now, self.id(), local)
             })
         })
     }

@@ -2,10 +2,14 @@
 
 use super::address;
 use super::ending::Ending;
+use super::exchange::ended;
 use crate::args::{HereArgs, ThereArgs};
 use crate::failure::{Failure, Kind};
 use crate::settings::config;
-use byway::{Association, Closed, ConnectError, Endpoint, EndpointOptions, LossReason};
+use byway::{
+    Association, Closed, CommandError, ConnectError, Endpoint, EndpointOptions, LossReason,
+    SendError,
+};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -66,6 +70,10 @@ pub(super) async fn connect(
             if !(here.quiet || here.json) {
                 warn_of_one(&endpoint, &association);
             }
+            if let Err(failure) = prefer(here, &association) {
+                abort_for(&association, &failure);
+                return Err(failure);
+            }
             return Ok((endpoint, association));
         }
         Ok(Err(e)) => {
@@ -104,6 +112,27 @@ pub(super) async fn connect(
     // The next attempt may need the same ports.
     ending.abort(endpoint, b"given up").await;
     Err(failure)
+}
+
+/// Asks the other side for the address of `--prefer`. One that cannot be asked is no failure:
+/// it sends where it wants to.
+pub(super) fn prefer(here: &HereArgs, association: &Association) -> Result<(), Failure> {
+    let Some(address) = here.prefer else {
+        return Ok(());
+    };
+    match association.set_peer_primary(address) {
+        Ok(()) => Ok(()),
+        Err(SendError::Refused(CommandError::AddressChangesUnsupported)) => {
+            if !(here.quiet || here.json) {
+                eprintln!(
+                    "warning: --prefer {address}: the other side takes no such request (RFC 5061) and sends where it wants to"
+                );
+            }
+            Ok(())
+        }
+        Err(SendError::Refused(e)) => Err(Failure::wrong(format!("--prefer {address}: {e}"))),
+        Err(e) => Err(ended(e)),
+    }
 }
 
 /// Says it when no path could take over.

@@ -2,7 +2,7 @@
 
 use super::ending::Ending;
 use super::exchange::ended;
-use super::open::{connect, serve};
+use super::open::{connect, prefer, serve};
 use super::progress::{GiveUp, Progress, Step, Watch};
 use super::stall::StallMeter;
 use crate::args::{CatArgs, ListenArgs};
@@ -25,6 +25,7 @@ pub(crate) async fn listen(args: ListenArgs, ending: Ending) -> Result<(), Failu
         let Some(association) = endpoint.accept().await else {
             return Err(Failure::new(Kind::Failed, "the endpoint has ended"));
         };
+        prefer(&args.here, &association)?;
         let watch = Watch::new(&association);
         tokio::select! {
             result = to_stdout(&association, &bytes) => result,
