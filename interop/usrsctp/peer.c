@@ -223,7 +223,15 @@ static int change(void *socket, const struct options *o, const struct change *c)
 	default:
 		address.v4.sin_port = htons((uint16_t)o->port);
 		memcpy(&primary.ssp_addr, &address, size);
-		return usrsctp_setsockopt(s, IPPROTO_SCTP, SCTP_PRIMARY_ADDR, &primary, sizeof(primary));
+		/* EINVAL: a heartbeat has not confirmed the address yet. */
+		for (int i = 0; i < 30; i++) {
+			if (usrsctp_setsockopt(s, IPPROTO_SCTP, SCTP_PRIMARY_ADDR, &primary, sizeof(primary)) == 0)
+				return 0;
+			if (errno != EINVAL)
+				break;
+			usleep(100000);
+		}
+		return -1;
 	}
 }
 
