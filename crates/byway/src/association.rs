@@ -2,7 +2,7 @@
 
 use crate::error::{Closed, SendError};
 use crate::shared::Shared;
-use byway_core::{AssocId, AssocStats, Config, Message, PathId, PathStats, Received};
+use byway_core::{AssocId, AssocStats, Config, Message, PathId, PathStats, Received, Undelivered};
 use std::future::poll_fn;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -160,6 +160,15 @@ impl Association {
                 core.request_heartbeat(now, self.id(), path)
             })
         })
+    }
+
+    /// Takes the next message that a lost association could not deliver: the peer has not
+    /// completely acknowledged it. `None` when there is none left, or the association has not
+    /// ended. There are as many as [`Closed::Lost`] says.
+    #[must_use]
+    pub fn take_undelivered(&self) -> Option<Undelivered> {
+        self.shared()
+            .with(|state| state.core.take_undelivered(self.id()))
     }
 
     /// Waits until the peer has acknowledged all messages.

@@ -10,6 +10,8 @@ use byway::{
     Association, Closed, CommandError, ConnectError, Endpoint, EndpointOptions, LossReason,
     SendError,
 };
+use byway_lab::show;
+use std::fmt;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -146,6 +148,38 @@ fn warn_of_one(endpoint: &Endpoint, association: &Association) {
         _ => return,
     };
     eprintln!("warning: no redundancy, a failed path stops the transfer: {what}");
+}
+
+/// What of the messages of a lost association was not acknowledged, in bytes.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Unacknowledged {
+    /// All of it. A part may have arrived.
+    pub(super) all: u64,
+    /// What never left.
+    pub(super) unsent: u64,
+}
+
+impl Unacknowledged {
+    /// Takes it from an association that has ended.
+    pub(super) fn of(association: &Association) -> Unacknowledged {
+        let mut sum = Unacknowledged::default();
+        while let Some(message) = association.take_undelivered() {
+            let bytes = message.payload.len() as u64;
+            sum.all += bytes;
+            sum.unsent += if message.sent { 0 } else { bytes };
+        }
+        sum
+    }
+}
+
+impl fmt::Display for Unacknowledged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (all, unsent) = (show::bytes(self.all), show::bytes(self.unsent));
+        write!(
+            f,
+            "{all} were not acknowledged, {unsent} of them never left"
+        )
+    }
 }
 
 /// Aborts an association because of a failure of ours; the other side gets

@@ -30,4 +30,5 @@ mod revival;
 mod setup;
 mod teardown;
 mod timestamps;
+mod undelivered;
 mod windows;
