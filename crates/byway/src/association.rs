@@ -168,7 +168,7 @@ impl Association {
     #[must_use]
     pub fn take_undelivered(&self) -> Option<Undelivered> {
         self.shared()
-            .with(|state| state.core.take_undelivered(self.id()))
+            .with(|state| state.take_undelivered(self.id()))
     }
 
     /// Waits until the peer has acknowledged all messages.

@@ -109,6 +109,8 @@ async fn a_lost_association_gives_back_each_message_that_was_not_acknowledged() 
             assert_eq!((u.stream, u.ppid), ((u.context % 3) as u16, 7));
         }
         assert_eq!(p.a.take_undelivered(), None);
+        // What was taken was not delivered.
+        assert!(matches!(p.a.drained().await, Err(Closed::Lost { .. })));
     })
     .await;
 }
