@@ -7,7 +7,11 @@
  * recv takes one association and writes what arrives to FILE until the other end shuts
  * the association down; send streams FILE as messages and then shuts down gracefully.
  * Both end with the line "done BYTES" on stdout and status 0. Status 1: the transfer
- * failed; 2: usage; 3: the deadline passed. */
+ * failed; 2: usage; 3: the deadline passed.
+ *
+ * --at MS:WHAT:ADDRESS, up to eight times in order of time, counted from the set-up, changes
+ * the association. `add` and `rem`: an address of this end (RFC 5061); `prefer`: the other end
+ * is asked to send to this address of ours; `primary`: this end sends to this one of theirs. */
 #ifndef INTEROP_PEER_H
 #define INTEROP_PEER_H
 
@@ -25,6 +29,7 @@
 #include <unistd.h>
 
 #define MAX_ADDRS 8
+#define MAX_CHANGES 8
 
 union addr {
 	struct sockaddr sa;
@@ -38,10 +43,22 @@ struct addr_list {
 	int has_v6;
 };
 
+enum change_kind { CHANGE_ADD, CHANGE_REM, CHANGE_PREFER, CHANGE_PRIMARY };
+static const char *const change_names[] = { "add", "rem", "prefer", "primary" };
+
+/* What happens to the association, and when. */
+struct change {
+	long at; /* ms after the set-up */
+	enum change_kind kind;
+	union addr address;
+};
+
 /* Times are in milliseconds, sizes in bytes. -1: leave the stack's own default. */
 struct options {
 	int sending;
 	struct addr_list local, remote;
+	struct change changes[MAX_CHANGES];
+	int change_count;
 	const char *file;
 	long port;
 	long udp_port;      /* our UDP port for encapsulation, RFC 6951 */
@@ -53,6 +70,7 @@ struct options {
 	long path_max_retrans;
 	long pf_threshold; /* RFC 7829: errors before a path is potentially failed */
 	long heartbeat;
+	long asconf; /* 0: no changes of addresses and no AUTH (usrsctp alone) */
 	long cmt_dac; /* 1: all paths at once, with delayed acknowledgements (usrsctp alone) */
 	long deadline; /* seconds */
 };
@@ -93,9 +111,22 @@ __attribute__((noreturn)) static void usage(const char *problem, const char *wor
 	        "       peer send --port P --addr A[,B] --to C[,D] --in FILE [options]\n"
 	        "options: --udp-port U --peer-udp-port V --message BYTES --every MS --buffer BYTES\n"
 	        "         --rto-initial MS --rto-min MS --rto-max MS --pmr N --pf N\n"
-	        "         --heartbeat MS --cmt-dac 0|1 --deadline SECONDS\n",
+	        "         --heartbeat MS --cmt-dac 0|1 --asconf 0|1 --deadline SECONDS\n"
+	        "         --at MS:add|rem|prefer|primary:ADDRESS\n",
 	        problem, word != NULL ? " " : "", word != NULL ? word : "");
 	exit(2);
+}
+
+/* An address without a port. */
+static void parse_address(union addr *a, const char *word)
+{
+	memset(a, 0, sizeof(*a));
+	if (inet_pton(AF_INET, word, &a->v4.sin_addr) == 1)
+		a->v4.sin_family = AF_INET;
+	else if (inet_pton(AF_INET6, word, &a->v6.sin6_addr) == 1)
+		a->v6.sin6_family = AF_INET6;
+	else
+		usage("not an IP address:", word);
 }
 
 static void parse_addresses(struct addr_list *list, const char *text)
@@ -109,16 +140,35 @@ static void parse_addresses(struct addr_list *list, const char *text)
 		if (list->count == MAX_ADDRS)
 			usage("too many addresses:", text);
 		union addr *a = &list->at[list->count++];
-		memset(a, 0, sizeof(*a));
-		if (inet_pton(AF_INET, word, &a->v4.sin_addr) == 1) {
-			a->v4.sin_family = AF_INET;
-		} else if (inet_pton(AF_INET6, word, &a->v6.sin6_addr) == 1) {
-			a->v6.sin6_family = AF_INET6;
-			list->has_v6 = 1;
-		} else {
-			usage("not an IP address:", word);
-		}
+		parse_address(a, word);
+		list->has_v6 |= a->sa.sa_family == AF_INET6;
 	}
+}
+
+static void parse_change(struct options *o, const char *text)
+{
+	const int kinds = sizeof(change_names) / sizeof(change_names[0]);
+	struct change *c = &o->changes[o->change_count];
+	char *kind = NULL;
+	const char *address;
+	int i;
+
+	if (o->change_count == MAX_CHANGES)
+		usage("too many changes:", text);
+	c->at = strtol(text, &kind, 10);
+	address = *kind == ':' ? strchr(kind + 1, ':') : NULL;
+	if (kind == text || c->at < 0 || address == NULL)
+		usage("not MS:WHAT:ADDRESS:", text);
+	for (i = 0; i < kinds; i++) {
+		size_t n = strlen(change_names[i]);
+		if ((size_t)(address - kind - 1) == n && memcmp(kind + 1, change_names[i], n) == 0)
+			break;
+	}
+	if (i == kinds)
+		usage("not add, rem, prefer or primary:", text);
+	c->kind = (enum change_kind)i;
+	parse_address(&c->address, address + 1);
+	o->change_count++;
 }
 
 /* sin_port and sin6_port are at the same place. */
@@ -160,14 +210,14 @@ static struct options parse_options(int argc, char **argv)
 	struct options o = {
 		.port = -1, .udp_port = 9899, .peer_udp_port = -1, .message = 16384, .buffer = 1 << 20,
 		.rto_initial = -1, .rto_min = -1, .rto_max = -1, .path_max_retrans = -1,
-		.pf_threshold = -1, .heartbeat = -1, .cmt_dac = -1, .deadline = 120,
+		.pf_threshold = -1, .heartbeat = -1, .cmt_dac = -1, .asconf = -1, .deadline = 120,
 	};
 	struct { const char *name; long *value; } numbers[] = {
 		{ "--port", &o.port }, { "--udp-port", &o.udp_port }, { "--peer-udp-port", &o.peer_udp_port },
 		{ "--message", &o.message }, { "--every", &o.every }, { "--buffer", &o.buffer }, { "--rto-initial", &o.rto_initial },
 		{ "--rto-min", &o.rto_min }, { "--rto-max", &o.rto_max }, { "--pmr", &o.path_max_retrans },
 		{ "--pf", &o.pf_threshold }, { "--heartbeat", &o.heartbeat }, { "--deadline", &o.deadline },
-		{ "--cmt-dac", &o.cmt_dac },
+		{ "--cmt-dac", &o.cmt_dac }, { "--asconf", &o.asconf },
 	};
 	const char *file_option;
 
@@ -184,6 +234,8 @@ static struct options parse_options(int argc, char **argv)
 			parse_addresses(&o.local, argv[i + 1]);
 		} else if (strcmp(argv[i], "--to") == 0) {
 			parse_addresses(&o.remote, argv[i + 1]);
+		} else if (strcmp(argv[i], "--at") == 0) {
+			parse_change(&o, argv[i + 1]);
 		} else if (strcmp(argv[i], file_option) == 0) {
 			o.file = argv[i + 1];
 		} else {
@@ -247,6 +299,45 @@ static void start_deadline(const struct options *o)
 
 	seconds = (unsigned)o->deadline;
 	if (pthread_create(&thread, NULL, deadline_thread, &seconds) != 0)
+		fail("pthread_create");
+	pthread_detach(thread);
+}
+
+/* The changes of --at; one that fails ends the program. `change` returns 0, or -1 with errno. */
+struct changing {
+	const struct options *o;
+	void *socket;
+	int (*change)(void *socket, const struct options *o, const struct change *c);
+};
+
+static void *change_thread(void *argument)
+{
+	const struct changing *c = argument;
+	long passed = 0;
+
+	for (int i = 0; i < c->o->change_count; i++) {
+		const struct change *next = &c->o->changes[i];
+		if (next->at > passed) {
+			usleep((useconds_t)(next->at - passed) * 1000);
+			passed = next->at;
+		}
+		if (c->change(c->socket, c->o, next) != 0) {
+			note("%s %s: %s", change_names[next->kind], addr_name(&next->address), strerror(errno));
+			_exit(1);
+		}
+		note("%s %s", change_names[next->kind], addr_name(&next->address));
+	}
+	return NULL;
+}
+
+/* The association is set up: times of --at begin. `c` must outlive the association. */
+static void start_changes(struct changing *c)
+{
+	pthread_t thread;
+
+	if (c->o->change_count == 0)
+		return;
+	if (pthread_create(&thread, NULL, change_thread, c) != 0)
 		fail("pthread_create");
 	pthread_detach(thread);
 }

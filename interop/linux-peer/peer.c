@@ -195,10 +195,41 @@ static int open_socket(const struct options *o)
 	return s;
 }
 
+/* A change of --at. The kernel takes a port of 0 for that of the socket where addresses are bound. */
+static int change(void *socket, const struct options *o, const struct change *c)
+{
+	int s = *(int *)socket;
+	union addr address = c->address, own, other;
+	socklen_t size = addr_size(&address), length = sizeof(own);
+	struct sctp_setpeerprim prefer = { 0 };
+	struct sctp_prim primary = { 0 };
+
+	(void)o;
+	switch (c->kind) {
+	case CHANGE_ADD:
+		return setsockopt(s, SOL_SCTP, SCTP_SOCKOPT_BINDX_ADD, &address, size);
+	case CHANGE_REM:
+		return setsockopt(s, SOL_SCTP, SCTP_SOCKOPT_BINDX_REM, &address, size);
+	case CHANGE_PREFER:
+		if (getsockname(s, &own.sa, &length) != 0)
+			return -1;
+		address.v4.sin_port = own.v4.sin_port;
+		memcpy(&prefer.sspp_addr, &address, size);
+		return setsockopt(s, SOL_SCTP, SCTP_SET_PEER_PRIMARY_ADDR, &prefer, sizeof(prefer));
+	default:
+		if (getpeername(s, &other.sa, &length) != 0)
+			return -1;
+		address.v4.sin_port = other.v4.sin_port;
+		memcpy(&primary.ssp_addr, &address, size);
+		return setsockopt(s, SOL_SCTP, SCTP_PRIMARY_ADDR, &primary, sizeof(primary));
+	}
+}
+
 static int receive(const struct options *o)
 {
 	FILE *out = open_file(o);
 	int listener = open_socket(o), s;
+	struct changing changing = { o, &s, change };
 	uint64_t bytes;
 
 	if (listen(listener, 1) != 0)
@@ -208,6 +239,7 @@ static int receive(const struct options *o)
 	if (s < 0)
 		fail("accept");
 	note("accepted");
+	start_changes(&changing);
 	bytes = read_all(s, out);
 	if (fclose(out) != 0)
 		fail("closing the file");
@@ -245,6 +277,7 @@ static int transmit(const struct options *o)
 {
 	FILE *in = open_file(o);
 	int s = open_socket(o);
+	struct changing changing = { o, &s, change };
 	char packed[sizeof(o->remote.at)];
 	pthread_t thread;
 	uint64_t bytes;
@@ -252,6 +285,7 @@ static int transmit(const struct options *o)
 	/* Blocks until the association is up; answers with its identifier. */
 	if (setsockopt(s, SOL_SCTP, SCTP_SOCKOPT_CONNECTX, packed, (socklen_t)pack(&o->remote, packed)) < 0)
 		fail("SCTP_SOCKOPT_CONNECTX");
+	start_changes(&changing);
 	if (pthread_create(&thread, NULL, reader, &s) != 0)
 		fail("pthread_create");
 	bytes = send_file(s, o, in);

@@ -124,6 +124,8 @@ static void configure_stack(const struct options *o)
 	SET(sctp_path_rtx_max_default, o->path_max_retrans)
 	SET(sctp_path_pf_threshold, o->pf_threshold)
 	SET(sctp_heartbeat_interval_default, o->heartbeat)
+	SET(sctp_asconf_enable, o->asconf)
+	SET(sctp_auth_enable, o->asconf)
 	SET(sctp_cmt_on_off, o->cmt_dac)
 	SET(sctp_cmt_use_dac, o->cmt_dac)
 	SET(sctp_sendspace, o->buffer)
@@ -201,6 +203,38 @@ static void connect_to_all(struct socket *s, const struct options *o)
 	wait_until_up(s);
 }
 
+/* A change of --at. The library takes a port of 0 for that of the socket. */
+static int change(void *socket, const struct options *o, const struct change *c)
+{
+	struct socket *s = socket;
+	union addr address = c->address;
+	socklen_t size = addr_size(&address);
+	struct sctp_setpeerprim prefer = { 0 };
+	struct sctp_setprim primary = { 0 };
+
+	switch (c->kind) {
+	case CHANGE_ADD:
+		return usrsctp_bindx(s, &address.sa, 1, SCTP_BINDX_ADD_ADDR);
+	case CHANGE_REM:
+		return usrsctp_bindx(s, &address.sa, 1, SCTP_BINDX_REM_ADDR);
+	case CHANGE_PREFER:
+		memcpy(&prefer.sspp_addr, &address, size);
+		return usrsctp_setsockopt(s, IPPROTO_SCTP, SCTP_SET_PEER_PRIMARY_ADDR, &prefer, sizeof(prefer));
+	default:
+		address.v4.sin_port = htons((uint16_t)o->port);
+		memcpy(&primary.ssp_addr, &address, size);
+		/* EINVAL: a heartbeat has not confirmed the address yet. */
+		for (int i = 0; i < 30; i++) {
+			if (usrsctp_setsockopt(s, IPPROTO_SCTP, SCTP_PRIMARY_ADDR, &primary, sizeof(primary)) == 0)
+				return 0;
+			if (errno != EINVAL)
+				break;
+			usleep(100000);
+		}
+		return -1;
+	}
+}
+
 /* The library lives in this process: it must stay until the last packet is answered. */
 static void finish(struct socket *s)
 {
@@ -213,6 +247,7 @@ static int receive(const struct options *o)
 {
 	FILE *out = open_file(o);
 	struct socket *listener = open_socket(o), *s;
+	struct changing changing = { o, NULL, change };
 	uint64_t bytes;
 
 	if (usrsctp_listen(listener, 1) != 0)
@@ -222,6 +257,8 @@ static int receive(const struct options *o)
 	if (s == NULL)
 		fail("usrsctp_accept");
 	note("accepted");
+	changing.socket = s;
+	start_changes(&changing);
 	bytes = read_all(s, out);
 	if (fclose(out) != 0)
 		fail("closing the file");
@@ -259,10 +296,12 @@ static int transmit(const struct options *o)
 {
 	FILE *in = open_file(o);
 	struct socket *s = open_socket(o);
+	struct changing changing = { o, s, change };
 	pthread_t thread;
 	uint64_t bytes;
 
 	connect_to_all(s, o);
+	start_changes(&changing);
 	if (pthread_create(&thread, NULL, reader, s) != 0)
 		fail("pthread_create");
 	bytes = send_file(s, o, in);

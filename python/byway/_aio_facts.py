@@ -216,6 +216,26 @@ class Lost:
 
 
 @dataclass(frozen=True, slots=True)
+class Undelivered:
+    """A message that a lost association could not deliver (RFC 9260 section 11.2.2)."""
+
+    data: bytes
+    """The bytes behind those that the peer has acknowledged."""
+    acknowledged: int
+    """How many bytes at its front the peer has acknowledged."""
+    sent: bool
+    """Whether a part of it has left. If so, the peer may have all of it; if not, it has none."""
+    stream: int
+    """Its stream."""
+    ssn: int
+    """Stream sequence number; 0 for unordered messages."""
+    ppid: int
+    """Payload protocol identifier."""
+    unordered: bool
+    """Whether it was sent unordered."""
+
+
+@dataclass(frozen=True, slots=True)
 class Restarted:
     """The peer restarted with the same addresses (RFC 9260 section 5.2)."""
 

@@ -57,6 +57,7 @@ from ._aio_facts import (
     PrimaryChanged,
     Restarted,
     ShutdownComplete,
+    Undelivered,
     Up,
     path_facts,
 )
@@ -121,6 +122,7 @@ __all__ = [
     "ShutdownComplete",
     "StreamReader",
     "StreamWriter",
+    "Undelivered",
     "Up",
     "WrongLoop",
     "WrongProcess",
@@ -366,6 +368,7 @@ class Association:
         self._writers: weakref.WeakSet[StreamWriter] = weakref.WeakSet()
         # The endpoint, if this is all that it is for.
         self._only: Endpoint | None = None
+        self._undelivered: list[Undelivered] = []
 
     # --- messages ---
 
@@ -532,6 +535,14 @@ class Association:
         self._native.request_heartbeat(_path(path))
 
     # --- the end ---
+
+    def undelivered(self) -> list[Undelivered]:
+        """The messages that the peer has not completely acknowledged, once the association was
+        lost: those that have left first, each stream in its order. Empty while it lives and after a
+        graceful end. `[m for m in … if not m.sent]` are those of which the peer has nothing."""
+        self._hub.check()
+        self._undelivered += [Undelivered(**facts) for facts in self._native.undelivered()]
+        return list(self._undelivered)
 
     @property
     def is_closed(self) -> bool:

@@ -48,7 +48,8 @@ class AssociationLost(Error, ConnectionError):
     `"aborted locally"`, `"protocol violation"`, `"peer restarted"`, `"stale cookie"`,
     `"setup timed out"`, `"out of memory"` or `"refused"`."""
     undelivered_messages: int
-    """Messages sent that the peer has not completely acknowledged. Some may have arrived."""
+    """Messages sent that the peer has not completely acknowledged. Some may have arrived.
+    `Association.undelivered` gives them."""
 
     def __init__(
         self, message: str, reason: str = "", cause: str = "", undelivered_messages: int = 0

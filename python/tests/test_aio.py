@@ -367,6 +367,10 @@ def test_a_lost_association_says_why_and_what_was_not_delivered() -> None:
                 await a.wait_closed()
             assert lost.value.cause == "aborted locally"
             assert 100 <= lost.value.undelivered_messages <= 200
+            left = a.undelivered()
+            assert len(left) == lost.value.undelivered_messages and left == a.undelivered()
+            assert all(len(m.data) + m.acknowledged == 1000 and m.stream == 0 for m in left)
+            assert not left[-1].sent and [m.ssn for m in left] == list(range(200 - len(left), 200))
             with pytest.raises(byway.AssociationLost) as lost:
                 while True:
                     await b.recv()

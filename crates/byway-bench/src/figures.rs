@@ -29,7 +29,8 @@ pub(crate) struct Common {
     pub(crate) preset: byway::Config,
 }
 
-fn preset(name: &str) -> Result<byway::Config, String> {
+/// The preset with this name.
+pub(crate) fn preset(name: &str) -> Result<byway::Config, String> {
     byway::Config::preset(name).map_err(|e| e.to_string())
 }
 

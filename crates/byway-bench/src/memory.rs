@@ -2,7 +2,7 @@
 //! hundred clients, each with an association to each of a hundred servers, two
 //! paths each, all confirmed.
 
-use crate::figures::status_kib;
+use crate::figures::{preset, status_kib};
 use anyhow::{Result, ensure};
 use byway_core::time::{Duration, Instant};
 use byway_core::{AssocId, ChecksumMode, Config, EndpointConfig, Event};
@@ -18,11 +18,15 @@ pub(crate) struct Arguments {
     /// Associations, a square number
     #[arg(long, default_value_t = 10_000)]
     associations: u32,
+    /// Settings of both sides: byway or rfc9260
+    #[arg(long, default_value = "rfc9260", value_parser = preset)]
+    preset: Config,
 }
 
 /// Connects to one peer after the other, so that set-up needs little at once.
 struct Opener {
     peers: Vec<Vec<SocketAddr>>,
+    config: Config,
     next: usize,
     up: usize,
 }
@@ -38,7 +42,7 @@ impl Application for Opener {
         };
         if ctx
             .endpoint
-            .connect(ctx.now, peer, 5001, Config::default())
+            .connect(ctx.now, peer, 5001, self.config.clone())
             .is_ok()
         {
             self.next += 1;
@@ -92,12 +96,14 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
         seed[..4].copy_from_slice(&(k as u32).to_be_bytes());
         let config = EndpointConfig {
             checksum: ChecksumMode::Offloaded,
+            accepted: arguments.preset.clone(),
             ..EndpointConfig::new(5001, addresses(s, host), seed)
         };
         if s == 0 {
             let peers = (0..side).map(|h| addresses(1, h)).collect();
             let opener = Opener {
                 peers,
+                config: arguments.preset.clone(),
                 next: 0,
                 up: 0,
             };

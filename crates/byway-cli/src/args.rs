@@ -2,6 +2,7 @@
 
 use byway_lab::scenario::{GREATEST_SEED, Override};
 use clap::{Args, Parser, Subcommand};
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -447,6 +448,9 @@ pub(crate) struct HereArgs {
     /// 9899 (where one waits) or any that is free (where one begins)
     #[arg(long, value_name = "ADDR[,ADDR]", value_delimiter = ',')]
     pub(crate) bind: Vec<String>,
+    /// Ask the other side to send to this address of this side while it can (RFC 5061)
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) prefer: Option<IpAddr>,
     #[command(flatten)]
     pub(crate) settings: SettingArgs,
     /// Print the result as JSON, and no progress

@@ -65,6 +65,9 @@ pub struct Message {
     /// 11.1.5). The path must be active, or potentially failed with no active path;
     /// otherwise the policies choose.
     pub path: Option<PathId>,
+    /// Whatever helps its sender to know the message again if it is not delivered
+    /// ([`Undelivered::context`]; RFC 9260 section 11.1.5); 0 by default. It is not sent.
+    pub context: u64,
     /// The bytes; at least one.
     pub payload: Bytes,
 }
@@ -79,9 +82,35 @@ impl Message {
             unordered: false,
             immediate_ack: false,
             path: None,
+            context: 0,
             payload: payload.into(),
         }
     }
+}
+
+/// A message that an association could not deliver before it was lost (SEND FAILURE, RFC 9260
+/// section 11.2.2).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Undelivered {
+    /// Stream.
+    pub stream: u16,
+    /// Stream sequence number; 0 for unordered messages.
+    pub ssn: u16,
+    /// Payload protocol identifier.
+    pub ppid: u32,
+    /// Whether it was sent unordered.
+    pub unordered: bool,
+    /// [`Message::context`].
+    pub context: u64,
+    /// Whether a part of it has left. If so, the peer may have all of it and have read it: its
+    /// acknowledgement is missing (RECEIVE_UNACKED, section 11.1.15). If not, the peer has none
+    /// of it (RECEIVE_UNSENT, section 11.1.14).
+    pub sent: bool,
+    /// How many bytes at its front the peer has acknowledged.
+    pub acknowledged: u64,
+    /// The bytes behind them.
+    pub payload: Bytes,
 }
 
 /// A message, or a part of one, that has arrived.

@@ -68,9 +68,10 @@ pub struct Config {
     /// Search for the largest packets that a path takes, up to `pmtu`; off by default:
     /// `pmtu` is the size of all paths.
     pub mtu_discovery: Option<MtuDiscovery>,
-    /// Authenticated chunks (RFC 4895); off by default.
+    /// Authenticated chunks (RFC 4895); off, and on in the preset `byway`.
     pub auth: AuthConfig,
-    /// Addresses that come and go during an association (RFC 5061); off by default.
+    /// Addresses that come and go during an association (RFC 5061); off, and on in the preset
+    /// `byway`.
     pub asconf: AsconfConfig,
     /// The user's own policies; none by default. They are code, so they are not
     /// serialized.
@@ -301,8 +302,8 @@ impl Config {
     /// overdue (`policy/probe_timeout.rs`). After an outage of all paths each is probed
     /// twice a second (`policy/revival.rs`). Every path gets a heartbeat when the
     /// association is established and every 15 s, which opens and holds the bindings of
-    /// translators (NAT). Changes of addresses (RFC 5061) are off: set `auth.enabled` and
-    /// `asconf.enabled`.
+    /// translators (NAT). Set-up offers changes of addresses (RFC 5061, with RFC 4895): with
+    /// a peer that does not, nothing is different.
     #[must_use]
     pub fn byway() -> Config {
         let mut c = Config::default();
@@ -328,6 +329,8 @@ impl Config {
         c.hb.at_establishment = true;
         c.setup.min_init_len = 160;
         c.mtu_discovery = Some(MtuDiscovery::default());
+        c.auth.enabled = true;
+        c.asconf.enabled = true;
         c
     }
 

@@ -35,6 +35,7 @@ pub use bytes::Bytes;
 pub use api::{
     AddressChange, AddressError, AssocId, AssocStats, CommandError, ConnectError, Event,
     LossReason, Message, PathEstimateStats, PathStats, Received, SendFailure, Transmit,
+    Undelivered,
 };
 pub use config::{ChecksumMode, Config, ConfigError, EndpointConfig};
 pub use endpoint::{Endpoint, EndpointStats, Refusal, Rule};

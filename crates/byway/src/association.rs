@@ -2,8 +2,9 @@
 
 use crate::error::{Closed, SendError};
 use crate::shared::Shared;
-use byway_core::{AssocId, AssocStats, Config, Message, PathId, PathStats, Received};
+use byway_core::{AssocId, AssocStats, Config, Message, PathId, PathStats, Received, Undelivered};
 use std::future::poll_fn;
+use std::net::IpAddr;
 use std::sync::Arc;
 use tokio::task::coop::cooperative;
 
@@ -131,6 +132,23 @@ impl Association {
         })
     }
 
+    /// Asks the peer to send to this address of this side while it can (RFC 5061 section
+    /// 4.2.4; RFC 6458 section 8.3.4). [`Event::AddressChanged`](crate::Event::AddressChanged)
+    /// or [`Event::AddressChangeRefused`](crate::Event::AddressChangeRefused) says what became
+    /// of it.
+    ///
+    /// # Errors
+    /// When a side does not support changes of addresses, the address is not one of this side,
+    /// or the association has ended.
+    pub fn set_peer_primary(&self, local: IpAddr) -> Result<(), SendError> {
+        let now = self.shared().now();
+        self.shared().with(|state| {
+            state.command(now, self.id(), |core| {
+                core.set_peer_primary(now, self.id(), local)
+            })
+        })
+    }
+
     /// Sends a heartbeat on a path now (RFC 9260 section 11.1.10).
     ///
     /// # Errors
@@ -142,6 +160,15 @@ impl Association {
                 core.request_heartbeat(now, self.id(), path)
             })
         })
+    }
+
+    /// Takes the next message that a lost association could not deliver: the peer has not
+    /// completely acknowledged it. `None` when there is none left, or the association has not
+    /// ended. There are as many as [`Closed::Lost`] says.
+    #[must_use]
+    pub fn take_undelivered(&self) -> Option<Undelivered> {
+        self.shared()
+            .with(|state| state.take_undelivered(self.id()))
     }
 
     /// Waits until the peer has acknowledged all messages.

@@ -82,7 +82,7 @@ mod wildcard;
 pub use association::Association;
 pub use byway_core::{
     AssocStats, CommandError, Config, ConfigError, Event, LossReason, Message, PathId, PathState,
-    PathStats, Received, text,
+    PathStats, Received, Undelivered, text,
 };
 pub use endpoint::{Endpoint, EndpointOptions};
 pub use error::{BindError, Closed, ConnectError, SendError};

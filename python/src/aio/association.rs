@@ -2,7 +2,7 @@
 
 use super::errors;
 use super::facts;
-use super::message::{PyMessage, Unsent, bytes_of, poll_send};
+use super::message::{PyMessage, Unsent, bytes_of, poll_send, undelivered};
 use super::operation::{Answer, Operation};
 use super::process::Owned;
 use super::reactor::{Gate, Reactor};
@@ -97,6 +97,7 @@ impl PyAssociation {
             unordered,
             immediate_ack,
             path: path.map(PathId),
+            context: 0,
             payload: bytes_of(data)?,
         };
         Ok(Unsent {
@@ -221,6 +222,13 @@ impl PyAssociation {
     /// Whether it has ended, in whatever way.
     fn is_closed(&self) -> PyResult<bool> {
         Ok(ended(self.inner.get()?).is_some())
+    }
+
+    /// The messages that a lost association has not delivered; each once.
+    fn undelivered<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let association = self.inner.get()?;
+        let all = std::iter::from_fn(|| association.take_undelivered());
+        all.map(|message| undelivered(py, &message)).collect()
     }
 
     /// Raises what explains why nothing more arrives.

@@ -8,7 +8,7 @@ use byway::{Association, Received};
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes, PyMemoryView};
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyMemoryView};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -43,6 +43,22 @@ impl PyMessage {
             last: received.last,
         }
     }
+}
+
+/// A message that a lost association has not delivered.
+pub(super) fn undelivered<'py>(
+    py: Python<'py>,
+    message: &byway::Undelivered,
+) -> PyResult<Bound<'py, PyDict>> {
+    let facts = PyDict::new(py);
+    facts.set_item("data", PyBytes::new(py, &message.payload))?;
+    facts.set_item("stream", message.stream)?;
+    facts.set_item("ssn", message.ssn)?;
+    facts.set_item("ppid", message.ppid)?;
+    facts.set_item("unordered", message.unordered)?;
+    facts.set_item("sent", message.sent)?;
+    facts.set_item("acknowledged", message.acknowledged)?;
+    Ok(facts)
 }
 
 #[pymethods]

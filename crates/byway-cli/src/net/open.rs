@@ -2,10 +2,16 @@
 
 use super::address;
 use super::ending::Ending;
+use super::exchange::ended;
 use crate::args::{HereArgs, ThereArgs};
 use crate::failure::{Failure, Kind};
 use crate::settings::config;
-use byway::{Association, Closed, ConnectError, Endpoint, EndpointOptions, LossReason};
+use byway::{
+    Association, Closed, CommandError, ConnectError, Endpoint, EndpointOptions, LossReason,
+    SendError,
+};
+use byway_lab::show;
+use std::fmt;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -66,6 +72,10 @@ pub(super) async fn connect(
             if !(here.quiet || here.json) {
                 warn_of_one(&endpoint, &association);
             }
+            if let Err(failure) = prefer(here, &association) {
+                abort_for(&association, &failure);
+                return Err(failure);
+            }
             return Ok((endpoint, association));
         }
         Ok(Err(e)) => {
@@ -106,6 +116,27 @@ pub(super) async fn connect(
     Err(failure)
 }
 
+/// Asks the other side for the address of `--prefer`. One that cannot be asked is no failure:
+/// it sends where it wants to.
+pub(super) fn prefer(here: &HereArgs, association: &Association) -> Result<(), Failure> {
+    let Some(address) = here.prefer else {
+        return Ok(());
+    };
+    match association.set_peer_primary(address) {
+        Ok(()) => Ok(()),
+        Err(SendError::Refused(CommandError::AddressChangesUnsupported)) => {
+            if !(here.quiet || here.json) {
+                eprintln!(
+                    "warning: --prefer {address}: the other side takes no such request (RFC 5061) and sends where it wants to"
+                );
+            }
+            Ok(())
+        }
+        Err(SendError::Refused(e)) => Err(Failure::wrong(format!("--prefer {address}: {e}"))),
+        Err(e) => Err(ended(e)),
+    }
+}
+
 /// Says it when no path could take over.
 fn warn_of_one(endpoint: &Endpoint, association: &Association) {
     let mut remote: Vec<_> = association.paths().iter().map(|p| p.remote).collect();
@@ -117,6 +148,38 @@ fn warn_of_one(endpoint: &Endpoint, association: &Association) {
         _ => return,
     };
     eprintln!("warning: no redundancy, a failed path stops the transfer: {what}");
+}
+
+/// What of the messages of a lost association was not acknowledged, in bytes.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Unacknowledged {
+    /// All of it. A part may have arrived.
+    pub(super) all: u64,
+    /// What never left.
+    pub(super) unsent: u64,
+}
+
+impl Unacknowledged {
+    /// Takes it from an association that has ended.
+    pub(super) fn of(association: &Association) -> Unacknowledged {
+        let mut sum = Unacknowledged::default();
+        while let Some(message) = association.take_undelivered() {
+            let bytes = message.payload.len() as u64;
+            sum.all += bytes;
+            sum.unsent += if message.sent { 0 } else { bytes };
+        }
+        sum
+    }
+}
+
+impl fmt::Display for Unacknowledged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (all, unsent) = (show::bytes(self.all), show::bytes(self.unsent));
+        write!(
+            f,
+            "{all} were not acknowledged, {unsent} of them never left"
+        )
+    }
 }
 
 /// Aborts an association because of a failure of ours; the other side gets

@@ -2,7 +2,7 @@
 
 use super::ending::Ending;
 use super::exchange::ended;
-use super::open::{connect, serve};
+use super::open::{Unacknowledged, abort_for, connect, prefer, serve};
 use super::progress::{GiveUp, Progress, Step, Watch};
 use super::stall::StallMeter;
 use crate::args::{CatArgs, ListenArgs};
@@ -25,6 +25,7 @@ pub(crate) async fn listen(args: ListenArgs, ending: Ending) -> Result<(), Failu
         let Some(association) = endpoint.accept().await else {
             return Err(Failure::new(Kind::Failed, "the endpoint has ended"));
         };
+        prefer(&args.here, &association)?;
         let watch = Watch::new(&association);
         tokio::select! {
             result = to_stdout(&association, &bytes) => result,
@@ -46,7 +47,7 @@ pub(crate) async fn listen(args: ListenArgs, ending: Ending) -> Result<(), Failu
         "received",
         bytes.get(),
         &meter.borrow(),
-        result.as_ref().err(),
+        (result.as_ref().err(), None),
     );
     result
 }
@@ -88,6 +89,7 @@ pub(crate) async fn cat(args: CatArgs, ending: Ending) -> Result<(), Failure> {
     let progress = Progress::new(args.here.quiet || args.here.json);
     let meter = RefCell::new(StallMeter::new());
     let bytes = Cell::new(0);
+    let unacknowledged = Cell::new(None);
     let work = async {
         let timeout = args.there.connect_timeout;
         let (endpoint, association) = connect(&args.here, &args.there, timeout, &ending).await?;
@@ -96,6 +98,13 @@ pub(crate) async fn cat(args: CatArgs, ending: Ending) -> Result<(), Failure> {
             result = from_input(&args, &mut input, &association, &bytes) => result,
             failure = watch.run(|| Some(&progress), &meter, || Step::of(association.stats().bytes_acked), None, GiveUp::Silent(args.give_up)) => Err(failure),
         };
+        let result = result.map_err(|mut failure| {
+            abort_for(&association, &failure);
+            let left = Unacknowledged::of(&association);
+            failure.message += &format!("; {left}");
+            unacknowledged.set(Some(left.all));
+            failure
+        });
         drop(association);
         match &result {
             Ok(()) => ending.close(endpoint).await,
@@ -114,7 +123,7 @@ pub(crate) async fn cat(args: CatArgs, ending: Ending) -> Result<(), Failure> {
         "sent",
         bytes.get(),
         &meter.borrow(),
-        result.as_ref().err(),
+        (result.as_ref().err(), unacknowledged.get()),
     );
     result
 }
@@ -153,7 +162,7 @@ fn report(
     verb: &str,
     bytes: u64,
     meter: &StallMeter,
-    failure: Option<&Failure>,
+    (failure, unacknowledged): (Option<&Failure>, Option<u64>),
 ) {
     if json {
         // Standard output carries the data of `listen`: the result goes beside it.
@@ -162,6 +171,7 @@ fn report(
             "ok": failure.is_none(),
             "error": failure.map(|f| f.message.clone()),
             "bytes": bytes,
+            "unacknowledged_bytes": unacknowledged,
             "longest_stall_s": meter.longest().as_secs_f64(),
         });
         eprintln!("{result}");

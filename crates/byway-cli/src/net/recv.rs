@@ -5,7 +5,7 @@ mod file;
 use super::claims::Claims;
 use super::ending::Ending;
 use super::exchange::{Exchange, strange};
-use super::open::{abort_for, serve};
+use super::open::{abort_for, prefer, serve};
 use super::progress::{GiveUp, Progress, Step, Watch};
 use super::protocol::Note;
 use super::stall::StallMeter;
@@ -230,6 +230,7 @@ impl<'a> Job<'a> {
     }
 
     async fn files(&self) -> Result<(), Failure> {
+        prefer(&self.args.here, self.association)?;
         let mut exchange = Exchange::new(self.association);
         while let Some(note) = exchange.receive().await? {
             let offer = match note {

@@ -3,7 +3,7 @@
 use super::ending::Ending;
 use super::exchange::{Exchange, strange};
 use super::identity::Identity;
-use super::open::{abort_for, connect};
+use super::open::{Unacknowledged, abort_for, connect};
 use super::progress::{GiveUp, Progress, Step, Watch};
 use super::protocol::{BLOCK, Hash, Note, check_name, hex};
 use super::retries::{Reached, Retries};
@@ -157,18 +157,23 @@ async fn once(
         Step::of(done)
     };
     let work = all_files(&association, sources, progress, reached);
-    let result = tokio::select! {
+    let mut result = tokio::select! {
         result = work => result,
         failure = watch.run(|| Some(progress), run.meter, done, None, GiveUp::Never) => Err(failure),
     };
-    match &result {
+    match &mut result {
         Ok(()) => {
             // Every file is confirmed: how the association ends matters no more.
             if let Err(lost) = association.shutdown().await {
                 progress.say(&format!("all files are stored; then {lost}"));
             }
         }
-        Err(failure) => abort_for(&association, failure),
+        Err(failure) => {
+            abort_for(&association, failure);
+            if failure.kind == Kind::Lost {
+                failure.message += &format!("; {}", Unacknowledged::of(&association));
+            }
+        }
     }
     drop(association);
     ending.close(endpoint).await;

@@ -3,6 +3,9 @@
 //!
 //! This side takes ASCONF and ASCONF-ACK only behind an AUTH chunk, and puts one in front
 //! of each packet with a chunk that the peer takes only so.
+//!
+//! Keys are made for each such packet: they are rare, and keys that are ready to hash take
+//! more memory than all else here. Only where packets with DATA need AUTH chunks they are kept.
 
 use super::dispatch::Gathered;
 use super::{Association, Ctx, Inbound};
@@ -11,6 +14,7 @@ use crate::endpoint::cookie::CookieAuth;
 use crate::path::PathId;
 use byway_wire::{Auth, COMMON_HEADER_LEN, Packet, RawChunk, Tsn};
 use rand::RngExt;
+use std::borrow::Cow;
 
 /// The state of authentication in one association.
 #[derive(Debug)]
@@ -23,8 +27,9 @@ pub(crate) struct Authentication {
 
 #[derive(Debug)]
 struct Agreed {
-    keys: Keys,
     peer: Box<PeerAuth>,
+    /// The keys, if packets with DATA need them.
+    keys: Option<Box<Keys>>,
 }
 
 impl Authentication {
@@ -47,6 +52,16 @@ impl Association {
         self.optional.auth.as_ref()?.agreed.as_ref()
     }
 
+    /// The keys that both sides agreed on.
+    fn keys(&self) -> Option<Cow<'_, Keys>> {
+        let auth = self.optional.auth.as_ref()?;
+        let agreed = auth.agreed.as_ref()?;
+        match &agreed.keys {
+            Some(keys) => Some(Cow::Borrowed(keys)),
+            None => Keys::new(&auth.own, &agreed.peer, &self.cfg.auth.keys).map(Cow::Owned),
+        }
+    }
+
     /// The INIT ACK is known: decides on AUTH, and with `asconf` on changes of addresses.
     pub(super) fn agree_on_auth(&mut self, peer: Option<&PeerAuth>, asconf: bool, tsn: Tsn) {
         let found = match (self.own_random().copied(), peer) {
@@ -63,27 +78,33 @@ impl Association {
     }
 
     fn take_agreement(&mut self, found: Option<(Random, Box<PeerAuth>)>, asconf: bool, tsn: Tsn) {
-        let agreed = found.and_then(|(own, peer)| {
-            let keys = Keys::new(&own, &peer, &self.cfg.auth.keys)?;
-            Some((own, Agreed { keys, peer }))
-        });
+        let agreed = found.filter(|(_, peer)| peer.hash().is_some());
         let asconf = asconf && agreed.is_some();
-        self.optional.seals = agreed.as_ref().is_some_and(|a| a.1.peer.requires_others());
-        self.optional.auth = agreed.map(|(own, agreed)| {
-            Box::new(Authentication {
-                own,
-                agreed: Some(agreed),
-            })
+        self.optional.seals = agreed.as_ref().is_some_and(|a| a.1.requires_others());
+        self.optional.auth = agreed.map(|(own, peer)| {
+            let kept = self.optional.seals;
+            let keys = kept.then(|| Keys::new(&own, &peer, &self.cfg.auth.keys));
+            let keys = keys.flatten().map(Box::new);
+            let agreed = Some(Agreed { peer, keys });
+            Box::new(Authentication { own, agreed })
         });
         self.begin_asconf(asconf, tsn);
     }
 
+    /// Memory of what both sides agreed on, in bytes.
+    #[inline]
+    pub(super) fn authentication_memory(&self) -> usize {
+        let agreed = self.agreed().map_or(0, |a| {
+            size_of::<PeerAuth>() + a.keys.as_ref().map_or(0, |_| size_of::<Keys>())
+        });
+        let own = self.optional.auth.as_ref();
+        own.map_or(0, |_| size_of::<Authentication>()) + agreed
+    }
+
     /// Bytes that an AUTH chunk takes of each packet with DATA; 0 if such packets need none.
     pub(super) fn auth_bytes(&self) -> u32 {
-        match self.agreed() {
-            Some(a) if self.optional.seals => a.keys.chunk_len() as u32,
-            _ => 0,
-        }
+        let kept = self.agreed().and_then(|a| a.keys.as_ref());
+        kept.map_or(0, |keys| keys.chunk_len() as u32)
     }
 
     /// An AUTH chunk arrived (section 6.3). False if it and the rest of the packet are
@@ -95,11 +116,13 @@ impl Association {
         (auth, raw): (&Auth<'_>, &RawChunk<'_>),
         gathered: &mut Gathered,
     ) -> bool {
-        let Some(agreed) = self.agreed() else {
+        let Some(keys) = self.keys() else {
             return false;
         };
         let after = bytes_after(inbound, raw);
-        match agreed.keys.verify(auth, raw.bytes, &[after, inbound.tail]) {
+        let verdict = keys.verify(auth, raw.bytes, &[after, inbound.tail]);
+        drop(keys);
+        match verdict {
             Ok(()) => {
                 gathered.authenticated = true;
                 return true;
@@ -131,12 +154,11 @@ impl Association {
         (buf, start): (&mut Vec<u8>, usize),
         tail: &[u8],
     ) -> usize {
-        let Some(agreed) = self.agreed() else {
+        let Some(keys) = self.keys() else {
             return buf.len() - start;
         };
-        let blank = agreed.keys.blank();
-        blank.seal(buf, start, ctx.checksum(), |covered| {
-            agreed.keys.sign(&[covered, tail])
+        keys.blank().seal(buf, start, ctx.checksum(), |covered| {
+            keys.sign(&[covered, tail])
         })
     }
 

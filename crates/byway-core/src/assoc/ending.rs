@@ -3,8 +3,9 @@
 
 use super::timers::Timers;
 use super::{Association, Ctx, State};
-use crate::api::{Event, LossReason};
+use crate::api::{Event, LossReason, Undelivered};
 use crate::outbox::OutboundReply;
+use crate::send::record::Fate;
 use byway_wire::PacketBuilder;
 
 /// The reason that an ABORT reports to the peer.
@@ -83,6 +84,23 @@ impl Association {
             });
         }
         self.lose(ctx, reason);
+    }
+
+    /// The next message that the peer has not completely acknowledged, once the association has
+    /// ended.
+    pub(crate) fn take_undelivered(&mut self) -> Option<Undelivered> {
+        if !self.state.is_closed() {
+            return None;
+        }
+        let paths = &mut self.paths;
+        self.send.take_undelivered(|r| {
+            let path = paths.get_mut(r.path);
+            match r.fate {
+                Fate::InFlight => path.chunk_acknowledged(r.bytes),
+                Fate::Lost(_) => path.lost_chunk_settled(r.bytes),
+                Fate::Acked => {}
+            }
+        })
     }
 
     /// Drops what has arrived and was not read, to free its memory.

@@ -29,5 +29,7 @@ impl Association {
             + self.send.memory()
             + self.recv.memory()
             + self.control.capacity() * size_of::<Control>()
+            + self.authentication_memory()
+            + self.asconf_memory()
     }
 }

@@ -45,8 +45,8 @@ impl fmt::Debug for SharedKey {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AuthConfig {
-    /// Whether set-up offers AUTH (false). Changes of
-    /// addresses need it.
+    /// Whether set-up offers AUTH (false; true in the preset `byway`). Changes of addresses
+    /// need it.
     pub enabled: bool,
     /// Secrets that both sides know; none by default. The first one authenticates what
     /// this side sends. Without any, both sides use the empty key 0: then only somebody
@@ -73,7 +73,7 @@ pub enum Wildcard {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AsconfConfig {
-    /// Whether set-up offers changes of addresses (false).
+    /// Whether set-up offers changes of addresses (false; true in the preset `byway`).
     /// Needs `auth.enabled`. Without it, or with a peer that does not support it, the
     /// addresses of set-up stay.
     pub enabled: bool,

@@ -1,7 +1,7 @@
 //! Commands on one association.
 
 use super::{Endpoint, ctx};
-use crate::api::{AssocId, CommandError, LossReason, Message, Received, SendFailure};
+use crate::api::{AssocId, CommandError, LossReason, Message, Received, SendFailure, Undelivered};
 use crate::assoc::{AbortReason, Association, Ctx};
 use crate::path::{PathId, lower_header_bytes};
 use crate::policy::Detection;
@@ -52,6 +52,19 @@ impl Endpoint {
             self.recount(id.index);
         }
         received
+    }
+
+    /// Removes the next message that the peer has not completely acknowledged, of an association
+    /// that was lost; `None` if there is none, or the association lives. Those that have left
+    /// come first, in the order in which they left; those of one stream are in order. This works
+    /// until [`release`](Self::release). There are as many as
+    /// [`Event::Lost`](crate::Event::Lost) says. What a restart of the peer lost is not here
+    /// (`setup.keep_on_restart`).
+    pub fn take_undelivered(&mut self, id: AssocId) -> Option<Undelivered> {
+        let slot = self.table.get_mut(id)?;
+        let undelivered = slot.assoc.take_undelivered();
+        self.recount(id.index);
+        undelivered
     }
 
     /// Shuts the association down gracefully (RFC 9260 section 9.2): all queued

@@ -19,6 +19,7 @@ mod limits;
 mod memory;
 mod out_of_the_blue;
 mod outbound;
+mod owners;
 mod queries;
 mod refusals;
 mod reply;

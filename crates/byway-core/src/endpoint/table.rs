@@ -8,6 +8,7 @@
 //! address and may share an SCTP port.
 
 use super::crest::Crest;
+use super::owners::{Owner, Owners};
 use super::spent_cookies::SpentCookies;
 use crate::api::AssocId;
 use crate::assoc::Association;
@@ -41,15 +42,6 @@ pub(super) struct Slot {
     linked: Linked,
 }
 
-/// The association that an address of a peer belongs to.
-#[derive(Copy, Clone, Debug)]
-struct Owner {
-    /// Index in `slots`.
-    index: u32,
-    /// The address has proved that it is this peer's, not only been listed.
-    proven: bool,
-}
-
 /// The keys under which an association is found.
 #[derive(Debug, Default)]
 struct Linked {
@@ -67,8 +59,7 @@ pub(super) struct AssociationTable {
     /// Our verification tag to the index in `slots`. The maps are only looked up and
     /// never iterated over, so their random order has no effect.
     by_tag: HashMap<u32, u32>,
-    /// The peer's address with its UDP port, and its SCTP port.
-    by_peer: HashMap<(SocketAddr, u16), Owner>,
+    by_peer: Owners,
     /// The last tag looked up, because packets arrive in trains.
     last_found: Option<(u32, u32)>,
     /// How many live associations each peer address has set up.
@@ -132,7 +123,7 @@ impl AssociationTable {
     /// Lets packets with our tag, and INITs from the peer's addresses, find the
     /// association. Needed again when its tags or addresses have changed.
     pub(super) fn link(&mut self, index: u32) {
-        self.unlink(index);
+        let owned = self.unlink(index);
         let slot = &mut self.slots[index as usize];
         let a = &slot.assoc;
         let (tag, port) = (a.local_tag(), a.peer_port());
@@ -147,36 +138,24 @@ impl AssociationTable {
             linked.tag = Some(tag);
         }
         for (remote, proven) in a.peer_addresses() {
-            let new = Owner { index, proven };
-            let owner = *self
-                .by_peer
-                .entry((remote, port))
-                .and_modify(|old| {
-                    if proven && !old.proven {
-                        *old = new;
-                    }
-                })
-                .or_insert(new);
-            if owner.index == index {
-                linked.addresses.push(remote);
-            }
+            let owner = Owner { index, proven };
+            self.by_peer
+                .add((remote, port), owner, owned.contains(&remote));
+            linked.addresses.push(remote);
         }
         slot.linked = linked;
     }
 
-    /// The opposite of [`link`](Self::link).
-    fn unlink(&mut self, index: u32) {
+    /// The opposite of [`link`](Self::link). Returns the addresses that found this association.
+    fn unlink(&mut self, index: u32) -> SmallVec<[SocketAddr; 2]> {
         self.last_found = None;
         let linked = core::mem::take(&mut self.slots[index as usize].linked);
         if let Some(tag) = linked.tag {
             self.by_tag.remove(&tag);
         }
-        for remote in linked.addresses {
-            let key = (remote, linked.port);
-            if self.by_peer.get(&key).is_some_and(|o| o.index == index) {
-                self.by_peer.remove(&key);
-            }
-        }
+        let mut owned = linked.addresses;
+        owned.retain(|remote| self.by_peer.remove((*remote, linked.port), index));
+        owned
     }
 
     /// The association whose packets carry this verification tag, from a peer with this
@@ -198,13 +177,13 @@ impl AssociationTable {
     /// address that was only listed does not count: whoever lists it first could
     /// shut its owner out (RFC 5062 section 2).
     pub(super) fn find_proven(&self, remote: SocketAddr, port: u16) -> Option<u32> {
-        let owner = self.by_peer.get(&(remote, port))?;
+        let owner = self.by_peer.get((remote, port))?;
         owner.proven.then_some(owner.index)
     }
 
     /// The association with a peer that has, or has listed, this address.
     pub(super) fn find_listed(&self, remote: SocketAddr, port: u16) -> Option<u32> {
-        self.by_peer.get(&(remote, port)).map(|o| o.index)
+        self.by_peer.get((remote, port)).map(|o| o.index)
     }
 
     /// An association has ended: packets and commands no longer find it.

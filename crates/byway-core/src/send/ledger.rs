@@ -49,6 +49,10 @@ pub struct Ledger {
     payload: u64,
     /// Records that end a message.
     messages: u64,
+    /// Acknowledged payload bytes of the message whose end is the next one to be acknowledged.
+    front: u64,
+    /// The contexts of messages that have one: the sequence of the last chunk and the context.
+    contexts: VecDeque<(u64, u64)>,
 }
 
 impl Ledger {
@@ -65,6 +69,8 @@ impl Ledger {
             peer_overhead,
             payload: 0,
             messages: 0,
+            front: 0,
+            contexts: VecDeque::new(),
         }
     }
 
@@ -87,6 +93,7 @@ impl Ledger {
             + self.records.capacity() * size_of::<Record>()
             + self.gaps.capacity() * size_of::<(u64, u64)>()
             + self.candidates.capacity() * size_of::<u64>()
+            + self.contexts.capacity() * size_of::<(u64, u64)>()
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -166,6 +173,9 @@ impl Ledger {
         self.rwnd_in_flight += payload + u64::from(self.peer_overhead);
         self.payload += payload;
         self.messages += u64::from(cut.end);
+        if cut.end && cut.context != 0 {
+            self.contexts.push_back((self.end(), cut.context));
+        }
         self.records.push_back(Record {
             payload: cut.payload,
             ppid: cut.ppid,
@@ -235,6 +245,11 @@ impl Ledger {
             self.base += 1;
             self.payload -= r.payload.len() as u64;
             self.messages -= u64::from(r.end);
+            self.front = if r.end {
+                0
+            } else {
+                self.front + r.payload.len() as u64
+            };
             if r.fate != Fate::Acked {
                 done.highest_new = Some(seq);
                 done.cumulative_new = true;
@@ -252,6 +267,10 @@ impl Ledger {
             }
             self.records.pop_front();
         }
+        if !self.contexts.is_empty() {
+            let base = self.base;
+            self.contexts.retain(|c| c.0 >= base);
+        }
         if self.records.is_empty() && self.records.capacity() > 64 {
             // An idle association must not keep the memory of its busy time.
             self.records = VecDeque::new();
@@ -261,6 +280,35 @@ impl Ledger {
         }
         self.high = self.high.max(self.base);
         done
+    }
+
+    /// Acknowledged payload bytes of the message that the first record, or what follows the last
+    /// one, belongs to.
+    pub(crate) fn acknowledged_front(&self) -> u64 {
+        self.front
+    }
+
+    /// Takes the first record out, because it will never be acknowledged, with the context of
+    /// its message if it ends one.
+    pub(crate) fn take(&mut self) -> Option<(Record, u64)> {
+        let r = self.records.pop_front()?;
+        let seq = self.base;
+        self.base += 1;
+        self.high = self.high.max(self.base);
+        self.payload -= r.payload.len() as u64;
+        self.messages -= u64::from(r.end);
+        match r.fate {
+            Fate::InFlight => self.rwnd_in_flight -= self.rwnd_charge(&r),
+            Fate::Lost(cause) => self.lost.remove(cause, r.path, seq),
+            Fate::Acked => {}
+        }
+        self.front = 0;
+        let ends = |c: &&(u64, u64)| c.0 == seq;
+        let context = self.contexts.front().filter(ends).map_or(0, |c| c.1);
+        if context != 0 {
+            self.contexts.pop_front();
+        }
+        Some((r, context))
     }
 
     /// The parts of the last SACK's gap blocks that are above `covered`.

@@ -7,6 +7,7 @@ pub(crate) mod lost;
 pub(crate) mod missing;
 pub(crate) mod queue;
 pub(crate) mod record;
+mod undelivered;
 mod window_probe;
 
 use crate::api::Message;

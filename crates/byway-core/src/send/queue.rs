@@ -23,6 +23,7 @@ struct Pending {
     ppid: u32,
     unordered: bool,
     immediate: bool,
+    context: u64,
     payload: Bytes,
     /// Bytes that have left already as fragments.
     cut: usize,
@@ -44,6 +45,21 @@ pub(crate) struct Cut {
     pub(crate) immediate: bool,
     pub(crate) begin: bool,
     pub(crate) end: bool,
+    pub(crate) context: u64,
+    pub(crate) payload: Bytes,
+}
+
+/// A message that waits, or the rest of one, taken from the queue.
+#[derive(Debug)]
+pub(crate) struct Rest {
+    pub(crate) stream: u16,
+    pub(crate) ssn: u16,
+    pub(crate) ppid: u32,
+    pub(crate) unordered: bool,
+    pub(crate) context: u64,
+    /// Bytes of the message that have left.
+    pub(crate) cut: usize,
+    /// The bytes behind them.
     pub(crate) payload: Bytes,
 }
 
@@ -58,6 +74,7 @@ impl Cut {
             immediate: m.immediate && end,
             begin,
             end,
+            context: m.context,
             payload,
         }
     }
@@ -150,6 +167,7 @@ impl SendQueue {
             ppid: m.ppid,
             unordered: m.unordered,
             immediate: m.immediate_ack,
+            context: m.context,
             payload: m.payload,
             cut: 0,
         };
@@ -241,6 +259,35 @@ impl SendQueue {
         m.payload.advance(m.cut);
         let payload = core::mem::take(&mut m.payload);
         Some(Cut::of(&m, payload, begin, true))
+    }
+
+    /// Takes a message out, because it will never leave: the one that has left in part, or else
+    /// the first whose turn in its stream has come.
+    pub(crate) fn take(&mut self) -> Option<Rest> {
+        let begun = self.begun.take();
+        let lane = begun.or_else(|| {
+            let mut all = 0..self.lanes.len();
+            all.find(|i| self.front(LaneId(*i)).is_some())
+        })?;
+        let mut m = self.lanes.get_mut(lane)?.messages.pop_front()?;
+        if !m.unordered {
+            self.ssns[usize::from(m.stream)].turn = m.ssn.wrapping_add(1);
+        }
+        m.payload.advance(m.cut);
+        self.bytes -= m.payload.len() as u64;
+        self.messages -= 1;
+        if self.messages == 0 {
+            self.lanes.clear();
+        }
+        Some(Rest {
+            stream: m.stream,
+            ssn: m.ssn,
+            ppid: m.ppid,
+            unordered: m.unordered,
+            context: m.context,
+            cut: m.cut,
+            payload: m.payload,
+        })
     }
 
     /// Whether the running totals match the messages.

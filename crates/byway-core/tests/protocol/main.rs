@@ -31,4 +31,5 @@ mod revival;
 mod setup;
 mod teardown;
 mod timestamps;
+mod undelivered;
 mod windows;

@@ -110,11 +110,15 @@ fn a_source_that_does_not_answer_gets_heartbeats_and_nothing_else() {
     assert_eq!(paths_of(&mut p, Z), [(address(0, A), PathState::Active)]);
 }
 
-/// The answer of Z to an INIT, and its COOKIE ECHO, from this source with the SCTP port
-/// of A.
+/// A client with the SCTP port of A sets up an association with Z from this source.
 fn second_client(p: &mut Pair, source: SocketAddr) {
+    client(p, source, 9);
+}
+
+/// The same with this verification tag; returns that of Z.
+fn client(p: &mut Pair, source: SocketAddr, tag: u32) -> u32 {
     let fields = InitFields {
-        initiate_tag: 9,
+        initiate_tag: tag,
         a_rwnd: 65_536,
         outbound_streams: 1,
         inbound_streams: 1,
@@ -132,6 +136,26 @@ fn second_client(p: &mut Pair, source: SocketAddr) {
     });
     let echo = packet(A, ack.initiate_tag, |b| b.cookie_echo(&cookie.unwrap()));
     p.inject_bytes(Z, source, &echo);
+    ack.initiate_tag
+}
+
+/// A client behind a translator moves to this source: it answers the heartbeat of Z that goes
+/// there. Tags are those of the client and of Z.
+fn moves_to(p: &mut Pair, source: SocketAddr, [client, z]: [u32; 2]) {
+    p.inject_bytes(Z, source, &packet(A, z, |b| b.heartbeat(&[1, 2, 3])));
+    let info = p.sent.iter().rev().find_map(|q| {
+        let packet = Packet::parse(&q.bytes).unwrap();
+        let to_client = packet.header().verification_tag == client;
+        let mut chunks = packet.chunks().map(|c| c.unwrap().parse().unwrap());
+        let heartbeat = chunks.find_map(|c| match c {
+            Chunk::Heartbeat(h) => Some(h.info.to_vec()),
+            _ => None,
+        });
+        heartbeat.filter(|_| to_client)
+    });
+    let info = info.expect("a heartbeat goes to the new source");
+    p.inject_bytes(Z, source, &packet(A, z, |b| b.heartbeat_ack(&info)));
+    assert_eq!(p.path(Z, 0).remote, source);
 }
 
 #[test]
@@ -158,6 +182,57 @@ fn two_clients_behind_one_address_with_one_sctp_port() {
     p.send_many(Z, 1000, 20);
     p.run(1000);
     assert_eq!((p.take_got(A).len(), p.take_got(Z).len()), (20, 20));
+}
+
+/// A translator gives the port of a client that is silent to another one. When the
+/// association of the first one ends, the port still finds the second one's: a restart of
+/// the second client is one, and leaves no association behind.
+#[test]
+fn a_port_that_two_clients_had_belongs_to_the_one_that_is_left() {
+    let mut p = Pair::of(
+        [endpoint(1, A, 1, &plain()), endpoint(1, Z, 2, &plain())],
+        1,
+    );
+    p.nat = vec![bind(0, outside(1, 4001))];
+    p.connect(A, &plain());
+    p.run(1000);
+    let first = p.id(Z);
+    let z = client(&mut p, outside(1, 4242), 9);
+    let second = p.id(Z);
+    assert_ne!(first, second);
+    moves_to(&mut p, outside(1, 4001), [9, z]);
+    p.ids[Z] = Some(first);
+    p.with(Z, |now, e, id| e.abort(now, id, b"silent")).unwrap();
+    p.take_events(Z);
+    client(&mut p, outside(1, 4001), 10);
+    let events = p.take_events(Z);
+    let restarted = events.iter().any(|e| matches!(e, Event::Restarted { .. }));
+    assert!(restarted, "{events:?}");
+    assert_eq!(p.ends[Z].association_count(), 1);
+}
+
+/// The same, and the address of the one that is left changes anything else in between: it
+/// does not take the port from the other one.
+#[test]
+fn a_port_stays_with_the_association_that_had_it_first() {
+    let mut p = Pair::of(
+        [endpoint(1, A, 1, &plain()), endpoint(1, Z, 2, &plain())],
+        1,
+    );
+    p.nat = vec![bind(0, outside(1, 4001))];
+    p.connect(A, &plain());
+    p.run(1000);
+    let z = client(&mut p, outside(1, 4242), 9);
+    moves_to(&mut p, outside(1, 4001), [9, z]);
+    moves_to(&mut p, outside(1, 4242), [9, z]);
+    moves_to(&mut p, outside(1, 4001), [9, z]);
+    p.with(Z, |now, e, id| e.abort(now, id, b"gone")).unwrap();
+    p.take_events(Z);
+    // The first client restarts.
+    client(&mut p, outside(1, 4001), 10);
+    let events = p.take_events(Z);
+    let restarted = events.iter().any(|e| matches!(e, Event::Restarted { .. }));
+    assert!(restarted, "{events:?}");
 }
 
 #[test]

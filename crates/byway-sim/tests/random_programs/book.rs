@@ -4,7 +4,7 @@
 //! even one byte long ones are told apart. An epoch is what one side sends in
 //! the life of one association.
 
-use byway_core::{AssocId, Received};
+use byway_core::{AssocId, Received, Undelivered};
 use std::collections::BTreeMap;
 
 /// Messages of one epoch at most: the rest of the identifier is the epoch.
@@ -75,6 +75,17 @@ impl Book {
             unordered,
             delivered: false,
         });
+    }
+
+    /// A message of which its sender says that it was not delivered: it was sent like that.
+    pub(crate) fn not_delivered(&self, u: &Undelivered) {
+        let epoch = &self.epochs[(u.ppid / EPOCH) as usize];
+        let sent = &epoch.sent[(u.ppid % EPOCH) as usize];
+        let len = u.acknowledged as usize + u.payload.len();
+        let found = (u.stream, len, u.unordered);
+        assert_eq!(found, (sent.stream, sent.len, sent.unordered));
+        // Nobody can have what never left.
+        assert!(u.sent || !sent.delivered);
     }
 
     /// A failure was reported that concerns what `side` sent, or all.

@@ -8,6 +8,7 @@ use byway_sim::net::{
     Corrupt, Duplicate, Event as NetEvent, LinkChange, LinkConfig, LossModel, Network, NodeId,
     Outgoing, QueueLimit, Rate, Reorder, TimerId, TopologyBuilder,
 };
+use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -266,14 +267,36 @@ impl Run<'_> {
                 self.book.excuse(Some(side));
                 self.book.begin(side);
             }
-            Event::Lost { reason, .. } => {
+            Event::Lost {
+                reason,
+                undelivered_messages,
+            } => {
                 let now = self.net.now();
                 self.failures.push(format!("{side} at {now:?}: {reason}"));
+                self.check_undelivered(side, id, *undelivered_messages);
                 self.book.excuse(None);
                 self.end(side, id);
             }
             Event::ShutdownComplete => self.end(side, id),
             _ => {}
+        }
+    }
+
+    /// What a lost association gives back is what was sent, from the first byte on that was not
+    /// acknowledged; each message once.
+    fn check_undelivered(&mut self, side: usize, id: AssocId, told: u64) {
+        let endpoint = &mut self.sides[side].endpoint;
+        let all: Vec<_> = core::iter::from_fn(|| endpoint.take_undelivered(id)).collect();
+        assert_eq!(all.len() as u64, told, "messages that were not delivered");
+        endpoint.check_totals(id).expect("totals agree");
+        let mut seen = BTreeSet::new();
+        for u in all {
+            assert!(seen.insert(u.ppid), "message {} twice", u.ppid);
+            let from = u.acknowledged as usize;
+            let whole = pattern(u.ppid, from + u.payload.len());
+            assert_eq!(u.payload, whole[from..], "bytes of message {}", u.ppid);
+            assert!(u.sent || from == 0, "acknowledged and never sent");
+            self.book.not_delivered(&u);
         }
     }
 

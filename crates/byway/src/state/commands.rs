@@ -4,7 +4,7 @@ use super::State;
 use super::entry::Entry;
 use crate::error::{Closed, ConnectError, SendError};
 use byway_core::time::Instant;
-use byway_core::{AssocId, CommandError, Config, Message, Received};
+use byway_core::{AssocId, CommandError, Config, Message, Received, Undelivered};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::task::{Poll, Waker};
@@ -161,10 +161,20 @@ impl State {
 
     /// Waits until the peer has acknowledged all messages.
     pub(crate) fn poll_drained(&mut self, id: AssocId, waker: &Waker) -> Poll<Result<(), Closed>> {
-        if self.core.buffered(id) == Some(0) {
+        let gave_back = self.entries.get(&id).is_some_and(|e| e.gave_back);
+        if self.core.buffered(id) == Some(0) && !gave_back {
             return Poll::Ready(Ok(()));
         }
         self.poll_closed(id, waker).map(Err)
+    }
+
+    /// The next message that a lost association has not delivered.
+    pub(crate) fn take_undelivered(&mut self, id: AssocId) -> Option<Undelivered> {
+        let message = self.core.take_undelivered(id)?;
+        if let Some(entry) = self.entries.get_mut(&id) {
+            entry.gave_back = true;
+        }
+        Some(message)
     }
 
     /// The entry of an association that has a handle.

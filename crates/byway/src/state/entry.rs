@@ -19,6 +19,8 @@ pub(crate) struct Entry {
     pub(super) up: bool,
     pub(super) peer_shutdown: bool,
     pub(crate) closed: Option<Closed>,
+    /// A message that was not delivered was given back: the buffer is no longer what is left.
+    pub(super) gave_back: bool,
     pub(crate) inbox: Inbox,
     pub(crate) events: VecDeque<Event>,
     pub(crate) events_missed: u64,

@@ -73,6 +73,48 @@ async fn an_abort_tells_the_peer_and_both_readers() {
     .await;
 }
 
+/// A peer that does not read: its window closes, and the rest waits here.
+#[tokio::test]
+async fn a_lost_association_gives_back_each_message_that_was_not_acknowledged() {
+    bounded(async {
+        let mut config = quick();
+        config.buffer.receive = 65_536;
+        let p = pair(&["127.0.0.1"], config).await;
+        assert_eq!(p.a.take_undelivered(), None, "it lives");
+        let payload = |n: u64| vec![n as u8; 1000 + n as usize];
+        for n in 1..=300 {
+            let mut message = Message::new((n % 3) as u16, payload(n));
+            (message.context, message.ppid) = (n, 7);
+            p.a.send(message).await.unwrap();
+        }
+        p.a.abort(b"enough").unwrap();
+        let Closed::Lost {
+            undelivered_messages,
+            ..
+        } = p.a.closed().await
+        else {
+            panic!("it was aborted");
+        };
+        let all: Vec<_> = std::iter::from_fn(|| p.a.take_undelivered()).collect();
+        assert_eq!(all.len() as u64, undelivered_messages);
+        assert!(all.len() >= 200, "{}", all.len());
+        assert!(all.iter().any(|u| !u.sent), "a closed window");
+        // One message may have arrived in part; the others are whole, in order, and the last.
+        let contexts: Vec<u64> = all.iter().map(|u| u.context).collect();
+        let first = contexts[0];
+        assert_eq!(contexts, (first..=300).collect::<Vec<_>>());
+        for u in &all {
+            let whole = payload(u.context);
+            assert_eq!(u.payload, whole[u.acknowledged as usize..]);
+            assert_eq!((u.stream, u.ppid), ((u.context % 3) as u16, 7));
+        }
+        assert_eq!(p.a.take_undelivered(), None);
+        // What was taken was not delivered.
+        assert!(matches!(p.a.drained().await, Err(Closed::Lost { .. })));
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn an_endpoint_that_aborts_waits_for_no_peer_and_tells_all() {
     // Z -> ABORT -> each A

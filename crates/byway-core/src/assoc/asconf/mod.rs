@@ -27,8 +27,8 @@ pub(crate) struct Asconf {
     next: u32,
     /// The identifier of our next change.
     correlation: u32,
-    /// Our ASCONF under way.
-    request: Option<Request>,
+    /// Our ASCONF under way; in a box, because it is rare.
+    request: Option<Box<Request>>,
     /// Changes that wait for it.
     waiting: VecDeque<Change>,
     /// Addresses of this side that the peer refused.
@@ -81,8 +81,25 @@ struct Request {
 }
 
 impl Request {
+    fn memory(&self) -> usize {
+        let change = size_of::<(u32, Change)>();
+        size_of::<Request>() + self.changes.capacity() * change + self.params.capacity()
+    }
+
     fn changes(&self) -> impl Iterator<Item = Change> + '_ {
         self.changes.iter().map(|c| c.1)
+    }
+}
+
+impl Asconf {
+    fn memory(&self) -> usize {
+        let answers: usize = self.answers.iter().map(|a| a.1.capacity()).sum();
+        size_of::<Asconf>()
+            + self.request.as_ref().map_or(0, |r| r.memory())
+            + self.waiting.capacity() * size_of::<Change>()
+            + self.refused.capacity() * size_of::<SocketAddr>()
+            + self.answers.capacity() * size_of::<(u32, Vec<u8>)>()
+            + answers
     }
 }
 
@@ -114,9 +131,15 @@ impl Association {
     pub(super) fn is_being_deleted(&self, local: IpAddr) -> bool {
         let deletes = |c: Change| matches!(c, Change::Delete(a) if a.ip() == local);
         self.optional.asconf.as_ref().is_some_and(|a| {
-            let under_way = a.request.iter().flat_map(Request::changes);
+            let under_way = a.request.iter().flat_map(|r| r.changes());
             under_way.chain(a.waiting.iter().copied()).any(deletes)
         })
+    }
+
+    /// Memory of the changes, in bytes.
+    #[inline]
+    pub(in crate::assoc) fn asconf_memory(&self) -> usize {
+        self.optional.asconf.as_ref().map_or(0, |a| a.memory())
     }
 
     /// Whether ASCONF and ASCONF-ACK may be sent and handled (section 5.1.1, C4).

@@ -143,7 +143,7 @@ impl Association {
         let wildcard = |ip| uses_wildcard(rule, ip, peer);
         let one_add = one_add || asconf.one_by_one;
         let (changes, params) = asconf.take_waiting(left, one_add, wildcard);
-        asconf.request = Some(Request {
+        asconf.request = Some(Box::new(Request {
             serial: asconf.next,
             changes,
             address,
@@ -151,7 +151,7 @@ impl Association {
             source,
             path,
             own_source,
-        });
+        }));
         asconf.next = asconf.next.wrapping_add(1);
         self.transmit_asconf(ctx);
     }
@@ -451,7 +451,7 @@ impl Association {
         let under_way = asconf.request.take();
         let waiting = core::mem::take(&mut asconf.waiting);
         self.timers.t4 = None;
-        let lost = under_way.iter().flat_map(Request::changes).chain(waiting);
+        let lost = under_way.iter().flat_map(|r| r.changes()).chain(waiting);
         for change in lost.collect::<SmallVec<[Change; 4]>>() {
             self.note_result(ctx, change, Some(cause_code::UNRECOGNIZED_CHUNK_TYPE));
         }
@@ -462,7 +462,7 @@ impl Asconf {
     /// The addresses that come, of the ASCONF under way first, without those that went
     /// again.
     pub(super) fn adding(&self) -> SmallVec<[SocketAddr; 4]> {
-        let under_way = self.request.iter().flat_map(Request::changes);
+        let under_way = self.request.iter().flat_map(|r| r.changes());
         let under_way = under_way.filter(|c| match c {
             Change::Add(a) => !self.waiting.contains(&Change::Delete(*a)),
             _ => false,
@@ -512,7 +512,7 @@ impl Asconf {
 
     /// The addresses that the ASCONF under way adds, of these.
     fn coming(&self, of: &[IpAddr]) -> SmallVec<[SocketAddr; 4]> {
-        let all = self.request.iter().flat_map(Request::changes);
+        let all = self.request.iter().flat_map(|r| r.changes());
         all.filter_map(|c| match c {
             Change::Add(a) if of.contains(&a.ip()) => Some(a),
             _ => None,

@@ -15,6 +15,7 @@ fn enter(l: &mut Ledger, path: PathId) {
         begin: true,
         end: true,
         immediate: false,
+        context: 0,
     };
     let first = FirstSending {
         path,
