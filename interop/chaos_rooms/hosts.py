@@ -35,11 +35,14 @@ class Book:
         with self.lock:
             self.wrong.append(what)
 
-    def ended(self, who: str, status: int, log: pathlib.Path) -> None:
-        """A command has ended."""
-        said = log.read_text(errors="replace") if log.exists() else ""
+    def ended(self, who: str, status: int, log: pathlib.Path, since: int) -> None:
+        """A command has ended, whose output begins at this place of its log."""
+        said = log.read_bytes()[since:].decode(errors="replace") if log.exists() else ""
         if "panicked" in said:
             self.blame(f"{who} panicked: {said[-400:]}")
+        elif status == -signal.SIGTERM and not said:
+            # It came before the command could take signals over: two events at once.
+            self.add("terminated_at_start")
         elif status not in FINE:
             self.blame(f"{who} ended with status {status}: {said[-400:]}")
 
@@ -52,9 +55,12 @@ class Command:
         self.log = work / f"{who}.log"
         self.lock = threading.Lock()
         self.process: subprocess.Popen[bytes] | None = None
+        # Where the output of this life begins in the log.
+        self.since = 0
 
     def start(self, stdin: int | None = None, stdout: int | None = None) -> subprocess.Popen[bytes]:
         with self.log.open("ab") as log:
+            self.since = log.tell()
             started = subprocess.Popen(
                 [*self.net.enter(self.ns), *self.words],
                 stdin=stdin if stdin is not None else subprocess.DEVNULL,
@@ -82,7 +88,7 @@ class Command:
             status = process.wait(limit)
         except subprocess.TimeoutExpired:
             return None
-        self.book.ended(self.who, status, self.log)
+        self.book.ended(self.who, status, self.log, self.since)
         return status
 
     def resident(self) -> int:
