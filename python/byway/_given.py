@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Iterable
 from typing import Any, TypeVar
@@ -73,9 +74,18 @@ def number(what: str, given: Any, least: int, most: int) -> int:
 
     Raises SettingError for anything else.
     """
-    if not isinstance(given, int) or isinstance(given, bool) or not least <= given <= most:
+    found = whole(given)
+    if found is None or not least <= found <= most:
         raise SettingError(f"{what}: found {given!r}, expected a whole number, {least} to {most}")
-    return given
+    return found
+
+
+def whole(given: Any) -> int | None:
+    """A whole number, also one of numpy; None for anything else. True and False are none."""
+    try:
+        return None if isinstance(given, bool) else operator.index(given)
+    except TypeError:
+        return None
 
 
 def seconds(what: str, given: Any, least: float, most: float) -> float:

@@ -647,6 +647,7 @@ def _command(
     plain: bool,
 ) -> str:
     words = ["byway", "run"]
+    source = _given.source(source)
     is_file = isinstance(source, (str, os.PathLike)) and not _given.is_text(source)
     if plain and (source is None or is_file):
         if source is not None:

@@ -167,7 +167,7 @@ def sweep(
         planned = source
     else:
         planned = plan(source, **changes)
-    _given.number("threads", threads, 0, 4096)
+    threads = _given.number("threads", threads, 0, 4096)
     _given.seconds("chunk_seconds", chunk_seconds, 0.01, 3600)
     _given.function("progress", progress, _given.PROGRESS)
     out = None if out is None else _given.file("out", out)
@@ -240,7 +240,7 @@ class SweepResults:
 
     def __init__(self, native: _native.Results, command: str, planned: Plan | None = None) -> None:
         self._native = native
-        self._plan = planned
+        self._text = "" if planned is None else planned.to_toml()
         self.name: str = native.name
         """The sweep's name."""
         self.description: str = native.description
@@ -264,12 +264,12 @@ class SweepResults:
     def __len__(self) -> int:
         return len(self._native)
 
-    def __reduce__(self) -> tuple[Any, tuple[bytes, str, Path | None]]:
-        """Pickled as the results file; the text of `to_toml` is not in it."""
+    def __reduce__(self) -> tuple[Any, tuple[bytes, str, Path | None, str]]:
+        """Pickled as the results file, with what is not in it."""
         with tempfile.TemporaryDirectory(prefix="byway-") as folder:
             file = Path(folder) / "results.parquet"
             self._native.write(file)
-            return _unpickled, (file.read_bytes(), self.command, self.file)
+            return _unpickled, (file.read_bytes(), self.command, self.file, self._text)
 
     @cached_property
     def columns(self) -> dict[str, Any]:
@@ -281,7 +281,8 @@ class SweepResults:
     def _metric(self, name: str | None) -> str:
         if name is None:
             return self.shown[0] if self.shown else self.metrics[0].name
-        [name] = _given.names("metric", [name], "metrics")
+        if not isinstance(name, str):
+            raise SettingError(f"metric: found {name!r}, expected the name of a metric")
         self._native.means(name)  # Says so if it is not known.
         return name
 
@@ -374,7 +375,7 @@ class SweepResults:
     def to_toml(self) -> str:
         """The sweep as the text of a file that `byway sweep` takes; empty for results that were
         read from a file."""
-        return "" if self._plan is None else self._plan.to_toml()
+        return self._text
 
     def summary(self) -> dict[str, Any]:
         """What `byway sweep --json` prints."""
@@ -391,9 +392,10 @@ class SweepResults:
         return self._native.scenario(self._row(row))
 
     def _row(self, row: int) -> int:
-        if not isinstance(row, int) or not -len(self) <= row < len(self):
+        number = _given.whole(row)
+        if number is None or not -len(self) <= number < len(self):
             raise IndexError(f"row: found {row!r}, expected a whole number, 0 to {len(self) - 1}")
-        return row % len(self)
+        return number % len(self)
 
     def run(self, row: int) -> Comparison:
         """Runs a row again, with its series and reports; `byway run --row FILE:N` does the
@@ -463,13 +465,13 @@ class SweepResults:
         )
 
 
-def _unpickled(content: bytes, command: str, place: Path | None) -> SweepResults:
+def _unpickled(content: bytes, command: str, place: Path | None, text: str) -> SweepResults:
     """Results that were pickled."""
     with tempfile.TemporaryDirectory(prefix="byway-") as folder:
         file = Path(folder) / "results.parquet"
         file.write_bytes(content)
         results = SweepResults(_native.read_results(file), command)
-    results.file = place
+    results.file, results._text = place, text
     return results
 
 

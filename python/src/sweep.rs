@@ -10,7 +10,7 @@ use byway_lab::metrics::Metrics;
 use byway_lab::source::Problems;
 use byway_lab::sweep::{self as lab, Description, Question, Results, Session, journal_path};
 use byway_lab::trouble::Trouble;
-use pyo3::exceptions::PyIndexError;
+use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::{Path, PathBuf};
@@ -83,6 +83,13 @@ impl PyPlan {
     /// The sweep as the text of its file.
     fn to_toml(&self) -> &str {
         &self.text
+    }
+
+    /// Refused: its text may name a file.
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(PyTypeError::new_err(
+            "plans cannot be pickled or copied: take what it was made of, and read it again with plan(...)",
+        ))
     }
 
     fn __repr__(&self) -> String {

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import byway
+from byway import _native
 
 
 def places(error: byway.InputError) -> list[str]:
@@ -113,8 +114,6 @@ UNTYPED: Any = byway
         (lambda s, f: UNTYPED.run(s, captures=5), "captures: found 5, expected a file's name"),
         (lambda s, f: UNTYPED.run(s, captures=f), "is a file, expected a folder"),
         (lambda s, f: UNTYPED.run(s, progress=5), "progress: found 5, expected a function"),
-        (lambda s, f: UNTYPED.run(s).table("x"), "width: found 'x', expected a whole number"),
-        (lambda s, f: UNTYPED.run(s).save(b"x"), "path: found b'x', expected a file's name"),
         (lambda s, f: UNTYPED.sweep(s, axes=AXES, out=5), "out: found 5, expected a file's name"),
         (lambda s, f: UNTYPED.sweep(s, axes=AXES, progress=5), "progress: found 5, expected"),
         (lambda s, f: UNTYPED.sweep(s, axes=AXES, threads=-1), "threads: found -1, expected a whole"),
@@ -126,8 +125,17 @@ UNTYPED: Any = byway
     ],
 )
 def test_arguments_of_the_wrong_kind_are_refused_before_anything_runs(
-    call: Any, words: str, small: dict[str, Any], tmp_path: Path
+    call: Any,
+    words: str,
+    small: dict[str, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    def runs(*_: object, **__: object) -> None:
+        raise AssertionError("something ran")
+
+    for name in ("run", "sweep", "reproduce", "advise", "read_results"):
+        monkeypatch.setattr(_native, name, runs)
     file = tmp_path / "file"
     file.touch()
     with pytest.raises(byway.SettingError) as caught:
@@ -138,7 +146,24 @@ def test_arguments_of_the_wrong_kind_are_refused_before_anything_runs(
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda r: r.means(5), "metric: found [5], expected names of metrics"),
+        (lambda r: r.table("x"), "width: found 'x', expected a whole number"),
+        (lambda r: r.picture(True), "width: found True, expected a whole number"),
+        (lambda r: r.save(b"x"), "path: found b'x', expected a file's name"),
+        (lambda r: r.report(5), "path: found 5, expected a file's name"),
+    ],
+)
+def test_wrong_questions_to_runs_are_refused(
+    call: Any, words: str, small: dict[str, Any]
+) -> None:
+    with pytest.raises(byway.SettingError) as caught:
+        call(byway.run(small))
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda r: r.means(5), "metric: found 5, expected the name of a metric"),
         (lambda r: r.compare("rto.min", of=5), "of: found 5, expected names of metrics"),
         (lambda r: r.compare("rto.min", of=[5]), "of: found [5], expected names of metrics"),
         (lambda r: r.compare("rto.min", confidence="x"), "confidence: found 'x', expected a number"),
@@ -146,6 +171,7 @@ def test_arguments_of_the_wrong_kind_are_refused_before_anything_runs(
         (lambda r: r.save(5), "path: found 5, expected a file's name"),
         (lambda r: r.scenario(99), "row: found 99, expected a whole number, 0 to 3"),
         (lambda r: r.run("x"), "row: found 'x', expected a whole number, 0 to 3"),
+        (lambda r: r.run(True), "row: found True, expected a whole number, 0 to 3"),
     ],
 )
 def test_wrong_questions_to_results_are_refused(
@@ -171,7 +197,9 @@ def test_a_tilde_is_the_home_folder(
     monkeypatch.chdir(tmp_path)
     one = byway.run(small)
     one.save("~/small.toml")
-    assert byway.run("~/small.toml")[0].digest == one[0].digest
+    again = byway.run("~/small.toml")
+    assert again[0].digest == one[0].digest
+    assert again.command == f"byway run {tmp_path}/home/small.toml"
     results = byway.sweep("~/small.toml", axes=AXES, seeds=2, out="~/r.parquet")
     assert results.file == tmp_path / "home" / "r.parquet"
     assert len(byway.read_results("~/r.parquet")) == 4

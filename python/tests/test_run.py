@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import json
+import multiprocessing
 import pickle
 import threading
 import time
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -235,13 +238,28 @@ def test_scenarios_and_results_of_sweeps_can_be_sent_to_other_processes(
     small: dict[str, Any], tmp_path: Path
 ) -> None:
     read = byway.scenario(small, seed=7)
-    again = pickle.loads(pickle.dumps(read))
+    out = tmp_path / "r.parquet"
+    results = byway.sweep(small, axes={"rto.min": ["1 s"]}, seeds=3, out=out)
+    spawned = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=spawned) as pool:
+        # There and back.
+        again = pool.submit(copy.copy, read).result()
+        same = pool.submit(copy.copy, results).result()
+        told = pool.submit(str, results).result()
+        grid = pool.submit(byway.sweep, read, axes={"rto.min": ["1 s"]}, seeds=2).result()
     assert (again.seed, again.to_toml()) == (7, read.to_toml())
-    results = byway.sweep(small, axes={"rto.min": ["1 s"]}, seeds=3, out=tmp_path / "r.parquet")
-    copy = pickle.loads(pickle.dumps(results))
-    assert copy.to_pandas().equals(results.to_pandas())
-    assert (copy.file, copy.command) == (results.file, results.command)
-    assert (copy.means(), str(copy)) == (results.means(), str(results))
+    assert same.to_pandas().equals(results.to_pandas())
+    assert (same.file, same.command) == (results.file, results.command)
+    assert (same.to_toml(), told) == (results.to_toml(), str(results))
+    assert "rto.min" in same.to_toml() and len(grid) == 2
+
+
+def test_rows_and_threads_may_be_numbers_of_numpy(small: dict[str, Any]) -> None:
+    one: Any = np.int64(1)
+    results = byway.sweep(small, axes={"rto.min": ["1 s"]}, seeds=2, threads=one)
+    worst = results.columns["metrics"]["stall_s"].argmax()
+    assert results.run(worst).results[0].digest == results.run(int(worst)).results[0].digest
+    assert results.table(100 * one) == results.table()
 
 
 def test_runs_say_what_to_send_in_their_place(small: dict[str, Any]) -> None:

@@ -5,6 +5,8 @@ use super::candidates::Target;
 use super::compare::Shown;
 use super::evidence::{Figures, Interval};
 use super::lines;
+use super::verdict;
+use super::wishes::Wishes;
 use crate::scenario::{LossSpec, PathSpec};
 use crate::units::{Share, format_duration};
 use std::time::Duration;
@@ -34,7 +36,7 @@ impl Advice {
         }
         for target in &self.targets {
             out.push('\n');
-            of_target(&mut out, target);
+            of_target(&mut out, target, &self.wishes);
         }
         if !self.notes.is_empty() {
             out.push('\n');
@@ -49,6 +51,13 @@ impl Advice {
 
     /// What stands behind the figures.
     fn how(&self) -> String {
+        let few = match self.effort.check < ENOUGH_FOR_95TH {
+            true => {
+                " The 95th percentile may lie above its interval: so few runs give it no upper end, \
+                 and the largest stall seen stands there (59 runs are enough)."
+            }
+            false => "",
+        };
         format!(
             "{} runs for each figure in each situation, with seeds that the search did not use (with none, \
              the figures are of the search). \
@@ -56,13 +65,16 @@ impl Advice {
              by the scatter between seeds (none at all: rule of three), differences by Student's t of \
              pairs of equal seeds. The choice also \
              rests on needless moves on paths that differ from the description by a third. Seed {}, {} runs \
-             in all; `--runs {},{}` gives the same figures.",
+             in all; `--runs {},{}` gives the same figures.{few}",
             self.effort.check, self.seed, self.simulated, self.effort.search, self.effort.check
         )
     }
 }
 
-fn of_target(out: &mut String, target: &TargetAdvice) {
+/// So many values have one above the 95th percentile with a probability of 95 %: 0.95^59 < 0.05.
+const ENOUGH_FOR_95TH: u32 = 59;
+
+fn of_target(out: &mut String, target: &TargetAdvice, wishes: &Wishes) {
     let title = match target.target {
         Target::Byway => "byway",
         Target::Linux => "Linux (sysctl)",
@@ -82,6 +94,12 @@ fn of_target(out: &mut String, target: &TargetAdvice) {
     }
     rates(out, target);
     out.push_str("* on the Pareto front of stall against needless moves\n");
+    wrap(
+        out,
+        "  ",
+        "elsewhere: share of the payload on other paths while nothing fails; back in: until \
+         traffic is back on the first path after its repair",
+    );
     let lost: Vec<String> = target
         .rows
         .iter()
@@ -100,7 +118,7 @@ fn of_target(out: &mut String, target: &TargetAdvice) {
         wrap(out, "associations lost: ", &lost.join(", "));
     }
     out.push('\n');
-    recommendation(out, target);
+    recommendation(out, target, wishes);
 }
 
 /// The columns of bulk traffic, for which 80 have no room beside the others.
@@ -138,7 +156,7 @@ fn rates(out: &mut String, target: &TargetAdvice) {
     );
 }
 
-fn recommendation(out: &mut String, target: &TargetAdvice) {
+fn recommendation(out: &mut String, target: &TargetAdvice, wishes: &Wishes) {
     let Some(best) = target.rows.first() else {
         return;
     };
@@ -186,7 +204,12 @@ fn recommendation(out: &mut String, target: &TargetAdvice) {
         wrap(
             out,
             &format!("{}: ", row.name),
-            &format!("{} with {}", row.candidate.preset, settings.join(", ")),
+            &format!(
+                "{} with {}; {}",
+                row.candidate.preset,
+                settings.join(", "),
+                verdict::beside(row, best, wishes)
+            ),
         );
     }
 }

@@ -28,6 +28,33 @@ pub(super) fn verdicts(rows: &[Outlook], own: &[Sample], wishes: &Wishes) -> Vec
         .collect()
 }
 
+/// The difference of needless moves where neither side has moved: by the rule of three of each.
+fn without_moves(best: &Outlook, row: &Outlook) -> Option<Comparison> {
+    let most = |row: &Outlook| {
+        let hours: f64 = row.samples.iter().map(|s| s.hours).sum();
+        let moved = row.samples.iter().any(|s| s.moves > 0.0);
+        (!moved && hours > 0.0).then(|| 3.0 / hours)
+    };
+    Some(Comparison {
+        mean: 0.0,
+        low: -most(row)?,
+        high: most(best)?,
+        shown: Shown::Nothing,
+    })
+}
+
+/// What a row that is not recommended has against the one that is: the score, and needless
+/// moves on nearby paths, which the table has not.
+pub(super) fn beside(row: &Outlook, best: &Outlook, wishes: &Wishes) -> String {
+    let score = compare(&row.samples, &best.samples, |s| s.score(wishes));
+    let nearby = compare(&row.samples, &best.samples, |s| s.nearby_per_hour);
+    format!(
+        "score against the recommended settings {}, moves/hour on nearby paths {}",
+        words(&score, 1.0, 2, ""),
+        words(&nearby, 1.0, 1, "")
+    )
+}
+
 /// Why a row that is better is not what is recommended.
 fn why_not(best: &Outlook, row: &Outlook, own: &[Sample], wishes: &Wishes) -> Option<&'static str> {
     if rates::is_slower(&row.samples, own) {
@@ -45,7 +72,7 @@ fn verdict(best: &Outlook, row: &Outlook, wishes: &Wishes) -> Verdict {
     let of = |value: &dyn Fn(&Sample) -> f64| compare(&best.samples, &row.samples, value);
     let score = of(&|s| s.score(wishes));
     let stall_s = of(&|s| s.stall_s);
-    let moves_per_hour = of(&per_hour);
+    let moves_per_hour = without_moves(best, row).unwrap_or_else(|| of(&per_hour));
     let nearby_per_hour = of(&|s| s.nearby_per_hour);
     let mut parts = vec![
         score.shown.words().to_owned(),
@@ -138,7 +165,7 @@ mod tests {
         let found = verdicts(&rows, &[], &Wishes::default()).remove(0);
         assert_eq!(
             found.words,
-            "better; stall +19 ms [+19, +19] (worse), moves/hour +0.0 [+0.0, +0.0] (no \
+            "better; stall +19 ms [+19, +19] (worse), moves/hour +0.0 [-0.8, +0.8] (no \
              difference shown), on nearby paths -30.0 [-30.0, -30.0] (better)"
         );
     }
