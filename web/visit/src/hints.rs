@@ -9,21 +9,79 @@ use crate::visitor::Visitor;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-/// A hint by its stop: what it says there, and what is seen by whom follows it.
+/// A hint by its stop: all that it says, and what is seen by whom follows it.
 type Hint = (u32, &'static str, fn(&Visitor) -> Result<String>);
 
+/// The whole text stands here: who changes a promise in `stops.toml` has to change its check, too.
 const HINTS: &[Hint] = &[
-    (1, "next timeout, at 34 s", a_path_dies),
-    (2, "AllRtxAlt is ready sooner", which_path),
-    (3, "RTO of the alternate path", stale_rto),
-    (4, "delay to 500 ms", compromise),
-    (5, "all three associations are lost", schemes),
-    (6, "half a minute each time", sooner),
-    (7, "gives up its paths most often", without_need),
-    (8, "At 40 s", come_back),
-    (9, "Heal the primary at 35 s", decoupled),
-    (10, "Cut path 2 at 7 s", both_at_once),
+    (
+        1,
+        "Watch the state of the primary in each lane, faster with Speed: the old standard calls it active for more \
+         than a minute. Then press Reset, and heal the path at 20 s (key 1). The old standard does not see that \
+         before its next timeout, at 34 s.",
+        a_path_dies,
+    ),
+    (
+        2,
+        "Press Reset, and set the loss of the alternate path to 0 % at the start: AllRtxAlt is ready sooner. Press \
+         Reset again, which forgets that, and set it to 10 % at the start: AllRtxSame is.",
+        which_path,
+    ),
+    (
+        3,
+        "Compare the RTO of the alternate path in both lanes. It stands below each network.",
+        stale_rto,
+    ),
+    (
+        4,
+        "Press Reset, and set the alternate path's delay to 500 ms at the start. AllRtxAlt takes much longer; \
+         FrSameRtoAlt+MFR, which rarely uses that path, hardly.",
+        compromise,
+    ),
+    (
+        5,
+        "Go on to 40 s, faster with Speed: the reader of AllRtxSame has got nothing since the failure, the others a \
+         little now and then. Then press Reset, and cut the alternate path too at 10 s (key 2): all three \
+         associations are lost, after more than two minutes.",
+        schemes,
+    ),
+    (
+        6,
+        "Press Reset, give both paths 1 % loss at the start, and try the seeds 2 and 3. PMR 5 stalls for half a \
+         minute each time, the others for one to five seconds.",
+        sooner,
+    ),
+    (
+        7,
+        "Press Reset, and give the alternate path a delay of 500 ms at the start. PMR 0 gives up its paths most \
+         often; PMR 5, which hardly ever does, makes its reader wait longest.",
+        without_need,
+    ),
+    (
+        8,
+        "At 40 s, look which path has the new data in each lane: the primary with \"always back\", the alternate \
+         path with CPT 0, which is ready sooner.",
+        come_back,
+    ),
+    (
+        9,
+        "Heal the primary at 35 s (key 1). The decoupled sender has left it at 26 s: its reader waited 11 s. The \
+         standard sees that it is healed at its next timeout, at 46 s: its reader waits 31 s. Without that it would \
+         be 63 s.",
+        decoupled,
+    ),
+    (
+        10,
+        "Cut path 2 at 7 s for good (key 2). Each timeout stops CMT's reader, twice as long as the one before; \
+         CMT-PF's reader waits a second.",
+        both_at_once,
+    ),
 ];
+
+/// When a visitor has changed a field that is to be changed "at the start", seconds; the second time sooner
+/// than the first.
+const FIRST: f64 = 0.233;
+const SECOND: f64 = 0.114;
 
 /// The hint of each stop.
 pub fn kept(v: &Visitor) -> Result<String> {
@@ -33,8 +91,8 @@ pub fn kept(v: &Visitor) -> Result<String> {
             begin(v, *stop)?;
             let hint = v.text("document.getElementById('stop-try').textContent")?;
             ensure!(
-                hint.contains(words),
-                "stop {stop}: the hint says \"{hint}\""
+                hint == format!("Try: {words}"),
+                "stop {stop}: the hint says \"{hint}\", and the check is of \"{words}\""
             );
             let seen = follow(v).with_context(|| format!("stop {stop}: \"{hint}\""))?;
             said.push(format!("{stop}: {seen}"));
@@ -46,6 +104,15 @@ pub fn kept(v: &Visitor) -> Result<String> {
 fn begin(v: &Visitor, stop: u32) -> Result<()> {
     v.open(&format!("#stop={stop}"))?;
     ensure!(v.number("byway.now()")? == 0.0, "it goes on by itself");
+    Ok(())
+}
+
+/// Presses Reset, and sees that nothing is left of what was done.
+fn reset(v: &Visitor) -> Result<()> {
+    v.click("#reset")?;
+    ensure!(v.number("byway.now()")? == 0.0, "reset goes on by itself");
+    let left = v.value("byway.view().undo")?;
+    ensure!(left == Value::Bool(false), "reset keeps a change");
     Ok(())
 }
 
@@ -87,6 +154,13 @@ fn transfers(v: &Visitor) -> Result<Vec<f64>> {
     each(v, "l => l.transfer")
 }
 
+/// When the reader of the first lane took something, seconds.
+fn reads(v: &Visitor) -> Result<Vec<f64>> {
+    let curve = v.value("Array.from(scene.curve(0, 4, 0, 4000))")?;
+    let curve: Vec<f64> = serde_json::from_value(curve)?;
+    Ok(curve.chunks(2).map(|point| point[0]).collect())
+}
+
 fn near(value: f64, promised: f64, by: f64) -> bool {
     (value - promised).abs() <= by
 }
@@ -112,19 +186,15 @@ fn a_path_dies(v: &Visitor) -> Result<String> {
         shown[0] == "active" && shown[1..].iter().all(|s| s == "potentially failed"),
         "at 60 s the primary is {shown:?}"
     );
-    begin(v, 1)?;
+    reset(v)?;
     go(v, 20.0)?;
     v.key("1")?;
     go(v, 33.5)?;
     let before = each(v, "l => l.read_bytes")?[0];
     go(v, 35.0)?;
     let after = each(v, "l => l.read_bytes")?[0];
-    let read = v.value("Array.from(scene.curve(0, 4, 0, 4000))")?;
-    let read: Vec<f64> = serde_json::from_value(read)?;
-    let healed = read
-        .chunks(2)
-        .filter(|p| p[0] > 20.0 && p[0] < 34.0)
-        .count();
+    let read = reads(v)?;
+    let healed = read.iter().filter(|at| **at > 20.0 && **at < 34.0).count();
     ensure!(
         healed == 0 && after > before,
         "{healed} reads between 20 and 34 s, then {}",
@@ -136,8 +206,9 @@ fn a_path_dies(v: &Visitor) -> Result<String> {
 
 fn which_path(v: &Visitor) -> Result<String> {
     let mut seen = Vec::new();
-    for (loss, sooner) in [("0 %", 0), ("10 %", 1)] {
-        v.click("#restart")?;
+    for (loss, at, sooner) in [("0 %", FIRST, 0), ("10 %", SECOND, 1)] {
+        reset(v)?;
+        go(v, at)?;
         v.fill(&field(2, "loss"), loss)?;
         to_the_end(v)?;
         let t = transfers(v)?;
@@ -170,7 +241,8 @@ fn stale_rto(v: &Visitor) -> Result<String> {
 fn compromise(v: &Visitor) -> Result<String> {
     to_the_end(v)?;
     let before = transfers(v)?;
-    begin(v, 4)?;
+    reset(v)?;
+    go(v, FIRST)?;
     v.fill(&field(2, "delay"), "500 ms")?;
     to_the_end(v)?;
     let after = transfers(v)?;
@@ -192,7 +264,7 @@ fn schemes(v: &Visitor) -> Result<String> {
         more[0] == 0.0 && more[1..].iter().all(|m| (1.0..100_000.0).contains(m)),
         "read since the failure: {more:?} bytes"
     );
-    v.click("#reset")?;
+    reset(v)?;
     go(v, 10.0)?;
     v.key("2")?;
     to_the_end(v)?;
@@ -207,7 +279,12 @@ fn schemes(v: &Visitor) -> Result<String> {
 
 fn sooner(v: &Visitor) -> Result<String> {
     let mut seen = Vec::new();
-    for path in [1, 2] {
+    // What is to be forgotten.
+    go(v, SECOND)?;
+    v.fill(&field(2, "loss"), "50 %")?;
+    reset(v)?;
+    for (path, at) in [(1, FIRST), (2, 2.0 * FIRST)] {
+        go(v, at)?;
         v.fill(&field(path, "loss"), "1 %")?;
     }
     for seed in ["2", "3"] {
@@ -224,6 +301,11 @@ fn sooner(v: &Visitor) -> Result<String> {
 }
 
 fn without_need(v: &Visitor) -> Result<String> {
+    // What is to be forgotten.
+    go(v, FIRST)?;
+    v.fill(&field(2, "delay"), "1 ms")?;
+    reset(v)?;
+    go(v, SECOND)?;
     v.fill(&field(2, "delay"), "500 ms")?;
     to_the_end(v)?;
     let (given_up, s) = (
@@ -290,5 +372,13 @@ fn both_at_once(v: &Visitor) -> Result<String> {
         s[0] > 10.0 && near(s[1], 1.0, 0.3) && timeouts[0] >= 4.0,
         "stalls {s:.1?} s, timeouts {timeouts:?}"
     );
-    Ok(format!("stalls {s:.1?} s"))
+    // After the cut: what holds the reader up for more than half a second.
+    let read = reads(v)?;
+    let after = read.windows(2).filter(|w| w[1] > 7.0);
+    let waits: Vec<f64> = after.map(|w| w[1] - w[0]).filter(|w| *w > 0.5).collect();
+    ensure!(
+        waits.len() >= 4 && waits.windows(2).all(|w| near(w[1] / w[0], 2.0, 0.3)),
+        "the waits of CMT's reader after the cut: {waits:.1?} s"
+    );
+    Ok(format!("stalls {s:.1?} s, CMT's waits {waits:.1?} s"))
 }
