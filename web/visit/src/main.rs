@@ -77,6 +77,10 @@ const CHECKS: &[Check] = &[
         "cut, heal, rate, delay, loss, policies and seed, to the command's result",
         hands::a_visit,
     ),
+    (
+        "reset and undo: the address opens what is shown",
+        hands::reset,
+    ),
     ("everything by keyboard", hands::keyboard),
     (
         "the previous and the next stop, and a stop's address",
