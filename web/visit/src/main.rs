@@ -73,6 +73,7 @@ const CHECKS: &[Check] = &[
         "no wider than the window, from 360 to 1280 pixels",
         looks::widths,
     ),
+    ("no word of a table is broken", looks::whole_words),
     (
         "cut, heal, rate, delay, loss, policies and seed, to the command's result",
         hands::a_visit,
