@@ -43,7 +43,7 @@ pub fn full(v: &Visitor) -> Result<String> {
     // No step begins with 256 MiB or more; in the last one each list may double, with the old one still there.
     let allowed = v.number("window.allowed / 2 ** 20")?;
     ensure!(
-        (64.0..256.0).contains(&allowed) && most >= 256.0 && most < 3.0 * 256.0,
+        (64.0..256.0).contains(&allowed) && (256.0..3.0 * 256.0).contains(&most),
         "stopped at {most} MiB, {allowed} MiB before the last step"
     );
     ensure!(
