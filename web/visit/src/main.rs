@@ -7,6 +7,7 @@ mod attacks;
 mod colours;
 mod doubts;
 mod drawn;
+mod follow;
 mod frames;
 mod hands;
 mod hints;
