@@ -4,7 +4,8 @@
 const $ = id => document.getElementById(id);
 const TOUR = window.BYWAY_TOUR;
 const CALM = window.matchMedia("(prefers-reduced-motion: reduce)");
-let scene = null, stop = -1, playing = false, finishing = false, view = null, changed = false;
+// `asOpened` is the text of the scene without what the visitor did; `changed`, whether it is another one.
+let scene = null, stop = -1, asOpened = "", hint = "", playing = false, finishing = false, view = null, changed = false;
 let lastCommand = "", failed = false, memory = null;
 let shownPaths = "";
 
@@ -29,6 +30,7 @@ function show(next, number) {
   if (scene) scene.free();
   scene = next;
   stop = number;
+  asOpened = scene.toml();
   changed = false;
   finishing = false;
   playing = !CALM.matches;
@@ -38,11 +40,15 @@ function show(next, number) {
   rebuild();
 }
 
+// Keys are named as long as they act.
+function hintWords() { $("stop-try").textContent = keysOn ? hint : hint.replace(/ \(key \d\)/g, ""); }
+
 // Fills the tour's place: with a stop, or with what stands there for another scene.
-function guide(title, text, hint, figure, caption, paper, speed = 1) {
+function guide(title, text, tryThis, figure, caption, paper, speed = 1) {
   $("stop-title").textContent = title;
   $("stop-text").textContent = text;
-  $("stop-try").textContent = hint;
+  hint = tryThis;
+  hintWords();
   $("figure").replaceChildren(...figure);
   $("figure-caption").textContent = caption;
   $("figure-paper").textContent = paper;
@@ -75,6 +81,8 @@ function openStop(number) {
 
 function fromAddress() {
   if (failed) return;
+  // What was wrong with the address before.
+  tell("error");
   const hash = location.hash;
   const number = /^#stop=(\d{1,2})$/.exec(hash);
   if (hash.startsWith("#scene=")) {
@@ -111,7 +119,7 @@ function change(act, done) {
   try {
     act();
     tell("wrong");
-    changed = true;
+    changed = scene.toml() !== asOpened;
     finishing = false;
     unwatch();
     if (done) say(done);
@@ -126,7 +134,7 @@ function change(act, done) {
 
 // What tests and the curious may ask.
 window.byway = {
-  pace: () => pace(), steps: () => mostSteps,
+  pace: () => pace(), steps: () => mostSteps, events: () => [mostOfStep, mostOfFrame],
   json: () => scene.json(), toml: () => scene.toml(), fragment: () => scene.fragment(), now: () => scene.now(), over: () => scene.is_over(),
   stop: () => stop + 1, frames: () => framesShown, view: () => JSON.parse(scene.view()), packets: lane => scene.marks(lane).length / 6, memory: () => memory.buffer.byteLength,
 };

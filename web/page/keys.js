@@ -9,13 +9,13 @@ function addLane() {
 }
 
 // Time goes back; the scene stays what it is, or becomes what it was when it was opened.
-function fromStart(asOpened) {
-  const was = changed;
-  change(() => scene.restart(asOpened));
-  changed = asOpened && stop >= 0 ? false : was;
+function fromStart(reset) {
+  change(() => scene.restart(reset));
+  // The policies may be others.
+  if (reset && !failed) rebuild();
 }
 
-function again(asOpened) { fromStart(asOpened); playing = !CALM.matches; controls(); }
+function again(reset) { fromStart(reset); if (failed) return; playing = !CALM.matches; controls(); }
 
 function buttons() {
   const on = (id, act) => $(id).addEventListener("click", act);
@@ -58,6 +58,7 @@ function switchKeys(on) {
     if (e.hasAttribute("aria-keyshortcuts")) e.dataset.keys = e.getAttribute("aria-keyshortcuts");
     if (on) e.setAttribute("aria-keyshortcuts", e.dataset.keys); else e.removeAttribute("aria-keyshortcuts");
   }
+  hintWords();
   if (view) controls();
 }
 

@@ -4,12 +4,14 @@
 // Of a frame, milliseconds: the rest of its sixteen are for drawing. In each step every policy handles at
 // most so many events, and in a frame there are at most so many steps.
 const BUDGET = 6, EVENTS = 2000, STEPS = 64;
-// Bytes of the program's memory at which a scene is stopped: a quarter of what there is (web/build), because lists grow
-// by doubling, and the old one is still there then.
+// Bytes of the program's memory at which no further step begins: a quarter of what there is (web/build), because lists
+// grow by doubling, and the old one is still there then. So a step may end with three times as much.
 const FULL = 256 * 2 ** 20;
 // Simulated seconds of the next step: other traffic on a path is not counted among the events.
 let reach = 0.01;
 let last = 0, drawn = 0, charted = 0, slow = 0, framesShown = 0, mostSteps = 0;
+// Most events of a step, and of a frame.
+let mostOfStep = 0, mostOfFrame = 0;
 
 // What the visitor has chosen: simulated seconds in a second.
 const speed = () => 10 ** +$("speed").value;
@@ -101,12 +103,15 @@ function isFull() {
 function run(until, shown, budget) {
   const end = performance.now() + budget;
   let steps = 0, moved = false;
+  const first = scene.handled();
   try {
     do {
       if (isFull()) { slow = 0; controls(); return true; }
       mostSteps = Math.max(mostSteps, ++steps);
-      const from = performance.now(), to = Math.min(until, scene.now() + reach);
+      const from = performance.now(), to = Math.min(until, scene.now() + reach), before = scene.handled();
       const reached = scene.advance(to, EVENTS, shown), took = performance.now() - from;
+      mostOfStep = Math.max(mostOfStep, scene.handled() - before);
+      mostOfFrame = Math.max(mostOfFrame, scene.handled() - first);
       if (took > 4) reach = Math.max(reach / 2, 1e-3); else if (took < 1) reach = Math.min(reach * 2, 1e6);
       moved ||= reached;
       if (reached && to >= until) { slow = 0; return true; }

@@ -118,6 +118,12 @@ impl Scene {
         self.0.now().as_secs_f64()
     }
 
+    /// See [`Session::handled`].
+    #[must_use]
+    pub fn handled(&self) -> f64 {
+        self.0.handled() as f64
+    }
+
     /// See [`Session::is_over`].
     #[must_use]
     pub fn is_over(&self) -> bool {

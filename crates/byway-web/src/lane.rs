@@ -12,6 +12,9 @@ use std::time::Duration;
 /// Most changes of state and timeouts of a path that are drawn.
 const MAX_MARKS: usize = 2000;
 
+/// Events are handled, and counted, so many at a time.
+const BATCH: u64 = 200;
+
 /// What is drawn over time.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum CurveKind {
@@ -232,6 +235,8 @@ pub(crate) struct Lane {
     pub(crate) packets: Packets,
     live: Option<Live>,
     pub(crate) result: Option<RunResult>,
+    /// Events that were handled, at most: the last of each call are counted as a whole batch.
+    pub(crate) handled: u64,
 }
 
 impl Lane {
@@ -242,6 +247,7 @@ impl Lane {
             packets: Packets::default(),
             live: Some(live),
             result: None,
+            handled: 0,
         })
     }
 
@@ -258,13 +264,19 @@ impl Lane {
         };
         let trace = &mut self.trace;
         let mut seen = Vec::new();
-        let reached = live
-            .run_to(until, events, &mut |side, o: &Observed| {
-                if side == Side::Sender {
-                    seen.push(o.clone());
-                }
-            })
-            .map_err(|e| e.to_string())?;
+        let (mut reached, mut left) = (false, events);
+        while !reached && left > 0 {
+            let batch = left.min(BATCH);
+            left -= batch;
+            self.handled += batch;
+            reached = live
+                .run_to(until, batch, &mut |side, o: &Observed| {
+                    if side == Side::Sender {
+                        seen.push(o.clone());
+                    }
+                })
+                .map_err(|e| e.to_string())?;
+        }
         for o in &seen {
             trace.see(o, |path| live.path(path));
         }

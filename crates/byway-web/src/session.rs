@@ -31,7 +31,7 @@ pub fn catalogue() -> Vec<(String, String)> {
 /// A scenario that is watched and changed while it runs.
 #[derive(Debug)]
 pub struct Session {
-    /// As it was opened, without what the visitor did on the way.
+    /// As it was opened, without all that the visitor did: events, seed and choice of policies.
     opened: File,
     file: File,
     /// The scene's own policies, all of them.
@@ -131,6 +131,12 @@ impl Session {
         Ok(all)
     }
 
+    /// How many events all policies have handled since all began, at most: see [`Session::advance`].
+    #[must_use]
+    pub fn handled(&self) -> u64 {
+        self.lanes.iter().map(|lane| lane.handled).sum()
+    }
+
     /// Whether all policies have ended.
     #[must_use]
     pub fn is_over(&self) -> bool {
@@ -209,7 +215,6 @@ impl Session {
                 i64::MAX
             )
         })?;
-        self.opened = self.opened.with_seed(number)?;
         let file = self.file.with_seed(number)?;
         self.begin(file, Duration::ZERO)
     }
@@ -234,9 +239,7 @@ impl Session {
             })
         };
         let chosen: Result<Vec<toml::Table>, String> = names.iter().map(find).collect();
-        let chosen = chosen?;
-        self.opened = self.opened.with_policies(chosen.clone())?;
-        let file = self.file.with_policies(chosen)?;
+        let file = self.file.with_policies(chosen?)?;
         self.begin(file, self.now)
     }
 
@@ -251,7 +254,8 @@ impl Session {
         known
     }
 
-    /// Begins again, with all that the visitor did, or as the scene was opened.
+    /// Begins again, with all that the visitor did, or as the scene was opened: with its events, seed and first
+    /// policies.
     ///
     /// # Errors
     /// When it cannot be run.

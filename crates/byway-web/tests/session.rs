@@ -128,6 +128,42 @@ fn a_change_keeps_the_past_and_changes_the_future() {
     );
 }
 
+/// The address of a stop stands for the scene after a reset, so nothing of the visitor may stay.
+#[test]
+fn a_reset_forgets_events_seed_and_policies() {
+    for (name, text) in scenes() {
+        let mut session = Session::open(&name, &text).unwrap_or_else(|e| panic!("{e}"));
+        let opened = session.toml();
+        session.seed("3").expect("a seed");
+        session.choose(&["byway"]).expect("a policy");
+        until(&mut session, 0.5);
+        session.switch(1, false).expect("a cut");
+        let done = session.toml();
+        session.restart(false).expect("it begins again");
+        assert_eq!(session.toml(), done, "{name}: a restart forgets");
+        session.restart(true).expect("as it was opened");
+        assert_eq!(session.toml(), opened, "{name}: a reset keeps something");
+        assert_eq!(session.now(), Duration::ZERO);
+    }
+}
+
+#[test]
+fn a_step_handles_no_more_events_than_it_may() {
+    let (name, text) = scenes().remove(0);
+    for events in [1, 199, 200, 201, 2000] {
+        let mut session = Session::open(&name, &text).expect("a scene");
+        let mut before = 0;
+        for step in 0..3 {
+            // To the end at once: only the number of events stops it.
+            let reached = session.advance(Duration::MAX, events, SHOWN);
+            assert!(!reached.expect("it runs"), "step {step} of {events} events");
+            let lanes = 3;
+            assert_eq!(session.handled() - before, lanes * events, "step {step}");
+            before = session.handled();
+        }
+    }
+}
+
 #[test]
 fn packets_wait_fly_and_get_lost() {
     let (name, text) = scenes().remove(0);

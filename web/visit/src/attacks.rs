@@ -116,6 +116,12 @@ pub fn fragments(v: &Visitor) -> Result<String> {
     )?;
     let now = v.number("byway.now()")?;
     v.until("the scene goes on", &format!("byway.now() > {now}"))?;
+    // What was wrong is gone with the next address, though that names no stop.
+    v.value("location.hash = '#stop=11'")?;
+    v.until(
+        "the mistake is forgotten",
+        "document.getElementById('error').hidden && location.hash === byway.fragment()",
+    )?;
     Ok(String::new())
 }
 

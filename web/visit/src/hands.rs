@@ -105,6 +105,52 @@ pub fn addresses(v: &Visitor) -> Result<String> {
     Ok(format!("{} characters", hash.len()))
 }
 
+/// After a reset the address is that of the stop, and opens what is shown: seed and policies are the scene's
+/// own again. The same holds when the last change is undone.
+pub fn reset(v: &Visitor) -> Result<String> {
+    v.open("#stop=6")?;
+    let opened = v.text("byway.toml()")?;
+    v.fill("#seed", "3")?;
+    v.click(".lane:nth-child(3) h3 button")?;
+    v.click(".lane:nth-child(2) h3 button")?;
+    v.key("2")?;
+    v.until("the address has it", "location.hash === byway.fragment()")?;
+    v.click("#reset")?;
+    own_scene(v, &opened)?;
+    v.reload()?;
+    own_scene(v, &opened)?;
+    v.until_time(0.1)?;
+    v.key("2")?;
+    v.until("a scene", "location.hash === byway.fragment()")?;
+    v.key("u")?;
+    own_scene(v, &opened)?;
+    // Undo takes back no seed.
+    v.fill("#seed", "3")?;
+    v.until("a scene", "location.hash === byway.fragment()")?;
+    v.key("2")?;
+    v.key("u")?;
+    v.value("new Promise(done => setTimeout(done, 500))")?;
+    ensure!(
+        v.value("location.hash === byway.fragment()")? == true,
+        "the address of another seed is the stop's"
+    );
+    Ok(String::new())
+}
+
+/// The sixth stop as it was opened, with its address.
+fn own_scene(v: &Visitor, opened: &str) -> Result<()> {
+    v.until("the stop's address", "location.hash === '#stop=6'")?;
+    ensure!(v.text("byway.toml()")? == opened, "another scene is shown");
+    let shown = v.value(
+        "[document.getElementById('seed').value, document.querySelectorAll('.lane').length]",
+    )?;
+    ensure!(
+        shown == serde_json::json!(["1", 3]),
+        "seed and lanes: {shown}"
+    );
+    Ok(())
+}
+
 /// All controls are reached with the key Tab, show that they have the focus, and work.
 pub fn keyboard(v: &Visitor) -> Result<String> {
     v.value("document.activeElement.blur()")?;

@@ -34,6 +34,13 @@ pub fn switched_off(v: &Visitor) -> Result<String> {
             .contains("key 1"),
         "the button does not name its key"
     );
+    v.click("#previous")?;
+    ensure!(
+        v.text("document.getElementById('stop-try').textContent")?
+            .contains("(key 1)"),
+        "the hint does not name its key"
+    );
+    v.value("document.activeElement.blur()")?;
     v.reload()?;
     ensure!(
         v.value("document.getElementById('keys-on').checked")? == json!(true),
@@ -69,6 +76,11 @@ fn silent(v: &Visitor) -> Result<()> {
         !v.text("document.getElementById('paths').textContent")?
             .contains("key"),
         "a button names its key"
+    );
+    ensure!(
+        !v.text("document.getElementById('stop-try').textContent")?
+            .contains("key"),
+        "the hint names a key"
     );
     Ok(())
 }

@@ -52,6 +52,42 @@ pub fn widths(v: &Visitor) -> Result<String> {
     Ok(String::new())
 }
 
+/// No word of a policy's table is broken, whatever its paths' states are.
+pub fn whole_words(v: &Visitor) -> Result<String> {
+    v.size(1280, 800)?;
+    v.open("#stop=1")?;
+    v.until_time(0.1)?;
+    v.click("#play")?;
+    for width in [360, 390, 480, 768, 1024, 1280] {
+        v.size(width, 800)?;
+        for stop in 1..=10 {
+            v.value(&format!("goTo({})", stop - 1))?;
+            let broken = v.value(BROKEN)?;
+            ensure!(
+                broken == serde_json::json!([]),
+                "at {width} pixels, stop {stop}: broken: {broken}"
+            );
+        }
+    }
+    Ok(String::new())
+}
+
+/// The words of the tables that stand on two lines, with each state in turn.
+const BROKEN: &str = "Object.values(STATES).flatMap(state => {
+    const cells = [...document.querySelectorAll('.lane tbody tr')].map(row => row.querySelectorAll('td'));
+    for (const [shown, cwnd, rto, timeouts, given] of cells) {
+        shown.textContent = state; cwnd.textContent = '123.4 kB'; rto.textContent = '60.0 s'; timeouts.textContent = '1234'; given.textContent = '123';
+    }
+    const texts = [...document.querySelectorAll('.lane table :is(th, td)')].map(cell => cell.firstChild);
+    return texts.flatMap(text => [...text.data.matchAll(/[^ ]+/g)].filter(word => {
+        const range = document.createRange();
+        range.setStart(text, word.index);
+        range.setEnd(text, word.index + word[0].length);
+        const box = text.parentElement.getBoundingClientRect(), rects = [...range.getClientRects()];
+        return rects.length > 1 || rects.some(r => r.right > box.right + 0.5);
+    }).map(word => `${word[0]} ${text.parentElement.clientWidth}`));
+})";
+
 /// All controls have names, and all texts have a contrast of at least 4.5 (WCAG 2.2, 1.4.3).
 pub fn readable(v: &Visitor) -> Result<String> {
     let nameless = v.value("[...document.querySelectorAll('button, input, select, canvas')].filter(e => e.checkVisibility() && !e.getAttribute('aria-label') && !e.getAttribute('aria-hidden') && !(e.labels && e.labels.length) && !(e.textContent || '').trim()).map(e => e.outerHTML.slice(0, 80))")?;

@@ -7,6 +7,7 @@ mod attacks;
 mod colours;
 mod doubts;
 mod drawn;
+mod follow;
 mod frames;
 mod hands;
 mod hints;
@@ -73,9 +74,14 @@ const CHECKS: &[Check] = &[
         "no wider than the window, from 360 to 1280 pixels",
         looks::widths,
     ),
+    ("no word of a table is broken", looks::whole_words),
     (
         "cut, heal, rate, delay, loss, policies and seed, to the command's result",
         hands::a_visit,
+    ),
+    (
+        "reset and undo: the address opens what is shown",
+        hands::reset,
     ),
     ("everything by keyboard", hands::keyboard),
     (
