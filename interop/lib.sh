@@ -155,6 +155,19 @@ lab_wait_udp() {
     return 1
 }
 
+# Waits until namespace $1 has a raw socket of SCTP (protocol 132, 84 in /proc's hexadecimal).
+lab_wait_raw() {
+    local i
+    for ((i = 0; i < 200; i++)); do
+        if in_ns "$1" grep -q ':0084 ' /proc/net/raw /proc/net/raw6; then
+            sleep 0.3 # the socket is open before the endpoint listens
+            return 0
+        fi
+        sleep 0.05
+    done
+    return 1
+}
+
 # --- packets ------------------------------------------------------------------------------
 
 # Captures both paths of namespace $1 to $2.path1.pcapng and $2.path2.pcapng. The taps see what
@@ -209,12 +222,18 @@ lab_dissect_file() {
     fi
 }
 
-# The same of both captures $1.path{1,2}.pcapng. Sets LAB_PACKETS and LAB_DISSECT.
+# The same of both captures $1.path{1,2}.pcapng, whose packets are SCTP in UDP, or with $2 `none`
+# without, or with `both` either. Sets LAB_PACKETS and LAB_DISSECT.
 lab_dissect() {
-    local i
+    local i which
     LAB_PACKETS=0 LAB_DISSECT=
+    case ${2:-udp} in
+        udp) which="udp.port == $UDP_PORT" ;;
+        none) which='(ip.proto == 132 || ipv6.nxt == 132)' ;;
+        both) which="(udp.port == $UDP_PORT || ip.proto == 132 || ipv6.nxt == 132)" ;;
+    esac
     for i in 1 2; do
-        if ! lab_dissect_file "$1.path$i.pcapng" "udp.port == $UDP_PORT && !icmp && !icmpv6" "$1.path$i.dissected"; then
+        if ! lab_dissect_file "$1.path$i.pcapng" "$which && !icmp && !icmpv6" "$1.path$i.dissected"; then
             LAB_DISSECT="path $i: $LAB_DISSECT"
             return 1
         fi

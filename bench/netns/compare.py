@@ -4,13 +4,16 @@
     compare.py BYWAY lossy [--runs N]      one transfer after the other, 1 and 5 % loss
     compare.py BYWAY fairness [--runs N]   two transfers at a time in one queue
 
+    compare.py BYWAY far [--runs N] [--stream FILE]   bytes to the reader over round trips of 20 and 90 ms
+
 The link is a veth pair with tbf (25 ms of queue). nft drops packets at random where they
 arrive, before the receiver sees them, in the direction of the data. A kernel without netem
-has no delay to add, so round trips are those of the queue: 0.1 to 25 ms. The last line is
-JSON. Offloads are off, so that one drop is one packet.
+has no delay to add, so round trips are those of the queue: 0.1 to 25 ms. Offloads are off, so
+that one drop is one packet. `far` has `byway emulate` in place of the veth pair, which delays and
+drops, and needs bench/tcp/stream.c compiled. The last line is JSON.
 """
 
-import argparse, json, os, socket, statistics, subprocess, sys, tempfile, time
+import argparse, json, os, socket, statistics, subprocess, sys, tempfile, threading, time
 
 RATE, QUEUE_MS, MIB = "100mbit", 25, 1 << 20
 A, B = f"bwa{os.getpid()}", f"bwb{os.getpid()}"
@@ -198,16 +201,110 @@ def fairness(link, program, runs, seconds=12):
     return {"ratio": round(share / (1 - share), 3), "shares": shares}
 
 
+class Far:
+    """An emulated link of 100 Mbit/s, for a `with`."""
+
+    def __init__(self, program, rtt_ms, loss):
+        self.program, self.name = program, f"bwc{os.getpid()}"
+        # 25 ms of queue, as above; losses in the direction of the data alone.
+        self.scenario = f"""
+limit = "600 s"
+[traffic]
+kind = "bulk"
+size = "1 MiB"
+[[path]]
+rate = "100 Mbit/s"
+delay = "{rtt_ms * 500} us"
+queue = "208 packets"
+loss = "{loss} %"
+reverse = {{ loss = "0 %" }}
+"""
+
+    def __enter__(self):
+        self.file = tempfile.NamedTemporaryFile("w", suffix=".toml")
+        self.file.write(self.scenario)
+        self.file.flush()
+        self.process = subprocess.Popen(
+            [self.program, "emulate", self.file.name, "--quiet", "--name", self.name, "--", "sleep", "600"],
+            stderr=subprocess.DEVNULL)
+        for _ in range(400):
+            shown = subprocess.run(["ip", "-n", f"{self.name}-receiver", "-4", "addr", "show", "up"],
+                                   capture_output=True, text=True)
+            if "10.1.0.2" in shown.stdout:
+                return self
+            time.sleep(0.01)
+        sys.exit("byway emulate has no network after four seconds")
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait()
+
+    def rate(self, receive, send, warm_up=3, seconds=12):
+        """Mbit/s that come out of the receiver's standard output."""
+        receiver = subprocess.Popen(inside(f"{self.name}-receiver", *receive), stdout=subprocess.PIPE,
+                                    stderr=subprocess.DEVNULL)
+        got = 0
+
+        def count():
+            nonlocal got
+            while block := os.read(receiver.stdout.fileno(), 1 << 18):
+                got += len(block)
+
+        reader = threading.Thread(target=count)
+        reader.start()
+        time.sleep(0.5)
+        with open("/dev/zero", "rb") as zeros:
+            sender = subprocess.Popen(inside(f"{self.name}-sender", *send), stdin=zeros,
+                                      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(warm_up)
+        before, began = got, time.monotonic()
+        time.sleep(seconds)
+        rate = (got - before) * 8 / (time.monotonic() - began) / 1e6
+        for p in (sender, receiver):
+            p.kill()
+            p.wait()
+        reader.join()
+        return rate
+
+
+def far(program, stream, runs):
+    def byway(preset):
+        return ([program, "listen", "--quiet", "--preset", preset, "--bind", "10.1.0.2"],
+                [program, "cat", "--quiet", "--preset", preset, "--to", "10.1.0.2"])
+
+    def tcp(algorithm):
+        return ([stream, "recv", "--port", str(TCP_PORT)],
+                [stream, "send", "--port", str(TCP_PORT), "--to", "10.1.0.2", "--congestion", algorithm])
+
+    flows = {"byway": byway("byway"), "rfc9260": byway("rfc9260"), "tcp-cubic": tcp("cubic"), "tcp-reno": tcp("reno")}
+    cells = {}
+    for rtt in (20, 90):
+        for loss in (0, 1, 5):
+            rates = {name: [] for name in flows}
+            for _ in range(runs):
+                for name, (receive, send) in flows.items():
+                    with Far(program, rtt, loss) as link:
+                        rates[name].append(link.rate(receive, send))
+            cell = cells[f"{rtt} ms, {loss} %"] = {n: round(statistics.median(r), 2) for n, r in rates.items()}
+            print(f"{rtt} ms, {loss} % loss, Mbit/s, median of {runs}: {cell}", flush=True)
+    ratios = [c["byway"] / max(c["tcp-cubic"], c["tcp-reno"]) for l, c in cells.items() if " 0 %" not in l]
+    return {"ratio": round(min(ratios), 3), "mbit_per_s": cells}
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("byway", help="the command byway, a release build")
-    p.add_argument("what", choices=("lossy", "fairness"))
+    p.add_argument("what", choices=("lossy", "fairness", "far"))
     p.add_argument("--runs", type=int, default=5)
+    p.add_argument("--stream", help="bench/tcp/stream.c, compiled; for far")
     a = p.parse_args()
     if os.geteuid() != 0:
         sys.exit("needs root: network namespaces, tc and nft")
-    with Link() as link:
-        figures = {"lossy": lossy, "fairness": fairness}[a.what](link, os.path.abspath(a.byway), a.runs)
+    if a.what == "far":
+        figures = far(os.path.abspath(a.byway), os.path.abspath(a.stream or sys.exit("far needs --stream")), a.runs)
+    else:
+        with Link() as link:
+            figures = {"lossy": lossy, "fairness": fairness}[a.what](link, os.path.abspath(a.byway), a.runs)
     print(json.dumps({"name": a.what, "runs": a.runs, **figures}))
 
 

@@ -65,7 +65,7 @@ struct options {
 	long peer_udp_port; /* the other end's; default: the same */
 	long message;
 	long every; /* time from one message to the next; 0: as fast as they go */
-	long buffer; /* send and receive buffer of the SCTP socket */
+	long buffer; /* send and receive buffer of the SCTP socket; --buffer 0: the stack's own default */
 	long rto_initial, rto_min, rto_max;
 	long path_max_retrans;
 	long pf_threshold; /* RFC 7829: errors before a path is potentially failed */
@@ -256,6 +256,8 @@ static struct options parse_options(int argc, char **argv)
 		usage("--to is missing", NULL);
 	if (o.message < 1)
 		usage("--message must be at least 1", NULL);
+	if (o.buffer == 0)
+		o.buffer = -1;
 	if (o.peer_udp_port < 0)
 		o.peer_udp_port = o.udp_port;
 	set_port(&o.local, o.sending ? 0 : o.port);

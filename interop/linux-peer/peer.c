@@ -155,6 +155,8 @@ static void set_buffers(int s, const struct options *o)
 {
 	int size = (int)o->buffer;
 
+	if (size < 0)
+		return;
 	/* The forced variants pass net.core.*mem_max, and need root. */
 	if (setsockopt(s, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size)) != 0 ||
 	    setsockopt(s, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size)) != 0)

@@ -233,6 +233,8 @@ class Undelivered:
     """Payload protocol identifier."""
     unordered: bool
     """Whether it was sent unordered."""
+    context: int
+    """The `context` that it was sent with."""
 
 
 @dataclass(frozen=True, slots=True)

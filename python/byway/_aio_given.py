@@ -138,6 +138,13 @@ def whole_number(name: str, value: int, least: int, most: int) -> None:
         raise SettingError(f"{name}: found {value!r}, expected a whole number, {least} to {most}")
 
 
+def udp_port(encapsulation: str) -> int:
+    """The port of an address that is written without one."""
+    if encapsulation not in ("udp", "none", "both"):
+        raise AddressError(f'encapsulation: found {encapsulation!r}, expected "udp", "none" or "both"')
+    return 0 if encapsulation == "none" else ENCAPSULATION_PORT
+
+
 def sctp_port(port: int, least: int) -> int:
     """A port, checked."""
     if isinstance(port, bool) or not isinstance(port, int):

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from . import _native
-from .net_errors import AssociationClosed
+from .net_errors import AssociationClosed, AssociationLost
 
 if TYPE_CHECKING:
     from .aio import Association
@@ -155,7 +155,11 @@ class StreamWriter:
         gate = association._writable.native
         while self._waiting:
             chunk = self._waiting[0]
-            self._start = association._native.write(chunk, self._start, BLOCK, self._stream, gate)
+            try:
+                start = association._native.write(chunk, self._start, BLOCK, self._stream, gate)
+            except AssociationLost as lost:
+                raise association._told(lost) from None
+            self._start = start
             if self._start < len(chunk):
                 return None
             self._waiting.popleft()

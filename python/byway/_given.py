@@ -48,6 +48,11 @@ def file(what: str, given: Any) -> str:
     return os.path.expanduser(os.fspath(given))
 
 
+def file_or_none(what: str, given: Any) -> str | None:
+    """The same, or None for nothing."""
+    return None if given is None else file(what, given)
+
+
 def source(given: Any) -> Any:
     """A scenario or a sweep as it was given; of a file's name a `~` is the home folder."""
     if isinstance(given, (str, os.PathLike)) and not is_text(given):

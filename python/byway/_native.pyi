@@ -282,6 +282,7 @@ def reproduce(
     full: bool,
     experiments: str | os.PathLike[str] | None,
     runs: str | os.PathLike[str] | None,
+    raw: str | os.PathLike[str] | None,
     program: str,
     progress: Callable[[int, int], object] | None,
 ) -> Reproduction: ...
@@ -346,6 +347,7 @@ class Endpoint:
         cls,
         reactor: Reactor,
         local: list[str],
+        encapsulation: str,
         port: int,
         settings: SocketSettings,
         accept: bool,
@@ -373,6 +375,7 @@ class Association:
         unordered: bool,
         immediate_ack: bool,
         path: int | None,
+        context: int,
     ) -> Unsent | None: ...
     def message(
         self,
@@ -382,6 +385,7 @@ class Association:
         unordered: bool,
         immediate_ack: bool,
         path: int | None,
+        context: int,
     ) -> Unsent: ...
     def write(self, data: bytes, start: int, block: int, stream: int, gate: Gate) -> int: ...
     def receive(self, stream: int | None, most: int, gate: Gate) -> list[Message] | None: ...

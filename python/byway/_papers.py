@@ -223,6 +223,7 @@ def reproduce(
     full: bool = False,
     experiments: str | os.PathLike[str] | None = None,
     runs: str | os.PathLike[str] | None = None,
+    raw: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Reproduction:
     """Runs claims and figures of the papers again, as `byway reproduce` does.
@@ -232,20 +233,29 @@ def reproduce(
     full: the papers' sizes and numbers of runs, which takes hours, in place of a few.
     experiments: a folder of papers in place of those that are built in.
     runs: a file that keeps runs; what it holds is not run again.
+    raw: a folder for the runs themselves, a Parquet file for each study that read_results() reads.
     progress: called now and then with the number of finished runs, and of all.
 
     The GIL is released meanwhile, and Ctrl-C ends it.
 
-    Raises SettingError for something that does not exist, StoreError if `runs` cannot be used.
+    Raises SettingError for something that does not exist, StoreError if `runs` or
+    `raw` cannot be used.
     """
     for w in what:
         if not isinstance(w, str):
             raise SettingError(f"what: found {w!r}, expected names such as \"caro-2006/A3\"")
     _given.function("progress", progress, _given.PROGRESS)
-    experiments = None if experiments is None else _given.file("experiments", experiments)
-    runs = None if runs is None else _given.file("runs", runs)
+    experiments = _given.file_or_none("experiments", experiments)
+    runs = _given.file_or_none("runs", runs)
+    raw = _given.file_or_none("raw", raw)
     done = _native.reproduce(
-        what, full=full, experiments=experiments, runs=runs, program=_program(), progress=progress
+        what,
+        full=full,
+        experiments=experiments,
+        runs=runs,
+        raw=raw,
+        program=_program(),
+        progress=progress,
     )
     words = ["byway", "reproduce", *what]
     words += ["--full"] if full else []

@@ -613,6 +613,8 @@ def run(
     cannot be done, and what `decider` or `progress` raised.
     """
     _given.function("progress", progress, _given.PROGRESS)
+    source = _given.source(source)
+    only = None if only is None else _given.names("only", only, "policies")
     read = scenario(source, seed=seed, policies=policies, only=only, settings=settings)
     for policy, message in read.warnings():
         _warnings.warn(f'policy "{policy}": {message}', stacklevel=2)
@@ -627,7 +629,7 @@ def run(
                 f"decider: found {type(one).__name__}, expected a rule of byway.policy, such as "
                 "byway.policy.retransmission_target(function)"
             )
-    folder = None if captures is None else _given.file("captures", captures)
+    folder = _given.file_or_none("captures", captures)
     if folder is not None:
         if os.path.exists(folder) and not os.path.isdir(folder):
             raise SettingError(f"captures: {folder} is a file, expected a folder")
@@ -643,17 +645,16 @@ def _command(
     source: Source,
     read: Scenario,
     seed: int | None,
-    only: str | Sequence[str] | None,
+    only: Sequence[str] | None,
     plain: bool,
 ) -> str:
     words = ["byway", "run"]
-    source = _given.source(source)
     is_file = isinstance(source, (str, os.PathLike)) and not _given.is_text(source)
     if plain and (source is None or is_file):
         if source is not None:
             words.append(os.fspath(source))  # type: ignore[arg-type]
         words += ["--seed", str(seed)] if seed is not None else []
-        for name in [] if only is None else _given.names("only", only, "policies"):
+        for name in only or []:
             words += ["--only", name]
     else:
         words.append(f"{read.name}.toml")

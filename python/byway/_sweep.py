@@ -155,6 +155,7 @@ def sweep(
 
     Raises SweepError with every mistake and its place, StoreError if `out` cannot be used.
     """
+    source = _given.source(source)
     changes: dict[str, Any] = dict(
         axes=axes, seeds=seeds, metrics=metrics, policies=policies, stop=stop, skip=skip,
         name=name, description=description,
@@ -170,7 +171,7 @@ def sweep(
     threads = _given.number("threads", threads, 0, 4096)
     _given.seconds("chunk_seconds", chunk_seconds, 0.01, 3600)
     _given.function("progress", progress, _given.PROGRESS)
-    out = None if out is None else _given.file("out", out)
+    out = _given.file_or_none("out", out)
     if client is None:
         for what, given in (("journal", journal), ("storage_options", storage_options)):
             if given is not None:
@@ -205,7 +206,6 @@ def _command(
     out: str | os.PathLike[str] | None,
     client: distributed.Client | None = None,
 ) -> str:
-    source = _given.source(source)
     is_file = isinstance(source, (str, os.PathLike)) and not _given.is_text(source)
     text = Path(source).read_text() if is_file and Path(source).is_file() else ""
     name = os.fspath(source) if text == planned.to_toml() and text else f"{planned.name}.toml"

@@ -69,6 +69,7 @@ from ._aio_given import (
     sctp_port,
     settings_of,
     source,
+    udp_port,
     whole_number,
 )
 from ._aio_loop import Gate, Hub, result
@@ -137,6 +138,7 @@ __all__ = [
 async def bind(
     local: str | Iterable[str],
     *,
+    encapsulation: str = "udp",
     port: int = 0,
     preset: str | None = None,
     settings: Settings | None = None,
@@ -154,7 +156,12 @@ async def bind(
     all. `0.0.0.0` and `::` stand for the addresses of this host and follow them while they come
     and go.
 
-    `port` is the SCTP port; 0 means the number of the first UDP port. `preset` names the settings
+    `encapsulation` is what carries SCTP: `"udp"` (RFC 6951); `"none"`, which needs CAP_NET_RAW and a
+    kernel without SCTP, and where no address has a port; or `"both"`, where port 0 of a peer's
+    address is without UDP.
+
+    `port` is the SCTP port; 0 means the number of the first UDP port, or without UDP one that is
+    free. `preset` names the settings
     to start from, `"byway"` unless given, and `settings` changes some, as `--preset` and `--set`
     of the command do. `accept` says whether peers may set up associations; `backlog` limits those
     that wait for `accept`, `max_associations` all of them, `max_associations_per_peer` those that
@@ -173,17 +180,18 @@ async def bind(
     }
     for name, limit in limits.items():
         whole_number(name, limit, 1, 2**48)
-    addresses = await resolve(local, ENCAPSULATION_PORT)
+    addresses = await resolve(local, udp_port(encapsulation))
     hub = Hub.here()
     native = _native.Endpoint(
         hub.native,
         addresses,
+        encapsulation,
         sctp_port(port, 0),
         checked,
         accept,
         *limits.values(),
     )
-    return Endpoint(hub, native, checked, preset, settings)
+    return Endpoint(hub, native, checked, preset, settings, udp_port(encapsulation))
 
 
 async def connect(
@@ -191,12 +199,13 @@ async def connect(
     *,
     port: int,
     local: str | Iterable[str] | None = None,
+    encapsulation: str = "udp",
     preset: str | None = None,
     settings: Settings | None = None,
 ) -> Association:
     """Sets up an association from a new endpoint.
 
-    `remote` and `port` are as for `Endpoint.connect`. `local` has the local addresses, with any
+    `remote` and `port` are as for `Endpoint.connect`, `encapsulation` as for `bind`. `local` has the local addresses, with any
     free UDP port unless one is written. Without it, those are taken from which the kernel's
     routes reach `remote`; name them to have more than one path on a host with several cards.
 
@@ -204,7 +213,7 @@ async def connect(
     Raises `ConnectFailed`, and what `bind` and `Endpoint.connect` raise.
     """
     sctp_port(port, 1)
-    there = await resolve(remote, ENCAPSULATION_PORT)
+    there = await resolve(remote, udp_port(encapsulation))
     if local is None:
         sources = [found for found in map(source, there) if found is not None]
         here = list(dict.fromkeys(sources))
@@ -214,7 +223,9 @@ async def connect(
             )
     else:
         here = await resolve(local, 0)
-    endpoint = await bind(here, preset=preset, settings=settings, accept=False)
+    endpoint = await bind(
+        here, encapsulation=encapsulation, preset=preset, settings=settings, accept=False
+    )
     association = await endpoint.connect(there, port=port)
     association._only = endpoint
     return association
@@ -234,8 +245,10 @@ class Endpoint:
         checked: _native.SocketSettings,
         preset: str | None,
         settings: Settings | None,
+        udp_port: int,
     ) -> None:
         self._hub = hub
+        self._udp_port = udp_port
         self._native = native
         self._checked = checked
         self._preset, self._settings = preset, settings
@@ -309,7 +322,7 @@ class Endpoint:
         checked = self._checked
         if preset is not None or settings is not None:
             checked = settings_of(preset, settings)
-        there = await resolve(remote, ENCAPSULATION_PORT)
+        there = await resolve(remote, self._udp_port)
         operation = self._native.connect(there, sctp_port(port, 1), checked)
         return Association(self._hub, await result(self._hub, operation))
 
@@ -381,6 +394,7 @@ class Association:
         unordered: bool = False,
         immediate_ack: bool = False,
         path: Path | int | None = None,
+        context: int = 0,
     ) -> None:
         """Sends a message of at least one byte.
 
@@ -392,6 +406,8 @@ class Association:
         `ppid` is the payload protocol identifier, 0 to 2**32 - 1. `unordered` delivers the
         message regardless of the order of its stream; `immediate_ack` asks the peer for an
         acknowledgement without delay (RFC 7053); `path` sends it on this path if it works.
+        `context`, 0 to 2**64 - 1, is not sent: `Undelivered.context` has it again if the message
+        is not delivered (RFC 9260 section 11.1.5).
 
         Raises `SendRefused` when the message is not valid, `AssociationClosed` and
         `AssociationLost` when the association has ended.
@@ -403,15 +419,18 @@ class Association:
         make = self._native.message if gate.busy or rest else self._native.send
         try:
             via = None if path is None else _path(path)
-            unsent = make(data, stream, ppid, unordered, immediate_ack, via)
+            unsent = make(data, stream, ppid, unordered, immediate_ack, via, context)
+            if unsent is None:
+                return
+            waiting = unsent
+            await gate.first(lambda: waiting.poll(gate.native), rest)
         except (OverflowError, TypeError):
             _number("stream", stream, 65_535)
             _number("ppid", ppid, 4_294_967_295)
+            _number("context", context, 2**64 - 1)
             raise
-        if unsent is None:
-            return
-        waiting = unsent
-        await gate.first(lambda: waiting.poll(gate.native), rest)
+        except AssociationLost as lost:
+            raise self._told(lost) from None
 
     async def recv(self, *, stream: int | None = None) -> Message:
         """The next message of a stream, or of any stream.
@@ -431,11 +450,14 @@ class Association:
         lane = None if stream is None else self._lane(stream)
         gate = self._readable[lane]
         rest = self._hub.spent()
-        if not (gate.busy or rest):
-            message = self._take(lane)
-            if message is not None:
-                return message
-        return await gate.first(lambda: self._take(lane), rest)
+        try:
+            if not (gate.busy or rest):
+                message = self._take(lane)
+                if message is not None:
+                    return message
+            return await gate.first(lambda: self._take(lane), rest)
+        except AssociationLost as lost:
+            raise self._told(lost) from None
 
     def _lane(self, stream: int) -> int:
         """Sorts messages by stream from now on."""
@@ -485,7 +507,7 @@ class Association:
     async def drained(self) -> None:
         """Waits until the peer has acknowledged all messages. Raises `AssociationLost`."""
         self._hub.check()
-        await result(self._hub, self._native.drained())
+        await self._end(self._native.drained())
 
     # --- paths, events, counters ---
 
@@ -536,10 +558,21 @@ class Association:
 
     # --- the end ---
 
+    def _told(self, lost: AssociationLost) -> AssociationLost:
+        """The error, with the messages that were not delivered."""
+        lost._told(self.undelivered())
+        return lost
+
+    async def _end(self, operation: _native.Operation) -> None:
+        try:
+            await result(self._hub, operation)
+        except AssociationLost as lost:
+            raise self._told(lost) from None
+
     def undelivered(self) -> list[Undelivered]:
         """The messages that the peer has not completely acknowledged, once the association was
         lost: those that have left first, each stream in its order. Empty while it lives and after a
-        graceful end. `[m for m in … if not m.sent]` are those of which the peer has nothing."""
+        graceful end. `AssociationLost.unsent` and `unacknowledged` have the same messages."""
         self._hub.check()
         self._undelivered += [Undelivered(**facts) for facts in self._native.undelivered()]
         return list(self._undelivered)
@@ -557,14 +590,14 @@ class Association:
         self._hub.check()
         for writer in list(self._writers):
             await writer.drain()
-        await result(self._hub, self._native.shutdown())
+        await self._end(self._native.shutdown())
         if self._only is not None:
             await self._only.close()
 
     async def wait_closed(self) -> None:
         """Waits for the end. Raises `AssociationLost` unless it was graceful."""
         self._hub.check()
-        await result(self._hub, self._native.wait_closed())
+        await self._end(self._native.wait_closed())
 
     def abort(self, reason: str | bytes = b"") -> None:
         """Aborts it. What is queued or unacknowledged is lost. The ABORT carries the first 256

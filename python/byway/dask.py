@@ -44,14 +44,15 @@ LOOK_SECONDS = 2.0
 FETCH_SECONDS = 60.0
 """Rows that do not come within this time are asked for again."""
 PROBE_SECONDS = 5.0
+"""What a worker has said of itself is asked for again if it does not come within this time."""
 SILENT_SECONDS = 30.0
 """A worker that the scheduler has not heard for so long gets no chunks, and its own are dealt out
 again. Workers say that they live each half second; with thousands of them, each few seconds."""
-"""What a worker has said of itself is asked for again if it does not come within this time."""
 DEATHS = 4
 """A run that as many workers died of ends the sweep."""
 FAILURES = 20
-"""As many failures of chunks one after the other, without a chunk that is done, end the sweep."""
+"""As many failures of chunks one after the other, without a chunk that is done, end the sweep; so
+do as many workers that died while they were asked which byway they have."""
 
 
 class ClusterError(RunError):
@@ -179,6 +180,7 @@ class _Run:
         self.verdicts: dict[int, int] = {}
         self.deaths: dict[str, int] = {}
         self.failures = 0
+        self.killed_probes = 0
         self.submitted = 0
         self.looked = 0.0
         self.waits_for = ""
@@ -299,6 +301,8 @@ class _Run:
 
     def _judge(self, address: str, probe: Future) -> None:
         """What a worker said of itself."""
+        from distributed import KilledWorker
+
         if probe.status == "cancelled":
             return
         try:
@@ -306,10 +310,20 @@ class _Run:
         except TimeoutError:
             # The worker died, and its answer with it. If not, it is asked once more.
             return
+        except KilledWorker as error:
+            # By the chunk beside it, for example; a worker that follows is asked anew.
+            self.killed_probes += 1
+            if self.killed_probes < FAILURES:
+                return
+            raise ClusterError(
+                f"{FAILURES} workers died one after the other while they were asked which byway "
+                f"they have, the last one was {address}. Its log may say why"
+            ) from error
         except Exception as error:
             usable, said = False, f"cannot say which byway it has: {error}"
         if usable and said != build():
             usable, said = False, f"has {said}"
+        self.killed_probes = 0
         if usable:
             self.allowed.add(address)
         else:

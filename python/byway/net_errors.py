@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from .errors import Error
+
+if TYPE_CHECKING:
+    from ._aio_facts import Undelivered
 
 
 class AddressError(Error, OSError):
@@ -46,20 +51,44 @@ class AssociationLost(Error, ConnectionError):
     cause: str
     """Why, for programs: `"peer unreachable"`, `"data unacknowledged"`, `"aborted by peer"`,
     `"aborted locally"`, `"protocol violation"`, `"peer restarted"`, `"stale cookie"`,
-    `"setup timed out"`, `"out of memory"` or `"refused"`."""
+    `"setup timed out"`, `"out of memory"`, `"protocol unreachable"` or `"refused"`."""
     undelivered_messages: int
     """Messages sent that the peer has not completely acknowledged. Some may have arrived.
-    `Association.undelivered` gives them."""
+    `unacknowledged` and `unsent` have them."""
 
     def __init__(
-        self, message: str, reason: str = "", cause: str = "", undelivered_messages: int = 0
+        self,
+        message: str,
+        reason: str = "",
+        cause: str = "",
+        undelivered_messages: int = 0,
+        undelivered: tuple[Undelivered, ...] = (),
     ) -> None:
         super().__init__(message)
         self.reason, self.cause = reason, cause
         self.undelivered_messages = undelivered_messages
+        self._undelivered = undelivered
 
-    def __reduce__(self) -> tuple[type[AssociationLost], tuple[str, str, str, int]]:
-        return type(self), (str(self), self.reason, self.cause, self.undelivered_messages)
+    @property
+    def unsent(self) -> list[Undelivered]:
+        """The messages of which nothing has left: the peer has nothing of them (RFC 9260 section
+        11.1.14). Each stream in its order."""
+        return [m for m in self._undelivered if not m.sent]
+
+    @property
+    def unacknowledged(self) -> list[Undelivered]:
+        """The messages of which a part has left and that the peer has not completely acknowledged:
+        it may have all of them (RFC 9260 section 11.1.15). Each stream in its order."""
+        return [m for m in self._undelivered if m.sent]
+
+    def _told(self, undelivered: list[Undelivered]) -> None:
+        self._undelivered = tuple(undelivered)
+
+    def __reduce__(
+        self,
+    ) -> tuple[type[AssociationLost], tuple[str, str, str, int, tuple[Undelivered, ...]]]:
+        facts = (self.reason, self.cause, self.undelivered_messages, self._undelivered)
+        return type(self), (str(self), *facts)
 
 
 class AssociationClosed(Error, EOFError):

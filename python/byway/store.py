@@ -30,7 +30,7 @@ class Place:
         options: Mapping[str, Any] | None,
     ) -> None:
         self.shown = _given.file("out", out)
-        journal = None if journal is None else _given.file("journal", journal)
+        journal = _given.file_or_none("journal", journal)
         name = Path(self.shown).name
         if self.shown.startswith("file://"):
             self.shown = self.shown.removeprefix("file://")

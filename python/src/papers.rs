@@ -77,13 +77,15 @@ struct Reproduction {
 
 /// Runs claims and figures again.
 #[pyfunction]
-#[pyo3(signature = (what, *, full, experiments, runs, program, progress))]
+#[pyo3(signature = (what, *, full, experiments, runs, raw, program, progress))]
+#[expect(clippy::too_many_arguments, reason = "they are the command's options")]
 fn reproduce(
     py: Python<'_>,
     what: Vec<String>,
     full: bool,
     experiments: Option<PathBuf>,
     runs: Option<PathBuf>,
+    raw: Option<PathBuf>,
     program: String,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Reproduction> {
@@ -94,7 +96,9 @@ fn reproduce(
         effort: if full { Effort::Full } else { Effort::Quick },
         experiments,
         runs,
+        raw,
         ablations: Vec::new(),
+        at: Default::default(),
         looks: 1,
         program,
     };

@@ -9,7 +9,6 @@ use byway_lab::engine::{EngineError, Options, Plan, Status, run};
 use byway_lab::metrics::Metrics;
 use byway_lab::source::Problems;
 use byway_lab::sweep::{self as lab, Description, Question, Results, Session, journal_path};
-use byway_lab::trouble::Trouble;
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -228,16 +227,6 @@ fn sweep(
     let plan = &plan.get().plan;
     let control = Control::default();
     let tell = |done: usize, most: usize| control.progress(done, most);
-    if let Some(out) = &out {
-        lab::refuse_no_file(out).map_err(|e| trouble(&e, None))?;
-    }
-    if let Some(folder) = out.as_deref().and_then(Path::parent) {
-        let made = match folder.as_os_str().is_empty() {
-            true => Ok(()),
-            false => std::fs::create_dir_all(folder),
-        };
-        made.map_err(|e| trouble(&Trouble::file("make the folder", folder, e), None))?;
-    }
     let work = || match &out {
         Some(file) => lab::sweep(
             plan,

@@ -360,8 +360,8 @@ def test_a_lost_association_says_why_and_what_was_not_delivered() -> None:
     async def main() -> None:
         async with pair(**{"buffer.receive": 65536}) as (a, b):
             # More than the peer has room for.
-            for _ in range(200):
-                await a.send(bytes(1000))
+            for n in range(200):
+                await a.send(bytes(1000), context=2**64 - 1 - n)
             a.abort("enough")
             with pytest.raises(byway.AssociationLost) as lost:
                 await a.wait_closed()
@@ -370,6 +370,10 @@ def test_a_lost_association_says_why_and_what_was_not_delivered() -> None:
             left = a.undelivered()
             assert len(left) == lost.value.undelivered_messages and left == a.undelivered()
             assert all(len(m.data) + m.acknowledged == 1000 and m.stream == 0 for m in left)
+            assert [m.context for m in left] == [2**64 - 1 - m.ssn for m in left]
+            assert lost.value.unacknowledged + lost.value.unsent == left
+            assert lost.value.unsent and all(m.sent for m in lost.value.unacknowledged)
+            assert pickle.loads(pickle.dumps(lost.value)).unsent == lost.value.unsent
             assert not left[-1].sent and [m.ssn for m in left] == list(range(200 - len(left), 200))
             with pytest.raises(byway.AssociationLost) as lost:
                 while True:
@@ -378,9 +382,12 @@ def test_a_lost_association_says_why_and_what_was_not_delivered() -> None:
             assert isinstance(lost.value, byway.Error) and isinstance(lost.value, ConnectionError)
             again = pickle.loads(pickle.dumps(lost.value))
             assert vars(again) == vars(lost.value) and str(again) == str(lost.value)
-            for use in (a.send(b"x"), a.shutdown(), a.drained()):
-                with pytest.raises(byway.AssociationLost):
+            for use in (a.send(b"x"), a.shutdown(), a.drained(), a.recv()):
+                with pytest.raises(byway.AssociationLost) as lost:
                     await use
+                assert lost.value.unacknowledged + lost.value.unsent == left
+            with pytest.raises(ValueError, match="context"):
+                await b.send(b"x", context=-1)
 
     run(main)
 
@@ -459,6 +466,33 @@ def test_a_wrong_address_says_what_would_be_right(local: str | list[str], words:
         with pytest.raises(byway.AddressError) as error:
             await aio.bind(local)
         assert words in str(error.value)
+
+    run(main)
+
+
+def test_without_udp_messages_pass_and_errors_say_what_to_do() -> None:
+    async def main() -> None:
+        with pytest.raises(byway.AddressError, match='expected "udp", "none" or "both"'):
+            await aio.bind("127.0.10.1", encapsulation="ip")
+        with pytest.raises(byway.AddressError, match="leave the port out"):
+            await aio.bind("127.0.10.1:9899", encapsulation="none")
+        try:
+            server = await aio.bind("127.0.10.1", encapsulation="none", port=5001)
+        except byway.AddressError as error:
+            if error.errno != 1:  # EPERM
+                raise
+            pytest.skip("no CAP_NET_RAW")
+        async with server:
+            assert server.addresses == ["127.0.10.1:0"]
+            with pytest.raises(byway.AddressError, match="SCTP port 5001 of 127.0.10.1"):
+                await aio.bind("127.0.10.1", encapsulation="none", port=5001)
+            with pytest.raises(byway.AddressError, match="leave the port out"):
+                await aio.connect("127.0.10.1:9899", port=5001, encapsulation="none")
+            async with await aio.connect("127.0.10.1", port=5001, encapsulation="none") as association:
+                await association.send(b"hello")
+                accepted = await server.accept()
+                assert (await accepted.recv()).data == b"hello"
+                assert [path.remote for path in association.paths()] == ["127.0.10.1:0"]
 
     run(main)
 

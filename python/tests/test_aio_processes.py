@@ -129,6 +129,11 @@ except KeyboardInterrupt:
         address,
     )
     assert line(sender) == "half"
+    # An association that ends before it is accepted is not accepted: the receiver would wait on.
+    began = time.monotonic()
+    while not (tmp_path / "got").exists():
+        assert time.monotonic() - began < LIMIT, "the receiver has not begun its file"
+        time.sleep(0.01)
     began = time.monotonic()
     sender.send_signal(signal.SIGINT)
     ended(sender, 130)

@@ -386,6 +386,31 @@ def test_a_run_that_kills_its_workers_is_named(
     assert "the run of cell 3 with seed 5 ends the workers that do it: 4 died" in str(named.value)
 
 
+def test_a_worker_that_dies_while_it_is_asked_is_asked_anew(
+    tmp_path: Path, small: tuple[Path, bytes]
+) -> None:
+    sweep, expected = small
+    mortal = tmp_path / "mortal.py"
+    mortal.write_text(
+        "import os, byway.dask\n"
+        f"mark = {str(tmp_path / 'died')!r}\n"
+        "true = getattr(byway.dask, '_build', byway.dask.build)\n"
+        "byway.dask._build = true\n"
+        "def build():\n"
+        "    if not os.path.exists(mark):\n"
+        "        open(mark, 'w').close()\n"
+        "        os._exit(9)\n"
+        "    return true()\n"
+        "byway.dask.build = build\n"
+    )
+    out = tmp_path / "x.parquet"
+    with cluster(tmp_path / "cluster", 0, allowed_failures=0) as made, client_of(made) as client:
+        made.start_worker(nanny=True, preload=mortal)
+        byway.sweep(sweep, out=out, client=client)
+    assert (tmp_path / "died").exists()
+    assert out.read_bytes() == expected
+
+
 def test_the_command_says_the_same_as_on_one_machine(
     tmp_path: Path, shared: Cluster, small: tuple[Path, bytes]
 ) -> None:

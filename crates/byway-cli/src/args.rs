@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::below::BelowArgs;
 use byway_lab::scenario::{GREATEST_SEED, Override};
 use clap::{Args, Parser, Subcommand};
 use std::net::IpAddr;
@@ -20,6 +21,8 @@ Examples:
   byway send video.mkv --to 10.0.0.1,10.1.0.1
   byway listen --bind 10.0.0.1 | tar x        and, on the other side:
   tar c folder | byway cat --to 10.0.0.1
+  byway serve --bind 10.0.0.1,10.1.0.1 --allow 127.0.0.1:5432 --unprotected    and there:
+  byway forward --listen 127.0.0.1:5432 --to 10.0.0.1,10.1.0.1
 
 Exit status: 0 done; 1 failed; 2 wrong arguments, scenario or settings;
 3 association lost; 4 refused by the other side, or damaged on the way;
@@ -145,6 +148,16 @@ pub(crate) enum Command {
     Listen(ListenArgs),
     /// Send a file or standard input to a `byway listen`
     Cat(CatArgs),
+    /// Carry TCP connections to a `byway serve`, over all paths
+    ///
+    /// Listens for TCP and carries each connection as a stream of one association, with a window of
+    /// its own: one that stands still does not stop the others. When a path dies, the connections
+    /// move to another one and go on.
+    #[command(after_help = crate::net::FORWARD_EXAMPLES)]
+    Forward(crate::net::ForwardArgs),
+    /// Connect what a `byway forward` carries to TCP targets
+    #[command(after_help = crate::net::SERVE_EXAMPLES)]
+    Serve(crate::net::ServeArgs),
     /// Print completions for a shell
     ///
     /// For bash: byway completions bash > ~/.local/share/bash-completion/completions/byway
@@ -358,6 +371,8 @@ Examples:
   byway reproduce                      everything, within two minutes on two processors
   byway reproduce caro-2006            one paper
   byway reproduce A3 caro-2006/5       a claim, and a figure
+  byway reproduce caro-2006/5 --at loss1=8 --at pmr=0      points of a figure
+  byway reproduce --matrix --sensitivity   what hangs on settings that the papers do not print
   byway reproduce --full               the papers' sizes, 120 seeds and more
   byway reproduce --full --runs FILE   the same; can be resumed after an interruption
   byway reproduce --json | jq '.papers[].claims[] | {id, verdict}'";
@@ -396,12 +411,20 @@ pub(crate) struct ReproduceArgs {
     /// processors
     #[arg(long)]
     pub(crate) full: bool,
+    /// Run and print only the points at this value of this axis (loss1=8, pmr=0, policy=CMT); may
+    /// be repeated. reproduce.html shows the command of a point when it is clicked
+    #[arg(long, value_name = "AXIS=VALUE", conflicts_with_all = ["controls", "ablation", "matrix", "sensitivity", "until_decided", "real"])]
+    pub(crate) at: Vec<String>,
     /// File that keeps the results of runs: what it holds is not run again, so that a
     /// command that was interrupted, even by a kill or a full disk, resumes where it
     /// was. Runs of another release, or of a build that simulates differently, are
     /// refused
     #[arg(long, value_name = "FILE")]
     pub(crate) runs: Option<PathBuf>,
+    /// Folder for the raw runs: a Parquet file for each study, a row for each run with the
+    /// scenario, in the form of `byway sweep`. Their SHA-256 stand in reproduce.md
+    #[arg(long, value_name = "DIR")]
+    pub(crate) raw: Option<PathBuf>,
     /// Also print the cases in which each check must not hold, and what it says there
     /// (and write them to controls.md)
     #[arg(long)]
@@ -410,6 +433,15 @@ pub(crate) struct ReproduceArgs {
     /// ns-2's rules. Three times the runs
     #[arg(long)]
     pub(crate) ablation: bool,
+    /// Put the claims to fast retransmissions at the third and the fourth missing report, with and without
+    /// an exit point of fast recovery, too, and write matrix.md. Four times the runs
+    #[arg(long)]
+    pub(crate) matrix: bool,
+    /// Put the claims to half and twice the queue, the receive window and the time of a failure, and to loss
+    /// of one direction, too, and write sensitivity.md with a table of each paper's parameters. Five times
+    /// the runs
+    #[arg(long)]
+    pub(crate) sensitivity: bool,
     /// Run undecided claims with twice the seeds, and once more with four times, if that does not
     /// decide them. The three looks share the 5 % of each test
     #[arg(long)]
@@ -420,7 +452,7 @@ pub(crate) struct ReproduceArgs {
     pub(crate) experiments: Option<PathBuf>,
     /// Run cortes-2008 with real sockets in real time, over network namespaces, with the SCTP
     /// of a Linux kernel beside it: two minutes, root, packages iproute2 and nftables
-    #[arg(long, conflicts_with_all = ["quick", "full", "runs", "experiments"])]
+    #[arg(long, conflicts_with_all = ["quick", "full", "runs", "raw", "experiments", "matrix", "sensitivity"])]
     pub(crate) real: bool,
     /// Associations of each sender with --real; the path is unplugged at another time after
     /// the last message of each
@@ -451,6 +483,8 @@ pub(crate) struct HereArgs {
     /// Ask the other side to send to this address of this side while it can (RFC 5061)
     #[arg(long, value_name = "ADDR")]
     pub(crate) prefer: Option<IpAddr>,
+    #[command(flatten)]
+    pub(crate) below: BelowArgs,
     #[command(flatten)]
     pub(crate) settings: SettingArgs,
     /// Print the result as JSON, and no progress
@@ -532,6 +566,10 @@ pub(crate) struct SendArgs {
     /// --retries
     #[arg(long, value_name = "TIME", conflicts_with = "retries", value_parser = byway_lab::units::parse_duration)]
     pub(crate) retry_for: Option<Duration>,
+    /// Give an association up, and set it up again, when the other side is there and takes nothing of
+    /// what waits for this long
+    #[arg(long, value_name = "TIME", default_value = "2 min", value_parser = byway_lab::units::parse_duration)]
+    pub(crate) give_up: Duration,
 }
 
 #[derive(Debug, Args)]
@@ -541,7 +579,8 @@ pub(crate) struct ListenArgs {
     /// SCTP port
     #[arg(long, value_name = "PORT", default_value_t = 5001, value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) port: u16,
-    /// Give an association up when nothing is heard from the other side for this long
+    /// Give an association up when its first byte does not come within this time; from then on,
+    /// when nothing at all is heard from the other side
     #[arg(long, value_name = "TIME", default_value = "2 min", value_parser = byway_lab::units::parse_duration)]
     pub(crate) give_up: Duration,
 }
@@ -555,7 +594,8 @@ pub(crate) struct CatArgs {
     pub(crate) there: ThereArgs,
     #[command(flatten)]
     pub(crate) here: HereArgs,
-    /// Give the association up when nothing is heard from the other side for this long
+    /// Give the association up when the other side takes nothing of what waits for this long or,
+    /// while nothing waits, when nothing is heard from it
     #[arg(long, value_name = "TIME", default_value = "2 min", value_parser = byway_lab::units::parse_duration)]
     pub(crate) give_up: Duration,
 }

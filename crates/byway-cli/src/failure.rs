@@ -95,7 +95,7 @@ impl From<ReproduceError> for Failure {
 
 impl From<BindError> for Failure {
     fn from(error: BindError) -> Failure {
-        let kind = if matches!(error, BindError::Config(_)) {
+        let kind = if matches!(error, BindError::Config(_) | BindError::UdpPort(_)) {
             Kind::Wrong
         } else {
             Kind::Failed
@@ -106,7 +106,8 @@ impl From<BindError> for Failure {
 
 impl From<ConnectError> for Failure {
     fn from(error: ConnectError) -> Failure {
-        let kind = if matches!(error, ConnectError::Refused(_)) {
+        use ConnectError::{NoUdpPort, Refused, UdpPort};
+        let kind = if matches!(error, Refused(_) | NoUdpPort(_) | UdpPort(_)) {
             Kind::Wrong
         } else {
             Kind::Lost

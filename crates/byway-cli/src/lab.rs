@@ -3,7 +3,7 @@
 use crate::args::{RunArgs, SettingArgs};
 use crate::failure::{Failure, Kind};
 use crate::settings::simulated;
-use crate::terminal::{PATIENCE, counted, hidden_bar, print, print_json, terminal};
+use crate::terminal::{PATIENCE, counted, hidden_bar, print, print_json, say, terminal};
 use byway_lab::result::Comparison;
 use byway_lab::run::{RunOptions, capture_name};
 use byway_lab::scenario::{BUILT_IN, BUILT_IN_NAME, Scenario, setting_lines};
@@ -84,7 +84,7 @@ pub(crate) fn check(file: &Path, json: bool) -> Result<(), Failure> {
 /// Settings that contradict each other, to standard error.
 fn warn_of(scenario: &Scenario) {
     for (policy, w) in scenario.warnings() {
-        eprintln!("warning: policy \"{policy}\": {w}");
+        say(format_args!("warning: policy \"{policy}\": {w}"));
     }
 }
 

@@ -1,9 +1,12 @@
 //! The `byway` command.
 
 #![forbid(unsafe_code)]
+// They panic where nobody reads, or the disk is full: `terminal` has what does not.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod advise;
 mod args;
+mod below;
 mod children;
 mod cluster;
 mod emulate;
@@ -36,7 +39,7 @@ fn main() -> ExitCode {
     match dispatch(cli.command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("byway: {failure}");
+            terminal::say(format_args!("byway: {failure}"));
             ExitCode::from(failure.kind as u8)
         }
     }
@@ -78,6 +81,8 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Send(args) => network(|ending| net::send(args, ending)),
         Command::Listen(args) => network(|ending| net::listen(args, ending)),
         Command::Cat(args) => network(|ending| net::cat(args, ending)),
+        Command::Forward(args) => network(|ending| net::forward(args, ending)),
+        Command::Serve(args) => network(|ending| net::serve(args, ending)),
         Command::Completions { shell } => {
             let mut out = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "byway", &mut out);
@@ -92,6 +97,8 @@ fn log_warnings() {
     tracing_subscriber::fmt()
         .with_max_level(tracing_subscriber::filter::LevelFilter::WARN)
         .with_writer(std::io::stderr)
+        // It would panic where standard error cannot be written.
+        .log_internal_errors(false)
         .with_ansi(false)
         .with_target(false)
         .init();

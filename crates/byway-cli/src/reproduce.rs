@@ -3,11 +3,14 @@
 use crate::args::ReproduceArgs;
 use crate::failure::{Failure, Kind};
 use crate::program::{going_on, program};
-use crate::terminal::{PATIENCE, hidden_bar, print, print_json, terminal};
+use crate::terminal::{PATIENCE, hidden_bar, print, print_json, say, terminal};
+use byway_papers::reproduce::cells::{Place, Value};
 use byway_papers::reproduce::{
-    Ablation, Effort, Report, Request, Resumed, Watch, markdown, page, reproduce as run, text,
+    Ablation, Effort, Report, Request, Resumed, Vary, Watch, markdown, page, reproduce as run,
+    text, varied,
 };
 use indicatif::ProgressDrawTarget;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 const PROGRESS: &str = "simulating [{bar:30}] {pos} of {len} runs, {elapsed}, {eta} left";
@@ -25,12 +28,11 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     let request = Request {
         what: args.what.clone(),
         effort,
+        at: place(&args.at)?,
         experiments: args.experiments.clone(),
         runs: args.runs.clone(),
-        ablations: match args.ablation {
-            true => Ablation::ALL.to_vec(),
-            false => Vec::new(),
-        },
+        raw: args.raw.clone(),
+        ablations: other_settings(args),
         looks: if args.until_decided { LOOKS } else { 1 },
         program: program(),
     };
@@ -49,8 +51,28 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
         std::fs::write(&controls, markdown::controls(&report))
             .map_err(|e| Failure::file("write", &controls, &e))?;
     }
+    let origin = origin();
+    let mut written = vec![file.clone(), summary.clone()];
+    for (asked, name, text) in [
+        (args.matrix, "matrix.md", varied::matrix(&report, &origin)),
+        (
+            args.sensitivity,
+            "sensitivity.md",
+            varied::sensitivity(&report, &origin),
+        ),
+    ] {
+        if asked {
+            let table = args.out.join(name);
+            std::fs::write(&table, text).map_err(|e| Failure::file("write", &table, &e))?;
+            written.push(table);
+        }
+    }
     if args.json {
         return print_json(&report);
+    }
+    if !args.at.is_empty() {
+        print(&text::points(&report))?;
+        return print(&format!("written: {}\n", file.display()));
     }
     print(&text::render(&report, terminal()))?;
     if args.controls {
@@ -60,11 +82,57 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
             controls.display()
         ))?;
     }
-    print(&format!(
-        "\nwritten: {}, {}\n",
-        file.display(),
-        summary.display()
-    ))
+    let written: Vec<String> = written.iter().map(|f| f.display().to_string()).collect();
+    print(&format!("\nwritten: {}\n", written.join(", ")))
+}
+
+/// The settings that take the place of the papers'.
+fn other_settings(args: &ReproduceArgs) -> Vec<Ablation> {
+    let mut all = Vec::new();
+    if args.ablation {
+        all.extend(Ablation::PRESETS);
+    }
+    if args.matrix {
+        all.extend(Vary::MATRIX.map(Ablation::But));
+    }
+    if args.sensitivity {
+        all.extend(Vary::SENSITIVITY.map(Ablation::But));
+    }
+    all
+}
+
+/// The program and, in a work tree, its commit.
+fn origin() -> String {
+    let git = |args: &[&str]| {
+        let done = Command::new("git").args(args).output().ok()?;
+        let text = String::from_utf8(done.stdout).ok()?;
+        done.status.success().then(|| text.trim().to_owned())
+    };
+    let version = env!("CARGO_PKG_VERSION");
+    let Some(commit) = git(&["rev-parse", "--short=12", "HEAD"]) else {
+        return format!("By byway {version}.");
+    };
+    let changes = match git(&["status", "--porcelain", "--untracked-files=no"]) {
+        Some(text) if text.is_empty() => "without changes",
+        _ => "with changes",
+    };
+    format!("By byway {version}, in a work tree at commit {commit} {changes}.")
+}
+
+/// The place that `--at` names.
+fn place(at: &[String]) -> Result<Place, Failure> {
+    let one = |text: &String| {
+        let (axis, value) = text.split_once('=').ok_or_else(|| {
+            let why = format!("--at {text}: not AXIS=VALUE, such as loss1=8");
+            Failure::new(Kind::Wrong, why)
+        })?;
+        let value = match value.parse() {
+            Ok(number) => Value::Number(number),
+            Err(_) => Value::Text(value.to_owned()),
+        };
+        Ok((axis.to_owned(), value))
+    };
+    at.iter().map(one).collect()
 }
 
 fn run_with_progress(request: &Request, quiet: bool) -> Result<Report, Failure> {
@@ -83,7 +151,7 @@ fn run_with_progress(request: &Request, quiet: bool) -> Result<Report, Failure> 
     };
     let resumed = |found: Resumed| {
         if !quiet {
-            eprintln!("{}", going_on(found));
+            say(going_on(found));
         }
     };
     let watch = Watch {

@@ -5,12 +5,12 @@ use crate::cluster;
 use crate::failure::{Failure, Kind};
 use crate::lab::run_scenario;
 use crate::program::{going_on, program};
-use crate::terminal::{PATIENCE, counted, hidden_bar, print, print_json, terminal};
+use crate::terminal::{PATIENCE, counted, hidden_bar, print, print_json, say, terminal};
 use byway_lab::engine::EngineError;
 use byway_lab::metrics::Metrics;
 use byway_lab::sweep::{
     Comparison, Found, Plan, Question, Results, Session, compare_files, compare_values,
-    journal_path, read, refuse_no_file, schema,
+    journal_path, read, schema,
 };
 use byway_lab::trouble::Trouble;
 use indicatif::ProgressDrawTarget;
@@ -45,11 +45,6 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
             Path::new("out").join(name).with_added_extension("parquet")
         }
     };
-    refuse_no_file(&out)?;
-    if let Some(folder) = out.parent().filter(|p| !p.as_os_str().is_empty()) {
-        std::fs::create_dir_all(folder)
-            .map_err(|e| Failure::file("make the folder", folder, &e))?;
-    }
     let results = carry_out(&plan, args, &out)?;
     if args.json {
         return print_json(&results.summary());
@@ -82,7 +77,7 @@ fn carry_out(plan: &Plan, args: &SweepArgs, out: &Path) -> Result<Results, Failu
     };
     let found = |found: Found| {
         if !args.json {
-            eprintln!("{}", found_words(&found, out));
+            say(found_words(&found, out));
         }
     };
     let session = Session {

@@ -5,6 +5,7 @@ use byway_lab::terminal::Terminal;
 use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
+use std::fmt::Display;
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
@@ -23,6 +24,17 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
         )),
         _ => Ok(()),
     }
+}
+
+/// Writes a line to standard error.
+pub(crate) fn say(line: impl Display) {
+    say_part(&format!("{line}\n"));
+}
+
+/// Writes to standard error. Where that fails (a full disk, a reader that has gone) there is nobody
+/// to tell, and the work goes on: strangers can make it fail, by what they cause to be logged.
+pub(crate) fn say_part(text: &str) {
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
 /// Writes a value to standard output as JSON.

@@ -713,6 +713,17 @@ fn wrong_arguments_say_what_would_be_right() {
             "has no unit",
         ),
         (&["recv", "--bind", "224.0.0.1"], "multicast"),
+        (&["send", file, "--to", "127.0.0.1:0"], "has UDP port 0"),
+        (
+            &[
+                "recv",
+                "--bind",
+                "127.0.0.1:9899",
+                "--encapsulation",
+                "none",
+            ],
+            "leave the port out",
+        ),
         (&["recv", "--give-up", "soon"], "200 ms"),
     ] {
         let out = run(args);

@@ -1,12 +1,16 @@
 //! What another host sends must not steer the terminal.
 
 mod peers;
+mod raw;
+mod spoken;
 
 use byway::{Association, Endpoint, EndpointOptions};
 use peers::{Server, byway, folder, text};
+use raw::Raw;
+use std::io::Write;
 use std::net::SocketAddr;
 use std::process::Stdio;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const REASON: &[u8] = b"\x1b]0;owned\x07\nbyway: all is well \xe2\x80\xae";
 
@@ -107,29 +111,128 @@ fn a_name_that_hides_is_refused_and_shown() {
     }
 }
 
+/// A good sender that meets a receiver without room hears that, and nothing of wrong ports; one at
+/// the wrong port hears of ports.
+#[test]
+fn a_sender_is_told_why_it_was_refused() {
+    let dir = folder("told-why");
+    let file = dir.join("a.bin");
+    std::fs::write(&file, b"a").unwrap();
+    for (port, most, why, not) in [
+        ("5001", 0, "out of resources", "--port"),
+        ("5002", 9, "SCTP port 5002 was refused: --port", "resources"),
+    ] {
+        let said = runtime().block_on(bounded(async {
+            let local: SocketAddr = "127.0.0.1:0".parse().unwrap();
+            let mut options = EndpointOptions::new([local]).sctp_port(5001);
+            options.max_associations = most;
+            let endpoint = Endpoint::bind(options).unwrap();
+            let to = endpoint.local_addresses()[0].to_string();
+            let out = byway()
+                .args(["send", file.to_str().unwrap(), "--retries", "0"])
+                .args(["--to", &to, "--port", port])
+                .output()
+                .unwrap();
+            assert_eq!(out.status.code(), Some(3));
+            text(&out.stderr)
+        }));
+        assert!(said.contains(why) && !said.contains(not), "{said}");
+    }
+}
+
+/// Heartbeats until the association has ended; how many packets came.
+async fn heartbeats(association: &Association) -> u64 {
+    loop {
+        tokio::select! {
+            _ = association.closed() => return association.stats().packets_received,
+            () = tokio::time::sleep(Duration::from_millis(20)) => {
+                // Refused only when it has ended.
+                let _ = association.request_heartbeat(byway::PathId(0));
+            }
+        }
+    }
+}
+
 #[test]
 fn heartbeats_alone_do_not_hold_a_receiver() {
     let dir = folder("heartbeats");
-    let args = ["recv", "--dir", dir.to_str().unwrap(), "--give-up", "400ms"];
-    let mut server = Server::start(&args);
-    let heard = runtime().block_on(bounded(async {
-        let endpoint = endpoint(0);
-        let association = connect(&endpoint, &server).await;
-        loop {
-            tokio::select! {
-                _ = association.closed() => break,
-                () = tokio::time::sleep(Duration::from_millis(20)) => {
-                    // Refused only when it has ended.
-                    let _ = association.request_heartbeat(byway::PathId(0));
-                }
+    let recv = ["recv", "--dir", dir.to_str().unwrap()];
+    for (args, what) in [(&recv[..], "nothing more"), (&["listen"], "nothing")] {
+        let mut server = Server::start(&[args, &["--give-up", "400ms"]].concat());
+        let heard = runtime().block_on(bounded(async {
+            let endpoint = endpoint(0);
+            heartbeats(&connect(&endpoint, &server).await).await
+        }));
+        assert!(heard > 5, "no heartbeat was answered: {heard}");
+        server.says(&format!("the other side sent {what} for 400 ms"));
+        // `listen` has ended.
+        let _ = server.child.kill();
+        server.child.wait().unwrap();
+    }
+}
+
+/// The other side lives, and reads nothing: its window closes.
+#[test]
+fn heartbeats_alone_do_not_hold_a_sender() {
+    let dir = folder("closed-window");
+    let file = peers::endless(&dir);
+    let file = file.to_str().unwrap();
+    for args in [&["cat", file][..], &["send", "--retries", "0", file]] {
+        let out = runtime().block_on(bounded(async {
+            let endpoint = endpoint(5001);
+            let to = endpoint.local_addresses()[0].to_string();
+            let child = byway()
+                .args(args)
+                .args(["--give-up", "500ms", "--to", &to])
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap();
+            let association = endpoint.accept().await.unwrap();
+            if args[0] == "send" {
+                let offer = association.recv().await.unwrap();
+                let have = [&[2][..], &[0; 8], &spoken::empty_hash()].concat();
+                let mut have = byway::Message::new(0, have);
+                have.ppid = offer.ppid;
+                association.send(have).await.unwrap();
             }
-        }
-        association.stats().packets_received
-    }));
-    assert!(heard > 5, "no heartbeat was answered: {heard}");
-    server.says("the other side sent nothing more for 400 ms");
-    server.child.kill().unwrap();
-    server.child.wait().unwrap();
+            let heard = heartbeats(&association).await;
+            assert!(heard > 100, "nothing was sent: {heard}");
+            child.wait_with_output().unwrap()
+        }));
+        let said = text(&out.stderr);
+        assert_eq!(out.status.code(), Some(3), "{said}");
+        let why = "took nothing of what waits for 500 ms (--give-up)";
+        assert!(said.contains(why), "{said}");
+    }
+}
+
+/// Nobody writes for three times as long as --give-up: there is nothing that the other side has to
+/// do, and its heartbeats say that it is there.
+#[test]
+fn an_idle_pipe_lives_while_both_sides_do() {
+    // A heartbeat follows after the interval and 0.5 to 1.5 times the RTO (RFC 9260 section 8.3).
+    let timers = ["--set", "hb.interval=50ms", "--set", "rto.min=50ms"];
+    let limit = [&["--give-up", "1s"], &timers[..]].concat();
+    let server = Server::start(&[&["listen"], &limit[..]].concat());
+    let mut cat = byway()
+        .arg("cat")
+        .args(limit)
+        .args(["--to", &server.addresses])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut pipe = cat.stdin.take().unwrap();
+    for part in ["one", "two"] {
+        pipe.write_all(part.as_bytes()).unwrap();
+        std::thread::sleep(Duration::from_secs(3));
+    }
+    drop(pipe);
+    let out = cat.wait_with_output().unwrap();
+    let (status, received, said) = server.finish();
+    let said = text(&out.stderr) + &said;
+    assert_eq!((out.status.code(), status), (Some(0), Some(0)), "{said}");
+    assert_eq!(text(&received), "onetwo");
 }
 
 /// The threads of a process, without those of the allocator: jemalloc has one for each processor,
@@ -158,8 +261,23 @@ fn switches(server: &Server) -> u64 {
 
 #[test]
 fn idle_associations_take_no_thread_and_no_tick() {
+    idle("idle", None);
+}
+
+/// An offer is 44 bytes: it must not buy a look at it again and again.
+#[test]
+fn offers_of_which_nothing_follows_take_no_tick() {
+    let (version, sender, size) = (&[1], &[9; 16], &(1_u64 << 40).to_be_bytes());
+    idle(
+        "idle-offers",
+        Some([&[1], &version[..], sender, size, b"a.bin"].concat()),
+    );
+}
+
+/// Associations of which each says this and no more.
+fn idle(name: &str, first: Option<Vec<u8>>) {
     const COUNT: usize = 300;
-    let dir = folder("idle");
+    let dir = folder(name);
     let args = ["recv", "--dir", dir.to_str().unwrap()];
     let server = Server::start(&args);
     let threads = threads_of(&server);
@@ -167,7 +285,13 @@ fn idle_associations_take_no_thread_and_no_tick() {
         let mut all = Vec::new();
         for _ in 0..COUNT {
             let endpoint = endpoint(0);
-            all.push((connect(&endpoint, &server).await, endpoint));
+            let association = connect(&endpoint, &server).await;
+            if let Some(first) = &first {
+                let mut message = byway::Message::new(0, first.clone());
+                message.ppid = spoken::PPID;
+                association.send(message).await.unwrap();
+            }
+            all.push((association, endpoint));
         }
         let now = threads_of(&server);
         assert!(now <= threads + 2, "{threads} threads, then {now}");
@@ -185,4 +309,43 @@ fn idle_associations_take_no_thread_and_no_tick() {
     let mut server = server;
     server.child.kill().unwrap();
     server.child.wait().unwrap();
+}
+
+/// Strangers who connect and abort decide how much there is to say, and not how much is said.
+#[test]
+fn lost_associations_are_logged_once_a_second_with_an_address_and_how_many() {
+    const COUNT: usize = 300;
+    let dir = folder("log-rate");
+    let args = ["recv", "--quiet", "--dir", dir.to_str().unwrap()];
+    let server = Server::start_quiet(&args);
+    let to = server.addresses.parse().unwrap();
+    let begun = Instant::now();
+    for port in 0..COUNT {
+        let mut raw = Raw::new(to);
+        raw.port = 4000 + port as u16;
+        raw.ask();
+        let cookie = raw.cookie.clone();
+        raw.send(raw.tag, |b| b.cookie_echo(&cookie));
+        raw.hear().expect("COOKIE ACK");
+        raw.inject(|b| b.abort(false, |_| {}));
+    }
+    std::thread::sleep(Duration::from_millis(1500));
+    let seconds = begun.elapsed().as_secs() as usize + 1;
+    peers::signal(&server.child, "TERM");
+    let (_, _, err) = server.finish();
+    let lines: Vec<&str> = err.lines().filter(|l| l.contains("lost")).collect();
+    assert!(lines.len() <= seconds + 1, "{seconds} s: {err}");
+    let count = |l: &&str| {
+        assert!(
+            l.contains("the peer aborted") && l.contains("(from 127.0.0.1:"),
+            "{l}"
+        );
+        let many = l
+            .split("; ")
+            .find_map(|p| p.strip_suffix(" such in a second)"));
+        many.map_or(1, |n| n.parse().unwrap())
+    };
+    let all: usize = lines.iter().map(count).sum();
+    // Who aborts before he is accepted is not heard of.
+    assert!((COUNT / 2..=COUNT).contains(&all), "{all}: {err}");
 }

@@ -5,40 +5,8 @@ mod peers;
 mod raw;
 
 use byway_wire::{Data, Tsn, chunk_type};
-use peers::{Server, contents, folder, run, text};
+use peers::Victim;
 use raw::{Raw, TAG, init_fields};
-use std::net::SocketAddr;
-
-struct Victim {
-    server: Server,
-    dir: std::path::PathBuf,
-    to: SocketAddr,
-}
-
-impl Victim {
-    fn new(name: &str) -> Victim {
-        let dir = folder(name);
-        let inbox = dir.join("inbox");
-        let server = Server::start(&["recv", "--dir", inbox.to_str().unwrap()]);
-        let to = server.addresses.split(',').next().unwrap().parse().unwrap();
-        Victim { server, dir, to }
-    }
-
-    /// The process lives, serves a good sender, and said nothing of a panic.
-    fn stays_well(mut self) {
-        let file = self.dir.join("good.bin");
-        std::fs::write(&file, contents(100_000)).unwrap();
-        let to = &self.server.addresses;
-        let out = run(&["send", file.to_str().unwrap(), "--to", to]);
-        assert!(out.status.success(), "{}", text(&out.stderr));
-        assert!(self.server.child.try_wait().unwrap().is_none());
-        peers::signal(&self.server.child, "TERM");
-        let (status, _, err) = self.server.finish();
-        assert_eq!(status, Some(143), "{err}");
-        assert!(!err.contains("panicked"), "{err}");
-        std::fs::remove_dir_all(&self.dir).unwrap();
-    }
-}
 
 fn one_byte(tsn: Tsn, begin: bool, end: bool) -> Data<'static> {
     Data {

@@ -28,6 +28,15 @@ for (const figure of figures) {
     const box = panel.getBoundingClientRect();
     if (box.width < 100 || box.height < 60) window.problems.push(name + ": a panel too small to see");
   }
+  const spot = figure.querySelector(".spot");
+  if (spot) {
+    spot.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+    const again = figure.querySelector(".again");
+    const command = again.querySelector("code").textContent;
+    if (again.hidden || !command.startsWith("byway reproduce " + name.replace(" figure ", "/")))
+      window.problems.push(name + ": no command for a point: " + command);
+  } else if (!figure.querySelector("svg text") || figure.querySelector("circle"))
+    window.problems.push(name + ": no point to click");
   const link = figure.querySelector("a[download]");
   const lines = link ? decodeURIComponent(link.href.split(",").slice(1).join(",")).trim().split("\n") : [];
   if (lines.length < 2) window.problems.push(name + ": no data to download");

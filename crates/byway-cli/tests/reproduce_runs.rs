@@ -5,6 +5,7 @@ mod hands;
 
 use hands::text;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -195,4 +196,57 @@ fn files_of_others_are_refused_and_left_alone() {
     let scenario = SCENARIO.replace("400 kB", "40 kB");
     std::fs::write(dir.join("papers/small/transfer.toml"), scenario).unwrap();
     assert_eq!(counts(&json(&dir, &["--runs", "kept"])), [RUNS, 0, 0]);
+}
+
+#[test]
+fn raw_runs_are_whole_and_the_same_again() {
+    let dir = folder("raw");
+    let first = json(&dir, &["--runs", "kept", "--raw", "first"]);
+    let again = json(&dir, &["--runs", "kept", "--raw", "a/folder"]);
+    assert_eq!(first["raw"], again["raw"]);
+    let file = &first["raw"][0];
+    assert_eq!(file["file"], "small-transfer.parquet");
+    assert_eq!(file["runs"], RUNS);
+    let sum = Command::new("sha256sum")
+        .arg("first/small-transfer.parquet")
+        .current_dir(&dir)
+        .output()
+        .unwrap();
+    let sum = text(&sum.stdout)[..64].to_owned();
+    assert_eq!(file["sha256"], sum);
+    let summary = std::fs::read_to_string(dir.join("out/reproduce.md")).unwrap();
+    assert!(summary.contains(&sum), "{summary}");
+    // The rows give the figure of the claim: the mean of the distinct runs.
+    let results = byway_lab::sweep::Results::read(&dir.join("a/folder/small-transfer.parquet"));
+    let results = results.unwrap();
+    assert_eq!(results.rows.len() as u64, RUNS);
+    let metric = results.metric("transfer_s").unwrap();
+    let rows = results.rows.iter();
+    let distinct: BTreeSet<(u64, u64)> = rows
+        .map(|r| (r.seed, r.value(metric).unwrap().to_bits()))
+        .collect();
+    let sum: f64 = distinct.iter().map(|(_, time)| f64::from_bits(*time)).sum();
+    let count = distinct.len();
+    let mean = format!("{:.2} s", sum / count as f64);
+    let said = first["papers"][0]["claims"][0]["checks"][0]["byway"].as_str();
+    let said = said.unwrap();
+    assert!(said.starts_with(&mean), "{said}, {mean}");
+    assert!(
+        said.contains(&format!("{count} distinct")),
+        "{said}, {count}"
+    );
+}
+
+#[test]
+fn raw_runs_that_cannot_be_written_say_where() {
+    let dir = folder("raw-nowhere");
+    std::fs::write(dir.join("notes"), "mine").unwrap();
+    let out = run(&dir, &["--raw", "notes"]);
+    let said = text(&out.stderr);
+    assert!(!out.status.success());
+    assert!(
+        said.contains("cannot make the folder") && said.contains("notes"),
+        "{said}"
+    );
+    assert_eq!(std::fs::read_to_string(dir.join("notes")).unwrap(), "mine");
 }

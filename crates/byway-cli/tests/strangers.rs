@@ -112,7 +112,13 @@ fn a_stranger_neither_empties_nor_ends_the_file_of_another() {
     std::fs::remove_dir_all(&dir).unwrap();
 }
 
-const WHOLE: &[u8] = b"firstsecond";
+/// More than a block: a shorter part is not kept.
+const FIRST: &[u8] = &[b'1'; 5000];
+
+/// The whole file: what came first, and then this.
+fn whole(rest: &[u8]) -> Vec<u8> {
+    [FIRST, rest].concat()
+}
 
 /// The process of the sender is gone without a word, and another one has its ports.
 #[test]
@@ -124,23 +130,26 @@ fn a_sender_that_restarts_on_its_ports_goes_on_with_its_file() {
     let runs = runtime();
     runs.block_on(bounded(async {
         let speaker = Speaker::connect(&server, &local, 4000).await;
-        speaker.offer(7, WHOLE.len(), "a.bin").await;
+        speaker.offer(7, whole(b"second").len(), "a.bin").await;
         speaker.start(0).await;
-        speaker.data(b"first").await;
+        speaker.data(FIRST).await;
         speaker.acknowledged().await;
         speaker.vanish();
     }));
     drop(runs);
     runtime().block_on(bounded(async {
         let speaker = Speaker::connect(&server, &local, 4000).await;
-        let have = speaker.offer(7, WHOLE.len(), "a.bin").await;
-        assert_eq!(have, (5, hash(b"first")));
-        speaker.start(5).await;
+        let have = speaker.offer(7, whole(b"second").len(), "a.bin").await;
+        assert_eq!(have, (5000, hash(FIRST)));
+        speaker.start(5000).await;
         speaker.data(b"second").await;
-        speaker.end(WHOLE).await;
+        speaker.end(&whole(b"second")).await;
         speaker.close().await;
     }));
-    assert_eq!(std::fs::read(inbox.join("a.bin")).unwrap(), WHOLE);
+    assert_eq!(
+        std::fs::read(inbox.join("a.bin")).unwrap(),
+        whole(b"second")
+    );
     end(server);
     std::fs::remove_dir_all(&dir).unwrap();
 }
@@ -157,9 +166,9 @@ fn nobody_goes_on_with_the_file_of_another_association() {
         let victim = runtime();
         let speaker = victim.block_on(bounded(async {
             let speaker = Speaker::connect(&server, &local, 4000).await;
-            speaker.offer(7, WHOLE.len(), "a.bin").await;
+            speaker.offer(7, whole(b"second").len(), "a.bin").await;
             speaker.start(0).await;
-            speaker.data(b"first").await;
+            speaker.data(FIRST).await;
             speaker.acknowledged().await;
             speaker
         }));
@@ -180,15 +189,18 @@ fn nobody_goes_on_with_the_file_of_another_association() {
         if let (Some(victim), Some(speaker)) = (&victim, speaker) {
             victim.block_on(bounded(async {
                 speaker.data(b"SECOND").await;
-                speaker.end(b"firstSECOND").await;
+                speaker.end(&whole(b"SECOND")).await;
                 speaker.close().await;
             }));
-            assert_eq!(std::fs::read(inbox.join("a.bin")).unwrap(), b"firstSECOND");
+            assert_eq!(
+                std::fs::read(inbox.join("a.bin")).unwrap(),
+                whole(b"SECOND")
+            );
         } else {
-            let [(part, 5)] = &parts(&inbox, "a.bin")[..] else {
+            let [(part, 5000)] = &parts(&inbox, "a.bin")[..] else {
                 panic!("the partial file has changed");
             };
-            assert_eq!(std::fs::read(part).unwrap(), b"first");
+            assert_eq!(std::fs::read(part).unwrap(), FIRST);
         }
         end(server);
         std::fs::remove_dir_all(&dir).unwrap();
@@ -353,6 +365,85 @@ fn a_full_disk_refuses_the_file_and_the_receiver_goes_on() {
         contents(10_000)
     );
     assert!(!inbox.join("large.bin").exists());
+    end(server);
+    std::fs::remove_dir_all(&dir).unwrap();
+}
+
+/// A file system of 2 MB; it is unmounted in the end.
+struct Small(std::path::PathBuf);
+
+impl Small {
+    /// None for who may not mount.
+    fn mount(dir: &Path) -> Option<Small> {
+        std::fs::create_dir_all(dir).unwrap();
+        let mut mount = std::process::Command::new("mount");
+        mount
+            .args(["-t", "tmpfs", "-o", "size=2m", "tmpfs"])
+            .arg(dir);
+        let mounted = mount.stderr(std::process::Stdio::null()).status();
+        mounted
+            .is_ok_and(|s| s.success())
+            .then(|| Small(dir.into()))
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("umount")
+            .arg("-l")
+            .arg(&self.0)
+            .status();
+    }
+}
+
+/// What is refused for lack of room leaves the room to others.
+#[test]
+fn a_file_that_has_no_room_leaves_none_of_it() {
+    let dir = folder("no-room");
+    let Some(inbox) = Small::mount(&dir.join("inbox")) else {
+        eprintln!("skipped: a file system of 2 MB, which only root can mount");
+        return;
+    };
+    let (large, small) = (dir.join("large.bin"), dir.join("a.bin"));
+    std::fs::write(&large, contents(6_000_000)).unwrap();
+    std::fs::write(&small, contents(1_000_000)).unwrap();
+    let server = receiver(&inbox.0);
+    let send = |file: &Path| run(&["send", file.to_str().unwrap(), "--to", &server.addresses]);
+    for _ in 0..2 {
+        let out = send(&large);
+        assert_eq!(out.status.code(), Some(4), "{}", text(&out.stderr));
+        let left = std::fs::read_dir(&inbox.0).unwrap().count();
+        assert_eq!(left, 0, "what was refused is gone");
+    }
+    let out = send(&small);
+    assert!(out.status.success(), "{}", text(&out.stderr));
+    end(server);
+    drop(inbox);
+    std::fs::remove_dir_all(&dir).unwrap();
+}
+
+#[test]
+fn a_file_of_which_no_byte_came_is_not_there() {
+    let dir = folder("no-byte");
+    let server = receiver(&dir);
+    runtime().block_on(bounded(async {
+        for n in 0..20 {
+            let speaker = Speaker::connect(&server, "127.0.0.1:0", 0).await;
+            speaker.offer(9, 1 << 40, &format!("{n}.bin")).await;
+            speaker.start(0).await;
+            speaker.acknowledged().await;
+            speaker.abort().await;
+        }
+        let speaker = Speaker::connect(&server, "127.0.0.1:0", 0).await;
+        speaker.offer(9, 0, "empty.bin").await;
+        speaker.start(0).await;
+        speaker.end(b"").await;
+        speaker.close().await;
+    }));
+    let all = std::fs::read_dir(&dir)
+        .unwrap()
+        .map(|e| e.unwrap().file_name());
+    assert_eq!(all.collect::<Vec<_>>(), ["empty.bin"]);
     end(server);
     std::fs::remove_dir_all(&dir).unwrap();
 }

@@ -50,6 +50,27 @@ pub enum SendFailure {
     Unreachable,
 }
 
+/// What an ICMP message says of a packet ([`Endpoint::handle_icmp`](crate::Endpoint::handle_icmp);
+/// RFC 9260 section 10). All other types and codes are to be ignored, "Port Unreachable" among
+/// them (ICMP1 to ICMP4).
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum IcmpMessage {
+    /// "Fragmentation Needed" of IPv4, "Packet Too Big" of IPv6. It bounds the search of
+    /// `mtu_discovery`, never below its base (ICMP7).
+    TooBig {
+        /// The largest IP packet that passes, bytes.
+        mtu: u32,
+    },
+    /// "Protocol Unreachable" of IPv4, "Unrecognized Next Header Type Encountered" of IPv6: the
+    /// host has no SCTP. It ends a set-up that nobody has answered at once, and an established
+    /// association if it is said again after RTO.Initial without a packet of the peer in between
+    /// (ICMP8).
+    ProtocolUnreachable,
+    /// "Destination Unreachable" with any other code. The path becomes potentially failed, if
+    /// another one is active (ICMP9).
+    Unreachable,
+}
+
 /// A message to send.
 #[derive(Clone, Debug)]
 pub struct Message {
@@ -299,6 +320,8 @@ pub enum LossReason {
     /// The peer sent an ABORT; the text gives its causes, with what the peer says escaped
     /// ([`shown`](crate::text::shown)).
     AbortedByPeer(String),
+    /// An ICMP message says that nothing at the peer's address takes SCTP without UDP.
+    ProtocolUnreachable,
     /// The local user aborted.
     AbortedLocally,
     /// The peer violated the protocol; the text says how.
@@ -328,6 +351,7 @@ impl LossReason {
             LossReason::PeerUnreachable => "peer unreachable",
             LossReason::DataUnacknowledged => "data unacknowledged",
             LossReason::AbortedByPeer(_) => "aborted by peer",
+            LossReason::ProtocolUnreachable => "protocol unreachable",
             LossReason::AbortedLocally => "aborted locally",
             LossReason::ProtocolViolation(_) => "protocol violation",
             LossReason::PeerRestarted => "peer restarted",
@@ -352,6 +376,9 @@ impl core::fmt::Display for LossReason {
             ),
             LossReason::AbortedByPeer(c) if c.is_empty() => f.write_str("the peer aborted"),
             LossReason::AbortedByPeer(c) => write!(f, "the peer aborted: {c}"),
+            LossReason::ProtocolUnreachable => f.write_str(
+                "nothing at the peer's address takes SCTP without UDP (ICMP: protocol unreachable)",
+            ),
             LossReason::AbortedLocally => f.write_str("aborted on this side"),
             LossReason::ProtocolViolation(what) => {
                 write!(f, "the peer broke the protocol: {what}")

@@ -8,6 +8,7 @@
 //! [`Config::check`] checks a structure once, before an association uses it.
 
 mod address_changes;
+mod buffer_tuning;
 mod check;
 mod concurrent;
 mod congestion;
@@ -17,6 +18,7 @@ mod failure;
 mod warnings;
 
 pub use address_changes::{AsconfConfig, AuthConfig, SharedKey, Wildcard};
+pub use buffer_tuning::BufferTuning;
 pub use concurrent::ConcurrentConfig;
 pub use congestion::{
     BurstRule, CongestionAlgorithm, CongestionConfig, Coupling, Cubic, CwndGrowth, FastRecovery,
@@ -33,7 +35,7 @@ pub use crate::policy::RttSampling;
 
 use crate::policy::{
     AfterRto, DataMove, FastRetransmits, MtuDiscovery, Pacing, ProbeTimeout, Rack,
-    RetransmitTarget, Revival, Trial,
+    RetransmitTarget, Revival, Scheduler, Trial,
 };
 use crate::units;
 use core::time::Duration;
@@ -59,6 +61,10 @@ pub struct Config {
     pub retransmission: RetransmissionConfig,
     /// New data on every path at once (CMT; natarajan-2006). Off by default.
     pub concurrent: Option<ConcurrentConfig>,
+    /// Which path new data takes if `concurrent` is on (Fill; Earliest in the preset
+    /// `byway`). `Earliest` chooses the path of retransmissions, too, in place of
+    /// `concurrent.rtx`.
+    pub scheduler: Scheduler,
     /// Acknowledgements (section 6.2).
     pub sack: SackConfig,
     /// Memory and windows.
@@ -111,6 +117,10 @@ pub struct SetupConfig {
     /// accepts answers with at most three times as much, so that a forged INIT attacks
     /// nobody, and leaves out addresses of its own that do not fit.
     pub min_init_len: u16,
+    /// Whether an INIT says which types of addresses this side has (true; RFC 9260 section
+    /// 3.3.2.1.5). Without it the peer may list addresses of any type, and those of a type that
+    /// this side does not have are not used. pion/sctp drops an INIT that says it.
+    pub supported_address_types: bool,
     /// Most inbound streams that this side accepts (2048).
     pub max_inbound_streams: u16,
     /// Most addresses of the peer that become paths (8). The other addresses are
@@ -144,6 +154,7 @@ impl Default for SetupConfig {
             max_init_retransmits: 8,
             outbound_streams: 10,
             min_init_len: 0,
+            supported_address_types: true,
             max_inbound_streams: 2048,
             max_paths: 8,
             confirm_all_before_data: false,
@@ -236,7 +247,8 @@ impl Default for SackConfig {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct BufferConfig {
-    /// Receive buffer; its free part is advertised as a_rwnd (1 MiB).
+    /// Receive buffer; its free part is advertised as a_rwnd (1 MiB). With `tuning` it
+    /// begins with this size.
     pub receive: u32,
     /// Bytes that each DATA chunk takes of the receive buffer besides its payload (48).
     /// Otherwise many small chunks could take much memory and count as little.
@@ -246,11 +258,12 @@ pub struct BufferConfig {
     pub peer_overhead: u32,
     /// Payload that may wait in the send queue or be unacknowledged (1 MiB).
     pub send: u32,
+    /// Buffers that grow with what a path can carry (off; on in the preset `byway`).
+    pub tuning: Option<BufferTuning>,
     /// Largest message that `send` accepts (16 MiB).
     pub max_message: u32,
     /// A message whose received front is longer than this is delivered in parts (RFC
-    /// 9260 section 6.9). 0, or more than half of the receive buffer, means half of the
-    /// receive buffer.
+    /// 9260 section 6.9). 0, or more than half of `receive`, means half of `receive`.
     pub partial_delivery_point: u32,
     /// Whether a long message may begin in the rest of a packet, after another message
     /// (true; the papers' simulator begins each message in a new packet).
@@ -267,6 +280,7 @@ impl Default for BufferConfig {
             receive_overhead: 48,
             peer_overhead: 0,
             send: 1 << 20,
+            tuning: None,
             max_message: 16 << 20,
             partial_delivery_point: 0,
             fill_packets: true,
@@ -322,6 +336,8 @@ impl Config {
         });
         c.failover.revival = Some(Revival::default());
         c.failover.trial = Some(Trial::default());
+        c.scheduler = Scheduler::Earliest;
+        c.buffer.tuning = Some(BufferTuning::default());
         // The errors of all paths count together: with two, ten end an association in an
         // outage of two minutes.
         c.failure.association_max_retrans = 20;

@@ -34,11 +34,11 @@ pub use bytes::Bytes;
 
 pub use api::{
     AddressChange, AddressError, AssocId, AssocStats, CommandError, ConnectError, Event,
-    LossReason, Message, PathEstimateStats, PathStats, Received, SendFailure, Transmit,
-    Undelivered,
+    IcmpMessage, LossReason, Message, PathEstimateStats, PathStats, Received, SendFailure,
+    Transmit, Undelivered,
 };
 pub use config::{ChecksumMode, Config, ConfigError, EndpointConfig};
-pub use endpoint::{Endpoint, EndpointStats, Refusal, Rule};
+pub use endpoint::{Endpoint, EndpointStats, Refusal, Rule, host_of};
 pub use observe::{Observation, Observed};
 pub use path::{PathId, PathState};
 pub use routes::Routes;

@@ -16,7 +16,8 @@ pub fn shown(text: &str) -> String {
 }
 
 /// Whether a character is invisible, or changes how its neighbours are shown:
-/// marks of direction, zero-width and format characters, separators of lines.
+/// the characters that Unicode calls Default_Ignorable_Code_Point, marks of direction, separators of
+/// lines, and the empty pattern of Braille.
 #[must_use]
 pub fn hides(c: char) -> bool {
     matches!(
@@ -30,11 +31,15 @@ pub fn hides(c: char) -> bool {
             | '\u{200b}'..='\u{200f}'
             | '\u{2028}'..='\u{202e}'
             | '\u{2060}'..='\u{206f}'
+            | '\u{2800}'
             | '\u{3164}'
+            | '\u{fe00}'..='\u{fe0f}'
             | '\u{feff}'
             | '\u{ffa0}'
-            | '\u{fff9}'..='\u{fffb}'
-            | '\u{e0000}'..='\u{e007f}'
+            | '\u{fff0}'..='\u{fffb}'
+            | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}'
     )
 }
 

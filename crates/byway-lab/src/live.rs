@@ -1,6 +1,9 @@
 //! A run that is watched: it goes in steps, and shows its packets and what both ends observe.
 //!
-//! Watching changes nothing: the result is that of [`run::one`](crate::run::one). The web page uses it.
+//! Watching changes nothing: the result is that of [`run::one`](crate::run::one). The web page uses it,
+//! and timelines of the papers.
+
+mod label;
 
 use crate::clock::instant;
 use crate::collect::{Collector, Expected, Stop};
@@ -14,8 +17,9 @@ use crate::scenario::Scenario;
 use byway_core::PathId;
 use byway_core::observe::Observed;
 use byway_sim::host::Delivery;
-use byway_sim::net::{DropReason, LinkId, LogKind, Outgoing};
-use byway_wire::{Chunk, Packet, Tsn};
+use byway_sim::net::{DropReason, LinkId, LogKind};
+pub use label::Load;
+use label::{Label, Seen, label};
 use std::time::Duration;
 
 /// A packet on the bottleneck of a path.
@@ -27,6 +31,11 @@ pub struct Passage {
     pub forward: bool,
     /// What it carries.
     pub load: Load,
+    /// Of its first DATA the TSN, of a SACK the cumulative TSN, counted from the first one that was
+    /// sent as 1; 0 for anything else.
+    pub tsn: u32,
+    /// The first gap block of a SACK, as TSNs counted alike.
+    pub gap: Option<(u32, u32)>,
     /// When it came to the bottleneck, nanoseconds since the start of the run.
     pub from: u64,
     /// When it leaves the path at its other end, or was lost.
@@ -35,34 +44,6 @@ pub struct Passage {
     pub lost: Option<DropReason>,
     /// Bytes, IP header included.
     pub bytes: u32,
-}
-
-/// What a packet carries: the first of these that is in it.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Load {
-    /// DATA that was not sent before.
-    Data,
-    /// DATA that is sent again.
-    Retransmission,
-    /// HEARTBEAT.
-    Heartbeat,
-    /// HEARTBEAT ACK.
-    HeartbeatAck,
-    /// SACK.
-    Sack,
-    /// Anything else: set-up, shutdown, ABORT.
-    Control,
-}
-
-impl Load {
-    const ALL: [Load; 6] = [
-        Load::Data,
-        Load::Retransmission,
-        Load::Heartbeat,
-        Load::HeartbeatAck,
-        Load::Sack,
-        Load::Control,
-    ];
 }
 
 /// One policy of a scenario, in steps.
@@ -108,10 +89,10 @@ impl Live {
         let collector = Collector::new(scenario, policy, expected);
         let mut drive = Drive::new(scenario, &policy.config, built, &collector)
             .map_err(|error| failed(scenario, index, error))?;
-        let mut greatest = None;
+        let mut seen = Seen::default();
         drive
             .simulation()
-            .on_outgoing(move |packet| label(packet, &mut greatest));
+            .on_outgoing(move |packet| label(packet, &mut seen));
         Ok(Live {
             scenario: scenario.clone(),
             index,
@@ -195,11 +176,13 @@ impl Live {
                 LogKind::Forwarded { arrives } => (arrives, None),
                 LogKind::Dropped(why) => (entry.at, Some(why)),
             };
+            let label = Label::read(entry.meta)?;
             Some(Passage {
                 path,
                 forward,
-                // Cross traffic has no label.
-                load: *Load::ALL.get(usize::try_from(entry.meta).ok()?.checked_sub(1)?)?,
+                load: label.load,
+                tsn: label.tsn,
+                gap: label.gap,
                 from: entry.offered.as_nanos(),
                 to: to.as_nanos(),
                 lost,
@@ -246,38 +229,6 @@ fn failed(scenario: &Scenario, index: usize, error: DriveError) -> RunError {
         policy: scenario.policies[index].name.clone(),
         error,
     }
-}
-
-/// Writes what a packet carries into its label: the place of the load in [`Load::ALL`], from 1.
-fn label(packet: &mut Outgoing, greatest: &mut Option<Tsn>) {
-    let load = load(&packet.payload, greatest);
-    packet.meta = 1 + Load::ALL.iter().position(|l| *l == load).unwrap_or(0) as u64;
-}
-
-fn load(bytes: &[u8], greatest: &mut Option<Tsn>) -> Load {
-    let Ok(packet) = Packet::parse(bytes) else {
-        return Load::Control;
-    };
-    let mut found = Load::Control;
-    for chunk in packet.chunks().flatten() {
-        let tsn = match chunk.parse() {
-            Ok(Chunk::Data(data)) => data.tsn,
-            Ok(Chunk::IData(data)) => data.tsn,
-            Ok(Chunk::Heartbeat(_)) => return Load::Heartbeat,
-            Ok(Chunk::HeartbeatAck(_)) => return Load::HeartbeatAck,
-            Ok(Chunk::Sack(_)) => {
-                found = Load::Sack;
-                continue;
-            }
-            _ => continue,
-        };
-        if greatest.is_none_or(|g| g.is_before(tsn)) {
-            *greatest = Some(tsn);
-            return Load::Data;
-        }
-        found = Load::Retransmission;
-    }
-    found
 }
 
 #[cfg(test)]
@@ -355,6 +306,10 @@ mod tests {
         let sent = |load| seen.iter().filter(|p| p.load == load && p.forward).count() as u64;
         assert_eq!(sent(Load::Retransmission), result.retransmissions);
         assert_eq!(sent(Load::Data), result.measures.originals);
+        let new = seen.iter().filter(|p| p.load == Load::Data);
+        assert!(new.map(|p| p.tsn).eq(1..=result.measures.originals as u32));
+        let reported = seen.iter().filter_map(|p| Some((p.tsn, p.gap?)));
+        assert!(reported.clone().count() > 0 && reported.clone().all(|(cum, gap)| cum < gap.0));
         assert!(seen.iter().all(|p| p.from <= p.to));
         // The primary dies after 2 s: what is on it then is lost, and nothing passes later.
         let death = 2_000_000_000;

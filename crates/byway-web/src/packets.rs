@@ -168,6 +168,8 @@ mod tests {
             path: 0,
             forward: true,
             load: Load::Data,
+            tsn: 1,
+            gap: None,
             from: 10 * MS,
             to,
             lost,

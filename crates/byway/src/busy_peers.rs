@@ -11,7 +11,7 @@
 //!
 //! Linux only: elsewhere it is not said which of two such sockets gets a packet.
 
-use crate::udp::{Received, Socket};
+use crate::socket::{Received, Socket};
 use byway_core::time::Instant;
 use std::collections::HashMap;
 use std::io;

@@ -6,12 +6,13 @@
 //! never during a system call, so that handles on other threads get their turn.
 
 use crate::busy_peers::BusyPeers;
+use crate::icmp::Told;
 use crate::refused::{self, Refused};
 use crate::shared::Shared;
+use crate::socket::{Received, Socket};
 use crate::socket_queue::SocketQueue;
 use crate::state::Source;
 use crate::strangers::Strangers;
-use crate::udp::{Received, Socket};
 use byway_core::time::Instant;
 use std::future::Future;
 use std::io;
@@ -59,6 +60,20 @@ impl Port {
         }
     }
 
+    /// Passes what ICMP says of packets without UDP to the core. Returns whether there may be
+    /// more.
+    fn receive_icmp(&self, cx: &mut Context<'_>, shared: &Shared) -> bool {
+        let told = |told: Told<'_>| shared.with(|state| state.told(shared.now(), &told));
+        match self.socket.receive_icmp(cx, told) {
+            Ok(more) => more,
+            Err(error) => {
+                let address = self.socket.local();
+                tracing::debug!(%address, %error, "cannot receive ICMP messages");
+                false
+            }
+        }
+    }
+
     /// Passes the first `n` buffers that the shared socket received to the core, and gives
     /// peers that have become busy a socket of their own.
     fn pass(&mut self, shared: &Shared, index: usize, received: &Received, n: usize) {
@@ -79,7 +94,7 @@ impl Port {
             });
         }
         self.strangers.were_read(unknown);
-        for peer in busy {
+        for peer in busy.into_iter().filter(|_| self.socket.can_be_split()) {
             self.busy.add(&self.socket, peer, shared.now());
         }
     }
@@ -139,6 +154,7 @@ impl Driver {
                 port.resting = None;
             }
             let shared = &self.shared;
+            more |= port.receive_icmp(cx, shared);
             let was_busy =
                 port.busy
                     .receive(cx, &mut self.received, shared.now(), |from, datagrams| {

@@ -2,13 +2,14 @@
 
 use crate::association::Association;
 use crate::driver::Driver;
+use crate::encapsulation::{self, Encapsulation, Place};
 use crate::error::{BindError, ConnectError};
 use crate::outbox::Outbox;
 use crate::routes::KernelRoutes;
 use crate::shared::Shared;
+use crate::socket::Socket;
 use crate::state::{DriverStats, State};
-use crate::udp::{self, Socket};
-use crate::{watch, wildcard};
+use crate::{bind, watch, wildcard};
 use byway_core::{Config, EndpointConfig, EndpointStats};
 use std::future::poll_fn;
 use std::net::SocketAddr;
@@ -27,10 +28,16 @@ pub struct EndpointOptions {
     /// (unless there is nothing else), link-local addresses and cards that are down, at
     /// most 8 in all.
     pub local: Vec<SocketAddr>,
-    /// The SCTP port. 0, the default, means the number of the first UDP port. A
-    /// peer distinguishes associations by address and SCTP port only, so two
-    /// endpoints on one address need different SCTP ports. Their UDP ports always
-    /// differ.
+    /// What carries the packets. Default: [`Encapsulation::Udp`].
+    pub encapsulation: Encapsulation,
+    /// Without UDP, bind although the kernel's own SCTP (`sctp.ko`) is loaded. It gets the same
+    /// packets, and its ABORTs end the associations of this endpoint unless a filter keeps them
+    /// back. Default: false, and then [`Endpoint::bind`] fails with [`BindError::KernelSctp`].
+    pub beside_kernel_sctp: bool,
+    /// The SCTP port. 0, the default, means the number of the first UDP port, or without UDP
+    /// one from 49152 on that is free. A peer distinguishes associations by address and SCTP
+    /// port only, so two endpoints on one address need different SCTP ports. Their UDP ports
+    /// always differ; without UDP the second one is refused.
     pub sctp_port: u16,
     /// Whether peers may set up associations. Default: true.
     pub accept: bool,
@@ -57,6 +64,8 @@ impl EndpointOptions {
     pub fn new(local: impl IntoIterator<Item = SocketAddr>) -> EndpointOptions {
         EndpointOptions {
             local: local.into_iter().collect(),
+            encapsulation: Encapsulation::Udp,
+            beside_kernel_sctp: false,
             sctp_port: 0,
             accept: true,
             backlog: 1024,
@@ -65,6 +74,13 @@ impl EndpointOptions {
             max_memory: 256 << 20,
             config: Config::byway(),
         }
+    }
+
+    /// Sets what carries the packets.
+    #[must_use]
+    pub fn encapsulation(mut self, encapsulation: Encapsulation) -> EndpointOptions {
+        self.encapsulation = encapsulation;
+        self
     }
 
     /// Sets the SCTP port.
@@ -86,6 +102,7 @@ impl EndpointOptions {
 #[derive(Debug)]
 struct Handle {
     shared: Arc<Shared>,
+    encapsulation: Encapsulation,
     sctp_port: u16,
     config: Config,
 }
@@ -132,34 +149,39 @@ impl Endpoint {
         config.max_memory = options.max_memory;
         config.accepted = options.config.clone();
         config.check()?;
-        let sockets = udp::bind_all(&config.local)?;
-        config.local = sockets.iter().map(Socket::local).collect();
-        let local = config.local.clone();
-        if options.sctp_port == 0 {
-            // The check above has refused an empty list.
-            config.port = local[0].port();
-        }
-        let sctp_port = config.port;
+        let encapsulation = options.encapsulation;
+        bind::check(&config.local, encapsulation, options.beside_kernel_sctp)?;
+        let (sockets, sctp_port) = bind::all(&config.local, encapsulation, options.sctp_port)?;
+        let places: Vec<Place> = sockets.iter().map(Socket::place).collect();
+        config.local = encapsulation::addresses(places.iter().copied());
+        config.port = sctp_port;
 
         let mut core = byway_core::Endpoint::new(config)?;
         core.set_routes(Box::new(KernelRoutes::default()));
         let outbox = Outbox::new(sockets.iter().map(Socket::max_segments).collect());
-        let state = State::new(core, local, outbox, options.backlog);
+        let state = State::new(core, places, outbox, options.backlog);
         let shared = Arc::new(Shared::new(state));
         runtime.spawn(Driver::new(shared.clone(), sockets));
         if wildcard::any(&wanted) {
-            runtime.spawn(watch::follow(shared.clone(), wanted));
+            let bound = watch::Bound {
+                wanted,
+                encapsulation,
+                sctp_port,
+            };
+            runtime.spawn(watch::follow(shared.clone(), bound));
         }
         Ok(Endpoint(Arc::new(Handle {
             shared,
+            encapsulation,
             sctp_port,
             config: options.config,
         })))
     }
 
     /// Sets up an association with a peer and waits until it is established.
-    /// `remote` has the peer's addresses with their UDP encapsulation ports; one
-    /// is enough, as the peer lists its others. `port` is the peer's SCTP port.
+    /// `remote` has the peer's addresses with their UDP encapsulation ports, 0 for those that
+    /// are reached without UDP ([`Encapsulation`]); one is enough, as the peer lists its others,
+    /// which are tried as the one that answered. `port` is the peer's SCTP port.
     ///
     /// # Errors
     /// When an address or a setting cannot work, or the association is not
@@ -184,8 +206,14 @@ impl Endpoint {
         port: u16,
         config: Config,
     ) -> Result<Association, ConnectError> {
-        if let Some(bad) = remote.iter().find(|r| r.port() == 0) {
-            return Err(ConnectError::NoUdpPort(*bad));
+        let encapsulation = self.0.encapsulation;
+        for address in remote {
+            if address.port() == 0 && !encapsulation.has_raw() {
+                return Err(ConnectError::NoUdpPort(*address));
+            }
+            if address.port() != 0 && !encapsulation.has_udp() {
+                return Err(ConnectError::UdpPort(*address));
+            }
         }
         let shared = &self.0.shared;
         let id = shared.with(|state| state.connect(shared.now(), remote, port, config))?;
@@ -210,7 +238,7 @@ impl Endpoint {
         Some(Association::new(shared.clone(), id))
     }
 
-    /// The local addresses with their UDP ports, as they are bound now.
+    /// The local addresses with their UDP ports, as they are bound now; 0 without UDP.
     #[must_use]
     pub fn local_addresses(&self) -> Vec<SocketAddr> {
         self.0.shared.with(|state| state.local_addresses())

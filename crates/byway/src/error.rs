@@ -2,7 +2,7 @@
 
 use byway_core::{CommandError, LossReason};
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 /// Why [`Endpoint::bind`](crate::Endpoint::bind) failed.
 #[derive(Debug, thiserror::Error)]
@@ -16,6 +16,42 @@ pub enum BindError {
         /// The error of the operating system.
         source: io::Error,
     },
+    /// A raw socket, for SCTP without UDP, could not be created or bound.
+    #[error(
+        "cannot bind SCTP without UDP on {}: {source}{}",
+        address.ip(),
+        remedy_of_raw(source)
+    )]
+    Raw {
+        /// The address.
+        address: SocketAddr,
+        /// The error of the operating system.
+        source: io::Error,
+    },
+    /// Another endpoint of this host has this SCTP port of the address without UDP.
+    #[error(
+        "another byway on this host has SCTP port {port} of {address} without UDP: choose another \
+         SCTP port, or end that one"
+    )]
+    SctpPortInUse {
+        /// The address.
+        address: IpAddr,
+        /// The SCTP port.
+        port: u16,
+    },
+    /// An address has a UDP port, but the endpoint shall be without UDP.
+    #[error(
+        "{0} has a UDP port, but the encapsulation is none: leave the port out, or use UDP or both"
+    )]
+    UdpPort(SocketAddr),
+    /// The kernel's own SCTP would answer the packets of peers with ABORT.
+    #[error(
+        "this kernel has SCTP of its own loaded (sctp.ko), which gets the same packets and answers \
+         them with ABORT: unload it (`modprobe -r sctp`), use UDP instead, or keep its ABORTs back \
+         by a filter and then say that it is allowed (`beside_kernel_sctp`, --beside-kernel-sctp); \
+         docs/networks.md has the filter"
+    )]
+    KernelSctp,
     /// The addresses of this host could not be listed.
     #[error("cannot list the addresses of this host: {0}; name them instead of a wildcard")]
     Addresses(io::Error),
@@ -51,13 +87,32 @@ fn remedy(error: &io::Error) -> &'static str {
     }
 }
 
+/// The same for raw sockets.
+fn remedy_of_raw(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            "; raw sockets need CAP_NET_RAW: grant it with `setcap cap_net_raw+ep PROGRAM`, run the \
+             program as root, or use UDP instead"
+        }
+        _ => remedy(error),
+    }
+}
+
 impl BindError {
+    pub(crate) fn raw(address: SocketAddr, source: io::Error) -> BindError {
+        BindError::Raw { address, source }
+    }
+
     pub(crate) fn socket(address: SocketAddr, source: io::Error) -> BindError {
         BindError::Socket { address, source }
     }
 
     pub(crate) fn in_use(&self) -> bool {
-        matches!(self, BindError::Socket { source, .. } if source.kind() == io::ErrorKind::AddrInUse)
+        match self {
+            BindError::Socket { source, .. } => source.kind() == io::ErrorKind::AddrInUse,
+            BindError::SctpPortInUse { .. } => true,
+            _ => false,
+        }
     }
 }
 
@@ -94,8 +149,16 @@ pub enum ConnectError {
     #[error(transparent)]
     Refused(#[from] byway_core::ConnectError),
     /// An address lacks its UDP port.
-    #[error("{0} has UDP port 0; give the peer's encapsulation port, 9899 unless it chose another")]
+    #[error(
+        "{0} has UDP port 0; give the peer's encapsulation port, 9899 unless it chose another, or \
+         bind this side without UDP, too"
+    )]
     NoUdpPort(SocketAddr),
+    /// An address has a UDP port, but this endpoint is without UDP.
+    #[error(
+        "{0} has a UDP port, but this endpoint has none: leave the port out, or use UDP or both"
+    )]
+    UdpPort(SocketAddr),
     /// The association was not established.
     #[error("no association with {}, SCTP port {port}: {closed}", list(remote))]
     Failed {
@@ -155,6 +218,27 @@ mod tests {
         assert!(text(io::ErrorKind::AddrInUse).contains("choose another"));
         assert!(text(io::ErrorKind::AddrNotAvailable).contains("ip address"));
         assert!(text(io::ErrorKind::PermissionDenied).contains("higher"));
+    }
+
+    #[test]
+    fn without_udp_the_remedies_are_others() {
+        let address = "10.0.0.1:0".parse().unwrap();
+        let text = |kind: io::ErrorKind| BindError::raw(address, kind.into()).to_string();
+        let denied = text(io::ErrorKind::PermissionDenied);
+        assert!(denied.contains("on 10.0.0.1:"), "{denied}");
+        assert!(denied.contains("setcap cap_net_raw+ep"), "{denied}");
+        assert!(denied.contains("use UDP"), "{denied}");
+        assert!(text(io::ErrorKind::AddrNotAvailable).contains("ip address"));
+        let kernel = BindError::KernelSctp.to_string();
+        for remedy in ["modprobe -r sctp", "use UDP", "filter"] {
+            assert!(kernel.contains(remedy), "{kernel}");
+        }
+        let taken = BindError::SctpPortInUse {
+            address: address.ip(),
+            port: 5001,
+        };
+        assert!(taken.to_string().contains("SCTP port 5001 of 10.0.0.1"));
+        assert!(taken.in_use());
     }
 
     #[test]

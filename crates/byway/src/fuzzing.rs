@@ -2,6 +2,7 @@
 //! without a clock and without tasks. A caller takes the place of the driver and of the
 //! applications.
 
+use crate::encapsulation::Place;
 use crate::outbox::Outbox;
 use crate::state::State;
 use byway_core::time::Instant;
@@ -39,8 +40,13 @@ impl Node {
         let local = config.local.clone();
         let core = byway_core::Endpoint::new(config).expect("the settings are sound");
         let outbox = Outbox::new(local.iter().map(|_| 8).collect());
+        let places = local.iter().map(|&address| Place {
+            address,
+            raw: address.port() == 0,
+        });
+        let places = places.collect();
         Node {
-            state: State::new(core, local.clone(), outbox, backlog),
+            state: State::new(core, places, outbox, backlog),
             local,
         }
     }

@@ -7,22 +7,31 @@
 
 use crate::wakers::Wakers;
 use byway_core::Received;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::task::Waker;
 
 /// Memory that messages parked for one association may take, in bytes.
 pub(crate) const PARKED_BYTES: usize = 1 << 20;
 
+/// Messages for which an empty lane keeps room.
+const KEPT: usize = 4;
+
 #[derive(Debug, Default)]
 struct Lane {
     parked: VecDeque<Received>,
     readers: Wakers,
+    /// Whether it has, or had, a reader: it stays. Others are there while they have something.
+    opened: bool,
 }
 
 /// Messages parked by stream, and who waits for them.
 #[derive(Debug, Default)]
 pub(crate) struct Inbox {
     lanes: BTreeMap<u16, Lane>,
+    /// The lanes that have something.
+    filled: BTreeSet<u16>,
+    /// Whether messages are sorted by stream.
+    sorts: bool,
     /// Memory of the parked messages.
     bytes: usize,
     /// Readers of any stream.
@@ -35,6 +44,9 @@ fn memory(received: &Received) -> usize {
     2 * size_of::<Received>() + received.payload.len() + 32
 }
 
+/// Memory of a lane that has something: itself, its first places, its entries in both tables.
+const LANE: usize = size_of::<Lane>() + KEPT * size_of::<Received>() + 64;
+
 impl Inbox {
     /// Memory that the parked messages take, in bytes.
     pub(crate) fn memory(&self) -> usize {
@@ -43,12 +55,13 @@ impl Inbox {
 
     /// Whether messages are sorted by stream.
     pub(crate) fn sorts(&self) -> bool {
-        !self.lanes.is_empty()
+        self.sorts
     }
 
     /// Sorts messages by stream from now on.
     pub(crate) fn open(&mut self, stream: u16) {
-        self.lanes.entry(stream).or_default();
+        self.lanes.entry(stream).or_default().opened = true;
+        self.sorts = true;
     }
 
     /// Whether another message may be parked.
@@ -59,6 +72,9 @@ impl Inbox {
     /// Parks a message and wakes the readers of its stream, and of all.
     pub(crate) fn park(&mut self, received: Received, wake: &mut Vec<Waker>) {
         self.bytes += memory(&received);
+        if self.filled.insert(received.stream) {
+            self.bytes += LANE;
+        }
         let lane = self.lanes.entry(received.stream).or_default();
         lane.parked.push_back(received);
         lane.readers.move_to(wake);
@@ -67,21 +83,37 @@ impl Inbox {
 
     /// The next parked message of `stream`, or of the lowest stream that has one.
     pub(crate) fn take(&mut self, stream: Option<u16>) -> Option<Received> {
-        let received = match stream {
-            Some(n) => self.lanes.get_mut(&n)?.parked.pop_front(),
-            None => self
-                .lanes
-                .values_mut()
-                .find_map(|lane| lane.parked.pop_front()),
-        }?;
+        let stream = match stream {
+            Some(n) => n,
+            None => *self.filled.first()?,
+        };
+        let lane = self.lanes.get_mut(&stream)?;
+        let received = lane.parked.pop_front()?;
         self.bytes -= memory(&received);
+        if lane.parked.is_empty() {
+            self.filled.remove(&stream);
+            self.bytes -= LANE;
+            if !lane.opened {
+                self.lanes.remove(&stream);
+                return Some(received);
+            }
+        }
+        // What is not counted any more is given back.
+        let (len, room) = (lane.parked.len(), lane.parked.capacity());
+        if room > KEPT && len * 4 <= room {
+            lane.parked.shrink_to((2 * len).max(KEPT));
+        }
         Some(received)
     }
 
     /// Registers a task to be woken when a message for it arrives.
     pub(crate) fn register(&mut self, stream: Option<u16>, waker: &Waker) {
         match stream {
-            Some(n) => self.lanes.entry(n).or_default().readers.register(waker),
+            Some(n) => {
+                self.open(n);
+                let lane = self.lanes.entry(n).or_default();
+                lane.readers.register(waker);
+            }
             None => self.readers.register(waker),
         }
     }
@@ -151,5 +183,38 @@ mod tests {
             parked += 1;
         }
         assert!(parked < PARKED_BYTES / 100, "{parked}");
+    }
+
+    /// What the queues hold room for is what the account says, but for a few places of a lane.
+    #[test]
+    fn drained_lanes_keep_no_memory() {
+        let (mut inbox, mut wake) = (Inbox::default(), Vec::new());
+        inbox.open(0);
+        for round in 0..300 {
+            while inbox.has_room() {
+                inbox.park(message(round % 200, 1), &mut wake);
+            }
+            while inbox.take(Some(round % 200)).is_some() {
+                let lane = inbox.lanes.get(&(round % 200));
+                let room = lane.map_or(0, |l| l.parked.capacity());
+                assert!(room * size_of::<Received>() <= 4 * inbox.memory() + LANE);
+            }
+        }
+        assert_eq!(inbox.memory(), 0);
+        assert_eq!(inbox.lanes.len(), 1, "the one that was opened");
+        let room: usize = inbox.lanes.values().map(|l| l.parked.capacity()).sum();
+        assert!(room <= KEPT, "{room} places");
+    }
+
+    #[test]
+    fn the_lowest_stream_that_has_something_is_first() {
+        let (mut inbox, mut wake) = (Inbox::default(), Vec::new());
+        for stream in [9, 3, 7, 3] {
+            inbox.park(message(stream, 1), &mut wake);
+        }
+        assert_eq!(inbox.take(Some(7)).map(|m| m.stream), Some(7));
+        let rest: Vec<_> = std::iter::from_fn(|| inbox.take(None)).collect();
+        assert_eq!(rest.iter().map(|m| m.stream).collect::<Vec<_>>(), [3, 3, 9]);
+        assert_eq!((inbox.memory(), inbox.lanes.len()), (0, 0));
     }
 }

@@ -1,7 +1,7 @@
-//! Multihomed SCTP (RFC 9260) over UDP (RFC 6951) for tokio.
+//! Multihomed SCTP (RFC 9260) over UDP (RFC 6951), or directly over IP, for tokio.
 //!
 //! An [`Endpoint`] owns one SCTP port on one or more local addresses, with one UDP
-//! socket per address. It connects to peers and accepts their [`Association`]s.
+//! socket per address ([`Encapsulation`] says what else is possible). It connects to peers and accepts their [`Association`]s.
 //! An association carries messages on numbered [`Stream`]s over all paths
 //! between the two hosts, and moves the traffic when a path fails.
 //!
@@ -57,24 +57,31 @@
 
 mod association;
 mod batch;
+mod bind;
 mod busy_peers;
+mod claim;
 mod driver;
+mod encapsulation;
 mod endpoint;
 mod error;
 mod events;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzzing;
+mod icmp;
 mod inbox;
+mod kernel_sctp;
 mod outbox;
+mod raw;
+mod raw_port;
 mod refused;
 mod routes;
 mod shared;
+mod socket;
 mod socket_queue;
 mod state;
 mod strangers;
 mod stream;
-mod udp;
 mod wakers;
 mod watch;
 mod wildcard;
@@ -82,8 +89,9 @@ mod wildcard;
 pub use association::Association;
 pub use byway_core::{
     AssocStats, CommandError, Config, ConfigError, Event, LossReason, Message, PathId, PathState,
-    PathStats, Received, Undelivered, text,
+    PathStats, Received, Undelivered, host_of, text,
 };
+pub use encapsulation::Encapsulation;
 pub use endpoint::{Endpoint, EndpointOptions};
 pub use error::{BindError, Closed, ConnectError, SendError};
 pub use events::Events;

@@ -4,9 +4,10 @@
 //! the addresses are listed again, which is right also where messages were lost. Elsewhere
 //! than on Linux the list is read every two seconds.
 
+use crate::bind;
+use crate::encapsulation::Encapsulation;
 use crate::routes::KernelRoutes;
 use crate::shared::Shared;
-use crate::udp::Socket;
 use crate::wildcard;
 use std::future::poll_fn;
 use std::io;
@@ -20,9 +21,16 @@ const QUIET: Duration = Duration::from_millis(50);
 /// An address that cannot be bound yet (IPv6: duplicate address detection) is tried again.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// Follows the addresses until the driver ends. `wanted` is what the user bound, with its
-/// wildcards; `port` is the UDP port of the addresses that come.
-pub(crate) async fn follow(shared: Arc<Shared>, wanted: Vec<SocketAddr>) {
+/// How an endpoint is bound.
+pub(crate) struct Bound {
+    /// What the user named, with its wildcards.
+    pub(crate) wanted: Vec<SocketAddr>,
+    pub(crate) encapsulation: Encapsulation,
+    pub(crate) sctp_port: u16,
+}
+
+/// Follows the addresses until the driver ends.
+pub(crate) async fn follow(shared: Arc<Shared>, bound: Bound) {
     let mut news = News::open();
     let gone = poll_fn(|cx| shared.with(|state| state.poll_driver_gone(cx.waker())));
     let mut gone = std::pin::pin!(gone);
@@ -40,18 +48,18 @@ pub(crate) async fn follow(shared: Arc<Shared>, wanted: Vec<SocketAddr>) {
             () = news.wait() => {}
             () = again => {}
         }
-        retry = update(&shared, &wanted);
+        retry = update(&shared, &bound);
     }
 }
 
 /// Adopts the addresses that this host has now. Returns whether one could not be bound.
-fn update(shared: &Shared, wanted: &[SocketAddr]) -> bool {
+fn update(shared: &Shared, bound: &Bound) -> bool {
     let now_local = shared.with(|state| state.local_addresses());
     let port = |family: SocketAddr| {
         let same = now_local.iter().find(|l| l.is_ipv4() == family.is_ipv4());
         same.or(now_local.first()).map_or(0, SocketAddr::port)
     };
-    let listed = match wildcard::expand(wanted) {
+    let listed = match wildcard::expand(&bound.wanted) {
         Ok(listed) => listed,
         Err(error) => {
             tracing::warn!(%error, "cannot list the addresses of this host");
@@ -59,15 +67,18 @@ fn update(shared: &Shared, wanted: &[SocketAddr]) -> bool {
         }
     };
     let is_new = |a: &&SocketAddr| !now_local.iter().any(|l| l.ip() == a.ip());
-    let mut failed = false;
+    let (mut failed, mut came) = (false, 0);
     let mut sockets = Vec::new();
     for address in listed.iter().filter(is_new) {
         let mut address = *address;
         if address.port() == 0 {
             address.set_port(port(address));
         }
-        match Socket::bind(address) {
-            Ok(socket) => sockets.push(socket),
+        match bind::another(address, bound.encapsulation, bound.sctp_port) {
+            Ok(bound) => {
+                came += 1;
+                sockets.extend(bound);
+            }
             Err(error) => {
                 tracing::debug!(%address, %error, "an address that came cannot be bound yet");
                 failed = true;
@@ -80,7 +91,7 @@ fn update(shared: &Shared, wanted: &[SocketAddr]) -> bool {
         .filter(is_gone)
         .map(SocketAddr::ip)
         .collect();
-    if sockets.len() + now_local.len() == gone.len() {
+    if came + now_local.len() == gone.len() {
         // None is left. The last ones stay until another comes.
         return failed;
     }

@@ -1,6 +1,7 @@
 //! The measurements: one file each, and what they have in common.
 
 mod core_throughput;
+mod failover;
 mod hostile;
 mod idle;
 pub(crate) mod loopback;
@@ -12,7 +13,7 @@ mod sim_scale;
 pub(crate) mod sim_speed;
 mod sweep_speed;
 
-use crate::peers::Workspace;
+use crate::peers::{self, Workspace};
 use crate::plan::{self, Plan};
 use anyhow::{Result, ensure};
 use clap::ValueEnum;
@@ -26,11 +27,24 @@ pub(crate) struct Arguments {
     name: Name,
     /// Folders of scenarios, for ns2-suite [default: those of experiments/ns2-suite];
     /// a table of ns-2's means, for ns2-grid [default: that of experiments/ns2-grid];
-    /// parts, for hostile: amplification, flood, memory, patience, crowd [default: all]
+    /// parts, for hostile: amplification, flood, memory, patience, crowd [default: all];
+    /// round trips in ms, for failover [default: 1 20 90 200]
     folders: Vec<PathBuf>,
     /// Runs of each cell, for ns2-grid
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(2..))]
     seeds: u32,
+    /// Phases of the death in each cell, for failover
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=100))]
+    phases: u16,
+    /// The same for each peer
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=100))]
+    peer_phases: u16,
+    /// Measure byway alone, for failover
+    #[arg(long)]
+    ours_only: bool,
+    /// The command byway to measure, instead of building it; for failover
+    #[arg(long)]
+    byway: Option<PathBuf>,
     /// Only a fixed choice of small cells, for ns2-grid
     #[arg(long)]
     light: bool,
@@ -40,6 +54,10 @@ pub(crate) struct Arguments {
     /// Runs of each program that are not counted
     #[arg(long, default_value_t = 1)]
     warm_up: u32,
+    /// Profile of `Cargo.toml` that our programs are built with. `release` builds faster, without
+    /// link-time optimisation
+    #[arg(long, default_value = peers::PROFILE)]
+    profile: String,
     /// Measure the peers alone
     #[arg(long)]
     peers_only: bool,
@@ -66,8 +84,14 @@ enum Name {
     Ns2Suite,
     /// Means over many random runs of ns-2, compared with byway's
     Ns2Grid,
+    /// The stall when the path in use dies silently, against usrsctp, Linux SCTP, MPTCP and TCP
+    /// (root)
+    Failover,
     /// Transfers over 100 Mbit/s with 1 and 5 % loss, against TCP CUBIC and Reno (root)
     Lossy,
+    /// Bytes to the reader over 100 Mbit/s with round trips of 20 and 90 ms and 1 and 5 % loss,
+    /// against TCP CUBIC and Reno (root)
+    LossyFar,
     /// Shares of a bottleneck of 100 Mbit/s, beside TCP CUBIC and Reno (root)
     Fairness,
     /// Runs a second of `byway sweep` with two threads, against one
@@ -76,7 +100,7 @@ enum Name {
 
 /// Builds what is needed, runs all programs in turn and prints the report.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    let workspace = Workspace::find()?;
+    let workspace = Workspace::find(&arguments.profile)?;
     let mut plan: Plan = match arguments.name {
         Name::SimSpeed => sim_speed::plan(&workspace, arguments.peers_only)?,
         Name::SimScale => return sim_scale::run(&workspace, arguments),
@@ -86,7 +110,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         Name::Idle => return idle::run(&workspace, arguments),
         Name::Hostile => return hostile::run(&workspace, arguments),
         Name::Ns2Suite => return ns2_suite::run(&workspace, &arguments.folders),
+        Name::Failover => return failover::run(&workspace, arguments),
         Name::Lossy => return netns::run(&workspace, "lossy", arguments),
+        Name::LossyFar => return netns::run(&workspace, "far", arguments),
         Name::Fairness => return netns::run(&workspace, "fairness", arguments),
         Name::SweepSpeed => return sweep_speed::run(&workspace, arguments),
         Name::Ns2Grid => return ns2_grid::run(&workspace, arguments),

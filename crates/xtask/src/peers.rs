@@ -12,13 +12,17 @@ use std::rc::Rc;
 pub(crate) const PROFILE: &str = "measure";
 
 /// The checked-out repository.
+#[derive(Clone)]
 pub(crate) struct Workspace {
     root: PathBuf,
+    /// That our programs are built with.
+    profile: String,
 }
 
 impl Workspace {
-    /// The repository that this program was built from.
-    pub(crate) fn find() -> Result<Self> {
+    /// The repository that this program was built from; `profile` is what its programs are built
+    /// with.
+    pub(crate) fn find(profile: &str) -> Result<Self> {
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
         let root = here
             .ancestors()
@@ -31,6 +35,7 @@ impl Workspace {
         );
         Ok(Self {
             root: root.to_path_buf(),
+            profile: profile.to_owned(),
         })
     }
 
@@ -55,15 +60,26 @@ impl Workspace {
         self.root.join(folder)
     }
 
-    /// A program of ours, once it was built with [`PROFILE`].
+    /// A program of ours, once [`Self::build`] has built its package.
     pub(crate) fn program(&self, name: &str) -> PathBuf {
-        self.target().join(PROFILE).join(name)
+        self.target().join(&self.profile).join(name)
+    }
+
+    /// Builds packages of ours.
+    pub(crate) fn build(&self, packages: &[&str]) -> Result<()> {
+        eprintln!("building {}", packages.join(", "));
+        let mut cargo = Command::new("cargo");
+        cargo
+            .args(["build", "--quiet", "--profile", &self.profile])
+            .args(packages.iter().flat_map(|package| ["--package", package]))
+            .current_dir(&self.root);
+        run_quietly(&mut cargo)
     }
 
     /// Our measuring programs, built when the first of them is asked for.
     pub(crate) fn byway_bench(&self) -> Byway {
         Byway {
-            root: self.root.clone(),
+            workspace: self.clone(),
             program: self.program("byway-bench"),
             built: Rc::default(),
         }
@@ -102,7 +118,7 @@ impl Workspace {
 /// Our measuring programs. Copies share the build.
 #[derive(Clone)]
 pub(crate) struct Byway {
-    root: PathBuf,
+    workspace: Workspace,
     program: PathBuf,
     built: Rc<OnceCell<Result<(), String>>>,
 }
@@ -124,16 +140,10 @@ impl Byway {
     }
 
     fn build(&self) -> Result<(), String> {
-        if !self.root.join("crates/byway-bench").is_dir() {
+        if !self.workspace.root.join("crates/byway-bench").is_dir() {
             return Err("this repository has no crate byway-bench".into());
         }
-        eprintln!("building byway-bench");
-        let mut cargo = Command::new("cargo");
-        cargo
-            .args(["build", "--quiet", "--profile", PROFILE])
-            .args(["--package", "byway-bench"])
-            .current_dir(&self.root);
-        run_quietly(&mut cargo).map_err(|error| {
+        self.workspace.build(&["byway-bench"]).map_err(|error| {
             let text = format!("{error:#}");
             let first = text.lines().find(|line| line.starts_with("error"));
             format!("cannot build byway-bench: {}", first.unwrap_or(&text))

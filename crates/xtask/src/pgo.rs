@@ -35,7 +35,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     if packages.is_empty() {
         packages.extend(Package::value_variants());
     }
-    let workspace = Workspace::find()?;
+    let workspace = Workspace::find(crate::peers::PROFILE)?;
     for program in build(&workspace, &packages)? {
         let bytes = size(&program)?;
         println!("{} ({:.1} MB)", program.display(), bytes as f64 / 1e6);

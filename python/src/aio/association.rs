@@ -60,7 +60,8 @@ fn when_lost(closed: Closed) -> Answer {
 #[pymethods]
 impl PyAssociation {
     /// Queues a message. If there is no room, it is given back, to be polled.
-    #[pyo3(signature = (data, stream, ppid, unordered, immediate_ack, path))]
+    #[pyo3(signature = (data, stream, ppid, unordered, immediate_ack, path, context))]
+    #[expect(clippy::too_many_arguments, reason = "those of Python")]
     fn send(
         &self,
         data: &Bound<'_, PyAny>,
@@ -69,8 +70,9 @@ impl PyAssociation {
         unordered: bool,
         immediate_ack: bool,
         path: Option<u8>,
+        context: u64,
     ) -> PyResult<Option<Unsent>> {
-        let unsent = self.message(data, stream, ppid, unordered, immediate_ack, path)?;
+        let unsent = self.message(data, stream, ppid, unordered, immediate_ack, path, context)?;
         let (association, message) = unsent.inner.get()?;
         match association.try_send(message.clone()) {
             Ok(()) => Ok(None),
@@ -80,7 +82,8 @@ impl PyAssociation {
     }
 
     /// A message to be polled.
-    #[pyo3(signature = (data, stream, ppid, unordered, immediate_ack, path))]
+    #[pyo3(signature = (data, stream, ppid, unordered, immediate_ack, path, context))]
+    #[expect(clippy::too_many_arguments, reason = "those of Python")]
     fn message(
         &self,
         data: &Bound<'_, PyAny>,
@@ -89,6 +92,7 @@ impl PyAssociation {
         unordered: bool,
         immediate_ack: bool,
         path: Option<u8>,
+        context: u64,
     ) -> PyResult<Unsent> {
         let association = self.inner.get()?.clone();
         let message = byway::Message {
@@ -97,7 +101,7 @@ impl PyAssociation {
             unordered,
             immediate_ack,
             path: path.map(PathId),
-            context: 0,
+            context,
             payload: bytes_of(data)?,
         };
         Ok(Unsent {

@@ -7,7 +7,8 @@ use super::operation::{Answer, Operation};
 use super::process::{self, Owned};
 use super::reactor::{Gate, Reactor};
 use super::settings::SocketSettings;
-use byway::{Endpoint, EndpointOptions};
+use byway::{Encapsulation, Endpoint, EndpointOptions};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::net::SocketAddr;
@@ -36,8 +37,8 @@ fn addresses(texts: &[String]) -> PyResult<Vec<SocketAddr>> {
 impl PyEndpoint {
     /// Binds the sockets.
     #[new]
-    #[pyo3(signature = (reactor, local, port, settings, accept, backlog, max_associations,
-                        max_associations_per_peer, max_memory))]
+    #[pyo3(signature = (reactor, local, encapsulation, port, settings, accept, backlog,
+                        max_associations, max_associations_per_peer, max_memory))]
     #[expect(
         clippy::too_many_arguments,
         reason = "one for each parameter of `byway.aio.bind`, its only caller"
@@ -46,6 +47,7 @@ impl PyEndpoint {
         py: Python<'_>,
         reactor: Py<Reactor>,
         local: Vec<String>,
+        encapsulation: &str,
         port: u16,
         settings: &SocketSettings,
         accept: bool,
@@ -54,7 +56,15 @@ impl PyEndpoint {
         max_associations_per_peer: usize,
         max_memory: usize,
     ) -> PyResult<PyEndpoint> {
+        let encapsulation = match encapsulation {
+            "udp" => Encapsulation::Udp,
+            "none" => Encapsulation::None,
+            "both" => Encapsulation::Both,
+            // `byway/aio.py` has checked it.
+            other => return Err(PyValueError::new_err(other.to_owned())),
+        };
         let mut options = EndpointOptions::new(addresses(&local)?)
+            .encapsulation(encapsulation)
             .sctp_port(port)
             .config(settings.config.clone());
         options.accept = accept;

@@ -50,10 +50,11 @@ pub(super) fn settings(problems: &[(String, String)]) -> PyErr {
 
 pub(super) fn bind(error: BindError) -> PyErr {
     match error {
-        BindError::Socket { ref source, .. } => {
+        BindError::Socket { ref source, .. } | BindError::Raw { ref source, .. } => {
             let number = source.raw_os_error();
             address(error.to_string(), number)
         }
+        BindError::UdpPort(_) | BindError::SctpPortInUse { .. } => address(error.to_string(), None),
         // The list of local addresses.
         BindError::Config(e) if e.field.contains("local") => address(e.to_string(), None),
         BindError::Config(e) => setting(e.field, &e.value, &e.problem),
@@ -69,7 +70,8 @@ pub(super) fn connect(error: &ConnectError) -> PyErr {
         ConnectError::Refused(
             Refused::NoAddress | Refused::BadAddress(_) | Refused::NoSource(_),
         )
-        | ConnectError::NoUdpPort(_) => address(message, None),
+        | ConnectError::NoUdpPort(_)
+        | ConnectError::UdpPort(_) => address(message, None),
         ConnectError::Failed {
             closed: Closed::Lost { reason: why, .. },
             ..

@@ -58,6 +58,7 @@ pub(super) fn undelivered<'py>(
     facts.set_item("unordered", message.unordered)?;
     facts.set_item("sent", message.sent)?;
     facts.set_item("acknowledged", message.acknowledged)?;
+    facts.set_item("context", message.context)?;
     Ok(facts)
 }
 

@@ -12,7 +12,7 @@ use crate::failure::{Failure, Kind};
 use crate::lab::scenario;
 use crate::namespace::check;
 use crate::sweep::watch_for_signals;
-use crate::terminal::print;
+use crate::terminal::{print, say_part};
 use byway_lab::emulation::{Emulation, End};
 use byway_lab::scenario::Scenario;
 use hosts::Hosts;
@@ -39,7 +39,7 @@ pub(crate) fn emulate(args: &EmulateArgs) -> Result<(), Failure> {
     let cancel = Arc::new(AtomicBool::new(false));
     watch_for_signals(&cancel)?;
     if !args.quiet {
-        eprint!("{}", told(&scenario, &hosts, args));
+        say_part(&told(&scenario, &hosts, args));
     }
     let stop = Arc::new(AtomicBool::new(false));
     let links = {

@@ -1,10 +1,8 @@
 //! Addresses as they are written, and those that the kernel would choose.
 
+use crate::below::ENCAPSULATION_PORT;
 use crate::failure::{Failure, Kind};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6, ToSocketAddrs, UdpSocket};
-
-/// The registered port of SCTP over UDP (RFC 6951 section 7).
-pub(super) const ENCAPSULATION_PORT: u16 = 9899;
 
 /// Reads a list of addresses: `10.0.0.1`, `10.0.0.1:9899`, `::1`, `[::1]:9899`
 /// or a host's name with or without a port, which means all of its addresses.
@@ -114,8 +112,8 @@ pub(super) fn by_routes(remote: &[SocketAddr]) -> Result<Vec<SocketAddr>, Failur
     Ok(local)
 }
 
-/// The address that the default route uses, for a receiver that names none.
-pub(super) fn of_default_route() -> Result<Vec<SocketAddr>, Failure> {
+/// The address that the default route uses, with this UDP port, for a receiver that names none.
+pub(super) fn of_default_route(port: u16) -> Result<Vec<SocketAddr>, Failure> {
     // Documentation addresses (RFC 5737, RFC 3849): outside, and nothing is sent.
     let outside: [IpAddr; 2] = [
         Ipv4Addr::new(192, 0, 2, 1).into(),
@@ -124,7 +122,7 @@ pub(super) fn of_default_route() -> Result<Vec<SocketAddr>, Failure> {
     let found: Vec<SocketAddr> = outside
         .into_iter()
         .filter_map(|ip| source_for(SocketAddr::new(ip, ENCAPSULATION_PORT)).ok())
-        .map(|ip| SocketAddr::new(ip, ENCAPSULATION_PORT))
+        .map(|ip| SocketAddr::new(ip, port))
         .collect();
     if found.is_empty() {
         return Err(Failure::wrong(
@@ -132,6 +130,15 @@ pub(super) fn of_default_route() -> Result<Vec<SocketAddr>, Failure> {
         ));
     }
     Ok(found)
+}
+
+/// An address for people: without a port if it has none, as it is without UDP.
+pub(super) fn shown(address: SocketAddr) -> String {
+    match address {
+        _ if address.port() != 0 => address.to_string(),
+        SocketAddr::V6(a) if a.scope_id() != 0 => format!("{}%{}", a.ip(), a.scope_id()),
+        _ => address.ip().to_string(),
+    }
 }
 
 /// Connecting a UDP socket sends nothing; it makes the kernel choose.
@@ -185,6 +192,18 @@ mod tests {
             parse_all("--to", &twice, 1).unwrap_err().message,
             "--to 127.0.0.1: is listed twice"
         );
+    }
+
+    #[test]
+    fn without_udp_an_address_is_shown_without_a_port() {
+        for (address, expected) in [
+            ("10.0.0.1:9899", "10.0.0.1:9899"),
+            ("10.0.0.1:0", "10.0.0.1"),
+            ("[::1]:0", "::1"),
+            ("[fe80::1%3]:0", "fe80::1%3"),
+        ] {
+            assert_eq!(shown(address.parse().unwrap()), expected);
+        }
     }
 
     #[test]

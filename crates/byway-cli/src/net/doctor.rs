@@ -8,9 +8,10 @@ mod report;
 use super::address;
 use super::ending::Ending;
 use crate::args::SettingArgs;
+use crate::below::BelowArgs;
 use crate::failure::{Failure, Kind};
 use crate::settings::config;
-use crate::terminal::{print, print_json};
+use crate::terminal::{print, print_json, say_part};
 use clap::Args;
 use host::Host;
 use measure::{Effort, Pair};
@@ -24,6 +25,7 @@ On the other host: byway recv --bind 10.0.0.1,10.1.0.1
 Examples:
   byway doctor --to 10.0.0.1,10.1.0.1
   byway doctor --to 10.0.0.1,10.1.0.1 --bind 10.0.0.2,10.1.0.2
+  byway doctor --to 10.0.0.1,10.1.0.1 --encapsulation none     does protocol 132 pass?
   byway doctor --to 10.0.0.1,10.1.0.1 --json > doctor.json
   byway advise --paths doctor.json            settings for what was measured
 Exit status 0 if a pair of addresses answers, else 1.";
@@ -61,6 +63,8 @@ pub(crate) struct DoctorArgs {
     /// second, and the receiver is asked what it sees: that needs a `byway recv`
     #[arg(long)]
     heartbeats_only: bool,
+    #[command(flatten)]
+    below: BelowArgs,
     #[command(flatten)]
     settings: SettingArgs,
     /// Print the result as JSON
@@ -119,6 +123,7 @@ pub(crate) async fn measured(
         wait: WAIT,
         heartbeats: HEARTBEATS,
         heartbeats_only: false,
+        below: BelowArgs::default(),
         settings: SettingArgs::default(),
         json: quiet,
     };
@@ -134,7 +139,7 @@ pub(crate) async fn measured(
 }
 
 async fn look(args: &DoctorArgs, ending: &Ending) -> Result<Found, Failure> {
-    let remote = address::parse_all("--to", &args.to, address::ENCAPSULATION_PORT)?;
+    let remote = address::parse_all("--to", &args.to, args.below.encapsulation.default_port())?;
     let wanted = pairs(args, &remote)?;
     let mut config = config(&args.settings)?;
     // Losses are what is measured: they must not end the association.
@@ -145,6 +150,7 @@ async fn look(args: &DoctorArgs, ending: &Ending) -> Result<Found, Failure> {
         wait: args.wait,
         heartbeats: args.heartbeats,
         asks: !args.heartbeats_only,
+        below: args.below,
         config,
     };
     let mut pairs: Vec<Pair> = Vec::new();
@@ -156,7 +162,7 @@ async fn look(args: &DoctorArgs, ending: &Ending) -> Result<Found, Failure> {
                 wanted.len(),
                 local.ip()
             );
-            eprint!("\r{doing:78}");
+            say_part(&format!("\r{doing:78}"));
         }
         pairs.push(tokio::select! {
             pair = measure::pair(*local, *remote, &effort, ending) => pair,
@@ -179,7 +185,7 @@ async fn look(args: &DoctorArgs, ending: &Ending) -> Result<Found, Failure> {
 /// Takes the line of progress away.
 fn clear(args: &DoctorArgs) {
     if !args.json {
-        eprint!("\r{:78}\r", "");
+        say_part(&format!("\r{:78}\r", ""));
     }
 }
 

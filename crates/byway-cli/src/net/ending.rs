@@ -3,6 +3,7 @@
 //! for.
 
 use crate::failure::{Failure, Kind};
+use crate::terminal::say;
 use byway::Endpoint;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -104,7 +105,7 @@ impl Ending {
         };
         tokio::select! {
             () = work => {
-                eprintln!("byway: {}", told.failure());
+                say(format_args!("byway: {}", told.failure()));
                 told.exit()
             }
             // Once more: at once.

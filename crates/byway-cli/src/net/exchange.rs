@@ -1,13 +1,15 @@
 //! One message of the file protocol at a time.
 
-use super::protocol::{Note, PPID};
+use super::protocol::{BLOCK, Note, PPID};
 use crate::failure::{Failure, Kind};
 use bytes::{Bytes, BytesMut};
 use byway::text::shown;
 use byway::{Association, Closed, Message, SendError};
 
-/// More than any message of the protocol has.
-const MAX_NOTE: usize = 128 * 1024;
+/// More than any message of the protocol has. It is below the partial delivery point of the
+/// default buffers (half of them), so a stranger's message that never ends is refused with its
+/// first part: what is kept here is in no account of memory.
+const MAX_NOTE: usize = BLOCK + 1024;
 
 /// The association, as a carrier of [`Note`]s.
 pub(super) struct Exchange<'a> {
@@ -22,10 +24,6 @@ impl<'a> Exchange<'a> {
             association,
             parts: BytesMut::new(),
         }
-    }
-
-    pub(super) fn association(&self) -> &'a Association {
-        self.association
     }
 
     pub(super) async fn send(&self, note: &Note) -> Result<(), Failure> {

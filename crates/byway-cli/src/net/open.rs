@@ -4,11 +4,12 @@ use super::address;
 use super::ending::Ending;
 use super::exchange::ended;
 use crate::args::{HereArgs, ThereArgs};
+use crate::below::EncapsulationArg;
 use crate::failure::{Failure, Kind};
 use crate::settings::config;
+use crate::terminal::say;
 use byway::{
-    Association, Closed, CommandError, ConnectError, Endpoint, EndpointOptions, LossReason,
-    SendError,
+    Association, Closed, CommandError, Config, ConnectError, Endpoint, LossReason, SendError,
 };
 use byway_lab::show;
 use std::fmt;
@@ -17,30 +18,50 @@ use std::time::Duration;
 
 /// An endpoint that waits for others.
 pub(super) fn serve(here: &HereArgs, port: u16, ending: &Ending) -> Result<Endpoint, Failure> {
+    serve_with(here, port, ending, |config| config, |_| Ok(()))
+}
+
+/// [`serve`] with other settings, on addresses that are checked first.
+pub(super) fn serve_with(
+    here: &HereArgs,
+    port: u16,
+    ending: &Ending,
+    change: impl FnOnce(Config) -> Config,
+    check: impl FnOnce(&[SocketAddr]) -> Result<(), Failure>,
+) -> Result<Endpoint, Failure> {
+    let below = here.below;
+    let udp_port = below.encapsulation.default_port();
     let local = if here.bind.is_empty() {
-        address::of_default_route()?
+        address::of_default_route(udp_port)?
     } else {
-        address::parse_all("--bind", &here.bind, address::ENCAPSULATION_PORT)?
+        address::parse_all("--bind", &here.bind, udp_port)?
     };
-    let options = EndpointOptions::new(local)
+    check(&local)?;
+    let options = below
+        .options(local)
         .sctp_port(port)
-        .config(config(&here.settings)?);
+        .config(change(config(&here.settings)?));
     let endpoint = Endpoint::bind(options)?;
     ending.aborts(&endpoint);
     let shown: Vec<String> = endpoint
         .local_addresses()
         .iter()
-        .map(SocketAddr::to_string)
+        .map(|a| address::shown(*a))
         .collect();
     if !here.quiet {
-        eprintln!(
-            "listening on {}, SCTP port {}",
+        say(format_args!(
+            "listening on {}, SCTP port {}{}",
             shown.join(", "),
-            endpoint.sctp_port()
-        );
+            endpoint.sctp_port(),
+            match below.encapsulation {
+                EncapsulationArg::Udp => "",
+                EncapsulationArg::None => ", without UDP",
+                EncapsulationArg::Both => ", with UDP and without",
+            }
+        ));
         if shown.len() == 1 {
-            eprintln!(
-                "warning: no redundancy, a failed path stops the transfer: this side has one address only; name more with --bind"
+            say(
+                "warning: no redundancy, a failed path stops the transfer: this side has one address only; name more with --bind",
             );
         }
     }
@@ -56,13 +77,25 @@ pub(super) async fn connect(
     timeout: Duration,
     ending: &Ending,
 ) -> Result<(Endpoint, Association), Failure> {
-    let remote = address::parse_all("--to", &there.to, address::ENCAPSULATION_PORT)?;
+    connect_with(here, there, timeout, ending, |config| config).await
+}
+
+/// [`connect`] with other settings.
+pub(super) async fn connect_with(
+    here: &HereArgs,
+    there: &ThereArgs,
+    timeout: Duration,
+    ending: &Ending,
+    change: impl FnOnce(Config) -> Config,
+) -> Result<(Endpoint, Association), Failure> {
+    let below = here.below;
+    let remote = address::parse_all("--to", &there.to, below.encapsulation.default_port())?;
     let local = if here.bind.is_empty() {
         address::by_routes(&remote)?
     } else {
         address::parse_all("--bind", &here.bind, 0)?
     };
-    let mut options = EndpointOptions::new(local).config(config(&here.settings)?);
+    let mut options = below.options(local).config(change(config(&here.settings)?));
     options.accept = false;
     let endpoint = Endpoint::bind(options)?;
     ending.aborts(&endpoint);
@@ -79,15 +112,16 @@ pub(super) async fn connect(
             return Ok((endpoint, association));
         }
         Ok(Err(e)) => {
+            // Who listens on another port has nothing to say; who has no room says so.
             let aborted = matches!(
                 &e,
                 ConnectError::Failed {
                     closed: Closed::Lost {
-                        reason: LossReason::AbortedByPeer(_),
+                        reason: LossReason::AbortedByPeer(why),
                         ..
                     },
                     ..
-                }
+                } if why.is_empty()
             );
             let mut failure = Failure::from(e);
             if aborted {
@@ -99,14 +133,15 @@ pub(super) async fn connect(
             failure
         }
         Err(_) => {
-            let shown: Vec<String> = remote.iter().map(SocketAddr::to_string).collect();
+            let shown: Vec<String> = remote.iter().map(|a| address::shown(*a)).collect();
             Failure::new(
                 Kind::Lost,
                 format!(
-                    "{}, SCTP port {}: no answer within {}; is `byway recv` or `byway listen` running there, and does UDP pass?",
+                    "{}, SCTP port {}: no answer within {}; is `byway recv` or `byway listen` running there, and {}?",
                     shown.join(", "),
                     there.port,
-                    byway_lab::units::format_duration(timeout)
+                    byway_lab::units::format_duration(timeout),
+                    passes(&remote)
                 ),
             )
         }
@@ -114,6 +149,18 @@ pub(super) async fn connect(
     // The next attempt may need the same ports.
     ending.abort(endpoint, b"given up").await;
     Err(failure)
+}
+
+/// What must pass for these addresses to answer.
+fn passes(remote: &[SocketAddr]) -> &'static str {
+    let without_udp = remote.iter().filter(|a| a.port() == 0).count();
+    match without_udp {
+        0 => "does UDP pass",
+        n if n == remote.len() => {
+            "does protocol 132 pass (--encapsulation udp there and here goes without)"
+        }
+        _ => "do UDP and protocol 132 pass",
+    }
 }
 
 /// Asks the other side for the address of `--prefer`. One that cannot be asked is no failure:
@@ -126,9 +173,9 @@ pub(super) fn prefer(here: &HereArgs, association: &Association) -> Result<(), F
         Ok(()) => Ok(()),
         Err(SendError::Refused(CommandError::AddressChangesUnsupported)) => {
             if !(here.quiet || here.json) {
-                eprintln!(
+                say(format_args!(
                     "warning: --prefer {address}: the other side takes no such request (RFC 5061) and sends where it wants to"
-                );
+                ));
             }
             Ok(())
         }
@@ -147,7 +194,9 @@ fn warn_of_one(endpoint: &Endpoint, association: &Association) {
         (1, _) => "this side has one address only; name more with --bind",
         _ => return,
     };
-    eprintln!("warning: no redundancy, a failed path stops the transfer: {what}");
+    say(format_args!(
+        "warning: no redundancy, a failed path stops the transfer: {what}"
+    ));
 }
 
 /// What of the messages of a lost association was not acknowledged, in bytes.

@@ -3,10 +3,12 @@
 use super::ending::Ending;
 use super::exchange::ended;
 use super::open::{Unacknowledged, abort_for, connect, prefer, serve};
-use super::progress::{GiveUp, Progress, Step, Watch};
+use super::progress::Progress;
 use super::stall::StallMeter;
+use super::watch::{GiveUp, Step, Watch};
 use crate::args::{CatArgs, ListenArgs};
 use crate::failure::{Failure, Kind};
+use crate::terminal::say;
 use byway::{Association, Closed, Message};
 use byway_lab::show;
 use std::cell::{Cell, RefCell};
@@ -20,7 +22,12 @@ pub(crate) async fn listen(args: ListenArgs, ending: Ending) -> Result<(), Failu
     let endpoint = serve(&args.here, args.port, &ending)?;
     let progress = Progress::new(args.here.quiet || args.here.json);
     let meter = RefCell::new(StallMeter::new());
-    let bytes = Cell::new(0);
+    let (bytes, writing) = (Cell::new(0), Cell::new(false));
+    // The other side waits while the reader of standard output takes nothing.
+    let step = || Step {
+        ours: writing.get(),
+        ..Step::of(bytes.get())
+    };
     let work = async {
         let Some(association) = endpoint.accept().await else {
             return Err(Failure::new(Kind::Failed, "the endpoint has ended"));
@@ -28,8 +35,8 @@ pub(crate) async fn listen(args: ListenArgs, ending: Ending) -> Result<(), Failu
         prefer(&args.here, &association)?;
         let watch = Watch::new(&association);
         tokio::select! {
-            result = to_stdout(&association, &bytes) => result,
-            failure = watch.run(|| Some(&progress), &meter, || Step::of(bytes.get()), None, GiveUp::Silent(args.give_up)) => Err(failure),
+            result = to_stdout(&association, &bytes, &writing) => result,
+            failure = watch.run(|| Some(&progress), &meter, step, None, GiveUp::NothingCame(args.give_up)) => Err(failure),
         }
     };
     let result = tokio::select! {
@@ -52,9 +59,13 @@ pub(crate) async fn listen(args: ListenArgs, ending: Ending) -> Result<(), Failu
     result
 }
 
-async fn to_stdout(association: &Association, bytes: &Cell<u64>) -> Result<(), Failure> {
+async fn to_stdout(
+    association: &Association,
+    bytes: &Cell<u64>,
+    writing: &Cell<bool>,
+) -> Result<(), Failure> {
     let mut stdout = tokio::io::stdout();
-    let writing = |e: std::io::Error| {
+    let unwritable = |e: std::io::Error| {
         Failure::new(
             Kind::Failed,
             format!("cannot write to standard output: {e}"),
@@ -65,11 +76,13 @@ async fn to_stdout(association: &Association, bytes: &Cell<u64>) -> Result<(), F
             stdout.write_all(&received.payload).await?;
             stdout.flush().await
         };
+        writing.set(true);
         if let Err(e) = written.await {
             // Refused when it has ended already.
             let _ = association.abort(b"the reader is gone");
-            return Err(writing(e));
+            return Err(unwritable(e));
         }
+        writing.set(false);
         bytes.set(bytes.get() + received.payload.len() as u64);
     }
     match association.closed().await {
@@ -96,7 +109,7 @@ pub(crate) async fn cat(args: CatArgs, ending: Ending) -> Result<(), Failure> {
         let watch = Watch::new(&association);
         let result = tokio::select! {
             result = from_input(&args, &mut input, &association, &bytes) => result,
-            failure = watch.run(|| Some(&progress), &meter, || Step::of(association.stats().bytes_acked), None, GiveUp::Silent(args.give_up)) => Err(failure),
+            failure = watch.run(|| Some(&progress), &meter, || Step::of(association.stats().bytes_acked), None, GiveUp::NothingTaken(args.give_up)) => Err(failure),
         };
         let result = result.map_err(|mut failure| {
             abort_for(&association, &failure);
@@ -174,8 +187,12 @@ fn report(
             "unacknowledged_bytes": unacknowledged,
             "longest_stall_s": meter.longest().as_secs_f64(),
         });
-        eprintln!("{result}");
+        say(result);
     } else if !quiet && failure.is_none() {
-        eprintln!("{verb} {}, {}", show::bytes(bytes), meter.words());
+        say(format_args!(
+            "{verb} {}, {}",
+            show::bytes(bytes),
+            meter.words()
+        ));
     }
 }

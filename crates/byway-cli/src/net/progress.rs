@@ -1,58 +1,12 @@
 //! What a person sees meanwhile: a bar, the paths, and what happens to them.
 
-use super::stall::StallMeter;
-use crate::failure::{Failure, Kind};
+use super::log::Log;
+use crate::terminal::say;
+use byway::PathStats;
 use byway::text::shown;
-use byway::{Association, PathState, PathStats};
 use byway_lab::show;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
-use std::cell::RefCell;
-use std::net::SocketAddr;
-use std::time::{Duration, Instant};
-use tokio::sync::Notify;
-
-/// Between two looks at a transfer that gets on.
-const TICK: Duration = Duration::from_millis(20);
-
-/// The longest time between two looks at a transfer that does not.
-const SLOW_TICK: Duration = Duration::from_secs(1);
-
-/// What an association that is watched must do, or it is given up.
-#[derive(Copy, Clone, Debug)]
-pub(super) enum GiveUp {
-    /// It must be heard from within this time.
-    Silent(Duration),
-    /// The transfer must get on within this time, by a byte or by a message. Heartbeats
-    /// alone do not count.
-    NoProgress(Duration),
-    /// It may take any time.
-    Never,
-}
-
-/// How far a transfer is.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(super) struct Step {
-    /// Bytes.
-    pub(super) done: u64,
-    /// Messages and bytes together: it grows with every step of the other side.
-    pub(super) steps: u64,
-    /// Whether anything is under way. If not, nobody looks until it begins.
-    pub(super) under_way: bool,
-    /// Whether the other side waits for this one.
-    pub(super) ours: bool,
-}
-
-impl Step {
-    /// A transfer of bytes, always under way.
-    pub(super) fn of(done: u64) -> Step {
-        Step {
-            done,
-            steps: done,
-            under_way: true,
-            ours: false,
-        }
-    }
-}
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const BAR: &str = "{msg} [{bar:24}] {percent:>3} %  {decimal_bytes}/{decimal_total_bytes}  \
                    {decimal_bytes_per_sec}  {eta} left";
@@ -72,8 +26,10 @@ pub(super) struct Progress {
     bar: ProgressBar,
     paths: ProgressBar,
     quiet: bool,
+    /// Where strangers decide how much is said.
+    log: Option<Log>,
     /// The file that is under way, and its size.
-    current: RefCell<(String, u64)>,
+    current: Mutex<(String, u64)>,
 }
 
 impl Progress {
@@ -91,13 +47,20 @@ impl Progress {
             bar,
             paths,
             quiet,
-            current: RefCell::default(),
+            log: None,
+            current: Mutex::default(),
         }
+    }
+
+    /// What is said has the rate of this log.
+    pub(super) fn with_log(self, log: Log) -> Progress {
+        let log = Some(log);
+        Progress { log, ..self }
     }
 
     /// A file begins, of which `done` bytes are there.
     pub(super) fn begin(&self, name: &str, size: u64, done: u64) {
-        *self.current.borrow_mut() = (name.to_owned(), size);
+        *self.current() = (name.to_owned(), size);
         self.bar.reset();
         self.bar.set_message(name.to_owned());
         self.bar.set_length(size);
@@ -105,10 +68,15 @@ impl Progress {
         self.bar.reset_eta();
     }
 
+    /// How far the bar is.
+    pub(super) fn place(&self) -> String {
+        self.place_of(self.bar.position())
+    }
+
     /// How far `done` bytes are: "34 % of big.iso", or the bytes where the end
     /// is not known.
-    pub(super) fn place(&self, done: u64) -> String {
-        let (name, size) = &*self.current.borrow();
+    pub(super) fn place_of(&self, done: u64) -> String {
+        let (name, size) = &*self.current();
         if *size > 0 {
             format!("{:.0} % of {name}", done as f64 * 100.0 / *size as f64)
         } else {
@@ -116,26 +84,43 @@ impl Progress {
         }
     }
 
+    fn current(&self) -> MutexGuard<'_, (String, u64)> {
+        // Nothing panics while it is held.
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub(super) fn position(&self, done: u64) {
         self.bar.set_position(done);
     }
 
-    fn show_paths(&self, paths: &[PathStats]) {
+    /// Whether a person sees the bar: on a terminal.
+    pub(super) fn is_seen(&self) -> bool {
+        !self.multi.is_hidden()
+    }
+
+    pub(super) fn show_paths(&self, paths: &[PathStats]) {
         let texts: Vec<String> = paths.iter().map(words).collect();
         self.paths.set_message(texts.join("   "));
     }
 
+    /// An association has begun.
+    pub(super) fn say_association(&self, paths: &[PathStats]) {
+        let remote: Vec<String> = paths.iter().map(|p| p.remote.to_string()).collect();
+        self.say(&format!("association with {}", remote.join(", ")));
+    }
+
     /// A line that stays.
     pub(super) fn say(&self, text: &str) {
-        if self.quiet {
+        if self.quiet || self.log.as_ref().is_some_and(|log| !log.may()) {
             return;
         }
         // It may quote the other side; and it is one line.
         let text = shown(text);
         if self.multi.is_hidden() {
-            eprintln!("{text}");
+            say(text);
         } else {
-            self.multi.suspend(|| eprintln!("{text}"));
+            // Its own `suspend` panics when a terminal has gone.
+            let _ = self.multi.println(text);
         }
     }
 
@@ -159,134 +144,6 @@ fn words(path: &PathStats) -> String {
     )
 }
 
-async fn told(begins: Option<&Notify>) {
-    match begins {
-        Some(begins) => begins.notified().await,
-        None => std::future::pending().await,
-    }
-}
-
-/// Looks at an association again and again.
-pub(super) struct Watch<'a> {
-    association: &'a Association,
-    states: Vec<(SocketAddr, PathState)>,
-    in_use: Option<SocketAddr>,
-    /// The sign of life or progress, and since when it has not changed.
-    sign: u64,
-    since: Instant,
-}
-
-impl<'a> Watch<'a> {
-    pub(super) fn new(association: &'a Association) -> Watch<'a> {
-        Watch {
-            association,
-            states: Vec::new(),
-            in_use: None,
-            sign: 0,
-            since: Instant::now(),
-        }
-    }
-
-    /// Runs until it is dropped, or until the association is given up: then it is
-    /// aborted. `step` says how far the transfer is; `begins` tells that one is under way
-    /// from now on. `progress` shows it, once there is something to show.
-    pub(super) async fn run<'p>(
-        mut self,
-        progress: impl Fn() -> Option<&'p Progress>,
-        meter: &RefCell<StallMeter>,
-        step: impl Fn() -> Step,
-        begins: Option<&Notify>,
-        give_up: GiveUp,
-    ) -> Failure {
-        loop {
-            let step = step();
-            if let Some(progress) = progress() {
-                meter
-                    .borrow_mut()
-                    .update(step.done, |at| progress.place(at));
-                progress.position(step.done);
-                self.show_changes(progress);
-            }
-            let left = match self.time_left(&step, give_up) {
-                Ok(left) => left,
-                Err(failure) => return failure,
-            };
-            let pause = if step.under_way {
-                let slower = self.since.elapsed() / 8;
-                slower.clamp(TICK, SLOW_TICK).min(left)
-            } else {
-                left
-            };
-            tokio::select! {
-                () = tokio::time::sleep(pause) => {}
-                () = told(begins) => {}
-            }
-        }
-    }
-
-    /// How long the association may go on like this.
-    ///
-    /// # Errors
-    /// Why it was given up.
-    fn time_left(&mut self, step: &Step, give_up: GiveUp) -> Result<Duration, Failure> {
-        let (sign, limit, what) = match give_up {
-            GiveUp::Silent(limit) => {
-                let heard = self.association.stats().packets_received;
-                (heard, limit, "nothing was heard from the other side")
-            }
-            GiveUp::NoProgress(limit) => (step.steps, limit, "the other side sent nothing more"),
-            GiveUp::Never => (step.steps, Duration::MAX, ""),
-        };
-        if sign != self.sign || step.ours {
-            self.sign = sign;
-            self.since = Instant::now();
-        }
-        match limit.checked_sub(self.since.elapsed()) {
-            // A timer may be early by less than a millisecond.
-            Some(left) => Ok(left.max(Duration::from_millis(1))),
-            None => {
-                // Refused only when it has ended already.
-                let _ = self.association.abort(b"nothing came for too long");
-                let limit = byway_lab::units::format_duration(limit);
-                Err(Failure::new(
-                    Kind::Lost,
-                    format!("the association was given up: {what} for {limit} (--give-up)"),
-                ))
-            }
-        }
-    }
-
-    /// Shows what changed since the last poll.
-    fn show_changes(&mut self, progress: &Progress) {
-        let paths = self.association.paths();
-        if paths.is_empty() {
-            return;
-        }
-        for path in &paths {
-            match self
-                .states
-                .iter_mut()
-                .find(|(remote, _)| *remote == path.remote)
-            {
-                Some((_, state)) if *state == path.state => {}
-                Some((remote, state)) => {
-                    progress.say(&format!("path {remote}: {} -> {}", state, path.state));
-                    *state = path.state;
-                }
-                None => self.states.push((path.remote, path.state)),
-            }
-        }
-        let in_use = paths.iter().find(|p| p.in_use).map(|p| p.remote);
-        if let (Some(before), Some(now)) = (self.in_use, in_use)
-            && before != now
-        {
-            progress.say(&format!("data goes to {now} now"));
-        }
-        self.in_use = in_use.or(self.in_use);
-        progress.show_paths(&paths);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -301,8 +158,9 @@ mod tests {
     #[test]
     fn a_place_is_a_share_where_the_end_is_known() {
         let progress = Progress::new(true);
-        assert_eq!(progress.place(2_500), "2.50 kB");
-        progress.begin("a", 10_000, 0);
-        assert_eq!(progress.place(2_500), "25 % of a");
+        progress.position(2_500);
+        assert_eq!(progress.place(), "2.50 kB");
+        progress.begin("a", 10_000, 2_500);
+        assert_eq!(progress.place(), "25 % of a");
     }
 }

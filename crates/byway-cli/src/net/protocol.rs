@@ -12,7 +12,9 @@
 //! END SHA-256 of the whole file         --->
 //!                                       <---  STORED                          or  REFUSE why
 //! ```
-//! The next OFFER follows; after the last file the sender shuts down.
+//! The next OFFER follows END at once. The answers come in the order of what they answer. A file
+//! of up to [`SMALL`] bytes does not wait for HAVE: OFFER, START 0, DATA and END leave together.
+//! After the last STORED the sender shuts down.
 //!
 //! HAVE tells of what the same sender id began or completed, and of nothing else: an
 //! offer does not tell a stranger which files are there.
@@ -34,6 +36,9 @@ use byway::text::{hides, shown};
 pub(super) const PPID: u32 = 0x6279_6601;
 /// Version of this protocol.
 pub(super) const VERSION: u8 = 1;
+/// A file of so many bytes is sent whole, whatever the receiver has of it. A longer one is worth
+/// a round trip in which the receiver tells.
+pub(super) const SMALL: u64 = 256 * 1024;
 /// File bytes in a DATA message.
 pub(super) const BLOCK: usize = 32 * 1024;
 /// Longest name, as on common file systems, less some room.
@@ -260,9 +265,15 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
             "the file name \"{shown}\"; it must not contain invisible characters or marks that change the direction of writing"
         ));
     }
-    if name.starts_with('.') || name.ends_with(".part") || name.ends_with(['.', ' ']) {
+    if name.starts_with('.') || name.ends_with(".part") || name.ends_with('.') {
         return Err(format!(
             "the file name \"{shown}\"; it must not begin with a dot, end with a dot or space, or end with .part"
+        ));
+    }
+    // White_Space of Unicode: a name must not be, begin or end with what cannot be seen.
+    if name.trim() != name {
+        return Err(format!(
+            "the file name \"{shown}\"; it must not begin or end with a space"
         ));
     }
     Ok(())
@@ -339,6 +350,14 @@ mod tests {
             "\u{200b}",
             "fdp.\u{202e}exe",
             "a\u{2066}b",
+            "\u{fe0f}",
+            "evil.txt\u{e0101}",
+            "\u{1d173}",
+            "\u{2800}",
+            "\u{a0}",
+            "\u{2003}",
+            "\u{3000}a",
+            "a ",
             &"n".repeat(251),
         ] {
             assert!(check_name(bad).is_err(), "{bad:?}");

@@ -5,18 +5,23 @@ mod file;
 use super::claims::Claims;
 use super::ending::Ending;
 use super::exchange::{Exchange, strange};
+use super::log::Log;
 use super::open::{abort_for, prefer, serve};
-use super::progress::{GiveUp, Progress, Step, Watch};
+use super::progress::Progress;
 use super::protocol::Note;
+use super::slots::Slots;
 use super::stall::StallMeter;
 use super::store::Folder;
+use super::watch::{GiveUp, Step, Watch};
 use super::workers::Workers;
 use crate::args::RecvArgs;
 use crate::failure::{Failure, Kind};
+use crate::terminal::print;
 use byway::Association;
 use byway_lab::show;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::future::Future;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -25,6 +30,9 @@ use tokio::sync::{Notify, Semaphore, mpsc};
 /// How long a sender whose file was refused may take to end the association.
 const LINGER: Duration = Duration::from_secs(5);
 
+/// A transfer that did not get on for so long is not looked at any more.
+const STILL: Duration = Duration::from_secs(2);
+
 /// How long associations that a signal aborted may take to write their files.
 const LAST_WRITES: Duration = Duration::from_millis(300);
 
@@ -32,8 +40,8 @@ const LAST_WRITES: Duration = Duration::from_millis(300);
 enum Served {
     /// All of its files are stored.
     Completed,
-    /// A file was refused for good.
-    Refused(Failure),
+    /// A file was refused for good, or what was stored could not be told.
+    Failed(Failure),
     /// Its sender may come back, or it never sent anything.
     Other,
 }
@@ -45,12 +53,14 @@ pub(crate) async fn recv(args: RecvArgs, ending: Ending) -> Result<(), Failure> 
     let args = Arc::new(args);
     let files = Arc::new(Files {
         claims: Claims::default(),
+        slots: Slots::of_process(endpoint.local_addresses().len()),
         folder: Arc::new(Folder {
             dir: args.dir.clone(),
             force: args.force,
             naming: Mutex::new(()),
         }),
         reading: Semaphore::new(1),
+        log: Log::new(),
     });
     let (ends, mut ended) = mpsc::unbounded_channel();
     let mut workers = Workers::start()
@@ -63,7 +73,7 @@ pub(crate) async fn recv(args: RecvArgs, ending: Ending) -> Result<(), Failure> 
                     ending.abort(endpoint, b"another transfer was completed (--once)").await;
                     return Ok(());
                 }
-                Served::Refused(failure) if args.once => {
+                Served::Failed(failure) if args.once => {
                     ending.abort(endpoint, failure.reason()).await;
                     return Err(failure);
                 }
@@ -74,6 +84,7 @@ pub(crate) async fn recv(args: RecvArgs, ending: Ending) -> Result<(), Failure> 
                 let all = async { while ended.recv().await.is_some() {} };
                 // What is not written in time is sent again.
                 let _ = tokio::time::timeout(LAST_WRITES, all).await;
+                files.log.flush();
                 return Err(failure);
             }
         };
@@ -85,13 +96,14 @@ pub(crate) async fn recv(args: RecvArgs, ending: Ending) -> Result<(), Failure> 
                 Ok(()) if job.done.borrow().is_empty() => Served::Other,
                 Ok(()) => Served::Completed,
                 Err(failure) => {
-                    let refused = failure.kind == Kind::Refused && !job.yields.get();
+                    let last =
+                        job.untold.get() || failure.kind == Kind::Refused && !job.yields.get();
                     // The last one is the command's.
-                    if !(ending.has_begun() || args.once && refused) {
-                        eprintln!("byway: {failure}");
+                    if !(ending.has_begun() || args.once && last) {
+                        files.log.failed(&failure, job.peer);
                     }
-                    match refused {
-                        true => Served::Refused(failure),
+                    match last {
+                        true => Served::Failed(failure),
                         false => Served::Other,
                     }
                 }
@@ -105,9 +117,11 @@ pub(crate) async fn recv(args: RecvArgs, ending: Ending) -> Result<(), Failure> 
 /// What all associations share.
 struct Files {
     claims: Claims,
+    slots: Slots,
     folder: Arc<Folder>,
     /// One partial file at a time is read.
     reading: Semaphore,
+    log: Log,
 }
 
 /// An offer of a file.
@@ -130,19 +144,25 @@ struct Job<'a> {
     args: &'a RecvArgs,
     files: &'a Files,
     association: &'a Association,
+    /// For the log: later the association may be gone.
+    peer: Option<SocketAddr>,
     progress: OnceCell<Progress>,
     meter: RefCell<StallMeter>,
     /// Bytes that are here of the file under way.
     here: Cell<u64>,
-    /// Messages and bytes that the sender has sent.
+    /// Bytes that have come, of all files, and files that were stored.
     steps: Cell<u64>,
+    /// When the sender made the last step: a message, or bytes.
+    moved: Cell<Instant>,
     /// Whether the sender waits for what this side reads and hashes.
     ours: Cell<bool>,
-    /// Tells that the first offer has come.
-    begins: Notify,
+    /// Tells that a transfer begins, or goes on after a pause.
+    moves: Notify,
     done: RefCell<Vec<Done>>,
     /// Whether a file was refused in favour of another association.
     yields: Cell<bool>,
+    /// Whether all is stored and standard output could not be written.
+    untold: Cell<bool>,
 }
 
 impl<'a> Job<'a> {
@@ -151,14 +171,17 @@ impl<'a> Job<'a> {
             args,
             files,
             association,
+            peer: association.paths().first().map(|p| p.remote),
             progress: OnceCell::new(),
             meter: RefCell::new(StallMeter::new()),
             here: Cell::new(0),
             steps: Cell::new(0),
+            moved: Cell::new(Instant::now()),
             ours: Cell::new(false),
-            begins: Notify::new(),
+            moves: Notify::new(),
             done: RefCell::default(),
             yields: Cell::new(false),
+            untold: Cell::new(false),
         }
     }
 
@@ -166,25 +189,38 @@ impl<'a> Job<'a> {
     fn progress(&self) -> &Progress {
         let here = &self.args.here;
         self.progress
-            .get_or_init(|| Progress::new(here.quiet || here.json))
+            .get_or_init(|| Progress::new(here.quiet || here.json).with_log(self.files.log.clone()))
     }
 
     /// An offer has come. The first one begins the transfer.
     fn offered(&self) {
         self.advance();
         if self.progress.get().is_none() {
-            let paths = self.association.paths();
-            let from: Vec<String> = paths.iter().map(|p| p.remote.to_string()).collect();
-            *self.meter.borrow_mut() = StallMeter::new();
-            self.progress()
-                .say(&format!("association with {}", from.join(", ")));
-            self.begins.notify_one();
+            self.progress().say_association(&self.association.paths());
+            self.made(0);
         }
+    }
+
+    /// Steps of the transfer, seen here and not at the next look, so that a stall is as long as it
+    /// was. Before `here` is set: a stall was at the place before.
+    fn made(&self, steps: u64) {
+        self.steps.set(self.steps.get() + steps);
+        let progress = self.progress();
+        let mut meter = self.meter.borrow_mut();
+        meter.update(self.steps.get(), || progress.place_of(self.here.get()));
     }
 
     /// The sender has sent a message.
     fn advance(&self) {
-        self.steps.set(self.steps.get() + 1);
+        if self.is_still() {
+            self.moves.notify_one();
+        }
+        self.moved.set(Instant::now());
+    }
+
+    /// Whether nobody looks, even on a terminal.
+    fn is_still(&self) -> bool {
+        self.moved.get().elapsed() > STILL
     }
 
     /// Runs what the sender has to wait for.
@@ -192,14 +228,16 @@ impl<'a> Job<'a> {
         self.ours.set(true);
         let done = work.await;
         self.ours.set(false);
+        self.moved.set(Instant::now());
         done
     }
 
     fn step(&self) -> Step {
         Step {
-            done: self.here.get(),
-            steps: self.steps.get() + self.here.get(),
-            under_way: self.progress.get().is_some(),
+            done: self.steps.get(),
+            position: self.here.get(),
+            at: Some(self.moved.get()),
+            seen: self.progress.get().is_some_and(Progress::is_seen) && !self.is_still(),
             ours: self.ours.get(),
         }
     }
@@ -211,7 +249,7 @@ impl<'a> Job<'a> {
         let show = || self.progress.get();
         let result = tokio::select! {
             result = self.files() => result,
-            failure = watch.run(show, &self.meter, || self.step(), Some(&self.begins), give_up) => Err(failure),
+            failure = watch.run(show, &self.meter, || self.step(), Some(&self.moves), give_up) => Err(failure),
         };
         if let Err(failure) = &result {
             abort_for(self.association, failure);
@@ -219,14 +257,20 @@ impl<'a> Job<'a> {
         if let Some(progress) = self.progress.get() {
             progress.end();
         }
-        report(
-            self.args,
-            &self.done.borrow(),
-            &self.meter.borrow(),
-            begun.elapsed(),
-            result.as_ref().err(),
-        );
-        result
+        // Who offered nothing is nobody's transfer.
+        let told = match self.progress.get() {
+            Some(progress) => report(
+                self.args,
+                progress,
+                &self.done.borrow(),
+                &self.meter.borrow(),
+                begun.elapsed(),
+                result.as_ref().err(),
+            ),
+            None => Ok(()),
+        };
+        self.untold.set(result.is_ok() && told.is_err());
+        result.and(told)
     }
 
     async fn files(&self) -> Result<(), Failure> {
@@ -244,6 +288,7 @@ impl<'a> Job<'a> {
             self.offered();
             match self.one_file(&mut exchange, &offer).await {
                 Ok(file) => {
+                    self.made(1);
                     self.progress().say(&format!(
                         "{}: {} stored and verified",
                         file.path.display(),
@@ -295,11 +340,12 @@ fn refuse(reason: String) -> Failure {
 
 fn report(
     args: &RecvArgs,
+    progress: &Progress,
     done: &[Done],
     meter: &StallMeter,
     took: Duration,
     failure: Option<&Failure>,
-) {
+) -> Result<(), Failure> {
     if args.here.json {
         let files: Vec<serde_json::Value> = done
             .iter()
@@ -320,15 +366,17 @@ fn report(
             "longest_stall_s": meter.longest().as_secs_f64(),
             "files": files,
         });
-        println!("{result}");
-    } else if !args.here.quiet && failure.is_none() {
+        return print(&format!("{result}\n"));
+    }
+    if failure.is_none() {
         let total: u64 = done.iter().map(|f| f.size).sum();
-        eprintln!(
+        progress.say(&format!(
             "received {} in {} ({}), {}",
             show::bytes(total),
             show::time(took.as_secs_f64()),
             show::rate(total as f64 * 8.0 / took.as_secs_f64().max(1e-6)),
             meter.words()
-        );
+        ));
     }
+    Ok(())
 }

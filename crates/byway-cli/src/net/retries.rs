@@ -7,17 +7,26 @@ use std::time::{Duration, Instant};
 
 /// Pause before the association is set up again, times the attempt.
 const PAUSE: Duration = Duration::from_millis(500);
-/// The longest pause of --retry-for.
+/// The longest pause where attempts have no number.
 const LONGEST: Duration = Duration::from_secs(10);
 
-/// How far the file under way is, and since when.
+/// The pause after so many attempts in vain, where they have no number.
+pub(super) fn pause(in_vain: u32) -> Duration {
+    (PAUSE * in_vain).min(LONGEST)
+}
+
+/// How far the files are, and since when.
 pub(super) struct Reached {
-    /// Bytes of the file that were handed over, or that were there.
-    pub(super) taken: Cell<u64>,
-    /// Bytes of the file that the receiver has acknowledged.
+    /// Bytes of files that were handed over. Those that were there already do not count.
+    taken: Cell<u64>,
+    /// Those of them that the receiver has acknowledged.
     done: Cell<u64>,
-    /// When that last grew.
+    /// Files that it has confirmed.
+    confirmed: Cell<u64>,
+    /// When one of these last grew.
     at: Cell<Instant>,
+    /// Bytes that had been handed over when the file under way began, and where it began.
+    file: Cell<(u64, u64)>,
 }
 
 impl Reached {
@@ -25,25 +34,52 @@ impl Reached {
         Reached {
             taken: Cell::new(0),
             done: Cell::new(0),
+            confirmed: Cell::new(0),
             at: Cell::new(Instant::now()),
+            file: Cell::new((0, 0)),
         }
     }
 
-    /// The file begins after what the receiver has: those bytes are no progress.
-    pub(super) fn begin(&self, resumed_from: u64) {
-        self.taken.set(resumed_from);
-        self.done.set(resumed_from);
+    /// A new association: what the last one left unacknowledged is handed over again.
+    pub(super) fn set_up(&self) {
+        self.taken.set(self.done.get());
+        self.file.set((self.done.get(), 0));
     }
 
-    pub(super) fn note(&self, done: u64) {
+    /// A file begins after what the receiver has.
+    pub(super) fn begin(&self, resumed_from: u64) {
+        self.file.set((self.taken.get(), resumed_from));
+    }
+
+    /// Bytes of a file are handed over.
+    pub(super) fn take(&self, bytes: u64) {
+        self.taken.set(self.taken.get() + bytes);
+    }
+
+    /// So many bytes wait for an acknowledgement.
+    pub(super) fn note(&self, waiting: u64) {
+        let done = self.taken.get().saturating_sub(waiting);
         if done > self.done.get() {
             self.done.set(done);
             self.at.set(Instant::now());
         }
     }
 
+    /// A file is confirmed.
     pub(super) fn stored(&self) {
+        self.confirmed.set(self.confirmed.get() + 1);
         self.at.set(Instant::now());
+    }
+
+    /// Bytes that were acknowledged and files that were confirmed.
+    pub(super) fn steps(&self) -> u64 {
+        self.done.get() + self.confirmed.get()
+    }
+
+    /// Bytes of the file under way.
+    pub(super) fn position(&self) -> u64 {
+        let (before, resumed_from) = self.file.get();
+        resumed_from + self.done.get().saturating_sub(before)
     }
 }
 
@@ -125,7 +161,7 @@ impl Retries {
         self.attempts += 1;
         self.in_vain.0 += 1;
         let left = limit - idle;
-        let pause = (PAUSE * self.in_vain.0).min(LONGEST).min(left);
+        let pause = pause(self.in_vain.0).min(left);
         let words = format!(
             "{failure}; trying again in {}, for up to {} without progress (--retry-for)",
             about(pause),
@@ -154,15 +190,37 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_new_bytes_are_progress() {
+    fn only_new_bytes_and_files_are_progress() {
         let reached = Reached::new();
         let begun = reached.at.get();
         reached.begin(100);
-        reached.note(90);
-        reached.note(100);
-        assert_eq!(reached.at.get(), begun);
-        reached.note(101);
+        reached.note(0);
+        reached.take(10);
+        reached.note(10);
+        assert_eq!((reached.at.get(), reached.steps()), (begun, 0));
+        assert_eq!(reached.position(), 100);
+        reached.note(4);
         assert!(reached.at.get() > begun);
+        assert_eq!((reached.steps(), reached.position()), (6, 106));
+        reached.stored();
+        assert_eq!(reached.steps(), 7);
+        // The same bytes again are no progress.
+        reached.set_up();
+        reached.begin(0);
+        reached.take(4);
+        reached.note(4);
+        assert_eq!((reached.steps(), reached.position()), (7, 0));
+    }
+
+    #[test]
+    fn files_of_one_size_are_steps() {
+        let reached = Reached::new();
+        for n in 1..=3 {
+            reached.begin(0);
+            reached.take(50);
+            reached.note(0);
+            assert_eq!((reached.steps(), reached.position()), (50 * n, 50));
+        }
     }
 
     #[test]

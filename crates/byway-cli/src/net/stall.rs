@@ -1,11 +1,17 @@
-//! The longest time in which a transfer did not get on.
+//! The stall of a transfer: the longest time, from its begin to its end, in which it made no step.
+//!
+//! A step is a byte of a file or pipe that arrived, or a file that was completed. The receiver sees
+//! steps when they happen, the sender when they are acknowledged or confirmed. So both report the
+//! same stall, up to a round trip, a delayed acknowledgement and the 20 ms between two looks of the
+//! sender. The set-up of the first association is no part of it; to set a lost one up again is.
 
 use std::time::{Duration, Instant};
 
 /// Watches a growing number.
 #[derive(Debug)]
 pub(super) struct StallMeter {
-    since: Instant,
+    /// None before the begin.
+    since: Option<Instant>,
     last: u64,
     longest: Duration,
     place: String,
@@ -14,27 +20,28 @@ pub(super) struct StallMeter {
 impl StallMeter {
     pub(super) fn new() -> StallMeter {
         StallMeter {
-            since: Instant::now(),
+            since: None,
             last: 0,
             longest: Duration::ZERO,
             place: String::new(),
         }
     }
 
-    /// The number is `done` now; `place` says in words how far that is.
-    pub(super) fn update(&mut self, done: u64, place: impl Fn(u64) -> String) {
+    /// So many steps are done now; `place` says in words how far that was at the last step. The
+    /// first call is the begin.
+    pub(super) fn update(&mut self, done: u64, place: impl Fn() -> String) {
         self.update_at(Instant::now(), done, place);
     }
 
-    fn update_at(&mut self, now: Instant, done: u64, place: impl Fn(u64) -> String) {
-        let length = now.saturating_duration_since(self.since);
+    fn update_at(&mut self, now: Instant, done: u64, place: impl Fn() -> String) {
+        let length = now.saturating_duration_since(*self.since.get_or_insert(now));
         if length > self.longest {
             self.longest = length;
-            self.place = place(self.last);
+            self.place = place();
         }
         if done != self.last {
             self.last = done;
-            self.since = now;
+            self.since = Some(now);
         }
     }
 
@@ -61,13 +68,23 @@ mod tests {
     #[test]
     fn the_longest_pause_is_found_with_its_place() {
         let mut meter = StallMeter::new();
-        let start = meter.since;
+        let start = Instant::now();
+        let mut place = 0;
         for (ms, done) in [(10, 100), (20, 340), (1_220, 350), (1_230, 1_000)] {
-            meter.update_at(start + Duration::from_millis(ms), done, |at| {
-                format!("{} %", at / 10)
-            });
+            let now = start + Duration::from_millis(ms);
+            meter.update_at(now, done, || format!("{} %", place / 10));
+            place = done;
         }
         assert_eq!(meter.longest(), Duration::from_millis(1_200));
         assert_eq!(meter.words(), "longest stall 1.20 s at 34 %");
+    }
+
+    #[test]
+    fn time_before_the_begin_is_no_stall() {
+        let mut meter = StallMeter::new();
+        let begin = Instant::now() + Duration::from_secs(5);
+        meter.update_at(begin, 0, String::new);
+        meter.update_at(begin + Duration::from_millis(7), 1, String::new);
+        assert_eq!(meter.longest(), Duration::from_millis(7));
     }
 }

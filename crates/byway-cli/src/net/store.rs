@@ -1,11 +1,15 @@
 //! Files at the receiver: partial until the hash is right, then with their names.
 
-use super::protocol::Hash;
+use super::protocol::{Hash, SMALL};
 use sha2::{Digest, Sha256};
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// A shorter part of a file is not kept when its sender is gone: it takes a block of the disk all
+/// the same, and to send it again costs little. Strangers could leave any number of such.
+const KEPT: u64 = 4096;
 
 /// What is there of a sender's file.
 #[derive(Clone)]
@@ -55,7 +59,11 @@ pub(super) struct Store {
     size: u64,
     found: Found,
     hasher: Sha256,
-    writer: Option<BufWriter<File>>,
+    /// Where the sender begins, once that is agreed.
+    begun: Option<u64>,
+    /// Open from the first byte on: who sends none takes no descriptor and leaves no file. Without
+    /// a buffer: messages are of 32 KiB, and many files are open at once.
+    file: Option<File>,
     written: u64,
 }
 
@@ -94,14 +102,15 @@ impl Store {
             size,
             hasher: found.hasher.clone(),
             found,
-            writer: None,
+            begun: None,
+            file: None,
             written: 0,
         })
     }
 
     /// What was found, or what is there now that it is being written.
     pub(super) fn found(&self) -> Found {
-        if self.writer.is_none() {
+        if self.file.is_none() {
             return self.found.clone();
         }
         Found {
@@ -121,7 +130,8 @@ impl Store {
             self.written = offset;
             return Ok(());
         }
-        if self.found.complete && !self.folder.force {
+        // A small one comes whole without a question; whether it is the same is seen at its end.
+        if self.found.complete && !self.folder.force && self.size > SMALL {
             return Err(exists(name));
         }
         if offset != 0 && offset != self.found.have {
@@ -133,40 +143,63 @@ impl Store {
         if offset == 0 {
             self.hasher = Sha256::new();
         }
-        let file = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&self.part);
-        let opened = file.and_then(|mut file| {
-            file.set_len(offset)?;
-            file.seek(SeekFrom::Start(offset))?;
-            Ok(file)
-        });
-        self.writer = Some(BufWriter::with_capacity(
-            1 << 18,
-            opened.map_err(|e| format!("{name}: {e}"))?,
-        ));
-        self.written = offset;
+        (self.begun, self.written) = (Some(offset), offset);
         Ok(())
     }
 
-    /// Takes the next bytes.
+    /// Takes the next bytes. When there is no room for them, what is here is removed: the rest of
+    /// the file has no room either, and other files need it.
     ///
     /// # Errors
     /// When there are too many, or they cannot be written.
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), String> {
-        let name = &self.name;
+        let name = self.name.clone();
         let left = self.size - self.written;
-        let Some(writer) = self.writer.as_mut().filter(|_| bytes.len() as u64 <= left) else {
+        if self.begun.is_none() || bytes.len() as u64 > left {
             return Err(format!("{name}: more bytes than the file has"));
-        };
-        writer
-            .write_all(bytes)
-            .map_err(|e| format!("{name}: {e}"))?;
+        }
+        let written = self.file().and_then(|mut file| file.write_all(bytes));
+        if let Err(e) = written {
+            self.make_room(&e);
+            return Err(format!("{name}: {e}"));
+        }
         self.hasher.update(bytes);
         self.written += bytes.len() as u64;
         Ok(())
+    }
+
+    /// The partial file, cut to where its sender begins when it is opened.
+    fn file(&mut self) -> io::Result<&File> {
+        if self.file.is_none() {
+            let offset = self.begun.unwrap_or_default();
+            let mut file = OpenOptions::new()
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .open(&self.part)?;
+            file.set_len(offset)?;
+            file.seek(SeekFrom::Start(offset))?;
+            self.file = Some(file);
+        }
+        self.file
+            .as_ref()
+            .ok_or_else(|| io::ErrorKind::Other.into())
+    }
+
+    /// Without room for the rest, what is here is removed.
+    fn make_room(&mut self, why: &io::Error) {
+        use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+        if matches!(why.kind(), StorageFull | QuotaExceeded | FileTooLarge) {
+            self.file = None;
+            let _ = fs::remove_file(&self.part);
+        }
+    }
+
+    /// Its sender is gone, or has to go. A short part is not worth a file.
+    pub(super) fn let_go(&mut self) {
+        if self.written < KEPT && self.file.take().is_some() {
+            let _ = fs::remove_file(&self.part);
+        }
     }
 
     /// Bytes of the whole.
@@ -200,25 +233,30 @@ impl Store {
         };
         let right = whole.hash() == *hash;
         let target = self.folder.dir.join(&name);
-        let Some(writer) = self.writer.take() else {
+        if self.begun.is_none() {
             return match right {
                 true => Ok((target, whole)),
                 false => Err(exists(&name)),
             };
-        };
-        let file = writer
-            .into_inner()
-            .map_err(|e| format!("{name}: {}", e.error()))?;
+        }
+        // An empty file is made here.
+        if let Err(e) = self.file() {
+            return Err(format!("{name}: {e}"));
+        }
         if !right {
-            drop(file);
+            self.file = None;
             // Going on from damaged bytes could never end well.
             let _ = fs::remove_file(&self.part);
             return Err(format!(
                 "{name}: damaged on the way (SHA-256 differs); send it again"
             ));
         }
-        file.sync_all().map_err(|e| format!("{name}: {e}"))?;
-        drop(file);
+        let synced = self.file().and_then(File::sync_all);
+        if let Err(e) = synced {
+            // Some file systems tell here first that there is no room.
+            self.make_room(&e);
+            return Err(format!("{name}: {e}"));
+        }
         self.give_name(&target, hash)?;
         Ok((target, whole))
     }
@@ -241,9 +279,9 @@ impl Store {
 
 impl Drop for Store {
     fn drop(&mut self) {
-        if let Some(mut writer) = self.writer.take() {
-            // What could not be written is asked for again.
-            let _ = writer.flush();
+        if self.file.take().is_some() && self.written == 0 {
+            // Nothing came of it.
+            let _ = fs::remove_file(&self.part);
         }
     }
 }

@@ -115,11 +115,34 @@ fn who_completed_a_file_need_not_send_it_again() {
     store.start(3).unwrap();
     assert!(store.write(b"d").is_err());
     store.finish(&hash(b"abc")).unwrap();
-    // Another file of its name.
-    assert!(again(3).start(0).unwrap_err().contains("--force"));
+    // Another file of its name: a small one comes whole before it is known for another.
+    let mut other = again(3);
+    other.start(0).unwrap();
+    other.write(b"xyz").unwrap();
+    let refused = other.finish(&hash(b"xyz")).err().unwrap();
+    assert!(refused.contains("--force"), "{refused}");
+    assert_eq!(fs::read(folder.dir.join("a")).unwrap(), b"abc");
+    // The same one, whose sender does not ask what is here.
+    let mut same = again(3);
+    same.start(0).unwrap();
+    same.write(b"abc").unwrap();
+    same.finish(&hash(b"abc")).unwrap();
+    assert!(!folder.dir.join("a.1.part").exists());
     assert_eq!(again(4).found().have(), 0);
     fs::remove_file(folder.dir.join("a")).unwrap();
     assert_eq!(again(3).found().have(), 0);
+    fs::remove_dir_all(&folder.dir).unwrap();
+}
+
+/// A large file of the same name is refused before its bytes are sent.
+#[test]
+fn another_large_file_is_refused_at_its_start() {
+    let folder = folder("large", false);
+    let bytes = vec![7; SMALL as usize + 1];
+    let store = written(&folder, "a.1.part", bytes.len() as u64, &bytes);
+    let (_, whole) = store.finish(&hash(&bytes)).unwrap();
+    let mut again = Store::open(&folder, "a", "a.1.part", SMALL + 1, Some(whole)).unwrap();
+    assert!(again.start(0).unwrap_err().contains("--force"));
     fs::remove_dir_all(&folder.dir).unwrap();
 }
 

@@ -58,7 +58,7 @@ pub(crate) fn real(args: &ReproduceArgs) -> Result<(), Failure> {
 fn run(args: &ReproduceArgs, cancel: &AtomicBool) -> Result<Experiment, Failure> {
     let say = |text: &str| {
         if !args.json {
-            eprintln!("{text}");
+            crate::terminal::say(text);
         }
     };
     say("starting the guest with the Linux kernel (the first time it is built: a few minutes)");

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "no test file uses all of it")]
 
 use std::io::{BufRead, BufReader, Read};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -82,8 +83,18 @@ impl Server {
 
     /// Starts `args` where no file may be longer than `blocks` blocks of 1024 bytes.
     pub(crate) fn start_limited(args: &[&str], blocks: u32) -> Server {
+        Server::start_with(&format!("trap '' XFSZ; ulimit -f {blocks}"), args)
+    }
+
+    /// Starts `args` with so many descriptors.
+    pub(crate) fn start_with_descriptors(args: &[&str], most: u32) -> Server {
+        Server::start_with(&format!("ulimit -n {most}"), args)
+    }
+
+    /// Starts `args` in a shell that has run `first`.
+    fn start_with(first: &str, args: &[&str]) -> Server {
         let mut shell = Command::new("bash");
-        let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
+        let script = format!("{first}; exec \"$0\" \"$@\"");
         shell.args(["-c", &script, env!("CARGO_BIN_EXE_byway")]);
         Server::start_as(shell, args, "127.0.0.1:0,127.0.0.2:0")
     }
@@ -91,6 +102,30 @@ impl Server {
     /// Starts `args` on these addresses.
     pub(crate) fn start_at(args: &[&str], bind: &str) -> Server {
         Server::start_as(byway(), args, bind)
+    }
+
+    /// Starts `args` with --quiet: the address is not said.
+    pub(crate) fn start_quiet(args: &[&str]) -> Server {
+        let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        let addresses = socket.local_addr().unwrap().to_string();
+        drop(socket);
+        let mut command = byway();
+        command.args(args).args(["--bind", &addresses]);
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let rest = BufReader::new(child.stderr.take().unwrap());
+        let asks = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        asks.connect(&addresses).unwrap();
+        // Refused by the kernel until somebody listens.
+        wait_until(|| asks.send(&[0]).and_then(|_| asks.send(&[0])).is_ok());
+        Server {
+            child,
+            addresses,
+            rest,
+        }
     }
 
     fn start_as(mut command: Command, args: &[&str], bind: &str) -> Server {
@@ -150,6 +185,38 @@ impl Server {
         let mut err = String::new();
         self.rest.read_to_string(&mut err).unwrap();
         (self.child.wait().unwrap().code(), out, err)
+    }
+}
+
+/// A running `byway recv` that is attacked.
+pub(crate) struct Victim {
+    pub(crate) server: Server,
+    dir: PathBuf,
+    pub(crate) to: SocketAddr,
+}
+
+impl Victim {
+    pub(crate) fn new(name: &str) -> Victim {
+        let dir = folder(name);
+        let inbox = dir.join("inbox");
+        let server = Server::start(&["recv", "--dir", inbox.to_str().unwrap()]);
+        let to = server.addresses.split(',').next().unwrap().parse().unwrap();
+        Victim { server, dir, to }
+    }
+
+    /// The process lives, serves a good sender, and said nothing of a panic.
+    pub(crate) fn stays_well(mut self) {
+        let file = self.dir.join("good.bin");
+        std::fs::write(&file, contents(100_000)).unwrap();
+        let to = &self.server.addresses;
+        let out = run(&["send", file.to_str().unwrap(), "--to", to]);
+        assert!(out.status.success(), "{}", text(&out.stderr));
+        assert!(self.server.child.try_wait().unwrap().is_none());
+        signal(&self.server.child, "TERM");
+        let (status, _, err) = self.server.finish();
+        assert_eq!(status, Some(143), "{err}");
+        assert!(!err.contains("panicked"), "{err}");
+        std::fs::remove_dir_all(&self.dir).unwrap();
     }
 }
 

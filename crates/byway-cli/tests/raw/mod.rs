@@ -1,7 +1,10 @@
 //! A peer of raw packets: it does what no stack would do.
 
+#![allow(dead_code, reason = "no test file uses all of it")]
+
 use byway_wire::{
-    Checksum, Chunk, CommonHeader, InitFields, Packet, PacketBuilder, Param, Tsn, chunk_type,
+    Checksum, Chunk, CommonHeader, InitFields, Packet, PacketBuilder, Param, ParamWriter, Tsn,
+    chunk_type,
 };
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
@@ -52,15 +55,19 @@ impl Raw {
     pub(crate) fn up(to: SocketAddr) -> Raw {
         let mut raw = Raw::new(to);
         raw.ask();
-        let cookie = raw.cookie.clone();
-        raw.send(raw.tag, |b| b.cookie_echo(&cookie));
-        assert_eq!(raw.hear_of(chunk_type::COOKIE_ACK), 1);
+        raw.echo();
         raw
     }
 
     /// INIT and INIT ACK.
     pub(crate) fn ask(&mut self) {
-        self.send(0, |b| b.init(false, &init_fields(), |_| {}));
+        self.ask_with(|_| {});
+    }
+
+    /// The same with these parameters of the INIT; the INIT and the INIT ACK.
+    pub(crate) fn ask_with(&mut self, params: impl FnOnce(&mut ParamWriter<'_>)) -> [Vec<u8>; 2] {
+        let init = self.packet(0, |b| b.init(false, &init_fields(), params));
+        self.send_bytes(&init);
         let answer = self.hear().expect("an INIT ACK");
         let packet = Packet::parse(&answer).unwrap();
         let Some(Ok(Ok(Chunk::InitAck(ack)))) =
@@ -74,6 +81,24 @@ impl Raw {
             _ => None,
         });
         self.cookie = cookie.expect("a State Cookie");
+        [init, answer]
+    }
+
+    /// The association that was asked for.
+    pub(crate) fn echo(&self) {
+        let cookie = self.cookie.clone();
+        self.send(self.tag, |b| b.cookie_echo(&cookie));
+        assert_eq!(self.hear_of(chunk_type::COOKIE_ACK), 1);
+    }
+
+    /// How long to wait for a packet.
+    pub(crate) fn wait(&self, time: Duration) {
+        self.socket.set_read_timeout(Some(time)).unwrap();
+    }
+
+    /// This address, and its UDP port.
+    pub(crate) fn local(&self) -> SocketAddr {
+        self.socket.local_addr().unwrap()
     }
 
     pub(crate) fn packet(&self, tag: u32, write: impl FnOnce(&mut PacketBuilder<'_>)) -> Vec<u8> {

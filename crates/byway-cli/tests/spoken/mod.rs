@@ -1,12 +1,14 @@
 //! A sender that speaks the file protocol by hand (`src/net/protocol.rs` has its messages).
 
+#![allow(dead_code, reason = "no test file uses all of it")]
+
 use crate::peers::Server;
 use byway::{Association, Closed, Endpoint, EndpointOptions, Message};
 use sha2::{Digest, Sha256};
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
-const PPID: u32 = 0x6279_6601;
+pub(crate) const PPID: u32 = 0x6279_6601;
 
 pub(crate) fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_multi_thread()
@@ -123,12 +125,31 @@ impl Speaker {
         self.endpoint.close().await;
     }
 
+    /// Why the receiver has ended the association, if it has.
+    pub(crate) async fn why_ended(&self) -> Option<String> {
+        let closed = tokio::time::timeout(Duration::from_millis(1), self.association.closed());
+        closed.await.ok().map(|closed| closed.to_string())
+    }
+
+    /// A byte of the file, if the association lives.
+    pub(crate) async fn trickle(&self) {
+        let mut message = Message::new(0, vec![4, 0]);
+        message.ppid = PPID;
+        let _ = self.association.send(message).await;
+    }
+
     pub(crate) async fn abort(self) {
         self.abort_with("done").await;
     }
 
     pub(crate) async fn abort_with(self, reason: &str) {
         self.association.abort(reason.as_bytes()).unwrap();
+        self.endpoint.close().await;
+    }
+
+    /// Aborts, unless the receiver was faster.
+    pub(crate) async fn leave(self) {
+        let _ = self.association.abort(b"done");
         self.endpoint.close().await;
     }
 

@@ -5,13 +5,14 @@ use super::Association;
 use super::sack::contains;
 use crate::config::FastRecovery;
 use crate::dialect::Blocks;
-use crate::path::{MAX_PATHS, PathId, PathsView};
+use crate::path::{PathId, PathsView};
+use crate::policy::Scheduler;
 use crate::policy::concurrent::cuc::Chunk;
-use crate::policy::concurrent::{Cuc, choice, dac};
+use crate::policy::concurrent::{Cuc, dac};
 use crate::policy::retransmit::LossCause;
 use crate::send::concurrent::{Split, fast_recovery, split};
 use crate::send::record::Fate;
-use smallvec::SmallVec;
+use crate::time::Instant;
 
 impl Association {
     /// Whether SACKs are delayed in spite of gaps, and count packets (DAC).
@@ -29,7 +30,12 @@ impl Association {
     }
 
     /// The path for the retransmission of a lost chunk.
-    pub(super) fn target(&self, cause: LossCause, last: PathId, view: &PathsView<'_>) -> PathId {
+    pub(super) fn target(
+        &self,
+        now: Instant,
+        (cause, last): (LossCause, PathId),
+        view: &PathsView<'_>,
+    ) -> PathId {
         if let Some(custom) = &self.cfg.custom.retransmission {
             let to = custom.get().target(cause, last, view);
             return if self.is_confirmed(to) {
@@ -40,18 +46,11 @@ impl Association {
         }
         match &self.cfg.concurrent {
             None => self.cfg.retransmission.target.target(cause, last, view),
+            Some(_) if self.cfg.scheduler == Scheduler::Earliest => {
+                self.earliest_path(now).unwrap_or(view.data_path())
+            }
             Some(c) => c.rtx.target(last, view),
         }
-    }
-
-    /// The paths of new data, in the order in which they are filled.
-    pub(super) fn concurrent_order(&self, first: Option<PathId>) -> SmallVec<[PathId; MAX_PATHS]> {
-        let first = first.unwrap_or(self.paths.primary());
-        let view = self.paths.view();
-        let by_dialect = self.optional.dialect.as_ref();
-        by_dialect
-            .and_then(|d| d.concurrent_order(&view, first))
-            .unwrap_or_else(|| choice::order(first, &view).collect())
     }
 
     /// A lost chunk of `from` was retransmitted on `to`. CUC must find its expected
@@ -95,11 +94,14 @@ impl Association {
         for path in self.paths.ids() {
             let look = |seq| {
                 let r = ledger.get(seq)?;
+                let (here, acked) = (r.path == path, r.fate == Fate::Acked);
                 Some(Chunk {
-                    here: r.path == path,
+                    here,
                     again: r.sends > 1,
-                    acked: r.fate == Fate::Acked,
-                    newly: contains(blocks, seq),
+                    acked,
+                    // Nobody asks for chunks of other paths. The search in many blocks is
+                    // most of the work.
+                    newly: here && !acked && contains(blocks, seq),
                 })
             };
             c.advance(path, version, (covered, end), look);
@@ -118,8 +120,11 @@ impl Association {
             return;
         }
         let p = self.paths.get_mut(path);
-        let earliest = p.timers.earliest_in_flight();
-        p.recovery.all_arrived_before(earliest.unwrap_or(u64::MAX));
+        let earliest = p.timers.earliest_in_flight().unwrap_or(u64::MAX);
+        p.recovery.all_arrived_before(earliest);
+        if p.window().lost == 0 {
+            p.recovery.end_proportional_before(earliest);
+        }
     }
 
     /// How the current SACK counts missing reports.

@@ -147,6 +147,7 @@ impl Association {
 
     /// The packet is from the peer: records its path, and that the peer is alive.
     fn note_arrival(&mut self, ctx: &mut Ctx<'_>, inbound: &Inbound<'_>) -> Option<PathId> {
+        self.addresses.allowance.heard(inbound.len);
         let path = self.paths.find_source(inbound.source);
         match path {
             Some(id) => {

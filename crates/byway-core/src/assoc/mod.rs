@@ -4,9 +4,11 @@
 //! `dispatch` handles arriving chunks, `on_*` react to them, `transmit` sends. Nothing is
 //! sent while a packet is handled.
 
+mod allowance;
 mod answers;
 mod asconf;
 mod authentication;
+mod buffers;
 mod check;
 mod concurrent;
 mod control;
@@ -15,6 +17,7 @@ mod dead_data;
 mod dispatch;
 mod ending;
 mod estimating;
+mod icmp;
 mod mtu_discovery;
 mod on_data;
 
@@ -29,6 +32,7 @@ mod restart;
 mod revival;
 mod sack;
 mod scarcity;
+mod scheduling;
 mod send_failure;
 mod setup;
 mod state;
@@ -48,6 +52,7 @@ pub(crate) use control::Control;
 pub(crate) use ctx::Ctx;
 pub(crate) use dispatch::{Handled, Inbound};
 pub(crate) use ending::AbortReason;
+pub(crate) use icmp::Quoted;
 pub(crate) use peer_init::{AuthOffer, BadInit, PeerInit, acceptable_address};
 pub(crate) use restart::CookieOutcome;
 pub(crate) use scarcity::Scarcity;
@@ -116,7 +121,9 @@ pub(crate) struct Addresses {
     /// of our addresses can reach them. Packets from them still count as the peer's.
     pathless: SmallVec<[IpAddr; 2]>,
     /// Sources of the peer's packets that are not paths yet.
-    unverified: Vec<unverified::Unverified>,
+    unverified: unverified::NewSources,
+    /// What may go to addresses that have not proved to be the peer's.
+    allowance: allowance::Allowance,
     /// The proven addresses of the peer have changed, and the endpoint does not know.
     changed: bool,
 }
@@ -164,6 +171,8 @@ pub(crate) struct Failure {
     unacknowledged_since: Option<(Instant, bool)>,
     /// When the second began in which the user was told of ERRORs, and of how many.
     told: (Instant, u8),
+    /// When ICMP said first that the peer's host has no SCTP (`icmp`).
+    no_sctp_since: Option<Instant>,
 }
 
 /// ERRORs of the peer that the user is told of in a second.

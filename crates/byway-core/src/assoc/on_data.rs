@@ -141,7 +141,7 @@ impl Association {
     /// all this takes may be four times the buffer, or six times for that chunk.
     fn has_room(&self, seq: u64, first_missing: bool) -> bool {
         let held = &self.recv.reassembly;
-        let buffer = u64::from(self.cfg.buffer.receive);
+        let buffer = u64::from(self.recv.buffer());
         let fills_gap = seq < self.recv.tsns.end();
         let hoard = held.held();
         let by_memory = held.held_by_memory();
@@ -168,6 +168,7 @@ impl Association {
         if !by_dialect {
             acker.on_data(now, from, arrived, &cfg.sack);
         }
+        self.tune_receive_buffer(ctx);
         if matches!(self.state, State::ShutdownSent) {
             // Section 9.2: SACK at once, SHUTDOWN again, restart T2.
             self.recv.acker.want_now();

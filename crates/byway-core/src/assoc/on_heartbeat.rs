@@ -5,7 +5,7 @@ use super::dispatch::Gathered;
 use super::{Association, Control, Ctx, Inbound};
 use crate::config::{FailedProbes, HbJitter, PathMaxRetransTest};
 use crate::observe::{Observation, Timer};
-use crate::path::{Answered, PathId, PathState, PathTimer, Probe};
+use crate::path::{PathId, PathState, PathTimer, Probe};
 use crate::policy::probing::Evidence;
 use crate::time::{Duration, Instant};
 use rand::RngExt;
@@ -97,16 +97,15 @@ impl Association {
         }
         let named = read.filter(|(path, ..)| self.paths.contains(*path));
         let answered = named.and_then(|(path, nonce, sent)| {
-            let answered = self.paths.get_mut(path).answer_heartbeat(nonce)?;
-            Some((path, sent, answered))
+            let probe = self.paths.get_mut(path).answer_heartbeat(nonce)?;
+            Some((path, sent, probe))
         });
-        let Some((path, sent, answered)) = answered else {
+        let Some((path, sent, probe)) = answered else {
             self.observe(ctx, || Observation::Discarded {
                 why: "HEARTBEAT ACK that answers none of ours",
             });
             return;
         };
-        let (Answered::InTime(probe) | Answered::Late(probe)) = answered;
         let p = self.paths.get_mut(path);
         p.counters.heard(ctx.now);
         p.errors.heartbeat_answered();

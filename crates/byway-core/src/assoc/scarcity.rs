@@ -5,13 +5,41 @@
 pub(crate) struct Scarcity {
     /// The most that an association may hold to take more data, if memory is scarce.
     share: Option<usize>,
+    /// The largest receive buffer to which an association may grow.
+    largest_buffer: u32,
 }
 
 impl Scarcity {
     /// `share`: the most that an association may hold to take more data; `None` while there
-    /// is enough memory.
-    pub(crate) fn of(share: Option<usize>) -> Scarcity {
-        Scarcity { share }
+    /// is enough memory. `largest_buffer`: to which a receive buffer may grow.
+    pub(crate) fn of(share: Option<usize>, largest_buffer: u32) -> Scarcity {
+        Scarcity {
+            share,
+            largest_buffer,
+        }
+    }
+
+    /// The largest receive buffer to which an association may grow; 0 if none may.
+    pub(crate) fn largest_buffer(self) -> u32 {
+        self.largest_buffer
+    }
+
+    /// What both allow: all associations and those of one host. No buffer grows where one of
+    /// them lets none grow; how large it may become is said by all.
+    #[inline]
+    pub(crate) fn and(self, host: Scarcity) -> Scarcity {
+        let share = match (self.share, host.share) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        let largest_buffer = match host.largest_buffer {
+            0 => 0,
+            _ => self.largest_buffer,
+        };
+        Scarcity {
+            share,
+            largest_buffer,
+        }
     }
 
     /// Whether an association that holds `memory` may take a DATA chunk. `first_missing`:
@@ -22,5 +50,20 @@ impl Scarcity {
             None => true,
             Some(share) => first_missing && memory() < share,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_scarcer_of_all_and_of_one_host_counts() {
+        let all = Scarcity::of(None, 900);
+        assert_eq!(all.and(Scarcity::of(None, 400)), all);
+        assert_eq!(all.and(Scarcity::of(Some(7), 0)), Scarcity::of(Some(7), 0));
+        let scarce = Scarcity::of(Some(5), 0);
+        assert_eq!(scarce.and(Scarcity::of(Some(7), 0)), scarce);
+        assert_eq!(scarce.and(Scarcity::of(None, 400)), scarce);
     }
 }

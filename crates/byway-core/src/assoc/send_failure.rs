@@ -26,7 +26,7 @@ impl Association {
 
     /// There is no way to the path's address now. Its data moves to another path at once,
     /// without waiting for a timeout; a heartbeat per RTO finds out when it is back.
-    fn on_unreachable(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
+    pub(super) fn on_unreachable(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
         let p = self.paths.get(path);
         let elsewhere = self.paths.view().alternate(path).is_some();
         let doubts = self.cfg.failover.potentially_failed.is_some();

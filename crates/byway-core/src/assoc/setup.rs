@@ -68,7 +68,8 @@ impl Association {
             addresses: Addresses {
                 local,
                 pathless: SmallVec::new(),
-                unverified: Vec::new(),
+                unverified: super::unverified::NewSources::none(),
+                allowance: super::allowance::Allowance::default(),
                 changed: false,
             },
             state: State::CookieWait,
@@ -418,14 +419,9 @@ impl Association {
             let ms = stale.as_millis() as u32 + 1000;
             w.cookie_preservative(ms);
         }
-        let mut types: SmallVec<[u16; 2]> = SmallVec::new();
-        if self.addresses.local.iter().any(SocketAddr::is_ipv4) {
-            types.push(byway_wire::param_type::IPV4_ADDRESS);
+        if self.cfg.setup.supported_address_types {
+            write_address_types(w, &self.addresses.local);
         }
-        if self.addresses.local.iter().any(SocketAddr::is_ipv6) {
-            types.push(byway_wire::param_type::IPV6_ADDRESS);
-        }
-        w.supported_address_types(&types);
         write_extensions(w, &self.cfg, self.own_random());
         let written = INIT_LEN + room - w.room();
         let lacking = usize::from(self.cfg.setup.min_init_len).saturating_sub(written);
@@ -515,6 +511,11 @@ impl Association {
         self.dialect_says(|d| d.trusts_listed_addresses())
     }
 
+    /// Whether the peer has this verification tag.
+    pub(crate) fn is_peer_tag(&self, tag: u32) -> bool {
+        self.tags.peer == tag
+    }
+
     /// Whether an address is the peer's, as a path or not.
     pub(crate) fn knows(&self, ip: IpAddr) -> bool {
         self.paths.find(ip).is_some() || self.addresses.pathless.contains(&ip)
@@ -558,6 +559,18 @@ pub(crate) fn write_extensions(w: &mut ParamWriter<'_>, cfg: &Config, auth: Opti
     if let Some(random) = auth {
         crate::auth::write_params(w, random);
     }
+}
+
+/// Says which types these addresses have.
+fn write_address_types(w: &mut ParamWriter<'_>, local: &[SocketAddr]) {
+    let mut types: SmallVec<[u16; 2]> = SmallVec::new();
+    if local.iter().any(SocketAddr::is_ipv4) {
+        types.push(byway_wire::param_type::IPV4_ADDRESS);
+    }
+    if local.iter().any(SocketAddr::is_ipv6) {
+        types.push(byway_wire::param_type::IPV6_ADDRESS);
+    }
+    w.supported_address_types(&types);
 }
 
 /// Our addresses, as INIT and INIT ACK list them; nothing if the only one is the source

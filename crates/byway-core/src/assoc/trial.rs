@@ -36,9 +36,9 @@ struct Running {
 impl Trials {
     pub(crate) fn of(cfg: &Config) -> Option<Box<Trials>> {
         let alone = cfg.concurrent.is_none() && cfg.failover.estimate.is_none();
-        cfg.failover.trial.filter(|_| alone)?;
+        let rule = cfg.failover.trial.filter(|_| alone)?;
         Some(Box::new(Trials {
-            meter: Meter::new(Instant::ZERO),
+            meter: Meter::new(&rule, Instant::ZERO),
             path: PathId(0),
             repeated: 0,
             hold_until: Instant::ZERO,
@@ -50,7 +50,7 @@ impl Trials {
     /// Measures `path` from now on.
     fn measure(&mut self, path: PathId, now: Instant) {
         self.path = path;
-        self.meter = Meter::new(now);
+        self.meter = self.meter.afresh(now);
     }
 }
 
@@ -92,7 +92,7 @@ impl Association {
         let lossy = rule.is_lossy(&t.meter) && ctx.now >= t.hold_until;
         let rate = t.meter.rate(ctx.now);
         if rule.is_over(&t.meter) {
-            t.measure(data, ctx.now);
+            t.meter = t.meter.again(ctx.now);
         }
         if lossy && let Some(to) = self.untried() {
             self.begin_trial(ctx, (data, rate), to);
@@ -135,7 +135,7 @@ impl Association {
         let Some(trial) = &mut t.trial else { return };
         if trial.half.is_some_and(|half| ctx.now >= half) {
             trial.half = None;
-            t.meter = Meter::new(ctx.now);
+            t.meter = t.meter.afresh(ctx.now);
             return;
         }
         if ctx.now < trial.ends {

@@ -23,15 +23,48 @@ use rand::RngExt;
 /// New sources that are probed at the same time.
 const MOST: usize = 4;
 
+/// Heartbeats to new sources in [`PERIOD`]. Sources can be forged by whoever knows the tag.
+const MOST_PROBES: u8 = 8;
+const PERIOD: Duration = Duration::from_secs(1);
+
 /// The shortest time between two heartbeats to one new source.
 const LEAST_PACE: Duration = Duration::from_millis(20);
 
 /// The path number in the Heartbeat Info of such a heartbeat. No path has it.
 const NO_PATH: PathId = PathId(u8::MAX);
 
+/// New sources, and how many heartbeats went to them.
+#[derive(Debug)]
+pub(super) struct NewSources {
+    all: Vec<Unverified>,
+    /// Since when `probes` counts.
+    since: Instant,
+    probes: u8,
+}
+
+impl NewSources {
+    pub(super) fn none() -> NewSources {
+        NewSources {
+            all: Vec::new(),
+            since: Instant::ZERO,
+            probes: 0,
+        }
+    }
+
+    /// Whether another heartbeat may leave; it counts.
+    fn may_probe(&mut self, now: Instant) -> bool {
+        if now.since(self.since) >= PERIOD {
+            (self.since, self.probes) = (now, 0);
+        }
+        let may = self.probes < MOST_PROBES;
+        self.probes += u8::from(may);
+        may
+    }
+}
+
 /// An address pair from which the peer was heard and that is not a path.
 #[derive(Debug)]
-pub(super) struct Unverified {
+struct Unverified {
     local: SocketAddr,
     remote: SocketAddr,
     /// What the answer to its heartbeats must carry.
@@ -43,14 +76,14 @@ pub(super) struct Unverified {
 impl super::Addresses {
     /// This address is a path now, whose own heartbeats verify it.
     pub(super) fn unverified_is_path(&mut self, remote: SocketAddr) {
-        self.unverified.retain(|u| u.remote != remote);
+        self.unverified.all.retain(|u| u.remote != remote);
     }
 }
 
 impl Association {
     /// A packet with our tag came from a source that is not a path, or to another address
     /// than the source of a path that fails: a heartbeat goes there, at most once per two
-    /// round trips.
+    /// round trips, and at most eight a second to all such sources.
     #[cold]
     pub(super) fn on_unverified_source(&mut self, ctx: &mut Ctx<'_>, inbound: &Inbound<'_>) {
         let (local, remote) = (*inbound.destination, *inbound.source);
@@ -58,16 +91,24 @@ impl Association {
         if !self.state.sends_heartbeats()
             || !acceptable_address(remote.ip(), data.remote().ip())
             || !self.addresses.local.contains(&local)
-            || !self.could_become_path((local, remote))
+            || self.does_without_udp(remote)
         {
             return;
         }
         let srtt = data.rtt.srtt().unwrap_or(self.cfg.rto.initial / 2);
         let pace = (srtt * 2).max(LEAST_PACE);
-        let all = &mut self.addresses.unverified;
-        let known = all
-            .iter()
-            .position(|u| (u.local, u.remote) == (local, remote));
+        if !self.could_become_path((local, remote)) {
+            self.ask_silent_paths(ctx);
+            return;
+        }
+        let sources = &mut self.addresses.unverified;
+        let mut all = sources.all.iter();
+        let known = all.position(|u| (u.local, u.remote) == (local, remote));
+        let paced = known.is_some_and(|at| ctx.now.since(sources.all[at].probed) < pace);
+        if paced || !sources.may_probe(ctx.now) || !self.addresses.allowance.take_heartbeat() {
+            return;
+        }
+        let all = &mut sources.all;
         let at = known.unwrap_or_else(|| {
             if all.len() == MOST {
                 all.remove(0);
@@ -80,9 +121,6 @@ impl Association {
             });
             all.len() - 1
         });
-        if known.is_some() && ctx.now.since(all[at].probed) < pace {
-            return;
-        }
         all[at].probed = ctx.now;
         let info = on_heartbeat::info_of(NO_PATH, ctx.now, all[at].nonce);
         self.send_beside_paths(ctx, inbound, |p| p.heartbeat(&info));
@@ -119,7 +157,7 @@ impl Association {
         (path, nonce): (PathId, u64),
     ) -> bool {
         let pair = (*inbound.destination, *inbound.source);
-        let all = &mut self.addresses.unverified;
+        let all = &mut self.addresses.unverified.all;
         let found = all
             .iter()
             .position(|u| (u.local, u.remote) == pair && u.nonce == nonce);
@@ -141,13 +179,45 @@ impl Association {
         true
     }
 
+    /// Whether a path to this address goes without UDP, and the packet came in UDP. The path
+    /// stays as it is until it fails, or has never answered two heartbeats. Otherwise two sides
+    /// that begin differently would change for ever: each would follow the other.
+    fn does_without_udp(&self, remote: SocketAddr) -> bool {
+        let works = |p: &Path| match p.counters.last_heard() {
+            Some(_) => p.state() != PathState::Inactive,
+            None => p.errors.count() < 2,
+        };
+        let same = |p: &Path| p.remote().port() == 0 && p.remote().ip() == remote.ip();
+        let mut all = self.paths.ids().map(|p| self.paths.get(p));
+        remote.port() != 0 && all.any(|p| same(p) && works(p))
+    }
+
     /// Whether a source would become a path, or move one, if it answered. Otherwise its
     /// answer would prove life that no data can use.
     fn could_become_path(&self, pair: (SocketAddr, SocketAddr)) -> bool {
         let room = self.paths.has_room(self.cfg.setup.max_paths);
-        let unproven = |p: &Path| p.state() == PathState::Unconfirmed;
-        let mut all = self.paths.ids().map(|p| self.paths.get(p));
-        room || self.path_behind(pair).is_some() || all.any(unproven)
+        room || self.path_behind(pair).is_some() || self.least_useful().is_some()
+    }
+
+    /// The path that makes room for a source of the peer that works: one that has never proved
+    /// itself, else one that failed.
+    fn least_useful(&self) -> Option<PathId> {
+        let in_state = |s| self.paths.ids().find(|p| self.paths.get(*p).state() == s);
+        in_state(PathState::Unconfirmed).or_else(|| in_state(PathState::Inactive))
+    }
+
+    /// The peer sends from where no path can be, because there are enough of them. Each one that
+    /// was not heard for an RTO is asked: perhaps the peer has left it, and it fails. A side
+    /// that sends nothing but SACKs, without heartbeats, would never see that.
+    fn ask_silent_paths(&mut self, ctx: &Ctx<'_>) {
+        for path in self.paths.ids() {
+            let p = self.paths.get(path);
+            let heard = p.counters.last_heard();
+            let silent = heard.is_none_or(|at| ctx.now.since(at) > p.rtt.rto());
+            if silent && p.heartbeat.under_way().is_none() {
+                self.want_heartbeat(path);
+            }
+        }
     }
 
     /// The path whose packets come from a new source now: the one between the same two
@@ -180,14 +250,15 @@ impl Association {
     }
 
     /// A source that belongs to no path becomes one, in the place of a path that never
-    /// proved itself if there is no other room.
+    /// proved itself, or failed, if there is no other room.
     fn add_verified(&mut self, ctx: &mut Ctx<'_>, (local, remote): (SocketAddr, SocketAddr)) {
         let new = self.new_path(ctx, (local, remote), true);
         let room = self.paths.has_room(self.cfg.setup.max_paths);
-        let unproven = |p: &PathId| self.paths.get(*p).state() == PathState::Unconfirmed;
         let path = if room {
             self.paths.insert(new)
-        } else if let Some(path) = self.paths.ids().find(unproven) {
+        } else if let Some(path) = self.least_useful() {
+            // What is in flight there went to another address, which is no sign of congestion.
+            self.take_flight_for_lost(path, LossCause::FastRetransmit);
             let before = self.paths.get(path).remote().ip();
             self.paths.replace(path, new);
             self.addresses.pathless.push(before);

@@ -43,12 +43,10 @@ impl Association {
         }
         let queued = self.send.buffered();
         // An empty buffer accepts a message of any length, so that no message is stuck.
-        if queued > 0 && queued + len as u64 > u64::from(self.cfg.buffer.send) {
+        let limit = self.send_limit();
+        if queued > 0 && queued + len as u64 > u64::from(limit) {
             self.send.want_writable();
-            return Err(CommandError::WouldBlock {
-                queued,
-                limit: self.cfg.buffer.send,
-            });
+            return Err(CommandError::WouldBlock { queued, limit });
         }
         self.stats.bytes_queued += len as u64;
         self.send.push(message);

@@ -22,9 +22,11 @@ pub struct ConcurrentConfig {
     /// slowly if packets are lost: 8 MiB over two paths with 1 % loss took 14.5 s with it
     /// and 12.8 s without.
     pub dac: bool,
-    /// Which path takes a retransmission (Ssthresh); replaces `retransmission.target`.
+    /// Which path takes a retransmission (Ssthresh); replaces `retransmission.target`. Not
+    /// used with `scheduler` = Earliest.
     pub rtx: RtxPolicy,
-    /// Which path is filled first when several paths have room (BehindLast).
+    /// Which path is filled first when several paths have room (BehindLast). Not used with
+    /// other schedulers than Fill.
     pub order: FillOrder,
 }
 

@@ -169,7 +169,8 @@ pub struct RetransmissionConfig {
     pub rack: Option<Rack>,
     /// Whether the reduction of a window is undone when its losses prove to be spurious:
     /// the peer reports duplicates, or what counted as lost is acknowledged before it left
-    /// again (false; RFC 3708, RFC 5682).
+    /// again (false; RFC 3708, RFC 5682). With concurrent multipath transfer, a SACK that a
+    /// newer one overtook is then discarded, too: it would take acknowledgements back.
     pub undo_spurious: bool,
     /// What follows a timeout besides the retransmission.
     pub after_rto: AfterRto,

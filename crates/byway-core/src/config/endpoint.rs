@@ -34,20 +34,22 @@ pub struct EndpointConfig {
     /// Most associations at the same time (65,536). Above this, an INIT is answered with
     /// an ABORT, Out of Resource.
     pub max_associations: usize,
-    /// Most associations at the same time that one peer address may set up (16,384, a
-    /// quarter of all, as many hosts may share one address behind a translator). Above this,
+    /// Most associations at the same time that one host may set up (16,384, a quarter of all, as
+    /// many may share one address behind a translator; of IPv6, 64 bits are one host). Above this,
     /// an INIT from that address is answered with an ABORT, Out of Resource.
     ///
     /// The handshakes of one address have a limit of their own, which is no setting: an
-    /// endpoint answers at most 500 INITs a second from one address (1,000 at once) and 5,000
-    /// from all, not counting those whose COOKIE ECHO follows. The same holds, in a count of its
+    /// endpoint answers at most 500 INITs a second from one host (1,000 at once) and 4,000 from
+    /// all, not counting those whose COOKIE ECHO follows. Beyond that it answers 1,000 of
+    /// newcomers, of one host eight, and then one a second. The same holds, in a count of its
     /// own, for packets out of the blue (RFC 9260 section 8.4).
     pub max_associations_per_peer: usize,
     /// Most memory that all associations may take, in bytes (256 MiB): what peers can make
     /// this side keep. Above three quarters of it peers set up no further association;
     /// above seven eighths only chunks without a gap before them are taken, and only by
     /// associations that hold less than their share; above all of it, the association that
-    /// holds most is aborted (Out of Resource).
+    /// holds most is aborted (Out of Resource). The associations of one host take at most half
+    /// of it, by the same three steps. A host is an IPv4 address or 64 bits of an IPv6 address.
     pub max_memory: usize,
     /// Settings of the associations that are accepted.
     pub accepted: Config,

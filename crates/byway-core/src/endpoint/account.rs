@@ -2,7 +2,7 @@
 
 use crate::assoc::Scarcity;
 
-/// The sum over all associations.
+/// The sum over all associations, or over those of one host.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Account {
     used: usize,
@@ -20,7 +20,7 @@ impl Account {
         }
     }
 
-    /// Bytes that all associations hold.
+    /// Bytes that they hold.
     pub(super) fn used(&self) -> usize {
         self.used
     }
@@ -42,7 +42,18 @@ impl Account {
     #[inline]
     pub(super) fn scarcity(&self) -> Scarcity {
         let scarce = self.used >= self.most / 8 * 7;
-        Scarcity::of(scarce.then(|| self.most / self.associations.max(1)))
+        let share = scarce.then(|| self.most / self.associations.max(1));
+        Scarcity::of(share, self.largest_buffer())
+    }
+
+    /// The largest receive buffer to which an association may grow: a sixteenth of all
+    /// memory while half of it is free.
+    #[inline]
+    fn largest_buffer(&self) -> u32 {
+        if self.used >= self.most / 2 {
+            return 0;
+        }
+        u32::try_from(self.most / 16).unwrap_or(u32::MAX)
     }
 
     pub(super) fn is_over(&self) -> bool {

@@ -4,25 +4,40 @@
 //! An INIT and a packet out of the blue cost their sender one small packet, and may carry
 //! a forged source. Each answer takes a token from a bucket of its source and from one of
 //! the endpoint; without a token there is no answer, and a peer that needs one repeats its
-//! request. A genuine cookie gives the tokens of its INIT ACK back, because it proves
-//! that the answer reached somebody who wanted it. So peers that complete their set-up
-//! are never slowed down, however many they are.
+//! request. Newcomers have a bucket of their own, from which each source gets few: so those who ask
+//! without end leave it to others. An association that a cookie sets up gives the tokens of its INIT ACK back,
+//! because it proves that the answer reached somebody who wanted it; a cookie does so once.
+//! So peers that complete their set-up are never slowed down, however many they are.
 
+use super::hosts::host_of;
 use crate::time::{Duration, Instant};
 use core::hash::{BuildHasher, BuildHasherDefault};
 use core::net::IpAddr;
 use std::collections::hash_map::DefaultHasher;
 
-/// Answers a second, and at once after a pause, that the endpoint gives.
+/// Answers a second, and at once after a pause, that the endpoint gives to whoever asks.
 const OF_ALL: Rate = Rate {
-    a_second: 5000,
-    at_once: 5000,
+    a_second: 4000,
+    at_once: 4000,
+};
+
+/// What it gives beyond that, to sources that ask seldom: those who ask without end leave it to
+/// newcomers, however many they are.
+const OF_NEWCOMERS: Rate = Rate {
+    a_second: 1000,
+    at_once: 1000,
 };
 
 /// The same for one source.
 const OF_ONE: Rate = Rate {
     a_second: 500,
     at_once: 1000,
+};
+
+/// Of these, what one source gets: an INIT and its repetitions.
+const OF_ONE_NEWCOMER: Rate = Rate {
+    a_second: 1,
+    at_once: 8,
 };
 
 /// Sources that are counted apart. Two of them may share a bucket.
@@ -83,38 +98,54 @@ impl Bucket {
 #[derive(Debug)]
 struct Buckets {
     all: Bucket,
-    /// By a hash of the address. Empty until the first answer.
-    sources: Vec<Bucket>,
+    newcomers: Bucket,
+    /// By a hash of the host: its rate, and its rate as a newcomer. Empty until the first answer.
+    sources: Vec<[Bucket; 2]>,
+    /// Part of the hash, so that nobody can choose an address that shares another one's bucket.
+    secret: [u8; 32],
 }
 
 impl Buckets {
-    fn new() -> Buckets {
+    fn new(secret: [u8; 32]) -> Buckets {
         Buckets {
             all: Bucket::full(OF_ALL),
+            newcomers: Bucket::full(OF_NEWCOMERS),
             sources: Vec::new(),
+            secret,
         }
     }
 
-    fn of(&mut self, source: IpAddr) -> &mut Bucket {
+    fn of(&mut self, source: IpAddr) -> &mut [Bucket; 2] {
         if self.sources.is_empty() {
-            self.sources = vec![Bucket::full(OF_ONE); SOURCES];
+            let full = [OF_ONE, OF_ONE_NEWCOMER].map(Bucket::full);
+            self.sources = vec![full; SOURCES];
         }
-        // Who collides on purpose shares his own bucket with a forged source.
         let hasher = BuildHasherDefault::<DefaultHasher>::default();
-        let at = hasher.hash_one(source) as usize % SOURCES;
+        let at = hasher.hash_one((self.secret, host_of(source))) as usize % SOURCES;
         &mut self.sources[at]
     }
 
-    /// Takes a token from both buckets, if both have one.
+    /// Takes a token of the source, and one of all or, if there is none, of newcomers.
     fn take(&mut self, source: IpAddr, now: Instant) -> bool {
         self.all.fill(OF_ALL, now);
-        let all = self.all.tokens;
-        let one = self.of(source);
+        self.newcomers.fill(OF_NEWCOMERS, now);
+        let (all, newcomers) = (self.all.tokens, self.newcomers.tokens);
+        let [one, newcomer] = self.of(source);
         one.fill(OF_ONE, now);
-        let both = all > 0 && one.tokens > 0;
-        if both {
+        newcomer.fill(OF_ONE_NEWCOMER, now);
+        if one.tokens == 0 {
+            return false;
+        }
+        if all > 0 {
             one.tokens -= 1;
             self.all.tokens -= 1;
+            return true;
+        }
+        let both = newcomers > 0 && newcomer.tokens > 0;
+        if both {
+            one.tokens -= 1;
+            newcomer.tokens -= 1;
+            self.newcomers.tokens -= 1;
         }
         both
     }
@@ -128,10 +159,11 @@ pub(super) struct Answers {
 }
 
 impl Answers {
-    pub(super) fn new() -> Answers {
+    /// `seed`: that of the endpoint, which nobody else knows.
+    pub(super) fn new(seed: [u8; 32]) -> Answers {
         Answers {
-            init: Buckets::new(),
-            out_of_the_blue: Buckets::new(),
+            init: Buckets::new(seed),
+            out_of_the_blue: Buckets::new(seed),
         }
     }
 
@@ -143,10 +175,12 @@ impl Answers {
         }
     }
 
-    /// A genuine cookie came back from this source.
+    /// A cookie that this source got has set up an association.
     pub(super) fn proved(&mut self, source: IpAddr) {
         self.init.all.give_back(OF_ALL);
-        self.init.of(source).give_back(OF_ONE);
+        let [one, newcomer] = self.init.of(source);
+        one.give_back(OF_ONE);
+        newcomer.give_back(OF_ONE_NEWCOMER);
     }
 }
 
@@ -166,7 +200,7 @@ mod tests {
 
     #[test]
     fn one_source_gets_its_rate_and_leaves_the_rest_to_others() {
-        let (mut a, t) = (Answers::new(), Instant::ZERO);
+        let (mut a, t) = (Answers::new([7; 32]), Instant::ZERO);
         assert_eq!(answered(&mut a, source(1), t, 9000), OF_ONE.at_once);
         assert_eq!(answered(&mut a, source(2), t, 10), 10);
         let later = t + Duration::from_secs(1);
@@ -181,10 +215,11 @@ mod tests {
 
     #[test]
     fn all_sources_together_get_the_rate_of_the_endpoint() {
-        let (mut a, t) = (Answers::new(), Instant::ZERO);
+        let (mut a, t) = (Answers::new([7; 32]), Instant::ZERO);
         let got: u32 = (0..20_000).map(|n| answered(&mut a, source(n), t, 1)).sum();
-        assert_eq!(got, OF_ALL.at_once);
-        // Many requests in small steps of time: no fraction is lost for good.
+        assert_eq!(got, OF_ALL.at_once + OF_NEWCOMERS.at_once);
+        // Many requests in small steps of time: no fraction is lost for good. Twenty sources that
+        // ask without end leave the rate of newcomers alone, but for a few answers each.
         let mut got = 0;
         for ms in 1..=1000 {
             let now = t + Duration::from_millis(ms);
@@ -192,12 +227,45 @@ mod tests {
                 .map(|n| answered(&mut a, source(n * 7), now, 1))
                 .sum::<u32>();
         }
-        assert!((4900..=5000).contains(&got), "{got}");
+        assert!((3900..=4200).contains(&got), "{got}");
+    }
+
+    /// As many sources as can use up the rate of all, and one more.
+    #[test]
+    fn a_newcomer_is_answered_beside_those_who_ask_without_end() {
+        for flooders in [10, 100] {
+            let mut a = Answers::new([7; 32]);
+            let mut missed = 0;
+            for ms in 0..5000_u64 {
+                let now = Instant::ZERO + Duration::from_millis(ms);
+                for n in 0..flooders {
+                    answered(&mut a, source(n), now, 20);
+                }
+                // A newcomer with its repetitions, and each time another one.
+                if ms % 500 == 499 {
+                    let other = 10_000 + ms as u32;
+                    missed += 2 - answered(&mut a, source(9999), now, 1);
+                    missed -= answered(&mut a, source(other), now, 1);
+                }
+            }
+            // One in ten shares a bucket with one of a hundred that ask without end.
+            let most = if flooders < 100 { 0 } else { 3 };
+            assert!(missed <= most, "{flooders}: {missed} of 20");
+        }
+    }
+
+    #[test]
+    fn the_addresses_of_one_ipv6_network_are_one_source() {
+        let (mut a, t) = (Answers::new([7; 32]), Instant::ZERO);
+        let ip = |n: u128| IpAddr::from(core::net::Ipv6Addr::from_bits(0x2001_0db8 << 96 | n));
+        let got: u32 = (0..5000).map(|n| answered(&mut a, ip(n), t, 1)).sum();
+        assert_eq!(got, OF_ONE.at_once);
+        assert_eq!(answered(&mut a, ip(1 << 64), t, 1), 1);
     }
 
     #[test]
     fn who_completes_the_set_up_is_never_slowed_down() {
-        let (mut a, t) = (Answers::new(), Instant::ZERO);
+        let (mut a, t) = (Answers::new([7; 32]), Instant::ZERO);
         for _ in 0..100_000 {
             assert!(a.take(Answer::Init, source(1), t));
             a.proved(source(1));
@@ -206,7 +274,7 @@ mod tests {
 
     #[test]
     fn packets_out_of_the_blue_do_not_use_up_the_answers_to_init() {
-        let (mut a, t) = (Answers::new(), Instant::ZERO);
+        let (mut a, t) = (Answers::new([7; 32]), Instant::ZERO);
         while a.take(Answer::OutOfTheBlue, source(1), t) {}
         assert!(a.take(Answer::Init, source(1), t));
     }

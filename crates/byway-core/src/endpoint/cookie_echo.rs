@@ -1,6 +1,7 @@
 //! COOKIE ECHO: the peer returns our cookie, and the association begins (RFC 9260
 //! sections 5.1.5 and 5.2.4).
 
+use super::answers::Answer;
 use super::cookie::{Beside, Cookie};
 use super::{Endpoint, Rule, ctx};
 use crate::assoc::{Accepted, Association, CookieOutcome, Ctx, Inbound};
@@ -32,7 +33,6 @@ impl Endpoint {
             self.refusals.add(Rule::ForgedCookie, *inbound.source);
             return;
         };
-        self.answers.proved(cookie.source.ip());
         if self.table.is_spent(cookie.local_tag, now) {
             // A replay, or a duplicate that took longer than the association.
             self.stats.stale_cookies += 1;
@@ -48,8 +48,10 @@ impl Endpoint {
             .or_else(|| self.table.find_proven(*inbound.source, port))
             .or_else(|| self.table.find_proven(cookie.source, port));
         let owned = existing.is_some_and(|i| self.table[i].assoc.owns_cookie(&cookie));
-        if let Some(stale) = cookie.staleness(now).filter(|_| !owned) {
-            self.on_stale_cookie(inbound, &cookie, stale);
+        let forgotten = existing.is_none() && self.table.may_be_spent(cookie.created + cookie.life);
+        let stale = cookie.staleness(now).filter(|_| !owned);
+        if let Some(stale) = stale.or_else(|| forgotten.then_some(Duration::ZERO)) {
+            self.on_stale_cookie(now, inbound, &cookie, stale);
             return;
         }
         match existing {
@@ -58,10 +60,19 @@ impl Endpoint {
         }
     }
 
-    /// The cookie has expired (section 5.1.5, step 4).
-    fn on_stale_cookie(&mut self, inbound: &Inbound<'_>, cookie: &Cookie, stale: Duration) {
+    /// The cookie has expired (section 5.1.5, step 4), or is taken for so.
+    fn on_stale_cookie(
+        &mut self,
+        now: Instant,
+        inbound: &Inbound<'_>,
+        cookie: &Cookie,
+        stale: Duration,
+    ) {
         self.stats.stale_cookies += 1;
         self.refusals.add(Rule::StaleCookie, *inbound.source);
+        if !self.may_answer(Answer::OutOfTheBlue, now, inbound) {
+            return;
+        }
         let us = u32::try_from(stale.as_micros()).unwrap_or(u32::MAX);
         self.reply(inbound, cookie.peer_tag, |p| {
             p.error(|c| {
@@ -124,6 +135,7 @@ impl Endpoint {
             self.refuse(now, inbound, cookie.peer_tag, rule);
             return;
         }
+        self.answers.proved(ip);
         let id = self.table.next_id();
         let new = Accepted {
             id,

@@ -105,13 +105,18 @@ impl Endpoint {
 
     /// Passes a packet to its association.
     fn deliver(&mut self, now: Instant, index: u32, inbound: &Inbound<'_>) {
+        let of_host = self.scarcity_of_host(index);
         let mut ctx = ctx!(self, now);
+        if let Some(of_host) = of_host {
+            ctx.scarcity = ctx.scarcity.and(of_host);
+        }
         let a = &mut self.table[index].assoc;
         let handled = a.handle_packet(&mut ctx, inbound, false);
         if a.take_addresses_changed() {
             self.table.link(index);
         }
         self.wake(index);
+        self.shed_of_host(now, index);
         self.shed(now);
         if handled == Handled::OutOfTheBlue {
             self.out_of_the_blue(now, inbound);

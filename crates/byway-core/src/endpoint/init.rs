@@ -117,7 +117,11 @@ impl Endpoint {
                 .filter(|&ip| acceptable_address(ip, source) && !a.knows(ip))
                 .collect();
             if !added.is_empty() {
-                self.refuse_new_addresses(inbound, peer.tag, &added);
+                // The association's own INIT, late or a second time: its peer has deleted an
+                // address since, and would obey an ABORT with its tag.
+                if !a.is_peer_tag(peer.tag) {
+                    self.refuse_new_addresses(inbound, peer.tag, &added);
+                }
                 return;
             }
         }

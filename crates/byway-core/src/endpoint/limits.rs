@@ -9,11 +9,11 @@ use core::net::IpAddr;
 impl Endpoint {
     /// The rule by which no further association with a peer at this address is accepted.
     pub(super) fn full_by(&self, ip: IpAddr) -> Option<Rule> {
-        if self.account.refuses_associations() {
+        if self.account.refuses_associations() || self.table.hosts.refuses_associations(ip) {
             Some(Rule::Memory)
         } else if self.table.live() >= self.cfg.max_associations {
             Some(Rule::Associations)
-        } else if self.table.accepted_from(ip) >= self.cfg.max_associations_per_peer {
+        } else if self.table.hosts.live(ip) >= self.cfg.max_associations_per_peer {
             Some(Rule::AssociationsOfPeer)
         } else {
             None

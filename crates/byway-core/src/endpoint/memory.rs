@@ -11,10 +11,13 @@
 //!    ceiling divided by the associations.
 //! 3. Above the ceiling, the association that holds most is aborted, with the cause Out of
 //!    Resource.
+//!
+//! The associations of one host have half of the ceiling, and the same three rules
+//! ([`super::hosts`]): so one host keeps no other out.
 
 use super::{Endpoint, Rule, ctx};
 use crate::api::{AssocId, LossReason};
-use crate::assoc::{AbortReason, Ctx};
+use crate::assoc::{AbortReason, Ctx, Scarcity};
 use crate::time::Instant;
 
 impl Endpoint {
@@ -42,26 +45,46 @@ impl Endpoint {
         self.recount(id.index);
     }
 
+    /// What an association may still take of the memory of its host, if the peer set it up.
+    #[inline]
+    pub(super) fn scarcity_of_host(&mut self, index: u32) -> Option<Scarcity> {
+        let host = self.table[index].host?;
+        Some(self.table.hosts.account(host).scarcity())
+    }
+
     /// Counts the memory of an association again.
     #[inline]
     pub(super) fn recount(&mut self, index: u32) {
         let slot = &mut self.table[index];
         let memory = slot.assoc.memory() + slot.kept_by_user;
-        self.account.change(slot.charged, memory);
-        slot.charged = memory;
+        let before = core::mem::replace(&mut slot.charged, memory);
+        let host = slot.host;
+        self.account.change(before, memory);
+        if let Some(host) = host {
+            self.table.hosts.account(host).change(before, memory);
+        }
     }
 
     /// Aborts the associations that hold most until the rest fits under the ceiling.
     #[inline]
     pub(super) fn shed(&mut self, now: Instant) {
-        while self.account.is_over() && self.shed_one(now) {}
+        while self.account.is_over() && self.shed_one(now, None) {}
     }
 
-    /// Aborts the association that holds most. Its unread data is lost with it, so that
-    /// its memory is free at once. Returns false if no association lives.
+    /// The same for the associations of this one's host and their half.
+    #[inline]
+    pub(super) fn shed_of_host(&mut self, now: Instant, index: u32) {
+        let Some(host) = self.table[index].host else {
+            return;
+        };
+        while self.table.hosts.account(host).is_over() && self.shed_one(now, Some(host)) {}
+    }
+
+    /// Aborts the association that holds most, of all or of one host. Its unread data is lost
+    /// with it, so that its memory is free at once. Returns false if no association lives.
     #[cold]
-    fn shed_one(&mut self, now: Instant) -> bool {
-        let Some(index) = self.table.largest_alive() else {
+    fn shed_one(&mut self, now: Instant, host: Option<u32>) -> bool {
+        let Some(index) = self.table.largest_alive(host) else {
             return false;
         };
         self.stats.shed += 1;

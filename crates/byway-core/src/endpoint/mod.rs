@@ -13,6 +13,8 @@ mod connect;
 pub(crate) mod cookie;
 mod cookie_echo;
 mod crest;
+mod hosts;
+mod icmp;
 mod inbound;
 mod init;
 mod limits;
@@ -29,6 +31,7 @@ mod stats;
 mod table;
 mod timers;
 
+pub use hosts::host_of;
 pub use refusals::{Refusal, Rule};
 pub use stats::EndpointStats;
 
@@ -120,12 +123,12 @@ impl Endpoint {
             accepted_config: Arc::new(cfg.accepted.clone()),
             out: Outbox::new(cfg.observe, cfg.observe_details),
             account: Account::new(cfg.max_memory),
-            answers: Answers::new(),
+            answers: Answers::new(cfg.seed),
             refusals: Refusals::default(),
+            table: AssociationTable::new(cfg.max_memory),
             cfg,
             rng,
             keys,
-            table: AssociationTable::default(),
             schedule: Schedule::default(),
             stats: EndpointStats::default(),
             routes: Box::new(LongestPrefix),

@@ -2,7 +2,9 @@
 //!
 //! A cookie is valid for its whole life. Replayed after its association has ended, it
 //! would set up a ghost that delivers old data again. So the verification tag of an
-//! association that began with a cookie is kept until the cookie expires.
+//! association that began with a cookie is kept until the cookie expires. There is a limit;
+//! of those that are forgotten the latest expiry is kept, and every cookie that expires up to
+//! then counts as spent. Its peer gets a Stale Cookie and begins again.
 
 use super::crest::Crest;
 use crate::time::Instant;
@@ -18,6 +20,8 @@ pub(super) struct SpentCookies {
     order: VecDeque<(Instant, u32)>,
     /// Only looked up, so its random order has no effect.
     tags: HashSet<u32>,
+    /// No cookie of a forgotten tag expires later.
+    forgotten: Option<Instant>,
     crest: Crest,
 }
 
@@ -26,14 +30,21 @@ impl SpentCookies {
     /// `expires`.
     pub(super) fn add(&mut self, tag: u32, expires: Instant) {
         if self.order.len() == MOST
-            && let Some((_, oldest)) = self.order.pop_front()
+            && let Some((until, oldest)) = self.order.pop_front()
         {
             self.tags.remove(&oldest);
+            self.forgotten = self.forgotten.max(Some(until));
         }
         if self.tags.insert(tag) {
             self.order.push_back((expires, tag));
             self.crest.has_passed(self.order.len());
         }
+    }
+
+    /// Whether a cookie that expires then may have been used by an association whose tag is
+    /// forgotten.
+    pub(super) fn may_have_forgotten(&self, expires: Instant) -> bool {
+        self.forgotten.is_some_and(|until| expires <= until)
     }
 
     /// Whether a cookie with this tag was used by an association that has ended.
@@ -65,6 +76,8 @@ mod tests {
             spent.add(tag, at(200));
         }
         assert!(!spent.contains(0, at(100)));
+        assert!(spent.may_have_forgotten(at(200)));
+        assert!(!spent.may_have_forgotten(at(201)));
         assert!(spent.contains(1, at(100)));
         assert_eq!(spent.order.len(), spent.tags.len());
     }

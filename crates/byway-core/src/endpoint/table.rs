@@ -8,6 +8,7 @@
 //! address and may share an SCTP port.
 
 use super::crest::Crest;
+use super::hosts::Hosts;
 use super::owners::{Owner, Owners};
 use super::spent_cookies::SpentCookies;
 use crate::api::AssocId;
@@ -35,9 +36,8 @@ pub(super) struct Slot {
     pub(super) charged: usize,
     /// The part that the user keeps outside of the endpoint, in bytes.
     pub(super) kept_by_user: usize,
-    /// The peer's address if the peer set it up: the association counts against
-    /// `max_associations_per_peer` of that address.
-    accepted_from: Option<IpAddr>,
+    /// The number of the host that set it up, if the peer did.
+    pub(super) host: Option<u32>,
     /// What finds the association in `by_tag` and `by_peer`.
     linked: Linked,
 }
@@ -52,7 +52,7 @@ struct Linked {
 }
 
 /// All associations of an endpoint.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct AssociationTable {
     /// Each in a box of its own: a slot that stays must not hold the memory of all below it.
     slots: Slab<Box<Slot>>,
@@ -62,8 +62,8 @@ pub(super) struct AssociationTable {
     by_peer: Owners,
     /// The last tag looked up, because packets arrive in trains.
     last_found: Option<(u32, u32)>,
-    /// How many live associations each peer address has set up.
-    accepted_from: HashMap<IpAddr, usize>,
+    /// The hosts that have set up associations.
+    pub(super) hosts: Hosts,
     /// The generation of the newest association.
     generation: u32,
     /// Associations that have not ended.
@@ -73,14 +73,24 @@ pub(super) struct AssociationTable {
 }
 
 impl AssociationTable {
+    /// `max_memory`: the ceiling of all.
+    pub(super) fn new(max_memory: usize) -> AssociationTable {
+        AssociationTable {
+            slots: Slab::new(),
+            by_tag: HashMap::new(),
+            by_peer: Owners::default(),
+            last_found: None,
+            hosts: Hosts::new(max_memory),
+            generation: 0,
+            live: 0,
+            spent_cookies: SpentCookies::default(),
+            crest: Crest::default(),
+        }
+    }
+
     /// Associations that have not ended.
     pub(super) fn live(&self) -> usize {
         self.live
-    }
-
-    /// Live associations that a peer has set up from this address.
-    pub(super) fn accepted_from(&self, ip: IpAddr) -> usize {
-        self.accepted_from.get(&ip).copied().unwrap_or(0)
     }
 
     /// The id of the association that is inserted next.
@@ -108,13 +118,10 @@ impl AssociationTable {
             ended: false,
             charged: 0,
             kept_by_user: 0,
-            accepted_from,
+            host: accepted_from.map(|ip| self.hosts.begin(ip)),
             linked: Linked::default(),
         }));
         debug_assert_eq!(index, id.index as usize);
-        if let Some(ip) = accepted_from {
-            *self.accepted_from.entry(ip).or_default() += 1;
-        }
         self.live += 1;
         self.crest.has_passed(self.slots.len());
         self.link(id.index);
@@ -193,19 +200,14 @@ impl AssociationTable {
         if core::mem::replace(&mut slot.ended, true) {
             return;
         }
-        let accepted_from = slot.accepted_from;
+        let host = slot.host;
         if let Some((tag, expires)) = slot.assoc.cookie_tag() {
             self.spent_cookies.add(tag, expires);
         }
         self.unlink(index);
         self.live -= 1;
-        if let Some(ip) = accepted_from
-            && let Some(n) = self.accepted_from.get_mut(&ip)
-        {
-            *n -= 1;
-            if *n == 0 {
-                self.accepted_from.remove(&ip);
-            }
+        if let Some(host) = host {
+            self.hosts.end(host);
         }
     }
 
@@ -219,10 +221,17 @@ impl AssociationTable {
         self.spent_cookies.contains(tag, now)
     }
 
-    /// The association that holds most memory, of those that have not ended.
+    /// Whether an association of a cookie that expires then may have ended and be forgotten.
+    pub(super) fn may_be_spent(&self, expires: Instant) -> bool {
+        self.spent_cookies.may_have_forgotten(expires)
+    }
+
+    /// The association that holds most memory, of those that have not ended, or of those of one
+    /// host.
     #[cold]
-    pub(super) fn largest_alive(&self) -> Option<u32> {
-        let alive = self.slots.iter().filter(|(_, s)| !s.ended);
+    pub(super) fn largest_alive(&self, host: Option<u32>) -> Option<u32> {
+        let of_host = |s: &Slot| host.is_none() || s.host == host;
+        let alive = self.slots.iter().filter(|(_, s)| !s.ended && of_host(s));
         // Of equals the first, whatever the map's order.
         alive
             .max_by_key(|&(index, s)| (s.charged, core::cmp::Reverse(index)))
@@ -232,13 +241,16 @@ impl AssociationTable {
     /// Removes an association that has ended. Returns whether it was one of a crowd that has
     /// gone, so that all tables are to give memory back; those here have done so.
     pub(super) fn remove(&mut self, id: AssocId) -> bool {
-        self.slots.remove(id.index());
+        let slot = self.slots.remove(id.index());
+        if let Some(host) = slot.host {
+            self.hosts.release(host, slot.charged);
+        }
         let passed = self.crest.has_passed(self.slots.len());
         if passed {
             self.slots.shrink_to_fit();
             self.by_tag.shrink_to_fit();
             self.by_peer.shrink_to_fit();
-            self.accepted_from.shrink_to_fit();
+            self.hosts.give_back();
         }
         passed
     }

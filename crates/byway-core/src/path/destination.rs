@@ -5,7 +5,7 @@ use super::counters::PathCounters;
 use super::dead_data::DeadDataTrial;
 use super::detector::{OwedToProbeTimeout, PathDetector};
 use super::errors::PathErrors;
-use super::heartbeat::{Answered, Heartbeat, Probe};
+use super::heartbeat::{Heartbeat, Probe};
 use super::mtu::PathMtu;
 use super::pacer::Pacer;
 use super::recovery::Recovery;
@@ -119,12 +119,12 @@ impl Path {
     }
 
     /// A HEARTBEAT ACK with this nonce arrived. Gives the heartbeat that it answers.
-    pub(crate) fn answer_heartbeat(&mut self, nonce: u64) -> Option<Answered> {
-        let answered = self.heartbeat.answered(nonce);
-        if let Some(Answered::InTime(_)) = answered {
+    pub(crate) fn answer_heartbeat(&mut self, nonce: u64) -> Option<Probe> {
+        let answered = self.heartbeat.answered(nonce)?;
+        if self.heartbeat.under_way().is_none() {
             self.timers.set(PathTimer::HeartbeatLost, None);
         }
-        answered
+        Some(answered)
     }
 
     /// Ends the probe of the path's MTU, if any: it is lost or given up.

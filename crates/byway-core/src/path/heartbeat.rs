@@ -51,15 +51,13 @@ impl Heartbeat {
 
     /// A HEARTBEAT ACK with this nonce arrived. Gives the heartbeat that it answers: the one
     /// under way, or the last one that was lost. Neither is answered again.
-    pub(super) fn answered(&mut self, nonce: u64) -> Option<Answered> {
-        let is_it = |p: &Probe| p.nonce == nonce;
-        if let Some(probe) = self.under_way.filter(is_it) {
-            self.end();
-            return Some(Answered::InTime(probe));
+    pub(super) fn answered(&mut self, nonce: u64) -> Option<Probe> {
+        let is_it = |p: &mut Probe| p.nonce == nonce;
+        let in_time = self.under_way.take_if(is_it);
+        if in_time.is_some() {
+            self.lost = None;
         }
-        let late = self.lost.filter(is_it)?;
-        self.lost = None;
-        Some(Answered::Late(late))
+        in_time.or_else(|| self.lost.take_if(is_it))
     }
 
     /// A heartbeat leaves.
@@ -78,13 +76,4 @@ impl Heartbeat {
     pub(super) fn end(&mut self) {
         (self.under_way, self.lost) = (None, None);
     }
-}
-
-/// Which heartbeat a HEARTBEAT ACK answers.
-#[derive(Copy, Clone, Debug)]
-pub(crate) enum Answered {
-    /// The one under way.
-    InTime(Probe),
-    /// One that was taken for lost. Another one may be under way.
-    Late(Probe),
 }

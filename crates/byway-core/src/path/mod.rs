@@ -26,7 +26,7 @@ mod view;
 mod window;
 
 pub(crate) use destination::{Path, lower_header_bytes};
-pub(crate) use heartbeat::{Answered, Probe};
+pub(crate) use heartbeat::Probe;
 pub use model::{PathFacts, PathModel, PathRoles};
 pub(crate) use rack::RackState;
 pub use reduced::Reduced;

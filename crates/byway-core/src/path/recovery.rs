@@ -123,6 +123,14 @@ impl Recovery {
         self.prr = Some(Box::new(Prr::begin(flight, exit)));
     }
 
+    /// No data before this sequence is in flight: the proportional reduction ends at its
+    /// exit point.
+    pub(crate) fn end_proportional_before(&mut self, seq: u64) {
+        if self.prr.as_ref().is_some_and(|prr| !prr.lasts(seq)) {
+            self.prr = None;
+        }
+    }
+
     /// A SACK acknowledged `bytes` of the path and all before `base`. `safe`: it advanced
     /// the cumulative TSN, and no further chunk is lost.
     #[inline]

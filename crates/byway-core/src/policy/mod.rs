@@ -30,7 +30,7 @@ mod testing;
 pub mod trial;
 
 pub use after_rto::AfterRto;
-pub use concurrent::{Cuc, FillOrder, RtxPolicy};
+pub use concurrent::{Cuc, FillOrder, RtxPolicy, Scheduler};
 pub use dead_data::DeadData;
 pub use detector::{Detector, Doubt};
 pub use estimate::{Choice, EstimateConfig, Formula};

@@ -8,6 +8,11 @@
 //! and the path that delivers more keeps it. A trial that fails is repeated only after a
 //! time that doubles, so paths of unlike rates cost little. Off by default.
 //!
+//! Few chunks say little: of 100 chunks of a path that loses 1 %, three are lost every now and
+//! then. So losses persist only when they are far likelier with five thirds of the share than
+//! with a third of it (Page's cumulative sum of Wald's likelihood ratios), over as many chunks
+//! as that takes.
+//!
 //! The measure is the delivery itself, with the loss, round trip, queue and competing
 //! traffic that it meets. Formulas (Mathis, Padhye) know the rate of a path only while the
 //! window is its limit; `policy/choice.rs` uses them.
@@ -20,7 +25,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Copy, Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Trial {
-    /// Another path is tried from this share of retransmitted chunks on (0.03).
+    /// Another path is tried from this share of retransmitted chunks on (0.03). A path that
+    /// loses a third of it is left by chance once in some millions of chunks.
     pub loss: f64,
     /// Loss events, at least a round trip apart, before losses count as persistent (3).
     pub events: u32,
@@ -50,6 +56,11 @@ impl Default for Trial {
     }
 }
 
+/// How much likelier the losses must be with five thirds of `loss` than with a third of it, as a
+/// natural logarithm.
+const EVIDENCE: f64 = 12.0;
+/// What of it goes over to the next count at most: a queue that overflows once loses many chunks.
+const CARRIED: f64 = EVIDENCE / 2.0;
 /// The most that `hold` is multiplied by.
 const MOST_HOLDS: u32 = 64;
 /// Chunks without which a rate says nothing.
@@ -65,6 +76,10 @@ pub(crate) struct Meter {
     repeated: u64,
     events: u32,
     last_event: Option<Instant>,
+    /// For five thirds of [`Trial::loss`] and against a third of it; at least 0.
+    evidence: f64,
+    /// What each chunk that was lost, and each that was kept, says for it.
+    weights: (f64, f64),
 }
 
 /// What a SACK says of the path in use.
@@ -80,15 +95,34 @@ pub(crate) struct Report {
 }
 
 impl Meter {
-    pub(crate) fn new(now: Instant) -> Meter {
+    pub(crate) fn new(rule: &Trial, now: Instant) -> Meter {
+        Meter::with(rule.weights(), now)
+    }
+
+    fn with(weights: (f64, f64), now: Instant) -> Meter {
         Meter {
+            weights,
             since: now,
             bytes: 0,
             chunks: 0,
             repeated: 0,
             events: 0,
             last_event: None,
+            evidence: 0.0,
         }
+    }
+
+    /// Another count, of the same path: what spoke for losses still does.
+    pub(crate) fn again(&self, now: Instant) -> Meter {
+        Meter {
+            evidence: self.evidence.min(CARRIED),
+            ..self.afresh(now)
+        }
+    }
+
+    /// Another path is measured.
+    pub(crate) fn afresh(&self, now: Instant) -> Meter {
+        Meter::with(self.weights, now)
     }
 
     /// A SACK arrived.
@@ -101,6 +135,9 @@ impl Meter {
             self.events += 1;
             self.last_event = Some(now);
         }
+        let (lost, kept) = self.weights;
+        let weight = r.repeated as f64 * lost + f64::from(r.chunks) * kept;
+        self.evidence = (self.evidence + weight).max(0.0);
     }
 
     /// Bytes in a second.
@@ -115,6 +152,17 @@ impl Trial {
         m.events >= self.events
             && m.chunks >= LEAST_CHUNKS
             && m.repeated as f64 >= self.loss * f64::from(m.chunks)
+            && m.evidence >= EVIDENCE
+    }
+
+    /// What a chunk that was lost, and one that was kept, says for five thirds of `loss` and against
+    /// a third.
+    fn weights(&self) -> (f64, f64) {
+        let (less, more) = (self.loss / 3.0, (self.loss * 5.0 / 3.0).min(0.5));
+        (
+            libm::log(more / less),
+            libm::log((1.0 - more) / (1.0 - less)),
+        )
     }
 
     /// Whether a meter has counted enough, and another one begins.
@@ -141,7 +189,7 @@ mod tests {
 
     /// A meter after SACKs of two chunks every 50 ms, each with these repeated chunks.
     fn meter(repeated: impl IntoIterator<Item = u64>) -> Meter {
-        let mut m = Meter::new(Instant::ZERO);
+        let mut m = Meter::new(&Trial::default(), Instant::ZERO);
         for (i, repeated) in repeated.into_iter().enumerate() {
             let report = Report {
                 bytes: 2000,
@@ -159,7 +207,10 @@ mod tests {
     fn losses_persist_if_they_come_again_and_again() {
         let rule = Trial::default();
         let every = |n: usize| (0..50).map(move |i| u64::from(i % n == 0));
-        assert!(rule.is_lossy(&meter(every(10))), "5 %");
+        assert!(rule.is_lossy(&meter(every(4))), "13 of 100");
+        assert!(!rule.is_lossy(&meter(every(10))), "5 of 100 may be chance");
+        let many = (0..200).map(|i| u64::from(i % 10 == 0));
+        assert!(rule.is_lossy(&meter(many)), "20 of 400 are not");
         assert!(!rule.is_lossy(&meter(every(25))), "two events of 100");
         assert!(!rule.is_lossy(&meter([1; 10])), "too few chunks");
         // One overflow of a queue: 30 chunks lost within two round trips.
@@ -167,6 +218,26 @@ mod tests {
         assert!(!rule.is_lossy(&meter(overflow)));
         // Many chunks for few losses.
         assert!(!rule.is_lossy(&meter((0..200).map(|i| u64::from(i % 50 == 0)))));
+    }
+
+    /// What spoke for losses does so in the next count, too.
+    #[test]
+    fn losses_persist_over_several_counts() {
+        let rule = Trial::default();
+        let first = meter((0..128).map(|i| u64::from(i % 10 == 0)));
+        assert!(rule.is_over(&first) && !rule.is_lossy(&first));
+        let mut next = first.again(Instant::from_millis(7000));
+        for i in 0..20 {
+            let report = Report {
+                bytes: 2000,
+                chunks: 2,
+                lost: i % 4 == 0,
+                repeated: u64::from(i % 4 == 0),
+                srtt: Duration::from_millis(100),
+            };
+            next.note(report, Instant::from_millis(7000 + 200 * i));
+        }
+        assert!(rule.is_lossy(&next));
     }
 
     #[test]

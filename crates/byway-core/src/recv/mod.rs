@@ -4,12 +4,15 @@
 pub(crate) mod acker;
 pub(crate) mod reassembly;
 pub(crate) mod tsn_map;
+mod tuning;
 
 use crate::config::BufferConfig;
+use crate::time::{Duration, Instant};
 use acker::Acker;
 use byway_wire::Tsn;
 use reassembly::Reassembly;
 use tsn_map::TsnMap;
+use tuning::Tuning;
 
 /// The receiving half of an association.
 #[derive(Debug)]
@@ -25,6 +28,8 @@ pub(crate) struct RecvHalf {
     streams: u16,
     buffer: u32,
     update_at: u32,
+    /// What the buffer's growth is measured with, since the first DATA.
+    tuning: Option<Box<Tuning>>,
 }
 
 impl RecvHalf {
@@ -45,6 +50,7 @@ impl RecvHalf {
             streams,
             buffer: cfg.receive,
             update_at: cfg.receive / cfg.window_update_share,
+            tuning: None,
         }
     }
 
@@ -96,6 +102,36 @@ impl RecvHalf {
     #[inline]
     pub(crate) fn advertise(&mut self, a_rwnd: u32) {
         self.advertised = a_rwnd;
+    }
+
+    /// The size of the buffer, of the window and of what may be held.
+    #[inline]
+    pub(crate) fn buffer(&self) -> u32 {
+        self.buffer
+    }
+
+    /// Whether it is time to look whether the buffer should grow (`buffer.tuning`).
+    #[inline]
+    pub(crate) fn is_tuning_due(&self, now: Instant) -> bool {
+        self.tuning.as_ref().is_none_or(|t| t.is_due(now))
+    }
+
+    /// The user has read `read` bytes so far, and the longest round trip is this: the
+    /// buffer may grow, to at most `most`.
+    pub(crate) fn tune(
+        &mut self,
+        now: Instant,
+        (read, longest): (u64, Option<Duration>),
+        most: u32,
+    ) {
+        let next = Tuning::new(now, read, longest);
+        let Some(last) = &mut self.tuning else {
+            self.tuning = Some(Box::new(next));
+            return;
+        };
+        let wanted = last.wanted(now, read).unwrap_or(0);
+        **last = next;
+        self.buffer = self.buffer.max(wanted.min(most));
     }
 
     /// The window to advertise: the free part of the buffer.

@@ -1,15 +1,16 @@
 //! The sender's state for concurrent multipath transfer, and how it reads a SACK
 //! (`policy/concurrent`).
 
+use super::delivery::Delivery;
 use super::record::Record;
 use crate::config::{ConcurrentConfig, Config, FastRecovery};
 use crate::path::{MAX_PATHS, PathId};
-use crate::policy::FastRetransmits;
 use crate::policy::concurrent::FillOrder;
 use crate::policy::concurrent::cuc::{Chunk, Cuc, PseudoCumulative};
 use crate::policy::concurrent::sfr::NewlyAcked;
 use crate::policy::concurrent::{dac, sfr};
-use crate::time::Instant;
+use crate::policy::{FastRetransmits, Scheduler};
+use crate::time::{Duration, Instant};
 
 /// The sender's state for concurrent multipath transfer.
 #[derive(Clone, Debug, Default)]
@@ -30,12 +31,17 @@ pub struct Concurrent {
     newly: [Option<NewlyAcked>; MAX_PATHS],
     /// How many packets the current SACK answers.
     packets: u8,
+    /// What each path delivers, if the scheduler wants to know.
+    deliveries: Option<Box<[Delivery; MAX_PATHS]>>,
+    /// Whether the scheduler `Ecf` waits for the fastest path.
+    pub(crate) waits: bool,
 }
 
 impl Concurrent {
-    pub(crate) fn new(cfg: &ConcurrentConfig) -> Concurrent {
+    pub(crate) fn new(cfg: &ConcurrentConfig, scheduler: Scheduler) -> Concurrent {
         Concurrent {
             order: cfg.order,
+            deliveries: (scheduler == Scheduler::Earliest).then(Box::default),
             ..Concurrent::default()
         }
     }
@@ -47,11 +53,45 @@ impl Concurrent {
         (self.advanced[i], self.newly[i]) = (None, None);
         self.first = self.first.filter(|p| *p != path);
         self.last = self.last.filter(|p| *p != path);
+        if let Some(all) = &mut self.deliveries {
+            all[i] = Delivery::default();
+        }
+    }
+
+    /// What a path delivers, if this is measured.
+    pub(crate) fn delivery(&self, path: PathId) -> Option<&Delivery> {
+        self.deliveries.as_ref().map(|all| &all[path.index()])
+    }
+
+    /// Data leaves on a path. `idle`: nothing was in flight there.
+    #[inline]
+    pub(crate) fn leaves(&mut self, path: PathId, idle: bool, now: Instant) {
+        if let Some(all) = &mut self.deliveries {
+            all[path.index()].leaves(idle, now);
+        }
+    }
+
+    /// A SACK acknowledged data of a path (see [`Delivery::acknowledged`]).
+    pub(crate) fn delivered(
+        &mut self,
+        path: PathId,
+        (bytes, round_trip): (u32, Option<Duration>),
+        drained: bool,
+        now: Instant,
+    ) {
+        if let Some(all) = &mut self.deliveries {
+            all[path.index()].acknowledged(bytes, round_trip, drained, now);
+        }
     }
 
     /// The path with which the round of the current event begins.
     pub(crate) fn first(&self) -> Option<PathId> {
         self.first
+    }
+
+    /// The path that the last packet of new data took, with the order `BehindLast`.
+    pub(crate) fn last(&self) -> Option<PathId> {
+        self.last
     }
 
     /// An event begins. The round starts after the path that was filled last, or after
@@ -220,7 +260,7 @@ mod tests {
                 order,
                 ..ConcurrentConfig::default()
             };
-            let mut c = Concurrent::new(&cfg);
+            let mut c = Concurrent::new(&cfg, Scheduler::Fill);
             let mut began = Vec::new();
             for event in events.iter().chain([&[][..]].iter()) {
                 c.begin_event(paths);

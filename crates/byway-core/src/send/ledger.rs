@@ -311,6 +311,19 @@ impl Ledger {
         Some((r, context))
     }
 
+    /// Whether these gap blocks, with the cumulative TSN of the last SACK, acknowledge less
+    /// than that one and nothing else.
+    pub(crate) fn only_takes_back(&self, blocks: &[(u64, u64)]) -> bool {
+        let known = |&(from, to): &(u64, u64)| {
+            let after = self.gaps.partition_point(|g| g.1 <= from);
+            self.gaps
+                .get(after)
+                .is_some_and(|g| g.0 <= from && to <= g.1)
+        };
+        let len = |all: &[(u64, u64)]| all.iter().map(|g| g.1 - g.0).sum::<u64>();
+        len(blocks) < len(&self.gaps) && blocks.iter().all(known)
+    }
+
     /// The parts of the last SACK's gap blocks that are above `covered`.
     pub(crate) fn gaps_above(&self, covered: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.gaps

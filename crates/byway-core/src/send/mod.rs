@@ -2,6 +2,7 @@
 //! the peer's receive window.
 
 pub(crate) mod concurrent;
+mod delivery;
 pub(crate) mod ledger;
 pub(crate) mod lost;
 pub(crate) mod missing;
@@ -70,7 +71,7 @@ impl SendHalf {
             concurrent: cfg
                 .concurrent
                 .as_ref()
-                .map(|c| Box::new(Concurrent::new(c))),
+                .map(|c| Box::new(Concurrent::new(c, cfg.scheduler))),
         }
     }
 
@@ -110,9 +111,9 @@ impl SendHalf {
         self.writable_wanted = true;
     }
 
-    /// Whether Writable is due: the user waits, and half of `limit` is free.
-    pub(crate) fn take_writable(&mut self, limit: u64) -> bool {
-        let tell = self.writable_wanted && self.buffered() <= limit / 2;
+    /// Whether Writable is due: the user waits, and no more than `most` is buffered.
+    pub(crate) fn take_writable(&mut self, most: u64) -> bool {
+        let tell = self.writable_wanted && self.buffered() <= most;
         if tell {
             self.writable_wanted = false;
         }
@@ -206,6 +207,20 @@ impl SendHalf {
     /// Whether nothing is queued and everything is cumulatively acknowledged.
     pub(crate) fn is_drained(&self) -> bool {
         self.queue.is_empty() && self.ledger.is_empty()
+    }
+
+    /// The most payload that may be sent and not cumulatively acknowledged, as the peer's
+    /// last SACK says: the window that it advertised, and what it holds behind gaps.
+    /// `lost`: bytes that await retransmission, which it does not hold.
+    pub(crate) fn whole_window(&self, lost: u64) -> u64 {
+        let sent = self.ledger.payload();
+        let held = sent.saturating_sub(self.ledger.rwnd_in_flight() + lost);
+        u64::from(self.a_rwnd) + held
+    }
+
+    /// Whether the user waits for room in the send buffer.
+    pub(crate) fn is_writer_waiting(&self) -> bool {
+        self.writable_wanted
     }
 
     /// The peer's receive window: the a_rwnd of its last SACK less what is in

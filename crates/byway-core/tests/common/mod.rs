@@ -7,6 +7,7 @@
 
 mod drawing;
 pub(crate) mod forger;
+pub(crate) mod stranger;
 
 use byway_core::dialect::DialectRef;
 use byway_core::time::{Duration, Instant};

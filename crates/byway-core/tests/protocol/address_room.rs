@@ -2,6 +2,7 @@
 //! works.
 
 use crate::address_changes::{Changing, asconf, change, changing, ip, paths, unasked};
+use crate::attacks::summed;
 use crate::common::forger::Forger;
 use crate::common::{A, Z, address, assert_drawn, plain};
 use byway_core::{AddressChange, Event, PathState};
@@ -68,6 +69,36 @@ fn one_address_takes_the_place_of_another_where_one_path_is_allowed() {
         p.run(3000);
         assert_eq!(paths(&mut p, Z), [(address(1, A), PathState::Active)]);
         assert_eq!((p.take_got(Z).len(), p.take_got(A).len()), (20, 20));
+    }
+}
+
+/// A's INIT arrives a second time when A has deleted an address that it lists. It is no restart: an
+/// ABORT with A's tag would end the association. The same INIT with another tag is one.
+#[test]
+fn a_late_init_of_the_same_association_is_not_refused() {
+    for (tag, expected) in [(None, None), (Some(77), Some("Z -> ABORT: "))] {
+        let mut p = Changing { a: 2, z: 1 }.begin(&changing(), &changing());
+        p.run(4000);
+        let init = p.sent.iter().find(|q| q.text == "INIT").unwrap();
+        let mut init = init.bytes.clone();
+        if let Some(tag) = tag {
+            // Behind the common header and the chunk's: the initiate tag.
+            init[16..20].copy_from_slice(&u32::to_be_bytes(tag));
+        }
+        let init = summed(init);
+        change(&mut p, A, &[], &[1]);
+        p.run(1000);
+        p.take_drawings();
+        p.inject_bytes(Z, address(0, A), &init);
+        let answer = p.take_drawings_with(&["Z -> ABORT", "Z -> INIT ACK"]);
+        assert_eq!(answer.len(), usize::from(expected.is_some()), "{answer:?}");
+        for (drawn, expected) in answer.iter().zip(expected) {
+            assert!(drawn.starts_with(expected), "{drawn}");
+        }
+        p.run(1000);
+        p.send_many(A, 1000, 5);
+        p.run(1000);
+        assert_eq!((p.state(A), p.take_got(Z).len()), ("ESTABLISHED", 5));
     }
 }
 

@@ -1,17 +1,8 @@
 //! INITs and INIT ACKs that cannot be used (RFC 9260 sections 3.3.2, 3.3.3 and 5.1).
 
+use crate::common::stranger::init;
 use crate::common::{A, Pair, Z, address, assert_drawn, loss, packet, plain};
-use byway_wire::{InitFields, ParamWriter, Tsn};
-
-fn fields() -> InitFields {
-    InitFields {
-        initiate_tag: 77,
-        a_rwnd: 65_536,
-        outbound_streams: 1,
-        inbound_streams: 1,
-        initial_tsn: Tsn(1),
-    }
-}
+use byway_wire::{InitFields, ParamWriter};
 
 /// What is changed in the fields, the parameters behind them, and what is drawn.
 type Row = (
@@ -40,7 +31,7 @@ fn an_init_that_cannot_be_used_is_refused_and_nothing_is_kept() {
     ];
     for (change, params, expected) in rows {
         let mut p = Pair::new(1, &plain());
-        let mut given = fields();
+        let mut given = init(77);
         change(&mut given);
         let bytes = packet(A, 0, |b| b.init(false, &given, params));
         p.inject_bytes(Z, address(0, A), &bytes);
@@ -81,7 +72,7 @@ fn an_init_ack_that_cannot_be_used_ends_the_set_up_or_is_dropped() {
         p.lose(|q| q.text == "INIT");
         p.connect(A, &plain());
         p.take_drawings();
-        let mut given = fields();
+        let mut given = init(77);
         change(&mut given);
         p.inject(A, 0, |b| b.init(true, &given, params));
         p.run(3500);

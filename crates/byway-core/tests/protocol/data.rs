@@ -1,5 +1,6 @@
 //! Data transfer and acknowledgements (RFC 9260 sections 6.2 to 6.10).
 
+use crate::common::stranger::data;
 use crate::common::{A, Fate, Pair, Z, addresses, assert_drawn, plain};
 use byway_core::{Endpoint, EndpointConfig, Message, Observation};
 use byway_wire::Data;
@@ -187,15 +188,10 @@ fn data_for_a_stream_that_does_not_exist_is_acknowledged_and_reported() {
     let tsn = p.reader.tsn(A, 1);
     p.inject(Z, 0, |b| {
         b.data(&Data {
-            tsn,
             stream_id: 99,
-            ssn: 0,
-            ppid: 0,
-            unordered: false,
-            begin: true,
-            end: true,
             immediate: true,
             payload: b"nobody reads this",
+            ..data(tsn)
         });
     });
     assert_drawn(
@@ -214,15 +210,8 @@ fn data_without_data_ends_the_association() {
     let tsn = p.reader.tsn(A, 1);
     p.inject(Z, 0, |b| {
         b.data(&Data {
-            tsn,
-            stream_id: 0,
-            ssn: 0,
-            ppid: 0,
-            unordered: false,
-            begin: true,
-            end: true,
-            immediate: false,
             payload: b"",
+            ..data(tsn)
         });
     });
     assert_drawn(&p.take_drawings(), &["Z -> ABORT: No User Data -> A"]);

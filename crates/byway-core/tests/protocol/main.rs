@@ -16,6 +16,7 @@ mod data;
 mod dead_data;
 mod errors;
 mod failover;
+mod icmp;
 mod mtu;
 mod nat;
 mod ootb;

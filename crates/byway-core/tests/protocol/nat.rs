@@ -1,11 +1,12 @@
 //! Peers behind translators (NAT; RFC 6951): an association is found by its tag, and a
 //! new source carries data only when the answer to a heartbeat has come from there.
 
+use crate::common::stranger::set_up;
 use crate::common::{
     A, Binding, Pair, Z, address, addresses, assert_drawn, endpoint, ms, outside, packet, plain,
 };
 use byway_core::{Config, Event, PathState};
-use byway_wire::{Chunk, InitFields, Packet, Param, Tsn};
+use byway_wire::{Chunk, Packet};
 use core::net::SocketAddr;
 
 /// With heartbeats, which open the bindings of translators.
@@ -14,6 +15,18 @@ fn beating() -> Config {
     c.hb.enabled = true;
     c.hb.interval = ms(500);
     c
+}
+
+/// A has one address, behind a translator.
+fn one_uplink() -> Pair {
+    let mut p = Pair::of(
+        [endpoint(1, A, 1, &plain()), endpoint(1, Z, 2, &plain())],
+        1,
+    );
+    p.nat = vec![bind(0, outside(1, 4001))];
+    p.connect(A, &plain());
+    p.run(1000);
+    p
 }
 
 /// Both addresses of A lie behind a translator of their own.
@@ -64,13 +77,7 @@ fn a_second_uplink_behind_its_own_translator_becomes_a_path() {
 #[test]
 fn a_rebinding_in_mid_transfer_costs_one_round_trip() {
     for sender in [A, Z] {
-        let mut p = Pair::of(
-            [endpoint(1, A, 1, &plain()), endpoint(1, Z, 2, &plain())],
-            1,
-        );
-        p.nat = vec![bind(0, outside(1, 4001))];
-        p.connect(A, &plain());
-        p.run(1000);
+        let mut p = one_uplink();
         p.send_many(sender, 1000, 300);
         p.run(35);
         p.nat = vec![bind(0, outside(1, 4077))];
@@ -117,26 +124,7 @@ fn second_client(p: &mut Pair, source: SocketAddr) {
 
 /// The same with this verification tag; returns that of Z.
 fn client(p: &mut Pair, source: SocketAddr, tag: u32) -> u32 {
-    let fields = InitFields {
-        initiate_tag: tag,
-        a_rwnd: 65_536,
-        outbound_streams: 1,
-        inbound_streams: 1,
-        initial_tsn: Tsn(1),
-    };
-    p.inject_bytes(Z, source, &packet(A, 0, |b| b.init(false, &fields, |_| {})));
-    let ack = p.sent.last().unwrap().bytes.clone();
-    let parsed = Packet::parse(&ack).unwrap();
-    let Chunk::InitAck(ack) = parsed.chunks().next().unwrap().unwrap().parse().unwrap() else {
-        panic!("an INIT ACK was sent")
-    };
-    let cookie = ack.params.iter().find_map(|q| match q.unwrap().parse() {
-        Ok(Param::StateCookie(c)) => Some(c.to_vec()),
-        _ => None,
-    });
-    let echo = packet(A, ack.initiate_tag, |b| b.cookie_echo(&cookie.unwrap()));
-    p.inject_bytes(Z, source, &echo);
-    ack.initiate_tag
+    set_up(p, source, tag, |_| {})
 }
 
 /// A client behind a translator moves to this source: it answers the heartbeat of Z that goes
@@ -160,13 +148,7 @@ fn moves_to(p: &mut Pair, source: SocketAddr, [client, z]: [u32; 2]) {
 
 #[test]
 fn two_clients_behind_one_address_with_one_sctp_port() {
-    let mut p = Pair::of(
-        [endpoint(1, A, 1, &plain()), endpoint(1, Z, 2, &plain())],
-        1,
-    );
-    p.nat = vec![bind(0, outside(1, 4001))];
-    p.connect(A, &plain());
-    p.run(1000);
+    let mut p = one_uplink();
     let first = p.id(Z);
     p.take_events(Z);
     second_client(&mut p, outside(1, 4242));
@@ -189,13 +171,7 @@ fn two_clients_behind_one_address_with_one_sctp_port() {
 /// the second client is one, and leaves no association behind.
 #[test]
 fn a_port_that_two_clients_had_belongs_to_the_one_that_is_left() {
-    let mut p = Pair::of(
-        [endpoint(1, A, 1, &plain()), endpoint(1, Z, 2, &plain())],
-        1,
-    );
-    p.nat = vec![bind(0, outside(1, 4001))];
-    p.connect(A, &plain());
-    p.run(1000);
+    let mut p = one_uplink();
     let first = p.id(Z);
     let z = client(&mut p, outside(1, 4242), 9);
     let second = p.id(Z);
@@ -215,13 +191,7 @@ fn a_port_that_two_clients_had_belongs_to_the_one_that_is_left() {
 /// does not take the port from the other one.
 #[test]
 fn a_port_stays_with_the_association_that_had_it_first() {
-    let mut p = Pair::of(
-        [endpoint(1, A, 1, &plain()), endpoint(1, Z, 2, &plain())],
-        1,
-    );
-    p.nat = vec![bind(0, outside(1, 4001))];
-    p.connect(A, &plain());
-    p.run(1000);
+    let mut p = one_uplink();
     let z = client(&mut p, outside(1, 4242), 9);
     moves_to(&mut p, outside(1, 4001), [9, z]);
     moves_to(&mut p, outside(1, 4242), [9, z]);

@@ -1,17 +1,8 @@
 //! Verification tags and packets out of the blue (RFC 9260 sections 8.4, 8.5).
 
+use crate::common::stranger::init;
 use crate::common::{A, PORTS, Pair, Z, address, assert_drawn, packet, plain};
-use byway_wire::{CommonHeader, InitFields, PacketBuilder, Tsn};
-
-fn fields() -> InitFields {
-    InitFields {
-        initiate_tag: 5,
-        a_rwnd: 65_536,
-        outbound_streams: 1,
-        inbound_streams: 1,
-        initial_tsn: Tsn(1),
-    }
-}
+use byway_wire::{CommonHeader, PacketBuilder, Tsn};
 
 #[test]
 fn the_table_of_section_8_4() {
@@ -94,7 +85,7 @@ fn an_init_to_a_port_where_nobody_listens_gets_an_abort_with_its_own_tag() {
         verification_tag: 0,
     };
     let mut b = PacketBuilder::new(&mut bytes, header);
-    b.init(false, &fields(), |_| {});
+    b.init(false, &init(5), |_| {});
     b.finish(byway_wire::Checksum::Crc32c);
     p.inject_bytes(Z, address(0, A), &bytes);
     assert_drawn(&p.take_drawings(), &["Z -> ABORT -> A"]);

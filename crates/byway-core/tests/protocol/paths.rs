@@ -1,7 +1,7 @@
 //! Several paths: failure, failover, heartbeats, primaries (RFC 9260 sections
 //! 5.4, 6.4 and 8; RFC 7829; the papers' policies).
 
-use crate::common::{A, Fate, Pair, Z, assert_drawn, endpoint, loss, ms, plain};
+use crate::common::{A, Fate, Pair, Z, address, assert_drawn, endpoint, loss, ms, plain};
 use byway_core::config::{Config, Dormant, PrimarySwitch};
 use byway_core::observe::Observation;
 use byway_core::{Event, Message, PathId, PathState};
@@ -392,6 +392,30 @@ fn more_addresses_than_max_paths_do_no_harm() {
     p.send_many(Z, 10, 1);
     p.run(1000);
     assert_eq!(p.take_got(A), [(0, 10)]);
+}
+
+/// Z may have one path, sends no heartbeats, and has nothing to send but SACKs. A leaves the
+/// address that this path goes to, and does not say so.
+// A ===cut=== Z
+//  \----------/
+#[test]
+fn a_peer_that_left_the_only_path_is_followed_although_nothing_is_sent() {
+    let mut c = plain();
+    c.setup.max_paths = 1;
+    c.failure.path_max_retrans = 1;
+    let mut p = Pair::of([endpoint(2, A, 1, &plain()), endpoint(2, Z, 2, &c)], 2);
+    p.connect(A, &plain());
+    p.run(5000);
+    p.cut(&[0]);
+    p.send_many(A, 1000, 20);
+    p.run(60_000);
+    assert_eq!(p.take_got(Z).len(), 20);
+    let paths = p.with(Z, |_, e, id| e.paths(id));
+    assert_eq!(paths.len(), 1);
+    assert_eq!(paths[0].remote, address(1, A));
+    // The SACKs arrive, too.
+    let acked = p.with(A, |_, e, id| e.stats(id).map(|s| s.bytes_acked));
+    assert_eq!(acked, Some(20_000));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! A peer that takes back what it acknowledged by gap blocks (RFC 9260 section 6.2.1, D4).
 
 use crate::common::{A, Pair, Z, plain};
+use byway_core::config::ConcurrentConfig;
 use byway_core::{Message, PathId};
 
 /// TSN 1 is on path 1, TSN 2 and 3 are on path 0. What SACKs give and take on the one path
@@ -34,4 +35,56 @@ fn t3_runs_on_every_path_with_data_after_a_reneging_over_two() {
         let sent = p.take_drawings_with(&["DATA"]);
         assert!(!sent.is_empty(), "{cumulative} {gaps:?}: stalled");
     }
+}
+
+/// With concurrent multipath transfer SACKs come back on several paths, and a newer one may
+/// overtake an older one while the cumulative TSN stands still. The older one must not make
+/// chunks outstanding that have arrived.
+#[test]
+fn a_sack_that_was_overtaken_takes_nothing_back() {
+    // Whether spurious losses are undone, and what is in flight then in packets. TSN 1 is
+    // missing, TSN 2 to 4 have arrived.
+    for (undo, expected) in [(true, 1), (false, 2)] {
+        let mut c = plain();
+        c.concurrent = Some(ConcurrentConfig::default());
+        c.retransmission.undo_spurious = undo;
+        let mut p = Pair::up(2, &c);
+        p.lose(|q| q.from == Z || q.text.contains("DATA"));
+        for _ in 0..4 {
+            p.send(A, Message::new(0, vec![7; 1000]));
+        }
+        let before = p.reader.tsn(A, 0);
+        let sack = |p: &mut Pair, gaps: &[(u16, u16)]| {
+            p.inject(A, 0, |b| b.sack(before, 1 << 20, gaps, &[]));
+            (p.path(A, 0).flight + p.path(A, 1).flight).div_ceil(1016)
+        };
+        assert_eq!(sack(&mut p, &[(2, 4)]), 1);
+        assert_eq!(sack(&mut p, &[(2, 3)]), expected, "{undo}");
+    }
+}
+
+/// A peer that has really reneged is believed when it acknowledges something else, or
+/// when nothing is in flight.
+#[test]
+fn a_peer_that_reneges_is_believed_in_the_end() {
+    let mut c = plain();
+    c.concurrent = Some(ConcurrentConfig::default());
+    c.retransmission.undo_spurious = true;
+    let mut p = Pair::up(2, &c);
+    p.lose(|q| q.from == Z || q.text.contains("DATA"));
+    for _ in 0..4 {
+        p.send(A, Message::new(0, vec![7; 1000]));
+    }
+    let first = p.reader.tsn(A, 0);
+    let after = |n: u32| byway_wire::Tsn(first.0.wrapping_add(n));
+    p.inject(A, 0, |b| b.sack(after(0), 1 << 20, &[(2, 4)], &[]));
+    // TSN 1 arrives, and 3 is taken back.
+    p.inject(A, 0, |b| b.sack(after(2), 1 << 20, &[(2, 2)], &[]));
+    assert_ne!(p.path(A, 0).flight + p.path(A, 1).flight, 0);
+    // All has arrived; then 3 is taken back.
+    p.inject(A, 0, |b| b.sack(after(2), 1 << 20, &[], &[]));
+    p.heal();
+    p.take_drawings();
+    p.run(5000);
+    assert!(!p.take_drawings_with(&["DATA"]).is_empty(), "stalled");
 }

@@ -1,10 +1,11 @@
 //! Restarts and old cookies (RFC 9260 sections 5.2.2 and 5.2.4, table 12).
 
+use crate::common::stranger::{data, init};
 use crate::common::{
     A, Fate, PORTS, Pair, Z, address, assert_drawn, endpoint, loss, packet, plain,
 };
 use byway_core::Event;
-use byway_wire::{Chunk, InitFields, Packet, Param, Tsn};
+use byway_wire::{Chunk, Packet, Param, Tsn};
 
 #[test]
 fn a_peer_that_restarted_takes_its_place_again() {
@@ -42,16 +43,6 @@ fn a_peer_that_restarted_takes_its_place_again() {
     p.send_many(Z, 60, 1);
     p.run(300);
     assert_eq!(p.take_got(A), [(0, 60)]);
-}
-
-fn init(tag: u32) -> InitFields {
-    InitFields {
-        initiate_tag: tag,
-        a_rwnd: 65_536,
-        outbound_streams: 1,
-        inbound_streams: 1,
-        initial_tsn: Tsn(1),
-    }
 }
 
 /// An INIT in A's name, with a tag that A does not have.
@@ -276,17 +267,7 @@ fn a_peer_that_begins_anew_before_its_cookie_ack_arrives_has_restarted() {
     assert!(p.take_events(Z).iter().any(restarted));
     // TSN 1 of the new life is new.
     let tag = p.reader.tags[Z];
-    let data = byway_wire::Data {
-        tsn: Tsn(1),
-        stream_id: 0,
-        ssn: 0,
-        ppid: 0,
-        unordered: false,
-        begin: true,
-        end: true,
-        immediate: false,
-        payload: b"x",
-    };
+    let data = data(Tsn(1));
     let bytes = packet(A, tag, |b| {
         b.data(&data);
     });

@@ -3,6 +3,7 @@
 use crate::common::{A, Fate, PORTS, Pair, Z, address, assert_drawn, endpoint, loss, ms, plain};
 use byway_core::config::Config;
 use byway_core::{Event, LossReason, Message};
+use byway_wire::{Chunk, Packet, param_type};
 
 #[test]
 fn four_packets_set_up_an_association() {
@@ -25,6 +26,25 @@ fn four_packets_set_up_an_association() {
             inbound_streams: 10,
         };
         assert!(p.take_events(side).contains(&up));
+    }
+}
+
+// Section 3.3.2.1.5. pion/sctp drops an INIT with the parameter.
+#[test]
+fn an_init_says_which_types_of_addresses_there_are_unless_it_is_told_not_to() {
+    for says in [true, false] {
+        let mut cfg = plain();
+        cfg.setup.supported_address_types = says;
+        let mut p = Pair::new(1, &plain());
+        p.connect(A, &cfg);
+        p.run(100);
+        let packet = Packet::parse(&p.sent[0].bytes).unwrap();
+        let Chunk::Init(init) = packet.chunks().next().unwrap().unwrap().parse().unwrap() else {
+            panic!("the first packet is no INIT");
+        };
+        let kinds: Vec<u16> = init.params.iter().map(|q| q.unwrap().kind).collect();
+        assert_eq!(kinds.contains(&param_type::SUPPORTED_ADDRESS_TYPES), says);
+        assert_eq!(p.state(A), "ESTABLISHED");
     }
 }
 

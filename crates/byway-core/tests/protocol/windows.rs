@@ -1,7 +1,9 @@
 //! The peer's window: closing, probing, opening (RFC 9260 sections 6.1 and 6.2).
 
-use crate::common::{A, Pair, Z, plain};
-use byway_core::Config;
+use crate::common::{A, PORTS, Pair, Z, addresses, plain};
+use byway_core::config::BufferTuning;
+use byway_core::observe::Observation;
+use byway_core::{Config, Endpoint, EndpointConfig};
 
 /// A pair with a full window: the reader at Z does not read.
 fn closed(receive: u32) -> Pair {
@@ -148,4 +150,73 @@ fn the_send_buffer_refuses_and_calls_when_there_is_room() {
     );
     p.run(100);
     assert!(p.take_events(A).contains(&byway_core::Event::Writable));
+}
+
+/// With tuning, what is in flight does not count against `buffer.send`, up to
+/// `buffer.tuning.send`.
+#[test]
+fn a_tuned_send_buffer_counts_what_waits() {
+    // The limit of the tuning, and how many messages of 1000 bytes are accepted at once: cwnd
+    // lets five leave.
+    for (tuning, expected) in [(None, 3), (Some(5000), 5), (Some(100_000), 8)] {
+        let mut c = plain();
+        c.buffer.send = 3000;
+        c.buffer.tuning = tuning.map(|send| BufferTuning {
+            send,
+            ..BufferTuning::default()
+        });
+        let mut p = Pair::up(1, &c);
+        p.lose(|q| q.from == Z);
+        let mut accepted = 0;
+        while p.with(A, |now, e, id| {
+            let message = byway_core::Message::new(0, vec![0; 1000]);
+            e.send(now, id, message).is_ok()
+        }) {
+            accepted += 1;
+        }
+        let in_flight = p.path(A, 0).flight / 1016;
+        assert_eq!(accepted, expected, "{tuning:?}, {in_flight} in flight");
+    }
+}
+
+/// The largest window that Z advertises while 2 MB arrive, with this `max_memory`. It begins
+/// with 20,000 bytes.
+fn largest_window(max_memory: usize, change: impl FnOnce(&mut Pair)) -> u32 {
+    let mut c = plain();
+    // Only a heartbeat tells the receiver the round trip.
+    (c.hb.enabled, c.hb.at_establishment) = (true, true);
+    c.buffer.receive = 20_000;
+    c.buffer.send = 4 << 20;
+    c.buffer.tuning = Some(BufferTuning::default());
+    let end = |side: usize, max_memory| {
+        Endpoint::new(EndpointConfig {
+            accepted: c.clone(),
+            max_memory,
+            observe: true,
+            ..EndpointConfig::new(PORTS[side], addresses(1, side), [side as u8; 32])
+        })
+    };
+    let mut p = Pair::of([end(A, 256 << 20).unwrap(), end(Z, max_memory).unwrap()], 1);
+    p.connect(A, &c);
+    p.run(1000);
+    change(&mut p);
+    p.send_many(A, 1000, 2000);
+    p.run(3000);
+    let window = |o| match o {
+        Observation::SackReceived { a_rwnd, .. } => Some(a_rwnd),
+        _ => None,
+    };
+    let windows = p.take_observed(A).into_iter().filter_map(window);
+    windows.max().unwrap()
+}
+
+/// The receive buffer grows with what the reader takes, up to a sixteenth of the endpoint's
+/// memory. A reader that takes nothing makes nothing grow.
+#[test]
+fn a_tuned_receive_buffer_grows_with_the_reader() {
+    let all = 256 << 20;
+    assert!(largest_window(all, |_| ()) > 100_000);
+    assert_eq!(largest_window(16 * 30_000, |_| ()), 30_000);
+    let idle = largest_window(all, |p| p.reading[Z] = false);
+    assert!(idle <= 20_000, "{idle}");
 }

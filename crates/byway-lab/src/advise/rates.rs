@@ -8,15 +8,19 @@ const LEAST_SHARE: f64 = 0.9;
 /// The same with some loss. That loss is not of the description, so less speaks against settings.
 const LEAST_LOSSY_SHARE: f64 = 0.5;
 
-/// What is said where settings that are slower are recommended all the same.
-pub(super) const WORDS: &str = "the transfer rate while nothing fails is shown to be more than \
-     10 % below that of the own defaults, or with some loss less than half of it; nothing else \
-     that was tried keeps the other limits";
+/// What is said of settings that are slower.
+const SHOWN: &str = "transfer rate while nothing fails is shown to be more than 10 % below that of \
+     the own defaults, or with some loss less than half of it";
 
-/// The same of settings that are not recommended for it.
-pub(super) const TOO_SLOW: &str = "not recommended, because its transfer rate while nothing \
-     fails is shown to be more than 10 % below that of the own defaults, or with some loss less \
-     than half of it";
+/// The same where they are recommended all the same.
+pub(super) fn recommended_although() -> String {
+    format!("the {SHOWN}; nothing else that was tried keeps the other limits")
+}
+
+/// The same where they are not recommended for it.
+pub(super) fn not_recommended() -> String {
+    format!("not recommended, because its {SHOWN}")
+}
 
 /// Whether the rate is shown to be more than 10 % lower than that of the own defaults as
 /// described, or less than half of it with some loss: the interval of the difference (95 %,

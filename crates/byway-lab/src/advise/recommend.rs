@@ -166,7 +166,7 @@ fn of_target(request: &Request, target: Target, outcome: &Outcome, i: usize) -> 
     let mut limits = rows.first().map(|r| limits(r, wishes)).unwrap_or_default();
     limits.extend(
         best.filter(|b| is_slower(b))
-            .map(|_| rates::WORDS.to_owned()),
+            .map(|_| rates::recommended_although()),
     );
     TargetAdvice {
         target,

@@ -56,11 +56,11 @@ pub(super) fn beside(row: &Outlook, best: &Outlook, wishes: &Wishes) -> String {
 }
 
 /// Why a row that is better is not what is recommended.
-fn why_not(best: &Outlook, row: &Outlook, own: &[Sample], wishes: &Wishes) -> Option<&'static str> {
+fn why_not(best: &Outlook, row: &Outlook, own: &[Sample], wishes: &Wishes) -> Option<String> {
     if rates::is_slower(&row.samples, own) {
-        Some(rates::TOO_SLOW)
+        Some(rates::not_recommended())
     } else if beyond(&row.samples, wishes) > beyond(&best.samples, wishes) {
-        Some("not recommended, because it breaks a limit by more")
+        Some("not recommended, because it breaks a limit by more".to_owned())
     } else {
         None
     }

@@ -483,6 +483,10 @@ fn at_times() -> Vec<Metric> {
             Some(done / (r.measures.originals.max(1)) as f64)
         })
         .about("of the file, acknowledged # s after the start"),
+        Metric::family("acked@#", "", move |r, n| {
+            Some(r.measures.acked.between(0, nanos(n[0])).round())
+        })
+        .about("DATA chunks acknowledged # s after the start"),
         Metric::family("rate@#-#", "kB/s", move |r, n| {
             let (from, to) = (nanos(n[0]), nanos(n[1]));
             let bytes = r.delivered_bytes as f64 / r.measures.originals.max(1) as f64;

@@ -8,7 +8,7 @@
 use super::value::{convert, refusal};
 use crate::source::{Item, Node, Table, nearest};
 use byway_core::Config;
-use byway_core::config::{ConcurrentConfig, ConfigError, PfConfig};
+use byway_core::config::{BufferTuning, ConcurrentConfig, ConfigError, PfConfig};
 use byway_core::policy::scheme::{BadScheme, Scheme};
 use byway_core::policy::{
     DeadData, Detection, EstimateConfig, MtuDiscovery, Pacing, ProbeTimeout, Rack, Revival, Trial,
@@ -53,6 +53,7 @@ impl HasText for Config {
         config.failure.dead_data = Some(DeadData::default());
         config.failure.path_detection = vec![Detection::default()];
         config.concurrent = Some(ConcurrentConfig::default());
+        config.buffer.tuning = Some(BufferTuning::default());
         config.congestion.initial_ssthresh = Some(1);
         config.congestion.max_burst = Some(1);
         config

@@ -587,6 +587,7 @@ fn settings_of_what_is_off_are_listed_as_they_are_when_it_is_on() {
             "rfc9260",
             &[
                 "concurrent",
+                "buffer.tuning",
                 "failover.probe_timeout",
                 "failover.estimate",
                 "failover.trial",
@@ -600,6 +601,7 @@ fn settings_of_what_is_off_are_listed_as_they_are_when_it_is_on() {
             "rfc2960",
             &[
                 "concurrent",
+                "buffer.tuning",
                 "failover.probe_timeout",
                 "failover.estimate",
                 "failover.trial",

@@ -193,11 +193,14 @@ fn what_is_not_its_own_is_left_alone() {
         ..session(&file)
     };
     assert_eq!(sweep(&plan, &again).unwrap().rows.len(), 24);
-    // A folder that is not there, too, is an error with its place.
+    // A folder that is not there is made; where it cannot be made, the error has its place.
+    let made = folder.file("made/x.parquet");
+    assert_eq!(sweep(&plan, &session(&made)).unwrap().rows.len(), 24);
+    std::fs::write(folder.file("no"), "a file").unwrap();
     let nowhere = folder.file("no/x.parquet");
     let error = sweep(&plan, &session(&nowhere)).unwrap_err().to_string();
     assert!(
-        error.starts_with("cannot write ") && error.contains("no/x.parquet"),
+        error.starts_with("cannot make the folder ") && error.contains("/no"),
         "{error}"
     );
 }

@@ -22,7 +22,7 @@ pub use dealer::{Dealer, Dealt, Written, remove_journal};
 pub use description::Description;
 pub use read::{Load, parse, read};
 pub use results::{About, ResultCell, Results};
-pub use session::{Found, Session, journal_path, refuse_no_file, sweep};
+pub use session::{Found, Session, journal_path, sweep};
 pub use summary::{CellSummary, MetricSummary, Summary};
 pub use write::schema;
 

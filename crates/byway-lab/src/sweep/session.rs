@@ -87,7 +87,10 @@ pub(super) fn begin(plan: &Plan, session: &Session<'_>) -> Result<Begun, EngineE
     let journal_path = journal_path(session.file);
     // Before anything is removed, replaced or read: a device has no end.
     for path in [session.file, &journal_path] {
-        refuse_no_file(path)?;
+        only_files(path)?;
+    }
+    if let Some(folder) = session.file.parent().filter(|p| !p.as_os_str().is_empty()) {
+        std::fs::create_dir_all(folder).map_err(|e| Trouble::file("make the folder", folder, e))?;
     }
     if session.restart {
         remove(&journal_path)?;
@@ -126,12 +129,8 @@ pub(super) fn remove(path: &Path) -> Result<(), Trouble> {
     }
 }
 
-/// Refuses what cannot be a results file, and what is there and none: a device, a pipe, a
-/// folder. Nothing is written for it.
-///
-/// # Errors
-/// With the name and what to do instead.
-pub fn refuse_no_file(path: &Path) -> Result<(), Trouble> {
+/// Refuses what cannot be a file, and what is there and none: a device, a pipe, a folder.
+fn only_files(path: &Path) -> Result<(), Trouble> {
     let problem = match std::fs::metadata(path) {
         _ if path.file_name().is_none() => "this is no file's name; choose another --out",
         _ if path.to_string_lossy().contains("://") => {

@@ -6,6 +6,7 @@ use super::measure;
 use super::papers;
 use super::part::{Ask, Part, Rows, Whose};
 use super::plan::{StudyPlan, Wanted};
+use super::raw::{self, RawFile};
 use super::report::{PaperResult, Report, ReproduceError, Request, SCHEMA, Watch};
 use super::rule::Level;
 use super::study;
@@ -24,11 +25,20 @@ pub fn reproduce(request: &Request, watch: &Watch<'_>) -> Result<Report, Reprodu
         None => papers::built_in(),
     };
     let parts = choose(&request.what, folders)?;
+    if let Some(axis) = (request.at.keys()).find(|a| !parts.iter().any(|p| p.has_axis(a))) {
+        let known: BTreeSet<&str> = parts.iter().flat_map(Part::axes).collect();
+        let known: Vec<&str> = known.into_iter().collect();
+        return Err(ReproduceError::Unknown(format!(
+            "\"{axis}\" is no axis of what is asked for; there are {}",
+            known.join(", ")
+        )));
+    }
     let looks = request.looks.max(1);
     let level = Level::of_looks(looks);
     let mut rows = Rows::new();
     let mut counts = Counts::default();
     let mut open: Vec<BTreeSet<String>> = Vec::new();
+    let mut files = Vec::new();
     for look in 0..looks {
         let mut wanted: Vec<(Whose, Wanted<'_>)> = Vec::new();
         for ablation in [None]
@@ -40,6 +50,7 @@ pub fn reproduce(request: &Request, watch: &Watch<'_>) -> Result<Report, Reprodu
                 if ablation.is_none() || !part.paper.questions {
                     let ask = Ask {
                         effort: request.effort,
+                        at: &request.at,
                         look,
                         only: open.get(p),
                     };
@@ -48,14 +59,15 @@ pub fn reproduce(request: &Request, watch: &Watch<'_>) -> Result<Report, Reprodu
             }
         }
         let (whose, wanted): (Vec<Whose>, Vec<Wanted<'_>>) = wanted.into_iter().unzip();
-        let done = carry_out(&wanted, request, watch)?;
+        let mut done = carry_out(&wanted, look, request, watch)?;
         counts.add(&done);
+        files.append(&mut done.raw);
         for (whose, more) in whose.into_iter().zip(done.rows) {
             rows.entry(whose).or_default().extend(more);
         }
         if look + 1 < looks {
             open = (parts.iter().enumerate())
-                .map(|(p, part)| part.open(&part.cells(p, None, &rows), level))
+                .map(|(p, part)| part.open(&part.cells(p, None, (&rows, &request.at)), level))
                 .collect();
         }
     }
@@ -73,6 +85,7 @@ pub fn reproduce(request: &Request, watch: &Watch<'_>) -> Result<Report, Reprodu
         from_file: counts.from_file,
         shared: counts.asked - counts.simulated - counts.from_file,
         papers,
+        raw: files,
     })
 }
 
@@ -84,10 +97,10 @@ fn result(
     rows: &Rows,
     level: Level,
 ) -> Result<PaperResult, String> {
-    let ours = part.cells(place, None, rows);
-    let mut result = part.result(&ours, request.effort, level)?;
+    let ours = part.cells(place, None, (rows, &request.at));
+    let mut result = part.result(&ours, (request.effort, &request.at), level)?;
     for ablation in request.ablations.iter().filter(|_| !part.paper.questions) {
-        let cells = part.cells(place, Some(*ablation), rows);
+        let cells = part.cells(place, Some(*ablation), (rows, &request.at));
         part.ablate(*ablation, &cells, level, &mut result);
     }
     Ok(result)
@@ -116,11 +129,14 @@ struct Done {
     asked: usize,
     simulated: usize,
     from_file: usize,
+    /// The files of the raw runs.
+    raw: Vec<RawFile>,
 }
 
-/// Does the runs of all studies.
+/// Does the runs of all studies, for one look at them.
 fn carry_out(
     wanted: &[Wanted<'_>],
+    look: u32,
     request: &Request,
     watch: &Watch<'_>,
 ) -> Result<Done, ReproduceError> {
@@ -151,11 +167,16 @@ fn carry_out(
         ),
         _ => error.to_string(),
     })?;
+    let raw = match &request.raw {
+        Some(folder) => raw::write(folder, look, (wanted, &plans), &done.rows)?,
+        None => Vec::new(),
+    };
     let each = wanted.iter().zip(&plans).zip(&done.rows);
     Ok(Done {
         rows: each.map(|((w, plan), rows)| w.rows(plan, rows)).collect(),
         asked: done.asked,
         simulated: done.simulated,
         from_file: done.from_store,
+        raw,
     })
 }

@@ -33,6 +33,13 @@ pub fn is_meant(place: &Place, filter: &Filter) -> bool {
     })
 }
 
+/// Whether `place` has these values of those of the axes that it has.
+#[must_use]
+pub(super) fn is_at(place: &Place, at: &Place) -> bool {
+    let differs = |(axis, value): (&String, &Value)| place.get(axis).is_some_and(|v| v != value);
+    !at.iter().any(differs)
+}
+
 /// A place in words, without the axes that `without` names: "loss1 5, PMR 0".
 #[must_use]
 pub fn place_words(place: &Place, without: &[&str]) -> String {

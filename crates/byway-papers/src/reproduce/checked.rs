@@ -23,6 +23,8 @@ pub struct Checked {
     pub counts: bool,
     /// Where it fails, or what counts.
     pub detail: Option<String>,
+    /// How near it is to saying something else.
+    pub near: Option<String>,
     /// The runs behind the figure; of a comparison, those of both arms at all places.
     pub runs: RunCount,
     /// What was changed of it after results had been seen.

@@ -2,6 +2,7 @@
 
 use super::check::Check;
 use super::figure::FigureSpec;
+use super::parameters::Parameter;
 use super::study::StudySpec;
 use super::today::Answers;
 use serde::Deserialize;
@@ -28,6 +29,9 @@ pub struct Paper {
     /// Its figures.
     #[serde(rename = "figure", default)]
     pub figures: Vec<FigureSpec>,
+    /// What the sender and the network were set to, and where that comes from.
+    #[serde(rename = "parameter", default)]
+    pub parameters: Vec<Parameter>,
     /// The runs that both need.
     #[serde(rename = "study", default)]
     pub studies: Vec<StudySpec>,

@@ -1,6 +1,6 @@
 //! Pieces of the page: figures, names and text.
 
-use super::figure::{self, Figure, Source, svg};
+use super::figure::{Figure, Source, svg};
 use std::fmt::Write;
 
 pub(in crate::reproduce) fn figure(out: &mut String, figure: &Figure) -> Result<(), String> {
@@ -26,7 +26,8 @@ pub(in crate::reproduce) fn figure(out: &mut String, figure: &Figure) -> Result<
     let file = format!("{}.csv", id);
     let _ = writeln!(
         out,
-        "</div>\n<figcaption>{} <a download=\"{file}\" href=\"data:text/csv;charset=utf-8,{}\">Its \
+        "</div>\n<p class=\"again\" hidden><code></code> <button type=\"button\">Copy</button></p>\n\
+         <figcaption>{} <a download=\"{file}\" href=\"data:text/csv;charset=utf-8,{}\">Its \
          data as CSV</a>.</figcaption>\n</figure>",
         escape(&figure.caption),
         percent_encoded(&figure.csv())
@@ -45,8 +46,10 @@ fn legend(figure: &Figure) -> String {
             escape(name)
         );
     }
-    if figure.shows(figure::Source::Ns2) {
-        for source in [Source::Byway, Source::Ns2] {
+    let others = [Source::Ns2, Source::Paper].map(|s| figure.shows(s));
+    if others.contains(&true) {
+        let shown = [Source::Byway, Source::Ns2, Source::Paper];
+        for source in shown.into_iter().filter(|s| figure.shows(*s)) {
             let _ = write!(
                 out,
                 "<span class=\"source\"><i class=\"{}\"></i>{}</span>",

@@ -8,6 +8,7 @@
 //! fingerprint. It does not cover what these runs do not use; for that
 //! the engine repeats runs of the file itself (`try_out`), which costs more.
 
+use super::hex::hex;
 use byway_lab::metrics::Metrics;
 use byway_lab::result::RunResult;
 use byway_lab::run::{RunOptions, run};
@@ -151,8 +152,7 @@ fn value(run: &RunResult, name: &str) -> Option<f64> {
 
 /// A short name for a text, the same on every machine.
 fn digest(text: &str) -> String {
-    let bytes = Sha256::digest(text);
-    bytes.iter().take(16).map(|b| format!("{b:02x}")).collect()
+    hex(&Sha256::digest(text)[..16])
 }
 
 #[cfg(test)]

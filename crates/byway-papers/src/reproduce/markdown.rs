@@ -70,7 +70,26 @@ pub fn render(report: &Report) -> String {
     for asked in report.papers.iter().filter(|p| p.questions) {
         questions(&mut out, asked);
     }
+    raw(&mut out, report);
     out
+}
+
+/// The files of the raw runs, which are kept elsewhere.
+fn raw(out: &mut String, report: &Report) {
+    if report.raw.is_empty() {
+        return;
+    }
+    out.push_str("## Raw runs\n\n| file | runs | SHA-256 |\n|---|---|---|\n");
+    for file in &report.raw {
+        let _ = writeln!(
+            out,
+            "| {} | {} | `{}` |",
+            cell(&file.file),
+            file.runs,
+            file.sha256
+        );
+    }
+    out.push('\n');
 }
 
 fn questions(out: &mut String, asked: &PaperResult) {
@@ -126,14 +145,12 @@ fn cell(text: &str) -> String {
 /// The settings without ns-2's rules to which the claims were put.
 fn plain(report: &Report) -> Vec<Ablation> {
     let first = report.claims().next();
-    first.map_or_else(Vec::new, |c| {
-        c.ablations.iter().map(|a| a.settings).collect()
-    })
+    first.map_or_else(Vec::new, |c| c.presets().map(|a| a.settings).collect())
 }
 
 /// The verdicts by them.
 fn ablations(claim: &ClaimResult) -> String {
-    let verdicts = claim.ablations.iter();
+    let verdicts = claim.presets();
     verdicts
         .map(|a| format!(" {} |", a.verdict.words()))
         .collect()

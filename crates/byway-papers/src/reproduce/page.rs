@@ -1,7 +1,8 @@
 //! The report page: one file that needs nothing else.
 
-use super::checked::Checked;
+use super::claim_page;
 use super::html::{anchor, escape, figure};
+use super::marks::{badge, sign};
 use super::report::{PaperResult, Report};
 use super::rule::Outcome;
 use super::today_page;
@@ -10,6 +11,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 const CSS: &str = include_str!("../../assets/reproduce.css");
+/// A click on a point shows the command that runs it again.
+const SCRIPT: &str = include_str!("../../assets/reproduce.js");
 
 /// The page.
 ///
@@ -55,7 +58,10 @@ pub fn html(report: &Report, version: &str) -> Result<String, String> {
     for asked in report.papers.iter().filter(|p| p.questions) {
         today_page::section(&mut out, asked)?;
     }
-    out.push_str("</main>\n</body>\n</html>\n");
+    let _ = writeln!(
+        out,
+        "</main>\n<script>\n{SCRIPT}</script>\n</body>\n</html>"
+    );
     Ok(out)
 }
 
@@ -90,11 +96,11 @@ fn summary(report: &Report) -> String {
          says</th>",
     );
     let first = report.claims().next();
-    for ablation in first.iter().flat_map(|c| &c.ablations) {
+    for ablation in first.iter().flat_map(|c| c.presets()) {
         let _ = write!(out, "<th>{}</th>", ablation.settings.name());
     }
     out.push_str("<th>verdict</th></tr></thead>\n<tbody>\n");
-    let columns = 3 + first.map_or(0, |c| c.ablations.len());
+    let columns = 3 + first.map_or(0, |c| c.presets().count());
     let papers = report.papers.iter().filter(|p| !p.questions);
     for paper in papers.filter(|p| !p.claims.is_empty()) {
         let _ = writeln!(
@@ -121,19 +127,10 @@ fn summary(report: &Report) -> String {
 
 /// The verdicts by settings without ns-2's rules.
 fn ablations(claim: &ClaimResult) -> String {
-    let cells = claim.ablations.iter();
+    let cells = claim.presets();
     cells
         .map(|a| format!("<td>{}</td>", badge(a.verdict, a.verdict.words())))
         .collect()
-}
-
-fn badge(verdict: Verdict, words: &str) -> String {
-    let class = match verdict {
-        Verdict::Reproduced | Verdict::TrendOnly => "good",
-        Verdict::Fitted | Verdict::Undecided => "open",
-        Verdict::NotReproduced | Verdict::Vacuous => "bad",
-    };
-    format!("<span class=\"badge {class}\">{words}</span>")
 }
 
 /// A paper: its claims, each with its figure, then the other figures.
@@ -148,9 +145,10 @@ fn section(out: &mut String, paper: &PaperResult) -> Result<(), String> {
         escape(&paper.setting),
         paper.digest
     );
+    claim_page::parameters(out, paper);
     let mut drawn = BTreeSet::new();
     for claim in &paper.claims {
-        self::claim(out, claim);
+        claim_page::claim(out, claim);
         let Some(id) = &claim.figure else { continue };
         let name = format!("{} figure {id}", paper.id);
         let Some(figure) = paper.figures.iter().find(|f| f.name == name) else {
@@ -172,103 +170,4 @@ fn section(out: &mut String, paper: &PaperResult) -> Result<(), String> {
     }
     out.push_str("</section>\n");
     Ok(())
-}
-
-fn claim(out: &mut String, claim: &ClaimResult) {
-    let _ = writeln!(
-        out,
-        "<article id=\"{0}\">\n<h3>{0} {1}</h3>\n<p>{2} <span class=\"quiet\">({3})</span></p>",
-        claim.id,
-        badge(claim.verdict, &claim.verdict_words()),
-        escape(&claim.says),
-        escape(&claim.section)
-    );
-    out.push_str(
-        "<table class=\"checks\"><thead><tr><th>what is looked at</th><th>paper</th><th>ns-2</th>\
-         <th>byway</th><th>distinct runs</th></tr></thead>\n<tbody>\n",
-    );
-    for check in &claim.checks {
-        self::check(out, check);
-    }
-    out.push_str("</tbody></table>\n");
-    controls(out, claim);
-    if let Some(fitted) = &claim.fitted {
-        let _ = writeln!(out, "<p><b>Fitted:</b> {}</p>", escape(fitted));
-    }
-    if let Some(reason) = &claim.reason {
-        let head = match claim.verdict {
-            Verdict::Undecided => "Why undecided:",
-            _ => "Why not:",
-        };
-        let _ = writeln!(out, "<p><b>{head}</b> {}</p>", escape(reason));
-    }
-    if let Some(remark) = &claim.remark {
-        let _ = writeln!(out, "<p class=\"quiet\">{}</p>", escape(remark));
-    }
-    out.push_str("</article>\n");
-}
-
-/// What the checks say where they must not hold.
-fn controls(out: &mut String, claim: &ClaimResult) {
-    let checks = || claim.checks.iter().filter(|c| c.counts);
-    if checks().all(|c| c.controls.is_empty()) {
-        return;
-    }
-    out.push_str("<details><summary>Where these checks must not hold</summary>\n<ul>\n");
-    for check in checks() {
-        let said = check.controls.iter();
-        let said: Vec<String> = said
-            .map(|c| format!("{}: {}", c.name, c.outcome.words()))
-            .collect();
-        let _ = writeln!(
-            out,
-            "<li>{}: {}</li>",
-            escape(&check.what),
-            escape(&said.join(", "))
-        );
-    }
-    out.push_str("</ul></details>\n");
-}
-
-fn check(out: &mut String, check: &Checked) {
-    let ns2 = check.ns2.as_deref().map_or("\u{2013}".to_owned(), escape);
-    let mut notes: Vec<String> = check.detail.iter().cloned().collect();
-    if let Some(change) = &check.changed {
-        notes.push(format!(
-            "changed on {}: {} Before: {}",
-            change.on, change.why, change.was
-        ));
-    }
-    if check.holds() && check.is_vacuous() {
-        notes.push(format!("vacuous: {}", check.vacuous_words()));
-    }
-    let notes: String = notes
-        .iter()
-        .map(|n| format!("<small>{}</small>", escape(n)))
-        .collect();
-    let byway = match check.counts {
-        true => sign(check.outcome),
-        false => String::new(),
-    };
-    let _ = writeln!(
-        out,
-        "<tr><td data-head=\"what\">{}</td><td data-head=\"paper\">{}</td>\
-         <td data-head=\"ns-2\">{}{ns2}</td><td data-head=\"byway\">{byway}{}{notes}</td>\
-         <td data-head=\"distinct runs\">{}</td></tr>",
-        escape(&check.what),
-        escape(&check.paper),
-        check.ns2_outcome.map_or(String::new(), sign),
-        escape(&check.byway),
-        check.runs.words()
-    );
-}
-
-fn sign(outcome: Outcome) -> String {
-    let (class, sign) = match outcome {
-        Outcome::Holds => ("good", "\u{2713}"),
-        Outcome::Fails => ("bad", "\u{2717}"),
-        Outcome::Undecided => ("open", "?"),
-    };
-    let words = outcome.words();
-    format!("<span class=\"{class}\" title=\"{words}\" aria-label=\"{words}\">{sign}</span> ")
 }

@@ -1,7 +1,7 @@
 //! One paper of a reproduction: the runs that it needs, and what they show.
 
 use super::ablation::Ablation;
-use super::cells::{self, Cells};
+use super::cells::{self, Cells, Place};
 use super::claim::Paper as PaperSpec;
 use super::figure::{Data, Figure, FigureSpec};
 use super::papers::Folder;
@@ -22,6 +22,8 @@ pub(super) type Rows = BTreeMap<Whose, Vec<study::Row>>;
 /// Which runs are asked for.
 pub(super) struct Ask<'a> {
     pub(super) effort: Effort,
+    /// The cells; all if it names no axis.
+    pub(super) at: &'a Place,
     /// The look at the growing runs, from 0.
     pub(super) look: u32,
     /// The studies; none for all.
@@ -54,12 +56,23 @@ pub(super) fn measures(paper: &PaperSpec, study: &str) -> BTreeSet<String> {
 }
 
 impl Part {
+    /// The axes of its studies, set and measured.
+    pub(super) fn axes(&self) -> impl Iterator<Item = &str> {
+        let studies = self.paper.studies.iter();
+        studies.flat_map(|s| s.axes.keys().chain(s.bins.keys()).map(String::as_str))
+    }
+
+    /// Whether one of its studies has this axis.
+    pub(super) fn has_axis(&self, name: &str) -> bool {
+        self.axes().any(|axis| axis == name)
+    }
+
     /// Adds the studies that its claims and figures need.
     pub(super) fn wants<'a>(
         &'a self,
         place: usize,
         ablation: Option<Ablation>,
-        ask: &Ask<'_>,
+        ask: &Ask<'a>,
         wanted: &mut Vec<(Whose, Wanted<'a>)>,
     ) -> Result<(), String> {
         for (s, study) in self.paper.studies.iter().enumerate() {
@@ -79,6 +92,7 @@ impl Part {
                 study,
                 base: self.files.scenario(study)?,
                 ablation,
+                at: ask.at,
                 seeds: study.look(ask.effort, ask.look),
                 measures,
             };
@@ -92,12 +106,14 @@ impl Part {
         &self,
         place: usize,
         ablation: Option<Ablation>,
-        rows: &Rows,
+        (rows, at): (&Rows, &Place),
     ) -> BTreeMap<&str, Cells> {
         let studies = self.paper.studies.iter().enumerate();
         let cells = studies.filter_map(|(s, study)| {
             let rows = rows.get(&(ablation, place, s))?;
-            Some((study.id.as_str(), study::cells(rows.clone())))
+            let mut cells = study::cells(rows.clone());
+            cells.0.retain(|cell| cells::is_at(&cell.place, at));
+            Some((study.id.as_str(), cells))
         });
         cells.collect()
     }
@@ -133,12 +149,13 @@ impl Part {
     pub(super) fn result(
         &self,
         ours: &BTreeMap<&str, Cells>,
-        effort: Effort,
+        (effort, at): (Effort, &Place),
         level: Level,
     ) -> Result<PaperResult, String> {
         let mut ns2 = BTreeMap::new();
         for study in &self.paper.studies {
             if let Some(mut cells) = self.files.ns2(&study.id)? {
+                cells.0.retain(|cell| cells::is_at(&cell.place, at));
                 if let Some(ours) = ours.get(study.id.as_str()) {
                     alike_in_size(&mut cells, ours);
                 }
@@ -153,7 +170,7 @@ impl Part {
             .collect();
         let mut figures = Vec::new();
         for spec in &self.paper.figures {
-            figures.push(self.figure(spec, ours, &ns2, effort)?);
+            figures.push(self.figure(spec, ours, &ns2, (effort, at))?);
         }
         Ok(PaperResult {
             id: self.paper.id.clone(),
@@ -162,6 +179,7 @@ impl Part {
             setting: self.paper.setting.clone(),
             questions: self.paper.questions,
             digest: rule::digest(self.files.claims()),
+            parameters: self.paper.parameters.clone(),
             claims,
             figures,
         })
@@ -172,7 +190,7 @@ impl Part {
         spec: &FigureSpec,
         ours: &BTreeMap<&str, Cells>,
         ns2: &BTreeMap<&str, Cells>,
-        effort: Effort,
+        (effort, at): (Effort, &Place),
     ) -> Result<Figure, String> {
         let name = || format!("{} figure {}", self.paper.id, spec.id);
         let study = self
@@ -187,6 +205,7 @@ impl Part {
         let data = Data {
             ours: ours.get(spec.study.as_str()).unwrap_or(&empty),
             ns2: ns2.get(spec.study.as_str()),
+            at,
             runs: &Runs {
                 base: &base,
                 study,

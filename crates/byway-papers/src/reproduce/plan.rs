@@ -2,7 +2,7 @@
 //! back.
 
 use super::ablation::Ablation;
-use super::cells::{Place, Value};
+use super::cells::{self, Place, Value};
 use super::single::scenario_at;
 use super::study::{Effort, Row, StudySpec};
 use byway_lab::axis::Base;
@@ -19,6 +19,8 @@ pub(super) struct Wanted<'a> {
     pub(super) base: Base,
     /// Whether other settings take the place of the papers'.
     pub(super) ablation: Option<Ablation>,
+    /// Only the cells at these values of these axes.
+    pub(super) at: &'a Place,
     /// The seeds of each cell.
     pub(super) seeds: RangeInclusive<u64>,
     /// Metrics that claims and figures ask for.
@@ -45,18 +47,17 @@ impl Wanted<'_> {
         let seeds: Vec<u64> = self.seeds.clone().collect();
         let rotated = study.rotate.as_ref().map(|rotate| rotate.axis.clone());
         let axes: Vec<String> = study.axes.keys().cloned().chain(rotated).collect();
-        let (mut cells, mut places) = (Vec::new(), Vec::new());
-        for place in study.places(effort) {
+        let (mut planned, mut places) = (Vec::new(), Vec::new());
+        let meant = |place: &Place| cells::is_at(place, self.at);
+        for place in study.places(effort).into_iter().filter(meant) {
             for (whole, own) in self.rotated(&place, &seeds) {
                 let mut scenario = scenario_at(&self.base, &whole).map_err(failed)?;
                 if let Some(ablation) = self.ablation {
-                    for policy in &mut scenario.policies {
-                        policy.config = ablation.of(&policy.config);
-                    }
+                    ablation.apply(&mut scenario, study.axes.keys().map(String::as_str));
                 }
                 let values = axes.iter().map(|axis| whole.get(axis));
                 let values = values.map(|v| v.map_or(String::new(), Value::to_string));
-                cells.push(Cell {
+                planned.push(Cell {
                     seeds: own,
                     ..Cell::new(values.collect(), scenario)
                 });
@@ -64,7 +65,7 @@ impl Wanted<'_> {
             }
         }
         let names: Vec<&str> = axes.iter().map(String::as_str).collect();
-        let mut plan = Plan::of(&name, &names, cells, seeds, known);
+        let mut plan = Plan::of(&name, &names, planned, seeds, known);
         plan.metrics = self.metrics(known).map_err(failed)?;
         plan.shown.clear();
         plan.family = format!("{}/{}", self.paper, study.scenario);

@@ -1,8 +1,11 @@
 //! What is asked of a reproduction, and what comes out.
 
 use super::ablation::Ablation;
+use super::cells::Place;
 use super::checked::Checked;
 use super::figure::Figure;
+use super::parameters::Parameter;
+use super::raw::RawFile;
 use super::study::Effort;
 use super::verdict::{ClaimResult, Verdict};
 use byway_lab::engine::Resumed;
@@ -23,12 +26,16 @@ pub struct Request {
     pub what: Vec<String>,
     /// How much is run.
     pub effort: Effort,
+    /// Only the cells at these values of these axes; all if there are none.
+    pub at: Place,
     /// A folder of papers to take in place of those that are built in.
     pub experiments: Option<PathBuf>,
     /// A file that keeps the results of runs; what it holds is not run again. It
     /// belongs to one release, and to builds that simulate alike.
     pub runs: Option<PathBuf>,
-    /// Settings without ns-2 to which the claims are put as well.
+    /// A folder for the raw runs, a Parquet file for each study.
+    pub raw: Option<PathBuf>,
+    /// Other settings to which the claims are put as well.
     pub ablations: Vec<Ablation>,
     /// How often the runs are looked at: claims that are undecided get twice the seeds, until
     /// this many looks (1). Looks share the error of the tests.
@@ -69,6 +76,8 @@ pub struct Report {
     pub shared: usize,
     /// The papers, by year.
     pub papers: Vec<PaperResult>,
+    /// The files of the raw runs; none if no folder was named for them.
+    pub raw: Vec<RawFile>,
 }
 
 /// What came out of one paper.
@@ -86,6 +95,8 @@ pub struct PaperResult {
     pub questions: bool,
     /// The digest of the rule of verdicts and of the paper's claims file.
     pub digest: String,
+    /// What was set, and where that comes from.
+    pub parameters: Vec<Parameter>,
     /// The claims that were requested.
     pub claims: Vec<ClaimResult>,
     /// The figures that go with them.
@@ -172,7 +183,7 @@ pub enum ReproduceError {
     /// A file of `experiments/` cannot be read, or a run cannot be done.
     #[error("{0}")]
     Failed(String),
-    /// The file of kept runs cannot be used.
+    /// The file of kept runs cannot be used, or raw runs cannot be written.
     #[error(transparent)]
     File(#[from] Trouble),
 }

@@ -1,6 +1,7 @@
 //! The rule of verdicts: `experiments/RULE.md` in code.
 
 use super::estimate::Estimate;
+use super::hex::hex;
 use super::sample::Sample;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -194,8 +195,7 @@ pub fn digest(claims: &str) -> String {
         all.update((text.len() as u64).to_le_bytes());
         all.update(text);
     }
-    let bytes = all.finalize();
-    bytes.iter().take(8).map(|b| format!("{b:02x}")).collect()
+    hex(&all.finalize()[..8])
 }
 
 #[cfg(test)]

@@ -43,6 +43,15 @@ impl Runs<'_> {
     /// # Errors
     /// When it cannot be run.
     pub fn at(&self, place: &Place, seed: u64) -> Result<RunResult, String> {
+        let scenario = self.scenario(place, seed)?;
+        one(&scenario, 0, RunOptions::default()).map_err(|e| e.to_string())
+    }
+
+    /// The scenario of that run.
+    ///
+    /// # Errors
+    /// When an axis or its value is not known.
+    pub(super) fn scenario(&self, place: &Place, seed: u64) -> Result<Scenario, String> {
         let mut whole = Place::new();
         for (name, axis) in &self.study.axes {
             if let Some(first) = axis.values(self.effort).first() {
@@ -52,6 +61,6 @@ impl Runs<'_> {
         whole.extend(place.clone());
         let mut scenario = scenario_at(self.base, &whole)?;
         scenario.seed = seed;
-        one(&scenario, 0, RunOptions::default()).map_err(|e| e.to_string())
+        Ok(scenario)
     }
 }

@@ -30,6 +30,7 @@ fn every_paper_can_be_read_and_names_what_there_is() {
                     study,
                     base: files.scenario(study).unwrap_or_else(|e| panic!("{e}")),
                     ablation: None,
+                    at: &cells::Place::new(),
                     seeds: study.look(effort, 0),
                     measures: measures(&paper, &study.id),
                 };
@@ -44,14 +45,19 @@ fn every_paper_can_be_read_and_names_what_there_is() {
     }
 }
 
-#[test]
-fn what_is_not_there_is_named_with_what_is() {
+fn asked(what: &str, at: &[(&str, &str)]) -> Result<Report, ReproduceError> {
+    let at = at.iter().map(|(axis, value)| {
+        let value = cells::Value::Text((*value).to_owned());
+        ((*axis).to_owned(), value)
+    });
     let request = Request {
-        what: vec!["A99".to_owned()],
+        raw: None,
+        what: vec![what.to_owned()],
         effort: Effort::Quick,
         experiments: None,
         runs: None,
         ablations: Vec::new(),
+        at: at.collect(),
         looks: 1,
         program: String::new(),
     };
@@ -60,10 +66,47 @@ fn what_is_not_there_is_named_with_what_is() {
         resumed: &|_| {},
         cancel: None,
     };
-    let error = reproduce(&request, &watch).unwrap_err();
+    reproduce(&request, &watch)
+}
+
+#[test]
+fn what_is_not_there_is_named_with_what_is() {
+    let error = asked("A99", &[]).unwrap_err();
     assert!(matches!(error, ReproduceError::Unknown(_)));
     let text = error.to_string();
     assert!(text.contains("\"A99\"") && text.contains("A1,"), "{text}");
+    let text = asked("caro-2006/8-3", &[("los", "1")])
+        .unwrap_err()
+        .to_string();
+    assert!(
+        text.contains("\"los\"") && text.contains("loss1,"),
+        "{text}"
+    );
+}
+
+/// caro-2006 figure 8, scenario 3: PMR 1 sends TSN 2 to the primary and waits.
+#[test]
+fn a_timeline_has_the_packets_of_its_runs_and_at_chooses_among_them() {
+    let report = asked("caro-2006/8-3", &[("policy", "PMR 1")]).unwrap_or_else(|e| panic!("{e}"));
+    let figure = &report.papers[0].figures[0];
+    assert_eq!(figure.panels.len(), 1, "PMR 1 alone");
+    let ladder = figure.panels[0].ladder.as_ref().unwrap();
+    let drawn: Vec<String> = (ladder.hops.iter())
+        .filter(|hop| !hop.label.starts_with(['H', 'h']))
+        .map(|hop| {
+            let fate = if hop.lost { " lost" } else { "" };
+            format!("{} {}{fate}", ladder.paths[hop.path], hop.label)
+        })
+        .collect();
+    let expected = [
+        "primary D1 lost",
+        "alternate D1",
+        "alternate S1",
+        "primary D2 lost",
+    ];
+    assert_eq!(drawn, expected);
+    assert_eq!(ladder.timeouts.len(), 1);
+    assert!(figure.csv().starts_with("panel,path,direction,packet,"));
 }
 
 /// Each check that counts has a control, each fitted or trend claim is one of a paper, and a change

@@ -47,6 +47,14 @@ pub fn render(report: &Report, terminal: Terminal) -> String {
     out
 }
 
+/// The points of all figures, as tables.
+#[must_use]
+pub fn points(report: &Report) -> String {
+    let figures = report.papers.iter().flat_map(|p| &p.figures);
+    let tables = figures.map(|f| format!("{}: {}\n{}\n", f.name, f.title, f.csv()));
+    tables.collect()
+}
+
 /// How many controls the checks were put to, and the checks that do not fail theirs.
 #[must_use]
 pub fn controls(report: &Report) -> String {

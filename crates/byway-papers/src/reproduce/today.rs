@@ -108,6 +108,7 @@ mod tests {
             outcome,
             counts,
             detail: None,
+            near: None,
             runs: RunCount::default(),
             changed: None,
             controls: Vec::new(),

@@ -124,6 +124,11 @@ impl ClaimResult {
         }
     }
 
+    /// What it is by the presets without ns-2's rules.
+    pub fn presets(&self) -> impl Iterator<Item = &Ablated> {
+        self.ablations.iter().filter(|a| a.settings.is_preset())
+    }
+
     /// The verdict, and the word "fitted" where a setting was chosen with results in view.
     #[must_use]
     pub fn verdict_words(&self) -> String {
@@ -241,6 +246,7 @@ fn evaluate(
         (Some(cells), true) => check.kind.controls(cells, level),
         _ => Vec::new(),
     };
+    let near = found.as_ref().and_then(|f| f.near.clone());
     let (byway, outcome, detail, runs) = match found {
         Some(f) => (f.text, f.outcome, f.detail, f.runs),
         None => (
@@ -259,6 +265,7 @@ fn evaluate(
         outcome,
         counts: check.kind.counts(),
         detail,
+        near,
         runs,
         changed: check.changed.clone(),
         controls,

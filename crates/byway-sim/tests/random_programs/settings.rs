@@ -8,16 +8,17 @@
 
 use byway_core::Config;
 use byway_core::config::{
-    AllPathsSuspect, BurstRule, ConcurrentConfig, CongestionAlgorithm, Coupling, Cubic, CwndGrowth,
-    Dormant, ErrorClear, FailedProbes, FastRecovery, HbJitter, InitialCwnd, PathMaxRetransTest,
-    PfClear, PfConfig, PfReturnCwnd, Pmtu, PrimarySwitch, RttSampling, SackDestination, Wildcard,
+    AllPathsSuspect, BufferTuning, BurstRule, ConcurrentConfig, CongestionAlgorithm, Coupling,
+    Cubic, CwndGrowth, Dormant, ErrorClear, FailedProbes, FastRecovery, HbJitter, InitialCwnd,
+    PathMaxRetransTest, PfClear, PfConfig, PfReturnCwnd, Pmtu, PrimarySwitch, RttSampling,
+    SackDestination, Wildcard,
 };
 use byway_core::policy::Formula;
 use byway_core::policy::estimate::ProbeSize;
 use byway_core::policy::probing::{Detection, Probing, ProbingStop};
 use byway_core::policy::{
     AfterRto, Choice, Cuc, DataMove, DeadData, EstimateConfig, FastRetransmits, FillOrder, Pacing,
-    ProbeTimeout, Rack, RetransmitTarget, Revival, RtxPolicy, Trial,
+    ProbeTimeout, Rack, RetransmitTarget, Revival, RtxPolicy, Scheduler, Trial,
 };
 use byway_core::time::Duration;
 use proptest::prelude::*;
@@ -44,6 +45,8 @@ pub(crate) struct Settings {
     pub(crate) detection: u8,
     pub(crate) misc: u8,
     pub(crate) concurrent: u8,
+    /// The scheduler of concurrent multipath transfer, and buffers that tune themselves.
+    pub(crate) scheduler: u8,
     /// Multiple Fast Retransmit, timestamps.
     pub(crate) scheme: u8,
     /// The algorithm, coupling, and the windows that it begins with.
@@ -133,6 +136,10 @@ impl Settings {
         c.buffer.peer_overhead =
             [c.buffer.peer_overhead, 0, 16][usize::from(self.receive / 20 % 3)];
         c.buffer.send = [c.buffer.send, 1, 5000, 100_000][usize::from(self.send % 4)];
+        c.buffer.tuning = (self.scheduler / 5 == 1).then_some(BufferTuning {
+            receive: 100_000,
+            send: 200_000,
+        });
         c.buffer.partial_delivery_point = [0, 1, 3000, u32::MAX][usize::from(self.parts % 4)];
         c.buffer.window_update_share = [4, 1, 100][usize::from(self.parts / 4 % 3)];
         c.pmtu = Pmtu([1500, 512, 577, 9000][usize::from(self.pmtu % 4)]);
@@ -323,6 +330,13 @@ impl Settings {
         };
         let on = self.concurrent % 2 == 1 && c.setup.max_paths > 1;
         c.concurrent = on.then_some(concurrent);
+        c.scheduler = [
+            Scheduler::Fill,
+            Scheduler::Earliest,
+            Scheduler::LowestRtt,
+            Scheduler::Ecf,
+            Scheduler::Blest,
+        ][usize::from(self.scheduler % 5)];
     }
 
     fn failover(&self, c: &mut Config) {
@@ -382,10 +396,11 @@ pub(crate) fn settings() -> impl Strategy<Value = Settings> {
             0..4u8,
             any::<u8>(),
         ),
-        0..8u8,
+        (0..8u8, 0..10u8),
     )
-        .prop_map(|(a, b, c, d, asconf)| Settings {
+        .prop_map(|(a, b, c, d, (asconf, scheduler))| Settings {
             asconf,
+            scheduler,
             old: a.0,
             target: a.1,
             pf: a.2,

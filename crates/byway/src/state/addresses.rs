@@ -1,33 +1,36 @@
 //! Local addresses come and go.
 
 use super::State;
-use crate::udp::Socket;
+use crate::encapsulation::{self, Place};
+use crate::socket::Socket;
 use byway_core::time::Instant;
 use std::net::{IpAddr, SocketAddr};
 
 impl State {
     /// The local addresses.
     pub(crate) fn local_addresses(&self) -> Vec<SocketAddr> {
-        self.local.iter().flatten().copied().collect()
+        encapsulation::addresses(self.local.iter().flatten().copied())
     }
 
     /// These sockets were bound to addresses that came, and those addresses are gone.
     pub(crate) fn change_addresses(&mut self, now: Instant, sockets: Vec<Socket>, gone: &[IpAddr]) {
-        let came: Vec<SocketAddr> = sockets.iter().map(Socket::local).collect();
+        let came = encapsulation::addresses(sockets.iter().map(Socket::place));
         if let Err(error) = self.core.change_local_addresses(now, &came, gone) {
             tracing::warn!(%error, "the addresses stay as they are");
             return;
         }
         for (place, local) in self.local.iter_mut().enumerate() {
-            if local.is_some_and(|l| gone.contains(&l.ip())) {
-                tracing::info!(address = ?local, "an address is gone");
+            if let Some(Place { address, .. }) = *local
+                && gone.contains(&address.ip())
+            {
+                tracing::info!(%address, "an address is gone");
                 *local = None;
                 self.going.push(place);
             }
         }
         for socket in sockets {
-            let address = socket.local();
-            tracing::info!(%address, "an address came");
+            let came = socket.place();
+            tracing::info!(address = %came.address, "an address came");
             let segments = socket.max_segments();
             let place = match self.local.iter().position(Option::is_none) {
                 Some(free) => free,
@@ -37,7 +40,7 @@ impl State {
                     self.local.len() - 1
                 }
             };
-            self.local[place] = Some(address);
+            self.local[place] = Some(came);
             self.coming.push((place, socket));
         }
         self.call_driver();

@@ -1,7 +1,9 @@
 //! What the driver does.
 
 use super::State;
+use crate::encapsulation::Place;
 use crate::error::Closed;
+use crate::icmp::Told;
 use byway_core::time::Instant;
 use byway_core::{Refusal, Rule, SendFailure};
 use std::net::SocketAddr;
@@ -63,12 +65,13 @@ impl State {
         socket: usize,
         datagrams: impl Iterator<Item = &'a [u8]>,
     ) {
-        let Some(destination) = self.local[socket] else {
+        let Some(place) = self.local[socket] else {
             return; // closed since it was read
         };
+        let destination = place.address;
         self.stats.buffers_received += 1;
-        if source.port() == 0 {
-            // Nothing can be sent back there.
+        if source.port() == 0 && !place.raw {
+            // Nothing can be sent back there, and to the core it means a packet without UDP.
             return;
         }
         for datagram in datagrams {
@@ -141,6 +144,13 @@ impl State {
         self.core.send_failed(now, destination, packet, why);
     }
 
+    /// An ICMP message about a packet without UDP came.
+    pub(crate) fn told(&mut self, now: Instant, told: &Told<'_>) {
+        self.core
+            .handle_icmp(now, told.destination, told.quoted, told.message);
+        self.dispatch(now);
+    }
+
     /// Gathers packets, up to a limit.
     pub(super) fn fill(&mut self, now: Instant) {
         while self.outbox.bytes() < FILL {
@@ -148,17 +158,17 @@ impl State {
             let Some(transmit) = self.core.poll_transmit(now, &mut self.scratch) else {
                 break;
             };
-            let source = Some(transmit.source);
-            let socket = self.local.iter().position(|l| *l == source);
+            let (from, to) = (transmit.source, transmit.destination);
+            let carries = |p: &Option<Place>| p.is_some_and(|p| p.carries(from, to));
+            let socket = self.local.iter().position(carries);
             match socket {
                 Some(i) if transmit.may_fragment => {
-                    let to = transmit.destination;
                     self.outbox.push_fragmentable(i, to, &self.scratch);
                 }
-                Some(i) => self.outbox.push(i, transmit.destination, &self.scratch),
+                Some(i) => self.outbox.push(i, to, &self.scratch),
                 // Its address is gone, and the core has not got another one yet.
                 None => {
-                    tracing::debug!(source = %transmit.source, "a packet from an address that is gone");
+                    tracing::debug!(source = %from, "a packet from an address that is gone");
                 }
             }
         }

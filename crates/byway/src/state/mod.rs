@@ -8,15 +8,15 @@ mod entry;
 mod events;
 
 use crate::busy_peers::BusyCount;
+use crate::encapsulation::Place;
 use crate::outbox::Outbox;
-use crate::udp::Socket;
+use crate::socket::Socket;
 use crate::wakers::Wakers;
 use byway_core::AssocId;
 use byway_core::time::Instant;
 pub(crate) use driving::Source;
 use entry::Entry;
 use std::collections::{BTreeMap, VecDeque};
-use std::net::SocketAddr;
 use std::task::Waker;
 
 /// Counters of the sockets of an endpoint.
@@ -45,8 +45,8 @@ pub(crate) struct State {
     pub(crate) stats: DriverStats,
     /// Wakers to call once the lock is released.
     pub(crate) wake: Vec<Waker>,
-    /// The addresses of the sockets; none where a socket was closed.
-    local: Vec<Option<SocketAddr>>,
+    /// What the sockets are bound to; none where a socket was closed.
+    local: Vec<Option<Place>>,
     /// Sockets that the driver takes over, with their places.
     pub(crate) coming: Vec<(usize, Socket)>,
     /// Places of sockets that the driver closes.
@@ -86,7 +86,7 @@ impl std::fmt::Debug for State {
 impl State {
     pub(crate) fn new(
         core: byway_core::Endpoint,
-        local: Vec<SocketAddr>,
+        local: Vec<Place>,
         outbox: Outbox,
         backlog: usize,
     ) -> State {

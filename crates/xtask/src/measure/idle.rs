@@ -3,13 +3,13 @@
 
 use super::Arguments;
 use super::loopback::{free_udp_port, wait_for_port};
-use crate::peers::{PROFILE, Workspace, need_packages};
-use crate::process::{limited, number, run_quietly, run_to_end, stop};
+use crate::peers::{Workspace, need_packages};
+use crate::process::{limited, number, run_to_end, stop};
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 const ASSOCIATIONS: u32 = 10_000;
@@ -21,13 +21,7 @@ const SECONDS: u32 = 20;
 pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<()> {
     need_packages(&["gcc", "libc6-dev", "libusrsctp-dev"])?;
     let peer = workspace.c_peer("usrsctp/bench.c", &["usrsctp", "pthread"])?;
-    eprintln!("building byway and byway-bench");
-    let mut cargo = Command::new("cargo");
-    cargo
-        .args(["build", "--quiet", "--profile", PROFILE])
-        .args(["-p", "byway-cli", "-p", "byway-bench"])
-        .current_dir(workspace.root());
-    run_quietly(&mut cargo)?;
+    workspace.build(&["byway-cli", "byway-bench"])?;
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for round in 0..arguments.runs {
         eprintln!("round {} of {}", round + 1, arguments.runs);

@@ -2,25 +2,25 @@
 //! is done by `bench/netns/compare.py`, which needs root and no netem.
 
 use super::Arguments;
-use crate::peers::{PROFILE, Workspace, need_packages};
+use crate::peers::{Workspace, need_packages};
 use anyhow::{Context, Result, ensure};
 use std::process::Command;
 
 /// Builds the command and compares; the last line is one of JSON.
 pub(crate) fn run(workspace: &Workspace, what: &str, arguments: &Arguments) -> Result<()> {
-    need_packages(&["iproute2", "nftables", "ethtool"])?;
-    let built = Command::new("cargo")
-        .args(["build", "--quiet", "--profile", PROFILE])
-        .args(["--package", "byway-cli"])
-        .status()
-        .context("building byway-cli")?;
-    ensure!(built.success(), "byway-cli cannot be built");
-    let status = Command::new("python3")
+    need_packages(&["iproute2", "nftables", "ethtool", "gcc", "libc6-dev"])?;
+    workspace.build(&["byway-cli"])?;
+    let mut python = Command::new("python3");
+    python
         .arg(workspace.bench("netns/compare.py"))
         .arg(workspace.program("byway"))
-        .args([what, "--runs", &arguments.runs.to_string()])
-        .status()
-        .context("running bench/netns/compare.py")?;
+        .args([what, "--runs", &arguments.runs.to_string()]);
+    if what == "far" {
+        python
+            .arg("--stream")
+            .arg(workspace.c_peer("tcp/stream.c", &[])?);
+    }
+    let status = python.status().context("running bench/netns/compare.py")?;
     ensure!(status.success(), "the comparison failed");
     Ok(())
 }

@@ -3,7 +3,7 @@
 
 use super::Arguments;
 use crate::peers::Workspace;
-use crate::process::{children_cpu, limited, run_quietly};
+use crate::process::{children_cpu, limited};
 use crate::series::{Spread, rounded};
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
@@ -163,13 +163,7 @@ fn result(folder: &Path, name: &str) -> PathBuf {
 impl Workspace {
     /// The command `byway`, built to be measured.
     fn byway_command(&self) -> Result<PathBuf> {
-        eprintln!("building the command");
-        let mut cargo = Command::new("cargo");
-        cargo
-            .args(["build", "--quiet", "--profile", crate::peers::PROFILE])
-            .args(["--package", "byway-cli"])
-            .current_dir(self.file(""));
-        run_quietly(&mut cargo)?;
+        self.build(&["byway-cli"])?;
         Ok(self.program("byway"))
     }
 }

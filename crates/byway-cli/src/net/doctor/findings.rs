@@ -1,5 +1,6 @@
 //! What the measurements mean, and what to do.
 
+use super::super::address;
 use super::host::Host;
 use super::measure::{Answer, Pair, Silence};
 use std::collections::BTreeSet;
@@ -49,9 +50,110 @@ pub(super) fn translator(pair: &Pair, answer: &Answer) -> Translator {
     }
 }
 
+/// Whether SCTP without UDP (protocol 132) passes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Protocol132 {
+    /// Something came back.
+    Passes,
+    /// A host that is up does not answer it. It is filtered, or the SCTP port is wrong: a byway
+    /// without UDP does not see what is for other ports.
+    Unanswered,
+    /// Nothing came back of anything.
+    Silent,
+    /// No pair was tried without UDP.
+    NotTested,
+}
+
+impl Protocol132 {
+    /// Of the pairs without UDP, the best.
+    pub(super) fn of(pairs: &[Pair]) -> Protocol132 {
+        let without_udp = pairs.iter().filter(|p| p.remote.port() == 0);
+        let all: Vec<Protocol132> = without_udp
+            .filter_map(|p| match &p.answer {
+                Ok(_) | Err(Silence::WrongPort(_) | Silence::NobodyListens) => {
+                    Some(Protocol132::Passes)
+                }
+                Err(Silence::OnlySctp) => Some(Protocol132::Unanswered),
+                Err(Silence::Nothing | Silence::Refused(_)) => Some(Protocol132::Silent),
+                Err(Silence::Local(_)) => None,
+            })
+            .collect();
+        [
+            Protocol132::Passes,
+            Protocol132::Unanswered,
+            Protocol132::Silent,
+        ]
+        .into_iter()
+        .find(|p| all.contains(p))
+        .unwrap_or(Protocol132::NotTested)
+    }
+
+    /// For programs.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Protocol132::Passes => "passes",
+            Protocol132::Unanswered => "filtered, or wrong SCTP port",
+            Protocol132::Silent => "no answer",
+            Protocol132::NotTested => "not tested",
+        }
+    }
+
+    const fn words(self) -> &'static str {
+        match self {
+            Protocol132::Passes => "protocol 132 (SCTP without UDP) passes",
+            Protocol132::Unanswered => {
+                "protocol 132 (SCTP without UDP) gets no answer from a host that is up: it is \
+                 filtered, or --port is wrong"
+            }
+            Protocol132::Silent => {
+                "protocol 132 (SCTP without UDP) gets no answer; whether it is filtered or the host \
+                 is down cannot be told"
+            }
+            Protocol132::NotTested => {
+                "protocol 132 (SCTP without UDP) was not tested, and a filter on it does not matter to \
+                 SCTP over UDP; --encapsulation none here and at the other side's `byway recv` tests it"
+            }
+        }
+    }
+}
+
+/// Why a pair without UDP does not answer, and what to do. None if UDP has the same words.
+fn words_without_udp(silence: &Silence, pair: &Pair) -> Option<String> {
+    let remote = pair.remote.ip();
+    match silence {
+        Silence::NobodyListens => Some(format!(
+            "protocol 132 passes and the host answers, but nothing there takes SCTP without UDP; \
+             start `byway recv --encapsulation none --bind {remote}` there"
+        )),
+        Silence::WrongPort(error) => Some(format!(
+            "protocol 132 passes, but the SCTP port is refused ({error}): --port must be that of \
+             the other side, or the kernel's SCTP of a host answers in place of byway (`lsmod | grep \
+             sctp`, here and there)"
+        )),
+        Silence::OnlySctp => Some(
+            "the host is up, but does not answer protocol 132: it is filtered on the way (there or \
+             here), or --port is not that of the other side. Allow it both ways, such as `nft add \
+             rule inet filter input meta l4proto sctp accept`, or use UDP: --encapsulation udp on \
+             both sides"
+                .to_owned(),
+        ),
+        Silence::Nothing => Some(
+            "nothing comes back: the host is down, or protocol 132 is filtered on the way (there or \
+             here); try --encapsulation udp on both sides"
+                .to_owned(),
+        ),
+        Silence::Refused(_) | Silence::Local(_) => None,
+    }
+}
+
 /// Why a pair does not answer, and what to do.
 pub(super) fn words(silence: &Silence, pair: &Pair) -> String {
     let remote = pair.remote;
+    if remote.port() == 0
+        && let Some(words) = words_without_udp(silence, pair)
+    {
+        return words;
+    }
     match silence {
         Silence::Refused(error) => format!(
             "the kernel or a router refuses packets ({error}); check routes and filters of this \
@@ -67,7 +169,7 @@ pub(super) fn words(silence: &Silence, pair: &Pair) -> String {
             "UDP passes, but the SCTP port is refused ({error}); --port must be that of the other \
              side"
         ),
-        Silence::Nothing => format!(
+        Silence::Nothing | Silence::OnlySctp => format!(
             "nothing comes back: the host is down, or UDP {} is filtered on the way (there or \
              here); allow it both ways, such as `nft add rule inet filter input udp dport {} accept`",
             remote.port(),
@@ -98,19 +200,16 @@ pub(super) fn of(pairs: &[Pair], host: &Host, wanted: &[SocketAddr]) -> Vec<Stri
         .filter(|a| !wanted.contains(a))
         .collect();
     if !listed.is_empty() {
-        let shown: Vec<String> = listed.iter().map(SocketAddr::to_string).collect();
+        let shown: Vec<String> = listed.iter().map(|a| address::shown(*a)).collect();
         found.push(format!(
             "the other side names more addresses, which an association would try, too: {}; name them \
              in --to to test them",
             shown.join(", ")
         ));
     }
-    found.push(of_host(host));
-    found.push(
-        "protocol 132 (SCTP without UDP) is not used by byway and was not tested; a filter on it does \
-         not matter"
-            .to_owned(),
-    );
+    let without_udp = pairs.iter().any(|p| p.remote.port() == 0);
+    found.push(of_host(host, without_udp));
+    found.push(Protocol132::of(pairs).words().to_owned());
     found
 }
 
@@ -172,8 +271,12 @@ fn of_answer(number: usize, pair: &Pair, answer: &Answer) -> Vec<String> {
     found
 }
 
-fn of_host(host: &Host) -> String {
-    if host.kernel_udp_port != 0 {
+fn of_host(host: &Host, without_udp: bool) -> String {
+    if without_udp && host.kernel_sctp {
+        "the kernel's SCTP is loaded on this host: it gets the same packets of protocol 132 and \
+         answers them with ABORT. `modprobe -r sctp` unloads it; docs/networks.md has a filter"
+            .to_owned()
+    } else if host.kernel_udp_port != 0 {
         format!(
             "the kernel's SCTP takes UDP port {} of this host: a `byway recv` here cannot have it. \
              `sysctl -w net.sctp.udp_port=0` frees it",

@@ -3,6 +3,7 @@
 use super::super::ending::Ending;
 use super::super::exchange::Exchange;
 use super::super::protocol::Note;
+use crate::below::{BelowArgs, EncapsulationArg};
 use bytes::Bytes;
 use byway::text::shown;
 use byway::{Association, Closed, Config, ConnectError, Endpoint, EndpointOptions, LossReason};
@@ -23,12 +24,16 @@ const GOODBYE: Duration = Duration::from_secs(1);
 const MTU_SEARCH: Duration = Duration::from_secs(12);
 const MTU_STILL: Duration = Duration::from_millis(2500);
 
+/// The discard port (RFC 863).
+const DISCARD: u16 = 9;
+
 /// How a pair is measured.
 pub(super) struct Effort {
     pub(super) port: u16,
     pub(super) wait: Duration,
     pub(super) heartbeats: u32,
     pub(super) asks: bool,
+    pub(super) below: BelowArgs,
     pub(super) config: Config,
 }
 
@@ -45,8 +50,11 @@ pub(super) struct Pair {
 pub(super) enum Silence {
     /// The kernel or a router refuses.
     Refused(String),
-    /// The host says that nothing listens on this UDP port.
+    /// The host says that nothing listens on this UDP port, or without UDP, that nothing takes
+    /// SCTP.
     NobodyListens,
+    /// SCTP without UDP gets no answer from a host that is up.
+    OnlySctp,
     /// The SCTP port is wrong: an ABORT came back.
     WrongPort(String),
     /// Nothing comes back.
@@ -98,7 +106,7 @@ pub(super) async fn pair(
     effort: &Effort,
     ending: &Ending,
 ) -> Pair {
-    let mut options = EndpointOptions::new([local]).config(effort.config.clone());
+    let mut options = options(local, remote, effort).config(effort.config.clone());
     options.accept = false;
     let answer = match Endpoint::bind(options) {
         Err(e) => Err(Silence::Local(e.to_string())),
@@ -114,6 +122,17 @@ pub(super) async fn pair(
         remote,
         answer,
     }
+}
+
+/// Without UDP if the address of the other side has no UDP port.
+fn options(local: SocketAddr, remote: SocketAddr, effort: &Effort) -> EndpointOptions {
+    let mut below = effort.below;
+    if remote.port() != 0 {
+        below.encapsulation = EncapsulationArg::Udp;
+        return below.options(vec![local]);
+    }
+    below.encapsulation = EncapsulationArg::None;
+    below.options(vec![SocketAddr::new(local.ip(), 0)])
 }
 
 async fn with(endpoint: &Endpoint, remote: SocketAddr, effort: &Effort) -> Result<Answer, Silence> {
@@ -159,6 +178,14 @@ fn silence(error: &ConnectError) -> Silence {
         ConnectError::Failed {
             closed:
                 Closed::Lost {
+                    reason: LossReason::ProtocolUnreachable,
+                    ..
+                },
+            ..
+        } => Silence::NobodyListens,
+        ConnectError::Failed {
+            closed:
+                Closed::Lost {
                     reason: LossReason::AbortedByPeer(_),
                     ..
                 },
@@ -170,8 +197,13 @@ fn silence(error: &ConnectError) -> Silence {
 }
 
 /// Asks the kernel what became of a single UDP byte: ICMP messages reach a connected socket.
-fn knock(local: Option<SocketAddr>, remote: SocketAddr) -> Silence {
+/// Without UDP it goes to the discard port, where nobody listens: if the host says so, it is up.
+fn knock(local: Option<SocketAddr>, mut remote: SocketAddr) -> Silence {
     use std::io::ErrorKind;
+    let without_udp = remote.port() == 0;
+    if without_udp {
+        remote.set_port(DISCARD);
+    }
     let ask = || {
         let from = local.map_or(remote, |l| SocketAddr::new(l.ip(), 0));
         let socket = UdpSocket::bind(from)?;
@@ -181,6 +213,7 @@ fn knock(local: Option<SocketAddr>, remote: SocketAddr) -> Silence {
         socket.recv(&mut [0; 16])
     };
     match ask() {
+        Err(e) if e.kind() == ErrorKind::ConnectionRefused && without_udp => Silence::OnlySctp,
         Err(e) if e.kind() == ErrorKind::ConnectionRefused => Silence::NobodyListens,
         Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
             Silence::Nothing

@@ -1,6 +1,7 @@
 //! The result as text of 80 columns and as JSON.
 
-use super::findings::{Translator, translator, words};
+use super::super::address::shown;
+use super::findings::{Protocol132, Translator, translator, words};
 use super::host::Host;
 use super::measure::Pair;
 use serde_json::{Value, json};
@@ -15,10 +16,15 @@ pub(super) fn text(pairs: &[Pair], _: &Host, findings: &[String]) -> String {
     for (i, pair) in pairs.iter().enumerate() {
         let _ = writeln!(
             out,
-            "pair {}: {} to {}",
+            "pair {}: {} to {}{}",
             i + 1,
             pair.local.ip(),
-            pair.remote
+            shown(pair.remote),
+            if pair.remote.port() == 0 {
+                ", without UDP"
+            } else {
+                ""
+            }
         );
     }
     let _ = writeln!(
@@ -81,7 +87,7 @@ fn wrap(out: &mut String, text: &str) {
 /// The result as JSON; `byway advise --paths` reads it.
 pub(super) fn json(pairs: &[Pair], host: &Host, findings: &[String]) -> Value {
     let ms = |d: Option<Duration>| d.map(|d| d.as_secs_f64() * 1e3);
-    let pairs: Vec<Value> = pairs
+    let listed: Vec<Value> = pairs
         .iter()
         .map(|pair| match &pair.answer {
             Ok(a) => json!({
@@ -111,8 +117,8 @@ pub(super) fn json(pairs: &[Pair], host: &Host, findings: &[String]) -> Value {
         .collect();
     json!({
         "schema": "byway.doctor/1",
-        "pairs": pairs,
-        "protocol_132": "not tested",
+        "pairs": listed,
+        "protocol_132": Protocol132::of(pairs).name(),
         "host": host,
         "findings": findings,
     })

@@ -5,6 +5,7 @@ use crate::failure::{Failure, Kind};
 use crate::net::claims::Claim;
 use crate::net::exchange::{Exchange, strange};
 use crate::net::protocol::{Hash, Note, hex};
+use crate::net::slots::Slot;
 use crate::net::store::{Found, Store};
 
 /// A file and the right to write it. How far it is stays known when it is let go of.
@@ -12,17 +13,20 @@ struct Open<'a> {
     // First: what waits is written before another association has the right.
     store: Option<Store>,
     claim: Claim<'a>,
+    /// Last: it counts the descriptor.
+    slot: Option<Slot<'a>>,
 }
 
 impl Drop for Open<'_> {
     fn drop(&mut self) {
-        if let Some(store) = &self.store {
+        if let Some(store) = &mut self.store {
+            store.let_go();
             self.claim.remember(Some(store.found()));
         }
     }
 }
 
-impl Job<'_> {
+impl<'a> Job<'a> {
     pub(super) async fn one_file(
         &self,
         exchange: &mut Exchange<'_>,
@@ -35,11 +39,15 @@ impl Job<'_> {
             lost = self.association.closed() => return Err(lost.into()),
         };
         self.yields.set(false);
-        let mut open = Open { store: None, claim };
+        let mut open = Open {
+            store: None,
+            claim,
+            slot: None,
+        };
         let store = self.ours(self.open(offer, &open.claim)).await?;
         let store = open.store.insert(store);
         let (offset, hash) = tokio::select! {
-            result = self.take(exchange, store, offer) => result?,
+            result = self.take(exchange, (store, &mut open.slot), offer) => result?,
             () = open.claim.taken() => return Err(self.overtaken(&offer.name)),
         };
         let Some(store) = open.store.take() else {
@@ -80,13 +88,30 @@ impl Job<'_> {
     async fn take(
         &self,
         exchange: &mut Exchange<'_>,
-        store: &mut Store,
+        (store, slot): (&mut Store, &mut Option<Slot<'a>>),
         offer: &Offer,
     ) -> Result<(u64, Hash), Failure> {
         let offset = self.agree(exchange, &store.found()).await?;
+        let slot = &*slot.insert(self.slot().await?);
         store.start(offset).map_err(refuse)?;
-        let hash = self.contents(exchange, store, &offer.name).await?;
+        let hash = tokio::select! {
+            hash = self.contents(exchange, (store, slot), &offer.name) => hash?,
+            why = slot.taken_back() => return Err(why),
+        };
+        slot.ends();
         Ok((offset, hash))
+    }
+
+    /// A slot for one more file of this host.
+    async fn slot(&self) -> Result<Slot<'a>, Failure> {
+        let Some(peer) = self.peer else {
+            // It has no path any more.
+            return Err(self.association.closed().await.into());
+        };
+        tokio::select! {
+            slot = self.ours(self.files.slots.take(peer.ip())) => slot,
+            lost = self.association.closed() => Err(lost.into()),
+        }
     }
 
     /// Tells the sender what is there; where it begins.
@@ -108,7 +133,7 @@ impl Job<'_> {
     async fn contents(
         &self,
         exchange: &mut Exchange<'_>,
-        store: &mut Store,
+        (store, slot): (&mut Store, &Slot<'_>),
         name: &str,
     ) -> Result<Hash, Failure> {
         self.here.set(store.written());
@@ -117,11 +142,10 @@ impl Job<'_> {
             match exchange.expect("END").await? {
                 Note::Data(bytes) => {
                     store.write(&bytes).map_err(refuse)?;
+                    self.made(bytes.len() as u64);
                     self.here.set(store.written());
-                    // Here and not at the next look, so that a stall is as long as it was.
-                    let progress = self.progress();
-                    let mut meter = self.meter.borrow_mut();
-                    meter.update(store.written(), |at| progress.place(at));
+                    slot.came(bytes.len());
+                    self.advance();
                 }
                 Note::End { hash } => return Ok(hash),
                 other => return Err(strange(other.name())),

@@ -65,6 +65,10 @@ impl Association {
             return;
         }
         self.stats.sacks_received += 1;
+        if self.comes_late(covered, &blocks) {
+            self.discard(ctx, "a SACK that a newer one overtook");
+            return;
+        }
         self.guard_shutdown(ctx, covered);
         self.send.window_probe.on_sack();
         if self.has_optional_rules() {
@@ -151,8 +155,9 @@ impl Association {
                 .map_or(p.window().flight, |d| d.outstanding(p.window()));
             PathSack {
                 ack: PathAck {
-                    // Includes the room that is reserved for the detector's heartbeats.
-                    flight_before: p.used(outstanding),
+                    // Includes the room that is reserved for the detector's heartbeats,
+                    // and that of the next run of packets.
+                    flight_before: p.used(outstanding) + self.room_for_run(outstanding),
                     ..PathAck::default()
                 },
                 ..PathSack::default()
@@ -170,6 +175,7 @@ impl Association {
             self.judge_tail_probes(ctx.now, association_recovers);
         }
         self.feed_estimates(ctx.now, &on_path);
+        self.feed_scheduler(ctx.now, &on_path);
         if self.optional.trials.is_some() {
             self.feed_trials(ctx.now, &on_path);
         }
@@ -243,6 +249,20 @@ impl Association {
         }
     }
 
+    /// Measures what each path delivers, for the scheduler of new data.
+    fn feed_scheduler(&mut self, now: crate::time::Instant, on_path: &[PathSack]) {
+        let Some(c) = &mut self.send.concurrent else {
+            return;
+        };
+        for id in self.paths.ids() {
+            let s = &on_path[id.index()];
+            if s.ack.bytes > 0 {
+                let drained = self.paths.get(id).window().flight == 0;
+                c.delivered(id, (s.ack.bytes, s.round_trip), drained, now);
+            }
+        }
+    }
+
     /// Tells the trials of other paths what the path in use delivered.
     fn feed_trials(&mut self, now: crate::time::Instant, on_path: &[PathSack]) {
         let path = self.paths.data();
@@ -260,8 +280,8 @@ impl Association {
     /// the end of all data. If rwnd is not zero, the window probe timer stops. Then the
     /// estimates may choose another primary, and the shutdown continues.
     fn after_ack(&mut self, ctx: &mut Ctx<'_>) {
-        let limit = u64::from(self.cfg.buffer.send);
-        if self.send.take_writable(limit) {
+        let most_waiting = self.writable_at();
+        if self.send.take_writable(most_waiting) {
             self.event(ctx, Event::Writable);
         }
         if self.send.take_drained() {

@@ -2,6 +2,7 @@
 //! `policy/spurious.rs`).
 
 use crate::assoc::{Association, Ctx};
+use crate::dialect::Blocks;
 use crate::path::{PathId, Reduced};
 use crate::policy::retransmit::LossCause;
 use crate::policy::spurious::{Reduction, Sign};
@@ -12,6 +13,19 @@ use byway_wire::Sack;
 const MAX_DUPLICATES: usize = 64;
 
 impl Association {
+    /// Whether a newer SACK has overtaken this one (`retransmission.undo_spurious` with
+    /// concurrent multipath transfer): it comes back on a slower path, acknowledges nothing
+    /// new and takes acknowledgements back. By RFC 9260 section 6.2.1 the peer would have
+    /// reneged, and chunks that have arrived would count as lost. A peer that has says so
+    /// again when it acknowledges what is in flight; with nothing in flight it is believed.
+    pub(super) fn comes_late(&self, covered: u64, blocks: &Blocks) -> bool {
+        self.send.concurrent.is_some()
+            && self.cfg.retransmission.undo_spurious
+            && covered == self.send.ledger.base()
+            && self.paths.iter().any(|p| p.window().flight > 0)
+            && self.send.ledger.only_takes_back(blocks)
+    }
+
     /// The window of a path is about to fall for what is lost there.
     pub(in crate::assoc) fn remember_reduction(&mut self, now: Instant, id: PathId, sign: Sign) {
         if !self.cfg.retransmission.undo_spurious {

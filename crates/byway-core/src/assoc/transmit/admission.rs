@@ -8,6 +8,7 @@ use crate::config::{BurstRule, CongestionConfig};
 use crate::observe::Observation;
 use crate::path::{Path, PathId, PathState};
 use crate::send::queue::LaneId;
+use crate::time::Instant;
 use byway_wire::{DATA_HEADER_LEN, padded};
 
 /// No packet of new data begins with this many TSNs that are not cumulatively
@@ -42,7 +43,7 @@ impl Association {
         while let Some(w) = waiting {
             let len = w.left.min(max_payload);
             let mut place = 0;
-            while let Some(path) = self.candidate(w.path, place) {
+            while let Some(path) = self.candidate(ctx.now, w.path, place) {
                 place += 1;
                 if self.may_begin(ctx, path) {
                     may_begin = true;
@@ -79,10 +80,13 @@ impl Association {
     /// The path of new data at this place in the order: the path that the message is
     /// bound to, if it takes data, or else those that the policies choose.
     #[inline]
-    fn candidate(&self, wish: Option<PathId>, place: usize) -> Option<PathId> {
+    fn candidate(&mut self, now: Instant, wish: Option<PathId>, place: usize) -> Option<PathId> {
         let alone = match (wish, &self.send.concurrent) {
             (Some(p), _) if self.paths.contains(p) && self.takes_pinned(p) => p,
-            (_, Some(c)) => return self.concurrent_order(c.first()).get(place).copied(),
+            (_, Some(c)) => {
+                let first = c.first();
+                return self.concurrent_order(first, now).get(place).copied();
+            }
             (_, None) => self.paths.data(),
         };
         (place == 0).then_some(alone)

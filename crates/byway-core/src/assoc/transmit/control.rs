@@ -125,6 +125,7 @@ impl Association {
             fill_up(&mut packet, p.packet_limit());
         }
         let len = packet.finish(ctx.checksum());
+        self.charge_unproven(path, len);
         self.sent(ctx, path, len)
     }
 

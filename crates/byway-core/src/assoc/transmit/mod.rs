@@ -72,8 +72,10 @@ impl Association {
         let start = buf.len();
         let mut sent = self.next_packet(ctx, buf)?;
         let tail = ctx.payload_tail.as_deref().cloned().unwrap_or_default();
-        let len = self.seal_if_required(ctx, (buf, start), &tail);
-        sent.len = (len + tail.len()) as u32;
+        let len = self.seal_if_required(ctx, (buf, start), &tail) + tail.len();
+        // The AUTH chunk, where there is one.
+        self.charge_unproven(sent.path, len.saturating_sub(sent.len as usize));
+        sent.len = len as u32;
         Some(sent)
     }
 
@@ -110,8 +112,11 @@ impl Association {
                 return Some(t);
             }
         }
-        if let Some(path) = self.heartbeat_wanted() {
-            return Some(self.send_heartbeat(ctx, buf, path));
+        while let Some(path) = self.heartbeat_wanted() {
+            if self.may_probe(path) {
+                return Some(self.send_heartbeat(ctx, buf, path));
+            }
+            self.put_heartbeat_off(ctx, path);
         }
         if let Some(path) = self.paths.next_mtu_probe()
             && let Some(t) = self.send_mtu_probe(ctx, buf, path)

@@ -21,6 +21,7 @@ impl Association {
     ) -> Sent {
         let Admitted { path, lane, len } = first;
         let is_window_probe = self.send.window_probe.packet_leaves();
+        self.note_leaving(path, ctx.now);
         let max_payload = self.max_payload();
         let mut packet = self.begin_data_packet(ctx, buf, path, len + DATA_HEADER_LEN);
         let mut is_first = true;

@@ -11,6 +11,7 @@ use crate::path::PathId;
 use crate::policy::retransmit::LossCause;
 use crate::send::lost::Group;
 use crate::send::record::Fate;
+use crate::time::Instant;
 
 impl Association {
     /// Sends a packet of lost chunks, if one may leave.
@@ -18,7 +19,7 @@ impl Association {
     pub(super) fn retransmit(&mut self, ctx: &mut Ctx<'_>, buf: &mut Vec<u8>) -> Option<Sent> {
         let by_dialect = self.ask(ctx, |d, i| d.next_retransmission(i));
         let (path, first) = match by_dialect {
-            None | Some(NextRetransmission::AsConfigured) => self.next_retransmission()?,
+            None | Some(NextRetransmission::AsConfigured) => self.next_retransmission(ctx.now)?,
             Some(NextRetransmission::Nothing) => return None,
             Some(NextRetransmission::Chunk(path, seq)) => (path, seq),
         };
@@ -26,12 +27,12 @@ impl Association {
     }
 
     /// The lowest lost chunk whose target may take data now, with that target.
-    fn next_retransmission(&self) -> Option<(PathId, u64)> {
+    fn next_retransmission(&self, now: Instant) -> Option<(PathId, u64)> {
         let view = self.paths.view();
         let groups = self.send.ledger.lost().groups().iter();
         groups
             .filter_map(|g| {
-                let path = self.target(g.cause, g.path, &view);
+                let path = self.target(now, (g.cause, g.path), &view);
                 let (first, p) = (g.first()?, self.paths.get(path));
                 let fits = || p.open() && p.keeps_room(self.chunk_bytes(first));
                 (self.send.has_forced_packet() || fits()).then_some((first, path))
@@ -54,6 +55,7 @@ impl Association {
     ) -> Sent {
         self.send.retransmission_leaves();
         let expected = self.chunk_bytes(first) as usize;
+        self.note_leaving(path, ctx.now);
         let mut packet = self.begin_data_packet(ctx, buf, path, expected);
         let mut next = Some(first);
         while let Some(seq) = next {
@@ -66,18 +68,18 @@ impl Association {
             }
             packet.put(&chunk(r, self.send.ledger.tsn_of(seq)), &r.payload, ctx);
             self.move_to(ctx, seq, path, cause);
-            next = self.next_for(path);
+            next = self.next_for(path, ctx.now);
         }
         self.finish_data_packet(ctx, packet)
     }
 
     /// The lowest lost chunk that goes to `path`.
-    fn next_for(&self, path: PathId) -> Option<u64> {
+    fn next_for(&self, path: PathId, now: Instant) -> Option<u64> {
         let view = self.paths.view();
         let joins = self.dialect_says(|d| d.joins_retransmissions());
         let groups = self.send.ledger.lost().groups().iter();
         groups
-            .filter(|g| joins || self.target(g.cause, g.path, &view) == path)
+            .filter(|g| joins || self.target(now, (g.cause, g.path), &view) == path)
             .filter_map(Group::first)
             .min()
     }

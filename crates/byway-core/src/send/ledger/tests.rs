@@ -184,3 +184,20 @@ fn differences_of_ranges() {
     assert_eq!(diff(&[(1, 4)], &[(1, 4)]), []);
     assert_eq!(diff(&[(5, 6), (8, 9)], &[(1, 2), (5, 6)]), [(8, 9)]);
 }
+
+#[test]
+fn a_sack_that_only_takes_back_is_told_from_one_that_has_news() {
+    let mut l = ledger(&[A; 10]);
+    sack(&mut l, 1, &[(2, 4), (6, 8)]);
+    for (blocks, expected) in [
+        (&[][..], true),
+        (&[(2, 4)], true),
+        (&[(3, 4), (6, 7)], true),
+        (&[(2, 4), (6, 8)], false),
+        (&[(2, 5)], false),
+        (&[(4, 6)], false),
+        (&[(9, 10)], false),
+    ] {
+        assert_eq!(l.only_takes_back(blocks), expected, "{blocks:?}");
+    }
+}

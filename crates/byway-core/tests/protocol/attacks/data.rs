@@ -1,7 +1,8 @@
 //! Attacks by DATA and SACK of a peer, or of somebody who guesses.
 
-use crate::common::{A, Fate, Pair, Z, assert_drawn, plain};
-use byway_wire::Tsn;
+use crate::common::stranger::{cookie_echo, data};
+use crate::common::{A, Fate, Pair, Z, address, assert_drawn, packet, plain};
+use byway_wire::{Data, Tsn};
 
 #[test]
 fn attack_sack_of_what_was_never_sent_ends_the_association() {
@@ -97,16 +98,10 @@ fn attack_fragment_hoarding_is_bounded_and_tells_an_honest_window() {
     for n in 1..2000u32 {
         let tsn = p.reader.tsn(A, 2 * n);
         p.inject(Z, 0, |b| {
-            b.data(&byway_wire::Data {
-                tsn,
-                stream_id: 0,
+            b.data(&Data {
                 ssn: n as u16,
-                ppid: 0,
-                unordered: false,
-                begin: true,
                 end: false,
-                immediate: false,
-                payload: b"x",
+                ..data(tsn)
             });
         });
     }
@@ -132,16 +127,11 @@ fn attack_fragment_hoarding_is_bounded_and_tells_an_honest_window() {
 fn one_byte(p: &mut Pair, n: u32, (begin, end): (bool, bool)) {
     let tsn = p.reader.tsn(A, n);
     p.inject(Z, 0, |b| {
-        b.data(&byway_wire::Data {
-            tsn,
-            stream_id: 0,
+        b.data(&Data {
             ssn: n as u16,
-            ppid: 0,
-            unordered: false,
             begin,
             end,
-            immediate: false,
-            payload: b"x",
+            ..data(tsn)
         });
     });
 }
@@ -167,16 +157,9 @@ fn attack_self_referencing_reassembly_is_a_violation() {
     for n in 1..=2u32 {
         let tsn = p.reader.tsn(A, n);
         p.inject(Z, 0, |b| {
-            b.data(&byway_wire::Data {
-                tsn,
-                stream_id: 0,
-                ssn: 0,
-                ppid: 0,
-                unordered: false,
-                begin: true,
+            b.data(&Data {
                 end: false,
-                immediate: false,
-                payload: b"x",
+                ..data(tsn)
             });
         });
     }
@@ -209,6 +192,22 @@ fn attack_packets_queued_for_a_path_that_went_away_go_nowhere() {
         gone.unwrap_err().to_string(),
         "path 1 does not exist; the association has paths 0 to 0"
     );
+}
+
+// A HEARTBEAT over the second path and the COOKIE ECHO of a restart without it arrive before
+// anything is sent: the answer of the old life has no path any more.
+#[test]
+fn attack_an_answer_that_waits_for_a_path_goes_with_it_when_the_peer_restarts() {
+    let mut p = Pair::up(2, &plain());
+    let tag = p.reader.tags[Z];
+    let (_, echo) = cookie_echo(&mut p, address(0, A), 77, |_| {});
+    let heartbeat = packet(A, tag, |b| b.heartbeat(&[7; 17]));
+    p.take_drawings();
+    let (now, z) = (p.now, &mut p.ends[Z]);
+    z.handle_datagram(now, address(1, A), address(1, Z), &heartbeat);
+    z.handle_datagram(now, address(0, A), address(0, Z), &echo);
+    p.pump(Z);
+    assert_drawn(&p.take_drawings(), &["Z -> COOKIE ACK -> A"]);
 }
 
 #[test]

@@ -4,27 +4,19 @@
 mod amplification;
 mod data;
 mod packets;
+mod patience;
+mod rates;
 mod setup;
 
-use byway_wire::{InitFields, Tsn};
 use core::net::SocketAddr;
-
-pub(super) fn init(tag: u32) -> InitFields {
-    InitFields {
-        initiate_tag: tag,
-        a_rwnd: 65_536,
-        outbound_streams: 1,
-        inbound_streams: 1,
-        initial_tsn: Tsn(1),
-    }
-}
 
 pub(super) fn stranger(n: u8) -> SocketAddr {
     SocketAddr::new([172, 100 + n % 100, 0, 1].into(), 0)
 }
 
 /// Computes the checksum of a changed packet.
-pub(super) fn summed(mut bytes: Vec<u8>) -> Vec<u8> {
+/// The same bytes with the right CRC32c.
+pub(crate) fn summed(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes[8..12].fill(0);
     let sum = byway_wire::crc32c::checksum(&bytes);
     bytes[8..12].copy_from_slice(&sum.to_le_bytes());

@@ -1,6 +1,7 @@
 //! Malformed packets, and good ones where they do not belong.
 
-use super::{init, summed, summed_or_short};
+use super::{summed, summed_or_short};
+use crate::common::stranger::init;
 use crate::common::{A, Pair, Z, address, assert_drawn, packet, plain};
 use byway_core::PathState;
 use byway_wire::Tsn;

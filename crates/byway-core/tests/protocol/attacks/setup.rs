@@ -1,6 +1,7 @@
 //! Attacks while an association is set up: INIT, cookies, tags, restarts.
 
-use super::{init, stranger, summed};
+use super::{stranger, summed};
+use crate::common::stranger::{cookie_echo, init};
 use crate::common::{A, PORTS, Pair, Z, address, assert_drawn, packet, plain};
 use byway_core::{Endpoint, EndpointConfig, Event, Refusal, Rule};
 
@@ -118,23 +119,9 @@ fn attack_stale_cookie_replayed_later_sets_nothing_up() {
 #[test]
 fn attack_long_lived_cookie_cannot_be_asked_for() {
     let mut p = Pair::new(1, &plain());
-    let bytes = packet(A, 0, |b| {
-        b.init(false, &init(9), |w| {
-            w.cookie_preservative(u32::MAX);
-        });
+    let (_, echo) = cookie_echo(&mut p, address(0, A), 9, |w| {
+        w.cookie_preservative(u32::MAX);
     });
-    p.inject_bytes(Z, address(0, A), &bytes);
-    let ack = p.sent.pop().unwrap().bytes;
-    let parsed = byway_wire::Packet::parse(&ack).unwrap();
-    let chunk = parsed.chunks().next().unwrap().unwrap();
-    let byway_wire::Chunk::InitAck(ack) = chunk.parse().unwrap() else {
-        panic!("an INIT ACK was sent")
-    };
-    let cookie = ack.params.iter().find_map(|q| match q.unwrap().parse() {
-        Ok(byway_wire::Param::StateCookie(c)) => Some(c.to_vec()),
-        _ => None,
-    });
-    let echo = packet(A, ack.initiate_tag, |b| b.cookie_echo(&cookie.unwrap()));
     p.now += crate::common::ms(65_001);
     p.inject_bytes(Z, address(0, A), &echo);
     assert_eq!(p.ends[Z].endpoint_stats().stale_cookies, 1);

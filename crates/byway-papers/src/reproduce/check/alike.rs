@@ -3,6 +3,7 @@
 use super::arms::Arms;
 use super::finding::{Finding, Measured, RunCount};
 use crate::reproduce::cells::{Cells, Filter, Place, place_words, pool};
+use crate::reproduce::near;
 use crate::reproduce::rule::{Level, Outcome, Tally};
 use crate::reproduce::sample::Sample;
 use serde::Deserialize;
@@ -83,6 +84,7 @@ impl Alike {
             outcome,
             detail: (!seen.misses.is_empty()).then(|| seen.misses.join("; ")),
             runs: RunCount::together(&seen.used),
+            near: near::of_places(&seen.tally, self.at_least),
         })
     }
 

@@ -60,6 +60,7 @@ impl Among {
                 unit.value(self.value)
             )),
             runs: RunCount::of(&sample),
+            near: None,
         })
     }
 }

@@ -4,6 +4,7 @@ use super::arms::Arms;
 use super::finding::{Finding, Measured, RunCount};
 use crate::reproduce::cells::{Cells, Filter, Place, Value, Values, place_words};
 use crate::reproduce::estimate::Estimate;
+use crate::reproduce::near;
 use crate::reproduce::rule::{Level, Outcome};
 use crate::reproduce::sample::{SHOWN, Sample};
 use serde::Deserialize;
@@ -102,6 +103,7 @@ impl Change {
                 format!("at {}; counts between {low:+} and {high:+} %", step.words)
             }),
             runs: RunCount::together([&step.before, &step.after]),
+            near: near::of_change(relative, self.between),
         })
     }
 

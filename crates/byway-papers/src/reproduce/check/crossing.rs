@@ -3,6 +3,7 @@
 use super::arms::Arms;
 use super::finding::{Finding, Measured, RunCount};
 use crate::reproduce::cells::{Cells, Filter, Place, Values};
+use crate::reproduce::near;
 use crate::reproduce::rule::{Level, Outcome, Tally};
 use crate::reproduce::sample::Sample;
 use serde::Deserialize;
@@ -89,6 +90,10 @@ impl Crossing {
             outcome: Outcome::all([before, after].map(|t| t.outcome(self.at_least))),
             detail: (!misses.is_empty()).then(|| format!("not at {}", misses.join("; "))),
             runs: RunCount::together(&used),
+            near: [before, after]
+                .iter()
+                .filter_map(|t| near::of_places(t, self.at_least))
+                .reduce(|a, b| format!("before: {a}; after: {b}")),
         })
     }
 

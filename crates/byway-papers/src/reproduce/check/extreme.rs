@@ -3,6 +3,7 @@
 use super::change::Take;
 use super::finding::{Finding, Measured, RunCount};
 use crate::reproduce::cells::{Cells, Filter, Place, place_words};
+use crate::reproduce::near;
 use crate::reproduce::rule::Level;
 use crate::reproduce::sample::Sample;
 use serde::Deserialize;
@@ -57,6 +58,7 @@ impl Extreme {
                 unit.value(to)
             )),
             runs: RunCount::of(&sample),
+            near: near::of_band(&sample, self.between, unit),
         })
     }
 }

@@ -16,6 +16,8 @@ pub struct Finding {
     pub detail: Option<String>,
     /// The runs behind it.
     pub runs: RunCount,
+    /// How near it is to saying something else, in words; none where that has no measure.
+    pub near: Option<String>,
 }
 
 /// The runs behind a figure.

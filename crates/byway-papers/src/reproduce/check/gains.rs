@@ -81,6 +81,7 @@ impl Gains {
             outcome: Outcome::all([whole, gain].into_iter().chain(steps)),
             detail: None,
             runs: RunCount::together(&used),
+            near: None,
         })
     }
 }

@@ -82,6 +82,7 @@ impl Grows {
             outcome,
             detail: (!against.is_empty()).then(|| against.join("; ")),
             runs: RunCount::together(points.iter().map(|p| &p.1)),
+            near: None,
         })
     }
 

@@ -2,6 +2,7 @@
 
 use super::finding::{Finding, Measured, RunCount};
 use crate::reproduce::cells::{Cells, Filter};
+use crate::reproduce::near;
 use crate::reproduce::rule::{Level, Outcome};
 use serde::Deserialize;
 
@@ -76,6 +77,9 @@ impl Mean {
                 )
             }),
             runs: RunCount::of(&sample),
+            near: self
+                .between
+                .and_then(|band| near::of_band(&sample, band, unit)),
         })
     }
 }

@@ -5,6 +5,7 @@ mod seen;
 use super::arms::Arms;
 use super::finding::{Finding, Measured};
 use crate::reproduce::cells::{Cells, Filter, Place, Value, place_words};
+use crate::reproduce::near;
 use crate::reproduce::rule::{Level, Outcome};
 use crate::reproduce::sample::Sample;
 use seen::Seen;
@@ -110,8 +111,19 @@ impl Order {
             Rule::BetterOverall => seen.overall(),
             Rule::NoWorse | Rule::Better => String::new(),
         };
+        let near = match self.rule {
+            Rule::NoWorse | Rule::Better => near::of_places(&seen.tally, self.at_least),
+            Rule::BetterOverall => {
+                let mean = near::of_zero(Sample::mean_relative(&seen.pairs));
+                let places = near::of_places_against(&seen.tally, self.at_least);
+                mean.into_iter()
+                    .chain(places)
+                    .reduce(|a, b| format!("{a}; {b}"))
+            }
+        };
         let mut found = seen.finding(outcome, words, self.of.unit);
         found.text.push_str(&overall);
+        found.near = near;
         Some(found)
     }
 

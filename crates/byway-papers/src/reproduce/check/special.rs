@@ -18,6 +18,8 @@ pub struct Special {
 enum Name {
     /// What PMR 0 sends while PMR 1 waits (caro-2006 section III.7).
     PacketsWhileBlocked,
+    /// The same where it goes on the primary (scenario 4).
+    PacketsOnThePrimary,
 }
 
 impl Special {
@@ -25,7 +27,8 @@ impl Special {
     #[must_use]
     pub fn measure(&self) -> &str {
         match self.name {
-            Name::PacketsWhileBlocked => blocked::MEASURE,
+            Name::PacketsWhileBlocked => blocked::ALTERNATE.measure,
+            Name::PacketsOnThePrimary => blocked::PRIMARY.measure,
         }
     }
 
@@ -33,7 +36,8 @@ impl Special {
     #[must_use]
     pub fn evaluate(&self, cells: &Cells, off: bool) -> Option<Finding> {
         match self.name {
-            Name::PacketsWhileBlocked => blocked::evaluate(cells, off),
+            Name::PacketsWhileBlocked => blocked::evaluate(&blocked::ALTERNATE, cells, off),
+            Name::PacketsOnThePrimary => blocked::evaluate(&blocked::PRIMARY, cells, off),
         }
     }
 }

@@ -29,7 +29,7 @@ impl Curves {
             byway: "Lines: byway's means; bands: their 95 % confidence intervals.",
             ns2: "Rings: ns-2's means, with bars for their 95 % intervals.",
         };
-        self.layout.draw(data, (Style::Band, legend), |panel| {
+        let mut figure = self.layout.draw(data, (Style::Band, legend), |panel| {
             let lines = &self.layout.lines;
             let values = data.ours.values(lines, panel);
             let others = values.iter().filter(|value| !self.is_level(value));
@@ -41,7 +41,15 @@ impl Curves {
                     self.points(cells, filter)
                 }
             }
-        })
+        });
+        let lines = &self.layout.lines;
+        for line in figure.panels.iter_mut().flat_map(|p| &mut p.lines) {
+            let is_level =
+                |(axis, value): &(String, String)| axis == lines && self.level.contains(value);
+            let level = line.at.iter().any(is_level);
+            line.along = (!level).then(|| self.x.clone());
+        }
+        figure
     }
 
     fn is_level(&self, value: &Value) -> bool {

@@ -1,7 +1,7 @@
 //! What figures over cells are drawn from, and their panels, lines and captions.
 
 use super::parts::{Figure, Line, Panel, Point, Source, Style};
-use crate::reproduce::cells::{Cells, Filter, Value, Values};
+use crate::reproduce::cells::{Cells, Filter, Place, Value, Values};
 use crate::reproduce::show::Unit;
 use crate::reproduce::single::Runs;
 use serde::Deserialize;
@@ -33,6 +33,9 @@ pub(super) struct Layout {
     y_title: String,
 }
 
+/// The title and the filter of a panel, and the axis of panels with its value.
+type PanelOf = (String, Filter, Option<(String, String)>);
+
 /// What a caption says of the lines.
 pub(super) struct Legend {
     /// byway's lines.
@@ -59,19 +62,24 @@ impl Layout {
         P: Fn(&Cells, &Value, &Filter) -> Vec<Point>,
     {
         let mut figure = Figure::empty();
-        for (title, filter) in self.panels(data.ours) {
+        for (title, filter, panel) in self.panels(data.ours) {
             let points = points(&filter);
             let mut lines = Vec::new();
             for value in data.ours.values(&self.lines, &filter) {
                 let filter = with(&filter, &self.lines, &value);
                 let name = figure.name_of(self.line_name(&value));
-                lines.extend(data.lines(name, style, |cells| points(cells, &value, &filter)));
+                let at = panel.iter().cloned();
+                let at = at
+                    .chain([(self.lines.clone(), value.to_string())])
+                    .collect();
+                lines.extend(data.lines((name, at), style, |cells| points(cells, &value, &filter)));
             }
             figure.panels.push(Panel {
                 title,
                 x: self.x_title.clone(),
                 y: self.y_title.clone(),
                 lines,
+                ladder: None,
             });
         }
         figure.caption = format!("{} {}", data.words, legend.byway);
@@ -86,15 +94,16 @@ impl Layout {
         self.line_name.replace("{}", &value.to_string())
     }
 
-    /// The titles and filters of the panels.
-    fn panels(&self, cells: &Cells) -> Vec<(String, Filter)> {
+    /// The titles and filters of the panels, and the axis of panels with its value.
+    fn panels(&self, cells: &Cells) -> Vec<PanelOf> {
         let Some(axis) = &self.panels else {
-            return vec![(self.panel_title.clone(), self.filter.clone())];
+            return vec![(self.panel_title.clone(), self.filter.clone(), None)];
         };
         let values = cells.values(axis, &self.filter);
         let panel = |value: Value| {
             let title = self.panel_title.replace("{}", &value.to_string());
-            (title, with(&self.filter, axis, &value))
+            let at = Some((axis.clone(), value.to_string()));
+            (title, with(&self.filter, axis, &value), at)
         };
         values.into_iter().map(panel).collect()
     }
@@ -114,6 +123,8 @@ pub struct Data<'a> {
     pub ours: &'a Cells,
     /// ns-2's, where there are any.
     pub ns2: Option<&'a Cells>,
+    /// Only what is at these values of these axes.
+    pub at: &'a Place,
     /// How single runs of the study are got.
     pub runs: &'a Runs<'a>,
     /// What was run, in words.
@@ -124,7 +135,7 @@ impl<'a> Data<'a> {
     /// byway's line in this style, and ns-2's as rings, each where it has points.
     pub(super) fn lines<'f>(
         self,
-        name: usize,
+        (name, at): (usize, Vec<(String, String)>),
         style: Style,
         points: impl Fn(&Cells) -> Vec<Point> + 'f,
     ) -> impl Iterator<Item = Line> + 'f
@@ -134,10 +145,8 @@ impl<'a> Data<'a> {
         let ns2 = self.ns2.map(|cells| (cells, Source::Ns2, Style::Rings));
         let both = core::iter::once((self.ours, Source::Byway, style)).chain(ns2);
         both.map(move |(cells, source, style)| Line {
-            name,
-            source,
-            style,
-            points: points(cells),
+            at: at.clone(),
+            ..Line::new(name, source, style, points(cells))
         })
         .filter(|line| !line.points.is_empty())
     }

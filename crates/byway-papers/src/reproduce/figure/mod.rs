@@ -4,17 +4,23 @@
 //! and single runs and says what lines go where; [`svg`] makes pictures of that.
 
 pub mod cdf;
+mod csv;
 pub mod curves;
+pub mod ladder;
 mod layout;
 pub mod over_time;
 mod parts;
+mod pick;
+mod printed;
 pub mod several;
 pub mod svg;
 mod ticks;
+pub mod timeline;
 
 pub use layout::Data;
 pub use parts::{Figure, Line, Panel, Point, Source, Style};
 
+use super::study::Effort;
 use serde::Deserialize;
 
 /// A figure, as `claims.toml` says it.
@@ -30,6 +36,9 @@ pub struct FigureSpec {
     pub caption: String,
     /// The study that it draws.
     pub study: String,
+    /// What the paper prints of it.
+    #[serde(default)]
+    paper: Vec<printed::Printed>,
     /// The kind, and what it needs.
     #[serde(flatten)]
     pub kind: Kind,
@@ -47,6 +56,8 @@ pub enum Kind {
     Several(several::Several),
     /// Single runs over time.
     OverTime(over_time::OverTime),
+    /// The packets of single runs.
+    Timeline(timeline::Timeline),
 }
 
 impl FigureSpec {
@@ -60,11 +71,22 @@ impl FigureSpec {
             Kind::Cdf(k) => k.draw(data),
             Kind::Several(k) => k.draw(data),
             Kind::OverTime(k) => k.draw(data)?,
+            Kind::Timeline(k) => k.draw(data)?,
         };
+        self.paper.iter().for_each(|p| p.add_to(&mut figure));
         figure.name = format!("{paper} figure {}", self.id);
         figure.title.clone_from(&self.title);
         if !self.caption.is_empty() {
             figure.caption = format!("{} {}", self.caption, figure.caption);
+        }
+        if figure.shows(Source::Paper) {
+            figure
+                .caption
+                .push_str(" Diamonds and dashed lines: what the paper prints.");
+        }
+        figure.command = format!("byway reproduce {paper}/{}", self.id);
+        if data.runs.effort == Effort::Full {
+            figure.command.push_str(" --full");
         }
         Ok(figure)
     }
@@ -78,7 +100,8 @@ impl Kind {
             Kind::Curves(k) => vec![k.measure()],
             Kind::Cdf(k) => vec![k.measure()],
             Kind::Several(k) => k.measures(),
-            Kind::OverTime(_) => Vec::new(),
+            Kind::OverTime(k) => k.measures(),
+            Kind::Timeline(_) => Vec::new(),
         }
     }
 }

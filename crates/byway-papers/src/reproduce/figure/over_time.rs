@@ -2,7 +2,7 @@
 
 use super::layout::Data;
 use super::parts::{Figure, Line, Panel, Point, Source, Style};
-use crate::reproduce::cells::Place;
+use super::pick::{Pick, Single};
 use byway_lab::result::RunResult;
 use byway_lab::series::{Curve, seconds};
 use serde::Deserialize;
@@ -23,19 +23,13 @@ pub struct OverTime {
     /// not said.
     #[serde(default)]
     until_s: Option<f64>,
+    /// The steps of a throughput, seconds.
+    #[serde(default = "second")]
+    every_s: f64,
 }
 
-/// A run that is shown.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Single {
-    /// Its name.
-    name: String,
-    /// Where in the study it is; axes that are not named take their first value.
-    #[serde(default)]
-    at: Place,
-    /// Its seed.
-    seed: u64,
+fn second() -> f64 {
+    1.0
 }
 
 /// What is shown of a run.
@@ -48,39 +42,45 @@ enum Shown {
     Received,
     /// Megabytes acknowledged.
     Acknowledged,
+    /// Megabits acknowledged a second, in even steps of time.
+    Throughput,
 }
 
 impl OverTime {
+    /// A rule chooses among the runs of the study, which are done for a measure.
+    pub(super) fn measures(&self) -> Vec<&str> {
+        match self.runs.iter().any(Single::is_by_rule) {
+            true => vec!["transfer_s"],
+            false => Vec::new(),
+        }
+    }
+
     pub(super) fn draw(&self, data: Data<'_>) -> Result<Figure, String> {
         let mut figure = Figure::empty();
         let mut lines = Vec::new();
-        for single in &self.runs {
-            let run = data.runs.at(&single.at, single.seed)?;
+        let mut picks = Vec::new();
+        for single in self.runs.iter().filter(|s| s.is_at(data.at)) {
+            let pick = single.pick(data)?;
+            let run = data.runs.at(&pick.place, pick.seed)?;
+            let at = single.at.iter();
+            let at: Vec<(String, String)> = at.map(|(a, v)| (a.clone(), v.to_string())).collect();
             for (name, style, points) in self.of(&run, &single.name) {
+                let points = self.cut(points, style);
                 lines.push(Line {
-                    name: figure.name_of(name),
-                    source: Source::Byway,
-                    style,
-                    points: self.cut(points, style),
+                    at: at.clone(),
+                    ..Line::new(figure.name_of(name), Source::Byway, style, points)
                 });
             }
+            picks.push(pick);
         }
         figure.panels.push(Panel {
             title: String::new(),
             x: "time (s)".to_owned(),
             y: self.y_title.clone(),
             lines,
+            ladder: None,
         });
-        let seeds: Vec<String> = self.runs.iter().map(|r| r.seed.to_string()).collect();
-        let runs = if self.runs.len() == 1 {
-            format!("One run of byway, seed {}.", seeds.join(", "))
-        } else {
-            format!(
-                "One run of byway for each line, seeds {}.",
-                seeds.join(", ")
-            )
-        };
-        figure.caption = format!("{} {runs}", data.runs.study.what);
+        figure.caption = format!("{} {}", data.runs.study.what, Pick::words(&picks));
         Ok(figure)
     }
 
@@ -110,6 +110,10 @@ impl OverTime {
             }
             Shown::Acknowledged => {
                 vec![(name.to_owned(), Style::Steps, acknowledged(run))]
+            }
+            Shown::Throughput => {
+                let points = throughput(run, self.every_s);
+                vec![(name.to_owned(), Style::Steps, points)]
             }
         }
     }
@@ -183,6 +187,25 @@ fn acknowledged(run: &RunResult) -> Vec<Point> {
         sum += run.measures.acked.between(from, to) * bytes / 1e6;
         points.push(point(to as f64 / 1e9, sum));
     }
+    points
+}
+
+/// Payload acknowledged in each step of `every` seconds, Mbit/s. Each value lasts until the next one;
+/// the last step ends with the run.
+fn throughput(run: &RunResult, every: f64) -> Vec<Point> {
+    let bits = 8.0 * run.delivered_bytes as f64 / run.measures.originals.max(1) as f64;
+    let every = every.max(run.end_s / POINTS as f64).max(1e-3);
+    let steps = (run.end_s / every).ceil() as usize;
+    let rate = |i: usize| {
+        let (from, to) = (i as f64 * every, ((i + 1) as f64 * every).min(run.end_s));
+        let chunks = run
+            .measures
+            .acked
+            .between((from * 1e9) as u64, (to * 1e9) as u64);
+        point(from, chunks * bits / 1e6 / (to - from).max(1e-9))
+    };
+    let mut points: Vec<Point> = (0..steps).map(rate).collect();
+    points.push(point(run.end_s, 0.0));
     points
 }
 

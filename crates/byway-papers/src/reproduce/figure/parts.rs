@@ -1,6 +1,6 @@
 //! Figures as data: panels, lines and points.
 
-use std::fmt::Write;
+use super::ladder::Ladder;
 
 /// A figure, ready to be drawn.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,6 +15,8 @@ pub struct Figure {
     pub panels: Vec<Panel>,
     /// Names of the lines, by the number of their colour.
     pub names: Vec<String>,
+    /// The command that draws it again; empty if it has no command of its own.
+    pub command: String,
 }
 
 /// One coordinate system.
@@ -28,6 +30,8 @@ pub struct Panel {
     pub y: String,
     /// The lines.
     pub lines: Vec<Line>,
+    /// Packets between interfaces, in place of lines.
+    pub ladder: Option<Ladder>,
 }
 
 /// A line or a row of points.
@@ -41,6 +45,29 @@ pub struct Line {
     pub style: Style,
     /// Its points, from left to right.
     pub points: Vec<Point>,
+    /// Where its runs are in the study: axes with their values.
+    pub at: Vec<(String, String)>,
+    /// The axis of the study that runs to the right, if there is one.
+    pub along: Option<String>,
+}
+
+impl Line {
+    /// A line that no axis of a study leads to.
+    pub(in crate::reproduce) fn new(
+        name: usize,
+        source: Source,
+        style: Style,
+        points: Vec<Point>,
+    ) -> Line {
+        Line {
+            name,
+            source,
+            style,
+            points,
+            at: Vec::new(),
+            along: None,
+        }
+    }
 }
 
 /// Whose runs.
@@ -50,6 +77,8 @@ pub enum Source {
     Byway,
     /// ns-2's.
     Ns2,
+    /// None: what the paper prints.
+    Paper,
 }
 
 impl Source {
@@ -59,6 +88,7 @@ impl Source {
         match self {
             Source::Byway => "byway",
             Source::Ns2 => "ns-2",
+            Source::Paper => "paper",
         }
     }
 }
@@ -74,6 +104,12 @@ pub enum Style {
     Rings,
     /// Small dots.
     Dots,
+    /// Diamonds with bars of confidence.
+    Diamonds,
+    /// A dashed line across, at the height of its point.
+    Across,
+    /// A dashed line upright, at the place of its point.
+    Upright,
 }
 
 /// A point, with its 95 % interval where there is one.
@@ -97,6 +133,7 @@ impl Figure {
             caption: String::new(),
             panels: Vec::new(),
             names: Vec::new(),
+            command: String::new(),
         }
     }
 
@@ -118,40 +155,18 @@ impl Figure {
         lines.any(|l| l.source == source)
     }
 
-    /// Its numbers as a table with a heading.
+    /// The command that runs a point again.
     #[must_use]
-    pub fn csv(&self) -> String {
-        let mut out = String::from("panel,line,simulator,x,y,low_95,high_95,runs\n");
-        for panel in &self.panels {
-            for line in &panel.lines {
-                let name = self.names.get(line.name).map_or("", String::as_str);
-                for p in &line.points {
-                    let (low, high) = p.interval.map_or((String::new(), String::new()), |i| {
-                        (i.0.to_string(), i.1.to_string())
-                    });
-                    // Writing to a string cannot fail.
-                    let _ = writeln!(
-                        out,
-                        "{},{},{},{},{},{low},{high},{}",
-                        quoted(&panel.title),
-                        quoted(name),
-                        line.source.name(),
-                        p.x,
-                        p.y,
-                        p.n
-                    );
-                }
+    pub fn again(&self, line: &Line, point: &Point) -> String {
+        let along = line.along.iter().map(|axis| (axis, point.x.to_string()));
+        let places = line.at.iter().map(|(axis, value)| (axis, value.clone()));
+        let words = places.chain(along).map(|(axis, value)| {
+            let plain = |c: char| c.is_ascii_alphanumeric() || ".-_".contains(c);
+            match axis.chars().chain(value.chars()).all(plain) {
+                true => format!(" --at {axis}={value}"),
+                false => format!(" --at '{axis}={value}'"),
             }
-        }
-        out
-    }
-}
-
-/// A field of a table, in quotes where it needs them.
-fn quoted(text: &str) -> String {
-    if text.contains([',', '"', '\n']) {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text.to_owned()
+        });
+        words.fold(self.command.clone(), |command, word| command + &word)
     }
 }

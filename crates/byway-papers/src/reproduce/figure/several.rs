@@ -41,13 +41,15 @@ impl Several {
         for value in data.ours.values(&self.lines, &self.filter) {
             let filter = with(&self.filter, &self.lines, &value);
             let name = figure.name_of(value.to_string());
-            lines.extend(data.lines(name, Style::Band, |cells| self.points(cells, &filter)));
+            let at = vec![(self.lines.clone(), value.to_string())];
+            lines.extend(data.lines((name, at), Style::Band, |cells| self.points(cells, &filter)));
         }
         figure.panels.push(Panel {
             title: String::new(),
             x: self.x_title.clone(),
             y: self.y_title.clone(),
             lines,
+            ladder: None,
         });
         figure.caption = format!(
             "{} Lines: byway's means; bands: their 95 % confidence intervals. Rings: ns-2's means.",

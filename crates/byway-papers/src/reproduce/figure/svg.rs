@@ -12,6 +12,10 @@ use plotters::coord::Shift;
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 
+mod ladder;
+mod printed;
+mod spots;
+
 /// Okabe and Ito's colours that are dark enough for lines on white.
 pub const COLOURS: [RGBColor; 7] = [
     RGBColor(0x00, 0x72, 0xb2),
@@ -43,17 +47,27 @@ pub fn colour(name: usize) -> String {
 /// # Errors
 /// What the drawing library refuses.
 pub fn panel(figure: &Figure, panel: &Panel) -> Result<String, String> {
+    if let Some(ladder) = &panel.ladder {
+        return ladder.svg(&panel.title);
+    }
     let mut out = String::new();
     let size = SIZES[usize::from(figure.panels.len() == 1)];
-    {
+    let spots = {
         let root = SVGBackend::with_string(&mut out, size).into_drawing_area();
-        draw(&root, panel, size.0)?;
+        let spots = draw(&root, figure, panel, size.0)?;
         root.present().map_err(|e| e.to_string())?;
-    }
-    Ok(out)
+        spots
+    };
+    Ok(out.replacen("</svg>", &format!("{spots}</svg>"), 1))
 }
 
-fn draw(root: &DrawingArea<SVGBackend<'_>, Shift>, panel: &Panel, width: u32) -> Drawn {
+/// Draws, and returns what lies on top for those who point at it.
+fn draw(
+    root: &DrawingArea<SVGBackend<'_>, Shift>,
+    figure: &Figure,
+    panel: &Panel,
+    width: u32,
+) -> Result<String, String> {
     let said = |e: DrawingAreaErrorKind<_>| e.to_string();
     let (x, y) = ranges(panel);
     let mut builder = ChartBuilder::on(root);
@@ -98,9 +112,12 @@ fn draw(root: &DrawingArea<SVGBackend<'_>, Shift>, panel: &Panel, width: u32) ->
             Style::Steps => path(&mut chart, line, stairs(&line.points))?,
             Style::Rings => rings(&mut chart, line)?,
             Style::Dots => dots(&mut chart, line)?,
+            Style::Diamonds => printed::diamonds(&mut chart, line)?,
+            Style::Across => printed::dashed(&mut chart, line, |p| [(x.0, p.y), (x.1, p.y)])?,
+            Style::Upright => printed::dashed(&mut chart, line, |p| [(p.x, y.0), (p.x, y.1)])?,
         }
     }
-    Ok(())
+    Ok(spots::on(&chart, figure, panel))
 }
 
 fn xy(p: &Point) -> (f64, f64) {
@@ -109,14 +126,15 @@ fn xy(p: &Point) -> (f64, f64) {
 
 /// What the axes must show.
 fn ranges(panel: &Panel) -> ((f64, f64), (f64, f64)) {
+    // A line across has no place, and an upright one no height.
     let points = || panel.lines.iter().flat_map(|l| &l.points);
     let spread = |values: &mut dyn Iterator<Item = f64>| {
         values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| {
             (low.min(v), high.max(v))
         })
     };
-    let (x_low, x_high) = spread(&mut points().map(|p| p.x));
-    let mut heights = points().flat_map(|p| {
+    let (x_low, x_high) = spread(&mut points().map(|p| p.x).filter(|x| x.is_finite()));
+    let mut heights = points().filter(|p| p.y.is_finite()).flat_map(|p| {
         let (low, high) = p.interval.unwrap_or((p.y, p.y));
         // An interval may be far wider than what there is to see.
         [p.y, low.max(0.5 * p.y), high.min(1.6 * p.y.max(0.0))]
@@ -206,6 +224,7 @@ pub fn mark(source: Source) -> &'static str {
     match source {
         Source::Byway => "line",
         Source::Ns2 => "ring",
+        Source::Paper => "diamond",
     }
 }
 
@@ -222,14 +241,11 @@ mod tests {
                 title: "3 % <loss>".to_owned(),
                 x: "loss (%)".to_owned(),
                 y: "time (s)".to_owned(),
-                lines: vec![Line {
-                    name: 1,
-                    source: Source::Byway,
-                    style,
-                    points,
-                }],
+                lines: vec![Line::new(1, Source::Byway, style, points)],
+                ladder: None,
             }],
             names: vec!["A".to_owned(), "B".to_owned()],
+            command: "byway reproduce test/1".to_owned(),
         }
     }
 

@@ -31,6 +31,7 @@ fn done(more: &str, twice: bool) -> Done {
 /// The rows of a study, or of the same one twice.
 fn with(more: &str, twice: bool, store: Option<&Store>) -> Result<Done, ReproduceError> {
     let study = study(more);
+    let everywhere = Place::new();
     let measures: BTreeSet<String> = ["transfer_s", "path1_failures", "timeouts"]
         .map(str::to_owned)
         .into();
@@ -40,6 +41,7 @@ fn with(more: &str, twice: bool, store: Option<&Store>) -> Result<Done, Reproduc
             study: &study,
             base: Base::parse("x", SCENARIO).unwrap_or_else(|e| panic!("{e}")),
             ablation: None,
+            at: &everywhere,
             seeds: study.look(Effort::Quick, 0),
             measures: measures.clone(),
         })
@@ -85,11 +87,13 @@ fn kept_runs_give_the_same_rows_and_are_tried_out_by_another_build() {
     let wrong =
         crate::reproduce::measure::known().with(Metric::new("transfer_s", "s", |_| Some(0.5)));
     let study = study("");
+    let everywhere = Place::new();
     let other = Wanted {
         paper: "p",
         study: &study,
         base: Base::parse("x", SCENARIO).unwrap_or_else(|e| panic!("{e}")),
         ablation: None,
+        at: &everywhere,
         seeds: study.look(Effort::Quick, 0),
         measures: ["transfer_s".to_owned()].into(),
     };

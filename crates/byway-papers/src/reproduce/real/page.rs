@@ -86,12 +86,8 @@ fn figure(arms: &[Arm]) -> Figure {
     for (name, arm) in arms.iter().enumerate() {
         let simulated = arm.simulated.iter().map(|flow| (Style::Steps, flow));
         let real = arm.flows().first().map(|flow| (Style::Dots, flow));
-        lines.extend(simulated.chain(real).map(|(style, flow)| Line {
-            name,
-            source: Source::Byway,
-            style,
-            points: points(flow),
-        }));
+        let both = simulated.chain(real);
+        lines.extend(both.map(|(style, flow)| Line::new(name, Source::Byway, style, points(flow))));
     }
     Figure {
         name: "cortes-2008 figure 2".to_owned(),
@@ -105,8 +101,10 @@ fn figure(arms: &[Arm]) -> Figure {
             x: "time (s)".to_owned(),
             y: "TSN".to_owned(),
             lines,
+            ladder: None,
         }],
         names: arms.iter().map(|a| a.name.clone()).collect(),
+        command: String::new(),
     }
 }
 

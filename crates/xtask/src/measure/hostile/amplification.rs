@@ -4,7 +4,7 @@ use super::super::Arguments;
 use super::super::loopback::free_udp_port;
 use super::Part;
 use super::tools::{Tools, number, rounded};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use serde_json::{Map, Value, json};
 
 /// Most bytes for a byte.
@@ -23,6 +23,9 @@ pub(super) fn measure(tools: &Tools, _: &Arguments) -> Result<Part> {
         let _receiver = tools.recv(&bind.join(","), &[])?;
         let line = tools.attack(&["amplify", "--to", &format!("127.0.0.1:{port}")])?;
         let worst = number(&line, "worst")?;
+        // Somebody who answers nothing amplifies nothing, and shows nothing.
+        let answers = line["rows"][0]["bytes_out"].as_f64();
+        ensure!(answers > Some(0.0), "the receiver answers no INIT");
         holds &= worst <= MOST;
         let mut rows = Map::new();
         for row in line["rows"].as_array().context("no rows")? {
@@ -49,6 +52,7 @@ pub(super) fn measure(tools: &Tools, _: &Arguments) -> Result<Part> {
     let _receiver = tools.recv(&format!("127.0.0.1:{port}"), &["--give-up", "1h"])?;
     let camp = tools.attack(&["camp", "--to", &format!("127.0.0.1:{port}")])?;
     let most = number(&camp, "most_to_one")?;
+    ensure!(most > 0.0, "no listed victim was asked");
     holds &= most <= MOST_HEARTBEATS;
     figures.insert("victims".into(), camp);
     Ok(Part {

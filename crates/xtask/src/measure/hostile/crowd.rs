@@ -5,7 +5,7 @@ use super::super::loopback::free_udp_port;
 use super::Part;
 use super::tools::{Running, Tools, median, number, rounded};
 use crate::process::run_quietly;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use serde_json::{Map, Value, json};
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -28,12 +28,19 @@ pub(super) fn measure(tools: &Tools, arguments: &Arguments) -> Result<Part> {
         let words = ["--give-up", "1h"];
         let _receivers = [tools.recv(&alone, &words)?, tools.recv(&beside, &words)?];
         let mut crowd = Crowd::gather(tools, &beside, what, associations)?;
+        let wanted: u64 = associations.parse()?;
+        ensure!(
+            crowd.up == wanted,
+            "{} of {wanted} associations were set up",
+            crowd.up
+        );
         let mut rounds = Vec::new();
         for _ in 0..arguments.runs {
             let transfers = [transfer(tools, &alone)?, transfer(tools, &beside)?];
             let handshakes = [handshakes(tools, &alone)?, handshakes(tools, &beside)?];
             rounds.push((transfers, handshakes));
         }
+        ensure!(crowd.is_alive()?, "the crowd ended before the measurement");
         crowd.end();
         let rates: Vec<f64> = rounds.iter().map(|(t, _)| t[1] / t[0]).collect();
         let hands: Vec<f64> = rounds.iter().map(|(_, h)| h[1] / h[0]).collect();
@@ -87,7 +94,7 @@ impl Crowd {
     fn gather(tools: &Tools, to: &str, what: &str, associations: &str) -> Result<Crowd> {
         let mut command = tools.hostile(&["hold", what, "--to", to, "--ready"]);
         command.args(["--associations", associations, "--sources", "16"]);
-        command.args(["--seconds", "250"]).stdout(Stdio::piped());
+        command.args(["--seconds", "600"]).stdout(Stdio::piped());
         let mut child = command.spawn().context("cannot start the crowd")?;
         let output = child.stdout.take().context("no output")?;
         let mut first = String::new();
@@ -98,6 +105,12 @@ impl Crowd {
             child: Some(child),
             up,
         })
+    }
+
+    /// Whether it still holds its associations.
+    fn is_alive(&mut self) -> Result<bool> {
+        let child = self.child.as_mut().context("it was ended")?;
+        Ok(child.try_wait()?.is_none())
     }
 
     fn end(&mut self) {

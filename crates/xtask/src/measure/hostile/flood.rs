@@ -13,6 +13,7 @@ use std::process::{Command, Stdio};
 const LEAST: f64 = 0.6;
 /// Packets a second.
 const RATE: &str = "150000";
+const LEAST_FLOOD: f64 = 135_000.0;
 /// Seconds of the transfer.
 const SECONDS: u32 = 4;
 const KINDS: [&str; 6] = ["init", "ootb", "unknown", "heartbeat", "cookie", "checksum"];
@@ -40,7 +41,9 @@ pub(super) fn measure(tools: &Tools, arguments: &Arguments) -> Result<Part> {
         let shares: Vec<f64> = (0..here.len()).map(share).collect();
         let of = |all: &[Run], f: fn(&Run) -> f64| median(all.iter().map(f).collect());
         let ratio = median(shares.clone());
-        holds &= ratio >= LEAST;
+        // A flood that does not come is none.
+        let floods = here.iter().chain(&there).map(|r| r.flood);
+        holds &= ratio >= LEAST && floods.fold(f64::INFINITY, f64::min) >= LEAST_FLOOD;
         eprintln!(
             "  {kind}: {:.0} of {:.0} MB/s, {ratio:.2} ({shares:.2?}), {:.0} and {:.0} packets a second",
             of(&here, |r| r.goodput),

@@ -3,8 +3,8 @@
 use super::super::Arguments;
 use super::super::loopback::free_udp_port;
 use super::Part;
-use super::tools::{Running, Tools, rounded};
-use anyhow::Result;
+use super::tools::{Running, Tools, number, rounded};
+use anyhow::{Result, ensure};
 use serde_json::{Map, Value, json};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -43,6 +43,8 @@ pub(super) fn measure(tools: &Tools, _: &Arguments) -> Result<Part> {
         std::thread::sleep(SETTLE);
         let (after, after_own) = (receiver.resident()?, receiver.anonymous()?);
         let alive = receiver.is_alive()?;
+        let up = number(&line, "established")?;
+        ensure!(up >= 100.0, "{what}: {up} of 400 were set up");
         holds &= alive && most <= CEILING * BESIDE && after <= before * BACK;
         eprintln!(
             "  {what}: {fresh:.0} KiB at first, {before:.0} before, {most:.0} at most, {after:.0} after; \

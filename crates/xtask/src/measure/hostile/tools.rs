@@ -1,7 +1,7 @@
 //! The programs, and processes that end with the measurement.
 
-use crate::peers::{PROFILE, Workspace};
-use crate::process::{last_json, limited, run_quietly};
+use crate::peers::Workspace;
+use crate::process::{last_json, limited};
 use anyhow::{Context, Result, ensure};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -21,20 +21,7 @@ pub(super) struct Tools {
 
 impl Tools {
     pub(super) fn build(workspace: &Workspace) -> Result<Tools> {
-        eprintln!("building byway, byway-bench and byway-hostile");
-        let mut cargo = Command::new("cargo");
-        cargo
-            .args(["build", "--quiet", "--profile", PROFILE])
-            .args([
-                "-p",
-                "byway-cli",
-                "-p",
-                "byway-bench",
-                "-p",
-                "byway-hostile",
-            ])
-            .current_dir(workspace.root());
-        run_quietly(&mut cargo)?;
+        workspace.build(&["byway-cli", "byway-bench", "byway-hostile"])?;
         let folder = std::env::temp_dir().join(format!("byway-hostile-{}", std::process::id()));
         std::fs::create_dir_all(&folder).context("a folder for files")?;
         Ok(Tools {
@@ -67,7 +54,12 @@ impl Tools {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
-        Running::start(command)
+        let mut receiver = Running::start(command)?;
+        ensure!(
+            receiver.is_alive()?,
+            "byway recv --bind {bind} did not start"
+        );
+        Ok(receiver)
     }
 }
 

@@ -72,6 +72,7 @@ impl Seen {
             outcome,
             detail: (!shown.is_empty()).then(|| format!("not at {}", shown.join("; "))),
             runs: RunCount::together(self.pairs.iter().flat_map(|(a, b)| [a, b])),
+            near: None,
         }
     }
 }

@@ -96,29 +96,6 @@ async fn a_batch_beyond_what_the_socket_segments_goes_one_by_one() {
 }
 
 #[tokio::test]
-async fn port_0_becomes_one_port_on_all_addresses() {
-    let all: Vec<_> = available(&["127.0.0.1", "127.0.0.2", "::1"])
-        .into_iter()
-        .map(any)
-        .collect();
-    let sockets = bind_all(&all).unwrap();
-    let port = sockets[0].local().port();
-    assert_ne!(port, 0);
-    assert!(sockets.iter().all(|s| s.local().port() == port));
-}
-
-#[tokio::test]
-async fn a_port_in_use_is_reported_with_its_address() {
-    let first = Socket::bind(any("127.0.0.1")).unwrap();
-    let error = bind_all(&[first.local()]).unwrap_err();
-    assert!(error.in_use());
-    assert!(
-        error.to_string().contains(&first.local().to_string()),
-        "{error}"
-    );
-}
-
-#[tokio::test]
 async fn a_destination_that_cannot_be_does_not_cost_segmentation_offload() {
     let mut a = Socket::bind(any("127.0.0.1")).unwrap();
     let segments = a.max_segments();

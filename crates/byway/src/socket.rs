@@ -1,11 +1,17 @@
-//! UDP sockets with batches and segmentation offload, through quinn-udp.
+//! Sockets with batches, and with segmentation offload where they are UDP ones, through quinn-udp.
+//!
+//! To quinn-udp a raw socket is one without offload: its calls and options for receiving and
+//! sending are those of UDP.
 
 use crate::batch::Batch;
+use crate::encapsulation::Place;
 use crate::error::BindError;
+use crate::icmp::Told;
+use crate::raw_port::{Cover, RawPort};
 use crate::refused::Refused;
 use quinn_udp::{BATCH_SIZE, RecvMeta, UdpSockRef, UdpSocketState};
 use rustix::net::sockopt;
-use socket2::{Domain, Protocol, SockRef, Socket as RawSocket, Type};
+use socket2::{Domain, Protocol, SockRef, Socket as NewSocket, Type};
 use std::io::{self, IoSliceMut};
 use std::net::SocketAddr;
 use std::task::{Context, Poll, ready};
@@ -19,15 +25,17 @@ const RECEIVE_LEN: usize = 1 << 16;
 /// `net.core.rmem_max` and `net.core.wmem_max`.
 const SOCKET_BUFFER: usize = 4 << 20;
 
-/// Attempts to find one port that is free on every address.
-const PORT_TRIES: usize = 32;
+/// Packets of a batch that leaves one by one.
+const BATCH_WITHOUT_OFFLOAD: usize = 64;
 
 /// One bound socket.
 #[derive(Debug)]
 pub(crate) struct Socket {
     io: UdpSocket,
     state: UdpSocketState,
-    local: SocketAddr,
+    place: Place,
+    /// What it has beside itself if it is a raw one.
+    raw: Option<RawPort>,
     /// Datagrams that one call can send. Kept here because quinn-udp disables
     /// segmentation after any EINVAL, which a peer could cause by listing an
     /// address to which nothing can be sent.
@@ -38,6 +46,7 @@ pub(crate) struct Socket {
 pub(crate) struct Received {
     storage: Box<[u8]>,
     metas: [RecvMeta; BATCH_SIZE],
+    cover: Cover,
 }
 
 impl Received {
@@ -46,6 +55,7 @@ impl Received {
         Received {
             storage: vec![0; BATCH_SIZE * RECEIVE_LEN].into_boxed_slice(),
             metas: [RecvMeta::default(); BATCH_SIZE],
+            cover: Cover::None,
         }
     }
 
@@ -65,26 +75,46 @@ impl Received {
             .take(n)
             .map(|(meta, buffer)| {
                 let filled = &buffer[..meta.len.min(buffer.len())];
+                let (source, datagrams) = self.cover.remove(meta.addr, filled);
                 // The stride of an empty datagram is 0, which `chunks` does not allow.
-                (meta.addr, filled.chunks(meta.stride.max(1)))
+                (source, datagrams.chunks(meta.stride.max(1)))
             })
     }
 }
 
 impl Socket {
-    /// Binds one address. Port 0 means any free port.
+    /// Binds UDP to one address. Port 0 means any free port.
     pub(crate) fn bind(address: SocketAddr) -> Result<Socket, BindError> {
         let (std, state) = bound(address, None).map_err(|e| BindError::socket(address, e))?;
         Socket::adopt(std, state).map_err(|e| BindError::socket(address, e))
     }
 
+    /// Binds a raw socket to one address: it gets the packets to this SCTP port that come
+    /// without UDP. The core knows it by `address`, whose port is the UDP port of the other
+    /// socket of this address, or 0.
+    pub(crate) fn bind_raw(address: SocketAddr, sctp_port: u16) -> Result<Socket, BindError> {
+        let (raw, std, state) = RawPort::open(address, sctp_port)?;
+        enlarge(&std, address);
+        Ok(Socket {
+            io: UdpSocket::from_std(std).map_err(|e| BindError::raw(address, e))?,
+            state,
+            place: Place { address, raw: true },
+            raw: Some(raw),
+            segments: 1,
+        })
+    }
+
     fn adopt(std: std::net::UdpSocket, state: UdpSocketState) -> io::Result<Socket> {
-        let local = std.local_addr()?;
+        let address = std.local_addr()?;
         let segments = state.max_gso_segments().max(1);
         Ok(Socket {
             io: UdpSocket::from_std(std)?,
             state,
-            local,
+            place: Place {
+                address,
+                raw: false,
+            },
+            raw: None,
             segments,
         })
     }
@@ -95,7 +125,7 @@ impl Socket {
     pub(crate) fn connected_to(&self, peer: SocketAddr) -> io::Result<Socket> {
         let this = SockRef::from(&self.io);
         this.set_reuse_port(true)?;
-        let made = bound(self.local, Some(peer));
+        let made = bound(self.local(), Some(peer));
         // The port is shared for this moment only: later nobody else can bind it.
         this.set_reuse_port(false)?;
         let (std, state) = made?;
@@ -108,14 +138,41 @@ impl Socket {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// The address with the port that is bound.
+    /// The address with the UDP port that is bound.
     pub(crate) fn local(&self) -> SocketAddr {
-        self.local
+        self.place.address
     }
 
-    /// Datagrams that one call can send; 1 without segmentation offload.
+    /// What it is bound to.
+    pub(crate) fn place(&self) -> Place {
+        self.place
+    }
+
+    /// Datagrams of a batch. One call sends it where there is segmentation offload; a raw
+    /// socket, which never has it, sends them one by one.
     pub(crate) fn max_segments(&self) -> usize {
-        self.segments
+        if self.place.raw {
+            BATCH_WITHOUT_OFFLOAD
+        } else {
+            self.segments
+        }
+    }
+
+    /// Whether a peer can get a socket of its own. Raw sockets would each get its packets.
+    pub(crate) fn can_be_split(&self) -> bool {
+        !self.place.raw
+    }
+
+    /// Passes ICMP messages about packets without UDP to `told`. Returns whether there were any.
+    pub(crate) fn receive_icmp(
+        &self,
+        cx: &mut Context<'_>,
+        told: impl FnMut(Told<'_>),
+    ) -> io::Result<bool> {
+        match &self.raw {
+            Some(raw) => raw.icmp().receive(cx, told),
+            None => Ok(false),
+        }
     }
 
     /// Most buffers that can wait in this socket. The kernel counts at least 768 bytes for
@@ -132,6 +189,7 @@ impl Socket {
         cx: &mut Context<'_>,
         into: &mut Received,
     ) -> Poll<io::Result<usize>> {
+        into.cover = self.raw.as_ref().map_or(Cover::None, RawPort::cover);
         loop {
             ready!(self.io.poll_recv_ready(cx))?;
             let mut chunks = into.storage.chunks_mut(RECEIVE_LEN);
@@ -170,7 +228,7 @@ impl Socket {
     /// Whether the network may fragment what leaves now. quinn-udp sets Don't Fragment
     /// for all; a chunk that was sent in a larger packet before cannot be cut again.
     fn let_fragment(&self, may: bool) {
-        let set = if self.local.is_ipv4() {
+        let set = if self.local().is_ipv4() {
             use sockopt::Ipv4PathMtuDiscovery as Mode;
             let mode = if may { Mode::DONT } else { Mode::PROBE };
             sockopt::set_ip_mtu_discover(&self.io, mode)
@@ -180,7 +238,7 @@ impl Socket {
             sockopt::set_ipv6_mtu_discover(&self.io, mode)
         };
         if let Err(error) = set {
-            tracing::debug!(address = %self.local, %error, "cannot change Don't Fragment");
+            tracing::debug!(address = %self.local(), %error, "cannot change Don't Fragment");
         }
     }
 
@@ -223,7 +281,7 @@ impl Socket {
             None => {
                 if batch.in_doubt && self.segments > 1 {
                     // Sent one by one without error: segmentation was the cause.
-                    let address = self.local;
+                    let address = self.local();
                     tracing::info!(%address, "no segmentation offload here");
                     self.segments = 1;
                 }
@@ -267,44 +325,13 @@ fn may_be_segmentation(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::InvalidInput || error.raw_os_error() == Some(EIO)
 }
 
-/// Binds every address. Addresses with port 0 share one port that is free on all
-/// of them, because a peer assumes one encapsulation port for all addresses of a
-/// host (RFC 6951 section 5.1).
-pub(crate) fn bind_all(addresses: &[SocketAddr]) -> Result<Vec<Socket>, BindError> {
-    let mut tries = 0;
-    loop {
-        tries += 1;
-        let mut chosen = 0;
-        let mut sockets = Vec::with_capacity(addresses.len());
-        for &address in addresses {
-            let mut wanted = address;
-            if address.port() == 0 {
-                wanted.set_port(chosen);
-            }
-            match Socket::bind(wanted) {
-                Ok(socket) => {
-                    if address.port() == 0 {
-                        chosen = socket.local().port();
-                    }
-                    sockets.push(socket);
-                }
-                Err(e) if wanted != address && e.in_use() && tries < PORT_TRIES => break,
-                Err(e) => return Err(e),
-            }
-        }
-        if sockets.len() == addresses.len() {
-            return Ok(sockets);
-        }
-    }
-}
-
 /// A socket that is bound to an address, and connected if a peer is given. Then the address may
 /// be that of a socket which shares its port.
 fn bound(
     address: SocketAddr,
     peer: Option<SocketAddr>,
 ) -> io::Result<(std::net::UdpSocket, UdpSocketState)> {
-    let raw = RawSocket::new(
+    let raw = NewSocket::new(
         Domain::for_address(address),
         Type::DGRAM,
         Some(Protocol::UDP),
@@ -321,17 +348,21 @@ fn bound(
     }
     let std = std::net::UdpSocket::from(raw);
     let state = UdpSocketState::new(UdpSockRef::from(&std))?;
-    // Larger buffers are optional: with less, bursts are lost and retransmitted.
-    let sock = SockRef::from(&std);
+    enlarge(&std, address);
+    Ok((std, state))
+}
+
+/// Larger buffers are optional: with less, bursts are lost and retransmitted.
+fn enlarge(socket: &std::net::UdpSocket, address: SocketAddr) {
+    let sock = SockRef::from(socket);
     if let Err(error) = sock
         .set_recv_buffer_size(SOCKET_BUFFER)
         .and_then(|()| sock.set_send_buffer_size(SOCKET_BUFFER))
     {
         tracing::debug!(%address, %error, "the socket buffers keep their default size");
     }
-    Ok((std, state))
 }
 
 #[cfg(test)]
-#[path = "udp_tests.rs"]
+#[path = "socket_tests.rs"]
 mod tests;

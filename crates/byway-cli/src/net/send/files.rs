@@ -1,0 +1,253 @@
+//! The files of `byway send`, one behind the other.
+//!
+//! Nothing waits for a confirmation before the next file is offered. A file of up to
+//! [`SMALL`] bytes does not wait for the answer to its offer either: it begins at its first byte.
+//! So many small files take the time of their bytes, and not a round trip each.
+
+use super::source::{Source, Stored};
+use crate::failure::{Failure, Kind};
+use crate::net::exchange::{Exchange, strange};
+use crate::net::progress::Progress;
+use crate::net::protocol::{BLOCK, Hash, Note, SMALL};
+use crate::net::retries::Reached;
+use byway::Association;
+use byway_lab::show;
+use sha2::{Digest, Sha256};
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+
+/// Sends all that are not stored.
+pub(super) async fn all_files(
+    association: &Association,
+    sources: &mut [Source],
+    progress: &Progress,
+    reached: &Reached,
+) -> Result<(), Failure> {
+    let mut line = Line {
+        exchange: Exchange::new(association),
+        answers: Exchange::new(association),
+        sources,
+        progress,
+        reached,
+        awaited: VecDeque::new(),
+        under_way: 0,
+        have: None,
+    };
+    for at in 0..line.sources.len() {
+        if line.sources[at].stored.is_none() {
+            line.one_file(at).await?;
+        }
+    }
+    while !line.awaited.is_empty() {
+        line.answer("confirmation").await?;
+    }
+    Ok(())
+}
+
+/// An answer that the receiver owes for the file of this number. They come in this order.
+enum Awaited {
+    /// To an offer.
+    Have(usize),
+    /// To the end of a file.
+    Stored(usize, Stored),
+}
+
+/// Files under way.
+struct Line<'a> {
+    exchange: Exchange<'a>,
+    /// The same association: answers are taken while a message waits for room.
+    answers: Exchange<'a>,
+    sources: &'a mut [Source],
+    progress: &'a Progress,
+    reached: &'a Reached,
+    awaited: VecDeque<Awaited>,
+    /// The file that was offered last.
+    under_way: usize,
+    /// What the receiver has of the file of this number: its last answer to an offer.
+    have: Option<(usize, u64, Hash)>,
+}
+
+impl Line<'_> {
+    async fn one_file(&mut self, at: usize) -> Result<(), Failure> {
+        let source = &self.sources[at];
+        let size = source.size;
+        let file = File::open(&source.path).map_err(|e| self.unreadable(at, &e))?;
+        let offer = Note::Offer {
+            sender: source.sender,
+            size,
+            name: source.name.clone(),
+        };
+        self.send(offer).await?;
+        self.under_way = at;
+        self.awaited.push_back(Awaited::Have(at));
+        let mut hashed = Hashed {
+            file,
+            hasher: Sha256::new(),
+            at: 0,
+        };
+        if size > SMALL {
+            self.resume(at, &mut hashed).await?;
+        }
+        let resumed_from = hashed.at;
+        let source = &self.sources[at];
+        self.progress.begin(&source.name, size, resumed_from);
+        self.reached.begin(resumed_from);
+        let start = Note::Start {
+            offset: resumed_from,
+        };
+        self.send(start).await?;
+        self.send_rest(at, &mut hashed).await?;
+        let hash = Hash::from(hashed.hasher.finalize());
+        self.send(Note::End { hash }).await?;
+        let stored = Stored { hash, resumed_from };
+        self.awaited.push_back(Awaited::Stored(at, stored));
+        Ok(())
+    }
+
+    /// Skips what the receiver has, once it has said what that is.
+    async fn resume(&mut self, at: usize, hashed: &mut Hashed) -> Result<(), Failure> {
+        let (have, theirs) = loop {
+            match self.have {
+                Some((of, have, theirs)) if of == at => break (have, theirs),
+                _ => {}
+            }
+            self.answer("answer to the offer").await?;
+        };
+        let source = &self.sources[at];
+        if have == 0 || have > source.size {
+            return Ok(());
+        }
+        let resumed = hashed.resume(have, theirs);
+        if resumed.map_err(|e| self.unreadable(at, &e))? {
+            let have = show::bytes(have);
+            self.progress
+                .say(&format!("{}: resumes at {have}", source.name));
+        }
+        Ok(())
+    }
+
+    /// Sends the file from where it was read to.
+    async fn send_rest(&mut self, at: usize, hashed: &mut Hashed) -> Result<(), Failure> {
+        let size = self.sources[at].size;
+        let mut block = vec![0; BLOCK];
+        while hashed.at < size {
+            let rest = usize::try_from(size - hashed.at).unwrap_or(BLOCK);
+            let want = block.len().min(rest);
+            let read = hashed.file.read(&mut block[..want]);
+            let n = read.map_err(|e| self.unreadable(at, &e))?;
+            if n == 0 {
+                return Err(Failure::new(
+                    Kind::Failed,
+                    format!(
+                        "{} became shorter while it was sent ({} of {size} bytes)",
+                        self.sources[at].path.display(),
+                        hashed.at,
+                    ),
+                ));
+            }
+            hashed.hasher.update(&block[..n]);
+            self.send(Note::Data(block[..n].to_vec().into())).await?;
+            hashed.at += n as u64;
+            self.reached.take(n as u64);
+        }
+        Ok(())
+    }
+
+    /// Sends, and takes the answers that come meanwhile: with many files they would fill the
+    /// receive buffer.
+    async fn send(&mut self, note: Note) -> Result<(), Failure> {
+        loop {
+            // Both are cancel safe. Sending goes first: an answer is rare.
+            let answer = tokio::select! {
+                biased;
+                sent = self.exchange.send(&note) => return sent,
+                answer = self.answers.receive() => answer?,
+            };
+            match answer {
+                Some(answer) => self.take(answer)?,
+                None => {
+                    return Err(Failure::new(
+                        Kind::Failed,
+                        "the other side ended in the middle of a file",
+                    ));
+                }
+            }
+        }
+    }
+
+    /// Waits for the next answer.
+    async fn answer(&mut self, waiting_for: &str) -> Result<(), Failure> {
+        let answer = self.answers.expect(waiting_for).await?;
+        self.take(answer)
+    }
+
+    /// An answer has come, to what was asked first.
+    fn take(&mut self, answer: Note) -> Result<(), Failure> {
+        if let Note::Refuse { reason } = answer {
+            let at = match self.awaited.front() {
+                Some(Awaited::Have(at) | Awaited::Stored(at, _)) => *at,
+                // In the middle of the file: nothing was asked.
+                None => self.under_way,
+            };
+            let why = format!("{} was refused: {reason}", self.sources[at].name);
+            return Err(Failure::new(Kind::Refused, why));
+        }
+        let Some(awaited) = self.awaited.pop_front() else {
+            return Err(strange(answer.name()));
+        };
+        match (awaited, answer) {
+            (Awaited::Have(at), Note::Have { offset, hash }) => {
+                self.have = Some((at, offset, hash))
+            }
+            (Awaited::Stored(at, stored), Note::Stored) => {
+                let source = &mut self.sources[at];
+                source.stored = Some(stored);
+                self.reached.stored();
+                let size = show::bytes(source.size);
+                self.progress
+                    .say(&format!("{}: {size} stored and verified", source.name));
+            }
+            (_, other) => return Err(strange(other.name())),
+        }
+        Ok(())
+    }
+
+    fn unreadable(&self, at: usize, e: &std::io::Error) -> Failure {
+        Failure::file("read", &self.sources[at].path, e)
+    }
+}
+
+/// A file that is read and hashed up to `at`.
+struct Hashed {
+    file: File,
+    hasher: Sha256,
+    at: u64,
+}
+
+impl Hashed {
+    /// Skips the first `len` bytes if their hash is `theirs`; else nothing. Whether
+    /// it skipped them.
+    fn resume(&mut self, len: u64, theirs: Hash) -> std::io::Result<bool> {
+        hash_front(&mut self.file, len, &mut self.hasher)?;
+        let same = Hash::from(self.hasher.clone().finalize()) == theirs;
+        if same {
+            self.at = len;
+        } else {
+            self.hasher = Sha256::new();
+            self.file.seek(SeekFrom::Start(0))?;
+        }
+        Ok(same)
+    }
+}
+
+fn hash_front(file: &mut File, len: u64, hasher: &mut Sha256) -> std::io::Result<()> {
+    let mut block = vec![0; 1 << 16];
+    let mut front = file.take(len);
+    loop {
+        match front.read(&mut block)? {
+            0 => return Ok(()),
+            n => hasher.update(&block[..n]),
+        }
+    }
+}

@@ -1,0 +1,134 @@
+use super::*;
+
+fn host(n: u8) -> IpAddr {
+    IpAddr::from([10, 0, 0, n])
+}
+
+fn leaving(slots: &Slots) -> Vec<u64> {
+    let table = slots.lock();
+    let all = table.begun.iter().filter(|(_, b)| b.is_leaving());
+    all.map(|(id, _)| *id).collect()
+}
+
+#[test]
+fn slots_stay_below_the_descriptors() {
+    let rows = [
+        // (limit, open, local addresses, slots)
+        (1024, 24, 2, 920),
+        (1024, 24, 8, 738),
+        (64, 24, 1, 18),
+        (32, 24, 1, 1),
+        (8, 24, 1, 1),
+        (usize::MAX, 24, 8, MOST),
+    ];
+    for (limit, open, local, slots) in rows {
+        assert_eq!(within(limit, open, local), slots, "{limit}");
+        if limit > 40 {
+            assert!(open + slots < limit);
+        }
+    }
+}
+
+#[test]
+fn a_host_is_an_address_or_64_bits() {
+    let of = |a: &str| host_of(a.parse().unwrap());
+    assert_eq!(of("10.0.0.1"), of("::ffff:10.0.0.1"));
+    assert_ne!(of("10.0.0.1"), of("10.0.0.2"));
+    assert_eq!(of("2001:db8::1"), of("2001:db8::ffff:0:0:1"));
+    assert_ne!(of("2001:db8::1"), of("2001:db8:0:1::1"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_host_has_a_quarter_and_loses_what_is_slow() {
+    let slots = Slots::new(16);
+    let mut held = Vec::new();
+    for _ in 0..4 {
+        held.push(slots.take(host(1)).await.unwrap());
+    }
+    let refused = slots.take(host(1)).await.err().unwrap();
+    assert!(
+        refused.message.contains("4 files of this host"),
+        "{refused}"
+    );
+    let other = slots.take(host(2)).await.unwrap();
+    // All are old now, and only one of them had what it needs.
+    tokio::time::advance(WINDOW).await;
+    held[0].came(LEAST as usize);
+    held[1].came(LEAST as usize - 1);
+    let (mine, ()) = tokio::join!(slots.take(host(1)), async {
+        let why = held[1].taken_back().await;
+        assert!(why.message.contains("less than 64 KiB"), "{why}");
+        held.remove(1);
+    });
+    mine.unwrap();
+    drop(other);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_has_nothing_gets_a_slot_of_who_has_the_most() {
+    let slots = Slots::new(8);
+    let mut held = Vec::new();
+    for n in 0..8 {
+        held.push(slots.take(host(n / 2)).await.unwrap());
+    }
+    // A file whose bytes are all here is left alone.
+    held[7].ends();
+    held[0].came(LEAST as usize);
+    let (mine, ()) = tokio::join!(slots.take(host(9)), async {
+        let gone = loop {
+            tokio::time::sleep(LOOK).await;
+            if let Some(id) = leaving(&slots).first() {
+                break *id;
+            }
+        };
+        let why = held[gone as usize].taken_back().await;
+        assert!(why.message.contains("has the most"), "{why}");
+        // The oldest of one of the hosts that have two, and not the one whose other is ending.
+        assert!((1..6).contains(&gone), "{gone}");
+        held.remove(gone as usize);
+    });
+    let mine = mine.unwrap();
+    // Nobody has two more than who has one.
+    let refused = slots.take(host(9)).await.err().unwrap();
+    assert!(
+        refused.message.contains("8 files are under way"),
+        "{refused}"
+    );
+    drop(mine);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_does_not_go_in_time_is_not_waited_for() {
+    let slots = Slots::new(1);
+    let held = slots.take(host(1)).await.unwrap();
+    tokio::time::advance(WINDOW).await;
+    let begun = Instant::now();
+    let refused = slots.take(host(2)).await.err().unwrap();
+    assert!(refused.message.contains("1 files are"), "{refused}");
+    assert!(begun.elapsed() >= LET_GO);
+    drop(held);
+    slots.take(host(2)).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_newcomer_takes_one_slot_back() {
+    let slots = Slots::new(4);
+    let mut held = Vec::new();
+    for n in 0..4 {
+        held.push(Some(slots.take(host(n)).await.unwrap()));
+    }
+    tokio::time::advance(WINDOW).await;
+    let leave = async {
+        let mut gone = 0;
+        while gone < 2 {
+            tokio::time::sleep(LOOK).await;
+            for id in leaving(&slots) {
+                held[id as usize] = None;
+                gone += 1;
+            }
+        }
+    };
+    let (a, b, ()) = tokio::join!(slots.take(host(8)), slots.take(host(9)), leave);
+    assert!(a.is_ok() && b.is_ok());
+    assert_eq!(held.iter().flatten().count(), 2);
+}

@@ -1,0 +1,49 @@
+//! The options of `byway forward` and `byway serve`.
+
+use super::allow::Rule;
+use crate::args::{HereArgs, ThereArgs};
+use clap::Args;
+
+pub(crate) const FORWARD_EXAMPLES: &str = "\
+Examples:
+  byway forward --listen 127.0.0.1:5432 --to 10.0.0.1,10.1.0.1
+  byway forward --listen 127.0.0.1:2222=build:22 --listen 127.0.0.1:8080=www:80 --to 10.0.0.1
+Then a program on this machine connects to 127.0.0.1:5432 as if the other end were there. The
+association is set up again whenever it was lost; TCP connections of a lost one are reset.";
+
+/// Carry TCP connections.
+#[derive(Debug, Args)]
+pub(crate) struct ForwardArgs {
+    /// TCP address to listen on, and the target that the other side shall connect to; without
+    /// one, the only target that it allows. May be repeated
+    #[arg(long, value_name = "ADDR:PORT[=HOST:PORT]", required = true)]
+    pub(crate) listen: Vec<String>,
+    #[command(flatten)]
+    pub(crate) there: ThereArgs,
+    #[command(flatten)]
+    pub(crate) here: HereArgs,
+}
+
+pub(crate) const SERVE_EXAMPLES: &str = "\
+Examples:
+  byway serve --bind 10.0.0.1,10.1.0.1 --allow 127.0.0.1:5432 --unprotected
+  byway serve --bind 10.0.0.1 --allow build:22 --allow '*:443' --unprotected
+`*` stands for any port, or for any host that is not this machine. Without --bind, the address
+that the default route uses.";
+
+/// Connect what `forward` carries.
+#[derive(Debug, Args)]
+pub(crate) struct ServeArgs {
+    /// Target that others may be connected to; * stands for any host or port. May be repeated
+    #[arg(long, value_name = "HOST:PORT", required = true, value_parser = Rule::parse)]
+    pub(crate) allow: Vec<Rule>,
+    /// Serve everybody who reaches these addresses, without encryption; needed unless all of
+    /// them are loopback addresses
+    #[arg(long)]
+    pub(crate) unprotected: bool,
+    /// SCTP port
+    #[arg(long, value_name = "PORT", default_value_t = 5001, value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) port: u16,
+    #[command(flatten)]
+    pub(crate) here: HereArgs,
+}

@@ -1,0 +1,295 @@
+//! One association that carries connections: hands each frame to its connection.
+
+use super::frame::{FIRST_WINDOW, Frame, PPID, cost};
+use super::window::Budget;
+use crate::failure::{Failure, Kind};
+use bytes::Bytes;
+use byway::{Association, Closed, Message, Received};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::{Semaphore, mpsc};
+
+/// Most connections of one association.
+pub(super) const MOST_CONNECTIONS: usize = 2048;
+/// Streams that both sides ask for. With more connections, some share a stream.
+pub(super) const STREAMS: u16 = 1024;
+/// Most that a peer may let this side send on a connection without taking it, in bytes.
+const MOST_CREDIT: usize = 1 << 30;
+/// A payload up to this length is copied: it may be a small part of a large datagram's memory.
+const SMALL: usize = 1024;
+
+/// What one association carries, shared by its connections.
+pub(super) struct Carrier {
+    pub(super) association: Association,
+    pub(super) budget: Arc<Budget>,
+    table: Mutex<Table>,
+    /// Bytes of TCP to the peer and from it.
+    pub(super) sent: AtomicU64,
+    pub(super) received: AtomicU64,
+}
+
+#[derive(Default)]
+struct Table {
+    entries: HashMap<u32, Entry>,
+    /// The last connection that this side opened.
+    last: u32,
+    /// The last connection that the peer opened on each stream.
+    opened: HashMap<u16, u32>,
+    /// Connections on each stream.
+    loads: Vec<u16>,
+    /// Whether the association has ended.
+    ended: bool,
+}
+
+/// What the reader of the association knows of a connection.
+struct Entry {
+    stream: u16,
+    inbound: mpsc::UnboundedSender<Inbound>,
+    /// What this side may send.
+    credit: Arc<Semaphore>,
+    /// What the peer may still send.
+    window: Arc<AtomicU64>,
+}
+
+/// What the peer says of a connection.
+#[derive(Debug)]
+pub(super) enum Inbound {
+    Opened,
+    Data(Bytes),
+    End,
+    Reset(String),
+}
+
+/// A connection of a [`Carrier`]. When it is dropped, frames of it are ignored.
+pub(super) struct Connection {
+    pub(super) carrier: Arc<Carrier>,
+    pub(super) number: u32,
+    pub(super) stream: u16,
+    pub(super) inbound: mpsc::UnboundedReceiver<Inbound>,
+    /// What this side may send.
+    pub(super) credit: Arc<Semaphore>,
+    /// What the peer may still send.
+    pub(super) window: Arc<AtomicU64>,
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.carrier.forget(self.number);
+    }
+}
+
+impl Carrier {
+    pub(super) fn new(association: Association, budget: Arc<Budget>) -> Arc<Carrier> {
+        Arc::new(Carrier {
+            association,
+            budget,
+            table: Mutex::default(),
+            sent: AtomicU64::new(0),
+            received: AtomicU64::new(0),
+        })
+    }
+
+    /// Begins a connection of this side, on the stream that has the fewest.
+    ///
+    /// # Errors
+    /// When there are too many, or the association has ended.
+    pub(super) fn begin(self: &Arc<Carrier>) -> Result<Connection, String> {
+        let mut table = self.table();
+        if table.loads.is_empty() {
+            table.loads.resize(usize::from(STREAMS), 0);
+        }
+        let last = table
+            .last
+            .checked_add(1)
+            .ok_or("this association has carried too many connections")?;
+        let stream = (0..STREAMS)
+            .min_by_key(|stream| table.loads[usize::from(*stream)])
+            .unwrap_or(0);
+        let connection = self.enter(&mut table, last, stream)?;
+        table.last = last;
+        Ok(connection)
+    }
+
+    fn enter(
+        self: &Arc<Carrier>,
+        table: &mut Table,
+        number: u32,
+        stream: u16,
+    ) -> Result<Connection, String> {
+        if table.ended {
+            return Err("the association has ended".to_owned());
+        }
+        if table.entries.len() >= MOST_CONNECTIONS {
+            return Err(format!("{MOST_CONNECTIONS} connections are under way"));
+        }
+        let (sender, inbound) = mpsc::unbounded_channel();
+        let credit = Arc::new(Semaphore::new(FIRST_WINDOW as usize));
+        let window = Arc::new(AtomicU64::new(FIRST_WINDOW.into()));
+        table.entries.insert(
+            number,
+            Entry {
+                stream,
+                inbound: sender,
+                credit: credit.clone(),
+                window: window.clone(),
+            },
+        );
+        if let Some(load) = table.loads.get_mut(usize::from(stream)) {
+            *load += 1;
+        }
+        Ok(Connection {
+            carrier: self.clone(),
+            number,
+            stream,
+            inbound,
+            credit,
+            window,
+        })
+    }
+
+    /// Forgets a connection; frames of it that still come are ignored.
+    pub(super) fn forget(&self, number: u32) {
+        let mut table = self.table();
+        if let Some(entry) = table.entries.remove(&number)
+            && let Some(load) = table.loads.get_mut(usize::from(entry.stream))
+        {
+            *load -= 1;
+        }
+    }
+
+    /// Sends a message of a connection. Waits for room in the send buffer.
+    ///
+    /// # Errors
+    /// When the association has ended.
+    pub(super) async fn send(&self, stream: u16, frame: Bytes) -> Result<(), ()> {
+        let message = message(stream, frame);
+        self.association.send(message).await.map_err(|_| ())
+    }
+
+    /// Reads the association to its end. `open` gets what the peer opens, each with the target that it
+    /// asks for.
+    pub(super) async fn read(
+        self: &Arc<Carrier>,
+        mut open: impl FnMut(Connection, String),
+    ) -> Failure {
+        let failure = loop {
+            let Some(received) = self.association.recv().await else {
+                break match self.association.closed().await {
+                    Closed::Gracefully => Failure::new(Kind::Lost, "the other side has ended"),
+                    lost => lost.into(),
+                };
+            };
+            if let Err(why) = self.take(received, &mut open) {
+                let failure = Failure::new(
+                    Kind::Lost,
+                    format!(
+                        "the other side does not speak the protocol of forward and serve: {why}"
+                    ),
+                );
+                // Refused when it has ended already.
+                let _ = self.association.abort(failure.reason());
+                break failure;
+            }
+        };
+        let mut table = self.table();
+        table.ended = true;
+        // Each connection sees the end of its queue, and of what it may send.
+        for (_, entry) in table.entries.drain() {
+            entry.credit.close();
+        }
+        failure
+    }
+
+    fn take(
+        self: &Arc<Carrier>,
+        received: Received,
+        open: &mut impl FnMut(Connection, String),
+    ) -> Result<(), String> {
+        if received.ppid != PPID {
+            return Err(format!("payload protocol identifier {:#x}", received.ppid));
+        }
+        if !(received.first && received.last) || received.unordered {
+            return Err("a message that is no frame".to_owned());
+        }
+        let (number, frame) = Frame::decode(received.payload)?;
+        if let Frame::Open(target) = frame {
+            return self.opened(number, received.stream, target, open);
+        }
+        let table = self.table();
+        let Some(entry) = table.entries.get(&number) else {
+            return Ok(());
+        };
+        let inbound = match frame {
+            Frame::Open(_) => return Ok(()),
+            Frame::Data(bytes) => {
+                let cost = u64::from(cost(bytes.len()));
+                let less = |left: u64| left.checked_sub(cost);
+                entry
+                    .window
+                    .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less)
+                    .map_err(|left| format!("{} bytes in a window of {left}", bytes.len()))?;
+                Inbound::Data(match bytes.len() <= SMALL {
+                    true => Bytes::copy_from_slice(&bytes),
+                    false => bytes,
+                })
+            }
+            Frame::WindowUpdate(more) => {
+                let more = more as usize;
+                if entry.credit.available_permits().saturating_add(more) > MOST_CREDIT {
+                    return Err(format!("a window of more than {MOST_CREDIT} bytes"));
+                }
+                entry.credit.add_permits(more);
+                return Ok(());
+            }
+            Frame::Opened => Inbound::Opened,
+            Frame::End => Inbound::End,
+            Frame::Reset(why) => Inbound::Reset(why),
+        };
+        // Refused when the connection is just ending.
+        let _ = entry.inbound.send(inbound);
+        Ok(())
+    }
+
+    fn opened(
+        self: &Arc<Carrier>,
+        number: u32,
+        stream: u16,
+        target: String,
+        open: &mut impl FnMut(Connection, String),
+    ) -> Result<(), String> {
+        let mut table = self.table();
+        // Each stream keeps its order, and there is none between streams.
+        let last = table.opened.entry(stream).or_default();
+        if number <= *last {
+            return Err(format!("connection {number} is opened after {last}"));
+        }
+        *last = number;
+        if table.entries.contains_key(&number) {
+            return Err(format!("connection {number} is opened twice"));
+        }
+        let entered = self.enter(&mut table, number, stream);
+        drop(table);
+        match entered {
+            Ok(connection) => open(connection, target),
+            Err(why) => {
+                let refusal = message(stream, Frame::Reset(why).encode(number));
+                // Not waited for: a peer that opens without end and reads nothing must not stop what others send.
+                let _ = self.association.try_send(refusal);
+            }
+        }
+        Ok(())
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        // Nothing panics while it is held.
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A frame as a message.
+fn message(stream: u16, frame: Bytes) -> Message {
+    let mut message = Message::new(stream, frame);
+    message.ppid = PPID;
+    message
+}

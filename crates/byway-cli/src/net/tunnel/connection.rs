@@ -1,0 +1,172 @@
+//! One TCP connection on its way through an association.
+
+use super::carrier::{Connection, Inbound};
+use super::frame::{BLOCK, FRAME_COST, Frame, HEADER, begin_data, cost};
+use super::window::ReceiveWindow;
+use bytes::{BufMut, BytesMut};
+use byway::text::shown;
+use std::convert::Infallible;
+use std::io;
+use std::sync::atomic::Ordering;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::net::tcp::{ReadHalf, WriteHalf};
+use tokio::sync::{Notify, mpsc};
+
+/// How a connection ended before its time.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Broken {
+    /// The TCP connection of this side failed, or its target.
+    Here(String),
+    /// The peer has reset it, and why.
+    There(String),
+    /// The association has ended.
+    Lost,
+}
+
+impl std::fmt::Display for Broken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Broken::Here(why) => f.write_str(why),
+            // The peer's text.
+            Broken::There(why) => write!(f, "reset by the other side: {}", shown(why)),
+            Broken::Lost => f.write_str("the association has ended"),
+        }
+    }
+}
+
+impl Connection {
+    /// Says something of the connection to the peer.
+    ///
+    /// # Errors
+    /// [`Broken::Lost`].
+    pub(super) async fn say(&self, frame: &Frame) -> Result<(), Broken> {
+        let message = frame.encode(self.number);
+        self.carrier
+            .send(self.stream, message)
+            .await
+            .map_err(|()| Broken::Lost)
+    }
+
+    /// Carries the bytes of a TCP connection in both directions until both have ended. `expects` says
+    /// whether the answer to OPEN is still to come; bytes go before it. Of a connection that breaks,
+    /// TCP's peer sees a reset.
+    ///
+    /// # Errors
+    /// How it broke. The peer has been told.
+    pub(super) async fn carry(mut self, mut tcp: TcpStream, expects: bool) -> Result<(), Broken> {
+        // Small messages are not held back; a socket that cannot do it works without.
+        let _ = tcp.set_nodelay(true);
+        let result = self.both_ways(&mut tcp, expects).await;
+        if let Err(broken) = &result {
+            // Without it TCP's peer sees an end, which is not what happened.
+            let _ = tcp.set_zero_linger();
+            if let Broken::Here(why) = broken {
+                // An association that has ended needs no telling.
+                let _ = self.say(&Frame::Reset(why.clone())).await;
+            }
+        }
+        result
+    }
+
+    async fn both_ways(&mut self, tcp: &mut TcpStream, expects: bool) -> Result<(), Broken> {
+        // The queue is for one direction, all else for both.
+        let mut inbound = std::mem::replace(&mut self.inbound, mpsc::unbounded_channel().1);
+        let (from_tcp, to_tcp) = tcp.split();
+        let ended = Notify::new();
+        let down = async {
+            if expects {
+                answer(&mut inbound).await?;
+            }
+            self.down(to_tcp, &mut inbound, &ended).await
+        };
+        let up = async {
+            self.up(from_tcp).await?;
+            ended.notified().await;
+            Ok(())
+        };
+        tokio::select! {
+            Err(broken) = down => Err(broken),
+            result = up => result,
+        }
+    }
+
+    /// From TCP to the peer.
+    async fn up(&self, mut tcp: ReadHalf<'_>) -> Result<(), Broken> {
+        loop {
+            let room = self.room().await?;
+            let mut frame = BytesMut::with_capacity(HEADER + room);
+            begin_data(&mut frame, self.number);
+            let read = tcp.read_buf(&mut (&mut frame).limit(room)).await;
+            let n = read.map_err(tcp_failed)?;
+            let unused = if n == 0 {
+                cost(room) as usize
+            } else {
+                room - n
+            };
+            self.credit.add_permits(unused);
+            if n == 0 {
+                return self.say(&Frame::End).await;
+            }
+            let sent = self.carrier.send(self.stream, frame.freeze()).await;
+            sent.map_err(|()| Broken::Lost)?;
+            self.carrier.sent.fetch_add(n as u64, Ordering::Relaxed);
+        }
+    }
+
+    /// Waits until a frame may be sent, and takes what it costs: how many bytes it may have.
+    async fn room(&self) -> Result<usize, Broken> {
+        let least = self.credit.acquire_many(FRAME_COST + 1).await;
+        least.map_err(|_| Broken::Lost)?.forget();
+        // Nobody else takes of it.
+        let more = self.credit.available_permits().min(BLOCK - 1);
+        self.credit.forget_permits(more);
+        Ok(more + 1)
+    }
+
+    /// From the peer to TCP. Its end is notified; what comes afterwards can only be a failure.
+    async fn down(
+        &self,
+        mut tcp: WriteHalf<'_>,
+        inbound: &mut mpsc::UnboundedReceiver<Inbound>,
+        ended: &Notify,
+    ) -> Result<Infallible, Broken> {
+        let mut window = ReceiveWindow::new(self.carrier.budget.clone());
+        loop {
+            match inbound.recv().await.ok_or(Broken::Lost)? {
+                Inbound::Data(bytes) => {
+                    tcp.write_all(&bytes).await.map_err(tcp_failed)?;
+                    let received = &self.carrier.received;
+                    received.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+                    if let Some(more) = window.take(cost(bytes.len()), inbound.is_empty()) {
+                        self.window.fetch_add(more.into(), Ordering::Relaxed);
+                        self.say(&Frame::WindowUpdate(more)).await?;
+                    }
+                }
+                Inbound::End => {
+                    tcp.shutdown().await.map_err(tcp_failed)?;
+                    ended.notify_one();
+                }
+                Inbound::Reset(why) => return Err(Broken::There(why)),
+                Inbound::Opened => return Err(out_of_order()),
+            }
+        }
+    }
+}
+
+/// Takes the peer's answer to OPEN.
+async fn answer(inbound: &mut mpsc::UnboundedReceiver<Inbound>) -> Result<(), Broken> {
+    match inbound.recv().await.ok_or(Broken::Lost)? {
+        Inbound::Opened => Ok(()),
+        Inbound::Reset(why) => Err(Broken::There(why)),
+        Inbound::Data(_) | Inbound::End => Err(out_of_order()),
+    }
+}
+
+fn out_of_order() -> Broken {
+    Broken::Here("the other side sends frames in the wrong order".to_owned())
+}
+
+fn tcp_failed(error: io::Error) -> Broken {
+    Broken::Here(format!("TCP: {error}"))
+}

@@ -1,0 +1,50 @@
+//! `byway forward` and `byway serve`: TCP connections over one association.
+
+mod allow;
+mod args;
+mod carrier;
+mod connection;
+mod forward;
+mod frame;
+mod serve;
+mod window;
+
+pub(crate) use args::{FORWARD_EXAMPLES, ForwardArgs, SERVE_EXAMPLES, ServeArgs};
+pub(crate) use forward::forward;
+pub(crate) use serve::serve;
+
+use super::progress::Progress;
+use super::watch::Watch;
+use byway::{Association, Config};
+use byway_lab::show;
+use carrier::{Carrier, STREAMS};
+use std::convert::Infallible;
+use std::sync::atomic::Ordering;
+
+/// The settings of an association that carries connections: a stream for each.
+fn with_streams(mut config: Config) -> Config {
+    config.setup.outbound_streams = STREAMS;
+    config.setup.max_inbound_streams = config.setup.max_inbound_streams.max(STREAMS);
+    config
+}
+
+/// Shows what happens to the paths, until it is dropped.
+async fn show_paths(association: &Association, progress: &Progress) -> Infallible {
+    let mut watch = Watch::new(association);
+    let events = association.events();
+    loop {
+        watch.show_changes(progress);
+        if events.next().await.is_none() {
+            return std::future::pending().await;
+        }
+    }
+}
+
+/// What was carried, for people.
+fn carried(carrier: &Carrier) -> String {
+    format!(
+        "carried: {} sent, {} received",
+        show::bytes(carrier.sent.load(Ordering::Relaxed)),
+        show::bytes(carrier.received.load(Ordering::Relaxed))
+    )
+}

@@ -1,0 +1,152 @@
+//! `byway serve`.
+
+use super::allow::{Rule, Target};
+use super::args::ServeArgs;
+use super::carrier::{Carrier, Connection};
+use super::connection::Broken;
+use super::frame::Frame;
+use super::window::Budget;
+use super::{carried, show_paths, with_streams};
+use crate::failure::{Failure, Kind};
+use crate::net::ending::Ending;
+use crate::net::log::Log;
+use crate::net::open;
+use crate::net::progress::Progress;
+use byway::Association;
+use byway::text::shown;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpStream;
+use tokio::sync::Semaphore;
+
+/// How long a target may take to accept a connection.
+const CONNECT: Duration = Duration::from_secs(20);
+/// Most connections of all associations.
+const MOST: usize = 4096;
+
+pub(crate) async fn serve(args: ServeArgs, ending: Ending) -> Result<(), Failure> {
+    let endpoint = open::serve_with(&args.here, args.port, &ending, with_streams, |local| {
+        protected(local, &args)
+    })?;
+    let log = Log::new();
+    let progress = Progress::new(args.here.quiet || args.here.json).with_log(log.clone());
+    let rules: Vec<String> = args.allow.iter().map(Rule::to_string).collect();
+    progress.say(&format!("connecting others to {}", rules.join(", ")));
+    let shared = Arc::new(Shared {
+        rules: args.allow.clone(),
+        budget: Budget::new(),
+        places: Semaphore::new(MOST),
+        progress,
+        log,
+    });
+    loop {
+        let association = tokio::select! {
+            accepted = endpoint.accept() => accepted.ok_or_else(|| Failure::new(Kind::Failed, "the endpoint has ended"))?,
+            failure = ending.told() => {
+                shared.log.flush();
+                return Err(failure);
+            }
+        };
+        if let Err(failure) = open::prefer(&args.here, &association) {
+            open::abort_for(&association, &failure);
+            continue;
+        }
+        tokio::spawn(one(shared.clone(), association, ending.clone()));
+    }
+}
+
+/// Without protection, only loopback is served unless it is asked for.
+fn protected(local: &[SocketAddr], args: &ServeArgs) -> Result<(), Failure> {
+    let open = local.iter().find(|a| !a.ip().is_loopback());
+    match open {
+        Some(address) if !args.unprotected => Err(Failure::wrong(format!(
+            "whoever reaches {} could connect to what --allow names, and everybody on the way could read it: \
+             say --unprotected if that is meant, as on a private network",
+            address.ip()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// What all associations share.
+struct Shared {
+    rules: Vec<Rule>,
+    budget: Arc<Budget>,
+    /// For connections.
+    places: Semaphore,
+    progress: Progress,
+    log: Log,
+}
+
+/// Serves one association to its end.
+async fn one(shared: Arc<Shared>, association: Association, ending: Ending) {
+    let peer = association.paths().first().map(|p| p.remote);
+    let from = peer.map_or("unknown".to_owned(), |p| p.to_string());
+    let carrier = Carrier::new(association, shared.budget.clone());
+    shared.progress.say(&format!("association with {from}"));
+    let read = carrier.read(|connection, target| {
+        let (shared, from) = (shared.clone(), from.clone());
+        tokio::spawn(async move {
+            if let Err(broken) = connect(&shared, connection, &target).await {
+                let to = if target.is_empty() {
+                    "the target"
+                } else {
+                    &target
+                };
+                shared
+                    .progress
+                    .say(&format!("{from} to {}: {broken}", shown(to)));
+            }
+        });
+    });
+    let failure = tokio::select! {
+        failure = read => failure,
+        never = show_paths(&carrier.association, &shared.progress) => match never {},
+    };
+    shared
+        .progress
+        .say(&format!("{from}: {}", carried(&carrier)));
+    if !ending.has_begun() {
+        shared.log.failed(&failure, peer);
+    }
+}
+
+/// Connects what a peer has opened.
+async fn connect(shared: &Shared, connection: Connection, asked: &str) -> Result<(), Broken> {
+    let refusal = match shared.places.try_acquire() {
+        Err(_) => format!("{MOST} connections are under way"),
+        Ok(_place) => match target(&shared.rules, asked).await {
+            Ok(tcp) => {
+                connection.say(&Frame::Opened).await?;
+                return connection.carry(tcp, false).await;
+            }
+            Err(why) => why,
+        },
+    };
+    connection.say(&Frame::Reset(refusal.clone())).await?;
+    Err(Broken::Here(refusal))
+}
+
+/// A connection to the target.
+async fn target(rules: &[Rule], asked: &str) -> Result<TcpStream, String> {
+    let target = Target::permitted(asked, rules)?;
+    let connect = async {
+        let mut last = String::new();
+        for address in target.addresses().await? {
+            match TcpStream::connect(address).await {
+                Ok(tcp) => return Ok(tcp),
+                Err(e) => last = format!("{target}: {e}"),
+            }
+        }
+        Err(last)
+    };
+    tokio::time::timeout(CONNECT, connect)
+        .await
+        .unwrap_or_else(|_| {
+            Err(format!(
+                "{target}: no answer within {} s",
+                CONNECT.as_secs()
+            ))
+        })
+}

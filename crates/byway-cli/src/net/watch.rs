@@ -1,0 +1,246 @@
+//! Watches an association: shows what happens to it, and gives it up when it does not get on.
+//!
+//! Heartbeats are answered by a kernel or a library whatever its application does. So what counts
+//! is progress; a sign of life counts only where nobody has anything to do.
+
+use super::progress::Progress;
+use super::stall::StallMeter;
+use crate::failure::{Failure, Kind};
+use byway::{Association, Events, PathState};
+use std::cell::RefCell;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+use tokio::sync::Notify;
+
+/// Between two looks at a transfer that gets on.
+const TICK: Duration = Duration::from_millis(20);
+
+/// The longest time between two looks at a transfer that does not.
+const SLOW_TICK: Duration = Duration::from_secs(1);
+
+/// A longer silence is an outage: [`GiveUp::Refusing`] counts so much of it.
+const OUTAGE: Duration = Duration::from_secs(30);
+
+/// What an association that is watched must do within a time, or it is given up.
+#[derive(Copy, Clone, Debug)]
+pub(super) enum GiveUp {
+    /// `recv`: the transfer must get on, by a byte or by a message, except while the other side
+    /// waits for this one.
+    NoProgress(Duration),
+    /// `listen`: the first byte must come. Then the other side may have nothing to say, and must
+    /// be heard from.
+    NothingCame(Duration),
+    /// `cat`: something of what waits must be acknowledged. While nothing waits, the other side
+    /// must be heard from.
+    NothingTaken(Duration),
+    /// `send`: a side that is heard from must acknowledge something of what waits. An outage has
+    /// the time that the association itself gives it.
+    Refusing(Duration),
+}
+
+/// How far a transfer is.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) struct Step {
+    /// Steps: bytes, and files that are complete.
+    pub(super) done: u64,
+    /// Bytes of the file under way, for the bar.
+    pub(super) position: u64,
+    /// When the last step was made, if that is known.
+    pub(super) at: Option<Instant>,
+    /// Whether somebody looks at it again and again.
+    pub(super) seen: bool,
+    /// Whether the other side waits for this one.
+    pub(super) ours: bool,
+}
+
+impl Step {
+    /// A transfer of bytes, looked at all the time.
+    pub(super) fn of(done: u64) -> Step {
+        Step {
+            done,
+            position: done,
+            at: None,
+            seen: true,
+            ours: false,
+        }
+    }
+}
+
+/// The watch over one association.
+pub(super) struct Watch<'a> {
+    association: &'a Association,
+    states: Vec<(SocketAddr, PathState)>,
+    in_use: Option<SocketAddr>,
+    /// What counts, and since when it has not changed.
+    sign: (bool, u64),
+    since: Instant,
+    /// Packets heard, and since when there are no more.
+    heard: (u64, Instant),
+    /// How long a side that was heard from took nothing.
+    refusing: Duration,
+}
+
+impl<'a> Watch<'a> {
+    pub(super) fn new(association: &'a Association) -> Watch<'a> {
+        let now = Instant::now();
+        Watch {
+            association,
+            states: Vec::new(),
+            in_use: None,
+            sign: (false, 0),
+            since: now,
+            heard: (0, now),
+            refusing: Duration::ZERO,
+        }
+    }
+
+    /// Runs until it is dropped, or until the association is given up: then it is aborted.
+    /// `step` says how far the transfer is; `moves` tells to look. `progress` shows it, once
+    /// there is something to show. Nobody looks at what is not seen before the time is up, or a
+    /// path changes.
+    pub(super) async fn run<'p>(
+        mut self,
+        progress: impl Fn() -> Option<&'p Progress>,
+        meter: &RefCell<StallMeter>,
+        step: impl Fn() -> Step,
+        moves: Option<&Notify>,
+        give_up: GiveUp,
+    ) -> Failure {
+        let mut events = Some(self.association.events());
+        loop {
+            let step = step();
+            if let Some(progress) = progress() {
+                meter.borrow_mut().update(step.done, || progress.place());
+                progress.position(step.position);
+                self.show_changes(progress);
+            }
+            let left = match self.time_left(&step, give_up) {
+                Ok(left) => left,
+                Err(failure) => return failure,
+            };
+            let pause = match give_up {
+                _ if !step.seen => left,
+                // It tells how long it stood still.
+                GiveUp::Refusing(_) => TICK.min(left),
+                _ => (self.since.elapsed() / 8).clamp(TICK, SLOW_TICK).min(left),
+            };
+            tokio::select! {
+                () = tokio::time::sleep(pause) => {}
+                () = told(moves) => {}
+                () = changed(&mut events) => {}
+            }
+        }
+    }
+
+    /// How long the association may go on like this.
+    ///
+    /// # Errors
+    /// Why it was given up.
+    fn time_left(&mut self, step: &Step, give_up: GiveUp) -> Result<Duration, Failure> {
+        let now = Instant::now();
+        let stats = self.association.stats();
+        let waits = stats.bytes_queued > stats.bytes_acked;
+        let (sign, limit) = match give_up {
+            GiveUp::NoProgress(limit) => ((true, step.done), limit),
+            GiveUp::NothingCame(limit) if step.done == 0 => ((true, 0), limit),
+            GiveUp::NothingTaken(limit) if waits => ((true, stats.bytes_acked), limit),
+            GiveUp::NothingCame(limit) | GiveUp::NothingTaken(limit) => {
+                ((false, stats.packets_received), limit)
+            }
+            GiveUp::Refusing(limit) => ((waits, stats.bytes_acked), limit),
+        };
+        let new = sign != self.sign || step.ours;
+        if new {
+            (self.sign, self.since) = (sign, now);
+        }
+        if let Some(at) = step.at.filter(|_| !step.ours) {
+            self.since = at;
+        }
+        if new || !waits {
+            self.refusing = Duration::ZERO;
+        } else if stats.packets_received != self.heard.0 {
+            let silence = now.saturating_duration_since(self.heard.1);
+            self.refusing += silence.min(OUTAGE);
+        }
+        if new || stats.packets_received != self.heard.0 {
+            self.heard = (stats.packets_received, now);
+        }
+        let spent = match give_up {
+            GiveUp::Refusing(_) => self.refusing,
+            _ => now.saturating_duration_since(self.since),
+        };
+        match limit.checked_sub(spent) {
+            // A timer may be early by less than a millisecond.
+            Some(left) => Ok(left.max(Duration::from_millis(1))),
+            None => Err(self.give_up(give_up, sign.0, limit)),
+        }
+    }
+
+    fn give_up(&self, rule: GiveUp, has_to: bool, limit: Duration) -> Failure {
+        let what = match rule {
+            GiveUp::NothingTaken(_) if self.heard.1 <= self.since => {
+                "nothing was heard from the other side"
+            }
+            GiveUp::NoProgress(_) => "the other side sent nothing more",
+            GiveUp::NothingCame(_) if has_to => "the other side sent nothing",
+            GiveUp::NothingTaken(_) | GiveUp::Refusing(_) if has_to => {
+                "the other side took nothing of what waits"
+            }
+            _ => "nothing was heard from the other side",
+        };
+        let limit = byway_lab::units::format_duration(limit);
+        let why = format!("the association was given up: {what} for {limit} (--give-up)");
+        let failure = Failure::new(Kind::Lost, why);
+        // Refused only when it has ended already.
+        let _ = self.association.abort(failure.reason());
+        failure
+    }
+
+    /// Shows what changed since the last look.
+    pub(super) fn show_changes(&mut self, progress: &Progress) {
+        let paths = self.association.paths();
+        if paths.is_empty() {
+            return;
+        }
+        for path in &paths {
+            match self
+                .states
+                .iter_mut()
+                .find(|(remote, _)| *remote == path.remote)
+            {
+                Some((_, state)) if *state == path.state => {}
+                Some((remote, state)) => {
+                    progress.say(&format!("path {remote}: {} -> {}", state, path.state));
+                    *state = path.state;
+                }
+                None => self.states.push((path.remote, path.state)),
+            }
+        }
+        let in_use = paths.iter().find(|p| p.in_use).map(|p| p.remote);
+        if let (Some(before), Some(now)) = (self.in_use, in_use)
+            && before != now
+        {
+            progress.say(&format!("data goes to {now} now"));
+        }
+        self.in_use = in_use.or(self.in_use);
+        progress.show_paths(&paths);
+    }
+}
+
+async fn told(moves: Option<&Notify>) {
+    match moves {
+        Some(moves) => moves.notified().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Waits for the next event; an association that has ended has none.
+async fn changed(events: &mut Option<Events>) {
+    if let Some(some) = events {
+        if some.next().await.is_some() {
+            return;
+        }
+        *events = None;
+    }
+    std::future::pending().await
+}

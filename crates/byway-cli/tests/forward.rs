@@ -1,0 +1,255 @@
+//! `byway forward` and `byway serve` as processes: TCP connections over one association.
+
+mod peers;
+
+use peers::{Server, byway, contents, text, wait_until};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::process::{Child, Stdio};
+use std::thread;
+use std::time::Duration;
+
+/// Gives each connection of a new TCP port to `serve`; HOST:PORT.
+fn tcp_server(serve: fn(TcpStream)) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    thread::spawn(move || {
+        for tcp in listener.incoming() {
+            let tcp = tcp.unwrap();
+            thread::spawn(move || serve(tcp));
+        }
+    });
+    address
+}
+
+/// Sends everything back, once the other side has ended.
+fn echo_at_the_end(mut tcp: TcpStream) {
+    let mut all = Vec::new();
+    tcp.read_to_end(&mut all).unwrap();
+    tcp.write_all(&all).unwrap();
+}
+
+fn echo(mut tcp: TcpStream) {
+    let mut copy = tcp.try_clone().unwrap();
+    // It ends with the connection, however that ends.
+    let _ = std::io::copy(&mut copy, &mut tcp);
+}
+
+/// Reads nothing.
+fn stand_still(tcp: TcpStream) {
+    thread::sleep(Duration::from_secs(120));
+    drop(tcp);
+}
+
+/// A `byway forward`, ended with the test.
+struct Forward {
+    server: Server,
+    doors: Vec<String>,
+}
+
+impl Forward {
+    fn start(targets: &[&str], to: &str) -> Forward {
+        let mut command = byway();
+        command.arg("forward").args(["--to", to]);
+        for target in targets {
+            let listen = match *target {
+                "" => "127.0.0.1:0".to_owned(),
+                named => format!("127.0.0.1:0={named}"),
+            };
+            command.args(["--listen", &listen]);
+        }
+        let mut child: Child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let rest = std::io::BufReader::new(child.stderr.take().unwrap());
+        let mut server = Server {
+            child,
+            addresses: String::new(),
+            rest,
+        };
+        // "forwarding 127.0.0.1:40000 to ..."
+        let doors = targets.iter().map(|_| {
+            let line = server.says("forwarding ");
+            line.split(' ').nth(1).unwrap().to_owned()
+        });
+        let doors = doors.collect();
+        Forward { server, doors }
+    }
+
+    fn connect(&self, door: usize) -> TcpStream {
+        let tcp = TcpStream::connect(&self.doors[door]).unwrap();
+        tcp.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        tcp
+    }
+}
+
+impl Drop for Forward {
+    fn drop(&mut self) {
+        let _ = self.server.child.kill();
+        let _ = self.server.child.wait();
+    }
+}
+
+fn serve(allowed: &[&str]) -> Server {
+    let mut args = vec!["serve"];
+    for target in allowed {
+        args.extend(["--allow", target]);
+    }
+    Server::start(&args)
+}
+
+fn end(mut server: Server) {
+    server.child.kill().unwrap();
+    server.child.wait().unwrap();
+}
+
+/// What a connection says when it was reset, and not ended.
+fn is_reset(mut tcp: TcpStream) -> bool {
+    let read = tcp.read(&mut [0; 10]);
+    read.is_err_and(|e| e.kind() == ErrorKind::ConnectionReset)
+}
+
+#[test]
+fn bytes_pass_both_ways_and_each_direction_ends_by_itself() {
+    let target = tcp_server(echo_at_the_end);
+    let serve = serve(&[&target]);
+    let forward = Forward::start(&[""], &serve.addresses);
+    let mut tcp = forward.connect(0);
+    let sent = contents(5_000_000);
+    tcp.write_all(&sent).unwrap();
+    tcp.shutdown(Shutdown::Write).unwrap();
+    let mut came = Vec::new();
+    tcp.read_to_end(&mut came).unwrap();
+    assert!(came == sent, "{} of {} bytes", came.len(), sent.len());
+    end(serve);
+}
+
+#[test]
+fn a_connection_that_stands_still_does_not_stop_another() {
+    let (stuck, lively) = (tcp_server(stand_still), tcp_server(echo));
+    let serve = serve(&[&stuck, &lively]);
+    let forward = Forward::start(&[&stuck, &lively], &serve.addresses);
+    let mut full = forward.connect(0);
+    full.set_write_timeout(Some(Duration::from_secs(1)))
+        .unwrap();
+    // Until windows and buffers are full.
+    let block = vec![7; 1 << 20];
+    while full.write(&block).is_ok() {}
+    let mut tcp = forward.connect(1);
+    for round in 0..50_u8 {
+        let sent = vec![round; 10_000];
+        tcp.write_all(&sent).unwrap();
+        let mut came = vec![0; sent.len()];
+        tcp.read_exact(&mut came).unwrap();
+        assert_eq!(came, sent);
+    }
+    end(serve);
+}
+
+#[test]
+fn what_is_not_allowed_or_refuses_is_reset_and_told_at_both_ends() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let gone = listener.local_addr().unwrap().to_string();
+    // Nobody listens there any more.
+    drop(listener);
+    let mut serve = serve(&[&gone, "db.example:5432"]);
+    let targets = [gone.as_str(), "127.0.0.1:22", ""];
+    let mut forward = Forward::start(&targets, &serve.addresses);
+    for (door, why) in [
+        (0, "Connection refused"),
+        (1, "127.0.0.1:22 is not allowed (--allow)"),
+        (2, "more than one target is allowed"),
+    ] {
+        assert!(is_reset(forward.connect(door)), "{why}");
+        forward.server.says(why);
+        serve.says(why);
+    }
+    end(serve);
+}
+
+#[test]
+fn three_hundred_connections_at_once() {
+    let target = tcp_server(echo);
+    let serve = serve(&[&target]);
+    let forward = Forward::start(&[""], &serve.addresses);
+    // The files that one process may open are limited: of the test, too.
+    let mut all: Vec<TcpStream> = (0..300).map(|_| forward.connect(0)).collect();
+    for (n, tcp) in all.iter_mut().enumerate() {
+        tcp.write_all(&(n as u64).to_be_bytes()).unwrap();
+    }
+    for (n, tcp) in all.iter_mut().enumerate() {
+        let mut came = [0; 8];
+        tcp.read_exact(&mut came).unwrap();
+        assert_eq!(u64::from_be_bytes(came), n as u64);
+    }
+    end(serve);
+}
+
+#[test]
+fn when_the_other_side_comes_back_new_connections_pass() {
+    let target = tcp_server(echo);
+    let mut first = serve(&[&target]);
+    let bind = first.addresses.clone();
+    let mut forward = Forward::start(&[""], &bind);
+    let mut tcp = forward.connect(0);
+    tcp.write_all(b"before").unwrap();
+    tcp.read_exact(&mut [0; 6]).unwrap();
+    // Killed without a word, and started again.
+    first.child.kill().unwrap();
+    first.child.wait().unwrap();
+    let second = Server::start_at(&["serve", "--allow", &target], &bind);
+    // The old connection is reset, as its association is gone, once that is noticed: by what is sent.
+    wait_until(|| {
+        let mut tcp = tcp.try_clone().unwrap();
+        tcp.write_all(b"x").is_err()
+    });
+    forward.server.says("trying again");
+    let mut tcp = forward.connect(0);
+    tcp.write_all(b"after").unwrap();
+    let mut came = [0; 5];
+    tcp.read_exact(&mut came).unwrap();
+    assert_eq!(&came, b"after");
+    end(second);
+}
+
+#[test]
+fn strangers_on_other_machines_are_served_only_if_that_is_said() {
+    // An address of documentation (RFC 5737): nothing is bound before it is asked.
+    let words = ["serve", "--bind", "192.0.2.1", "--allow", "127.0.0.1:5432"];
+    let out = byway().args(words).output().unwrap();
+    assert_eq!(out.status.code(), Some(2));
+    assert!(text(&out.stderr).contains("--unprotected"), "{out:?}");
+    let out = byway().args(words).arg("--unprotected").output().unwrap();
+    assert!(text(&out.stderr).contains("192.0.2.1"), "{out:?}");
+    assert_eq!(out.status.code(), Some(1), "that address is not here");
+}
+
+#[test]
+fn mistakes_are_told_with_what_would_be_right() {
+    for (words, part) in [
+        (
+            &["serve", "--allow", "5432"][..],
+            "such as 127.0.0.1:5432 or *:443",
+        ),
+        (
+            &["forward", "--to", "127.0.0.1", "--listen", "5432"],
+            "such as 127.0.0.1:5432",
+        ),
+        (
+            &["forward", "--to", "127.0.0.1", "--listen", "127.0.0.1:0="],
+            "its target is no HOST:PORT",
+        ),
+    ] {
+        let out = byway().args(words).output().unwrap();
+        assert_eq!(out.status.code(), Some(2), "{words:?}");
+        assert!(text(&out.stderr).contains(part), "{}", text(&out.stderr));
+    }
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let listen = taken.local_addr().unwrap().to_string();
+    let words = ["forward", "--to", "127.0.0.1", "--listen", &listen];
+    let out = byway().args(words).output().unwrap();
+    assert_eq!(out.status.code(), Some(1));
+    assert!(text(&out.stderr).contains(&format!("--listen {listen}")));
+}

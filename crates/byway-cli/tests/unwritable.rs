@@ -1,0 +1,116 @@
+//! Standard error and output that cannot be written: a full disk, a reader that has gone. What
+//! strangers cause to be logged fills a disk, and must not end the command.
+
+mod peers;
+mod raw;
+mod spoken;
+
+use peers::{byway, folder, text};
+use raw::Raw;
+use spoken::udp_port;
+use std::fs::File;
+use std::net::SocketAddr;
+use std::process::{Child, Output, Stdio};
+use std::time::Duration;
+
+/// Where nothing can be written.
+fn full() -> Stdio {
+    File::options()
+        .write(true)
+        .open("/dev/full")
+        .unwrap()
+        .into()
+}
+
+/// A pipe whose reader has gone.
+fn unread() -> Stdio {
+    let (_, writer) = std::io::pipe().unwrap();
+    writer.into()
+}
+
+fn start(args: &[&str], address: SocketAddr, out: Stdio, err: Stdio) -> Child {
+    let mut child = byway()
+        .args(args)
+        .args(["--bind", &address.to_string()])
+        .stdin(Stdio::null())
+        .stdout(out)
+        .stderr(err)
+        .spawn()
+        .unwrap();
+    // It answers.
+    for _ in 0..100 {
+        let raw = Raw::new(address);
+        raw.send(0, |b| b.init(false, &raw::init_fields(), |_| {}));
+        if raw.hear().is_some() {
+            return child;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    panic!("{args:?} does not listen");
+}
+
+fn send(file: &str, address: SocketAddr) -> Output {
+    let to = address.to_string();
+    peers::run(&["send", file, "--to", &to, "--retries", "0"])
+}
+
+#[test]
+fn a_receiver_whose_output_cannot_be_written_goes_on() {
+    let dir = folder("unwritable");
+    let (inbox, file) = (dir.join("inbox"), dir.join("a.bin"));
+    std::fs::write(&file, b"contents").unwrap();
+    for name in ["a full disk", "no reader"] {
+        let unwritable = || {
+            if name == "no reader" {
+                unread()
+            } else {
+                full()
+            }
+        };
+        for more in [&["--json"][..], &[]] {
+            let args = ["recv", "--force", "--dir", inbox.to_str().unwrap()];
+            let address = SocketAddr::from(([127, 0, 0, 1], udp_port()));
+            let args = [&args[..], more].concat();
+            let mut child = start(&args, address, unwritable(), unwritable());
+            for _ in 0..3 {
+                let raw = Raw::up(address);
+                raw.inject(|b| b.abort(false, |_| {}));
+            }
+            let out = send(file.to_str().unwrap(), address);
+            assert!(out.status.success(), "{name}: {}", text(&out.stderr));
+            assert_eq!(std::fs::read(inbox.join("a.bin")).unwrap(), b"contents");
+            assert_eq!(child.try_wait().unwrap(), None, "{name}, {more:?}");
+            peers::signal(&child, "TERM");
+            let status = peers::ends_within(&mut child, Duration::from_secs(10));
+            assert_eq!(status, Some(143), "{name}, {more:?}");
+        }
+    }
+    std::fs::remove_dir_all(&dir).unwrap();
+}
+
+/// The result on standard output is what it was run for.
+#[test]
+fn a_result_that_cannot_be_written_is_an_error() {
+    let dir = folder("untold");
+    let (inbox, file) = (dir.join("inbox"), dir.join("a.bin"));
+    std::fs::write(&file, b"contents").unwrap();
+    let address = SocketAddr::from(([127, 0, 0, 1], udp_port()));
+    let args = ["recv", "--once", "--json", "--dir", inbox.to_str().unwrap()];
+    let mut recv = start(&args, address, full(), Stdio::piped());
+    let sent = byway()
+        .args(["send", file.to_str().unwrap(), "--json", "--to"])
+        .arg(address.to_string())
+        .stdout(full())
+        .output()
+        .unwrap();
+    peers::ends_within(&mut recv, Duration::from_secs(30));
+    for out in [sent, recv.wait_with_output().unwrap()] {
+        let said = text(&out.stderr);
+        assert_eq!(out.status.code(), Some(1), "{said}");
+        assert!(said.contains("cannot write to standard output"), "{said}");
+    }
+    assert_eq!(std::fs::read(inbox.join("a.bin")).unwrap(), b"contents");
+    std::fs::remove_dir_all(&dir).unwrap();
+}

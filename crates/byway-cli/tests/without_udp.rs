@@ -1,0 +1,101 @@
+//! The command without UDP (protocol 132), on this machine's loopback addresses.
+
+mod peers;
+
+use peers::{byway, folder, run, text};
+use std::process::{Command, Stdio};
+
+const NONE: [&str; 2] = ["--encapsulation", "none"];
+
+/// Whether raw sockets can be opened here, and the kernel's SCTP is not in the way.
+fn possible() -> bool {
+    let out = run(&["cat", "/dev/null", "--to", "127.0.11.9", NONE[0], NONE[1]]);
+    let said = text(&out.stderr);
+    let not = said.contains("CAP_NET_RAW") || said.contains("sctp.ko");
+    if not {
+        println!("skipped: {said}");
+    }
+    !not
+}
+
+#[test]
+fn a_file_passes_and_its_sender_is_told_when_nobody_takes_sctp() {
+    if !possible() {
+        return;
+    }
+    let dir = folder("without-udp");
+    let file = dir.join("a.bin");
+    std::fs::write(&file, vec![7; 3_000_000]).unwrap();
+    let got = dir.join("got");
+    std::fs::create_dir(&got).unwrap();
+    let bind = ["--bind", "127.0.11.1,127.0.11.2"];
+    let send = || {
+        byway()
+            .arg("send")
+            .arg(&file)
+            .args(["--to", "127.0.11.1,127.0.11.2", "--retries", "0"])
+            .args(NONE)
+            .output()
+            .unwrap()
+    };
+    let nobody = send();
+    assert_eq!(nobody.status.code(), Some(3), "{}", text(&nobody.stderr));
+    assert!(text(&nobody.stderr).contains("protocol unreachable"));
+
+    let receiver = byway()
+        .arg("recv")
+        .arg("--dir")
+        .arg(&got)
+        .arg("--once")
+        .args(bind)
+        .args(NONE)
+        .stderr(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut sent = send();
+    for _ in 0..100 {
+        if sent.status.success() {
+            break;
+        }
+        // It has not begun to listen.
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        sent = send();
+    }
+    assert!(sent.status.success(), "{}", text(&sent.stderr));
+    let received = receiver.wait_with_output().unwrap();
+    let said = text(&received.stderr);
+    assert!(received.status.success(), "{said}");
+    assert!(said.contains("SCTP port 5001, without UDP"), "{said}");
+    assert_eq!(
+        std::fs::read(got.join("a.bin")).unwrap(),
+        std::fs::read(&file).unwrap()
+    );
+}
+
+#[test]
+fn without_the_privilege_the_error_says_what_to_do() {
+    let byway = env!("CARGO_BIN_EXE_byway");
+    // Root keeps no capability that is not in its bounding set; others have none anyway.
+    let with_setpriv = Command::new("setpriv")
+        .args(["--bounding-set=-net_raw", byway])
+        .args(["recv", "--bind", "127.0.12.1"])
+        .args(NONE)
+        .output();
+    let out = match with_setpriv {
+        Ok(out) if out.status.code() != Some(127) => out,
+        _ => {
+            println!("skipped: no setpriv (package util-linux)");
+            return;
+        }
+    };
+    let said = text(&out.stderr);
+    if said.contains("sctp.ko") || said.contains("setpriv: ") {
+        println!("skipped: {said}");
+        return;
+    }
+    assert_eq!(out.status.code(), Some(1), "{said}");
+    for part in ["127.0.12.1", "CAP_NET_RAW", "setcap cap_net_raw+ep"] {
+        assert!(said.contains(part), "{said}");
+    }
+}

@@ -1,0 +1,126 @@
+//! ICMP messages (RFC 9260 section 10, ICMP5 to ICMP9).
+//!
+//! Routers quote the packet that they are about. Whoever has not seen it cannot know its
+//! verification tag; without that check anybody could end an association or slow it down.
+//!
+//! "Protocol Unreachable" is to count as an ABORT (ICMP8). But Linux sends it also for a program
+//! with raw sockets whose receive buffer is full (`raw_v4_input`, `ipv6_raw_deliver`), in the
+//! middle of a transfer. So it ends an established association only when it is said again after
+//! RTO.Initial and nothing was heard from the peer in between.
+
+use super::{Association, Ctx};
+use crate::api::{IcmpMessage, LossReason};
+use crate::time::Instant;
+use byway_wire::chunk_type;
+use core::net::SocketAddr;
+
+/// What an ICMP message quotes of a packet of ours.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Quoted {
+    /// Our SCTP port and the peer's.
+    pub(crate) ports: (u16, u16),
+    tag: u32,
+    /// The Initiate Tag, if the packet begins with an INIT and so much of it is quoted.
+    initiate_tag: Option<u32>,
+}
+
+impl Quoted {
+    /// Reads the first bytes of a packet. None if they are fewer than 8, the least that a
+    /// router quotes (RFC 792).
+    pub(crate) fn read(bytes: &[u8]) -> Option<Quoted> {
+        let half = |at: usize| Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?));
+        let word = |at: usize| Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
+        // The common header is 12 bytes, the header of a chunk 4.
+        let is_init = bytes.get(12) == Some(&chunk_type::INIT);
+        Some(Quoted {
+            ports: (half(0)?, half(2)?),
+            tag: word(4)?,
+            initiate_tag: word(16).filter(|_| is_init),
+        })
+    }
+}
+
+impl Association {
+    /// An ICMP message about a packet to this destination.
+    #[cold]
+    pub(crate) fn on_icmp(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        destination: &SocketAddr,
+        quoted: &Quoted,
+        message: IcmpMessage,
+    ) {
+        if !self.has_sent(quoted) {
+            return self.discard(ctx, "ICMP message with a wrong verification tag");
+        }
+        let Some(path) = self.paths.find_source(destination) else {
+            return;
+        };
+        match message {
+            IcmpMessage::TooBig { mtu } => {
+                // What is said to pass is not believed below the base: a wrong or old
+                // message would make packets tiny. Below it black holes are found by probes.
+                let base = self.cfg.mtu_discovery.map(|rule| rule.base);
+                if base.is_some_and(|base| mtu >= base) {
+                    self.on_too_large(ctx, path, mtu + 1);
+                }
+            }
+            IcmpMessage::ProtocolUnreachable => {
+                let is_so = match quoted.tag {
+                    0 => self.awaits_init_ack(),
+                    _ => self.has_lost_its_stack(ctx.now),
+                };
+                if is_so {
+                    self.lose(ctx, LossReason::ProtocolUnreachable);
+                }
+            }
+            IcmpMessage::Unreachable => self.on_unreachable(ctx, path),
+        }
+    }
+
+    /// The peer's host says that it has no SCTP. Whether it said so RTO.Initial ago, too, and
+    /// the peer was silent since.
+    fn has_lost_its_stack(&mut self, now: Instant) -> bool {
+        let heard = self.paths.iter().filter_map(|p| p.counters.last_heard());
+        let heard = heard.max();
+        let since = self.failure.no_sctp_since;
+        match since.filter(|since| heard.is_none_or(|heard| heard <= *since)) {
+            Some(since) => now.since(since) >= self.cfg.rto.initial,
+            None => {
+                self.failure.no_sctp_since = Some(now);
+                false
+            }
+        }
+    }
+
+    /// Whether this association sent the packet (ICMP6): it has the peer's tag, or it is our
+    /// INIT, which has none.
+    fn has_sent(&self, quoted: &Quoted) -> bool {
+        match quoted.tag {
+            0 => quoted.initiate_tag == Some(self.tags.local),
+            tag => tag == self.tags.peer,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn eight_bytes_have_ports_and_tag_and_twenty_an_initiate_tag() {
+        let mut bytes = vec![0x13, 0x89, 0x13, 0x8a, 0, 0, 0, 0, 9, 9, 9, 9];
+        bytes.extend([chunk_type::INIT, 0, 0, 20, 1, 2, 3, 4]);
+        for len in 0..8 {
+            assert_eq!(Quoted::read(&bytes[..len]), None, "{len}");
+        }
+        for len in 8..=20 {
+            let quoted = Quoted::read(&bytes[..len]).unwrap();
+            assert_eq!((quoted.ports, quoted.tag), ((5001, 5002), 0));
+            let whole = (len == 20).then_some(0x0102_0304);
+            assert_eq!(quoted.initiate_tag, whole, "{len}");
+        }
+        bytes[12] = chunk_type::DATA;
+        assert_eq!(Quoted::read(&bytes).unwrap().initiate_tag, None);
+    }
+}

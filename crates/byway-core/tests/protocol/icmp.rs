@@ -1,0 +1,247 @@
+//! ICMP messages about packets without UDP (RFC 9260 section 10).
+
+use crate::common::{A, Pair, Z, address, packet, plain};
+use byway_core::config::Config;
+use byway_core::policy::MtuDiscovery;
+use byway_core::{Event, IcmpMessage, LossReason, PathState};
+
+/// The first bytes of the last packet of A whose drawing begins with `text`.
+fn last(p: &Pair, text: &str, bytes: usize) -> Vec<u8> {
+    let found = p
+        .sent
+        .iter()
+        .rfind(|q| q.from == A && q.text.starts_with(text));
+    found.expect("A has sent one").bytes[..bytes].to_vec()
+}
+
+/// A hears this about a packet to the address of Z on a path.
+fn tell(p: &mut Pair, path: usize, quoted: &[u8], message: IcmpMessage) {
+    p.with(A, |now, e, _| {
+        e.handle_icmp(now, address(path, Z), quoted, message);
+    });
+}
+
+fn lost(p: &mut Pair) -> Option<LossReason> {
+    p.take_events(A).into_iter().find_map(|e| match e {
+        Event::Lost { reason, .. } => Some(reason),
+        _ => None,
+    })
+}
+
+/// A pair on whose paths A has sent something.
+fn sending(paths: usize, config: &Config) -> Pair {
+    let mut p = Pair::up(paths, config);
+    p.send_many(A, 1000, 1);
+    p.run(500);
+    p
+}
+
+#[test]
+fn protocol_unreachable_ends_an_association_whose_peer_is_silent() {
+    let mut p = sending(2, &plain());
+    let quoted = last(&p, "DATA", 8);
+    p.cut(&[0, 1]);
+    tell(&mut p, 0, &quoted, IcmpMessage::ProtocolUnreachable);
+    p.run(999);
+    tell(&mut p, 1, &quoted, IcmpMessage::ProtocolUnreachable);
+    assert_eq!(p.state(A), "ESTABLISHED", "RTO.Initial is not over");
+    p.run(1);
+    tell(&mut p, 1, &quoted, IcmpMessage::ProtocolUnreachable);
+    assert_eq!(p.state(A), "CLOSED");
+    assert_eq!(lost(&mut p), Some(LossReason::ProtocolUnreachable));
+    // Nothing is sent: the host has nobody who would hear it.
+    assert_eq!(p.state(Z), "ESTABLISHED");
+}
+
+// Linux sends it when the receive buffer of a raw socket is full.
+#[test]
+fn protocol_unreachable_of_a_peer_that_is_heard_ends_nothing() {
+    let mut p = sending(2, &plain());
+    for _ in 0..100 {
+        let quoted = last(&p, "DATA", 8);
+        for path in [0, 1] {
+            tell(&mut p, path, &quoted, IcmpMessage::ProtocolUnreachable);
+        }
+        p.send_many(A, 1000, 1);
+        p.run(1500);
+    }
+    assert_eq!(p.state(A), "ESTABLISHED");
+    assert_eq!(p.take_got(Z).len(), 101);
+}
+
+// A -> INIT -> Z, and Z's host has no SCTP
+#[test]
+fn a_set_up_fails_at_once_where_nobody_takes_sctp() {
+    let mut p = Pair::new(1, &plain());
+    p.cut(&[0]);
+    p.connect(A, &plain());
+    let init = last(&p, "INIT", 20);
+    tell(&mut p, 0, &init[..8], IcmpMessage::ProtocolUnreachable);
+    assert_eq!(p.state(A), "COOKIE-WAIT", "too short to show its tag");
+    tell(&mut p, 0, &init, IcmpMessage::ProtocolUnreachable);
+    assert_eq!(lost(&mut p), Some(LossReason::ProtocolUnreachable));
+}
+
+#[test]
+fn a_quoted_init_says_nothing_once_it_was_answered() {
+    let mut p = Pair::new(1, &plain());
+    p.connect(A, &plain());
+    p.run(500);
+    let init = last(&p, "INIT", 20);
+    tell(&mut p, 0, &init, IcmpMessage::ProtocolUnreachable);
+    assert_eq!(p.state(A), "ESTABLISHED");
+}
+
+#[test]
+fn a_message_with_a_wrong_tag_port_or_address_is_ignored() {
+    let whole = {
+        let p = sending(2, &plain());
+        last(&p, "DATA", 28)
+    };
+    let changed = |at: usize| {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1;
+        bytes
+    };
+    let zero = {
+        let mut bytes = whole.clone();
+        bytes[4..8].fill(0);
+        bytes
+    };
+    for (what, path, quoted) in [
+        ("our port", 0, changed(1)),
+        ("the peer's port", 0, changed(3)),
+        ("the tag", 0, changed(7)),
+        ("no tag, and no INIT", 0, zero),
+        ("an unknown address", 7, whole.clone()),
+        ("too short", 0, whole[..7].to_vec()),
+        ("nothing", 0, Vec::new()),
+    ] {
+        for message in [
+            IcmpMessage::ProtocolUnreachable,
+            IcmpMessage::Unreachable,
+            IcmpMessage::TooBig { mtu: 1300 },
+        ] {
+            // The same seeds give the same tags.
+            let mut p = sending(2, &plain());
+            tell(&mut p, path, &quoted, message);
+            p.cut(&[0, 1]);
+            p.run(1000);
+            tell(&mut p, path, &quoted, message);
+            assert_eq!(p.state(A), "ESTABLISHED", "{what}");
+            assert_eq!(p.path_state(A, 0), PathState::Active, "{what}");
+        }
+    }
+    let mut p = sending(2, &plain());
+    tell(&mut p, 0, &whole, IcmpMessage::Unreachable);
+    let state = p.path_state(A, 0);
+    assert_eq!(state, PathState::PotentiallyFailed, "unchanged it counts");
+}
+
+#[test]
+fn an_unreachable_host_is_left_at_once_and_taken_again() {
+    let mut c = plain();
+    // Heartbeats find out when it is back.
+    c.hb.enabled = true;
+    let mut p = sending(2, &c);
+    p.cut(&[0]);
+    p.send_many(A, 1000, 3);
+    let quoted = last(&p, "DATA", 8);
+    p.take_drawings();
+    tell(&mut p, 0, &quoted, IcmpMessage::Unreachable);
+    assert_eq!(p.path_state(A, 0), PathState::PotentiallyFailed);
+    let drawn = p.take_drawings();
+    let moved = drawn
+        .iter()
+        .any(|d| d.contains("DATA") && d.contains("(path 1)"));
+    assert!(moved, "{drawn:?}");
+    p.heal();
+    p.run(4000);
+    assert_eq!(p.path_state(A, 0), PathState::Active);
+    assert_eq!(p.take_got(Z).len(), 4);
+}
+
+#[test]
+fn the_only_path_stays_in_use_whatever_routers_say() {
+    let mut p = sending(1, &plain());
+    let quoted = last(&p, "DATA", 8);
+    for _ in 0..20 {
+        tell(&mut p, 0, &quoted, IcmpMessage::Unreachable);
+    }
+    assert_eq!(p.path_state(A, 0), PathState::Active);
+    p.send_many(A, 1000, 3);
+    p.run(500);
+    assert_eq!(p.take_got(Z).len(), 4);
+}
+
+#[test]
+fn packet_too_big_bounds_the_packets_at_once_but_not_below_the_base() {
+    let mut c = plain();
+    c.mtu_discovery = Some(MtuDiscovery::default());
+    for (mtu, expected) in [
+        (1400, 1200),
+        (1200, 1200),
+        (1199, 1500),
+        (68, 1500),
+        (0, 1500),
+    ] {
+        let mut p = sending(1, &c);
+        assert_eq!(p.path(A, 0).pmtu, 1500);
+        let quoted = last(&p, "DATA", 8);
+        tell(&mut p, 0, &quoted, IcmpMessage::TooBig { mtu });
+        assert_eq!(p.path(A, 0).pmtu, expected, "{mtu}");
+    }
+    // The search goes on up to what the router said.
+    let mut p = sending(1, &c);
+    let quoted = last(&p, "DATA", 8);
+    tell(&mut p, 0, &quoted, IcmpMessage::TooBig { mtu: 1400 });
+    p.run(2000);
+    let found = p.path(A, 0).pmtu;
+    assert!((1385..=1400).contains(&found), "{found}");
+    // A size that is larger than the packets changes nothing.
+    let quoted = last(&p, "DATA", 8);
+    tell(&mut p, 0, &quoted, IcmpMessage::TooBig { mtu: 9000 });
+    assert_eq!(p.path(A, 0).pmtu, found);
+    // Without the search, packets have the size that was set.
+    let mut p = sending(1, &plain());
+    let quoted = last(&p, "DATA", 8);
+    tell(&mut p, 0, &quoted, IcmpMessage::TooBig { mtu: 1300 });
+    assert_eq!(p.path(A, 0).pmtu, plain().pmtu.0);
+}
+
+/// An address of A with a UDP port.
+fn with_udp(path: usize, port: u16) -> core::net::SocketAddr {
+    let mut a = address(path, A);
+    a.set_port(port);
+    a
+}
+
+// A ==without UDP== Z, then A sends in UDP
+#[test]
+fn a_path_that_works_without_udp_does_not_follow_a_peer_into_udp() {
+    let mut p = sending(1, &plain());
+    let tag = p.reader.tags[Z];
+    for _ in 0..3 {
+        let bytes = packet(A, tag, |b| b.heartbeat(&[1, 2, 3]));
+        p.inject_bytes(Z, with_udp(0, 9899), &bytes);
+        p.run(200);
+    }
+    assert_eq!(p.path(Z, 0).remote, address(0, A));
+    let probed = p.take_drawings();
+    let heartbeats = probed.iter().filter(|d| d.contains("Z -> HEARTBEAT ->"));
+    assert_eq!(heartbeats.count(), 0, "{probed:?}");
+    // Once it fails, any way to the peer is welcome.
+    p.cut(&[0]);
+    p.send_many(Z, 1000, 1);
+    p.run(70_000);
+    assert_eq!(p.path_state(Z, 0), PathState::Inactive);
+    p.take_drawings();
+    let bytes = packet(A, tag, |b| b.heartbeat(&[1, 2, 3]));
+    p.inject_bytes(Z, with_udp(0, 9899), &bytes);
+    p.run(1);
+    let probed = p.take_drawings();
+    assert!(
+        probed.iter().any(|d| d.contains("Z -> HEARTBEAT ->")),
+        "{probed:?}"
+    );
+}

@@ -1,0 +1,61 @@
+//! The resident memory of a process stays within its account and a constant, whatever strangers
+//! do: a server of this library in a process of its own, with the allocator of the command, and
+//! random hostile programs by seed over raw sockets.
+//!
+//! `BYWAY_RESIDENT_SEEDS=FROM..TO` runs other seeds than those of a test run, and
+//! `BYWAY_RESIDENT_TURNS=N` longer programs.
+
+mod hostile;
+mod server;
+
+use hostile::Program;
+use server::Server;
+
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
+/// What the process takes beside its account, in KiB: the program, its runtime, the buffers of its
+/// sockets, and a task for each association.
+const BESIDE: u64 = 6 * 1024;
+
+fn setting(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+#[test]
+fn resident_memory_stays_within_the_account_under_random_hostile_programs() {
+    let turns = setting("BYWAY_RESIDENT_TURNS").map_or(40, |n| n.parse().expect("a number"));
+    let seeds = setting("BYWAY_RESIDENT_SEEDS").map_or(1..5, |range| {
+        let (from, to) = range.split_once("..").expect("FROM..TO");
+        from.parse().expect("a number")..to.parse().expect("a number")
+    });
+    for seed in seeds {
+        let mut server = Server::start();
+        let mut program = Program::new(seed, server.address);
+        let (mut most, mut largest) = (0, 0);
+        for turn in 0..turns {
+            program.turn();
+            let (account, resident) = server.sample();
+            let beside = resident.saturating_sub(account);
+            (most, largest) = (most.max(beside), largest.max(account));
+            assert!(
+                beside <= BESIDE,
+                "seed {seed}, turn {turn}: {resident} KiB are resident, the account has {account}"
+            );
+        }
+        println!("seed {seed}: {most} KiB beside an account of up to {largest} KiB");
+        assert!(
+            largest > 2048,
+            "the programs make it keep something: {largest} KiB"
+        );
+        // Strangers that are gone leave nothing.
+        program.leave();
+        let (account, resident) = server.sample_when(|account| account < 1024);
+        let beside = resident.saturating_sub(account);
+        println!("seed {seed}: {beside} KiB beside {account} KiB when all have gone");
+        assert!(
+            beside <= BESIDE,
+            "{resident} KiB after all, account {account}"
+        );
+    }
+}

@@ -1,0 +1,206 @@
+//! What is printed.
+
+use super::flow::{Load, Stall};
+use super::network::{QUEUE, RATE_MBIT};
+use crate::series::{Spread, rounded};
+use anyhow::{Result, ensure};
+use serde_json::{Value, json};
+use std::fmt::Write;
+use std::time::Duration;
+
+/// One round trip and load.
+pub(super) struct Cell {
+    rtt: Duration,
+    load: Load,
+    ours: Vec<Stall>,
+    pub(super) peers: Vec<Peer>,
+}
+
+/// A peer's stalls.
+pub(super) struct Peer {
+    name: &'static str,
+    stalls: Vec<Stall>,
+}
+
+impl Peer {
+    pub(super) fn new(name: &'static str, stalls: Vec<Stall>) -> Peer {
+        Peer { name, stalls }
+    }
+
+    pub(super) fn line(&self) -> String {
+        format!("{}: {}", self.name, cell(&self.stalls))
+    }
+
+    fn never(&self) -> bool {
+        self.stalls.iter().any(|s| s.never)
+    }
+}
+
+/// Median and extremes in milliseconds.
+fn spread(stalls: &[Stall]) -> Option<Spread> {
+    Spread::of(stalls.iter().map(|s| s.seconds * 1e3).collect())
+}
+
+fn cell(stalls: &[Stall]) -> String {
+    let words = spread(stalls).map_or("-".to_owned(), Spread::cell);
+    match stalls.iter().filter(|s| s.never).count() {
+        0 => format!("{words} ms"),
+        n => format!("{words} ms, {n} of {} never went on", stalls.len()),
+    }
+}
+
+impl Cell {
+    pub(super) fn new(rtt: Duration, load: Load, ours: Vec<Stall>) -> Cell {
+        Cell {
+            rtt,
+            load,
+            ours,
+            peers: Vec::new(),
+        }
+    }
+
+    /// Three round trips and 50 ms, where a round trip is that of the empty path.
+    fn bound(&self) -> f64 {
+        3e3 * self.rtt.as_secs_f64() + 50.0
+    }
+
+    fn over(&self) -> usize {
+        let over = |s: &&Stall| s.never || s.seconds * 1e3 > self.bound();
+        self.ours.iter().filter(over).count()
+    }
+
+    /// The best peer that always went on, and its stall over ours.
+    fn best(&self) -> Option<(&'static str, f64)> {
+        let ours = spread(&self.ours)?.median;
+        let ratio = |p: &Peer| Some((p.name, spread(&p.stalls)?.median / ours));
+        let went_on = self.peers.iter().filter(|p| !p.never());
+        went_on.filter_map(ratio).min_by(|a, b| a.1.total_cmp(&b.1))
+    }
+
+    pub(super) fn line(&self) -> String {
+        let mut out = format!(
+            "{} ms, {}: byway {}, bound {:.0} ms, {} of {} over it",
+            self.rtt.as_millis(),
+            self.load.name(),
+            cell(&self.ours),
+            self.bound(),
+            self.over(),
+            self.ours.len()
+        );
+        if let Some((name, ratio)) = self.best() {
+            let _ = write!(out, "; the best peer, {name}, {ratio:.2} times that");
+        }
+        out
+    }
+
+    fn json(&self) -> Value {
+        let peers = self.peers.iter().map(|p| {
+            let figures =
+                json!({"stall_ms": spread(&p.stalls).map(Spread::json), "never": p.never()});
+            (p.name.to_owned(), figures)
+        });
+        json!({
+            "rtt_ms": self.rtt.as_millis() as u64,
+            "load": self.load.name(),
+            "stall_ms": spread(&self.ours).map(Spread::json),
+            "bound_ms": rounded(self.bound()),
+            "over_bound": self.over(),
+            "best_peer": self.best().map(|b| b.0),
+            "ratio": self.best().map(|b| rounded(b.1)),
+            "peers": peers.collect::<serde_json::Map<_, _>>(),
+        })
+    }
+}
+
+/// All of it.
+pub(super) struct Report {
+    phases: u16,
+    pub(super) cells: Vec<Cell>,
+    pub(super) notes: Vec<String>,
+}
+
+impl Report {
+    pub(super) fn new(phases: u16) -> Report {
+        Report {
+            phases,
+            cells: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    pub(super) fn table(&self) -> String {
+        let mut out = format!(
+            "failover: the longest time without a delivery, when the path in use dies; median (least-most) of {} phases of byway\n\
+             two paths of {RATE_MBIT} Mbit/s with queues of {QUEUE} packets\n\n",
+            self.phases
+        );
+        for cell_ in &self.cells {
+            let _ = writeln!(out, "{}", cell_.line());
+            for peer in &cell_.peers {
+                let _ = writeln!(out, "    {}", peer.line());
+            }
+        }
+        for note in &self.notes {
+            let _ = writeln!(out, "not measured, or about it: {note}");
+        }
+        out
+    }
+
+    /// The ratio is that of the cell in which it is least.
+    pub(super) fn json(&self) -> Value {
+        let ratios = self.cells.iter().filter_map(|c| c.best().map(|b| b.1));
+        json!({
+            "name": "failover",
+            "ratio": ratios.min_by(f64::total_cmp).map(rounded),
+            "of": "stall of the best peer over that of byway, medians, in the cell where it is least",
+            "phases": self.phases,
+            "over_bound": self.cells.iter().map(Cell::over).sum::<usize>(),
+            "cells": self.cells.iter().map(Cell::json).collect::<Vec<_>>(),
+            "notes": self.notes,
+        })
+    }
+
+    /// # Errors
+    /// If a stall of ours was over the bound.
+    pub(super) fn verdict(&self) -> Result<()> {
+        let over: usize = self.cells.iter().map(Cell::over).sum();
+        ensure!(
+            over == 0,
+            "{over} stalls are longer than three round trips and 50 ms"
+        );
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stalls(ms: &[u64], never: bool) -> Vec<Stall> {
+        let stall = |&ms: &u64| Stall {
+            seconds: ms as f64 / 1e3,
+            never,
+        };
+        ms.iter().map(stall).collect()
+    }
+
+    #[test]
+    fn the_bound_and_the_best_peer() {
+        let mut report = Report::new(3);
+        let mut cell = Cell::new(
+            Duration::from_millis(20),
+            Load::Paced,
+            stalls(&[40, 50, 111], false),
+        );
+        // One that does not go on is not the best, however early the watch ended.
+        cell.peers.push(Peer::new("gone", stalls(&[10], true)));
+        cell.peers.push(Peer::new("slow", stalls(&[1000], false)));
+        cell.peers.push(Peer::new("fair", stalls(&[100], false)));
+        report.cells.push(cell);
+        let json = report.json();
+        assert_eq!(json["over_bound"], 1, "{json}");
+        assert_eq!(json["ratio"], 2.0, "{json}");
+        assert_eq!(json["cells"][0]["best_peer"], "fair");
+        assert!(report.verdict().is_err());
+    }
+}
