@@ -96,6 +96,7 @@ impl Association {
             self.take_flight_for_lost(path, LossCause::ProbeTimeout);
             self.observe_window(ctx, path);
         }
+        self.keep_losses(back);
         let base = self.send.ledger.base();
         let oldest = self.send.ledger.first_in_flight(back, base);
         let sent = oldest.and_then(|seq| self.send.ledger.get(seq));
@@ -103,6 +104,22 @@ impl Association {
             self.take_flight_for_lost(back, LossCause::FastRetransmit);
             self.send.force_packet();
             self.observe_window(ctx, back);
+        }
+    }
+
+    /// What the path of new data lost while it was dead leaves on it, now that it is back. The
+    /// alternate's window may hold a packet, and what was lost a hundred.
+    fn keep_losses(&mut self, back: PathId) {
+        if back != self.paths.data() {
+            return;
+        }
+        let groups = self.send.ledger.lost().groups().iter();
+        let moves = groups.filter(|g| g.path == back && g.cause != LossCause::FastRetransmit);
+        let seqs: Vec<u64> = moves.flat_map(|g| g.seqs()).collect();
+        for seq in seqs {
+            self.send
+                .ledger
+                .change_cause(seq, LossCause::FastRetransmit);
         }
     }
 }

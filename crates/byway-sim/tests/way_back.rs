@@ -1,0 +1,71 @@
+//! After an outage of all paths, bulk data flows again soon after the first path's return, at the
+//! rate that the path allows, whichever path returns first (`policy/revival.rs`).
+
+#[expect(dead_code, reason = "other tests use the rest")]
+mod common;
+
+use byway_core::Config;
+use byway_core::time::{Duration, Instant};
+use byway_sim::host::Sink;
+use byway_sim::net::{LinkChange, LinkConfig, QueueLimit, Rate};
+use common::{dumbbells, transfer};
+
+fn ms(ms: u64) -> Instant {
+    Instant::from_millis(ms)
+}
+
+/// A megabyte takes a fifth of a second at this rate; the queue holds 50 ms.
+fn link(round_trip: Duration, dies: Instant, returns: Instant) -> LinkConfig {
+    let down = LinkChange::Down {
+        drop_in_flight: true,
+    };
+    LinkConfig::new(Rate::mbps(50), round_trip / 2)
+        .queue(QueueLimit::Packets(220))
+        .at(dies, down)
+        .at(returns, LinkChange::Up)
+}
+
+/// From the first path's return until this many bytes have been delivered since.
+fn until_delivered(bytes: u64, returns: [Instant; 2], dies: Instant, rtt: Duration) -> Duration {
+    let cores = returns.map(|at| link(rtt, dies, at));
+    let (mut sim, _, b) = transfer(&dumbbells(&cores), &Config::byway(), 1 << 30, 1);
+    let first = returns[0].min(returns[1]);
+    sim.run_until(first);
+    let delivered = |sim: &byway_sim::Simulation| sim.app::<Sink>(b).unwrap().report().bytes;
+    let before = delivered(&sim);
+    let limit = first + Duration::from_secs(5);
+    sim.run_until_done(limit, |s| delivered(s) >= before + bytes);
+    sim.now().since(first)
+}
+
+/// The longest wait for this many bytes over many phases of the outage, and what it was.
+fn longest_wait(bytes: u64) -> (Duration, String) {
+    let mut longest = (Duration::ZERO, String::new());
+    for rtt in [1, 80].map(Duration::from_millis) {
+        for k in 0..30u64 {
+            for later in [[0, 0], [0, 16], [16, 0], [0, 300], [300, 0]] {
+                let dies = ms(1500 + 37 * k + k * k % 13);
+                let first = ms(6500 + 29 * k + k * k % 7);
+                let returns = later.map(|l| first + Duration::from_millis(l));
+                let took = until_delivered(bytes, returns, dies, rtt);
+                let what = format!("{took:?}: round trip {rtt:?}, phase {k}, returns {later:?} ms");
+                longest = longest.max((took, what));
+            }
+        }
+    }
+    longest
+}
+
+#[test]
+fn data_flows_within_a_second_of_the_first_paths_return() {
+    let (wait, what) = longest_wait(10_000);
+    assert!(wait <= Duration::from_secs(1), "{what}");
+}
+
+/// Slow start takes up to 1.2 s for a megabyte here. What was in flight when the paths died must
+/// not crawl back over the alternate, whose ssthresh fell with each T3-rtx: 3.8 s.
+#[test]
+fn a_megabyte_arrives_within_two_seconds_of_the_first_paths_return() {
+    let (wait, what) = longest_wait(1_000_000);
+    assert!(wait <= Duration::from_secs(2), "{what}");
+}
