@@ -35,7 +35,7 @@ pub use crate::policy::RttSampling;
 
 use crate::policy::{
     AfterRto, DataMove, FastRetransmits, MtuDiscovery, Pacing, ProbeTimeout, Rack,
-    RetransmitTarget, Revival, Scheduler, Trial,
+    RetransmitTarget, Revival, Scheduler, Trial, WaitsSince,
 };
 use crate::units;
 use core::time::Duration;
@@ -330,6 +330,7 @@ impl Config {
         c.retransmission.rack = Some(Rack::default());
         c.retransmission.undo_spurious = true;
         c.failover.probe_timeout = Some(ProbeTimeout {
+            since: WaitsSince::Sending,
             moves: DataMove::HeartbeatOverdue,
             tail_probe: true,
             ..ProbeTimeout::default()

@@ -5,7 +5,7 @@
 //! `cargo test --release -p byway-sim --test probe_timeout -- --nocapture --test-threads 1`
 //! prints the tables of experiments/probe-timeout.
 
-use byway_core::policy::ProbeTimeout;
+use byway_core::policy::{ProbeTimeout, WaitsSince};
 use byway_core::time::{Duration, Instant};
 use byway_core::{AssocId, ChecksumMode, Config, EndpointConfig, PathId};
 use byway_sim::host::{Application, Delivery, Sender, Sink};
@@ -172,6 +172,11 @@ fn a_silent_death_costs_the_preset_byway_three_round_trips_and_50_ms_at_most() {
             worst = worst.max(stall.as_secs_f64() / srtt.as_secs_f64());
         }
         println!("{traffic:?} | {worst:.2} round trips at most");
+        // While data flows, the wait runs since a chunk left, and not since the last
+        // acknowledgement: 2.7 round trips.
+        if matches!(traffic, Traffic::Periodic(_, ..=10) | Traffic::Bulk) {
+            assert!(worst <= 2.0, "{traffic:?}: {worst:.2} round trips");
+        }
     }
 }
 
@@ -229,6 +234,9 @@ enum Weather {
 struct Minutes {
     suspicions: u64,
     needless: u64,
+    /// Data left the path although it had not failed.
+    moves: u64,
+    delivered: u64,
     repeated: u64,
     packets: [u64; 2],
 }
@@ -246,6 +254,8 @@ fn minutes(traffic: Traffic, config: &Config, weather: Weather) -> Minutes {
         sim.run_until(Instant::from_millis(60_000));
         let (id, _) = association(&sim, a);
         let stats = sim.endpoint(a).stats(id).unwrap();
+        sum.moves += stats.spurious_failovers;
+        sum.delivered += sim.app::<Sink>(b).unwrap().report().bytes;
         let other = sim.app::<Sink>(b).unwrap().report().assoc.unwrap();
         for (sum, (host, id)) in sum.packets.iter_mut().zip([(a, id), (b, other)]) {
             let paths = sim.endpoint(host).paths(id);
@@ -296,6 +306,47 @@ fn what_it_costs_while_nothing_fails() {
                 "{traffic:?} {weather:?}: {} of {packets}",
                 with.suspicions
             );
+        }
+    }
+}
+
+/// The preset `byway` waits since the sending of a chunk, and not since the last
+/// acknowledgement: what that costs while nothing fails. No data moves.
+#[test]
+fn what_the_earlier_wait_costs_while_nothing_fails() {
+    let mut later = Config::byway();
+    if let Some(rule) = &mut later.failover.probe_timeout {
+        rule.since = WaitsSince::Acknowledgement;
+    }
+    println!(
+        "traffic, weather | suspicions, moves, chunks repeated, bytes delivered | the same \
+         since the acknowledgement; three minutes"
+    );
+    for traffic in ALL {
+        for weather in [Weather::Calm, Weather::Loss(1), Weather::Bursts] {
+            let early = minutes(traffic, &Config::byway(), weather);
+            let line = |m: &Minutes| {
+                let Minutes {
+                    suspicions,
+                    moves,
+                    repeated,
+                    delivered,
+                    ..
+                } = m;
+                format!("{suspicions}, {moves}, {repeated}, {delivered}")
+            };
+            let late = minutes(traffic, &later, weather);
+            println!(
+                "{traffic:?}, {weather:?} | {} | {}",
+                line(&early),
+                line(&late)
+            );
+            assert_eq!(early.moves, 0, "{traffic:?}, {weather:?}");
+            let most = match weather {
+                Weather::Calm => 0.0,
+                Weather::Loss(_) | Weather::Bursts => 0.03 * early.packets[0] as f64,
+            };
+            assert!(early.suspicions as f64 <= most, "{traffic:?}, {weather:?}");
         }
     }
 }

@@ -62,6 +62,21 @@ impl Association {
         true
     }
 
+    /// A chunk of this size arrived that left after the path fell into doubt. If it filled a packet, the
+    /// size passes, and the losses have another cause.
+    pub(super) fn note_large_arrived(&mut self, path: PathId, bytes: u32) {
+        let p = self.paths.get_mut(path);
+        if bytes < p.window().pmdcs {
+            return;
+        }
+        if p.mtu.search_mut().is_some_and(|s| s.data_passes()) {
+            p.timers.set(PathTimer::MtuProbe, None);
+            p.end_mtu_probe();
+            self.paths.want_mtu_probe(path, false);
+            self.begin_mtu_search(path);
+        }
+    }
+
     /// A small heartbeat was answered: the path passes something.
     pub(super) fn note_small_answer(&mut self, path: PathId) {
         if let Some(search) = self.paths.get_mut(path).mtu.search_mut() {

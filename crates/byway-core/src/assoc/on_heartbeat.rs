@@ -262,7 +262,14 @@ impl Association {
             return;
         }
         let p = self.paths.get_mut(path);
-        if let Some(probe) = p.lose_heartbeat() {
+        let lost = p.lose_heartbeat();
+        // What left after the heartbeat arrived: only the heartbeat is lost, or its answer.
+        let newest = p.recovery.rack.as_ref().and_then(|r| r.newest());
+        if lost.is_some_and(|probe| newest.is_some_and(|sent| sent > probe.sent)) {
+            self.schedule_heartbeat(ctx, path);
+            return;
+        }
+        if let Some(probe) = lost {
             p.errors.heartbeat_lost(probe.sent);
         }
         if self.data_counts_silence(path) {

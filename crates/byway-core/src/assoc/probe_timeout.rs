@@ -5,7 +5,7 @@ use super::{Association, Ctx};
 use crate::observe::{Observation, Timer};
 use crate::path::{PathId, PathState, PathTimer};
 use crate::policy::retransmit::LossCause;
-use crate::policy::{DataMove, ProbeTimeout};
+use crate::policy::{DataMove, ProbeTimeout, WaitsSince};
 use crate::time::Instant;
 
 impl Association {
@@ -15,7 +15,7 @@ impl Association {
     pub(super) fn await_acknowledgement(&mut self, ctx: &Ctx<'_>, path: PathId) {
         if self.cfg.failover.probe_timeout.is_some() {
             let p = self.paths.get_mut(path);
-            p.probe_timeout.acknowledged();
+            p.probe_timeout.acknowledged(ctx.now);
             p.timers.set(PathTimer::ProbeTimeout, None);
             self.note_owed_acknowledgement(ctx.now, path);
         }
@@ -55,7 +55,13 @@ impl Association {
         // packet cannot hold both.
         let prompt = p.probe_timeout.asked_at_once() || p.window().flight > p.window().pmdcs;
         let wait = rule.acknowledgement(srtt, p.rtt.rttvar(), prompt);
-        let at = now + wait * p.probe_timeout.backed_off();
+        let mut at = now + wait * p.probe_timeout.backed_off();
+        if rule.since == WaitsSince::Sending
+            && let Some(left) = self.send.ledger.second_unanswered(path)
+        {
+            let late = now + rule.lateness(srtt, p.rtt.rttvar());
+            at = at.min(late.max(left + wait));
+        }
         let before = p.timers.get(PathTimer::ProbeTimeout);
         p.timers.set(
             PathTimer::ProbeTimeout,
@@ -99,7 +105,10 @@ impl Association {
             self.set_path_state(ctx, path, PathState::PotentiallyFailed);
         }
         self.want_heartbeat(path);
-        self.doubt_mtu(path);
+        // A short pause says nothing of the size of packets.
+        if self.silent_at(path).is_none_or(|at| at <= ctx.now) {
+            self.doubt_mtu(path);
+        }
         let moves_at = ctx.now + self.answer_time(rule, path);
         let p = self.paths.get_mut(path);
         p.timers.set(PathTimer::MoveHoldOff, Some(moves_at));
@@ -149,16 +158,34 @@ impl Association {
         }
     }
 
+    /// When the acknowledgements of a path have been silent for as long as an answer takes. One that
+    /// came on another path tells what had arrived before.
+    fn silent_at(&self, path: PathId) -> Option<Instant> {
+        let rule = self.cfg.failover.probe_timeout?;
+        let p = self.paths.get(path);
+        let last = p
+            .probe_timeout
+            .last_acknowledged()?
+            .min(p.counters.last_heard()?);
+        let waits = rule.since == WaitsSince::Sending;
+        waits.then(|| last + self.answer_time(rule, path))
+    }
+
     fn answer_time(&self, rule: ProbeTimeout, path: PathId) -> crate::time::Duration {
         let rtt = &self.paths.get(path).rtt;
         rule.answer(rtt.srtt().unwrap_or(rtt.rto()), rtt.rttvar())
     }
 
     /// The heartbeat is also overdue: all outstanding data of the path moves. The window
-    /// does not change, because there is no sign of congestion.
+    /// does not change, because there is no sign of congestion. While older chunks are still
+    /// acknowledged, only the heartbeat is lost.
     pub(super) fn on_move_hold_off(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
+        let silent_at = self.silent_at(path).filter(|at| *at > ctx.now);
         let p = self.paths.get_mut(path);
-        p.timers.set(PathTimer::MoveHoldOff, None);
+        p.timers.set(PathTimer::MoveHoldOff, silent_at);
+        if silent_at.is_some() {
+            return;
+        }
         match p.state() {
             PathState::PotentiallyFailed => {}
             PathState::Active if self.paths.view().alternate(path).is_some() => {

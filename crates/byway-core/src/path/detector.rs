@@ -77,6 +77,8 @@ pub(crate) struct OwedToProbeTimeout {
     cut_delayed: bool,
     /// Tail probes since the last acknowledgement.
     tail_probes: u8,
+    /// When a chunk of the path was last acknowledged.
+    acknowledged: Option<Instant>,
 }
 
 impl OwedToProbeTimeout {
@@ -85,10 +87,16 @@ impl OwedToProbeTimeout {
         self.tail_probes = self.tail_probes.saturating_add(1);
     }
 
-    /// The path acknowledged something.
+    /// A chunk of the path was acknowledged.
     #[inline]
-    pub(crate) fn acknowledged(&mut self) {
+    pub(crate) fn acknowledged(&mut self, now: Instant) {
         self.tail_probes = 0;
+        self.acknowledged = Some(now);
+    }
+
+    /// When a chunk of the path was last acknowledged.
+    pub(crate) fn last_acknowledged(&self) -> Option<Instant> {
+        self.acknowledged
     }
 
     /// Whether another tail probe may leave. Each restarts T3-rtx. So they end, or T3-rtx

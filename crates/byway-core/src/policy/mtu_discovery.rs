@@ -158,6 +158,17 @@ impl Search {
         true
     }
 
+    /// A DATA chunk that fills a packet of the current size arrived after the doubt arose, which
+    /// ends it (RFC 8899 section 4.4: acknowledged data confirms the size). Answers whether
+    /// there was one.
+    pub fn data_passes(&mut self) -> bool {
+        let doubted = self.doubt.take().is_some();
+        if doubted {
+            self.lost = 0;
+        }
+        doubted
+    }
+
     /// A small heartbeat was answered.
     pub fn passes_small(&mut self) {
         if let Some(passes) = &mut self.doubt {
@@ -250,6 +261,9 @@ mod tests {
         // Nothing is answered: the path is dead, the size stays.
         assert!(s.doubt());
         assert!(!s.doubt(), "once");
+        assert!(s.data_passes(), "large data arrives: no black hole");
+        assert!(!s.data_passes() && s.next().is_none());
+        assert!(s.doubt());
         for _ in 0..3 {
             assert_eq!(s.lost(), Outcome::Same);
         }

@@ -35,12 +35,27 @@ pub struct ProbeTimeout {
     /// The least time that is added to the smoothed round trip (5 ms).
     #[serde(with = "units::duration")]
     pub margin: Duration,
+    /// Since when an acknowledgement is waited for.
+    pub since: WaitsSince,
     /// When data leaves a path whose acknowledgement is overdue.
     pub moves: DataMove,
     /// Where no other path is active, repeat the oldest chunk in flight on its own path
     /// (a tail probe, RFC 8985 section 7; false). Its answer shows what was lost long
     /// before T3-rtx expires. Each probe without an answer doubles the wait for the next.
     pub tail_probe: bool,
+}
+
+/// Since when an acknowledgement is waited for.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub enum WaitsSince {
+    /// The last one, or the first sending after it.
+    #[default]
+    Acknowledgement,
+    /// The sending of the second chunk above all that were acknowledged: a peer answers each
+    /// second packet at once. While data flows, that is most of a round trip earlier. A
+    /// pause of the acknowledgements that is longer than the round trips vary costs a heartbeat and
+    /// one chunk that is sent twice.
+    Sending,
 }
 
 /// When data leaves a path whose acknowledgement is overdue.
@@ -60,6 +75,7 @@ impl Default for ProbeTimeout {
         ProbeTimeout {
             ack_delay: Duration::from_millis(200),
             margin: Duration::from_millis(5),
+            since: WaitsSince::default(),
             moves: DataMove::AtOnce,
             tail_probe: false,
         }
@@ -67,11 +83,17 @@ impl Default for ProbeTimeout {
 }
 
 impl ProbeTimeout {
-    /// The longest time for an answer that the peer does not delay: SRTT plus the
-    /// largest of four RTTVAR, an eighth of SRTT, and the margin.
+    /// The longest time for an answer that the peer does not delay: SRTT and its lateness.
     #[must_use]
     pub fn answer(&self, srtt: Duration, rttvar: Duration) -> Duration {
-        srtt + (4 * rttvar).max(srtt / 8).max(self.margin)
+        srtt + self.lateness(srtt, rttvar)
+    }
+
+    /// The time for which an acknowledgement may be late: the largest of four RTTVAR, an
+    /// eighth of SRTT, and the margin.
+    #[must_use]
+    pub fn lateness(&self, srtt: Duration, rttvar: Duration) -> Duration {
+        (4 * rttvar).max(srtt / 8).max(self.margin)
     }
 
     /// The longest time for an acknowledgement. `prompt`: the peer has a reason not to

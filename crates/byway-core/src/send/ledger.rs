@@ -591,6 +591,14 @@ impl Ledger {
         }
     }
 
+    /// When the second chunk above all that were acknowledged left, if it is in flight on
+    /// `path`: a peer answers each second packet at once.
+    #[inline]
+    pub(crate) fn second_unanswered(&self, path: PathId) -> Option<Instant> {
+        let second = self.get(self.high.max(self.base) + 1)?;
+        (second.path == path && second.fate == Fate::InFlight).then_some(second.sent_at)
+    }
+
     /// The first chunk in flight on `path` at or above `from`.
     pub(crate) fn first_in_flight(&self, path: PathId, from: u64) -> Option<u64> {
         let start = from.saturating_sub(self.base) as usize;

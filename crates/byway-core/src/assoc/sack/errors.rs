@@ -19,6 +19,12 @@ impl Association {
         if s.proof.clears {
             let returns = s.proof.unambiguous && self.data_makes_active(id);
             self.clear_errors(ctx, id, returns);
+            let active = self.paths.get(id).state() == PathState::Active;
+            if s.proof.unambiguous && active && !returns {
+                // What left after the doubt arose arrived.
+                self.end_probe_timeout(ctx.now, id);
+                self.note_large_arrived(id, s.proof.largest);
+            }
         }
     }
 

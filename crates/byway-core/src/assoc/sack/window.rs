@@ -6,7 +6,7 @@ use crate::assoc::{Association, Ctx};
 use crate::cc::Moment;
 use crate::config::{Coupling, FastRecovery};
 use crate::dialect::Growth;
-use crate::path::{MAX_PATHS, PathId, PathTimer};
+use crate::path::{MAX_PATHS, PathId, PathState, PathTimer};
 use crate::policy::spurious::Sign;
 use crate::time::Instant;
 
@@ -110,9 +110,11 @@ impl Association {
             return;
         }
         let p = self.paths.get_mut(id);
-        if p.timers.get(PathTimer::MoveHoldOff).is_some() {
-            // Losses on a dead path are no sign of congestion. So the reduction waits
-            // until the probe timeout has decided.
+        let doubted = p.timers.get(PathTimer::MoveHoldOff).is_some();
+        if doubted && p.state() != PathState::Active {
+            // New data left on another path, and its acknowledgement reports what is in flight
+            // here as missing. Losses on a dead path are no sign of congestion. So the
+            // reduction waits until the probe timeout has decided.
             p.probe_timeout.delay_cut();
         } else {
             self.cut_window(now, id);
