@@ -8,6 +8,11 @@
 //! window changes. If the heartbeat is not answered in the same time again, the rest of
 //! the outstanding data follows. RFC 9260 waits for T3-rtx; this is off by default.
 //!
+//! `since` says what the wait begins with. The last acknowledgement is late: while data flows,
+//! the next one is expected soon after it. With the chunk's own sending the wait ends most of a
+//! round trip earlier, when only the variation of the round trips has passed in silence. So
+//! nothing moves then before the acknowledgements have been silent for as long as an answer takes.
+//!
 //! A SACK that the peer delays (SACK.Delay) would hide a dead path and falsify the
 //! round trips that show when an acknowledgement is overdue. So a chunk that no other
 //! chunk follows asks for a SACK at once (the I bit, RFC 7053, part of RFC 9260 section
@@ -16,9 +21,9 @@
 //! packet instead of each second one. A peer that does not support the bit only makes
 //! the round trips longer, and so the probe timeout later.
 //!
-//! Missing reports may announce losses while the path is potentially failed. If the
-//! path is dead, they are no sign of congestion. So the window is reduced for them only
-//! when the path answers.
+//! Missing reports may announce losses while the path is potentially failed, because new data
+//! left on another one. If the path is dead, they are no sign of congestion. So the window is
+//! reduced for them only when the path answers.
 
 use crate::time::Duration;
 use crate::units;

@@ -2,8 +2,9 @@
 //! takes 20 ms here.
 
 use crate::common::{A, Fate, Pair, Z, assert_drawn, ms, plain};
+use byway_core::PathState;
 use byway_core::config::{Config, InitialCwnd};
-use byway_core::policy::ProbeTimeout;
+use byway_core::policy::{DataMove, ProbeTimeout, Rack, WaitsSince};
 
 fn watchful() -> Config {
     let mut c = plain();
@@ -101,4 +102,76 @@ fn losses_of_a_suspect_path_count_as_congestion_when_it_answers() {
         assert_eq!(stats.fast_retransmits, 9);
         assert_eq!(stats.needless_suspicions, u64::from(!dead));
     }
+}
+
+/// The wait begins when a chunk leaves, and data moves when a heartbeat is overdue, too.
+fn early(since: WaitsSince) -> Config {
+    let mut c = watchful();
+    c.failover.probe_timeout = Some(ProbeTimeout {
+        since,
+        moves: DataMove::HeartbeatOverdue,
+        ..ProbeTimeout::default()
+    });
+    c.retransmission.rack = Some(Rack::default());
+    c
+}
+
+/// A message of 40 bytes each 2 ms.
+fn flow(p: &mut Pair, millis: u64) {
+    for _ in 0..millis / 2 {
+        p.send_many(A, 40, 1);
+        p.run(2);
+    }
+}
+
+#[test]
+fn while_data_flows_a_heartbeat_asks_soon_after_the_last_sack() {
+    // The last SACK arrives at 5060 ms. The second chunk after those that it acknowledges left
+    // at 5044 ms, and a round trip and the margin are 25 ms.
+    for (since, asked) in [
+        (WaitsSince::Sending, "5069 ms"),
+        (WaitsSince::Acknowledgement, "5085 ms"),
+    ] {
+        let mut p = measured(&early(since));
+        flow(&mut p, 51);
+        p.cut(&[0]);
+        flow(&mut p, 60);
+        let asks = p.take_drawings_with(&["HEARTBEAT"]);
+        assert_eq!(asks[0], format!("{asked} A -> HEARTBEAT -> lost"));
+    }
+}
+
+#[test]
+fn a_lost_heartbeat_moves_nothing_while_data_arrives() {
+    for since in [WaitsSince::Sending, WaitsSince::Acknowledgement] {
+        let mut p = measured(&early(since));
+        flow(&mut p, 50);
+        // A round trip without SACKs, and the heartbeat that asks is lost.
+        let mut sacks = 14;
+        p.lose(move |q| {
+            let sack = q.text.starts_with("SACK") && q.path == 0 && sacks > 0;
+            sacks -= i32::from(sack);
+            sack || q.text == "HEARTBEAT"
+        });
+        flow(&mut p, 3000);
+        assert_eq!(p.path_state(A, 0), PathState::Active);
+        assert_eq!(p.path(A, 0).error_count, 0);
+        let stats = p.with(A, |_, e, id| e.stats(id)).unwrap();
+        assert_eq!((stats.suspicions, stats.needless_suspicions), (1, 1));
+        let elsewhere = p.take_drawings_with(&["DATA"]);
+        let elsewhere = elsewhere
+            .iter()
+            .filter(|d| d.contains("A ->") && d.contains("path 1"));
+        assert_eq!(elsewhere.count(), 1, "the oldest chunk alone");
+    }
+}
+
+#[test]
+fn a_lost_heartbeat_is_an_error_where_nothing_younger_arrived() {
+    let mut p = measured(&early(WaitsSince::Sending));
+    p.cut(&[0]);
+    p.send_many(A, 40, 1);
+    p.run(3000);
+    assert_eq!(p.path_state(A, 0), PathState::PotentiallyFailed);
+    assert!(p.path(A, 0).error_count > 0);
 }
