@@ -8,9 +8,9 @@ use super::source::{Source, Stored};
 use crate::failure::{Failure, Kind};
 use crate::net::exchange::{Exchange, strange};
 use crate::net::progress::Progress;
+use crate::net::protect::Channel;
 use crate::net::protocol::{BLOCK, Hash, Note, SMALL};
 use crate::net::retries::Reached;
-use byway::Association;
 use byway_lab::show;
 use sha2::{Digest, Sha256};
 use std::collections::VecDeque;
@@ -19,14 +19,14 @@ use std::io::{Read, Seek, SeekFrom};
 
 /// Sends all that are not stored.
 pub(super) async fn all_files(
-    association: &Association,
+    channel: &Channel,
     sources: &mut [Source],
     progress: &Progress,
     reached: &Reached,
 ) -> Result<(), Failure> {
     let mut line = Line {
-        exchange: Exchange::new(association),
-        answers: Exchange::new(association),
+        exchange: Exchange::new(channel),
+        answers: Exchange::new(channel),
         sources,
         progress,
         reached,

@@ -1,0 +1,40 @@
+//! The options of tickets and keys.
+
+use clap::Args;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Of a side that connects.
+#[derive(Debug, Args)]
+pub(crate) struct ClientArgs {
+    /// Show the key in this file (`byway key new` makes one); without it, one for this ticket alone, or
+    /// where keys are needed ~/.config/byway/key
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: Option<PathBuf>,
+    /// Encrypt, and accept the other side if its public key is in this file, one on each line. For
+    /// --to ADDR: a ticket names the key itself
+    #[arg(long, value_name = "FILE")]
+    pub(crate) authorized: Option<PathBuf>,
+}
+
+/// Of a side that waits.
+#[derive(Debug, Args)]
+pub(crate) struct GateArgs {
+    /// Encrypt nothing and let in whoever reaches the addresses, as on a private network or for other
+    /// SCTP programs; no ticket is made
+    #[arg(long, conflicts_with_all = ["key", "authorized", "ticket_to", "valid_for"])]
+    pub(crate) unprotected: bool,
+    /// Write the ticket to this file, which only you can read, and not to the screen
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ticket_to: Option<PathBuf>,
+    /// Let the ticket expire after this time, such as 10min or 12h [default: when the command ends]
+    #[arg(long, value_name = "TIME", value_parser = byway_lab::units::parse_duration)]
+    pub(crate) valid_for: Option<Duration>,
+    /// Let in those whose public keys are in this file, one on each line (see `byway key`), and
+    /// nobody else: the ticket has no secret then
+    #[arg(long, value_name = "FILE")]
+    pub(crate) authorized: Option<PathBuf>,
+    /// Show the key in this file; without it, a new one, or with --authorized ~/.config/byway/key
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: Option<PathBuf>,
+}
