@@ -25,10 +25,14 @@ impl Host {
         Host::start_by(byway(), args)
     }
 
-    fn start_by(mut command: Command, args: &[&str]) -> Host {
+    fn start_by(command: Command, args: &[&str]) -> Host {
+        Host::start_at(command, args, "127.0.0.1:0")
+    }
+
+    fn start_at(mut command: Command, args: &[&str], bind: &str) -> Host {
         let mut child = command
             .args(args)
-            .args(["--bind", "127.0.0.1:0"])
+            .args(["--bind", bind])
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -676,6 +680,31 @@ fn a_tunnel_by_ticket_carries_tcp_and_nobody_on_the_way_sees_it() {
     refused(&out, "old or wrong", &serve.ticket);
     let (_, _, said) = serve.end();
     assert!(said.contains("another ticket"), "{said}");
+}
+
+#[test]
+fn what_was_begun_with_one_ticket_goes_on_with_the_next() {
+    let case = Case::new("next", 30_000_000);
+    let mut recv = case.recv(&[]);
+    let address = recv.address().to_string();
+    let mut send = byway()
+        .args(case.words(&recv.ticket))
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    peers::wait_for_more(Path::new(&case.inbox), "treasure-map.bin", 1_000_000);
+    recv.child.as_mut().unwrap().kill().unwrap();
+    send.kill().unwrap();
+    send.wait().unwrap();
+    drop(recv);
+    let again = Host::start_at(byway(), &["recv", "--dir", &case.inbox], &address);
+    let out = case.send(&again.ticket);
+    let said = text(&out.stderr);
+    assert!(
+        out.status.success() && said.contains("resumes at"),
+        "{said}"
+    );
+    assert!(case.arrived().unwrap() == contents(30_000_000));
 }
 
 /// A sender that is killed and run again is the same one for the ticket, and goes on.

@@ -35,21 +35,6 @@ pub enum TicketError {
     Damaged(&'static str),
 }
 
-/// Why a key cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum KeyError {
-    /// The system's random generator failed.
-    #[error("the system's random generator failed: {0}")]
-    Random(String),
-    /// The file is no Ed25519 key in PKCS #8.
-    #[error("no Ed25519 key in PEM (PKCS #8), as `byway key new` writes it")]
-    NotASecretKey,
-    /// A line is no public key.
-    #[error("no public key: a line is `byway-ed25519 KEY NAME`, as `byway key show` prints it")]
-    NotAPublicKey,
-}
-
 /// Why a handshake failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

@@ -1,6 +1,5 @@
 //! Keys of hosts and users: Ed25519, as files and as lines.
 
-use crate::error::KeyError;
 use data_encoding::{BASE64, BASE64_NOPAD};
 use rustls::crypto::ring::sign::any_eddsa_type;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer, pem::PemObject};
@@ -20,6 +19,21 @@ const SPKI: [u8; 12] = [
 ];
 /// Begins a line with a public key.
 const ALGORITHM: &str = "byway-ed25519";
+
+/// Why a key cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum KeyError {
+    /// The system's random generator failed.
+    #[error("the system's random generator failed: {0}")]
+    Random(String),
+    /// The file is no Ed25519 key in PKCS #8.
+    #[error("no Ed25519 key in PEM (PKCS #8), as `byway key new` writes it")]
+    NotASecretKey,
+    /// A line is no public key.
+    #[error("no public key: a line is `byway-ed25519 KEY NAME`, as `byway key show` prints it")]
+    NotAPublicKey,
+}
 
 /// A private Ed25519 key. Its memory is wiped when it is dropped.
 #[derive(Clone)]

@@ -44,9 +44,9 @@ mod service;
 mod ticket;
 mod verify;
 
-pub use error::{HandshakeError, KeyError, OpenError, SealError, TicketError};
+pub use error::{HandshakeError, OpenError, SealError, TicketError};
 pub use handshake::{HANDSHAKE_PPID, Handshake, Session, VERSION, Witness};
-pub use key::{AuthorizedKeys, Fingerprint, PublicKey, SecretKey};
+pub use key::{AuthorizedKeys, Fingerprint, KeyError, PublicKey, SecretKey};
 pub use proof::{Answer, Refusal, Request};
 pub use seal::{OVERHEAD, Opened, Opener, SEALED_PPID, Sealer};
 pub use service::Service;

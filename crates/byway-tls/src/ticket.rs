@@ -16,7 +16,8 @@
 //! Numbers are big-endian. Spaces, line breaks and hyphens between characters are ignored, and large
 //! letters are small ones. 0, 1 and 8 are no characters of base32: they are read as o, l and b.
 
-use crate::error::{KeyError, TicketError};
+use crate::error::TicketError;
+use crate::key::KeyError;
 use crate::service::Service;
 use data_encoding::{DecodeKind, Encoding, Specification};
 use sha2::{Digest, Sha256};

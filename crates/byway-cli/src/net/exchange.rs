@@ -4,8 +4,7 @@ use super::protect::{Channel, Purpose};
 use super::protocol::{BLOCK, Note, PPID};
 use crate::failure::{Failure, Kind};
 use bytes::{Bytes, BytesMut};
-use byway::text::shown;
-use byway::{Closed, Message, SendError};
+use byway::Message;
 use byway_tls::Service;
 
 /// More than any message of the protocol has. It is below the partial delivery point of the
@@ -92,12 +91,4 @@ pub(super) fn strange(what: &str) -> Failure {
         Kind::Failed,
         format!("the other side sent {what}; is it `byway send` or `byway recv` of this version?"),
     )
-}
-
-pub(super) fn ended(error: SendError) -> Failure {
-    let kind = match &error {
-        SendError::Ended(Closed::Lost { .. } | Closed::DriverGone) => Kind::Lost,
-        _ => Kind::Failed,
-    };
-    Failure::new(kind, shown(&error.to_string()))
 }

@@ -2,7 +2,6 @@
 
 use super::address;
 use super::ending::Ending;
-use super::exchange::ended;
 use super::protect::{Channel, Destination, PLAIN, Purpose, enter};
 use crate::args::HereArgs;
 use crate::below::EncapsulationArg;
@@ -205,7 +204,7 @@ pub(super) fn prefer(here: &HereArgs, association: &Association) -> Result<(), F
             Ok(())
         }
         Err(SendError::Refused(e)) => Err(Failure::wrong(format!("--prefer {address}: {e}"))),
-        Err(e) => Err(ended(e)),
+        Err(e) => Err(e.into()),
     }
 }
 

@@ -4,7 +4,7 @@ use super::ending::Ending;
 use super::log::Log;
 use super::open::{Unacknowledged, abort_for, connect, prefer, serve};
 use super::progress::Progress;
-use super::protect::{Channel, Destination, Gate, Output, PLAIN, Purpose, To, Uses};
+use super::protect::{Channel, Destination, Gate, Output, PLAIN, Purpose, To, Uses, admit};
 use super::stall::StallMeter;
 use super::watch::{GiveUp, Step, Watch};
 use crate::args::{CatArgs, ListenArgs};
@@ -108,7 +108,7 @@ async fn admitted(
     association: Association,
 ) -> Result<Channel, (Failure, Option<SocketAddr>)> {
     let peer = association.paths().first().map(|p| p.remote);
-    match gate.admit(&association).await {
+    match admit(gate, &association).await {
         Ok((channel, _)) => Ok(channel),
         Err(refused) => {
             abort_for(&association, &refused.failure);

@@ -8,7 +8,7 @@ use super::exchange::{Exchange, FILES, strange};
 use super::log::Log;
 use super::open::{abort_for, prefer, serve};
 use super::progress::Progress;
-use super::protect::{Channel, Gate, Output, PLAIN, Place};
+use super::protect::{Channel, Gate, Output, PLAIN, Place, admit};
 use super::protocol::Note;
 use super::slots::Slots;
 use super::stall::StallMeter;
@@ -54,28 +54,8 @@ pub(crate) async fn recv(args: RecvArgs, ending: Ending) -> Result<(), Failure> 
     std::fs::create_dir_all(&args.dir)
         .map_err(|e| Failure::file("make the folder", &args.dir, &e))?;
     let endpoint = serve(&args.here, args.port, &ending)?;
-    let output = Output {
-        data: false,
-        json: args.here.json,
-        quiet: args.here.quiet,
-    };
-    let gate = Gate::open(&args.gate, args.uses, FILES, &endpoint, output)?;
-    if gate.is_none() && !args.here.quiet {
-        say(PLAIN);
-    }
+    let files = Arc::new(Files::new(&args, &endpoint)?);
     let args = Arc::new(args);
-    let files = Arc::new(Files {
-        gate,
-        claims: Claims::default(),
-        slots: Slots::of_process(endpoint.local_addresses().len()),
-        folder: Arc::new(Folder {
-            dir: args.dir.clone(),
-            force: args.force,
-            naming: Mutex::new(()),
-        }),
-        reading: Semaphore::new(1),
-        log: Log::new(),
-    });
     let (ends, mut ended) = mpsc::unbounded_channel();
     let mut workers = Workers::start()
         .map_err(|e| Failure::new(Kind::Failed, format!("no thread to serve senders: {e}")))?;
@@ -113,38 +93,48 @@ pub(crate) async fn recv(args: RecvArgs, ending: Ending) -> Result<(), Failure> 
         let (args, files, ending) = (args.clone(), files.clone(), ending.clone());
         let ends = ends.clone();
         workers.run(move || async move {
-            let (channel, place) = match files.admit(association).await {
-                Ok(admitted) => admitted,
-                Err((failure, peer)) => {
-                    if !ending.has_begun() {
-                        files.log.failed(&failure, peer);
-                    }
-                    return;
-                }
-            };
-            let job = Job::new(&args, &files, &channel);
-            let served = match job.serve().await {
-                Ok(()) if job.done.borrow().is_empty() => Served::Other,
-                Ok(()) => Served::Completed {
-                    last: place.is_some_and(|place| place.done()),
-                },
-                Err(failure) => {
-                    let last =
-                        job.untold.get() || failure.kind == Kind::Refused && !job.yields.get();
-                    // The last one is the command's.
-                    if !(ending.has_begun() || args.once && last) {
-                        files.log.failed(&failure, job.peer);
-                    }
-                    match last {
-                        true => Served::Failed(failure),
-                        false => Served::Other,
-                    }
-                }
-            };
-            // Nobody waits for it when the command ends.
-            let _ = ends.send(served);
+            if let Some(served) = one(&args, &files, &ending, association).await {
+                // Nobody waits for it when the command ends.
+                let _ = ends.send(served);
+            }
         });
     }
+}
+
+/// Serves one association; none if it was not let in.
+async fn one(
+    args: &RecvArgs,
+    files: &Files,
+    ending: &Ending,
+    association: Association,
+) -> Option<Served> {
+    let (channel, place) = match files.admit(association).await {
+        Ok(admitted) => admitted,
+        Err((failure, peer)) => {
+            if !ending.has_begun() {
+                files.log.failed(&failure, peer);
+            }
+            return None;
+        }
+    };
+    let job = Job::new(args, files, &channel);
+    Some(match job.serve().await {
+        Ok(()) if job.done.borrow().is_empty() => Served::Other,
+        Ok(()) => Served::Completed {
+            last: place.is_some_and(|place| place.done()),
+        },
+        Err(failure) => {
+            let last = job.untold.get() || failure.kind == Kind::Refused && !job.yields.get();
+            // The last one is the command's.
+            if !(ending.has_begun() || args.once && last) {
+                files.log.failed(&failure, job.peer);
+            }
+            match last {
+                true => Served::Failed(failure),
+                false => Served::Other,
+            }
+        }
+    })
 }
 
 /// What all associations share.
@@ -160,6 +150,30 @@ struct Files {
 }
 
 impl Files {
+    fn new(args: &RecvArgs, endpoint: &Endpoint) -> Result<Files, Failure> {
+        let output = Output {
+            data: false,
+            json: args.here.json,
+            quiet: args.here.quiet,
+        };
+        let gate = Gate::open(&args.gate, args.uses, FILES, endpoint, output)?;
+        if gate.is_none() && !args.here.quiet {
+            say(PLAIN);
+        }
+        Ok(Files {
+            gate,
+            claims: Claims::default(),
+            slots: Slots::of_process(endpoint.local_addresses().len()),
+            folder: Arc::new(Folder {
+                dir: args.dir.clone(),
+                force: args.force,
+                naming: Mutex::new(()),
+            }),
+            reading: Semaphore::new(1),
+            log: Log::new(),
+        })
+    }
+
     /// Lets a sender in; or why not, and who it was.
     async fn admit(
         &self,
@@ -169,7 +183,7 @@ impl Files {
             return Ok((Channel::plain(association), None));
         };
         let peer = association.paths().first().map(|p| p.remote);
-        let refused = match gate.admit(&association).await {
+        let refused = match admit(gate, &association).await {
             Ok((channel, place)) => return Ok((channel, Some(place))),
             Err(refused) => refused,
         };

@@ -103,10 +103,16 @@ async fn request(
 }
 
 /// Lets an association in, or not.
-pub(super) async fn admit<'a>(
+pub(in crate::net) async fn admit<'a>(
     gate: &'a Gate,
     association: &Association,
 ) -> Result<(Channel, Place<'a>), NotAdmitted> {
+    let from = association.paths().first().map(|p| p.remote.ip());
+    let Some(from) = from else {
+        // It has no path any more.
+        return Err(Failure::from(association.closed().await).into());
+    };
+    let _meeting = gate.meeting(from)?;
     let meeting = async {
         let purpose = gate.purpose();
         let handshake = Handshake::server(gate.key(), purpose.service);
@@ -223,7 +229,7 @@ async fn tell(association: &Association, handshake: &mut Handshake) -> Result<()
         let mut message = Message::new(0, bytes);
         message.ppid = HANDSHAKE_PPID;
         let sent = association.send(message).await;
-        sent.map_err(|e| Refused::Ended(crate::net::exchange::ended(e)))?;
+        sent.map_err(|e| Refused::Ended(Failure::from(e)))?;
     }
     Ok(())
 }

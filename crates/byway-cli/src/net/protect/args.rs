@@ -38,3 +38,21 @@ pub(crate) struct GateArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) key: Option<PathBuf>,
 }
+
+/// How many may use a ticket: each is known by its key, and may come back until it is done.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Uses {
+    Any,
+    AtMost(u32),
+}
+
+impl Uses {
+    /// Reads --uses.
+    pub(crate) fn parse(text: &str) -> Result<Uses, String> {
+        match (text, text.parse()) {
+            ("any", _) => Ok(Uses::Any),
+            (_, Ok(n)) if n > 0 => Ok(Uses::AtMost(n)),
+            _ => Err("a number from 1 on, or any".to_owned()),
+        }
+    }
+}

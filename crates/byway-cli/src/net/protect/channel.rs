@@ -1,7 +1,6 @@
 //! An association that carries messages, sealed or plain.
 
 use crate::failure::{Failure, Kind};
-use crate::net::exchange::ended;
 use bytes::{Bytes, BytesMut};
 use byway::{Association, Closed, Message, Received};
 use byway_tls::{HANDSHAKE_PPID, OVERHEAD, Opened, Opener, SEALED_PPID, Sealer, Session, Witness};
@@ -71,7 +70,7 @@ impl Channel {
     /// Cancel safe: if the future is dropped, the message is not sent, and the next one takes its number.
     pub(in crate::net) async fn send(&self, mut message: Message) -> Result<(), Failure> {
         let Some(seals) = &self.seals else {
-            return self.association.send(message).await.map_err(ended);
+            return self.association.send(message).await.map_err(Failure::from);
         };
         let mut sealer = seals.sealer.lock().await;
         let stream = message.stream;
@@ -128,7 +127,7 @@ impl Channel {
 
     async fn queue(&self, mut sealed: Message) -> Result<(), Failure> {
         sealed.ppid = SEALED_PPID;
-        self.association.send(sealed).await.map_err(ended)
+        self.association.send(sealed).await.map_err(Failure::from)
     }
 
     /// The next message of any stream; none when the other side has ended in good order. A message that

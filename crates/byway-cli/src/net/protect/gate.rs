@@ -1,34 +1,23 @@
 //! Whom a side that waits lets in.
 
-use super::admission::{NotAdmitted, admit};
-use super::args::GateArgs;
-use super::channel::Channel;
+use super::args::{GateArgs, Uses};
 use super::{Purpose, keys, offer};
 use crate::failure::{Failure, Kind};
-use byway::{Association, Endpoint};
+use byway::{Endpoint, host_of};
 use byway_lab::units::format_duration;
 use byway_tls::{PublicKey, Refusal, Request, Secret, SecretKey, Ticket, Witness};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
+use tokio::time::Instant;
 
-/// How many may use a ticket: each is known by its key, and may come back until it is done.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Uses {
-    Any,
-    AtMost(u32),
-}
-
-impl Uses {
-    /// Reads --uses.
-    pub(crate) fn parse(text: &str) -> Result<Uses, String> {
-        match (text, text.parse()) {
-            ("any", _) => Ok(Uses::Any),
-            (_, Ok(n)) if n > 0 => Ok(Uses::AtMost(n)),
-            _ => Err("a number from 1 on, or any".to_owned()),
-        }
-    }
-}
+/// Most that may ask to be let in at once: a handshake under way takes some 30 KiB.
+const MOST_MEETINGS: usize = 1024;
+/// Of them, those of one host.
+const MOST_OF_HOST: usize = MOST_MEETINGS / 4;
 
 /// Whom a side that waits lets in.
 pub(in crate::net) struct Gate {
@@ -36,9 +25,11 @@ pub(in crate::net) struct Gate {
     key: SecretKey,
     ticket: Ticket,
     uses: Uses,
-    valid_for: Option<Duration>,
+    /// When the ticket expires, and after which time that is.
+    expiry: Option<(Instant, Duration)>,
     authorized: Option<PathBuf>,
     users: Mutex<Users>,
+    meetings: Mutex<Meetings>,
 }
 
 /// Who uses the ticket, by keys.
@@ -53,6 +44,32 @@ struct Users {
 impl Users {
     fn are_none(&self) -> bool {
         self.present.is_empty() && self.done.is_empty()
+    }
+}
+
+/// Those that are asking to be let in, by hosts. Each has the state of a handshake.
+#[derive(Default)]
+struct Meetings {
+    all: usize,
+    of: HashMap<IpAddr, usize>,
+}
+
+/// One that is asking, until it is dropped.
+pub(super) struct Meeting<'a> {
+    gate: &'a Gate,
+    host: IpAddr,
+}
+
+impl Drop for Meeting<'_> {
+    fn drop(&mut self) {
+        let mut meetings = self.gate.meetings();
+        meetings.all -= 1;
+        if let Entry::Occupied(mut of) = meetings.of.entry(self.host) {
+            *of.get_mut() -= 1;
+            if *of.get() == 0 {
+                of.remove();
+            }
+        }
     }
 }
 
@@ -102,7 +119,7 @@ impl Gate {
             secret,
             expires: args
                 .valid_for
-                .map(|time| now().saturating_add(time.as_secs())),
+                .map(|time| offer::now().saturating_add(time.as_secs())),
             addresses: offer::addresses(&endpoint.local_addresses())?,
         };
         offer::tell(&ticket, uses, args, output)?;
@@ -111,18 +128,32 @@ impl Gate {
             key,
             ticket,
             uses,
-            valid_for: args.valid_for,
+            expiry: args
+                .valid_for
+                .and_then(|time| Some((Instant::now().checked_add(time)?, time))),
             authorized: args.authorized.clone(),
             users: Mutex::default(),
+            meetings: Mutex::default(),
         }))
     }
 
-    /// Lets an association in, or not.
-    pub(in crate::net) async fn admit(
-        &self,
-        association: &Association,
-    ) -> Result<(Channel, Place<'_>), NotAdmitted> {
-        admit(self, association).await
+    /// The right to ask, for one from this address.
+    pub(super) fn meeting(&self, from: IpAddr) -> Result<Meeting<'_>, Failure> {
+        let host = host_of(from);
+        let mut meetings = self.meetings();
+        let of_host = meetings.of.get(&host).copied().unwrap_or(0);
+        if meetings.all >= MOST_MEETINGS || of_host >= MOST_OF_HOST {
+            let words = "too many are asking to be let in at once; try again later";
+            return Err(Failure::new(Kind::Failed, words));
+        }
+        meetings.all += 1;
+        *meetings.of.entry(host).or_default() += 1;
+        drop(meetings);
+        Ok(Meeting { gate: self, host })
+    }
+
+    fn meetings(&self) -> MutexGuard<'_, Meetings> {
+        self.meetings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn purpose(&self) -> Purpose {
@@ -146,7 +177,7 @@ impl Gate {
     ) -> Result<Place<'_>, (Refusal, String)> {
         let place = Place { gate: self, peer };
         // Who came in time may come back.
-        let expired = self.ticket.expires.is_some_and(|at| now() >= at);
+        let expired = self.ticket.expires.is_some_and(|at| offer::now() >= at);
         if expired && !self.users().present.contains(&peer) {
             return Err((Refusal::Expired, "the ticket has expired".to_owned()));
         }
@@ -210,10 +241,10 @@ impl Gate {
 
     /// Waits until the ticket has expired and nobody has come with it.
     pub(in crate::net) async fn expired(&self) -> Failure {
-        let Some(time) = self.valid_for else {
+        let Some((at, time)) = self.expiry else {
             return std::future::pending().await;
         };
-        tokio::time::sleep(time).await;
+        tokio::time::sleep_until(at).await;
         if self.uses == Uses::Any || !self.users().are_none() {
             return std::future::pending().await;
         }
@@ -236,10 +267,4 @@ fn unknown(peer: &PublicKey, file: &std::path::Path) -> String {
         file.display(),
         peer.to_line("")
     )
-}
-
-/// Seconds since 1970.
-pub(super) fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |d| d.as_secs())
 }

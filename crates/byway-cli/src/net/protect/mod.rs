@@ -11,10 +11,9 @@ mod keys;
 mod offer;
 mod to;
 
-pub(super) use admission::{NotAdmitted, enter};
-pub(crate) use args::{ClientArgs, GateArgs};
+pub(super) use admission::{NotAdmitted, admit, enter};
+pub(crate) use args::{ClientArgs, GateArgs, Uses};
 pub(super) use channel::Channel;
-pub(crate) use gate::Uses;
 pub(super) use gate::{Gate, Place};
 pub(crate) use keys::{KeyArgs, key};
 pub(super) use offer::Output;

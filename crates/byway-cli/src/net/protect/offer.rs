@@ -1,8 +1,7 @@
 //! A new ticket, where the user sees it.
 
-use super::args::GateArgs;
+use super::args::{GateArgs, Uses};
 use super::commands;
-use super::gate::Uses;
 use crate::failure::{Failure, Kind};
 use crate::terminal::{print, say};
 use byway_lab::units::format_duration;
@@ -14,6 +13,8 @@ use std::io::{IsTerminal, Write};
 use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+use zeroize::Zeroizing;
 
 /// Where a ticket may go.
 #[derive(Copy, Clone, Debug)]
@@ -79,13 +80,14 @@ pub(super) fn tell(
             example(ticket.service, "TICKET")
         ));
     }
-    let line = match output.json {
+    let line = Zeroizing::new(match output.json {
+        // Its characters need no escape.
         true => format!(
-            "{}\n",
-            serde_json::json!({"schema": "byway.ticket/1", "ticket": &**text})
+            "{{\"schema\":\"byway.ticket/1\",\"ticket\":\"{}\"}}\n",
+            &**text
         ),
         false => format!("{}\n", &**text),
-    };
+    });
     if output.data {
         say(line.trim_end());
         return Ok(());
@@ -136,7 +138,8 @@ fn example(service: Service, ticket: &str) -> String {
 
 /// As a QR code: in large letters, which take two thirds of the room.
 fn qr(text: &str) -> Option<String> {
-    let code = QrCode::with_error_correction_level(text.to_uppercase(), EcLevel::L).ok()?;
+    let large = Zeroizing::new(text.to_uppercase());
+    let code = QrCode::with_error_correction_level(&*large, EcLevel::L).ok()?;
     // For a dark screen: its light parts are drawn.
     let mut image = code.render::<Dense1x2>();
     let image = image
@@ -165,8 +168,8 @@ fn write(file: &Path, text: &str) -> std::io::Result<()> {
 }
 
 /// Of a ticket that has expired by this machine's clock.
-pub(super) fn has_expired(ticket: &Ticket, now: u64) -> Option<Failure> {
-    let past = now.checked_sub(ticket.expires?)?;
+pub(super) fn has_expired(ticket: &Ticket) -> Option<Failure> {
+    let past = now().checked_sub(ticket.expires?)?;
     let minutes = past / 60;
     Some(Failure::new(
         Kind::Refused,
@@ -174,4 +177,10 @@ pub(super) fn has_expired(ticket: &Ticket, now: u64) -> Option<Failure> {
             "the ticket has expired {minutes} min ago, by this machine's clock; ask for a new one"
         ),
     ))
+}
+
+/// Seconds since 1970.
+pub(super) fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |d| d.as_secs())
 }

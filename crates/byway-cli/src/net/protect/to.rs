@@ -1,7 +1,6 @@
 //! What --to names: addresses, a ticket, or a file with one of them.
 
 use super::args::ClientArgs;
-use super::gate::now;
 use super::{Purpose, commands, keys, offer};
 use crate::failure::Failure;
 use crate::net::address;
@@ -83,7 +82,7 @@ impl Destination {
                 "this is a ticket of `{made}`, which is for `{takes}` and not for `{here}`"
             )));
         }
-        if let Some(expired) = offer::has_expired(&ticket, now()) {
+        if let Some(expired) = offer::has_expired(&ticket) {
             return Err(expired);
         }
         if args.authorized.is_some() {

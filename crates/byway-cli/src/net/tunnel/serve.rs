@@ -12,7 +12,7 @@ use crate::net::ending::Ending;
 use crate::net::log::Log;
 use crate::net::open;
 use crate::net::progress::Progress;
-use crate::net::protect::{Channel, Gate, NotAdmitted, Output, PLAIN};
+use crate::net::protect::{Channel, Gate, NotAdmitted, Output, PLAIN, admit};
 use byway::Association;
 use byway::text::shown;
 use std::sync::Arc;
@@ -125,7 +125,7 @@ async fn admitted(shared: &Shared, association: &Association) -> Result<Channel,
     let Some(gate) = &shared.gate else {
         return Ok(Channel::plain(association.clone()));
     };
-    match gate.admit(association).await {
+    match admit(gate, association).await {
         Ok((channel, _)) => Ok(channel),
         Err(NotAdmitted { failure, .. }) => Err(failure),
     }
