@@ -127,7 +127,8 @@ pub(crate) enum Command {
     Doctor(crate::net::DoctorArgs),
     /// Receive files
     ///
-    /// Waits for senders and stores their files. A file arrives as NAME.KEY.part
+    /// Prints a ticket, which is all that `byway send` needs on the other side, waits for who
+    /// comes with it, and stores the files. All of it is encrypted. A file arrives as NAME.KEY.part
     /// and gets its name when its SHA-256 has been found right. KEY is the sender's:
     /// a later send of the same file by the same user resumes where an earlier one
     /// was cut off, and another sender's file of that name is kept apart. An offer
@@ -137,6 +138,7 @@ pub(crate) enum Command {
     Recv(RecvArgs),
     /// Send files
     ///
+    /// To a `byway recv`, whose ticket says where that is and proves that this side may send there.
     /// Reports success only when the receiver has confirmed the SHA-256 of each
     /// file. When the association is lost, it is set up again and the transfer
     /// continues from what the receiver has, at most --retries times, or as long as
@@ -146,8 +148,13 @@ pub(crate) enum Command {
     #[command(after_help = SEND_EXAMPLES)]
     Send(SendArgs),
     /// Accept one association and write what it brings to standard output
+    ///
+    /// Prints a ticket on standard error, which is all that `byway cat` needs on the other side.
+    /// With --unprotected it takes an association of any SCTP program.
     Listen(ListenArgs),
     /// Send a file or standard input to a `byway listen`
+    ///
+    /// With its ticket; or, with addresses in --to, to any SCTP program, without encryption.
     Cat(CatArgs),
     /// Carry TCP connections to a `byway serve`, over all paths
     ///
@@ -162,6 +169,8 @@ pub(crate) enum Command {
     /// keys are in the file of --authorized, as ssh does.
     Key(crate::net::KeyArgs),
     /// Connect what a `byway forward` carries to TCP targets
+    ///
+    /// Prints a ticket, which is all that `byway forward` needs on the other side.
     #[command(after_help = crate::net::SERVE_EXAMPLES)]
     Serve(crate::net::ServeArgs),
     /// Print completions for a shell

@@ -343,6 +343,55 @@ fn plain_and_protected_sides_tell_each_other_what_is_wrong() {
     assert!(case.nothing_came());
 }
 
+/// Programs that speak SCTP and no TLS, and nobody at all.
+#[test]
+fn what_answers_without_tls_or_not_at_all_is_told() {
+    let case = Case::new("mute", 10_000);
+    let mut ticket = Ticket::parse(&case.recv(&[]).ticket).unwrap();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let server = runtime.block_on(async {
+        let local = ["127.0.0.1:0".parse().unwrap()];
+        byway::Endpoint::bind(byway::EndpointOptions::new(local).sctp_port(5001)).unwrap()
+    });
+    ticket.addresses = server.local_addresses();
+    // It has ended when its ticket is used.
+    let gone = case.recv(&[]).ticket.clone();
+    let nobody = byway()
+        .args(case.words(&gone))
+        .args(["--connect-timeout", "500ms"])
+        .output()
+        .unwrap();
+    let said = text(&nobody.stderr);
+    assert_eq!(nobody.status.code(), Some(3), "{said}");
+    assert!(said.contains("the ticket ends with the command"), "{said}");
+    for (answer, status, words) in [
+        (None, 3, "not within 500 ms to TLS"),
+        (Some("hello"), 4, "the other side does not encrypt"),
+    ] {
+        let accepted = server.clone();
+        let talk = runtime.spawn(async move {
+            let association = accepted.accept().await.unwrap();
+            if let Some(answer) = answer {
+                let message = byway::Message::new(0, answer);
+                association.send(message).await.unwrap();
+            }
+            association.closed().await
+        });
+        let out = byway()
+            .args(case.words(&ticket.to_text()))
+            .args(["--connect-timeout", "500ms"])
+            .output()
+            .unwrap();
+        let said = text(&out.stderr);
+        assert_eq!(out.status.code(), Some(status), "{said}");
+        assert!(
+            said.contains(words) && said.contains("printed a ticket"),
+            "{said}"
+        );
+        runtime.block_on(talk).unwrap();
+    }
+}
+
 /// DATA chunks of the client that carry a sealed message, whole.
 fn sealed(packet: &[u8]) -> Vec<(usize, usize)> {
     let all = chunks(packet).into_iter();

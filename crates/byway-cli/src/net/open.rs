@@ -157,11 +157,15 @@ async fn set_up(
             failure
         }
         Err(_) => {
+            let ended = match there.is_ticket() {
+                true => "; the ticket ends with the command that has printed it",
+                false => "",
+            };
             let shown: Vec<String> = remote.iter().map(|a| address::shown(*a)).collect();
             Failure::new(
                 Kind::Lost,
                 format!(
-                    "{}, SCTP port {}: no answer within {}; is `byway recv` or `byway listen` running there, and {}?",
+                    "{}, SCTP port {}: no answer within {}; is `byway recv` or `byway listen` running there, and {}?{ended}",
                     shown.join(", "),
                     there.sctp_port(),
                     byway_lab::units::format_duration(timeout),

@@ -7,12 +7,12 @@ use std::time::Duration;
 /// Of a side that connects.
 #[derive(Debug, Args)]
 pub(crate) struct ClientArgs {
-    /// Show the key in this file (`byway key new` makes one); without it, one for this ticket alone, or
-    /// where keys are needed ~/.config/byway/key
+    /// File of the private key that proves who this is (`byway key new` makes one); without it, a key
+    /// for this ticket alone, or where keys are asked for ~/.config/byway/key
     #[arg(long, value_name = "FILE")]
     pub(crate) key: Option<PathBuf>,
-    /// Encrypt, and accept the other side if its public key is in this file, one on each line. For
-    /// --to ADDR: a ticket names the key itself
+    /// For --to ADDR: encrypt, and accept the other side if its public key is in this file, which has
+    /// one on each line. A ticket names the key itself
     #[arg(long, value_name = "FILE")]
     pub(crate) authorized: Option<PathBuf>,
 }
@@ -34,7 +34,8 @@ pub(crate) struct GateArgs {
     /// nobody else: the ticket has no secret then
     #[arg(long, value_name = "FILE")]
     pub(crate) authorized: Option<PathBuf>,
-    /// Show the key in this file; without it, a new one, or with --authorized ~/.config/byway/key
+    /// File of the private key that proves who this is; without it, a new key, or with --authorized
+    /// ~/.config/byway/key
     #[arg(long, value_name = "FILE")]
     pub(crate) key: Option<PathBuf>,
 }

@@ -126,6 +126,10 @@ impl Destination {
         }
     }
 
+    pub(in crate::net) fn is_ticket(&self) -> bool {
+        matches!(self.hosts, Hosts::OfTicket(_))
+    }
+
     pub(in crate::net) fn sctp_port(&self) -> u16 {
         self.sctp_port
     }
