@@ -3,6 +3,7 @@
 use crate::below::BelowArgs;
 use crate::net::{ClientArgs, GateArgs, To, Uses};
 use byway_lab::scenario::{GREATEST_SEED, Override};
+use byway_lab::units::Rate;
 use clap::{Args, Parser, Subcommand};
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -574,6 +575,7 @@ Examples:
   byway send a.bin b.bin --to @ticket --bind 10.0.0.2,10.1.0.2
   byway send big.iso --to TICKET --set rto.min=100ms --retries 10
   byway send big.iso --to TICKET --retry-for 1h         outages of up to an hour
+  byway send big.iso --to TICKET --limit 20Mbit/s       leaves room for others
   byway send report.pdf --to 10.0.0.1,10.1.0.1          to a `byway recv --unprotected`
 Without --bind, the addresses that the kernel's routes choose for each of --to.";
 
@@ -594,6 +596,12 @@ pub(crate) struct SendArgs {
     /// --retries
     #[arg(long, value_name = "TIME", conflicts_with = "retries", value_parser = byway_lab::units::parse_duration)]
     pub(crate) retry_for: Option<Duration>,
+    /// Say what would be sent and where to, and send nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Send at most at this rate, such as "20 Mbit/s", over all paths together
+    #[arg(long, value_name = "RATE", value_parser = Rate::parse)]
+    pub(crate) limit: Option<Rate>,
     /// Give an association up, and set it up again, when the other side is there and takes nothing of
     /// what waits for this long
     #[arg(long, value_name = "TIME", default_value = "2 min", value_parser = byway_lab::units::parse_duration)]

@@ -756,6 +756,39 @@ fn what_was_begun_with_one_ticket_goes_on_with_the_next() {
     assert!(case.arrived().unwrap() == contents(30_000_000));
 }
 
+#[test]
+fn a_dry_run_says_what_would_be_sent_and_sends_nothing() {
+    let case = Case::new("dry", 10_000);
+    let recv = case.recv(&[]);
+    let words = [&case.words(&recv.ticket)[..], &["--dry-run"]].concat();
+    let out = run(&words);
+    let said = text(&out.stdout);
+    assert!(out.status.success(), "{}", text(&out.stderr));
+    let expected = format!(
+        "treasure-map.bin: 10.0 kB\nwould send 10.0 kB to {}, encrypted\n",
+        recv.address()
+    );
+    assert_eq!(said, expected);
+    let plain = run(&[
+        "send",
+        &case.file,
+        "--to",
+        "127.0.0.1",
+        "--dry-run",
+        "--json",
+    ]);
+    let value: serde_json::Value = serde_json::from_slice(&plain.stdout).unwrap();
+    assert_eq!(value["encrypted"], false);
+    assert_eq!(value["to"][0], "127.0.0.1:9899");
+    assert_eq!(value["files"][0]["bytes"], 10_000);
+    assert!(case.nothing_came());
+    // At a limit, all of it arrives.
+    let words = [&case.words(&recv.ticket)[..], &["--limit", "1Mbit/s"]].concat();
+    let out = run(&words);
+    assert!(out.status.success(), "{}", text(&out.stderr));
+    assert!(case.arrived().unwrap() == contents(10_000));
+}
+
 /// A sender that is killed and run again is the same one for the ticket, and goes on.
 #[test]
 fn a_ticket_lets_its_sender_come_back() {

@@ -1,14 +1,16 @@
 //! `byway send`.
 
 mod files;
+mod pace;
 mod source;
 
+use super::address;
 use super::ending::Ending;
 use super::exchange::FILES;
 use super::identity::Identity;
 use super::open::{Unacknowledged, abort_for, connect};
 use super::progress::Progress;
-use super::protect::Destination;
+use super::protect::{Destination, PLAIN};
 use super::protocol::{check_name, hex};
 use super::retries::{Reached, Retries};
 use super::stall::StallMeter;
@@ -18,8 +20,10 @@ use crate::failure::{Failure, Kind};
 use crate::terminal::{print, say};
 use byway_lab::show;
 use files::all_files;
+use pace::Pace;
 use source::Source;
 use std::cell::RefCell;
+use std::fmt::Write as _;
 use std::fs::File;
 use std::time::{Duration, Instant};
 
@@ -37,6 +41,9 @@ pub(crate) async fn send(args: SendArgs, ending: Ending) -> Result<(), Failure> 
     let there = &args.there;
     let there = Destination::read(&there.to, there.port, &there.client, FILES)?;
     let mut sources = open_all(&args, &there)?;
+    if args.dry_run {
+        return dry_run(&args, &there, &sources);
+    }
     let quiet = args.here.quiet || args.here.json;
     let progress = Progress::new(quiet);
     let meter = RefCell::new(StallMeter::new());
@@ -121,6 +128,38 @@ fn open_all(args: &SendArgs, there: &Destination) -> Result<Vec<Source>, Failure
     Ok(sources)
 }
 
+/// Says what would be sent.
+fn dry_run(args: &SendArgs, there: &Destination, sources: &[Source]) -> Result<(), Failure> {
+    let addresses = there.addresses(args.here.below.encapsulation.default_port())?;
+    let to: Vec<String> = addresses.iter().map(|a| address::shown(*a)).collect();
+    let encrypted = there.credentials.is_some();
+    if args.here.json {
+        let file = |s: &Source| serde_json::json!({"name": s.name, "bytes": s.size});
+        let files: Vec<serde_json::Value> = sources.iter().map(file).collect();
+        let result = serde_json::json!({
+            "schema": "byway.send/1",
+            "dry_run": true,
+            "to": to,
+            "encrypted": encrypted,
+            "files": files,
+        });
+        return print(&format!("{result}\n"));
+    }
+    let mut text = String::new();
+    for source in sources {
+        let _ = writeln!(text, "{}: {}", source.name, show::bytes(source.size));
+    }
+    let total: u64 = sources.iter().map(|s| s.size).sum();
+    let _ = writeln!(
+        text,
+        "would send {} to {}, {}",
+        show::bytes(total),
+        to.join(", "),
+        if encrypted { "encrypted" } else { PLAIN }
+    );
+    print(&text)
+}
+
 /// One association; the failure comes with whether it was up.
 async fn once(
     run: &Run<'_>,
@@ -150,7 +189,8 @@ async fn once(
             ..Step::of(reached.steps())
         }
     };
-    let work = all_files(&channel, sources, progress, reached);
+    let pace = Pace::new(args.limit);
+    let work = all_files(&channel, sources, progress, reached, pace);
     let mut result = tokio::select! {
         result = work => result,
         failure = watch.run(|| Some(progress), run.meter, done, None, GiveUp::Refusing(args.give_up)) => Err(failure),
