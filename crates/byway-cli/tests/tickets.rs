@@ -757,6 +757,51 @@ fn what_was_begun_with_one_ticket_goes_on_with_the_next() {
 }
 
 #[test]
+fn strangers_who_say_nothing_or_nonsense_keep_nobody_out() {
+    let case = Case::new("strangers", 100_000);
+    let recv = case.recv(&[]);
+    let to = [recv.address()];
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let all = runtime.block_on(async {
+        let mut all = Vec::new();
+        for n in 0..60_u8 {
+            let local = ["127.0.0.1:0".parse().unwrap()];
+            let endpoint = byway::Endpoint::bind(byway::EndpointOptions::new(local)).unwrap();
+            let association = endpoint.connect(&to, 5001).await.unwrap();
+            let (ppid, payload) = match n % 6 {
+                0 => (byway_tls::HANDSHAKE_PPID, vec![n; 3]),
+                1 => (
+                    byway_tls::HANDSHAKE_PPID,
+                    [&[1, 0][..], &contents(900)].concat(),
+                ),
+                2 => (
+                    byway_tls::HANDSHAKE_PPID,
+                    [&[1, 1][..], &contents(90)].concat(),
+                ),
+                3 => (byway_tls::SEALED_PPID, contents(100)),
+                4 => (0, contents(40_000)),
+                // Says nothing.
+                _ => (0, Vec::new()),
+            };
+            if !payload.is_empty() {
+                let mut message = byway::Message::new(u16::from(n) % 3, payload);
+                message.ppid = ppid;
+                association.send(message).await.unwrap();
+            }
+            all.push((endpoint, association));
+        }
+        all
+    });
+    let out = case.send(&recv.ticket);
+    assert!(out.status.success(), "{}", text(&out.stderr));
+    assert!(case.arrived().unwrap() == contents(100_000));
+    let (status, _, said) = recv.finish();
+    assert_eq!(status, Some(0), "{said}");
+    drop(runtime.enter());
+    drop(all);
+}
+
+#[test]
 fn a_dry_run_says_what_would_be_sent_and_sends_nothing() {
     let case = Case::new("dry", 10_000);
     let recv = case.recv(&[]);

@@ -128,9 +128,11 @@ pub(in crate::net) async fn admit<'a>(
         Ok(result) => result,
         Err(_) => Err(Failure::new(
             Kind::Lost,
+            // Up to the 100th byte it is told to the other side.
             format!(
-                "the other side did not ask to be let in within {} s",
-                MEETING.as_secs()
+                "no TLS within {} s: {} needs --to TICKET here; or start this side with --unprotected",
+                MEETING.as_secs(),
+                commands(gate.purpose().service).1
             ),
         )
         .into()),
