@@ -17,6 +17,8 @@ pub(super) const MOST_CONNECTIONS: usize = 2048;
 pub(super) const STREAMS: u16 = 1024;
 /// Most that a peer may let this side send on a connection without taking it, in bytes.
 const MOST_CREDIT: usize = 1 << 30;
+/// Most refusals that wait for room.
+const MOST_WAITING: u64 = 64;
 /// A payload up to this length is copied: it may be a small part of a large datagram's memory.
 const SMALL: usize = 1024;
 
@@ -25,6 +27,8 @@ pub(super) struct Carrier {
     channel: Channel,
     pub(super) budget: Arc<Budget>,
     table: Mutex<Table>,
+    /// Refusals that wait for room.
+    waiting: AtomicU64,
     /// Bytes of TCP to the peer and from it.
     pub(super) sent: AtomicU64,
     pub(super) received: AtomicU64,
@@ -86,6 +90,7 @@ impl Carrier {
             channel,
             budget,
             table: Mutex::default(),
+            waiting: AtomicU64::new(0),
             sent: AtomicU64::new(0),
             received: AtomicU64::new(0),
         })
@@ -280,10 +285,26 @@ impl Carrier {
             Err(why) => {
                 let refusal = message(stream, Frame::Reset(why).encode(number));
                 // Not waited for: a peer that opens without end and reads nothing must not stop what others send.
-                self.channel.try_send(refusal);
+                if !self.channel.try_send(refusal.clone()) {
+                    self.send_later(refusal);
+                }
             }
         }
         Ok(())
+    }
+
+    /// Sends a message when there is room, unless many wait for that already.
+    fn send_later(self: &Arc<Carrier>, message: Message) {
+        if self.waiting.fetch_add(1, Ordering::Relaxed) >= MOST_WAITING {
+            self.waiting.fetch_sub(1, Ordering::Relaxed);
+            return;
+        }
+        let carrier = self.clone();
+        tokio::spawn(async move {
+            // The association may have ended.
+            let _ = carrier.channel.send(message).await;
+            carrier.waiting.fetch_sub(1, Ordering::Relaxed);
+        });
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
