@@ -84,7 +84,7 @@ class Byway:
         common = ["--preset", self.preset, "-q"]
         quiet = {"stderr": subprocess.DEVNULL}
         self.receiver = subprocess.Popen(
-            inside(B, self.program, "recv", "--bind", f"{THERE}:{self.port}", "--once",
+            inside(B, self.program, "recv", "--unprotected", "--bind", f"{THERE}:{self.port}", "--once",
                    "--dir", inbox, *common), **quiet)
         time.sleep(0.5)
         self.began = time.monotonic()
@@ -269,7 +269,7 @@ reverse = {{ loss = "0 %" }}
 
 def far(program, stream, runs):
     def byway(preset):
-        return ([program, "listen", "--quiet", "--preset", preset, "--bind", "10.1.0.2"],
+        return ([program, "listen", "--unprotected", "--quiet", "--preset", preset, "--bind", "10.1.0.2"],
                 [program, "cat", "--quiet", "--preset", preset, "--to", "10.1.0.2"])
 
     def tcp(algorithm):

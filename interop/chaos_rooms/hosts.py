@@ -160,7 +160,7 @@ class Pipe(threading.Thread):
         super().__init__(daemon=True)
         self.byway, self.net, self.seed, self.work, self.book = byway, net, seed, work, book
         self.calm = threading.Event()
-        listen = [byway, "listen", "--bind", "10.97.0.2:9900,10.97.1.2:9900", "--port", "5002"]
+        listen = [byway, "listen", "--unprotected", "--bind", "10.97.0.2:9900,10.97.1.2:9900", "--port", "5002"]
         cat = [byway, "cat", "--to", "10.97.0.2:9900,10.97.1.2:9900", "--port", "5002"]
         self.listen = Command("listen", net, "z", [*listen, "--give-up", "20s"], book, work)
         self.cat = Command("cat", net, "a", [*cat, "--give-up", "20s"], book, work)

@@ -68,7 +68,7 @@ def run(size: int, count: int) -> dict[str, float]:
 
 def run_command(command: str, file: str, megabytes: int) -> float:
     """Mbit/s of `byway cat` to `byway listen`."""
-    listen = [command, "listen", "--bind", "127.0.0.1:19899"]
+    listen = [command, "listen", "--unprotected", "--bind", "127.0.0.1:19899"]
     with subprocess.Popen(
         listen, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     ) as listener:

@@ -173,7 +173,7 @@ def test_python_sends_to_the_command(started: Started, tmp_path: Path) -> None:
             address = endpoint.addresses[0]
         with (tmp_path / "got").open("wb") as sink:
             listen = subprocess.Popen(
-                [COMMAND, "listen", "--bind", address],
+                [COMMAND, "listen", "--unprotected", "--bind", address],
                 stdout=sink,
                 stderr=subprocess.PIPE,
                 text=True,

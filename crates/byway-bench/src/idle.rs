@@ -50,7 +50,14 @@ impl Drop for Receiver {
 impl Receiver {
     fn start(arguments: &Arguments) -> Result<Receiver> {
         let child = Command::new(&arguments.byway)
-            .args(["recv", "--quiet", "--force", "--give-up", "1h"])
+            .args([
+                "recv",
+                "--unprotected",
+                "--quiet",
+                "--force",
+                "--give-up",
+                "1h",
+            ])
             .args(["--bind", &format!("127.0.0.1:{}", arguments.port)])
             .arg("--dir")
             .arg(arguments.dir.join("inbox"))

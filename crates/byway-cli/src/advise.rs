@@ -21,7 +21,7 @@ Examples:
   byway advise --path rtt=20ms,rate=50M --path rtt=60ms,rate=5M,loss=1%
   byway advise --path rtt=20ms,rate=50M --path rtt=60ms,rate=5M --traffic 'paced 1kB/2ms' \\
       --hurts stall --at-most-moves 1/hour --for byway,linux,usrsctp --within 5min
-  byway advise --to 10.0.0.1,10.1.0.1         what `byway doctor` measures (byway recv waits there)
+  byway advise --to 10.0.0.1,10.1.0.1         what `byway doctor` measures (byway recv --unprotected there)
   byway advise --paths paths.toml             traffic = \"bulk\", and for each path a table
                                               [[path]] with rtt = \"20 ms\", rate = \"50 Mbit/s\"
   byway sweep out/advise/byway-death.toml     the runs behind the table, again";

@@ -1,7 +1,9 @@
 //! The command line.
 
 use crate::below::BelowArgs;
+use crate::net::{ClientArgs, GateArgs, To, Uses};
 use byway_lab::scenario::{GREATEST_SEED, Override};
+use byway_lab::units::Rate;
 use clap::{Args, Parser, Subcommand};
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -17,12 +19,12 @@ Examples:
   byway failover-time --set rto.min=300ms     how long a dead path goes unnoticed, and why
   byway advise --path rtt=20ms,rate=50M --path rtt=60ms,rate=5M,loss=1%      what to set
 
-  byway recv --bind 10.0.0.1,10.1.0.1 --dir inbox
-  byway send video.mkv --to 10.0.0.1,10.1.0.1
-  byway listen --bind 10.0.0.1 | tar x        and, on the other side:
-  tar c folder | byway cat --to 10.0.0.1
-  byway serve --bind 10.0.0.1,10.1.0.1 --allow 127.0.0.1:5432 --unprotected    and there:
-  byway forward --listen 127.0.0.1:5432 --to 10.0.0.1,10.1.0.1
+  byway recv --bind 10.0.0.1,10.1.0.1 --dir inbox      prints a ticket; on the other side:
+  byway send video.mkv --to TICKET
+  byway listen --bind 10.0.0.1 | tar x                 prints a ticket; on the other side:
+  tar c folder | byway cat --to TICKET
+  byway serve --allow 127.0.0.1:5432                   prints a ticket; on the other side:
+  byway forward --listen 127.0.0.1:5432 --to TICKET
 
 Exit status: 0 done; 1 failed; 2 wrong arguments, scenario or settings;
 3 association lost; 4 refused by the other side, or damaged on the way;
@@ -126,7 +128,8 @@ pub(crate) enum Command {
     Doctor(crate::net::DoctorArgs),
     /// Receive files
     ///
-    /// Waits for senders and stores their files. A file arrives as NAME.KEY.part
+    /// Prints a ticket, which is all that `byway send` needs on the other side, waits for who
+    /// comes with it, and stores the files. All of it is encrypted. A file arrives as NAME.KEY.part
     /// and gets its name when its SHA-256 has been found right. KEY is the sender's:
     /// a later send of the same file by the same user resumes where an earlier one
     /// was cut off, and another sender's file of that name is kept apart. An offer
@@ -136,6 +139,7 @@ pub(crate) enum Command {
     Recv(RecvArgs),
     /// Send files
     ///
+    /// To a `byway recv`, whose ticket says where that is and proves that this side may send there.
     /// Reports success only when the receiver has confirmed the SHA-256 of each
     /// file. When the association is lost, it is set up again and the transfer
     /// continues from what the receiver has, at most --retries times, or as long as
@@ -145,8 +149,13 @@ pub(crate) enum Command {
     #[command(after_help = SEND_EXAMPLES)]
     Send(SendArgs),
     /// Accept one association and write what it brings to standard output
+    ///
+    /// Prints a ticket on standard error, which is all that `byway cat` needs on the other side.
+    /// With --unprotected it takes an association of any SCTP program.
     Listen(ListenArgs),
     /// Send a file or standard input to a `byway listen`
+    ///
+    /// With its ticket; or, with addresses in --to, to any SCTP program, without encryption.
     Cat(CatArgs),
     /// Carry TCP connections to a `byway serve`, over all paths
     ///
@@ -155,7 +164,14 @@ pub(crate) enum Command {
     /// move to another one and go on.
     #[command(after_help = crate::net::FORWARD_EXAMPLES)]
     Forward(crate::net::ForwardArgs),
+    /// Make and show keys, for those who meet again and again
+    ///
+    /// A ticket is for one meeting. With keys, `recv`, `listen` and `serve` let in those whose public
+    /// keys are in the file of --authorized, as ssh does.
+    Key(crate::net::KeyArgs),
     /// Connect what a `byway forward` carries to TCP targets
+    ///
+    /// Prints a ticket, which is all that `byway forward` needs on the other side.
     #[command(after_help = crate::net::SERVE_EXAMPLES)]
     Serve(crate::net::ServeArgs),
     /// Print completions for a shell
@@ -171,7 +187,7 @@ const EMULATE_EXAMPLES: &str = "\
 Examples:
   byway emulate                                   a shell at the sender of the built-in network
   byway emulate mine.toml -- ping -c 5 10.1.0.2   one command at the sender
-  byway emulate --receiver 'byway recv --bind 10.1.0.2,10.2.0.2 --dir inbox' \\
+  byway emulate --receiver 'byway recv --unprotected --bind 10.1.0.2,10.2.0.2 --dir inbox' \\
     -- byway send video.mkv --to 10.1.0.2,10.2.0.2";
 
 const RUN_EXAMPLES: &str = "\
@@ -497,15 +513,19 @@ pub(crate) struct HereArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ThereArgs {
-    /// The other side's addresses, separated by commas, each with a UDP port if not 9899
+    /// The ticket that the other side has printed; @FILE or - read it from a file or standard input,
+    /// where no list of processes shows it. Or, without encryption, the other side's addresses,
+    /// separated by commas, each with a UDP port if not 9899
     #[arg(
         long,
-        value_name = "ADDR[,ADDR]",
+        value_name = "TICKET|ADDR[,ADDR]",
         value_delimiter = ',',
         required = true
     )]
-    pub(crate) to: Vec<String>,
-    /// The other side's SCTP port
+    pub(crate) to: Vec<To>,
+    #[command(flatten)]
+    pub(crate) client: ClientArgs,
+    /// The other side's SCTP port; a ticket names it itself
     #[arg(long, value_name = "PORT", default_value_t = 5001, value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) port: u16,
     /// How long to wait for an answer to the set-up
@@ -515,12 +535,20 @@ pub(crate) struct ThereArgs {
 
 const RECV_EXAMPLES: &str = "\
 Examples:
-  byway recv --bind 10.0.0.1,10.1.0.1 --dir inbox
-  byway recv --bind 127.0.0.1:9899,127.0.0.2:9899 --once
+  byway recv --bind 10.0.0.1,10.1.0.1 --dir inbox      prints a ticket for one sender
+  byway recv --uses any --valid-for 12h                for all who get the ticket today
+  byway recv --authorized keys                         for those whose keys are in the file
+  byway recv --bind 10.0.0.1 --unprotected             for anybody, without encryption
 Without --bind, the address that the default route uses.";
 
 #[derive(Debug, Args)]
 pub(crate) struct RecvArgs {
+    #[command(flatten)]
+    pub(crate) gate: GateArgs,
+    /// How many senders may use the ticket, each for one transfer, or any. After the last one the
+    /// command ends
+    #[arg(long, value_name = "N", default_value = "1", value_parser = Uses::parse)]
+    pub(crate) uses: Uses,
     #[command(flatten)]
     pub(crate) here: HereArgs,
     /// SCTP port
@@ -543,10 +571,12 @@ pub(crate) struct RecvArgs {
 
 const SEND_EXAMPLES: &str = "\
 Examples:
-  byway send report.pdf --to 10.0.0.1,10.1.0.1
-  byway send a.bin b.bin --to 10.0.0.1:9899 --bind 10.0.0.2,10.1.0.2
-  byway send big.iso --to 10.0.0.1,10.1.0.1 --set rto.min=100ms --retries 10
-  byway send big.iso --to 10.0.0.1,10.1.0.1 --retry-for 1h    outages of up to an hour
+  byway send report.pdf --to byway1-g4erhcnl-...        the ticket that `byway recv` has printed
+  byway send a.bin b.bin --to @ticket --bind 10.0.0.2,10.1.0.2
+  byway send big.iso --to TICKET --set rto.min=100ms --retries 10
+  byway send big.iso --to TICKET --retry-for 1h         outages of up to an hour
+  byway send big.iso --to TICKET --limit 20Mbit/s       leaves room for others
+  byway send report.pdf --to 10.0.0.1,10.1.0.1          to a `byway recv --unprotected`
 Without --bind, the addresses that the kernel's routes choose for each of --to.";
 
 #[derive(Debug, Args)]
@@ -566,6 +596,12 @@ pub(crate) struct SendArgs {
     /// --retries
     #[arg(long, value_name = "TIME", conflicts_with = "retries", value_parser = byway_lab::units::parse_duration)]
     pub(crate) retry_for: Option<Duration>,
+    /// Say what would be sent and where to, and send nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Send at most at this rate, such as "20 Mbit/s", over all paths together
+    #[arg(long, value_name = "RATE", value_parser = Rate::parse)]
+    pub(crate) limit: Option<Rate>,
     /// Give an association up, and set it up again, when the other side is there and takes nothing of
     /// what waits for this long
     #[arg(long, value_name = "TIME", default_value = "2 min", value_parser = byway_lab::units::parse_duration)]
@@ -574,6 +610,8 @@ pub(crate) struct SendArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ListenArgs {
+    #[command(flatten)]
+    pub(crate) gate: GateArgs,
     #[command(flatten)]
     pub(crate) here: HereArgs,
     /// SCTP port

@@ -1,7 +1,7 @@
 //! How a command fails: with a sentence and an exit status.
 
 use byway::text::shown;
-use byway::{BindError, Closed, ConnectError};
+use byway::{BindError, Closed, ConnectError, SendError};
 use byway_lab::engine::EngineError;
 use byway_lab::trouble::Trouble;
 use byway_papers::reproduce::ReproduceError;
@@ -120,5 +120,15 @@ impl From<ConnectError> for Failure {
 impl From<Closed> for Failure {
     fn from(closed: Closed) -> Failure {
         Failure::new(Kind::Lost, shown(&closed.to_string()))
+    }
+}
+
+impl From<SendError> for Failure {
+    fn from(error: SendError) -> Failure {
+        let kind = match &error {
+            SendError::Ended(Closed::Lost { .. } | Closed::DriverGone) => Kind::Lost,
+            _ => Kind::Failed,
+        };
+        Failure::new(kind, shown(&error.to_string()))
     }
 }

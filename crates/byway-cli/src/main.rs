@@ -82,6 +82,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Listen(args) => network(|ending| net::listen(args, ending)),
         Command::Cat(args) => network(|ending| net::cat(args, ending)),
         Command::Forward(args) => network(|ending| net::forward(args, ending)),
+        Command::Key(args) => net::key(&args),
         Command::Serve(args) => network(|ending| net::serve(args, ending)),
         Command::Completions { shell } => {
             let mut out = Vec::new();

@@ -532,7 +532,7 @@ fn a_send_is_resumed_when_its_receiver_comes_back() {
     server.child.wait().unwrap();
     let mut again = byway()
         .args(args)
-        .args(["--quiet", "--bind", &addresses])
+        .args(["--unprotected", "--quiet", "--bind", &addresses])
         .spawn()
         .unwrap();
     let out = send.wait_with_output().unwrap();

@@ -215,18 +215,6 @@ fn when_the_other_side_comes_back_new_connections_pass() {
 }
 
 #[test]
-fn strangers_on_other_machines_are_served_only_if_that_is_said() {
-    // An address of documentation (RFC 5737): nothing is bound before it is asked.
-    let words = ["serve", "--bind", "192.0.2.1", "--allow", "127.0.0.1:5432"];
-    let out = byway().args(words).output().unwrap();
-    assert_eq!(out.status.code(), Some(2));
-    assert!(text(&out.stderr).contains("--unprotected"), "{out:?}");
-    let out = byway().args(words).arg("--unprotected").output().unwrap();
-    assert!(text(&out.stderr).contains("192.0.2.1"), "{out:?}");
-    assert_eq!(out.status.code(), Some(1), "that address is not here");
-}
-
-#[test]
 fn mistakes_are_told_with_what_would_be_right() {
     for (words, part) in [
         (

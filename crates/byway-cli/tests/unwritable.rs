@@ -31,7 +31,7 @@ fn unread() -> Stdio {
 fn start(args: &[&str], address: SocketAddr, out: Stdio, err: Stdio) -> Child {
     let mut child = byway()
         .args(args)
-        .args(["--bind", &address.to_string()])
+        .args(["--unprotected", "--bind", &address.to_string()])
         .stdin(Stdio::null())
         .stdout(out)
         .stderr(err)

@@ -43,7 +43,7 @@ fn a_file_passes_and_its_sender_is_told_when_nobody_takes_sctp() {
     assert!(text(&nobody.stderr).contains("protocol unreachable"));
 
     let receiver = byway()
-        .arg("recv")
+        .args(["recv", "--unprotected"])
         .arg("--dir")
         .arg(&got)
         .arg("--once")

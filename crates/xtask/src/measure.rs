@@ -9,6 +9,7 @@ mod memory;
 mod netns;
 mod ns2_grid;
 mod ns2_suite;
+mod sealed;
 mod sim_scale;
 pub(crate) mod sim_speed;
 mod sweep_speed;
@@ -42,7 +43,7 @@ pub(crate) struct Arguments {
     /// Measure byway alone, for failover
     #[arg(long)]
     ours_only: bool,
-    /// The command byway to measure, instead of building it; for failover
+    /// The command byway to measure, instead of building it; for failover and sealed
     #[arg(long)]
     byway: Option<PathBuf>,
     /// Only a fixed choice of small cells, for ns2-grid
@@ -73,6 +74,8 @@ enum Name {
     CoreThroughput,
     /// Two processes over UDP on loopback, against usrsctp
     Loopback,
+    /// What encryption costs: a pipe over loopback by ticket, against the same plain
+    Sealed,
     /// Memory of an idle association, against usrsctp
     Memory,
     /// What 10,000 idle associations cost a running receiver, against usrsctp
@@ -107,6 +110,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         Name::CoreThroughput => core_throughput::plan(&workspace)?,
         Name::Loopback => loopback::plan(&workspace)?,
         Name::Memory => memory::plan(&workspace)?,
+        Name::Sealed => return sealed::run(&workspace, arguments),
         Name::Idle => return idle::run(&workspace, arguments),
         Name::Hostile => return hostile::run(&workspace, arguments),
         Name::Ns2Suite => return ns2_suite::run(&workspace, &arguments.folders),

@@ -2,6 +2,7 @@
 
 use crate::below::ENCAPSULATION_PORT;
 use crate::failure::{Failure, Kind};
+use byway_tls::Ticket;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6, ToSocketAddrs, UdpSocket};
 
 /// Reads a list of addresses: `10.0.0.1`, `10.0.0.1:9899`, `::1`, `[::1]:9899`
@@ -13,6 +14,7 @@ pub(super) fn parse_all(
 ) -> Result<Vec<SocketAddr>, Failure> {
     let mut found: Vec<SocketAddr> = Vec::new();
     for text in list {
+        check_length(option, text)?;
         let mut named = parse(text.trim(), default_port)
             .map_err(|e| Failure::wrong(format!("{option} {text}: {e}")))?;
         named.retain(|address| !found.contains(address));
@@ -22,6 +24,20 @@ pub(super) fn parse_all(
         found.append(&mut named);
     }
     Ok(found)
+}
+
+/// No address is so long, and no name of a host without a dot (RFC 1035). It may be a part of a ticket, which no error quotes.
+fn check_length(option: &str, text: &str) -> Result<(), Failure> {
+    const LONGEST: usize = 63;
+    let what = match Ticket::is_meant(text) {
+        true => "a ticket, where addresses are wanted".to_owned(),
+        false if text.len() > LONGEST && !text.contains(['.', ':']) => format!(
+            "{} characters, which are neither an address nor a whole ticket",
+            text.len()
+        ),
+        false => return Ok(()),
+    };
+    Err(Failure::wrong(format!("{option}: {what}")))
 }
 
 fn parse(text: &str, default_port: u16) -> Result<Vec<SocketAddr>, String> {

@@ -20,7 +20,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 pub(crate) const DOCTOR_EXAMPLES: &str = "\
-On the other host: byway recv --bind 10.0.0.1,10.1.0.1
+On the other host: byway recv --unprotected --bind 10.0.0.1,10.1.0.1
 
 Examples:
   byway doctor --to 10.0.0.1,10.1.0.1
@@ -60,7 +60,7 @@ pub(crate) struct DoctorArgs {
     #[arg(long, value_name = "N", default_value_t = HEARTBEATS, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     heartbeats: u32,
     /// Send heartbeats only. Without it, the rate is measured with up to 4 MB, for at most a
-    /// second, and the receiver is asked what it sees: that needs a `byway recv`
+    /// second, and the receiver is asked what it sees: that needs a `byway recv --unprotected`
     #[arg(long)]
     heartbeats_only: bool,
     #[command(flatten)]

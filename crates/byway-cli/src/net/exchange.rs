@@ -1,27 +1,34 @@
 //! One message of the file protocol at a time.
 
+use super::protect::{Channel, Purpose};
 use super::protocol::{BLOCK, Note, PPID};
 use crate::failure::{Failure, Kind};
 use bytes::{Bytes, BytesMut};
-use byway::text::shown;
-use byway::{Association, Closed, Message, SendError};
+use byway::Message;
+use byway_tls::Service;
 
 /// More than any message of the protocol has. It is below the partial delivery point of the
 /// default buffers (half of them), so a stranger's message that never ends is refused with its
 /// first part: what is kept here is in no account of memory.
 const MAX_NOTE: usize = BLOCK + 1024;
 
+/// What these associations are for.
+pub(super) const FILES: Purpose = Purpose {
+    service: Service::Files,
+    ppid: PPID,
+};
+
 /// The association, as a carrier of [`Note`]s.
 pub(super) struct Exchange<'a> {
-    association: &'a Association,
+    channel: &'a Channel,
     /// Parts of a message that came in parts (RFC 9260 section 6.9).
     parts: BytesMut,
 }
 
 impl<'a> Exchange<'a> {
-    pub(super) fn new(association: &'a Association) -> Exchange<'a> {
+    pub(super) fn new(channel: &'a Channel) -> Exchange<'a> {
         Exchange {
-            association,
+            channel,
             parts: BytesMut::new(),
         }
     }
@@ -29,7 +36,7 @@ impl<'a> Exchange<'a> {
     pub(super) async fn send(&self, note: &Note) -> Result<(), Failure> {
         let mut message = Message::new(0, note.encode());
         message.ppid = PPID;
-        self.association.send(message).await.map_err(ended)
+        self.channel.send(message).await
     }
 
     /// The next message; none when the peer has shut down in good order.
@@ -37,11 +44,8 @@ impl<'a> Exchange<'a> {
     /// Cancel safe: parts that have come are kept.
     pub(super) async fn receive(&mut self) -> Result<Option<Note>, Failure> {
         loop {
-            let Some(received) = self.association.recv().await else {
-                return match self.association.closed().await {
-                    Closed::Gracefully => Ok(None),
-                    lost => Err(lost.into()),
-                };
+            let Some(received) = self.channel.recv().await? else {
+                return Ok(None);
             };
             if received.ppid != PPID {
                 return Err(strange(&format!(
@@ -87,12 +91,4 @@ pub(super) fn strange(what: &str) -> Failure {
         Kind::Failed,
         format!("the other side sent {what}; is it `byway send` or `byway recv` of this version?"),
     )
-}
-
-pub(super) fn ended(error: SendError) -> Failure {
-    let kind = match &error {
-        SendError::Ended(Closed::Lost { .. } | Closed::DriverGone) => Kind::Lost,
-        _ => Kind::Failed,
-    };
-    Failure::new(kind, shown(&error.to_string()))
 }

@@ -1,16 +1,19 @@
 //! Who this sender is for a receiver: nobody else can go on with a file that it began.
 
 use crate::failure::{Failure, Kind};
+use byway_tls::{SecretKey, Ticket};
+use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use zeroize::Zeroizing;
 
 /// A secret of this user, kept in `byway/sender.key` in the folder for state
 /// (`XDG_STATE_HOME`, else `~/.local/state`), so that a run that was killed and the next
 /// one are the same sender.
-pub(super) struct Identity([u8; 32]);
+pub(super) struct Identity(Zeroizing<[u8; 32]>);
 
 impl Identity {
     /// The secret of this user, made when there is none. Where it cannot be kept, that
@@ -25,13 +28,25 @@ impl Identity {
             Failure::new(Kind::Failed, what)
         })?;
         let kept = folder().and_then(|folder| kept(&folder, fresh).ok());
-        Ok(Identity(kept.unwrap_or(fresh)))
+        Ok(Identity(Zeroizing::new(kept.unwrap_or(fresh))))
+    }
+
+    /// The key that this user shows with a ticket: the same in each run, so that a transfer that was cut
+    /// off can go on, and another one for each ticket.
+    pub(super) fn key_for(&self, ticket: &Ticket) -> Result<SecretKey, Failure> {
+        let failed = |e: String| Failure::new(Kind::Failed, e);
+        let mac = Hmac::<Sha256>::new_from_slice(&*self.0);
+        let mut mac = mac.map_err(|e| failed(e.to_string()))?;
+        mac.update(b"byway key for the ticket of");
+        mac.update(&ticket.server);
+        let seed = Zeroizing::new(mac.finalize().into_bytes().into());
+        SecretKey::from_seed(&seed).map_err(|e| failed(e.to_string()))
     }
 
     /// The sender id for a file at a receiver. One receiver cannot use it at another.
     pub(super) fn sender(&self, to: &[String], file: &Path) -> [u8; 16] {
         let file = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
-        let mut digest = Sha256::new().chain_update(self.0);
+        let mut digest = Sha256::new().chain_update(*self.0);
         for part in [to.join(",").as_bytes(), file.as_os_str().as_encoded_bytes()] {
             digest.update((part.len() as u64).to_be_bytes());
             digest.update(part);
@@ -96,7 +111,10 @@ mod tests {
 
     #[test]
     fn each_receiver_and_file_sees_another_sender() {
-        let (one, other) = (Identity([1; 32]), Identity([2; 32]));
+        let (one, other) = (
+            Identity(Zeroizing::new([1; 32])),
+            Identity(Zeroizing::new([2; 32])),
+        );
         let to = |to: &str| vec![to.to_owned()];
         let id = one.sender(&to("a"), Path::new("/x"));
         assert_eq!(id, one.sender(&to("a"), Path::new("/x")));

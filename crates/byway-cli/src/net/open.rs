@@ -2,8 +2,8 @@
 
 use super::address;
 use super::ending::Ending;
-use super::exchange::ended;
-use crate::args::{HereArgs, ThereArgs};
+use super::protect::{Channel, Destination, PLAIN, Purpose, enter};
+use crate::args::HereArgs;
 use crate::below::EncapsulationArg;
 use crate::failure::{Failure, Kind};
 use crate::settings::config;
@@ -18,16 +18,15 @@ use std::time::Duration;
 
 /// An endpoint that waits for others.
 pub(super) fn serve(here: &HereArgs, port: u16, ending: &Ending) -> Result<Endpoint, Failure> {
-    serve_with(here, port, ending, |config| config, |_| Ok(()))
+    serve_with(here, port, ending, |config| config)
 }
 
-/// [`serve`] with other settings, on addresses that are checked first.
+/// [`serve`] with other settings.
 pub(super) fn serve_with(
     here: &HereArgs,
     port: u16,
     ending: &Ending,
     change: impl FnOnce(Config) -> Config,
-    check: impl FnOnce(&[SocketAddr]) -> Result<(), Failure>,
 ) -> Result<Endpoint, Failure> {
     let below = here.below;
     let udp_port = below.encapsulation.default_port();
@@ -36,7 +35,6 @@ pub(super) fn serve_with(
     } else {
         address::parse_all("--bind", &here.bind, udp_port)?
     };
-    check(&local)?;
     let options = below
         .options(local)
         .sctp_port(port)
@@ -68,28 +66,54 @@ pub(super) fn serve_with(
     Ok(endpoint)
 }
 
-/// An association with the other side, on a new endpoint: its SCTP
+/// An association with the other side that has let this one in, on a new endpoint: its SCTP
 /// port is new, so a peer that has not noticed a loss sees no restart of the
 /// lost association.
 pub(super) async fn connect(
     here: &HereArgs,
-    there: &ThereArgs,
+    there: &Destination,
     timeout: Duration,
     ending: &Ending,
-) -> Result<(Endpoint, Association), Failure> {
-    connect_with(here, there, timeout, ending, |config| config).await
+    purpose: Purpose,
+) -> Result<(Endpoint, Channel), Failure> {
+    connect_with(here, there, timeout, ending, (purpose, |config| config)).await
 }
 
 /// [`connect`] with other settings.
 pub(super) async fn connect_with(
     here: &HereArgs,
-    there: &ThereArgs,
+    there: &Destination,
+    timeout: Duration,
+    ending: &Ending,
+    (purpose, change): (Purpose, impl FnOnce(Config) -> Config),
+) -> Result<(Endpoint, Channel), Failure> {
+    let (endpoint, association) = set_up(here, there, timeout, ending, change).await?;
+    let Some(credentials) = &there.credentials else {
+        if !(here.quiet || here.json) {
+            say(PLAIN);
+        }
+        return Ok((endpoint, Channel::plain(association)));
+    };
+    match enter(&association, credentials, purpose, timeout).await {
+        Ok(channel) => Ok((endpoint, channel)),
+        Err(failure) => {
+            abort_for(&association, &failure);
+            // The next attempt may need the same ports.
+            ending.abort(endpoint, failure.reason()).await;
+            Err(failure)
+        }
+    }
+}
+
+async fn set_up(
+    here: &HereArgs,
+    there: &Destination,
     timeout: Duration,
     ending: &Ending,
     change: impl FnOnce(Config) -> Config,
 ) -> Result<(Endpoint, Association), Failure> {
     let below = here.below;
-    let remote = address::parse_all("--to", &there.to, below.encapsulation.default_port())?;
+    let remote = there.addresses(below.encapsulation.default_port())?;
     let local = if here.bind.is_empty() {
         address::by_routes(&remote)?
     } else {
@@ -99,7 +123,7 @@ pub(super) async fn connect_with(
     options.accept = false;
     let endpoint = Endpoint::bind(options)?;
     ending.aborts(&endpoint);
-    let setup = endpoint.connect(&remote, there.port);
+    let setup = endpoint.connect(&remote, there.sctp_port());
     let failure = match tokio::time::timeout(timeout, setup).await {
         Ok(Ok(association)) => {
             if !(here.quiet || here.json) {
@@ -127,19 +151,23 @@ pub(super) async fn connect_with(
             if aborted {
                 failure.message += &format!(
                     "; SCTP port {} was refused: --port must be the SCTP port that the other side listens on",
-                    there.port
+                    there.sctp_port()
                 );
             }
             failure
         }
         Err(_) => {
+            let ended = match there.is_ticket() {
+                true => "; the ticket ends with the command that has printed it",
+                false => "",
+            };
             let shown: Vec<String> = remote.iter().map(|a| address::shown(*a)).collect();
             Failure::new(
                 Kind::Lost,
                 format!(
-                    "{}, SCTP port {}: no answer within {}; is `byway recv` or `byway listen` running there, and {}?",
+                    "{}, SCTP port {}: no answer within {}; is `byway recv` or `byway listen` running there, and {}?{ended}",
                     shown.join(", "),
-                    there.port,
+                    there.sctp_port(),
                     byway_lab::units::format_duration(timeout),
                     passes(&remote)
                 ),
@@ -180,7 +208,7 @@ pub(super) fn prefer(here: &HereArgs, association: &Association) -> Result<(), F
             Ok(())
         }
         Err(SendError::Refused(e)) => Err(Failure::wrong(format!("--prefer {address}: {e}"))),
-        Err(e) => Err(ended(e)),
+        Err(e) => Err(e.into()),
     }
 }
 

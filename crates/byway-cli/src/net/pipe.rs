@@ -1,25 +1,46 @@
 //! `byway listen` and `byway cat`: bytes from one process to another.
 
 use super::ending::Ending;
-use super::exchange::ended;
+use super::log::Log;
 use super::open::{Unacknowledged, abort_for, connect, prefer, serve};
 use super::progress::Progress;
+use super::protect::{Channel, Destination, Gate, Output, PLAIN, Purpose, To, Uses, admit};
 use super::stall::StallMeter;
 use super::watch::{GiveUp, Step, Watch};
 use crate::args::{CatArgs, ListenArgs};
 use crate::failure::{Failure, Kind};
 use crate::terminal::say;
-use byway::{Association, Closed, Message};
+use byway::{Association, Closed, Endpoint, Message};
 use byway_lab::show;
+use byway_tls::Service;
 use std::cell::{Cell, RefCell};
+use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::task::JoinSet;
 
 /// Bytes in a message.
 const BLOCK: usize = 16 * 1024;
 
+/// What these associations are for.
+const PIPE: Purpose = Purpose {
+    service: Service::Pipe,
+    ppid: 0,
+};
+
 pub(crate) async fn listen(args: ListenArgs, ending: Ending) -> Result<(), Failure> {
     let endpoint = serve(&args.here, args.port, &ending)?;
+    let output = Output {
+        data: true,
+        json: args.here.json,
+        quiet: args.here.quiet,
+    };
+    let gate = Gate::open(&args.gate, Uses::AtMost(1), PIPE, &endpoint, output)?;
+    if gate.is_none() && !args.here.quiet {
+        say(PLAIN);
+    }
+    let gate = gate.map(Arc::new);
     let progress = Progress::new(args.here.quiet || args.here.json);
     let meter = RefCell::new(StallMeter::new());
     let (bytes, writing) = (Cell::new(0), Cell::new(false));
@@ -29,13 +50,11 @@ pub(crate) async fn listen(args: ListenArgs, ending: Ending) -> Result<(), Failu
         ..Step::of(bytes.get())
     };
     let work = async {
-        let Some(association) = endpoint.accept().await else {
-            return Err(Failure::new(Kind::Failed, "the endpoint has ended"));
-        };
-        prefer(&args.here, &association)?;
-        let watch = Watch::new(&association);
+        let channel = accepted(&endpoint, gate.as_ref()).await?;
+        prefer(&args.here, channel.association())?;
+        let watch = Watch::new(channel.association());
         tokio::select! {
-            result = to_stdout(&association, &bytes, &writing) => result,
+            result = to_stdout(&channel, &bytes, &writing) => result,
             failure = watch.run(|| Some(&progress), &meter, step, None, GiveUp::NothingCame(args.give_up)) => Err(failure),
         }
     };
@@ -59,8 +78,54 @@ pub(crate) async fn listen(args: ListenArgs, ending: Ending) -> Result<(), Failu
     result
 }
 
+/// The first association that may send here.
+async fn accepted(endpoint: &Endpoint, gate: Option<&Arc<Gate>>) -> Result<Channel, Failure> {
+    let log = Log::new();
+    let mut asking = JoinSet::new();
+    loop {
+        tokio::select! {
+            association = endpoint.accept() => {
+                let Some(association) = association else {
+                    return Err(Failure::new(Kind::Failed, "the endpoint has ended"));
+                };
+                let Some(gate) = gate.cloned() else {
+                    return Ok(Channel::plain(association));
+                };
+                // One that says nothing does not keep the others out.
+                asking.spawn(async move { admitted(&gate, association).await });
+            }
+            Some(Ok(result)) = asking.join_next() => match result {
+                Ok(channel) => return Ok(channel),
+                Err((failure, peer)) => log.failed(&failure, peer),
+            },
+            failure = expired(gate) => return Err(failure),
+        }
+    }
+}
+
+async fn admitted(
+    gate: &Gate,
+    association: Association,
+) -> Result<Channel, (Failure, Option<SocketAddr>)> {
+    let peer = association.paths().first().map(|p| p.remote);
+    match admit(gate, &association).await {
+        Ok((channel, _)) => Ok(channel),
+        Err(refused) => {
+            abort_for(&association, &refused.failure);
+            Err((refused.failure, peer))
+        }
+    }
+}
+
+async fn expired(gate: Option<&Arc<Gate>>) -> Failure {
+    match gate {
+        Some(gate) => gate.expired().await,
+        None => std::future::pending().await,
+    }
+}
+
 async fn to_stdout(
-    association: &Association,
+    channel: &Channel,
     bytes: &Cell<u64>,
     writing: &Cell<bool>,
 ) -> Result<(), Failure> {
@@ -71,7 +136,7 @@ async fn to_stdout(
             format!("cannot write to standard output: {e}"),
         )
     };
-    while let Some(received) = association.recv().await {
+    while let Some(received) = channel.recv().await? {
         let written = async {
             stdout.write_all(&received.payload).await?;
             stdout.flush().await
@@ -79,19 +144,23 @@ async fn to_stdout(
         writing.set(true);
         if let Err(e) = written.await {
             // Refused when it has ended already.
-            let _ = association.abort(b"the reader is gone");
+            let _ = channel.association().abort(b"the reader is gone");
             return Err(unwritable(e));
         }
         writing.set(false);
         bytes.set(bytes.get() + received.payload.len() as u64);
     }
-    match association.closed().await {
-        Closed::Gracefully => Ok(()),
-        lost => Err(lost.into()),
-    }
+    Ok(())
 }
 
 pub(crate) async fn cat(args: CatArgs, ending: Ending) -> Result<(), Failure> {
+    let there = &args.there;
+    if args.file == Path::new("-") && there.to.iter().any(To::is_stdin) {
+        return Err(Failure::wrong(
+            "standard input cannot be both the data and the ticket: --to @FILE reads the ticket from a file",
+        ));
+    }
+    let there = Destination::read(&there.to, there.port, &there.client, PIPE)?;
     // Opened before the association is set up.
     let mut input: Box<dyn AsyncRead + Unpin> = if args.file == Path::new("-") {
         Box::new(tokio::io::stdin())
@@ -105,20 +174,21 @@ pub(crate) async fn cat(args: CatArgs, ending: Ending) -> Result<(), Failure> {
     let unacknowledged = Cell::new(None);
     let work = async {
         let timeout = args.there.connect_timeout;
-        let (endpoint, association) = connect(&args.here, &args.there, timeout, &ending).await?;
-        let watch = Watch::new(&association);
+        let (endpoint, channel) = connect(&args.here, &there, timeout, &ending, PIPE).await?;
+        let association = channel.association();
+        let watch = Watch::new(association);
         let result = tokio::select! {
-            result = from_input(&args, &mut input, &association, &bytes) => result,
+            result = from_input(&args, &mut input, &channel, &bytes) => result,
             failure = watch.run(|| Some(&progress), &meter, || Step::of(association.stats().bytes_acked), None, GiveUp::NothingTaken(args.give_up)) => Err(failure),
         };
         let result = result.map_err(|mut failure| {
-            abort_for(&association, &failure);
-            let left = Unacknowledged::of(&association);
+            abort_for(association, &failure);
+            let left = Unacknowledged::of(association);
             failure.message += &format!("; {left}");
             unacknowledged.set(Some(left.all));
             failure
         });
-        drop(association);
+        drop(channel);
         match &result {
             Ok(()) => ending.close(endpoint).await,
             Err(failure) => ending.abort(endpoint, failure.reason()).await,
@@ -144,9 +214,10 @@ pub(crate) async fn cat(args: CatArgs, ending: Ending) -> Result<(), Failure> {
 async fn from_input(
     args: &CatArgs,
     input: &mut (dyn AsyncRead + Unpin),
-    association: &Association,
+    channel: &Channel,
     bytes: &Cell<u64>,
 ) -> Result<(), Failure> {
+    let association = channel.association();
     let mut block = vec![0; BLOCK];
     loop {
         // A peer that has gone is noticed even while there is nothing to send.
@@ -160,12 +231,10 @@ async fn from_input(
         if n == 0 {
             break;
         }
-        association
-            .send(Message::new(0, block[..n].to_vec()))
-            .await
-            .map_err(ended)?;
+        channel.send(Message::new(0, block[..n].to_vec())).await?;
         bytes.set(bytes.get() + n as u64);
     }
+    channel.end().await?;
     association.shutdown().await.map_err(Failure::from)
 }
 

@@ -4,10 +4,11 @@ mod file;
 
 use super::claims::Claims;
 use super::ending::Ending;
-use super::exchange::{Exchange, strange};
+use super::exchange::{Exchange, FILES, strange};
 use super::log::Log;
 use super::open::{abort_for, prefer, serve};
 use super::progress::Progress;
+use super::protect::{Channel, Gate, Output, PLAIN, Place, admit};
 use super::protocol::Note;
 use super::slots::Slots;
 use super::stall::StallMeter;
@@ -16,8 +17,8 @@ use super::watch::{GiveUp, Step, Watch};
 use super::workers::Workers;
 use crate::args::RecvArgs;
 use crate::failure::{Failure, Kind};
-use crate::terminal::print;
-use byway::Association;
+use crate::terminal::{print, say};
+use byway::{Association, Endpoint};
 use byway_lab::show;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::future::Future;
@@ -39,7 +40,10 @@ const LAST_WRITES: Duration = Duration::from_millis(300);
 /// How an association ended.
 enum Served {
     /// All of its files are stored.
-    Completed,
+    Completed {
+        /// Nobody else can come.
+        last: bool,
+    },
     /// A file was refused for good, or what was stored could not be told.
     Failed(Failure),
     /// Its sender may come back, or it never sent anything.
@@ -50,18 +54,8 @@ pub(crate) async fn recv(args: RecvArgs, ending: Ending) -> Result<(), Failure> 
     std::fs::create_dir_all(&args.dir)
         .map_err(|e| Failure::file("make the folder", &args.dir, &e))?;
     let endpoint = serve(&args.here, args.port, &ending)?;
+    let files = Arc::new(Files::new(&args, &endpoint)?);
     let args = Arc::new(args);
-    let files = Arc::new(Files {
-        claims: Claims::default(),
-        slots: Slots::of_process(endpoint.local_addresses().len()),
-        folder: Arc::new(Folder {
-            dir: args.dir.clone(),
-            force: args.force,
-            naming: Mutex::new(()),
-        }),
-        reading: Semaphore::new(1),
-        log: Log::new(),
-    });
     let (ends, mut ended) = mpsc::unbounded_channel();
     let mut workers = Workers::start()
         .map_err(|e| Failure::new(Kind::Failed, format!("no thread to serve senders: {e}")))?;
@@ -69,15 +63,23 @@ pub(crate) async fn recv(args: RecvArgs, ending: Ending) -> Result<(), Failure> 
         let association = tokio::select! {
             accepted = endpoint.accept() => accepted.ok_or_else(|| Failure::new(Kind::Failed, "the endpoint has ended"))?,
             Some(served) = ended.recv() => match served {
-                Served::Completed if args.once => {
-                    ending.abort(endpoint, b"another transfer was completed (--once)").await;
+                Served::Completed { last } if args.once || last => {
+                    let why: &[u8] = match args.once {
+                        true => b"another transfer was completed (--once)",
+                        false => b"the ticket is used up",
+                    };
+                    files.end(endpoint, &ending, why).await;
                     return Ok(());
                 }
                 Served::Failed(failure) if args.once => {
-                    ending.abort(endpoint, failure.reason()).await;
+                    files.end(endpoint, &ending, failure.reason()).await;
                     return Err(failure);
                 }
                 _ => continue,
+            },
+            failure = files.expired() => {
+                files.end(endpoint, &ending, b"the ticket has expired").await;
+                return Err(failure);
             },
             failure = ending.told() => {
                 drop(ends);
@@ -91,37 +93,128 @@ pub(crate) async fn recv(args: RecvArgs, ending: Ending) -> Result<(), Failure> 
         let (args, files, ending) = (args.clone(), files.clone(), ending.clone());
         let ends = ends.clone();
         workers.run(move || async move {
-            let job = Job::new(&args, &files, &association);
-            let served = match job.serve().await {
-                Ok(()) if job.done.borrow().is_empty() => Served::Other,
-                Ok(()) => Served::Completed,
-                Err(failure) => {
-                    let last =
-                        job.untold.get() || failure.kind == Kind::Refused && !job.yields.get();
-                    // The last one is the command's.
-                    if !(ending.has_begun() || args.once && last) {
-                        files.log.failed(&failure, job.peer);
-                    }
-                    match last {
-                        true => Served::Failed(failure),
-                        false => Served::Other,
-                    }
-                }
-            };
-            // Nobody waits for it when the command ends.
-            let _ = ends.send(served);
+            if let Some(served) = one(&args, &files, &ending, association).await {
+                // Nobody waits for it when the command ends.
+                let _ = ends.send(served);
+            }
         });
     }
 }
 
+/// Serves one association; none if it was not let in.
+async fn one(
+    args: &RecvArgs,
+    files: &Files,
+    ending: &Ending,
+    association: Association,
+) -> Option<Served> {
+    let (channel, place) = match files.admit(association).await {
+        Ok(admitted) => admitted,
+        Err((failure, peer)) => {
+            if !ending.has_begun() {
+                files.log.failed(&failure, peer);
+            }
+            return None;
+        }
+    };
+    let job = Job::new(args, files, &channel);
+    Some(match job.serve().await {
+        Ok(()) if job.done.borrow().is_empty() => Served::Other,
+        Ok(()) => Served::Completed {
+            last: place.is_some_and(|place| place.done()),
+        },
+        Err(failure) => {
+            let last = job.untold.get() || failure.kind == Kind::Refused && !job.yields.get();
+            // The last one is the command's.
+            if !(ending.has_begun() || args.once && last) {
+                files.log.failed(&failure, job.peer);
+            }
+            match last {
+                true => Served::Failed(failure),
+                false => Served::Other,
+            }
+        }
+    })
+}
+
 /// What all associations share.
 struct Files {
+    /// None without protection.
+    gate: Option<Gate>,
     claims: Claims,
     slots: Slots,
     folder: Arc<Folder>,
     /// One partial file at a time is read.
     reading: Semaphore,
     log: Log,
+}
+
+impl Files {
+    fn new(args: &RecvArgs, endpoint: &Endpoint) -> Result<Files, Failure> {
+        let output = Output {
+            data: false,
+            json: args.here.json,
+            quiet: args.here.quiet,
+        };
+        let gate = Gate::open(&args.gate, args.uses, FILES, endpoint, output)?;
+        if gate.is_none() && !args.here.quiet {
+            say(PLAIN);
+        }
+        Ok(Files {
+            gate,
+            claims: Claims::default(),
+            slots: Slots::of_process(endpoint.local_addresses().len()),
+            folder: Arc::new(Folder {
+                dir: args.dir.clone(),
+                force: args.force,
+                naming: Mutex::new(()),
+            }),
+            reading: Semaphore::new(1),
+            log: Log::new(),
+        })
+    }
+
+    /// Lets a sender in; or why not, and who it was.
+    async fn admit(
+        &self,
+        association: Association,
+    ) -> Result<(Channel, Option<Place<'_>>), (Failure, Option<SocketAddr>)> {
+        let Some(gate) = &self.gate else {
+            return Ok((Channel::plain(association), None));
+        };
+        let peer = association.paths().first().map(|p| p.remote);
+        let refused = match admit(gate, &association).await {
+            Ok((channel, place)) => return Ok((channel, Some(place))),
+            Err(refused) => refused,
+        };
+        if refused.plain {
+            // A sender in plain mode reads it; what it has offered is not looked at.
+            let channel = Channel::plain(association.clone());
+            let reason = refused.failure.message.clone();
+            let told = async {
+                let exchange = Exchange::new(&channel);
+                exchange.send(&Note::Refuse { reason }).await.ok();
+                // It ends the association when it has read that.
+                while association.recv().await.is_some() {}
+            };
+            let _ = tokio::time::timeout(LINGER, told).await;
+        }
+        abort_for(&association, &refused.failure);
+        Err((refused.failure, peer))
+    }
+
+    /// Ends for those that are still here, and writes what is left to say.
+    async fn end(&self, endpoint: Endpoint, ending: &Ending, why: &[u8]) {
+        ending.abort(endpoint, why).await;
+        self.log.flush();
+    }
+
+    async fn expired(&self) -> Failure {
+        match &self.gate {
+            Some(gate) => gate.expired().await,
+            None => std::future::pending().await,
+        }
+    }
 }
 
 /// An offer of a file.
@@ -143,6 +236,7 @@ struct Done {
 struct Job<'a> {
     args: &'a RecvArgs,
     files: &'a Files,
+    channel: &'a Channel,
     association: &'a Association,
     /// For the log: later the association may be gone.
     peer: Option<SocketAddr>,
@@ -166,10 +260,12 @@ struct Job<'a> {
 }
 
 impl<'a> Job<'a> {
-    fn new(args: &'a RecvArgs, files: &'a Files, association: &'a Association) -> Job<'a> {
+    fn new(args: &'a RecvArgs, files: &'a Files, channel: &'a Channel) -> Job<'a> {
+        let association = channel.association();
         Job {
             args,
             files,
+            channel,
             association,
             peer: association.paths().first().map(|p| p.remote),
             progress: OnceCell::new(),
@@ -275,7 +371,7 @@ impl<'a> Job<'a> {
 
     async fn files(&self) -> Result<(), Failure> {
         prefer(&self.args.here, self.association)?;
-        let mut exchange = Exchange::new(self.association);
+        let mut exchange = Exchange::new(self.channel);
         while let Some(note) = exchange.receive().await? {
             let offer = match note {
                 Note::Offer { sender, size, name } => Offer { sender, size, name },

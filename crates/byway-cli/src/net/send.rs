@@ -1,12 +1,16 @@
 //! `byway send`.
 
 mod files;
+mod pace;
 mod source;
 
+use super::address;
 use super::ending::Ending;
+use super::exchange::FILES;
 use super::identity::Identity;
 use super::open::{Unacknowledged, abort_for, connect};
 use super::progress::Progress;
+use super::protect::{Destination, PLAIN};
 use super::protocol::{check_name, hex};
 use super::retries::{Reached, Retries};
 use super::stall::StallMeter;
@@ -16,14 +20,17 @@ use crate::failure::{Failure, Kind};
 use crate::terminal::{print, say};
 use byway_lab::show;
 use files::all_files;
+use pace::Pace;
 use source::Source;
 use std::cell::RefCell;
+use std::fmt::Write as _;
 use std::fs::File;
 use std::time::{Duration, Instant};
 
 /// What all attempts share.
 struct Run<'a> {
     args: &'a SendArgs,
+    there: &'a Destination,
     ending: &'a Ending,
     progress: &'a Progress,
     meter: &'a RefCell<StallMeter>,
@@ -31,13 +38,19 @@ struct Run<'a> {
 }
 
 pub(crate) async fn send(args: SendArgs, ending: Ending) -> Result<(), Failure> {
-    let mut sources = open_all(&args)?;
+    let there = &args.there;
+    let there = Destination::read(&there.to, there.port, &there.client, FILES)?;
+    let mut sources = open_all(&args, &there)?;
+    if args.dry_run {
+        return dry_run(&args, &there, &sources);
+    }
     let quiet = args.here.quiet || args.here.json;
     let progress = Progress::new(quiet);
     let meter = RefCell::new(StallMeter::new());
     let begun = Instant::now();
     let run = Run {
         args: &args,
+        there: &there,
         ending: &ending,
         progress: &progress,
         meter: &meter,
@@ -78,8 +91,9 @@ pub(crate) async fn send(args: SendArgs, ending: Ending) -> Result<(), Failure> 
 }
 
 /// Opens what shall be sent before anything is.
-fn open_all(args: &SendArgs) -> Result<Vec<Source>, Failure> {
+fn open_all(args: &SendArgs, there: &Destination) -> Result<Vec<Source>, Failure> {
     let identity = Identity::of_this_user()?;
+    let to = there.names();
     let mut sources: Vec<Source> = Vec::new();
     for path in &args.files {
         let file = File::open(path).map_err(|e| Failure::file("read", path, &e))?;
@@ -105,13 +119,45 @@ fn open_all(args: &SendArgs) -> Result<Vec<Source>, Failure> {
         }
         sources.push(Source {
             path: path.clone(),
-            sender: identity.sender(&args.there.to, path),
+            sender: identity.sender(&to, path),
             name,
             size: metadata.len(),
             stored: None,
         });
     }
     Ok(sources)
+}
+
+/// Says what would be sent.
+fn dry_run(args: &SendArgs, there: &Destination, sources: &[Source]) -> Result<(), Failure> {
+    let addresses = there.addresses(args.here.below.encapsulation.default_port())?;
+    let to: Vec<String> = addresses.iter().map(|a| address::shown(*a)).collect();
+    let encrypted = there.credentials.is_some();
+    if args.here.json {
+        let file = |s: &Source| serde_json::json!({"name": s.name, "bytes": s.size});
+        let files: Vec<serde_json::Value> = sources.iter().map(file).collect();
+        let result = serde_json::json!({
+            "schema": "byway.send/1",
+            "dry_run": true,
+            "to": to,
+            "encrypted": encrypted,
+            "files": files,
+        });
+        return print(&format!("{result}\n"));
+    }
+    let mut text = String::new();
+    for source in sources {
+        let _ = writeln!(text, "{}: {}", source.name, show::bytes(source.size));
+    }
+    let total: u64 = sources.iter().map(|s| s.size).sum();
+    let _ = writeln!(
+        text,
+        "would send {} to {}, {}",
+        show::bytes(total),
+        to.join(", "),
+        if encrypted { "encrypted" } else { PLAIN }
+    );
+    print(&text)
 }
 
 /// One association; the failure comes with whether it was up.
@@ -122,16 +168,18 @@ async fn once(
 ) -> Result<(), (Failure, bool)> {
     let Run {
         args,
+        there,
         ending,
         progress,
         reached,
         ..
     } = run;
-    let (endpoint, association) = connect(&args.here, &args.there, timeout, ending)
+    let (endpoint, channel) = connect(&args.here, there, timeout, ending, FILES)
         .await
         .map_err(|e| (e, false))?;
+    let association = channel.association();
     reached.set_up();
-    let watch = Watch::new(&association);
+    let watch = Watch::new(association);
     // Of what was handed over, what the receiver has acknowledged.
     let done = || {
         let stats = association.stats();
@@ -141,7 +189,8 @@ async fn once(
             ..Step::of(reached.steps())
         }
     };
-    let work = all_files(&association, sources, progress, reached);
+    let pace = Pace::new(args.limit);
+    let work = all_files(&channel, sources, progress, reached, pace);
     let mut result = tokio::select! {
         result = work => result,
         failure = watch.run(|| Some(progress), run.meter, done, None, GiveUp::Refusing(args.give_up)) => Err(failure),
@@ -152,18 +201,19 @@ async fn once(
             let steps = reached.steps();
             run.meter.borrow_mut().update(steps, || progress.place());
             // Every file is confirmed: how the association ends matters no more.
+            let _ = channel.end().await;
             if let Err(lost) = association.shutdown().await {
                 progress.say(&format!("all files are stored; then {lost}"));
             }
         }
         Err(failure) => {
-            abort_for(&association, failure);
+            abort_for(association, failure);
             if failure.kind == Kind::Lost {
-                failure.message += &format!("; {}", Unacknowledged::of(&association));
+                failure.message += &format!("; {}", Unacknowledged::of(association));
             }
         }
     }
-    drop(association);
+    drop(channel);
     ending.close(endpoint).await;
     result.map_err(|e| (e, true))
 }

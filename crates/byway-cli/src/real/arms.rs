@@ -118,6 +118,7 @@ impl<'a> Running<'a> {
                 };
                 command.args([
                     "listen",
+                    "--unprotected",
                     "--quiet",
                     "--preset",
                     "rfc2960",

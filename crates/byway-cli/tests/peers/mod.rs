@@ -76,7 +76,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts `args` on two loopback addresses with a free UDP port.
+    /// Starts `args` on two loopback addresses with a free UDP port, without protection.
     pub(crate) fn start(args: &[&str]) -> Server {
         Server::start_at(args, "127.0.0.1:0,127.0.0.2:0")
     }
@@ -110,7 +110,9 @@ impl Server {
         let addresses = socket.local_addr().unwrap().to_string();
         drop(socket);
         let mut command = byway();
-        command.args(args).args(["--bind", &addresses]);
+        command
+            .args(args)
+            .args(["--unprotected", "--bind", &addresses]);
         let mut child = command
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -131,7 +133,7 @@ impl Server {
     fn start_as(mut command: Command, args: &[&str], bind: &str) -> Server {
         let mut child = command
             .args(args)
-            .args(["--bind", bind])
+            .args(["--unprotected", "--bind", bind])
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()

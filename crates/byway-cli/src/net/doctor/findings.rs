@@ -123,7 +123,7 @@ fn words_without_udp(silence: &Silence, pair: &Pair) -> Option<String> {
     match silence {
         Silence::NobodyListens => Some(format!(
             "protocol 132 passes and the host answers, but nothing there takes SCTP without UDP; \
-             start `byway recv --encapsulation none --bind {remote}` there"
+             start `byway recv --unprotected --encapsulation none --bind {remote}` there"
         )),
         Silence::WrongPort(error) => Some(format!(
             "protocol 132 passes, but the SCTP port is refused ({error}): --port must be that of \
@@ -161,7 +161,7 @@ pub(super) fn words(silence: &Silence, pair: &Pair) -> String {
             remote.ip()
         ),
         Silence::NobodyListens => format!(
-            "the host answers, but nothing listens on UDP {}; start `byway recv --bind {remote}` there, \
+            "the host answers, but nothing listens on UDP {}; start `byway recv --unprotected --bind {remote}` there, \
              or correct the port in --to",
             remote.port()
         ),
@@ -264,7 +264,7 @@ fn of_answer(number: usize, pair: &Pair, answer: &Answer) -> Vec<String> {
         )),
         Translator::Unknown if answer.seen.is_none() => found.push(format!(
             "pair {number}: whether a translator (NAT) stands between, and the rate, are not known: \
-             the other side was not asked, or is no `byway recv` of this version"
+             the other side was not asked, or is no `byway recv --unprotected` of this version"
         )),
         _ => {}
     }

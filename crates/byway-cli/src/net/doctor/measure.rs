@@ -2,6 +2,7 @@
 
 use super::super::ending::Ending;
 use super::super::exchange::Exchange;
+use super::super::protect::Channel;
 use super::super::protocol::Note;
 use crate::below::{BelowArgs, EncapsulationArg};
 use bytes::Bytes;
@@ -295,7 +296,8 @@ async fn heartbeats(
 /// What the receiver sees of this side, and the rate of some data; none if it does not
 /// understand.
 async fn asked(association: &Association) -> Option<(Vec<SocketAddr>, Option<f64>)> {
-    let mut exchange = Exchange::new(association);
+    let channel = Channel::plain(association.clone());
+    let mut exchange = Exchange::new(&channel);
     exchange.send(&Note::Ask).await.ok()?;
     let Ok(Some(Note::Seen { addresses })) = exchange.receive().await else {
         return None;

@@ -4,32 +4,36 @@
 //! [`SMALL`] bytes does not wait for the answer to its offer either: it begins at its first byte.
 //! So many small files take the time of their bytes, and not a round trip each.
 
+use super::pace::Pace;
 use super::source::{Source, Stored};
 use crate::failure::{Failure, Kind};
 use crate::net::exchange::{Exchange, strange};
 use crate::net::progress::Progress;
+use crate::net::protect::Channel;
 use crate::net::protocol::{BLOCK, Hash, Note, SMALL};
 use crate::net::retries::Reached;
-use byway::Association;
 use byway_lab::show;
 use sha2::{Digest, Sha256};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
+use tokio::time::Instant;
 
 /// Sends all that are not stored.
 pub(super) async fn all_files(
-    association: &Association,
+    channel: &Channel,
     sources: &mut [Source],
     progress: &Progress,
     reached: &Reached,
+    pace: Pace,
 ) -> Result<(), Failure> {
     let mut line = Line {
-        exchange: Exchange::new(association),
-        answers: Exchange::new(association),
+        exchange: Exchange::new(channel),
+        answers: Exchange::new(channel),
         sources,
         progress,
         reached,
+        pace,
         awaited: VecDeque::new(),
         under_way: 0,
         have: None,
@@ -61,6 +65,7 @@ struct Line<'a> {
     sources: &'a mut [Source],
     progress: &'a Progress,
     reached: &'a Reached,
+    pace: Pace,
     awaited: VecDeque<Awaited>,
     /// The file that was offered last.
     under_way: usize,
@@ -147,11 +152,26 @@ impl Line<'_> {
                 ));
             }
             hashed.hasher.update(&block[..n]);
+            self.wait(n).await?;
             self.send(Note::Data(block[..n].to_vec().into())).await?;
             hashed.at += n as u64;
             self.reached.take(n as u64);
         }
         Ok(())
+    }
+
+    /// Waits until so many bytes may be sent.
+    async fn wait(&mut self, bytes: usize) -> Result<(), Failure> {
+        let Some(due) = self.pace.next(Instant::now(), bytes) else {
+            return Ok(());
+        };
+        loop {
+            let answer = tokio::select! {
+                () = tokio::time::sleep_until(due) => return Ok(()),
+                answer = self.answers.receive() => answer?,
+            };
+            self.take(answer.ok_or_else(ended_early)?)?;
+        }
     }
 
     /// Sends, and takes the answers that come meanwhile: with many files they would fill the
@@ -164,15 +184,7 @@ impl Line<'_> {
                 sent = self.exchange.send(&note) => return sent,
                 answer = self.answers.receive() => answer?,
             };
-            match answer {
-                Some(answer) => self.take(answer)?,
-                None => {
-                    return Err(Failure::new(
-                        Kind::Failed,
-                        "the other side ended in the middle of a file",
-                    ));
-                }
-            }
+            self.take(answer.ok_or_else(ended_early)?)?;
         }
     }
 
@@ -216,6 +228,10 @@ impl Line<'_> {
     fn unreadable(&self, at: usize, e: &std::io::Error) -> Failure {
         Failure::file("read", &self.sources[at].path, e)
     }
+}
+
+fn ended_early() -> Failure {
+    Failure::new(Kind::Failed, "the other side ended in the middle of a file")
 }
 
 /// A file that is read and hashed up to `at`.

@@ -2,12 +2,13 @@
 
 use super::allow::Rule;
 use crate::args::{HereArgs, ThereArgs};
+use crate::net::{GateArgs, Uses};
 use clap::Args;
 
 pub(crate) const FORWARD_EXAMPLES: &str = "\
 Examples:
-  byway forward --listen 127.0.0.1:5432 --to 10.0.0.1,10.1.0.1
-  byway forward --listen 127.0.0.1:2222=build:22 --listen 127.0.0.1:8080=www:80 --to 10.0.0.1
+  byway forward --listen 127.0.0.1:5432 --to byway1-g4erhcnl-...    the ticket of `byway serve`
+  byway forward --listen 127.0.0.1:2222=build:22 --listen 127.0.0.1:8080=www:80 --to @ticket
 Then a program on this machine connects to 127.0.0.1:5432 as if the other end were there. The
 association is set up again whenever it was lost; TCP connections of a lost one are reset.";
 
@@ -26,8 +27,10 @@ pub(crate) struct ForwardArgs {
 
 pub(crate) const SERVE_EXAMPLES: &str = "\
 Examples:
-  byway serve --bind 10.0.0.1,10.1.0.1 --allow 127.0.0.1:5432 --unprotected
-  byway serve --bind 10.0.0.1 --allow build:22 --allow '*:443' --unprotected
+  byway serve --bind 10.0.0.1,10.1.0.1 --allow 127.0.0.1:5432       prints a ticket
+  byway serve --bind 10.0.0.1 --allow build:22 --allow '*:443'
+  byway serve --allow 127.0.0.1:22 --authorized keys                for the keys in this file; its
+                                                                    ticket stays the same
 `*` stands for any port, or for any host that is not this machine. Without --bind, the address
 that the default route uses.";
 
@@ -37,10 +40,11 @@ pub(crate) struct ServeArgs {
     /// Target that others may be connected to; * stands for any host or port. May be repeated
     #[arg(long, value_name = "HOST:PORT", required = true, value_parser = Rule::parse)]
     pub(crate) allow: Vec<Rule>,
-    /// Serve everybody who reaches these addresses, without encryption; needed unless all of
-    /// them are loopback addresses
-    #[arg(long)]
-    pub(crate) unprotected: bool,
+    #[command(flatten)]
+    pub(crate) gate: GateArgs,
+    /// How many may use the ticket, or any; each may come back as often as it likes
+    #[arg(long, value_name = "N", default_value = "any", value_parser = Uses::parse)]
+    pub(crate) uses: Uses,
     /// SCTP port
     #[arg(long, value_name = "PORT", default_value_t = 5001, value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) port: u16,

@@ -3,8 +3,9 @@
 use super::frame::{FIRST_WINDOW, Frame, PPID, cost};
 use super::window::Budget;
 use crate::failure::{Failure, Kind};
+use crate::net::protect::Channel;
 use bytes::Bytes;
-use byway::{Association, Closed, Message, Received};
+use byway::{Association, Message, Received};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,14 +17,18 @@ pub(super) const MOST_CONNECTIONS: usize = 2048;
 pub(super) const STREAMS: u16 = 1024;
 /// Most that a peer may let this side send on a connection without taking it, in bytes.
 const MOST_CREDIT: usize = 1 << 30;
+/// Most refusals that wait for room.
+const MOST_WAITING: u64 = 64;
 /// A payload up to this length is copied: it may be a small part of a large datagram's memory.
 const SMALL: usize = 1024;
 
 /// What one association carries, shared by its connections.
 pub(super) struct Carrier {
-    pub(super) association: Association,
+    channel: Channel,
     pub(super) budget: Arc<Budget>,
     table: Mutex<Table>,
+    /// Refusals that wait for room.
+    waiting: AtomicU64,
     /// Bytes of TCP to the peer and from it.
     pub(super) sent: AtomicU64,
     pub(super) received: AtomicU64,
@@ -80,14 +85,20 @@ impl Drop for Connection {
 }
 
 impl Carrier {
-    pub(super) fn new(association: Association, budget: Arc<Budget>) -> Arc<Carrier> {
+    pub(super) fn new(channel: Channel, budget: Arc<Budget>) -> Arc<Carrier> {
         Arc::new(Carrier {
-            association,
+            channel,
             budget,
             table: Mutex::default(),
+            waiting: AtomicU64::new(0),
             sent: AtomicU64::new(0),
             received: AtomicU64::new(0),
         })
+    }
+
+    /// For paths and how it ends.
+    pub(super) fn association(&self) -> &Association {
+        self.channel.association()
     }
 
     /// Begins a connection of this side, on the stream that has the fewest.
@@ -164,7 +175,7 @@ impl Carrier {
     /// When the association has ended.
     pub(super) async fn send(&self, stream: u16, frame: Bytes) -> Result<(), ()> {
         let message = message(stream, frame);
-        self.association.send(message).await.map_err(|_| ())
+        self.channel.send(message).await.map_err(|_| ())
     }
 
     /// Reads the association to its end. `open` gets what the peer opens, each with the target that it
@@ -174,11 +185,10 @@ impl Carrier {
         mut open: impl FnMut(Connection, String),
     ) -> Failure {
         let failure = loop {
-            let Some(received) = self.association.recv().await else {
-                break match self.association.closed().await {
-                    Closed::Gracefully => Failure::new(Kind::Lost, "the other side has ended"),
-                    lost => lost.into(),
-                };
+            let received = match self.channel.recv().await {
+                Ok(Some(received)) => received,
+                Ok(None) => break Failure::new(Kind::Lost, "the other side has ended"),
+                Err(failure) => break failure,
             };
             if let Err(why) = self.take(received, &mut open) {
                 let failure = Failure::new(
@@ -188,7 +198,7 @@ impl Carrier {
                     ),
                 );
                 // Refused when it has ended already.
-                let _ = self.association.abort(failure.reason());
+                let _ = self.association().abort(failure.reason());
                 break failure;
             }
         };
@@ -275,10 +285,26 @@ impl Carrier {
             Err(why) => {
                 let refusal = message(stream, Frame::Reset(why).encode(number));
                 // Not waited for: a peer that opens without end and reads nothing must not stop what others send.
-                let _ = self.association.try_send(refusal);
+                if !self.channel.try_send(refusal.clone()) {
+                    self.send_later(refusal);
+                }
             }
         }
         Ok(())
+    }
+
+    /// Sends a message when there is room, unless many wait for that already.
+    fn send_later(self: &Arc<Carrier>, message: Message) {
+        if self.waiting.fetch_add(1, Ordering::Relaxed) >= MOST_WAITING {
+            self.waiting.fetch_sub(1, Ordering::Relaxed);
+            return;
+        }
+        let carrier = self.clone();
+        tokio::spawn(async move {
+            // The association may have ended.
+            let _ = carrier.channel.send(message).await;
+            carrier.waiting.fetch_sub(1, Ordering::Relaxed);
+        });
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {

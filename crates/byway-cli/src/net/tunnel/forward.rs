@@ -5,11 +5,12 @@ use super::args::ForwardArgs;
 use super::carrier::Carrier;
 use super::frame::Frame;
 use super::window::Budget;
-use super::{carried, show_paths, with_streams};
+use super::{TUNNEL, carried, show_paths, with_streams};
 use crate::failure::{Failure, Kind};
 use crate::net::ending::Ending;
 use crate::net::open;
 use crate::net::progress::Progress;
+use crate::net::protect::Destination;
 use crate::net::retries;
 use byway_lab::units::format_duration;
 use std::sync::Arc;
@@ -24,6 +25,8 @@ const PAUSE: Duration = Duration::from_millis(500);
 type Current = watch::Receiver<Option<Arc<Carrier>>>;
 
 pub(crate) async fn forward(args: ForwardArgs, ending: Ending) -> Result<(), Failure> {
+    let there = &args.there;
+    let there = Destination::read(&there.to, there.port, &there.client, TUNNEL)?;
     let progress = Arc::new(Progress::new(args.here.quiet || args.here.json));
     let mut doors = Vec::new();
     for text in &args.listen {
@@ -40,7 +43,7 @@ pub(crate) async fn forward(args: ForwardArgs, ending: Ending) -> Result<(), Fai
         tokio::spawn(door.serve(follow, progress, args.there.connect_timeout));
     }
     drop(follow);
-    let work = stay_connected(&args, &ending, &progress, &current);
+    let work = stay_connected(&args, &there, &ending, &progress, &current);
     let failure = tokio::select! {
         failure = work => failure,
         failure = ending.told() => failure,
@@ -55,6 +58,7 @@ pub(crate) async fn forward(args: ForwardArgs, ending: Ending) -> Result<(), Fai
 /// Keeps an association with the other side; returns what no attempt can mend.
 async fn stay_connected(
     args: &ForwardArgs,
+    there: &Destination,
     ending: &Ending,
     progress: &Progress,
     current: &watch::Sender<Option<Arc<Carrier>>>,
@@ -64,17 +68,18 @@ async fn stay_connected(
     let mut was_up = false;
     loop {
         let timeout = args.there.connect_timeout;
-        let connected = open::connect_with(&args.here, &args.there, timeout, ending, with_streams);
+        let connected =
+            open::connect_with(&args.here, there, timeout, ending, (TUNNEL, with_streams));
         let failure = match connected.await {
-            Ok((endpoint, association)) => {
+            Ok((endpoint, channel)) => {
                 (in_vain, was_up) = (0, true);
-                progress.say_association(&association.paths());
-                let carrier = Carrier::new(association, budget.clone());
+                progress.say_association(&channel.association().paths());
+                let carrier = Carrier::new(channel, budget.clone());
                 current.send_replace(Some(carrier.clone()));
                 // The other side opens nothing here.
                 let failure = tokio::select! {
                     failure = carrier.read(|_, _| {}) => failure,
-                    never = show_paths(&carrier.association, progress) => match never {},
+                    never = show_paths(carrier.association(), progress) => match never {},
                 };
                 current.send_replace(None);
                 progress.say(&carried(&carrier));
@@ -84,7 +89,8 @@ async fn stay_connected(
             Err(failure) => failure,
         };
         // A wrong argument stays wrong; while a network is down, names and routes may be missing.
-        if failure.kind == Kind::Wrong && !was_up {
+        // Whom the other side has not let in, it will not the next time.
+        if matches!(failure.kind, Kind::Wrong | Kind::Refused) && !was_up {
             return failure;
         }
         in_vain += 1;

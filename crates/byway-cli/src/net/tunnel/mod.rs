@@ -14,12 +14,20 @@ pub(crate) use forward::forward;
 pub(crate) use serve::serve;
 
 use super::progress::Progress;
+use super::protect::Purpose;
 use super::watch::Watch;
 use byway::{Association, Config};
 use byway_lab::show;
+use byway_tls::Service;
 use carrier::{Carrier, STREAMS};
 use std::convert::Infallible;
 use std::sync::atomic::Ordering;
+
+/// What these associations are for.
+const TUNNEL: Purpose = Purpose {
+    service: Service::Tunnel,
+    ppid: frame::PPID,
+};
 
 /// The settings of an association that carries connections: a stream for each.
 fn with_streams(mut config: Config) -> Config {

@@ -6,15 +6,15 @@ use super::carrier::{Carrier, Connection};
 use super::connection::Broken;
 use super::frame::Frame;
 use super::window::Budget;
-use super::{carried, show_paths, with_streams};
+use super::{TUNNEL, carried, show_paths, with_streams};
 use crate::failure::{Failure, Kind};
 use crate::net::ending::Ending;
 use crate::net::log::Log;
 use crate::net::open;
 use crate::net::progress::Progress;
+use crate::net::protect::{Channel, Gate, NotAdmitted, Output, PLAIN, admit};
 use byway::Association;
 use byway::text::shown;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpStream;
@@ -26,14 +26,22 @@ const CONNECT: Duration = Duration::from_secs(20);
 const MOST: usize = 4096;
 
 pub(crate) async fn serve(args: ServeArgs, ending: Ending) -> Result<(), Failure> {
-    let endpoint = open::serve_with(&args.here, args.port, &ending, with_streams, |local| {
-        protected(local, &args)
-    })?;
+    let endpoint = open::serve_with(&args.here, args.port, &ending, with_streams)?;
+    let output = Output {
+        data: false,
+        json: args.here.json,
+        quiet: args.here.quiet,
+    };
+    let gate = Gate::open(&args.gate, args.uses, TUNNEL, &endpoint, output)?;
     let log = Log::new();
     let progress = Progress::new(args.here.quiet || args.here.json).with_log(log.clone());
     let rules: Vec<String> = args.allow.iter().map(Rule::to_string).collect();
+    if gate.is_none() {
+        progress.say(PLAIN);
+    }
     progress.say(&format!("connecting others to {}", rules.join(", ")));
     let shared = Arc::new(Shared {
+        gate,
         rules: args.allow.clone(),
         budget: Budget::new(),
         places: Semaphore::new(MOST),
@@ -56,21 +64,10 @@ pub(crate) async fn serve(args: ServeArgs, ending: Ending) -> Result<(), Failure
     }
 }
 
-/// Without protection, only loopback is served unless it is asked for.
-fn protected(local: &[SocketAddr], args: &ServeArgs) -> Result<(), Failure> {
-    let open = local.iter().find(|a| !a.ip().is_loopback());
-    match open {
-        Some(address) if !args.unprotected => Err(Failure::wrong(format!(
-            "whoever reaches {} could connect to what --allow names, and everybody on the way could read it: \
-             say --unprotected if that is meant, as on a private network",
-            address.ip()
-        ))),
-        _ => Ok(()),
-    }
-}
-
 /// What all associations share.
 struct Shared {
+    /// None without protection.
+    gate: Option<Gate>,
     rules: Vec<Rule>,
     budget: Arc<Budget>,
     /// For connections.
@@ -83,7 +80,18 @@ struct Shared {
 async fn one(shared: Arc<Shared>, association: Association, ending: Ending) {
     let peer = association.paths().first().map(|p| p.remote);
     let from = peer.map_or("unknown".to_owned(), |p| p.to_string());
-    let carrier = Carrier::new(association, shared.budget.clone());
+    let channel = match admitted(&shared, &association).await {
+        Ok(channel) => channel,
+        Err(failure) => {
+            open::abort_for(&association, &failure);
+            if !ending.has_begun() {
+                shared.log.failed(&failure, peer);
+            }
+            return;
+        }
+    };
+    drop(association);
+    let carrier = Carrier::new(channel, shared.budget.clone());
     shared.progress.say(&format!("association with {from}"));
     let read = carrier.read(|connection, target| {
         let (shared, from) = (shared.clone(), from.clone());
@@ -102,13 +110,24 @@ async fn one(shared: Arc<Shared>, association: Association, ending: Ending) {
     });
     let failure = tokio::select! {
         failure = read => failure,
-        never = show_paths(&carrier.association, &shared.progress) => match never {},
+        never = show_paths(carrier.association(), &shared.progress) => match never {},
     };
     shared
         .progress
         .say(&format!("{from}: {}", carried(&carrier)));
     if !ending.has_begun() {
         shared.log.failed(&failure, peer);
+    }
+}
+
+/// Lets a peer in. It keeps its place as long as the command runs: it may come back.
+async fn admitted(shared: &Shared, association: &Association) -> Result<Channel, Failure> {
+    let Some(gate) = &shared.gate else {
+        return Ok(Channel::plain(association.clone()));
+    };
+    match admit(gate, association).await {
+        Ok((channel, _)) => Ok(channel),
+        Err(NotAdmitted { failure, .. }) => Err(failure),
     }
 }
 

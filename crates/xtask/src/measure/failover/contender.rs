@@ -132,7 +132,13 @@ impl Contender {
         match self.who {
             Who::Byway | Who::Linux => {
                 let mut command = network.program(End::Receiver, &programs.byway);
-                command.args(["listen", "--quiet", "--bind", &both(BOTH, port)]);
+                command.args([
+                    "listen",
+                    "--unprotected",
+                    "--quiet",
+                    "--bind",
+                    &both(BOTH, port),
+                ]);
                 command
             }
             Who::Usrsctp(options) => {

@@ -95,7 +95,13 @@ impl Guest {
         let mut receivers = Vec::new();
         for port in (FIRST_PORT..).take(phases.into()) {
             let mut command = within(&self.name, &self.byway);
-            command.args(["listen", "--quiet", "--bind", &both(OURS, port)]);
+            command.args([
+                "listen",
+                "--unprotected",
+                "--quiet",
+                "--bind",
+                &both(OURS, port),
+            ]);
             receivers.push(Receiver::start(command)?);
         }
         std::thread::sleep(OPENING);

@@ -48,7 +48,15 @@ impl Tools {
     pub(super) fn recv(&self, bind: &str, words: &[&str]) -> Result<Running> {
         let mut command = Command::new(&self.byway);
         command
-            .args(["recv", "--quiet", "--force", "--bind", bind, "--dir"])
+            .args([
+                "recv",
+                "--unprotected",
+                "--quiet",
+                "--force",
+                "--bind",
+                bind,
+                "--dir",
+            ])
             .arg(self.folder.join("inbox"))
             .args(words)
             .stdin(Stdio::null())
