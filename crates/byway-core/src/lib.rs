@@ -38,7 +38,7 @@ pub use api::{
     Transmit, Undelivered,
 };
 pub use config::{ChecksumMode, Config, ConfigError, EndpointConfig};
-pub use endpoint::{Endpoint, EndpointStats, Refusal, Rule, host_of};
+pub use endpoint::{Endpoint, EndpointStats, NOTHING_LISTENS, Refusal, Rule, host_of};
 pub use observe::{Observation, Observed};
 pub use path::{PathId, PathState};
 pub use routes::Routes;

@@ -3,6 +3,7 @@
 
 use super::answers::Answer;
 use super::cookie::{Beside, Cookie};
+use super::reply::NOTHING_LISTENS;
 use super::{Endpoint, Rule, ctx};
 use crate::assoc::{Accepted, Association, CookieOutcome, Ctx, Inbound};
 use crate::time::{Duration, Instant};
@@ -102,7 +103,8 @@ impl Endpoint {
         }
         if outcome == CookieOutcome::Ended {
             self.wake(index);
-            self.accept_restarted(now, inbound, cookie);
+            // The peer restarted, and its old association has ended.
+            self.accept(now, inbound, cookie);
             return;
         }
         self.table.link(index);
@@ -116,19 +118,14 @@ impl Endpoint {
         self.wake(index);
     }
 
-    /// The peer restarted, and its old association has ended.
-    fn accept_restarted(&mut self, now: Instant, inbound: &Inbound<'_>, cookie: &Cookie) {
-        if self.cfg.accept {
-            self.accept(now, inbound, cookie);
-        } else {
-            self.reply(inbound, cookie.peer_tag, |p| p.abort(false, |_| {}));
-        }
-    }
-
     /// Sets up the association that the cookie describes.
     fn accept(&mut self, now: Instant, inbound: &Inbound<'_>, cookie: &Cookie) {
         let ip = cookie.source.ip();
         if !self.cfg.accept {
+            // The association that made the cookie has ended.
+            if self.may_answer(Answer::OutOfTheBlue, now, inbound) {
+                self.refuse_because(inbound, cookie.peer_tag, NOTHING_LISTENS);
+            }
             return;
         }
         if let Some(rule) = self.full_by(ip) {

@@ -42,7 +42,17 @@ impl Endpoint {
         self.reply(inbound, tag, |p| {
             p.abort(false, |c| {
                 c.out_of_resource();
+                c.user_initiated_abort(words(rule).as_bytes());
             });
         });
+    }
+}
+
+/// What the peer is told of a limit beside the cause, which has no room for words.
+fn words(rule: Rule) -> &'static str {
+    match rule {
+        Rule::Associations => "as many associations as it takes",
+        Rule::AssociationsOfPeer => "as many associations with your host as it takes",
+        _ => "memory is scarce",
     }
 }

@@ -33,6 +33,7 @@ mod timers;
 
 pub use hosts::host_of;
 pub use refusals::{Refusal, Rule};
+pub use reply::NOTHING_LISTENS;
 pub use stats::EndpointStats;
 
 use crate::api::{AssocId, Event};

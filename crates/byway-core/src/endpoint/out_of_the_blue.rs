@@ -1,6 +1,7 @@
 //! Packets out of the blue (RFC 9260 section 8.4).
 
 use super::answers::Answer;
+use super::reply::NOTHING_LISTENS;
 use super::{Endpoint, Rule};
 use crate::assoc::Inbound;
 use crate::time::Instant;
@@ -40,7 +41,9 @@ impl Endpoint {
             if shutdown_ack {
                 p.shutdown_complete(true);
             } else {
-                p.abort(true, |_| {});
+                p.abort(true, |c| {
+                    c.user_initiated_abort(b"no such association");
+                });
             }
         });
     }
@@ -53,7 +56,7 @@ impl Endpoint {
             return;
         };
         if init.initiate_tag != 0 && inbound.packet.header().verification_tag == 0 {
-            self.reply(inbound, init.initiate_tag, |p| p.abort(false, |_| {}));
+            self.refuse_because(inbound, init.initiate_tag, NOTHING_LISTENS);
         }
     }
 }

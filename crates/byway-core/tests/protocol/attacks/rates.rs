@@ -38,7 +38,8 @@ fn attack_association_flood_of_one_host_is_counted_one_by_one() {
     assert_eq!(p.ends[Z].association_count(), 3);
     let bytes = packet(A, 0, |b| b.init(false, &init(77), |_| {}));
     p.inject_bytes(Z, port(1, 4003), &bytes);
-    assert_eq!(p.sent.last().unwrap().text, "ABORT: Out of Resource");
+    let refused = "ABORT: Out of Resource: User-Initiated Abort";
+    assert_eq!(p.sent.last().unwrap().text, refused);
     assert_eq!(p.ends[Z].take_refusals()[0].rule, Rule::AssociationsOfPeer);
     // Another host, and the same one after one of its associations has ended.
     set_up(&mut p, port(2, 4000), 20, |_| {});
