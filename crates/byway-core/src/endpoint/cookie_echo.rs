@@ -4,8 +4,9 @@
 use super::answers::Answer;
 use super::cookie::{Beside, Cookie};
 use super::reply::NOTHING_LISTENS;
-use super::{Endpoint, Rule, ctx};
+use super::{Endpoint, ctx};
 use crate::assoc::{Accepted, Association, CookieOutcome, Ctx, Inbound};
+use crate::refusals::Rule;
 use crate::time::{Duration, Instant};
 use byway_wire::{Chunk, RawChunk};
 
@@ -31,13 +32,13 @@ impl Endpoint {
         };
         let Ok(cookie) = self.keys.open(echo.cookie, beside, now) else {
             self.stats.forged_cookies += 1;
-            self.refusals.add(Rule::ForgedCookie, *inbound.source);
+            self.out.refuse(Rule::ForgedCookie, *inbound.source);
             return;
         };
         if self.table.is_spent(cookie.local_tag, now) {
             // A replay, or a duplicate that took longer than the association.
             self.stats.stale_cookies += 1;
-            self.refusals.add(Rule::StaleCookie, *inbound.source);
+            self.out.refuse(Rule::StaleCookie, *inbound.source);
             return;
         }
         let port = cookie.peer_port;
@@ -70,7 +71,7 @@ impl Endpoint {
         stale: Duration,
     ) {
         self.stats.stale_cookies += 1;
-        self.refusals.add(Rule::StaleCookie, *inbound.source);
+        self.out.refuse(Rule::StaleCookie, *inbound.source);
         if !self.may_answer(Answer::OutOfTheBlue, now, inbound) {
             return;
         }

@@ -1,9 +1,10 @@
 //! Packets out of the blue (RFC 9260 section 8.4).
 
+use super::Endpoint;
 use super::answers::Answer;
 use super::reply::NOTHING_LISTENS;
-use super::{Endpoint, Rule};
 use crate::assoc::Inbound;
+use crate::refusals::Rule;
 use crate::time::Instant;
 use byway_wire::{Cause, Chunk, RawChunk, chunk_type};
 
@@ -12,7 +13,7 @@ impl Endpoint {
     #[cold]
     pub(super) fn out_of_the_blue(&mut self, now: Instant, inbound: &Inbound<'_>) {
         self.stats.out_of_the_blue += 1;
-        self.refusals.add(Rule::OutOfTheBlue, *inbound.source);
+        self.out.refuse(Rule::OutOfTheBlue, *inbound.source);
         let ip = inbound.source.ip();
         if ip.is_multicast() || ip.is_unspecified() {
             return;

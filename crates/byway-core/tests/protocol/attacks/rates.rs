@@ -129,6 +129,13 @@ fn attack_forged_sources_get_few_heartbeats() {
     // Eight a second.
     let heartbeats = sent(&mut p, "HEARTBEAT");
     assert!((16..=32).contains(&heartbeats), "{heartbeats}");
+    // The others are counted, and the log names the last. Host 0 is the peer, whose address is a path.
+    let put_off = 30 * 89 - heartbeats as u64;
+    assert_eq!(p.ends[Z].endpoint_stats().heartbeats_put_off, put_off);
+    let refusals = p.ends[Z].take_refusals();
+    let told = refusals.iter().find(|r| r.rule == Rule::HeartbeatAllowance);
+    let told = told.map(|r| (r.count, r.last));
+    assert_eq!(told, Some((put_off, port(89, 5029))));
 }
 
 /// Numbers of 32 bits that nobody can guess: none comes again, they use the whole range, and
