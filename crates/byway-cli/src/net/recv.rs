@@ -7,6 +7,7 @@ use super::ending::Ending;
 use super::exchange::{Exchange, strange};
 use super::log::Log;
 use super::open::{abort_for, prefer, serve};
+use super::parts::{Limits, Parts};
 use super::progress::Progress;
 use super::protocol::Note;
 use super::slots::Slots;
@@ -17,7 +18,7 @@ use super::workers::Workers;
 use crate::args::RecvArgs;
 use crate::failure::{Failure, Kind};
 use crate::terminal::print;
-use byway::Association;
+use byway::{Association, Endpoint};
 use byway_lab::show;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::future::Future;
@@ -36,6 +37,9 @@ const STILL: Duration = Duration::from_secs(2);
 /// How long associations that a signal aborted may take to write their files.
 const LAST_WRITES: Duration = Duration::from_millis(300);
 
+/// Between two looks at the age of partial files.
+const AGES: Duration = Duration::from_secs(600);
+
 /// How an association ended.
 enum Served {
     /// All of its files are stored.
@@ -51,7 +55,17 @@ pub(crate) async fn recv(args: RecvArgs, ending: Ending) -> Result<(), Failure> 
         .map_err(|e| Failure::file("make the folder", &args.dir, &e))?;
     let endpoint = serve(&args.here, args.port, &ending)?;
     let args = Arc::new(args);
+    let log = Log::new();
+    let limits = Limits {
+        age: args.keep_partial,
+        files: args.keep_partial_files,
+        bytes: args.keep_partial_bytes.map(|size| size.0),
+    };
+    let parts = Parts::of_folder(&args.dir, limits, log.clone())
+        .map_err(|e| Failure::file("read the folder", &args.dir, &e))?;
     let files = Arc::new(Files {
+        parts,
+        endpoint: endpoint.clone(),
         claims: Claims::default(),
         slots: Slots::of_process(endpoint.local_addresses().len()),
         folder: Arc::new(Folder {
@@ -60,8 +74,9 @@ pub(crate) async fn recv(args: RecvArgs, ending: Ending) -> Result<(), Failure> 
             naming: Mutex::new(()),
         }),
         reading: Semaphore::new(1),
-        log: Log::new(),
+        log,
     });
+    let mut ages = tokio::time::interval(AGES);
     let (ends, mut ended) = mpsc::unbounded_channel();
     let mut workers = Workers::start()
         .map_err(|e| Failure::new(Kind::Failed, format!("no thread to serve senders: {e}")))?;
@@ -79,6 +94,10 @@ pub(crate) async fn recv(args: RecvArgs, ending: Ending) -> Result<(), Failure> 
                 }
                 _ => continue,
             },
+            _ = ages.tick() => {
+                files.parts.keep_to_limits();
+                continue;
+            }
             failure = ending.told() => {
                 drop(ends);
                 let all = async { while ended.recv().await.is_some() {} };
@@ -116,7 +135,10 @@ pub(crate) async fn recv(args: RecvArgs, ending: Ending) -> Result<(), Failure> 
 
 /// What all associations share.
 struct Files {
+    /// For its counters.
+    endpoint: Endpoint,
     claims: Claims,
+    parts: Parts,
     slots: Slots,
     folder: Arc<Folder>,
     /// One partial file at a time is read.
@@ -260,7 +282,7 @@ impl<'a> Job<'a> {
         // Who offered nothing is nobody's transfer.
         let told = match self.progress.get() {
             Some(progress) => report(
-                self.args,
+                (self.args, &self.files.endpoint),
                 progress,
                 &self.done.borrow(),
                 &self.meter.borrow(),
@@ -338,8 +360,26 @@ fn refuse(reason: String) -> Failure {
     Failure::new(Kind::Refused, reason)
 }
 
+/// What the endpoint has refused, put off and shed since the command began, of all peers.
+fn refused(endpoint: &Endpoint) -> serde_json::Value {
+    let stats = endpoint.stats();
+    serde_json::json!({
+        "malformed": stats.malformed,
+        "bad_checksums": stats.bad_checksums,
+        "out_of_the_blue": stats.out_of_the_blue,
+        "forged_cookies": stats.forged_cookies,
+        "stale_cookies": stats.stale_cookies,
+        "associations": stats.refused,
+        "answers_withheld": stats.answers_withheld,
+        "answers_dropped": stats.answers_dropped,
+        "heartbeats_put_off": stats.heartbeats_put_off,
+        "data_shed": stats.data_shed,
+        "associations_shed": stats.shed,
+    })
+}
+
 fn report(
-    args: &RecvArgs,
+    (args, endpoint): (&RecvArgs, &Endpoint),
     progress: &Progress,
     done: &[Done],
     meter: &StallMeter,
@@ -365,6 +405,7 @@ fn report(
             "seconds": took.as_secs_f64(),
             "longest_stall_s": meter.longest().as_secs_f64(),
             "files": files,
+            "refused_by_endpoint": refused(endpoint),
         });
         return print(&format!("{result}\n"));
     }
