@@ -83,7 +83,7 @@ fn what_nobody_came_back_for_goes_and_a_clock_that_was_set_back_removes_nothing(
     assert!(leavers(&all, &LIMITS, 1000, at(100)).is_empty());
     assert_eq!(leavers(&all, &LIMITS, 1000, at(101)), ["00"]);
     assert_eq!(leavers(&all, &LIMITS, 1000, at(102)), ["00", "01"]);
-    let later = table(&vec![(1, 9); 2]);
+    let later = table(&[(1, 9); 2]);
     assert!(leavers(&later, &LIMITS, 1000, SystemTime::UNIX_EPOCH).is_empty());
 }
 
