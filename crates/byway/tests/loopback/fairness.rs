@@ -12,9 +12,10 @@ use std::time::Duration;
 const PORT: u16 = 7;
 const GOOD: usize = 4;
 const MESSAGES: u64 = 300;
+const HOSTILE: u64 = 10_000;
 const LENGTH: usize = 10_000;
 
-/// Packets of strangers, from several addresses and ports, until it is dropped.
+/// Packets of strangers, from two addresses and many ports, until it is dropped.
 struct Flood {
     stop: Arc<AtomicBool>,
     sent: Arc<AtomicU64>,
@@ -30,7 +31,7 @@ impl Flood {
         let (stopped, count) = (stop.clone(), sent.clone());
         let thread = std::thread::spawn(move || {
             let sources: Vec<UdpSocket> = (0..32)
-                .map(|n| UdpSocket::bind(SocketAddr::from(([127, 0, 9, n], 0))).unwrap())
+                .map(|n| UdpSocket::bind(SocketAddr::from(([127, 0, 9, n % 2], 0))).unwrap())
                 .collect();
             let packets = [init(), out_of_the_blue(), vec![0xff; 100]];
             for n in (0..).take_while(|_| !stopped.load(Ordering::Relaxed)) {
@@ -134,39 +135,28 @@ async fn newcomers_and_good_peers_get_through_beside_a_flood_and_a_peer_that_tak
         tokio::spawn(count(accepted, came.clone()));
         peers.push((peer, came));
     }
-    let sending = peers.iter().map(|((_, association), _)| {
-        let association = association.clone();
-        tokio::spawn(async move {
-            for _ in 0..MESSAGES {
-                association
-                    .send(Message::new(0, vec![7; LENGTH]))
-                    .await
-                    .unwrap();
-            }
-        })
-    });
-    let sending: Vec<_> = sending.collect();
-    let before = flood.sent.load(Ordering::Relaxed);
+    // Each goes on until the flood was one, and met the rate of answers.
+    let lasts = |count: &AtomicU64| {
+        count.load(Ordering::Relaxed) < HOSTILE || server.stats().answers_withheld == 0
+    };
+    let hostile = flood.sent.clone();
     bounded(async {
-        while peers
-            .iter()
-            .any(|(_, c)| c.load(Ordering::Relaxed) < MESSAGES)
-        {
+        let mut sent = 0;
+        while sent < MESSAGES || lasts(&hostile) {
+            for ((_, association), _) in &peers {
+                let message = Message::new(0, vec![7; LENGTH]);
+                association.send(message).await.unwrap();
+            }
+            sent += 1;
+        }
+        while peers.iter().any(|(_, c)| c.load(Ordering::Relaxed) < sent) {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     })
     .await;
-    for sent in sending {
-        sent.await.unwrap();
-    }
-    // All the time the other one went on, and the flood was one and got little for it.
+    // All the time the other one went on.
     assert!(!taking.is_finished());
-    let own = taken.load(Ordering::Relaxed);
-    assert!(own > 0, "the peer that takes all is a good one, too");
-    let hostile = flood.sent.load(Ordering::Relaxed);
-    assert!(hostile - before > 1000, "{hostile}");
-    let stats = server.stats();
-    assert!(stats.answers_withheld > 0, "{stats:?}");
+    assert!(taken.load(Ordering::Relaxed) > 0);
     taking.abort();
     drop(flood);
 }
