@@ -187,6 +187,10 @@ class EndpointStats:
     """Answers not given, because their source or all sources had used up their rate."""
     answers_dropped: int
     """Replies dropped because too many were waiting."""
+    heartbeats_put_off: int
+    """Heartbeats to addresses that have proved nothing which had to wait, or were left out, by the limits against floods."""
+    data_shed: int
+    """DATA chunks dropped because memory was scarce (seven eighths of max_memory); their senders send them again."""
     shed: int
     """Associations aborted, because max_memory was used up."""
 

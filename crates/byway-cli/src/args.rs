@@ -567,6 +567,15 @@ pub(crate) struct RecvArgs {
     /// Replace files that exist
     #[arg(long)]
     pub(crate) force: bool,
+    /// Remove a partial file whose sender did not come back for this long
+    #[arg(long, value_name = "TIME", default_value = "168h", value_parser = byway_lab::units::parse_duration)]
+    pub(crate) keep_partial: Duration,
+    /// Partial files that are kept at most; of one host a quarter of them
+    #[arg(long, value_name = "N", default_value_t = 1024)]
+    pub(crate) keep_partial_files: usize,
+    /// Bytes of all partial files that are kept, such as 10GB [default: half of the free space]
+    #[arg(long, value_name = "SIZE", value_parser = byway_lab::units::Size::parse)]
+    pub(crate) keep_partial_bytes: Option<byway_lab::units::Size>,
 }
 
 const SEND_EXAMPLES: &str = "\

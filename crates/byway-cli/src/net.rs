@@ -2,12 +2,14 @@
 
 mod address;
 mod claims;
+mod descriptors;
 mod doctor;
 mod ending;
 mod exchange;
 mod identity;
 mod log;
 mod open;
+mod parts;
 mod pipe;
 mod progress;
 mod protect;

@@ -277,6 +277,8 @@ fn json_of_a_receiver_holds_no_raw_text_of_others() {
     let (_, out, err) = server.finish();
     let said = text(&out) + &err;
     assert!(said.contains("\\\\u{202e}"), "{said}");
+    // What the endpoint refused is in each line.
+    assert!(said.contains("\"heartbeats_put_off\":0"), "{said}");
     assert!(!said.contains(['\u{202e}', '\x1b']), "{said}");
 }
 

@@ -24,6 +24,7 @@ mod outbox;
 pub mod path;
 pub mod policy;
 mod recv;
+mod refusals;
 pub mod routes;
 mod send;
 pub mod text;
@@ -38,9 +39,10 @@ pub use api::{
     Transmit, Undelivered,
 };
 pub use config::{ChecksumMode, Config, ConfigError, EndpointConfig};
-pub use endpoint::{Endpoint, EndpointStats, Refusal, Rule, host_of};
+pub use endpoint::{Endpoint, EndpointStats, NOTHING_LISTENS, host_of};
 pub use observe::{Observation, Observed};
 pub use path::{PathId, PathState};
+pub use refusals::{Refusal, Rule};
 pub use routes::Routes;
 
 /// The example of the README, as a test.

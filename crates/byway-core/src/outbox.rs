@@ -1,8 +1,9 @@
 //! What an endpoint collects from its associations: events, observations, and
-//! replies outside any association.
+//! replies outside any association, and what was refused or shed.
 
 use crate::api::{AssocId, Event};
 use crate::observe::{Observation, Observed};
+use crate::refusals::{Refusal, Refusals, Rule};
 use crate::time::Instant;
 use core::net::SocketAddr;
 use std::collections::VecDeque;
@@ -34,6 +35,11 @@ pub(crate) struct Outbox {
     replies: VecDeque<OutboundReply>,
     /// Replies dropped because [`MAX_REPLIES`] were waiting.
     replies_dropped: u64,
+    /// Heartbeats put off or left out by a limit for unproven addresses.
+    heartbeats_put_off: u64,
+    /// DATA chunks dropped because memory was scarce.
+    data_shed: u64,
+    refusals: Refusals,
 }
 
 impl Outbox {
@@ -114,7 +120,42 @@ impl Outbox {
             self.replies.push_back(reply);
         } else {
             self.replies_dropped += 1;
+            self.refuse(Rule::AnswerQueue, reply.destination);
         }
+    }
+
+    /// Something of this peer was refused or shed by a rule.
+    pub(crate) fn refuse(&mut self, rule: Rule, from: SocketAddr) {
+        self.refusals.add(rule, from);
+    }
+
+    /// What was refused or shed since the last call.
+    pub(crate) fn take_refusals(&mut self) -> Vec<Refusal> {
+        self.refusals.take()
+    }
+
+    /// A heartbeat to this address had to wait, or was left out.
+    #[cold]
+    pub(crate) fn put_heartbeat_off(&mut self, to: SocketAddr) {
+        self.heartbeats_put_off += 1;
+        self.refuse(Rule::HeartbeatAllowance, to);
+    }
+
+    /// Heartbeats that had to wait, or were left out.
+    pub(crate) fn heartbeats_put_off(&self) -> u64 {
+        self.heartbeats_put_off
+    }
+
+    /// A DATA chunk of this peer was dropped, because memory is scarce.
+    #[cold]
+    pub(crate) fn shed_data(&mut self, from: SocketAddr) {
+        self.data_shed += 1;
+        self.refuse(Rule::DataMemory, from);
+    }
+
+    /// DATA chunks that were dropped because memory was scarce.
+    pub(crate) fn data_shed(&self) -> u64 {
+        self.data_shed
     }
 }
 

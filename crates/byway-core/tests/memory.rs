@@ -293,6 +293,11 @@ fn what_is_shed_and_in_which_order() {
     let held = v.endpoint.memory();
     shoot(&mut v, &mut second, &gap, &payload);
     assert_eq!(v.endpoint.memory(), held);
+    let shed = v.endpoint.endpoint_stats().data_shed;
+    assert!(shed > 0);
+    let refusals = v.endpoint.take_refusals();
+    let rule = byway_core::Rule::DataMemory;
+    assert!(refusals.iter().any(|r| r.rule == rule && r.count == shed));
     shoot(&mut v, &mut honest, &one, &payload);
     assert!(v.endpoint.memory() >= held + 10 * 1400);
     assert!(v.lost.is_empty());

@@ -88,8 +88,8 @@ mod wildcard;
 
 pub use association::Association;
 pub use byway_core::{
-    AssocStats, CommandError, Config, ConfigError, Event, LossReason, Message, PathId, PathState,
-    PathStats, Received, Undelivered, host_of, text,
+    AssocStats, CommandError, Config, ConfigError, Event, LossReason, Message, NOTHING_LISTENS,
+    PathId, PathState, PathStats, Received, Undelivered, host_of, text,
 };
 pub use encapsulation::Encapsulation;
 pub use endpoint::{Endpoint, EndpointOptions};

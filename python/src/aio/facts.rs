@@ -73,7 +73,7 @@ pub(super) fn endpoint<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let dict = fields!(py, stats, malformed bad_checksums out_of_the_blue inits forged_cookies
         stale_cookies refused refused_of_peer refused_for_memory answers_withheld
-        answers_dropped shed);
+        answers_dropped heartbeats_put_off data_shed shed);
     let sockets = fields!(py, driver, datagrams_received buffers_received datagrams_sent
         batches_sent datagrams_refused datagrams_overflowed);
     dict.update(sockets.as_mapping())?;

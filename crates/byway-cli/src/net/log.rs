@@ -3,6 +3,7 @@
 
 use crate::failure::{Failure, Kind};
 use crate::terminal::say;
+use byway::text::shown;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -51,7 +52,8 @@ impl Log {
     /// once; of the others the last one, and how many there were. Must be called inside a runtime.
     pub(super) fn failed(&self, failure: &Failure, peer: Option<SocketAddr>) {
         let from = peer.map_or("unknown".to_owned(), |p| p.to_string());
-        let line = format!("byway: {failure} (from {from}");
+        // It may quote the other side.
+        let line = shown(&format!("byway: {failure} (from {from}"));
         let now = self.lock().failed(failure.kind, line, Instant::now());
         if let Some(line) = now {
             say(line);

@@ -136,7 +136,7 @@ async fn set_up(
             return Ok((endpoint, association));
         }
         Ok(Err(e)) => {
-            // Who listens on another port has nothing to say; who has no room says so.
+            // Another stack has nothing to say of a wrong port; who has no room says so.
             let aborted = matches!(
                 &e,
                 ConnectError::Failed {
@@ -145,7 +145,7 @@ async fn set_up(
                         ..
                     },
                     ..
-                } if why.is_empty()
+                } if why.is_empty() || why == byway::NOTHING_LISTENS
             );
             let mut failure = Failure::from(e);
             if aborted {

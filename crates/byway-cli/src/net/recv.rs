@@ -7,6 +7,7 @@ use super::ending::Ending;
 use super::exchange::{Exchange, FILES, strange};
 use super::log::Log;
 use super::open::{abort_for, prefer, serve};
+use super::parts::{Limits, Parts};
 use super::progress::Progress;
 use super::protect::{Channel, Gate, Output, PLAIN, Place, admit};
 use super::protocol::Note;
@@ -37,6 +38,9 @@ const STILL: Duration = Duration::from_secs(2);
 /// How long associations that a signal aborted may take to write their files.
 const LAST_WRITES: Duration = Duration::from_millis(300);
 
+/// Between two looks at the age of partial files.
+const AGES: Duration = Duration::from_secs(600);
+
 /// How an association ended.
 enum Served {
     /// All of its files are stored.
@@ -56,6 +60,7 @@ pub(crate) async fn recv(args: RecvArgs, ending: Ending) -> Result<(), Failure> 
     let endpoint = serve(&args.here, args.port, &ending)?;
     let files = Arc::new(Files::new(&args, &endpoint)?);
     let args = Arc::new(args);
+    let mut ages = tokio::time::interval(AGES);
     let (ends, mut ended) = mpsc::unbounded_channel();
     let mut workers = Workers::start()
         .map_err(|e| Failure::new(Kind::Failed, format!("no thread to serve senders: {e}")))?;
@@ -81,6 +86,10 @@ pub(crate) async fn recv(args: RecvArgs, ending: Ending) -> Result<(), Failure> 
                 files.end(endpoint, &ending, b"the ticket has expired").await;
                 return Err(failure);
             },
+            _ = ages.tick() => {
+                files.parts.keep_to_limits();
+                continue;
+            }
             failure = ending.told() => {
                 drop(ends);
                 let all = async { while ended.recv().await.is_some() {} };
@@ -141,7 +150,10 @@ async fn one(
 struct Files {
     /// None without protection.
     gate: Option<Gate>,
+    /// For its counters.
+    endpoint: Endpoint,
     claims: Claims,
+    parts: Parts,
     slots: Slots,
     folder: Arc<Folder>,
     /// One partial file at a time is read.
@@ -160,8 +172,18 @@ impl Files {
         if gate.is_none() && !args.here.quiet {
             say(PLAIN);
         }
+        let log = Log::new();
+        let limits = Limits {
+            age: args.keep_partial,
+            files: args.keep_partial_files,
+            bytes: args.keep_partial_bytes.map(|size| size.0),
+        };
+        let parts = Parts::of_folder(&args.dir, limits, log.clone())
+            .map_err(|e| Failure::file("read the folder", &args.dir, &e))?;
         Ok(Files {
             gate,
+            endpoint: endpoint.clone(),
+            parts,
             claims: Claims::default(),
             slots: Slots::of_process(endpoint.local_addresses().len()),
             folder: Arc::new(Folder {
@@ -170,7 +192,7 @@ impl Files {
                 naming: Mutex::new(()),
             }),
             reading: Semaphore::new(1),
-            log: Log::new(),
+            log,
         })
     }
 
@@ -356,7 +378,7 @@ impl<'a> Job<'a> {
         // Who offered nothing is nobody's transfer.
         let told = match self.progress.get() {
             Some(progress) => report(
-                self.args,
+                (self.args, &self.files.endpoint),
                 progress,
                 &self.done.borrow(),
                 &self.meter.borrow(),
@@ -434,8 +456,26 @@ fn refuse(reason: String) -> Failure {
     Failure::new(Kind::Refused, reason)
 }
 
+/// What the endpoint has refused, put off and shed since the command began, of all peers.
+fn refused(endpoint: &Endpoint) -> serde_json::Value {
+    let stats = endpoint.stats();
+    serde_json::json!({
+        "malformed": stats.malformed,
+        "bad_checksums": stats.bad_checksums,
+        "out_of_the_blue": stats.out_of_the_blue,
+        "forged_cookies": stats.forged_cookies,
+        "stale_cookies": stats.stale_cookies,
+        "associations": stats.refused,
+        "answers_withheld": stats.answers_withheld,
+        "answers_dropped": stats.answers_dropped,
+        "heartbeats_put_off": stats.heartbeats_put_off,
+        "data_shed": stats.data_shed,
+        "associations_shed": stats.shed,
+    })
+}
+
 fn report(
-    args: &RecvArgs,
+    (args, endpoint): (&RecvArgs, &Endpoint),
     progress: &Progress,
     done: &[Done],
     meter: &StallMeter,
@@ -461,6 +501,7 @@ fn report(
             "seconds": took.as_secs_f64(),
             "longest_stall_s": meter.longest().as_secs_f64(),
             "files": files,
+            "refused_by_endpoint": refused(endpoint),
         });
         return print(&format!("{result}\n"));
     }

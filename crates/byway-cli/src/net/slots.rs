@@ -12,6 +12,7 @@
 //! has nothing under way waits for nobody, and any other one at most [`WINDOW`] for those that do
 //! not get on. A host is an IPv4 address or 64 bits of an IPv6 address.
 
+use super::descriptors;
 use crate::failure::{Failure, Kind};
 use byway::host_of;
 use std::collections::BTreeMap;
@@ -38,12 +39,6 @@ const LET_GO: Duration = Duration::from_secs(5);
 
 /// Between two looks at it.
 const LOOK: Duration = Duration::from_millis(10);
-
-/// Descriptors for what comes and goes: a file that is read, a log, a socket of a path.
-const SPARE: usize = 16;
-
-/// Descriptors of peers that the library gives a socket of their own, for one local address.
-const BUSY_PEERS: usize = 32;
 
 /// Why a file has to go.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -129,10 +124,7 @@ impl Slot<'_> {
 impl Slots {
     /// As many as the process may have descriptors for, behind so many local addresses.
     pub(super) fn of_process(local_addresses: usize) -> Slots {
-        let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
-        let limit = limit.map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX));
-        let open = std::fs::read_dir("/proc/self/fd").map_or(SPARE, Iterator::count);
-        Slots::new(within(limit, open, local_addresses))
+        Slots::new(descriptors::for_strangers(local_addresses).min(MOST))
     }
 
     fn new(most: usize) -> Slots {
@@ -249,13 +241,6 @@ impl Begun {
     fn is_leaving(&self) -> bool {
         self.leaves.borrow().is_some()
     }
-}
-
-/// The slots of a process with such a limit of descriptors, of which so many are open.
-fn within(limit: usize, open: usize, local_addresses: usize) -> usize {
-    let room = limit.saturating_sub(open + SPARE);
-    let busy = (BUSY_PEERS * local_addresses).min(room / 4);
-    (room - busy).clamp(1, MOST)
 }
 
 fn share(most: usize) -> usize {

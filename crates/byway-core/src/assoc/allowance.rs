@@ -78,6 +78,7 @@ impl Association {
     /// A heartbeat must wait until the peer has sent more.
     #[cold]
     pub(super) fn put_heartbeat_off(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
+        ctx.out.put_heartbeat_off(self.paths.get(path).remote());
         self.paths.want_heartbeat(path, false);
         let wait = self.cfg.hb.interval.max(self.paths.get(path).rtt.rto());
         let timers = &mut self.paths.get_mut(path).timers;

@@ -52,9 +52,13 @@ impl Association {
             }
         };
         let first_missing = seq == self.recv.tsns.next();
-        if !self.has_room(seq, first_missing)
-            || !ctx.scarcity.admits(|| self.memory(), first_missing)
-        {
+        let has_room = self.has_room(seq, first_missing);
+        let is_shed = has_room && !ctx.scarcity.admits(|| self.memory(), first_missing);
+        if is_shed {
+            ctx.out
+                .shed_data(self.paths.get(self.paths.data()).remote());
+        }
+        if !has_room || is_shed {
             // Dropped and not acknowledged, so the peer will send it again. A SACK leaves
             // at once (section 6.2).
             gathered.data.immediate = true;

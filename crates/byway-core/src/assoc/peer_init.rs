@@ -81,13 +81,13 @@ impl AuthParams<'_> {
 
 /// Why an INIT or INIT ACK cannot be used.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(crate) enum BadInit {
+pub(crate) enum BadInit<'a> {
     /// Drop it without an answer.
     Discard,
     /// Answer with an ABORT, Invalid Mandatory Parameter.
     InvalidMandatory,
-    /// Answer with an ABORT, Unresolvable Address: a host name was given.
-    HostName,
+    /// Answer with an ABORT, Unresolvable Address, with this parameter: a host name was given.
+    HostName(&'a [u8]),
 }
 
 /// Most unknown parameters that are reported.
@@ -97,7 +97,7 @@ const MAX_REPORTED: usize = 8;
 const MAX_REPORTED_LEN: usize = 256;
 
 impl PeerInit {
-    pub(crate) fn read(init: &Init<'_>) -> Result<PeerInit, BadInit> {
+    pub(crate) fn read<'a>(init: &Init<'a>) -> Result<PeerInit, BadInit<'a>> {
         if init.initiate_tag == 0 {
             return Err(BadInit::Discard);
         }
@@ -131,7 +131,7 @@ impl PeerInit {
                 Param::Random(random) => auth.random = Some(random),
                 Param::ChunkList(types) => auth.chunks = Some(types),
                 Param::HmacAlgo(ids) => auth.hmacs = Some(ids.as_bytes()),
-                Param::HostName(_) => return Err(BadInit::HostName),
+                Param::HostName(_) => return Err(BadInit::HostName(raw.bytes)),
                 Param::Unknown(u) => {
                     p.report(&u);
                     if RawParam::unknown_action(u.kind).stops() {

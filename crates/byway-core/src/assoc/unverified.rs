@@ -105,7 +105,11 @@ impl Association {
         let mut all = sources.all.iter();
         let known = all.position(|u| (u.local, u.remote) == (local, remote));
         let paced = known.is_some_and(|at| ctx.now.since(sources.all[at].probed) < pace);
-        if paced || !sources.may_probe(ctx.now) || !self.addresses.allowance.take_heartbeat() {
+        if paced {
+            return;
+        }
+        if !sources.may_probe(ctx.now) || !self.addresses.allowance.take_heartbeat() {
+            ctx.out.put_heartbeat_off(remote);
             return;
         }
         let all = &mut sources.all;

@@ -3,8 +3,10 @@
 
 use super::answers::Answer;
 use super::cookie::{Beside, Cookie};
-use super::{Endpoint, Rule, ctx};
+use super::reply::NOTHING_LISTENS;
+use super::{Endpoint, ctx};
 use crate::assoc::{Accepted, Association, CookieOutcome, Ctx, Inbound};
+use crate::refusals::Rule;
 use crate::time::{Duration, Instant};
 use byway_wire::{Chunk, RawChunk};
 
@@ -30,13 +32,13 @@ impl Endpoint {
         };
         let Ok(cookie) = self.keys.open(echo.cookie, beside, now) else {
             self.stats.forged_cookies += 1;
-            self.refusals.add(Rule::ForgedCookie, *inbound.source);
+            self.out.refuse(Rule::ForgedCookie, *inbound.source);
             return;
         };
         if self.table.is_spent(cookie.local_tag, now) {
             // A replay, or a duplicate that took longer than the association.
             self.stats.stale_cookies += 1;
-            self.refusals.add(Rule::StaleCookie, *inbound.source);
+            self.out.refuse(Rule::StaleCookie, *inbound.source);
             return;
         }
         let port = cookie.peer_port;
@@ -69,7 +71,7 @@ impl Endpoint {
         stale: Duration,
     ) {
         self.stats.stale_cookies += 1;
-        self.refusals.add(Rule::StaleCookie, *inbound.source);
+        self.out.refuse(Rule::StaleCookie, *inbound.source);
         if !self.may_answer(Answer::OutOfTheBlue, now, inbound) {
             return;
         }
@@ -102,7 +104,8 @@ impl Endpoint {
         }
         if outcome == CookieOutcome::Ended {
             self.wake(index);
-            self.accept_restarted(now, inbound, cookie);
+            // The peer restarted, and its old association has ended.
+            self.accept(now, inbound, cookie);
             return;
         }
         self.table.link(index);
@@ -116,19 +119,14 @@ impl Endpoint {
         self.wake(index);
     }
 
-    /// The peer restarted, and its old association has ended.
-    fn accept_restarted(&mut self, now: Instant, inbound: &Inbound<'_>, cookie: &Cookie) {
-        if self.cfg.accept {
-            self.accept(now, inbound, cookie);
-        } else {
-            self.reply(inbound, cookie.peer_tag, |p| p.abort(false, |_| {}));
-        }
-    }
-
     /// Sets up the association that the cookie describes.
     fn accept(&mut self, now: Instant, inbound: &Inbound<'_>, cookie: &Cookie) {
         let ip = cookie.source.ip();
         if !self.cfg.accept {
+            // The association that made the cookie has ended.
+            if self.may_answer(Answer::OutOfTheBlue, now, inbound) {
+                self.refuse_because(inbound, cookie.peer_tag, NOTHING_LISTENS);
+            }
             return;
         }
         if let Some(rule) = self.full_by(ip) {

@@ -1,9 +1,10 @@
 //! An arriving datagram is checked and passed to its association, or to the
 //! procedures for INIT, COOKIE ECHO and packets out of the blue.
 
-use super::{Endpoint, Rule, ctx};
+use super::{Endpoint, ctx};
 use crate::assoc::{Ctx, Handled, Inbound};
 use crate::config::ChecksumMode;
+use crate::refusals::Rule;
 use crate::time::Instant;
 use bytes::Bytes;
 use byway_wire::{Packet, chunk_type};
@@ -39,7 +40,7 @@ impl Endpoint {
         };
         if self.cfg.checksum == ChecksumMode::Crc32c && !packet.checksum_is_valid() {
             self.stats.bad_checksums += 1;
-            self.refusals.add(Rule::Checksum, source);
+            self.out.refuse(Rule::Checksum, source);
             return;
         }
         let mut others = packet.chunks();
@@ -62,7 +63,7 @@ impl Endpoint {
     #[cold]
     pub(super) fn drop_malformed(&mut self, source: SocketAddr) {
         self.stats.malformed += 1;
-        self.refusals.add(Rule::Malformed, source);
+        self.out.refuse(Rule::Malformed, source);
     }
 
     /// Passes a packet to its association, or to the procedure for packets

@@ -5,6 +5,7 @@
 use super::Endpoint;
 use super::answers::Answer;
 use super::cookie::{Cookie, CookieAuth};
+use super::reply::NOTHING_LISTENS;
 use crate::assoc::{
     AuthOffer, BadInit, Inbound, InitAnswer, PeerInit, acceptable_address, write_addresses,
     write_extensions,
@@ -54,7 +55,7 @@ impl Endpoint {
     }
 
     /// An INIT with invalid parameters is discarded or answered with an ABORT.
-    fn refuse_bad_init(&mut self, inbound: &Inbound<'_>, tag: u32, bad: BadInit) {
+    fn refuse_bad_init(&mut self, inbound: &Inbound<'_>, tag: u32, bad: BadInit<'_>) {
         match bad {
             BadInit::Discard => self.drop_malformed(*inbound.source),
             BadInit::InvalidMandatory => self.reply(inbound, tag, |p| {
@@ -62,9 +63,9 @@ impl Endpoint {
                     c.invalid_mandatory_parameter();
                 });
             }),
-            BadInit::HostName => self.reply(inbound, tag, |p| {
+            BadInit::HostName(name) => self.reply(inbound, tag, |p| {
                 p.abort(false, |c| {
-                    c.unresolvable_address(&[]);
+                    c.unresolvable_address(name);
                 });
             }),
         }
@@ -86,7 +87,7 @@ impl Endpoint {
     /// An INIT from a peer with which no association exists.
     fn on_new_init(&mut self, now: Instant, inbound: &Inbound<'_>, peer: &PeerInit) {
         if !self.cfg.accept {
-            self.reply(inbound, peer.tag, |p| p.abort(false, |_| {}));
+            self.refuse_because(inbound, peer.tag, NOTHING_LISTENS);
             return;
         }
         if let Some(rule) = self.full_by(inbound.source.ip()) {
@@ -278,19 +279,12 @@ impl Endpoint {
     }
 }
 
-/// Most bytes of an INIT ACK: three times those of the INIT, whose source may be forged (RFC
-/// 5062 section 9), and one packet. A peer that wants to hear of many addresses sends a larger
-/// INIT (`setup.min_init_len`).
+/// Most bytes of an INIT ACK: one packet. A reply also has at most three times the bytes of what it
+/// answers, so a peer that wants to hear of many addresses sends a larger INIT
+/// (`setup.min_init_len`).
 fn most_of_init_ack(inbound: &Inbound<'_>, cfg: &Config) -> usize {
-    let packet = cfg
-        .pmtu
-        .0
-        .saturating_sub(lower_header_bytes(*inbound.source));
-    (AMPLIFICATION * inbound.len).min(packet as usize)
+    (cfg.pmtu.0).saturating_sub(lower_header_bytes(*inbound.source)) as usize
 }
-
-/// Most bytes that answer one byte of an INIT.
-const AMPLIFICATION: usize = 3;
 
 /// The peer's random number for AUTH is invalid (RFC 4895 section 6.1).
 struct AuthRefused;

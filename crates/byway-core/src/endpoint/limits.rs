@@ -1,8 +1,9 @@
 //! Limits on the number of associations that peers set up.
 
+use super::Endpoint;
 use super::answers::Answer;
-use super::{Endpoint, Rule};
 use crate::assoc::Inbound;
+use crate::refusals::Rule;
 use crate::time::Instant;
 use core::net::IpAddr;
 
@@ -25,7 +26,7 @@ impl Endpoint {
         let may = self.answers.take(kind, inbound.source.ip(), now);
         if !may {
             self.stats.answers_withheld += 1;
-            self.refusals.add(Rule::AnswerRate, *inbound.source);
+            self.out.refuse(Rule::AnswerRate, *inbound.source);
         }
         may
     }
@@ -35,14 +36,24 @@ impl Endpoint {
         self.stats.refused += 1;
         self.stats.refused_of_peer += u64::from(rule == Rule::AssociationsOfPeer);
         self.stats.refused_for_memory += u64::from(rule == Rule::Memory);
-        self.refusals.add(rule, *inbound.source);
+        self.out.refuse(rule, *inbound.source);
         if !self.may_answer(Answer::OutOfTheBlue, now, inbound) {
             return;
         }
         self.reply(inbound, tag, |p| {
             p.abort(false, |c| {
                 c.out_of_resource();
+                c.user_initiated_abort(words(rule).as_bytes());
             });
         });
+    }
+}
+
+/// What the peer is told of a limit beside the cause, which has no room for words.
+fn words(rule: Rule) -> &'static str {
+    match rule {
+        Rule::Associations => "as many associations as it takes",
+        Rule::AssociationsOfPeer => "as many associations with your host as it takes",
+        _ => "memory is scarce",
     }
 }

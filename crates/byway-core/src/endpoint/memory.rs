@@ -15,9 +15,10 @@
 //! The associations of one host have half of the ceiling, and the same three rules
 //! ([`super::hosts`]): so one host keeps no other out.
 
-use super::{Endpoint, Rule, ctx};
+use super::{Endpoint, ctx};
 use crate::api::{AssocId, LossReason};
 use crate::assoc::{AbortReason, Ctx, Scarcity};
+use crate::refusals::Rule;
 use crate::time::Instant;
 
 impl Endpoint {
@@ -88,11 +89,12 @@ impl Endpoint {
             return false;
         };
         self.stats.shed += 1;
+        let first = self.table[index].assoc.peer_addresses().next();
+        if let Some((peer, _)) = first {
+            self.out.refuse(Rule::Shed, peer);
+        }
         let mut ctx = ctx!(self, now);
         let a = &mut self.table[index].assoc;
-        if let Some((peer, _)) = a.peer_addresses().next() {
-            self.refusals.add(Rule::Shed, peer);
-        }
         a.abort(
             &mut ctx,
             LossReason::OutOfMemory,

@@ -23,7 +23,6 @@ mod out_of_the_blue;
 mod outbound;
 mod owners;
 mod queries;
-mod refusals;
 mod reply;
 mod schedule;
 mod spent_cookies;
@@ -32,7 +31,7 @@ mod table;
 mod timers;
 
 pub use hosts::host_of;
-pub use refusals::{Refusal, Rule};
+pub use reply::NOTHING_LISTENS;
 pub use stats::EndpointStats;
 
 use crate::api::{AssocId, Event};
@@ -47,7 +46,6 @@ use chacha20::ChaCha8Rng;
 use chacha20::rand_core::SeedableRng;
 use cookie::CookieKeys;
 use core::net::SocketAddr;
-use refusals::Refusals;
 use schedule::Schedule;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -77,7 +75,6 @@ pub struct Endpoint {
     stats: EndpointStats,
     account: Account,
     answers: Answers,
-    refusals: Refusals,
     routes: Box<dyn Routes>,
 }
 
@@ -124,7 +121,6 @@ impl Endpoint {
             out: Outbox::new(cfg.observe, cfg.observe_details),
             account: Account::new(cfg.max_memory),
             answers: Answers::new(cfg.seed),
-            refusals: Refusals::default(),
             table: AssociationTable::new(cfg.max_memory),
             cfg,
             rng,

@@ -1,8 +1,10 @@
 //! Packets out of the blue (RFC 9260 section 8.4).
 
+use super::Endpoint;
 use super::answers::Answer;
-use super::{Endpoint, Rule};
+use super::reply::NOTHING_LISTENS;
 use crate::assoc::Inbound;
+use crate::refusals::Rule;
 use crate::time::Instant;
 use byway_wire::{Cause, Chunk, RawChunk, chunk_type};
 
@@ -11,7 +13,7 @@ impl Endpoint {
     #[cold]
     pub(super) fn out_of_the_blue(&mut self, now: Instant, inbound: &Inbound<'_>) {
         self.stats.out_of_the_blue += 1;
-        self.refusals.add(Rule::OutOfTheBlue, *inbound.source);
+        self.out.refuse(Rule::OutOfTheBlue, *inbound.source);
         let ip = inbound.source.ip();
         if ip.is_multicast() || ip.is_unspecified() {
             return;
@@ -40,7 +42,9 @@ impl Endpoint {
             if shutdown_ack {
                 p.shutdown_complete(true);
             } else {
-                p.abort(true, |_| {});
+                p.abort(true, |c| {
+                    c.user_initiated_abort(b"no such association");
+                });
             }
         });
     }
@@ -53,7 +57,7 @@ impl Endpoint {
             return;
         };
         if init.initiate_tag != 0 && inbound.packet.header().verification_tag == 0 {
-            self.reply(inbound, init.initiate_tag, |p| p.abort(false, |_| {}));
+            self.refuse_because(inbound, init.initiate_tag, NOTHING_LISTENS);
         }
     }
 }

@@ -1,9 +1,10 @@
 //! Queries about an endpoint and its associations.
 
-use super::{Endpoint, EndpointStats, Refusal};
+use super::{Endpoint, EndpointStats};
 use crate::api::{AssocId, AssocStats, PathStats};
 use crate::config::Config;
 use crate::path::PathId;
+use crate::refusals::Refusal;
 use core::net::SocketAddr;
 
 impl Endpoint {
@@ -28,7 +29,7 @@ impl Endpoint {
     /// What was refused or shed since the last call, at most one entry for each rule. A driver
     /// logs it now and then, so that a flood does not fill the log.
     pub fn take_refusals(&mut self) -> Vec<Refusal> {
-        self.refusals.take()
+        self.out.take_refusals()
     }
 
     /// State and counters of a path.
@@ -87,6 +88,8 @@ impl Endpoint {
     pub fn endpoint_stats(&self) -> EndpointStats {
         EndpointStats {
             answers_dropped: self.out.replies_dropped(),
+            heartbeats_put_off: self.out.heartbeats_put_off(),
+            data_shed: self.out.data_shed(),
             ..self.stats
         }
     }

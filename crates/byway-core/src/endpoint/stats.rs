@@ -32,6 +32,13 @@ pub struct EndpointStats {
     pub answers_withheld: u64,
     /// Associations aborted because the memory was above its ceiling.
     pub shed: u64,
+    /// Heartbeats to addresses that have not proved to be the peer's which had to wait, or were
+    /// left out, by the limits against floods of third hosts: three bytes for each that came in
+    /// the association, and eight a second to sources that are no paths.
+    pub heartbeats_put_off: u64,
+    /// DATA chunks dropped because memory was scarce (seven eighths of `max_memory`, or of
+    /// the half that one host may use). Their senders send them again.
+    pub data_shed: u64,
     /// Replies outside any association that were dropped because too many were
     /// waiting.
     pub answers_dropped: u64,

@@ -53,7 +53,12 @@ pub(crate) fn cookie_echo(
     let first = packet(A, 0, |b| b.init(false, &init(tag), params));
     p.inject_bytes(Z, source, &first);
     let ack = p.sent.last().unwrap().bytes.clone();
-    let parsed = Packet::parse(&ack).unwrap();
+    echo_of(&ack, A)
+}
+
+/// The tag in an INIT ACK, and the COOKIE ECHO that answers it from the port of this end.
+pub(crate) fn echo_of(ack: &[u8], from: usize) -> (u32, Vec<u8>) {
+    let parsed = Packet::parse(ack).unwrap();
     let Chunk::InitAck(ack) = parsed.chunks().next().unwrap().unwrap().parse().unwrap() else {
         panic!("an INIT ACK was sent")
     };
@@ -61,6 +66,6 @@ pub(crate) fn cookie_echo(
         Ok(Param::StateCookie(c)) => Some(c.to_vec()),
         _ => None,
     });
-    let echo = packet(A, ack.initiate_tag, |b| b.cookie_echo(&cookie.unwrap()));
+    let echo = packet(from, ack.initiate_tag, |b| b.cookie_echo(&cookie.unwrap()));
     (ack.initiate_tag, echo)
 }

@@ -37,6 +37,11 @@ fn an_init_that_cannot_be_used_is_refused_and_nothing_is_kept() {
         p.inject_bytes(Z, address(0, A), &bytes);
         assert_drawn(&p.take_drawings(), expected);
         assert_eq!(p.ends[Z].association_count(), 0);
+        if expected.iter().any(|e| e.contains("Unresolvable")) {
+            // Section 3.3.10.5: the whole parameter comes back.
+            let whole = b"\x00\x0b\x00\x10example.org\0";
+            assert!(p.sent[0].bytes.ends_with(whole));
+        }
     }
 }
 

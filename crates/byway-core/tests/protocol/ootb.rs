@@ -11,7 +11,7 @@ fn the_table_of_section_8_4() {
         (
             "DATA and the like",
             |b| b.sack(Tsn(1), 1500, &[], &[]),
-            &["Z -> ABORT (T) -> A"],
+            &["Z -> ABORT (T): User-Initiated Abort -> A"],
         ),
         ("ABORT", |b| b.abort(false, |_| {}), &[]),
         ("COOKIE ECHO of nobody", |b| b.cookie_echo(&[7; 90]), &[]),
@@ -37,7 +37,7 @@ fn the_table_of_section_8_4() {
                     c.out_of_resource();
                 });
             },
-            &["Z -> ABORT (T) -> A"],
+            &["Z -> ABORT (T): User-Initiated Abort -> A"],
         ),
         ("COOKIE ACK", |b| b.cookie_ack(), &[]),
         (
@@ -61,6 +61,7 @@ fn the_table_of_section_8_4() {
                 77u32.to_be_bytes(),
                 "{what}: its tag comes back"
             );
+            assert!(answer.bytes.len() <= 3 * bytes.len(), "{what}");
         }
     }
 }
@@ -88,8 +89,12 @@ fn an_init_to_a_port_where_nobody_listens_gets_an_abort_with_its_own_tag() {
     b.init(false, &init(5), |_| {});
     b.finish(byway_wire::Checksum::Crc32c);
     p.inject_bytes(Z, address(0, A), &bytes);
-    assert_drawn(&p.take_drawings(), &["Z -> ABORT -> A"]);
+    assert_drawn(
+        &p.take_drawings(),
+        &["Z -> ABORT: User-Initiated Abort -> A"],
+    );
     assert_eq!(p.sent[0].bytes[4..8], 5u32.to_be_bytes());
+    assert!(p.sent[0].bytes.len() <= 3 * bytes.len());
 }
 
 #[test]

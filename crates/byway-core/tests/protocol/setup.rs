@@ -1,6 +1,9 @@
 //! Association set-up (RFC 9260 sections 5.1 and 5.2.1).
 
-use crate::common::{A, Fate, PORTS, Pair, Z, address, assert_drawn, endpoint, loss, ms, plain};
+use crate::common::stranger::{echo_of, init};
+use crate::common::{
+    A, Fate, PORTS, Pair, Z, address, assert_drawn, endpoint, loss, ms, packet, plain,
+};
 use byway_core::config::Config;
 use byway_core::{Event, LossReason, Message};
 use byway_wire::{Chunk, Packet, param_type};
@@ -311,8 +314,64 @@ fn an_endpoint_that_accepts_nothing_refuses_with_an_abort() {
     let mut p = Pair::of([a, z], 1);
     p.connect(A, &plain());
     p.run(100);
-    assert_drawn(&p.take_drawings(), &["A -> INIT -> Z", "Z -> ABORT -> A"]);
-    assert_eq!(loss(&p.take_events(A)), "the peer aborted");
+    assert_drawn(
+        &p.take_drawings(),
+        &["A -> INIT -> Z", "Z -> ABORT: User-Initiated Abort -> A"],
+    );
+    let why = byway_core::NOTHING_LISTENS;
+    assert_eq!(loss(&p.take_events(A)), format!("the peer aborted: {why}"));
+}
+
+/// Of each INIT only the sizes are known before the answer: the smallest one has 32 bytes.
+#[test]
+fn a_refusal_has_at_most_three_times_the_bytes_that_it_answers() {
+    let limited: fn(&mut byway_core::EndpointConfig) = |c| c.max_associations = 0;
+    let of_peer: fn(&mut byway_core::EndpointConfig) = |c| c.max_associations_per_peer = 0;
+    let deaf: fn(&mut byway_core::EndpointConfig) = |c| c.accept = false;
+    let scarce: fn(&mut byway_core::EndpointConfig) = |c| c.max_memory = 1;
+    let no_room = "Z -> ABORT: Out of Resource: User-Initiated Abort -> A";
+    for (set, drawn) in [
+        (limited, no_room),
+        (of_peer, no_room),
+        (scarce, no_room),
+        (deaf, "Z -> ABORT: User-Initiated Abort -> A"),
+    ] {
+        let mut config =
+            byway_core::EndpointConfig::new(5002, crate::common::addresses(1, Z), [2; 32]);
+        set(&mut config);
+        let z = byway_core::Endpoint::new(config).unwrap();
+        let mut p = Pair::of([crate::common::endpoint(1, A, 1, &plain()), z], 1);
+        let bytes = packet(A, 0, |b| b.init(false, &init(5), |_| {}));
+        p.inject_bytes(Z, address(0, A), &bytes);
+        assert_drawn(&p.take_drawings(), &[drawn]);
+        assert!(p.sent[0].bytes.len() <= 3 * bytes.len());
+    }
+}
+
+// An endpoint that accepts nothing connects, and answers an INIT of its peer meanwhile with a cookie.
+// The cookie comes back when the association has gone.
+#[test]
+fn a_cookie_whose_endpoint_accepts_nothing_any_more_is_answered_with_the_reason() {
+    let mut config = byway_core::EndpointConfig::new(5001, crate::common::addresses(1, A), [1; 32]);
+    config.accept = false;
+    let a = byway_core::Endpoint::new(config).unwrap();
+    let mut p = Pair::of([a, crate::common::endpoint(1, Z, 2, &plain())], 1);
+    p.lose(|_| true);
+    p.connect(A, &plain());
+    let crossing = packet(Z, 0, |b| b.init(false, &init(5), |_| {}));
+    p.inject_bytes(A, address(0, Z), &crossing);
+    let ack = p.sent.last().unwrap().bytes.clone();
+    let echo = echo_of(&ack, Z).1;
+    let id = p.id(A);
+    p.with(A, |now, e, _| e.abort(now, id, b"gone").unwrap());
+    p.run(10);
+    p.take_drawings();
+    p.inject_bytes(A, address(0, Z), &echo);
+    assert_drawn(
+        &p.take_drawings(),
+        &["A -> ABORT: User-Initiated Abort -> lost"],
+    );
+    assert!(p.sent.last().unwrap().bytes.len() <= 3 * echo.len());
 }
 
 // The first path dies while the COOKIE ACK is on its way. The COOKIE ECHO leaves again on

@@ -106,7 +106,11 @@ impl State {
         for Refusal { rule, count, last } in self.core.take_refusals() {
             self.logged = now;
             match rule {
-                Rule::Shed | Rule::Memory | Rule::Associations | Rule::AssociationsOfPeer => {
+                Rule::Shed
+                | Rule::Memory
+                | Rule::DataMemory
+                | Rule::Associations
+                | Rule::AssociationsOfPeer => {
                     tracing::warn!(%rule, count, %last, "refused");
                 }
                 _ => tracing::info!(%rule, count, %last, "refused"),

@@ -3,6 +3,7 @@
 mod common;
 mod ending;
 mod failover;
+mod fairness;
 mod raw;
 mod restarting;
 mod strangers;

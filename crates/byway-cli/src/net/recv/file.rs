@@ -4,14 +4,20 @@ use super::{Done, Job, Offer, refuse};
 use crate::failure::{Failure, Kind};
 use crate::net::claims::Claim;
 use crate::net::exchange::{Exchange, strange};
+use crate::net::parts::Parts;
 use crate::net::protocol::{Hash, Note, hex};
 use crate::net::slots::Slot;
 use crate::net::store::{Found, Store};
+use std::net::IpAddr;
 
 /// A file and the right to write it. How far it is stays known when it is let go of.
 struct Open<'a> {
     // First: what waits is written before another association has the right.
     store: Option<Store>,
+    /// The name of the partial file.
+    part: String,
+    parts: &'a Parts,
+    host: Option<IpAddr>,
     claim: Claim<'a>,
     /// Last: it counts the descriptor.
     slot: Option<Slot<'a>>,
@@ -23,6 +29,9 @@ impl Drop for Open<'_> {
             store.let_go();
             self.claim.remember(Some(store.found()));
         }
+        // Its file is closed by now.
+        self.store = None;
+        self.parts.let_go(&self.part, self.host);
     }
 }
 
@@ -39,12 +48,17 @@ impl<'a> Job<'a> {
             lost = self.association.closed() => return Err(lost.into()),
         };
         self.yields.set(false);
+        let part = claim.key.part(&offer.name);
+        self.files.parts.begun(&part);
         let mut open = Open {
             store: None,
+            part,
+            parts: &self.files.parts,
+            host: self.peer.map(|p| p.ip()),
             claim,
             slot: None,
         };
-        let store = self.ours(self.open(offer, &open.claim)).await?;
+        let store = self.ours(self.open(offer, &open.part, &open.claim)).await?;
         let store = open.store.insert(store);
         let (offset, hash) = tokio::select! {
             result = self.take(exchange, (store, &mut open.slot), offer) => result?,
@@ -68,9 +82,9 @@ impl<'a> Job<'a> {
     }
 
     /// Opens the file of an offer.
-    async fn open(&self, offer: &Offer, claim: &Claim<'_>) -> Result<Store, Failure> {
+    async fn open(&self, offer: &Offer, part: &str, claim: &Claim<'_>) -> Result<Store, Failure> {
         let (folder, name, size) = (self.files.folder.clone(), offer.name.clone(), offer.size);
-        let (part, known) = (claim.key.part(&name), claim.known());
+        let (part, known) = (part.to_owned(), claim.known());
         // What is known, or not there, is not read.
         let reads = known.is_none() && folder.dir.join(&part).exists();
         let open = move || Store::open(&folder, &name, &part, size, known);

@@ -9,7 +9,7 @@ use byway::{Association, Message, Received};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{Semaphore, mpsc, watch};
 
 /// Most connections of one association.
 pub(super) const MOST_CONNECTIONS: usize = 2048;
@@ -50,7 +50,14 @@ struct Table {
 /// What the reader of the association knows of a connection.
 struct Entry {
     stream: u16,
+    /// What costs no window comes once: so the queue is bounded.
     inbound: mpsc::UnboundedSender<Inbound>,
+    /// Whether the peer has answered; it does not answer what it has opened.
+    answered: bool,
+    /// Whether the peer's direction has ended.
+    ended: bool,
+    /// Says why the peer has reset it. When it is dropped, the connection is over, too.
+    reset: watch::Sender<Option<String>>,
     /// What this side may send.
     credit: Arc<Semaphore>,
     /// What the peer may still send.
@@ -63,7 +70,6 @@ pub(super) enum Inbound {
     Opened,
     Data(Bytes),
     End,
-    Reset(String),
 }
 
 /// A connection of a [`Carrier`]. When it is dropped, frames of it are ignored.
@@ -72,6 +78,8 @@ pub(super) struct Connection {
     pub(super) number: u32,
     pub(super) stream: u16,
     pub(super) inbound: mpsc::UnboundedReceiver<Inbound>,
+    /// Whether the peer has reset it, or the association has ended.
+    pub(super) reset: watch::Receiver<Option<String>>,
     /// What this side may send.
     pub(super) credit: Arc<Semaphore>,
     /// What the peer may still send.
@@ -117,7 +125,7 @@ impl Carrier {
         let stream = (0..STREAMS)
             .min_by_key(|stream| table.loads[usize::from(*stream)])
             .unwrap_or(0);
-        let connection = self.enter(&mut table, last, stream)?;
+        let connection = self.enter(&mut table, last, (stream, false))?;
         table.last = last;
         Ok(connection)
     }
@@ -126,7 +134,7 @@ impl Carrier {
         self: &Arc<Carrier>,
         table: &mut Table,
         number: u32,
-        stream: u16,
+        (stream, answered): (u16, bool),
     ) -> Result<Connection, String> {
         if table.ended {
             return Err("the association has ended".to_owned());
@@ -135,6 +143,7 @@ impl Carrier {
             return Err(format!("{MOST_CONNECTIONS} connections are under way"));
         }
         let (sender, inbound) = mpsc::unbounded_channel();
+        let (resets, reset) = watch::channel(None);
         let credit = Arc::new(Semaphore::new(FIRST_WINDOW as usize));
         let window = Arc::new(AtomicU64::new(FIRST_WINDOW.into()));
         table.entries.insert(
@@ -142,6 +151,9 @@ impl Carrier {
             Entry {
                 stream,
                 inbound: sender,
+                answered,
+                ended: false,
+                reset: resets,
                 credit: credit.clone(),
                 window: window.clone(),
             },
@@ -154,6 +166,7 @@ impl Carrier {
             number,
             stream,
             inbound,
+            reset,
             credit,
             window,
         })
@@ -161,12 +174,7 @@ impl Carrier {
 
     /// Forgets a connection; frames of it that still come are ignored.
     pub(super) fn forget(&self, number: u32) {
-        let mut table = self.table();
-        if let Some(entry) = table.entries.remove(&number)
-            && let Some(load) = table.loads.get_mut(usize::from(entry.stream))
-        {
-            *load -= 1;
-        }
+        self.table().remove(number);
     }
 
     /// Sends a message of a connection. Waits for room in the send buffer.
@@ -204,10 +212,8 @@ impl Carrier {
         };
         let mut table = self.table();
         table.ended = true;
-        // Each connection sees the end of its queue, and of what it may send.
-        for (_, entry) in table.entries.drain() {
-            entry.credit.close();
-        }
+        // Each connection sees that its entry has gone.
+        table.entries.clear();
         failure
     }
 
@@ -226,12 +232,15 @@ impl Carrier {
         if let Frame::Open(target) = frame {
             return self.opened(number, received.stream, target, open);
         }
-        let table = self.table();
-        let Some(entry) = table.entries.get(&number) else {
+        let mut table = self.table();
+        let Some(entry) = table.entries.get_mut(&number) else {
             return Ok(());
         };
         let inbound = match frame {
             Frame::Open(_) => return Ok(()),
+            Frame::Data(_) | Frame::End if entry.ended => {
+                return Err(format!("connection {number} goes on after its END"));
+            }
             Frame::Data(bytes) => {
                 let cost = u64::from(cost(bytes.len()));
                 let less = |left: u64| left.checked_sub(cost);
@@ -252,9 +261,22 @@ impl Carrier {
                 entry.credit.add_permits(more);
                 return Ok(());
             }
-            Frame::Opened => Inbound::Opened,
-            Frame::End => Inbound::End,
-            Frame::Reset(why) => Inbound::Reset(why),
+            Frame::Opened if entry.answered => {
+                return Err(format!("connection {number}: OPENED unasked"));
+            }
+            Frame::Opened => {
+                entry.answered = true;
+                Inbound::Opened
+            }
+            Frame::End => {
+                entry.ended = true;
+                Inbound::End
+            }
+            Frame::Reset(why) => {
+                entry.reset.send_replace(Some(why));
+                table.remove(number);
+                return Ok(());
+            }
         };
         // Refused when the connection is just ending.
         let _ = entry.inbound.send(inbound);
@@ -278,19 +300,22 @@ impl Carrier {
         if table.entries.contains_key(&number) {
             return Err(format!("connection {number} is opened twice"));
         }
-        let entered = self.enter(&mut table, number, stream);
+        let entered = self.enter(&mut table, number, (stream, true));
         drop(table);
         match entered {
             Ok(connection) => open(connection, target),
-            Err(why) => {
-                let refusal = message(stream, Frame::Reset(why).encode(number));
-                // Not waited for: a peer that opens without end and reads nothing must not stop what others send.
-                if !self.channel.try_send(refusal.clone()) {
-                    self.send_later(refusal);
-                }
-            }
+            Err(why) => self.refuse(stream, number, why),
         }
         Ok(())
+    }
+
+    /// Refuses what the peer has opened. Not waited for: a peer that opens without end and reads nothing must
+    /// not stop what others send.
+    pub(super) fn refuse(self: &Arc<Carrier>, stream: u16, number: u32, why: String) {
+        let refusal = message(stream, Frame::Reset(why).encode(number));
+        if !self.channel.try_send(refusal.clone()) {
+            self.send_later(refusal);
+        }
     }
 
     /// Sends a message when there is room, unless many wait for that already.
@@ -310,6 +335,16 @@ impl Carrier {
     fn table(&self) -> MutexGuard<'_, Table> {
         // Nothing panics while it is held.
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Table {
+    fn remove(&mut self, number: u32) {
+        if let Some(entry) = self.entries.remove(&number)
+            && let Some(load) = self.loads.get_mut(usize::from(entry.stream))
+        {
+            *load -= 1;
+        }
     }
 }
 

@@ -36,6 +36,12 @@ impl std::fmt::Display for Broken {
 }
 
 impl Connection {
+    /// Ends at once what the peer has opened, and says why if there is room for it.
+    pub(super) fn refuse(self, why: &str) {
+        self.carrier
+            .refuse(self.stream, self.number, why.to_owned());
+    }
+
     /// Says something of the connection to the peer.
     ///
     /// # Errors
@@ -76,7 +82,7 @@ impl Connection {
         let ended = Notify::new();
         let down = async {
             if expects {
-                answer(&mut inbound).await?;
+                self.answer(&mut inbound).await?;
             }
             self.down(to_tcp, &mut inbound, &ended).await
         };
@@ -85,9 +91,22 @@ impl Connection {
             ended.notified().await;
             Ok(())
         };
+        // First what has come, as far as TCP takes it.
         tokio::select! {
+            biased;
             Err(broken) = down => Err(broken),
             result = up => result,
+            broken = self.over() => Err(broken),
+        }
+    }
+
+    /// Waits until the peer has reset the connection, or the association has ended: also while TCP's
+    /// peer takes nothing and says nothing.
+    async fn over(&self) -> Broken {
+        let mut reset = self.reset.clone();
+        match reset.wait_for(Option::is_some).await {
+            Ok(why) => Broken::There(why.clone().unwrap_or_default()),
+            Err(_) => Broken::Lost,
         }
     }
 
@@ -133,7 +152,10 @@ impl Connection {
     ) -> Result<Infallible, Broken> {
         let mut window = ReceiveWindow::new(self.carrier.budget.clone());
         loop {
-            match inbound.recv().await.ok_or(Broken::Lost)? {
+            let Some(next) = inbound.recv().await else {
+                return Err(self.over().await);
+            };
+            match next {
                 Inbound::Data(bytes) => {
                     tcp.write_all(&bytes).await.map_err(tcp_failed)?;
                     let received = &self.carrier.received;
@@ -147,19 +169,18 @@ impl Connection {
                     tcp.shutdown().await.map_err(tcp_failed)?;
                     ended.notify_one();
                 }
-                Inbound::Reset(why) => return Err(Broken::There(why)),
                 Inbound::Opened => return Err(out_of_order()),
             }
         }
     }
-}
 
-/// Takes the peer's answer to OPEN.
-async fn answer(inbound: &mut mpsc::UnboundedReceiver<Inbound>) -> Result<(), Broken> {
-    match inbound.recv().await.ok_or(Broken::Lost)? {
-        Inbound::Opened => Ok(()),
-        Inbound::Reset(why) => Err(Broken::There(why)),
-        Inbound::Data(_) | Inbound::End => Err(out_of_order()),
+    /// Takes the peer's answer to OPEN.
+    async fn answer(&self, inbound: &mut mpsc::UnboundedReceiver<Inbound>) -> Result<(), Broken> {
+        match inbound.recv().await {
+            Some(Inbound::Opened) => Ok(()),
+            Some(Inbound::Data(_) | Inbound::End) => Err(out_of_order()),
+            None => Err(self.over().await),
+        }
     }
 }
 

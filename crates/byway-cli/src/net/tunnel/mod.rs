@@ -6,6 +6,7 @@ mod carrier;
 mod connection;
 mod forward;
 mod frame;
+mod places;
 mod serve;
 mod window;
 

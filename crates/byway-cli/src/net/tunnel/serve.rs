@@ -5,6 +5,7 @@ use super::args::ServeArgs;
 use super::carrier::{Carrier, Connection};
 use super::connection::Broken;
 use super::frame::Frame;
+use super::places::Places;
 use super::window::Budget;
 use super::{TUNNEL, carried, show_paths, with_streams};
 use crate::failure::{Failure, Kind};
@@ -15,15 +16,13 @@ use crate::net::progress::Progress;
 use crate::net::protect::{Channel, Gate, NotAdmitted, Output, PLAIN, admit};
 use byway::Association;
 use byway::text::shown;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpStream;
-use tokio::sync::Semaphore;
 
 /// How long a target may take to accept a connection.
 const CONNECT: Duration = Duration::from_secs(20);
-/// Most connections of all associations.
-const MOST: usize = 4096;
 
 pub(crate) async fn serve(args: ServeArgs, ending: Ending) -> Result<(), Failure> {
     let endpoint = open::serve_with(&args.here, args.port, &ending, with_streams)?;
@@ -44,7 +43,7 @@ pub(crate) async fn serve(args: ServeArgs, ending: Ending) -> Result<(), Failure
         gate,
         rules: args.allow.clone(),
         budget: Budget::new(),
-        places: Semaphore::new(MOST),
+        places: Places::of_process(endpoint.local_addresses().len()),
         progress,
         log,
     });
@@ -71,9 +70,20 @@ struct Shared {
     rules: Vec<Rule>,
     budget: Arc<Budget>,
     /// For connections.
-    places: Semaphore,
+    places: Arc<Places>,
     progress: Progress,
     log: Log,
+}
+
+impl Shared {
+    fn say_broken(&self, from: &str, target: &str, broken: &Broken) {
+        let to = match target {
+            "" => "the target",
+            named => named,
+        };
+        self.progress
+            .say(&format!("{from} to {}: {broken}", shown(to)));
+    }
 }
 
 /// Serves one association to its end.
@@ -91,20 +101,24 @@ async fn one(shared: Arc<Shared>, association: Association, ending: Ending) {
         }
     };
     drop(association);
+    // Who has no path any more is no host.
+    let host = peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |p| p.ip());
     let carrier = Carrier::new(channel, shared.budget.clone());
     shared.progress.say(&format!("association with {from}"));
     let read = carrier.read(|connection, target| {
         let (shared, from) = (shared.clone(), from.clone());
+        let place = match shared.places.take(host) {
+            Ok(place) => place,
+            Err(why) => {
+                connection.refuse(&why);
+                return shared.say_broken(&from, &target, &Broken::Here(why));
+            }
+        };
         tokio::spawn(async move {
-            if let Err(broken) = connect(&shared, connection, &target).await {
-                let to = if target.is_empty() {
-                    "the target"
-                } else {
-                    &target
-                };
-                shared
-                    .progress
-                    .say(&format!("{from} to {}: {broken}", shown(to)));
+            let result = connect(&shared, connection, &target).await;
+            drop(place);
+            if let Err(broken) = result {
+                shared.say_broken(&from, &target, &broken);
             }
         });
     });
@@ -133,18 +147,16 @@ async fn admitted(shared: &Shared, association: &Association) -> Result<Channel,
 
 /// Connects what a peer has opened.
 async fn connect(shared: &Shared, connection: Connection, asked: &str) -> Result<(), Broken> {
-    let refusal = match shared.places.try_acquire() {
-        Err(_) => format!("{MOST} connections are under way"),
-        Ok(_place) => match target(&shared.rules, asked).await {
-            Ok(tcp) => {
-                connection.say(&Frame::Opened).await?;
-                return connection.carry(tcp, false).await;
-            }
-            Err(why) => why,
-        },
-    };
-    connection.say(&Frame::Reset(refusal.clone())).await?;
-    Err(Broken::Here(refusal))
+    match target(&shared.rules, asked).await {
+        Ok(tcp) => {
+            connection.say(&Frame::Opened).await?;
+            connection.carry(tcp, false).await
+        }
+        Err(refusal) => {
+            connection.say(&Frame::Reset(refusal.clone())).await?;
+            Err(Broken::Here(refusal))
+        }
+    }
 }
 
 /// A connection to the target.

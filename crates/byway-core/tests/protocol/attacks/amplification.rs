@@ -120,6 +120,16 @@ fn attack_listed_victims_get_five_heartbeats_each_also_while_data_waits() {
         assert!((4..=7).contains(&beats.len()), "{beats:?}");
         assert!(beats.values().all(|n| *n <= 5), "{beats:?}");
         assert!(p.sent.iter().all(|q| q.path == 0 || q.text == "HEARTBEAT"));
+        // Those that wait for bytes of the attacker are counted.
+        let put_off = p.ends[Z].endpoint_stats().heartbeats_put_off;
+        assert!(put_off > 0);
+        let refusals = p.ends[Z].take_refusals();
+        let rule = byway_core::Rule::HeartbeatAllowance;
+        assert!(
+            refusals
+                .iter()
+                .any(|r| r.rule == rule && r.count == put_off)
+        );
     }
 }
 

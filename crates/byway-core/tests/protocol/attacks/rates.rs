@@ -38,7 +38,8 @@ fn attack_association_flood_of_one_host_is_counted_one_by_one() {
     assert_eq!(p.ends[Z].association_count(), 3);
     let bytes = packet(A, 0, |b| b.init(false, &init(77), |_| {}));
     p.inject_bytes(Z, port(1, 4003), &bytes);
-    assert_eq!(p.sent.last().unwrap().text, "ABORT: Out of Resource");
+    let refused = "ABORT: Out of Resource: User-Initiated Abort";
+    assert_eq!(p.sent.last().unwrap().text, refused);
     assert_eq!(p.ends[Z].take_refusals()[0].rule, Rule::AssociationsOfPeer);
     // Another host, and the same one after one of its associations has ended.
     set_up(&mut p, port(2, 4000), 20, |_| {});
@@ -128,6 +129,13 @@ fn attack_forged_sources_get_few_heartbeats() {
     // Eight a second.
     let heartbeats = sent(&mut p, "HEARTBEAT");
     assert!((16..=32).contains(&heartbeats), "{heartbeats}");
+    // The others are counted, and the log names the last. Host 0 is the peer, whose address is a path.
+    let put_off = 30 * 89 - heartbeats as u64;
+    assert_eq!(p.ends[Z].endpoint_stats().heartbeats_put_off, put_off);
+    let refusals = p.ends[Z].take_refusals();
+    let told = refusals.iter().find(|r| r.rule == Rule::HeartbeatAllowance);
+    let told = told.map(|r| (r.count, r.last));
+    assert_eq!(told, Some((put_off, port(89, 5029))));
 }
 
 /// Numbers of 32 bits that nobody can guess: none comes again, they use the whole range, and

@@ -49,7 +49,10 @@ fn attack_association_flood_meets_a_limit_for_each_peer_and_for_all() {
         p.run(50);
         assert_drawn(
             &p.take_drawings(),
-            &["A -> INIT -> Z", "Z -> ABORT: Out of Resource -> A"],
+            &[
+                "A -> INIT -> Z",
+                "Z -> ABORT: Out of Resource: User-Initiated Abort -> A",
+            ],
         );
         let rule = match all {
             0 => Rule::Associations,

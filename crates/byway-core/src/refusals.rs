@@ -28,11 +28,20 @@ pub enum Rule {
     Memory,
     /// An association was aborted, because `max_memory` was used up and it held most.
     Shed,
+    /// A heartbeat to an address that has not proved to be the peer's had to wait, or was left out:
+    /// all of them have at most three times the bytes that came in the association, and sources
+    /// that are no paths get eight a second.
+    HeartbeatAllowance,
+    /// An answer was dropped, because 1,024 others waited to be sent.
+    AnswerQueue,
+    /// DATA was dropped for its sender to send again, because memory was scarce: seven eighths of
+    /// `max_memory` were used, or of the half that one host may use.
+    DataMemory,
 }
 
 impl Rule {
     /// All rules.
-    const ALL: [Rule; 10] = [
+    const ALL: [Rule; 13] = [
         Rule::Malformed,
         Rule::Checksum,
         Rule::OutOfTheBlue,
@@ -43,6 +52,9 @@ impl Rule {
         Rule::AssociationsOfPeer,
         Rule::Memory,
         Rule::Shed,
+        Rule::HeartbeatAllowance,
+        Rule::AnswerQueue,
+        Rule::DataMemory,
     ];
 }
 
@@ -59,6 +71,9 @@ impl core::fmt::Display for Rule {
             Rule::AssociationsOfPeer => "associations beyond max_associations_per_peer",
             Rule::Memory => "associations while memory is scarce (max_memory)",
             Rule::Shed => "associations aborted, because max_memory was used up",
+            Rule::HeartbeatAllowance => "heartbeats to unproven addresses put off",
+            Rule::AnswerQueue => "answers dropped, because too many waited",
+            Rule::DataMemory => "DATA dropped while memory is scarce (max_memory)",
         })
     }
 }
@@ -76,20 +91,20 @@ pub struct Refusal {
 
 /// Counts by rule. Their memory does not grow.
 #[derive(Debug, Default)]
-pub(super) struct Refusals {
+pub(crate) struct Refusals {
     of_rule: [Option<(u64, SocketAddr)>; Rule::ALL.len()],
     any: bool,
 }
 
 impl Refusals {
-    pub(super) fn add(&mut self, rule: Rule, from: SocketAddr) {
+    pub(crate) fn add(&mut self, rule: Rule, from: SocketAddr) {
         let (count, last) = self.of_rule[rule as usize].get_or_insert((0, from));
         *count += 1;
         *last = from;
         self.any = true;
     }
 
-    pub(super) fn take(&mut self) -> Vec<Refusal> {
+    pub(crate) fn take(&mut self) -> Vec<Refusal> {
         if !self.any {
             return Vec::new();
         }

@@ -1,0 +1,217 @@
+//! Strangers at a running `byway serve`, who speak its frames by hand (`src/net/tunnel/frame.rs`).
+
+mod peers;
+mod spoken;
+
+use byway::{Association, Endpoint, EndpointOptions, Message};
+use peers::{Server, signal};
+use spoken::{bounded, runtime};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::mpsc;
+use std::time::Duration;
+
+const PPID: u32 = 0x6279_7401;
+const OPEN: u8 = 1;
+const OPENED: u8 = 2;
+const DATA: u8 = 3;
+const END: u8 = 5;
+const RESET: u8 = 6;
+
+/// A peer of a `serve`.
+struct Stranger {
+    association: Association,
+    // Dropped last: what is left of the association goes with it.
+    endpoint: Endpoint,
+}
+
+impl Stranger {
+    async fn connect(serve: &Server, from: &str) -> Stranger {
+        let local: SocketAddr = from.parse().unwrap();
+        let mut options = EndpointOptions::new(vec![local]);
+        options.config.setup.outbound_streams = 64;
+        let endpoint = Endpoint::bind(options).unwrap();
+        let to = serve.addresses.split(',').next().unwrap();
+        let association = endpoint.connect(&[to.parse().unwrap()], 5001).await;
+        Stranger {
+            association: association.unwrap(),
+            endpoint,
+        }
+    }
+
+    /// A frame of this connection, which has a stream of its own number.
+    async fn say(&self, kind: u8, connection: u32, rest: &[u8]) {
+        let frame = [&[kind][..], &connection.to_be_bytes(), rest].concat();
+        let mut message = Message::new(connection as u16, frame);
+        message.ppid = PPID;
+        // Refused once the other side has ended the association.
+        let _ = self.association.send(message).await;
+    }
+
+    /// The next answer: what it is, of which connection, and what it carries. None: the association
+    /// has ended.
+    async fn hear(&self) -> Option<(u8, u32, String)> {
+        let frame = bounded(self.association.recv()).await?.payload;
+        let number = u32::from_be_bytes(frame[1..5].try_into().unwrap());
+        Some((
+            frame[0],
+            number,
+            String::from_utf8_lossy(&frame[5..]).into(),
+        ))
+    }
+
+    async fn leave(self) {
+        let _ = self.association.abort(b"done");
+        self.endpoint.close().await;
+    }
+}
+
+/// A target that accepts connections and does nothing with them; each as it comes.
+fn silent_target() -> (String, mpsc::Receiver<TcpStream>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let (accepts, accepted) = mpsc::channel();
+    std::thread::spawn(move || {
+        for tcp in listener.incoming() {
+            if accepts.send(tcp.unwrap()).is_err() {
+                return;
+            }
+        }
+    });
+    (address, accepted)
+}
+
+fn end(mut serve: Server) {
+    assert!(serve.child.try_wait().unwrap().is_none(), "it has died");
+    signal(&serve.child, "TERM");
+    assert_eq!(serve.child.wait().unwrap().code(), Some(143));
+}
+
+// What costs no window would be queued without end behind a target that takes nothing.
+#[test]
+fn frames_that_cost_no_window_come_once() {
+    let (target, _accepted) = silent_target();
+    let mut serve = Server::start(&["serve", "--allow", &target]);
+    runtime().block_on(async {
+        for (bad, why) in [
+            (&[(END, &b""[..]), (END, b"")][..], "goes on after its END"),
+            (&[(END, b""), (DATA, b"x")], "goes on after its END"),
+            (&[(OPENED, b"")], "OPENED unasked"),
+        ] {
+            let stranger = Stranger::connect(&serve, "127.0.0.1:0").await;
+            stranger.say(OPEN, 1, b"").await;
+            assert_eq!(stranger.hear().await, Some((OPENED, 1, String::new())));
+            for (kind, rest) in bad {
+                stranger.say(*kind, 1, rest).await;
+            }
+            let ended = bounded(stranger.association.closed()).await.to_string();
+            assert!(ended.contains(why), "{ended}");
+            serve.says(why);
+            stranger.leave().await;
+        }
+        // After a RESET the rest is ignored, as nothing is kept for it.
+        let stranger = Stranger::connect(&serve, "127.0.0.1:0").await;
+        stranger.say(OPEN, 1, b"").await;
+        for (kind, rest) in [(RESET, &b"no"[..]), (END, b""), (END, b""), (DATA, b"x")] {
+            stranger.say(kind, 1, rest).await;
+        }
+        stranger.say(OPEN, 2, b"").await;
+        let mut last = stranger.hear().await;
+        while last.as_ref().is_some_and(|answer| answer.1 == 1) {
+            last = stranger.hear().await;
+        }
+        assert_eq!(last, Some((OPENED, 2, String::new())));
+        stranger.leave().await;
+    });
+    end(serve);
+}
+
+// The write to the target waits for good, and neither end of the connection is heard from.
+#[test]
+fn a_connection_to_a_target_that_takes_nothing_ends_with_its_association_and_with_a_reset() {
+    let (target, accepted) = silent_target();
+    let serve = Server::start(&["serve", "--allow", &target]);
+    runtime().block_on(async {
+        for reset in [false, true] {
+            let stranger = Stranger::connect(&serve, "127.0.0.1:0").await;
+            stranger.say(OPEN, 1, b"").await;
+            assert_eq!(stranger.hear().await, Some((OPENED, 1, String::new())));
+            let tcp = accepted.recv_timeout(Duration::from_secs(60)).unwrap();
+            fill(&stranger).await;
+            match reset {
+                true => stranger.say(RESET, 1, b"enough").await,
+                false => stranger.association.abort(b"enough").unwrap(),
+            }
+            // TCP's peer sees a reset.
+            bounded(async {
+                while tcp.take_error().unwrap().is_none() {
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+            })
+            .await;
+            stranger.leave().await;
+        }
+    });
+    end(serve);
+}
+
+/// Sends until the target's buffers are full: no more is granted.
+async fn fill(stranger: &Stranger) {
+    let (block, cost) = (vec![7; 16 * 1024], 16 * 1024 + 128);
+    let mut window = 64 * 1024;
+    loop {
+        while window >= cost {
+            stranger.say(DATA, 1, &block).await;
+            window -= cost;
+        }
+        let more = stranger.association.recv();
+        // What is not granted by then is not granted: the buffers take at once what they can take.
+        let Ok(more) = tokio::time::timeout(Duration::from_secs(2), more).await else {
+            return;
+        };
+        let frame = more.expect("the association lives").payload;
+        window += u32::from_be_bytes(frame[5..9].try_into().unwrap()) as usize;
+    }
+}
+
+#[test]
+fn one_host_leaves_connections_of_a_serve_to_others() {
+    let (target, _accepted) = silent_target();
+    let serve = Server::start_with_descriptors(&["serve", "--allow", &target], 100);
+    runtime().block_on(async {
+        let greedy = Stranger::connect(&serve, "127.0.0.7:0").await;
+        let mut opened = 0;
+        for number in 1..60 {
+            greedy.say(OPEN, number, b"").await;
+            match greedy.hear().await.expect("the association lives") {
+                (OPENED, ..) => opened += 1,
+                (_, _, why) => {
+                    assert!(why.contains("of this host are under way"), "{why}");
+                    break;
+                }
+            }
+        }
+        assert!((2..20).contains(&opened), "{opened}");
+        // Another association of the host does not help, and another host is served.
+        let again = Stranger::connect(&serve, "127.0.0.7:0").await;
+        again.say(OPEN, 1, b"").await;
+        assert_eq!(again.hear().await.map(|a| a.0), Some(RESET));
+        let other = Stranger::connect(&serve, "127.0.0.8:0").await;
+        other.say(OPEN, 1, b"").await;
+        assert_eq!(other.hear().await.map(|a| a.0), Some(OPENED));
+        // What the host lets go of it may have again.
+        greedy.say(RESET, 1, b"").await;
+        let mut number = 2;
+        loop {
+            again.say(OPEN, number, b"").await;
+            match again.hear().await.map(|a| a.0) {
+                Some(OPENED) => break,
+                _ => number += 1,
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        for stranger in [greedy, again, other] {
+            stranger.leave().await;
+        }
+    });
+    end(serve);
+}
