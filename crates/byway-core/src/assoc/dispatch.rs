@@ -95,6 +95,9 @@ impl Association {
             self.handle_others(ctx, (inbound, from), &mut gathered);
         }
         if gathered.has_data && !self.state.is_closed() {
+            if let Some(from) = from {
+                self.note_data_from(ctx, from);
+            }
             // Data that fills a gap, or is bundled with COOKIE ECHO, is acknowledged at
             // once (sections 6.2 and 5.1.5).
             let dialect = self.optional.dialect.as_ref();

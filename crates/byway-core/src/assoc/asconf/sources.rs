@@ -183,10 +183,15 @@ impl Association {
 
     /// The packets of a path leave from another address of this side, over another
     /// network: what is in flight counts as lost, and the windows begin again.
-    fn leave_from(&mut self, ctx: &mut Ctx<'_>, path: PathId, local: SocketAddr) {
+    pub(in crate::assoc) fn leave_from(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        path: PathId,
+        local: SocketAddr,
+    ) {
         self.take_flight_for_lost(path, LossCause::FastRetransmit);
         self.paths.move_source(path, local, &self.cfg, ctx.now);
-        self.begin_mtu_search(path);
+        self.learn_mtu(ctx, path);
         self.want_heartbeat(path);
         self.observe_window(ctx, path);
         let remote = self.paths.get(path).remote();
@@ -198,7 +203,7 @@ impl Association {
     /// that could not be reached become paths, and a path that shares its source with an
     /// earlier one gets one of its own. The path that carries data stays where it is, if it
     /// has worked from there.
-    pub(super) fn spread_sources(&mut self, ctx: &mut Ctx<'_>) {
+    pub(in crate::assoc) fn spread_sources(&mut self, ctx: &mut Ctx<'_>) {
         self.leave_sources(ctx);
         self.adopt_pathless(ctx);
         let ours = self.addresses.local.clone();
@@ -207,8 +212,7 @@ impl Association {
                 continue;
             }
             let (own, remote) = (self.paths.get(path).local(), self.paths.get(path).remote());
-            let others = self.paths.ids().filter(|p| *p != path);
-            let used: Vec<SocketAddr> = others.map(|p| self.paths.get(p).local()).collect();
+            let used = self.sources_beside(path);
             if !used.contains(&own) {
                 continue;
             }
