@@ -135,8 +135,13 @@ fn a_send_waits_for_its_receiver_as_long_as_it_is_told() {
     );
     let mut waiting = send("1h");
     let mut lines = std::io::BufReader::new(waiting.stderr.take().unwrap()).lines();
+    // What is the matter is said once, and each attempt that follows.
     let line = lines.next().unwrap().unwrap();
-    assert!(line.contains("for up to "), "{line}");
+    assert!(line.contains("nothing listens on UDP port"), "{line}");
+    for _ in 0..2 {
+        let line = lines.next().unwrap().unwrap();
+        assert!(line.contains("for up to "), "{line}");
+    }
     let server = Server::start_at(&args, &to);
     assert!(waiting.wait().unwrap().success());
     assert_eq!(server.finish().0, Some(0));
