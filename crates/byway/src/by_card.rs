@@ -1,9 +1,9 @@
 //! Sends by a certain card.
 //!
 //! quinn-udp does not name the interface of a packet. The control message IP_PKTINFO does, and
-//! needs no privilege. IPv6 obeys it only where routes have one metric, so there a socket of the
-//! card sends ([`Socket::poll_send`](crate::socket::Socket::poll_send)). Unlike SO_BINDTODEVICE it changes nothing for what is received: a packet
-//! to one address may come by the card of another.
+//! needs no privilege. Unlike SO_BINDTODEVICE it changes nothing for what is received: a packet to
+//! one address may come by the card of another. IPv6 obeys it only where routes have one metric, so
+//! there a socket of the card sends ([`Socket::poll_send`](crate::socket::Socket::poll_send)).
 
 use nix::errno::Errno;
 use nix::libc::{in_addr, in_pktinfo, in6_addr, in6_pktinfo};

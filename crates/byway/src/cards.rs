@@ -18,8 +18,9 @@ const LOOPBACK_MTU: u32 = 9000;
 /// How long an answer counts. Changes are told, so this is for what netlink has lost.
 const LIFETIME: Duration = Duration::from_secs(30);
 
-/// Most answers that are kept. Peers choose the addresses, so there is a bound.
-const ANSWERS: usize = 1024;
+/// Most answers that are kept, a megabyte or two. Peers choose the addresses, so there is a bound;
+/// it is above the peers of a busy server, whose every batch would ask the kernel otherwise.
+const ANSWERS: usize = 16 << 10;
 
 /// How packets from one address leave to another.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]

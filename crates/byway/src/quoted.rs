@@ -87,7 +87,7 @@ impl ErrorQueue {
         while inner.ready.as_mut().poll(cx).is_ready() {
             // The flag that something waits is cleared when nothing does.
             let drained = self.io.try_io(Interest::ERROR, || {
-                match read_all(&*self.io, &mut inner.kept) {
+                match read_all(&*self.io, &mut inner.kept).messages {
                     0 => Err(io::ErrorKind::WouldBlock.into()),
                     n => Ok(n),
                 }
@@ -100,9 +100,9 @@ impl ErrorQueue {
         }
     }
 
-    /// Reads what has come. Returns how many messages there were.
-    pub(crate) fn drain(&self) -> usize {
-        read_all(&*self.io, &mut self.inner().kept)
+    /// Reads what has come. Whether a message of the network was among it.
+    pub(crate) fn drain(&self) -> bool {
+        read_all(&*self.io, &mut self.inner().kept).of_network
     }
 
     /// Moves what was read to `into`.
@@ -125,32 +125,48 @@ fn ready(io: Arc<UdpSocket>) -> Pin<Box<dyn Future<Output = ()> + Send>> {
     })
 }
 
-/// Reads the messages that wait for a socket. Returns how many there were, those that say nothing
-/// included.
-fn read_all(socket: &impl AsRawFd, kept: &mut Vec<Quoted>) -> usize {
+/// What was read at once.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+struct Read {
+    /// Messages, those that say nothing included.
+    messages: usize,
+    /// Whether one of them came from the network. Others say what a call has said already.
+    of_network: bool,
+}
+
+/// Reads the messages that wait for a socket.
+fn read_all(socket: &impl AsRawFd, kept: &mut Vec<Quoted>) -> Read {
     let mut control = vec![0; CONTROL];
-    for read in 0..AT_ONCE {
+    let mut read = Read::default();
+    while read.messages < AT_ONCE {
         match read_one(socket, &mut control, kept) {
-            Ok(true) => {}
-            Ok(false) => return read,
+            Ok(Some(of_network)) => {
+                read.messages += 1;
+                read.of_network |= of_network;
+            }
+            Ok(None) => break,
             Err(error) => {
                 tracing::debug!(%error, "cannot read the error queue");
-                return read;
+                break;
             }
         }
     }
-    AT_ONCE
+    read
 }
 
-/// Reads one message. False if there is none.
-fn read_one(socket: &impl AsRawFd, control: &mut [u8], kept: &mut Vec<Quoted>) -> io::Result<bool> {
+/// Reads one message, if there is one. True if it came from the network.
+fn read_one(
+    socket: &impl AsRawFd,
+    control: &mut [u8],
+    kept: &mut Vec<Quoted>,
+) -> io::Result<Option<bool>> {
     let mut bytes = [0; QUOTED];
     let mut parts = [IoSliceMut::new(&mut bytes)];
     let flags = MsgFlags::MSG_ERRQUEUE | MsgFlags::MSG_DONTWAIT;
     let got = loop {
         match recvmsg::<SockaddrStorage>(socket.as_raw_fd(), &mut parts, Some(control), flags) {
             Err(Errno::EINTR) => {}
-            Err(Errno::EAGAIN) => return Ok(false),
+            Err(Errno::EAGAIN) => return Ok(None),
             other => break other?,
         }
     };
@@ -172,7 +188,11 @@ fn read_one(socket: &impl AsRawFd, control: &mut [u8], kept: &mut Vec<Quoted>) -
             message,
         });
     }
-    Ok(true)
+    Ok(Some(error.is_some_and(|e| is_of_network(&e))))
+}
+
+fn is_of_network(error: &sock_extended_err) -> bool {
+    matches!(error.ee_origin, SO_EE_ORIGIN_ICMP | SO_EE_ORIGIN_ICMP6)
 }
 
 /// What a message of the queue says; none if it comes from this host itself, whose calls fail by
@@ -249,8 +269,30 @@ mod tests {
                 message: IcmpMessage::PortUnreachable,
             };
             assert_eq!(told, [expected], "{here}");
-            assert_eq!(read_all(&socket, &mut found), 0);
+            assert_eq!(read_all(&socket, &mut found), Read::default());
         }
+    }
+
+    /// A packet above the MTU of loopback: the call says so, and the queue says it again. No
+    /// message of the network made the call fail, so it is not made again.
+    #[test]
+    fn what_the_kernel_itself_refuses_came_from_no_network() {
+        let Ok(socket) = UdpSocket::bind("[::1]:0") else {
+            return; // no IPv6
+        };
+        let state = UdpSocketState::new(UdpSockRef::from(&socket)).unwrap();
+        state
+            .enable_transport_errors(UdpSockRef::from(&socket))
+            .unwrap();
+        let to = socket.local_addr().unwrap();
+        // The most that UDP can say; with its headers it is more than 65536 bytes.
+        let error = socket.send_to(&[0; 65_527], to).unwrap_err();
+        assert!(may_be_told(&error), "{error}");
+        let expected = Read {
+            messages: 1,
+            of_network: false,
+        };
+        assert_eq!(read_all(&socket, &mut Vec::new()), expected);
     }
 
     #[test]

@@ -14,6 +14,7 @@ use crate::refused::Refused;
 use quinn_udp::{BATCH_SIZE, RecvMeta, UdpSockRef, UdpSocketState};
 use rustix::net::sockopt;
 use socket2::{Domain, Protocol, SockRef, Socket as NewSocket, Type};
+use std::cell::Cell;
 use std::io::{self, IoSliceMut};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -34,6 +35,16 @@ const TRIES: u32 = 16;
 /// Packets of a batch that leaves one by one.
 const BATCH_WITHOUT_OFFLOAD: usize = 64;
 
+/// A socket of a card.
+#[derive(Debug)]
+struct OfCard {
+    card: u32,
+    /// None if the kernel does not allow it: that is asked once.
+    socket: Option<Box<Socket>>,
+    /// Whether it is read next, so that neither socket waits for the other.
+    next: Cell<bool>,
+}
+
 /// One bound socket.
 #[derive(Debug)]
 pub(crate) struct Socket {
@@ -43,7 +54,7 @@ pub(crate) struct Socket {
     /// What ICMP says of its packets, if it is one of UDP.
     errors: Option<ErrorQueue>,
     /// Of the same address and one card, where packets of IPv6 must leave by it.
-    of_card: Option<Box<(u32, Socket)>>,
+    of_card: Option<OfCard>,
     /// What it has beside itself if it is a raw one.
     raw: Option<RawPort>,
     /// Datagrams that one call can send. Kept here because quinn-udp disables
@@ -165,21 +176,22 @@ impl Socket {
     /// the route with the best metric (`ip6_route_output_flags`). What comes by the card comes to
     /// this socket, and what comes by another one, or from this host, to the first.
     fn of_card(&mut self, card: u32) -> Option<&mut Socket> {
-        if self.of_card.as_ref().is_none_or(|of| of.0 != card) {
+        if self.of_card.as_ref().is_none_or(|of| of.card != card) {
             let name = rustix::net::netdevice::index_to_name(&*self.io, card);
             let made = name
                 .map_err(io::Error::from)
                 .and_then(|n| self.another(&Share::Card(n)));
-            self.of_card = match made {
-                Ok(socket) => Some(Box::new((card, socket))),
-                Err(error) => {
-                    let address = self.local();
-                    tracing::debug!(%address, card, %error, "packets leave by the kernel's choice");
-                    None
-                }
-            };
+            let made = made.inspect_err(|error| {
+                let address = self.local();
+                tracing::warn!(%address, card, %error, "packets leave by the card of the kernel's choice");
+            });
+            self.of_card = Some(OfCard {
+                card,
+                socket: made.ok().map(Box::new),
+                next: Cell::new(true),
+            });
         }
-        self.of_card.as_mut().map(|of| &mut of.1)
+        self.of_card.as_mut()?.socket.as_deref_mut()
     }
 
     /// Not here.
@@ -247,15 +259,33 @@ impl Socket {
         cx: &mut Context<'_>,
         into: &mut Received,
     ) -> Poll<io::Result<usize>> {
+        let of_card = self.of_card.as_ref();
+        let Some((of_card, socket)) = of_card.and_then(|of| Some((of, of.socket.as_ref()?))) else {
+            return self.poll_receive_own(cx, into);
+        };
+        of_card.next.set(!of_card.next.get());
+        let order: [&Socket; 2] = match of_card.next.get() {
+            true => [self, socket],
+            false => [socket, self],
+        };
+        for socket in order {
+            if let Poll::Ready(got) = socket.poll_receive_own(cx, into) {
+                return Poll::Ready(got);
+            }
+        }
+        Poll::Pending
+    }
+
+    /// Receives what comes to this socket itself.
+    fn poll_receive_own(
+        &self,
+        cx: &mut Context<'_>,
+        into: &mut Received,
+    ) -> Poll<io::Result<usize>> {
         into.cover = self.raw.as_ref().map_or(Cover::None, RawPort::cover);
         if let Some(errors) = &self.errors {
             errors.poll(cx);
             errors.take(&mut into.told);
-        }
-        if let Some(of_card) = &self.of_card
-            && let Poll::Ready(got) = of_card.1.poll_receive(cx, into)
-        {
-            return Poll::Ready(got);
         }
         loop {
             ready!(self.io.poll_recv_ready(cx))?;
@@ -280,7 +310,7 @@ impl Socket {
     /// is to be made again. What the messages say is kept.
     fn is_told(&self, error: &io::Error) -> bool {
         let errors = self.errors.as_ref().filter(|_| quoted::may_be_told(error));
-        errors.is_some_and(|errors| errors.drain() > 0)
+        errors.is_some_and(ErrorQueue::drain)
     }
 
     /// Sends a batch, or waits until the socket is writable. Fails with the number

@@ -258,6 +258,10 @@ impl Association {
                 self.discard(ctx, "ABORT to an address that is being deleted");
                 return Ok(false);
             }
+            Chunk::Abort(_) if raw.flags & 1 == 1 && self.tries_source(inbound) => {
+                self.discard(ctx, "ABORT to a source that the peer does not know");
+                return Ok(false);
+            }
             Chunk::Abort(a) => {
                 let causes = describe(a.causes);
                 self.lose(ctx, LossReason::AbortedByPeer(causes));

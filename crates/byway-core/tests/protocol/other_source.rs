@@ -2,7 +2,7 @@
 //! takes over when the path's own source fails. A round trip takes 20 ms.
 
 use crate::address_changes::Changing;
-use crate::common::{A, Pair, Z, address, assert_drawn, plain};
+use crate::common::{A, Pair, Z, address, assert_drawn, packet, plain};
 use byway_core::config::Config;
 use byway_core::policy::{DataMove, ProbeTimeout, Rack, WaitsSince};
 use byway_core::time::Instant;
@@ -201,7 +201,7 @@ fn an_answer_without_the_nonce_moves_nothing() {
     forged[12 + 4 + 4 + 16] ^= 1;
     let info = forged[12 + 4..].to_vec();
     let tag = p.reader.tags[A];
-    let bytes = crate::common::packet(Z, tag, |b| {
+    let bytes = packet(Z, tag, |b| {
         b.raw(byway_wire::chunk_type::HEARTBEAT_ACK, 0, &info);
     });
     let now = p.now;
@@ -210,4 +210,30 @@ fn an_answer_without_the_nonce_moves_nothing() {
     p.run(100);
     assert_eq!(moves(&mut p), 0);
     assert_eq!(p.path(A, 0).local, address(0, A));
+}
+
+/// The other card is behind a translator, and the peer finds associations by addresses, as Linux
+/// does: it answers the heartbeat from there with an ABORT, T bit set. The association goes on, and
+/// the same from where the peer answers ends it.
+#[test]
+fn a_peer_that_does_not_know_the_other_source_ends_nothing() {
+    let mut p = pair(2, &config());
+    p.cut(&[0, 1]);
+    p.send_many(A, 1000, 1);
+    p.run(100);
+    let mut sent = p.sent.iter();
+    assert!(
+        sent.any(|q| q.from == A && q.source == address(1, A)),
+        "it was asked"
+    );
+    let bytes = packet(Z, p.reader.tags[Z], |b| b.abort(true, |_| {}));
+    let now = p.now;
+    p.ends[A].handle_datagram(now, address(0, Z), address(1, A), &bytes);
+    assert_eq!(p.state(A), "ESTABLISHED");
+    cut(&mut p, &[1]);
+    p.run(2000);
+    assert_eq!(p.take_got(Z).len(), 1);
+    let now = p.now;
+    p.ends[A].handle_datagram(now, address(0, Z), address(0, A), &bytes);
+    assert_eq!(p.state(A), "CLOSED");
 }

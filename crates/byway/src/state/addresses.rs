@@ -18,7 +18,7 @@ impl State {
     /// The routes of this host changed: some associations ask for them again, those from the
     /// place `from` on. Returns the place to go on from.
     pub(crate) fn ask_routes_again(&mut self, now: Instant, from: usize) -> Option<usize> {
-        self.routes_changed = true;
+        self.routes_changed |= from == 0;
         let rest = self.core.ask_routes_again(now, from, AT_ONCE);
         self.call_driver();
         self.dispatch(now);

@@ -3,7 +3,7 @@
 
 use super::Association;
 use crate::api::{Event, LossReason};
-use crate::assoc::{Control, Ctx};
+use crate::assoc::{Control, Ctx, Inbound};
 use crate::observe::Observation;
 use crate::path::{Path, PathId, PathState};
 use crate::policy::retransmit::LossCause;
@@ -230,6 +230,21 @@ impl Association {
     fn works_from_its_source(&self, path: PathId) -> bool {
         let p = self.paths.get(path);
         p.state() == PathState::Active && p.errors.count() == 0 && p.rtt.srtt().is_some()
+    }
+
+    /// Whether a packet came to an address of this side from which this peer has answered nothing
+    /// yet, while it has answered on a path.
+    ///
+    /// Behind a translator of its own, another card has a source that no list names. Hosts that
+    /// find associations by addresses answer a heartbeat from there with an ABORT whose T bit says
+    /// that they know nothing (RFC 9260 section 8.4, rule 8). It is true of that source only: a
+    /// peer that has lost the association says so where it answered before, too.
+    #[cold]
+    pub(in crate::assoc) fn tries_source(&self, inbound: &Inbound<'_>) -> bool {
+        let pair = (*inbound.destination, *inbound.source);
+        let mut proven = self.paths.iter().filter(|p| p.rtt.srtt().is_some());
+        let elsewhere = proven.clone().next().is_some();
+        elsewhere && proven.all(|p| (p.local(), p.remote()) != pair)
     }
 
     /// Addresses of the peer without a path become paths, if there is room and one of ours
