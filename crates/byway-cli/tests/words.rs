@@ -186,7 +186,7 @@ fn a_wrong_udp_port_is_named_at_once() {
     drop(server.finish());
 
     let out = byway()
-        .args(["cat", "--connect-timeout", "300ms", "--to", &to])
+        .args(["cat", "--connect-timeout", "2s", "--to", &to])
         .stdin(Stdio::null())
         .output()
         .unwrap();
@@ -211,8 +211,10 @@ fn all_paths_dead_is_told_with_the_setting_that_decides_it() {
         .unwrap();
     let mut input = child.stdin.take().unwrap();
     std::io::Write::write_all(&mut input, &contents(100_000)).unwrap();
+    let mut arrived = vec![0; 100_000];
+    let out = server.child.stdout.as_mut().unwrap();
+    out.read_exact(&mut arrived).unwrap();
     // It is there and does nothing: no ICMP message says that it is gone.
-    std::thread::sleep(Duration::from_millis(500));
     let pid = server.child.id().to_string();
     let stop = |signal: &str| {
         Command::new("kill")

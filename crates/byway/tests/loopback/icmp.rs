@@ -144,7 +144,7 @@ async fn passes(from: &Association, to: &Association) {
 /// The size of the client's packets, once it is this.
 async fn pmtu_becomes(a: &Association, right: impl Fn(u32) -> bool) -> u32 {
     let mut found = 0;
-    for _ in 0..500 {
+    for _ in 0..3000 {
         found = a.paths()[0].pmtu;
         if right(found) {
             break;
