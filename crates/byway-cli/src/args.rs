@@ -141,7 +141,8 @@ pub(crate) enum Command {
     ///
     /// To a `byway recv`, whose ticket says where that is and proves that this side may send there.
     /// Reports success only when the receiver has confirmed the SHA-256 of each
-    /// file. When the association is lost, it is set up again and the transfer
+    /// file. Its name and its bytes arrive; mode, owner and times do not (`tar c FILE | byway cat`
+    /// keeps them). When the association is lost, it is set up again and the transfer
     /// continues from what the receiver has, at most --retries times, or as long as
     /// --retry-for says. A send that was killed and is run again takes its file over
     /// and resumes it: the same user (byway/sender.key in XDG_STATE_HOME, else
@@ -493,7 +494,8 @@ pub(crate) struct ReproduceArgs {
 #[derive(Debug, Args)]
 pub(crate) struct HereArgs {
     /// Local addresses, separated by commas, each with a UDP port if it shall not be
-    /// 9899 (where one waits) or any that is free (where one begins)
+    /// 9899 (where one waits) or any that is free (where one begins). 0.0.0.0 and :: stand for
+    /// the addresses of this host as they come and go. Without it, both
     #[arg(long, value_name = "ADDR[,ADDR]", value_delimiter = ',')]
     pub(crate) bind: Vec<String>,
     /// Ask the other side to send to this address of this side while it can (RFC 5061)
@@ -503,12 +505,22 @@ pub(crate) struct HereArgs {
     pub(crate) below: BelowArgs,
     #[command(flatten)]
     pub(crate) settings: SettingArgs,
-    /// Print the result as JSON, and no progress
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) talk: Talk,
     /// Print errors only
     #[arg(long, short)]
     pub(crate) quiet: bool,
+}
+
+/// How much a command with sockets says, and to whom.
+#[derive(Copy, Clone, Debug, Default, Args)]
+pub(crate) struct Talk {
+    /// Print the result as JSON, and no progress. Each line on standard error is JSON, too
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Show the log on standard error: -v what happens, -vv also each error of a socket, -vvv all
+    #[arg(long, short, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
 }
 
 #[derive(Debug, Args)]
@@ -539,7 +551,7 @@ Examples:
   byway recv --uses any --valid-for 12h                for all who get the ticket today
   byway recv --authorized keys                         for those whose keys are in the file
   byway recv --bind 10.0.0.1 --unprotected             for anybody, without encryption
-Without --bind, the address that the default route uses.";
+Without --bind, all addresses of this host, as they come and go (docs/networks.md).";
 
 #[derive(Debug, Args)]
 pub(crate) struct RecvArgs {
@@ -567,6 +579,9 @@ pub(crate) struct RecvArgs {
     /// Replace files that exist
     #[arg(long)]
     pub(crate) force: bool,
+    /// Take files whose names begin with a dot. Programs obey some of them, such as .bashrc
+    #[arg(long)]
+    pub(crate) dot_files: bool,
     /// Remove a partial file whose sender did not come back for this long
     #[arg(long, value_name = "TIME", default_value = "168h", value_parser = byway_lab::units::parse_duration)]
     pub(crate) keep_partial: Duration,
@@ -586,7 +601,7 @@ Examples:
   byway send big.iso --to TICKET --retry-for 1h         outages of up to an hour
   byway send big.iso --to TICKET --limit 20Mbit/s       leaves room for others
   byway send report.pdf --to 10.0.0.1,10.1.0.1          to a `byway recv --unprotected`
-Without --bind, the addresses that the kernel's routes choose for each of --to.";
+Without --bind, all addresses of this host, as they come and go (docs/networks.md).";
 
 #[derive(Debug, Args)]
 pub(crate) struct SendArgs {

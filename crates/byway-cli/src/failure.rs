@@ -1,7 +1,7 @@
 //! How a command fails: with a sentence and an exit status.
 
 use byway::text::shown;
-use byway::{BindError, Closed, ConnectError, SendError};
+use byway::{BindError, Closed, ConnectError, LossReason, SendError};
 use byway_lab::engine::EngineError;
 use byway_lab::trouble::Trouble;
 use byway_papers::reproduce::ReproduceError;
@@ -119,16 +119,70 @@ impl From<ConnectError> for Failure {
 
 impl From<Closed> for Failure {
     fn from(closed: Closed) -> Failure {
-        Failure::new(Kind::Lost, shown(&closed.to_string()))
+        let words = format!("{}{}", shown(&closed.to_string()), remedy(&closed));
+        Failure::new(Kind::Lost, words)
+    }
+}
+
+/// What to do about an association that was lost.
+fn remedy(closed: &Closed) -> &'static str {
+    let Closed::Lost { reason, .. } = closed else {
+        return "";
+    };
+    match reason {
+        LossReason::PeerUnreachable => {
+            "; is the other side up, and a network between? `byway doctor` looks at each path. An \
+             outage of all paths may last as long as failure.association_max_retrans lets it (20, \
+             which is about 6 minutes with two paths and 16 with one); `send --retry-for 1h` goes \
+             on after a longer one"
+        }
+        LossReason::DataUnacknowledged => {
+            "; do packets of their size pass? They need 576 bytes at least. `byway doctor` finds \
+             what passes, and --set pmtu=1280 sends no larger ones"
+        }
+        LossReason::PortUnreachable => {
+            "; the program there has ended, or a firewall rejects its port"
+        }
+        _ => "",
     }
 }
 
 impl From<SendError> for Failure {
     fn from(error: SendError) -> Failure {
-        let kind = match &error {
-            SendError::Ended(Closed::Lost { .. } | Closed::DriverGone) => Kind::Lost,
-            _ => Kind::Failed,
-        };
-        Failure::new(kind, shown(&error.to_string()))
+        match error {
+            SendError::Ended(closed @ (Closed::Lost { .. } | Closed::DriverGone)) => closed.into(),
+            _ => Failure::new(Kind::Failed, shown(&error.to_string())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lost_association_says_what_to_do() {
+        for (reason, remedy) in [
+            (
+                LossReason::PeerUnreachable,
+                "failure.association_max_retrans",
+            ),
+            (LossReason::PeerUnreachable, "--retry-for"),
+            (LossReason::DataUnacknowledged, "pmtu=1280"),
+            (LossReason::DataUnacknowledged, "576 bytes"),
+            (LossReason::PortUnreachable, "firewall"),
+        ] {
+            let closed = Closed::Lost {
+                reason,
+                undelivered_messages: 0,
+            };
+            for failure in [
+                Failure::from(closed.clone()),
+                SendError::Ended(closed).into(),
+            ] {
+                assert!(failure.message.contains(remedy), "{failure}");
+                assert_eq!(failure.kind, Kind::Lost);
+            }
+        }
     }
 }

@@ -22,7 +22,7 @@ mod settings;
 mod sweep;
 mod terminal;
 
-use args::{Cli, Command};
+use args::{Cli, Command, Talk};
 use clap::{CommandFactory, Parser};
 use failure::{Failure, Kind};
 use std::process::ExitCode;
@@ -55,7 +55,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Compare(args) => sweep::compare(&args),
         Command::Advise(args) if args.to.is_empty() => advise::advise(&args, None),
         Command::Advise(args) => {
-            let (measured, runtime) = on_sockets(|ending| {
+            let (measured, runtime) = on_sockets(Talk::default(), |ending| {
                 net::measured(
                     args.to.clone(),
                     args.bind.clone(),
@@ -76,14 +76,14 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Reproduce(args) if args.real => real::real(&args),
         Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Emulate(args) => emulate::emulate(&args),
-        Command::Doctor(args) => network(|ending| net::doctor(args, ending)),
-        Command::Recv(args) => network(|ending| net::recv(args, ending)),
-        Command::Send(args) => network(|ending| net::send(args, ending)),
-        Command::Listen(args) => network(|ending| net::listen(args, ending)),
-        Command::Cat(args) => network(|ending| net::cat(args, ending)),
-        Command::Forward(args) => network(|ending| net::forward(args, ending)),
+        Command::Doctor(args) => network(args.talk, |ending| net::doctor(args, ending)),
+        Command::Recv(args) => network(args.here.talk, |ending| net::recv(args, ending)),
+        Command::Send(args) => network(args.here.talk, |ending| net::send(args, ending)),
+        Command::Listen(args) => network(args.here.talk, |ending| net::listen(args, ending)),
+        Command::Cat(args) => network(args.here.talk, |ending| net::cat(args, ending)),
+        Command::Forward(args) => network(args.here.talk, |ending| net::forward(args, ending)),
         Command::Key(args) => net::key(&args),
-        Command::Serve(args) => network(|ending| net::serve(args, ending)),
+        Command::Serve(args) => network(args.here.talk, |ending| net::serve(args, ending)),
         Command::Completions { shell } => {
             let mut out = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "byway", &mut out);
@@ -92,12 +92,19 @@ fn dispatch(command: Command) -> Result<(), Failure> {
     }
 }
 
-/// Shows the warnings of the library on standard error: what was refused or shed, by which rule
-/// and from whom, at most a line for each rule in a second.
-fn log_warnings() {
+/// Shows the log of the library on standard error. Without --verbose these are warnings: what was
+/// refused or shed, by which rule and from whom, at most a line for each rule in a second.
+fn log_to_stderr(verbose: u8) {
+    use tracing_subscriber::filter::LevelFilter;
+    let level = match verbose {
+        0 => LevelFilter::WARN,
+        1 => LevelFilter::INFO,
+        2 => LevelFilter::DEBUG,
+        _ => LevelFilter::TRACE,
+    };
     tracing_subscriber::fmt()
-        .with_max_level(tracing_subscriber::filter::LevelFilter::WARN)
-        .with_writer(std::io::stderr)
+        .with_max_level(level)
+        .with_writer(|| terminal::LogLines)
         // It would panic where standard error cannot be written.
         .log_internal_errors(false)
         .with_ansi(false)
@@ -106,11 +113,14 @@ fn log_warnings() {
 }
 
 /// Runs a command that needs sockets.
-fn network<W>(work: impl FnOnce(net::Ending) -> W) -> Result<(), Failure>
+fn network<W>(talk: Talk, work: impl FnOnce(net::Ending) -> W) -> Result<(), Failure>
 where
     W: Future<Output = Result<(), Failure>>,
 {
-    let (result, runtime) = on_sockets(work)?;
+    if talk.json {
+        terminal::speak_json();
+    }
+    let (result, runtime) = on_sockets(talk, work)?;
     // The process ends now. A read of standard input cannot be cancelled, and
     // threads that still work need the runtime up to the end.
     std::mem::forget(runtime);
@@ -119,12 +129,13 @@ where
 
 /// Runs what needs sockets.
 fn on_sockets<T, W>(
+    talk: Talk,
     work: impl FnOnce(net::Ending) -> W,
 ) -> Result<(Result<T, Failure>, Runtime), Failure>
 where
     W: Future<Output = Result<T, Failure>>,
 {
-    log_warnings();
+    log_to_stderr(talk.verbose);
     // Two threads: the driver works while this one reads and writes files.
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)

@@ -7,6 +7,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 use std::fmt::Display;
 use std::io::{IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// A run that takes longer shows its progress.
@@ -26,9 +27,41 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Writes a line to standard error.
+/// Whether a program reads standard error: then each line is JSON.
+static JSON: AtomicBool = AtomicBool::new(false);
+
+/// From now on each line on standard error is a JSON object (`--json`).
+pub(crate) fn speak_json() {
+    JSON.store(true, Ordering::Relaxed);
+}
+
+/// Writes a line to standard error; for a program as `{"schema":"byway.note/1","note":LINE}`.
 pub(crate) fn say(line: impl Display) {
-    say_part(&format!("{line}\n"));
+    let text = line.to_string();
+    if JSON.load(Ordering::Relaxed) {
+        say_json(&serde_json::json!({"schema": "byway.note/1", "note": text}));
+    } else {
+        say_part(&format!("{text}\n"));
+    }
+}
+
+/// Writes a JSON object to standard error, as a line.
+pub(crate) fn say_json(value: &serde_json::Value) {
+    say_part(&format!("{value}\n"));
+}
+
+/// Where the library's log goes: to standard error, each event as a line.
+pub(crate) struct LogLines;
+
+impl Write for LogLines {
+    fn write(&mut self, event: &[u8]) -> std::io::Result<usize> {
+        say(String::from_utf8_lossy(event).trim_end());
+        Ok(event.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Writes to standard error. Where that fails (a full disk, a reader that has gone) there is nobody

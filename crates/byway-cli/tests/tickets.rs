@@ -290,9 +290,19 @@ fn mistyped_cut_foreign_and_misplaced_tickets_are_told_from_each_other() {
         assert!(said.contains(words), "{said}");
         assert!(!said.contains(&to[20..40]), "{said}");
     }
-    let out = run(&["doctor", "--to", &ticket]);
+    // Doctor takes one of `recv`, and leaves it to who sends.
+    let out = run(&["doctor", "--to", &ticket, "--heartbeats", "3", "--json"]);
     let said = text(&out.stderr);
-    assert!(said.contains("addresses are wanted") && !said.contains(&ticket[20..40]));
+    assert_eq!(out.status.code(), Some(0), "{said}");
+    let found: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+    assert!(
+        found["pairs"][0]["rate_bit_s"].as_f64() > Some(0.0),
+        "{found}"
+    );
+    assert!(!said.contains(&ticket[20..40]) && !text(&out.stdout).contains(&ticket[20..40]));
+    let out = run(&["doctor", "--to", &serve.ticket]);
+    assert!(text(&out.stderr).contains("a ticket of `byway serve`"));
+    assert!(case.send(&ticket).status.success());
     recv.end();
     serve.end();
 }
@@ -363,7 +373,7 @@ fn what_answers_without_tls_or_not_at_all_is_told() {
         .unwrap();
     let said = text(&nobody.stderr);
     assert_eq!(nobody.status.code(), Some(3), "{said}");
-    assert!(said.contains("the ticket ends with the command"), "{said}");
+    assert!(said.contains("ticket ends with the command"), "{said}");
     for (answer, status, words) in [
         (None, 3, "not within 500 ms to TLS"),
         (Some("hello"), 4, "the other side does not encrypt"),

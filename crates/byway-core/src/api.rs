@@ -51,8 +51,8 @@ pub enum SendFailure {
 }
 
 /// What an ICMP message says of a packet ([`Endpoint::handle_icmp`](crate::Endpoint::handle_icmp);
-/// RFC 9260 section 10). All other types and codes are to be ignored, "Port Unreachable" among
-/// them (ICMP1 to ICMP4).
+/// RFC 9260 section 10). All other types and codes are to be ignored, "Port Unreachable" about a
+/// packet without UDP among them (ICMP1 to ICMP4).
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum IcmpMessage {
     /// "Fragmentation Needed" of IPv4, "Packet Too Big" of IPv6. It bounds the search of
@@ -66,6 +66,11 @@ pub enum IcmpMessage {
     /// association if it is said again after RTO.Initial without a packet of the peer in between
     /// (ICMP8).
     ProtocolUnreachable,
+    /// "Port Unreachable" about a packet in UDP: nothing listens on that UDP port. A set-up tries
+    /// the next address at once, and ends when all have said so. An established association
+    /// treats it as [`Unreachable`](Self::Unreachable) and as
+    /// [`ProtocolUnreachable`](Self::ProtocolUnreachable) (RFC 6951 section 5.5).
+    PortUnreachable,
     /// "Destination Unreachable" with any other code. The path becomes potentially failed, if
     /// another one is active (ICMP9).
     Unreachable,
@@ -322,6 +327,8 @@ pub enum LossReason {
     AbortedByPeer(String),
     /// An ICMP message says that nothing at the peer's address takes SCTP without UDP.
     ProtocolUnreachable,
+    /// ICMP messages say that nothing listens on the UDP port of the peer's addresses.
+    PortUnreachable,
     /// The local user aborted.
     AbortedLocally,
     /// The peer violated the protocol; the text says how.
@@ -352,6 +359,7 @@ impl LossReason {
             LossReason::DataUnacknowledged => "data unacknowledged",
             LossReason::AbortedByPeer(_) => "aborted by peer",
             LossReason::ProtocolUnreachable => "protocol unreachable",
+            LossReason::PortUnreachable => "port unreachable",
             LossReason::AbortedLocally => "aborted locally",
             LossReason::ProtocolViolation(_) => "protocol violation",
             LossReason::PeerRestarted => "peer restarted",
@@ -378,6 +386,9 @@ impl core::fmt::Display for LossReason {
             LossReason::AbortedByPeer(c) => write!(f, "the peer aborted: {c}"),
             LossReason::ProtocolUnreachable => f.write_str(
                 "nothing at the peer's address takes SCTP without UDP (ICMP: protocol unreachable)",
+            ),
+            LossReason::PortUnreachable => f.write_str(
+                "nothing listens on the peer's UDP port (ICMP: port unreachable)",
             ),
             LossReason::AbortedLocally => f.write_str("aborted on this side"),
             LossReason::ProtocolViolation(what) => {
@@ -601,6 +612,8 @@ pub struct PathStats {
     pub dead_for_data: bool,
     /// Largest packet, bytes.
     pub pmtu: u32,
+    /// The largest packet that is tried: `pmtu` of the settings, or the MTU of the interface.
+    pub largest_pmtu: u32,
     /// Packets sent.
     pub packets_sent: u64,
     /// SCTP bytes sent, headers included.

@@ -69,10 +69,11 @@ pub struct Config {
     pub sack: SackConfig,
     /// Memory and windows.
     pub buffer: BufferConfig,
-    /// Largest IP packet that is sent, in bytes, all headers included.
+    /// Largest IP packet that is sent, in bytes, all headers included (1500; in the preset
+    /// `byway` 65535: the MTU of each path's interface is the bound).
     pub pmtu: Pmtu,
-    /// Search for the largest packets that a path takes, up to `pmtu`; off by default:
-    /// `pmtu` is the size of all paths.
+    /// Search for the largest packets that a path takes, up to `pmtu` and the MTU of its
+    /// interface; off by default: `pmtu` is the size of all paths.
     pub mtu_discovery: Option<MtuDiscovery>,
     /// Authenticated chunks (RFC 4895); off, and on in the preset `byway`.
     pub auth: AuthConfig,
@@ -85,7 +86,7 @@ pub struct Config {
     pub custom: Custom,
 }
 
-/// Largest IP packet, in bytes (default 1500, at least 512).
+/// Largest IP packet, in bytes (default 1500, 512 to 65535).
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Pmtu(pub u32);
@@ -93,6 +94,22 @@ pub struct Pmtu(pub u32);
 impl Default for Pmtu {
     fn default() -> Pmtu {
         Pmtu(1500)
+    }
+}
+
+impl Pmtu {
+    /// No bound but that of the path's interface, which
+    /// [`Routes::interface_mtu`](crate::Routes::interface_mtu) tells. Where nobody knows the
+    /// interface, or nothing is searched, it counts as 1500.
+    pub const INTERFACE: Pmtu = Pmtu(65_535);
+
+    /// The bound of a path whose interface has this MTU, if it is known.
+    pub(crate) fn over(self, interface: Option<u32>) -> u32 {
+        match interface {
+            Some(mtu) => self.0.min(mtu),
+            None if self == Pmtu::INTERFACE => Pmtu::default().0,
+            None => self.0,
+        }
     }
 }
 
@@ -346,6 +363,7 @@ impl Config {
         c.hb.at_establishment = true;
         c.setup.min_init_len = 160;
         c.mtu_discovery = Some(MtuDiscovery::default());
+        c.pmtu = Pmtu::INTERFACE;
         c.auth.enabled = true;
         c.asconf.enabled = true;
         c

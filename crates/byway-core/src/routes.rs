@@ -21,6 +21,25 @@ pub trait Routes: Send {
         let _ = used;
         self.source(local, remote)
     }
+
+    /// The MTU of the interface by which packets from `local` leave to `remote`, in bytes of
+    /// an IP packet; `None`, the default, if it is not known. It bounds the search of
+    /// `mtu_discovery`.
+    fn interface_mtu(&mut self, local: SocketAddr, remote: IpAddr) -> Option<u32> {
+        let _ = (local, remote);
+        None
+    }
+
+    /// The routes of this host have changed: what is remembered of them is old. Default: nothing
+    /// is remembered.
+    fn changed(&mut self) {}
+
+    /// Whether packets from `local` still have a way to `remote`. Asked when routes have
+    /// changed: a path whose source has none leaves from another one. Default: true.
+    fn leads(&mut self, local: SocketAddr, remote: IpAddr) -> bool {
+        let _ = (local, remote);
+        true
+    }
 }
 
 /// Chooses the local address that has the longest common prefix with the remote one, in

@@ -6,7 +6,9 @@
 //! never during a system call, so that handles on other threads get their turn.
 
 use crate::busy_peers::BusyPeers;
+use crate::cards::Cards;
 use crate::icmp::Told;
+use crate::quoted::{self, Quoted};
 use crate::refused::{self, Refused};
 use crate::shared::Shared;
 use crate::socket::{Received, Socket};
@@ -15,7 +17,6 @@ use crate::state::Source;
 use crate::strangers::Strangers;
 use byway_core::time::Instant;
 use std::future::Future;
-use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -61,7 +62,7 @@ impl Port {
     }
 
     /// Passes what ICMP says of packets without UDP to the core. Returns whether there may be
-    /// more.
+    /// more. What it says of packets in UDP comes with what is received.
     fn receive_icmp(&self, cx: &mut Context<'_>, shared: &Shared) -> bool {
         let told = |told: Told<'_>| shared.with(|state| state.told(shared.now(), &told));
         match self.socket.receive_icmp(cx, told) {
@@ -123,6 +124,8 @@ pub(crate) struct Driver {
     armed: Option<Instant>,
     /// When a socket that was passed over because of strangers is read again.
     again: Option<Instant>,
+    /// By which card packets leave.
+    cards: Cards,
 }
 
 impl Driver {
@@ -137,6 +140,7 @@ impl Driver {
             timer: Box::pin(tokio::time::sleep(Duration::ZERO)),
             armed: None,
             again: None,
+            cards: Cards::list(),
         }
     }
 
@@ -161,6 +165,7 @@ impl Driver {
                         shared.with(|state| state.arrive(shared.now(), from, index, datagrams));
                     });
             more |= was_busy;
+            more |= pass_told(shared, &mut self.received.told);
             port.passed = if was_busy {
                 port.passed.wrapping_add(1)
             } else {
@@ -178,7 +183,9 @@ impl Driver {
                 self.again = Some(self.again.map_or(then, |again| again.min(then)));
                 continue;
             }
-            match port.socket.poll_receive(cx, &mut self.received) {
+            let received = port.socket.poll_receive(cx, &mut self.received);
+            more |= pass_told(shared, &mut self.received.told);
+            match received {
                 Poll::Pending => {
                     more |= waits;
                     port.busy.shared_was_read(None);
@@ -188,7 +195,7 @@ impl Driver {
                     port.busy.shared_was_read(Some(n));
                     port.pass(shared, index, &self.received, n);
                 }
-                Poll::Ready(Err(error)) if is_icmp(&error) => more = true,
+                Poll::Ready(Err(error)) if quoted::may_be_told(&error) => more = true,
                 Poll::Ready(Err(error)) => {
                     let address = port.socket.local();
                     tracing::warn!(%address, %error, "cannot receive; resting");
@@ -204,10 +211,12 @@ impl Driver {
 
     /// Runs the core's expired timers and takes over the packets to send.
     fn turn(&mut self) -> Turn {
-        self.shared.with(|state| {
+        let mut routes_changed = false;
+        let turn = self.shared.with(|state| {
             state.outbox.recycle(&mut self.sent);
             let (due, more) = state.turn(self.shared.now());
             // In this order: a place may have been given again.
+            routes_changed = std::mem::take(&mut state.routes_changed);
             for place in state.going.drain(..) {
                 self.ports[place] = None;
             }
@@ -233,7 +242,11 @@ impl Driver {
                 more,
                 finished: state.finished(),
             }
-        })
+        });
+        if routes_changed {
+            self.cards = Cards::list();
+        }
+        turn
     }
 
     /// Sends waiting batches while the sockets are writable. Returns whether any
@@ -243,7 +256,10 @@ impl Driver {
         for port in self.ports.iter_mut().flatten() {
             while let Some(batch) = port.queue.first() {
                 let count = batch.datagrams() as u64;
-                match port.socket.poll_send(cx, batch) {
+                let card = self
+                    .cards
+                    .named(port.socket.local().ip(), batch.destination);
+                match port.socket.poll_send(cx, batch, card) {
                     Poll::Pending => break,
                     Poll::Ready(Ok(())) => datagrams += count,
                     Poll::Ready(Err(Refused {
@@ -298,15 +314,17 @@ impl Driver {
     }
 }
 
-/// Whether a receive error comes from an ICMP message about an earlier datagram.
-/// SCTP over UDP does not act on these (RFC 6951 section 5.5); its timers detect
-/// a failed path.
-fn is_icmp(error: &io::Error) -> bool {
-    use io::ErrorKind::{ConnectionRefused, ConnectionReset, HostUnreachable, NetworkUnreachable};
-    matches!(
-        error.kind(),
-        ConnectionRefused | ConnectionReset | HostUnreachable | NetworkUnreachable
-    )
+/// Passes what ICMP says of packets in UDP to the core. Returns whether there was something.
+fn pass_told(shared: &Shared, told: &mut Vec<Quoted>) -> bool {
+    if told.is_empty() {
+        return false;
+    }
+    shared.with(|state| {
+        for quoted in told.drain(..) {
+            state.told(shared.now(), &quoted.told());
+        }
+    });
+    true
 }
 
 impl Future for Driver {

@@ -24,9 +24,9 @@ pub struct EndpointOptions {
     /// for all addresses with port 0. Peers get exactly these addresses.
     ///
     /// A wildcard stands for the addresses of this host and follows them while they come
-    /// and go: `0.0.0.0` for those of IPv4, `::` for those of IPv6, without loopback
-    /// (unless there is nothing else), link-local addresses and cards that are down, at
-    /// most 8 in all.
+    /// and go: `0.0.0.0` for those of IPv4, `::` for those of IPv6, without loopback and
+    /// bridges that have no default route (unless there is nothing else), link-local addresses
+    /// and cards that are down, at most 8 in all.
     pub local: Vec<SocketAddr>,
     /// What carries the packets. Default: [`Encapsulation::Udp`].
     pub encapsulation: Encapsulation,
@@ -157,19 +157,17 @@ impl Endpoint {
         config.port = sctp_port;
 
         let mut core = byway_core::Endpoint::new(config)?;
-        core.set_routes(Box::new(KernelRoutes::default()));
+        core.set_routes(Box::new(KernelRoutes::now()));
         let outbox = Outbox::new(sockets.iter().map(Socket::max_segments).collect());
         let state = State::new(core, places, outbox, options.backlog);
         let shared = Arc::new(Shared::new(state));
         runtime.spawn(Driver::new(shared.clone(), sockets));
-        if wildcard::any(&wanted) {
-            let bound = watch::Bound {
-                wanted,
-                encapsulation,
-                sctp_port,
-            };
-            runtime.spawn(watch::follow(shared.clone(), bound));
-        }
+        let bound = watch::Bound {
+            wanted,
+            encapsulation,
+            sctp_port,
+        };
+        runtime.spawn(watch::follow(shared.clone(), bound));
         Ok(Endpoint(Arc::new(Handle {
             shared,
             encapsulation,

@@ -181,6 +181,25 @@ fn meaning_v6(kind: u8, code: u8, mtu: u32) -> Option<IcmpMessage> {
     }
 }
 
+/// What type and code of IPv4 say of a packet in UDP.
+pub(crate) fn meaning_in_udp_v4(kind: u8, code: u8, mtu: u32) -> Option<IcmpMessage> {
+    match (kind, code) {
+        (V4_UNREACHABLE, 3) => Some(IcmpMessage::PortUnreachable),
+        // The host has no UDP at all.
+        (V4_UNREACHABLE, 2) => Some(IcmpMessage::Unreachable),
+        _ => meaning_v4(kind, code, mtu),
+    }
+}
+
+/// The same of IPv6.
+pub(crate) fn meaning_in_udp_v6(kind: u8, code: u8, mtu: u32) -> Option<IcmpMessage> {
+    match (kind, code) {
+        (V6_UNREACHABLE, 4) => Some(IcmpMessage::PortUnreachable),
+        (V6_PARAMETER_PROBLEM, _) => None,
+        _ => meaning_v6(kind, code, mtu),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

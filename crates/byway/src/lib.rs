@@ -41,9 +41,9 @@
 //! segmentation offload. Handles call the core directly under a lock, so a
 //! message does not cost a task switch.
 //!
-//! Packets are sent with the Don't Fragment bit. They are at most `pmtu` of
-//! [`Config`] long: 1500 bytes by default, IP and UDP headers included. Set it
-//! lower if a path, such as a tunnel, has a smaller MTU.
+//! Packets are sent with the Don't Fragment bit. How large a path lets them be is searched, from
+//! 1200 bytes up to the MTU of its interface, IP and UDP headers included; `pmtu` of [`Config`]
+//! is an upper bound.
 //!
 //! # When handles are dropped
 //! Handles are cheap to clone. Dropping the last handle of an association starts a
@@ -59,6 +59,8 @@ mod association;
 mod batch;
 mod bind;
 mod busy_peers;
+mod by_card;
+mod cards;
 mod claim;
 mod driver;
 mod encapsulation;
@@ -71,7 +73,9 @@ pub mod fuzzing;
 mod icmp;
 mod inbox;
 mod kernel_sctp;
+mod netlink;
 mod outbox;
+mod quoted;
 mod raw;
 mod raw_port;
 mod refused;

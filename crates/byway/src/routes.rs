@@ -1,10 +1,9 @@
-//! The local address of a path, as the kernel's routing table chooses it.
+//! The local address of a path and the MTU of its card, as the kernel's routing table has them.
 
+use crate::cards::Cards;
 use byway_core::Routes;
 use byway_core::routes::LongestPrefix;
-use socket2::{Domain, Protocol, Socket, Type};
 use std::collections::BTreeMap;
-use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
@@ -14,13 +13,26 @@ const LIFETIME: Duration = Duration::from_secs(5);
 /// Most cached answers. Peers choose the addresses, so the cache is bounded.
 const ANSWERS: usize = 1024;
 
-/// Asks the kernel by connecting a temporary UDP socket, which sends nothing.
-#[derive(Debug, Default)]
+/// Asks the kernel: for the source by connecting a temporary UDP socket, which sends nothing, for
+/// the rest by netlink.
+#[derive(Debug)]
 pub(crate) struct KernelRoutes {
+    cards: Cards,
+    /// What was so before the last change.
+    before: Cards,
     answers: BTreeMap<IpAddr, (Instant, Option<IpAddr>)>,
 }
 
 impl KernelRoutes {
+    /// The routes of this moment.
+    pub(crate) fn now() -> KernelRoutes {
+        KernelRoutes {
+            cards: Cards::list(),
+            before: Cards::unknown(),
+            answers: BTreeMap::new(),
+        }
+    }
+
     fn ask(&mut self, remote: IpAddr) -> Option<IpAddr> {
         let now = Instant::now();
         if let Some((at, answer)) = self.answers.get(&remote)
@@ -54,9 +66,8 @@ impl Routes for KernelRoutes {
     }
 
     /// Where the kernel's choice is used already: another address whose own card has a
-    /// route to `remote`. Policy routing (`ip rule from ADDRESS`) makes such routes, and
-    /// the kernel's own choice never uses them. Without a route by its own card a packet
-    /// from that address would leave by the first uplink, and its provider might drop it.
+    /// route to `remote`. Without one a packet from that address would leave by the first
+    /// uplink, and its provider might drop it.
     fn source_beside(
         &mut self,
         local: &[SocketAddr],
@@ -72,31 +83,21 @@ impl Routes for KernelRoutes {
         };
         let other = local
             .iter()
-            .position(|l| free(l) && leaves_by_own_card(l.ip(), remote));
+            .position(|l| free(l) && self.cards.leads_by_own_card(l.ip(), remote));
         Some(other.unwrap_or(first))
     }
-}
 
-/// Whether the card that has this address has a route to `remote` for packets from it.
-fn leaves_by_own_card(local: IpAddr, remote: IpAddr) -> bool {
-    let cards = if_addrs::get_if_addrs().unwrap_or_default();
-    let Some(card) = cards.iter().find(|c| c.ip() == local) else {
-        return false;
-    };
-    let route = || -> io::Result<()> {
-        let to = SocketAddr::new(remote, 9);
-        let socket = Socket::new(Domain::for_address(to), Type::DGRAM, Some(Protocol::UDP))?;
-        socket.bind_device(Some(card.name.as_bytes()))?;
-        socket.bind(&SocketAddr::new(local, 0).into())?;
-        // Sends nothing.
-        socket.connect(&to.into())
-    };
-    match route() {
-        Ok(()) => true,
-        Err(error) => {
-            tracing::debug!(%local, %remote, card = card.name, %error, "no route by this card");
-            false
-        }
+    fn interface_mtu(&mut self, local: SocketAddr, remote: IpAddr) -> Option<u32> {
+        self.cards.mtu(local, remote)
+    }
+
+    fn leads(&mut self, local: SocketAddr, remote: IpAddr) -> bool {
+        self.cards.leads(local, remote, &self.before)
+    }
+
+    fn changed(&mut self) {
+        self.before = std::mem::replace(&mut self.cards, Cards::list());
+        self.answers.clear();
     }
 }
 
@@ -128,7 +129,7 @@ mod tests {
 
     #[test]
     fn loopback_and_unbound_sources_are_left_to_the_prefix() {
-        let mut routes = KernelRoutes::default();
+        let mut routes = KernelRoutes::now();
         let local = [
             "127.0.0.1:1".parse().unwrap(),
             "127.0.0.2:1".parse().unwrap(),
@@ -142,7 +143,7 @@ mod tests {
 
     #[test]
     fn answers_are_bounded() {
-        let mut routes = KernelRoutes::default();
+        let mut routes = KernelRoutes::now();
         for i in 0..ANSWERS as u32 + 10 {
             routes
                 .answers

@@ -4,16 +4,20 @@
 //! sending are those of UDP.
 
 use crate::batch::Batch;
+use crate::by_card;
 use crate::encapsulation::Place;
 use crate::error::BindError;
 use crate::icmp::Told;
+use crate::quoted::{self, ErrorQueue, Quoted};
 use crate::raw_port::{Cover, RawPort};
 use crate::refused::Refused;
 use quinn_udp::{BATCH_SIZE, RecvMeta, UdpSockRef, UdpSocketState};
 use rustix::net::sockopt;
 use socket2::{Domain, Protocol, SockRef, Socket as NewSocket, Type};
+use std::cell::Cell;
 use std::io::{self, IoSliceMut};
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use tokio::io::Interest;
 use tokio::net::UdpSocket;
@@ -25,15 +29,32 @@ const RECEIVE_LEN: usize = 1 << 16;
 /// `net.core.rmem_max` and `net.core.wmem_max`.
 const SOCKET_BUFFER: usize = 4 << 20;
 
+/// How often a call is made again that failed for an ICMP message about another packet.
+const TRIES: u32 = 16;
+
 /// Packets of a batch that leaves one by one.
 const BATCH_WITHOUT_OFFLOAD: usize = 64;
+
+/// A socket of a card.
+#[derive(Debug)]
+struct OfCard {
+    card: u32,
+    /// None if the kernel does not allow it: that is asked once.
+    socket: Option<Box<Socket>>,
+    /// Whether it is read next, so that neither socket waits for the other.
+    next: Cell<bool>,
+}
 
 /// One bound socket.
 #[derive(Debug)]
 pub(crate) struct Socket {
-    io: UdpSocket,
+    io: Arc<UdpSocket>,
     state: UdpSocketState,
     place: Place,
+    /// What ICMP says of its packets, if it is one of UDP.
+    errors: Option<ErrorQueue>,
+    /// Of the same address and one card, where packets of IPv6 must leave by it.
+    of_card: Option<OfCard>,
     /// What it has beside itself if it is a raw one.
     raw: Option<RawPort>,
     /// Datagrams that one call can send. Kept here because quinn-udp disables
@@ -47,6 +68,8 @@ pub(crate) struct Received {
     storage: Box<[u8]>,
     metas: [RecvMeta; BATCH_SIZE],
     cover: Cover,
+    /// What ICMP said of packets of the sockets.
+    pub(crate) told: Vec<Quoted>,
 }
 
 impl Received {
@@ -56,6 +79,7 @@ impl Received {
             storage: vec![0; BATCH_SIZE * RECEIVE_LEN].into_boxed_slice(),
             metas: [RecvMeta::default(); BATCH_SIZE],
             cover: Cover::None,
+            told: Vec::new(),
         }
     }
 
@@ -85,7 +109,7 @@ impl Received {
 impl Socket {
     /// Binds UDP to one address. Port 0 means any free port.
     pub(crate) fn bind(address: SocketAddr) -> Result<Socket, BindError> {
-        let (std, state) = bound(address, None).map_err(|e| BindError::socket(address, e))?;
+        let (std, state) = bound(address, &Share::No).map_err(|e| BindError::socket(address, e))?;
         Socket::adopt(std, state).map_err(|e| BindError::socket(address, e))
     }
 
@@ -96,9 +120,11 @@ impl Socket {
         let (raw, std, state) = RawPort::open(address, sctp_port)?;
         enlarge(&std, address);
         Ok(Socket {
-            io: UdpSocket::from_std(std).map_err(|e| BindError::raw(address, e))?,
+            io: Arc::new(UdpSocket::from_std(std).map_err(|e| BindError::raw(address, e))?),
             state,
             place: Place { address, raw: true },
+            errors: None,
+            of_card: None,
             raw: Some(raw),
             segments: 1,
         })
@@ -107,8 +133,14 @@ impl Socket {
     fn adopt(std: std::net::UdpSocket, state: UdpSocketState) -> io::Result<Socket> {
         let address = std.local_addr()?;
         let segments = state.max_gso_segments().max(1);
+        if let Err(error) = state.enable_transport_errors(UdpSockRef::from(&std)) {
+            tracing::debug!(%address, %error, "ICMP messages are not told");
+        }
+        let io = Arc::new(UdpSocket::from_std(std)?);
         Ok(Socket {
-            io: UdpSocket::from_std(std)?,
+            errors: Some(ErrorQueue::of(io.clone())),
+            of_card: None,
+            io,
             state,
             place: Place {
                 address,
@@ -123,13 +155,43 @@ impl Socket {
     /// the others send still comes to this one.
     #[cfg(target_os = "linux")]
     pub(crate) fn connected_to(&self, peer: SocketAddr) -> io::Result<Socket> {
-        let this = SockRef::from(&self.io);
+        self.another(&Share::Peer(peer))
+    }
+
+    #[cfg(target_os = "linux")]
+    fn another(&self, share: &Share) -> io::Result<Socket> {
+        let this = SockRef::from(&*self.io);
         this.set_reuse_port(true)?;
-        let made = bound(self.local(), Some(peer));
+        let made = bound(self.local(), share);
         // The port is shared for this moment only: later nobody else can bind it.
         this.set_reuse_port(false)?;
         let (std, state) = made?;
         Socket::adopt(std, state)
+    }
+
+    /// The socket of this address by which packets of IPv6 leave by a card; none if the kernel
+    /// does not allow it (Linux before 5.7, without CAP_NET_RAW).
+    ///
+    /// A packet that names its card does so in vain where it has a source, too: then IPv6 prefers
+    /// the route with the best metric (`ip6_route_output_flags`). What comes by the card comes to
+    /// this socket, and what comes by another one, or from this host, to the first.
+    fn of_card(&mut self, card: u32) -> Option<&mut Socket> {
+        if self.of_card.as_ref().is_none_or(|of| of.card != card) {
+            let name = rustix::net::netdevice::index_to_name(&*self.io, card);
+            let made = name
+                .map_err(io::Error::from)
+                .and_then(|n| self.another(&Share::Card(n)));
+            let made = made.inspect_err(|error| {
+                let address = self.local();
+                tracing::warn!(%address, card, %error, "packets leave by the card of the kernel's choice");
+            });
+            self.of_card = Some(OfCard {
+                card,
+                socket: made.ok().map(Box::new),
+                next: Cell::new(true),
+            });
+        }
+        self.of_card.as_mut()?.socket.as_deref_mut()
     }
 
     /// Not here.
@@ -164,6 +226,7 @@ impl Socket {
     }
 
     /// Passes ICMP messages about packets without UDP to `told`. Returns whether there were any.
+    /// Those about packets in UDP come with what is received.
     pub(crate) fn receive_icmp(
         &self,
         cx: &mut Context<'_>,
@@ -175,11 +238,18 @@ impl Socket {
         }
     }
 
+    /// Moves what ICMP said of packets in UDP since the last call to `into`.
+    pub(crate) fn take_told(&self, into: &mut Vec<Quoted>) {
+        if let Some(errors) = &self.errors {
+            errors.take(into);
+        }
+    }
+
     /// Most buffers that can wait in this socket. The kernel counts at least 768 bytes for
     /// each.
     pub(crate) fn most_buffers(&self) -> usize {
         const LEAST: usize = 768;
-        let room = SockRef::from(&self.io).recv_buffer_size();
+        let room = SockRef::from(&*self.io).recv_buffer_size();
         room.unwrap_or(2 * SOCKET_BUFFER).div_ceil(LEAST)
     }
 
@@ -189,7 +259,34 @@ impl Socket {
         cx: &mut Context<'_>,
         into: &mut Received,
     ) -> Poll<io::Result<usize>> {
+        let of_card = self.of_card.as_ref();
+        let Some((of_card, socket)) = of_card.and_then(|of| Some((of, of.socket.as_ref()?))) else {
+            return self.poll_receive_own(cx, into);
+        };
+        of_card.next.set(!of_card.next.get());
+        let order: [&Socket; 2] = match of_card.next.get() {
+            true => [self, socket],
+            false => [socket, self],
+        };
+        for socket in order {
+            if let Poll::Ready(got) = socket.poll_receive_own(cx, into) {
+                return Poll::Ready(got);
+            }
+        }
+        Poll::Pending
+    }
+
+    /// Receives what comes to this socket itself.
+    fn poll_receive_own(
+        &self,
+        cx: &mut Context<'_>,
+        into: &mut Received,
+    ) -> Poll<io::Result<usize>> {
         into.cover = self.raw.as_ref().map_or(Cover::None, RawPort::cover);
+        if let Some(errors) = &self.errors {
+            errors.poll(cx);
+            errors.take(&mut into.told);
+        }
         loop {
             ready!(self.io.poll_recv_ready(cx))?;
             let mut chunks = into.storage.chunks_mut(RECEIVE_LEN);
@@ -199,28 +296,45 @@ impl Socket {
             let metas = &mut into.metas;
             let got = self.io.try_io(Interest::READABLE, || {
                 self.state
-                    .recv(UdpSockRef::from(&self.io), &mut slices, metas)
+                    .recv(UdpSockRef::from(&*self.io), &mut slices, metas)
             });
             match got {
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+                Err(e) if self.is_told(&e) => self.take_told(&mut into.told),
                 other => return Poll::Ready(other),
             }
         }
     }
 
+    /// Whether an error of a call came from an ICMP message about another packet, so that the call
+    /// is to be made again. What the messages say is kept.
+    fn is_told(&self, error: &io::Error) -> bool {
+        let errors = self.errors.as_ref().filter(|_| quoted::may_be_told(error));
+        errors.is_some_and(ErrorQueue::drain)
+    }
+
     /// Sends a batch, or waits until the socket is writable. Fails with the number
     /// of datagrams that the kernel refused and the first error. They are not sent
-    /// again; the protocol sees them as lost.
+    /// again; the protocol sees them as lost. `card`: the interface by which it leaves, where the
+    /// kernel would choose another one.
     pub(crate) fn poll_send(
         &mut self,
         cx: &mut Context<'_>,
         batch: &mut Batch,
+        card: Option<u32>,
     ) -> Poll<Result<(), Refused>> {
+        if let Some(card) = card
+            && batch.destination.is_ipv6()
+            && self.raw.is_none()
+            && let Some(socket) = self.of_card(card)
+        {
+            return socket.poll_send(cx, batch, None);
+        }
         if !batch.may_fragment {
-            return self.poll_send_batch(cx, batch);
+            return self.poll_send_batch(cx, batch, card);
         }
         self.let_fragment(true);
-        let sent = self.poll_send_batch(cx, batch);
+        let sent = self.poll_send_batch(cx, batch, card);
         self.let_fragment(false);
         sent
     }
@@ -231,11 +345,11 @@ impl Socket {
         let set = if self.local().is_ipv4() {
             use sockopt::Ipv4PathMtuDiscovery as Mode;
             let mode = if may { Mode::DONT } else { Mode::PROBE };
-            sockopt::set_ip_mtu_discover(&self.io, mode)
+            sockopt::set_ip_mtu_discover(&*self.io, mode)
         } else {
             use sockopt::Ipv6PathMtuDiscovery as Mode;
             let mode = if may { Mode::DONT } else { Mode::PROBE };
-            sockopt::set_ipv6_mtu_discover(&self.io, mode)
+            sockopt::set_ipv6_mtu_discover(&*self.io, mode)
         };
         if let Err(error) = set {
             tracing::debug!(address = %self.local(), %error, "cannot change Don't Fragment");
@@ -246,10 +360,12 @@ impl Socket {
         &mut self,
         cx: &mut Context<'_>,
         batch: &mut Batch,
+        card: Option<u32>,
     ) -> Poll<Result<(), Refused>> {
         let count = batch.datagrams();
+        let to = (batch.destination, card);
         if batch.sent == 0 && count <= self.segments {
-            match ready!(self.poll_send_bytes(cx, batch.destination, batch.segment, &batch.bytes)) {
+            match ready!(self.poll_send_bytes(cx, to, batch.segment, &batch.bytes)) {
                 Ok(()) => return Poll::Ready(Ok(())),
                 Err(error) if count > 1 && may_be_segmentation(&error) => batch.in_doubt = true,
                 Err(error) => {
@@ -261,7 +377,7 @@ impl Socket {
         while batch.sent < batch.bytes.len() {
             let end = batch.bytes.len().min(batch.sent + batch.segment);
             let datagram = &batch.bytes[batch.sent..end];
-            let sent = self.poll_send_bytes(cx, batch.destination, datagram.len(), datagram);
+            let sent = self.poll_send_bytes(cx, to, datagram.len(), datagram);
             match ready!(sent) {
                 Ok(()) => {}
                 Err(error) => match &mut batch.refused {
@@ -293,7 +409,7 @@ impl Socket {
     fn poll_send_bytes(
         &self,
         cx: &mut Context<'_>,
-        destination: SocketAddr,
+        (destination, card): (SocketAddr, Option<u32>),
         segment: usize,
         contents: &[u8],
     ) -> Poll<io::Result<()>> {
@@ -304,14 +420,18 @@ impl Socket {
             segment_size: Some(segment),
             src_ip: None,
         };
+        let mut tries = 0;
         loop {
-            let sent = self.io.try_io(Interest::WRITABLE, || {
-                self.state.try_send(UdpSockRef::from(&self.io), &transmit)
+            let sent = self.io.try_io(Interest::WRITABLE, || match card {
+                Some(card) => by_card::send(&*self.io, card, destination, (segment, contents)),
+                None => self.state.try_send(UdpSockRef::from(&*self.io), &transmit),
             });
             match sent {
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
                     ready!(self.io.poll_send_ready(cx))?;
                 }
+                // Strangers can make such messages, so not for ever.
+                Err(e) if tries < TRIES && self.is_told(&e) => tries += 1,
                 other => return Poll::Ready(other),
             }
         }
@@ -325,12 +445,18 @@ fn may_be_segmentation(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::InvalidInput || error.raw_os_error() == Some(EIO)
 }
 
-/// A socket that is bound to an address, and connected if a peer is given. Then the address may
-/// be that of a socket which shares its port.
-fn bound(
-    address: SocketAddr,
-    peer: Option<SocketAddr>,
-) -> io::Result<(std::net::UdpSocket, UdpSocketState)> {
+/// Whether a socket has an address and port alone, or beside another one of this process that
+/// shares its port.
+enum Share {
+    No,
+    /// It gets what this peer sends.
+    Peer(SocketAddr),
+    /// It gets what comes by this card, and sends by it.
+    Card(String),
+}
+
+/// A socket that is bound to an address.
+fn bound(address: SocketAddr, share: &Share) -> io::Result<(std::net::UdpSocket, UdpSocketState)> {
     let raw = NewSocket::new(
         Domain::for_address(address),
         Type::DGRAM,
@@ -339,12 +465,15 @@ fn bound(
     if address.is_ipv6() {
         raw.set_only_v6(true)?;
     }
-    if peer.is_some() {
+    if !matches!(share, Share::No) {
         raw.set_reuse_port(true)?;
     }
+    if let Share::Card(name) = share {
+        raw.bind_device(Some(name.as_bytes()))?;
+    }
     raw.bind(&address.into())?;
-    if let Some(peer) = peer {
-        raw.connect(&peer.into())?;
+    if let Share::Peer(peer) = share {
+        raw.connect(&(*peer).into())?;
     }
     let std = std::net::UdpSocket::from(raw);
     let state = UdpSocketState::new(UdpSockRef::from(&std))?;

@@ -24,7 +24,7 @@ async fn through(ip: &str, lengths: &[usize]) -> (Vec<Vec<u8>>, usize) {
     let mut got: Vec<Vec<u8>> = Vec::new();
     let mut calls = 0;
     while let Some(batch) = queue.first() {
-        poll_fn(|cx| a.poll_send(cx, batch)).await.unwrap();
+        poll_fn(|cx| a.poll_send(cx, batch, None)).await.unwrap();
         queue.remove_first(&mut Vec::new());
         calls += 1;
     }
@@ -79,7 +79,7 @@ async fn a_batch_beyond_what_the_socket_segments_goes_one_by_one() {
     queue.fill_from(&mut outbox, 0, &mut Vec::new());
     let batch = queue.first().unwrap();
     assert_eq!(batch.datagrams(), 200);
-    poll_fn(|cx| a.poll_send(cx, batch)).await.unwrap();
+    poll_fn(|cx| a.poll_send(cx, batch, None)).await.unwrap();
     let (mut into, mut got) = (Received::new(), 0);
     while got < 200 {
         let n = poll_fn(|cx| b.poll_receive(cx, &mut into)).await.unwrap();
@@ -108,7 +108,7 @@ async fn a_destination_that_cannot_be_does_not_cost_segmentation_offload() {
     queue.fill_from(&mut outbox, 0, &mut Vec::new());
     let mut refused = 0;
     while let Some(batch) = queue.first() {
-        let sent = poll_fn(|cx| a.poll_send(cx, batch)).await;
+        let sent = poll_fn(|cx| a.poll_send(cx, batch, None)).await;
         refused += sent.unwrap_err().datagrams;
         queue.remove_first(&mut Vec::new());
     }

@@ -1,12 +1,12 @@
-//! Follows the addresses of this host while an endpoint is bound to a wildcard address.
+//! Follows the addresses and the routes of this host.
 //!
 //! A netlink socket tells that links, addresses or routes changed. What it says is not read:
-//! the addresses are listed again, which is right also where messages were lost. Elsewhere
-//! than on Linux the list is read every two seconds.
+//! all paths ask for their routes again, and where an endpoint is bound to a wildcard address,
+//! the addresses are listed again. That is right also where messages were lost. Without
+//! netlink the list is read every two seconds.
 
 use crate::bind;
 use crate::encapsulation::Encapsulation;
-use crate::routes::KernelRoutes;
 use crate::shared::Shared;
 use crate::wildcard;
 use std::future::poll_fn;
@@ -48,7 +48,17 @@ pub(crate) async fn follow(shared: Arc<Shared>, bound: Bound) {
             () = news.wait() => {}
             () = again => {}
         }
-        retry = update(&shared, &bound);
+        shared.with(|state| state.core.forget_routes());
+        retry = wildcard::any(&bound.wanted) && update(&shared, &bound);
+        reroute(&shared);
+    }
+}
+
+/// Every association asks for the routes of its paths again, a few under one lock.
+fn reroute(shared: &Shared) {
+    let mut from = Some(0);
+    while let Some(place) = from {
+        from = shared.with(|state| state.ask_routes_again(shared.now(), place));
     }
 }
 
@@ -66,6 +76,7 @@ fn update(shared: &Shared, bound: &Bound) -> bool {
             return true;
         }
     };
+    let listed = without_fallback(listed, &now_local);
     let is_new = |a: &&SocketAddr| !now_local.iter().any(|l| l.ip() == a.ip());
     let (mut failed, mut came) = (false, 0);
     let mut sockets = Vec::new();
@@ -95,13 +106,20 @@ fn update(shared: &Shared, bound: &Bound) -> bool {
         // None is left. The last ones stay until another comes.
         return failed;
     }
-    shared.with(|state| {
-        state.core.set_routes(Box::new(KernelRoutes::default()));
-        if !sockets.is_empty() || !gone.is_empty() {
-            state.change_addresses(shared.now(), sockets, &gone);
-        }
-    });
+    if !sockets.is_empty() || !gone.is_empty() {
+        shared.with(|state| state.change_addresses(shared.now(), sockets, &gone));
+    }
     failed
+}
+
+/// A host without any network has its loopback addresses left. No peer elsewhere reaches them: who
+/// had others waits for the next ones.
+fn without_fallback(listed: Vec<SocketAddr>, now_local: &[SocketAddr]) -> Vec<SocketAddr> {
+    let loops = |all: &[SocketAddr]| all.iter().all(|a| a.ip().is_loopback());
+    if loops(&listed) && !loops(now_local) {
+        return Vec::new();
+    }
+    listed
 }
 
 #[cfg(target_os = "linux")]
@@ -189,5 +207,26 @@ impl News {
 
     async fn wait(&mut self) {
         tokio::time::sleep(QUIET.max(Duration::from_secs(2))).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_that_lost_its_networks_does_not_offer_loopback() {
+        let all = |texts: &[&str]| -> Vec<SocketAddr> {
+            texts.iter().map(|t| t.parse().unwrap()).collect()
+        };
+        let (here, net) = (
+            ["127.0.0.1:9", "[::1]:9"],
+            ["10.0.0.1:9", "[2001:db8::1]:9"],
+        );
+        let of = |listed: &[&str], now: &[&str]| without_fallback(all(listed), &all(now));
+        assert_eq!(of(&here, &net), []);
+        assert_eq!(of(&here, &here), all(&here), "there was nothing else");
+        assert_eq!(of(&net, &here), all(&net));
+        assert_eq!(of(&net[1..], &net), all(&net[1..]));
     }
 }

@@ -1,6 +1,5 @@
 //! Addresses as they are written, and those that the kernel would choose.
 
-use crate::below::ENCAPSULATION_PORT;
 use crate::failure::{Failure, Kind};
 use byway_tls::Ticket;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6, ToSocketAddrs, UdpSocket};
@@ -108,7 +107,10 @@ pub(super) fn by_routes(remote: &[SocketAddr]) -> Result<Vec<SocketAddr>, Failur
     for to in remote {
         match source_for(*to) {
             Ok(ip) => {
-                let address = SocketAddr::new(ip, 0);
+                let mut address = SocketAddr::new(ip, 0);
+                if let (SocketAddr::V6(from), SocketAddr::V6(to)) = (&mut address, to) {
+                    from.set_scope_id(to.scope_id());
+                }
                 if !local.contains(&address) {
                     local.push(address);
                 }
@@ -120,7 +122,7 @@ pub(super) fn by_routes(remote: &[SocketAddr]) -> Result<Vec<SocketAddr>, Failur
         return Err(Failure::new(
             Kind::Failed,
             format!(
-                "no route to any address ({}); name local addresses with --bind",
+                "no route to any address ({}): is the network up, does `ip route` show a way there, and is --to right?",
                 unreachable.join("; ")
             ),
         ));
@@ -128,24 +130,30 @@ pub(super) fn by_routes(remote: &[SocketAddr]) -> Result<Vec<SocketAddr>, Failur
     Ok(local)
 }
 
-/// The address that the default route uses, with this UDP port, for a receiver that names none.
-pub(super) fn of_default_route(port: u16) -> Result<Vec<SocketAddr>, Failure> {
-    // Documentation addresses (RFC 5737, RFC 3849): outside, and nothing is sent.
-    let outside: [IpAddr; 2] = [
-        Ipv4Addr::new(192, 0, 2, 1).into(),
-        Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1).into(),
-    ];
-    let found: Vec<SocketAddr> = outside
-        .into_iter()
-        .filter_map(|ip| source_for(SocketAddr::new(ip, ENCAPSULATION_PORT)).ok())
-        .map(|ip| SocketAddr::new(ip, port))
-        .collect();
-    if found.is_empty() {
-        return Err(Failure::wrong(
-            "there is no default route to take an address from; name addresses with --bind, such as --bind 127.0.0.1",
-        ));
+/// The addresses of this host, with this UDP port, for a receiver that names none: they come and
+/// go as the host's do.
+pub(super) fn of_this_host(port: u16) -> Vec<SocketAddr> {
+    vec![
+        (Ipv4Addr::UNSPECIFIED, port).into(),
+        (Ipv6Addr::UNSPECIFIED, port).into(),
+    ]
+}
+
+/// The same for a side that begins, and names none. Loopback and link-local addresses of the peer
+/// are reached from those of their kind only: then it is what the kernel chooses, and stays.
+///
+/// # Errors
+/// When there is no route to any address of the peer.
+pub(super) fn towards(remote: &[SocketAddr]) -> Result<Vec<SocketAddr>, Failure> {
+    let chosen = by_routes(remote)?;
+    let is_special = |a: &SocketAddr| match a.ip() {
+        IpAddr::V4(ip) => ip.is_loopback() || ip.is_link_local(),
+        IpAddr::V6(ip) => ip.is_loopback() || ip.is_unicast_link_local(),
+    };
+    match chosen.iter().any(is_special) {
+        true => Ok(chosen),
+        false => Ok(of_this_host(0)),
     }
-    Ok(found)
 }
 
 /// An address for people: without a port if it has none, as it is without UDP.
@@ -220,6 +228,15 @@ mod tests {
         ] {
             assert_eq!(shown(address.parse().unwrap()), expected);
         }
+    }
+
+    #[test]
+    fn without_bind_this_host_is_followed_but_for_loopback() {
+        let at = |text: &str| -> SocketAddr { text.parse().unwrap() };
+        let here = towards(&[at("127.0.0.1:9899")]).unwrap();
+        assert_eq!(here, [at("127.0.0.1:0")]);
+        let both = ["0.0.0.0:7", "[::]:7"].map(at);
+        assert_eq!(of_this_host(7), both);
     }
 
     #[test]

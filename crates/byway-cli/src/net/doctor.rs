@@ -7,12 +7,15 @@ mod report;
 
 use super::address;
 use super::ending::Ending;
-use crate::args::SettingArgs;
+use super::exchange::FILES;
+use super::protect::{ClientArgs, Destination, To};
+use crate::args::{SettingArgs, Talk};
 use crate::below::BelowArgs;
 use crate::failure::{Failure, Kind};
 use crate::settings::config;
 use crate::terminal::{print, print_json, say_part};
 use clap::Args;
+use findings::Protocol132;
 use host::Host;
 use measure::{Effort, Pair};
 use serde_json::Value;
@@ -20,10 +23,11 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 pub(crate) const DOCTOR_EXAMPLES: &str = "\
-On the other host: byway recv --unprotected --bind 10.0.0.1,10.1.0.1
+On the other host: byway recv, whose ticket doctor takes and does not use up
 
 Examples:
-  byway doctor --to 10.0.0.1,10.1.0.1
+  byway doctor --to TICKET
+  byway doctor --to 10.0.0.1,10.1.0.1         beside byway recv --unprotected
   byway doctor --to 10.0.0.1,10.1.0.1 --bind 10.0.0.2,10.1.0.2
   byway doctor --to 10.0.0.1,10.1.0.1 --encapsulation none     does protocol 132 pass?
   byway doctor --to 10.0.0.1,10.1.0.1 --json > doctor.json
@@ -38,19 +42,22 @@ const HEARTBEATS: u32 = 50;
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
-    /// The other side's addresses, separated by commas, each with a UDP port if not 9899
+    /// The ticket of a `byway recv` on the other side (@FILE or - read it), which is not used up.
+    /// Or the other side's addresses, separated by commas, each with a UDP port if not 9899
     #[arg(
         long,
-        value_name = "ADDR[,ADDR]",
+        value_name = "TICKET|ADDR[,ADDR]",
         value_delimiter = ',',
         required = true
     )]
-    to: Vec<String>,
+    to: Vec<To>,
+    #[command(flatten)]
+    client: ClientArgs,
     /// Local addresses, separated by commas; each is tried with each of --to. Without it, the
     /// addresses that the kernel's routes choose
     #[arg(long, value_name = "ADDR[,ADDR]", value_delimiter = ',')]
     bind: Vec<String>,
-    /// The other side's SCTP port
+    /// The other side's SCTP port; a ticket names it itself
     #[arg(long, value_name = "PORT", default_value_t = 5001, value_parser = clap::value_parser!(u16).range(1..))]
     port: u16,
     /// How long to wait for an answer of each pair
@@ -60,28 +67,29 @@ pub(crate) struct DoctorArgs {
     #[arg(long, value_name = "N", default_value_t = HEARTBEATS, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     heartbeats: u32,
     /// Send heartbeats only. Without it, the rate is measured with up to 4 MB, for at most a
-    /// second, and the receiver is asked what it sees: that needs a `byway recv --unprotected`
+    /// second, and the receiver is asked what it sees: that needs a `byway recv`, with its ticket
+    /// or --unprotected
     #[arg(long)]
     heartbeats_only: bool,
     #[command(flatten)]
     below: BelowArgs,
     #[command(flatten)]
     settings: SettingArgs,
-    /// Print the result as JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    pub(crate) talk: Talk,
 }
 
 /// What was found.
 struct Found {
     pairs: Vec<Pair>,
+    protocol_132: Protocol132,
     host: Host,
     findings: Vec<String>,
 }
 
 impl Found {
     fn json(&self) -> Value {
-        report::json(&self.pairs, &self.host, &self.findings)
+        report::json(&self.pairs, self.protocol_132, &self.host, &self.findings)
     }
 
     fn answers(&self) -> Result<(), Failure> {
@@ -94,15 +102,10 @@ impl Found {
 
 pub(crate) async fn doctor(args: DoctorArgs, ending: Ending) -> Result<(), Failure> {
     let found = look(&args, &ending).await?;
-    if args.json {
+    if args.talk.json {
         print_json(&found.json())?;
     } else {
-        let Found {
-            pairs,
-            host,
-            findings,
-        } = &found;
-        print(&report::text(pairs, host, findings))?;
+        print(&report::text(&found.pairs, &found.findings))?;
     }
     found.answers()
 }
@@ -117,7 +120,8 @@ pub(crate) async fn measured(
     ending: Ending,
 ) -> Result<String, Failure> {
     let args = DoctorArgs {
-        to,
+        to: to.iter().map(|text| To::from(text.as_str())).collect(),
+        client: ClientArgs::default(),
         bind,
         port,
         wait: WAIT,
@@ -125,7 +129,10 @@ pub(crate) async fn measured(
         heartbeats_only: false,
         below: BelowArgs::default(),
         settings: SettingArgs::default(),
-        json: quiet,
+        talk: Talk {
+            json: quiet,
+            verbose: 0,
+        },
     };
     let found = look(&args, &ending).await?;
     found.answers().map_err(|failure| {
@@ -139,14 +146,16 @@ pub(crate) async fn measured(
 }
 
 async fn look(args: &DoctorArgs, ending: &Ending) -> Result<Found, Failure> {
-    let remote = address::parse_all("--to", &args.to, args.below.encapsulation.default_port())?;
+    let there = Destination::read(&args.to, args.port, &args.client, FILES)?;
+    let remote = there.addresses(args.below.encapsulation.default_port())?;
     let wanted = pairs(args, &remote)?;
     let mut config = config(&args.settings)?;
     // Losses are what is measured: they must not end the association.
     config.failure.association_max_retrans = 250;
     config.failure.path_max_retrans = 100;
     let effort = Effort {
-        port: args.port,
+        port: there.sctp_port(),
+        credentials: there.credentials,
         wait: args.wait,
         heartbeats: args.heartbeats,
         asks: !args.heartbeats_only,
@@ -155,7 +164,7 @@ async fn look(args: &DoctorArgs, ending: &Ending) -> Result<Found, Failure> {
     };
     let mut pairs: Vec<Pair> = Vec::new();
     for (i, (local, remote)) in wanted.iter().enumerate() {
-        if !args.json {
+        if !args.talk.json {
             let doing = format!(
                 "pair {} of {}: {} to {remote}",
                 i + 1,
@@ -172,11 +181,20 @@ async fn look(args: &DoctorArgs, ending: &Ending) -> Result<Found, Failure> {
             }
         });
     }
+    let beside = match pairs
+        .first()
+        .filter(|_| remote.iter().all(|a| a.port() != 0))
+    {
+        Some(first) => measure::without_udp(first, &effort, ending).await,
+        None => None,
+    };
     clear(args);
+    let protocol_132 = Protocol132::of(&pairs, beside.as_ref());
     let host = host::look();
-    let findings = findings::of(&pairs, &host, &remote);
+    let findings = findings::of(&pairs, protocol_132, &host, &remote);
     Ok(Found {
         pairs,
+        protocol_132,
         host,
         findings,
     })
@@ -184,7 +202,7 @@ async fn look(args: &DoctorArgs, ending: &Ending) -> Result<Found, Failure> {
 
 /// Takes the line of progress away.
 fn clear(args: &DoctorArgs) {
-    if !args.json {
+    if !args.talk.json {
         say_part(&format!("\r{:78}\r", ""));
     }
 }

@@ -7,13 +7,15 @@ use crate::args::HereArgs;
 use crate::below::EncapsulationArg;
 use crate::failure::{Failure, Kind};
 use crate::settings::config;
-use crate::terminal::say;
+use crate::terminal::{say, say_json};
 use byway::{
-    Association, Closed, CommandError, Config, ConnectError, Endpoint, LossReason, SendError,
+    Association, Closed, CommandError, Config, ConnectError, Endpoint, LossReason, PathStats,
+    SendError,
 };
 use byway_lab::show;
+use std::cell::Cell;
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 /// An endpoint that waits for others.
@@ -31,12 +33,12 @@ pub(super) fn serve_with(
     let below = here.below;
     let udp_port = below.encapsulation.default_port();
     let local = if here.bind.is_empty() {
-        address::of_default_route(udp_port)?
+        address::of_this_host(udp_port)
     } else {
         address::parse_all("--bind", &here.bind, udp_port)?
     };
     let options = below
-        .options(local)
+        .options(local.clone())
         .sctp_port(port)
         .config(change(config(&here.settings)?));
     let endpoint = Endpoint::bind(options)?;
@@ -46,7 +48,16 @@ pub(super) fn serve_with(
         .iter()
         .map(|a| address::shown(*a))
         .collect();
-    if !here.quiet {
+    if here.quiet {
+        return Ok(endpoint);
+    }
+    if here.talk.json {
+        say_json(&serde_json::json!({
+            "schema": "byway.listening/1",
+            "addresses": shown,
+            "sctp_port": endpoint.sctp_port(),
+        }));
+    } else {
         say(format_args!(
             "listening on {}, SCTP port {}{}",
             shown.join(", "),
@@ -57,11 +68,12 @@ pub(super) fn serve_with(
                 EncapsulationArg::Both => ", with UDP and without",
             }
         ));
-        if shown.len() == 1 {
-            say(
-                "warning: no redundancy, a failed path stops the transfer: this side has one address only; name more with --bind",
-            );
-        }
+    }
+    if shown.len() == 1 {
+        say(format_args!(
+            "{ALONE}this side has one address only{}",
+            more(&local)
+        ));
     }
     Ok(endpoint)
 }
@@ -89,7 +101,7 @@ pub(super) async fn connect_with(
 ) -> Result<(Endpoint, Channel), Failure> {
     let (endpoint, association) = set_up(here, there, timeout, ending, change).await?;
     let Some(credentials) = &there.credentials else {
-        if !(here.quiet || here.json) {
+        if !(here.quiet || here.talk.json) {
             say(PLAIN);
         }
         return Ok((endpoint, Channel::plain(association)));
@@ -115,19 +127,31 @@ async fn set_up(
     let below = here.below;
     let remote = there.addresses(below.encapsulation.default_port())?;
     let local = if here.bind.is_empty() {
-        address::by_routes(&remote)?
+        address::towards(&remote)?
     } else {
         address::parse_all("--bind", &here.bind, 0)?
     };
-    let mut options = below.options(local).config(change(config(&here.settings)?));
+    let mut options = below
+        .options(local.clone())
+        .config(change(config(&here.settings)?));
     options.accept = false;
     let endpoint = Endpoint::bind(options)?;
     ending.aborts(&endpoint);
-    let setup = endpoint.connect(&remote, there.sctp_port());
+    let refused = Cell::new(false);
+    let setup = persistently(&endpoint, &remote, there.sctp_port(), || {
+        let first = !refused.replace(true) && there.may_say_refusal();
+        if first && !(here.quiet || here.talk.json) {
+            say(format_args!(
+                "{}; trying for {}",
+                nothing_listens(&remote),
+                byway_lab::units::format_duration(timeout)
+            ));
+        }
+    });
     let failure = match tokio::time::timeout(timeout, setup).await {
         Ok(Ok(association)) => {
-            if !(here.quiet || here.json) {
-                warn_of_one(&endpoint, &association);
+            if !(here.quiet || here.talk.json) {
+                warn_of_one(&local, &association);
             }
             if let Err(failure) = prefer(here, &association) {
                 abort_for(&association, &failure);
@@ -156,27 +180,86 @@ async fn set_up(
             }
             failure
         }
-        Err(_) => {
-            let ended = match there.is_ticket() {
-                true => "; the ticket ends with the command that has printed it",
-                false => "",
-            };
-            let shown: Vec<String> = remote.iter().map(|a| address::shown(*a)).collect();
-            Failure::new(
-                Kind::Lost,
-                format!(
-                    "{}, SCTP port {}: no answer within {}; is `byway recv` or `byway listen` running there, and {}?{ended}",
-                    shown.join(", "),
-                    there.sctp_port(),
-                    byway_lab::units::format_duration(timeout),
-                    passes(&remote)
-                ),
-            )
-        }
+        Err(_) if refused.get() => Failure::new(
+            Kind::Lost,
+            format!(
+                "{} (ICMP: port unreachable): is `byway recv` or `byway listen` running there, with \
+                 another UDP port (--to ADDR:PORT), or does a firewall reject it?{}",
+                nothing_listens(&remote),
+                end_of_ticket(there)
+            ),
+        ),
+        Err(_) if endpoint.driver_stats().datagrams_sent == 0 => Failure::new(
+            Kind::Lost,
+            format!(
+                "the kernel of this host sends nothing to {}: there is no route (`ip route get \
+                 ADDR` names it), or a filter here forbids it",
+                listed(&remote)
+            ),
+        ),
+        Err(_) => Failure::new(
+            Kind::Lost,
+            format!(
+                "{}, SCTP port {}: no answer within {}; is `byway recv` or `byway listen` running there, and {}?{}",
+                listed(&remote),
+                there.sctp_port(),
+                byway_lab::units::format_duration(timeout),
+                passes(&remote),
+                end_of_ticket(there)
+            ),
+        ),
     };
     // The next attempt may need the same ports.
     ending.abort(endpoint, b"given up").await;
     Err(failure)
+}
+
+/// Sets an association up, again and again while nothing listens on the UDP port: the other side
+/// may be about to begin. `refused` is called each time.
+async fn persistently(
+    endpoint: &Endpoint,
+    remote: &[SocketAddr],
+    port: u16,
+    refused: impl Fn(),
+) -> Result<Association, ConnectError> {
+    const PAUSE: Duration = Duration::from_millis(250);
+    loop {
+        match endpoint.connect(remote, port).await {
+            Err(ConnectError::Failed {
+                closed:
+                    Closed::Lost {
+                        reason: LossReason::PortUnreachable,
+                        ..
+                    },
+                ..
+            }) => refused(),
+            other => return other,
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+/// Why nobody may be there any more.
+fn end_of_ticket(there: &Destination) -> &'static str {
+    match there.is_ticket() {
+        true => " The ticket ends with the command that has printed it",
+        false => "",
+    }
+}
+
+fn listed(remote: &[SocketAddr]) -> String {
+    let shown: Vec<String> = remote.iter().map(|a| address::shown(*a)).collect();
+    shown.join(", ")
+}
+
+/// "nothing listens on UDP port 9898 of 10.0.0.1".
+fn nothing_listens(remote: &[SocketAddr]) -> String {
+    let each: Vec<String> = remote
+        .iter()
+        .filter(|a| a.port() != 0)
+        .map(|a| format!("UDP port {} of {}", a.port(), a.ip()))
+        .collect();
+    format!("nothing listens on {}", each.join(" and "))
 }
 
 /// What must pass for these addresses to answer.
@@ -200,7 +283,7 @@ pub(super) fn prefer(here: &HereArgs, association: &Association) -> Result<(), F
     match association.set_peer_primary(address) {
         Ok(()) => Ok(()),
         Err(SendError::Refused(CommandError::AddressChangesUnsupported)) => {
-            if !(here.quiet || here.json) {
+            if !(here.quiet || here.talk.json) {
                 say(format_args!(
                     "warning: --prefer {address}: the other side takes no such request (RFC 5061) and sends where it wants to"
                 ));
@@ -212,19 +295,36 @@ pub(super) fn prefer(here: &HereArgs, association: &Association) -> Result<(), F
     }
 }
 
+/// Where no path could take over.
+const ALONE: &str = "warning: no redundancy, a failed path stops the transfer: ";
+
+/// How this side gets more addresses.
+fn more(local: &[SocketAddr]) -> &'static str {
+    match local.iter().any(|a| a.ip().is_unspecified()) {
+        true => "; a second network is used as soon as it is there",
+        false => "; name more with --bind",
+    }
+}
+
 /// Says it when no path could take over.
-fn warn_of_one(endpoint: &Endpoint, association: &Association) {
-    let mut remote: Vec<_> = association.paths().iter().map(|p| p.remote).collect();
-    remote.sort();
-    remote.dedup();
-    let what = match (endpoint.local_addresses().len(), remote.len()) {
-        (_, 1) => "the other side has one address only; give it more with --bind there",
-        (1, _) => "this side has one address only; name more with --bind",
-        _ => return,
+fn warn_of_one(local: &[SocketAddr], association: &Association) {
+    let paths = association.paths();
+    let count = |address: fn(&PathStats) -> IpAddr| {
+        let mut all: Vec<IpAddr> = paths.iter().map(address).collect();
+        all.sort();
+        all.dedup();
+        all.len()
     };
-    say(format_args!(
-        "warning: no redundancy, a failed path stops the transfer: {what}"
-    ));
+    match (count(|p| p.local.ip()), count(|p| p.remote.ip())) {
+        (_, 1) => say(format_args!(
+            "{ALONE}the other side has one address only; give it more with --bind there"
+        )),
+        (1, _) => say(format_args!(
+            "{ALONE}all paths leave from one address of this side{}",
+            more(local)
+        )),
+        _ => {}
+    }
 }
 
 /// What of the messages of a lost association was not acknowledged, in bytes.

@@ -3,13 +3,16 @@
 use super::ending::Ending;
 use super::log::Log;
 use super::open::{Unacknowledged, abort_for, connect, prefer, serve};
+use super::patience::Patience;
 use super::progress::Progress;
 use super::protect::{Channel, Destination, Gate, Output, PLAIN, Purpose, To, Uses, admit};
 use super::stall::StallMeter;
+use super::traffic::Traffic;
 use super::watch::{GiveUp, Step, Watch};
 use crate::args::{CatArgs, ListenArgs};
 use crate::failure::{Failure, Kind};
-use crate::terminal::say;
+use crate::settings::config;
+use crate::terminal::{say, say_json};
 use byway::{Association, Closed, Endpoint, Message};
 use byway_lab::show;
 use byway_tls::Service;
@@ -30,19 +33,21 @@ const PIPE: Purpose = Purpose {
 };
 
 pub(crate) async fn listen(args: ListenArgs, ending: Ending) -> Result<(), Failure> {
+    let patience = Patience::of(&config(&args.here.settings)?);
     let endpoint = serve(&args.here, args.port, &ending)?;
     let output = Output {
         data: true,
-        json: args.here.json,
+        json: args.here.talk.json,
         quiet: args.here.quiet,
     };
     let gate = Gate::open(&args.gate, Uses::AtMost(1), PIPE, &endpoint, output)?;
-    if gate.is_none() && !args.here.quiet {
+    if gate.is_none() && !args.here.quiet && !args.here.talk.json {
         say(PLAIN);
     }
     let gate = gate.map(Arc::new);
-    let progress = Progress::new(args.here.quiet || args.here.json);
+    let progress = Progress::new(args.here.quiet || args.here.talk.json);
     let meter = RefCell::new(StallMeter::new());
+    let traffic = Traffic::default();
     let (bytes, writing) = (Cell::new(0), Cell::new(false));
     // The other side waits while the reader of standard output takes nothing.
     let step = || Step {
@@ -52,11 +57,13 @@ pub(crate) async fn listen(args: ListenArgs, ending: Ending) -> Result<(), Failu
     let work = async {
         let channel = accepted(&endpoint, gate.as_ref()).await?;
         prefer(&args.here, channel.association())?;
-        let watch = Watch::new(channel.association());
-        tokio::select! {
+        let watch = Watch::new(channel.association(), Some(&traffic)).with_patience(patience);
+        let result = tokio::select! {
             result = to_stdout(&channel, &bytes, &writing) => result,
             failure = watch.run(|| Some(&progress), &meter, step, None, GiveUp::NothingCame(args.give_up)) => Err(failure),
-        }
+        };
+        traffic.note(&channel.association().paths());
+        result
     };
     let result = tokio::select! {
         result = work => result,
@@ -68,11 +75,11 @@ pub(crate) async fn listen(args: ListenArgs, ending: Ending) -> Result<(), Failu
         Err(failure) => ending.abort(endpoint, failure.reason()).await,
     }
     report(
-        args.here.json,
+        args.here.talk.json,
         args.here.quiet,
         "received",
         bytes.get(),
-        &meter.borrow(),
+        (&meter.borrow(), &traffic),
         (result.as_ref().err(), None),
     );
     result
@@ -161,6 +168,7 @@ pub(crate) async fn cat(args: CatArgs, ending: Ending) -> Result<(), Failure> {
         ));
     }
     let there = Destination::read(&there.to, there.port, &there.client, PIPE)?;
+    let patience = Patience::of(&config(&args.here.settings)?);
     // Opened before the association is set up.
     let mut input: Box<dyn AsyncRead + Unpin> = if args.file == Path::new("-") {
         Box::new(tokio::io::stdin())
@@ -168,19 +176,21 @@ pub(crate) async fn cat(args: CatArgs, ending: Ending) -> Result<(), Failure> {
         let file = tokio::fs::File::open(&args.file).await;
         Box::new(file.map_err(|e| Failure::file("read", &args.file, &e))?)
     };
-    let progress = Progress::new(args.here.quiet || args.here.json);
+    let progress = Progress::new(args.here.quiet || args.here.talk.json);
     let meter = RefCell::new(StallMeter::new());
+    let traffic = Traffic::default();
     let bytes = Cell::new(0);
     let unacknowledged = Cell::new(None);
     let work = async {
         let timeout = args.there.connect_timeout;
         let (endpoint, channel) = connect(&args.here, &there, timeout, &ending, PIPE).await?;
         let association = channel.association();
-        let watch = Watch::new(association);
+        let watch = Watch::new(association, Some(&traffic)).with_patience(patience);
         let result = tokio::select! {
             result = from_input(&args, &mut input, &channel, &bytes) => result,
             failure = watch.run(|| Some(&progress), &meter, || Step::of(association.stats().bytes_acked), None, GiveUp::NothingTaken(args.give_up)) => Err(failure),
         };
+        traffic.note(&association.paths());
         let result = result.map_err(|mut failure| {
             abort_for(association, &failure);
             let left = Unacknowledged::of(association);
@@ -201,11 +211,11 @@ pub(crate) async fn cat(args: CatArgs, ending: Ending) -> Result<(), Failure> {
     };
     progress.end();
     report(
-        args.here.json,
+        args.here.talk.json,
         args.here.quiet,
         "sent",
         bytes.get(),
-        &meter.borrow(),
+        (&meter.borrow(), &traffic),
         (result.as_ref().err(), unacknowledged.get()),
     );
     result
@@ -243,7 +253,7 @@ fn report(
     quiet: bool,
     verb: &str,
     bytes: u64,
-    meter: &StallMeter,
+    (meter, traffic): (&StallMeter, &Traffic),
     (failure, unacknowledged): (Option<&Failure>, Option<u64>),
 ) {
     if json {
@@ -255,8 +265,9 @@ fn report(
             "bytes": bytes,
             "unacknowledged_bytes": unacknowledged,
             "longest_stall_s": meter.longest().as_secs_f64(),
+            "paths": traffic.json(),
         });
-        say(result);
+        say_json(&result);
     } else if !quiet && failure.is_none() {
         say(format_args!(
             "{verb} {}, {}",

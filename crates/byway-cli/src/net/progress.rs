@@ -1,6 +1,7 @@
 //! What a person sees meanwhile: a bar, the paths, and what happens to them.
 
 use super::log::Log;
+use super::traffic;
 use crate::terminal::say;
 use byway::PathStats;
 use byway::text::shown;
@@ -136,10 +137,11 @@ fn words(path: &PathStats) -> String {
         .map_or("-".to_owned(), |d| show::time(d.as_secs_f64()));
     let used = if path.in_use { "*" } else { "" };
     format!(
-        "{} -> {}{used} {}, rtt {rtt}, cwnd {}",
+        "{} -> {}{used} {}, {}, rtt {rtt}, cwnd {}",
         path.local.ip(),
         path.remote,
         path.state,
+        traffic::words(path),
         show::bytes(path.cwnd.into())
     )
 }

@@ -239,8 +239,8 @@ impl Note {
     }
 }
 
-/// Refuses names that would leave the receiver's folder, hide there, or that a
-/// file system cannot hold.
+/// Refuses names that would leave the receiver's folder, look like others, or that a file system
+/// cannot hold. One that begins with a dot is the receiver's to refuse ([`check_dot`]).
 ///
 /// # Errors
 /// What is wrong with it.
@@ -255,9 +255,15 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
             name.len()
         ));
     }
-    if name.contains(['/', '\\', '\0', ':']) || name.chars().any(char::is_control) {
+    if name.contains(['/', '\\', '\0']) || name.chars().any(char::is_control) {
         return Err(format!(
-            "the file name \"{shown}\"; it must not contain /, \\, : or control characters"
+            "the file name \"{shown}\"; it must not contain /, \\ or control characters"
+        ));
+    }
+    // There a colon names a drive, or a part of another file.
+    if cfg!(windows) && name.contains(':') {
+        return Err(format!(
+            "the file name \"{shown}\"; this system has no names with :"
         ));
     }
     if name.chars().any(hides) {
@@ -265,9 +271,9 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
             "the file name \"{shown}\"; it must not contain invisible characters or marks that change the direction of writing"
         ));
     }
-    if name.starts_with('.') || name.ends_with(".part") || name.ends_with('.') {
+    if name.ends_with(".part") || name.ends_with('.') {
         return Err(format!(
-            "the file name \"{shown}\"; it must not begin with a dot, end with a dot or space, or end with .part"
+            "the file name \"{shown}\"; it must not end with a dot or with .part"
         ));
     }
     // White_Space of Unicode: a name must not be, begin or end with what cannot be seen.
@@ -277,6 +283,21 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
         ));
     }
     Ok(())
+}
+
+/// Refuses a name that begins with a dot, unless this receiver takes such files: programs obey some
+/// of them (`.bashrc`), and `ls` does not show them.
+///
+/// # Errors
+/// What is wrong with it.
+pub(super) fn check_dot(name: &str, takes_dot_files: bool) -> Result<(), String> {
+    match name.starts_with('.') && !takes_dot_files {
+        true => Err(format!(
+            "the file name \"{}\" begins with a dot; this receiver takes such files with --dot-files only",
+            shown(name)
+        )),
+        false => Ok(()),
+    }
 }
 
 #[cfg(test)]
@@ -342,8 +363,9 @@ mod tests {
             "a/b",
             "a\\b",
             "/etc/passwd",
-            ".bashrc",
-            "C:a",
+            ".",
+            "...",
+            ".a/b",
             "a\n",
             "x.part",
             "a.",
@@ -364,8 +386,21 @@ mod tests {
         }
         let hidden = check_name("fdp.\u{202e}exe").unwrap_err();
         assert!(hidden.contains("\"fdp.\\u{202e}exe\""), "{hidden}");
-        for good in ["a", "a.tar.gz", "two words.txt", "größe"] {
+        for good in [
+            "a",
+            "a.tar.gz",
+            "two words.txt",
+            "größe",
+            ".bashrc",
+            "12:30.log",
+        ] {
             assert!(check_name(good).is_ok(), "{good:?}");
         }
+        assert!(
+            check_dot(".bashrc", false)
+                .unwrap_err()
+                .contains("--dot-files")
+        );
+        assert!(check_dot(".bashrc", true).is_ok() && check_dot("a.b", false).is_ok());
     }
 }

@@ -8,16 +8,19 @@ use super::exchange::{Exchange, FILES, strange};
 use super::log::Log;
 use super::open::{abort_for, prefer, serve};
 use super::parts::{Limits, Parts};
+use super::patience::Patience;
 use super::progress::Progress;
 use super::protect::{Channel, Gate, Output, PLAIN, Place, admit};
 use super::protocol::Note;
 use super::slots::Slots;
 use super::stall::StallMeter;
 use super::store::Folder;
+use super::traffic::Traffic;
 use super::watch::{GiveUp, Step, Watch};
 use super::workers::Workers;
 use crate::args::RecvArgs;
 use crate::failure::{Failure, Kind};
+use crate::settings::config;
 use crate::terminal::{print, say};
 use byway::{Association, Endpoint};
 use byway_lab::show;
@@ -159,17 +162,18 @@ struct Files {
     /// One partial file at a time is read.
     reading: Semaphore,
     log: Log,
+    patience: Patience,
 }
 
 impl Files {
     fn new(args: &RecvArgs, endpoint: &Endpoint) -> Result<Files, Failure> {
         let output = Output {
             data: false,
-            json: args.here.json,
+            json: args.here.talk.json,
             quiet: args.here.quiet,
         };
         let gate = Gate::open(&args.gate, args.uses, FILES, endpoint, output)?;
-        if gate.is_none() && !args.here.quiet {
+        if gate.is_none() && !args.here.quiet && !args.here.talk.json {
             say(PLAIN);
         }
         let log = Log::new();
@@ -193,6 +197,7 @@ impl Files {
             }),
             reading: Semaphore::new(1),
             log,
+            patience: Patience::of(&config(&args.here.settings)?),
         })
     }
 
@@ -264,6 +269,7 @@ struct Job<'a> {
     peer: Option<SocketAddr>,
     progress: OnceCell<Progress>,
     meter: RefCell<StallMeter>,
+    traffic: Traffic,
     /// Bytes that are here of the file under way.
     here: Cell<u64>,
     /// Bytes that have come, of all files, and files that were stored.
@@ -292,6 +298,7 @@ impl<'a> Job<'a> {
             peer: association.paths().first().map(|p| p.remote),
             progress: OnceCell::new(),
             meter: RefCell::new(StallMeter::new()),
+            traffic: Traffic::default(),
             here: Cell::new(0),
             steps: Cell::new(0),
             moved: Cell::new(Instant::now()),
@@ -306,8 +313,9 @@ impl<'a> Job<'a> {
     /// What a person sees of it. Thousands that only wait have none.
     fn progress(&self) -> &Progress {
         let here = &self.args.here;
-        self.progress
-            .get_or_init(|| Progress::new(here.quiet || here.json).with_log(self.files.log.clone()))
+        self.progress.get_or_init(|| {
+            Progress::new(here.quiet || here.talk.json).with_log(self.files.log.clone())
+        })
     }
 
     /// An offer has come. The first one begins the transfer.
@@ -362,13 +370,15 @@ impl<'a> Job<'a> {
 
     async fn serve(&self) -> Result<(), Failure> {
         let begun = Instant::now();
-        let watch = Watch::new(self.association);
+        let watch =
+            Watch::new(self.association, Some(&self.traffic)).with_patience(self.files.patience);
         let give_up = GiveUp::NoProgress(self.args.give_up);
         let show = || self.progress.get();
         let result = tokio::select! {
             result = self.files() => result,
             failure = watch.run(show, &self.meter, || self.step(), Some(&self.moves), give_up) => Err(failure),
         };
+        self.traffic.note(&self.association.paths());
         if let Err(failure) = &result {
             abort_for(self.association, failure);
         }
@@ -381,7 +391,7 @@ impl<'a> Job<'a> {
                 (self.args, &self.files.endpoint),
                 progress,
                 &self.done.borrow(),
-                &self.meter.borrow(),
+                (&self.meter.borrow(), &self.traffic),
                 begun.elapsed(),
                 result.as_ref().err(),
             ),
@@ -478,11 +488,11 @@ fn report(
     (args, endpoint): (&RecvArgs, &Endpoint),
     progress: &Progress,
     done: &[Done],
-    meter: &StallMeter,
+    (meter, traffic): (&StallMeter, &Traffic),
     took: Duration,
     failure: Option<&Failure>,
 ) -> Result<(), Failure> {
-    if args.here.json {
+    if args.here.talk.json {
         let files: Vec<serde_json::Value> = done
             .iter()
             .map(|f| {
@@ -501,6 +511,7 @@ fn report(
             "seconds": took.as_secs_f64(),
             "longest_stall_s": meter.longest().as_secs_f64(),
             "files": files,
+            "paths": traffic.json(),
             "refused_by_endpoint": refused(endpoint),
         });
         return print(&format!("{result}\n"));

@@ -9,14 +9,17 @@ use super::ending::Ending;
 use super::exchange::FILES;
 use super::identity::Identity;
 use super::open::{Unacknowledged, abort_for, connect};
+use super::patience::Patience;
 use super::progress::Progress;
 use super::protect::{Destination, PLAIN};
 use super::protocol::{check_name, hex};
 use super::retries::{Reached, Retries};
 use super::stall::StallMeter;
+use super::traffic::Traffic;
 use super::watch::{GiveUp, Step, Watch};
 use crate::args::SendArgs;
 use crate::failure::{Failure, Kind};
+use crate::settings::config;
 use crate::terminal::{print, say};
 use byway_lab::show;
 use files::all_files;
@@ -25,6 +28,7 @@ use source::Source;
 use std::cell::RefCell;
 use std::fmt::Write as _;
 use std::fs::File;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// What all attempts share.
@@ -34,6 +38,8 @@ struct Run<'a> {
     ending: &'a Ending,
     progress: &'a Progress,
     meter: &'a RefCell<StallMeter>,
+    traffic: &'a Traffic,
+    patience: Patience,
     reached: Reached,
 }
 
@@ -44,9 +50,10 @@ pub(crate) async fn send(args: SendArgs, ending: Ending) -> Result<(), Failure> 
     if args.dry_run {
         return dry_run(&args, &there, &sources);
     }
-    let quiet = args.here.quiet || args.here.json;
+    let quiet = args.here.quiet || args.here.talk.json;
     let progress = Progress::new(quiet);
     let meter = RefCell::new(StallMeter::new());
+    let traffic = Traffic::default();
     let begun = Instant::now();
     let run = Run {
         args: &args,
@@ -54,6 +61,8 @@ pub(crate) async fn send(args: SendArgs, ending: Ending) -> Result<(), Failure> 
         ending: &ending,
         progress: &progress,
         meter: &meter,
+        traffic: &traffic,
+        patience: Patience::of(&config(&args.here.settings)?),
         reached: Reached::new(),
     };
     let mut retries = Retries::new(&args);
@@ -82,7 +91,7 @@ pub(crate) async fn send(args: SendArgs, ending: Ending) -> Result<(), Failure> 
     let told = report(
         &args,
         &sources,
-        &meter.borrow(),
+        (&meter.borrow(), &traffic),
         begun.elapsed(),
         outcome.as_ref().err(),
         retries.attempts,
@@ -107,10 +116,7 @@ fn open_all(args: &SendArgs, there: &Destination) -> Result<Vec<Source>, Failure
                 path.display()
             )));
         }
-        let name = path
-            .file_name()
-            .map(|n| n.to_string_lossy().into_owned())
-            .unwrap_or_default();
+        let name = name_of(path)?;
         check_name(&name).map_err(|e| Failure::wrong(format!("cannot send {e}")))?;
         if sources.iter().any(|s| s.name == name) {
             return Err(Failure::wrong(format!(
@@ -128,12 +134,27 @@ fn open_all(args: &SendArgs, there: &Destination) -> Result<Vec<Source>, Failure
     Ok(sources)
 }
 
+/// The name under which a file arrives.
+///
+/// # Errors
+/// When it is not text: the other side would get another name.
+fn name_of(path: &Path) -> Result<String, Failure> {
+    let name = path.file_name().unwrap_or_default();
+    let text = name.to_str().map(str::to_owned);
+    text.ok_or_else(|| {
+        Failure::wrong(format!(
+            "cannot send the file name \"{}\", which is not UTF-8; rename it, or send it with: tar c FILE | byway cat --to TICKET",
+            name.as_encoded_bytes().escape_ascii()
+        ))
+    })
+}
+
 /// Says what would be sent.
 fn dry_run(args: &SendArgs, there: &Destination, sources: &[Source]) -> Result<(), Failure> {
     let addresses = there.addresses(args.here.below.encapsulation.default_port())?;
     let to: Vec<String> = addresses.iter().map(|a| address::shown(*a)).collect();
     let encrypted = there.credentials.is_some();
-    if args.here.json {
+    if args.here.talk.json {
         let file = |s: &Source| serde_json::json!({"name": s.name, "bytes": s.size});
         let files: Vec<serde_json::Value> = sources.iter().map(file).collect();
         let result = serde_json::json!({
@@ -179,7 +200,7 @@ async fn once(
         .map_err(|e| (e, false))?;
     let association = channel.association();
     reached.set_up();
-    let watch = Watch::new(association);
+    let watch = Watch::new(association, Some(run.traffic)).with_patience(run.patience);
     // Of what was handed over, what the receiver has acknowledged.
     let done = || {
         let stats = association.stats();
@@ -195,6 +216,7 @@ async fn once(
         result = work => result,
         failure = watch.run(|| Some(progress), run.meter, done, None, GiveUp::Refusing(args.give_up)) => Err(failure),
     };
+    run.traffic.note(&association.paths());
     match &mut result {
         Ok(()) => {
             done();
@@ -213,6 +235,7 @@ async fn once(
             }
         }
     }
+    run.traffic.next();
     drop(channel);
     ending.close(endpoint).await;
     result.map_err(|e| (e, true))
@@ -221,7 +244,7 @@ async fn once(
 fn report(
     args: &SendArgs,
     sources: &[Source],
-    meter: &StallMeter,
+    (meter, traffic): (&StallMeter, &Traffic),
     took: Duration,
     failure: Option<&Failure>,
     attempts: u32,
@@ -231,7 +254,7 @@ fn report(
         .filter(|s| s.stored.is_some())
         .map(|s| s.size)
         .sum();
-    if args.here.json {
+    if args.here.talk.json {
         let files: Vec<serde_json::Value> = sources
             .iter()
             .map(|s| {
@@ -251,6 +274,7 @@ fn report(
             "seconds": took.as_secs_f64(),
             "longest_stall_s": meter.longest().as_secs_f64(),
             "set_up_again": attempts,
+            "paths": traffic.json(),
             "files": files,
         });
         return print(&format!("{result}\n"));

@@ -3,8 +3,10 @@
 //! Heartbeats are answered by a kernel or a library whatever its application does. So what counts
 //! is progress; a sign of life counts only where nobody has anything to do.
 
+use super::patience::Patience;
 use super::progress::Progress;
 use super::stall::StallMeter;
+use super::traffic::Traffic;
 use crate::failure::{Failure, Kind};
 use byway::{Association, Events, PathState};
 use std::cell::RefCell;
@@ -69,6 +71,8 @@ impl Step {
 /// The watch over one association.
 pub(super) struct Watch<'a> {
     association: &'a Association,
+    /// What its paths carry.
+    traffic: Option<&'a Traffic>,
     states: Vec<(SocketAddr, PathState)>,
     in_use: Option<SocketAddr>,
     /// What counts, and since when it has not changed.
@@ -78,20 +82,33 @@ pub(super) struct Watch<'a> {
     heard: (u64, Instant),
     /// How long a side that was heard from took nothing.
     refusing: Duration,
+    /// How long an outage of all paths may last.
+    patience: Option<Patience>,
+    /// Whether that has been said of the outage under way.
+    said: bool,
 }
 
 impl<'a> Watch<'a> {
-    pub(super) fn new(association: &'a Association) -> Watch<'a> {
+    pub(super) fn new(association: &'a Association, traffic: Option<&'a Traffic>) -> Watch<'a> {
         let now = Instant::now();
         Watch {
             association,
+            traffic,
             states: Vec::new(),
             in_use: None,
             sign: (false, 0),
             since: now,
             heard: (0, now),
             refusing: Duration::ZERO,
+            patience: None,
+            said: false,
         }
+    }
+
+    /// An outage of all paths is told, with the time that the settings give it.
+    pub(super) fn with_patience(self, patience: Patience) -> Watch<'a> {
+        let patience = Some(patience);
+        Watch { patience, ..self }
     }
 
     /// Runs until it is dropped, or until the association is given up: then it is aborted.
@@ -202,6 +219,9 @@ impl<'a> Watch<'a> {
         if paths.is_empty() {
             return;
         }
+        if let Some(traffic) = self.traffic {
+            traffic.note(&paths);
+        }
         for path in &paths {
             match self
                 .states
@@ -216,6 +236,11 @@ impl<'a> Watch<'a> {
                 None => self.states.push((path.remote, path.state)),
             }
         }
+        let outage = paths.iter().all(|p| p.state != PathState::Active);
+        if let Some(patience) = self.patience.filter(|_| outage && !self.said) {
+            progress.say(&patience.words(&paths));
+        }
+        self.said = outage;
         let in_use = paths.iter().find(|p| p.in_use).map(|p| p.remote);
         if let (Some(before), Some(now)) = (self.in_use, in_use)
             && before != now

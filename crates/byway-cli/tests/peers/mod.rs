@@ -141,11 +141,20 @@ impl Server {
         let mut rest = BufReader::new(child.stderr.take().unwrap());
         let mut line = String::new();
         rest.read_line(&mut line).unwrap();
-        // "listening on A, B, SCTP port 5001"
-        let list = line
-            .strip_prefix("listening on ")
-            .and_then(|l| l.split(", SCTP").next());
-        let addresses = list.unwrap_or_else(|| panic!("{line}")).replace(", ", ",");
+        // "listening on A, B, SCTP port 5001", or with --json {"addresses":["A","B"],...}
+        let json: Option<serde_json::Value> = serde_json::from_str(&line).ok();
+        let listed = json.as_ref().and_then(|v| v["addresses"].as_array());
+        let addresses = match listed {
+            Some(listed) => {
+                let each = listed.iter().map(|a| a.as_str().expect("an address"));
+                each.collect::<Vec<_>>().join(",")
+            }
+            None => line
+                .strip_prefix("listening on ")
+                .and_then(|l| l.split(", SCTP").next())
+                .unwrap_or_else(|| panic!("{line}"))
+                .replace(", ", ","),
+        };
         Server {
             child,
             addresses,

@@ -95,6 +95,9 @@ impl Association {
             self.handle_others(ctx, (inbound, from), &mut gathered);
         }
         if gathered.has_data && !self.state.is_closed() {
+            if let Some(from) = from {
+                self.note_data_from(ctx, from);
+            }
             // Data that fills a gap, or is bundled with COOKIE ECHO, is acknowledged at
             // once (sections 6.2 and 5.1.5).
             let dialect = self.optional.dialect.as_ref();
@@ -253,6 +256,10 @@ impl Association {
             Chunk::Abort(_) if self.is_being_deleted(inbound.destination.ip()) => {
                 // RFC 5061 sections 5.3, F4, and 5.3.1.
                 self.discard(ctx, "ABORT to an address that is being deleted");
+                return Ok(false);
+            }
+            Chunk::Abort(_) if raw.flags & 1 == 1 && self.tries_source(inbound) => {
+                self.discard(ctx, "ABORT to a source that the peer does not know");
                 return Ok(false);
             }
             Chunk::Abort(a) => {

@@ -1,4 +1,4 @@
-//! ICMP messages (RFC 9260 section 10, ICMP5 to ICMP9).
+//! ICMP messages (RFC 9260 section 10, ICMP5 to ICMP9; RFC 6951 section 5.5 for packets in UDP).
 //!
 //! Routers quote the packet that they are about. Whoever has not seen it cannot know its
 //! verification tag; without that check anybody could end an association or slow it down.
@@ -8,8 +8,9 @@
 //! middle of a transfer. So it ends an established association only when it is said again after
 //! RTO.Initial and nothing was heard from the peer in between.
 
-use super::{Association, Ctx};
+use super::{Association, Control, Ctx};
 use crate::api::{IcmpMessage, LossReason};
+use crate::path::PathId;
 use crate::time::Instant;
 use byway_wire::chunk_type;
 use core::net::SocketAddr;
@@ -74,7 +75,36 @@ impl Association {
                     self.lose(ctx, LossReason::ProtocolUnreachable);
                 }
             }
+            IcmpMessage::PortUnreachable if quoted.tag == 0 => {
+                self.on_init_refused(ctx, path);
+            }
+            IcmpMessage::PortUnreachable => {
+                if self.has_lost_its_stack(ctx.now) {
+                    self.lose(ctx, LossReason::PortUnreachable);
+                } else {
+                    self.on_unreachable(ctx, path);
+                }
+            }
             IcmpMessage::Unreachable => self.on_unreachable(ctx, path),
+        }
+    }
+
+    /// Nothing listens on the UDP port to which the INIT went: it leaves to the next address, and
+    /// the set-up ends when none is left.
+    fn on_init_refused(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
+        if !self.awaits_init_ack() {
+            return;
+        }
+        self.setup.refused |= 1 << path.index();
+        let refused = |p: PathId| self.setup.refused >> p.index() & 1 == 1;
+        if self.paths.ids().all(refused) {
+            self.lose(ctx, LossReason::PortUnreachable);
+        } else if path == self.paths.data() && !self.cfg.setup.first_address_only {
+            let view = self.paths.view();
+            if let Some(next) = view.ring(path).find(|p| !refused(*p)) {
+                self.paths.move_data(next);
+                self.control.push_back(Control::Init);
+            }
         }
     }
 

@@ -22,12 +22,15 @@ mod mtu_discovery;
 mod on_data;
 
 mod on_heartbeat;
+mod other_source;
 
 mod paths;
 mod peer_init;
+mod peer_moved;
 mod probe_timeout;
 mod probing;
 mod questions;
+mod rerouting;
 mod restart;
 mod revival;
 mod sack;
@@ -126,6 +129,8 @@ pub(crate) struct Addresses {
     allowance: allowance::Allowance,
     /// The proven addresses of the peer have changed, and the endpoint does not know.
     changed: bool,
+    /// Other sources that are asked while the only path is silent.
+    other_sources: Option<Box<other_source::OtherSources>>,
 }
 
 /// The state of set-up (section 5).
@@ -140,6 +145,8 @@ pub(crate) struct SetUp {
     reports: Vec<Vec<u8>>,
     /// Stale cookies so far.
     stale_cookies: u8,
+    /// The addresses where nothing listens on the UDP port, one bit for each path.
+    refused: u8,
     /// Addresses of ours that came (true) or went since our INIT or INIT ACK listed them.
     changed: Vec<(bool, SocketAddr)>,
     /// What our INIT lists, if our addresses changed since it left first: an INIT that
@@ -173,6 +180,8 @@ pub(crate) struct Failure {
     told: (Instant, u8),
     /// When ICMP said first that the peer's host has no SCTP (`icmp`).
     no_sctp_since: Option<Instant>,
+    /// Where DATA of the peer comes.
+    peers_data: peer_moved::PeersData,
 }
 
 /// ERRORs of the peer that the user is told of in a second.

@@ -9,6 +9,28 @@ use crate::policy::retransmit::LossCause;
 use rand::RngExt;
 
 impl Association {
+    /// The MTU of a path's interface bounds the search, which then begins.
+    pub(super) fn learn_mtu(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
+        let p = self.paths.get_mut(path);
+        if p.mtu.wants_bound() && p.is_confirmed() {
+            let interface = ctx.routes.interface_mtu(p.local(), p.remote().ip());
+            if let Some(outcome) = p.mtu.bound(self.cfg.pmtu.over(interface)) {
+                p.end_mtu_probe();
+                self.paths.want_mtu_probe(path, false);
+                if outcome != Outcome::Same {
+                    self.adopt_mtu(ctx, path, Some(outcome));
+                }
+            }
+        }
+        self.begin_mtu_search(path);
+    }
+
+    /// The routes changed, and with them perhaps the interface of a path or its MTU.
+    pub(super) fn learn_mtu_again(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
+        self.paths.get_mut(path).mtu.forget_bound();
+        self.learn_mtu(ctx, path);
+    }
+
     /// A path may carry data: the search begins, or a heartbeat measures the round trip
     /// first, which says how long to wait for a probe.
     pub(super) fn begin_mtu_search(&mut self, path: PathId) {

@@ -223,6 +223,7 @@ impl Association {
         if !returns {
             return;
         }
+        self.forget_other_sources(path);
         let state = self.paths.get(path).state();
         if state == PathState::Active {
             self.end_probe_timeout(ctx.now, path);

@@ -88,6 +88,19 @@ impl Association {
         if self.cfg.failover.revival.is_none() {
             return;
         }
+        self.rescue_flights(ctx, back);
+        let base = self.send.ledger.base();
+        let oldest = self.send.ledger.first_in_flight(back, base);
+        let sent = oldest.and_then(|seq| self.send.ledger.get(seq));
+        if sent.is_some_and(|r| r.sent_at < probe.sent) {
+            self.take_flight_for_lost(back, LossCause::FastRetransmit);
+            self.send.force_packet();
+            self.observe_window(ctx, back);
+        }
+    }
+
+    /// What is in flight on paths that are not active leaves on the one that works.
+    pub(super) fn rescue_flights(&mut self, ctx: &mut Ctx<'_>, back: PathId) {
         for path in self.paths.ids() {
             let p = self.paths.get(path);
             if path == back || p.state() == PathState::Active || p.window().flight == 0 {
@@ -97,14 +110,6 @@ impl Association {
             self.observe_window(ctx, path);
         }
         self.keep_losses(back);
-        let base = self.send.ledger.base();
-        let oldest = self.send.ledger.first_in_flight(back, base);
-        let sent = oldest.and_then(|seq| self.send.ledger.get(seq));
-        if sent.is_some_and(|r| r.sent_at < probe.sent) {
-            self.take_flight_for_lost(back, LossCause::FastRetransmit);
-            self.send.force_packet();
-            self.observe_window(ctx, back);
-        }
     }
 
     /// What the path of new data lost while it was dead leaves on it, now that it is back. The

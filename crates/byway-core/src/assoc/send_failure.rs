@@ -30,7 +30,11 @@ impl Association {
         let p = self.paths.get(path);
         let elsewhere = self.paths.view().alternate(path).is_some();
         let doubts = self.cfg.failover.potentially_failed.is_some();
-        if p.state() != PathState::Active || !elsewhere || !doubts {
+        if !elsewhere && doubts {
+            self.ask_other_sources(ctx, path, true);
+            return;
+        }
+        if p.state() != PathState::Active || !doubts {
             return;
         }
         self.paths.get_mut(path).errors.distrust_before(ctx.now);

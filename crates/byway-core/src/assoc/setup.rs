@@ -71,6 +71,7 @@ impl Association {
                 unverified: super::unverified::NewSources::none(),
                 allowance: super::allowance::Allowance::default(),
                 changed: false,
+                other_sources: None,
             },
             state: State::CookieWait,
             setup: SetUp::default(),

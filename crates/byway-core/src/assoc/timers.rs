@@ -137,6 +137,7 @@ impl Association {
         }
         if due(self.path_timer(path, PathTimer::HeartbeatLost)) {
             self.on_heartbeat_lost(ctx, path);
+            self.ask_other_sources(ctx, path, true);
         }
         if self.state.is_closed() {
             return ControlFlow::Break(());
@@ -146,6 +147,7 @@ impl Association {
             if t3_alone {
                 return ControlFlow::Break(());
             }
+            self.ask_other_sources(ctx, path, false);
         }
         if due(self.path_timer(path, PathTimer::MtuProbe)) {
             self.on_mtu_timer(ctx, path);
@@ -159,9 +161,11 @@ impl Association {
         }
         if due(self.path_timer(path, PathTimer::ProbeTimeout)) {
             self.on_probe_timeout(ctx, path);
+            self.ask_other_sources(ctx, path, false);
         }
         if due(self.path_timer(path, PathTimer::MoveHoldOff)) {
             self.on_move_hold_off(ctx, path);
+            self.on_silence_of_source(ctx, path);
         }
         if due(self.path_timer(path, PathTimer::DetectorProbe)) {
             self.on_detector_probe(ctx, path);

@@ -31,7 +31,7 @@ const PERIOD: Duration = Duration::from_secs(1);
 const LEAST_PACE: Duration = Duration::from_millis(20);
 
 /// The path number in the Heartbeat Info of such a heartbeat. No path has it.
-const NO_PATH: PathId = PathId(u8::MAX);
+pub(super) const NO_PATH: PathId = PathId(u8::MAX);
 
 /// New sources, and how many heartbeats went to them.
 #[derive(Debug)]
@@ -161,6 +161,9 @@ impl Association {
         (path, nonce): (PathId, u64),
     ) -> bool {
         let pair = (*inbound.destination, *inbound.source);
+        if path == NO_PATH && self.on_other_source_answered(ctx, pair, nonce) {
+            return true;
+        }
         let all = &mut self.addresses.unverified.all;
         let found = all
             .iter()
@@ -277,7 +280,7 @@ impl Association {
         self.paths.detect_as(&self.cfg);
         self.addresses.changed = true;
         self.announce_path(ctx, path, remote, PathState::Active);
-        self.begin_mtu_search(path);
+        self.learn_mtu(ctx, path);
         self.on_source_works(ctx, path);
     }
 

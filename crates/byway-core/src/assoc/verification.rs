@@ -23,7 +23,7 @@ impl Association {
             }
             if self.paths.get(path).is_confirmed() {
                 self.schedule_heartbeat(ctx, path);
-                self.begin_mtu_search(path);
+                self.learn_mtu(ctx, path);
                 let p = self.paths.get(path);
                 if self.cfg.hb.at_establishment && p.heartbeat.is_enabled() {
                     self.paths.want_heartbeat(path, true);
@@ -56,7 +56,7 @@ impl Association {
         self.paths.get_mut(path).errors.clear();
         self.addresses.changed = true;
         self.set_path_state(ctx, path, PathState::Active);
-        self.begin_mtu_search(path);
+        self.learn_mtu(ctx, path);
         self.ask(ctx, |d, i| d.on_confirmed(i));
         self.choose_data_path(ctx, None);
         self.on_confirmed_after_change(ctx, path);

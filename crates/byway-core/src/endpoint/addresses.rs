@@ -82,6 +82,33 @@ impl Endpoint {
         Ok(())
     }
 
+    /// The routes of this host, or the MTUs of its interfaces, have changed: what
+    /// [`Routes`](crate::Routes) remember of them is old. [`ask_routes_again`](Self::ask_routes_again)
+    /// is to follow.
+    pub fn forget_routes(&mut self) {
+        self.routes.changed();
+    }
+
+    /// After a change of the routes ([`forget_routes`](Self::forget_routes)) each path asks which
+    /// MTU its interface has, and whether its source still leads to its address. A path whose
+    /// source does not leaves from another address of this side that does
+    /// ([`Event::PathMoved`](crate::Event::PathMoved)).
+    ///
+    /// Routes that ask an operating system take their time, so `most` associations do so at
+    /// once, those from the place `from` on (0 is the first one). Returns the place to go on
+    /// from, `None` at the end.
+    pub fn ask_routes_again(&mut self, now: Instant, from: usize, most: usize) -> Option<usize> {
+        let mut live = self.table.live_indices();
+        live.retain(|index| *index as usize >= from);
+        let rest = live.get(most).map(|index| *index as usize);
+        for index in live.into_iter().take(most) {
+            let mut ctx = ctx!(self, now);
+            self.table[index].assoc.on_routes_changed(&mut ctx);
+            self.wake(index);
+        }
+        rest
+    }
+
     /// [`change_local_addresses`](Self::change_local_addresses) with one address that
     /// comes.
     ///

@@ -283,7 +283,7 @@ impl Endpoint {
 /// answers, so a peer that wants to hear of many addresses sends a larger INIT
 /// (`setup.min_init_len`).
 fn most_of_init_ack(inbound: &Inbound<'_>, cfg: &Config) -> usize {
-    (cfg.pmtu.0).saturating_sub(lower_header_bytes(*inbound.source)) as usize
+    (cfg.pmtu.over(None)).saturating_sub(lower_header_bytes(*inbound.source)) as usize
 }
 
 /// The peer's random number for AUTH is invalid (RFC 4895 section 6.1).

@@ -2,7 +2,7 @@
 //! `policy/mtu_discovery.rs`).
 
 use crate::config::Config;
-use crate::policy::mtu_discovery::Search;
+use crate::policy::mtu_discovery::{Outcome, Search};
 
 /// The size of a path's packets.
 #[derive(Clone, Debug)]
@@ -15,6 +15,8 @@ pub(crate) struct PathMtu {
     for_auth: u32,
     /// The search for a larger size, if it is configured.
     discovery: Option<Box<Discovery>>,
+    /// Whether the search keeps to the MTU of the path's interface.
+    bounded: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -26,16 +28,35 @@ struct Discovery {
 
 impl PathMtu {
     pub(super) fn new(cfg: &Config) -> PathMtu {
+        let most = cfg.pmtu.over(None);
         let discovery = cfg.mtu_discovery.map(|rule| Discovery {
-            search: Search::new(rule, cfg.pmtu.0),
+            search: Search::new(rule, most),
             probe: None,
         });
         PathMtu {
-            pmtu: discovery.as_ref().map_or(cfg.pmtu.0, |d| d.search.size()),
+            pmtu: discovery.as_ref().map_or(most, |d| d.search.size()),
             beside_data: 0,
             for_auth: 0,
             discovery: discovery.map(Box::new),
+            bounded: false,
         }
+    }
+
+    /// Whether the MTU of the path's interface is to be asked for: there is a search that
+    /// does not keep to it yet.
+    pub(crate) fn wants_bound(&self) -> bool {
+        self.discovery.is_some() && !self.bounded
+    }
+
+    /// The MTU of the interface may have changed.
+    pub(crate) fn forget_bound(&mut self) {
+        self.bounded = false;
+    }
+
+    /// The search keeps to packets of `most` bytes. None if it did so before.
+    pub(crate) fn bound(&mut self, most: u32) -> Option<Outcome> {
+        self.bounded = true;
+        self.search_mut()?.bound(most)
     }
 
     /// Largest IP packet, bytes.

@@ -23,6 +23,7 @@ impl PathTable {
             error_count: p.errors.count(),
             dead_for_data: p.dead_data.is_dead(),
             pmtu: p.pmtu(),
+            largest_pmtu: p.mtu.search().map_or(p.pmtu(), |s| s.most()),
             packets_sent: counters.packets_sent,
             bytes_sent: counters.bytes_sent,
             bytes_received: counters.bytes_received,

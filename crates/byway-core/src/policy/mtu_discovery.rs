@@ -15,7 +15,8 @@ use crate::time::Duration;
 use crate::units;
 use serde::{Deserialize, Serialize};
 
-/// The settings of path MTU discovery. `pmtu` is the largest size that is probed.
+/// The settings of path MTU discovery. The largest size that is probed is the MTU of the path's
+/// interface, and not more than `pmtu`.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MtuDiscovery {
@@ -50,7 +51,10 @@ const CLOSE: u32 = 16;
 
 /// Usual sizes, tried before any other: jumbo frames, Ethernet, PPPoE, tunnels, WireGuard,
 /// GRE over IPsec, and the least of IPv6.
-const USUAL: [u32; 7] = [9000, 1500, 1492, 1480, 1420, 1400, 1280];
+const USUAL: [u32; 7] = [9000, ETHERNET, 1492, 1480, 1420, 1400, 1280];
+
+/// What most networks pass, and few pass more: larger sizes are tried from there.
+const ETHERNET: u32 = 1500;
 
 /// What became of a probe.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -99,6 +103,12 @@ impl Search {
         self.size
     }
 
+    /// The largest size to try.
+    #[must_use]
+    pub fn most(&self) -> u32 {
+        self.most
+    }
+
     /// The size of the next probe; none if the search is over.
     #[must_use]
     pub fn next(&self) -> Option<u32> {
@@ -106,7 +116,11 @@ impl Search {
             return Some(self.size);
         }
         if self.too_large > self.most {
-            return (self.most > self.size).then_some(self.most);
+            let to = match self.size < ETHERNET {
+                true => self.most.min(ETHERNET),
+                false => self.most,
+            };
+            return (to > self.size).then_some(to);
         }
         let open = |s: &u32| *s > self.size && *s < self.too_large;
         let usual = USUAL.into_iter().find(open);
@@ -189,6 +203,24 @@ impl Search {
         Outcome::Same
     }
 
+    /// The interface takes packets of up to `most` bytes from now on. None if that is not new.
+    /// What did not pass is tried again when the bound is higher: it is another network.
+    pub fn bound(&mut self, most: u32) -> Option<Outcome> {
+        let most = most.max(self.rule.min);
+        if most == self.most {
+            return None;
+        }
+        let higher = most > self.most;
+        self.most = most;
+        self.lost = 0;
+        if self.size > most {
+            return Some(self.fall(most + 1));
+        }
+        let end = most + 1;
+        self.too_large = if higher { end } else { self.too_large.min(end) };
+        Some(Outcome::Same)
+    }
+
     /// The raise timer: larger sizes are tried again.
     pub fn again(&mut self) {
         self.too_large = self.most + 1;
@@ -240,7 +272,8 @@ mod tests {
             (1500, 1480, 1480, 7),
             (1500, 1400, 1400, 16),
             (1500, 1280, 1280, 28),
-            (9000, 9000, 9000, 1),
+            (9000, 9000, 9000, 2),
+            (8900, 8900, 8900, 2),
             (9000, 1500, 1500, 40),
             (1200, 1200, 1200, 0),
         ] {
@@ -286,12 +319,42 @@ mod tests {
     #[test]
     fn what_the_kernel_refuses_needs_no_probes() {
         let mut s = Search::new(MtuDiscovery::default(), 9000);
-        assert_eq!(s.next(), Some(9000));
-        assert_eq!(s.refuse(9000), Outcome::Same);
         assert_eq!(s.next(), Some(1500));
         assert_eq!(s.answered(1500), Outcome::Raised(1500));
+        assert_eq!(s.next(), Some(9000));
+        assert_eq!(s.refuse(9000), Outcome::Same);
+        assert_eq!(s.next(), Some(5248));
         assert_eq!(s.refuse(1500), Outcome::Fell(1200));
         s.again();
+        assert_eq!(s.next(), Some(1500));
+    }
+
+    #[test]
+    fn an_interface_bounds_the_search_at_once() {
+        let mut s = Search::new(MtuDiscovery::default(), 1500);
+        assert_eq!(s.bound(1500), None, "nothing new");
+        s.answered(1500);
+        assert_eq!(s.next(), None);
+        assert_eq!(s.bound(9000), Some(Outcome::Same));
         assert_eq!(s.next(), Some(9000));
+        s.answered(9000);
+        assert_eq!(s.bound(1400), Some(Outcome::Fell(1200)));
+        assert_eq!(s.next(), Some(1400));
+        // No smaller than the least size, which no interface of IPv4 or IPv6 is.
+        assert_eq!(s.bound(100), Some(Outcome::Fell(576)));
+        assert_eq!(s.next(), None);
+        // What a lower bound has ruled out stays so; what is above a higher one is new.
+        let mut s = Search::new(MtuDiscovery::default(), 9000);
+        s.answered(1500);
+        (0..3).for_each(|_| assert_eq!(s.lost(), Outcome::Same));
+        assert_eq!(s.next(), Some(5248));
+        assert_eq!(s.bound(8900), Some(Outcome::Same));
+        assert_eq!(s.next(), Some(8900), "that was never tried");
+        (0..3).for_each(|_| assert_eq!(s.lost(), Outcome::Same));
+        assert_eq!(s.refuse(2000), Outcome::Same);
+        assert_eq!(s.bound(4000), Some(Outcome::Same));
+        assert_eq!(s.next(), Some(1748));
+        assert_eq!(s.bound(4001), Some(Outcome::Same));
+        assert_eq!(s.next(), Some(4001));
     }
 }

@@ -1,6 +1,6 @@
 //! ICMP messages about packets without UDP (RFC 9260 section 10).
 
-use crate::common::{A, Pair, Z, address, packet, plain};
+use crate::common::{A, Pair, Z, address, assert_drawn, packet, plain};
 use byway_core::config::Config;
 use byway_core::policy::MtuDiscovery;
 use byway_core::{Event, IcmpMessage, LossReason, PathState};
@@ -244,4 +244,66 @@ fn a_path_that_works_without_udp_does_not_follow_a_peer_into_udp() {
         probed.iter().any(|d| d.contains("Z -> HEARTBEAT ->")),
         "{probed:?}"
     );
+}
+
+/// RFC 6951 section 5.5: nothing listens on a UDP port. A set-up goes on at the next address at
+/// once, and ends when all have said so; only the Initiate Tag of the INIT proves it.
+#[test]
+fn port_unreachable_leads_a_set_up_to_the_next_address() {
+    let config = plain();
+    let mut p = Pair::new(2, &config);
+    p.cut(&[0, 1]);
+    p.connect(A, &config);
+    let mut forged = last(&p, "INIT", 20);
+    forged[19] ^= 1;
+    tell(&mut p, 0, &forged, IcmpMessage::PortUnreachable);
+    let short = last(&p, "INIT", 12);
+    tell(&mut p, 0, &short, IcmpMessage::PortUnreachable);
+    assert_drawn(&p.take_drawings(), &["A -> INIT -> lost"]);
+    let quoted = last(&p, "INIT", 20);
+    tell(&mut p, 0, &quoted, IcmpMessage::PortUnreachable);
+    assert_drawn(&p.take_drawings(), &["A -> INIT -> lost (path 1)"]);
+    assert_eq!(p.state(A), "COOKIE-WAIT");
+    // Said again of the first one, it is not the last one's word.
+    tell(&mut p, 0, &quoted, IcmpMessage::PortUnreachable);
+    assert_eq!(p.state(A), "COOKIE-WAIT");
+    tell(&mut p, 1, &quoted, IcmpMessage::PortUnreachable);
+    assert_eq!(p.state(A), "CLOSED");
+    assert_eq!(lost(&mut p), Some(LossReason::PortUnreachable));
+}
+
+/// A process that was killed: the path is doubted, and the association ends with the second word
+/// after RTO.Initial, if nothing was heard in between.
+#[test]
+fn port_unreachable_ends_an_association_whose_peer_is_silent() {
+    let mut p = sending(2, &plain());
+    let quoted = last(&p, "DATA", 8);
+    p.cut(&[0, 1]);
+    tell(&mut p, 0, &quoted, IcmpMessage::PortUnreachable);
+    assert_eq!(p.path_state(A, 0), PathState::PotentiallyFailed);
+    p.run(999);
+    tell(&mut p, 0, &quoted, IcmpMessage::PortUnreachable);
+    assert_eq!(p.state(A), "ESTABLISHED", "RTO.Initial is not over");
+    p.run(1);
+    let mut forged = quoted.clone();
+    forged[4] ^= 1;
+    tell(&mut p, 1, &forged, IcmpMessage::PortUnreachable);
+    assert_eq!(p.state(A), "ESTABLISHED");
+    tell(&mut p, 1, &quoted, IcmpMessage::PortUnreachable);
+    assert_eq!(lost(&mut p), Some(LossReason::PortUnreachable));
+}
+
+/// One address whose port is closed, beside one that works, is doubted and no more.
+#[test]
+fn port_unreachable_of_one_address_ends_nothing_where_the_peer_is_heard() {
+    let mut p = sending(2, &plain());
+    let quoted = last(&p, "DATA", 8);
+    p.cut(&[0]);
+    for _ in 0..40 {
+        tell(&mut p, 0, &quoted, IcmpMessage::PortUnreachable);
+        p.send_many(A, 1000, 1);
+        p.run(100);
+    }
+    assert_eq!(p.state(A), "ESTABLISHED");
+    assert_eq!(p.take_got(Z).len(), 41);
 }

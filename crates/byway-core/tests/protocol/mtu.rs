@@ -1,9 +1,12 @@
 //! Path MTU discovery (RFC 8899; `policy/mtu_discovery.rs`). A round trip takes 20 ms.
 
 use crate::common::{A, Fate, Pair, Z, ms, plain};
-use byway_core::config::Config;
+use byway_core::config::{Config, Pmtu};
 use byway_core::policy::{MtuDiscovery, ProbeTimeout, Rack};
-use byway_core::{Observation, SendFailure};
+use byway_core::{Observation, Routes, SendFailure};
+use core::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 fn searching() -> Config {
     let mut c = plain();
@@ -136,4 +139,88 @@ fn an_address_without_a_route_is_left_at_once() {
     );
     p.run(100);
     assert_eq!(p.take_got(Z).len(), 4);
+}
+
+/// Routes over interfaces with this MTU; 0 is not known.
+struct Interface(Arc<AtomicU32>);
+
+impl Routes for Interface {
+    fn source(&mut self, local: &[SocketAddr], _: IpAddr) -> Option<usize> {
+        (!local.is_empty()).then_some(0)
+    }
+
+    fn interface_mtu(&mut self, _: SocketAddr, _: IpAddr) -> Option<u32> {
+        let mtu = self.0.load(Ordering::Relaxed);
+        (mtu > 0).then_some(mtu)
+    }
+}
+
+/// A pair whose interfaces have a certain MTU, over a network of `passes`, with this bound of
+/// the user's.
+fn with_interface(mtu: u32, passes: usize, pmtu: Pmtu) -> (Pair, Arc<AtomicU32>) {
+    let mut c = searching();
+    c.pmtu = pmtu;
+    let mut p = Pair::new(1, &c);
+    let interface = Arc::new(AtomicU32::new(mtu));
+    for end in &mut p.ends {
+        end.set_routes(Box::new(Interface(interface.clone())));
+    }
+    narrow(&mut p, passes);
+    p.connect(A, &c);
+    p.run(200);
+    (p, interface)
+}
+
+/// The routes have changed.
+fn tell(p: &mut Pair, side: usize) {
+    p.with(side, |now, e, _| {
+        e.forget_routes();
+        assert_eq!(e.ask_routes_again(now, 0, 10), None);
+    });
+}
+
+#[test]
+fn a_path_grows_to_the_mtu_of_its_interface_with_nothing_set() {
+    for (interface, passes, pmtu, found) in [
+        (1500, 1500, Pmtu::INTERFACE, 1500),
+        (9000, 9000, Pmtu::INTERFACE, 9000),
+        (8900, 9000, Pmtu::INTERFACE, 8900),
+        (1400, 9000, Pmtu::INTERFACE, 1400),
+        (1000, 9000, Pmtu::INTERFACE, 1000),
+        // What the user sets is an upper bound, also where the interface takes more.
+        (9000, 9000, Pmtu(1300), 1300),
+        (1400, 9000, Pmtu(9000), 1400),
+        // Nobody knows the interface.
+        (0, 9000, Pmtu::INTERFACE, 1500),
+        (0, 9000, Pmtu(9000), 9000),
+    ] {
+        let (mut p, _) = with_interface(interface, passes, pmtu);
+        let name = format!("{interface} {passes} {}", pmtu.0);
+        assert_eq!(p.path(A, 0).pmtu, found, "{name}");
+        // Nothing larger than the interface takes was tried.
+        let most = p.sent.iter().map(|q| q.bytes.len() + 20).max();
+        assert!(most <= Some(found as usize), "{name}: {most:?}");
+        p.send_many(A, 20_000, 10);
+        p.run(300);
+        assert_eq!(p.take_got(Z).len(), 10, "{name}");
+    }
+}
+
+#[test]
+fn an_interface_whose_mtu_changes_in_mid_transfer_is_followed() {
+    let (mut p, interface) = with_interface(1500, 9000, Pmtu::INTERFACE);
+    p.send_many(A, 5000, 20);
+    p.run(5);
+    interface.store(9000, Ordering::Relaxed);
+    tell(&mut p, A);
+    p.run(200);
+    assert_eq!(p.path(A, 0).pmtu, 9000, "without the raise timer of 600 s");
+    p.send_many(A, 5000, 40);
+    p.run(5);
+    interface.store(1400, Ordering::Relaxed);
+    narrow(&mut p, 1400);
+    tell(&mut p, A);
+    p.run(300);
+    assert_eq!(p.path(A, 0).pmtu, 1400);
+    assert_eq!(p.take_got(Z).len(), 60);
 }

@@ -6,10 +6,23 @@ use crate::socket::Socket;
 use byway_core::time::Instant;
 use std::net::{IpAddr, SocketAddr};
 
+/// Associations that ask for routes under one lock: each question is a system call.
+const AT_ONCE: usize = 64;
+
 impl State {
     /// The local addresses.
     pub(crate) fn local_addresses(&self) -> Vec<SocketAddr> {
         encapsulation::addresses(self.local.iter().flatten().copied())
+    }
+
+    /// The routes of this host changed: some associations ask for them again, those from the
+    /// place `from` on. Returns the place to go on from.
+    pub(crate) fn ask_routes_again(&mut self, now: Instant, from: usize) -> Option<usize> {
+        self.routes_changed |= from == 0;
+        let rest = self.core.ask_routes_again(now, from, AT_ONCE);
+        self.call_driver();
+        self.dispatch(now);
+        rest
     }
 
     /// These sockets were bound to addresses that came, and those addresses are gone.

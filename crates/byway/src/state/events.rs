@@ -14,6 +14,7 @@ impl State {
     }
 
     pub(super) fn on_event(&mut self, now: Instant, id: AssocId, event: Event) {
+        log(id, &event);
         let entry = self.entries.entry(id).or_default();
         let wake = &mut self.wake;
         match event {
@@ -120,5 +121,12 @@ impl State {
     /// window does not block its shutdown.
     pub(super) fn discard(&mut self, id: AssocId) {
         while self.core.receive(id).is_some() {}
+    }
+}
+
+/// What happens to associations and their paths goes to the log; that data waits or left does not.
+fn log(id: AssocId, event: &Event) {
+    if !matches!(event, Event::Readable | Event::Writable | Event::Drained) {
+        tracing::info!(association = id.index(), ?event);
     }
 }

@@ -51,6 +51,8 @@ pub(crate) struct State {
     pub(crate) coming: Vec<(usize, Socket)>,
     /// Places of sockets that the driver closes.
     pub(crate) going: Vec<usize>,
+    /// The routes changed, and the driver does not know.
+    pub(crate) routes_changed: bool,
     scratch: Vec<u8>,
     entries: BTreeMap<AssocId, Entry>,
     /// Associations that wait to be accepted.
@@ -98,6 +100,7 @@ impl State {
             local: local.into_iter().map(Some).collect(),
             coming: Vec::new(),
             going: Vec::new(),
+            routes_changed: false,
             scratch: Vec::with_capacity(2048),
             entries: BTreeMap::new(),
             incoming: VecDeque::new(),

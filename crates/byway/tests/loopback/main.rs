@@ -4,6 +4,7 @@ mod common;
 mod ending;
 mod failover;
 mod fairness;
+mod icmp;
 mod raw;
 mod restarting;
 mod strangers;

@@ -224,7 +224,7 @@ async fn forged_icmp_ends_no_association_without_udp() {
             assert_eq!(a.paths()[0].state, PathState::Active, "{round}");
         }
         passes(&a, &z).await;
-        assert_eq!(a.paths()[0].pmtu, 1500);
+        assert_eq!(a.paths()[0].pmtu, 9000);
     })
     .await;
 }

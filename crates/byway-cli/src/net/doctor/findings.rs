@@ -65,12 +65,17 @@ pub(super) enum Protocol132 {
 }
 
 impl Protocol132 {
-    /// Of the pairs without UDP, the best.
-    pub(super) fn of(pairs: &[Pair]) -> Protocol132 {
+    /// Of the pairs without UDP, and of what was tried `beside` them, the best.
+    pub(super) fn of(pairs: &[Pair], beside: Option<&Result<(), Silence>>) -> Protocol132 {
         let without_udp = pairs.iter().filter(|p| p.remote.port() == 0);
-        let all: Vec<Protocol132> = without_udp
-            .filter_map(|p| match &p.answer {
-                Ok(_) | Err(Silence::WrongPort(_) | Silence::NobodyListens) => {
+        let answers = without_udp.map(|p| p.answer.as_ref().map(|_| ()));
+        let answers = answers.chain(beside.map(|b| match b {
+            Ok(()) => Ok(()),
+            Err(silence) => Err(silence),
+        }));
+        let all: Vec<Protocol132> = answers
+            .filter_map(|answer| match answer {
+                Ok(()) | Err(Silence::WrongPort(_) | Silence::NobodyListens) => {
                     Some(Protocol132::Passes)
                 }
                 Err(Silence::OnlySctp) => Some(Protocol132::Unanswered),
@@ -110,8 +115,8 @@ impl Protocol132 {
                  is down cannot be told"
             }
             Protocol132::NotTested => {
-                "protocol 132 (SCTP without UDP) was not tested, and a filter on it does not matter to \
-                 SCTP over UDP; --encapsulation none here and at the other side's `byway recv` tests it"
+                "protocol 132 (SCTP without UDP) was not tested, which needs CAP_NET_RAW here and no \
+                 kernel SCTP; a filter on it does not matter to SCTP over UDP"
             }
         }
     }
@@ -123,7 +128,7 @@ fn words_without_udp(silence: &Silence, pair: &Pair) -> Option<String> {
     match silence {
         Silence::NobodyListens => Some(format!(
             "protocol 132 passes and the host answers, but nothing there takes SCTP without UDP; \
-             start `byway recv --unprotected --encapsulation none --bind {remote}` there"
+             start `byway recv --encapsulation none --bind {remote}` there"
         )),
         Silence::WrongPort(error) => Some(format!(
             "protocol 132 passes, but the SCTP port is refused ({error}): --port must be that of \
@@ -161,7 +166,7 @@ pub(super) fn words(silence: &Silence, pair: &Pair) -> String {
             remote.ip()
         ),
         Silence::NobodyListens => format!(
-            "the host answers, but nothing listens on UDP {}; start `byway recv --unprotected --bind {remote}` there, \
+            "the host answers, but nothing listens on UDP {}; start `byway recv --bind {remote}` there, \
              or correct the port in --to",
             remote.port()
         ),
@@ -180,7 +185,12 @@ pub(super) fn words(silence: &Silence, pair: &Pair) -> String {
 }
 
 /// What to know and to do, the most important first.
-pub(super) fn of(pairs: &[Pair], host: &Host, wanted: &[SocketAddr]) -> Vec<String> {
+pub(super) fn of(
+    pairs: &[Pair],
+    protocol_132: Protocol132,
+    host: &Host,
+    wanted: &[SocketAddr],
+) -> Vec<String> {
     let mut found = Vec::new();
     for (i, pair) in pairs.iter().enumerate() {
         if let Err(silence) = &pair.answer {
@@ -209,7 +219,7 @@ pub(super) fn of(pairs: &[Pair], host: &Host, wanted: &[SocketAddr]) -> Vec<Stri
     }
     let without_udp = pairs.iter().any(|p| p.remote.port() == 0);
     found.push(of_host(host, without_udp));
-    found.push(Protocol132::of(pairs).words().to_owned());
+    found.push(protocol_132.words().to_owned());
     found
 }
 
@@ -262,9 +272,15 @@ fn of_answer(number: usize, pair: &Pair, answer: &Answer) -> Vec<String> {
         Translator::Address => found.push(format!(
             "pair {number}: a translator (NAT) changes the address and keeps the port"
         )),
+        Translator::Unknown if answer.refused.is_some() => found.push(format!(
+            "pair {number}: whether a translator (NAT) stands between, and the rate, are not known: \
+             {}",
+            answer.refused.as_deref().unwrap_or_default()
+        )),
         Translator::Unknown if answer.seen.is_none() => found.push(format!(
             "pair {number}: whether a translator (NAT) stands between, and the rate, are not known: \
-             the other side was not asked, or is no `byway recv --unprotected` of this version"
+             the other side was not asked, or is no `byway recv` of this version that takes those \
+             without a ticket (--to TICKET asks one that wants it)"
         )),
         _ => {}
     }
@@ -288,5 +304,206 @@ fn of_host(host: &Host, without_udp: bool) -> String {
             .to_owned()
     } else {
         "the kernel's SCTP is not loaded on this host and cannot interfere".to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    const UDP: u16 = 9899;
+
+    fn answer(listed: &[SocketAddr]) -> Answer {
+        Answer {
+            setup: Duration::from_millis(1),
+            round_trips: vec![Duration::from_millis(1); 50],
+            sent: 50,
+            mtu: 1500,
+            mtu_is_bound: true,
+            rate: Some(1e8),
+            seen: None,
+            refused: None,
+            port: 4000,
+            listed: listed.to_vec(),
+        }
+    }
+
+    /// The pair between 10.LOCAL.0.1 and 10.REMOTE.0.2.
+    fn pair(local: u8, remote: u8, port: u16, answer: Result<Answer, Silence>) -> Pair {
+        Pair {
+            local: SocketAddr::from(([10, local, 0, 1], 0)),
+            remote: SocketAddr::from(([10, remote, 0, 2], port)),
+            answer,
+        }
+    }
+
+    fn answers(local: u8, remote: u8) -> Pair {
+        let remote_at = SocketAddr::from(([10, remote, 0, 2], UDP));
+        pair(local, remote, UDP, Ok(answer(&[remote_at])))
+    }
+
+    fn found(pairs: &[Pair], host: &Host) -> String {
+        let wanted: Vec<SocketAddr> = pairs.iter().map(|p| p.remote).collect();
+        of(pairs, Protocol132::of(pairs, None), host, &wanted).join("\n")
+    }
+
+    #[test]
+    fn each_silence_has_its_cause_and_its_remedy() {
+        for (silence, port, parts) in [
+            (
+                Silence::NobodyListens,
+                UDP,
+                ["nothing listens on UDP 9899", "--bind 10.1.0.2:9899"],
+            ),
+            (
+                Silence::Nothing,
+                UDP,
+                ["UDP 9899 is filtered", "nft add rule"],
+            ),
+            (
+                Silence::WrongPort("x".into()),
+                UDP,
+                ["SCTP port is refused", "--port must be"],
+            ),
+            (
+                Silence::Refused("no route".into()),
+                UDP,
+                ["no route", "ip route get 10.1.0.2"],
+            ),
+            (
+                Silence::Local("in use".into()),
+                UDP,
+                ["this side cannot begin", "in use"],
+            ),
+            (
+                Silence::NobodyListens,
+                0,
+                ["protocol 132 passes", "--encapsulation none"],
+            ),
+            (
+                Silence::OnlySctp,
+                0,
+                ["does not answer protocol 132", "--encapsulation udp"],
+            ),
+            (Silence::Nothing, 0, ["host is down", "--encapsulation udp"]),
+            (
+                Silence::WrongPort("x".into()),
+                0,
+                ["SCTP port is refused", "lsmod"],
+            ),
+        ] {
+            let pairs = [pair(1, 1, port, Err(silence.clone()))];
+            let text = found(&pairs, &Host::default());
+            for part in parts {
+                assert!(text.contains(part), "{silence:?} {port}: {text}");
+            }
+            assert!(text.contains("no redundancy: no pair answers"), "{text}");
+        }
+    }
+
+    #[test]
+    fn redundancy_is_that_of_both_sides() {
+        for (pairs, expected) in [
+            (
+                vec![answers(1, 1)],
+                "no redundancy: the other side has one address",
+            ),
+            (
+                vec![answers(1, 1), answers(2, 1)],
+                "no redundancy: the other side has one",
+            ),
+            (vec![answers(1, 1), answers(1, 2)], "half redundancy"),
+            (
+                vec![answers(1, 1), answers(2, 2)],
+                "redundancy: 2 local and 2 remote",
+            ),
+        ] {
+            let text = found(&pairs, &Host::default());
+            assert!(text.contains(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_kernels_sctp_is_told_where_it_interferes() {
+        let host = |kernel_sctp, kernel_udp_port| Host {
+            kernel_sctp,
+            kernel_udp_port,
+        };
+        let (udp, raw) = (answers(1, 1), pair(1, 1, 0, Err(Silence::Nothing)));
+        for (host, pair, expected) in [
+            (
+                host(false, 0),
+                &udp,
+                "is not loaded on this host and cannot interfere",
+            ),
+            (host(true, 0), &udp, "does not interfere"),
+            (host(true, 9899), &udp, "takes UDP port 9899 of this host"),
+            (host(true, 0), &raw, "answers them with ABORT"),
+            (host(true, 0), &raw, "modprobe -r sctp"),
+        ] {
+            let text = of_host(&host, pair.remote.port() == 0);
+            assert!(text.contains(expected), "{host:?}: {text}");
+        }
+    }
+
+    #[test]
+    fn protocol_132_is_told_by_the_best_answer() {
+        use Protocol132::{NotTested, Passes, Silent, Unanswered};
+        let of = |answers: &[Result<Answer, Silence>], beside| {
+            let pairs: Vec<Pair> = answers
+                .iter()
+                .map(|a| match a {
+                    Ok(_) => pair(1, 1, 0, Ok(answer(&[]))),
+                    Err(silence) => pair(1, 1, 0, Err(silence.clone())),
+                })
+                .collect();
+            Protocol132::of(&pairs, beside)
+        };
+        assert_eq!(of(&[], None), NotTested);
+        assert_eq!(
+            Protocol132::of(&[answers(1, 1)], None),
+            NotTested,
+            "that is UDP"
+        );
+        assert_eq!(of(&[], Some(&Ok(()))), Passes);
+        assert_eq!(of(&[], Some(&Err(Silence::NobodyListens))), Passes);
+        assert_eq!(of(&[], Some(&Err(Silence::OnlySctp))), Unanswered);
+        assert_eq!(of(&[Err(Silence::Local(String::new()))], None), NotTested);
+        assert_eq!(of(&[Err(Silence::Nothing)], None), Silent);
+        assert_eq!(of(&[Err(Silence::Nothing), Ok(answer(&[]))], None), Passes);
+    }
+
+    #[test]
+    fn what_an_answer_shows_is_told() {
+        let own = SocketAddr::from(([10, 1, 0, 1], 4000));
+        let other = SocketAddr::from(([192, 0, 2, 1], 4000));
+        let elsewhere = SocketAddr::from(([192, 0, 2, 1], 5000));
+        for (seen, expected) in [
+            (None, Translator::Unknown),
+            (Some(vec![]), Translator::Unknown),
+            (Some(vec![own]), Translator::None),
+            (Some(vec![other]), Translator::Address),
+            (Some(vec![elsewhere]), Translator::Port),
+        ] {
+            let mut a = answer(&[]);
+            a.seen = seen;
+            let p = pair(1, 1, UDP, Ok(answer(&[])));
+            assert_eq!(translator(&p, &a), expected);
+        }
+        let unlisted = SocketAddr::from(([10, 9, 0, 2], UDP));
+        let mut a = answer(&[unlisted]);
+        (a.mtu, a.mtu_is_bound) = (1392, false);
+        a.round_trips.truncate(40);
+        a.refused = Some("the ticket was used already".to_owned());
+        let text = found(&[pair(1, 1, UDP, Ok(a))], &Host::default());
+        for part in [
+            "more than 1392 bytes do not pass",
+            "10 of 50 heartbeats were lost",
+            "the ticket was used already",
+            "names more addresses, which an association would try, too: 10.9.0.2:9899",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
     }
 }

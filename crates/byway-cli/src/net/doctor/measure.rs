@@ -1,8 +1,8 @@
 //! One pair of addresses: an association over it alone, heartbeats, and some data.
 
 use super::super::ending::Ending;
-use super::super::exchange::Exchange;
-use super::super::protect::Channel;
+use super::super::exchange::{Exchange, FILES};
+use super::super::protect::{Channel, Credentials, enter};
 use super::super::protocol::Note;
 use crate::below::{BelowArgs, EncapsulationArg};
 use bytes::Bytes;
@@ -31,6 +31,8 @@ const DISCARD: u16 = 9;
 /// How a pair is measured.
 pub(super) struct Effort {
     pub(super) port: u16,
+    /// How this side is let in, beside a receiver with a ticket.
+    pub(super) credentials: Option<Credentials>,
     pub(super) wait: Duration,
     pub(super) heartbeats: u32,
     pub(super) asks: bool,
@@ -80,6 +82,8 @@ pub(super) struct Answer {
     /// The addresses of this side as the receiver sees them; none if it was not asked or does
     /// not answer.
     pub(super) seen: Option<Vec<SocketAddr>>,
+    /// Why the receiver did not let this side in.
+    pub(super) refused: Option<String>,
     /// The UDP port of this side.
     pub(super) port: u16,
     /// Addresses that the other side named.
@@ -125,6 +129,38 @@ pub(super) async fn pair(
     }
 }
 
+/// The longest wait for an answer without UDP where nobody asked for it.
+const BRIEFLY: Duration = Duration::from_secs(2);
+
+/// Whether SCTP without UDP is answered between the addresses of a pair, beside those that were
+/// asked for; none where this process may not try.
+pub(super) async fn without_udp(
+    pair: &Pair,
+    effort: &Effort,
+    ending: &Ending,
+) -> Option<Result<(), Silence>> {
+    let below = BelowArgs {
+        encapsulation: EncapsulationArg::None,
+        ..effort.below
+    };
+    let at = |address: SocketAddr| SocketAddr::new(address.ip(), 0);
+    let (local, remote) = (at(pair.local), at(pair.remote));
+    let mut options = below.options(vec![local]).config(effort.config.clone());
+    options.accept = false;
+    let endpoint = Endpoint::bind(options).ok()?;
+    ending.aborts(&endpoint);
+    let wait = effort.wait.min(BRIEFLY);
+    let to = [remote];
+    let setup = endpoint.connect(&to, effort.port);
+    let answer = match tokio::time::timeout(wait, setup).await {
+        Ok(Ok(_)) => Ok(()),
+        Ok(Err(e)) => Err(silence(&e)),
+        Err(_) => Err(knock(Some(local), remote)),
+    };
+    ending.abort(endpoint, b"byway doctor is done").await;
+    Some(answer)
+}
+
 /// Without UDP if the address of the other side has no UDP port.
 fn options(local: SocketAddr, remote: SocketAddr, effort: &Effort) -> EndpointOptions {
     let mut below = effort.below;
@@ -149,11 +185,16 @@ async fn with(endpoint: &Endpoint, remote: SocketAddr, effort: &Effort) -> Resul
         }
     };
     let setup = begun.elapsed();
-    let mtu = settled_mtu(&association, remote, effort).await;
+    // At once: who does not show a ticket is not waited for.
+    let (channel, refused) = match let_in(&association, effort).await {
+        Ok(channel) => (Some(channel), None),
+        Err(why) => (None, why),
+    };
+    let (mtu, mtu_is_bound) = settled_mtu(&association, remote).await;
     let (round_trips, sent) = heartbeats(&association, remote, effort.heartbeats).await;
     let (mut seen, mut rate) = (None, None);
-    if effort.asks
-        && let Ok(Some(found)) = tokio::time::timeout(PATIENCE, asked(&association)).await
+    if let Some(channel) = &channel
+        && let Ok(Some(found)) = tokio::time::timeout(PATIENCE, asked(channel)).await
     {
         (seen, rate) = (Some(found.0), found.1);
     }
@@ -166,9 +207,10 @@ async fn with(endpoint: &Endpoint, remote: SocketAddr, effort: &Effort) -> Resul
         round_trips,
         sent,
         mtu,
-        mtu_is_bound: mtu >= effort.config.pmtu.0,
+        mtu_is_bound,
         rate,
         seen,
+        refused,
         port: ports.first().map_or(0, SocketAddr::port),
         listed,
     })
@@ -179,7 +221,7 @@ fn silence(error: &ConnectError) -> Silence {
         ConnectError::Failed {
             closed:
                 Closed::Lost {
-                    reason: LossReason::ProtocolUnreachable,
+                    reason: LossReason::ProtocolUnreachable | LossReason::PortUnreachable,
                     ..
                 },
             ..
@@ -224,24 +266,22 @@ fn knock(local: Option<SocketAddr>, mut remote: SocketAddr) -> Silence {
     }
 }
 
-/// The size of packets, once the search for it is over.
-async fn settled_mtu(association: &Association, remote: SocketAddr, effort: &Effort) -> u32 {
-    let mtu = || {
+/// The size of packets, once the search for it is over, and whether no larger one is tried.
+async fn settled_mtu(association: &Association, remote: SocketAddr) -> (u32, bool) {
+    let look = || {
         let paths = association.paths();
         let path = paths.iter().find(|p| p.remote == remote);
-        path.map_or(0, |p| p.pmtu)
+        path.map_or((0, false), |p| (p.pmtu, p.pmtu >= p.largest_pmtu))
     };
     let begun = Instant::now();
-    let (mut last, mut changed) = (mtu(), begun);
-    while last < effort.config.pmtu.0
-        && changed.elapsed() < MTU_STILL
-        && begun.elapsed() < MTU_SEARCH
-    {
+    let (mut last, mut changed) = (look(), begun);
+    while !last.1 && changed.elapsed() < MTU_STILL && begun.elapsed() < MTU_SEARCH {
         tokio::time::sleep(Duration::from_millis(5)).await;
-        let now = mtu();
-        if now != last {
-            (last, changed) = (now, Instant::now());
+        let now = look();
+        if now.0 != last.0 {
+            changed = Instant::now();
         }
+        last = now;
     }
     last
 }
@@ -293,11 +333,21 @@ async fn heartbeats(
     (found, sent)
 }
 
+/// The channel on which the receiver is asked; why there is none, if it did not want to.
+async fn let_in(association: &Association, effort: &Effort) -> Result<Channel, Option<String>> {
+    match &effort.credentials {
+        _ if !effort.asks => Err(None),
+        None => Ok(Channel::plain(association.clone())),
+        Some(credentials) => enter(association, credentials, FILES, effort.wait)
+            .await
+            .map_err(|failure| Some(failure.message)),
+    }
+}
+
 /// What the receiver sees of this side, and the rate of some data; none if it does not
 /// understand.
-async fn asked(association: &Association) -> Option<(Vec<SocketAddr>, Option<f64>)> {
-    let channel = Channel::plain(association.clone());
-    let mut exchange = Exchange::new(&channel);
+async fn asked(channel: &Channel) -> Option<(Vec<SocketAddr>, Option<f64>)> {
+    let mut exchange = Exchange::new(channel);
     exchange.send(&Note::Ask).await.ok()?;
     let Ok(Some(Note::Seen { addresses })) = exchange.receive().await else {
         return None;

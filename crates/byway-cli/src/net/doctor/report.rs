@@ -11,7 +11,7 @@ use std::time::Duration;
 const WIDTH: usize = 80;
 
 /// The result as text.
-pub(super) fn text(pairs: &[Pair], _: &Host, findings: &[String]) -> String {
+pub(super) fn text(pairs: &[Pair], findings: &[String]) -> String {
     let mut out = String::new();
     for (i, pair) in pairs.iter().enumerate() {
         let _ = writeln!(
@@ -85,7 +85,12 @@ fn wrap(out: &mut String, text: &str) {
 }
 
 /// The result as JSON; `byway advise --paths` reads it.
-pub(super) fn json(pairs: &[Pair], host: &Host, findings: &[String]) -> Value {
+pub(super) fn json(
+    pairs: &[Pair],
+    protocol_132: Protocol132,
+    host: &Host,
+    findings: &[String],
+) -> Value {
     let ms = |d: Option<Duration>| d.map(|d| d.as_secs_f64() * 1e3);
     let listed: Vec<Value> = pairs
         .iter()
@@ -118,7 +123,7 @@ pub(super) fn json(pairs: &[Pair], host: &Host, findings: &[String]) -> Value {
     json!({
         "schema": "byway.doctor/1",
         "pairs": listed,
-        "protocol_132": Protocol132::of(pairs).name(),
+        "protocol_132": protocol_132.name(),
         "host": host,
         "findings": findings,
     })

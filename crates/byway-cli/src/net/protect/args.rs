@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// Of a side that connects.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct ClientArgs {
     /// File of the private key that proves who this is (`byway key new` makes one); without it, a key
     /// for this ticket alone, or where keys are asked for ~/.config/byway/key

@@ -17,8 +17,8 @@ pub(super) use channel::Channel;
 pub(super) use gate::{Gate, Place};
 pub(crate) use keys::{KeyArgs, key};
 pub(super) use offer::Output;
-pub(super) use to::Destination;
 pub(crate) use to::To;
+pub(super) use to::{Credentials, Destination};
 
 use byway_tls::Service;
 

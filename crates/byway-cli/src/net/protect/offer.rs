@@ -3,7 +3,7 @@
 use super::args::{GateArgs, Uses};
 use super::commands;
 use crate::failure::{Failure, Kind};
-use crate::terminal::{print, say};
+use crate::terminal::{print, say, say_part};
 use byway_lab::units::format_duration;
 use byway_tls::{MOST_ADDRESSES, Service, Ticket};
 use qrcode::render::unicode::Dense1x2;
@@ -89,7 +89,8 @@ pub(super) fn tell(
         false => format!("{}\n", &**text),
     });
     if output.data {
-        say(line.trim_end());
+        // As it is: for a program it is JSON already.
+        say_part(&line);
         return Ok(());
     }
     print(&line)

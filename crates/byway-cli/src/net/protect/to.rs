@@ -10,6 +10,7 @@ use std::fmt;
 use std::io::Read;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use zeroize::Zeroizing;
 
 /// Longest text with a ticket that is read.
@@ -44,6 +45,8 @@ pub(in crate::net) struct Destination {
     sctp_port: u16,
     /// None in plain mode.
     pub(in crate::net) credentials: Option<Credentials>,
+    /// Whether it was said that nothing listens there.
+    refusal_said: AtomicBool,
 }
 
 enum Hosts {
@@ -107,7 +110,13 @@ impl Destination {
                 ticket: Some(ticket),
                 authorized: None,
             }),
+            refusal_said: AtomicBool::new(false),
         })
+    }
+
+    /// Whether it is to be said that nothing listens there: once.
+    pub(in crate::net) fn may_say_refusal(&self) -> bool {
+        !self.refusal_said.swap(true, Ordering::Relaxed)
     }
 
     /// The addresses, with this UDP port where none is named.
@@ -185,5 +194,6 @@ fn of_addresses(text: &str, sctp_port: u16, args: &ClientArgs) -> Result<Destina
         hosts: Hosts::Named(text.split(',').map(str::to_owned).collect()),
         sctp_port,
         credentials,
+        refusal_said: AtomicBool::new(false),
     })
 }

@@ -5,7 +5,7 @@ use crate::failure::{Failure, Kind};
 use crate::net::claims::Claim;
 use crate::net::exchange::{Exchange, strange};
 use crate::net::parts::Parts;
-use crate::net::protocol::{Hash, Note, hex};
+use crate::net::protocol::{Hash, Note, check_dot, hex};
 use crate::net::slots::Slot;
 use crate::net::store::{Found, Store};
 use std::net::IpAddr;
@@ -41,6 +41,7 @@ impl<'a> Job<'a> {
         exchange: &mut Exchange<'_>,
         offer: &Offer,
     ) -> Result<Done, Failure> {
+        check_dot(&offer.name, self.args.dot_files).map_err(refuse)?;
         // Until the file is ours, an earlier association of its sender may go on.
         self.yields.set(true);
         let claim = tokio::select! {

@@ -27,7 +27,7 @@ type Current = watch::Receiver<Option<Arc<Carrier>>>;
 pub(crate) async fn forward(args: ForwardArgs, ending: Ending) -> Result<(), Failure> {
     let there = &args.there;
     let there = Destination::read(&there.to, there.port, &there.client, TUNNEL)?;
-    let progress = Arc::new(Progress::new(args.here.quiet || args.here.json));
+    let progress = Arc::new(Progress::new(args.here.quiet || args.here.talk.json));
     let mut doors = Vec::new();
     for text in &args.listen {
         doors.push(Door::open(text).await?);

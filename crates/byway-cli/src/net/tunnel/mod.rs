@@ -39,7 +39,7 @@ fn with_streams(mut config: Config) -> Config {
 
 /// Shows what happens to the paths, until it is dropped.
 async fn show_paths(association: &Association, progress: &Progress) -> Infallible {
-    let mut watch = Watch::new(association);
+    let mut watch = Watch::new(association, None);
     let events = association.events();
     loop {
         watch.show_changes(progress);

@@ -28,12 +28,12 @@ pub(crate) async fn serve(args: ServeArgs, ending: Ending) -> Result<(), Failure
     let endpoint = open::serve_with(&args.here, args.port, &ending, with_streams)?;
     let output = Output {
         data: false,
-        json: args.here.json,
+        json: args.here.talk.json,
         quiet: args.here.quiet,
     };
     let gate = Gate::open(&args.gate, args.uses, TUNNEL, &endpoint, output)?;
     let log = Log::new();
-    let progress = Progress::new(args.here.quiet || args.here.json).with_log(log.clone());
+    let progress = Progress::new(args.here.quiet || args.here.talk.json).with_log(log.clone());
     let rules: Vec<String> = args.allow.iter().map(Rule::to_string).collect();
     if gate.is_none() {
         progress.say(PLAIN);

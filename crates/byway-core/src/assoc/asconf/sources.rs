@@ -3,7 +3,7 @@
 
 use super::Association;
 use crate::api::{Event, LossReason};
-use crate::assoc::{Control, Ctx};
+use crate::assoc::{Control, Ctx, Inbound};
 use crate::observe::Observation;
 use crate::path::{Path, PathId, PathState};
 use crate::policy::retransmit::LossCause;
@@ -183,10 +183,15 @@ impl Association {
 
     /// The packets of a path leave from another address of this side, over another
     /// network: what is in flight counts as lost, and the windows begin again.
-    fn leave_from(&mut self, ctx: &mut Ctx<'_>, path: PathId, local: SocketAddr) {
+    pub(in crate::assoc) fn leave_from(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        path: PathId,
+        local: SocketAddr,
+    ) {
         self.take_flight_for_lost(path, LossCause::FastRetransmit);
         self.paths.move_source(path, local, &self.cfg, ctx.now);
-        self.begin_mtu_search(path);
+        self.learn_mtu(ctx, path);
         self.want_heartbeat(path);
         self.observe_window(ctx, path);
         let remote = self.paths.get(path).remote();
@@ -198,7 +203,7 @@ impl Association {
     /// that could not be reached become paths, and a path that shares its source with an
     /// earlier one gets one of its own. The path that carries data stays where it is, if it
     /// has worked from there.
-    pub(super) fn spread_sources(&mut self, ctx: &mut Ctx<'_>) {
+    pub(in crate::assoc) fn spread_sources(&mut self, ctx: &mut Ctx<'_>) {
         self.leave_sources(ctx);
         self.adopt_pathless(ctx);
         let ours = self.addresses.local.clone();
@@ -207,8 +212,7 @@ impl Association {
                 continue;
             }
             let (own, remote) = (self.paths.get(path).local(), self.paths.get(path).remote());
-            let others = self.paths.ids().filter(|p| *p != path);
-            let used: Vec<SocketAddr> = others.map(|p| self.paths.get(p).local()).collect();
+            let used = self.sources_beside(path);
             if !used.contains(&own) {
                 continue;
             }
@@ -226,6 +230,21 @@ impl Association {
     fn works_from_its_source(&self, path: PathId) -> bool {
         let p = self.paths.get(path);
         p.state() == PathState::Active && p.errors.count() == 0 && p.rtt.srtt().is_some()
+    }
+
+    /// Whether a packet came to an address of this side from which this peer has answered nothing
+    /// yet, while it has answered on a path.
+    ///
+    /// Behind a translator of its own, another card has a source that no list names. Hosts that
+    /// find associations by addresses answer a heartbeat from there with an ABORT whose T bit says
+    /// that they know nothing (RFC 9260 section 8.4, rule 8). It is true of that source only: a
+    /// peer that has lost the association says so where it answered before, too.
+    #[cold]
+    pub(in crate::assoc) fn tries_source(&self, inbound: &Inbound<'_>) -> bool {
+        let pair = (*inbound.destination, *inbound.source);
+        let mut proven = self.paths.iter().filter(|p| p.rtt.srtt().is_some());
+        let elsewhere = proven.clone().next().is_some();
+        elsewhere && proven.all(|p| (p.local(), p.remote()) != pair)
     }
 
     /// Addresses of the peer without a path become paths, if there is room and one of ours

@@ -167,6 +167,7 @@ impl Association {
             self.note_rwnd_blocked(ctx, false);
             return None;
         }
+        self.check_left_path(ctx);
         let next = self.admit(ctx)?;
         Some(self.send_new(ctx, buf, next))
     }

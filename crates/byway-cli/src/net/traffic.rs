@@ -1,0 +1,134 @@
+//! What each path has carried, over all associations of a command.
+
+use byway::{PathId, PathStats};
+use byway_lab::show;
+use serde_json::{Value, json};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// What each pair of addresses has carried. A path that moves to another address of this side
+/// counts there from then on.
+#[derive(Debug, Default)]
+pub(super) struct Traffic(Mutex<Inner>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    pairs: Vec<Pair>,
+    /// Bytes of the paths of the association under way, sent and received, at the last look.
+    last: Vec<(PathId, [u64; 2])>,
+}
+
+#[derive(Debug)]
+struct Pair {
+    local: IpAddr,
+    remote: SocketAddr,
+    /// Bytes sent and received.
+    bytes: [u64; 2],
+}
+
+impl Traffic {
+    /// The paths of the association as they are now.
+    pub(super) fn note(&self, paths: &[PathStats]) {
+        let mut inner = self.inner();
+        for path in paths {
+            let total = [path.bytes_sent, path.bytes_received];
+            inner.add(path.path, (path.local.ip(), path.remote), total);
+        }
+    }
+
+    /// The association has ended; another one may follow.
+    pub(super) fn next(&self) {
+        self.inner().last.clear();
+    }
+
+    /// For programs.
+    pub(super) fn json(&self) -> Value {
+        let inner = self.inner();
+        let pairs = inner.pairs.iter().map(|pair| {
+            json!({
+                "local": pair.local.to_string(),
+                "remote": pair.remote.to_string(),
+                "bytes_sent": pair.bytes[0],
+                "bytes_received": pair.bytes[1],
+            })
+        });
+        Value::Array(pairs.collect())
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        // Nothing panics while it is held.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    fn add(&mut self, id: PathId, (local, remote): (IpAddr, SocketAddr), total: [u64; 2]) {
+        let at = self.last.iter().position(|(path, _)| *path == id);
+        let before = at.map_or([0; 2], |at| self.last[at].1);
+        // The number of a path that was removed may be given again.
+        let is_new = (0..2).any(|i| total[i] < before[i]);
+        let before = if is_new { [0; 2] } else { before };
+        match at {
+            Some(at) => self.last[at].1 = total,
+            None => self.last.push((id, total)),
+        }
+        let pair = self
+            .pairs
+            .iter()
+            .position(|p| (p.local, p.remote) == (local, remote));
+        let pair = pair.unwrap_or_else(|| {
+            self.pairs.push(Pair {
+                local,
+                remote,
+                bytes: [0; 2],
+            });
+            self.pairs.len() - 1
+        });
+        for i in 0..2 {
+            self.pairs[pair].bytes[i] += total[i] - before[i];
+        }
+    }
+}
+
+/// "12 MB out, 340 kB in".
+pub(super) fn words(path: &PathStats) -> String {
+    format!(
+        "{} out, {} in",
+        show::bytes(path.bytes_sent),
+        show::bytes(path.bytes_received)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_count_where_they_went() {
+        let traffic = Traffic::default();
+        let pair = |local: u8, remote: u8| {
+            let at = |n| IpAddr::from([10, 0, 0, n]);
+            (at(local), SocketAddr::new(at(remote), 9))
+        };
+        let add = |id, pair, total| traffic.inner().add(PathId(id), pair, total);
+        add(0, pair(1, 11), [100, 10]);
+        add(1, pair(2, 12), [5, 5]);
+        add(0, pair(1, 11), [300, 20]);
+        // The path leaves from another address, and later it is another path.
+        add(0, pair(3, 11), [450, 30]);
+        add(0, pair(1, 13), [7, 7]);
+        traffic.next();
+        // Another association.
+        add(0, pair(1, 11), [1, 1]);
+        let expected = [
+            ("10.0.0.1", "10.0.0.11:9", 301, 21),
+            ("10.0.0.2", "10.0.0.12:9", 5, 5),
+            ("10.0.0.3", "10.0.0.11:9", 150, 10),
+            ("10.0.0.1", "10.0.0.13:9", 7, 7),
+        ]
+        .map(|(local, remote, sent, received)| {
+            json!({"local": local, "remote": remote, "bytes_sent": sent, "bytes_received": received})
+        });
+        assert_eq!(traffic.json(), Value::Array(expected.into()));
+    }
+}

@@ -1,0 +1,54 @@
+//! The routes of this host changed: each path asks again from which address it leaves, and how
+//! large its interface lets packets be.
+
+use super::{Association, Ctx};
+use crate::path::PathId;
+use core::net::SocketAddr;
+
+impl Association {
+    /// The routes of this host, or the MTUs of its interfaces, changed. A path whose source has
+    /// no way to its address any more leaves from another one that has, and paths that share
+    /// a source get one of their own if the new routes allow it.
+    pub(crate) fn on_routes_changed(&mut self, ctx: &mut Ctx<'_>) {
+        if self.state.is_closed() {
+            return;
+        }
+        for path in self.paths.ids() {
+            self.leave_dead_end(ctx, path);
+        }
+        if self.state.sends_heartbeats() {
+            self.spread_sources(ctx);
+            for path in self.paths.ids() {
+                self.learn_mtu_again(ctx, path);
+            }
+        }
+        self.new_burst();
+    }
+
+    fn leave_dead_end(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
+        let p = self.paths.get(path);
+        let (local, remote) = (p.local(), p.remote().ip());
+        if ctx.routes.leads(local, remote) {
+            return;
+        }
+        let used = self.sources_beside(path);
+        let ours = self.addresses.local.clone();
+        let found = ctx.routes.source_beside(&ours, remote, &used);
+        let other = found.and_then(|i| ours.get(i).copied());
+        let Some(other) = other.filter(|o| *o != local && ctx.routes.leads(*o, remote)) else {
+            return;
+        };
+        if self.state.sends_heartbeats() {
+            self.leave_from(ctx, path, other);
+        } else {
+            // Nothing is known of the way yet.
+            self.paths.get_mut(path).send_from(other);
+        }
+    }
+
+    /// The sources of the other paths.
+    pub(super) fn sources_beside(&self, path: PathId) -> Vec<SocketAddr> {
+        let others = self.paths.ids().filter(|p| *p != path);
+        others.map(|p| self.paths.get(p).local()).collect()
+    }
+}
