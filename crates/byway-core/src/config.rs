@@ -34,7 +34,7 @@ pub use failure::{
 pub use crate::policy::RttSampling;
 
 use crate::policy::{
-    AfterRto, DataMove, FastRetransmits, MtuDiscovery, Pacing, ProbeTimeout, Rack,
+    AfterRto, DataMove, FastRetransmits, MtuDiscovery, Pacing, ProbeTimeout, Rack, Repeats,
     RetransmitTarget, Revival, Scheduler, Trial, WaitsSince,
 };
 use crate::units;
@@ -344,11 +344,13 @@ impl Config {
         });
         c.congestion.proportional_rate_reduction = true;
         c.congestion.pacing = Some(Pacing::default());
+        c.congestion.fast_recovery = FastRecovery::PerDestination;
         c.retransmission.rack = Some(Rack::default());
         c.retransmission.undo_spurious = true;
         c.failover.probe_timeout = Some(ProbeTimeout {
             since: WaitsSince::Sending,
             moves: DataMove::HeartbeatOverdue,
+            repeats: Repeats::UntilAnswered,
             tail_probe: true,
             ..ProbeTimeout::default()
         });

@@ -101,6 +101,14 @@ impl Sub<Instant> for Instant {
     }
 }
 
+/// Not before [`Instant::ZERO`].
+impl Sub<Duration> for Instant {
+    type Output = Instant;
+    fn sub(self, d: Duration) -> Instant {
+        Instant::from_nanos((self.0.get() - 1).saturating_sub(nanos(d)))
+    }
+}
+
 impl fmt::Debug for Instant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:.6}s", self.as_secs_f64())

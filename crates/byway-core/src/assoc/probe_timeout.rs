@@ -5,8 +5,8 @@ use super::{Association, Ctx};
 use crate::observe::{Observation, Timer};
 use crate::path::{PathId, PathState, PathTimer};
 use crate::policy::retransmit::LossCause;
-use crate::policy::{DataMove, ProbeTimeout, WaitsSince};
-use crate::time::Instant;
+use crate::policy::{DataMove, ProbeTimeout, Repeats, WaitsSince};
+use crate::time::{Duration, Instant};
 
 impl Association {
     /// A path acknowledged something. The wait for the next acknowledgement starts again
@@ -81,12 +81,11 @@ impl Association {
             return;
         };
         let p = self.paths.get(path);
-        let elsewhere = self.paths.view().alternate(path).is_some();
         let doubted = p.timers.get(PathTimer::MoveHoldOff).is_some();
         if p.state() != PathState::Active || !p.is_confirmed() || doubted {
             return;
         }
-        if !elsewhere {
+        if self.paths.view().alternate(path).is_none() {
             self.tail_probe(ctx, rule, path);
             return;
         }
@@ -98,6 +97,15 @@ impl Association {
         let base = self.send.ledger.base();
         if let Some(seq) = self.send.ledger.first_in_flight(path, base) {
             self.lose_for_probe(path, seq, LossCause::ProbeTimeout);
+        }
+        if rule.repeats == Repeats::UntilAnswered
+            && let Some(to) = self.paths.view().alternate(path)
+        {
+            // As many as an initial window takes: a window grows only when it was full. The SACK
+            // probably acknowledges them, too.
+            let few = 3 * self.paths.get(to).window().pmdcs;
+            let half = ctx.now - self.answer_time(rule, path) / 2;
+            self.lose_first(path, half, self.paths.view().room(to).min(few));
         }
         // Anything sent before may have arrived before the path died.
         self.paths.get_mut(path).errors.distrust_before(ctx.now);
@@ -113,6 +121,46 @@ impl Association {
         let p = self.paths.get_mut(path);
         p.timers.set(PathTimer::MoveHoldOff, Some(moves_at));
         self.choose_data_path(ctx, None);
+    }
+
+    /// A path acknowledged something. If another one is silent, what is overdue there follows, as
+    /// much as the window of this one takes.
+    #[inline]
+    pub(super) fn take_over(&mut self, now: Instant, to: PathId) {
+        if let Some(rule) = self.cfg.failover.probe_timeout
+            && rule.repeats == Repeats::UntilAnswered
+            && self.send.concurrent.is_none()
+        {
+            self.take_over_from_silent(now, rule, to);
+        }
+    }
+
+    fn take_over_from_silent(&mut self, now: Instant, rule: ProbeTimeout, to: PathId) {
+        let view = self.paths.view();
+        let silent = |path: &PathId| {
+            let p = self.paths.get(*path);
+            let doubted = p.timers.get(PathTimer::MoveHoldOff).is_some();
+            doubted && p.state() == PathState::Active && view.alternate(*path) == Some(to)
+        };
+        if let Some(path) = self.paths.ids().find(silent) {
+            // Younger ones may still be acknowledged in time, and show that the path works.
+            let overdue = now - self.answer_time(rule, path);
+            self.lose_first(path, overdue, view.room(to));
+        }
+    }
+
+    /// The first chunks in flight that left before `before` leave again, until they fill so many bytes.
+    fn lose_first(&mut self, path: PathId, before: Instant, mut bytes: u32) {
+        let mut from = self.send.ledger.base();
+        while bytes > 0
+            && let Some(seq) = self.send.ledger.first_in_flight(path, from)
+            && let Some(r) = self.send.ledger.get(seq)
+            && r.sent_at < before
+        {
+            bytes = bytes.saturating_sub(r.bytes);
+            from = seq + 1;
+            self.lose_for_probe(path, seq, LossCause::ProbeTimeout);
+        }
     }
 
     /// The oldest chunk of a path without an alternate leaves again, to show what was
@@ -171,7 +219,7 @@ impl Association {
         waits.then(|| last + self.answer_time(rule, path))
     }
 
-    fn answer_time(&self, rule: ProbeTimeout, path: PathId) -> crate::time::Duration {
+    fn answer_time(&self, rule: ProbeTimeout, path: PathId) -> Duration {
         let rtt = &self.paths.get(path).rtt;
         rule.answer(rtt.srtt().unwrap_or(rtt.rto()), rtt.rttvar())
     }

@@ -16,6 +16,8 @@ pub(crate) struct Trials {
     path: PathId,
     /// Retransmissions of the association at the last report.
     repeated: u64,
+    /// Of them, those of which nobody knows yet whether they were lost, and when that is known.
+    in_doubt: (u64, Instant),
     /// No trial begins before this time.
     hold_until: Instant,
     /// Trials in a row that failed.
@@ -41,6 +43,7 @@ impl Trials {
             meter: Meter::new(&rule, Instant::ZERO),
             path: PathId(0),
             repeated: 0,
+            in_doubt: (0, Instant::ZERO),
             hold_until: Instant::ZERO,
             failed: 0,
             trial: None,
@@ -50,6 +53,7 @@ impl Trials {
     /// Measures `path` from now on.
     fn measure(&mut self, path: PathId, now: Instant) {
         self.path = path;
+        self.in_doubt.0 = 0;
         self.meter = self.meter.afresh(now);
     }
 }
@@ -65,12 +69,39 @@ impl Association {
         };
         report.repeated = repeated - t.repeated;
         t.repeated = repeated;
+        if t.in_doubt.0 > 0 && now >= t.in_doubt.1 {
+            report.repeated += std::mem::take(&mut t.in_doubt.0);
+            report.lost = true;
+        }
         report.srtt = srtt;
         // Without data that waits, the user is the limit and not the path.
         if path != t.path || !waits {
             t.measure(path, now);
         }
         t.meter.note(report, now);
+    }
+
+    /// A chunk leaves again on `path` although nothing says that it was lost. If it was not, its
+    /// receiver reports a duplicate within about a round trip; else it counts as lost.
+    pub(super) fn note_repeated_in_doubt(&mut self, now: Instant, path: PathId) {
+        let p = self.paths.get(path);
+        let answer = p.rtt.srtt().unwrap_or(p.rtt.rto()) * 2;
+        if let Some(t) = &mut self.optional.trials {
+            t.repeated += 1;
+            let settles = if t.in_doubt.0 == 0 {
+                now + answer
+            } else {
+                t.in_doubt.1
+            };
+            t.in_doubt = (t.in_doubt.0 + 1, settles);
+        }
+    }
+
+    /// The peer received so many chunks twice: they were not lost.
+    pub(super) fn refute_repeated(&mut self, duplicates: usize) {
+        if let Some(t) = &mut self.optional.trials {
+            t.in_doubt.0 = t.in_doubt.0.saturating_sub(duplicates as u64);
+        }
     }
 
     /// A SACK was dealt with: a trial may begin or end.

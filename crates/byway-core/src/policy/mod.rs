@@ -38,7 +38,7 @@ pub use failover::Failover;
 pub use fast_retransmit::FastRetransmits;
 pub use mtu_discovery::MtuDiscovery;
 pub use pacing::Pacing;
-pub use probe_timeout::{DataMove, ProbeTimeout, WaitsSince};
+pub use probe_timeout::{DataMove, ProbeTimeout, Repeats, WaitsSince};
 pub use probing::{Detection, Evidence, Verdict};
 pub use rack::Rack;
 pub use retransmit::{LossCause, RetransmissionTarget, RetransmitTarget};

@@ -44,6 +44,8 @@ pub struct ProbeTimeout {
     pub since: WaitsSince,
     /// When data leaves a path whose acknowledgement is overdue.
     pub moves: DataMove,
+    /// What leaves on another path while data has not moved.
+    pub repeats: Repeats,
     /// Where no other path is active, repeat the oldest chunk in flight on its own path
     /// (a tail probe, RFC 8985 section 7; false). Its answer shows what was lost long
     /// before T3-rtx expires. Each probe without an answer doubles the wait for the next.
@@ -75,6 +77,18 @@ pub enum DataMove {
     HeartbeatOverdue,
 }
 
+/// What leaves on another path while an acknowledgement is overdue and data has not moved.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub enum Repeats {
+    /// The oldest chunk in flight: its SACK says what had arrived.
+    #[default]
+    Oldest,
+    /// When that SACK has come and the path is still silent, also the first chunks that it does
+    /// not acknowledge, as many as the window of the other path takes, and more with each further SACK.
+    /// So that window grows before all data moves.
+    UntilAnswered,
+}
+
 impl Default for ProbeTimeout {
     fn default() -> ProbeTimeout {
         ProbeTimeout {
@@ -82,6 +96,7 @@ impl Default for ProbeTimeout {
             margin: Duration::from_millis(5),
             since: WaitsSince::default(),
             moves: DataMove::AtOnce,
+            repeats: Repeats::default(),
             tail_probe: false,
         }
     }

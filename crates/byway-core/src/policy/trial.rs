@@ -58,7 +58,7 @@ impl Default for Trial {
 
 /// How much likelier the losses must be with five thirds of `loss` than with a third of it, as a
 /// natural logarithm.
-const EVIDENCE: f64 = 12.0;
+const EVIDENCE: f64 = 15.0;
 /// What of it goes over to the next count at most: a queue that overflows once loses many chunks.
 const CARRIED: f64 = EVIDENCE / 2.0;
 /// The most that `hold` is multiplied by.
@@ -226,18 +226,22 @@ mod tests {
         let rule = Trial::default();
         let first = meter((0..128).map(|i| u64::from(i % 10 == 0)));
         assert!(rule.is_over(&first) && !rule.is_lossy(&first));
-        let mut next = first.again(Instant::from_millis(7000));
-        for i in 0..20 {
-            let report = Report {
-                bytes: 2000,
-                chunks: 2,
-                lost: i % 4 == 0,
-                repeated: u64::from(i % 4 == 0),
-                srtt: Duration::from_millis(100),
-            };
-            next.note(report, Instant::from_millis(7000 + 200 * i));
-        }
-        assert!(rule.is_lossy(&next));
+        let followed = |mut next: Meter| {
+            for i in 0..24 {
+                let report = Report {
+                    bytes: 2000,
+                    chunks: 2,
+                    lost: i % 4 == 0,
+                    repeated: u64::from(i % 4 == 0),
+                    srtt: Duration::from_millis(100),
+                };
+                next.note(report, Instant::from_millis(7000 + 200 * i));
+            }
+            rule.is_lossy(&next)
+        };
+        let now = Instant::from_millis(7000);
+        assert!(followed(first.again(now)));
+        assert!(!followed(first.afresh(now)), "6 of 48 alone may be chance");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use crate::common::{A, Fate, Pair, Z, assert_drawn, ms, plain};
 use byway_core::PathState;
 use byway_core::config::{Config, InitialCwnd};
-use byway_core::policy::{DataMove, ProbeTimeout, Rack, WaitsSince};
+use byway_core::policy::{DataMove, ProbeTimeout, Rack, Repeats, WaitsSince};
 
 fn watchful() -> Config {
     let mut c = plain();
@@ -158,11 +158,50 @@ fn a_lost_heartbeat_moves_nothing_while_data_arrives() {
         assert_eq!(p.path(A, 0).error_count, 0);
         let stats = p.with(A, |_, e, id| e.stats(id)).unwrap();
         assert_eq!((stats.suspicions, stats.needless_suspicions), (1, 1));
-        let elsewhere = p.take_drawings_with(&["DATA"]);
-        let elsewhere = elsewhere
-            .iter()
-            .filter(|d| d.contains("A ->") && d.contains("path 1"));
-        assert_eq!(elsewhere.count(), 1, "the oldest chunk alone");
+        assert_eq!(elsewhere(&mut p).len(), 1, "the oldest chunk alone");
+    }
+}
+
+/// What A sent on the second path.
+fn elsewhere(p: &mut Pair) -> Vec<String> {
+    let drawings = p.take_drawings_with(&["DATA"]);
+    let on_second = |d: &&String| d.contains("A ->") && d.contains("path 1");
+    drawings.iter().filter(on_second).cloned().collect()
+}
+
+#[test]
+fn while_a_path_is_silent_what_is_overdue_follows_on_the_other_one() {
+    // The path dies at 5061 ms, and Z has all up to 35. A SACK over the second path arrives at 5089 ms:
+    // what left 25 ms before is overdue. At 5094 ms all data moves.
+    let of = |tsns: core::ops::RangeInclusive<u32>| {
+        let chunks: Vec<String> = tsns.map(|tsn| format!("DATA {tsn} I")).collect();
+        chunks.join(", ")
+    };
+    let cases = [
+        (
+            Repeats::Oldest,
+            vec![(5069, of(32..=32)), (5094, of(36..=57))],
+        ),
+        (
+            Repeats::UntilAnswered,
+            vec![
+                (5069, of(32..=39)),
+                (5089, of(40..=42)),
+                (5094, of(43..=57)),
+            ],
+        ),
+    ];
+    for (repeats, expected) in cases {
+        let mut c = early(WaitsSince::Sending);
+        c.failover.probe_timeout.as_mut().unwrap().repeats = repeats;
+        let mut p = measured(&c);
+        flow(&mut p, 51);
+        p.cut(&[0]);
+        flow(&mut p, 60);
+        let left = elsewhere(&mut p);
+        for (drawing, (at, chunks)) in left.iter().zip(expected) {
+            assert_eq!(*drawing, format!("{at} ms A -> {chunks} -> Z (path 1)"));
+        }
     }
 }
 

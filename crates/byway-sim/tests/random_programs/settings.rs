@@ -18,7 +18,7 @@ use byway_core::policy::estimate::ProbeSize;
 use byway_core::policy::probing::{Detection, Probing, ProbingStop};
 use byway_core::policy::{
     AfterRto, Choice, Cuc, DataMove, DeadData, EstimateConfig, FastRetransmits, FillOrder, Pacing,
-    ProbeTimeout, Rack, RetransmitTarget, Revival, RtxPolicy, Scheduler, Trial,
+    ProbeTimeout, Rack, Repeats, RetransmitTarget, Revival, RtxPolicy, Scheduler, Trial,
 };
 use byway_core::time::Duration;
 use proptest::prelude::*;
@@ -204,6 +204,8 @@ impl Settings {
             rule.tail_probe = self.byway & 2 != 0;
             if self.byway & 4 != 0 {
                 rule.moves = DataMove::HeartbeatOverdue;
+                rule.repeats =
+                    [Repeats::Oldest, Repeats::UntilAnswered][usize::from(self.scheme % 2)];
             }
         }
         c.congestion.proportional_rate_reduction = self.byway & 32 != 0;

@@ -77,6 +77,7 @@ impl Association {
         if self.cfg.retransmission.rack.is_some() {
             self.note_duplicates(ctx.now, sack);
         }
+        self.refute_repeated(sack.duplicate_count());
         if self.cfg.retransmission.undo_spurious {
             self.refute_losses(sack);
         }
@@ -191,6 +192,11 @@ impl Association {
             s.t3.rescan |= applied.reneged;
             if has_optional_rules || s.concerns(self.paths.get(id)) {
                 self.acknowledge_path(ctx, id, s, growth);
+            }
+        }
+        for (i, s) in on_path.iter().enumerate() {
+            if s.ack.bytes > 0 {
+                self.take_over(ctx.now, PathId(i as u8));
             }
         }
         if let Some(changed) = self.ask(ctx, |d, i| d.after_sack(i)) {
