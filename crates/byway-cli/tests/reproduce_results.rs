@@ -1,10 +1,8 @@
 //! What `byway reproduce` writes beside its verdicts: other settings, other seeds, a second report, the
 //! figures' data, and what becomes of a check that cannot fail.
 
-mod hands;
-
-use hands::text;
 use serde_json::Value;
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -112,6 +110,10 @@ fn run(dir: &Path, more: &[&str]) -> Output {
     command.env_remove("NO_COLOR").current_dir(dir);
     command.args(["reproduce", "--experiments", "papers"]);
     command.args(more).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> Cow<'_, str> {
+    String::from_utf8_lossy(bytes)
 }
 
 fn json(dir: &Path, more: &[&str]) -> Value {

@@ -11,8 +11,8 @@ use serde::Serialize;
 pub struct Near {
     /// In words.
     pub words: String,
-    /// In half 95 % intervals of what decides; of several places in places, one more than there are
-    /// to spare.
+    /// In half 95 % intervals of what decides; where nothing is chance, in tenths of half the band; of
+    /// several places in places, one more than there are to spare.
     pub margin: f64,
 }
 
@@ -48,7 +48,7 @@ pub(super) fn of_band(sample: &Sample, band: [f64; 2], unit: Unit) -> Option<Nea
     ];
     let inside = inside(sample.mean, ends)?;
     let half = sample.interval().map(|(low, high)| (high - low) / 2.0);
-    Some(near(&unit.value(inside.abs()), inside, half))
+    Some(near(&unit.value(inside.abs()), inside, half, band))
 }
 
 /// Of a relative change and its band, which is in percent.
@@ -56,7 +56,8 @@ pub(super) fn of_change(relative: Option<Estimate>, band: [f64; 2]) -> Option<Ne
     let relative = relative?;
     let inside = inside(100.0 * relative.value, band)?;
     let points = format!("{} points", number(inside.abs()));
-    Some(near(&points, inside, Some(100.0 * relative.half(SHOWN))))
+    let half = Some(100.0 * relative.half(SHOWN));
+    Some(near(&points, inside, half, band))
 }
 
 /// Of a difference that must be clear of zero on one side.
@@ -127,6 +128,7 @@ pub(super) fn of_share(off: f64, at_most: f64) -> Near {
         &format!("{} points", number(100.0 * inside.abs())),
         inside,
         Some(0.0),
+        [-at_most, at_most],
     )
 }
 
@@ -137,7 +139,7 @@ fn inside(value: f64, [from, to]: [f64; 2]) -> Option<f64> {
 }
 
 /// `half`: half of the interval; none if nothing is known of it.
-fn near(distance: &str, inside: f64, half: Option<f64>) -> Near {
+fn near(distance: &str, inside: f64, half: Option<f64>, [from, to]: [f64; 2]) -> Near {
     let side = if inside < 0.0 { "outside" } else { "inside" };
     let (more, margin) = match half {
         None => ("of one run, which decides nothing".to_owned(), 0.0),
@@ -148,7 +150,15 @@ fn near(distance: &str, inside: f64, half: Option<f64>) -> Near {
                 margin,
             )
         }
-        Some(_) => ("and nothing in it is chance".to_owned(), f64::INFINITY),
+        Some(_) => {
+            let tenth = ((to - from) / 20.0).max(f64::MIN_POSITIVE);
+            let margin = if tenth.is_finite() {
+                inside.abs() / tenth
+            } else {
+                f64::MAX
+            };
+            ("and nothing in it is chance".to_owned(), margin)
+        }
     };
     Near {
         words: format!("{distance} {side} of the nearest end, {more}"),

@@ -52,7 +52,10 @@ pub fn html(
         report.runs_words()
     );
     if let Some(origin) = &report.origin {
-        let _ = writeln!(out, "<p class=\"quiet\">{}</p>", escape(&origin.words()));
+        // The command is between grave accents.
+        let words = escape(&origin.words());
+        let words = words.replacen('`', "<code>", 1).replacen('`', "</code>", 1);
+        let _ = writeln!(out, "<p class=\"quiet\">{words}</p>");
     }
     if let Some(agreement) = agreement {
         let _ = writeln!(
@@ -149,7 +152,7 @@ fn matrix(report: &Report) -> String {
         found.map(|a| a.verdict)
     };
     let first = report.claims().next();
-    if !first.is_some_and(|c| of(c, Vary::MATRIX[0]).is_some()) {
+    if first.is_none_or(|c| of(c, Vary::MATRIX[0]).is_none()) {
         return String::new();
     }
     let heads = Vary::MATRIX.map(|v| format!("<th>{}</th>", Ablation::But(v).name()));
