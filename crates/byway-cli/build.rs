@@ -1,4 +1,4 @@
-//! The profile and the compiler of the build, for reports that say by what they were made.
+//! The profile, the compiler and the commit of the build, for reports that say by what they were made.
 
 use std::env;
 use std::path::Path;
@@ -19,4 +19,25 @@ fn main() {
         "cargo:rustc-env=BYWAY_BUILD=profile {profile}, {}",
         version.trim()
     );
+    println!("cargo:rustc-env=BYWAY_COMMIT={}", commit());
+}
+
+/// The commit that is built; empty outside of a work tree, and for debugging, where each commit would
+/// otherwise build this crate again.
+fn commit() -> String {
+    let git = |args: &[&str]| {
+        let done = Command::new("git").args(args).output().ok()?;
+        let text = String::from_utf8(done.stdout).ok()?;
+        done.status.success().then(|| text.trim().to_owned())
+    };
+    if env::var("PROFILE").as_deref() != Ok("release") {
+        return String::new();
+    }
+    // It has a line more with each change of the commit.
+    if let Some(log) = git(&["rev-parse", "--git-path", "logs/HEAD"])
+        && Path::new(&log).exists()
+    {
+        println!("cargo:rerun-if-changed={log}");
+    }
+    git(&["rev-parse", "--short=12", "HEAD"]).unwrap_or_default()
 }

@@ -49,8 +49,10 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
         std::fs::create_dir_all(folder)
             .map_err(|e| Failure::file("make the folder", folder, &e))?;
     }
+    // Before the runs: meanwhile the work tree may change.
+    let origin = origin::origin();
     let mut report = run_with_progress(&request, args.json)?;
-    report.origin = Some(origin::origin());
+    report.origin = Some(origin);
     let compared = other.map(|other| other.agreement(&report));
     let written = write(args, &report, compared.as_ref())?;
     if args.json {

@@ -28,19 +28,32 @@ fn command() -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// The commit of the work tree in which the command runs, and whether that has changes.
+/// The commit that was built, and how the work tree in which the command runs differs from it.
 fn commit() -> Option<String> {
     let git = |args: &[&str]| {
         let done = Command::new("git").args(args).output().ok()?;
         let text = String::from_utf8(done.stdout).ok()?;
         done.status.success().then(|| text.trim().to_owned())
     };
-    let commit = git(&["rev-parse", "--short=12", "HEAD"])?;
-    let changes = match git(&["status", "--porcelain", "--untracked-files=no"]) {
-        Some(text) if text.is_empty() => "without changes",
+    let here = git(&["rev-parse", "--short=12", "HEAD"]);
+    let changes = git(&["status", "--porcelain", "--untracked-files=no"]);
+    commit_words(env!("BYWAY_COMMIT"), here.as_deref(), changes.as_deref())
+}
+
+/// `built`: empty if the build does not know it. `here`: the work tree's, if there is one. `changes`:
+/// the files that differ from it.
+fn commit_words(built: &str, here: Option<&str>, changes: Option<&str>) -> Option<String> {
+    let changed = match changes {
+        Some("") => "without changes",
         _ => "with changes",
     };
-    Some(format!("{commit} {changes}"))
+    match (built, here) {
+        ("", None) => None,
+        ("", Some(here)) => Some(format!("{here} {changed}")),
+        (built, Some(here)) if built == here => Some(format!("{here} {changed}")),
+        (built, None) => Some(built.to_owned()),
+        (built, Some(here)) => Some(format!("{built} (the work tree is at {here} {changed})")),
+    }
 }
 
 /// Processors and operating system, as far as they can be known.
@@ -70,6 +83,26 @@ fn machine() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_program_of_another_commit_than_the_work_tree_is_told() {
+        for (built, here, changes, expected) in [
+            ("a", Some("a"), Some(""), Some("a without changes")),
+            ("a", Some("a"), Some("M x"), Some("a with changes")),
+            (
+                "a",
+                Some("b"),
+                Some(""),
+                Some("a (the work tree is at b without changes)"),
+            ),
+            ("a", None, None, Some("a")),
+            ("", Some("b"), Some(""), Some("b without changes")),
+            ("", None, None, None),
+        ] {
+            let words = commit_words(built, here, changes);
+            assert_eq!(words.as_deref(), expected, "{built:?}, {here:?}");
+        }
+    }
 
     #[test]
     fn a_report_says_when_by_what_and_where_it_was_made() {

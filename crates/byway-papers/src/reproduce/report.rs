@@ -61,13 +61,13 @@ pub struct Watch<'a> {
 /// By what a report was made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Origin {
-    /// The day, as 2026-11-25.
+    /// The day on which it began, as 2026-11-25.
     pub date: String,
     /// The command.
     pub command: String,
     /// The program and its release.
     pub program: String,
-    /// The commit of the work tree that it ran in, and whether that had changes; none outside of one.
+    /// The commit that was built, and how the work tree that it ran in differs from it, as far as known.
     pub commit: Option<String>,
     /// The profile and the compiler of the build.
     pub build: String,
@@ -84,7 +84,7 @@ impl Origin {
             None => String::new(),
         };
         format!(
-            "Written on {} by `{}`: {}{commit}, {}, on {}.",
+            "Run on {} by `{}`: {}{commit}, {}, on {}.",
             self.date, self.command, self.program, self.build, self.machine
         )
     }
