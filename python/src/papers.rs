@@ -100,6 +100,7 @@ fn reproduce(
         ablations: Vec::new(),
         at: Default::default(),
         looks: 1,
+        first_seed: 1,
         program,
     };
     let work = || {
@@ -136,7 +137,7 @@ impl Reproduction {
 
     /// The page `reproduce.html`.
     fn html(&self) -> PyResult<String> {
-        lab::page::html(&self.report, env!("CARGO_PKG_VERSION")).map_err(RunError::new_err)
+        lab::page::html(&self.report, env!("CARGO_PKG_VERSION"), None).map_err(RunError::new_err)
     }
 
     /// The figures of the papers, as JSON: names, panels, lines and points.

@@ -442,27 +442,39 @@ pub(crate) struct ReproduceArgs {
     /// scenario, in the form of `byway sweep`. Their SHA-256 stand in reproduce.md
     #[arg(long, value_name = "DIR")]
     pub(crate) raw: Option<PathBuf>,
-    /// Also print the cases in which each check must not hold, and what it says there
-    /// (and write them to controls.md)
+    /// Also print the cases in which each check must not hold, and what it says there, and write them
+    /// to controls.md; a check that holds there is an error, with status 1
     #[arg(long)]
     pub(crate) controls: bool,
     /// Put the claims to plain settings, too: presets rfc2960 and rfc9260 without any of
-    /// ns-2's rules. Three times the runs
+    /// ns-2's rules. Three times the runs; --full does it by itself, with the sizes of --quick and four
+    /// times its seeds
     #[arg(long)]
     pub(crate) ablation: bool,
     /// Put the claims to fast retransmissions at the third and the fourth missing report, with and without
-    /// an exit point of fast recovery, too, and write matrix.md. Four times the runs
+    /// an exit point of fast recovery, too, and write matrix.md. Five times the runs; with
+    /// --full as --ablation
     #[arg(long)]
     pub(crate) matrix: bool,
     /// Put the claims to half and twice the queue, the receive window and the time of a failure, and to loss
-    /// of one direction, too, and write sensitivity.md with a table of each paper's parameters. Five times
-    /// the runs
+    /// of one direction, too, and write sensitivity.md with a table of each paper's parameters. Nine times
+    /// the runs; with --full as --ablation
     #[arg(long)]
     pub(crate) sensitivity: bool,
     /// Run undecided claims with twice the seeds, and once more with four times, if that does not
     /// decide them. The three looks share the 5 % of each test
     #[arg(long)]
     pub(crate) until_decided: bool,
+    /// First seed of all runs (1): others are other chance, as on a second machine whose verdicts
+    /// are compared with `--against`
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    pub(crate) seeds_from: u64,
+    /// Compare the verdicts with those of another report, a reproduce.json, and tell how many agree
+    #[arg(long, value_name = "REPORT.json", conflicts_with_all = ["at", "real"])]
+    pub(crate) against: Option<PathBuf>,
+    /// Folder for the figures' data: a CSV file for each
+    #[arg(long, value_name = "DIR", conflicts_with = "real")]
+    pub(crate) figures: Option<PathBuf>,
     /// Folder of papers to take in place of the five that are built in: a folder
     /// each with claims.toml and its scenarios, as experiments/ in the sources
     #[arg(long, value_name = "DIR")]
@@ -483,7 +495,7 @@ pub(crate) struct ReproduceArgs {
         requires = "real"
     )]
     pub(crate) linux_peer: PathBuf,
-    /// Folder for reproduce.html and reproduce.md
+    /// Folder for reproduce.html, reproduce.md and reproduce.json
     #[arg(long, value_name = "DIR", default_value = "out")]
     pub(crate) out: PathBuf,
     /// Print the verdicts as JSON (and write the page)

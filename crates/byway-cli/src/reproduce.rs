@@ -1,16 +1,19 @@
 //! The papers' claims and figures, run again.
 
+mod origin;
+
 use crate::args::ReproduceArgs;
 use crate::failure::{Failure, Kind};
 use crate::program::{going_on, program};
 use crate::terminal::{PATIENCE, hidden_bar, print, print_json, say, terminal};
+use byway_papers::reproduce::against::{Agreement, Other};
 use byway_papers::reproduce::cells::{Place, Value};
 use byway_papers::reproduce::{
-    Ablation, Effort, Report, Request, Resumed, Vary, Watch, markdown, page, reproduce as run,
-    text, varied,
+    Ablation, Effort, Origin, Report, Request, Resumed, Vary, Watch, markdown, page,
+    reproduce as run, text, varied,
 };
 use indicatif::ProgressDrawTarget;
-use std::process::Command;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 const PROGRESS: &str = "simulating [{bar:30}] {pos} of {len} runs, {elapsed}, {eta} left";
@@ -34,62 +37,102 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
         raw: args.raw.clone(),
         ablations: other_settings(args),
         looks: if args.until_decided { LOOKS } else { 1 },
+        first_seed: args.seeds_from,
         program: program(),
     };
-    std::fs::create_dir_all(&args.out)
-        .map_err(|e| Failure::file("make the folder", &args.out, &e))?;
-    let report = run_with_progress(&request, args.json)?;
-    let html = page::html(&report, env!("CARGO_PKG_VERSION"))
-        .map_err(|e| Failure::new(Kind::Failed, e))?;
-    let file = args.out.join("reproduce.html");
-    std::fs::write(&file, html).map_err(|e| Failure::file("write", &file, &e))?;
-    let summary = args.out.join("reproduce.md");
-    std::fs::write(&summary, markdown::render(&report))
-        .map_err(|e| Failure::file("write", &summary, &e))?;
-    let controls = args.out.join("controls.md");
-    if args.controls {
-        std::fs::write(&controls, markdown::controls(&report))
-            .map_err(|e| Failure::file("write", &controls, &e))?;
+    // What cannot be read is told before hours of runs.
+    let other = args.against.as_deref().map(read).transpose()?;
+    for folder in [Some(&args.out), args.figures.as_ref()]
+        .into_iter()
+        .flatten()
+    {
+        std::fs::create_dir_all(folder)
+            .map_err(|e| Failure::file("make the folder", folder, &e))?;
     }
-    let origin = origin();
-    let mut written = vec![file.clone(), summary.clone()];
-    for (asked, name, text) in [
-        (args.matrix, "matrix.md", varied::matrix(&report, &origin)),
-        (
-            args.sensitivity,
-            "sensitivity.md",
-            varied::sensitivity(&report, &origin),
-        ),
-    ] {
-        if asked {
-            let table = args.out.join(name);
-            std::fs::write(&table, text).map_err(|e| Failure::file("write", &table, &e))?;
-            written.push(table);
-        }
-    }
+    // Before the runs: meanwhile the work tree may change.
+    let origin = origin::origin();
+    let mut report = run_with_progress(&request, args.json)?;
+    report.origin = Some(origin);
+    let compared = other.map(|other| other.agreement(&report));
+    let written = write(args, &report, compared.as_ref())?;
     if args.json {
-        return print_json(&report);
-    }
-    if !args.at.is_empty() {
+        print_json(&report)?;
+    } else if args.at.is_empty() {
+        print(&text::render(&report, terminal()))?;
+        if args.controls {
+            print(&format!("\n{}", text::controls(&report)))?;
+        }
+        if let Some(compared) = &compared {
+            print(&format!("\n{}", compared.markdown().replace("**", "")))?;
+        }
+    } else {
         print(&text::points(&report))?;
-        return print(&format!("written: {}\n", file.display()));
     }
-    print(&text::render(&report, terminal()))?;
+    if !args.json {
+        print(&format!("\nwritten: {}\n", written.join(", ")))?;
+    }
+    let vacuous = report.vacuous();
+    if args.controls && !vacuous.is_empty() {
+        let why = format!(
+            "checks that hold where they must not: {}",
+            vacuous.join("; ")
+        );
+        return Err(Failure::new(Kind::Failed, why));
+    }
+    Ok(())
+}
+
+fn read(file: &Path) -> Result<Other, Failure> {
+    let json = std::fs::read_to_string(file).map_err(|e| Failure::file("read", file, &e))?;
+    Other::read(&json).map_err(|why| Failure::new(Kind::Wrong, format!("{} {why}", file.display())))
+}
+
+/// Writes the page, the texts and the tables that were asked for; their names.
+fn write(
+    args: &ReproduceArgs,
+    report: &Report,
+    compared: Option<&Agreement>,
+) -> Result<Vec<String>, Failure> {
+    let html = page::html(report, env!("CARGO_PKG_VERSION"), compared)
+        .map_err(|e| Failure::new(Kind::Failed, e))?;
+    let json = serde_json::to_string_pretty(report)
+        .map_err(|e| Failure::new(Kind::Failed, e.to_string()))?;
+    let mut texts = vec![
+        ("reproduce.html", html),
+        ("reproduce.md", markdown::render(report, compared)),
+        ("reproduce.json", json + "\n"),
+    ];
     if args.controls {
-        print(&format!(
-            "\n{}written: {}\n",
-            text::controls(&report),
-            controls.display()
-        ))?;
+        texts.push(("controls.md", markdown::controls(report)));
     }
-    let written: Vec<String> = written.iter().map(|f| f.display().to_string()).collect();
-    print(&format!("\nwritten: {}\n", written.join(", ")))
+    let origin = report.origin.as_ref().map_or(String::new(), Origin::words);
+    if args.matrix {
+        texts.push(("matrix.md", varied::matrix(report, &origin)));
+    }
+    if args.sensitivity {
+        texts.push(("sensitivity.md", varied::sensitivity(report, &origin)));
+    }
+    let mut written = Vec::new();
+    for (name, text) in texts {
+        let file = args.out.join(name);
+        std::fs::write(&file, text).map_err(|e| Failure::file("write", &file, &e))?;
+        written.push(file.display().to_string());
+    }
+    if let Some(folder) = &args.figures {
+        let figures: Vec<_> = report.papers.iter().flat_map(|p| &p.figures).collect();
+        for figure in &figures {
+            let file = folder.join(figure.file_name());
+            std::fs::write(&file, figure.csv()).map_err(|e| Failure::file("write", &file, &e))?;
+        }
+        written.push(format!("{} figures in {}", figures.len(), folder.display()));
+    }
+    Ok(written)
 }
 
 /// The settings that take the place of the papers'.
 fn other_settings(args: &ReproduceArgs) -> Vec<Ablation> {
     let mut all = Vec::new();
-    if args.ablation {
+    if args.ablation || (args.full && args.at.is_empty()) {
         all.extend(Ablation::PRESETS);
     }
     if args.matrix {
@@ -99,24 +142,6 @@ fn other_settings(args: &ReproduceArgs) -> Vec<Ablation> {
         all.extend(Vary::SENSITIVITY.map(Ablation::But));
     }
     all
-}
-
-/// The program and, in a work tree, its commit.
-fn origin() -> String {
-    let git = |args: &[&str]| {
-        let done = Command::new("git").args(args).output().ok()?;
-        let text = String::from_utf8(done.stdout).ok()?;
-        done.status.success().then(|| text.trim().to_owned())
-    };
-    let version = env!("CARGO_PKG_VERSION");
-    let Some(commit) = git(&["rev-parse", "--short=12", "HEAD"]) else {
-        return format!("By byway {version}.");
-    };
-    let changes = match git(&["status", "--porcelain", "--untracked-files=no"]) {
-        Some(text) if text.is_empty() => "without changes",
-        _ => "with changes",
-    };
-    format!("By byway {version}, in a work tree at commit {commit} {changes}.")
 }
 
 /// The place that `--at` names.

@@ -93,21 +93,21 @@ impl Cmt {
         }
     }
 
-    /// This SACK changes a chunk. `advanced` is the sequence from which it advances the
-    /// path's pseudo cumulative TSNs. Returns whether T3-rtx stops.
+    /// This SACK changes a chunk. `counts`: a gap block acknowledges it, and partial_bytes_acked
+    /// counts it. Returns whether T3-rtx stops.
     pub(crate) fn on_record(
         &mut self,
         seq: u64,
         covered: u64,
         r: &Record,
         change: Change,
-        advanced: Option<u64>,
+        counts: bool,
     ) -> bool {
         let p = &mut self.paths[r.path.index()];
         if change == Change::Acked {
             if seq < covered {
                 p.cumulative += r.bytes;
-            } else if advanced.is_some_and(|from| from <= seq) {
+            } else if counts {
                 p.gaps += r.bytes;
             }
         }
@@ -202,7 +202,7 @@ impl Cmt {
             if !matches!(r.fate, Fate::Lost(_)) {
                 continue;
             }
-            let Some(path) = self.target(inside, last) else {
+            let Some(path) = self.target(inside, last, release.is_one_packet()) else {
                 continue;
             };
             let w = inside.window(path);
@@ -234,7 +234,13 @@ impl Cmt {
         *burst > most
     }
 
-    fn target(&mut self, inside: &mut Inside<'_>, last: PathId) -> Option<PathId> {
+    /// `one_packet`: each path with losses may send one packet whatever its cwnd.
+    fn target(
+        &mut self,
+        inside: &mut Inside<'_>,
+        last: PathId,
+        one_packet: bool,
+    ) -> Option<PathId> {
         let rtx = inside.cfg.concurrent.as_ref()?.rtx;
         if matches!(rtx, RtxPolicy::Ssthresh | RtxPolicy::Cwnd)
             && let Some(path) = self.revive_one(inside)
@@ -252,15 +258,24 @@ impl Cmt {
             }
             // Here a coin that falls on 1 keeps the first path.
             RtxPolicy::Asap => {
-                let open = |p: &PathId| active(p) && view.room(*p) > 0;
+                let paths = self.paths;
+                let forced = |p: &PathId| {
+                    let own = &paths[p.index()];
+                    one_packet && own.forced && own.sent == 0
+                };
+                let open = |p: &PathId| active(p) && (forced(p) || view.room(*p) > 0);
                 let keep = |a, b| if self.toss() { a } else { b };
                 view.all().filter(open).reduce(keep)
             }
             RtxPolicy::Cwnd => self.best(&view, |p| view.cwnd(p)),
             RtxPolicy::Ssthresh => self.best(&view, |p| view.ssthresh(p)),
-            // The module needs the loss rates as settings. Without them all paths are
-            // equal.
-            RtxPolicy::LossRate => self.best(&view, |_| 0),
+            // The module needs the loss rates as settings. Without them all paths are equal,
+            // the potentially failed ones among them.
+            RtxPolicy::LossRate => {
+                let alive = |p: &PathId| view.state(*p) != PathState::Inactive;
+                let turn = |a, b| if self.toss() { b } else { a };
+                view.all().filter(alive).reduce(turn)
+            }
         }
     }
 

@@ -61,7 +61,8 @@ pub struct Ns2Config {
     /// 7.2.4 counts them only for outstanding chunks.
     pub counts_lost: bool,
     /// In congestion avoidance, cumulatively acknowledged bytes count only if the window
-    /// was full, and those of gap blocks only if the cumulative TSN advances.
+    /// was full, and those of gap blocks only if the cumulative TSN advances; each chunk of a gap
+    /// block counts once, though a late SACK takes it back in between.
     pub partial_bytes_when_full: bool,
     /// Bytes that gap blocks acknowledge in slow start, or while the cumulative TSN does
     /// not advance, count later, when it advances in congestion avoidance. This is a bug of

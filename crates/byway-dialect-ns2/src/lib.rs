@@ -12,6 +12,7 @@ mod coin;
 mod config;
 mod failures;
 mod heartbeats;
+mod marks;
 mod missing;
 mod ns2;
 mod release;

@@ -113,6 +113,7 @@ impl Dialect for Ns2 {
         self.covered = covered;
         self.advances = covered > inside.ledger().base();
         self.reports.newest_sent = Instant::ZERO;
+        self.windows.before_ledger(inside.ledger().base());
         let any_chunk = self.cfg.restarts_t3_at_any_chunk;
         self.t3
             .before_ledger(any_chunk, inside.ledger(), covered, blocks);
@@ -135,8 +136,15 @@ impl Dialect for Ns2 {
             self.release.burst_limited |= r.reports.fast_retransmitted.is_some();
             self.release.give_back(r.bytes);
         }
+        // In congestion avoidance each chunk of a gap block counts once in partial_bytes_acked.
+        let by_gap = change == Change::Acked && !below && window.avoids_congestion();
+        let advances = match &self.cmt {
+            Some(_) => advanced.is_some_and(|from| from <= seq),
+            None => self.advances,
+        };
+        let counts = by_gap && advances && self.windows.counts(seq, r.path, r.bytes);
         if let Some(cmt) = &mut self.cmt {
-            let passed = cmt.on_record(seq, self.covered, r, change, advanced);
+            let passed = cmt.on_record(seq, self.covered, r, change, counts);
             self.t3.stops[r.path.index()] |= passed;
         }
         if change != Change::Acked {
@@ -185,7 +193,14 @@ impl Dialect for Ns2 {
             return true;
         }
         self.cfg.partial_bytes_when_full && {
-            windows::grow_when_full(&self.cfg, self.reports.exit, inside, (path, &growth));
+            let before = self.windows.counted_before(path);
+            windows::grow_when_full(
+                &self.cfg,
+                self.reports.exit,
+                inside,
+                (path, &growth),
+                before,
+            );
             true
         }
     }

@@ -3,6 +3,7 @@
 //! `decays_above`, `decay_floor`, `keeps_ssthresh_at_one`, `timeout_floor`).
 
 use crate::Ns2Config;
+use crate::marks::Marks;
 use byway_core::PathId;
 use byway_core::config::FastRecovery;
 use byway_core::dialect::{Fate, Growth, Inside, MAX_PATHS, Window};
@@ -17,6 +18,11 @@ pub(crate) struct Windows {
     /// Chunks acknowledged by gap blocks that partial_bytes_acked does not count yet
     /// (`partial_bytes_late`).
     pub(crate) uncounted: BTreeSet<u64>,
+    /// Chunks acknowledged by gap blocks that partial_bytes_acked has counted. A late SACK may take
+    /// the acknowledgement back, and the next one give it again: they count once.
+    counted: Marks,
+    /// Bytes of this SACK's gap blocks that have counted before.
+    counted_before: [u32; MAX_PATHS],
 }
 
 /// Bytes that count as outstanding.
@@ -26,6 +32,26 @@ pub(crate) fn outstanding(cfg: &Ns2Config, w: &Window) -> u32 {
 }
 
 impl Windows {
+    /// The ledger, which begins at `base`, is about to apply a SACK.
+    pub(crate) fn before_ledger(&mut self, base: u64) {
+        self.counted.advance(base);
+        self.counted_before = [0; MAX_PATHS];
+    }
+
+    /// A gap block acknowledges a chunk that partial_bytes_acked may count. Whether it has not yet.
+    pub(crate) fn counts(&mut self, seq: u64, path: PathId, bytes: u32) -> bool {
+        let is_new = self.counted.set(seq);
+        if !is_new {
+            self.counted_before[path.index()] += bytes;
+        }
+        is_new
+    }
+
+    /// Bytes of this SACK's gap blocks on a path that have counted before.
+    pub(crate) fn counted_before(&self, path: PathId) -> u32 {
+        self.counted_before[path.index()]
+    }
+
     /// Halves the windows of paths that have sent nothing for more than an RTO, once for
     /// each RTO.
     pub(crate) fn shrink_idle(&mut self, cfg: &Ns2Config, inside: &mut Inside<'_>) {
@@ -82,6 +108,7 @@ pub(crate) fn grow_when_full(
     exit: u64,
     inside: &mut Inside<'_>,
     (path, growth): (PathId, &Growth),
+    counted_before: u32,
 ) {
     let rule = inside.fast_recovery();
     let in_recovery = if cfg.cuts_beyond_exit {
@@ -91,7 +118,7 @@ pub(crate) fn grow_when_full(
     };
     let most = inside.cfg.congestion.slow_start_limit;
     let w = inside.window_mut(path);
-    grow(w, growth, in_recovery, most);
+    grow(w, growth, counted_before, in_recovery, most);
     if outstanding(cfg, w) == 0 {
         w.partial_bytes_acked = 0;
     }
@@ -113,7 +140,7 @@ pub(crate) fn falls_as_configured(cfg: &Ns2Config, inside: &mut Inside<'_>, path
     floor == 0
 }
 
-fn grow(w: &mut Window, growth: &Growth, in_recovery: bool, most: u32) {
+fn grow(w: &mut Window, growth: &Growth, counted_before: u32, in_recovery: bool, most: u32) {
     let full = growth.outstanding_before >= w.cwnd;
     let avoiding = w.avoids_congestion();
     if avoiding {
@@ -123,7 +150,7 @@ fn grow(w: &mut Window, growth: &Growth, in_recovery: bool, most: u32) {
             0
         };
         let gaps = if growth.cumulative_advanced {
-            growth.gap_bytes
+            growth.gap_bytes.saturating_sub(counted_before)
         } else {
             0
         };

@@ -33,7 +33,7 @@ fn byway_matches_ns2_with_rfc_4960_windows() {
 
 #[test]
 fn byway_matches_ns2_in_random_scenarios_with_many_losses() {
-    check("random", 15);
+    check("random", 19);
 }
 
 #[test]

@@ -108,7 +108,8 @@ fn show(repository: &Path, stop: Stop) -> Result<Shown> {
     })
 }
 
-/// The lines of a panel: `panel,line,simulator,x,y,...`.
+/// The lines of a panel: `panel,line,source,x,y,...`. What the paper prints is left out: a mark may have
+/// one coordinate alone.
 fn lines(csv: &str, panel: &str) -> Result<Vec<Line>> {
     let mut lines: Vec<Line> = Vec::new();
     for row in csv.lines().skip(1) {
@@ -116,7 +117,7 @@ fn lines(csv: &str, panel: &str) -> Result<Vec<Line>> {
         let [of, name, simulator, x, y, ..] = cells.as_slice() else {
             bail!("a row has too few cells: {row}");
         };
-        if of != panel {
+        if of != panel || simulator == "paper" {
             continue;
         }
         let point = [number(x)?, number(y)?];

@@ -11,6 +11,9 @@ use std::process::{Command, Stdio};
 const LAST_SETTING: &str = "qlimit";
 /// Simulated seconds after which a run counts as not finished.
 const HORIZON_S: u32 = 6000;
+/// Runs ns-2 with at most 20 seconds of processor time: its CMT agent can loop for ever at one
+/// instant. A run of 8 MB takes 0.1 s.
+const LIMITED: &str = r#"ulimit -t 20 && exec "$0" "$@""#;
 /// What is written behind the settings.
 const RESULTS: &str = "n_ok,transfer_mean,transfer_sd,n_detect,detect_mean,detect_sd";
 
@@ -87,9 +90,11 @@ impl More {
         Ok(text)
     }
 
-    /// One run's transfer time in seconds; none if it did not finish.
+    /// One run's transfer time in seconds; none if it did not finish, or looped for ever.
     fn one(&self, words: &[String], seed: u32, chunks: u64) -> Result<Option<f64>> {
-        let mut ns = Command::new(&self.ns)
+        let mut ns = Command::new("sh")
+            .args(["-c", LIMITED])
+            .arg(&self.ns)
             .arg(&self.script)
             .args(words)
             .args([format!("seed={seed}"), format!("horizon={HORIZON_S}")])

@@ -47,11 +47,13 @@ pub fn reproduce(request: &Request, watch: &Watch<'_>) -> Result<Report, Reprodu
         {
             for (p, part) in parts.iter().enumerate() {
                 // The questions of today are asked of today's settings alone.
-                if ablation.is_none() || !part.paper.questions {
+                // Other settings are looked at once.
+                if ablation.is_none() || (look == 0 && !part.paper.questions) {
                     let ask = Ask {
                         effort: request.effort,
                         at: &request.at,
                         look,
+                        first_seed: request.first_seed,
                         only: open.get(p),
                     };
                     part.wants(p, ablation, &ask, &mut wanted)?;
@@ -78,6 +80,8 @@ pub fn reproduce(request: &Request, watch: &Watch<'_>) -> Result<Report, Reprodu
         .collect::<Result<_, _>>()?;
     Ok(Report {
         schema: SCHEMA,
+        origin: None,
+        first_seed: request.first_seed,
         effort: request.effort.name(),
         looks,
         runs: counts.asked,
@@ -101,7 +105,7 @@ fn result(
     let mut result = part.result(&ours, (request.effort, &request.at), level)?;
     for ablation in request.ablations.iter().filter(|_| !part.paper.questions) {
         let cells = part.cells(place, Some(*ablation), (rows, &request.at));
-        part.ablate(*ablation, &cells, level, &mut result);
+        part.ablate(*ablation, &cells, Level::default(), &mut result);
     }
     Ok(result)
 }
@@ -141,7 +145,7 @@ fn carry_out(
     watch: &Watch<'_>,
 ) -> Result<Done, ReproduceError> {
     let metrics = measure::known();
-    let plan = |w: &Wanted<'_>| w.plan(request.effort, &metrics);
+    let plan = |w: &Wanted<'_>| w.plan(&metrics);
     let plans: Vec<StudyPlan> = wanted.iter().map(plan).collect::<Result<_, _>>()?;
     let store = match &request.runs {
         Some(file) => {

@@ -1,6 +1,7 @@
 //! A check with what was found.
 
 use super::check::{Changed, Control, RunCount};
+use super::near::Near;
 use super::rule::Outcome;
 use serde::Serialize;
 
@@ -24,11 +25,11 @@ pub struct Checked {
     /// Where it fails, or what counts.
     pub detail: Option<String>,
     /// How near it is to saying something else.
-    pub near: Option<String>,
+    pub near: Option<Near>,
     /// The runs behind the figure; of a comparison, those of both arms at all places.
     pub runs: RunCount,
-    /// What was changed of it after results had been seen.
-    pub changed: Option<Changed>,
+    /// What was changed of it since its first version.
+    pub changed: Vec<Changed>,
     /// The cases in which it must not hold; none for a question and for what does not count.
     pub controls: Vec<Control>,
 }

@@ -1,8 +1,8 @@
 //! A paper's claims and figures, as its `claims.toml` says them.
 
-use super::check::Check;
+use super::check::{Changed, Check};
 use super::figure::FigureSpec;
-use super::parameters::Parameter;
+use super::parameters::{Parameter, Profile};
 use super::study::StudySpec;
 use super::today::Answers;
 use serde::Deserialize;
@@ -29,6 +29,9 @@ pub struct Paper {
     /// Its figures.
     #[serde(rename = "figure", default)]
     pub figures: Vec<FigureSpec>,
+    /// The sender of its time; none of questions.
+    #[serde(default)]
+    pub profile: Option<Profile>,
     /// What the sender and the network were set to, and where that comes from.
     #[serde(rename = "parameter", default)]
     pub parameters: Vec<Parameter>,
@@ -53,6 +56,9 @@ pub struct Claim {
     /// What must hold for it to count as reproduced: all of these.
     #[serde(rename = "check")]
     pub checks: Vec<Check>,
+    /// The same put to runs that its setting was not chosen by: shown, not counted.
+    #[serde(default)]
+    pub validation: Vec<Check>,
     /// Whether it states an order or a trend alone, so that no printed number is tested.
     #[serde(default)]
     pub trend: bool,
@@ -69,6 +75,9 @@ pub struct Claim {
     /// The papers' answer to a question, and what is said to today's.
     #[serde(default)]
     pub answers: Option<Answers>,
+    /// What was changed of it as a whole since its first version: checks that are no more.
+    #[serde(default, deserialize_with = "super::check::one_or_several")]
+    pub changed: Vec<Changed>,
     /// What a reader should know besides.
     #[serde(default)]
     pub remark: Option<String>,

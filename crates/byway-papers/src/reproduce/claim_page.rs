@@ -5,7 +5,7 @@ use super::html::escape;
 use super::marks::{badge, sign};
 use super::parameters::{Parameter, Source};
 use super::report::PaperResult;
-use super::verdict::{ClaimResult, Verdict};
+use super::verdict::{ClaimResult, Ran, Verdict};
 use std::fmt::Write;
 
 /// What was set, with what is not the paper's first.
@@ -25,18 +25,19 @@ pub(super) fn parameters(out: &mut String, paper: &PaperResult) {
     for p in others.into_iter().chain(theirs) {
         let _ = writeln!(
             out,
-            "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
+            "<tr><td data-head=\"parameter\">{}</td><td data-head=\"value\">{}</td>\
+             <td data-head=\"source\">{}</td><td data-head=\"where\">{}</td></tr>",
             escape(&p.name),
             escape(&p.value),
-            p.source.words(),
-            escape(&p.from)
+            escape(&p.origin()),
+            escape(&p.reason())
         );
     }
     out.push_str("</tbody></table></details>\n");
 }
 
-/// A claim with its checks.
-pub(super) fn claim(out: &mut String, claim: &ClaimResult) {
+/// A claim: the paper's sentence, what was run, its checks.
+pub(super) fn claim(out: &mut String, claim: &ClaimResult, paper: &PaperResult) {
     let _ = writeln!(
         out,
         "<article id=\"{0}\">\n<h3>{0} {1}</h3>\n<p>{2} <span class=\"quiet\">({3})</span></p>",
@@ -45,6 +46,10 @@ pub(super) fn claim(out: &mut String, claim: &ClaimResult) {
         escape(&claim.says),
         escape(&claim.section)
     );
+    if let Some(near) = &claim.near {
+        let _ = writeln!(out, "<p><b>How near:</b> {}.</p>", escape(&near.words));
+    }
+    ran(out, claim, &paper.parameters);
     let heads = claim.presets().map(|a| a.settings.name());
     let heads: String = heads.map(|name| format!("<th>{name}</th>")).collect();
     let class = match heads.is_empty() {
@@ -57,9 +62,21 @@ pub(super) fn claim(out: &mut String, claim: &ClaimResult) {
          <th>byway</th>{heads}<th>distinct runs</th></tr></thead>\n<tbody>"
     );
     for (i, check) in claim.checks.iter().enumerate() {
-        self::check(out, check, &by_presets(claim, i));
+        self::check(out, check, &by_presets(claim, i), true);
     }
     out.push_str("</tbody></table>\n");
+    if !claim.validation.is_empty() {
+        out.push_str(
+            "<p><b>On runs that the setting was not chosen by</b>, not counted:</p>\n<table class=\"checks\">\
+             <thead><tr><th>what is looked at</th><th>paper</th><th>ns-2</th><th>byway</th><th>distinct runs\
+             </th></tr></thead>\n<tbody>",
+        );
+        for check in &claim.validation {
+            self::check(out, check, "", false);
+        }
+        out.push_str("</tbody></table>\n");
+    }
+    varied(out, claim);
     controls(out, claim);
     if let Some(fitted) = &claim.fitted {
         let _ = writeln!(out, "<p><b>Fitted:</b> {}</p>", escape(fitted));
@@ -71,10 +88,84 @@ pub(super) fn claim(out: &mut String, claim: &ClaimResult) {
         };
         let _ = writeln!(out, "<p><b>{head}</b> {}</p>", escape(reason));
     }
+    for change in &claim.changed {
+        let _ = writeln!(
+            out,
+            "<p class=\"quiet\">Changed on {}: {} Before: {}</p>",
+            escape(&change.on),
+            escape(&change.why),
+            escape(&change.was)
+        );
+    }
     if let Some(remark) = &claim.remark {
         let _ = writeln!(out, "<p class=\"quiet\">{}</p>", escape(remark));
     }
     out.push_str("</article>\n");
+}
+
+/// What was run for a claim, and what of it the paper does not print.
+fn ran(out: &mut String, claim: &ClaimResult, parameters: &[Parameter]) {
+    if claim.ran.is_empty() {
+        return;
+    }
+    let runs: usize = claim.ran.iter().map(|r| r.runs.distinct).sum();
+    let is_its = |p: &&Parameter| {
+        let of = |r: &Ran| p.scenarios.is_empty() || p.scenarios.contains(&r.scenario);
+        p.source != Source::Printed && claim.ran.iter().any(of)
+    };
+    let others: Vec<&Parameter> = parameters.iter().filter(is_its).collect();
+    let _ = writeln!(
+        out,
+        "<details class=\"ran\"><summary>What was run: {runs} distinct runs, {} parameters that the paper \
+         does not print</summary>\n<ul>",
+        others.len()
+    );
+    for r in &claim.ran {
+        let _ = writeln!(
+            out,
+            "<li>{} <span class=\"quiet\">Study {} ({}.toml), {} cells, {} distinct runs.</span></li>",
+            escape(&r.what),
+            escape(&r.study),
+            escape(&r.scenario),
+            r.cells,
+            r.runs.words()
+        );
+    }
+    out.push_str("</ul>\n<ul>\n");
+    for p in others {
+        let _ = writeln!(
+            out,
+            "<li>{}: {} <span class=\"quiet\">({})</span></li>",
+            escape(&p.name),
+            escape(&p.value),
+            escape(&p.origin())
+        );
+    }
+    out.push_str("</ul></details>\n");
+}
+
+/// The verdict with one parameter changed.
+fn varied(out: &mut String, claim: &ClaimResult) {
+    if claim.varied().next().is_none() {
+        return;
+    }
+    out.push_str("<details><summary>With one parameter changed</summary>\n<ul>\n");
+    for a in claim.varied() {
+        let other: Vec<String> = (claim.checks.iter().zip(&a.outcomes).zip(&a.byway))
+            .filter(|((check, outcome), _)| check.counts && check.outcome != **outcome)
+            .map(|((check, outcome), byway)| {
+                format!("{}: {} ({byway})", check.what, outcome.words())
+            })
+            .collect();
+        let _ = writeln!(
+            out,
+            "<li>{}: {} {}</li>",
+            escape(a.settings.name()),
+            badge(a.verdict, a.verdict.words()),
+            escape(&other.join("; "))
+        );
+    }
+    out.push_str("</ul></details>\n");
 }
 
 /// What the checks say where they must not hold.
@@ -115,19 +206,20 @@ fn by_presets(claim: &ClaimResult, check: usize) -> String {
     cells.collect()
 }
 
-fn check(out: &mut String, check: &Checked, presets: &str) {
+/// A row; `judged`: whether the check decides anything.
+fn check(out: &mut String, check: &Checked, presets: &str, judged: bool) {
     let ns2 = check.ns2.as_deref().map_or("\u{2013}".to_owned(), escape);
     let mut notes: Vec<String> = check.detail.iter().cloned().collect();
     if let (Some(near), true) = (&check.near, check.counts) {
-        notes.push(format!("How near: {near}."));
+        notes.push(format!("How near: {}.", near.words));
     }
-    if let Some(change) = &check.changed {
-        notes.push(format!(
+    notes.extend(check.changed.iter().map(|change| {
+        format!(
             "changed on {}: {} Before: {}",
             change.on, change.why, change.was
-        ));
-    }
-    if check.holds() && check.is_vacuous() {
+        )
+    }));
+    if judged && check.holds() && check.is_vacuous() {
         notes.push(format!("vacuous: {}", check.vacuous_words()));
     }
     let notes: String = notes

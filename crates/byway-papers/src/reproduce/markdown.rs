@@ -1,6 +1,8 @@
-//! Verdicts as Markdown, to be kept with the date and the commit.
+//! Verdicts as Markdown: what is kept as the result of a run.
 
 use super::ablation::Ablation;
+use super::against::Agreement;
+use super::check::Changed;
 use super::checked::Checked;
 use super::report::{PaperResult, Report};
 use super::rule::Outcome;
@@ -8,70 +10,167 @@ use super::today::Still;
 use super::verdict::ClaimResult;
 use std::fmt::Write;
 
-/// A table of all claims, then for each paper every check with its numbers, and
-/// the papers' questions with today's answers.
+/// By what it was made and the verdicts in numbers, a table of all claims; for each paper its sender,
+/// its parameters and every check with its numbers; the papers' questions with today's answers; the
+/// controls, and the files of raw runs. `agreement`: how the verdicts agree with another report's.
 #[must_use]
-pub fn render(report: &Report) -> String {
-    let mut out = String::new();
+pub fn render(report: &Report, agreement: Option<&Agreement>) -> String {
+    let mut out = String::from("# The five papers, run again\n\n");
     let papers = || report.papers.iter().filter(|p| !p.questions);
     let headline = report.headline();
     // Writing to a string cannot fail, here and below.
     if !headline.is_empty() {
-        let _ = writeln!(out, "**{}.**", headline.replacen("of", "Of", 1));
+        let _ = writeln!(out, "**{}.**\n", headline.replacen("of", "Of", 1));
+    }
+    if let Some(origin) = &report.origin {
+        let _ = writeln!(out, "{}", origin.words());
     }
     let _ = writeln!(
         out,
-        "{} runs ({}), {} effort. Shared is a run that several cells asked for, or that is the same \
-         under a setting that it never came to ask for. A figure stands on distinct runs; intervals are \
-         95 % confidence intervals over clusters of runs with one seed. Verdicts are those of \
-         [RULE.md](RULE.md).\n",
+        "{} runs ({}), {} effort, seeds from {} on, {}. Shared is a run that several cells asked for, or \
+         that is the same under a setting that it never came to ask for. A figure stands on distinct runs; \
+         intervals are 95 % confidence intervals over clusters of runs with one seed. Verdicts are those \
+         of [RULE.md](RULE.md).\n",
         report.runs,
         report.runs_words(),
-        report.effort
+        report.effort,
+        report.first_seed,
+        match report.looks {
+            0 | 1 => "looked at once".to_owned(),
+            looks => format!("undecided claims looked at up to {looks} times"),
+        }
     );
     if !headline.is_empty() {
-        let plain = plain(report);
-        let heads: String = plain.iter().map(|a| format!(" {} |", a.name())).collect();
-        let line = "---|".repeat(plain.len());
-        let _ = writeln!(
-            out,
-            "| claim | verdict |{heads} what the paper says |\n|---|---|{line}---|"
-        );
-        for claim in papers().flat_map(|p| &p.claims) {
-            let _ = writeln!(
-                out,
-                "| {} | {} |{} {} |",
-                claim.id,
-                claim.verdict_words(),
-                ablations(claim),
-                cell(&claim.says)
-            );
-        }
-        out.push('\n');
+        summary(&mut out, report);
+    }
+    if let Some(agreement) = agreement {
+        let _ = writeln!(out, "## Against another report\n\n{}", agreement.markdown());
     }
     for paper in papers().filter(|p| !p.claims.is_empty()) {
-        let _ = writeln!(
-            out,
-            "## {}: {}\n\n{}\n\nDigest of the rule and the claims file: `{}`.\n",
-            paper.id, paper.title, paper.setting, paper.digest
-        );
-        for claim in &paper.claims {
-            checks(&mut out, claim, &claim.verdict_words());
-            if let Some(fitted) = &claim.fitted {
-                let _ = write!(out, "\nFitted: {fitted}\n");
-            }
-            for text in claim.reason.iter().chain(&claim.remark) {
-                let _ = write!(out, "\n{text}\n");
-            }
-            changes(&mut out, claim);
-            out.push('\n');
-        }
+        self::paper(&mut out, paper);
     }
     for asked in report.papers.iter().filter(|p| p.questions) {
         questions(&mut out, asked);
     }
+    if !headline.is_empty() {
+        let _ = writeln!(
+            out,
+            "## Controls\n\n{}.\n\n{}",
+            report.controls_words(),
+            controls(report)
+        );
+    }
     raw(&mut out, report);
     out
+}
+
+/// The claims with their verdicts.
+fn summary(out: &mut String, report: &Report) {
+    let plain = plain(report);
+    let heads: String = plain.iter().map(|a| format!(" {} |", a.name())).collect();
+    let line = "---|".repeat(plain.len());
+    let _ = writeln!(
+        out,
+        "| claim | verdict |{heads} what the paper says | how near the verdict is to another one |\n\
+         |---|---|{line}---|---|"
+    );
+    for claim in report.claims() {
+        let _ = writeln!(
+            out,
+            "| {} | {} |{} {} | {} |",
+            claim.id,
+            claim.verdict_words(),
+            ablations(claim),
+            cell(&claim.says),
+            claim
+                .near
+                .as_ref()
+                .map_or(String::new(), |n| cell(&n.words))
+        );
+    }
+    if !plain.is_empty() {
+        out.push_str(
+            "\nThe columns of presets: the same claims without any of ns-2's rules, \
+             put to what `--quick` runs with up to four times its seeds.\n",
+        );
+    }
+    out.push('\n');
+}
+
+/// A paper: its sender, its parameters, its claims.
+fn paper(out: &mut String, paper: &PaperResult) {
+    let _ = writeln!(
+        out,
+        "## {}: {}\n\n{}\n\nDigest of the rule and the claims file: `{}`.\n",
+        paper.id, paper.title, paper.setting, paper.digest
+    );
+    if let Some(profile) = &paper.profile {
+        let _ = writeln!(
+            out,
+            "Sender, {}: {}. {} Digest of all its settings: `{}`.\n",
+            profile.date, profile.release, profile.why, profile.digest
+        );
+    }
+    if !paper.parameters.is_empty() {
+        out.push_str("| parameter | value | source | where |\n|---|---|---|---|\n");
+        for p in &paper.parameters {
+            let (name, value) = (cell(&p.name), cell(&p.value));
+            let _ = writeln!(
+                out,
+                "| {name} | {value} | {} | {} |",
+                cell(&p.origin()),
+                cell(&p.reason())
+            );
+        }
+        out.push('\n');
+    }
+    for claim in &paper.claims {
+        checks(out, claim, &claim.verdict_words());
+        if let Some(near) = &claim.near {
+            let _ = write!(out, "\nHow near: {}.\n", near.words);
+        }
+        if let Some(fitted) = &claim.fitted {
+            let _ = write!(out, "\nFitted: {fitted}\n");
+        }
+        for text in claim.reason.iter().chain(&claim.remark) {
+            let _ = write!(out, "\n{text}\n");
+        }
+        if !claim.validation.is_empty() {
+            out.push_str("\nOn runs that the setting was not chosen by; not counted:\n\n");
+            head(out);
+            claim.validation.iter().for_each(|c| row(out, c));
+        }
+        presets(out, claim);
+        changes(out, claim);
+        out.push('\n');
+    }
+}
+
+/// What the checks show by settings without ns-2's rules.
+fn presets(out: &mut String, claim: &ClaimResult) {
+    let plain: Vec<_> = claim.presets().collect();
+    if plain.is_empty() {
+        return;
+    }
+    let heads: String = plain
+        .iter()
+        .map(|a| format!(" {} |", a.settings.name()))
+        .collect();
+    let line = "---|".repeat(plain.len());
+    let _ = writeln!(out, "\n| without ns-2's rules |{heads}\n|---|{line}");
+    for (i, check) in claim.checks.iter().enumerate() {
+        let cells: String = plain
+            .iter()
+            .map(|a| {
+                let found = a.byway.get(i).map_or("", String::as_str);
+                match (check.counts, a.outcomes.get(i)) {
+                    (true, Some(outcome)) => format!(" {}: {} |", cell(found), outcome.words()),
+                    _ => format!(" {} |", cell(found)),
+                }
+            })
+            .collect();
+        let _ = writeln!(out, "| {} |{cells}", cell(&check.what));
+    }
 }
 
 /// The files of the raw runs, which are kept elsewhere.
@@ -131,10 +230,17 @@ fn questions(out: &mut String, asked: &PaperResult) {
 fn checks(out: &mut String, claim: &ClaimResult, verdict: &str) {
     let _ = writeln!(
         out,
-        "### {}: {verdict}\n\n{} ({})\n\n| what | paper | ns-2 | byway | runs | |\n|---|---|---|---|---|---|",
+        "### {}: {verdict}\n\n{} ({})\n",
         claim.id, claim.says, claim.section
     );
+    head(out);
     claim.checks.iter().for_each(|c| row(out, c));
+}
+
+fn head(out: &mut String) {
+    out.push_str(
+        "| what | paper | ns-2 | byway | distinct runs | how near | |\n|---|---|---|---|---|---|---|\n",
+    );
 }
 
 /// The text of a cell must not end it.
@@ -156,16 +262,32 @@ fn ablations(claim: &ClaimResult) -> String {
         .collect()
 }
 
-/// What was changed of its checks after results had been seen.
+/// What was changed of its checks since their first version; the same change of several checks is told
+/// once.
 fn changes(out: &mut String, claim: &ClaimResult) {
+    let whole = claim
+        .changed
+        .iter()
+        .map(|change| (change, vec!["the claim"]));
+    let mut told: Vec<(&Changed, Vec<&str>)> = whole.collect();
     for check in &claim.checks {
-        if let Some(change) = &check.changed {
-            let _ = write!(
-                out,
-                "\nChanged on {} ({}): {} Before: {}.\n",
-                change.on, check.what, change.why, change.was
-            );
+        for change in &check.changed {
+            match told.iter_mut().find(|t| t.0 == change) {
+                Some((_, checks)) => checks.push(&check.what),
+                None => told.push((change, vec![&check.what])),
+            }
         }
+    }
+    for (change, checks) in told {
+        let of = match checks.as_slice() {
+            [one] => (*one).to_owned(),
+            several => format!("{} checks", several.len()),
+        };
+        let _ = write!(
+            out,
+            "\nChanged on {} ({of}): {} Before: {}.\n",
+            change.on, change.why, change.was
+        );
     }
 }
 
@@ -180,6 +302,10 @@ fn row(out: &mut String, check: &Checked) {
         }
         (ns2, _) => ns2.clone().unwrap_or_default(),
     };
+    let near = match (&check.near, check.counts) {
+        (Some(near), true) => cell(&near.words),
+        _ => String::new(),
+    };
     let verdict = match (check.counts, check.outcome) {
         (false, _) => "shown only".to_owned(),
         (true, Outcome::Holds) if !check.controls.is_empty() && check.is_vacuous() => {
@@ -190,7 +316,7 @@ fn row(out: &mut String, check: &Checked) {
     };
     let _ = writeln!(
         out,
-        "| {} | {} | {} | {} | {} | {verdict} |",
+        "| {} | {} | {} | {} | {} | {near} | {verdict} |",
         cell(&check.what),
         cell(&check.paper),
         cell(&ns2),

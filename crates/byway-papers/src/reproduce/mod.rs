@@ -6,6 +6,7 @@
 //! verdicts and figures come out.
 
 mod ablation;
+pub mod against;
 mod carry_out;
 pub mod cells;
 pub mod check;
@@ -22,7 +23,7 @@ mod kept;
 pub mod markdown;
 mod marks;
 pub mod measure;
-mod near;
+pub mod near;
 pub mod ns2;
 pub mod page;
 mod papers;
@@ -50,7 +51,7 @@ pub use checked::Checked;
 pub use claim::{Claim, Paper};
 pub use figure::Figure;
 pub use raw::RawFile;
-pub use report::{PaperResult, Report, ReproduceError, Request, SCHEMA, Watch};
+pub use report::{Origin, PaperResult, Report, ReproduceError, Request, SCHEMA, Watch};
 pub use study::Effort;
 pub use verdict::{ClaimResult, Verdict};
 

@@ -1,5 +1,7 @@
 //! The report page: one file that needs nothing else.
 
+use super::ablation::{Ablation, Vary};
+use super::against::Agreement;
 use super::claim_page;
 use super::html::{anchor, escape, figure};
 use super::marks::{badge, sign};
@@ -14,11 +16,15 @@ const CSS: &str = include_str!("../../assets/reproduce.css");
 /// A click on a point shows the command that runs it again.
 const SCRIPT: &str = include_str!("../../assets/reproduce.js");
 
-/// The page.
+/// The page. `agreement`: how the verdicts agree with those of another report.
 ///
 /// # Errors
 /// A figure that cannot be drawn.
-pub fn html(report: &Report, version: &str) -> Result<String, String> {
+pub fn html(
+    report: &Report,
+    version: &str,
+    agreement: Option<&Agreement>,
+) -> Result<String, String> {
     let headline = report.headline();
     let mut out = String::with_capacity(1 << 20);
     out.push_str("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
@@ -45,12 +51,26 @@ pub fn html(report: &Report, version: &str) -> Result<String, String> {
         report.runs,
         report.runs_words()
     );
+    if let Some(origin) = &report.origin {
+        // The command is between grave accents.
+        let words = escape(&origin.words());
+        let words = words.replacen('`', "<code>", 1).replacen('`', "</code>", 1);
+        let _ = writeln!(out, "<p class=\"quiet\">{words}</p>");
+    }
+    if let Some(agreement) = agreement {
+        let _ = writeln!(
+            out,
+            "<p><b>Against another report:</b> {}.</p>",
+            escape(&agreement.headline())
+        );
+    }
     if !headline.is_empty() {
         key(&mut out, report);
     }
     out.push_str("</header>\n<main>\n");
     if !headline.is_empty() {
         out.push_str(&summary(report));
+        out.push_str(&matrix(report));
     }
     for paper in report.papers.iter().filter(|p| !p.questions) {
         section(&mut out, paper)?;
@@ -125,6 +145,41 @@ fn summary(report: &Report) -> String {
     out
 }
 
+/// The verdicts by missing reports and exit point, if they were asked for.
+fn matrix(report: &Report) -> String {
+    let of = |claim: &ClaimResult, vary: Vary| {
+        let found = claim.varied().find(|a| a.settings == Ablation::But(vary));
+        found.map(|a| a.verdict)
+    };
+    let first = report.claims().next();
+    if first.is_none_or(|c| of(c, Vary::MATRIX[0]).is_none()) {
+        return String::new();
+    }
+    let heads = Vary::MATRIX.map(|v| format!("<th>{}</th>", Ablation::But(v).name()));
+    let mut out = format!(
+        "<h2 id=\"matrix\">Missing reports and exit point</h2>\n<p>A chunk is fast retransmitted at the \
+         third or the fourth missing report; fast recovery has an exit point or none. All else is as run, \
+         put to what --quick runs with up to four times its seeds.</p>\n<table class=\"claims matrix\"><thead><tr><th>claim</th><th>as run</th>{}</tr>\
+         </thead>\n<tbody>\n",
+        heads.concat()
+    );
+    for claim in report.claims() {
+        let cells = Vary::MATRIX.map(|vary| match of(claim, vary) {
+            Some(verdict) => format!("<td>{}</td>", badge(verdict, verdict.words())),
+            None => "<td></td>".to_owned(),
+        });
+        let _ = writeln!(
+            out,
+            "<tr><td><a href=\"#{0}\">{0}</a></td><td>{1}</td>{2}</tr>",
+            claim.id,
+            badge(claim.verdict, claim.verdict.words()),
+            cells.concat()
+        );
+    }
+    out.push_str("</tbody></table>\n");
+    out
+}
+
 /// The verdicts by settings without ns-2's rules.
 fn ablations(claim: &ClaimResult) -> String {
     let cells = claim.presets();
@@ -145,10 +200,20 @@ fn section(out: &mut String, paper: &PaperResult) -> Result<(), String> {
         escape(&paper.setting),
         paper.digest
     );
+    if let Some(profile) = &paper.profile {
+        let _ = writeln!(
+            out,
+            "<p><b>Sender, {}:</b> {}. <span class=\"quiet\">{} Digest of its settings: <code>{}</code></span></p>",
+            escape(&profile.date),
+            escape(&profile.release),
+            escape(&profile.why),
+            escape(&profile.digest)
+        );
+    }
     claim_page::parameters(out, paper);
     let mut drawn = BTreeSet::new();
     for claim in &paper.claims {
-        claim_page::claim(out, claim);
+        claim_page::claim(out, claim, paper);
         let Some(id) = &claim.figure else { continue };
         let name = format!("{} figure {id}", paper.id);
         let Some(figure) = paper.figures.iter().find(|f| f.name == name) else {

@@ -37,11 +37,11 @@ type Texts = &'static [(&'static str, &'static str)];
 const BUILT_IN: &[(&str, Texts)] = built_in! {
     "caro-2003": "ns2.csv", "dumbbell.toml";
     "caro-2004": "ns2.csv", "transfer.toml", "failure.toml";
-    "caro-2006": "ns2.csv", "detection.toml", "transfer.toml", "three-paths.toml", "scenario-1.toml",
+    "caro-2006": "ns2.csv", "detection.toml", "transfer.toml", "transfer-ns-2.35.toml", "three-paths.toml", "scenario-1.toml",
         "scenario-2.toml", "scenario-3.toml", "scenario-4.toml", "section-v.toml";
     "cortes-2008": "ns2.csv", "unplugged.toml", "interrupted.toml", "reserve.toml";
     "natarajan-2006": "ns2.csv", "transfer.toml", "failure.toml", "outage.toml", "timeline.toml",
-        "timeout.toml";
+        "timeout.toml", "trials.toml", "outage-own.toml";
     "today": "transfer.toml", "schemes.toml", "failure.toml", "unplugged.toml",
         "concurrent.toml", "concurrent-failure.toml", "concurrent-outage.toml";
 };

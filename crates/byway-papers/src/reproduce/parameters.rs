@@ -1,6 +1,31 @@
 //! What a paper's sender and network were set to, and where each value comes from.
 
+use super::check::Changed;
 use serde::{Deserialize, Serialize};
+
+/// The sender that a paper ran, as its time had it.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Profile {
+    /// The release of the module, or the implementation.
+    pub release: String,
+    /// The year of the runs.
+    pub date: String,
+    /// How that is known.
+    pub why: String,
+    /// The preset on which the scenarios are built.
+    pub preset: String,
+    /// Scenarios that are built on another one.
+    #[serde(default)]
+    pub presets: std::collections::BTreeMap<String, String>,
+    /// The digest of all settings of all scenarios: what was frozen before the runs.
+    pub digest: String,
+    /// Settings, or groups of them, that the paper varies: its arms.
+    pub arms: Vec<String>,
+    /// Policies that are not the paper's sender: controls, and other senders beside it.
+    #[serde(default)]
+    pub others: Vec<String>,
+}
 
 /// A parameter of a paper's runs.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -14,6 +39,13 @@ pub struct Parameter {
     pub source: Source,
     /// The words, the file or the reason.
     pub from: String,
+    /// The releases that had another value, or since when they have this one, with their days. Each
+    /// value of the change log and each default of ns-2 has it.
+    #[serde(default)]
+    pub dated: Option<String>,
+    /// What it was before, if it was changed after results had been seen.
+    #[serde(default)]
+    pub changed: Option<Changed>,
     /// The settings of the protocol that it is, each with its value: the scenarios are held against
     /// them.
     #[serde(default)]
@@ -64,41 +96,31 @@ impl Source {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use crate::reproduce::papers;
+impl Parameter {
+    /// Where its value comes from, and since when or until when it was so.
+    #[must_use]
+    pub fn origin(&self) -> String {
+        match &self.dated {
+            Some(dated) => format!("{}: {dated}", self.source.words()),
+            None => self.source.words().to_owned(),
+        }
+    }
 
-    /// What the tables of parameters say of the protocol is what the scenarios have.
-    #[test]
-    fn the_scenarios_have_the_parameters() {
-        for files in papers::built_in() {
-            let paper = files.paper().unwrap_or_else(|e| panic!("{e}"));
-            assert_eq!(paper.parameters.is_empty(), paper.questions, "{}", paper.id);
-            for p in &paper.parameters {
-                let mut seen = 0;
-                let held = |name: &String| p.scenarios.is_empty() || p.scenarios.contains(name);
-                for study in paper.studies.iter().filter(|s| held(&s.scenario)) {
-                    let base = files.scenario(study).unwrap_or_else(|e| panic!("{e}"));
-                    let meant = |name: &String| p.policies.is_empty() || p.policies.contains(name);
-                    let policies = base.scenario().policies.iter();
-                    for policy in policies.filter(|policy| meant(&policy.name)) {
-                        let core = toml::Value::try_from(&policy.config.core);
-                        let core = core.unwrap_or_else(|e| panic!("{e}"));
-                        for (key, value) in &p.settings {
-                            let found = key.split('.').try_fold(&core, |at, part| at.get(part));
-                            let place = format!("{}: {key} of {}", paper.id, policy.name);
-                            assert_eq!(found, Some(value), "{place} ({})", study.scenario);
-                            seen += 1;
-                        }
-                    }
-                }
-                assert!(
-                    p.settings.is_empty() || seen > 0,
-                    "{}: {}",
-                    paper.id,
-                    p.name
-                );
-            }
+    /// The words, the file or the reason behind it, and what it was before.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        match &self.changed {
+            Some(c) => format!(
+                "{}. Changed on {}: {} Before: {}",
+                self.from.trim_end_matches('.'),
+                c.on,
+                c.why,
+                c.was
+            ),
+            None => self.from.clone(),
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,15 +2,17 @@
 
 use super::ablation::Ablation;
 use super::cells::{self, Cells, Place};
-use super::claim::Paper as PaperSpec;
+use super::check::{Check, RunCount};
+use super::claim::{Claim, Paper as PaperSpec};
 use super::figure::{Data, Figure, FigureSpec};
+use super::measure;
 use super::papers::Folder;
 use super::plan::Wanted;
 use super::report::PaperResult;
-use super::rule::{self, Level};
+use super::rule::{self, Level, Outcome};
 use super::single::Runs;
 use super::study::{self, Effort};
-use super::{measure, verdict};
+use super::verdict::{self, Ran};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Whose rows: the settings, the place of the paper, that of the study.
@@ -26,6 +28,8 @@ pub(super) struct Ask<'a> {
     pub(super) at: &'a Place,
     /// The look at the growing runs, from 0.
     pub(super) look: u32,
+    /// The first seed of all.
+    pub(super) first_seed: u64,
     /// The studies; none for all.
     pub(super) only: Option<&'a BTreeSet<String>>,
 }
@@ -39,6 +43,10 @@ pub(super) struct Part {
 /// The measures that the wanted claims take from a study.
 fn checked_measures(paper: &PaperSpec, study: &str) -> BTreeSet<String> {
     let checks = paper.claims.iter().flat_map(|c| &c.checks);
+    measures_of(checks, study)
+}
+
+fn measures_of<'a>(checks: impl Iterator<Item = &'a Check>, study: &str) -> BTreeSet<String> {
     checks
         .filter(|c| c.study == study)
         .map(|c| measure::base(c.kind.measure()).to_owned())
@@ -48,6 +56,8 @@ fn checked_measures(paper: &PaperSpec, study: &str) -> BTreeSet<String> {
 /// The measures that the wanted claims and figures take from a study.
 pub(super) fn measures(paper: &PaperSpec, study: &str) -> BTreeSet<String> {
     let mut measures = checked_measures(paper, study);
+    let validation = paper.claims.iter().flat_map(|c| &c.validation);
+    measures.extend(measures_of(validation, study));
     for figure in paper.figures.iter().filter(|f| f.study == study) {
         let shown = figure.kind.measures();
         measures.extend(shown.into_iter().map(|m| measure::base(m).to_owned()));
@@ -88,12 +98,19 @@ impl Part {
                 continue;
             }
             let wants = Wanted {
+                effort: match ablation {
+                    None => ask.effort,
+                    Some(_) => Effort::Quick,
+                },
                 paper: &self.paper.id,
                 study,
                 base: self.files.scenario(study)?,
                 ablation,
                 at: ask.at,
-                seeds: study.look(ask.effort, ask.look),
+                seeds: match ablation {
+                    None => study.look(ask.effort, ask.look, ask.first_seed),
+                    Some(_) => study.by_other_settings(ask.effort, ask.first_seed),
+                },
                 measures,
             };
             wanted.push(((ablation, place, s), wants));
@@ -128,6 +145,12 @@ impl Part {
         });
         undecided
             .flat_map(|c| &c.checks)
+            .filter(|check| check.kind.may_be_decided())
+            .filter(|check| {
+                let cells = cells.get(check.study.as_str());
+                let found = cells.and_then(|c| check.kind.evaluate(c, level));
+                found.is_none_or(|f| f.outcome == Outcome::Undecided)
+            })
             .map(|c| c.study.clone())
             .collect()
     }
@@ -162,12 +185,12 @@ impl Part {
                 ns2.insert(study.id.as_str(), cells);
             }
         }
-        let claims = self
-            .paper
-            .claims
-            .iter()
-            .map(|claim| verdict::of(claim, &self.paper.id, ours, &ns2, level))
-            .collect();
+        let claims = self.paper.claims.iter().map(|claim| {
+            let mut found = verdict::of(claim, &self.paper.id, ours, &ns2, level);
+            found.ran = self.ran(claim, ours, effort);
+            found
+        });
+        let claims = claims.collect();
         let mut figures = Vec::new();
         for spec in &self.paper.figures {
             figures.push(self.figure(spec, ours, &ns2, (effort, at))?);
@@ -179,10 +202,37 @@ impl Part {
             setting: self.paper.setting.clone(),
             questions: self.paper.questions,
             digest: rule::digest(self.files.claims()),
+            profile: self.paper.profile.clone(),
             parameters: self.paper.parameters.clone(),
             claims,
             figures,
         })
+    }
+
+    /// What was run for a claim.
+    fn ran(&self, claim: &Claim, ours: &BTreeMap<&str, Cells>, effort: Effort) -> Vec<Ran> {
+        let mut ran: Vec<Ran> = Vec::new();
+        for check in claim.checks.iter().chain(&claim.validation) {
+            let study = self.paper.studies.iter().find(|s| s.id == check.study);
+            let (Some(study), Some(cells)) = (study, ours.get(check.study.as_str())) else {
+                continue;
+            };
+            if ran.iter().any(|r| r.study == study.id) {
+                continue;
+            }
+            let all = cells.pooled(&cells::Filter::new(), check.kind.measure());
+            ran.push(Ran {
+                study: study.id.clone(),
+                scenario: study.scenario.clone(),
+                what: study.words(effort),
+                cells: cells.0.len(),
+                runs: all.map_or_else(RunCount::default, |all| RunCount {
+                    distinct: all.n,
+                    all: all.all,
+                }),
+            });
+        }
+        ran
     }
 
     fn figure(

@@ -16,6 +16,8 @@ pub(super) struct Wanted<'a> {
     /// The paper.
     pub(super) paper: &'a str,
     pub(super) study: &'a StudySpec,
+    /// Whose cells.
+    pub(super) effort: Effort,
     pub(super) base: Base,
     /// Whether other settings take the place of the papers'.
     pub(super) ablation: Option<Ablation>,
@@ -40,7 +42,7 @@ impl Wanted<'_> {
     ///
     /// # Errors
     /// When an axis, a value or a metric is not known.
-    pub(super) fn plan(&self, effort: Effort, known: &Metrics) -> Result<StudyPlan, String> {
+    pub(super) fn plan(&self, known: &Metrics) -> Result<StudyPlan, String> {
         let study = self.study;
         let name = format!("{}, {}", self.paper, study.id);
         let failed = |why: String| format!("{name}: {why}");
@@ -49,7 +51,7 @@ impl Wanted<'_> {
         let axes: Vec<String> = study.axes.keys().cloned().chain(rotated).collect();
         let (mut planned, mut places) = (Vec::new(), Vec::new());
         let meant = |place: &Place| cells::is_at(place, self.at);
-        for place in study.places(effort).into_iter().filter(meant) {
+        for place in study.places(self.effort).into_iter().filter(meant) {
             for (whole, own) in self.rotated(&place, &seeds) {
                 let mut scenario = scenario_at(&self.base, &whole).map_err(failed)?;
                 if let Some(ablation) = self.ablation {

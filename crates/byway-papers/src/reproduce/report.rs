@@ -4,7 +4,7 @@ use super::ablation::Ablation;
 use super::cells::Place;
 use super::checked::Checked;
 use super::figure::Figure;
-use super::parameters::Parameter;
+use super::parameters::{Parameter, Profile};
 use super::raw::RawFile;
 use super::study::Effort;
 use super::verdict::{ClaimResult, Verdict};
@@ -16,7 +16,7 @@ use std::sync::atomic::AtomicBool;
 
 /// The form of the JSON; changes when a field is renamed, removed or changes
 /// its meaning.
-pub const SCHEMA: &str = "byway.reproduce/2";
+pub const SCHEMA: &str = "byway.reproduce/3";
 
 /// What is asked.
 #[derive(Clone, Debug)]
@@ -40,6 +40,8 @@ pub struct Request {
     /// How often the runs are looked at: claims that are undecided get twice the seeds, until
     /// this many looks (1). Looks share the error of the tests.
     pub looks: u32,
+    /// The first seed (1). Other seeds are other chance: what a second machine runs.
+    pub first_seed: u64,
     /// Identifies this program. If another one began the file of kept runs, some
     /// of them are repeated and must give the same figures.
     pub program: String,
@@ -56,13 +58,49 @@ pub struct Watch<'a> {
     pub cancel: Option<&'a AtomicBool>,
 }
 
+/// By what a report was made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Origin {
+    /// The day on which it began, as 2026-11-25.
+    pub date: String,
+    /// The command.
+    pub command: String,
+    /// The program and its release.
+    pub program: String,
+    /// The commit that was built, and how the work tree that it ran in differs from it, as far as known.
+    pub commit: Option<String>,
+    /// The profile and the compiler of the build.
+    pub build: String,
+    /// Processors and operating system.
+    pub machine: String,
+}
+
+impl Origin {
+    /// In a sentence.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let commit = match &self.commit {
+            Some(commit) => format!(" at commit {commit}"),
+            None => String::new(),
+        };
+        format!(
+            "Run on {} by `{}`: {}{commit}, {}, on {}.",
+            self.date, self.command, self.program, self.build, self.machine
+        )
+    }
+}
+
 /// What came out.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// [`SCHEMA`].
     pub schema: &'static str,
+    /// By what it was made; none if nobody said.
+    pub origin: Option<Origin>,
     /// "quick" or "full".
     pub effort: &'static str,
+    /// The first seed.
+    pub first_seed: u64,
     /// How many looks at the runs there may have been.
     pub looks: u32,
     /// Runs.
@@ -95,6 +133,8 @@ pub struct PaperResult {
     pub questions: bool,
     /// The digest of the rule of verdicts and of the paper's claims file.
     pub digest: String,
+    /// The sender of the paper's time.
+    pub profile: Option<Profile>,
     /// What was set, and where that comes from.
     pub parameters: Vec<Parameter>,
     /// The claims that were requested.
@@ -156,7 +196,19 @@ impl Report {
         )
     }
 
-    /// The headline: how many claims have each verdict. Empty if there are no claims.
+    /// The checks that count and hold where they must not, or have no control.
+    #[must_use]
+    pub fn vacuous(&self) -> Vec<String> {
+        let vacuous = self.counted_checks().filter(|(_, c)| c.is_vacuous());
+        vacuous
+            .map(|(claim, check)| {
+                format!("{}, {}: {}", claim.id, check.what, check.vacuous_words())
+            })
+            .collect()
+    }
+
+    /// The headline: how many claims have each verdict, those that hold first. Empty if there are no
+    /// claims.
     #[must_use]
     pub fn headline(&self) -> String {
         let all = self.claims().count();
@@ -165,12 +217,15 @@ impl Report {
         }
         // The last one is a fault of a check, and is said only if there is one.
         let said = |v: &Verdict| *v != Verdict::Vacuous || self.count(*v) > 0;
-        let counts: Vec<String> = Verdict::ALL
-            .into_iter()
-            .filter(said)
-            .map(|v| format!("{} {}", self.count(v), v.words()))
-            .collect();
-        format!("of {all} claims {}", counts.join(", "))
+        let counts = |holds: bool| -> String {
+            let verdicts = Verdict::ALL.into_iter().filter(said);
+            let counts = verdicts.filter(|v| v.holds() == holds);
+            let words: Vec<String> = counts
+                .map(|v| format!("{} {}", self.count(v), v.words()))
+                .collect();
+            words.join(", ")
+        };
+        format!("of {all} claims {}; {}", counts(true), counts(false))
     }
 }
 

@@ -187,11 +187,31 @@ impl Tally {
     }
 }
 
-/// The digest of the rule and of a claims file: a verdict belongs to both.
+/// Texts of a claims file that decide nothing. Some can only be written once there are results.
+const WORDS: [&str; 4] = ["reason", "undecided", "remark", "figure"];
+
+/// The digest of the rule and of what a claims file says of runs, claims and checks: a verdict belongs
+/// to both. Figures, reasons and remarks are left out.
 #[must_use]
 pub fn digest(claims: &str) -> String {
+    let deciding = claims.parse::<toml::Table>().map(|mut all| {
+        for text in ["title", "citation", "setting", "figure"] {
+            all.remove(text);
+        }
+        let claims = all.get_mut("claim").and_then(toml::Value::as_array_mut);
+        for claim in claims
+            .into_iter()
+            .flatten()
+            .filter_map(toml::Value::as_table_mut)
+        {
+            claim.retain(|key, _| !WORDS.iter().any(|word| *key == **word));
+        }
+        // A table is in the order of its keys, however the file is laid out.
+        all.to_string()
+    });
+    let deciding = deciding.unwrap_or_else(|_| claims.to_owned());
     let mut all = Sha256::new();
-    for text in [TEXT, claims] {
+    for text in [TEXT, &deciding] {
         all.update((text.len() as u64).to_le_bytes());
         all.update(text);
     }
@@ -258,5 +278,23 @@ mod tests {
     fn the_digest_changes_with_the_claims() {
         assert_eq!(digest("a"), digest("a"));
         assert_ne!(digest("a"), digest("b"));
+    }
+
+    #[test]
+    fn a_digest_is_that_of_what_decides() {
+        let claims = |between: &str, more: &str| {
+            format!(
+                "id = \"p\"\n[[claim]]\nid = \"A1\"\n{more}\n[[claim.check]]\nkind = \"mean\"\n\
+                 between = {between}\n"
+            )
+        };
+        let own = digest(&claims("[1, 2]", ""));
+        assert_eq!(
+            own,
+            digest(&claims("[1, 2]", "reason = \"so\"\nremark = \"r\""))
+        );
+        assert_eq!(own, digest(&claims("[1,2]", "# a word")));
+        assert_ne!(own, digest(&claims("[1, 3]", "")));
+        assert_ne!(own, digest(&claims("[1, 2]", "trend = true")));
     }
 }

@@ -226,16 +226,15 @@ impl Sample {
         }
     }
 
-    /// One half of its seeds, or the other one; `halves` says how they are dealt.
+    /// One of so many parts of its seeds; `deal` says how they are dealt. Of as many seeds that follow
+    /// each other each part gets one, the same one in each sample.
     #[must_use]
-    pub fn half(&self, halves: u64, first: bool) -> Sample {
-        // Any mixing does: Fibonacci hashing, and the parity of it.
-        let mixed = |seed: u64| (seed + 977 * halves).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let runs = self
-            .runs
-            .iter()
-            .filter(|r| (mixed(r.seed).count_ones() % 2 == 0) == first);
-        Sample::of_runs(runs.copied().collect(), self.kind)
+    pub fn part(&self, deal: u64, parts: u64, part: u64) -> Sample {
+        let mixed = |block: u64| mix(block ^ deal << 40);
+        let parts = parts.max(1);
+        let dealt = |seed: u64| (seed + mixed(seed.saturating_sub(1) / parts)) % parts;
+        let is_of = |run: &&Run| dealt(run.seed) == part;
+        Sample::of_runs(self.runs.iter().filter(is_of).copied().collect(), self.kind)
     }
 
     /// The same with each value multiplied.
@@ -247,6 +246,13 @@ impl Sample {
         more.runs.iter_mut().for_each(|r| r.value *= factor);
         more
     }
+}
+
+/// A number that tells nothing of the one it is made of (the last step of SplitMix64).
+fn mix(x: u64) -> u64 {
+    let x = (x ^ x >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let x = (x ^ x >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+    x ^ x >> 31
 }
 
 /// The runs without those that are the same as an earlier one: by their marks,

@@ -7,6 +7,10 @@ use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
+/// By other settings than the papers' the claims are put to what little effort runs, and with all of it
+/// to so many times its seeds: they say what hangs on a setting, and decide nothing.
+const OTHER_SETTINGS: u32 = 4;
+
 /// How much is run.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Effort {
@@ -92,6 +96,14 @@ pub struct Seeds {
     pub quick: u32,
     /// With all of it.
     pub full: u32,
+    /// The first one (1): studies that begin elsewhere have other chance than those that a setting was
+    /// chosen by.
+    #[serde(default = "one")]
+    pub from: u64,
+}
+
+fn one() -> u64 {
+    1
 }
 
 /// An axis that the seeds go round.
@@ -136,14 +148,27 @@ impl StudySpec {
         }
     }
 
-    /// The seeds that one look at the growing runs adds: at first those of the effort, then as
-    /// many as there are.
-    pub(super) fn look(&self, effort: Effort, look: u32) -> RangeInclusive<u64> {
-        let first = u64::from(self.seeds(effort));
-        match look {
-            0 => 1..=first,
-            _ => (first << (look - 1)) + 1..=first << look,
-        }
+    /// The seeds that one look at the growing runs adds, from `first` on: at first those of the
+    /// effort, then as many as there are.
+    pub(super) fn look(&self, effort: Effort, look: u32, first: u64) -> RangeInclusive<u64> {
+        let seeds = u64::from(self.seeds(effort));
+        let before = first.saturating_add(self.seeds.from).saturating_sub(2);
+        let (from, to) = match look {
+            0 => (1, seeds),
+            _ => ((seeds << (look - 1)) + 1, seeds << look),
+        };
+        before.saturating_add(from)..=before.saturating_add(to)
+    }
+
+    /// The seeds of the claims by other settings.
+    pub(super) fn by_other_settings(&self, effort: Effort, first: u64) -> RangeInclusive<u64> {
+        let Seeds { quick, full, from } = self.seeds;
+        let seeds = match effort {
+            Effort::Quick => quick,
+            Effort::Full => (OTHER_SETTINGS * quick).min(full.max(quick)),
+        };
+        let first = first.saturating_add(from).saturating_sub(1);
+        first..=first.saturating_add(u64::from(seeds)).saturating_sub(1)
     }
 
     /// The places of its cells: all combinations of its axes' values.

@@ -28,13 +28,14 @@ fn every_paper_can_be_read_and_names_what_there_is() {
                 let wanted = Wanted {
                     paper: &paper.id,
                     study,
+                    effort,
                     base: files.scenario(study).unwrap_or_else(|e| panic!("{e}")),
                     ablation: None,
                     at: &cells::Place::new(),
-                    seeds: study.look(effort, 0),
+                    seeds: study.look(effort, 0, 1),
                     measures: measures(&paper, &study.id),
                 };
-                let plan = wanted.plan(effort, &crate::reproduce::measure::known());
+                let plan = wanted.plan(&crate::reproduce::measure::known());
                 let plan = plan.unwrap_or_else(|e| panic!("{e}")).plan;
                 assert!(plan.runs() > 0, "{}", study.id);
             }
@@ -59,6 +60,7 @@ fn asked(what: &str, at: &[(&str, &str)]) -> Result<Report, ReproduceError> {
         ablations: Vec::new(),
         at: at.collect(),
         looks: 1,
+        first_seed: 1,
         program: String::new(),
     };
     let watch = Watch {
@@ -120,7 +122,7 @@ fn every_check_of_a_paper_has_a_control() {
             for check in claim.checks.iter().filter(|c| c.kind.counts()) {
                 let controls = check.kind.controls(&cells, Level::default());
                 assert!(!controls.is_empty(), "{} {}", claim.id, check.what);
-                if let Some(change) = &check.changed {
+                for change in &check.changed {
                     assert_eq!(change.on.len(), "2026-11-23".len(), "{}", claim.id);
                 }
             }

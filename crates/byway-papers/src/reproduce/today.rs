@@ -110,7 +110,7 @@ mod tests {
             detail: None,
             near: None,
             runs: RunCount::default(),
-            changed: None,
+            changed: Vec::new(),
             controls: Vec::new(),
         }
     }

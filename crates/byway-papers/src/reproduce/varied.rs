@@ -123,8 +123,8 @@ fn parameters(out: &mut String, paper: &PaperResult) {
             "| {} | {} | {} | {} | {} | {} |",
             p.name,
             p.value,
-            p.source.words(),
-            p.from.replace('|', "\\|"),
+            p.origin().replace('|', "\\|"),
+            p.reason().replace('|', "\\|"),
             cell(0),
             cell(1)
         );

@@ -2,16 +2,17 @@
 
 use super::ablation::Ablation;
 use super::cells::Cells;
-use super::check::Check;
+use super::check::{Changed, Check, RunCount};
 use super::checked::Checked;
 use super::claim::Claim;
+use super::near::Near;
 use super::rule::{Level, Outcome};
 use super::today::{self, Answer, Still};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// What becomes of a claim.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// All of its checks hold, and the paper's numbers are among them.
@@ -98,18 +99,26 @@ pub struct ClaimResult {
     pub says: String,
     /// The verdict.
     pub verdict: Verdict,
+    /// How near it is to another one.
+    pub near: Option<Near>,
     /// What was chosen with results in view, if anything was.
     pub fitted: Option<String>,
     /// The answer of today's settings, if this is a question asked again.
     pub today: Option<Answer>,
     /// Why it is not reproduced, or undecided.
     pub reason: Option<String>,
+    /// What was changed of it as a whole since its first version.
+    pub changed: Vec<Changed>,
     /// What a reader should know besides.
     pub remark: Option<String>,
     /// The figure of the paper that shows it.
     pub figure: Option<String>,
+    /// What was run for it.
+    pub ran: Vec<Ran>,
     /// The checks.
     pub checks: Vec<Checked>,
+    /// The same checks put to runs that its setting was not chosen by; they do not count.
+    pub validation: Vec<Checked>,
     /// The same by other settings, if that was asked for.
     pub ablations: Vec<Ablated>,
 }
@@ -122,6 +131,11 @@ impl ClaimResult {
             Some(answer) => answer.still == Still::Undecided,
             None => self.verdict == Verdict::Undecided,
         }
+    }
+
+    /// What it is with one parameter changed.
+    pub fn varied(&self) -> impl Iterator<Item = &Ablated> {
+        self.ablations.iter().filter(|a| !a.settings.is_preset())
     }
 
     /// What it is by the presets without ns-2's rules.
@@ -138,6 +152,21 @@ impl ClaimResult {
             false => words.to_owned(),
         }
     }
+}
+
+/// The runs of a study behind a claim.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Ran {
+    /// The study.
+    pub study: String,
+    /// Its scenario, a file of the paper's folder without its ending.
+    pub scenario: String,
+    /// What is run and how often, in words.
+    pub what: String,
+    /// Places of its cells.
+    pub cells: usize,
+    /// Runs in all of them: distinct ones, and all.
+    pub runs: RunCount,
 }
 
 /// A claim by settings without ns-2's rules.
@@ -188,11 +217,17 @@ pub(super) fn of(
         section: claim.section.clone(),
         says: claim.says.clone(),
         verdict,
+        near: near(verdict, &checks),
         fitted: claim.fitted.clone(),
         today: claim.answers.as_ref().map(|a| today::answer(a, &checks)),
         reason,
+        changed: claim.changed.clone(),
         remark: claim.remark.clone(),
         figure: claim.figure.clone(),
+        ran: Vec::new(),
+        validation: (claim.validation.iter())
+            .map(|c| evaluate(c, ours, ns2, level, false))
+            .collect(),
         checks,
         ablations: Vec::new(),
     }
@@ -231,6 +266,50 @@ fn verdict(claim: &Claim, checks: &[Checked]) -> Verdict {
     }
 }
 
+/// How near a verdict is to another one: what holds, by the check that is nearest to saying something
+/// else; what is not reproduced, by the failing check that is furthest from holding, as all of them
+/// would have to.
+fn near(verdict: Verdict, checks: &[Checked]) -> Option<Near> {
+    let of = |outcome: Outcome| -> Vec<&Checked> {
+        let counted = checks.iter().filter(|c| c.counts);
+        counted.filter(|c| c.outcome == outcome).collect()
+    };
+    let by = |checks: &[&Checked], furthest: bool| -> Option<Near> {
+        let near = checks
+            .iter()
+            .filter_map(|c| Some((&c.what, c.near.as_ref()?)));
+        let order = |a: &(&String, &Near), b: &(&String, &Near)| a.1.margin.total_cmp(&b.1.margin);
+        let (what, near) = match furthest {
+            true => near.max_by(order)?,
+            false => near.min_by(order)?,
+        };
+        Some(Near {
+            words: format!("{what}: {}", near.words),
+            margin: near.margin,
+        })
+    };
+    let counted = checks.iter().filter(|c| c.counts).count();
+    match verdict {
+        Verdict::NotReproduced => {
+            let failing = of(Outcome::Fails);
+            let words = format!("{} of {counted} checks fail; furthest, ", failing.len());
+            Some(by(&failing, true)?.after(&words))
+        }
+        Verdict::Undecided => {
+            let open = of(Outcome::Undecided);
+            let words = format!(
+                "{} of {counted} checks are undecided; nearest, ",
+                open.len()
+            );
+            Some(by(&open, false)?.after(&words))
+        }
+        _ => {
+            let words = format!("all {counted} checks hold; nearest, ");
+            Some(by(&of(Outcome::Holds), false)?.after(&words))
+        }
+    }
+}
+
 fn evaluate(
     check: &Check,
     ours: &ByStudy<'_>,
@@ -253,7 +332,7 @@ fn evaluate(
             "no run has this measure".to_owned(),
             Outcome::Undecided,
             None,
-            super::check::RunCount::default(),
+            RunCount::default(),
         ),
     };
     Checked {

@@ -88,9 +88,8 @@ impl PseudoCumulative {
         chunk: impl Fn(u64) -> Option<Chunk>,
     ) -> Option<u64> {
         let any = version == Cuc::V1;
-        // Chunks sent only once are in order, so none is below the last expected one.
-        let start = if any { from } else { from.max(self.first.seq) };
-        let first = walk(&mut self.first, from, start, end, &chunk, |c| {
+        // A late SACK may have taken back what was acknowledged below the last expected one.
+        let first = walk(&mut self.first, from, from, end, &chunk, |c| {
             any || !c.again
         });
         if any {
@@ -182,5 +181,19 @@ mod tests {
         // The cumulative TSN passed it.
         p.find();
         assert_eq!(p.advance(Cuc::V2, 5, 8, chunks("a.aaa.no")), Some(6));
+    }
+
+    #[test]
+    fn what_a_late_sack_takes_back_is_expected_again() {
+        let mut p = PseudoCumulative::default();
+        assert_eq!(p.advance(Cuc::V2, 0, 3, chunks("nno")), Some(0));
+        assert_eq!(p.expected().0, 2);
+        // SACKs of two paths in the wrong order: the second one lacks chunk 1, the third has it
+        // and the expected chunk.
+        assert_eq!(p.advance(Cuc::V2, 0, 3, chunks("aoo")), None);
+        assert_eq!(p.advance(Cuc::V2, 0, 3, chunks("aon")), Some(2));
+        assert_eq!(p.advance(Cuc::V2, 0, 4, chunks("aoao")), None);
+        assert_eq!(p.expected().0, 1);
+        assert_eq!(p.advance(Cuc::V2, 0, 4, chunks("anao")), Some(1));
     }
 }

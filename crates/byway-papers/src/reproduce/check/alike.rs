@@ -35,6 +35,10 @@ pub struct Alike {
     /// never came into play nothing is seen of its effect.
     #[serde(default)]
     plays_at_least: f64,
+    /// Cells where what makes them alike is lacking: other values of some axes. The check must
+    /// not hold there.
+    #[serde(default)]
+    off: Filter,
 }
 
 fn near() -> f64 {
@@ -52,12 +56,15 @@ impl Alike {
 
     /// The controls that it must fail.
     pub(super) fn controls(&self) -> &'static [Arms] {
-        &[Arms::Apart]
+        match self.off.is_empty() {
+            true => &[Arms::Apart],
+            false => &[Arms::Apart, Arms::Lacking],
+        }
     }
 
     pub(super) fn evaluate(&self, cells: &Cells, level: Level, arms: Arms) -> Option<Finding> {
         let mut seen = Seen::default();
-        for (place, members) in self.groups(cells) {
+        for (place, members) in self.groups(cells, arms) {
             self.compare(&place, members, level, arms, &mut seen);
         }
         if seen.tally.all == 0 {
@@ -89,9 +96,13 @@ impl Alike {
     }
 
     /// The samples of each place, by the value of the axis.
-    fn groups(&self, cells: &Cells) -> Vec<(Place, Members)> {
+    fn groups(&self, cells: &Cells, arms: Arms) -> Vec<(Place, Members)> {
+        let mut filter = self.filter.clone();
+        if arms == Arms::Lacking {
+            filter.extend(self.off.clone());
+        }
         let mut groups: Vec<(Place, Members)> = Vec::new();
-        for (place, sample) in cells.samples(&self.filter, &self.of.measure) {
+        for (place, sample) in cells.samples(&filter, &self.of.measure) {
             let Some(value) = place.get(&self.across) else {
                 continue;
             };

@@ -2,6 +2,7 @@
 
 use super::finding::{Finding, Measured, RunCount};
 use crate::reproduce::cells::{Cells, Filter};
+use crate::reproduce::near;
 use crate::reproduce::rule::Outcome;
 use crate::reproduce::show::number;
 use serde::Deserialize;
@@ -60,7 +61,7 @@ impl Among {
                 unit.value(self.value)
             )),
             runs: RunCount::of(&sample),
-            near: None,
+            near: near::of_rank(&values, self.value),
         })
     }
 }

@@ -12,8 +12,10 @@ pub(super) enum Arms {
     /// Both have the runs of the arm without the mechanism.
     Equal,
     /// Both are the arm without the mechanism: each has half of its seeds, so that chance is
-    /// all that differs. The halves are those of this number.
+    /// all that differs. The seeds are dealt in the way of this number.
     Off(u64),
+    /// Other runs, which the check names, take the place of an arm: they lack what makes it hold.
+    Lacking,
     /// One arm is moved away by twice what counts as alike.
     Apart,
 }
@@ -25,7 +27,7 @@ impl Arms {
             Arms::AsRun => "as run",
             Arms::Swapped => "arms swapped",
             Arms::Equal => "arms equal",
-            Arms::Off(_) => "mechanism off",
+            Arms::Off(_) | Arms::Lacking => "mechanism off",
             Arms::Apart => "arms moved apart",
         }
     }
@@ -33,11 +35,11 @@ impl Arms {
     /// The arms with and without the mechanism, in this order.
     pub(super) fn of(self, with: Sample, without: Sample) -> (Sample, Sample) {
         match self {
-            Arms::AsRun | Arms::Apart => (with, without),
+            Arms::AsRun | Arms::Apart | Arms::Lacking => (with, without),
             Arms::Swapped => (without, with),
             Arms::Equal => (without.clone(), without),
             Arms::Off(_) if without.n < 4 => (without.clone(), without),
-            Arms::Off(halves) => (without.half(halves, true), without.half(halves, false)),
+            Arms::Off(deal) => (without.part(deal, 2, 0), without.part(deal, 2, 1)),
         }
     }
 }

@@ -9,6 +9,7 @@
 use super::finding::{Finding, RunCount};
 use crate::analysis::{packets, rounds_scenario_3, rounds_scenario_4};
 use crate::reproduce::cells::{Cells, Value};
+use crate::reproduce::near;
 use crate::reproduce::rule::{Outcome, Tally};
 use std::time::Duration;
 
@@ -57,14 +58,25 @@ pub(super) fn evaluate(scenario: &Scenario, cells: &Cells, off: bool) -> Option<
     // Without the mechanism it is PMR 1, which waits.
     let policy = Value::Text(if off { "PMR 1" } else { "PMR 0" }.to_owned());
     let (mut words, mut used, mut tally) = (Vec::new(), Vec::new(), Tally::default());
+    let mut furthest = 0.0;
     let meant = |place: &&crate::reproduce::cells::Cell| place.place.get("policy") == Some(&policy);
     for cell in cells.0.iter().filter(meant) {
         let rtt_ms = cell.place.get(scenario.axis).and_then(Value::number)?;
         let rtt = Duration::try_from_secs_f64(rtt_ms / 1e3).ok()?;
         let sample = cell.sample(scenario.measure)?;
         let d = packets((scenario.rounds)(rtt), scenario.ssthresh);
-        let near = sample.mean >= 1.0 && (sample.mean / d - 1.0).abs() <= NEAR;
-        tally.add(if near { Outcome::Holds } else { Outcome::Fails });
+        let off = sample.mean / d - 1.0;
+        let holds = sample.mean >= 1.0 && off.abs() <= NEAR;
+        tally.add(if holds {
+            Outcome::Holds
+        } else {
+            Outcome::Fails
+        });
+        furthest = if off.abs() > f64::abs(furthest) {
+            off
+        } else {
+            furthest
+        };
         let sent = sample.mean;
         used.push(sample);
         words.push(format!(
@@ -76,6 +88,6 @@ pub(super) fn evaluate(scenario: &Scenario, cells: &Cells, off: bool) -> Option<
         outcome: tally.outcome(1.0),
         detail: Some(format!("counts within {:.0} %", 100.0 * NEAR)),
         runs: RunCount::together(&used),
-        near: None,
+        near: Some(near::of_share(furthest, NEAR)),
     })
 }

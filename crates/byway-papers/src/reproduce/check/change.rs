@@ -62,7 +62,7 @@ impl Change {
 
     /// The controls that it must fail.
     pub(super) fn controls(&self) -> &'static [Arms] {
-        &[Arms::Swapped, Arms::Equal]
+        &[Arms::Swapped, Arms::Equal, Arms::Off(0)]
     }
 
     pub(super) fn evaluate(&self, cells: &Cells, level: Level, arms: Arms) -> Option<Finding> {

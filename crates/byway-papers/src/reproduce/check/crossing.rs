@@ -45,7 +45,7 @@ impl Crossing {
 
     /// The controls that it must fail.
     pub(super) fn controls(&self) -> &'static [Arms] {
-        &[Arms::Swapped, Arms::Equal]
+        &[Arms::Swapped, Arms::Equal, Arms::Off(0)]
     }
 
     pub(super) fn evaluate(&self, cells: &Cells, level: Level, arms: Arms) -> Option<Finding> {
@@ -90,10 +90,10 @@ impl Crossing {
             outcome: Outcome::all([before, after].map(|t| t.outcome(self.at_least))),
             detail: (!misses.is_empty()).then(|| format!("not at {}", misses.join("; "))),
             runs: RunCount::together(&used),
-            near: [before, after]
+            near: [("before: ", before), ("after: ", after)]
                 .iter()
-                .filter_map(|t| near::of_places(t, self.at_least))
-                .reduce(|a, b| format!("before: {a}; after: {b}")),
+                .filter_map(|(side, t)| Some(near::of_places(t, self.at_least)?.after(side)))
+                .reduce(near::Near::both),
         })
     }
 

@@ -1,5 +1,6 @@
 //! What a check looks at and what it finds.
 
+use crate::reproduce::near::Near;
 use crate::reproduce::rule::Outcome;
 use crate::reproduce::sample::{Kind, Sample};
 use crate::reproduce::show::Unit;
@@ -16,8 +17,8 @@ pub struct Finding {
     pub detail: Option<String>,
     /// The runs behind it.
     pub runs: RunCount,
-    /// How near it is to saying something else, in words; none where that has no measure.
-    pub near: Option<String>,
+    /// How near it is to saying something else; none where that has no measure.
+    pub near: Option<Near>,
 }
 
 /// The runs behind a figure.

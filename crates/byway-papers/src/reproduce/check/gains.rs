@@ -4,6 +4,7 @@ use super::arms::Arms;
 use super::finding::{Finding, Measured, RunCount};
 use crate::reproduce::cells::{Cells, Filter, Place, Values};
 use crate::reproduce::estimate::Estimate;
+use crate::reproduce::near;
 use crate::reproduce::rule::{Level, Outcome};
 use serde::Deserialize;
 
@@ -81,7 +82,7 @@ impl Gains {
             outcome: Outcome::all([whole, gain].into_iter().chain(steps)),
             detail: None,
             runs: RunCount::together(&used),
-            near: None,
+            near: near::of_zero(fall(first.2, last.2)),
         })
     }
 }

@@ -4,6 +4,7 @@ use super::arms::Arms;
 use super::finding::{Finding, Measured, RunCount};
 use crate::reproduce::cells::{Cells, Filter, Values};
 use crate::reproduce::estimate::Estimate;
+use crate::reproduce::near;
 use crate::reproduce::rule::{Level, Outcome};
 use crate::reproduce::sample::Sample;
 use serde::Deserialize;
@@ -31,7 +32,7 @@ impl Grows {
 
     /// The controls that it must fail.
     pub(super) fn controls(&self) -> &'static [Arms] {
-        &[Arms::Swapped, Arms::Equal]
+        &[Arms::Swapped, Arms::Equal, Arms::Off(0)]
     }
 
     pub(super) fn evaluate(&self, cells: &Cells, level: Level, arms: Arms) -> Option<Finding> {
@@ -82,7 +83,7 @@ impl Grows {
             outcome,
             detail: (!against.is_empty()).then(|| against.join("; ")),
             runs: RunCount::together(points.iter().map(|p| &p.1)),
-            near: None,
+            near: near::of_zero(fall(&first.1, &last.1)),
         })
     }
 
@@ -104,7 +105,19 @@ impl Grows {
                     points.iter_mut().for_each(|p| p.1 = first.clone());
                 }
             }
-            Arms::AsRun | Arms::Off(_) | Arms::Apart => {}
+            // What grows is off: each point has a part of the runs of the first one.
+            Arms::Off(deal) => {
+                let parts = points.len() as u64;
+                if let Some((_, first)) = points.first().cloned() {
+                    for (part, point) in (0..).zip(&mut points) {
+                        point.1 = match first.n as u64 >= 2 * parts {
+                            true => first.part(deal, parts, part),
+                            false => first.clone(),
+                        };
+                    }
+                }
+            }
+            Arms::AsRun | Arms::Apart | Arms::Lacking => {}
         }
         points
     }
@@ -138,6 +151,6 @@ mod tests {
         }
         // What falls, grows when reversed: that is no fault of the check.
         let names: Vec<_> = controls(&falls, grows()).iter().map(|c| c.0).collect();
-        assert_eq!(names, ["arms equal"]);
+        assert_eq!(names, ["arms equal", "mechanism off"]);
     }
 }

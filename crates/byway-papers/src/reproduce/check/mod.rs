@@ -36,16 +36,16 @@ pub struct Check {
     /// ns-2's, where it is known but not among the study's cells.
     #[serde(default)]
     pub ns2: Option<String>,
-    /// What of it was changed after results had been seen.
-    #[serde(default)]
-    pub changed: Option<Changed>,
+    /// What of it was changed since its first version, one change or several, the earliest first.
+    #[serde(default, deserialize_with = "one_or_several")]
+    pub changed: Vec<Changed>,
     /// The kind, and what it needs.
     #[serde(flatten)]
     pub kind: Kind,
 }
 
-/// A change of a check after results had been seen.
-#[derive(Clone, Debug, Deserialize, serde::Serialize)]
+/// A change of a check since its first version.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, serde::Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Changed {
     /// The day, as 2026-11-23.
@@ -54,6 +54,22 @@ pub struct Changed {
     pub was: String,
     /// The reason.
     pub why: String,
+}
+
+/// Reads one change, or a list of them.
+pub(super) fn one_or_several<'de, D: serde::Deserializer<'de>>(
+    from: D,
+) -> Result<Vec<Changed>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Either {
+        One(Changed),
+        Several(Vec<Changed>),
+    }
+    Ok(match Either::deserialize(from)? {
+        Either::One(change) => vec![change],
+        Either::Several(changes) => changes,
+    })
 }
 
 /// The kinds of checks.
@@ -82,9 +98,9 @@ pub enum Kind {
     Special(special::Special),
 }
 
-/// How often the runs of one arm are halved; a check that then holds more often than in a fifth
-/// of the cases is no test.
-const HALVINGS: u64 = 20;
+/// How often the runs of one arm are dealt to both; a check that then holds more often than in a
+/// fifth of the cases is no test.
+const DEALS: u64 = 20;
 
 /// A case in which a check must not hold, and what it says there.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -103,7 +119,7 @@ impl Kind {
     }
 
     fn put_to(&self, cells: &Cells, level: Level, arms: Arms) -> Option<Finding> {
-        let off = matches!(arms, Arms::Off(_));
+        let off = arms == Arms::Lacking;
         match self {
             Kind::Mean(k) => k.evaluate(cells, level, off),
             Kind::Among(k) => k.evaluate(cells),
@@ -125,7 +141,7 @@ impl Kind {
         let arms: &[Arms] = match self {
             Kind::Mean(k) if k.off.is_empty() => &[],
             Kind::Extreme(k) if k.off.is_empty() => &[],
-            Kind::Mean(_) | Kind::Extreme(_) | Kind::Special(_) => &[Arms::Off(0)],
+            Kind::Mean(_) | Kind::Extreme(_) | Kind::Special(_) => &[Arms::Lacking],
             // It never holds.
             Kind::Among(_) => &[Arms::AsRun],
             Kind::Order(k) => k.controls(),
@@ -147,21 +163,27 @@ impl Kind {
     }
 
     /// What it says of a case in which it must not hold. Chance alone makes a test at 5 % hold
-    /// now and then, so halves of the runs are taken several times.
+    /// now and then, so the runs of one arm are dealt to both several times.
     fn there(&self, cells: &Cells, level: Level, arms: Arms) -> Outcome {
         let at = |arms| {
             let found = self.put_to(cells, level, arms);
             found.map_or(Outcome::Undecided, |f| f.outcome)
         };
-        let compares = matches!(self, Kind::Order(_) | Kind::Gains(_));
-        if !(compares && matches!(arms, Arms::Off(_))) {
+        if !matches!(arms, Arms::Off(_)) {
             return at(arms);
         }
-        let holds = (0..HALVINGS).filter(|halves| at(Arms::Off(*halves)) == Outcome::Holds);
-        match holds.count() as u64 > HALVINGS / 5 {
+        let holds = (0..DEALS).filter(|deal| at(Arms::Off(*deal)) == Outcome::Holds);
+        match holds.count() as u64 > DEALS / 5 {
             true => Outcome::Holds,
             false => Outcome::Undecided,
         }
+    }
+
+    /// Whether more runs may decide it: a value that the paper took from one run stays undecided or is
+    /// refuted.
+    #[must_use]
+    pub fn may_be_decided(&self) -> bool {
+        self.counts() && !matches!(self, Kind::Among(_))
     }
 
     /// Whether it can fail; else it is a figure for an answer.

@@ -40,6 +40,14 @@ pub struct Order {
     /// The share of the places at which it must hold (1).
     #[serde(default = "all")]
     at_least: f64,
+    /// Of "no worse": the arm that lacks what makes `less` no worse, by the same axes. The check must
+    /// not hold with it.
+    #[serde(default)]
+    off: Place,
+    /// Of "no worse": whether `less` is in truth the better one by more than the tolerance, so that the
+    /// check must not hold with its arms swapped.
+    #[serde(default)]
+    ordered: bool,
 }
 
 /// What counts at a place.
@@ -73,6 +81,8 @@ impl Order {
     pub(super) fn controls(&self) -> &'static [Arms] {
         match self.rule {
             // Equal arms are no worse than each other.
+            Rule::NoWorse if !self.off.is_empty() => &[Arms::Apart, Arms::Lacking],
+            Rule::NoWorse if self.ordered => &[Arms::Apart, Arms::Swapped],
             Rule::NoWorse => &[Arms::Apart],
             Rule::Better | Rule::BetterOverall => &[Arms::Swapped, Arms::Equal, Arms::Off(0)],
         }
@@ -80,7 +90,11 @@ impl Order {
 
     pub(super) fn evaluate(&self, cells: &Cells, level: Level, arms: Arms) -> Option<Finding> {
         let axes: Vec<&str> = self.less.keys().map(String::as_str).collect();
-        let pairs = cells.pairs(&self.filter, &self.of.measure, &self.less, &self.more);
+        let less = match arms {
+            Arms::Lacking => &self.off,
+            _ => &self.less,
+        };
+        let pairs = cells.pairs(&self.filter, &self.of.measure, less, &self.more);
         let mut seen = Seen::default();
         for (place, less, more) in pairs {
             if self.has_ratio(place) {
@@ -116,9 +130,7 @@ impl Order {
             Rule::BetterOverall => {
                 let mean = near::of_zero(Sample::mean_relative(&seen.pairs));
                 let places = near::of_places_against(&seen.tally, self.at_least);
-                mean.into_iter()
-                    .chain(places)
-                    .reduce(|a, b| format!("{a}; {b}"))
+                mean.into_iter().chain(places).reduce(near::Near::both)
             }
         };
         let mut found = seen.finding(outcome, words, self.of.unit);

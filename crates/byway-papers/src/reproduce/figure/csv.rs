@@ -5,6 +5,20 @@ use super::parts::{Figure, Panel};
 use std::fmt::Write;
 
 impl Figure {
+    /// The name of a file for its numbers: `caro-2006-figure-5.csv`.
+    #[must_use]
+    pub fn file_name(&self) -> String {
+        // A figure of somebody's own may have any name.
+        let plain = |c: char| {
+            if c.is_alphanumeric() || "-._".contains(c) {
+                c
+            } else {
+                '-'
+            }
+        };
+        self.name.chars().map(plain).collect::<String>() + ".csv"
+    }
+
     /// Its numbers as a table with a heading.
     #[must_use]
     pub fn csv(&self) -> String {
@@ -22,9 +36,9 @@ impl Figure {
         for line in &panel.lines {
             let name = self.names.get(line.name).map_or("", String::as_str);
             for p in &line.points {
-                let (low, high) = p.interval.map_or((String::new(), String::new()), |i| {
-                    (i.0.to_string(), i.1.to_string())
-                });
+                let (low, high) = p
+                    .interval
+                    .map_or((String::new(), String::new()), |i| (short(i.0), short(i.1)));
                 // Writing to a string cannot fail.
                 let _ = writeln!(
                     out,
@@ -32,8 +46,8 @@ impl Figure {
                     quoted(&panel.title),
                     quoted(name),
                     line.source.name(),
-                    p.x,
-                    p.y,
+                    short(p.x),
+                    short(p.y),
                     p.n
                 );
             }
@@ -65,6 +79,22 @@ impl Figure {
             }
         }
         out
+    }
+}
+
+/// A number to five significant digits; nothing where a mark of the paper has no such coordinate.
+fn short(value: f64) -> String {
+    match value {
+        v if v.is_nan() => String::new(),
+        v if v == 0.0 || !v.is_finite() => v.to_string(),
+        v => {
+            let decimals = (4 - v.abs().log10().floor() as i32).max(0) as usize;
+            let text = format!("{v:.decimals$}");
+            match text.contains('.') {
+                true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+                false => text,
+            }
+        }
     }
 }
 

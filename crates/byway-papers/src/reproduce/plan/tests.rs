@@ -39,14 +39,15 @@ fn with(more: &str, twice: bool, store: Option<&Store>) -> Result<Done, Reproduc
         .map(|_| Wanted {
             paper: "p",
             study: &study,
+            effort: Effort::Quick,
             base: Base::parse("x", SCENARIO).unwrap_or_else(|e| panic!("{e}")),
             ablation: None,
             at: &everywhere,
-            seeds: study.look(Effort::Quick, 0),
+            seeds: study.look(Effort::Quick, 0, 1),
             measures: measures.clone(),
         })
         .collect();
-    let plan = |w: &Wanted<'_>| w.plan(Effort::Quick, &crate::reproduce::measure::known());
+    let plan = |w: &Wanted<'_>| w.plan(&crate::reproduce::measure::known());
     let plans: Vec<StudyPlan> = wanted.iter().map(plan).collect::<Result<_, _>>()?;
     if let Some(store) = store {
         kept::try_out(&plans, store, "newer")?;
@@ -91,13 +92,14 @@ fn kept_runs_give_the_same_rows_and_are_tried_out_by_another_build() {
     let other = Wanted {
         paper: "p",
         study: &study,
+        effort: Effort::Quick,
         base: Base::parse("x", SCENARIO).unwrap_or_else(|e| panic!("{e}")),
         ablation: None,
         at: &everywhere,
-        seeds: study.look(Effort::Quick, 0),
+        seeds: study.look(Effort::Quick, 0, 1),
         measures: ["transfer_s".to_owned()].into(),
     };
-    let plan = other.plan(Effort::Quick, &wrong).unwrap();
+    let plan = other.plan(&wrong).unwrap();
     let options = Options {
         store: Some(&store),
         ..Options::default()

@@ -131,3 +131,30 @@ fn runs_with_one_seed_are_one_cluster() {
     );
     assert_eq!(none.interval(), Some(wilson(0, 10, 0.95)));
 }
+
+#[test]
+fn seeds_are_dealt_evenly_and_alike_in_each_sample() {
+    let sample = Sample::of(
+        (1..=40).map(|seed| (seed, 0.5 * seed as f64)).collect(),
+        Kind::Quantity,
+    );
+    let few = Sample::of(
+        (7..=9).map(|seed| (seed, 0.5 * seed as f64)).collect(),
+        Kind::Quantity,
+    );
+    let mut halves = std::collections::BTreeSet::new();
+    for deal in 0..20 {
+        let seeds = |s: &Sample, part| -> Vec<u64> {
+            s.part(deal, 2, part).runs.iter().map(|r| r.seed).collect()
+        };
+        let (first, second) = (seeds(&sample, 0), seeds(&sample, 1));
+        assert!(
+            first.len().abs_diff(second.len()) <= 1,
+            "{first:?} {second:?}"
+        );
+        assert_eq!(first.len() + second.len(), 40);
+        assert!(seeds(&few, 0).iter().all(|s| first.contains(s)));
+        halves.insert(first);
+    }
+    assert!(halves.len() > 15, "{}", halves.len());
+}

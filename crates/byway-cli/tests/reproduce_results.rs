@@ -1,0 +1,326 @@
+//! What `byway reproduce` writes beside its verdicts: other settings, other seeds, a second report, the
+//! figures' data, and what becomes of a check that cannot fail.
+
+use serde_json::Value;
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A claim with a printed number, which holds; one that few seeds leave undecided; one whose check also
+/// holds where it must not.
+const CLAIMS: &str = r#"
+id = "small"
+title = "A small one"
+citation = "nobody"
+setting = "two paths"
+[[study]]
+id = "transfer"
+what = "A file over two paths."
+scenario = "transfer"
+axes = { loss1 = [0, 5], loss2 = [0] }
+seeds = { quick = 3, full = 12 }
+[[claim]]
+id = "S1"
+section = "section I"
+says = "It takes a second without loss, and more with it."
+figure = "1"
+[[claim.check]]
+kind = "mean"
+what = "transfer without loss"
+paper = "about a second"
+study = "transfer"
+where = { loss1 = 0 }
+measure = "transfer_s"
+unit = "s"
+between = [0.5, 3]
+off = { loss1 = 5 }
+[[claim]]
+id = "S2"
+section = "section I"
+says = "With 5 % loss it takes four seconds."
+[[claim.check]]
+kind = "mean"
+what = "transfer with loss"
+paper = "4 s"
+study = "transfer"
+where = { loss1 = 5 }
+measure = "transfer_s"
+unit = "s"
+between = [3.6, 4.4]
+off = { loss1 = 0 }
+[[figure]]
+id = "1"
+title = "transfer time"
+kind = "curves"
+study = "transfer"
+measure = "transfer_s"
+unit = "s"
+lines = "loss2"
+line_name = "file"
+x = "loss1"
+x_title = "loss (%)"
+y_title = "time (s)"
+"#;
+
+const VACUOUS: &str = r#"
+[[claim]]
+id = "S3"
+section = "section I"
+says = "It takes some time."
+[[claim.check]]
+kind = "mean"
+what = "transfer"
+paper = "some time"
+study = "transfer"
+measure = "transfer_s"
+where = { loss1 = 0 }
+between = [0, 1000]
+off = { loss1 = 5 }
+"#;
+
+const SCENARIO: &str = r#"
+limit = "2000 s"
+[protocol]
+preset = "ns2"
+[traffic]
+kind = "bulk"
+size = "400 kB"
+message = "1452 B"
+[[path]]
+rate = "10 Mbit/s"
+delay = "45 ms"
+[[path]]
+rate = "10 Mbit/s"
+delay = "45 ms"
+"#;
+
+/// A new folder for one test, with its own paper.
+fn folder(name: &str, claims: &str) -> PathBuf {
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("results-{name}"));
+    let _ = std::fs::remove_dir_all(&dir);
+    let paper = dir.join("papers/small");
+    std::fs::create_dir_all(&paper).unwrap();
+    std::fs::write(paper.join("claims.toml"), claims).unwrap();
+    std::fs::write(paper.join("transfer.toml"), SCENARIO).unwrap();
+    dir
+}
+
+fn run(dir: &Path, more: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_byway"));
+    command.env_remove("NO_COLOR").current_dir(dir);
+    command.args(["reproduce", "--experiments", "papers"]);
+    command.args(more).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> Cow<'_, str> {
+    String::from_utf8_lossy(bytes)
+}
+
+fn json(dir: &Path, more: &[&str]) -> Value {
+    let out = run(dir, &[more, &["--json"]].concat());
+    assert!(out.status.success(), "{}", text(&out.stderr));
+    serde_json::from_slice(&out.stdout).unwrap()
+}
+
+fn claim<'a>(report: &'a Value, id: &str) -> &'a Value {
+    let claims = report["papers"][0]["claims"].as_array().unwrap();
+    claims.iter().find(|c| c["id"] == id).unwrap()
+}
+
+#[test]
+fn an_undecided_claim_gets_twice_and_four_times_the_seeds_and_no_other_one_does() {
+    let dir = folder("looks", CLAIMS);
+    let runs = |report: &Value, id| claim(report, id)["checks"][0]["runs"]["all"].clone();
+    let once = json(&dir, &[]);
+    assert_eq!(claim(&once, "S2")["verdict"], "undecided");
+    assert_eq!((&runs(&once, "S2"), &once["looks"]), (&3.into(), &1.into()));
+    // Three looks: 3, 6 and 12 seeds of both cells, as one study has both.
+    let looked = json(&dir, &["--until-decided", "--raw", "raw"]);
+    assert_eq!(looked["looks"], 3);
+    assert_eq!(runs(&looked, "S2"), 12);
+    assert_eq!(looked["runs"], 2 * 12);
+    let files: Vec<&str> = looked["raw"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|f| f["file"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        files,
+        [
+            "small-transfer.parquet",
+            "small-transfer-look-2.parquet",
+            "small-transfer-look-3.parquet"
+        ]
+    );
+    // What is decided at the first look stays with its seeds.
+    let decided = json(&dir, &["S1", "--until-decided"]);
+    assert_eq!(claim(&decided, "S1")["verdict"], "reproduced");
+    assert_eq!(decided["runs"], 2 * 3);
+    // A stricter test of each look: 12 seeds at once and in three looks are the same runs.
+    let at_once = json(&dir, &["--full", "S2"]);
+    let byway = |report: &Value| claim(report, "S2")["checks"][0]["byway"].clone();
+    assert_eq!(byway(&at_once), byway(&looked));
+}
+
+#[test]
+fn other_settings_stand_beside_and_full_has_them_with_fewer_seeds() {
+    let dir = folder("ablation", &CLAIMS.replace("full = 12", "full = 24"));
+    let plain = json(&dir, &[]);
+    assert_eq!(claim(&plain, "S1")["ablations"], Value::Array(Vec::new()));
+    let quick = json(&dir, &["--ablation"]);
+    assert_eq!(quick["runs"], 3 * plain["runs"].as_u64().unwrap());
+    let ablations = claim(&quick, "S1")["ablations"].as_array().unwrap();
+    let names: Vec<&str> = ablations
+        .iter()
+        .map(|a| a["settings"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["rfc2960", "rfc9260"]);
+    for ablation in ablations {
+        assert_eq!(ablation["verdict"], "reproduced", "{ablation}");
+        // Other windows, another time.
+        assert_ne!(
+            ablation["byway"][0],
+            claim(&quick, "S1")["checks"][0]["byway"]
+        );
+    }
+    // The papers' own settings give the same with and without them.
+    assert_eq!(claim(&quick, "S1")["checks"], claim(&plain, "S1")["checks"]);
+    // 2 cells of 24 seeds, and of 4 times 3 by each preset.
+    let full = json(&dir, &["--full"]);
+    assert_eq!(full["runs"], 2 * 24 + 2 * 2 * 12);
+    let markdown = std::fs::read_to_string(dir.join("out/reproduce.md")).unwrap();
+    assert!(
+        markdown.contains("| claim | verdict | rfc2960 | rfc9260 |"),
+        "{markdown}"
+    );
+    assert!(
+        markdown.contains("| without ns-2's rules | rfc2960 | rfc9260 |"),
+        "{markdown}"
+    );
+}
+
+#[test]
+fn a_second_machine_with_other_seeds_is_compared() {
+    let dir = folder("against", CLAIMS);
+    let first = json(&dir, &["--out", "first"]);
+    let second = json(&dir, &["--seeds-from", "1001"]);
+    assert_eq!(
+        (&first["first_seed"], &second["first_seed"]),
+        (&1.into(), &1001.into())
+    );
+    // Without loss a seed changes nothing; with loss it is other chance.
+    let byway = |report: &Value, id| claim(report, id)["checks"][0]["byway"].clone();
+    assert_eq!(byway(&first, "S1"), byway(&second, "S1"));
+    assert_ne!(byway(&first, "S2"), byway(&second, "S2"));
+    let out = run(
+        &dir,
+        &["--seeds-from", "1001", "--against", "first/reproduce.json"],
+    );
+    let said = text(&out.stdout);
+    assert!(
+        out.status.success() && said.contains("2 of 2 verdicts agree"),
+        "{said}"
+    );
+    let markdown = std::fs::read_to_string(dir.join("out/reproduce.md")).unwrap();
+    assert!(
+        markdown.contains("**2 of 2 verdicts agree.**"),
+        "{markdown}"
+    );
+    // Another verdict, other claims and equal seeds are told.
+    let file = dir.join("first/reproduce.json");
+    let other = std::fs::read_to_string(&file).unwrap();
+    let other = other.replacen("\"reproduced\"", "\"not_reproduced\"", 1);
+    std::fs::write(
+        &file,
+        other.replacen("\"digest\": \"", "\"digest\": \"0", 1),
+    )
+    .unwrap();
+    let out = run(&dir, &["--against", "first/reproduce.json"]);
+    let said = text(&out.stdout);
+    for part in [
+        "1 of 2 verdicts agree",
+        "small/S1: not reproduced there, reproduced here",
+        "the same seeds, from 1 on",
+        "small has another rule or other claims",
+    ] {
+        assert!(said.contains(part), "{said}");
+    }
+    // Files that are no such report are refused before anything is run.
+    for (content, why) in [
+        ("dear diary", "is no report that"),
+        (
+            "{\"schema\": \"byway.reproduce/2\"}",
+            "has the form byway.reproduce/2",
+        ),
+    ] {
+        std::fs::write(&file, content).unwrap();
+        let out = run(&dir, &["--against", "first/reproduce.json"]);
+        let said = text(&out.stderr);
+        assert_eq!(out.status.code(), Some(2), "{said}");
+        assert!(
+            said.contains("first/reproduce.json") && said.contains(why),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn results_say_by_what_they_were_made_and_figures_are_files() {
+    let dir = folder("results", CLAIMS);
+    let report = json(&dir, &["--figures", "figures", "--raw", "raw"]);
+    let origin = &report["origin"];
+    for (field, part) in [
+        ("date", "20"),
+        ("command", "byway reproduce"),
+        ("build", "rustc"),
+        ("machine", "processor"),
+    ] {
+        let said = origin[field].as_str().unwrap();
+        assert!(said.contains(part), "{field}: {said}");
+    }
+    let markdown = std::fs::read_to_string(dir.join("out/reproduce.md")).unwrap();
+    let sha256 = report["raw"][0]["sha256"].as_str().unwrap();
+    for part in [
+        "**Of 2 claims 1 reproduced, 0 trend only, 0 fitted; 1 undecided, 0 not reproduced.**",
+        origin["date"].as_str().unwrap(),
+        "## Controls",
+        "How near: all 1 checks hold",
+        sha256,
+    ] {
+        assert!(markdown.contains(part), "{part}: {markdown}");
+    }
+    let kept: Value =
+        serde_json::from_str(&std::fs::read_to_string(dir.join("out/reproduce.json")).unwrap())
+            .unwrap();
+    assert_eq!(kept["papers"], report["papers"]);
+    let csv = std::fs::read_to_string(dir.join("figures/small-figure-1.csv")).unwrap();
+    let rows: Vec<&str> = csv.lines().collect();
+    assert_eq!(rows[0], "panel,line,source,x,y,low_95,high_95,runs");
+    assert!(
+        rows.len() == 3 && rows[1].starts_with(",file,byway,0,"),
+        "{csv}"
+    );
+}
+
+#[test]
+fn a_check_that_cannot_fail_ends_the_command_with_an_error() {
+    let dir = folder("vacuous", &format!("{CLAIMS}{VACUOUS}"));
+    let out = run(&dir, &["--controls"]);
+    let said = text(&out.stderr);
+    assert_eq!(out.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("S3, transfer: holds with mechanism off"),
+        "{said}"
+    );
+    assert!(
+        text(&out.stdout).contains("1 are vacuous"),
+        "{}",
+        text(&out.stdout)
+    );
+    // Without --controls it is told, and the claim is not counted.
+    let report = json(&dir, &[]);
+    assert_eq!(claim(&report, "S3")["verdict"], "vacuous");
+    let out = run(&dir, &["S1", "S2", "--controls"]);
+    assert!(out.status.success(), "{}", text(&out.stderr));
+}
