@@ -83,6 +83,7 @@ mod routes;
 mod shared;
 mod socket;
 mod socket_queue;
+mod spare;
 mod state;
 mod strangers;
 mod stream;
@@ -90,7 +91,7 @@ mod wakers;
 mod watch;
 mod wildcard;
 
-pub use association::Association;
+pub use association::{Association, Charge};
 pub use byway_core::{
     AssocStats, CommandError, Config, ConfigError, Event, LossReason, Message, NOTHING_LISTENS,
     PathId, PathState, PathStats, Received, Undelivered, host_of, text,

@@ -72,7 +72,9 @@ impl State {
         self.stats.buffers_received += 1;
         if source.port() == 0 && !place.raw {
             // Nothing can be sent back there, and to the core it means a packet without UDP.
-            return;
+            let count = datagrams.count() as u64;
+            self.stats.datagrams_received += count;
+            return self.core.count_refusals(Rule::PortZero, count, source);
         }
         for datagram in datagrams {
             self.stats.datagrams_received += 1;
@@ -110,12 +112,21 @@ impl State {
                 | Rule::Memory
                 | Rule::DataMemory
                 | Rule::Associations
-                | Rule::AssociationsOfPeer => {
+                | Rule::AssociationsOfPeer
+                | Rule::Backlog
+                | Rule::SendQueue => {
                     tracing::warn!(%rule, count, %last, "refused");
                 }
                 _ => tracing::info!(%rule, count, %last, "refused"),
             }
         }
+    }
+
+    /// Datagrams were dropped, because too many wait for their socket; the last one was for this
+    /// address.
+    pub(crate) fn overflowed(&mut self, datagrams: u64, last: SocketAddr) {
+        self.stats.datagrams_overflowed += datagrams;
+        self.core.count_refusals(Rule::SendQueue, datagrams, last);
     }
 
     /// Whether there is nothing more to drive.
