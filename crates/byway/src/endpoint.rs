@@ -274,7 +274,9 @@ impl Endpoint {
     }
 
     /// Stops accepting, shuts all associations down gracefully, and waits until
-    /// they have ended and the ports are free.
+    /// they have ended and the ports are free. Whatever the peers do, this takes at most 50 times
+    /// RTO.Max ([`Association::shutdown`]), and for set-ups that have not ended their own limits
+    /// before; [`Endpoint::abort`] waits for nobody.
     pub async fn close(&self) {
         let shared = &self.0.shared;
         shared.with(|state| state.close(shared.now(), true));

@@ -5,7 +5,10 @@ mod addresses;
 mod commands;
 mod driving;
 mod entry;
+mod event_queue;
 mod events;
+#[cfg(test)]
+mod tests;
 
 use crate::busy_peers::BusyCount;
 use crate::encapsulation::Place;

@@ -7,5 +7,6 @@ mod fairness;
 mod icmp;
 mod raw;
 mod restarting;
+mod stranger;
 mod strangers;
 mod transfer;
