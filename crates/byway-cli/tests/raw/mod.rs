@@ -69,7 +69,13 @@ impl Raw {
         let init = self.packet(0, |b| b.init(false, &init_fields(), params));
         self.send_bytes(&init);
         let answer = self.hear().expect("an INIT ACK");
-        let packet = Packet::parse(&answer).unwrap();
+        self.learn(&answer);
+        [init, answer]
+    }
+
+    /// Takes what the INIT ACK says.
+    fn learn(&mut self, answer: &[u8]) {
+        let packet = Packet::parse(answer).unwrap();
         let Some(Ok(Ok(Chunk::InitAck(ack)))) =
             packet.chunks().next().map(|c| c.map(|c| c.parse()))
         else {
@@ -81,7 +87,6 @@ impl Raw {
             _ => None,
         });
         self.cookie = cookie.expect("a State Cookie");
-        [init, answer]
     }
 
     /// The association that was asked for.
@@ -89,6 +94,27 @@ impl Raw {
         let cookie = self.cookie.clone();
         self.send(self.tag, |b| b.cookie_echo(&cookie));
         assert_eq!(self.hear_of(chunk_type::COOKIE_ACK), 1);
+    }
+
+    /// Another association of this socket, from this SCTP port, without a wait for silence.
+    pub(crate) fn join(&mut self, port: u16) {
+        self.port = port;
+        self.send(0, |b| b.init(false, &init_fields(), |_| {}));
+        self.learn(&self.hear_next(chunk_type::INIT_ACK));
+        let cookie = self.cookie.clone();
+        self.send(self.tag, |b| b.cookie_echo(&cookie));
+        self.hear_next(chunk_type::COOKIE_ACK);
+    }
+
+    /// The next packet that begins with a chunk of this type.
+    pub(crate) fn hear_next(&self, kind: u8) -> Vec<u8> {
+        loop {
+            let bytes = self.hear().expect("a packet");
+            let packet = Packet::parse(&bytes).unwrap();
+            if packet.chunks().next().unwrap().unwrap().kind == kind {
+                return bytes;
+            }
+        }
     }
 
     /// How long to wait for a packet.
