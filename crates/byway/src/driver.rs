@@ -89,7 +89,7 @@ impl Port {
                     match state.arrive_shared(now, source, index, datagrams, flood) {
                         Source::Unknown => unknown += 1,
                         Source::Known => {}
-                        Source::Busy => busy.push(source),
+                        Source::Busy(peer) => busy.push(peer),
                     }
                 }
             });

@@ -1,6 +1,7 @@
 //! What the driver does.
 
 use super::State;
+use crate::busy_peers::Candidate;
 use crate::encapsulation::Place;
 use crate::error::Closed;
 use crate::icmp::Told;
@@ -24,8 +25,8 @@ pub(crate) enum Source {
     Unknown,
     /// A peer.
     Known,
-    /// A peer that has just become a busy one.
-    Busy,
+    /// A peer that has become a busy one, or twice as busy.
+    Busy(Candidate),
 }
 
 impl State {
@@ -49,12 +50,14 @@ impl State {
         let mut datagrams = datagrams.peekable();
         let first = datagrams.peek().copied().unwrap_or_default();
         let known = self.core.is_from_known_peer(source, first);
+        let mut bytes = 0;
+        let datagrams = datagrams.inspect(|datagram| bytes += datagram.len());
         self.arrive(now, source, socket, datagrams);
-        match known {
-            true if self.busy.add(now, socket, source, flood) => Source::Busy,
-            true => Source::Known,
-            false => Source::Unknown,
+        if !known {
+            return Source::Unknown;
         }
+        let busy = self.busy.add(now, (socket, source), bytes, flood);
+        busy.map_or(Source::Known, Source::Busy)
     }
 
     /// Passes the datagrams of one buffer to the core.
