@@ -9,7 +9,7 @@ use crate::routes::KernelRoutes;
 use crate::shared::Shared;
 use crate::socket::Socket;
 use crate::state::{DriverStats, State};
-use crate::{bind, watch, wildcard};
+use crate::{bind, kernel_drops, watch, wildcard};
 use byway_core::{Config, EndpointConfig, EndpointStats};
 use std::future::poll_fn;
 use std::net::SocketAddr;
@@ -265,6 +265,14 @@ impl Endpoint {
     #[must_use]
     pub fn memory(&self) -> usize {
         self.0.shared.with(|state| state.core.memory())
+    }
+
+    /// Datagrams that the kernel dropped, because nobody had read their socket for too long: a
+    /// flood, or a process without a processor. Those of sockets that are open now. Reads a table
+    /// of the kernel, so it is not for every packet; `None` where there is none (it is Linux's).
+    #[must_use]
+    pub fn dropped_by_kernel(&self) -> Option<u64> {
+        kernel_drops::of(&self.local_addresses())
     }
 
     /// Counters of the sockets.

@@ -72,6 +72,7 @@ mod events;
 pub mod fuzzing;
 mod icmp;
 mod inbox;
+mod kernel_drops;
 mod kernel_sctp;
 mod netlink;
 mod outbox;
@@ -93,8 +94,9 @@ mod wildcard;
 
 pub use association::{Association, Charge};
 pub use byway_core::{
-    AssocStats, CommandError, Config, ConfigError, Event, LossReason, Message, NOTHING_LISTENS,
-    PathId, PathState, PathStats, Received, Undelivered, host_of, text,
+    AssocStats, CommandError, Config, ConfigError, EndpointStats, Event, LossReason, Message,
+    NOTHING_LISTENS, PathId, PathState, PathStats, Received, Rule, RuleCounts, Undelivered,
+    host_of, text,
 };
 pub use encapsulation::Encapsulation;
 pub use endpoint::{Endpoint, EndpointOptions};

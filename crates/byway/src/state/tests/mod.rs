@@ -1,6 +1,7 @@
 //! The state without sockets and without a clock, and strangers who send it what they like.
 
 mod memory;
+mod refusals;
 mod stranger;
 
 use super::State;

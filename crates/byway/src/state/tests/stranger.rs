@@ -12,6 +12,8 @@ pub(super) struct Stranger {
     pub(super) address: SocketAddr,
     tag: u32,
     next: u32,
+    /// What came after the COOKIE ECHO.
+    pub(super) told: Vec<Vec<u8>>,
 }
 
 impl Stranger {
@@ -21,6 +23,7 @@ impl Stranger {
             address,
             tag: 0,
             next: 1,
+            told: Vec::new(),
         };
         let fields = InitFields {
             initiate_tag: 9,
@@ -43,7 +46,7 @@ impl Stranger {
             _ => None,
         });
         stranger.send(state, now, |b| b.cookie_echo(&cookie.unwrap()));
-        stranger.hear(state, now);
+        stranger.told = stranger.hear(state, now);
         stranger
     }
 
