@@ -52,7 +52,8 @@ pub enum Rule {
     BadChunk,
     /// A chunk of a peer has a type that is unknown or not supported (section 3.2).
     UnknownChunk,
-    /// A report of an error in what the peer sent was not given: a peer gets eight a second.
+    /// A peer got no report of an error in what it sent, as there are eight a second, or no answer
+    /// to a HEARTBEAT, as there is one for a packet and eight may wait.
     ReportRate,
     /// An ERROR of a peer was not told to the user: more than one in a packet, or than eight in a
     /// second.
@@ -162,7 +163,7 @@ impl core::fmt::Display for Rule {
             Rule::WrongTag => "packets with a wrong verification tag",
             Rule::BadChunk => "malformed chunks of peers",
             Rule::UnknownChunk => "unknown chunks of peers",
-            Rule::ReportRate => "reports of errors beyond their rate",
+            Rule::ReportRate => "reports and heartbeat answers to peers beyond their rate",
             Rule::ErrorRate => "ERRORs of peers beyond what the user is told of",
             Rule::Misplaced => "chunks of peers that came too early, too late or in a wrong place",
             Rule::Unauthenticated => "chunks of peers without a valid AUTH",

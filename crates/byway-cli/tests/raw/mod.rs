@@ -66,7 +66,20 @@ impl Raw {
 
     /// The same with these parameters of the INIT; the INIT and the INIT ACK.
     pub(crate) fn ask_with(&mut self, params: impl FnOnce(&mut ParamWriter<'_>)) -> [Vec<u8>; 2] {
-        let init = self.packet(0, |b| b.init(false, &init_fields(), params));
+        self.ask_as(TAG, params)
+    }
+
+    /// The same with this tag of ours.
+    pub(crate) fn ask_as(
+        &mut self,
+        tag: u32,
+        params: impl FnOnce(&mut ParamWriter<'_>),
+    ) -> [Vec<u8>; 2] {
+        let fields = InitFields {
+            initiate_tag: tag,
+            ..init_fields()
+        };
+        let init = self.packet(0, |b| b.init(false, &fields, params));
         self.send_bytes(&init);
         let answer = self.hear().expect("an INIT ACK");
         self.learn(&answer);

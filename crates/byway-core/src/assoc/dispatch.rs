@@ -246,7 +246,9 @@ impl Association {
         match raw.parse()? {
             Chunk::Heartbeat(_) => {
                 // One packet gets one answer (RFC 5062 section 8).
-                if !core::mem::replace(&mut gathered.heartbeat, true) {
+                if core::mem::replace(&mut gathered.heartbeat, true) {
+                    self.refuse(ctx, Rule::ReportRate);
+                } else {
                     self.on_heartbeat(ctx, inbound, raw.value, gathered);
                 }
             }

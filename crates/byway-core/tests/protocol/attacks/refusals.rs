@@ -9,7 +9,7 @@ use byway_wire::Tsn;
 type Act = fn(&mut Pair);
 
 /// What a peer or a stranger does to A, and the rules that count it.
-const ROWS: [(&str, Act, &[(Rule, u64)]); 15] = [
+const ROWS: [(&str, Act, &[(Rule, u64)]); 16] = [
     (
         "a packet from the peer's address with another tag",
         |p| p.inject_tagged(A, 0, 7, |b| b.heartbeat(b"x")),
@@ -39,6 +39,11 @@ const ROWS: [(&str, Act, &[(Rule, u64)]); 15] = [
             });
         },
         &[(Rule::ErrorRate, 1)],
+    ),
+    (
+        "three HEARTBEATs in a packet",
+        |p| p.inject(A, 0, |b| (0..3).for_each(|_| b.heartbeat(b"x"))),
+        &[(Rule::ReportRate, 2)],
     ),
     (
         "a COOKIE ECHO behind another chunk",
