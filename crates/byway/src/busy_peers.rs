@@ -14,7 +14,7 @@
 use crate::socket::{Received, Socket};
 use byway_core::host_of;
 use byway_core::time::Instant;
-use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::task::{Context, Poll};
@@ -24,8 +24,8 @@ use std::time::Duration;
 const MUCH: u32 = 64;
 /// The same while strangers flood the socket that all share.
 const MUCH_BESIDE_A_FLOOD: u32 = 2;
-/// Sources that are counted in a second.
-const COUNTED: usize = 4096;
+/// Places in which sources are counted.
+const COUNTED: usize = 1024;
 /// Most sockets of busy peers for one local address.
 const MOST: usize = 32;
 /// A socket that got nothing for this time is closed.
@@ -54,11 +54,26 @@ pub(crate) struct Candidate {
 }
 
 /// Counts what known peers send to the sockets that all share.
+///
+/// A hash says in which place a peer is counted. Of several in one place the one stays that sends
+/// more than the others together: each buffer of another one takes one from its count, and at zero
+/// the place is free. So however many peers there are, the memory is the same, none counts for what
+/// others sent, and few buffers of each of a crowd do not hide who sends much.
 #[derive(Debug, Default)]
 pub(crate) struct BusyCount {
     since: Instant,
-    /// Buffers and bytes. Only looked up, so its random order has no effect.
-    counts: HashMap<(usize, SocketAddr), (u32, u64)>,
+    /// Empty until the first.
+    counts: Vec<Count>,
+    /// Secret, so that nobody can choose an address that shares another one's place.
+    hasher: RandomState,
+}
+
+#[derive(Copy, Clone, Debug)]
+struct Count {
+    socket: usize,
+    peer: SocketAddr,
+    buffers: u32,
+    bytes: u64,
 }
 
 impl BusyCount {
@@ -72,16 +87,34 @@ impl BusyCount {
         bytes: usize,
         flood: bool,
     ) -> Option<Candidate> {
-        if now.since(self.since) >= SECOND || self.counts.len() >= COUNTED {
+        let nothing = Count {
+            socket,
+            peer,
+            buffers: 0,
+            bytes: 0,
+        };
+        if now.since(self.since) >= SECOND || self.counts.is_empty() {
             self.since = now;
             self.counts.clear();
+            self.counts.resize(COUNTED, nothing);
         }
-        let (buffers, sum) = self.counts.entry((socket, peer)).or_default();
-        *buffers += 1;
-        *sum += bytes as u64;
+        let at = self.hasher.hash_one((socket, peer)) as usize % COUNTED;
+        let count = &mut self.counts[at];
+        if count.buffers == 0 {
+            *count = nothing;
+        }
+        if (count.socket, count.peer) != (socket, peer) {
+            count.buffers -= 1;
+            return None;
+        }
+        count.buffers += 1;
+        count.bytes += bytes as u64;
         let much = if flood { MUCH_BESIDE_A_FLOOD } else { MUCH };
-        let says = *buffers >= much && buffers.is_power_of_two();
-        says.then_some(Candidate { peer, bytes: *sum })
+        let says = count.buffers >= much && count.buffers.is_power_of_two();
+        says.then_some(Candidate {
+            peer,
+            bytes: count.bytes,
+        })
     }
 }
 
@@ -278,25 +311,42 @@ mod tests {
     fn who_sends_much_in_a_second_is_busy() {
         let mut count = BusyCount::default();
         let peer = SocketAddr::from(([10, 0, 0, 1], 9899));
-        let mut add = |ms, from, flood| count.add(at(ms), from, 100, flood).map(|c| c.bytes);
+        let mut add = |ms, flood| count.add(at(ms), (0, peer), 100, flood).map(|c| c.bytes);
         for n in 1..MUCH {
-            assert_eq!(add(10, (0, peer), false), None, "{n}");
+            assert_eq!(add(10, false), None, "{n}");
         }
-        assert_eq!(add(10, (1, peer), false), None, "another socket");
-        assert_eq!(add(10, (0, peer), false), Some(6400));
+        assert_eq!(add(10, false), Some(6400));
         for _ in 1..MUCH {
-            assert_eq!(add(10, (0, peer), false), None, "once");
+            assert_eq!(add(10, false), None, "once");
         }
-        assert_eq!(add(10, (0, peer), false), Some(12_800), "twice as much");
-        for port in 0..10_000 {
-            let other = SocketAddr::from(([10, 0, 0, 2], port));
-            assert_eq!(add(20, (0, other), false), None);
+        assert_eq!(add(10, false), Some(12_800), "twice as much");
+        // The next second. Beside a flood two buffers are much.
+        assert_eq!(add(1010, true), None);
+        assert_eq!(add(1010, true), Some(200));
+    }
+
+    #[test]
+    fn however_many_others_send_little_only_who_sends_much_is_busy() {
+        let mut count = BusyCount::default();
+        let peer = SocketAddr::from(([10, 0, 0, 1], 9899));
+        let mut found = None;
+        // As many buffers in all as a second may have.
+        for n in 0..500_u64 {
+            let busy = count.add(at(n), (0, peer), 100, false);
+            found = found.or(busy.map(|c| (n, c)));
+            for other in 0..200_u64 {
+                // Each of 10,000 says something twenty times a second.
+                let place = (n * 200 + other) % 10_000;
+                let host = [10, 0, 1, (place % 200) as u8];
+                let from = SocketAddr::from((host, 1 + (place / 200) as u16));
+                let busy = count.add(at(n), (0, from), 100, false);
+                assert_eq!(busy, None, "a peer that sends ten buffers in this time");
+            }
         }
-        let quiet = SocketAddr::from(([10, 0, 0, 3], 1));
-        assert_eq!(add(30, (0, quiet), true), None);
-        // Beside a flood two buffers are much.
-        assert_eq!(add(30, (0, quiet), true), Some(200));
-        assert!(count.counts.len() <= COUNTED);
+        let (n, busy) = found.expect("the busy one is found");
+        assert!(n < 250, "after {n} buffers");
+        assert!(busy.peer == peer && busy.bytes <= 100 * (n + 1));
+        assert_eq!(count.counts.len(), COUNTED);
     }
 
     /// Places of these hosts with these bytes a second, all of long ago.
