@@ -112,6 +112,11 @@ impl Outbox {
         }
     }
 
+    /// Frees buffers that have not been needed since the last time.
+    pub(crate) fn trim(&mut self) {
+        self.spare.trim();
+    }
+
     #[cfg(test)]
     pub(crate) fn spare(&self) -> &Spare {
         &self.spare

@@ -15,13 +15,36 @@ const MIDDLE: usize = 16 << 10;
 /// Empty buffers that are kept, by size: some hundred kilobytes each.
 const KEPT: [usize; 3] = [64, 32, 8];
 
+/// Empty buffers of one size.
+#[derive(Debug, Default)]
+struct Kept {
+    buffers: Vec<Vec<u8>>,
+    /// The fewest that there were since the last trim: so many were not needed.
+    idle: usize,
+}
+
+impl Kept {
+    fn pop(&mut self) -> Option<Vec<u8>> {
+        let buffer = self.buffers.pop();
+        self.idle = self.idle.min(self.buffers.len());
+        buffer
+    }
+
+    fn trim(&mut self) {
+        let needed = self.buffers.len() - self.idle.min(self.buffers.len());
+        self.buffers.truncate(needed);
+        self.buffers.shrink_to_fit();
+        self.idle = needed;
+    }
+}
+
 /// Empty buffers.
 #[derive(Debug, Default)]
 pub(crate) struct Spare {
-    small: Vec<Vec<u8>>,
-    middle: Vec<Vec<u8>>,
+    small: Kept,
+    middle: Kept,
     /// For whole batches.
-    large: Vec<Vec<u8>>,
+    large: Kept,
 }
 
 impl Spare {
@@ -65,16 +88,23 @@ impl Spare {
             MAX_BYTES => (&mut self.large, KEPT[2]),
             _ => return,
         };
-        if kept.len() < most {
+        if kept.buffers.len() < most {
             buffer.clear();
-            kept.push(buffer);
+            kept.buffers.push(buffer);
+        }
+    }
+
+    /// Frees what has not been needed since the last time.
+    pub(crate) fn trim(&mut self) {
+        for kept in [&mut self.small, &mut self.middle, &mut self.large] {
+            kept.trim();
         }
     }
 
     /// How many there are of each size.
     #[cfg(test)]
     pub(crate) fn counts(&self) -> [usize; 3] {
-        [self.small.len(), self.middle.len(), self.large.len()]
+        [&self.small, &self.middle, &self.large].map(|kept| kept.buffers.len())
     }
 }
 
@@ -111,5 +141,23 @@ mod tests {
             }
         }
         assert_eq!(spare.counts(), KEPT);
+    }
+
+    #[test]
+    fn what_is_not_needed_any_more_is_freed() {
+        let mut spare = Spare::default();
+        let pass = |spare: &mut Spare, buffers: usize| {
+            let taken: Vec<_> = (0..buffers).map(|_| spare.take(1000)).collect();
+            taken.into_iter().for_each(|b| spare.give_back(b));
+        };
+        pass(&mut spare, 50);
+        spare.trim();
+        // All were in use in this time, and few in the next one.
+        assert_eq!(spare.counts()[0], 50);
+        pass(&mut spare, 3);
+        spare.trim();
+        assert_eq!(spare.counts()[0], 3);
+        spare.trim();
+        assert_eq!(spare.counts(), [0; 3]);
     }
 }

@@ -15,6 +15,9 @@ use std::time::Duration;
 /// only briefly and the sockets do not stay idle.
 const FILL: usize = 256 << 10;
 
+/// How often buffers are freed that nobody needs.
+const TRIM_INTERVAL: Duration = Duration::from_secs(1);
+
 /// How often refusals are logged.
 const LOG_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -100,6 +103,11 @@ impl State {
         self.fill(now);
         self.dispatch(now);
         self.log_refusals(now);
+        // What many peers needed goes with them.
+        if now.since(self.trimmed) >= TRIM_INTERVAL || self.entries.is_empty() {
+            self.trimmed = now;
+            self.outbox.trim();
+        }
         (self.core.poll_timeout(), self.outbox.bytes() >= FILL)
     }
 

@@ -66,6 +66,8 @@ pub(crate) struct State {
     busy: BusyCount,
     /// When refusals were logged last.
     logged: Instant,
+    /// When spare buffers were freed last.
+    trimmed: Instant,
     /// Tasks that wait for the driver to end.
     closers: Wakers,
     /// Whether associations may still be set up.
@@ -111,6 +113,7 @@ impl State {
             acceptors: Wakers::default(),
             busy: BusyCount::default(),
             logged: Instant::ZERO,
+            trimmed: Instant::ZERO,
             closers: Wakers::default(),
             open: true,
             lingering: false,
