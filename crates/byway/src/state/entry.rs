@@ -5,7 +5,7 @@ use super::event_queue::EventQueue;
 use crate::error::Closed;
 use crate::inbox::Inbox;
 use crate::wakers::Wakers;
-use byway_core::{Event, LossReason};
+use byway_core::Event;
 use std::task::Waker;
 
 /// What an endpoint keeps of an association outside the core.
@@ -22,6 +22,8 @@ pub(crate) struct Entry {
     pub(super) events: EventQueue,
     /// What the application says that it keeps for the association, in bytes.
     application: usize,
+    /// The association was shed, and what the application keeps counts no more.
+    was_shed: bool,
     /// Tasks that wait for room in the send buffer.
     pub(super) writers: Wakers,
     /// Tasks that wait for events.
@@ -48,17 +50,9 @@ impl Entry {
     pub(super) fn application_keeps(&mut self, before: usize, now: usize) {
         // What was shed counts no more. Otherwise others would be shed in its place until the
         // application has dropped what it holds.
-        if !self.was_shed() {
+        if !self.was_shed {
             self.application = self.application - before + now;
         }
-    }
-
-    fn was_shed(&self) -> bool {
-        let reason = match &self.closed {
-            Some(Closed::Lost { reason, .. }) => reason,
-            _ => return false,
-        };
-        *reason == LossReason::OutOfMemory
     }
 
     /// The association was shed: nothing that it holds is kept.
@@ -66,6 +60,7 @@ impl Entry {
         self.inbox.clear();
         self.events.clear();
         self.application = 0;
+        self.was_shed = true;
     }
 
     pub(super) fn end(&mut self, closed: Closed, wake: &mut Vec<Waker>) {

@@ -29,6 +29,15 @@ impl State {
         }
     }
 
+    /// The account has all that is kept for an association.
+    #[cfg(fuzzing)]
+    pub(crate) fn check_account(&self, id: AssocId) {
+        if let (Some(entry), Some(charged)) = (self.entries.get(&id), self.core.memory_of(id)) {
+            let kept = entry.memory();
+            assert!(charged >= kept, "{charged} bytes are charged, {kept} kept");
+        }
+    }
+
     fn take_event(&mut self, now: Instant, id: AssocId, event: Event) {
         let entry = self.entries.entry(id).or_default();
         let wake = &mut self.wake;
