@@ -228,6 +228,7 @@ impl Driver {
             }
             let queues = self.ports.iter().flatten().map(|p| &p.queue);
             let mut waiting: usize = queues.map(SocketQueue::memory).sum();
+            let sockets = self.ports.iter().flatten().count();
             for (index, port) in self.ports.iter_mut().enumerate() {
                 let Some(port) = port else {
                     state.outbox.drain(index).for_each(drop);
@@ -235,7 +236,7 @@ impl Driver {
                 };
                 state.outbox.set_most(index, port.socket.max_segments());
                 let of_others = waiting - port.queue.memory();
-                let room = SocketQueue::MOST_OF_ALL.saturating_sub(of_others);
+                let room = SocketQueue::room(sockets, of_others);
                 let dropped = port
                     .queue
                     .fill_from(&mut state.outbox, index, room, &mut self.sent);

@@ -22,8 +22,16 @@ impl SocketQueue {
     /// Most memory that waits for one socket, in bytes.
     const MOST: usize = 4 << 20;
 
-    /// Most memory that waits for all sockets of an endpoint, in bytes.
-    pub(crate) const MOST_OF_ALL: usize = 8 << 20;
+    /// Memory that waits for all sockets of an endpoint, in bytes. What sockets keep of their own
+    /// shares beside stuck ones is more, and never twice as much.
+    const MOST_OF_ALL: usize = 8 << 20;
+
+    /// Room for one of so many sockets, while so many bytes wait for the others. An equal share is
+    /// its own: stuck sockets leave it to those that are not.
+    pub(crate) fn room(sockets: usize, of_others: usize) -> usize {
+        let left = SocketQueue::MOST_OF_ALL.saturating_sub(of_others);
+        left.max(SocketQueue::MOST_OF_ALL / sockets.max(1))
+    }
 
     /// Memory of what waits, in bytes.
     pub(crate) fn memory(&self) -> usize {
@@ -196,7 +204,15 @@ mod tests {
     }
 
     #[test]
-    fn all_sockets_together_have_a_limit() {
+    fn all_sockets_together_have_a_limit_and_each_has_a_share() {
+        let all = SocketQueue::MOST_OF_ALL;
+        for sockets in 1..=20 {
+            let most = |of_others| SocketQueue::MOST.min(SocketQueue::room(sockets, of_others));
+            // The first ones are stuck and take what they may; the last one is not.
+            let stuck = (1..sockets).fold(0, |waiting, _| waiting + most(waiting));
+            assert!(most(stuck) >= SocketQueue::MOST.min(all / sockets));
+            assert!(stuck + most(stuck) < 2 * all, "{sockets} sockets");
+        }
         let (mut outbox, mut queue) = (Outbox::new(vec![64]), SocketQueue::default());
         for port in 0..1000 {
             outbox.push(0, to(port), &[0; 1400]);
