@@ -100,10 +100,8 @@ async fn listed_victims_get_no_data_and_few_heartbeats() {
     .await;
     let association = bounded(server.accept()).await.unwrap();
     for _ in 0..30 {
-        association
-            .send(Message::new(0, vec![7; 10_000]))
-            .await
-            .unwrap();
+        // An error says that it is given up already.
+        let _ = association.send(Message::new(0, vec![7; 10_000])).await;
     }
     bounded(association.closed()).await;
     let heard = beside(move || victims.iter().map(heard).collect::<Vec<_>>()).await;
@@ -181,7 +179,7 @@ async fn tsns_and_ssns_that_wrap_lose_nothing() {
 async fn forged_sources_of_a_peer_get_few_heartbeats_of_an_endpoint() {
     let server = server(|_| {});
     let to = server.local_addresses()[0];
-    beside(move || {
+    let begun = beside(move || {
         let stranger = Stranger::new(to, [127, 0, 24, 1], 1);
         let (port, tag) = stranger.associations[0];
         // An unknown chunk that is skipped.
@@ -195,15 +193,21 @@ async fn forged_sources_of_a_peer_get_few_heartbeats_of_an_endpoint() {
         }
         let wait = Duration::from_millis(1);
         let mut heartbeats = 0;
-        while begun.elapsed() < Duration::from_secs(1) {
+        // For a second, or until the endpoint has come to it.
+        while begun.elapsed() < Duration::from_secs(1) || heartbeats == 0 {
+            assert!(begun.elapsed() < Duration::from_secs(60), "no heartbeat");
             for source in &sources {
                 source.set_read_timeout(Some(wait)).unwrap();
                 heartbeats += usize::from(source.recv(&mut [0; 2048]).is_ok());
             }
         }
         let most = 8 * (1 + begun.elapsed().as_secs() as usize);
-        assert!((1..=most).contains(&heartbeats), "{heartbeats} heartbeats");
+        assert!(heartbeats <= most, "{heartbeats} heartbeats");
+        begun
     })
     .await;
-    assert!(server.stats().heartbeats_put_off > 100);
+    while server.stats().heartbeats_put_off <= 100 {
+        assert!(begun.elapsed() < Duration::from_secs(60), "few are put off");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
 }
