@@ -73,9 +73,13 @@ fn many_ends_at_once_cost_their_number_and_not_its_square() {
         ("ends and events", end_and_hear),
     ];
     for (what, work) in works {
-        let (few, many) = (cost(FEW, work), cost(4 * FEW, work));
-        let times = many / few;
-        println!("{what}: {few:.4} s, then {many:.4} s, {times:.1} times");
-        assert!(times < MOST_TIMES, "{what}: {few} s, then {many} s");
+        // Who shares the caches of the processor may slow one of them down; the square shows always.
+        let linear = (0..5).any(|_| {
+            let (few, many) = (cost(FEW, work), cost(4 * FEW, work));
+            let times = many / few;
+            println!("{what}: {few:.4} s, then {many:.4} s, {times:.1} times");
+            times < MOST_TIMES
+        });
+        assert!(linear, "{what}: the lines above");
     }
 }

@@ -254,9 +254,11 @@ fn a_reader_that_goes_on_slowly_is_waited_for() {
     assert_eq!(p.take_events(A).last(), Some(&Event::ShutdownComplete));
 }
 
+type Way = (&'static str, fn(&mut Pair));
+
 /// What a peer does while A wants to end, each with data that it has not taken, four times in the
 /// five seconds of T5.
-const WAYS: [(&str, fn(&mut Pair)); 5] = [
+const WAYS: [Way; 5] = [
     ("says nothing", |p| p.cut(&[0])),
     ("answers and takes nothing", |_| {}),
     ("takes a message in four seconds", |p| {

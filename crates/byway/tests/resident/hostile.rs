@@ -177,7 +177,7 @@ impl Peer {
             6 => self.data(1, len, |d, n| (d.begin, d.end) = (n == 0, false)),
             7 => self.data(packets, len, |d, _| (d.begin, d.end) = (false, false)),
             // Empty ones, or as many of which the user is told in a second, with long reasons.
-            8 if stream % 4 == 0 => self.send(|b| {
+            8 if stream.is_multiple_of(4) => self.send(|b| {
                 for _ in 0..200 {
                     b.error(|_| {});
                 }

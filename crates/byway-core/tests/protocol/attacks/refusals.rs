@@ -6,10 +6,10 @@ use crate::common::{A, Pair, Z, address, packet, plain};
 use byway_core::{IcmpMessage, Refusal, Rule};
 use byway_wire::Tsn;
 
-type Act = fn(&mut Pair);
-
 /// What a peer or a stranger does to A, and the rules that count it.
-const ROWS: [(&str, Act, &[(Rule, u64)]); 16] = [
+type Row = (&'static str, fn(&mut Pair), &'static [(Rule, u64)]);
+
+const ROWS: [Row; 16] = [
     (
         "a packet from the peer's address with another tag",
         |p| p.inject_tagged(A, 0, 7, |b| b.heartbeat(b"x")),
