@@ -163,16 +163,17 @@ fn a_receiver_with_many_associations_ends_cleanly() {
     }
 }
 
-/// More than there is room for answers to strangers (1,024). Each of a few sockets has a hundred
-/// of them, which its buffer holds.
+/// More than there is room for answers to strangers (1,024), and not many more: the process ends
+/// within a second, and on a slow machine, too, this is enough for so many. Each of a few sockets has
+/// a hundred of them, which its buffer holds.
 #[test]
-fn a_signal_tells_each_of_thousands_of_peers() {
+fn a_signal_tells_each_of_more_peers_than_answers_may_wait() {
     let dir = folder("thousands");
     let inbox = dir.join("inbox");
     let mut server = Server::start(&["recv", "--dir", inbox.to_str().unwrap()]);
     let first = server.addresses.split(',').next().unwrap();
     let to = first.parse().unwrap();
-    let peers: Vec<Raw> = (0..30)
+    let peers: Vec<Raw> = (0..12)
         .map(|_| {
             let mut raw = Raw::new(to);
             for port in 1000..1100 {
