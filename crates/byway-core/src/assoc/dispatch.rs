@@ -274,7 +274,11 @@ impl Association {
                 return Ok(false);
             }
             Chunk::Abort(_) if raw.flags & 1 == 1 && self.tries_source(inbound) => {
-                self.discard(ctx, "ABORT to a source that the peer does not know");
+                self.discard(
+                    ctx,
+                    Rule::Misplaced,
+                    "ABORT to a source that the peer does not know",
+                );
                 return Ok(false);
             }
             Chunk::Abort(a) => {
