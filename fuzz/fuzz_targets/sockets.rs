@@ -209,6 +209,9 @@ impl World {
             }
             6 if what & 0x30 == 0 => process.node.abort(now, id),
             6 => process.node.shutdown(now, id),
+            7 if what & 0x70 == 0x60 => {
+                process.node.charge(now, id, usize::from(b.byte()) << 11);
+            }
             7 if what & 0x70 == 0x70 => process.node.lose_address(now, at(1, host).ip()),
             7 => {
                 if let Some((to, datagram)) = self.wire.pop_back()

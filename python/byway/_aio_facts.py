@@ -193,6 +193,12 @@ class EndpointStats:
     """DATA chunks dropped because memory was scarce (seven eighths of max_memory); their senders send them again."""
     shed: int
     """Associations aborted, because max_memory was used up."""
+    refusals: dict[str, int]
+    """Everything that was refused, dropped or shed, by the name of the rule: those above, and what
+    peers with an association sent that was not taken."""
+    dropped_by_kernel: int | None
+    """Datagrams that the kernel dropped, because nobody had read their socket for too long. `None`
+    where the kernel does not tell."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,11 @@
 //! How the commands with sockets end for a signal, and what the other side learns of it.
 
 mod peers;
+mod raw;
 
+use byway_wire::chunk_type;
 use peers::{Server, byway, endless, ends_within, folder, signal, wait_for};
+use raw::Raw;
 use std::io::{Read, Write};
 use std::process::{Child, Stdio};
 use std::time::Duration;
@@ -157,6 +160,40 @@ fn a_receiver_with_many_associations_ends_cleanly() {
             assert_eq!(ends_within(send, SOON), Some(3), "{}", said(send));
         }
         std::fs::remove_dir_all(&dir).unwrap();
+    }
+}
+
+/// More than there is room for answers to strangers (1,024), and not many more: the process ends
+/// within a second, and on a slow machine, too, this is enough for so many. Each of a few sockets has
+/// a hundred of them, which its buffer holds.
+#[test]
+fn a_signal_tells_each_of_more_peers_than_answers_may_wait() {
+    let dir = folder("thousands");
+    let inbox = dir.join("inbox");
+    let mut server = Server::start(&["recv", "--dir", inbox.to_str().unwrap()]);
+    let first = server.addresses.split(',').next().unwrap();
+    let to = first.parse().unwrap();
+    let peers: Vec<Raw> = (0..12)
+        .map(|_| {
+            let mut raw = Raw::new(to);
+            for port in 1000..1100 {
+                raw.join(port);
+            }
+            raw
+        })
+        .collect();
+    signal(&server.child, "TERM");
+    let status = ends_within(&mut server.child, SOON);
+    let (_, _, err) = server.finish();
+    assert_eq!(status, Some(143), "{err}");
+    for raw in &peers {
+        for _ in 0..100 {
+            let abort = raw.hear_next(chunk_type::ABORT);
+            assert_eq!(
+                abort[13], 0,
+                "it is not the answer to a packet out of the blue"
+            );
+        }
     }
 }
 

@@ -4,9 +4,10 @@
 mod peers;
 mod raw;
 
-use byway_wire::{Data, Tsn, chunk_type};
+use byway_wire::{Chunk, Data, Packet, Tsn, chunk_type, param_type};
 use peers::Victim;
 use raw::{Raw, TAG, init_fields};
+use std::collections::BTreeSet;
 
 fn one_byte(tsn: Tsn, begin: bool, end: bool) -> Data<'static> {
     Data {
@@ -241,7 +242,7 @@ fn packets_that_end_the_association_of_the_attacker() {
     for (what, attack) in attacks {
         let (mut raw, good) = (Raw::up(victim.to), Raw::up(victim.to));
         attack(&mut raw);
-        assert!(raw.hear_of(chunk_type::ABORT) > 0, "{what}");
+        assert!(raw.hear_some_of(chunk_type::ABORT) > 0, "{what}");
         assert!(good.lives(), "{what}");
         good.inject(|b| b.abort(false, |_| {}));
     }
@@ -298,7 +299,150 @@ fn bombs_get_small_answers() {
     let raw = Raw::up(victim.to);
     let many = raw.packet(raw.tag, |b| (0..80).for_each(|_| b.heartbeat(&[7; 8])));
     raw.send_bytes(&many);
-    assert_eq!(raw.hear_of(chunk_type::HEARTBEAT_ACK), 1);
+    assert_eq!(raw.hear_some_of(chunk_type::HEARTBEAT_ACK), 1);
     assert_ne!(raw.tag, TAG);
+    victim.stays_well();
+}
+
+/// 8: nobody can count on a tag, a TSN or a cookie.
+#[test]
+fn tags_tsns_and_cookies_of_a_process_do_not_repeat() {
+    let victim = Victim::new("packets-numbers");
+    let mut raw = Raw::new(victim.to);
+    let (mut numbers, mut cookies) = (Vec::new(), BTreeSet::new());
+    for _ in 0..200 {
+        raw.ask();
+        numbers.push([raw.tag, raw.tsn]);
+        cookies.insert(raw.cookie.clone());
+    }
+    assert_eq!(cookies.len(), 200);
+    for which in 0..2 {
+        let all: BTreeSet<u32> = numbers.iter().map(|n| n[which]).collect();
+        assert_eq!(all.len(), 200);
+        // Steps between them do not repeat either, and each bit is set about as often as not.
+        let steps = numbers
+            .windows(2)
+            .map(|n| n[1][which].wrapping_sub(n[0][which]));
+        assert_eq!(steps.collect::<BTreeSet<_>>().len(), 199);
+        for bit in 0..32 {
+            let set = all.iter().filter(|n| *n >> bit & 1 == 1).count();
+            assert!((50..=150).contains(&set), "bit {bit} in {set} of 200");
+        }
+    }
+    victim.stays_well();
+}
+
+/// The chunks of an INIT ACK, with its parameters.
+fn params_of(init_ack: &[u8]) -> Vec<(u16, Vec<u8>)> {
+    let packet = Packet::parse(init_ack).unwrap();
+    let Some(Ok(Ok(Chunk::InitAck(ack)))) = packet.chunks().next().map(|c| c.map(|c| c.parse()))
+    else {
+        panic!("no INIT ACK");
+    };
+    let raw = ack.params.iter().map(|p| p.unwrap());
+    raw.map(|p| (p.kind, p.value.to_vec())).collect()
+}
+
+/// 39: what leaves is what the peer gave, what the standard lays out, or zero.
+#[test]
+fn padding_and_answers_of_a_process_hold_no_memory_of_its_own() {
+    let victim = Victim::new("packets-memory");
+    for len in 0..40_u8 {
+        let mut raw = Raw::new(victim.to);
+        // Reports and answers of each length, padded.
+        let unknown: Vec<u8> = (0..len).collect();
+        let [_, ack] = raw.ask_with(|w| {
+            w.raw(0xc0ff, &unknown);
+        });
+        let reports: Vec<_> = params_of(&ack)
+            .into_iter()
+            .filter(|p| p.0 == param_type::UNRECOGNIZED_PARAMETER)
+            .collect();
+        assert_eq!(reports.len(), 1);
+        let mut expected = vec![0xc0, 0xff, 0, len + 4];
+        expected.extend(&unknown);
+        let padded = expected.len().next_multiple_of(4);
+        for (_, mut report) in reports {
+            report.resize(padded, 0);
+            expected.resize(padded, 0);
+            assert_eq!(report, expected);
+        }
+        // Behind the last parameter there is zero, up to a multiple of four.
+        assert!(ack.len().is_multiple_of(4));
+        let cookie = raw.cookie.len();
+        assert!(cookie < 100, "{cookie} bytes for one address");
+        let echo = raw.cookie.clone();
+        raw.send(raw.tag, |b| b.cookie_echo(&echo));
+        raw.hear_next(chunk_type::COOKIE_ACK);
+        raw.inject(|b| b.heartbeat(&unknown));
+        let answer = raw.hear_next(chunk_type::HEARTBEAT_ACK);
+        let mut expected = vec![5, 0, 0, len + 8, 0, 1, 0, len + 4];
+        expected.extend(&unknown);
+        expected.resize(expected.len().next_multiple_of(4), 0);
+        assert_eq!(answer[12..], expected);
+        raw.inject(|b| b.abort(false, |_| {}));
+    }
+    victim.stays_well();
+}
+
+/// R21: a HEARTBEAT comes back as it is, whatever is in it.
+#[test]
+fn a_process_returns_a_heartbeat_of_two_parameters_whole() {
+    let victim = Victim::new("packets-heartbeat");
+    let raw = Raw::up(victim.to);
+    let two = [
+        &[0, 1, 0, 8][..],
+        b"here",
+        &[0x80, 9, 0, 9],
+        b"there",
+        &[0; 3],
+    ]
+    .concat();
+    raw.inject(|b| b.raw(chunk_type::HEARTBEAT, 0, &two));
+    let answer = raw.hear_next(chunk_type::HEARTBEAT_ACK);
+    assert!(answer.ends_with(&two), "{answer:?}");
+    victim.stays_well();
+}
+
+/// R19: what is known and not supported is reported as unknown, and the rest is not.
+#[test]
+fn a_process_reports_what_it_does_not_speak() {
+    let victim = Victim::new("packets-report");
+    let mut raw = Raw::new(victim.to);
+    let [_, ack] = raw.ask_with(|w| {
+        w.supported_address_types(&[5]);
+        w.ecn_capable();
+        w.forward_tsn_supported();
+        w.adaptation_indication(7);
+        w.padding(&[0; 60]);
+    });
+    let reports = params_of(&ack);
+    let reported = reports
+        .iter()
+        .filter(|p| p.0 == param_type::UNRECOGNIZED_PARAMETER)
+        .map(|p| u16::from_be_bytes([p.1[0], p.1[1]]));
+    assert_eq!(reported.collect::<Vec<_>>(), [0xc000, 0xc006]);
+    victim.stays_well();
+}
+
+/// R8: a peer restarts twice, and the COOKIE ECHO of the first time comes late.
+#[test]
+fn a_late_cookie_of_an_earlier_restart_changes_nothing_at_a_process() {
+    let victim = Victim::new("packets-late");
+    let mut raw = Raw::up(victim.to);
+    let mut late = Vec::new();
+    for tag in [TAG + 1, TAG + 2] {
+        raw.ask_as(tag, |_| {});
+        let cookie = raw.cookie.clone();
+        late.push(raw.packet(raw.tag, |b| b.cookie_echo(&cookie)));
+        raw.echo();
+        assert!(raw.lives());
+    }
+    raw.send_bytes(&late[0]);
+    assert_eq!(raw.hear_of(chunk_type::COOKIE_ACK), 0);
+    assert!(
+        raw.lives(),
+        "the newest association is the one that there is"
+    );
     victim.stays_well();
 }

@@ -274,6 +274,27 @@ pub enum Event {
     },
 }
 
+impl Event {
+    /// Bytes of memory that its texts take beside itself: what a peer says may be some kilobytes.
+    /// Who keeps events counts them with it.
+    #[must_use]
+    pub fn text_memory(&self) -> usize {
+        match self {
+            Event::PeerError { cause } => allocated(cause),
+            Event::Lost { reason, .. } => reason.text_memory(),
+            _ => 0,
+        }
+    }
+}
+
+/// What an allocator gives for a text.
+fn allocated(text: &String) -> usize {
+    match text.capacity() {
+        0 => 0,
+        bytes => bytes + 16,
+    }
+}
+
 /// A change of the addresses of this side (RFC 5061).
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -367,6 +388,15 @@ impl LossReason {
             LossReason::OutOfMemory => "out of memory",
             LossReason::AlreadyConnected => "already connected",
             LossReason::Refused(_) => "refused",
+        }
+    }
+
+    /// Bytes of memory that its text takes beside itself.
+    #[must_use]
+    pub fn text_memory(&self) -> usize {
+        match self {
+            LossReason::AbortedByPeer(text) | LossReason::Refused(text) => allocated(text),
+            _ => 0,
         }
     }
 }

@@ -42,7 +42,7 @@ pub use config::{ChecksumMode, Config, ConfigError, EndpointConfig};
 pub use endpoint::{Endpoint, EndpointStats, NOTHING_LISTENS, host_of};
 pub use observe::{Observation, Observed};
 pub use path::{PathId, PathState};
-pub use refusals::{Refusal, Rule};
+pub use refusals::{Refusal, Rule, RuleCounts};
 pub use routes::Routes;
 
 /// The example of the README, as a test.

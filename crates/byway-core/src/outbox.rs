@@ -3,23 +3,23 @@
 
 use crate::api::{AssocId, Event};
 use crate::observe::{Observation, Observed};
-use crate::refusals::{Refusal, Refusals, Rule};
+use crate::refusals::{Refusal, Refusals, Rule, RuleCounts};
 use crate::time::Instant;
 use core::net::SocketAddr;
 use std::collections::VecDeque;
 
-/// Replies outside any association that may wait to be sent. Further ones are
-/// dropped: a peer that still needs an answer repeats its request.
+/// Answers to strangers that may wait to be sent. Further ones are dropped: a peer that still
+/// needs an answer repeats its request.
 const MAX_REPLIES: usize = 1024;
 
-/// Events and replies for which an empty queue keeps memory.
+/// Events and packets for which an empty queue keeps memory.
 const KEPT: usize = 256;
 
-/// A complete packet sent outside any association: the answer to an INIT, a
-/// COOKIE ECHO or a packet out of the blue, or the last packet of an association
-/// that has ended.
+/// A complete packet that is written when it is due: the answer to an INIT, a COOKIE ECHO or a
+/// packet out of the blue, or a packet of an association that goes beside its paths or is its
+/// last one.
 #[derive(Debug)]
-pub(crate) struct OutboundReply {
+pub(crate) struct Finished {
     pub(crate) source: SocketAddr,
     pub(crate) destination: SocketAddr,
     pub(crate) bytes: Vec<u8>,
@@ -32,13 +32,12 @@ pub(crate) struct Outbox {
     observed: Vec<Observed>,
     observe: bool,
     observe_details: bool,
-    replies: VecDeque<OutboundReply>,
-    /// Replies dropped because [`MAX_REPLIES`] were waiting.
-    replies_dropped: u64,
-    /// Heartbeats put off or left out by a limit for unproven addresses.
-    heartbeats_put_off: u64,
-    /// DATA chunks dropped because memory was scarce.
-    data_shed: u64,
+    /// Answers to strangers, at most [`MAX_REPLIES`].
+    replies: VecDeque<Finished>,
+    /// Packets of associations. None is dropped: an ABORT is said once, and who gets none waits
+    /// for timeouts. There are few for each association, and an endpoint that ends has one for
+    /// each, far smaller than what the association took.
+    of_associations: VecDeque<Finished>,
     refusals: Refusals,
 }
 
@@ -99,34 +98,40 @@ impl Outbox {
         take(&mut self.events)
     }
 
-    /// Whether a reply waits.
+    /// Whether a finished packet waits.
     #[inline]
-    pub(crate) fn has_reply(&self) -> bool {
-        !self.replies.is_empty()
+    pub(crate) fn has_finished(&self) -> bool {
+        !self.of_associations.is_empty() || !self.replies.is_empty()
     }
 
-    /// Takes the oldest reply.
-    pub(crate) fn next_reply(&mut self) -> Option<OutboundReply> {
-        take(&mut self.replies)
+    /// Takes the oldest finished packet, those of associations first.
+    pub(crate) fn next_finished(&mut self) -> Option<Finished> {
+        take(&mut self.of_associations).or_else(|| take(&mut self.replies))
     }
 
-    /// Replies that were dropped because too many waited.
-    pub(crate) fn replies_dropped(&self) -> u64 {
-        self.replies_dropped
-    }
-
-    pub(crate) fn queue_reply(&mut self, reply: OutboundReply) {
+    /// Queues an answer to a stranger, unless too many wait.
+    pub(crate) fn queue_reply(&mut self, reply: Finished) {
         if self.replies.len() < MAX_REPLIES {
             self.replies.push_back(reply);
         } else {
-            self.replies_dropped += 1;
             self.refuse(Rule::AnswerQueue, reply.destination);
         }
     }
 
+    /// Queues a packet of an association.
+    pub(crate) fn queue_packet(&mut self, packet: Finished) {
+        self.of_associations.push_back(packet);
+    }
+
     /// Something of this peer was refused or shed by a rule.
+    #[cold]
     pub(crate) fn refuse(&mut self, rule: Rule, from: SocketAddr) {
-        self.refusals.add(rule, from);
+        self.refusals.add(rule, 1, from);
+    }
+
+    /// The same of so many things.
+    pub(crate) fn refuse_many(&mut self, rule: Rule, times: u64, from: SocketAddr) {
+        self.refusals.add(rule, times, from);
     }
 
     /// What was refused or shed since the last call.
@@ -134,28 +139,9 @@ impl Outbox {
         self.refusals.take()
     }
 
-    /// A heartbeat to this address had to wait, or was left out.
-    #[cold]
-    pub(crate) fn put_heartbeat_off(&mut self, to: SocketAddr) {
-        self.heartbeats_put_off += 1;
-        self.refuse(Rule::HeartbeatAllowance, to);
-    }
-
-    /// Heartbeats that had to wait, or were left out.
-    pub(crate) fn heartbeats_put_off(&self) -> u64 {
-        self.heartbeats_put_off
-    }
-
-    /// A DATA chunk of this peer was dropped, because memory is scarce.
-    #[cold]
-    pub(crate) fn shed_data(&mut self, from: SocketAddr) {
-        self.data_shed += 1;
-        self.refuse(Rule::DataMemory, from);
-    }
-
-    /// DATA chunks that were dropped because memory was scarce.
-    pub(crate) fn data_shed(&self) -> u64 {
-        self.data_shed
+    /// How often each rule has refused something.
+    pub(crate) fn counts(&self) -> RuleCounts {
+        self.refusals.counts()
     }
 }
 

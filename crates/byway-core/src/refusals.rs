@@ -37,11 +37,46 @@ pub enum Rule {
     /// DATA was dropped for its sender to send again, because memory was scarce: seven eighths of
     /// `max_memory` were used, or of the half that one host may use.
     DataMemory,
+    /// An association was refused, because the endpoint accepts none, or no more.
+    NotAccepting,
+    /// An association was aborted, because too many waited to be accepted. Counted by the
+    /// driver.
+    Backlog,
+    /// An INIT of a peer that seems to have restarted was refused, because it has addresses that the
+    /// association does not know (RFC 9260 section 5.2.2).
+    NewAddresses,
+    /// A packet from the address of a peer has not the verification tag of its association (section
+    /// 8.5).
+    WrongTag,
+    /// A chunk of a peer was not well-formed; the rest of its packet was dropped.
+    BadChunk,
+    /// A chunk of a peer has a type that is unknown or not supported (section 3.2).
+    UnknownChunk,
+    /// A peer got no report of an error in what it sent, as there are eight a second, or no answer
+    /// to a HEARTBEAT, as there is one for a packet and eight may wait.
+    ReportRate,
+    /// An ERROR of a peer was not told to the user: more than one in a packet, or than eight in a
+    /// second.
+    ErrorRate,
+    /// A chunk of a peer does not fit the state of its association: too early, too late, or behind
+    /// another one. Honest peers cause some, when packets overtake each other.
+    Misplaced,
+    /// A chunk of a peer was not authenticated as agreed (RFC 4895).
+    Unauthenticated,
+    /// DATA was dropped, because it was beyond the receive window. Probes of a closed window are.
+    Window,
+    /// An ICMP message quotes a packet that was not sent, or that is of no association.
+    Icmp,
+    /// A datagram came from UDP port 0, to which nothing can be sent back. Counted by the driver.
+    PortZero,
+    /// A datagram was dropped, because too many waited for their socket, which takes none at
+    /// present. Counted by the driver.
+    SendQueue,
 }
 
 impl Rule {
     /// All rules.
-    const ALL: [Rule; 13] = [
+    pub const ALL: [Rule; 27] = [
         Rule::Malformed,
         Rule::Checksum,
         Rule::OutOfTheBlue,
@@ -55,7 +90,55 @@ impl Rule {
         Rule::HeartbeatAllowance,
         Rule::AnswerQueue,
         Rule::DataMemory,
+        Rule::NotAccepting,
+        Rule::Backlog,
+        Rule::NewAddresses,
+        Rule::WrongTag,
+        Rule::BadChunk,
+        Rule::UnknownChunk,
+        Rule::ReportRate,
+        Rule::ErrorRate,
+        Rule::Misplaced,
+        Rule::Unauthenticated,
+        Rule::Window,
+        Rule::Icmp,
+        Rule::PortZero,
+        Rule::SendQueue,
     ];
+
+    /// A name for programs. It does not change.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Rule::Malformed => "malformed",
+            Rule::Checksum => "bad_checksums",
+            Rule::OutOfTheBlue => "out_of_the_blue",
+            Rule::AnswerRate => "answers_withheld",
+            Rule::ForgedCookie => "forged_cookies",
+            Rule::StaleCookie => "stale_cookies",
+            Rule::Associations => "associations_of_all",
+            Rule::AssociationsOfPeer => "associations_of_host",
+            Rule::Memory => "associations_for_memory",
+            Rule::Shed => "associations_shed",
+            Rule::HeartbeatAllowance => "heartbeats_put_off",
+            Rule::AnswerQueue => "answers_dropped",
+            Rule::DataMemory => "data_shed",
+            Rule::NotAccepting => "associations_not_accepted",
+            Rule::Backlog => "associations_of_backlog",
+            Rule::NewAddresses => "restarts_with_new_addresses",
+            Rule::WrongTag => "wrong_tags",
+            Rule::BadChunk => "bad_chunks",
+            Rule::UnknownChunk => "unknown_chunks",
+            Rule::ReportRate => "reports_withheld",
+            Rule::ErrorRate => "errors_untold",
+            Rule::Misplaced => "misplaced_chunks",
+            Rule::Unauthenticated => "unauthenticated_chunks",
+            Rule::Window => "data_beyond_window",
+            Rule::Icmp => "icmp_ignored",
+            Rule::PortZero => "from_port_zero",
+            Rule::SendQueue => "datagrams_overflowed",
+        }
+    }
 }
 
 impl core::fmt::Display for Rule {
@@ -74,6 +157,20 @@ impl core::fmt::Display for Rule {
             Rule::HeartbeatAllowance => "heartbeats to unproven addresses put off",
             Rule::AnswerQueue => "answers dropped, because too many waited",
             Rule::DataMemory => "DATA dropped while memory is scarce (max_memory)",
+            Rule::NotAccepting => "associations where none is accepted",
+            Rule::Backlog => "associations beyond the backlog",
+            Rule::NewAddresses => "restarts that would add addresses",
+            Rule::WrongTag => "packets with a wrong verification tag",
+            Rule::BadChunk => "malformed chunks of peers",
+            Rule::UnknownChunk => "unknown chunks of peers",
+            Rule::ReportRate => "reports and heartbeat answers to peers beyond their rate",
+            Rule::ErrorRate => "ERRORs of peers beyond what the user is told of",
+            Rule::Misplaced => "chunks of peers that came too early, too late or in a wrong place",
+            Rule::Unauthenticated => "chunks of peers without a valid AUTH",
+            Rule::Window => "DATA beyond the receive window",
+            Rule::Icmp => "ICMP messages about packets that were not sent",
+            Rule::PortZero => "datagrams from UDP port 0",
+            Rule::SendQueue => "datagrams dropped, because their socket takes none at present",
         })
     }
 }
@@ -89,19 +186,45 @@ pub struct Refusal {
     pub last: SocketAddr,
 }
 
+/// How often each rule has refused something.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct RuleCounts([u64; Rule::ALL.len()]);
+
+impl RuleCounts {
+    /// How often this one has.
+    #[must_use]
+    pub fn of(&self, rule: Rule) -> u64 {
+        self.0[rule as usize]
+    }
+
+    /// All rules with their counts.
+    pub fn iter(&self) -> impl Iterator<Item = (Rule, u64)> + use<> {
+        Rule::ALL.into_iter().zip(self.0)
+    }
+}
+
 /// Counts by rule. Their memory does not grow.
 #[derive(Debug, Default)]
 pub(crate) struct Refusals {
+    /// Since they were taken last.
     of_rule: [Option<(u64, SocketAddr)>; Rule::ALL.len()],
     any: bool,
+    /// Of all time.
+    counts: RuleCounts,
 }
 
 impl Refusals {
-    pub(crate) fn add(&mut self, rule: Rule, from: SocketAddr) {
+    pub(crate) fn add(&mut self, rule: Rule, times: u64, from: SocketAddr) {
         let (count, last) = self.of_rule[rule as usize].get_or_insert((0, from));
-        *count += 1;
+        *count += times;
         *last = from;
         self.any = true;
+        self.counts.0[rule as usize] += times;
+    }
+
+    /// Counts of all time.
+    pub(crate) fn counts(&self) -> RuleCounts {
+        self.counts
     }
 
     pub(crate) fn take(&mut self) -> Vec<Refusal> {
@@ -128,12 +251,14 @@ mod tests {
         for (at, rule) in Rule::ALL.into_iter().enumerate() {
             assert_eq!(rule as usize, at, "{rule}");
         }
+        let names: std::collections::BTreeSet<_> = Rule::ALL.iter().map(|r| r.name()).collect();
+        assert_eq!(names.len(), Rule::ALL.len());
         let from = |port| SocketAddr::from(([10, 0, 0, 1], port));
         let mut refusals = Refusals::default();
         for port in 1..=1000 {
-            refusals.add(Rule::AnswerRate, from(port));
+            refusals.add(Rule::AnswerRate, 1, from(port));
         }
-        refusals.add(Rule::Shed, from(7));
+        refusals.add(Rule::Shed, 3, from(7));
         let refusal = |rule, count, port| Refusal {
             rule,
             count,
@@ -143,9 +268,17 @@ mod tests {
             refusals.take(),
             [
                 refusal(Rule::AnswerRate, 1000, 1000),
-                refusal(Rule::Shed, 1, 7)
+                refusal(Rule::Shed, 3, 7)
             ]
         );
         assert!(refusals.take().is_empty());
+        // All time goes on.
+        refusals.add(Rule::Shed, 2, from(8));
+        let counts = refusals.counts();
+        assert_eq!(
+            (counts.of(Rule::AnswerRate), counts.of(Rule::Shed)),
+            (1000, 5)
+        );
+        assert_eq!(counts.iter().map(|(_, count)| count).sum::<u64>(), 1005);
     }
 }

@@ -407,3 +407,35 @@ fn tables_of_a_crowd() {
         "{with_few}, then {after}"
     );
 }
+
+// A, with thousands of associations -> ABORT -> Z, each of them, and nothing is sent meanwhile
+#[test]
+fn an_endpoint_that_ends_tells_all_its_peers_without_a_spike_of_memory() {
+    let _alone = ALONE
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    const PEERS: u16 = 4000;
+    let before = ALLOCATOR.current_usage();
+    let mut v = Victim::new(256 << 20);
+    for n in 0..PEERS {
+        v.meet(2 + (n % 100) as u8, 10_000 + n)
+            .expect("there is room");
+    }
+    let crowd = Victim::resident(before);
+    ALLOCATOR.reset_peak_usage();
+    for id in v.ids.split_off(0) {
+        v.endpoint.abort(v.now, id, b"the receiver ends").unwrap();
+        v.endpoint.release(v.now, id);
+    }
+    let peak = ALLOCATOR.peak_usage().saturating_sub(before);
+    assert!(peak <= crowd + (64 << 10), "{crowd}, then up to {peak}");
+    let mut told = std::collections::BTreeSet::new();
+    for bytes in v.take(2, &[]) {
+        let packet = Packet::parse(&bytes).unwrap();
+        let chunk = packet.chunks().next().unwrap().unwrap();
+        assert_eq!(chunk.kind, chunk_type::ABORT);
+        told.insert(packet.header().destination_port);
+    }
+    assert_eq!(told.len(), usize::from(PEERS));
+    assert_eq!(v.endpoint.endpoint_stats().answers_dropped, 0);
+}

@@ -186,7 +186,8 @@ impl Association {
     /// Shuts the association down gracefully (RFC 9260 section 9.2): queued messages
     /// are delivered first, and nothing more can be sent. Waits until the
     /// association has ended. A peer that answers but does not finish is given up
-    /// after five times RTO.Max.
+    /// after five times RTO.Max, and one that goes on to take data, however little, after 50 times
+    /// RTO.Max in all: 50 minutes, unless `rto.max` of [`Config`] says otherwise.
     ///
     /// If the peer still sends more than the receive buffer holds, another handle
     /// must read it meanwhile.
@@ -225,11 +226,80 @@ impl Association {
         .await
     }
 
+    /// An entry in the account of memory for what the application keeps for this association
+    /// outside of it: messages that it has received and not passed on, a buffer of TLS, a queue
+    /// towards a target. What it charges counts as if the association held it
+    /// ([`EndpointOptions::max_memory`](crate::EndpointOptions::max_memory)): there is one ceiling,
+    /// and who makes both sides together keep most is let go first.
+    ///
+    /// ```
+    /// # use tokio::io::{AsyncWrite, AsyncWriteExt};
+    /// # async fn relay(association: byway::Association, mut target: impl AsyncWrite + Unpin)
+    /// # -> std::io::Result<()> {
+    /// let mut queued = association.charge();
+    /// while let Some(received) = association.recv().await {
+    ///     queued.set(received.payload.len());
+    ///     target.write_all(&received.payload).await?;
+    ///     queued.set(0);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn charge(&self) -> Charge {
+        Charge {
+            shared: self.0.shared.clone(),
+            id: self.0.id,
+            bytes: 0,
+        }
+    }
+
     pub(crate) async fn up(&self) -> Result<(), Closed> {
         poll_fn(|cx| {
             self.shared()
                 .with(|state| state.poll_up(self.id(), cx.waker()))
         })
         .await
+    }
+}
+
+/// What an application keeps for an association outside of it, in the account of memory of the
+/// endpoint. An association may have several; they are added up. Dropping one gives back what it
+/// charged.
+///
+/// It is no handle of its association. It counts until the association is
+/// [shed](crate::LossReason::OutOfMemory) or its last handle is dropped after its end: what it
+/// stands for should be dropped then, too.
+#[derive(Debug)]
+pub struct Charge {
+    shared: Arc<Shared>,
+    id: AssocId,
+    bytes: usize,
+}
+
+impl Charge {
+    /// Charges `bytes` in place of what was charged before. Count what is allocated, and not only
+    /// what is filled of it. If with it the endpoint, or the half of its memory that one host may
+    /// use, is above the ceiling, the associations that hold most are aborted before this returns;
+    /// this one may be among them, and then [`Association::closed`] says so.
+    pub fn set(&mut self, bytes: usize) {
+        let before = std::mem::replace(&mut self.bytes, bytes);
+        if before != bytes {
+            let now = self.shared.now();
+            self.shared
+                .with(|state| state.charge_application(now, self.id, before, bytes));
+        }
+    }
+
+    /// What is charged, in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl Drop for Charge {
+    fn drop(&mut self) {
+        self.set(0);
     }
 }

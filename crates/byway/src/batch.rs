@@ -36,7 +36,7 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// A batch of one datagram, in a buffer with the room of a whole batch.
+    /// A batch of one datagram in an empty buffer.
     pub(crate) fn new(destination: SocketAddr, datagram: &[u8], mut buffer: Vec<u8>) -> Batch {
         buffer.extend_from_slice(datagram);
         Batch {
@@ -60,22 +60,28 @@ impl Batch {
         }
     }
 
+    /// Memory that it takes, in bytes: of a lone datagram most is not its own length.
+    pub(crate) fn memory(&self) -> usize {
+        size_of::<Batch>() + self.bytes.capacity()
+    }
+
     /// Datagrams in the batch.
     pub(crate) fn datagrams(&self) -> usize {
         self.bytes.len().div_ceil(self.segment)
     }
 
-    /// Appends `datagram` if the kernel can still cut the batch into datagrams.
-    /// Returns whether it did. `most`: datagrams in a batch.
-    pub(crate) fn push(&mut self, datagram: &[u8], most: usize) -> bool {
-        let fits = !self.ended
+    /// Whether the kernel can still cut the batch into datagrams with this one at its end. `most`:
+    /// datagrams in a batch.
+    pub(crate) fn takes(&self, datagram: &[u8], most: usize) -> bool {
+        !self.ended
             && datagram.len() <= self.segment
             && self.datagrams() < most
-            && self.bytes.len() + datagram.len() <= MAX_BYTES;
-        if fits {
-            self.ended = datagram.len() < self.segment;
-            self.bytes.extend_from_slice(datagram);
-        }
-        fits
+            && self.bytes.len() + datagram.len() <= MAX_BYTES
+    }
+
+    /// Appends a datagram that it [takes](Self::takes).
+    pub(crate) fn push(&mut self, datagram: &[u8]) {
+        self.ended = datagram.len() < self.segment;
+        self.bytes.extend_from_slice(datagram);
     }
 }

@@ -12,10 +12,11 @@
 //! Linux only: elsewhere it is not said which of two such sockets gets a packet.
 
 use crate::socket::{Received, Socket};
+use byway_core::host_of;
 use byway_core::time::Instant;
-use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -23,8 +24,8 @@ use std::time::Duration;
 const MUCH: u32 = 64;
 /// The same while strangers flood the socket that all share.
 const MUCH_BESIDE_A_FLOOD: u32 = 2;
-/// Sources that are counted in a second.
-const COUNTED: usize = 4096;
+/// Places in which sources are counted.
+const COUNTED: usize = 1024;
 /// Most sockets of busy peers for one local address.
 const MOST: usize = 32;
 /// A socket that got nothing for this time is closed.
@@ -33,33 +34,142 @@ const IDLE: Duration = Duration::from_secs(10);
 const SENDS: Duration = Duration::from_secs(1);
 /// After a socket could not be opened, none is tried for this time.
 const REST: Duration = Duration::from_secs(10);
+/// A socket has its place at least for this time.
+const SETTLED: Duration = Duration::from_secs(1);
+/// Only one gives way in this time: while a new socket waits for its turn, the shared one is read
+/// without a limit.
+const PAUSE: Duration = Duration::from_millis(250);
+/// Batches that are read of a socket which gives way, so that what has arrived is not lost.
+const LAST_BATCHES: u32 = 16;
+
+/// A second, over which bytes are counted.
+const SECOND: Duration = Duration::from_secs(1);
+
+/// A known peer that sends much to the shared socket.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Candidate {
+    pub(crate) peer: SocketAddr,
+    /// What it sent in this second, in bytes.
+    pub(crate) bytes: u64,
+}
 
 /// Counts what known peers send to the sockets that all share.
+///
+/// A hash says in which place a peer is counted. Of several in one place the one stays that sends
+/// more than the others together: each buffer of another one takes one from its count, and at zero
+/// the place is free. So however many peers there are, the memory is the same, none counts for what
+/// others sent, and few buffers of each of a crowd do not hide who sends much.
 #[derive(Debug, Default)]
 pub(crate) struct BusyCount {
     since: Instant,
-    /// Only looked up, so its random order has no effect.
-    counts: HashMap<(usize, SocketAddr), u32>,
+    /// Empty until the first.
+    counts: Vec<Count>,
+    /// Secret, so that nobody can choose an address that shares another one's place.
+    hasher: RandomState,
+}
+
+#[derive(Copy, Clone, Debug)]
+struct Count {
+    socket: usize,
+    peer: SocketAddr,
+    buffers: u32,
+    bytes: u64,
 }
 
 impl BusyCount {
-    /// A buffer of a known peer came to this socket. Returns whether the peer is busy; it is
-    /// said once a second, and sooner beside a `flood`.
+    /// A buffer of a known peer came to this socket, of so many bytes. Returns the peer if it is
+    /// busy; it is said again each time that its buffers in a second have doubled, and sooner
+    /// beside a `flood`.
     pub(crate) fn add(
         &mut self,
         now: Instant,
-        socket: usize,
-        source: SocketAddr,
+        (socket, peer): (usize, SocketAddr),
+        bytes: usize,
         flood: bool,
-    ) -> bool {
-        if now.since(self.since) >= Duration::from_secs(1) || self.counts.len() >= COUNTED {
+    ) -> Option<Candidate> {
+        let nothing = Count {
+            socket,
+            peer,
+            buffers: 0,
+            bytes: 0,
+        };
+        if now.since(self.since) >= SECOND || self.counts.is_empty() {
             self.since = now;
             self.counts.clear();
+            self.counts.resize(COUNTED, nothing);
         }
-        let count = self.counts.entry((socket, source)).or_insert(0);
-        *count += 1;
-        *count == MUCH || flood && *count == MUCH_BESIDE_A_FLOOD
+        let at = self.hasher.hash_one((socket, peer)) as usize % COUNTED;
+        let count = &mut self.counts[at];
+        if count.buffers == 0 {
+            *count = nothing;
+        }
+        if (count.socket, count.peer) != (socket, peer) {
+            count.buffers -= 1;
+            return None;
+        }
+        count.buffers += 1;
+        count.bytes += bytes as u64;
+        let much = if flood { MUCH_BESIDE_A_FLOOD } else { MUCH };
+        let says = count.buffers >= much && count.buffers.is_power_of_two();
+        says.then_some(Candidate {
+            peer,
+            bytes: count.bytes,
+        })
     }
+}
+
+/// Bytes in a second: of the last whole one, or of this one if they are more.
+#[derive(Copy, Clone, Debug, Default)]
+struct Busyness {
+    since: Instant,
+    now: u64,
+    before: u64,
+}
+
+impl Busyness {
+    fn add(&mut self, now: Instant, bytes: usize) {
+        self.pass(now);
+        self.now += bytes as u64;
+    }
+
+    fn pass(&mut self, now: Instant) {
+        let passed = now.since(self.since);
+        if passed >= SECOND {
+            self.before = if passed < 2 * SECOND { self.now } else { 0 };
+            (self.since, self.now) = (now, 0);
+        }
+    }
+
+    fn of(mut self, now: Instant) -> u64 {
+        self.pass(now);
+        self.now.max(self.before)
+    }
+}
+
+/// The place of a busy peer.
+#[derive(Copy, Clone, Debug)]
+struct Place {
+    host: IpAddr,
+    opened: Instant,
+    busyness: Busyness,
+}
+
+/// Which of the places gives way to a candidate, if one does. Hosts have equal shares: a host with
+/// more places than the candidate's would have gives one of its own. Among hosts with as many,
+/// who sends twice as much takes the place of who sends least. So no place is kept by little
+/// traffic, and none is taken by many peers of one host.
+fn gives_way(places: &[Place], candidate: Candidate, now: Instant) -> Option<usize> {
+    let places_of = |host| places.iter().filter(|p| p.host == host).count();
+    let mine = places_of(host_of(candidate.peer.ip()));
+    let settled = |p: &Place| now.since(p.opened) >= SETTLED;
+    let candidates = places.iter().enumerate().filter(|(_, p)| settled(p));
+    // Of the host with most places, the one that sends least.
+    let (at, place, held) = candidates
+        .map(|(at, p)| (at, p, places_of(p.host)))
+        .filter(|(.., held)| *held >= mine.max(1))
+        .min_by_key(|(_, p, held)| (core::cmp::Reverse(*held), p.busyness.of(now)))?;
+    let least = place.busyness.of(now);
+    (held > mine + 1 || candidate.bytes > least.saturating_mul(2)).then_some(at)
 }
 
 /// A socket that only one peer sends to.
@@ -70,6 +180,9 @@ struct BusyPeer {
     heard: Instant,
     /// Buffers of the shared socket that are read before this socket is.
     behind: usize,
+    place: Place,
+    /// It gives way to another one, and so many batches are still read.
+    leaves: Option<u32>,
 }
 
 /// The sockets of the busy peers of one local address.
@@ -78,13 +191,16 @@ pub(crate) struct BusyPeers {
     all: Vec<BusyPeer>,
     /// Until when no further one is opened.
     resting: Instant,
+    /// When one gave way last.
+    gave_way: Option<Instant>,
 }
 
 impl BusyPeers {
-    /// Opens a socket for a busy peer, unless there are enough.
-    pub(crate) fn add(&mut self, shared: &Socket, peer: SocketAddr, now: Instant) {
+    /// Opens a socket for a busy peer. If all places are taken, another one may have to give way.
+    pub(crate) fn add(&mut self, shared: &Socket, candidate: Candidate, now: Instant) {
+        let peer = candidate.peer;
         let known = self.all.iter().any(|b| b.peer == peer);
-        if known || self.all.len() == MOST || now < self.resting {
+        if known || now < self.resting || !self.make_room(candidate, now) {
             return;
         }
         match shared.connected_to(peer) {
@@ -93,6 +209,12 @@ impl BusyPeers {
                 socket,
                 heard: now,
                 behind: shared.most_buffers(),
+                place: Place {
+                    host: host_of(peer.ip()),
+                    opened: now,
+                    busyness: Busyness::default(),
+                },
+                leaves: None,
             }),
             Err(error) => {
                 let address = shared.local();
@@ -100,6 +222,24 @@ impl BusyPeers {
                 self.resting = now + REST;
             }
         }
+    }
+
+    /// Whether there is a place for this peer, of one that leaves if need be.
+    fn make_room(&mut self, candidate: Candidate, now: Instant) -> bool {
+        if self.all.len() < MOST {
+            return true;
+        }
+        let lately = self.gave_way.is_some_and(|t| now.since(t) < PAUSE);
+        if lately || self.all.iter().any(|b| b.leaves.is_some()) {
+            return false;
+        }
+        let places: Vec<Place> = self.all.iter().map(|b| b.place).collect();
+        let Some(at) = gives_way(&places, candidate, now) else {
+            return false;
+        };
+        self.gave_way = Some(now);
+        self.all[at].leaves = Some(LAST_BATCHES);
+        true
     }
 
     /// Whether a socket waits until the shared one has been read.
@@ -134,12 +274,17 @@ impl BusyPeers {
                 return true;
             }
             match busy.socket.poll_receive(cx, into) {
-                Poll::Pending => return now.since(busy.heard) < IDLE,
+                Poll::Pending => return busy.leaves.is_none() && now.since(busy.heard) < IDLE,
                 Poll::Ready(Ok(n)) => {
                     more = true;
                     busy.heard = now;
+                    busy.place.busyness.add(now, into.len(n));
                     for (source, mut datagrams) in into.buffers(n) {
                         arrive(source, &mut datagrams);
+                    }
+                    if let Some(left) = &mut busy.leaves {
+                        *left -= 1;
+                        return *left > 0;
                     }
                 }
                 // Of an ICMP message, or for good: the shared socket gets the packets then.
@@ -158,27 +303,141 @@ impl BusyPeers {
 mod tests {
     use super::*;
 
+    fn at(ms: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(ms)
+    }
+
     #[test]
     fn who_sends_much_in_a_second_is_busy() {
         let mut count = BusyCount::default();
         let peer = SocketAddr::from(([10, 0, 0, 1], 9899));
-        let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+        let mut add = |ms, flood| count.add(at(ms), (0, peer), 100, flood).map(|c| c.bytes);
         for n in 1..MUCH {
-            assert!(!count.add(at(10), 0, peer, false), "{n}");
+            assert_eq!(add(10, false), None, "{n}");
         }
-        assert!(!count.add(at(10), 1, peer, false), "another socket");
-        assert!(count.add(at(10), 0, peer, false));
-        assert!(!count.add(at(10), 0, peer, false), "once");
-        for port in 0..10_000 {
-            let other = SocketAddr::from(([10, 0, 0, 2], port));
-            assert!(!count.add(at(20), 0, other, false));
+        assert_eq!(add(10, false), Some(6400));
+        for _ in 1..MUCH {
+            assert_eq!(add(10, false), None, "once");
         }
-        assert!(count.counts.len() <= COUNTED);
-        let quiet = SocketAddr::from(([10, 0, 0, 3], 1));
-        assert!(!count.add(at(30), 0, quiet, true));
-        assert!(
-            count.add(at(30), 0, quiet, true),
-            "beside a flood two buffers are much"
-        );
+        assert_eq!(add(10, false), Some(12_800), "twice as much");
+        // The next second. Beside a flood two buffers are much.
+        assert_eq!(add(1010, true), None);
+        assert_eq!(add(1010, true), Some(200));
+    }
+
+    #[test]
+    fn however_many_others_send_little_only_who_sends_much_is_busy() {
+        let mut count = BusyCount::default();
+        let peer = SocketAddr::from(([10, 0, 0, 1], 9899));
+        let mut found = None;
+        // As many buffers in all as a second may have.
+        for n in 0..500_u64 {
+            let busy = count.add(at(n), (0, peer), 100, false);
+            found = found.or(busy.map(|c| (n, c)));
+            for other in 0..200_u64 {
+                // Each of 10,000 says something twenty times a second.
+                let place = (n * 200 + other) % 10_000;
+                let host = [10, 0, 1, (place % 200) as u8];
+                let from = SocketAddr::from((host, 1 + (place / 200) as u16));
+                let busy = count.add(at(n), (0, from), 100, false);
+                assert_eq!(busy, None, "a peer that sends ten buffers in this time");
+            }
+        }
+        let (n, busy) = found.expect("the busy one is found");
+        assert!(n < 250, "after {n} buffers");
+        assert!(busy.peer == peer && busy.bytes <= 100 * (n + 1));
+        assert_eq!(count.counts.len(), COUNTED);
+    }
+
+    /// Places of these hosts with these bytes a second, all of long ago.
+    fn places(all: &[(u8, u64)]) -> Vec<Place> {
+        let place = |&(host, before): &(u8, u64)| Place {
+            host: IpAddr::from([10, 0, 0, host]),
+            opened: at(0),
+            busyness: Busyness {
+                since: at(10_000),
+                now: 0,
+                before,
+            },
+        };
+        all.iter().map(place).collect()
+    }
+
+    #[test]
+    fn hosts_have_equal_shares_and_the_least_busy_gives_way() {
+        let one_host = [(1, 500); MOST];
+        let mut one_less = one_host;
+        one_less[9].1 = 400;
+        let mut with_good = one_host;
+        with_good[0] = (2, 300);
+        let each: Vec<_> = (1..=MOST as u8)
+            .map(|host| (host, 500 + u64::from(host)))
+            .collect();
+        type Row<'a> = (&'a str, &'a [(u8, u64)], (u8, u64), Option<usize>);
+        let rows: [Row<'_>; 8] = [
+            (
+                "a newcomer beside a host that has all",
+                &one_less,
+                (2, 1),
+                Some(9),
+            ),
+            ("one more of that host", &one_less, (1, 700), None),
+            (
+                "one that sends twice as much as the least",
+                &one_less,
+                (1, 801),
+                Some(9),
+            ),
+            (
+                "the place of the other host is safe",
+                &with_good,
+                (1, 600),
+                None,
+            ),
+            (
+                "from whom of its own it takes",
+                &with_good,
+                (1, 1001),
+                Some(1),
+            ),
+            ("all of different hosts: as busy", &each, (99, 1002), None),
+            (
+                "all of different hosts: twice as busy",
+                &each,
+                (99, 1003),
+                Some(0),
+            ),
+            (
+                "a second place beside hosts of one",
+                &each,
+                (7, 1003),
+                Some(0),
+            ),
+        ];
+        for (what, all, (host, bytes), expected) in rows {
+            let candidate = Candidate {
+                peer: SocketAddr::from(([10, 0, 0, host], 1)),
+                bytes,
+            };
+            let found = gives_way(&places(all), candidate, at(10_500));
+            assert_eq!(found, expected, "{what}");
+        }
+        // None that is new.
+        let mut young = places(&one_less);
+        for place in &mut young {
+            place.opened = at(10_000);
+        }
+        let candidate = Candidate {
+            peer: SocketAddr::from(([10, 0, 0, 2], 1)),
+            bytes: 1 << 30,
+        };
+        assert_eq!(gives_way(&young, candidate, at(10_500)), None);
+        // Who has fallen silent sends nothing.
+        let silent = places(&each);
+        let candidate = Candidate {
+            bytes: 1,
+            ..candidate
+        };
+        assert_eq!(gives_way(&silent, candidate, at(13_000)), Some(0));
     }
 }

@@ -89,7 +89,7 @@ impl Port {
                     match state.arrive_shared(now, source, index, datagrams, flood) {
                         Source::Unknown => unknown += 1,
                         Source::Known => {}
-                        Source::Busy => busy.push(source),
+                        Source::Busy(peer) => busy.push(peer),
                     }
                 }
             });
@@ -226,21 +226,30 @@ impl Driver {
                 }
                 self.ports[place] = Some(Port::new(socket));
             }
+            let queues = self.ports.iter().flatten().map(|p| &p.queue);
+            let mut waiting: usize = queues.map(SocketQueue::memory).sum();
+            let sockets = self.ports.iter().flatten().count();
             for (index, port) in self.ports.iter_mut().enumerate() {
                 let Some(port) = port else {
                     state.outbox.drain(index).for_each(drop);
                     continue;
                 };
                 state.outbox.set_most(index, port.socket.max_segments());
+                let of_others = waiting - port.queue.memory();
+                let room = SocketQueue::room(sockets, of_others);
                 let dropped = port
                     .queue
-                    .fill_from(&mut state.outbox, index, &mut self.sent);
-                state.stats.datagrams_overflowed += dropped;
+                    .fill_from(&mut state.outbox, index, room, &mut self.sent);
+                waiting = of_others + port.queue.memory();
+                if let Some((count, to)) = dropped {
+                    state.overflowed(count, to);
+                }
             }
             Turn {
                 due,
                 more,
-                finished: state.finished(),
+                // The last packets are sent before it ends.
+                finished: !more && state.finished(),
             }
         });
         if routes_changed {

@@ -9,7 +9,7 @@ use crate::routes::KernelRoutes;
 use crate::shared::Shared;
 use crate::socket::Socket;
 use crate::state::{DriverStats, State};
-use crate::{bind, watch, wildcard};
+use crate::{bind, kernel_drops, watch, wildcard};
 use byway_core::{Config, EndpointConfig, EndpointStats};
 use std::future::poll_fn;
 use std::net::SocketAddr;
@@ -267,6 +267,14 @@ impl Endpoint {
         self.0.shared.with(|state| state.core.memory())
     }
 
+    /// Datagrams that the kernel dropped, because nobody had read their socket for too long: a
+    /// flood, or a process without a processor. Those of sockets that are open now. Reads a table
+    /// of the kernel, so it is not for every packet; `None` where there is none (it is Linux's).
+    #[must_use]
+    pub fn dropped_by_kernel(&self) -> Option<u64> {
+        kernel_drops::of(&self.local_addresses())
+    }
+
     /// Counters of the sockets.
     #[must_use]
     pub fn driver_stats(&self) -> DriverStats {
@@ -274,7 +282,9 @@ impl Endpoint {
     }
 
     /// Stops accepting, shuts all associations down gracefully, and waits until
-    /// they have ended and the ports are free.
+    /// they have ended and the ports are free. Whatever the peers do, this takes at most 50 times
+    /// RTO.Max ([`Association::shutdown`]), and for set-ups that have not ended their own limits
+    /// before; [`Endpoint::abort`] waits for nobody.
     pub async fn close(&self) {
         let shared = &self.0.shared;
         shared.with(|state| state.close(shared.now(), true));

@@ -141,6 +141,16 @@ pub enum Closed {
     DriverGone,
 }
 
+impl Closed {
+    /// Bytes of memory that its text takes beside itself.
+    pub(crate) fn text_memory(&self) -> usize {
+        match self {
+            Closed::Lost { reason, .. } => reason.text_memory(),
+            Closed::Gracefully | Closed::DriverGone => 0,
+        }
+    }
+}
+
 /// Why [`Endpoint::connect`](crate::Endpoint::connect) failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

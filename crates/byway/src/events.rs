@@ -12,8 +12,10 @@ pub struct Events(Association);
 
 impl Association {
     /// The events of the association. All readers share one queue, so each event
-    /// goes to one reader. The queue keeps the last 256 events; older unread ones
-    /// are dropped and counted ([`Events::missed`]).
+    /// goes to one reader. The queue keeps the last 256 events, and of the texts of a peer
+    /// 16 KiB; older unread ones are dropped and counted ([`Events::missed`]). What it keeps
+    /// is part of the memory of the association
+    /// ([`EndpointOptions::max_memory`](crate::EndpointOptions::max_memory)).
     #[must_use]
     pub fn events(&self) -> Events {
         Events(self.clone())
@@ -28,15 +30,15 @@ impl Events {
     pub async fn next(&self) -> Option<Event> {
         poll_fn(|cx| {
             self.0.shared().with(|state| {
-                let Some(entry) = state.entry(self.0.id()) else {
-                    return Poll::Ready(None);
-                };
-                match entry.events.pop_front() {
-                    None if entry.closed.is_none() => {
+                if let Some(event) = state.next_event(self.0.id()) {
+                    return Poll::Ready(Some(event));
+                }
+                match state.entry(self.0.id()) {
+                    Some(entry) if entry.closed.is_none() => {
                         entry.watchers.register(cx.waker());
                         Poll::Pending
                     }
-                    event => Poll::Ready(event),
+                    _ => Poll::Ready(None),
                 }
             })
         })
@@ -46,9 +48,7 @@ impl Events {
     /// The next event, if there is one now.
     #[must_use]
     pub fn try_next(&self) -> Option<Event> {
-        self.0
-            .shared()
-            .with(|state| state.entry(self.0.id())?.events.pop_front())
+        self.0.shared().with(|state| state.next_event(self.0.id()))
     }
 
     /// How many events have been dropped because they were not read in time.
@@ -56,6 +56,6 @@ impl Events {
     pub fn missed(&self) -> u64 {
         self.0
             .shared()
-            .with(|state| state.entry(self.0.id()).map_or(0, |e| e.events_missed))
+            .with(|state| state.events_missed(self.0.id()))
     }
 }

@@ -7,6 +7,7 @@ use crate::outbox::Outbox;
 use crate::state::State;
 use byway_core::time::Instant;
 use byway_core::{AssocId, Config, EndpointConfig, Message, Received, SendFailure};
+use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::task::{Poll, Waker};
 
@@ -26,6 +27,7 @@ pub struct Datagram {
 pub struct Node {
     state: State,
     local: Vec<SocketAddr>,
+    charges: BTreeMap<AssocId, usize>,
 }
 
 /// Whoever waits is not woken: callers ask again.
@@ -48,6 +50,7 @@ impl Node {
         Node {
             state: State::new(core, places, outbox, backlog),
             local,
+            charges: BTreeMap::new(),
         }
     }
 
@@ -167,8 +170,16 @@ impl Node {
         )
     }
 
-    /// Recounts the totals of an association.
+    /// The application keeps so many bytes for an association; see
+    /// [`Association::charge`](crate::Association::charge).
+    pub fn charge(&mut self, now: Instant, id: AssocId, bytes: usize) {
+        let before = self.charges.insert(id, bytes).unwrap_or(0);
+        self.state.charge_application(now, id, before, bytes);
+    }
+
+    /// Recounts the totals of an association, and what is kept for it here.
     pub fn check(&self, id: AssocId) {
         self.state.core.check_totals(id).expect("totals agree");
+        self.state.check_account(id);
     }
 }

@@ -106,6 +106,17 @@ impl Inbox {
         Some(received)
     }
 
+    /// Drops what is parked. Who waits goes on to wait.
+    pub(crate) fn clear(&mut self) {
+        for stream in std::mem::take(&mut self.filled) {
+            match self.lanes.get_mut(&stream) {
+                Some(lane) if lane.opened => lane.parked = VecDeque::new(),
+                _ => drop(self.lanes.remove(&stream)),
+            }
+        }
+        self.bytes = 0;
+    }
+
     /// Registers a task to be woken when a message for it arrives.
     pub(crate) fn register(&mut self, stream: Option<u16>, waker: &Waker) {
         match stream {

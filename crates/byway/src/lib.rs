@@ -72,6 +72,7 @@ mod events;
 pub mod fuzzing;
 mod icmp;
 mod inbox;
+mod kernel_drops;
 mod kernel_sctp;
 mod netlink;
 mod outbox;
@@ -83,6 +84,7 @@ mod routes;
 mod shared;
 mod socket;
 mod socket_queue;
+mod spare;
 mod state;
 mod strangers;
 mod stream;
@@ -90,10 +92,11 @@ mod wakers;
 mod watch;
 mod wildcard;
 
-pub use association::Association;
+pub use association::{Association, Charge};
 pub use byway_core::{
-    AssocStats, CommandError, Config, ConfigError, Event, LossReason, Message, NOTHING_LISTENS,
-    PathId, PathState, PathStats, Received, Undelivered, host_of, text,
+    AssocStats, CommandError, Config, ConfigError, EndpointStats, Event, LossReason, Message,
+    NOTHING_LISTENS, PathId, PathState, PathStats, Received, Rule, RuleCounts, Undelivered,
+    host_of, text,
 };
 pub use encapsulation::Encapsulation;
 pub use endpoint::{Endpoint, EndpointOptions};

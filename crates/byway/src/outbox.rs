@@ -1,6 +1,7 @@
 //! Datagrams that the core wants to send, gathered into batches.
 
-use crate::batch::{Batch, MAX_BYTES};
+use crate::batch::Batch;
+use crate::spare::Spare;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
@@ -8,8 +9,8 @@ use std::net::SocketAddr;
 /// than one, so that traffic that alternates between paths is batched too.
 const LOOK_BACK: usize = 8;
 
-/// Empty buffers kept for reuse.
-const SPARE: usize = 64;
+/// Batches for which an empty list keeps room.
+const KEPT: usize = 256;
 
 /// The batches for each socket, oldest first.
 #[derive(Debug)]
@@ -18,8 +19,7 @@ pub(crate) struct Outbox {
     /// Most datagrams in a batch, by socket.
     most: Vec<usize>,
     bytes: usize,
-    /// Empty buffers for reuse.
-    spare: Vec<Vec<u8>>,
+    spare: Spare,
 }
 
 impl Outbox {
@@ -30,7 +30,7 @@ impl Outbox {
             queues: most.iter().map(|_| VecDeque::new()).collect(),
             most,
             bytes: 0,
-            spare: Vec::new(),
+            spare: Spare::default(),
         }
     }
 
@@ -59,14 +59,16 @@ impl Outbox {
             .rev()
             .take(LOOK_BACK)
             .find(|b| b.destination == destination);
-        if newest.is_some_and(|b| b.push(datagram, self.most[socket])) {
-            return;
+        match newest {
+            Some(batch) if batch.takes(datagram, self.most[socket]) => {
+                self.spare.enlarge(&mut batch.bytes, datagram.len());
+                batch.push(datagram);
+            }
+            _ => {
+                let buffer = self.spare.take(datagram.len());
+                queue.push_back(Batch::new(destination, datagram, buffer));
+            }
         }
-        let buffer = self
-            .spare
-            .pop()
-            .unwrap_or_else(|| Vec::with_capacity(MAX_BYTES));
-        queue.push_back(Batch::new(destination, datagram, buffer));
     }
 
     /// Queues a datagram that the network may fragment.
@@ -96,16 +98,27 @@ impl Outbox {
 
     /// Takes buffers back for reuse.
     pub(crate) fn recycle(&mut self, sent: &mut Vec<Vec<u8>>) {
-        for mut buffer in sent.drain(..) {
-            if self.spare.len() < SPARE {
-                buffer.clear();
-                self.spare.push(buffer);
+        for buffer in sent.drain(..) {
+            self.spare.give_back(buffer);
+        }
+        // With a crowd goes the memory of its lists.
+        if sent.capacity() > KEPT {
+            *sent = Vec::new();
+        }
+        for queue in &mut self.queues {
+            if queue.is_empty() && queue.capacity() > KEPT {
+                *queue = VecDeque::new();
             }
         }
     }
 
+    /// Frees buffers that have not been needed since the last time.
+    pub(crate) fn trim(&mut self) {
+        self.spare.trim();
+    }
+
     #[cfg(test)]
-    pub(crate) fn spare_buffers(&self) -> usize {
-        self.spare.len()
+    pub(crate) fn spare(&self) -> &Spare {
+        &self.spare
     }
 }

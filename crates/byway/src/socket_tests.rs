@@ -19,7 +19,7 @@ async fn through(ip: &str, lengths: &[usize]) -> (Vec<Vec<u8>>, usize) {
         outbox.push(0, b.local(), &vec![i as u8; *len]);
     }
     let mut queue = SocketQueue::default();
-    queue.fill_from(&mut outbox, 0, &mut Vec::new());
+    queue.fill_from(&mut outbox, 0, usize::MAX, &mut Vec::new());
     let mut into = Received::new();
     let mut got: Vec<Vec<u8>> = Vec::new();
     let mut calls = 0;
@@ -76,7 +76,7 @@ async fn a_batch_beyond_what_the_socket_segments_goes_one_by_one() {
         outbox.push(0, b.local(), &[i; 40]);
     }
     let mut queue = SocketQueue::default();
-    queue.fill_from(&mut outbox, 0, &mut Vec::new());
+    queue.fill_from(&mut outbox, 0, usize::MAX, &mut Vec::new());
     let batch = queue.first().unwrap();
     assert_eq!(batch.datagrams(), 200);
     poll_fn(|cx| a.poll_send(cx, batch, None)).await.unwrap();
@@ -105,7 +105,7 @@ async fn a_destination_that_cannot_be_does_not_cost_segmentation_offload() {
         outbox.push(0, "0.1.2.3:9899".parse().unwrap(), &[0; 100]);
     }
     let mut queue = SocketQueue::default();
-    queue.fill_from(&mut outbox, 0, &mut Vec::new());
+    queue.fill_from(&mut outbox, 0, usize::MAX, &mut Vec::new());
     let mut refused = 0;
     while let Some(batch) = queue.first() {
         let sent = poll_fn(|cx| a.poll_send(cx, batch, None)).await;

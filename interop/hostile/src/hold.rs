@@ -4,7 +4,7 @@ use crate::Target;
 use crate::flood::counted;
 use crate::peer::{Peer, Wish};
 use anyhow::{Context, Result};
-use byway_wire::{Data, Tsn};
+use byway_wire::{CauseWriter, Data, Tsn};
 use chacha20::ChaCha8Rng;
 use chacha20::rand_core::SeedableRng;
 use rand::RngExt;
@@ -31,7 +31,7 @@ pub(crate) enum Misuse {
     Gaps,
     /// Messages that begin on every stream and never end
     Beginnings,
-    /// 370 empty ERROR chunks in each packet
+    /// ERRORs with long reasons, and packets of 360 empty ones
     Errors,
     /// HEARTBEATs without a pause
     Heartbeats,
@@ -200,6 +200,7 @@ fn act(peer: &mut Peer, what: Misuse, crowd: &Crowd, sent: &mut u64) -> Result<b
                 }
                 fragments(peer, 1, |d| d.ssn = (d.tsn.0 as u16).max(1))?;
             }
+            Misuse::Errors if sent.is_multiple_of(2) => peer.send(|p| p.error(long_reasons))?,
             Misuse::Errors => peer.send(|p| {
                 for _ in 0..360 {
                     p.error(|_| {});
@@ -214,6 +215,13 @@ fn act(peer: &mut Peer, what: Misuse, crowd: &Crowd, sent: &mut u64) -> Result<b
         *sent += 1;
     }
     Ok(true)
+}
+
+/// As much as an event takes: four causes of control characters, each of which is shown as five.
+fn long_reasons(causes: &mut CauseWriter<'_>) {
+    for _ in 0..4 {
+        causes.protocol_violation(&[1; 300]);
+    }
 }
 
 /// A packet of 60 chunks of one byte, changed by `change`; their TSNs are `step` apart.

@@ -100,7 +100,8 @@ impl PyEndpoint {
     /// Counters of the protocol outside associations, and of the sockets.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let endpoint = self.inner.get()?;
-        facts::endpoint(py, &endpoint.stats(), endpoint.driver_stats())
+        let dropped = endpoint.dropped_by_kernel();
+        facts::endpoint(py, &endpoint.stats(), endpoint.driver_stats(), dropped)
     }
 
     /// The next association that a peer has set up; `False` once the endpoint is closed.

@@ -70,6 +70,7 @@ pub(super) fn endpoint<'py>(
     py: Python<'py>,
     stats: &EndpointStats,
     driver: DriverStats,
+    dropped_by_kernel: Option<u64>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let dict = fields!(py, stats, malformed bad_checksums out_of_the_blue inits forged_cookies
         stale_cookies refused refused_of_peer refused_for_memory answers_withheld
@@ -77,6 +78,12 @@ pub(super) fn endpoint<'py>(
     let sockets = fields!(py, driver, datagrams_received buffers_received datagrams_sent
         batches_sent datagrams_refused datagrams_overflowed);
     dict.update(sockets.as_mapping())?;
+    let refusals = PyDict::new(py);
+    for (rule, count) in stats.refusals.iter() {
+        refusals.set_item(rule.name(), count)?;
+    }
+    dict.set_item("refusals", refusals)?;
+    dict.set_item("dropped_by_kernel", dropped_by_kernel)?;
     Ok(dict)
 }
 

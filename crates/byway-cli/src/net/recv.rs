@@ -466,22 +466,20 @@ fn refuse(reason: String) -> Failure {
     Failure::new(Kind::Refused, reason)
 }
 
-/// What the endpoint has refused, put off and shed since the command began, of all peers.
+/// What the endpoint has refused, put off and shed since the command began, of all peers: a count for
+/// each rule, and what the kernel dropped before.
 fn refused(endpoint: &Endpoint) -> serde_json::Value {
     let stats = endpoint.stats();
-    serde_json::json!({
-        "malformed": stats.malformed,
-        "bad_checksums": stats.bad_checksums,
-        "out_of_the_blue": stats.out_of_the_blue,
-        "forged_cookies": stats.forged_cookies,
-        "stale_cookies": stats.stale_cookies,
-        "associations": stats.refused,
-        "answers_withheld": stats.answers_withheld,
-        "answers_dropped": stats.answers_dropped,
-        "heartbeats_put_off": stats.heartbeats_put_off,
-        "data_shed": stats.data_shed,
-        "associations_shed": stats.shed,
-    })
+    let rules = stats.refusals.iter();
+    let mut all: serde_json::Map<_, serde_json::Value> = rules
+        .map(|(rule, count)| (rule.name().to_owned(), count.into()))
+        .collect();
+    all.insert("associations".to_owned(), stats.refused.into());
+    all.insert(
+        "dropped_by_kernel".to_owned(),
+        endpoint.dropped_by_kernel().into(),
+    );
+    all.into()
 }
 
 fn report(

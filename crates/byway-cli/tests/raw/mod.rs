@@ -12,6 +12,8 @@ use std::time::Duration;
 /// The tag and the first TSN of this side.
 pub(crate) const TAG: u32 = 0x0102_0304;
 const FIRST: u32 = 1000;
+/// How long to wait for what must come, on a machine however busy.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(crate) struct Raw {
     socket: UdpSocket,
@@ -66,10 +68,29 @@ impl Raw {
 
     /// The same with these parameters of the INIT; the INIT and the INIT ACK.
     pub(crate) fn ask_with(&mut self, params: impl FnOnce(&mut ParamWriter<'_>)) -> [Vec<u8>; 2] {
-        let init = self.packet(0, |b| b.init(false, &init_fields(), params));
+        self.ask_as(TAG, params)
+    }
+
+    /// The same with this tag of ours.
+    pub(crate) fn ask_as(
+        &mut self,
+        tag: u32,
+        params: impl FnOnce(&mut ParamWriter<'_>),
+    ) -> [Vec<u8>; 2] {
+        let fields = InitFields {
+            initiate_tag: tag,
+            ..init_fields()
+        };
+        let init = self.packet(0, |b| b.init(false, &fields, params));
         self.send_bytes(&init);
-        let answer = self.hear().expect("an INIT ACK");
-        let packet = Packet::parse(&answer).unwrap();
+        let answer = self.hear_within(PATIENCE).expect("an INIT ACK");
+        self.learn(&answer);
+        [init, answer]
+    }
+
+    /// Takes what the INIT ACK says.
+    fn learn(&mut self, answer: &[u8]) {
+        let packet = Packet::parse(answer).unwrap();
         let Some(Ok(Ok(Chunk::InitAck(ack)))) =
             packet.chunks().next().map(|c| c.map(|c| c.parse()))
         else {
@@ -81,17 +102,44 @@ impl Raw {
             _ => None,
         });
         self.cookie = cookie.expect("a State Cookie");
-        [init, answer]
     }
 
     /// The association that was asked for.
     pub(crate) fn echo(&self) {
         let cookie = self.cookie.clone();
         self.send(self.tag, |b| b.cookie_echo(&cookie));
-        assert_eq!(self.hear_of(chunk_type::COOKIE_ACK), 1);
+        assert_eq!(self.hear_some_of(chunk_type::COOKIE_ACK), 1);
     }
 
-    /// How long to wait for a packet.
+    /// Another association of this socket, from this SCTP port, without a wait for silence.
+    pub(crate) fn join(&mut self, port: u16) {
+        self.port = port;
+        self.send(0, |b| b.init(false, &init_fields(), |_| {}));
+        self.learn(&self.hear_next(chunk_type::INIT_ACK));
+        let cookie = self.cookie.clone();
+        self.send(self.tag, |b| b.cookie_echo(&cookie));
+        self.hear_next(chunk_type::COOKIE_ACK);
+    }
+
+    /// The next packet that begins with a chunk of this type. It must come.
+    pub(crate) fn hear_next(&self, kind: u8) -> Vec<u8> {
+        loop {
+            let bytes = self.hear_within(PATIENCE).expect("a packet");
+            if kinds(&bytes).first() == Some(&kind) {
+                return bytes;
+            }
+        }
+    }
+
+    fn hear_within(&self, time: Duration) -> Option<Vec<u8>> {
+        let silence = self.socket.read_timeout().unwrap();
+        self.wait(time);
+        let heard = self.hear();
+        self.socket.set_read_timeout(silence).unwrap();
+        heard
+    }
+
+    /// How long to wait for a packet that need not come.
     pub(crate) fn wait(&self, time: Duration) {
         self.socket.set_read_timeout(Some(time)).unwrap();
     }
@@ -151,13 +199,12 @@ impl Raw {
 
     /// The types of all chunks that come, until nothing comes for 300 ms, and bytes.
     pub(crate) fn hear_all(&self) -> (Vec<u8>, usize) {
-        let (mut kinds, mut bytes) = (Vec::new(), 0);
+        let (mut all, mut bytes) = (Vec::new(), 0);
         while let Some(heard) = self.hear() {
             bytes += heard.len();
-            let packet = Packet::parse(&heard).unwrap();
-            kinds.extend(packet.chunks().map(|c| c.unwrap().kind));
+            all.extend(kinds(&heard));
         }
-        (kinds, bytes)
+        (all, bytes)
     }
 
     /// How many chunks of a type come before the silence.
@@ -165,9 +212,36 @@ impl Raw {
         self.hear_all().0.iter().filter(|k| **k == kind).count()
     }
 
+    /// The same of a type of which one must come, however late.
+    pub(crate) fn hear_some_of(&self, kind: u8) -> usize {
+        let first = kinds(&self.hear_next(kind));
+        first.iter().filter(|k| **k == kind).count() + self.hear_of(kind)
+    }
+
     /// Whether the association lives: it answers a heartbeat.
     pub(crate) fn lives(&self) -> bool {
         self.inject(|b| b.heartbeat(b"are you there"));
-        self.hear_of(chunk_type::HEARTBEAT_ACK) > 0
+        let mut patience = true;
+        loop {
+            let heard = match patience {
+                true => self.hear_within(PATIENCE),
+                false => self.hear(),
+            };
+            let Some(heard) = heard.map(|bytes| kinds(&bytes)) else {
+                return false;
+            };
+            if heard.contains(&chunk_type::HEARTBEAT_ACK) {
+                self.hear_all();
+                return true;
+            }
+            // Of what is no more there is nothing else to hear.
+            patience &= !heard.contains(&chunk_type::ABORT);
+        }
     }
+}
+
+/// The types of the chunks of a packet.
+fn kinds(bytes: &[u8]) -> Vec<u8> {
+    let packet = Packet::parse(bytes).unwrap();
+    packet.chunks().map(|c| c.unwrap().kind).collect()
 }

@@ -8,6 +8,7 @@
 use super::on_heartbeat::INFO_LEN;
 use super::{Association, Ctx};
 use crate::path::{PathId, PathTimer};
+use crate::refusals::Rule;
 use byway_wire::{CHUNK_HEADER_LEN, COMMON_HEADER_LEN};
 
 /// Bytes that may go to unproven addresses for each that came.
@@ -78,7 +79,8 @@ impl Association {
     /// A heartbeat must wait until the peer has sent more.
     #[cold]
     pub(super) fn put_heartbeat_off(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
-        ctx.out.put_heartbeat_off(self.paths.get(path).remote());
+        ctx.out
+            .refuse(Rule::HeartbeatAllowance, self.paths.get(path).remote());
         self.paths.want_heartbeat(path, false);
         let wait = self.cfg.hb.interval.max(self.paths.get(path).rtt.rto());
         let timers = &mut self.paths.get_mut(path).timers;

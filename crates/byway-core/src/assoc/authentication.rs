@@ -12,6 +12,7 @@ use super::{Association, Ctx, Inbound};
 use crate::auth::{BadAuth, Keys, PeerAuth, Random};
 use crate::endpoint::cookie::CookieAuth;
 use crate::path::PathId;
+use crate::refusals::Rule;
 use byway_wire::{Auth, COMMON_HEADER_LEN, Packet, RawChunk, Tsn};
 use rand::RngExt;
 use std::borrow::Cow;
@@ -128,15 +129,25 @@ impl Association {
                 return true;
             }
             Err(BadAuth::Hash) => {
-                self.discard(ctx, "AUTH with a hash that was not offered");
+                self.discard(
+                    ctx,
+                    Rule::Unauthenticated,
+                    "AUTH with a hash that was not offered",
+                );
                 if !core::mem::replace(&mut gathered.reported, true) {
-                    self.report(from, |w| {
+                    self.report(ctx, from, |w| {
                         w.unsupported_hmac(auth.hmac_id);
                     });
                 }
             }
-            Err(BadAuth::Key) => self.discard(ctx, "AUTH with an unknown shared key"),
-            Err(BadAuth::Wrong) => self.discard(ctx, "AUTH with a wrong hash"),
+            Err(BadAuth::Key) => self.discard(
+                ctx,
+                Rule::Unauthenticated,
+                "AUTH with an unknown shared key",
+            ),
+            Err(BadAuth::Wrong) => {
+                self.discard(ctx, Rule::Unauthenticated, "AUTH with a wrong hash")
+            }
         }
         false
     }

@@ -128,7 +128,12 @@ impl Association {
         }
         let verified = |p: &PathId| self.has_source(*p) && self.is_probed(*p);
         let verifies = self.paths.ids().any(|p| verified(&p));
-        if !verifies && self.timers.t4.is_none() && self.timers.t5.is_none() {
+        // The longest time of a shutdown does not count: it ends everything.
+        let guarded = self
+            .timers
+            .t5
+            .is_some_and(|t5| Some(t5) != self.shutdown.ends);
+        if !verifies && self.timers.t4.is_none() && !guarded {
             let (ours, paths): (_, Vec<SocketAddr>) = (
                 &self.addresses.local,
                 self.paths

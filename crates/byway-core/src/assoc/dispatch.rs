@@ -6,6 +6,7 @@ use crate::api::{Event, LossReason};
 use crate::observe::Observation;
 use crate::path::{PathId, PathState};
 use crate::recv::acker::Arrived;
+use crate::refusals::Rule;
 use crate::text::shown;
 use bytes::Bytes;
 use byway_wire::{
@@ -71,7 +72,7 @@ impl Association {
             match self.check_tag(inbound) {
                 TagCheck::Ok => {}
                 TagCheck::Wrong => {
-                    self.discard(ctx, "wrong verification tag");
+                    self.discard(ctx, Rule::WrongTag, "wrong verification tag");
                     return Handled::Done;
                 }
                 TagCheck::OutOfTheBlue => return Handled::OutOfTheBlue,
@@ -121,8 +122,16 @@ impl Association {
         }
     }
 
-    pub(super) fn discard(&self, ctx: &mut Ctx<'_>, why: &'static str) {
+    /// Something of the peer is dropped by a rule.
+    pub(super) fn discard(&self, ctx: &mut Ctx<'_>, rule: Rule, why: &'static str) {
+        self.refuse(ctx, rule);
         self.observe(ctx, || Observation::Discarded { why });
+    }
+
+    /// Counts what a rule refuses to the peer, at the address that data goes to.
+    pub(crate) fn refuse(&self, ctx: &mut Ctx<'_>, rule: Rule) {
+        ctx.out
+            .refuse(rule, self.paths.get(self.paths.data()).remote());
     }
 
     /// Section 8.5.
@@ -189,7 +198,7 @@ impl Association {
                 return;
             }
             let Ok(raw) = chunk else {
-                self.discard(ctx, "chunk with a bad length");
+                self.discard(ctx, Rule::BadChunk, "chunk with a bad length");
                 return;
             };
             if !self.handle_chunk(ctx, (inbound, from), &raw, gathered) {
@@ -218,7 +227,7 @@ impl Association {
             _ => self.handle_other(ctx, (inbound, from), raw, gathered),
         };
         well_formed.unwrap_or_else(|_| {
-            self.discard(ctx, "malformed chunk");
+            self.discard(ctx, Rule::BadChunk, "malformed chunk");
             false
         })
     }
@@ -237,7 +246,9 @@ impl Association {
         match raw.parse()? {
             Chunk::Heartbeat(_) => {
                 // One packet gets one answer (RFC 5062 section 8).
-                if !core::mem::replace(&mut gathered.heartbeat, true) {
+                if core::mem::replace(&mut gathered.heartbeat, true) {
+                    self.refuse(ctx, Rule::ReportRate);
+                } else {
                     self.on_heartbeat(ctx, inbound, raw.value, gathered);
                 }
             }
@@ -255,11 +266,19 @@ impl Association {
             }
             Chunk::Abort(_) if self.is_being_deleted(inbound.destination.ip()) => {
                 // RFC 5061 sections 5.3, F4, and 5.3.1.
-                self.discard(ctx, "ABORT to an address that is being deleted");
+                self.discard(
+                    ctx,
+                    Rule::Misplaced,
+                    "ABORT to an address that is being deleted",
+                );
                 return Ok(false);
             }
             Chunk::Abort(_) if raw.flags & 1 == 1 && self.tries_source(inbound) => {
-                self.discard(ctx, "ABORT to a source that the peer does not know");
+                self.discard(
+                    ctx,
+                    Rule::Misplaced,
+                    "ABORT to a source that the peer does not know",
+                );
                 return Ok(false);
             }
             Chunk::Abort(a) => {
@@ -269,7 +288,11 @@ impl Association {
             }
             Chunk::Error(e) => self.on_error(ctx, e.causes, gathered),
             Chunk::Init(_) | Chunk::CookieEcho(_) => {
-                self.discard(ctx, "INIT or COOKIE ECHO behind another chunk");
+                self.discard(
+                    ctx,
+                    Rule::Misplaced,
+                    "INIT or COOKIE ECHO behind another chunk",
+                );
                 return Ok(false);
             }
             Chunk::Timestamp(t) => self.on_timestamp(t),
@@ -280,7 +303,11 @@ impl Association {
                 if self.optional.asconf.is_some() && !gathered.authenticated =>
             {
                 // RFC 5061 section 5.2, D5.
-                self.discard(ctx, "ASCONF or ASCONF-ACK without AUTH");
+                self.discard(
+                    ctx,
+                    Rule::Unauthenticated,
+                    "ASCONF or ASCONF-ACK without AUTH",
+                );
                 return Ok(false);
             }
             Chunk::Asconf(a) if self.optional.asconf.is_some() => {
@@ -303,22 +330,28 @@ impl Association {
         gathered: &mut Gathered,
     ) -> bool {
         let action = RawChunk::unknown_action(raw.kind);
-        self.discard(ctx, "unknown chunk type");
+        self.discard(ctx, Rule::UnknownChunk, "unknown chunk type");
         if action.reports() && !gathered.reported {
             gathered.reported = true;
             // Cut, so that the report is not larger than the chunk that caused it.
             let cut = raw.bytes.len().min(256);
-            self.report(from, |w| {
+            self.report(ctx, from, |w| {
                 w.unrecognized_chunk_type(&raw.bytes[..cut]);
             });
         }
         !UnknownAction::stops(action)
     }
 
-    /// Queues an ERROR to the path of the cause.
-    pub(super) fn report(&mut self, to: Option<PathId>, write: impl FnOnce(&mut CauseWriter<'_>)) {
-        if self.control.len() >= 8 {
-            return;
+    /// Queues an ERROR to the path of the cause. A peer gets few in a second, however much of what
+    /// it sends is wrong: each costs a packet.
+    pub(super) fn report(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        to: Option<PathId>,
+        write: impl FnOnce(&mut CauseWriter<'_>),
+    ) {
+        if self.control.len() >= 8 || !self.failure.reported.take(ctx.now) {
+            return self.refuse(ctx, Rule::ReportRate);
         }
         let mut causes = Vec::new();
         write(&mut CauseWriter::over(&mut causes));
@@ -342,11 +375,15 @@ impl Association {
         // One event a packet, and few a second: many ERRORs must not push other events out
         // of a queue.
         if core::mem::replace(&mut gathered.peer_error, true) {
-            self.discard(ctx, "another ERROR in one packet");
+            self.discard(ctx, Rule::ErrorRate, "another ERROR in one packet");
             return;
         }
-        if !self.failure.may_tell_of_error(ctx.now) {
-            self.discard(ctx, "more ERRORs than the user is told of in a second");
+        if !self.failure.told.take(ctx.now) {
+            self.discard(
+                ctx,
+                Rule::ErrorRate,
+                "more ERRORs than the user is told of in a second",
+            );
             return;
         }
         let cause = describe(causes);
@@ -384,5 +421,7 @@ fn describe(causes: Causes<'_>) -> String {
             _ => text.push_str(&format!("cause {}", raw.code)),
         }
     }
+    // It may be kept for long.
+    text.shrink_to_fit();
     text
 }

@@ -4,7 +4,7 @@
 use super::timers::Timers;
 use super::{Association, Ctx, State};
 use crate::api::{Event, LossReason, Undelivered};
-use crate::outbox::OutboundReply;
+use crate::outbox::Finished;
 use crate::send::record::Fate;
 use byway_wire::PacketBuilder;
 
@@ -77,7 +77,7 @@ impl Association {
             if self.optional.stalled && self.has_no_source() {
                 return self.lose(ctx, reason);
             }
-            ctx.out.queue_reply(OutboundReply {
+            ctx.out.queue_packet(Finished {
                 source: p.local(),
                 destination: p.remote(),
                 bytes,

@@ -11,6 +11,7 @@
 use super::{Association, Control, Ctx};
 use crate::api::{IcmpMessage, LossReason};
 use crate::path::PathId;
+use crate::refusals::Rule;
 use crate::time::Instant;
 use byway_wire::chunk_type;
 use core::net::SocketAddr;
@@ -52,7 +53,11 @@ impl Association {
         message: IcmpMessage,
     ) {
         if !self.has_sent(quoted) {
-            return self.discard(ctx, "ICMP message with a wrong verification tag");
+            return self.discard(
+                ctx,
+                Rule::Icmp,
+                "ICMP message with a wrong verification tag",
+            );
         }
         let Some(path) = self.paths.find_source(destination) else {
             return;

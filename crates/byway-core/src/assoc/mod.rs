@@ -161,10 +161,12 @@ pub(crate) struct SetUp {
 /// The state of the shutdown (section 9.2).
 #[derive(Debug, Default)]
 pub(crate) struct Shutdown {
-    /// The user shut down before the association was established.
+    /// The user wants to shut down.
     wanted: bool,
     /// The path of the peer's last SHUTDOWN.
     from: Option<PathId>,
+    /// When it ends at the latest, whatever the peer does.
+    ends: Option<Instant>,
 }
 
 /// The counts that can end the association (section 8.1).
@@ -176,29 +178,39 @@ pub(crate) struct Failure {
     /// heartbeat was answered since
     /// (`failure.dead_data`).
     unacknowledged_since: Option<(Instant, bool)>,
-    /// When the second began in which the user was told of ERRORs, and of how many.
-    told: (Instant, u8),
+    /// ERRORs of the peer that the user was told of.
+    told: FewASecond,
+    /// Errors of the peer that it was told of.
+    reported: FewASecond,
     /// When ICMP said first that the peer's host has no SCTP (`icmp`).
     no_sctp_since: Option<Instant>,
     /// Where DATA of the peer comes.
     peers_data: peer_moved::PeersData,
 }
 
-/// ERRORs of the peer that the user is told of in a second.
-const ERRORS_TOLD: u8 = 8;
+/// Eight in a second: of what a peer may cause without end.
+#[derive(Copy, Clone, Debug, Default)]
+struct FewASecond {
+    /// When the second began.
+    since: Instant,
+    count: u8,
+}
 
-impl Failure {
-    /// Whether the user is told of another ERROR; it counts.
-    fn may_tell_of_error(&mut self, now: Instant) -> bool {
-        let (since, told) = &mut self.told;
-        if now.since(*since) >= Duration::from_secs(1) {
-            (*since, *told) = (now, 0);
+impl FewASecond {
+    const MOST: u8 = 8;
+
+    /// Whether there may be another one now; it counts.
+    fn take(&mut self, now: Instant) -> bool {
+        if now.since(self.since) >= Duration::from_secs(1) {
+            (self.since, self.count) = (now, 0);
         }
-        let may = *told < ERRORS_TOLD;
-        *told += u8::from(may);
+        let may = self.count < FewASecond::MOST;
+        self.count += u8::from(may);
         may
     }
+}
 
+impl Failure {
     /// New data was acknowledged, or the association begins again: nothing speaks
     /// against the peer.
     fn clear(&mut self) {

@@ -9,6 +9,7 @@ use crate::path::PathId;
 use crate::recv::acker::Arrived;
 use crate::recv::reassembly::Fragment;
 use crate::recv::tsn_map::Arrival;
+use crate::refusals::Rule;
 use bytes::Bytes;
 use byway_wire::Data;
 
@@ -24,7 +25,7 @@ impl Association {
         gathered: &mut Gathered,
     ) -> bool {
         if !self.state.takes_data() {
-            self.discard(ctx, "DATA in a state that takes none");
+            self.discard(ctx, Rule::Misplaced, "DATA in a state that takes none");
             return true;
         }
         gathered.has_data = true;
@@ -47,7 +48,7 @@ impl Association {
             Arrival::OutOfReach => {
                 gathered.data.duplicate = true;
                 self.note_data_chunk(first, false);
-                self.discard(ctx, "TSN too far ahead");
+                self.discard(ctx, Rule::Window, "TSN too far ahead");
                 return true;
             }
         };
@@ -55,15 +56,18 @@ impl Association {
         let has_room = self.has_room(seq, first_missing);
         let is_shed = has_room && !ctx.scarcity.admits(|| self.memory(), first_missing);
         if is_shed {
-            ctx.out
-                .shed_data(self.paths.get(self.paths.data()).remote());
+            self.refuse(ctx, Rule::DataMemory);
         }
         if !has_room || is_shed {
             // Dropped and not acknowledged, so the peer will send it again. A SACK leaves
             // at once (section 6.2).
             gathered.data.immediate = true;
             self.note_data_chunk(first, false);
-            self.discard(ctx, "no room in the receive buffer");
+            let why = "no room in the receive buffer";
+            match is_shed {
+                true => self.observe(ctx, || Observation::Discarded { why }),
+                false => self.discard(ctx, Rule::Window, why),
+            }
             return true;
         }
         self.observe_data(ctx, from, d, seq, false);
@@ -87,7 +91,7 @@ impl Association {
             // Acknowledged, reported, and not delivered (section 6.5).
             if !gathered.reported {
                 gathered.reported = true;
-                self.report(from, |w| {
+                self.report(ctx, from, |w| {
                     w.invalid_stream_identifier(d.stream_id);
                 });
             }

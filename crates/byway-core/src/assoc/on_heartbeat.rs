@@ -7,6 +7,7 @@ use crate::config::{FailedProbes, HbJitter, PathMaxRetransTest};
 use crate::observe::{Observation, Timer};
 use crate::path::{PathId, PathState, PathTimer, Probe};
 use crate::policy::probing::Evidence;
+use crate::refusals::Rule;
 use crate::time::{Duration, Instant};
 use rand::RngExt;
 
@@ -66,6 +67,8 @@ impl Association {
         if self.control.iter().filter(|c| waiting(c)).count() < 8 {
             self.control
                 .push_back(Control::HeartbeatAck(path, info.into()));
+        } else {
+            self.refuse(ctx, Rule::ReportRate);
         }
     }
 

@@ -7,7 +7,7 @@
 //! same moment, so a lost chunk alone moves nothing.
 
 use super::{Association, Ctx, on_heartbeat, unverified};
-use crate::outbox::OutboundReply;
+use crate::outbox::Finished;
 use crate::path::{PathId, PathState, PathTimer};
 use crate::time::{Duration, Instant};
 use byway_wire::PacketBuilder;
@@ -120,7 +120,7 @@ impl Association {
         if self.optional.seals {
             self.seal_if_required(ctx, (&mut bytes, 0), &[]);
         }
-        ctx.out.queue_reply(OutboundReply {
+        ctx.out.queue_packet(Finished {
             source,
             destination,
             bytes,

@@ -129,7 +129,10 @@ impl Association {
         self.failure.clear();
         self.optional.estimating = super::estimating::Estimating::of(&self.cfg);
         self.optional.trials = super::trial::Trials::of(&self.cfg);
-        self.shutdown.wanted = false;
+        self.shutdown.from = None;
+        if !self.shutdown.wanted {
+            self.shutdown.ends = None;
+        }
         self.paths.detect_as(&self.cfg);
         self.make_room_for_timestamps(ctx.now);
         self.optional.stalled = false;
@@ -146,6 +149,10 @@ impl Association {
             self.announce_path(ctx, id, remote, state);
         }
         self.begin_verification(ctx);
+        // A peer that restarts does not hold who wants to end.
+        if self.shutdown.wanted {
+            self.begin_shutdown(ctx);
+        }
     }
 
     /// Action B: takes the peer's tag, TSN, streams and window from the cookie, and the

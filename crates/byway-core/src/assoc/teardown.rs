@@ -1,4 +1,8 @@
 //! Graceful shutdown (RFC 9260 section 9.2).
+//!
+//! Its end does not depend on the peer. T5-shutdown-guard runs for five times RTO.Max from when
+//! SHUTDOWN or SHUTDOWN ACK is due, and before that from the first SACK that acknowledges nothing
+//! new. A peer that goes on to take data, however little, has [`LONGEST`] in all.
 
 use super::{Association, Control, Ctx, State};
 use crate::api::{CommandError, Event, LossReason};
@@ -6,15 +10,18 @@ use crate::observe::{Observation, Timer};
 use crate::path::PathId;
 use byway_wire::Shutdown;
 
+/// The longest time that a shutdown takes, as a multiple of RTO.Max: ten times T5, 50 minutes by
+/// default. In this time a peer takes what is queued, or it does not want it.
+const LONGEST: u32 = 50;
+
 impl Association {
     /// The user shuts down: queued data is delivered first.
     pub(crate) fn shutdown(&mut self, ctx: &mut Ctx<'_>) -> Result<(), CommandError> {
+        self.shutdown.wanted = true;
         match self.state {
             State::Closed => Err(CommandError::Gone),
-            State::CookieWait | State::CookieEchoed(_) => {
-                self.shutdown.wanted = true;
-                Ok(())
-            }
+            // Once it is established.
+            State::CookieWait | State::CookieEchoed(_) => Ok(()),
             State::Established => {
                 self.begin_shutdown(ctx);
                 Ok(())
@@ -26,7 +33,15 @@ impl Association {
 
     pub(crate) fn begin_shutdown(&mut self, ctx: &mut Ctx<'_>) {
         self.enter(ctx, State::ShutdownPending);
+        self.limit_shutdown(ctx);
         self.advance_shutdown(ctx);
+    }
+
+    /// From here on the shutdown has an end.
+    fn limit_shutdown(&mut self, ctx: &Ctx<'_>) {
+        let longest = ctx.now + self.cfg.rto.max * LONGEST;
+        let ends = *self.shutdown.ends.get_or_insert(longest);
+        self.timers.t5 = Some(ends);
     }
 
     /// Once all data is acknowledged, SHUTDOWN or SHUTDOWN ACK follows.
@@ -50,11 +65,10 @@ impl Association {
         }
     }
 
-    /// T5: five times RTO.Max for the whole shutdown (section 9.2).
+    /// T5: five times RTO.Max from now (section 9.2), unless it runs for less.
     fn start_t5(&mut self, ctx: &Ctx<'_>) {
-        if self.timers.t5.is_none() {
-            self.timers.t5 = Some(ctx.now + self.cfg.rto.max * 5);
-        }
+        let guard = ctx.now + self.cfg.rto.max * 5;
+        self.timers.t5 = Some(self.timers.t5.map_or(guard, |t5| t5.min(guard)));
     }
 
     /// A SACK arrived that acknowledges everything below `covered`. While the shutdown
@@ -65,7 +79,7 @@ impl Association {
     pub(super) fn guard_shutdown(&mut self, ctx: &Ctx<'_>, covered: u64) {
         if matches!(self.state, State::ShutdownPending | State::ShutdownReceived) {
             if covered > self.send.ledger.base() {
-                self.timers.t5 = None;
+                self.timers.t5 = self.shutdown.ends;
             } else {
                 self.start_t5(ctx);
             }
@@ -125,6 +139,7 @@ impl Association {
         match self.state {
             State::Established | State::ShutdownPending => {
                 self.enter(ctx, State::ShutdownReceived);
+                self.limit_shutdown(ctx);
                 self.event(ctx, Event::PeerShutdown);
                 self.on_cumulative_ack(ctx, s.cumulative_tsn_ack);
                 self.advance_shutdown(ctx);
@@ -159,7 +174,7 @@ impl Association {
         let mut packet = byway_wire::PacketBuilder::new(&mut bytes, self.header());
         packet.shutdown_complete(false);
         packet.finish(ctx.checksum());
-        ctx.out.queue_reply(crate::outbox::OutboundReply {
+        ctx.out.queue_packet(crate::outbox::Finished {
             source: *inbound.destination,
             destination: *inbound.source,
             bytes,

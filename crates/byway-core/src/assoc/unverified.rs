@@ -12,9 +12,10 @@
 //! address.
 
 use super::{Association, Ctx, Inbound, acceptable_address, on_heartbeat};
-use crate::outbox::OutboundReply;
+use crate::outbox::Finished;
 use crate::path::{Path, PathId, PathState};
 use crate::policy::retransmit::LossCause;
+use crate::refusals::Rule;
 use crate::time::{Duration, Instant};
 use byway_wire::PacketBuilder;
 use core::net::SocketAddr;
@@ -109,7 +110,7 @@ impl Association {
             return;
         }
         if !sources.may_probe(ctx.now) || !self.addresses.allowance.take_heartbeat() {
-            ctx.out.put_heartbeat_off(remote);
+            ctx.out.refuse(Rule::HeartbeatAllowance, remote);
             return;
         }
         let all = &mut sources.all;
@@ -144,7 +145,7 @@ impl Association {
         if self.optional.seals {
             self.seal_if_required(ctx, (&mut bytes, 0), &[]);
         }
-        ctx.out.queue_reply(OutboundReply {
+        ctx.out.queue_packet(Finished {
             source: *inbound.destination,
             destination: *inbound.source,
             bytes,

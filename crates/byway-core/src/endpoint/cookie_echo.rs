@@ -31,13 +31,11 @@ impl Endpoint {
             local: &self.local,
         };
         let Ok(cookie) = self.keys.open(echo.cookie, beside, now) else {
-            self.stats.forged_cookies += 1;
             self.out.refuse(Rule::ForgedCookie, *inbound.source);
             return;
         };
         if self.table.is_spent(cookie.local_tag, now) {
             // A replay, or a duplicate that took longer than the association.
-            self.stats.stale_cookies += 1;
             self.out.refuse(Rule::StaleCookie, *inbound.source);
             return;
         }
@@ -70,7 +68,6 @@ impl Endpoint {
         cookie: &Cookie,
         stale: Duration,
     ) {
-        self.stats.stale_cookies += 1;
         self.out.refuse(Rule::StaleCookie, *inbound.source);
         if !self.may_answer(Answer::OutOfTheBlue, now, inbound) {
             return;
@@ -124,6 +121,7 @@ impl Endpoint {
         let ip = cookie.source.ip();
         if !self.cfg.accept {
             // The association that made the cookie has ended.
+            self.out.refuse(Rule::NotAccepting, *inbound.source);
             if self.may_answer(Answer::OutOfTheBlue, now, inbound) {
                 self.refuse_because(inbound, cookie.peer_tag, NOTHING_LISTENS);
             }

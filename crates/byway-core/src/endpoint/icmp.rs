@@ -4,6 +4,7 @@
 use super::{Endpoint, ctx};
 use crate::api::IcmpMessage;
 use crate::assoc::{Ctx, Quoted};
+use crate::refusals::Rule;
 use crate::time::Instant;
 use core::net::SocketAddr;
 
@@ -19,14 +20,13 @@ impl Endpoint {
         quoted: &[u8],
         message: IcmpMessage,
     ) {
-        let Some(quoted) = Quoted::read(quoted) else {
-            return;
-        };
-        if quoted.ports.0 != self.cfg.port {
-            return;
-        }
-        let Some(index) = self.table.find_listed(destination, quoted.ports.1) else {
-            return;
+        let quoted = Quoted::read(quoted).filter(|q| q.ports.0 == self.cfg.port);
+        let found = quoted.and_then(|quoted| {
+            let index = self.table.find_listed(destination, quoted.ports.1)?;
+            Some((quoted, index))
+        });
+        let Some((quoted, index)) = found else {
+            return self.out.refuse(Rule::Icmp, destination);
         };
         let mut ctx = ctx!(self, now);
         let a = &mut self.table[index].assoc;

@@ -39,7 +39,6 @@ impl Endpoint {
             return self.drop_malformed(source);
         };
         if self.cfg.checksum == ChecksumMode::Crc32c && !packet.checksum_is_valid() {
-            self.stats.bad_checksums += 1;
             self.out.refuse(Rule::Checksum, source);
             return;
         }
@@ -62,7 +61,6 @@ impl Endpoint {
     /// Counts a packet, INIT or COOKIE ECHO that is dropped as invalid.
     #[cold]
     pub(super) fn drop_malformed(&mut self, source: SocketAddr) {
-        self.stats.malformed += 1;
         self.out.refuse(Rule::Malformed, source);
     }
 

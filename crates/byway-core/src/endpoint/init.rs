@@ -13,6 +13,7 @@ use crate::assoc::{
 use crate::auth::Random;
 use crate::config::Config;
 use crate::path::lower_header_bytes;
+use crate::refusals::Rule;
 use crate::time::Instant;
 use byway_wire::{Chunk, InitFields, ParamWriter, RawChunk, Tsn};
 use core::net::{IpAddr, SocketAddr};
@@ -58,16 +59,22 @@ impl Endpoint {
     fn refuse_bad_init(&mut self, inbound: &Inbound<'_>, tag: u32, bad: BadInit<'_>) {
         match bad {
             BadInit::Discard => self.drop_malformed(*inbound.source),
-            BadInit::InvalidMandatory => self.reply(inbound, tag, |p| {
-                p.abort(false, |c| {
-                    c.invalid_mandatory_parameter();
+            BadInit::InvalidMandatory => {
+                self.drop_malformed(*inbound.source);
+                self.reply(inbound, tag, |p| {
+                    p.abort(false, |c| {
+                        c.invalid_mandatory_parameter();
+                    });
                 });
-            }),
-            BadInit::HostName(name) => self.reply(inbound, tag, |p| {
-                p.abort(false, |c| {
-                    c.unresolvable_address(name);
+            }
+            BadInit::HostName(name) => {
+                self.drop_malformed(*inbound.source);
+                self.reply(inbound, tag, |p| {
+                    p.abort(false, |c| {
+                        c.unresolvable_address(name);
+                    });
                 });
-            }),
+            }
         }
     }
 
@@ -87,6 +94,7 @@ impl Endpoint {
     /// An INIT from a peer with which no association exists.
     fn on_new_init(&mut self, now: Instant, inbound: &Inbound<'_>, peer: &PeerInit) {
         if !self.cfg.accept {
+            self.out.refuse(Rule::NotAccepting, *inbound.source);
             self.refuse_because(inbound, peer.tag, NOTHING_LISTENS);
             return;
         }
@@ -120,7 +128,9 @@ impl Endpoint {
             if !added.is_empty() {
                 // The association's own INIT, late or a second time: its peer has deleted an
                 // address since, and would obey an ABORT with its tag.
-                if !a.is_peer_tag(peer.tag) {
+                if a.is_peer_tag(peer.tag) {
+                    self.out.refuse(Rule::Misplaced, *inbound.source);
+                } else {
                     self.refuse_new_addresses(inbound, peer.tag, &added);
                 }
                 return;
@@ -177,6 +187,7 @@ impl Endpoint {
 
     /// A restart must not add addresses (section 5.2.2).
     fn refuse_new_addresses(&mut self, inbound: &Inbound<'_>, tag: u32, added: &[IpAddr]) {
+        self.out.refuse(Rule::NewAddresses, *inbound.source);
         let mut list = Vec::new();
         let mut w = ParamWriter::over(&mut list);
         for &ip in added {
@@ -201,6 +212,7 @@ impl Endpoint {
         let auth = match self.auth_for_cookie(peer, ours, cfg) {
             Ok(auth) => auth,
             Err(AuthRefused) => {
+                self.drop_malformed(*inbound.source);
                 self.reply(inbound, peer.tag, |p| {
                     p.abort(false, |c| {
                         c.protocol_violation(b"RANDOM has not 32 bytes");

@@ -25,7 +25,6 @@ impl Endpoint {
     pub(super) fn may_answer(&mut self, kind: Answer, now: Instant, inbound: &Inbound<'_>) -> bool {
         let may = self.answers.take(kind, inbound.source.ip(), now);
         if !may {
-            self.stats.answers_withheld += 1;
             self.out.refuse(Rule::AnswerRate, *inbound.source);
         }
         may
@@ -33,9 +32,6 @@ impl Endpoint {
 
     /// Refuses an association because a limit was reached.
     pub(super) fn refuse(&mut self, now: Instant, inbound: &Inbound<'_>, tag: u32, rule: Rule) {
-        self.stats.refused += 1;
-        self.stats.refused_of_peer += u64::from(rule == Rule::AssociationsOfPeer);
-        self.stats.refused_for_memory += u64::from(rule == Rule::Memory);
         self.out.refuse(rule, *inbound.source);
         if !self.may_answer(Answer::OutOfTheBlue, now, inbound) {
             return;

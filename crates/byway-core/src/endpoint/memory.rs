@@ -46,6 +46,18 @@ impl Endpoint {
         self.recount(id.index);
     }
 
+    /// Aborts the associations that hold most, if with what was
+    /// [charged](Self::charge) to this one a ceiling was passed, that of all or that of its host.
+    /// Returns whether one was. Packets and timers ask by themselves.
+    pub fn shed_over_ceiling(&mut self, now: Instant, id: AssocId) -> bool {
+        let before = self.out.counts().of(Rule::Shed);
+        if self.table.get(id).is_some() {
+            self.shed_of_host(now, id.index);
+            self.shed(now);
+        }
+        self.out.counts().of(Rule::Shed) > before
+    }
+
     /// What an association may still take of the memory of its host, if the peer set it up.
     #[inline]
     pub(super) fn scarcity_of_host(&mut self, index: u32) -> Option<Scarcity> {
@@ -88,13 +100,9 @@ impl Endpoint {
         let Some(index) = self.table.largest_alive(host) else {
             return false;
         };
-        self.stats.shed += 1;
-        let first = self.table[index].assoc.peer_addresses().next();
-        if let Some((peer, _)) = first {
-            self.out.refuse(Rule::Shed, peer);
-        }
         let mut ctx = ctx!(self, now);
         let a = &mut self.table[index].assoc;
+        a.refuse(&mut ctx, Rule::Shed);
         a.abort(
             &mut ctx,
             LossReason::OutOfMemory,

@@ -12,7 +12,6 @@ impl Endpoint {
     /// Answers a packet that belongs to no association, or drops it.
     #[cold]
     pub(super) fn out_of_the_blue(&mut self, now: Instant, inbound: &Inbound<'_>) {
-        self.stats.out_of_the_blue += 1;
         self.out.refuse(Rule::OutOfTheBlue, *inbound.source);
         let ip = inbound.source.ip();
         if ip.is_multicast() || ip.is_unspecified() {

@@ -1,4 +1,4 @@
-//! The next packet to send: replies outside any association first, then the
+//! The next packet to send: finished ones first, then those of the
 //! associations in the order in which they became ready.
 
 use super::{Endpoint, ctx};
@@ -41,7 +41,7 @@ impl Endpoint {
         buf: &mut Vec<u8>,
         tail: Option<&mut Bytes>,
     ) -> Option<Transmit> {
-        if self.schedule.ready.is_empty() && !self.out.has_reply() {
+        if self.schedule.ready.is_empty() && !self.out.has_finished() {
             return None;
         }
         self.fill_packet(now, buf, tail)
@@ -54,8 +54,8 @@ impl Endpoint {
         buf: &mut Vec<u8>,
         mut tail: Option<&mut Bytes>,
     ) -> Option<Transmit> {
-        if self.out.has_reply() {
-            return self.next_reply(buf);
+        if self.out.has_finished() {
+            return self.next_finished(buf);
         }
         while let Some(&index) = self.schedule.ready.front() {
             if let Some(slot) = self.table.at_index(index)
@@ -87,8 +87,8 @@ impl Endpoint {
     }
 
     #[cold]
-    fn next_reply(&mut self, buf: &mut Vec<u8>) -> Option<Transmit> {
-        let reply = self.out.next_reply()?;
+    fn next_finished(&mut self, buf: &mut Vec<u8>) -> Option<Transmit> {
+        let reply = self.out.next_finished()?;
         buf.extend_from_slice(&reply.bytes);
         Some(Transmit {
             source: reply.source,

@@ -4,7 +4,7 @@ use super::{Endpoint, EndpointStats};
 use crate::api::{AssocId, AssocStats, PathStats};
 use crate::config::Config;
 use crate::path::PathId;
-use crate::refusals::Refusal;
+use crate::refusals::{Refusal, Rule};
 use core::net::SocketAddr;
 
 impl Endpoint {
@@ -86,12 +86,32 @@ impl Endpoint {
     /// Counters of the endpoint outside its associations.
     #[must_use]
     pub fn endpoint_stats(&self) -> EndpointStats {
+        let refusals = self.out.counts();
+        let of = |rule| refusals.of(rule);
+        let (of_peer, for_memory) = (of(Rule::AssociationsOfPeer), of(Rule::Memory));
         EndpointStats {
-            answers_dropped: self.out.replies_dropped(),
-            heartbeats_put_off: self.out.heartbeats_put_off(),
-            data_shed: self.out.data_shed(),
+            malformed: of(Rule::Malformed),
+            bad_checksums: of(Rule::Checksum),
+            out_of_the_blue: of(Rule::OutOfTheBlue),
+            forged_cookies: of(Rule::ForgedCookie),
+            stale_cookies: of(Rule::StaleCookie),
+            refused: of(Rule::Associations) + of_peer + for_memory,
+            refused_of_peer: of_peer,
+            refused_for_memory: for_memory,
+            answers_withheld: of(Rule::AnswerRate),
+            shed: of(Rule::Shed),
+            heartbeats_put_off: of(Rule::HeartbeatAllowance),
+            data_shed: of(Rule::DataMemory),
+            answers_dropped: of(Rule::AnswerQueue),
+            refusals,
             ..self.stats
         }
+    }
+
+    /// The driver has refused or dropped something of this peer by a rule, so many times. It is
+    /// counted and told with what the endpoint refuses.
+    pub fn count_refusals(&mut self, rule: Rule, times: u64, from: SocketAddr) {
+        self.out.refuse_many(rule, times, from);
     }
 
     /// A cookie with these contents and a valid MAC, for a COOKIE ECHO with this tag from a

@@ -4,7 +4,7 @@
 use super::Endpoint;
 use crate::assoc::Inbound;
 use crate::config::ChecksumMode;
-use crate::outbox::OutboundReply;
+use crate::outbox::Finished;
 use byway_wire::{Checksum, CommonHeader, PacketBuilder};
 
 /// Most bytes that answer one byte of a packet.
@@ -61,7 +61,7 @@ impl Endpoint {
             ChecksumMode::Crc32c => Checksum::Crc32c,
             ChecksumMode::Offloaded => Checksum::Zero,
         });
-        self.out.queue_reply(OutboundReply {
+        self.out.queue_reply(Finished {
             source: *inbound.destination,
             destination: *inbound.source,
             bytes,

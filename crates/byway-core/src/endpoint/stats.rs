@@ -1,5 +1,7 @@
 //! Counters of an endpoint that belong to no association.
 
+use crate::refusals::RuleCounts;
+
 /// Counts of received datagrams, and of the results of those that reached no
 /// association.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
@@ -42,4 +44,7 @@ pub struct EndpointStats {
     /// Replies outside any association that were dropped because too many were
     /// waiting.
     pub answers_dropped: u64,
+    /// Everything that was refused, dropped or shed, by rule: those above, and what peers with an
+    /// association sent that was not taken.
+    pub refusals: RuleCounts,
 }

@@ -2,7 +2,7 @@
 
 use crate::address_changes::{Changing, changing};
 use crate::common::{A, Fate, Pair, Z, address};
-use byway_core::{Event, PathState};
+use byway_core::{Event, PathState, Rule};
 use byway_wire::{Chunk, Packet, chunk_type};
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -23,6 +23,8 @@ fn attack_asconf_without_auth_has_no_effect() {
         b.heartbeat(&[1]);
     });
     assert_eq!(p.take_discards(Z), ["ASCONF or ASCONF-ACK without AUTH"]);
+    let refusals = p.ends[Z].endpoint_stats().refusals;
+    assert_eq!(refusals.of(Rule::Unauthenticated), 1);
     assert!(p.take_drawings().is_empty());
     assert_eq!(remotes(&mut p), [address(0, A), address(1, A)]);
 }

@@ -1,6 +1,7 @@
 //! Graceful shutdown and abort (RFC 9260 section 9).
 
 use crate::common::{A, Pair, Z, assert_drawn, loss, ms, plain};
+use byway_core::time::{Duration, Instant};
 use byway_core::{Event, LossReason, Message};
 
 #[test]
@@ -251,4 +252,57 @@ fn a_reader_that_goes_on_slowly_is_waited_for() {
     p.run(4000);
     assert_eq!(p.take_got(Z).len(), 20);
     assert_eq!(p.take_events(A).last(), Some(&Event::ShutdownComplete));
+}
+
+type Way = (&'static str, fn(&mut Pair));
+
+/// What a peer does while A wants to end, each with data that it has not taken, four times in the
+/// five seconds of T5.
+const WAYS: [Way; 5] = [
+    ("says nothing", |p| p.cut(&[0])),
+    ("answers and takes nothing", |_| {}),
+    ("takes a message in four seconds", |p| {
+        if p.now.since(Instant::ZERO).as_secs().is_multiple_of(4) {
+            let id = p.id(Z);
+            p.with(Z, |_, e, _| e.receive(id));
+        }
+    }),
+    ("sends data without end", |p| p.send_many(Z, 100, 1)),
+    ("restarts", |p| {
+        p.replace(Z, 9, &patient());
+        p.connect(Z, &patient());
+    }),
+];
+
+fn patient() -> byway_core::Config {
+    let mut c = plain();
+    (c.buffer.receive, c.rto.max) = (10_000, c.rto.initial);
+    c.setup.keep_on_restart = true;
+    c.failure.association_max_retrans = 1000;
+    c.failure.path_max_retrans = 1000;
+    c
+}
+
+// A -> DATA, DATA, ... -> Z, which does what it likes, and A wants to end: 50 times RTO.Max, which
+// is one second
+#[test]
+fn a_shutdown_ends_in_a_stated_time_whatever_the_peer_does() {
+    for (way, act) in WAYS {
+        let mut p = Pair::up(1, &patient());
+        p.reading[Z] = false;
+        p.send_many(A, 1400, 200);
+        p.run(500);
+        p.shutdown(A);
+        let begun = p.now;
+        while p.state(A) != "CLOSED" {
+            let took = p.now.since(begun);
+            assert!(took <= Duration::from_secs(51), "{way}: {}", p.state(A));
+            act(&mut p);
+            p.run(1000);
+        }
+        if way.starts_with("takes") {
+            // It was not ended before: there was progress all the time.
+            assert!(p.now.since(begun) >= Duration::from_secs(50), "{way}");
+        }
+    }
 }

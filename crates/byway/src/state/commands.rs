@@ -4,7 +4,7 @@ use super::State;
 use super::entry::Entry;
 use crate::error::{Closed, ConnectError, SendError};
 use byway_core::time::Instant;
-use byway_core::{AssocId, CommandError, Config, Message, Received, Undelivered};
+use byway_core::{AssocId, CommandError, Config, Event, Message, Received, Undelivered};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::task::{Poll, Waker};
@@ -100,7 +100,7 @@ impl State {
         if received.is_none() && !over {
             entry.inbox.register(stream, waker);
         }
-        self.core.charge(id, entry.inbox.memory());
+        self.core.charge(id, entry.memory());
         if received.is_some() {
             if over {
                 // A reader of another stream may now be at its end.
@@ -175,6 +175,40 @@ impl State {
             entry.gave_back = true;
         }
         Some(message)
+    }
+
+    /// The next event, and with it the memory that it took.
+    pub(crate) fn next_event(&mut self, id: AssocId) -> Option<Event> {
+        let event = self.entries.get_mut(&id)?.events.pop();
+        if event.is_some() {
+            self.charge(id);
+        }
+        event
+    }
+
+    /// Events that were dropped unread.
+    pub(crate) fn events_missed(&self, id: AssocId) -> u64 {
+        self.entries.get(&id).map_or(0, |e| e.events.missed())
+    }
+
+    /// The application keeps `bytes` for an association instead of `before`. What is over the
+    /// ceiling then is shed at once.
+    pub(crate) fn charge_application(
+        &mut self,
+        now: Instant,
+        id: AssocId,
+        before: usize,
+        bytes: usize,
+    ) {
+        let Some(entry) = self.entries.get_mut(&id) else {
+            return;
+        };
+        entry.application_keeps(before, bytes);
+        self.charge(id);
+        if bytes > before && self.core.shed_over_ceiling(now, id) {
+            self.call_driver();
+            self.dispatch(now);
+        }
     }
 
     /// The entry of an association that has a handle.

@@ -1,6 +1,7 @@
 //! What the driver does.
 
 use super::State;
+use crate::busy_peers::Candidate;
 use crate::encapsulation::Place;
 use crate::error::Closed;
 use crate::icmp::Told;
@@ -14,6 +15,9 @@ use std::time::Duration;
 /// only briefly and the sockets do not stay idle.
 const FILL: usize = 256 << 10;
 
+/// How often buffers are freed that nobody needs.
+const TRIM_INTERVAL: Duration = Duration::from_secs(1);
+
 /// How often refusals are logged.
 const LOG_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -24,8 +28,8 @@ pub(crate) enum Source {
     Unknown,
     /// A peer.
     Known,
-    /// A peer that has just become a busy one.
-    Busy,
+    /// A peer that has become a busy one, or twice as busy.
+    Busy(Candidate),
 }
 
 impl State {
@@ -49,12 +53,14 @@ impl State {
         let mut datagrams = datagrams.peekable();
         let first = datagrams.peek().copied().unwrap_or_default();
         let known = self.core.is_from_known_peer(source, first);
+        let mut bytes = 0;
+        let datagrams = datagrams.inspect(|datagram| bytes += datagram.len());
         self.arrive(now, source, socket, datagrams);
-        match known {
-            true if self.busy.add(now, socket, source, flood) => Source::Busy,
-            true => Source::Known,
-            false => Source::Unknown,
+        if !known {
+            return Source::Unknown;
         }
+        let busy = self.busy.add(now, (socket, source), bytes, flood);
+        busy.map_or(Source::Known, Source::Busy)
     }
 
     /// Passes the datagrams of one buffer to the core.
@@ -72,7 +78,9 @@ impl State {
         self.stats.buffers_received += 1;
         if source.port() == 0 && !place.raw {
             // Nothing can be sent back there, and to the core it means a packet without UDP.
-            return;
+            let count = datagrams.count() as u64;
+            self.stats.datagrams_received += count;
+            return self.core.count_refusals(Rule::PortZero, count, source);
         }
         for datagram in datagrams {
             self.stats.datagrams_received += 1;
@@ -95,6 +103,11 @@ impl State {
         self.fill(now);
         self.dispatch(now);
         self.log_refusals(now);
+        // What many peers needed goes with them.
+        if now.since(self.trimmed) >= TRIM_INTERVAL || self.entries.is_empty() {
+            self.trimmed = now;
+            self.outbox.trim();
+        }
         (self.core.poll_timeout(), self.outbox.bytes() >= FILL)
     }
 
@@ -110,12 +123,21 @@ impl State {
                 | Rule::Memory
                 | Rule::DataMemory
                 | Rule::Associations
-                | Rule::AssociationsOfPeer => {
+                | Rule::AssociationsOfPeer
+                | Rule::Backlog
+                | Rule::SendQueue => {
                     tracing::warn!(%rule, count, %last, "refused");
                 }
                 _ => tracing::info!(%rule, count, %last, "refused"),
             }
         }
+    }
+
+    /// Datagrams were dropped, because too many wait for their socket; the last one was for this
+    /// address.
+    pub(crate) fn overflowed(&mut self, datagrams: u64, last: SocketAddr) {
+        self.stats.datagrams_overflowed += datagrams;
+        self.core.count_refusals(Rule::SendQueue, datagrams, last);
     }
 
     /// Whether there is nothing more to drive.

@@ -1,15 +1,12 @@
 //! What an endpoint keeps of an association outside the core: its events, how it
 //! ended, and the tasks that wait.
 
+use super::event_queue::EventQueue;
 use crate::error::Closed;
 use crate::inbox::Inbox;
 use crate::wakers::Wakers;
 use byway_core::Event;
-use std::collections::VecDeque;
 use std::task::Waker;
-
-/// Events kept for an association whose reader is slow or absent.
-const EVENTS: usize = 256;
 
 /// What an endpoint keeps of an association outside the core.
 #[derive(Debug, Default)]
@@ -22,8 +19,11 @@ pub(crate) struct Entry {
     /// A message that was not delivered was given back: the buffer is no longer what is left.
     pub(super) gave_back: bool,
     pub(crate) inbox: Inbox,
-    pub(crate) events: VecDeque<Event>,
-    pub(crate) events_missed: u64,
+    pub(super) events: EventQueue,
+    /// What the application says that it keeps for the association, in bytes.
+    application: usize,
+    /// The association was shed, and what the application keeps counts no more.
+    was_shed: bool,
     /// Tasks that wait for room in the send buffer.
     pub(super) writers: Wakers,
     /// Tasks that wait for events.
@@ -34,12 +34,33 @@ pub(crate) struct Entry {
 
 impl Entry {
     pub(super) fn record(&mut self, event: Event, wake: &mut Vec<Waker>) {
-        if self.events.len() == EVENTS {
-            self.events.pop_front();
-            self.events_missed += 1;
-        }
-        self.events.push_back(event);
+        self.events.push(event);
         self.watchers.move_to(wake);
+    }
+
+    /// Memory that is kept for the association here, and by the application as it says, in
+    /// bytes.
+    pub(super) fn memory(&self) -> usize {
+        let closed = self.closed.as_ref().map_or(0, Closed::text_memory);
+        let here = size_of::<Entry>() + self.inbox.memory() + self.events.memory() + closed;
+        here + self.application
+    }
+
+    /// The application keeps `now` bytes instead of `before`.
+    pub(super) fn application_keeps(&mut self, before: usize, now: usize) {
+        // What was shed counts no more. Otherwise others would be shed in its place until the
+        // application has dropped what it holds.
+        if !self.was_shed {
+            self.application = self.application - before + now;
+        }
+    }
+
+    /// The association was shed: nothing that it holds is kept.
+    pub(super) fn shed(&mut self) {
+        self.inbox.clear();
+        self.events.clear();
+        self.application = 0;
+        self.was_shed = true;
     }
 
     pub(super) fn end(&mut self, closed: Closed, wake: &mut Vec<Waker>) {

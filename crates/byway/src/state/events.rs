@@ -3,7 +3,7 @@
 use super::State;
 use crate::error::Closed;
 use byway_core::time::Instant;
-use byway_core::{AssocId, Event};
+use byway_core::{AssocId, Event, LossReason, Rule};
 
 impl State {
     /// Passes the core's events on.
@@ -15,6 +15,30 @@ impl State {
 
     pub(super) fn on_event(&mut self, now: Instant, id: AssocId, event: Event) {
         log(id, &event);
+        let recorded = !matches!(event, Event::Readable | Event::Writable | Event::Drained);
+        self.take_event(now, id, event);
+        if recorded {
+            self.charge(id);
+        }
+    }
+
+    /// The account of the core learns what is kept here for an association.
+    pub(super) fn charge(&mut self, id: AssocId) {
+        if let Some(entry) = self.entries.get(&id) {
+            self.core.charge(id, entry.memory());
+        }
+    }
+
+    /// The account has all that is kept for an association.
+    #[cfg(fuzzing)]
+    pub(crate) fn check_account(&self, id: AssocId) {
+        if let (Some(entry), Some(charged)) = (self.entries.get(&id), self.core.memory_of(id)) {
+            let kept = entry.memory();
+            assert!(charged >= kept, "{charged} bytes are charged, {kept} kept");
+        }
+    }
+
+    fn take_event(&mut self, now: Instant, id: AssocId, event: Event) {
         let entry = self.entries.entry(id).or_default();
         let wake = &mut self.wake;
         match event {
@@ -44,6 +68,9 @@ impl State {
                     reason: reason.clone(),
                     undelivered_messages,
                 };
+                if *reason == LossReason::OutOfMemory {
+                    entry.shed();
+                }
                 entry.record(event, wake);
                 entry.end(closed, wake);
                 self.leave_backlog(id);
@@ -75,7 +102,7 @@ impl State {
                 };
                 entry.inbox.park(received, &mut self.wake);
             }
-            self.core.charge(id, entry.inbox.memory());
+            self.core.charge(id, entry.memory());
         }
     }
 
@@ -85,11 +112,14 @@ impl State {
             self.incoming.push_back(id);
             self.acceptors.move_to(&mut self.wake);
         } else {
-            let why: &[u8] = if self.open {
-                b"too many unaccepted associations"
-            } else {
-                b"closed"
+            let (rule, why): (_, &[u8]) = match self.open {
+                true => (Rule::Backlog, b"too many unaccepted associations"),
+                false => (Rule::NotAccepting, b"closed"),
             };
+            let first = self.core.paths(id).first().map(|p| p.remote);
+            if let Some(peer) = first {
+                self.core.count_refusals(rule, 1, peer);
+            }
             // An error says that it has ended already.
             let _ = self.core.abort(now, id, why);
             self.call_driver();

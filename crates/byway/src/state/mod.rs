@@ -5,7 +5,10 @@ mod addresses;
 mod commands;
 mod driving;
 mod entry;
+mod event_queue;
 mod events;
+#[cfg(test)]
+mod tests;
 
 use crate::busy_peers::BusyCount;
 use crate::encapsulation::Place;
@@ -63,6 +66,8 @@ pub(crate) struct State {
     busy: BusyCount,
     /// When refusals were logged last.
     logged: Instant,
+    /// When spare buffers were freed last.
+    trimmed: Instant,
     /// Tasks that wait for the driver to end.
     closers: Wakers,
     /// Whether associations may still be set up.
@@ -108,6 +113,7 @@ impl State {
             acceptors: Wakers::default(),
             busy: BusyCount::default(),
             logged: Instant::ZERO,
+            trimmed: Instant::ZERO,
             closers: Wakers::default(),
             open: true,
             lingering: false,

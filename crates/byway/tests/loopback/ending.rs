@@ -1,10 +1,12 @@
 //! How associations and endpoints end, and fail to begin.
 
 use crate::common::{PORT, any, bounded, client, pair, quick, server};
+use crate::stranger::{self, Stranger};
 use byway::{
     BindError, Closed, Config, ConnectError, Endpoint, EndpointOptions, LossReason, Message,
     PathId, PathState,
 };
+use byway_wire::chunk_type;
 use std::time::Duration;
 
 #[tokio::test]
@@ -488,4 +490,37 @@ async fn icmp_ends_no_association() {
         a.abort(b"done").unwrap();
     })
     .await;
+}
+
+// A, with thousands of associations -> ABORT -> Z, each of them
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn an_endpoint_that_is_aborted_tells_each_of_thousands_of_peers() {
+    let local = any(&["127.0.0.1"]);
+    let server = Endpoint::bind(EndpointOptions {
+        backlog: 4000,
+        ..EndpointOptions::new(local).sctp_port(stranger::PORT)
+    });
+    let server = server.unwrap();
+    let to = server.local_addresses()[0];
+    let peers = tokio::task::spawn_blocking(move || {
+        (0..30)
+            .map(|n| Stranger::new(to, [127, 0, 7, n + 1], 100))
+            .collect::<Vec<_>>()
+    });
+    let peers = bounded(peers).await.unwrap();
+    assert_eq!(server.association_count(), 3000);
+    bounded(server.abort(b"enough")).await;
+    let told = tokio::task::spawn_blocking(move || {
+        let mut told = 0;
+        for peer in &peers {
+            for _ in &peer.associations {
+                let abort = peer.hear_of(chunk_type::ABORT);
+                // Not the answer to a packet out of the blue.
+                assert_eq!(abort[13], 0);
+                told += 1;
+            }
+        }
+        told
+    });
+    assert_eq!(bounded(told).await.unwrap(), 3000);
 }

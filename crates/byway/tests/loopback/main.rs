@@ -1,5 +1,6 @@
 //! The whole stack over real sockets of this machine's loopback addresses.
 
+mod attacks;
 mod common;
 mod ending;
 mod failover;
@@ -7,5 +8,6 @@ mod fairness;
 mod icmp;
 mod raw;
 mod restarting;
+mod stranger;
 mod strangers;
 mod transfer;

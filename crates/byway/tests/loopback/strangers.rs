@@ -1,5 +1,6 @@
 //! Packets of strangers to a running endpoint.
 
+use crate::stranger::{Stranger, packet as packet_of};
 use byway::{Endpoint, EndpointOptions, Message};
 use byway_wire::{Checksum, CommonHeader, InitFields, PacketBuilder, ParamWriter, Tsn};
 use std::net::{SocketAddr, UdpSocket};
@@ -102,16 +103,24 @@ async fn what_a_flood_gets_is_limited_and_counted_and_a_good_peer_is_served() {
     assert!(stats.answers_withheld > 1000, "{stats:?}");
 }
 
-/// UDP sockets of this machine that are bound to a port over IPv4.
+/// The UDP ports of the peers of all sockets of this machine that are bound to a port over IPv4; 0
+/// for a socket that all share.
 #[cfg(target_os = "linux")]
-fn sockets_of(port: u16) -> usize {
+fn peers_of(port: u16) -> Vec<u16> {
     let table = std::fs::read_to_string("/proc/net/udp").unwrap();
     let local = format!(":{port:04X}");
-    let of_port = |line: &&str| {
-        let address = line.split_ascii_whitespace().nth(1);
-        address.is_some_and(|a| a.ends_with(&local))
+    let peer = |line: &str| {
+        let mut fields = line.split_ascii_whitespace().skip(1);
+        let (at, peer) = (fields.next()?, fields.next()?);
+        let hex = peer.rsplit(':').next().filter(|_| at.ends_with(&local))?;
+        u16::from_str_radix(hex, 16).ok()
     };
-    table.lines().filter(of_port).count()
+    table.lines().filter_map(peer).collect()
+}
+
+#[cfg(target_os = "linux")]
+fn sockets_of(port: u16) -> usize {
+    peers_of(port).len()
 }
 
 #[cfg(target_os = "linux")]
@@ -148,4 +157,76 @@ async fn a_busy_peer_is_received_on_a_socket_of_its_own() {
     drop(accepted);
     server.close().await;
     assert_eq!(sockets_of(port), 0);
+}
+
+/// More than makes a peer busy, of each.
+#[cfg(target_os = "linux")]
+fn shout(crowd: &[Stranger]) {
+    for peer in crowd {
+        let (sctp, tag) = peer.associations[0];
+        let heartbeat = packet_of(sctp, tag, |b| b.heartbeat(&[7; 200]));
+        for _ in 0..70 {
+            peer.send(&heartbeat);
+        }
+    }
+}
+
+// Z1 ... Z32, of one host -> HEARTBEATs -> A: each has a place of its own
+// Z33, of another host -> DATA -> A: gets one, and keeps it
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_host_with_all_places_of_busy_peers_gives_one_to_a_peer_of_another_host() {
+    let server = server(1);
+    let to = server.local_addresses();
+    let port = to[0].port();
+    let crowd = tokio::task::spawn_blocking(move || {
+        let crowd: Vec<Stranger> = (0..32)
+            .map(|_| Stranger::new(to[0], [127, 0, 11, 1], 1))
+            .collect();
+        let begun = std::time::Instant::now();
+        while sockets_of(port) < 33 {
+            assert!(
+                begun.elapsed() < Duration::from_secs(60),
+                "too few are busy"
+            );
+            shout(&crowd);
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        crowd
+    });
+    let crowd = crowd.await.unwrap();
+    let mut held = Vec::new();
+    for _ in &crowd {
+        held.push(server.accept().await.unwrap());
+    }
+    let local = SocketAddr::from(([127, 0, 12, 1], 0));
+    let client = Endpoint::bind(EndpointOptions::new([local])).unwrap();
+    let association = client
+        .connect(&server.local_addresses(), PORT)
+        .await
+        .unwrap();
+    let accepted = server.accept().await.unwrap();
+    let own = client.local_addresses()[0].port();
+    let pass = async || {
+        let message = Message::new(0, vec![7; 100_000]);
+        association.send(message).await.unwrap();
+        assert_eq!(accepted.recv().await.unwrap().payload.len(), 100_000);
+    };
+    // The table may miss a line while others come and go.
+    let has_place = || (0..20).any(|_| peers_of(port).contains(&own));
+    let begun = std::time::Instant::now();
+    while !has_place() {
+        shout(&crowd);
+        // On a slow machine, too, many in a second.
+        for _ in 0..20 {
+            pass().await;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(60), "it got no place");
+    }
+    // The others go on, and take it no more.
+    for _ in 0..20 {
+        shout(&crowd);
+        pass().await;
+        assert!(has_place());
+    }
 }

@@ -2,7 +2,7 @@
 
 use crate::server::PORT;
 use byway_wire::{
-    Checksum, Chunk, CommonHeader, Data, InitFields, Packet, PacketBuilder, Param, Tsn,
+    CauseWriter, Checksum, Chunk, CommonHeader, Data, InitFields, Packet, PacketBuilder, Param, Tsn,
 };
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
@@ -16,6 +16,13 @@ impl Random {
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
         ((self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as u32) % n
+    }
+}
+
+/// Four causes, of control characters, which are shown escaped: what is kept is some 3 KB.
+fn long_reasons(causes: &mut CauseWriter<'_>) {
+    for _ in 0..4 {
+        causes.protocol_violation(&[1; 300]);
     }
 }
 
@@ -169,11 +176,17 @@ impl Peer {
             }),
             6 => self.data(1, len, |d, n| (d.begin, d.end) = (n == 0, false)),
             7 => self.data(packets, len, |d, _| (d.begin, d.end) = (false, false)),
-            8 => self.send(|b| {
+            // Empty ones, or as many of which the user is told in a second, with long reasons.
+            8 if stream.is_multiple_of(4) => self.send(|b| {
                 for _ in 0..200 {
                     b.error(|_| {});
                 }
             }),
+            8 => {
+                for _ in 0..8 {
+                    self.send(|b| b.error(long_reasons));
+                }
+            }
             9 => self.send(|b| b.heartbeat(&[0x41; 1200])),
             10 => self.send(|b| b.raw(0xc7, 0, &[1; 1200])),
             11 => {
@@ -219,7 +232,7 @@ impl Program {
         if self.peers.len() > 20 && self.random.below(4) == 0 {
             let at = self.random.below(self.peers.len() as u32) as usize;
             let gone = self.peers.swap_remove(at);
-            gone.send(|b| b.abort(false, |_| {}));
+            gone.send(|b| b.abort(false, long_reasons));
         }
     }
 

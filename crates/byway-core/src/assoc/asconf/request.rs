@@ -5,7 +5,7 @@ use crate::api::{AddressChange, CommandError, Event, LossReason};
 use crate::assoc::{AbortReason, Association, Ctx};
 use crate::config::Wildcard;
 use crate::observe::{Observation, Timer};
-use crate::outbox::OutboundReply;
+use crate::outbox::Finished;
 use crate::path::PathId;
 use byway_wire::{AsconfAck, PacketBuilder, Param, ParamWriter, cause_code};
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -243,7 +243,7 @@ impl Association {
             });
         }
         self.stats.packets_sent += 1;
-        ctx.out.queue_reply(OutboundReply {
+        ctx.out.queue_packet(Finished {
             source,
             destination,
             bytes,

@@ -4,6 +4,7 @@ use super::Association;
 use crate::assoc::dispatch::Gathered;
 use crate::assoc::{Ctx, Inbound, acceptable_address};
 use crate::path::{PathId, PathState, PathTimer};
+use crate::refusals::Rule;
 use byway_wire::{Asconf, CauseWriter, PacketBuilder, Param, ParamWriter, RawParam};
 use core::net::{IpAddr, SocketAddr};
 
@@ -58,7 +59,7 @@ impl Association {
         };
         let ahead = chunk.sequence.wrapping_sub(asconf.peer_last) as i32;
         if ahead > 1 {
-            self.discard(ctx, "ASCONF beyond the next serial number");
+            self.discard(ctx, Rule::Misplaced, "ASCONF beyond the next serial number");
             return;
         }
         if ahead == 1 {
@@ -75,7 +76,7 @@ impl Association {
             }
             asconf.answers.push_back((chunk.sequence, answer));
         } else {
-            self.discard(ctx, "ASCONF that was handled before");
+            self.discard(ctx, Rule::Misplaced, "ASCONF that was handled before");
         }
         if gathered.asconfs.len() < MOST_ANSWERS {
             gathered.asconfs.push(chunk.sequence);

@@ -9,6 +9,7 @@ use crate::dialect::{Blocks, Dialect};
 use crate::path::{Path, PathState};
 use crate::policy::retransmit::LossCause;
 use crate::policy::rtt_sampling::{Acknowledged, Echo};
+use crate::refusals::Rule;
 use crate::send::record::{Applied, Change, Fate, Record};
 use crate::time::Instant;
 
@@ -70,7 +71,7 @@ impl Association {
         });
         self.stats.bytes_acked += payload_before - self.send.ledger.payload();
         if applied.reneged {
-            self.discard(ctx, "the peer took acknowledgements back");
+            self.discard(ctx, Rule::Misplaced, "the peer took acknowledgements back");
         }
         if applied.highest_new.is_some() {
             self.failure.clear();

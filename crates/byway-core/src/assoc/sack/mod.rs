@@ -32,6 +32,7 @@ use crate::observe::Observation;
 use crate::path::{MAX_PATHS, PathId};
 use crate::policy::concurrent::dac;
 use crate::policy::trial::Report;
+use crate::refusals::Rule;
 use byway_wire::{Sack, Tsn};
 use path_sack::PathSack;
 use smallvec::SmallVec;
@@ -66,7 +67,7 @@ impl Association {
         }
         self.stats.sacks_received += 1;
         if self.comes_late(covered, &blocks) {
-            self.discard(ctx, "a SACK that a newer one overtook");
+            self.discard(ctx, Rule::Misplaced, "a SACK that a newer one overtook");
             return;
         }
         self.guard_shutdown(ctx, covered);

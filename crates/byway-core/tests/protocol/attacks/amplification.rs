@@ -257,10 +257,19 @@ fn what_is_read_but_not_spoken_is_reported() {
 
 #[test]
 fn attack_errors_without_end_tell_the_user_of_few() {
-    // R20: 370 ERRORs a packet, and a packet every millisecond for two seconds.
+    // R20: 370 ERRORs a packet, or one that says as much as it can, and a packet every
+    // millisecond for two seconds.
     let mut p = Pair::up(1, &plain());
-    for _ in 0..2000 {
+    for ms in 0..2000 {
         p.inject(Z, 0, |b| {
+            if ms % 2 == 0 {
+                b.error(|causes| {
+                    for _ in 0..40 {
+                        causes.protocol_violation(&[1; 300]);
+                    }
+                });
+                return;
+            }
             for _ in 0..370 {
                 b.error(|_| {});
             }
@@ -268,6 +277,12 @@ fn attack_errors_without_end_tell_the_user_of_few() {
         p.run(1);
     }
     let told = p.take_events(Z);
+    // Each text is cut: some kilobytes, however long the causes are.
+    let texts: Vec<usize> = told.iter().map(Event::text_memory).collect();
+    assert!(
+        texts.iter().any(|t| *t > 1000) && texts.iter().all(|t| *t < 2700),
+        "{texts:?}"
+    );
     let errors = told
         .iter()
         .filter(|e| matches!(e, Event::PeerError { .. }))

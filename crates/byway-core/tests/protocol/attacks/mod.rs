@@ -6,6 +6,7 @@ mod data;
 mod packets;
 mod patience;
 mod rates;
+mod refusals;
 mod setup;
 
 use core::net::SocketAddr;

@@ -206,3 +206,24 @@ fn an_association_is_charged_what_it_takes_at_least() {
     assert!(one > 1500, "{one}");
     assert!(eight > one + 7 * 300, "{one} and {eight}");
 }
+
+// Z -> unknown chunk -> A, a thousand of them in a second: eight reports, and then again eight
+#[test]
+fn attack_unknown_chunks_in_an_association_are_reported_few_times_in_a_second() {
+    let mut p = Pair::up(1, &plain());
+    for second in 1..=2_u64 {
+        for n in 0..1000 {
+            p.inject(A, 0, |b| b.raw(0xc7, 0, &[n as u8; 1200]));
+        }
+        let reports = p.take_drawings_with(&["ERROR"]);
+        assert_eq!(reports.len(), 8, "second {second}");
+        let counts = p.ends[A].endpoint_stats().refusals;
+        assert_eq!(counts.of(Rule::UnknownChunk), second * 1000);
+        assert_eq!(counts.of(Rule::ReportRate), second * 992);
+        p.run(1000);
+    }
+    // Data goes on.
+    p.send_many(Z, 100, 3);
+    p.run(300);
+    assert_eq!(p.take_got(A).len(), 3);
+}
