@@ -10,6 +10,7 @@ import shutil
 import signal
 import sys
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NoReturn
@@ -141,6 +142,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     logging.getLogger("byway").setLevel(logging.WARNING)
     for noisy in ("distributed", "tornado", "asyncio"):
         logging.getLogger(noisy).setLevel(logging.CRITICAL)
+    # A signal may come between a call of Dask and the task that was made for it.
+    warnings.filterwarnings("ignore", "coroutine .* was never awaited", RuntimeWarning)
     try:
         _check_address(args.scheduler)
     except ValueError as error:
