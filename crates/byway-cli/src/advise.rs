@@ -1,7 +1,6 @@
 //! Recommended settings for described or measured paths: advise.
 
 use crate::failure::{Failure, Kind};
-use crate::sweep::watch_for_signals;
 use crate::terminal::{PATIENCE, counted, hidden_bar, print, print_json};
 use byway_lab::advise::{
     AdviseError, Effort, File, Fixed, Hooks, Request, Target, Within, advise as search, files,
@@ -115,7 +114,7 @@ pub(crate) fn advise(args: &AdviseArgs, measured: Option<&str>) -> Result<(), Fa
     std::fs::create_dir_all(&args.out)
         .map_err(|e| Failure::file("make the folder", &args.out, &e))?;
     let cancel = Arc::new(AtomicBool::new(false));
-    watch_for_signals(&cancel)?;
+    Failure::watch_signals(&cancel)?;
     let bar = hidden_bar(Some(1), PROGRESS);
     let begun = Instant::now();
     let within = args.within;

@@ -1,5 +1,6 @@
 //! How a command fails: with a sentence and an exit status.
 
+use crate::signals;
 use byway::text::shown;
 use byway::{BindError, Closed, ConnectError, LossReason, SendError};
 use byway_lab::engine::EngineError;
@@ -7,6 +8,8 @@ use byway_lab::trouble::Trouble;
 use byway_papers::reproduce::ReproduceError;
 use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Why a command failed.
 #[derive(Debug)]
@@ -55,6 +58,21 @@ impl Failure {
     pub(crate) fn interrupted() -> Failure {
         Failure::new(Kind::Interrupted, "interrupted")
     }
+
+    /// What a signal has ended that [`Failure::watch_signals`] looks for.
+    pub(crate) fn signal() -> Failure {
+        match signals::terminated() {
+            true => Failure::new(Kind::Terminated, "terminated"),
+            false => Failure::interrupted(),
+        }
+    }
+
+    /// Sets `cancel` at Ctrl-C or a wish to terminate; a second one ends at once.
+    pub(crate) fn watch_signals(cancel: &Arc<AtomicBool>) -> Result<(), Failure> {
+        let status = || Failure::signal().kind as i32;
+        signals::watch(cancel, status)
+            .map_err(|e| Failure::new(Kind::Failed, format!("cannot watch for signals: {e}")))
+    }
 }
 
 impl fmt::Display for Failure {
@@ -76,7 +94,7 @@ impl From<Trouble> for Failure {
 impl From<EngineError> for Failure {
     fn from(error: EngineError) -> Failure {
         match error {
-            EngineError::Interrupted => Failure::interrupted(),
+            EngineError::Interrupted => Failure::signal(),
             EngineError::File(trouble) => trouble.into(),
             EngineError::Refused { .. } => Failure::new(Kind::Failed, error.to_string()),
         }

@@ -19,6 +19,7 @@ mod program;
 mod real;
 mod reproduce;
 mod settings;
+mod signals;
 mod sweep;
 mod terminal;
 
@@ -139,6 +140,8 @@ where
     // Two threads: the driver works while this one reads and writes files.
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
+        // For what blocks: names that are looked up, files that end. A stranger decides how many.
+        .max_blocking_threads(16)
         .enable_all()
         .build()
         .map_err(|e| Failure::new(Kind::Failed, format!("cannot start the runtime: {e}")))?;

@@ -55,7 +55,7 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
 /// Runs the sweep with progress; an interruption says what is kept.
 fn carry_out(plan: &Plan, args: &SweepArgs, out: &Path) -> Result<Results, Failure> {
     let cancel = Arc::new(AtomicBool::new(false));
-    watch_for_signals(&cancel)?;
+    Failure::watch_signals(&cancel)?;
     let bar = hidden_bar(Some(0), PROGRESS);
     let begun = Instant::now();
     let (done_now, most_now) = (AtomicUsize::new(0), AtomicUsize::new(plan.runs()));
@@ -117,39 +117,6 @@ fn found_words(found: &Found, out: &Path) -> String {
         ),
         Found::Partly(resumed) => going_on(*resumed),
     }
-}
-
-/// Sets `cancel` at Ctrl-C or a wish to terminate; a second one ends at once.
-pub(crate) fn watch_for_signals(cancel: &Arc<AtomicBool>) -> Result<(), Failure> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let failed = |e| Failure::new(Kind::Failed, format!("cannot watch for signals: {e}"));
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(failed)?;
-    let cancel = Arc::clone(cancel);
-    let (mut interrupt, mut terminate) = {
-        let _inside = runtime.enter();
-        (
-            signal(SignalKind::interrupt()).map_err(failed)?,
-            signal(SignalKind::terminate()).map_err(failed)?,
-        )
-    };
-    // It lives as long as the command.
-    std::thread::spawn(move || {
-        runtime.block_on(async {
-            loop {
-                tokio::select! {
-                    _ = interrupt.recv() => {}
-                    _ = terminate.recv() => {}
-                }
-                if cancel.swap(true, Ordering::Relaxed) {
-                    std::process::exit(Kind::Interrupted as i32);
-                }
-            }
-        });
-    });
-    Ok(())
 }
 
 fn cells(plan: &Plan) -> String {

@@ -8,7 +8,7 @@ use peers::{Server, byway, endless, ends_within, folder, signal, wait_for};
 use raw::Raw;
 use std::io::{Read, Write};
 use std::process::{Child, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Generous: one second is promised, and the machine may be busy.
 const SOON: Duration = Duration::from_secs(10);
@@ -212,4 +212,39 @@ fn a_signal_ends_a_send_that_nobody_answers() {
         signal(&send, name);
         assert_eq!(ends_within(&mut send, SOON), Some(status), "{name}");
     }
+}
+
+/// A shell takes Ctrl-C for itself, so only SIGTERM ends an emulation with one.
+#[test]
+fn a_wish_to_terminate_ends_an_emulation_with_a_shell_and_removes_its_hosts() {
+    let namespaces = || {
+        let listed = std::process::Command::new("ip")
+            .args(["netns", "list"])
+            .output();
+        listed
+            .map(|o| String::from_utf8_lossy(&o.stdout).into_owned())
+            .unwrap_or_default()
+    };
+    let name = format!("end{}", std::process::id());
+    let mut emulation = byway()
+        .args(["emulate", "--name", &name])
+        .env("SHELL", "cat")
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let begun = Instant::now();
+    while !namespaces().contains(&format!("{name}-receiver")) {
+        if let Ok(Some(_)) = emulation.try_wait() {
+            println!("skipped: {}", said(&mut emulation));
+            return;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(30), "no namespaces");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    // Its shell begins a moment after its hosts are there.
+    std::thread::sleep(Duration::from_millis(500));
+    signal(&emulation, "TERM");
+    assert_eq!(ends_within(&mut emulation, SOON), Some(143));
+    assert!(!namespaces().contains(&name), "{}", namespaces());
 }

@@ -1,10 +1,12 @@
 //! Tickets, keys and encryption, with running processes and somebody on the way.
 
 mod peers;
+mod raw;
 mod relay;
 
 use byway_tls::{Secret, Ticket};
 use peers::{byway, contents, folder, run, stranger, text};
+use raw::Raw;
 use relay::{DATA, Onward, Relay, Way, chunks, with_chunk};
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -809,6 +811,29 @@ fn strangers_who_say_nothing_or_nonsense_keep_nobody_out() {
     assert_eq!(status, Some(0), "{said}");
     drop(runtime.enter());
     drop(all);
+}
+
+/// 1,024 may ask at once, 256 of one host.
+#[test]
+fn hosts_that_take_all_places_to_ask_and_say_nothing_keep_nobody_out() {
+    let case = Case::new("silent-hosts", 100_000);
+    let recv = case.recv(&[]);
+    let to = recv.address();
+    let mut silent: Vec<Raw> = (2..=6).map(|host| Raw::from_host(host, to)).collect();
+    for port in 0..250 {
+        for raw in &mut silent {
+            raw.join(4000 + port);
+            // Below the rate at which newcomers are answered.
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+    }
+    let out = case.send(&recv.ticket);
+    assert!(out.status.success(), "{}", text(&out.stderr));
+    assert!(case.arrived().unwrap() == contents(100_000));
+    let (status, _, said) = recv.finish();
+    assert_eq!(status, Some(0), "{said}");
+    let gone = "too many are asking to be let in at once";
+    assert!(said.contains(gone), "{said}");
 }
 
 #[test]

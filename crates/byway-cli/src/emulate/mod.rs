@@ -11,7 +11,7 @@ use crate::children::Owned;
 use crate::failure::{Failure, Kind};
 use crate::lab::scenario;
 use crate::namespace::check;
-use crate::sweep::watch_for_signals;
+use crate::signals;
 use crate::terminal::{print, say_part};
 use byway_lab::emulation::{Emulation, End};
 use byway_lab::scenario::Scenario;
@@ -37,7 +37,7 @@ pub(crate) fn emulate(args: &EmulateArgs) -> Result<(), Failure> {
     let emulation = Emulation::new(&scenario).map_err(refused)?;
     let (hosts, devices) = Hosts::make(&args.name, emulation.paths())?;
     let cancel = Arc::new(AtomicBool::new(false));
-    watch_for_signals(&cancel)?;
+    Failure::watch_signals(&cancel)?;
     if !args.quiet {
         say_part(&told(&scenario, &hosts, args));
     }
@@ -84,8 +84,9 @@ fn programs(hosts: &Hosts, args: &EmulateArgs, cancel: &AtomicBool) -> Result<Ex
             return Ok(status);
         }
         // A shell takes Ctrl-C for itself; it is left with exit.
-        if cancel.load(Ordering::Relaxed) && !args.command.is_empty() {
-            return Err(Failure::interrupted());
+        let leaves = signals::terminated() || !args.command.is_empty();
+        if cancel.load(Ordering::Relaxed) && leaves {
+            return Err(Failure::signal());
         }
         std::thread::sleep(TICK);
     }

@@ -57,7 +57,7 @@ impl Guest {
         };
         let booted = guest.prepare();
         if cancel.load(Ordering::Relaxed) {
-            return Err(Failure::interrupted());
+            return Err(Failure::signal());
         }
         Ok(match booted {
             Ok(()) => Ok(guest),

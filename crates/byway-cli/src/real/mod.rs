@@ -15,7 +15,6 @@ mod schedule;
 use crate::args::ReproduceArgs;
 use crate::failure::{Failure, Kind};
 use crate::namespace::check;
-use crate::sweep::watch_for_signals;
 use crate::terminal::{PATIENCE, hidden_bar, print, print_json, terminal};
 use byway_papers::reproduce::real::{Experiment, SCHEMA, html, render};
 use indicatif::ProgressDrawTarget;
@@ -42,7 +41,7 @@ pub(crate) fn real(args: &ReproduceArgs) -> Result<(), Failure> {
         .map_err(|e| Failure::file("make the folder", &args.out, &e))?;
     check("--real", &["ip", "nft"])?;
     let cancel = Arc::new(AtomicBool::new(false));
-    watch_for_signals(&cancel)?;
+    Failure::watch_signals(&cancel)?;
     let experiment = run(args, &cancel)?;
     let page =
         html(&experiment, env!("CARGO_PKG_VERSION")).map_err(|e| Failure::new(Kind::Failed, e))?;
@@ -103,7 +102,7 @@ fn wait(
     while Instant::now() < until {
         if cancel.load(Ordering::Relaxed) {
             bar.finish_and_clear();
-            return Err(Failure::interrupted());
+            return Err(Failure::signal());
         }
         let left = until.saturating_duration_since(Instant::now());
         bar.set_position((all - left).as_secs());

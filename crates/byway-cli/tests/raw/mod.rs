@@ -39,7 +39,12 @@ pub(crate) fn init_fields() -> InitFields {
 impl Raw {
     /// A socket towards this address, without an association.
     pub(crate) fn new(to: SocketAddr) -> Raw {
-        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        Raw::from_host(1, to)
+    }
+
+    /// The same at the address 127.0.0.`host`, which is another host to the other side.
+    pub(crate) fn from_host(host: u8, to: SocketAddr) -> Raw {
+        let socket = UdpSocket::bind(SocketAddr::from(([127, 0, 0, host], 0))).unwrap();
         socket.connect(to).unwrap();
         let wait = Some(Duration::from_millis(300));
         socket.set_read_timeout(wait).unwrap();

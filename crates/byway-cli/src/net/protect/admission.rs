@@ -112,7 +112,7 @@ pub(in crate::net) async fn admit<'a>(
         // It has no path any more.
         return Err(Failure::from(association.closed().await).into());
     };
-    let _meeting = gate.meeting(from)?;
+    let place = gate.meetings().place(from);
     let meeting = async {
         let purpose = gate.purpose();
         let handshake = Handshake::server(gate.key(), purpose.service);
@@ -124,7 +124,14 @@ pub(in crate::net) async fn admit<'a>(
         })?;
         answer(gate, association, session).await
     };
-    match tokio::time::timeout(MEETING, meeting).await {
+    let met = tokio::select! {
+        met = tokio::time::timeout(MEETING, meeting) => met,
+        () = place.gives_way() => {
+            let words = "too many are asking to be let in at once; try again later";
+            return Err(Failure::new(Kind::Failed, words).into());
+        }
+    };
+    match met {
         Ok(result) => result,
         Err(_) => Err(Failure::new(
             Kind::Lost,

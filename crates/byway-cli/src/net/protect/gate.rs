@@ -1,23 +1,16 @@
 //! Whom a side that waits lets in.
 
 use super::args::{GateArgs, Uses};
+use super::meetings::Meetings;
 use super::{Purpose, keys, offer};
 use crate::failure::{Failure, Kind};
-use byway::{Endpoint, host_of};
+use byway::Endpoint;
 use byway_lab::units::format_duration;
 use byway_tls::{PublicKey, Refusal, Request, Secret, SecretKey, Ticket, Witness};
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
-use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
-
-/// Most that may ask to be let in at once: a handshake under way takes some 30 KiB.
-const MOST_MEETINGS: usize = 1024;
-/// Of them, those of one host.
-const MOST_OF_HOST: usize = MOST_MEETINGS / 4;
 
 /// Whom a side that waits lets in.
 pub(in crate::net) struct Gate {
@@ -29,7 +22,7 @@ pub(in crate::net) struct Gate {
     expiry: Option<(Instant, Duration)>,
     authorized: Option<PathBuf>,
     users: Mutex<Users>,
-    meetings: Mutex<Meetings>,
+    meetings: Meetings,
 }
 
 /// Who uses the ticket, by keys.
@@ -44,32 +37,6 @@ struct Users {
 impl Users {
     fn are_none(&self) -> bool {
         self.present.is_empty() && self.done.is_empty()
-    }
-}
-
-/// Those that are asking to be let in, by hosts. Each has the state of a handshake.
-#[derive(Default)]
-struct Meetings {
-    all: usize,
-    of: HashMap<IpAddr, usize>,
-}
-
-/// One that is asking, until it is dropped.
-pub(super) struct Meeting<'a> {
-    gate: &'a Gate,
-    host: IpAddr,
-}
-
-impl Drop for Meeting<'_> {
-    fn drop(&mut self) {
-        let mut meetings = self.gate.meetings();
-        meetings.all -= 1;
-        if let Entry::Occupied(mut of) = meetings.of.entry(self.host) {
-            *of.get_mut() -= 1;
-            if *of.get() == 0 {
-                of.remove();
-            }
-        }
     }
 }
 
@@ -133,27 +100,13 @@ impl Gate {
                 .and_then(|time| Some((Instant::now().checked_add(time)?, time))),
             authorized: args.authorized.clone(),
             users: Mutex::default(),
-            meetings: Mutex::default(),
+            meetings: Meetings::default(),
         }))
     }
 
-    /// The right to ask, for one from this address.
-    pub(super) fn meeting(&self, from: IpAddr) -> Result<Meeting<'_>, Failure> {
-        let host = host_of(from);
-        let mut meetings = self.meetings();
-        let of_host = meetings.of.get(&host).copied().unwrap_or(0);
-        if meetings.all >= MOST_MEETINGS || of_host >= MOST_OF_HOST {
-            let words = "too many are asking to be let in at once; try again later";
-            return Err(Failure::new(Kind::Failed, words));
-        }
-        meetings.all += 1;
-        *meetings.of.entry(host).or_default() += 1;
-        drop(meetings);
-        Ok(Meeting { gate: self, host })
-    }
-
-    fn meetings(&self) -> MutexGuard<'_, Meetings> {
-        self.meetings.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Those that are asking.
+    pub(super) fn meetings(&self) -> &Meetings {
+        &self.meetings
     }
 
     pub(super) fn purpose(&self) -> Purpose {

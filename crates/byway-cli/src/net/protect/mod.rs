@@ -1,13 +1,14 @@
 //! Who may speak with this side, and that nobody else can read it: tickets, keys, TLS.
 //!
-//! `to` reads what --to says. `gate` is what a side that waits lets in, and `admission` the exchange by
-//! which each side finds out about the other. What comes of it is a [`Channel`].
+//! `to` reads what --to says. `gate` is what a side that waits lets in, `meetings` are those that ask,
+//! and `admission` the exchange by which each side finds out about the other. What comes of it is a [`Channel`].
 
 mod admission;
 mod args;
 mod channel;
 mod gate;
 mod keys;
+mod meetings;
 mod offer;
 mod to;
 

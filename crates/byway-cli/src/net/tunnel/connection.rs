@@ -5,9 +5,11 @@ use super::frame::{BLOCK, FRAME_COST, Frame, HEADER, begin_data, cost};
 use super::window::ReceiveWindow;
 use bytes::{BufMut, BytesMut};
 use byway::text::shown;
+use socket2::{SockRef, TcpKeepalive};
 use std::convert::Infallible;
 use std::io;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::net::tcp::{ReadHalf, WriteHalf};
@@ -63,6 +65,7 @@ impl Connection {
     pub(super) async fn carry(mut self, mut tcp: TcpStream, expects: bool) -> Result<(), Broken> {
         // Small messages are not held back; a socket that cannot do it works without.
         let _ = tcp.set_nodelay(true);
+        let _ = SockRef::from(&tcp).set_tcp_keepalive(&keepalive());
         let result = self.both_ways(&mut tcp, expects).await;
         if let Err(broken) = &result {
             // Without it TCP's peer sees an end, which is not what happened.
@@ -190,4 +193,12 @@ fn out_of_order() -> Broken {
 
 fn tcp_failed(error: io::Error) -> Broken {
     Broken::Here(format!("TCP: {error}"))
+}
+
+/// A TCP peer that has vanished is given up after two minutes: it holds a place.
+fn keepalive() -> TcpKeepalive {
+    TcpKeepalive::new()
+        .with_time(Duration::from_secs(60))
+        .with_interval(Duration::from_secs(15))
+        .with_retries(4)
 }
