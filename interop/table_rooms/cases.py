@@ -238,6 +238,10 @@ def back(case: Case, who: int) -> None:
     survivor = PEER if who == BYWAY else BYWAY
     more = case.byway_more if survivor == BYWAY else case.peer_more
     more += case.peer.again if survivor == PEER else case.byway.again
+    if case.cell.peer == "linux" and survivor == PEER and client_dies:
+        # A sender that waits for room in the kernel gets its message into the new association before the COOKIE ACK.
+        # byway discards it (RFC 9260 section 6), and the kernel has never sent it again.
+        more += ["--every", "8"]
 
     def middle(case: Case) -> None:
         case.begun()

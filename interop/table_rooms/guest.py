@@ -69,7 +69,7 @@ class Guest:
                 f"ip -n {ns} -6 addr add {lab.address(2, i, 6)}/64 dev path{i} nodad",
                 f"ip -n {ns} link set path{i} up",
                 f"nsenter --net=/run/netns/{ns} ethtool -K path{i} gso off tso off gro off tx-sctp-segmentation off >/dev/null",
-                f"nsenter --net=/run/netns/{ns} tc qdisc replace dev path{i} root tbf rate {RATE} burst 16k latency 60ms",
+                f"nsenter --net=/run/netns/{ns} tc qdisc replace dev path{i} root tbf rate {RATE} burst 16k latency 100ms",
             ]
         port = UDP_PORT if lab.udp else 0
         lines.append(

@@ -166,7 +166,7 @@ class Lab:
         )
         # Whole packets, as a wire has them, and not more of them than a wire could carry.
         on(ns, "ethtool", "-K", card, "tso", "off", "gso", "off", "gro", "off", "tx-udp-segmentation", "off", check=False)
-        on(ns, *f"tc qdisc replace dev {card} root tbf rate {RATE} burst 16k latency 60ms".split())
+        on(ns, *f"tc qdisc replace dev {card} root tbf rate {RATE} burst 16k latency 100ms".split())
 
     def address(self, side: int, path: int, family: int | None = None) -> str:
         """Of byway (side 1) or the peer (side 2)."""
