@@ -18,6 +18,7 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// The stream of the last message of each side.
@@ -32,6 +33,7 @@ const USAGE: &str = "usage: exchange connect --to IP:PORT[,...] OPTIONS | exchan
   --prefer IP   asks the peer to send to this address
   --auth-key SECRET   a shared key with identifier 1
   --plain yes   no Supported Address Types in the INIT
+  --hold FILE   the last message waits until there is such a file
   --limit SECONDS   (60)";
 
 /// What a stream carries.
@@ -97,6 +99,7 @@ struct Options {
     run: u32,
     again: u32,
     prefer: Option<IpAddr>,
+    hold: Option<PathBuf>,
     limit: Duration,
 }
 
@@ -120,6 +123,7 @@ impl Options {
             run: 1,
             again: 0,
             prefer: None,
+            hold: None,
             limit: Duration::from_secs(60),
         };
         options.endpoint.config.setup.outbound_streams = CONTROL + 1;
@@ -154,6 +158,7 @@ impl Options {
             "--auth-key" => {
                 self.endpoint.config.auth.keys = vec![SharedKey::new(1, value.as_bytes())];
             }
+            "--hold" => self.hold = Some(value.into()),
             "--limit" => self.limit = Duration::from_secs(value.parse()?),
             "--plain" => {
                 // pion/sctp drops an INIT that lists them.
@@ -183,7 +188,7 @@ async fn work(options: &Options) -> Result<(), Box<dyn Error>> {
         if let Some(own) = options.prefer {
             association.set_peer_primary(own)?;
         }
-        match exchange(&association, options.connects, run).await {
+        match exchange(&association, options, run).await {
             Ok(lines) => {
                 lines.iter().for_each(|line| println!("{line}"));
                 end(&association, options).await?;
@@ -227,14 +232,17 @@ async fn end(association: &Association, options: &Options) -> Result<(), Box<dyn
 /// that nothing of it is under way when it gets the answer and ends the association.
 async fn exchange(
     association: &Association,
-    connects: bool,
+    options: &Options,
     run: u32,
 ) -> Result<Vec<String>, Box<dyn Error>> {
     let (sent, (received, answered)) =
         tokio::try_join!(send_all(association, run), receive_all(association, run))?;
+    while options.hold.as_deref().is_some_and(|file| !file.exists()) {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
     let mut done = Message::new(CONTROL, "done");
     done.ppid = run;
-    if connects {
+    if options.connects {
         association.send(done.clone()).await?;
     }
     if !answered {
@@ -243,7 +251,7 @@ async fn exchange(
             return Err(format!("a message on stream {}, which is complete", last.stream).into());
         }
     }
-    if !connects {
+    if !options.connects {
         association.send(done).await?;
     }
     Ok([sent, received].concat())
