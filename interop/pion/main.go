@@ -144,7 +144,10 @@ func open(connect bool) *sctp.Association {
 		config.NetConn = socket
 		a, err := sctp.Client(config)
 		if err != nil {
-			fail("the set-up", err)
+			// An ABORT for the association before this one ends this one, too.
+			fmt.Fprintln(os.Stderr, "pion: the set-up:", err)
+			time.Sleep(300 * time.Millisecond)
+			return open(connect)
 		}
 		return a
 	}

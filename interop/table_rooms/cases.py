@@ -9,7 +9,7 @@ from pathlib import Path
 
 from . import packets
 from .lab import Failed, Lab, Process, await_true
-from .packets import ABORT, AUTH, DATA, INIT, Packet
+from .packets import ABORT, AUTH, DATA, INIT, SHUTDOWN_COMPLETE, Packet
 from .peers import BYWAY, PEER, Byway, Pion, Program
 
 STREAMS = 43
@@ -76,13 +76,20 @@ class Case:
     def out(self, name: str) -> Path:
         return self.folder / f"{name}.out"
 
-    def run(self, middle: Callable[["Case"], None]) -> None:
+    def run(self, middle: Callable[["Case"], None], hold: bool = False) -> None:
+        """`hold`: the exchange does not end before `middle` is done, and what it began has had time."""
         self.limit = time.monotonic() + 45
+        go_on = self.folder / "go-on"
+        if hold:
+            self.byway_more += ["--hold", str(go_on)]
         self.server = self.accept()
         capture = self.lab.capture(self.folder / "capture.pcapng")
         self.before = self.lab.crossed()
         self.client = self.connect()
         middle(self)
+        if hold:
+            time.sleep(0.5)
+            go_on.touch()
         # A client that failed leaves its server behind.
         for process in (self.client, self.server):
             status = process.wait(self.limit - time.monotonic())
@@ -118,11 +125,9 @@ class Case:
 
         await_true(there, max(self.limit - time.monotonic() - 5, 1), problem, 0.1)
 
-    def begun(self, size: int = BEGUN) -> None:
-        """Until both directions are under way."""
-        self.await_bytes(
-            lambda n: all(n[1, way] + n[2, way] > size for way in ("rx", "tx")), "the exchange did not get going"
-        )
+    def begun(self, size: int = BEGUN, ways: tuple[str, ...] = ("rx", "tx")) -> None:
+        """Until both directions are under way, or those that byway's cards receive or send."""
+        self.await_bytes(lambda n: all(n[1, way] + n[2, way] > size for way in ways), "the exchange did not get going")
 
     def crosses(self) -> bool:
         """Whether each path needs both links: over IPv4 alone, usrsctp sends to byway's first address from its second
@@ -147,10 +152,12 @@ class Case:
         wanted = "end graceful" if self.end == "graceful" else "end aborted"
         if len(ends) != 1 or not ends[0].startswith(wanted):
             raise Failed(f"the server saw another end: {ends}")
-        self.packets = packets.read(self.folder / "capture.pcapng", self.cell.udp)
-        last = [c for p in self.packets[-6:] for c in p.chunks]
-        if (ABORT in last) != (self.end == "abort"):
-            raise Failed(f"the last chunks are {last}, which is no {self.end} end")
+        hosts = self.side(BYWAY) + self.side(PEER)
+        self.packets = packets.read(self.folder / "capture.pcapng", self.cell.udp, hosts)
+        last = [c for p in self.packets[-40:] for c in p.chunks]
+        wanted, other = (ABORT, SHUTDOWN_COMPLETE) if self.end == "abort" else (SHUTDOWN_COMPLETE, ABORT)
+        if wanted not in last or other in last:
+            raise Failed(f"the last chunks are {last[-12:]}, which is no {self.end} end")
 
     def side(self, who: int) -> list[str]:
         return [self.lab.address(who, p) for p in (1, 2)]
@@ -168,8 +175,6 @@ def cut(case: Case, who: int) -> None:
     comes up again when the other path has carried data both ways. Where there is one path, or each needs both cards, all
     are down for a second."""
     marks: dict[str, float] = {}
-    hold = case.folder / "go-on"
-    case.byway_more += ["--hold", str(hold)]
     alone = isinstance(case.peer, Pion) or case.crosses()
 
     def card(path: int, up: bool) -> None:
@@ -204,9 +209,8 @@ def cut(case: Case, who: int) -> None:
             lambda n: all(n[path, way] > at[path, way] - case.before[path, way] + 300 for way in ("rx", "tx")),
             f"path {path} was not used any more",
         )
-        hold.touch()
 
-    case.run(middle)
+    case.run(middle, hold=True)
     path, up = int(marks["path"]), marks["up"]
     back = [p for p in case.packets if p.path == path and p.time > up]
     for side, name in ((BYWAY, "byway"), (PEER, "the peer")):
@@ -251,12 +255,18 @@ def back(case: Case, who: int) -> None:
     if case.cell.peer == "linux" and survivor == PEER and client_dies:
         # The kernel takes the rest of a message that is half sent into the new association, before the COOKIE ACK. byway
         # discards that (RFC 9260 section 6), and at times the kernel never sends it again. So nothing waits in the kernel
-        # when the association restarts: slowly, and after the large messages.
+        # when the association restarts: it sends slowly, and after the large messages.
         more += ["--every", "8"]
         begun = 1_700_000
+    if case.cell.peer == "usrsctp" and survivor == PEER and client_dies:
+        # A program that waits for room while the association restarts waits for ever: let there be room for all.
+        more += ["--buffer", "16000000"]
+    # pion acknowledges late while it sends much, and has sent all before byway gets going. It learns that byway is gone
+    # only while it has something in flight.
+    ways = ("rx",) if isinstance(case.peer, Pion) and survivor == PEER else ("rx", "tx")
 
     def middle(case: Case) -> None:
-        case.begun(begun)
+        case.begun(begun, ways)
         # Neither the host of the dead program says so, nor does a kernel that ends its associations itself.
         case.lab.rule("mute", True)
         if client_dies:
@@ -320,14 +330,18 @@ def byway_moves(case: Case) -> None:
     lab.own_address(BYWAY, 2, "del")
     case.byway_own = [wildcard(case.cell.family)]
     case.byway_seen = [lab.address(BYWAY, 1)]
+    if case.cell.peer == "usrsctp":
+        # What is in flight to an address that is deleted is not sent again: let nothing be.
+        case.byway_more += ["--prefer", lab.address(BYWAY, 2)]
 
     def middle(case: Case) -> None:
         case.begun()
         lab.own_address(BYWAY, 2, "add")
         time.sleep(0.8)
         lab.own_address(BYWAY, 1, "del")
+        time.sleep(0.5)
 
-    case.run(middle)
+    case.run(middle, hold=True)
     changes(case, 2)
     ends_at(case, BYWAY, lab.address(BYWAY, 2), lab.address(PEER, 2))
     ends_at(case, PEER, lab.address(PEER, 2), lab.address(BYWAY, 2))
@@ -344,7 +358,7 @@ def peer_moves(case: Case) -> None:
     if case.cell.peer == "usrsctp":
         # An ASCONF of usrsctp leaves behind the data that waits: let none wait.
         case.peer_more += ["--every", "8"]
-    case.run(lambda case: case.begun())
+    case.run(lambda case: time.sleep(2.5), hold=True)
     changes(case, 3)
     ends_at(case, BYWAY, byways, second)
     ends_at(case, PEER, second, byways)
@@ -355,7 +369,7 @@ def asks(case: Case) -> None:
     lab = case.lab
     case.byway_more += ["--prefer", lab.address(BYWAY, 2)]
     case.peer_more += ["--at", f"800:prefer:{lab.address(PEER, 2)}"]
-    case.run(lambda case: case.begun())
+    case.run(lambda case: time.sleep(1.5), hold=True)
     changes(case, 2)
     ends_at(case, BYWAY, None, lab.address(PEER, 2))
     ends_at(case, PEER, None, lab.address(BYWAY, 2))
@@ -372,8 +386,9 @@ def host_moves(case: Case) -> None:
         lab.own_address(PEER, 2, "add")
         time.sleep(1)
         lab.own_address(PEER, 1, "del")
+        time.sleep(1)
 
-    case.run(middle)
+    case.run(middle, hold=True)
     changes(case, 2)
     ends_at(case, BYWAY, None, lab.address(PEER, 2))
     ends_at(case, PEER, lab.address(PEER, 2), lab.address(BYWAY, 2))

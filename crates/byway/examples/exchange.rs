@@ -18,7 +18,7 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::net::{IpAddr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The stream of the last message of each side.
@@ -30,10 +30,10 @@ const USAGE: &str = "usage: exchange connect --to IP:PORT[,...] OPTIONS | exchan
   --end graceful|abort   of the side that connects
   --run N   number of the first run (1)
   --again N   other associations that may follow (0)
-  --prefer IP   asks the peer to send to this address
+  --prefer IP   asks the peer to send to this address, once it is one of this host
   --auth-key SECRET   a shared key with identifier 1
   --plain yes   no Supported Address Types in the INIT
-  --hold FILE   the last message waits until there is such a file
+  --hold FILE   the last messages wait until there is such a file
   --limit SECONDS   (60)";
 
 /// What a stream carries.
@@ -186,7 +186,7 @@ async fn work(options: &Options) -> Result<(), Box<dyn Error>> {
             endpoint.accept().await.ok_or("no association")?
         };
         if let Some(own) = options.prefer {
-            association.set_peer_primary(own)?;
+            tokio::spawn(prefer(association.clone(), own));
         }
         match exchange(&association, options, run).await {
             Ok(lines) => {
@@ -213,6 +213,13 @@ async fn work(options: &Options) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// Asks the peer to send to an address of this side as soon as it is one.
+async fn prefer(association: Association, own: IpAddr) {
+    while association.set_peer_primary(own).is_err() {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
 async fn end(association: &Association, options: &Options) -> Result<(), Box<dyn Error>> {
     if options.connects && options.abort {
         association.abort(b"as asked")?;
@@ -235,11 +242,10 @@ async fn exchange(
     options: &Options,
     run: u32,
 ) -> Result<Vec<String>, Box<dyn Error>> {
-    let (sent, (received, answered)) =
-        tokio::try_join!(send_all(association, run), receive_all(association, run))?;
-    while options.hold.as_deref().is_some_and(|file| !file.exists()) {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    let (sent, (received, answered)) = tokio::try_join!(
+        send_all(association, run, options.hold.as_deref()),
+        receive_all(association, run)
+    )?;
     let mut done = Message::new(CONTROL, "done");
     done.ppid = run;
     if options.connects {
@@ -269,11 +275,18 @@ async fn next(association: &Association, run: u32) -> Result<Received, Box<dyn E
 }
 
 /// The lanes take turns, so that messages of all kinds are under way together.
-async fn send_all(association: &Association, run: u32) -> Result<Vec<String>, Box<dyn Error>> {
+async fn send_all(
+    association: &Association,
+    run: u32,
+    hold: Option<&Path>,
+) -> Result<Vec<String>, Box<dyn Error>> {
     let lanes = lanes();
     let mut sums: Vec<Sum> = lanes.iter().map(|_| Sum::default()).collect();
     let mut random = u64::from(run);
     for i in 0..200 {
+        while i == 199 && hold.is_some_and(|file| !file.exists()) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
         for (lane, sum) in lanes.iter().zip(&mut sums).filter(|(l, _)| i < l.messages) {
             let mut payload = vec![0; (lane.size)(lane.stream, i)];
             for byte in &mut payload {
