@@ -6,8 +6,9 @@
 //! ```
 //!
 //! The side that connects ends the association, by `--end abort` or gracefully. Each prints what it
-//! sent and received on each stream, with a SHA-256, and how the association ended. When the
-//! association is lost or the peer restarts, another exchange follows, up to `--again` times.
+//! sent and received on each stream, with a SHA-256, the longest time (ms) in which nothing came, and
+//! how the association ended. When the association is lost or the peer restarts, another exchange
+//! follows, up to `--again` times.
 //! A run of the exchange has a number, which its messages carry as their payload protocol identifier.
 
 use byway::{
@@ -19,7 +20,8 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+use tokio::task::{JoinSet, LocalSet};
 
 /// The stream of the last message of each side.
 const CONTROL: u16 = 43;
@@ -30,6 +32,7 @@ const USAGE: &str = "usage: exchange connect --to IP:PORT[,...] OPTIONS | exchan
   --end graceful|abort   of the side that connects
   --run N   number of the first run (1)
   --again N   other associations that may follow (0)
+  --at-once N   so many associations side by side, of the side that accepts (1)
   --prefer IP   asks the peer to send to this address, once it is one of this host
   --auth-key SECRET   a shared key with identifier 1
   --plain yes   no Supported Address Types in the INIT
@@ -90,6 +93,7 @@ impl Sum {
 }
 
 /// What the command line says.
+#[derive(Clone)]
 struct Options {
     connects: bool,
     endpoint: EndpointOptions,
@@ -98,6 +102,7 @@ struct Options {
     abort: bool,
     run: u32,
     again: u32,
+    at_once: usize,
     prefer: Option<IpAddr>,
     hold: Option<PathBuf>,
     limit: Duration,
@@ -122,6 +127,7 @@ impl Options {
             abort: false,
             run: 1,
             again: 0,
+            at_once: 1,
             prefer: None,
             hold: None,
             limit: Duration::from_secs(60),
@@ -154,6 +160,7 @@ impl Options {
             "--end" => self.abort = value == "abort",
             "--run" => self.run = value.parse()?,
             "--again" => self.again = value.parse()?,
+            "--at-once" => self.at_once = value.parse()?,
             "--prefer" => self.prefer = Some(value.parse()?),
             "--auth-key" => {
                 self.endpoint.config.auth.keys = vec![SharedKey::new(1, value.as_bytes())];
@@ -178,6 +185,13 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
 async fn work(options: &Options) -> Result<(), Box<dyn Error>> {
     let endpoint = Endpoint::bind(options.endpoint.clone())?;
+    if !options.connects && options.at_once > 1 {
+        LocalSet::new()
+            .run_until(side_by_side(&endpoint, options))
+            .await?;
+        endpoint.close().await;
+        return Ok(());
+    }
     let mut run = options.run;
     loop {
         let association = if options.connects {
@@ -210,6 +224,27 @@ async fn work(options: &Options) -> Result<(), Box<dyn Error>> {
         }
     }
     endpoint.close().await;
+    Ok(())
+}
+
+/// Several exchanges at the same time, each with a client of its own.
+async fn side_by_side(endpoint: &Endpoint, options: &Options) -> Result<(), Box<dyn Error>> {
+    let mut open = JoinSet::new();
+    for _ in 0..options.at_once {
+        let association = endpoint.accept().await.ok_or("no association")?;
+        let options = options.clone();
+        open.spawn_local(async move {
+            let lines = exchange(&association, &options, options.run).await;
+            let lines = lines.map_err(|e| e.to_string())?;
+            end(&association, &options)
+                .await
+                .map_err(|e| e.to_string())?;
+            Ok::<_, String>(lines)
+        });
+    }
+    while let Some(lines) = open.join_next().await {
+        lines??.iter().for_each(|line| println!("{line}"));
+    }
     Ok(())
 }
 
@@ -320,8 +355,11 @@ async fn receive_all(
     let mut sums: BTreeMap<u16, (Sum, Vec<u8>)> = BTreeMap::new();
     let mut answered = false;
     let mut left: usize = lanes.iter().map(|l| l.messages).sum();
+    let (mut heard, mut pause) = (None, Duration::ZERO);
     while left > 0 {
         let part = next(association, run).await?;
+        let now = Instant::now();
+        pause = pause.max(now - heard.replace(now).unwrap_or(now));
         if part.stream == CONTROL {
             answered = true;
             continue;
@@ -342,12 +380,13 @@ async fn receive_all(
             left -= 1;
         }
     }
-    let lines = lanes
+    let mut lines: Vec<String> = lanes
         .iter()
         .map(|lane| {
             let (sum, _) = sums.remove(&lane.stream).unwrap_or_default();
             sum.line("received", lane)
         })
         .collect();
+    lines.push(format!("pause {}", pause.as_millis()));
     Ok((lines, answered))
 }
