@@ -394,6 +394,35 @@ def host_moves(case: Case) -> None:
     ends_at(case, PEER, lab.address(PEER, 2), lab.address(BYWAY, 2))
 
 
+def without_changes(case: Case) -> None:
+    """The peer offers no changes of addresses: another network of byway's host comes and goes, and nobody speaks of it."""
+    lab = case.lab
+    lab.own_address(BYWAY, 2, "del")
+    case.byway_own, case.byway_seen = [wildcard(case.cell.family)], [lab.address(BYWAY, 1)]
+    if case.cell.peer == "usrsctp":
+        case.peer_more += ["--asconf", "0"]
+    else:
+        lab.guest.offers_changes(lab, False)
+
+    def middle(case: Case) -> None:
+        case.begun()
+        lab.own_address(BYWAY, 2, "add")
+        time.sleep(0.7)
+        lab.own_address(BYWAY, 2, "del")
+
+    try:
+        case.run(middle, hold=True)
+    finally:
+        if lab.guest is not None:
+            lab.guest.offers_changes(lab, True)
+    spoken = packets.count(case.packets, packets.ASCONF) + packets.count(case.packets, packets.ASCONF_ACK)
+    if spoken:
+        raise Failed(f"{spoken} ASCONF and ASCONF-ACK, though the peer has none")
+    ends_at(case, BYWAY, lab.address(BYWAY, 1), lab.address(PEER, 1))
+    ends_at(case, PEER, None, lab.address(BYWAY, 1))
+    case.details = "no ASCONF"
+
+
 # In the order of the table's columns.
 ALL: dict[str, tuple[str, Callable[[Case], None]]] = {
     "cut here": ("byway's path is cut and comes back, graceful end", graceful),
@@ -404,8 +433,9 @@ ALL: dict[str, tuple[str, Callable[[Case], None]]] = {
     "peer moves": ("the peer changes its address", peer_moves),
     "asks": ("each side asks for data at its second address", asks),
     "host moves": ("the peer's host changes its network", host_moves),
+    "no ASCONF": ("the peer has none, byway's host gets a network and loses it", without_changes),
 }
-ADDRESSES = ("byway moves", "peer moves", "asks", "host moves")
+ADDRESSES = ("byway moves", "peer moves", "asks", "host moves", "no ASCONF")
 
 
 def perform(name: str, lab: Lab, cell: Cell, peers: type[Program], folder: Path, keep: bool) -> str:

@@ -81,6 +81,10 @@ class Guest:
     def ip(self, lab: Lab, *words: str) -> None:
         self.run(f"ip -n c{lab.number} {' '.join(words)}")
 
+    def offers_changes(self, lab: Lab, yes: bool) -> None:
+        """Whether the kernel offers changes of addresses (RFC 5061)."""
+        self.run(f"nsenter --net=/run/netns/c{lab.number} sysctl -qw net.sctp.addip_enable={int(yes)}")
+
     def forget(self, lab: Lab) -> None:
         self.run(f"ip netns del c{lab.number}", check=False)
 
