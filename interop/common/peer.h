@@ -3,6 +3,7 @@
  *
  *   PEER recv --port P --addr A[,B] --out FILE [options]
  *   PEER send --port P --addr A[,B] --to C[,D] --in FILE [options]
+ *   PEER connect|accept ...                                        see exchange.h
  *
  * recv takes one association and writes what arrives to FILE until the other end shuts
  * the association down; send streams FILE as messages and then shuts down gracefully.
@@ -53,9 +54,17 @@ struct change {
 	union addr address;
 };
 
+enum verb { VERB_RECV, VERB_SEND, VERB_CONNECT, VERB_ACCEPT };
+static const char *const verb_names[] = { "recv", "send", "connect", "accept" };
+
 /* Times are in milliseconds, sizes in bytes. -1: leave the stack's own default. */
 struct options {
-	int sending;
+	enum verb verb;
+	int connecting; /* send or connect */
+	int abort; /* an exchange ends by ABORT */
+	long run, again; /* of an exchange: number of the first run, and how often another association may follow */
+	const char *auth_key; /* DATA must be authenticated by this secret, whose identifier is 1 */
+	long local_port; /* of the side that connects; 0: any */
 	struct addr_list local, remote;
 	struct change changes[MAX_CHANGES];
 	int change_count;
@@ -109,10 +118,13 @@ __attribute__((noreturn)) static void usage(const char *problem, const char *wor
 	        "peer: %s%s%s\n"
 	        "usage: peer recv --port P --addr A[,B] --out FILE [options]\n"
 	        "       peer send --port P --addr A[,B] --to C[,D] --in FILE [options]\n"
+	        "       peer connect --port P --addr A[,B] --to C[,D] --end graceful|abort [options]\n"
+	        "       peer accept --port P --addr A[,B] [options]\n"
 	        "options: --udp-port U --peer-udp-port V --message BYTES --every MS --buffer BYTES\n"
 	        "         --rto-initial MS --rto-min MS --rto-max MS --pmr N --pf N\n"
 	        "         --heartbeat MS --cmt-dac 0|1 --asconf 0|1 --deadline SECONDS\n"
-	        "         --at MS:add|rem|prefer|primary:ADDRESS\n",
+	        "         --at MS:add|rem|prefer|primary:ADDRESS\n"
+	        "         --local-port P --run N --again N --auth-key SECRET\n",
 	        problem, word != NULL ? " " : "", word != NULL ? word : "");
 	exit(2);
 }
@@ -210,22 +222,29 @@ static struct options parse_options(int argc, char **argv)
 	struct options o = {
 		.port = -1, .udp_port = 9899, .peer_udp_port = -1, .message = 16384, .buffer = 1 << 20,
 		.rto_initial = -1, .rto_min = -1, .rto_max = -1, .path_max_retrans = -1,
-		.pf_threshold = -1, .heartbeat = -1, .cmt_dac = -1, .asconf = -1, .deadline = 120,
+		.pf_threshold = -1, .heartbeat = -1, .cmt_dac = -1, .asconf = -1, .deadline = 120, .run = 1,
 	};
 	struct { const char *name; long *value; } numbers[] = {
 		{ "--port", &o.port }, { "--udp-port", &o.udp_port }, { "--peer-udp-port", &o.peer_udp_port },
 		{ "--message", &o.message }, { "--every", &o.every }, { "--buffer", &o.buffer }, { "--rto-initial", &o.rto_initial },
 		{ "--rto-min", &o.rto_min }, { "--rto-max", &o.rto_max }, { "--pmr", &o.path_max_retrans },
 		{ "--pf", &o.pf_threshold }, { "--heartbeat", &o.heartbeat }, { "--deadline", &o.deadline },
-		{ "--cmt-dac", &o.cmt_dac }, { "--asconf", &o.asconf },
+		{ "--cmt-dac", &o.cmt_dac }, { "--asconf", &o.asconf }, { "--run", &o.run }, { "--again", &o.again },
+		{ "--local-port", &o.local_port },
 	};
-	const char *file_option;
+	const char *file_option = NULL;
+	const int verbs = sizeof(verb_names) / sizeof(verb_names[0]);
+	int verb = 0;
 
 	clock_gettime(CLOCK_MONOTONIC, &peer_started);
-	if (argc < 2 || (strcmp(argv[1], "recv") != 0 && strcmp(argv[1], "send") != 0))
-		usage("first word must be recv or send", NULL);
-	o.sending = strcmp(argv[1], "send") == 0;
-	file_option = o.sending ? "--in" : "--out";
+	while (argc >= 2 && verb < verbs && strcmp(argv[1], verb_names[verb]) != 0)
+		verb++;
+	if (argc < 2 || verb == verbs)
+		usage("first word must be recv, send, connect or accept", NULL);
+	o.verb = (enum verb)verb;
+	o.connecting = o.verb == VERB_SEND || o.verb == VERB_CONNECT;
+	if (o.verb == VERB_SEND || o.verb == VERB_RECV)
+		file_option = o.connecting ? "--in" : "--out";
 	for (int i = 2; i < argc; i += 2) {
 		size_t n = 0;
 		if (i + 1 == argc)
@@ -236,7 +255,13 @@ static struct options parse_options(int argc, char **argv)
 			parse_addresses(&o.remote, argv[i + 1]);
 		} else if (strcmp(argv[i], "--at") == 0) {
 			parse_change(&o, argv[i + 1]);
-		} else if (strcmp(argv[i], file_option) == 0) {
+		} else if (strcmp(argv[i], "--auth-key") == 0) {
+			o.auth_key = argv[i + 1];
+		} else if (strcmp(argv[i], "--end") == 0 && o.verb == VERB_CONNECT) {
+			o.abort = strcmp(argv[i + 1], "abort") == 0;
+			if (!o.abort && strcmp(argv[i + 1], "graceful") != 0)
+				usage("not graceful or abort:", argv[i + 1]);
+		} else if (file_option != NULL && strcmp(argv[i], file_option) == 0) {
 			o.file = argv[i + 1];
 		} else {
 			while (n < sizeof(numbers) / sizeof(numbers[0]) && strcmp(argv[i], numbers[n].name) != 0)
@@ -250,9 +275,9 @@ static struct options parse_options(int argc, char **argv)
 		usage("--port must be 1 to 65535", NULL);
 	if (o.local.count == 0)
 		usage("--addr is missing", NULL);
-	if (o.file == NULL)
+	if (file_option != NULL && o.file == NULL)
 		usage("a file is missing:", file_option);
-	if (o.sending && o.remote.count == 0)
+	if (o.connecting && o.remote.count == 0)
 		usage("--to is missing", NULL);
 	if (o.message < 1)
 		usage("--message must be at least 1", NULL);
@@ -260,7 +285,7 @@ static struct options parse_options(int argc, char **argv)
 		o.buffer = -1;
 	if (o.peer_udp_port < 0)
 		o.peer_udp_port = o.udp_port;
-	set_port(&o.local, o.sending ? 0 : o.port);
+	set_port(&o.local, o.connecting ? o.local_port : o.port);
 	set_port(&o.remote, o.port);
 	return o;
 }
@@ -346,11 +371,11 @@ static void start_changes(struct changing *c)
 
 static FILE *open_file(const struct options *o)
 {
-	FILE *f = fopen(o->file, o->sending ? "rb" : "wb");
+	FILE *f = fopen(o->file, o->connecting ? "rb" : "wb");
 
 	if (f == NULL)
 		fail(o->file);
-	if (!o->sending) /* so that a watcher sees the file grow as the data arrives */
+	if (!o->connecting) /* so that a watcher sees the file grow as the data arrives */
 		setvbuf(f, NULL, _IONBF, 0);
 	return f;
 }

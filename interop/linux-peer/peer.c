@@ -1,10 +1,10 @@
 /* A multihomed endpoint of the Linux kernel's SCTP; its command line is in peer.h.
  *
- *   cc -O2 -Wall -Wextra -static -I../common -o peer peer.c -lpthread
+ *   cc -O2 -Wall -Wextra -static -I../common -o peer peer.c -lmd -lpthread
  *
  * Plain system calls only, so that one static program runs in the guest. UDP encapsulation
  * needs the host's side too: sysctl net.sctp.udp_port. */
-#include "peer.h"
+#include "exchange.h"
 #ifndef MSG_FIN /* the kernel's header wants it, glibc's hides it without _GNU_SOURCE */
 #define MSG_FIN 0x200
 #endif
@@ -17,7 +17,7 @@
 #define MSG_NOTIFICATION 0x8000
 #endif
 
-static int shut_down, lost;
+static int shut_down, lost, restarted;
 
 static const char *path_state(int state)
 {
@@ -41,6 +41,7 @@ static void on_association_change(const struct sctp_assoc_change *change)
 		     change->sac_inbound_streams);
 		break;
 	case SCTP_RESTART:
+		restarted = 1;
 		note("association restarted");
 		break;
 	case SCTP_SHUTDOWN_COMP:
@@ -174,8 +175,28 @@ static size_t pack(const struct addr_list *list, char *packed)
 	return length;
 }
 
+/* DATA of the other end must be authenticated by a shared key (RFC 4895). */
+static void demand_auth(int s, const char *secret)
+{
+	struct sctp_authchunk chunk = { .sauth_chunk = 0 };
+	struct sctp_authkeyid active = { .scact_keynumber = 1 };
+	struct {
+		struct sctp_authkey head;
+		char secret[64];
+	} key = { .head = { .sca_keynumber = 1, .sca_keylength = (uint16_t)strlen(secret) } };
+
+	if (strlen(secret) > sizeof(key.secret))
+		usage("too long a secret:", secret);
+	memcpy(key.head.sca_key, secret, strlen(secret));
+	SET(s, SCTP_AUTH_CHUNK, chunk);
+	set(s, SCTP_AUTH_KEY, &key, sizeof(key.head) + strlen(secret), "SCTP_AUTH_KEY");
+	SET(s, SCTP_AUTH_ACTIVE_KEY, active);
+}
+
 static int open_socket(const struct options *o)
 {
+	struct sctp_initmsg init = { .sinit_num_ostreams = CONTROL + 1 };
+	struct linger gone = { .l_onoff = 1, .l_linger = 0 };
 	int v6 = o->local.has_v6 || o->remote.has_v6, one = 1;
 	struct sctp_event_subscribe events = {
 		.sctp_association_event = 1, .sctp_address_event = 1, .sctp_shutdown_event = 1,
@@ -189,6 +210,12 @@ static int open_socket(const struct options *o)
 	encaps.sue_address.ss_family = v6 ? AF_INET6 : AF_INET;
 	if (o->peer_udp_port > 0)
 		SET(s, SCTP_REMOTE_UDP_ENCAPS_PORT, encaps);
+	SET(s, SCTP_INITMSG, init);
+	/* Of a peer that is killed the kernel keeps nothing: it sends ABORT and forgets the association. */
+	if (o->verb >= VERB_CONNECT && setsockopt(s, SOL_SOCKET, SO_LINGER, &gone, sizeof(gone)) != 0)
+		fail("SO_LINGER");
+	if (o->auth_key != NULL)
+		demand_auth(s, o->auth_key);
 	SET(s, SCTP_EVENTS, events);
 	SET(s, SCTP_NODELAY, one);
 	set_times(s, o);
@@ -306,10 +333,158 @@ static int transmit(const struct options *o)
 	return 0;
 }
 
+/* --- the exchange ------------------------------------------------------------------------- */
+
+/* A message with SCTP_SNDINFO. */
+static ssize_t send_with(int s, const struct sctp_sndinfo *info, const void *data, size_t length)
+{
+	union {
+		struct cmsghdr head;
+		char space[CMSG_SPACE(sizeof(*info))];
+	} control = { .space = { 0 } };
+	struct iovec part = { .iov_base = (void *)data, .iov_len = length };
+	struct msghdr message = {
+		.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control),
+	};
+
+	control.head.cmsg_level = IPPROTO_SCTP;
+	control.head.cmsg_type = SCTP_SNDINFO;
+	control.head.cmsg_len = CMSG_LEN(sizeof(*info));
+	memcpy(CMSG_DATA(&control.head), info, sizeof(*info));
+	return sendmsg(s, &message, MSG_NOSIGNAL);
+}
+
+static int carry(void *socket, uint16_t stream, uint32_t ppid, int unordered, const void *data, size_t length)
+{
+	struct sctp_sndinfo info = {
+		.snd_sid = stream, .snd_ppid = htonl(ppid), .snd_flags = unordered ? SCTP_UNORDERED : 0,
+	};
+
+	if (send_with(*(int *)socket, &info, data, length) == (ssize_t)length)
+		return 0;
+	note("sending on stream %u: %s", stream, strerror(errno));
+	return -1;
+}
+
+static void on_event(struct part *part, const void *data)
+{
+	on_notification(data);
+	if (restarted)
+		part->kind = PART_RESTARTED;
+	else if (lost)
+		part->kind = PART_LOST;
+	restarted = 0;
+}
+
+static struct part take(void *socket, void *buffer, size_t size)
+{
+	struct part part = { .kind = PART_NOTHING };
+	char control[256];
+	struct iovec room = { .iov_base = buffer, .iov_len = size };
+	struct msghdr message = {
+		.msg_iov = &room, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control),
+	};
+	ssize_t n = recvmsg(*(int *)socket, &message, 0);
+	struct cmsghdr *c;
+
+	if (n < 0 && errno == EINTR)
+		return part;
+	if (n <= 0) {
+		if (n < 0)
+			note("receiving: %s", strerror(errno));
+		part.kind = shut_down && !lost && (n == 0 || errno == ENOTCONN) ? PART_SHUT_DOWN : PART_LOST;
+		return part;
+	}
+	if (message.msg_flags & MSG_NOTIFICATION) {
+		on_event(&part, buffer);
+		return part;
+	}
+	for (c = CMSG_FIRSTHDR(&message); c != NULL; c = CMSG_NXTHDR(&message, c)) {
+		struct sctp_rcvinfo info;
+		if (c->cmsg_level != IPPROTO_SCTP || c->cmsg_type != SCTP_RCVINFO)
+			continue;
+		memcpy(&info, CMSG_DATA(c), sizeof(info));
+		part.kind = PART_DATA;
+		part.stream = info.rcv_sid;
+		part.ppid = ntohl(info.rcv_ppid);
+		part.unordered = (info.rcv_flags & SCTP_UNORDERED) != 0;
+		part.last = (message.msg_flags & MSG_EOR) != 0;
+		part.length = (size_t)n;
+	}
+	if (part.kind != PART_DATA) {
+		note("%zd bytes of data without a stream", n);
+		exit(1);
+	}
+	return part;
+}
+
+static int end_gracefully(void *socket)
+{
+	return shutdown(*(int *)socket, SHUT_WR);
+}
+
+/* The kernel refuses SCTP_ABORT on a socket of this style. With SO_LINGER as it was set, the close that follows aborts. */
+static int end_by_abort(void *socket)
+{
+	(void)socket;
+	return 0;
+}
+
+static void end_softly(int s)
+{
+	struct linger soft = { .l_onoff = 0 };
+
+	if (setsockopt(s, SOL_SOCKET, SO_LINGER, &soft, sizeof(soft)) != 0)
+		fail("SO_LINGER");
+}
+
+static int exchange_once(const struct options *o, int *s, uint32_t *run)
+{
+	struct carrier carrier = { s, carry, take, end_gracefully, end_by_abort };
+	static struct changing changing;
+	int one = 1;
+
+	changing = (struct changing){ o, s, change };
+	SET(*s, SCTP_RECVRCVINFO, one);
+	start_changes(&changing);
+	return exchange_over(o, &carrier, run);
+}
+
+static int exchange(const struct options *o)
+{
+	int listener = o->verb == VERB_ACCEPT ? open_socket(o) : -1, s, status;
+	char packed[sizeof(o->remote.at)];
+	uint32_t run = (uint32_t)o->run;
+
+	if (listener >= 0 && listen(listener, 1) != 0)
+		fail("listen");
+	for (long tries = 0;; tries++) {
+		shut_down = lost = restarted = 0;
+		if (listener >= 0) {
+			if ((s = accept(listener, NULL, NULL)) < 0)
+				fail("accept");
+		} else {
+			s = open_socket(o);
+			if (setsockopt(s, SOL_SCTP, SCTP_SOCKOPT_CONNECTX, packed, (socklen_t)pack(&o->remote, packed)) < 0)
+				fail("SCTP_SOCKOPT_CONNECTX");
+		}
+		status = exchange_once(o, &s, &run);
+		if (status == 0 && !o->abort)
+			end_softly(s);
+		close(s);
+		if (status == 0 || tries == o->again)
+			return status == 0 ? 0 : 1;
+	}
+}
+
 int main(int argc, char **argv)
 {
 	struct options o = parse_options(argc, argv);
 
 	start_deadline(&o);
-	return o.sending ? transmit(&o) : receive(&o);
+	switch (o.verb) {
+	case VERB_SEND: return transmit(&o);
+	case VERB_RECV: return receive(&o);
+	default: return exchange(&o);
+	}
 }

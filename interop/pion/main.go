@@ -1,12 +1,8 @@
-// A peer of pion/sctp over UDP for the cases of `interop/run pion`. The other end is
-// crates/byway/examples/exchange.rs, which does the same.
+// A peer of pion/sctp over UDP for `interop/table`. The other end is
+// crates/byway/examples/exchange.rs; interop/common/exchange.h says what both do.
 //
-//	pion connect LOCAL REMOTE graceful|abort
-//	pion accept LOCAL
-//
-// Both sides send the same kinds of messages at once: bulk, many streams, unordered ones, large
-// ones. Each prints what it sent and received on each stream, with a SHA-256. The side that
-// connected ends the association; the other one prints how it ended.
+//	pion -local IP:PORT [-run N] [-again N] accept
+//	pion -local IP:PORT -remote IP:PORT [-end graceful|abort] [-run N] [-again N] connect
 package main
 
 import (
@@ -15,13 +11,16 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"math/rand"
 	"net"
 	"os"
 	"sort"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pion/logging"
@@ -116,36 +115,49 @@ func (c *onePeer) RemoteAddr() net.Addr {
 	return c.peer
 }
 
-func open(connect bool) *sctp.Association {
-	local, err := net.ResolveUDPAddr("udp", os.Args[2])
+var (
+	localName  = flag.String("local", "", "this side's address and UDP port")
+	remoteName = flag.String("remote", "", "the address and UDP port to connect to")
+	end        = flag.String("end", "graceful", "how the side that connects ends: graceful or abort")
+	firstRun   = flag.Uint("run", 1, "number of the first run")
+	again      = flag.Uint("again", 0, "how often another association may follow")
+)
+
+func address(name string) *net.UDPAddr {
+	a, err := net.ResolveUDPAddr("udp", name)
 	if err != nil {
-		fail("the local address", err)
+		fail("an address", err)
 	}
+	return a
+}
+
+func open(connect bool) *sctp.Association {
 	log := logging.NewDefaultLoggerFactory()
 	log.DefaultLogLevel = logging.LogLevelWarn
 	log.Writer = os.Stderr
 	config := sctp.Config{LoggerFactory: log, MaxMessageSize: 1 << 20, MaxReceiveBufferSize: 1 << 20}
-	var a *sctp.Association
 	if connect {
-		remote, err := net.ResolveUDPAddr("udp", os.Args[3])
+		socket, err := net.DialUDP("udp", address(*localName), address(*remoteName))
 		if err != nil {
-			fail("the remote address", err)
-		}
-		if config.NetConn, err = net.DialUDP("udp", local, remote); err != nil {
 			fail("the socket", err)
 		}
-		a, err = sctp.Client(config)
+		config.NetConn = socket
+		a, err := sctp.Client(config)
 		if err != nil {
-			fail("the set-up", err)
+			// An ABORT for the association before this one ends this one, too.
+			fmt.Fprintln(os.Stderr, "pion: the set-up:", err)
+			time.Sleep(300 * time.Millisecond)
+			return open(connect)
 		}
 		return a
 	}
-	socket, err := net.ListenUDP("udp", local)
+	socket, err := net.ListenUDP("udp", address(*localName))
 	if err != nil {
 		fail("the socket", err)
 	}
 	config.NetConn = &onePeer{UDPConn: socket}
-	if a, err = sctp.Server(config); err != nil {
+	a, err := sctp.Server(config)
+	if err != nil {
 		fail("the set-up", err)
 	}
 	return a
@@ -172,94 +184,144 @@ func (s *streams) get(number uint16) *sctp.Stream {
 	return stream
 }
 
-func send(stream *sctp.Stream, l lane, out chan<- string) {
+// Sends a stream's messages; what it sent goes to `out`, or why it could not.
+func send(stream *sctp.Stream, l lane, run uint32, gone *atomic.Bool, out chan<- string) {
 	stream.SetReliabilityParams(l.unordered, sctp.ReliabilityTypeReliable, 0)
-	random := rand.New(rand.NewSource(int64(l.stream)))
+	random := rand.New(rand.NewSource(int64(run)<<16 | int64(l.stream)))
 	var s sum
 	for i := 0; i < l.messages; i++ {
 		message := make([]byte, l.size(i))
 		random.Read(message)
 		s.add(message)
 		// The library queues without end.
-		for stream.BufferedAmount() > 1<<20 {
+		for stream.BufferedAmount() > 1<<20 && !gone.Load() {
 			time.Sleep(time.Millisecond)
 		}
-		if _, err := stream.WriteSCTP(message, sctp.PayloadTypeWebRTCBinary); err != nil {
-			fail("sending", err)
+		if _, err := stream.WriteSCTP(message, sctp.PayloadProtocolIdentifier(run)); err != nil {
+			out <- fmt.Sprint("lost: sending: ", err)
+			return
 		}
 	}
 	out <- s.line("sent", l)
 }
 
-func receive(stream *sctp.Stream, l lane, out chan<- string) {
+// The next message of a run; what an earlier one left behind is passed over.
+func next(stream *sctp.Stream, run uint32, buffer []byte) ([]byte, error) {
+	for {
+		n, identifier, err := stream.ReadSCTP(buffer)
+		if err != nil || uint32(identifier) == run {
+			return buffer[:n], err
+		}
+	}
+}
+
+func receive(stream *sctp.Stream, l lane, run uint32, gone *atomic.Bool, out chan<- string) {
 	buffer := make([]byte, 1<<20)
 	var s sum
 	for i := 0; i < l.messages; i++ {
-		n, _, err := stream.ReadSCTP(buffer)
+		message, err := next(stream, run, buffer)
 		if err != nil {
-			fail(fmt.Sprintf("receiving message %d of stream %d", i, l.stream), err)
+			gone.Store(true)
+			out <- fmt.Sprintf("lost: receiving message %d of stream %d: %v", i, l.stream, err)
+			return
 		}
-		s.add(buffer[:n])
+		s.add(message)
 	}
 	out <- s.line("received", l)
 }
 
-func main() {
-	connect := len(os.Args) == 5 && os.Args[1] == "connect"
-	if !connect && (len(os.Args) != 3 || os.Args[1] != "accept") {
-		fmt.Fprintln(os.Stderr, "usage: pion connect LOCAL REMOTE graceful|abort | pion accept LOCAL")
-		os.Exit(2)
+// How an association ended, by what a reader was told.
+func ending(err error) string {
+	switch {
+	case errors.Is(err, sctp.ErrChunk):
+		return "end aborted: " + err.Error()
+	case errors.Is(err, io.EOF), errors.Is(err, net.ErrClosed):
+		// The library closes the socket after SHUTDOWN COMPLETE.
+		return "end graceful"
+	default:
+		return fmt.Sprint("end ", err)
 	}
-	time.AfterFunc(60*time.Second, func() { fail("the time limit", errors.New("60 s have passed")) })
-	a := open(connect)
+}
+
+// One exchange over one association: what to print, and whether it was complete.
+func exchange(a *sctp.Association, connect bool, run uint32) (lines []string, complete bool) {
 	s := &streams{a: a, all: map[uint16]*sctp.Stream{}}
 	all := lanes()
 	out := make(chan string)
+	// A reader is told that the association is gone; a writer is not.
+	var gone atomic.Bool
 	for _, l := range all {
 		l, stream := l, s.get(l.stream)
-		go send(stream, l, out)
-		go receive(stream, l, out)
+		go send(stream, l, run, &gone, out)
+		go receive(stream, l, run, &gone, out)
 	}
 	last := s.get(control)
-	for range all {
-		fmt.Println(<-out)
-		fmt.Println(<-out)
+	complete = true
+	for range 2 * len(all) {
+		line := <-out
+		complete = complete && !strings.HasPrefix(line, "lost")
+		lines = append(lines, line)
+	}
+	if !complete {
+		return lines, false
 	}
 	// The side that connects has the first of the last messages, so that nothing of it is under way
 	// when it gets the answer and ends the association.
 	buffer := make([]byte, 64)
 	done := func() {
-		if _, err := last.WriteSCTP([]byte("done"), sctp.PayloadTypeWebRTCBinary); err != nil {
+		if _, err := last.WriteSCTP([]byte("done"), sctp.PayloadProtocolIdentifier(run)); err != nil {
 			fail("sending the last message", err)
 		}
 	}
 	if connect {
 		done()
 	}
-	if _, _, err := last.ReadSCTP(buffer); err != nil {
+	if _, err := next(last, run, buffer); err != nil {
 		fail("receiving the last message", err)
 	}
 	if !connect {
 		done()
-		_, _, err := last.ReadSCTP(buffer)
-		switch {
-		case errors.Is(err, sctp.ErrChunk):
-			fmt.Println("end aborted:", err)
-		case errors.Is(err, io.EOF), errors.Is(err, net.ErrClosed):
-			// The library closes the socket after SHUTDOWN COMPLETE.
-			fmt.Println("end graceful")
-		default:
-			fmt.Println("end", err)
-		}
-		return
+		_, err := next(last, run, buffer)
+		return append(lines, ending(err)), true
 	}
-	if os.Args[4] == "abort" {
+	if *end == "abort" {
 		a.Abort("as asked")
-		return
+		return lines, true
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	if err := a.Shutdown(ctx); err != nil {
 		fail("the shutdown", err)
+	}
+	return lines, true
+}
+
+func main() {
+	flag.Parse()
+	verb := flag.Arg(0)
+	if verb != "connect" && verb != "accept" {
+		fmt.Fprintln(os.Stderr, "usage: pion -local IP:PORT [-remote IP:PORT -end graceful|abort] [-run N] [-again N] connect|accept")
+		os.Exit(2)
+	}
+	time.AfterFunc(60*time.Second, func() { fail("the time limit", errors.New("60 s have passed")) })
+	for run := *firstRun; ; run++ {
+		a := open(verb == "connect")
+		lines, complete := exchange(a, verb == "connect", uint32(run))
+		if complete {
+			for _, line := range lines {
+				fmt.Println(line)
+			}
+			return
+		}
+		a.Close()
+		fmt.Println("lost")
+		for _, line := range lines {
+			if strings.HasPrefix(line, "lost") {
+				fmt.Fprintln(os.Stderr, "pion: run", run, line)
+			}
+		}
+		if run == *firstRun+*again {
+			os.Exit(1)
+		}
 	}
 }

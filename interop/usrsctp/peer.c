@@ -1,11 +1,11 @@
-/* A multihomed usrsctp endpoint over UDP encapsulation; its command line is in peer.h.
+/* A multihomed usrsctp endpoint, over UDP or without; its command line is in peer.h.
  *
- *   cc -O2 -Wall -Wextra -I../common -o peer peer.c -lusrsctp -lpthread */
+ *   cc -O2 -Wall -Wextra -I../common -o peer peer.c -lusrsctp -lmd -lpthread */
 #include <usrsctp.h>
-#include "peer.h"
+#include "exchange.h"
 
 /* How the association ended, as the reading thread learned it. */
-static int went_up, shut_down, lost;
+static int went_up, shut_down, lost, restarted;
 
 static const char *path_state(uint32_t state)
 {
@@ -29,6 +29,7 @@ static void on_association_change(const struct sctp_assoc_change *change)
 		     change->sac_inbound_streams);
 		break;
 	case SCTP_RESTART:
+		restarted = 1;
 		note("association restarted");
 		break;
 	case SCTP_SHUTDOWN_COMP:
@@ -141,8 +142,31 @@ static void watch(struct socket *s, uint16_t type)
 		fail("SCTP_EVENT");
 }
 
+/* DATA of the other end must be authenticated by a shared key (RFC 4895). */
+static void demand_auth(struct socket *s, const char *secret)
+{
+	struct sctp_authchunk chunk = { .sauth_chunk = 0 };
+	struct sctp_authkeyid active = { .scact_keynumber = 1 };
+	struct {
+		struct sctp_authkey head;
+		char secret[64];
+	} key = { .head = { .sca_keynumber = 1, .sca_keylength = (uint16_t)strlen(secret) } };
+
+	if (strlen(secret) > sizeof(key.secret))
+		usage("too long a secret:", secret);
+	memcpy(key.head.sca_key, secret, strlen(secret));
+	if (usrsctp_setsockopt(s, IPPROTO_SCTP, SCTP_AUTH_CHUNK, &chunk, sizeof(chunk)) != 0)
+		fail("SCTP_AUTH_CHUNK");
+	if (usrsctp_setsockopt(s, IPPROTO_SCTP, SCTP_AUTH_KEY, &key,
+	                       (socklen_t)(sizeof(key.head) + strlen(secret))) != 0)
+		fail("SCTP_AUTH_KEY");
+	if (usrsctp_setsockopt(s, IPPROTO_SCTP, SCTP_AUTH_ACTIVE_KEY, &active, sizeof(active)) != 0)
+		fail("SCTP_AUTH_ACTIVE_KEY");
+}
+
 static struct socket *open_socket(const struct options *o)
 {
+	struct sctp_initmsg init = { .sinit_num_ostreams = CONTROL + 1 };
 	int v6 = o->local.has_v6 || o->remote.has_v6, zero = 0, one = 1;
 	struct sctp_udpencaps encaps = { .sue_port = htons((uint16_t)o->peer_udp_port) };
 	struct socket *s = usrsctp_socket(v6 ? AF_INET6 : AF_INET, SOCK_STREAM, IPPROTO_SCTP, NULL,
@@ -157,16 +181,26 @@ static struct socket *open_socket(const struct options *o)
 		fail("SCTP_REMOTE_UDP_ENCAPS_PORT");
 	if (usrsctp_setsockopt(s, IPPROTO_SCTP, SCTP_NODELAY, &one, sizeof(one)) != 0)
 		fail("SCTP_NODELAY");
+	if (usrsctp_setsockopt(s, IPPROTO_SCTP, SCTP_INITMSG, &init, sizeof(init)) != 0)
+		fail("SCTP_INITMSG");
+	if (usrsctp_setsockopt(s, IPPROTO_SCTP, SCTP_RECVRCVINFO, &one, sizeof(one)) != 0)
+		fail("SCTP_RECVRCVINFO");
+	if (o->auth_key != NULL)
+		demand_auth(s, o->auth_key);
 	watch(s, SCTP_ASSOC_CHANGE);
 	watch(s, SCTP_PEER_ADDR_CHANGE);
 	watch(s, SCTP_SHUTDOWN_EVENT);
 	/* One by one: the library wants an array of full structures of one family. */
 	for (int i = 0; i < o->local.count; i++) {
 		struct addr_list one_address = { .at = { o->local.at[i] }, .count = 1 };
-		if (i > 0 && !o->sending)
+		if (i > 0 && !o->connecting)
 			set_port(&one_address, o->port);
-		if (usrsctp_bindx(s, &one_address.at[0].sa, 1, SCTP_BINDX_ADD_ADDR) != 0)
-			fail("usrsctp_bindx");
+		/* A port is in use for a moment after the end of an association. */
+		for (int tries = 0; usrsctp_bindx(s, &one_address.at[0].sa, 1, SCTP_BINDX_ADD_ADDR) != 0; tries++) {
+			if (errno != EADDRINUSE || tries == 300)
+				fail("usrsctp_bindx");
+			usleep(10000);
+		}
 	}
 	return s;
 }
@@ -319,11 +353,121 @@ static int transmit(const struct options *o)
 	return 0;
 }
 
+/* --- the exchange ------------------------------------------------------------------------- */
+
+static int carry(void *socket, uint16_t stream, uint32_t ppid, int unordered, const void *data, size_t length)
+{
+	struct sctp_sndinfo info = {
+		.snd_sid = stream, .snd_ppid = htonl(ppid), .snd_flags = unordered ? SCTP_UNORDERED : 0,
+	};
+
+	if (usrsctp_sendv(socket, data, length, NULL, 0, &info, sizeof(info), SCTP_SENDV_SNDINFO, 0) == (ssize_t)length)
+		return 0;
+	note("sending on stream %u: %s", stream, strerror(errno));
+	return -1;
+}
+
+static struct part take(void *socket, void *buffer, size_t size)
+{
+	struct part part = { .kind = PART_NOTHING };
+	struct sctp_rcvinfo info;
+	union addr from;
+	socklen_t from_length = sizeof(from), info_length = sizeof(info);
+	unsigned info_type = 0;
+	int flags = 0;
+	ssize_t n = usrsctp_recvv(socket, buffer, size, &from.sa, &from_length, &info, &info_length, &info_type, &flags);
+
+	if (n < 0 && errno == EINTR)
+		return part;
+	if (n <= 0) {
+		if (n < 0)
+			note("receiving: %s", strerror(errno));
+		part.kind = shut_down && !lost ? PART_SHUT_DOWN : PART_LOST;
+	} else if (flags & MSG_NOTIFICATION) {
+		on_notification(buffer);
+		if (restarted)
+			part.kind = PART_RESTARTED;
+		else if (lost)
+			part.kind = PART_LOST;
+		else if (shut_down)
+			part.kind = PART_SHUT_DOWN;
+		restarted = 0;
+	} else if (info_type != SCTP_RECVV_RCVINFO) {
+		note("%zd bytes of data without a stream", n);
+		exit(1);
+	} else {
+		part.kind = PART_DATA;
+		part.stream = info.rcv_sid;
+		part.ppid = ntohl(info.rcv_ppid);
+		part.unordered = (info.rcv_flags & SCTP_UNORDERED) != 0;
+		part.last = (flags & MSG_EOR) != 0;
+		part.length = (size_t)n;
+	}
+	return part;
+}
+
+static int end_gracefully(void *socket)
+{
+	return usrsctp_shutdown(socket, SHUT_WR);
+}
+
+static int end_by_abort(void *socket)
+{
+	static char why[] = "as asked";
+	struct sctp_sndinfo info = { .snd_flags = SCTP_ABORT };
+
+	return usrsctp_sendv(socket, why, sizeof(why) - 1, NULL, 0, &info, sizeof(info), SCTP_SENDV_SNDINFO, 0) < 0 ? -1 : 0;
+}
+
+/* Over one association; a complete one ends the program. */
+static int exchange_once(const struct options *o, struct socket *s, uint32_t *run)
+{
+	struct carrier carrier = { s, carry, take, end_gracefully, end_by_abort };
+	static struct changing changing;
+
+	changing = (struct changing){ o, s, change };
+	start_changes(&changing);
+	return exchange_over(o, &carrier, run);
+}
+
+static int exchange(const struct options *o)
+{
+	struct socket *listener = o->verb == VERB_ACCEPT ? open_socket(o) : NULL, *s;
+	uint32_t run = (uint32_t)o->run;
+	int status;
+
+	if (listener != NULL && usrsctp_listen(listener, 1) != 0)
+		fail("usrsctp_listen");
+	for (long tries = 0;; tries++) {
+		shut_down = lost = restarted = 0;
+		if (listener != NULL) {
+			if ((s = usrsctp_accept(listener, NULL, NULL)) == NULL)
+				fail("usrsctp_accept");
+		} else {
+			s = open_socket(o);
+			connect_to_all(s, o);
+		}
+		status = exchange_once(o, s, &run);
+		if (status == 0 || tries == o->again)
+			break;
+		usrsctp_close(s);
+	}
+	if (listener != NULL)
+		usrsctp_close(listener);
+	fflush(stdout);
+	finish(s);
+	return status == 0 ? 0 : 1;
+}
+
 int main(int argc, char **argv)
 {
 	struct options o = parse_options(argc, argv);
 
 	start_deadline(&o);
 	configure_stack(&o);
-	return o.sending ? transmit(&o) : receive(&o);
+	switch (o.verb) {
+	case VERB_SEND: return transmit(&o);
+	case VERB_RECV: return receive(&o);
+	default: return exchange(&o);
+	}
 }

@@ -3,6 +3,7 @@
 
 mod common;
 
+use byway_core::time::Duration;
 use byway_core::{AssocStats, Config, PathId};
 use byway_sim::Simulation;
 use byway_sim::host::Sender;
@@ -77,5 +78,49 @@ fn paths_without_loss_are_not_tried() {
     for seed in 1..=5 {
         let (_, stats, _) = run(&Config::byway(), &[core_link(), core_link()], seed);
         assert_eq!(stats.trials, 0, "seed {seed}");
+    }
+}
+
+/// A user, or a peer by an ASCONF, who chooses the path that is being tried gets it for good:
+/// the end of the trial does not take it back.
+#[test]
+fn a_choice_of_the_primary_ends_a_trial() {
+    let slow = LinkConfig {
+        rate: Rate::BitsPerSecond(200_000),
+        ..core_link()
+    };
+    for seed in 1..=5 {
+        let d = dumbbells(&[lossy(0.03), slow.clone()]);
+        let (mut sim, a, _) = transfer(&d, &Config::byway(), 4_000_000, seed);
+        let stats = |s: &Simulation| {
+            let id = s.app::<Sender>(a)?.report().assoc?;
+            s.endpoint(a).stats(id)
+        };
+        assert!(sim.run_until_done(LIMIT, |s| stats(s).is_some_and(|n| n.trials == 1)));
+        let id = sim.app::<Sender>(a).unwrap().report().assoc.unwrap();
+        let tried = sim
+            .endpoint(a)
+            .paths(id)
+            .iter()
+            .find(|p| p.primary)
+            .unwrap()
+            .path;
+        assert_eq!(tried, PathId(1), "seed {seed}");
+        sim.with_endpoint(a, |now, e| e.set_primary(now, id, tried))
+            .unwrap();
+        // A trial lasts ten round trips, and the next one waits ten seconds.
+        sim.run_until(sim.now() + Duration::from_secs(9));
+        let primary = sim
+            .endpoint(a)
+            .paths(id)
+            .iter()
+            .find(|p| p.primary)
+            .unwrap()
+            .path;
+        assert_eq!(
+            (stats(&sim).unwrap().trials, primary),
+            (1, tried),
+            "seed {seed}"
+        );
     }
 }

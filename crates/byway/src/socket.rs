@@ -354,6 +354,14 @@ impl Socket {
         if let Err(error) = set {
             tracing::debug!(address = %self.local(), %error, "cannot change Don't Fragment");
         }
+        // quinn-udp sets this, too, and with it the mode is not asked.
+        #[cfg(target_os = "linux")]
+        if self.local().is_ipv6() && self.raw.is_none() {
+            use nix::sys::socket::{setsockopt, sockopt::Ipv6DontFrag};
+            if let Err(error) = setsockopt(&*self.io, Ipv6DontFrag, &!may) {
+                tracing::debug!(address = %self.local(), %error, "cannot change IPV6_DONTFRAG");
+            }
+        }
     }
 
     fn poll_send_batch(

@@ -115,6 +115,33 @@ async fn a_destination_that_cannot_be_does_not_cost_segmentation_offload() {
     assert_eq!((refused, a.max_segments()), (3, segments));
 }
 
+/// The most that UDP can say is, with its headers, more than the MTU of loopback.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn ipv6_fragments_what_may_be_fragmented_and_nothing_else() {
+    for ip in available(&["::1"]) {
+        let mut a = Socket::bind(any(ip)).unwrap();
+        let b = std::net::UdpSocket::bind(any(ip)).unwrap();
+        b.set_read_timeout(Some(std::time::Duration::from_secs(30)))
+            .unwrap();
+        let to = b.local_addr().unwrap();
+        let large = vec![7; 65_527];
+        let mut outbox = Outbox::new(vec![a.max_segments()]);
+        outbox.push_fragmentable(0, to, &large);
+        outbox.push(0, to, &large);
+        let mut queue = SocketQueue::default();
+        queue.fill_from(&mut outbox, 0, &mut Vec::new());
+        let batch = queue.first().unwrap();
+        poll_fn(|cx| a.poll_send(cx, batch, None)).await.unwrap();
+        queue.remove_first(&mut Vec::new());
+        let mut got = vec![0; 1 << 16];
+        assert_eq!(b.recv(&mut got).unwrap(), large.len());
+        let batch = queue.first().unwrap();
+        let sent = poll_fn(|cx| a.poll_send(cx, batch, None)).await;
+        assert_eq!(sent.unwrap_err().error.raw_os_error(), Some(90));
+    }
+}
+
 /// Those of the addresses whose family this machine has: IPv6 is often off in
 /// containers.
 fn available<'a>(ips: &[&'a str]) -> Vec<&'a str> {

@@ -119,10 +119,16 @@ impl Association {
                 remote: p.remote(),
             });
         }
+        self.choose_primary(ctx, to);
+        Ok(())
+    }
+
+    /// The user or the peer chooses the primary.
+    pub(super) fn choose_primary(&mut self, ctx: &mut Ctx<'_>, to: PathId) {
+        self.end_trial(ctx.now, to);
         self.make_primary(ctx, to);
         self.choose_data_path(ctx, None);
         self.new_burst();
-        Ok(())
     }
 
     /// The user chooses the source address of a path's packets.

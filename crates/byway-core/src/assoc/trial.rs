@@ -130,6 +130,17 @@ impl Association {
         }
     }
 
+    /// The user or the peer chose the primary. No trial decides against that, and the next
+    /// one waits as after one that failed.
+    pub(super) fn end_trial(&mut self, now: Instant, chosen: PathId) {
+        let (Some(rule), Some(t)) = (self.cfg.failover.trial, &mut self.optional.trials) else {
+            return;
+        };
+        t.trial = None;
+        t.hold_until = now + rule.wait(t.failed);
+        t.measure(chosen, now);
+    }
+
     /// The next active path without data in flight.
     fn untried(&self) -> Option<PathId> {
         let view = self.paths.view();

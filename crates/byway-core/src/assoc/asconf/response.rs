@@ -361,9 +361,7 @@ impl Association {
         if let Some(asconf) = &mut self.optional.asconf {
             asconf.wanted_primary = None;
         }
-        self.make_primary(ctx, path);
-        self.choose_data_path(ctx, None);
-        self.new_burst();
+        self.choose_primary(ctx, path);
     }
 
     /// An address was confirmed. If the peer asked for it as primary, it becomes that.

@@ -1,0 +1,79 @@
+# shellcheck shell=bash disable=SC2034
+# IPv4 and IPv6 in one association, names with several addresses, and paths of unlike delay.
+
+two_families() { # the first link has IPv4 only, the second one IPv6 only
+    fresh a z
+    cable a e0 10.93.0.1 z e0 10.93.0.2
+    cable a e1 10.93.1.1 z e1 10.93.1.2
+    on a ip addr flush dev e1
+    on z ip addr flush dev e1
+    ipv6 a e1 fd93:1::1 z e1 fd93:1::2
+    limit a e0 50mbit
+    limit a e1 50mbit
+}
+
+means() { # NAME ADDRESS...: what a name means in a
+    local address
+    mkdir -p "/etc/netns/${ID}a"
+    for address in "${@:2}"; do echo "$address $1"; done > "/etc/netns/${ID}a/hosts"
+}
+
+drill_families() {
+    local SERVER=(--json) both=10.93.0.2,fd93:1::2
+    two_families
+    begin 15 $both $both
+    middle 0.8
+    deafen z e0
+    deafen a e0
+    complete "IPv4 and IPv6, the path of IPv4 is cut" 6
+    stalled_less "from IPv4 to IPv6" 700
+
+    two_families
+    begin 15 fd93:1::2,10.93.0.2 fd93:1::2,10.93.0.2
+    middle 0.8
+    deafen z e1
+    deafen a e1
+    complete "IPv4 and IPv6, the path of IPv6 is cut" 6
+    stalled_less "from IPv6 to IPv4" 700
+
+    two_links
+    means drill.example 10.93.0.2 10.93.1.2
+    begin 15 10.93.0.2,10.93.1.2 drill.example
+    middle 0.8
+    deafen z e0
+    deafen a e0
+    complete "a name with two addresses, the first path is cut" 6
+    stalled_less "a name with two addresses" 700
+
+    two_families
+    means drill.example 10.93.0.2 fd93:1::2
+    begin 15 $both drill.example
+    middle 0.8
+    deafen z e0
+    deafen a e0
+    complete "a name with an address of each family, the path of IPv4 is cut" 6
+    stalled_less "a name with an address of each family" 700
+}
+
+# 50 Mbit/s each, round trips of 10 and 300 ms. Both at once are not to be slower than the better one alone.
+drill_far() {
+    local alone both
+    head -c 25000000 /dev/urandom > "$WORK/file"
+    printf '%s\n' 'limit = "60 s"' '[traffic]' 'kind = "bulk"' 'size = "1 MiB"' \
+        '[[path]]' 'rate = "50 Mbit/s"' 'delay = "5 ms"' '[[path]]' 'rate = "50 Mbit/s"' 'delay = "150 ms"' > "$WORK/far.toml"
+    alone=$(over_far 10.1.0.2)
+    both=$(over_far 10.1.0.2,10.2.0.2 --set concurrent=on)
+    [ -n "$alone" ] && [ -n "$both" ] && [ "$both" -le $((alone + alone / 20)) ]
+    verdict "25 MB over paths of 10 and 300 ms at once, in ${both:-?} ms; over the first alone in ${alone:-?} ms" $? \
+        "$(tail -n 1 "$WORK/send.log")"
+}
+
+over_far() { # ADDRESSES [OPTIONS OF SEND...]: prints the milliseconds, if the file came
+    local addresses=$1
+    shift
+    rm -rf "$WORK/got" && mkdir "$WORK/got"
+    timeout "$LIMIT" "$BYWAY" emulate "$WORK/far.toml" --quiet --name "$ID" \
+        --receiver "exec '$BYWAY' recv --unprotected --once --bind $addresses --dir '$WORK/got' > '$WORK/recv.log' 2>&1" \
+        -- "$BYWAY" send "$WORK/file" --json --to "$addresses" "$@" > "$WORK/send.json" 2> "$WORK/send.log" &&
+        cmp -s "$WORK/file" "$WORK/got/file" && jq '.seconds * 1000 | round' "$WORK/send.json"
+}

@@ -1,0 +1,105 @@
+# shellcheck shell=bash disable=SC2034
+# Paths of less than 1500 bytes, and of more; from the start, or from the middle of a transfer. A router says that packets
+# are too large ("told"), or drops them without a word ("silent").
+
+falls() { # NAME SECONDS PATH|- MTU [OPTIONS OF SEND...]: 15 MB, and after that time a path lets less pass
+    local name=$1 seconds=$2 path=$3 mtu=$4 to=$5
+    shift 5
+    begin 15 "$to" "$to" "$@"
+    middle "$seconds"
+    if [ "$path" = - ]; then narrow "$mtu"; else narrow_path "$path" "$mtu"; fi
+    beside "$name"
+}
+
+drill_mtu() {
+    local mtu icmp
+    one_router 1500
+    begin 10 10.91.1.1 10.91.1.1
+    faultless "mtu 1500 behind a router" 10
+    for mtu in 1000 1280 1400 1492; do
+        for icmp in told silent; do
+            one_router $mtu
+            [ $icmp = told ] || silent
+            begin 10 10.91.1.1 10.91.1.1
+            beside "mtu $mtu behind a router, $icmp"
+        done
+    done
+    # IPv6 has no link below 1280 bytes.
+    for mtu in 1280 1400; do
+        for icmp in told silent; do
+            one_router_of_ipv6 $mtu
+            [ $icmp = told ] || silent
+            begin 10 fd91:1::1 fd91:1::1
+            beside "mtu $mtu behind a router, IPv6, $icmp"
+        done
+    done
+
+    one_router 1500
+    limit a e0 100mbit
+    begin 15 10.91.1.1 10.91.1.1
+    faultless "mtu 1500 at 100 Mbit/s" 10
+    for icmp in told silent; do
+        for mtu in 1000 1280 1400; do
+            one_router 1500
+            [ $icmp = told ] || silent
+            limit a e0 100mbit
+            falls "mtu falls to $mtu in mid-transfer, $icmp" 0.5 - $mtu 10.91.1.1
+        done
+    done
+    # Not where the router is silent: see docs/networks.md, "Not yet".
+    one_router_of_ipv6 1500
+    limit a e0 100mbit
+    falls "mtu falls to 1280 in mid-transfer, IPv6, told" 0.5 - 1280 fd91:1::1
+}
+
+# Two paths, one of which is narrow, or gets narrow.
+drill_narrow() {
+    local icmp both=10.99.20.1,10.99.21.1
+    two_routers
+    begin 15 $both $both
+    faultless "two paths of 1500 bytes" 10
+    two_routers
+    silent r
+    narrow_path 0 1000
+    begin 15 $both $both
+    beside "the first of two paths has 1000 bytes, silent"
+    for icmp in told silent; do
+        two_routers
+        [ $icmp = told ] || silent r
+        falls "the mtu of the path in use falls to 1000 in mid-transfer, $icmp" 0.8 0 1000 $both
+    done
+    two_routers
+    silent s
+    narrow_path 1 1000
+    begin 15 $both $both
+    middle 0.8
+    deafen z e0
+    deafen a e0
+    beside "the first path is cut, the second has 1000 bytes, silent"
+}
+
+wide() { # the router's network and the client's card carry 9000 bytes
+    local end
+    one_router 1500
+    for end in "a e0" "r ra" "r rz" "z e0"; do
+        # shellcheck disable=SC2086
+        set -- $end
+        on "$1" ip link set "$2" mtu 9000
+    done
+    limit a e0 100mbit 40kb
+}
+
+# The card of the client stays at 9000 bytes, and the network behind the router falls.
+drill_wide() {
+    local icmp mtu
+    wide
+    begin 15 10.91.1.1 10.91.1.1
+    faultless "mtu 9000 at 100 Mbit/s" 10
+    for icmp in told silent; do
+        for mtu in 1500 1000; do
+            wide
+            [ $icmp = told ] || silent
+            falls "mtu falls from 9000 to $mtu in mid-transfer, $icmp" 0.5 - $mtu 10.91.1.1
+        done
+    done
+}

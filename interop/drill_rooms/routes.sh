@@ -1,0 +1,81 @@
+# shellcheck shell=bash disable=SC2034
+# Routes and cards that vanish, and a host that leaves one network for another. What counts is the stall of the receiver:
+# RTO.Min of RFC 9260 is a second.
+
+drill_routes() {
+    local SERVER=(--json)
+    policy_routing
+    begin 15 10.95.0.1,10.95.1.1 10.95.0.1,10.95.1.1 --bind 10.94.0.1,10.94.1.1
+    middle 0.8
+    on r nft add table ip cut
+    on r nft 'add chain ip cut forward { type filter hook forward priority 0; policy drop; }'
+    complete "policy routing, the first uplink is cut" 6
+    stalled_less "policy routing, the first uplink is cut" 700
+
+    two_links
+    begin 15 10.93.0.2,10.93.1.2 10.93.0.2,10.93.1.2
+    middle 0.8
+    on a ip route del 10.93.0.0/24
+    complete "the route of the path in use is deleted" 6
+    stalled_less "the route of the path in use is deleted" 700
+
+    two_links
+    begin 15 10.93.0.2,10.93.1.2 10.93.0.2,10.93.1.2
+    middle 0.8
+    on a ip link set e0 down
+    complete "the card of the path in use goes down" 6
+    stalled_less "the card of the path in use goes down" 700
+
+    two_links
+    begin 15 10.93.0.2,10.93.1.2 10.93.0.2,10.93.1.2
+    middle 0.8
+    on a nft add table ip drill
+    on a nft 'add chain ip drill out { type filter hook output priority 0; }'
+    on a nft add rule ip drill out oifname e0 reject
+    complete "a filter forbids the path in use" 6
+    stalled_less "a filter forbids the path in use" 700
+}
+
+drill_roam() {
+    local SERVER=(--json) router
+    two_links
+    leave e1
+    begin 15 10.93.0.2,10.93.1.2 10.93.0.2,10.93.1.2 --bind 0.0.0.0
+    middle 0.8
+    enter e1 10.93.1.1
+    sleep 0.5
+    leave e0
+    complete "roam, the new network comes first" 6
+    stalled_less "roam, the new network comes first" 700
+
+    two_links
+    leave e1
+    begin 15 10.93.0.2,10.93.1.2 10.93.0.2,10.93.1.2 --bind 0.0.0.0
+    middle 0.8
+    leave e0
+    sleep 1
+    enter e1 10.93.1.1
+    complete "roam, one second without a network" 8
+    stalled_less "roam, one second without a network" 2000
+
+    # Behind translators; the server has public addresses.
+    fresh a z r s
+    cable a e0 192.168.7.1 r in 192.168.7.254
+    cable a e1 192.168.8.1 s in 192.168.8.254
+    cable r out 203.0.113.1 z e0 203.0.113.10
+    cable s out 198.51.100.1 z e1 198.51.100.10
+    on s ip route add 203.0.113.0/24 via 198.51.100.10
+    for router in r s; do
+        masquerade $router
+    done
+    limit a e0 50mbit
+    limit a e1 50mbit
+    leave e1
+    on a ip route add default via 192.168.7.254
+    begin 15 203.0.113.10 203.0.113.10 --bind 0.0.0.0
+    middle 0.8
+    leave e0
+    enter e1 192.168.8.1 192.168.8.254
+    complete "roam, from one translator to another" 6
+    stalled_less "roam, from one translator to another" 700
+}

@@ -1,0 +1,455 @@
+"""What a cell is put through. Each case is one exchange: 43 streams both ways at once (interop/common/exchange.h), over
+two paths where the peer can; something happens in the middle of it; sums, ends and packets are compared."""
+
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from . import packets
+from .lab import Failed, Lab, Process, await_true
+from .packets import ABORT, AUTH, DATA, INIT, SHUTDOWN_COMPLETE, Packet
+from .peers import BYWAY, PEER, Byway, Pion, Program
+
+STREAMS = 43
+# What must have crossed each way before something happens, and on the other path before a cut ends; of 4.9 MB.
+BEGUN, MOVED = 400_000, 200_000
+SECRET = "known-to-both-sides"
+
+
+@dataclass
+class Cell:
+    """A peer, how its packets travel, and who connects."""
+
+    peer: str
+    udp: bool
+    family: int
+    client: bool  # byway connects
+
+    def __str__(self) -> str:
+        role = "client" if self.client else "server"
+        return f"{self.peer} {'UDP' if self.udp else 'raw'} IPv{self.family} {role}"
+
+
+@dataclass
+class Case:
+    """One exchange under way."""
+
+    lab: Lab
+    cell: Cell
+    byway: Program
+    peer: Program
+    folder: Path
+    end: str = "graceful"
+    byway_more: list[str] = field(default_factory=list)
+    peer_more: list[str] = field(default_factory=list)
+    byway_own: list[str] = field(default_factory=list)
+    peer_own: list[str] = field(default_factory=list)
+    # Where the other side connects to, if not to all of these.
+    byway_seen: list[str] = field(default_factory=list)
+    peer_seen: list[str] = field(default_factory=list)
+    details: str = ""
+    packets: list[Packet] = field(default_factory=list)
+    limit: float = 0
+
+    def __post_init__(self) -> None:
+        paths = (1,) if isinstance(self.peer, Pion) else (1, 2)
+        self.byway_own = [self.lab.address(BYWAY, p) for p in paths]
+        self.peer_own = [self.lab.address(PEER, p) for p in paths]
+
+    # --- both programs
+
+    def connect(self, run: int = 1) -> Process:
+        """The side that connects begins, or comes back."""
+        if self.cell.client:
+            to = self.peer_seen or self.peer_own
+            return self.byway.connect(self.out("byway"), self.byway_own, to, run, self.end, self.byway_more)
+        to = self.byway_seen or self.byway_own
+        return self.peer.connect(self.out("peer"), self.peer_own, to, run, self.end, self.peer_more)
+
+    def accept(self, run: int = 1) -> Process:
+        if self.cell.client:
+            return self.peer.accepting(self.out("peer"), self.peer_own, run, self.peer_more)
+        return self.byway.accepting(self.out("byway"), self.byway_own, run, self.byway_more)
+
+    def out(self, name: str) -> Path:
+        return self.folder / f"{name}.out"
+
+    def run(self, middle: Callable[["Case"], None], hold: bool = False) -> None:
+        """`hold`: the exchange does not end before `middle` is done, and what it began has had time."""
+        self.limit = time.monotonic() + 45
+        go_on = self.folder / "go-on"
+        if hold:
+            self.byway_more += ["--hold", str(go_on)]
+        self.server = self.accept()
+        capture = self.lab.capture(self.folder / "capture.pcapng")
+        self.before = self.lab.crossed()
+        self.client = self.connect()
+        middle(self)
+        if hold:
+            time.sleep(0.5)
+            go_on.touch()
+        # A client that failed leaves its server behind.
+        for process in (self.client, self.server):
+            status = process.wait(self.limit - time.monotonic())
+            if status != 0:
+                raise Failed(f"status {status}: {process.tail()}")
+        self.lab.end_capture(capture)
+        self.judge()
+
+    def swap(self, who: int, process: Process) -> None:
+        """A program came back."""
+        if (who == BYWAY) == self.cell.client:
+            self.client = process
+        else:
+            self.server = process
+
+    def of(self, who: int) -> Process:
+        return self.client if (who == BYWAY) == self.cell.client else self.server
+
+    # --- what crossed
+
+    def crossed(self, path: int, way: str) -> int:
+        return self.lab.crossed()[path, way] - self.before[path, way]
+
+    def await_bytes(self, what: Callable[[dict], bool], problem: str) -> None:
+        def there() -> bool:
+            now = self.lab.crossed()
+            if what({k: now[k] - self.before[k] for k in now}):
+                return True
+            for process in (self.client, self.server):
+                if not process.running():
+                    raise Failed(f"{problem}: {process.tail()}")
+            return False
+
+        await_true(there, max(self.limit - time.monotonic() - 5, 1), problem, 0.1)
+
+    def begun(self, size: int = BEGUN, ways: tuple[str, ...] = ("rx", "tx")) -> None:
+        """Until both directions are under way, or those that byway's cards receive or send."""
+        self.await_bytes(lambda n: all(n[1, way] + n[2, way] > size for way in ways), "the exchange did not get going")
+
+    def crosses(self) -> bool:
+        """Whether each path needs both links: over IPv4 alone, usrsctp sends to byway's first address from its second
+        one, and the other way round."""
+        return self.cell.peer == "usrsctp" and not self.cell.udp and self.cell.family == 4
+
+    def in_use(self, way: str) -> int:
+        now = self.lab.crossed()
+        return max((1, 2), key=lambda p: now[p, way] - self.before[p, way])
+
+    # --- the verdict
+
+    def judge(self) -> None:
+        own, peer = self.out("byway").read_text().splitlines(), self.out("peer").read_text().splitlines()
+        for name, sender, receiver in (("to the peer", own, peer), ("to byway", peer, own)):
+            sent = sorted(l.removeprefix("sent ") for l in sender if l.startswith("sent "))
+            received = sorted(l.removeprefix("received ") for l in receiver if l.startswith("received "))
+            if len(sent) != STREAMS or sent != received:
+                missing = [l for l in sent if l not in received][:2]
+                raise Failed(f"{name}: {len(sent)} streams sent, {len(received)} received; not equal: {missing}")
+        ends = [l for l in (peer if self.cell.client else own) if l.startswith("end ")]
+        wanted = "end graceful" if self.end == "graceful" else "end aborted"
+        if len(ends) != 1 or not ends[0].startswith(wanted):
+            raise Failed(f"the server saw another end: {ends}")
+        hosts = self.side(BYWAY) + self.side(PEER)
+        self.packets = packets.read(self.folder / "capture.pcapng", self.cell.udp, hosts)
+        last = [c for p in self.packets[-40:] for c in p.chunks]
+        wanted, other = (ABORT, SHUTDOWN_COMPLETE) if self.end == "abort" else (SHUTDOWN_COMPLETE, ABORT)
+        if wanted not in last or other in last:
+            raise Failed(f"the last chunks are {last[-12:]}, which is no {self.end} end")
+
+    def side(self, who: int) -> list[str]:
+        return [self.lab.address(who, p) for p in (1, 2)]
+
+    def last_data(self, who: int) -> tuple[str, str]:
+        last = packets.data_of(self.packets, self.side(who))[-1]
+        return last.source, last.destination
+
+
+# --- a path is cut and comes back ---------------------------------------------------------------------------------
+
+
+def cut(case: Case, who: int) -> None:
+    """The card of the path that `who` sends on goes down at its host, so that the other side hears nothing more, and
+    comes up again when the other path has carried data both ways. Where there is one path, or each needs both cards, all
+    are down for a second."""
+    marks: dict[str, float] = {}
+    alone = isinstance(case.peer, Pion) or case.crosses()
+
+    def card(path: int, up: bool) -> None:
+        # pion never sends again after an error of its socket: its path is cut at the switch.
+        if who == PEER and isinstance(case.peer, Pion):
+            case.lab.switch(path, up)
+        else:
+            case.lab.card(who, path, up)
+
+    def middle(case: Case) -> None:
+        case.begun()
+        path = case.in_use("tx" if who == BYWAY else "rx")
+        other = 3 - path
+        cards = (1, 2) if alone else (path,)
+        at = case.lab.crossed()
+        for c in cards:
+            card(c, False)
+        marks.update(path=path, down=time.time())
+        if alone:
+            time.sleep(1)
+        else:
+            case.await_bytes(
+                lambda n: all(n[other, way] > at[other, way] - case.before[other, way] + MOVED for way in ("rx", "tx")),
+                f"path {other} did not take over",
+            )
+        for c in cards:
+            card(c, True)
+        marks["up"] = time.time()
+        # Both sides are to find that out before the exchange ends: a heartbeat and its answer at least.
+        at = case.lab.crossed()
+        case.await_bytes(
+            lambda n: all(n[path, way] > at[path, way] - case.before[path, way] + 300 for way in ("rx", "tx")),
+            f"path {path} was not used any more",
+        )
+
+    case.run(middle, hold=True)
+    path, up = int(marks["path"]), marks["up"]
+    back = [p for p in case.packets if p.path == path and p.time > up]
+    for side, name in ((BYWAY, "byway"), (PEER, "the peer")):
+        if not packets.of(back, case.side(side)):
+            raise Failed(f"nothing of {name} crossed path {path} after it came back")
+    again = [name for side, name in ((BYWAY, "byway"), (PEER, "peer")) if packets.data_of(back, case.side(side))]
+    which = "all paths" if alone else f"path {path}"
+    case.details = f"{which} down for {up - marks['down']:.1f} s, then data on path {path} of: {', '.join(again) or 'none'}"
+
+
+def graceful(case: Case) -> None:
+    cut(case, BYWAY)
+
+
+def aborted(case: Case) -> None:
+    """With DATA that the peer wants authenticated by a shared key (RFC 4895)."""
+    case.end = "abort"
+    if not isinstance(case.peer, Pion):
+        case.byway_more += ["--auth-key", SECRET]
+        case.peer_more += ["--auth-key", SECRET]
+    cut(case, PEER)
+    if isinstance(case.peer, Pion):
+        return
+    of_byway = packets.data_of(case.packets, case.side(BYWAY))
+    bare = [p for p in of_byway if AUTH not in p.chunks or p.chunks.index(AUTH) > p.chunks.index(DATA)]
+    if bare:
+        raise Failed(f"{len(bare)} of {len(of_byway)} packets with DATA of byway have no AUTH before it")
+    case.details += f"; {len(of_byway)} packets with DATA of byway, all behind AUTH"
+
+
+# --- a program is killed and comes back on the same ports ---------------------------------------------------------------
+
+
+def back(case: Case, who: int) -> None:
+    """Where the side that connects comes back, its INIT restarts the association (RFC 9260 section 5.2.2). Where the
+    other one does, it answers what it does not know with ABORT, and the side that connects begins again."""
+    client_dies = (who == BYWAY) == case.cell.client
+    survivor = PEER if who == BYWAY else BYWAY
+    more = case.byway_more if survivor == BYWAY else case.peer_more
+    more += case.peer.again if survivor == PEER else case.byway.again
+    begun = BEGUN
+    if case.cell.peer == "linux" and survivor == PEER and client_dies:
+        # The kernel takes the rest of a message that is half sent into the new association, before the COOKIE ACK. byway
+        # discards that (RFC 9260 section 6), and at times the kernel never sends it again. So nothing waits in the kernel
+        # when the association restarts: it sends slowly, and after the large messages.
+        more += ["--every", "8"]
+        begun = 1_700_000
+    if case.cell.peer == "usrsctp" and survivor == PEER and client_dies:
+        # A program that waits for room while the association restarts waits for ever: let there be room for all.
+        more += ["--buffer", "16000000"]
+    # pion acknowledges late while it sends much, and has sent all before byway gets going. It learns that byway is gone
+    # only while it has something in flight.
+    ways = ("rx",) if isinstance(case.peer, Pion) and survivor == PEER else ("rx", "tx")
+
+    def middle(case: Case) -> None:
+        case.begun(begun, ways)
+        # Neither the host of the dead program says so, nor does a kernel that ends its associations itself.
+        case.lab.rule("mute", True)
+        if client_dies:
+            case.lab.rule("no_abort", who == PEER)
+        else:
+            case.lab.rule("deaf", True)
+        case.of(who).kill()
+        case.out("byway" if who == BYWAY else "peer").write_text("")
+        if client_dies:
+            case.swap(who, case.connect(run=2))
+        else:
+            case.swap(who, case.accept(run=2))
+            case.lab.rule("deaf", False)
+
+    case.run(middle)
+    said = [l for l in case.out("peer" if who == BYWAY else "byway").read_text().splitlines() if " " not in l]
+    # pion takes an INIT in an association for an error, and ends it.
+    wanted = "restarted" if client_dies and not (survivor == PEER and isinstance(case.peer, Pion)) else "lost"
+    if said != [wanted]:
+        raise Failed(f"the side that stayed says {said}, not {wanted}")
+    case.details = f"the side that stayed: {wanted}"
+    if client_dies:
+        inits = packets.count(packets.of(case.packets, case.side(who)), INIT)
+        if inits < 2:
+            raise Failed(f"{inits} INITs of the side that came back")
+
+
+def peer_back(case: Case) -> None:
+    back(case, PEER)
+
+
+def byway_back(case: Case) -> None:
+    back(case, BYWAY)
+
+
+# --- addresses come and go (RFC 5061) -------------------------------------------------------------------------------------
+
+
+def changes(case: Case, least: int) -> None:
+    """Counts the changes, and where the last data went."""
+    asked, answered = packets.count(case.packets, packets.ASCONF), packets.count(case.packets, packets.ASCONF_ACK)
+    if asked < least or answered < least:
+        raise Failed(f"{asked} ASCONF and {answered} ASCONF-ACK, not {least}")
+    case.details = f"{asked} ASCONF, {answered} ASCONF-ACK"
+
+
+def ends_at(case: Case, who: int, source: str | None, destination: str) -> None:
+    last = case.last_data(who)
+    if last[1] != destination or (source is not None and last[0] != source):
+        name = "byway" if who == BYWAY else "the peer"
+        raise Failed(f"the last data of {name} went {last[0]} to {last[1]}, not {source or 'any'} to {destination}")
+
+
+def wildcard(family: int) -> str:
+    return "::" if family == 6 else "0.0.0.0"
+
+
+def byway_moves(case: Case) -> None:
+    """A laptop: a new network comes to byway's host, and then the old one goes. byway follows its host."""
+    lab = case.lab
+    lab.own_address(BYWAY, 2, "del")
+    case.byway_own = [wildcard(case.cell.family)]
+    case.byway_seen = [lab.address(BYWAY, 1)]
+    if case.cell.peer == "usrsctp":
+        # What is in flight to an address that is deleted is not sent again: let nothing be.
+        case.byway_more += ["--prefer", lab.address(BYWAY, 2)]
+
+    def middle(case: Case) -> None:
+        case.begun()
+        lab.own_address(BYWAY, 2, "add")
+        time.sleep(0.8)
+        lab.own_address(BYWAY, 1, "del")
+        time.sleep(0.5)
+
+    case.run(middle, hold=True)
+    changes(case, 2)
+    ends_at(case, BYWAY, lab.address(BYWAY, 2), lab.address(PEER, 2))
+    ends_at(case, PEER, lab.address(PEER, 2), lab.address(BYWAY, 2))
+
+
+def peer_moves(case: Case) -> None:
+    """The peer binds one address, then the other; asks for data there, sends to byway's second address, and unbinds its
+    first one."""
+    lab = case.lab
+    case.peer_own = [lab.address(PEER, 1)]
+    second, byways = lab.address(PEER, 2), lab.address(BYWAY, 2)
+    for change in (f"500:add:{second}", f"1200:prefer:{second}", f"1500:primary:{byways}", f"2200:rem:{case.peer_own[0]}"):
+        case.peer_more += ["--at", change]
+    if case.cell.peer == "usrsctp":
+        # An ASCONF of usrsctp leaves behind the data that waits: let none wait.
+        case.peer_more += ["--every", "8"]
+    case.run(lambda case: time.sleep(2.5), hold=True)
+    changes(case, 3)
+    ends_at(case, BYWAY, byways, second)
+    ends_at(case, PEER, second, byways)
+
+
+def asks(case: Case) -> None:
+    """Each side asks the other one to send to its second address."""
+    lab = case.lab
+    case.byway_more += ["--prefer", lab.address(BYWAY, 2)]
+    case.peer_more += ["--at", f"800:prefer:{lab.address(PEER, 2)}"]
+    case.run(lambda case: time.sleep(1.5), hold=True)
+    changes(case, 2)
+    ends_at(case, BYWAY, None, lab.address(PEER, 2))
+    ends_at(case, PEER, None, lab.address(BYWAY, 2))
+
+
+def host_moves(case: Case) -> None:
+    """net.sctp.default_auto_asconf: the kernel follows the addresses of its host."""
+    lab = case.lab
+    lab.own_address(PEER, 2, "del")
+    case.peer_own, case.peer_seen = [wildcard(case.cell.family)], [lab.address(PEER, 1)]
+
+    def middle(case: Case) -> None:
+        case.begun()
+        lab.own_address(PEER, 2, "add")
+        time.sleep(1)
+        lab.own_address(PEER, 1, "del")
+        time.sleep(1)
+
+    case.run(middle, hold=True)
+    changes(case, 2)
+    ends_at(case, BYWAY, None, lab.address(PEER, 2))
+    ends_at(case, PEER, lab.address(PEER, 2), lab.address(BYWAY, 2))
+
+
+def without_changes(case: Case) -> None:
+    """The peer offers no changes of addresses: another network of byway's host comes and goes, and nobody speaks of it."""
+    lab = case.lab
+    lab.own_address(BYWAY, 2, "del")
+    case.byway_own, case.byway_seen = [wildcard(case.cell.family)], [lab.address(BYWAY, 1)]
+    if case.cell.peer == "usrsctp":
+        case.peer_more += ["--asconf", "0"]
+    else:
+        lab.guest.offers_changes(lab, False)
+
+    def middle(case: Case) -> None:
+        case.begun()
+        lab.own_address(BYWAY, 2, "add")
+        time.sleep(0.7)
+        lab.own_address(BYWAY, 2, "del")
+
+    try:
+        case.run(middle, hold=True)
+    finally:
+        if lab.guest is not None:
+            lab.guest.offers_changes(lab, True)
+    spoken = packets.count(case.packets, packets.ASCONF) + packets.count(case.packets, packets.ASCONF_ACK)
+    if spoken:
+        raise Failed(f"{spoken} ASCONF and ASCONF-ACK, though the peer has none")
+    ends_at(case, BYWAY, lab.address(BYWAY, 1), lab.address(PEER, 1))
+    ends_at(case, PEER, None, lab.address(BYWAY, 1))
+    case.details = "no ASCONF"
+
+
+# In the order of the table's columns.
+ALL: dict[str, tuple[str, Callable[[Case], None]]] = {
+    "cut here": ("byway's path is cut and comes back, graceful end", graceful),
+    "cut there": ("the peer's path is cut and comes back, AUTH, abort", aborted),
+    "peer back": ("the peer is killed and comes back", peer_back),
+    "byway back": ("byway is killed and comes back", byway_back),
+    "byway moves": ("byway's host changes its network", byway_moves),
+    "peer moves": ("the peer changes its address", peer_moves),
+    "asks": ("each side asks for data at its second address", asks),
+    "host moves": ("the peer's host changes its network", host_moves),
+    "no ASCONF": ("the peer has none, byway's host gets a network and loses it", without_changes),
+}
+ADDRESSES = ("byway moves", "peer moves", "asks", "host moves", "no ASCONF")
+
+
+def perform(name: str, lab: Lab, cell: Cell, peers: type[Program], folder: Path, keep: bool) -> str:
+    """Returns what was seen; raises Failed."""
+    folder.mkdir(parents=True, exist_ok=True)
+    case = Case(lab, cell, Byway(lab), peers(lab), folder)
+    if isinstance(case.peer, Pion):
+        case.byway.client_port = case.byway.server_port = Pion.port
+        case.byway_more += ["--plain", "yes"]
+    try:
+        ALL[name][1](case)
+    finally:
+        lab.restore()
+    if not keep:
+        shutil.rmtree(folder, ignore_errors=True)
+    return f"{case.details}, {len(case.packets)} packets dissect clean"
+

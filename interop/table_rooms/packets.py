@@ -1,0 +1,73 @@
+"""What a capture shows: does every packet dissect clean, and who sent what where and when."""
+
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from .lab import UDP_PORT, Failed
+
+DATA, INIT, ABORT, SHUTDOWN_COMPLETE, AUTH, ASCONF, ASCONF_ACK = 0, 1, 6, 14, 15, 0xC1, 0x80
+# An ABORT with the T bit, of a host that does not know the association.
+ABORT_OF_STRANGER = 0x106
+
+FIELDS = (
+    "frame.time_epoch frame.interface_name ip.src ip.dst ipv6.src ipv6.dst sctp.chunk_type "
+    "sctp.abort_t_bit sctp.checksum.status _ws.expert.severity _ws.expert.message"
+).split()
+
+
+@dataclass
+class Packet:
+    time: float
+    path: int
+    source: str
+    destination: str
+    chunks: list[int]
+
+
+def read(capture: Path, udp: bool, hosts: list[str]) -> list[Packet]:
+    """All packets between these addresses, in order of time. Fails if any packet does not dissect clean: SCTP in UDP or
+    directly over IP, a right CRC32c, nothing malformed, no error. A switch that knows no port for a card yet sends its
+    packets to all, so that those of other cells may be among them."""
+    which = f"udp.port == {UDP_PORT}" if udp else "(ip.proto == 132 || ipv6.nxt == 132)"
+    # Payload is random bytes: nothing above SCTP is to be guessed from it.
+    words = ["tshark", "-n", "-r", str(capture), "-d", f"udp.port=={UDP_PORT},sctp"]
+    for option in ("checksum:CRC 32c", "tsn_analysis:FALSE", "reassembly:FALSE", "ulp_dissection:FALSE"):
+        words += ["-o", f"sctp.{option}"]
+    words += ["-Y", f"{which} && !icmp && !icmpv6", "-T", "fields", "-E", "separator=|"]
+    for field in FIELDS:
+        words += ["-e", field]
+    done = subprocess.run(words, capture_output=True, text=True, errors="replace", check=False)
+    if done.returncode != 0:
+        raise Failed(f"tshark failed: {done.stderr.strip()[-200:]}")
+    packets, bad = [], []
+    for line in done.stdout.splitlines():
+        time, card, src, dst, src6, dst6, chunks, stranger, checksum, severity, message = line.split("|", 10)
+        # Checksum status 1: right. Severity 0x800000: an error.
+        clean = checksum == "1" and "8388608" not in severity and "0x00800000" not in severity
+        if not clean or "alformed" in message:
+            bad.append(line)
+            continue
+        types = [int(c, 0) for c in chunks.split(",") if c]
+        if "1" in stranger or "True" in stranger:
+            types = [ABORT_OF_STRANGER if c == ABORT else c for c in types]
+        packet = Packet(float(time), int(card[-1]), src or src6, dst or dst6, types)
+        if packet.source in hosts and packet.destination in hosts:
+            packets.append(packet)
+    if bad:
+        raise Failed(f"{len(bad)} of {len(bad) + len(packets)} packets do not dissect clean, first: {bad[0][:200]}")
+    if not packets:
+        raise Failed("no packet was captured")
+    return sorted(packets, key=lambda p: p.time)
+
+
+def count(packets: list[Packet], chunk: int) -> int:
+    return sum(p.chunks.count(chunk) for p in packets)
+
+
+def of(packets: list[Packet], sources: list[str]) -> list[Packet]:
+    return [p for p in packets if p.source in sources]
+
+
+def data_of(packets: list[Packet], sources: list[str]) -> list[Packet]:
+    return [p for p in of(packets, sources) if DATA in p.chunks]
