@@ -130,7 +130,7 @@ async fn ipv6_fragments_what_may_be_fragmented_and_nothing_else() {
         outbox.push_fragmentable(0, to, &large);
         outbox.push(0, to, &large);
         let mut queue = SocketQueue::default();
-        queue.fill_from(&mut outbox, 0, &mut Vec::new());
+        queue.fill_from(&mut outbox, 0, usize::MAX, &mut Vec::new());
         let batch = queue.first().unwrap();
         poll_fn(|cx| a.poll_send(cx, batch, None)).await.unwrap();
         queue.remove_first(&mut Vec::new());
