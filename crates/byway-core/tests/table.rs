@@ -1,9 +1,10 @@
-//! `ATTACKS.md` is true: every test that it names exists, and no row is missing.
+//! `ATTACKS.md` and `NETWORKS.md` are true: every test and drill that they name exists, and no
+//! row is missing.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Findings that must have a row.
+/// Findings that must have a row in `ATTACKS.md`.
 const FINDINGS: [&str; 17] = [
     "R3", "R5", "R8", "R9", "R10", "R11", "R12", "R13", "R14", "R15", "R17", "R18", "R19", "R20",
     "R21", "R22", "R23",
@@ -53,59 +54,158 @@ fn named(cell: &str) -> Vec<&str> {
     quoted.filter(is_name).collect()
 }
 
-#[test]
-fn every_test_of_the_table_exists() {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let crates = here.parent().unwrap();
+/// A file with a table: its rows, in cells, without the head.
+fn rows(table: &str) -> Vec<Vec<&str>> {
+    let lines = table.lines().filter(|l| l.starts_with('|'));
+    lines.skip(2).map(cells).collect()
+}
+
+/// The names of all tests of the repository; none in a packed crate, which has not those of the
+/// others.
+fn all_tests() -> Option<BTreeSet<String>> {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     if !crates.join("byway-cli").exists() {
         eprintln!("skipped: a packed crate has not the tests of the others");
-        return;
+        return None;
     }
     let (mut files, mut all) = (Vec::new(), BTreeSet::new());
     sources(crates, &mut files);
     for file in files {
         all.extend(tests(&std::fs::read_to_string(file).unwrap()));
     }
-    let table = std::fs::read_to_string(here.join("tests/ATTACKS.md")).unwrap();
-    let rows: Vec<Vec<&str>> = table
-        .lines()
-        .filter(|l| l.starts_with('|'))
-        .skip(2)
-        .map(cells)
-        .collect();
-    let mut missing = Vec::new();
-    for row in &rows {
-        let [number, _, core, process] = row[..] else {
-            panic!("a row of four cells: {row:?}");
-        };
-        let names = [named(core), named(process)];
-        for name in names.iter().flatten().filter(|n| !all.contains(**n)) {
-            missing.push(format!("{number}: {name}"));
-        }
-        for (cell, names) in [core, process].iter().zip(&names) {
-            let says_why = cell.starts_with("not shown: ");
-            if names.is_empty() != says_why {
-                missing.push(format!("{number}: a test, or why there is none: {cell}"));
-            }
-        }
-        if names.iter().all(Vec::is_empty) {
-            missing.push(format!("{number}: no test at all"));
+    Some(all)
+}
+
+/// What is wrong with a row of so many cells, of which `known` gives the names that may stand
+/// in each cell after the second.
+fn wrong_in(row: &[&str], known: &[&BTreeSet<String>]) -> Vec<String> {
+    let number = row[0];
+    if row.len() != known.len() + 2 {
+        return vec![format!("{number}: {} cells", row.len())];
+    }
+    let (mut wrong, mut any) = (Vec::new(), false);
+    for (cell, known) in row[2..].iter().zip(known) {
+        let names = named(cell);
+        let missing = names.iter().filter(|n| !known.contains(**n));
+        wrong.extend(missing.map(|name| format!("{number}: there is no {name}")));
+        any |= !names.is_empty();
+        let says_why = cell.starts_with("not shown: ");
+        if names.is_empty() != says_why {
+            wrong.push(format!("{number}: a test, or why there is none: {cell}"));
         }
     }
-    let numbers: BTreeSet<&str> = rows.iter().map(|r| r[0]).collect();
-    assert_eq!(numbers.len(), rows.len(), "a number stands twice");
+    if !any {
+        wrong.push(format!("{number}: no test at all"));
+    }
+    wrong
+}
+
+/// What is wrong with a table that must have these rows.
+fn wrong(table: &str, numbers: &[String], known: &[&BTreeSet<String>]) -> Vec<String> {
+    let rows = rows(table);
+    let mut wrong: Vec<String> = rows.iter().flat_map(|r| wrong_in(r, known)).collect();
+    let found: BTreeSet<&str> = rows.iter().map(|r| r[0]).collect();
+    if found.len() != rows.len() {
+        wrong.push("a number stands twice".to_owned());
+    }
+    let missing = numbers.iter().filter(|n| !found.contains(n.as_str()));
+    wrong.extend(missing.map(|n| format!("{n}: no row")));
+    wrong
+}
+
+fn table(name: &str) -> String {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    std::fs::read_to_string(here.join("tests").join(name)).unwrap()
+}
+
+#[test]
+fn every_test_of_the_table_exists() {
+    let Some(all) = all_tests() else { return };
     let attacks = (1..=41).map(|n| n.to_string());
     let attacked = (1..=17).map(|n| format!("D{n}"));
     let read = FINDINGS.iter().map(|f| (*f).to_owned());
-    for number in attacks.chain(attacked).chain(read) {
-        if !numbers.contains(number.as_str()) {
-            missing.push(format!("{number}: no row"));
-        }
-    }
-    assert!(missing.is_empty(), "{}", missing.join("\n"));
+    let numbers: Vec<String> = attacks.chain(attacked).chain(read).collect();
+    let wrong = wrong(&table("ATTACKS.md"), &numbers, &[&all, &all]);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The check above finds what it is there for.
+/// The drills that `interop/drills` lists and that have a function: `script` is that file, and
+/// `all` is it and the files that it reads.
+fn drills(script: &str, all: &str) -> BTreeSet<String> {
+    // A list of its own, or what is run where none is named.
+    let list = match script.split_once("\nALL=(") {
+        Some((_, list)) => list.split(')').next(),
+        None => script
+            .split_once("|| set -- ")
+            .and_then(|(_, list)| list.lines().next()),
+    };
+    let names = list.unwrap_or_default().split_whitespace();
+    let has_function = |n: &&str| all.contains(&format!("\ndrill_{n}() {{"));
+    names.filter(has_function).map(str::to_owned).collect()
+}
+
+#[test]
+fn every_test_of_the_networks_exists() {
+    let Some(all) = all_tests() else { return };
+    let interop = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../interop");
+    let script = std::fs::read_to_string(interop.join("drills")).unwrap();
+    let mut with_rooms = script.clone();
+    if let Ok(rooms) = std::fs::read_dir(interop.join("drill_rooms")) {
+        for room in rooms {
+            with_rooms.push_str(&std::fs::read_to_string(room.unwrap().path()).unwrap());
+        }
+    }
+    let drills = drills(&script, &with_rooms);
+    assert!(drills.len() > 10, "drills that were found: {drills:?}");
+    let read = [1, 2, 4, 6, 7, 16].map(|n| format!("R{n}"));
+    let drilled = (1..=16).map(|n| format!("N{n}"));
+    let numbers: Vec<String> = read.into_iter().chain(drilled).collect();
+    let wrong = wrong(&table("NETWORKS.md"), &numbers, &[&all, &all, &drills]);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Both forms of the list; a name without a function is no drill.
+#[test]
+fn drills_are_known_by_the_list_and_their_functions() {
+    let one = "x\n[ $# -gt 0 ] || set -- mtu nat gone\ndrill_mtu() {\n\ndrill_nat() {\n";
+    let expected = BTreeSet::from(["mtu", "nat"].map(str::to_owned));
+    assert_eq!(drills(one, one), expected);
+    let rooms = "x\nALL=(mtu\n    gone nat)\n[ $# -gt 0 ] || set -- \"${ALL[@]}\"\n";
+    let with_rooms = format!("{rooms}\ndrill_mtu() {{\n\ndrill_nat() {{\n");
+    assert_eq!(drills(rooms, &with_rooms), expected);
+}
+
+#[test]
+fn what_is_wrong_with_a_table_is_found() {
+    let known = BTreeSet::from(["one".to_owned(), "two".to_owned()]);
+    let check = |rows: &str| {
+        let table = format!("|#|W|A|B|\n|-|-|-|-|\n{rows}");
+        wrong(&table, &["R1".to_owned()], &[&known, &known])
+    };
+    assert!(check("|R1|x|`one`, `two`|not shown: why|").is_empty());
+    for (rows, said) in [
+        ("|R1|x|`one`|`three`|", "R1: there is no three"),
+        (
+            "|R1|x|`one`|nothing|",
+            "R1: a test, or why there is none: nothing",
+        ),
+        (
+            "|R1|x|`one`|not shown: `two` does|",
+            "R1: a test, or why there is none: not shown: `two` does",
+        ),
+        ("|R1|x|not shown: a|not shown: b|", "R1: no test at all"),
+        ("|R1|x|`one`|", "R1: 3 cells"),
+        (
+            "|R1|x|`one`|`two`|\n|R1|x|`one`|`two`|",
+            "a number stands twice",
+        ),
+        ("|R2|x|`one`|`two`|", "R1: no row"),
+    ] {
+        assert_eq!(check(rows), [said], "{rows}");
+    }
+}
+
+/// The checks above find what they are there for.
 #[test]
 fn a_test_is_known_by_its_attribute() {
     let text = "#[test]\nfn one() {}\nfn helper() {}\n#[tokio::test]\nasync fn two() {}\n\

@@ -220,6 +220,21 @@ mod tests {
     }
 
     #[test]
+    fn a_policer_drops_what_exceeds_it_and_delays_nothing() {
+        let mut emulation = emulation(
+            "rate = \"8 Mbit/s\"\ndelay = \"1 ms\"\n\
+             policer = { rate = \"800 kbit/s\", burst = \"2 kB\" }\nreverse = { policer = \"none\" }",
+        );
+        let packets = [(0, 1000), (0, 1000), (0, 1000), (9, 1000), (10, 1000)];
+        let times = out(&mut emulation, End::Sender, &packets);
+        assert_eq!(times, [2_000, 3_000, 12_000]);
+        let back = [(100, 1000); 4];
+        assert_eq!(out(&mut emulation, End::Receiver, &back).len(), 4);
+        let policed = emulation.counters(0).map(|c| c.dropped_policed);
+        assert_eq!(policed, [2, 0]);
+    }
+
+    #[test]
     fn the_same_packets_have_the_same_fate() {
         let lossy = "rate = \"8 Mbit/s\"\ndelay = \"1 ms\"\nloss = \"20 %\"";
         let packets: Vec<(u32, usize)> = (0..200).map(|i| (2 * i, 1000)).collect();

@@ -7,8 +7,8 @@ use crate::clock::instant;
 use crate::scenario::{Change, CrossShape, LinkSpec, LossSpec, PathSpec, Scenario};
 use crate::units::{QueueLimit, Rate};
 use byway_sim::net::{
-    Capture, LinkChange, LinkConfig, LinkId, LossModel, Network, NodeId, PacketMatch, Port,
-    QueueLimit as SimQueue, Rate as SimRate, Simultaneous, TopologyBuilder, TopologyError,
+    Capture, LinkChange, LinkConfig, LinkId, LossModel, Network, NodeId, PacketMatch, Policer,
+    Port, QueueLimit as SimQueue, Rate as SimRate, Simultaneous, TopologyBuilder, TopologyError,
     TrafficConfig,
 };
 use std::net::{IpAddr, Ipv4Addr};
@@ -184,6 +184,10 @@ fn core_link(
             QueueLimit::Bytes(n) => SimQueue::Bytes(n),
         })
         .loss(loss(&link.loss));
+    config.policer = link.policer.map(|p| Policer {
+        rate: p.rate.0,
+        burst: p.burst.0,
+    });
     for event in scenario.events.iter().filter(|e| e.path == i) {
         let covered = if forward {
             event.direction.forward()

@@ -17,7 +17,7 @@ mod write;
 pub use listing::setting_lines;
 pub use model::{
     Access, Change, CrossShape, CrossSpec, Direction, EventSpec, GREATEST_SEED, LinkSpec, LossSpec,
-    PathSpec, Policy, Scenario, Traffic,
+    PathSpec, PolicerSpec, Policy, Scenario, Traffic,
 };
 pub use overrides::{Override, apply_overrides};
 pub(crate) use read::read as read_tree;

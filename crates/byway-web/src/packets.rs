@@ -94,7 +94,9 @@ fn mark(p: &Passage, delay: u64, now: u64, shown: u64) -> Option<Mark> {
             let share = (p.to - p.from) as f64 / delay as f64;
             (p.from, Some((share.min(0.97), p.to)))
         }
-        Some(DropReason::QueueFull | DropReason::NeverSent) => (p.from, Some((0.0, p.from))),
+        Some(DropReason::QueueFull | DropReason::Policed | DropReason::NeverSent) => {
+            (p.from, Some((0.0, p.from)))
+        }
         Some(DropReason::LinkDown) => (p.from, Some((0.5, p.from + delay / 2))),
         // The model of losses names no place: they are spread over the way.
         Some(_) => {

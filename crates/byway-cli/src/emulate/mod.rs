@@ -142,8 +142,8 @@ fn told(scenario: &Scenario, hosts: &Hosts, args: &EmulateArgs) -> String {
 /// What became of the packets.
 fn counted(scenario: &Scenario, emulation: &Emulation) -> String {
     let mut out = format!(
-        "\n{:<20} {:<9} {:>10} {:>10} {:>6} {:>6} {:>6}\n",
-        "path", "to", "packets", "delivered", "lost", "queue", "down"
+        "\n{:<20} {:<9} {:>10} {:>10} {:>6} {:>6} {:>7} {:>6}\n",
+        "path", "to", "packets", "delivered", "lost", "queue", "policed", "down"
     );
     for (i, path) in scenario.paths.iter().enumerate() {
         for (to, c) in ["receiver", "sender"]
@@ -151,12 +151,13 @@ fn counted(scenario: &Scenario, emulation: &Emulation) -> String {
             .zip(emulation.counters(i))
         {
             out.push_str(&format!(
-                "{:<20} {to:<9} {:>10} {:>10} {:>6} {:>6} {:>6}\n",
+                "{:<20} {to:<9} {:>10} {:>10} {:>6} {:>6} {:>7} {:>6}\n",
                 path.name,
                 c.offered_packets,
                 c.delivered_packets,
                 c.dropped_loss,
                 c.dropped_queue,
+                c.dropped_policed,
                 c.dropped_down + c.dropped_in_flight + c.dropped_never_sent
             ));
         }

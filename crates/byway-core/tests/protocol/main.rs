@@ -28,6 +28,7 @@ mod presets;
 mod probe_timeout;
 mod rack;
 mod recovery;
+mod refused;
 mod reneging;
 mod restart;
 mod revival;

@@ -126,6 +126,7 @@ pub(super) fn read(
         rate,
         delay: rtt / 2,
         queue: queue.unwrap_or_else(|| default_queue(rate, rtt)),
+        policer: None,
         loss: loss_spec(share, burst),
     };
     let path = PathSpec {

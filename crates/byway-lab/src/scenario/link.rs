@@ -1,6 +1,6 @@
 //! Reads `[[path]]`: rate, delay, queue and loss of either direction.
 
-use super::model::{Access, LinkSpec, LossSpec, PathSpec};
+use super::model::{Access, LinkSpec, LossSpec, PathSpec, PolicerSpec};
 use super::section::Section;
 use crate::source::{Node, Source, Table};
 use crate::units::{QueueLimit, Rate, Share, Size, format_duration, parse_duration};
@@ -27,6 +27,7 @@ pub(super) fn path(
     let queue = section
         .read("queue", QueueLimit::parse)
         .unwrap_or(DEFAULT_QUEUE);
+    let policer = policer(&section).flatten();
     let loss = loss(&section).unwrap_or(LossSpec::Nothing);
     let access = access(&section);
     let forward = match (rate, delay) {
@@ -34,6 +35,7 @@ pub(super) fn path(
             rate,
             delay,
             queue,
+            policer,
             loss,
         }),
         _ => None,
@@ -92,6 +94,7 @@ fn reverse(section: &Section<'_>, forward: Option<&LinkSpec>) -> Option<LinkSpec
         queue: inner
             .read("queue", QueueLimit::parse)
             .unwrap_or(forward.queue),
+        policer: policer(&inner).unwrap_or(forward.policer),
         loss: loss(&inner).unwrap_or(match forward.loss {
             LossSpec::List { .. } => LossSpec::Nothing,
             other => other,
@@ -116,6 +119,37 @@ fn access(section: &Section<'_>) -> Option<Access> {
     let delay = inner.read("delay", delay).unwrap_or(Duration::ZERO);
     inner.finish();
     Some(Access { rate: rate?, delay })
+}
+
+/// `policer = { rate = "10 Mbit/s", burst = "15 kB" }`, or "none".
+fn policer(section: &Section<'_>) -> Option<Option<PolicerSpec>> {
+    const FORM: &str = "\"none\", or a table such as { rate = \"10 Mbit/s\", burst = \"15 kB\" }";
+    let entry = section.entry("policer")?;
+    let table = match &entry.value.node {
+        Node::Text(text) if text.trim() == "none" => return Some(None),
+        Node::Table(table) => table,
+        _ => {
+            section.wrong(entry, format!("expected {FORM}"));
+            return None;
+        }
+    };
+    let inner = Section::new(section.source, "policer", table, entry.value.span.clone());
+    let rate = inner.read("rate", Rate::parse);
+    let rate = inner.required(rate, "rate", "\"10 Mbit/s\"");
+    let burst = inner.read("burst", burst);
+    let burst = inner.required(burst, "burst", "\"15 kB\"");
+    inner.finish();
+    let (rate, burst) = (rate?, burst?);
+    Some(Some(PolicerSpec { rate, burst }))
+}
+
+fn burst(text: &str) -> Result<Size, String> {
+    match Size::parse(text)? {
+        Size(0) => Err(format!(
+            "\"{text}\" would let nothing pass; a burst is above 0"
+        )),
+        size => Ok(size),
+    }
 }
 
 /// `loss = "1 %"`, a burst table, a list of packets or a largest size.

@@ -110,8 +110,19 @@ pub struct LinkSpec {
     pub delay: Duration,
     /// Room in front of the bottleneck.
     pub queue: QueueLimit,
+    /// What drops packets above a rate, before they reach the queue.
+    pub policer: Option<PolicerSpec>,
     /// What gets lost.
     pub loss: LossSpec,
+}
+
+/// A policer: a token bucket that drops what exceeds it and delays nothing.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct PolicerSpec {
+    /// The rate that passes for long.
+    pub rate: Rate,
+    /// The bytes that pass at once after a pause, IP headers included.
+    pub burst: Size,
 }
 
 /// What gets lost on a link.

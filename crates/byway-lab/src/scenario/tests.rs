@@ -678,6 +678,39 @@ fn a_black_hole_swallows_what_is_larger() {
 }
 
 #[test]
+fn a_policer_stands_both_ways_unless_the_way_back_has_another_or_none() {
+    let with = |lines: &str| {
+        let delay = "delay = \"45 ms\"";
+        let text = GOOD.replacen(delay, &format!("{delay}\n{lines}"), 1);
+        Scenario::parse("t", &text)
+    };
+    let policer = "policer = { rate = \"10 Mbit/s\", burst = \"15 kB\" }";
+    let rate = Rate(10_000_000);
+    let limit = Some(PolicerSpec {
+        rate,
+        burst: Size(15_000),
+    });
+    let s = with(policer).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(s.paths[0].forward.policer, limit);
+    assert_eq!(s.paths[0].reverse.policer, limit);
+    let none = format!("{policer}\nreverse = {{ policer = \"none\" }}");
+    let s = with(&none).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(s.paths[0].forward.policer, limit);
+    assert_eq!(s.paths[0].reverse.policer, None);
+    for (wrong, said) in [
+        ("policer = \"10 Mbit/s\"", "burst = \"15 kB\""),
+        ("policer = { rate = \"10 Mbit/s\" }", "burst"),
+        (
+            "policer = { rate = \"10 Mbit/s\", burst = \"0 B\" }",
+            "above 0",
+        ),
+    ] {
+        let e = with(wrong).unwrap_err().to_string();
+        assert!(e.contains(said), "{wrong}: {e}");
+    }
+}
+
+#[test]
 fn every_scenario_of_the_experiments_is_sound() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
     for folder in ["dead-data", "choice"] {

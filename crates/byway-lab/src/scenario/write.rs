@@ -2,7 +2,8 @@
 
 use super::listing::bare_lines;
 use super::model::{
-    Change, CrossShape, Direction, EventSpec, LinkSpec, LossSpec, PathSpec, Scenario, Traffic,
+    Change, CrossShape, Direction, EventSpec, LinkSpec, LossSpec, PathSpec, PolicerSpec, Scenario,
+    Traffic,
 };
 use crate::units::{Share, format_duration};
 use std::fmt::{Display, Write};
@@ -103,6 +104,9 @@ fn write_path(out: &mut Lines, path: &PathSpec) {
     out.text("rate", link.rate);
     out.text("delay", format_duration(link.delay));
     out.text("queue", link.queue);
+    if let Some(limit) = &link.policer {
+        out.plain("policer", policer(limit));
+    }
     out.plain("loss", loss(&link.loss));
     if let Some(access) = &path.access {
         out.plain(
@@ -118,12 +122,19 @@ fn write_path(out: &mut Lines, path: &PathSpec) {
         rate,
         delay,
         queue,
+        policer: limit,
         loss: lost,
     } = &path.reverse;
+    // What stands on the way there and not on the way back must be told.
+    let limit = match (limit, &link.policer) {
+        (Some(limit), _) => format!("policer = {}, ", policer(limit)),
+        (None, Some(_)) => "policer = \"none\", ".to_owned(),
+        (None, None) => String::new(),
+    };
     out.plain(
         "reverse",
         format_args!(
-            "{{ rate = {}, delay = {}, queue = {}, loss = {} }}",
+            "{{ rate = {}, delay = {}, queue = {}, {limit}loss = {} }}",
             quoted(rate),
             quoted(format_duration(*delay)),
             quoted(queue),
@@ -202,6 +213,14 @@ fn direction(direction: Direction) -> &'static str {
     }
 }
 
+fn policer(spec: &PolicerSpec) -> String {
+    format!(
+        "{{ rate = {}, burst = {} }}",
+        quoted(spec.rate),
+        quoted(spec.burst)
+    )
+}
+
 fn loss(spec: &LossSpec) -> String {
     match spec {
         LossSpec::Nothing => "\"0 %\"".to_owned(),
@@ -272,6 +291,8 @@ name = "b"
 rate = "1 Gbit/s"
 delay = "1 us"
 loss = { data = [3, 7], packets = [1] }
+policer = { rate = "3 Mbit/s", burst = "15 kB" }
+reverse = { policer = "none" }
 [[event]]
 at = "1 s"
 path = "b"

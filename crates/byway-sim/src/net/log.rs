@@ -11,6 +11,8 @@ pub enum DropReason {
     Loss,
     /// The drop-tail queue was full.
     QueueFull,
+    /// It exceeded what the policer lets through.
+    Policed,
     /// The link was down when the packet was offered to it.
     LinkDown,
     /// The link went down while the packet was in its queue or on the wire.
@@ -40,6 +42,8 @@ pub struct LinkCounters {
     pub dropped_loss: u64,
     /// Dropped because the queue was full.
     pub dropped_queue: u64,
+    /// Dropped by the policer.
+    pub dropped_policed: u64,
     /// Dropped because the link was down.
     pub dropped_down: u64,
     /// Dropped because the link went down while they were in flight.
@@ -64,6 +68,7 @@ impl LinkCounters {
     pub fn dropped(&self) -> u64 {
         self.dropped_loss
             + self.dropped_queue
+            + self.dropped_policed
             + self.dropped_down
             + self.dropped_in_flight
             + self.dropped_never_sent

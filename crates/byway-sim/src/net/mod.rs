@@ -80,8 +80,8 @@ pub use error::{SendError, TopologyError};
 pub use event::Simultaneous;
 pub use ids::{LinkId, NodeId, Port, TimerId, TrafficId};
 pub use link::{
-    Corrupt, DeliveryTrace, Duplicate, LinkChange, LinkConfig, LossModel, PacketMatch, QueueLimit,
-    Rate, Reorder, TsnDrop,
+    Corrupt, DeliveryTrace, Duplicate, LinkChange, LinkConfig, LossModel, PacketMatch, Policer,
+    QueueLimit, Rate, Reorder, TsnDrop,
 };
 pub use log::{DropReason, LinkCounters, LogEntry, LogKind};
 pub(crate) use network::HostEvent;

@@ -478,9 +478,9 @@ fn any_link() -> impl Strategy<Value = LinkConfig> {
             .prop_flat_map(move |t| (Just(Instant::from_nanos(t * 1_300_000)), change.clone())),
         0..4,
     );
-    let effects = (0..4u32, 0..4u32);
+    let effects = (0..4u32, 0..4u32, 0..4u32);
     (1..12u64, 1..9000u64, queue, loss, schedule, effects).prop_map(
-        |(mbps, micros, queue, loss, schedule, (reorder, duplicate))| LinkConfig {
+        |(mbps, micros, queue, loss, schedule, (reorder, duplicate, policer))| LinkConfig {
             rate: Rate::mbps(mbps),
             delay: Duration::from_micros(micros),
             queue,
@@ -491,6 +491,10 @@ fn any_link() -> impl Strategy<Value = LinkConfig> {
                 max_extra: Duration::from_millis(5),
             }),
             duplicate: (duplicate == 0).then_some(Duplicate { probability: 0.2 }),
+            policer: (policer == 0).then_some(Policer {
+                rate: mbps * 400_000,
+                burst: 3000,
+            }),
             ..LinkConfig::default()
         },
     )

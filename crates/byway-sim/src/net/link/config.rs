@@ -2,6 +2,7 @@
 
 use super::effect::{Corrupt, Duplicate, Reorder};
 use super::loss::LossModel;
+use super::policer::Policer;
 use super::queue::QueueLimit;
 use super::rate::Rate;
 use super::schedule::LinkChange;
@@ -17,6 +18,8 @@ pub struct LinkConfig {
     pub delay: Duration,
     /// Drop-tail limit. Default: unlimited.
     pub queue: QueueLimit,
+    /// A policer in front of the queue. Default: none.
+    pub policer: Option<Policer>,
     /// Losses before the queue. Default: none.
     pub loss: LossModel,
     /// Extra delay of some packets. Default: none.
@@ -48,6 +51,13 @@ impl LinkConfig {
     #[must_use]
     pub fn queue(mut self, limit: QueueLimit) -> LinkConfig {
         self.queue = limit;
+        self
+    }
+
+    /// The same with this policer.
+    #[must_use]
+    pub fn policer(mut self, policer: Policer) -> LinkConfig {
+        self.policer = Some(policer);
         self
     }
 

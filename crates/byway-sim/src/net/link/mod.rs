@@ -2,7 +2,8 @@
 //! once whether and when it arrives at the other end.
 //!
 //! The order of the effects is ns-2's: outage, loss model, corruption and
-//! duplication, drop-tail queue, transmission, propagation, reordering.
+//! duplication, drop-tail queue, transmission, propagation, reordering. A policer, which
+//! ns-2's links do not have, stands before the queue.
 //! Packets must be offered in time order. Then the link needs no events, because
 //! all its changes are known in advance.
 
@@ -12,6 +13,7 @@ mod effect;
 mod fate;
 mod loss;
 mod losses;
+mod policer;
 mod queue;
 mod rate;
 mod running;
@@ -24,6 +26,7 @@ pub use config::LinkConfig;
 pub use effect::{Corrupt, Duplicate, Reorder};
 pub(crate) use fate::Fate;
 pub use loss::{LossModel, PacketMatch, TsnDrop};
+pub use policer::Policer;
 pub use queue::QueueLimit;
 pub use rate::{DeliveryTrace, Rate};
 pub(crate) use running::Link;

@@ -5,6 +5,7 @@ use super::effect::{Corrupt, Duplicate, Reorder};
 use super::fate::Fate;
 use super::loss::LossState;
 use super::losses::Losses;
+use super::policer::{Bucket, Policer};
 use super::queue::Queue;
 use super::schedule::{Change, Timeline};
 use super::times::TransmissionTimes;
@@ -47,7 +48,8 @@ enum Inspection {
     Never,
     /// Those that uniform loss drops. Losses are drawn ahead.
     AtLosses,
-    /// All: an outage, another loss model, corruption, copies or reordering.
+    /// All: an outage, another loss model, corruption, copies, a policer or
+    /// reordering.
     Always,
 }
 
@@ -62,6 +64,7 @@ struct Effects {
     reorder: Option<Reorder>,
     duplicate: Option<Duplicate>,
     corrupt: Option<Corrupt>,
+    policer: Option<Bucket>,
     /// Fate of the copy of the last packet.
     copy: Option<Fate>,
     keeps_order: bool,
@@ -75,6 +78,7 @@ impl Link {
         config.reorder.iter().try_for_each(Reorder::check)?;
         config.duplicate.iter().try_for_each(Duplicate::check)?;
         config.corrupt.iter().try_for_each(Corrupt::check)?;
+        config.policer.iter().try_for_each(Policer::check)?;
         let timeline = Timeline::new(&config.rate, &config.schedule)?;
         let delay = nanos(config.delay);
         let losses = Losses::new(
@@ -88,6 +92,7 @@ impl Link {
             reorder: config.reorder,
             duplicate: config.duplicate,
             corrupt: config.corrupt,
+            policer: config.policer.as_ref().map(Bucket::new),
             copy: None,
             keeps_order: config.reorder.is_none() && timeline.keeps_order(delay),
             rng: rng::stream(seed, Purpose::Effects, id),
@@ -211,16 +216,22 @@ impl Link {
             }
         }
         let twice = effects.duplicate.is_some_and(|d| d.draw(&mut effects.rng));
-        let fate = self.transmit_reordering(at, packet.wire_size);
+        let fate = self.transmit_with_effects(at, packet.wire_size);
         if twice {
             self.counters.duplicated += 1;
             self.copied_bytes += u64::from(packet.wire_size);
-            self.effects.copy = Some(self.transmit_reordering(at, packet.wire_size));
+            self.effects.copy = Some(self.transmit_with_effects(at, packet.wire_size));
         }
         fate
     }
 
-    fn transmit_reordering(&mut self, at: u64, size: u32) -> Fate {
+    fn transmit_with_effects(&mut self, at: u64, size: u32) -> Fate {
+        let bucket = &mut self.effects.policer;
+        if bucket.as_mut().is_some_and(|b| !b.admits(at, size)) {
+            self.counters.dropped_policed += 1;
+            self.lost_bytes += u64::from(size);
+            return Fate::dropped(DropReason::Policed, at);
+        }
         let fate = self.transmit(at, size);
         let (None, Some(reorder)) = (fate.lost, self.effects.reorder) else {
             return fate;
@@ -332,7 +343,8 @@ impl Link {
         let others = effects.down
             || effects.reorder.is_some()
             || effects.duplicate.is_some()
-            || effects.corrupt.is_some();
+            || effects.corrupt.is_some()
+            || effects.policer.is_some();
         let losses = &mut effects.losses;
         // Drawing ahead would shift the numbers of a model that follows.
         losses.ahead = matches!(losses.model, LossState::Uniform(_))

@@ -124,6 +124,54 @@ fn a_queue_in_bytes_takes_small_packets_after_large_ones() {
 }
 
 #[test]
+fn a_policer_drops_what_exceeds_its_burst_and_rate_and_delays_nothing() {
+    let policer = Policer {
+        rate: 1_000_000,
+        burst: 3000,
+    };
+    let mut l = link(&ten_megabits(5).policer(policer));
+    // Two fill the bucket. 12 ms later there is room for one more, and then for none.
+    let policed = Err(DropReason::Policed);
+    assert_eq!(
+        offer(&mut l, &[0, 0, 0, 11, 12, 12]),
+        [Ok(6200), Ok(7400), policed, policed, Ok(18_200), policed]
+    );
+    assert_eq!(l.counters().dropped_policed, 3);
+    // The bucket never holds more than its burst, however long nobody sends.
+    let fates = offer(&mut l, &[100_000; 10]);
+    assert_eq!(fates.iter().filter(|f| f.is_ok()).count(), 2);
+    // A packet of more than the burst never passes.
+    let large = l.pass(200_000 * MS, &mut packet(3001));
+    assert_eq!(large.lost, Some(DropReason::Policed));
+    assert!(balanced(&l.counters()));
+}
+
+#[test]
+fn what_passes_a_policer_has_its_rate() {
+    let policer = Policer {
+        rate: 3_333_333,
+        burst: 15_000,
+    };
+    let mut l = link(&LinkConfig::default().policer(policer));
+    let (mut passed, mut at) = (0u64, 0u64);
+    for i in 0..100_000u64 {
+        at += 100_000 + i % 7;
+        passed += u64::from(l.pass(at, &mut packet(1000)).lost.is_none());
+    }
+    let most = 15_000.0 + 3_333_333.0 / 8.0 * at as f64 / 1e9;
+    let seen = passed as f64 * 1000.0;
+    assert!(seen <= most && seen > most - 1000.0, "{seen} of {most}");
+}
+
+#[test]
+fn a_policer_needs_a_rate_and_a_burst() {
+    for (rate, burst) in [(0, 1), (1, 0)] {
+        let config = LinkConfig::default().policer(Policer { rate, burst });
+        assert!(Link::new(&config, 1, 0).is_err());
+    }
+}
+
+#[test]
 fn uniform_loss_has_its_rate() {
     for rate in [0.0, 0.01, 0.1, 0.5, 1.0] {
         let mut l = link(&LinkConfig::default().loss(LossModel::Uniform(rate)));
