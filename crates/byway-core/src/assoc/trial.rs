@@ -141,12 +141,16 @@ impl Association {
         t.measure(chosen, now);
     }
 
-    /// The next active path without data in flight.
+    /// The next active path without data in flight; not the one in use, which may have none now, too.
     fn untried(&self) -> Option<PathId> {
         let view = self.paths.view();
-        view.ring(self.paths.data()).find(|id| {
+        let data = self.paths.data();
+        view.ring(data).find(|id| {
             let p = self.paths.get(*id);
-            p.state() == PathState::Active && p.is_confirmed() && p.window().flight == 0
+            *id != data
+                && p.state() == PathState::Active
+                && p.is_confirmed()
+                && p.window().flight == 0
         })
     }
 
