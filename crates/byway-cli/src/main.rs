@@ -12,6 +12,7 @@ mod cluster;
 mod emulate;
 mod failure;
 mod lab;
+mod manual;
 mod namespace;
 mod net;
 mod papers;
@@ -90,6 +91,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
             clap_complete::generate(shell, &mut Cli::command(), "byway", &mut out);
             terminal::print(&String::from_utf8_lossy(&out))
         }
+        Command::Man { folder } => manual::write(Cli::command(), &folder),
     }
 }
 
