@@ -19,6 +19,7 @@ mod papers;
 mod program;
 mod real;
 mod reproduce;
+mod secrets;
 mod settings;
 mod signals;
 mod sweep;
@@ -37,11 +38,21 @@ use tokio::runtime::Runtime;
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) if error.to_string().contains(secrets::MARK) => {
+            terminal::say(format_args!(
+                "{}",
+                secrets::hidden(error.to_string().trim_end())
+            ));
+            return ExitCode::from(Kind::Wrong as u8);
+        }
+        Err(error) => error.exit(),
+    };
     match dispatch(cli.command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            terminal::say(format_args!("byway: {failure}"));
+            terminal::say(format_args!("byway: {}", secrets::hidden(&failure.message)));
             ExitCode::from(failure.kind as u8)
         }
     }
