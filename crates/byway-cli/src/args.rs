@@ -182,6 +182,14 @@ pub(crate) enum Command {
         /// Shell
         shell: clap_complete::Shell,
     },
+    /// Write manual pages, one for each command
+    ///
+    /// byway man ~/.local/share/man/man1, and then: man byway-send
+    Man {
+        /// Folder; it is made if it is not there
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
+    },
 }
 
 const EMULATE_EXAMPLES: &str = "\

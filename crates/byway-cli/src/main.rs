@@ -12,12 +12,14 @@ mod cluster;
 mod emulate;
 mod failure;
 mod lab;
+mod manual;
 mod namespace;
 mod net;
 mod papers;
 mod program;
 mod real;
 mod reproduce;
+mod secrets;
 mod settings;
 mod signals;
 mod sweep;
@@ -36,11 +38,21 @@ use tokio::runtime::Runtime;
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) if error.to_string().contains(secrets::MARK) => {
+            terminal::say(format_args!(
+                "{}",
+                secrets::hidden(error.to_string().trim_end())
+            ));
+            return ExitCode::from(Kind::Wrong as u8);
+        }
+        Err(error) => error.exit(),
+    };
     match dispatch(cli.command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            terminal::say(format_args!("byway: {failure}"));
+            terminal::say(format_args!("byway: {}", secrets::hidden(&failure.message)));
             ExitCode::from(failure.kind as u8)
         }
     }
@@ -90,6 +102,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
             clap_complete::generate(shell, &mut Cli::command(), "byway", &mut out);
             terminal::print(&String::from_utf8_lossy(&out))
         }
+        Command::Man { folder } => manual::write(Cli::command(), &folder),
     }
 }
 

@@ -67,6 +67,52 @@ fn the_help_shows_examples_and_exit_statuses() {
 }
 
 #[test]
+fn each_command_has_a_manual_page() {
+    let dir = folder("manual");
+    let out = run(&["man", dir.to_str().unwrap()]);
+    assert!(out.status.success(), "{}", text(&out.stderr));
+    let help = text(&run(&["--help"]).stdout);
+    let listed = help.split("Commands:\n").nth(1).unwrap();
+    let names = listed
+        .lines()
+        .take_while(|line| !line.is_empty() && line.starts_with("  "))
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|name| *name != "help");
+    let mut count = 0;
+    for name in names {
+        let page = dir.join(format!("byway-{name}.1"));
+        let page = std::fs::read_to_string(&page).unwrap_or_else(|e| panic!("{name}: {e}"));
+        assert!(
+            page.contains(&format!("byway\\-{}", name.replace('-', "\\-"))),
+            "{name}"
+        );
+        count += 1;
+    }
+    assert!(count > 15, "{help}");
+    let forward = std::fs::read_to_string(dir.join("byway-forward.1")).unwrap();
+    assert!(
+        forward.contains(".SH EXAMPLES\n.nf\n  byway forward"),
+        "{forward}"
+    );
+    // What the printer of manual pages says of them, where there is one.
+    for page in std::fs::read_dir(&dir).unwrap().map(|e| e.unwrap().path()) {
+        let printed = std::process::Command::new("groff")
+            .args(["-man", "-ww", "-z"])
+            .arg(&page)
+            .output();
+        if let Ok(printed) = printed {
+            let said = text(&printed.stderr);
+            assert!(
+                said.is_empty() || said.contains("cannot open"),
+                "{}: {said}",
+                page.display()
+            );
+        }
+    }
+}
+
+#[test]
 fn the_printed_scenario_is_one_that_can_be_checked() {
     let dir = folder("scenario");
     let file = dir.join("mine.toml");
