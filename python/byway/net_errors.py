@@ -51,7 +51,7 @@ class AssociationLost(Error, ConnectionError):
     cause: str
     """Why, for programs: `"peer unreachable"`, `"data unacknowledged"`, `"aborted by peer"`,
     `"aborted locally"`, `"protocol violation"`, `"peer restarted"`, `"stale cookie"`,
-    `"setup timed out"`, `"out of memory"`, `"protocol unreachable"` or `"refused"`."""
+    `"setup timed out"`, `"out of memory"`, `"protocol unreachable"`, `"port unreachable"` or `"refused"`."""
     undelivered_messages: int
     """Messages sent that the peer has not completely acknowledged. Some may have arrived.
     `unacknowledged` and `unsent` have them."""
