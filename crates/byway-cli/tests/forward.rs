@@ -3,9 +3,10 @@
 mod peers;
 
 use peers::{Server, byway, contents, text, wait_until};
-use std::io::{ErrorKind, Read, Write};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
@@ -49,7 +50,10 @@ struct Forward {
 
 impl Forward {
     fn start(targets: &[&str], to: &str) -> Forward {
-        let mut command = byway();
+        Forward::start_by(byway(), targets, to)
+    }
+
+    fn start_by(mut command: Command, targets: &[&str], to: &str) -> Forward {
         command.arg("forward").args(["--to", to]);
         for target in targets {
             let listen = match *target {
@@ -63,7 +67,7 @@ impl Forward {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let rest = std::io::BufReader::new(child.stderr.take().unwrap());
+        let rest = BufReader::new(child.stderr.take().unwrap());
         let mut server = Server {
             child,
             addresses: String::new(),
@@ -170,21 +174,40 @@ fn what_is_not_allowed_or_refuses_is_reset_and_told_at_both_ends() {
 }
 
 #[test]
-fn three_hundred_connections_at_once() {
+fn a_thousand_connections_at_once_through_one_tunnel() {
+    // Three for each connection are of this process: the program's, its target's, and others beside it.
+    let most = getrlimit(Resource::Nofile).maximum;
+    let limit = Rlimit {
+        current: most,
+        maximum: most,
+    };
+    setrlimit(Resource::Nofile, limit).unwrap();
     let target = tcp_server(echo);
-    let serve = serve(&[&target]);
-    let forward = Forward::start(&[""], &serve.addresses);
-    // The files that one process may open are limited: of the test, too.
-    let mut all: Vec<TcpStream> = (0..300).map(|_| forward.connect(0)).collect();
-    for (n, tcp) in all.iter_mut().enumerate() {
-        tcp.write_all(&(n as u64).to_be_bytes()).unwrap();
+    // The commands raise their limit; and a quarter of what they may have, a stranger's share, were less.
+    let limited = "ulimit -Sn 256; ulimit -Hn 2000";
+    let mut serve = peers::byway_after(limited)
+        .args(["serve", "--allow", &target, "--bind", "127.0.0.1:0"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut ticket = String::new();
+    let out = serve.stdout.take().unwrap();
+    BufReader::new(out).read_line(&mut ticket).unwrap();
+    let forward = Forward::start_by(peers::byway_after(limited), &[""], ticket.trim());
+    let mut all: Vec<TcpStream> = (0..1000).map(|_| forward.connect(0)).collect();
+    for round in 0..2_u64 {
+        for (n, tcp) in all.iter_mut().enumerate() {
+            tcp.write_all(&(n as u64 + round).to_be_bytes()).unwrap();
+        }
+        for (n, tcp) in all.iter_mut().enumerate() {
+            let mut came = [0; 8];
+            tcp.read_exact(&mut came).unwrap();
+            assert_eq!(u64::from_be_bytes(came), n as u64 + round);
+        }
     }
-    for (n, tcp) in all.iter_mut().enumerate() {
-        let mut came = [0; 8];
-        tcp.read_exact(&mut came).unwrap();
-        assert_eq!(u64::from_be_bytes(came), n as u64);
-    }
-    end(serve);
+    serve.kill().unwrap();
+    serve.wait().unwrap();
 }
 
 #[test]

@@ -7,6 +7,7 @@ use super::frame::Frame;
 use super::window::Budget;
 use super::{TUNNEL, carried, show_paths, with_streams};
 use crate::failure::{Failure, Kind};
+use crate::net::descriptors;
 use crate::net::ending::Ending;
 use crate::net::open;
 use crate::net::progress::Progress;
@@ -25,6 +26,7 @@ const PAUSE: Duration = Duration::from_millis(500);
 type Current = watch::Receiver<Option<Arc<Carrier>>>;
 
 pub(crate) async fn forward(args: ForwardArgs, ending: Ending) -> Result<(), Failure> {
+    descriptors::raise_limit();
     let there = &args.there;
     let there = Destination::read(&there.to, there.port, &there.client, TUNNEL)?;
     let progress = Arc::new(Progress::new(args.here.quiet || args.here.talk.json));

@@ -5,10 +5,11 @@ use super::args::ServeArgs;
 use super::carrier::{Carrier, Connection};
 use super::connection::Broken;
 use super::frame::Frame;
-use super::places::Places;
+use super::places::{Peer, Places};
 use super::window::Budget;
 use super::{TUNNEL, carried, show_paths, with_streams};
 use crate::failure::{Failure, Kind};
+use crate::net::descriptors;
 use crate::net::ending::Ending;
 use crate::net::log::Log;
 use crate::net::open;
@@ -25,6 +26,7 @@ use tokio::net::TcpStream;
 const CONNECT: Duration = Duration::from_secs(20);
 
 pub(crate) async fn serve(args: ServeArgs, ending: Ending) -> Result<(), Failure> {
+    descriptors::raise_limit();
     let endpoint = open::serve_with(&args.here, args.port, &ending, with_streams)?;
     let output = Output {
         data: false,
@@ -103,11 +105,15 @@ async fn one(shared: Arc<Shared>, association: Association, ending: Ending) {
     drop(association);
     // Who has no path any more is no host.
     let host = peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |p| p.ip());
+    let known = match shared.gate {
+        Some(_) => Peer::LetIn,
+        None => Peer::Stranger,
+    };
     let carrier = Carrier::new(channel, shared.budget.clone());
     shared.progress.say(&format!("association with {from}"));
     let read = carrier.read(|connection, target| {
         let (shared, from) = (shared.clone(), from.clone());
-        let place = match shared.places.take(host) {
+        let place = match shared.places.take(host, known) {
             Ok(place) => place,
             Err(why) => {
                 connection.refuse(&why);
