@@ -75,14 +75,14 @@ impl Client {
         written.map_err(|e| format!("TCP: {e}"))
     }
 
-    /// Sends the client away with this reply; without one, with a reset.
-    pub(super) async fn dismiss(mut self, reply: &[u8]) {
+    /// Sends the client away with this reply; without one, with a reset. Not waited for.
+    pub(super) fn dismiss(mut self, reply: Vec<u8>) {
         if reply.is_empty() {
             let _ = self.tcp.set_zero_linger();
             return;
         }
-        let goodbye = async {
-            self.tcp.write_all(reply).await?;
+        let goodbye = async move {
+            self.tcp.write_all(&reply).await?;
             self.tcp.shutdown().await?;
             // A close with bytes that nobody has read is a reset, which takes the reply away.
             let mut rest = vec![0; 4096];
@@ -90,7 +90,7 @@ impl Client {
             std::io::Result::Ok(())
         };
         // It is sent away, whether it listens or not.
-        let _ = tokio::time::timeout(LINGER, goodbye).await;
+        tokio::spawn(tokio::time::timeout(LINGER, goodbye));
     }
 
     /// The connection, and what has come beyond the request.

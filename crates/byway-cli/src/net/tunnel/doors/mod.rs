@@ -210,7 +210,7 @@ async fn ask(
     let target = match asked.unwrap_or(Err(late)) {
         Ok(target) => target,
         Err(refusal) => {
-            client.dismiss(&refusal.reply).await;
+            client.dismiss(refusal.reply);
             return Err(refusal.why);
         }
     };
@@ -227,7 +227,7 @@ async fn ask(
                 Proxy::Socks => socks::failed(cause),
                 Proxy::Http => http::failed(cause, &to(&why)),
             };
-            client.dismiss(&reply).await;
+            client.dismiss(reply);
             return Err(to(&why));
         }
     };
