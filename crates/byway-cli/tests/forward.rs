@@ -1,114 +1,21 @@
 //! `byway forward` and `byway serve` as processes: TCP connections over one association.
 
 mod peers;
+mod tunnel;
 
 use peers::{Server, byway, contents, text, wait_until};
-use std::io::{ErrorKind, Read, Write};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
-
-/// Gives each connection of a new TCP port to `serve`; HOST:PORT.
-fn tcp_server(serve: fn(TcpStream)) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap().to_string();
-    thread::spawn(move || {
-        for tcp in listener.incoming() {
-            let tcp = tcp.unwrap();
-            thread::spawn(move || serve(tcp));
-        }
-    });
-    address
-}
-
-/// Sends everything back, once the other side has ended.
-fn echo_at_the_end(mut tcp: TcpStream) {
-    let mut all = Vec::new();
-    tcp.read_to_end(&mut all).unwrap();
-    tcp.write_all(&all).unwrap();
-}
-
-fn echo(mut tcp: TcpStream) {
-    let mut copy = tcp.try_clone().unwrap();
-    // It ends with the connection, however that ends.
-    let _ = std::io::copy(&mut copy, &mut tcp);
-}
+use tunnel::{Forward, echo, echo_at_the_end, end, is_reset, serve, tcp_server};
 
 /// Reads nothing.
 fn stand_still(tcp: TcpStream) {
     thread::sleep(Duration::from_secs(120));
     drop(tcp);
-}
-
-/// A `byway forward`, ended with the test.
-struct Forward {
-    server: Server,
-    doors: Vec<String>,
-}
-
-impl Forward {
-    fn start(targets: &[&str], to: &str) -> Forward {
-        let mut command = byway();
-        command.arg("forward").args(["--to", to]);
-        for target in targets {
-            let listen = match *target {
-                "" => "127.0.0.1:0".to_owned(),
-                named => format!("127.0.0.1:0={named}"),
-            };
-            command.args(["--listen", &listen]);
-        }
-        let mut child: Child = command
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let rest = std::io::BufReader::new(child.stderr.take().unwrap());
-        let mut server = Server {
-            child,
-            addresses: String::new(),
-            rest,
-        };
-        // "forwarding 127.0.0.1:40000 to ..."
-        let doors = targets.iter().map(|_| {
-            let line = server.says("forwarding ");
-            line.split(' ').nth(1).unwrap().to_owned()
-        });
-        let doors = doors.collect();
-        Forward { server, doors }
-    }
-
-    fn connect(&self, door: usize) -> TcpStream {
-        let tcp = TcpStream::connect(&self.doors[door]).unwrap();
-        tcp.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-        tcp
-    }
-}
-
-impl Drop for Forward {
-    fn drop(&mut self) {
-        let _ = self.server.child.kill();
-        let _ = self.server.child.wait();
-    }
-}
-
-fn serve(allowed: &[&str]) -> Server {
-    let mut args = vec!["serve"];
-    for target in allowed {
-        args.extend(["--allow", target]);
-    }
-    Server::start(&args)
-}
-
-fn end(mut server: Server) {
-    server.child.kill().unwrap();
-    server.child.wait().unwrap();
-}
-
-/// What a connection says when it was reset, and not ended.
-fn is_reset(mut tcp: TcpStream) -> bool {
-    let read = tcp.read(&mut [0; 10]);
-    read.is_err_and(|e| e.kind() == ErrorKind::ConnectionReset)
 }
 
 #[test]
@@ -170,21 +77,40 @@ fn what_is_not_allowed_or_refuses_is_reset_and_told_at_both_ends() {
 }
 
 #[test]
-fn three_hundred_connections_at_once() {
+fn a_thousand_connections_at_once_through_one_tunnel() {
+    // Three for each connection are of this process: the program's, its target's, and others beside it.
+    let most = getrlimit(Resource::Nofile).maximum;
+    let limit = Rlimit {
+        current: most,
+        maximum: most,
+    };
+    setrlimit(Resource::Nofile, limit).unwrap();
     let target = tcp_server(echo);
-    let serve = serve(&[&target]);
-    let forward = Forward::start(&[""], &serve.addresses);
-    // The files that one process may open are limited: of the test, too.
-    let mut all: Vec<TcpStream> = (0..300).map(|_| forward.connect(0)).collect();
-    for (n, tcp) in all.iter_mut().enumerate() {
-        tcp.write_all(&(n as u64).to_be_bytes()).unwrap();
+    // The commands raise their limit; and a quarter of what they may have, a stranger's share, were less.
+    let limited = "ulimit -Sn 256; ulimit -Hn 2000";
+    let mut serve = peers::byway_after(limited)
+        .args(["serve", "--allow", &target, "--bind", "127.0.0.1:0"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut ticket = String::new();
+    let out = serve.stdout.take().unwrap();
+    BufReader::new(out).read_line(&mut ticket).unwrap();
+    let forward = Forward::start_by(peers::byway_after(limited), &[""], ticket.trim());
+    let mut all: Vec<TcpStream> = (0..1000).map(|_| forward.connect(0)).collect();
+    for round in 0..2_u64 {
+        for (n, tcp) in all.iter_mut().enumerate() {
+            tcp.write_all(&(n as u64 + round).to_be_bytes()).unwrap();
+        }
+        for (n, tcp) in all.iter_mut().enumerate() {
+            let mut came = [0; 8];
+            tcp.read_exact(&mut came).unwrap();
+            assert_eq!(u64::from_be_bytes(came), n as u64 + round);
+        }
     }
-    for (n, tcp) in all.iter_mut().enumerate() {
-        let mut came = [0; 8];
-        tcp.read_exact(&mut came).unwrap();
-        assert_eq!(u64::from_be_bytes(came), n as u64);
-    }
-    end(serve);
+    serve.kill().unwrap();
+    serve.wait().unwrap();
 }
 
 #[test]
@@ -228,6 +154,14 @@ fn mistakes_are_told_with_what_would_be_right() {
         (
             &["forward", "--to", "127.0.0.1", "--listen", "127.0.0.1:0="],
             "its target is no HOST:PORT",
+        ),
+        (
+            &["forward", "--to", "127.0.0.1", "--http", "8080"],
+            "--http 8080: is no ADDR:PORT, such as 127.0.0.1:8080",
+        ),
+        (
+            &["forward", "--to", "127.0.0.1"],
+            "<--listen <ADDR:PORT[=HOST:PORT]>|--socks <ADDR:PORT>|--http <ADDR:PORT>>",
         ),
     ] {
         let out = byway().args(words).output().unwrap();

@@ -111,7 +111,7 @@ fn frames_that_cost_no_window_come_once() {
         // After a RESET the rest is ignored, as nothing is kept for it.
         let stranger = Stranger::connect(&serve, "127.0.0.1:0").await;
         stranger.say(OPEN, 1, b"").await;
-        for (kind, rest) in [(RESET, &b"no"[..]), (END, b""), (END, b""), (DATA, b"x")] {
+        for (kind, rest) in [(RESET, &b"\0no"[..]), (END, b""), (END, b""), (DATA, b"x")] {
             stranger.say(kind, 1, rest).await;
         }
         stranger.say(OPEN, 2, b"").await;
@@ -138,7 +138,7 @@ fn a_connection_to_a_target_that_takes_nothing_ends_with_its_association_and_wit
             let tcp = accepted.recv_timeout(Duration::from_secs(60)).unwrap();
             fill(&stranger).await;
             match reset {
-                true => stranger.say(RESET, 1, b"enough").await,
+                true => stranger.say(RESET, 1, b"\0enough").await,
                 false => stranger.association.abort(b"enough").unwrap(),
             }
             // TCP's peer sees a reset.
@@ -199,7 +199,7 @@ fn one_host_leaves_connections_of_a_serve_to_others() {
         other.say(OPEN, 1, b"").await;
         assert_eq!(other.hear().await.map(|a| a.0), Some(OPENED));
         // What the host lets go of it may have again.
-        greedy.say(RESET, 1, b"").await;
+        greedy.say(RESET, 1, b"\0").await;
         let mut number = 2;
         loop {
             again.say(OPEN, number, b"").await;

@@ -1,4 +1,7 @@
-//! How many descriptors of the process strangers may take: what else needs some must find them.
+//! How many descriptors the process may have, and how many of them strangers may take: what else needs
+//! some must find them.
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Descriptors for what comes and goes: a file that is read, a log, a socket of a path.
 const SPARE: usize = 16;
@@ -6,9 +9,21 @@ const SPARE: usize = 16;
 /// Descriptors of peers that the library gives a socket of their own, for one local address.
 const BUSY_PEERS: usize = 32;
 
+/// Raises the limit of descriptors to the highest that the process may set. The lower one that it is
+/// started with, often 1024, is for programs that use `select`, which this one does not.
+pub(super) fn raise_limit() {
+    let most = getrlimit(Resource::Nofile).maximum;
+    let limit = Rlimit {
+        current: most,
+        maximum: most,
+    };
+    // Where the system does not let it, there are as many as before: [`for_strangers`] looks.
+    let _ = setrlimit(Resource::Nofile, limit);
+}
+
 /// Descriptors for strangers behind so many local addresses; at least one.
 pub(super) fn for_strangers(local_addresses: usize) -> usize {
-    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    let limit = getrlimit(Resource::Nofile).current;
     let limit = limit.map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX));
     let open = std::fs::read_dir("/proc/self/fd").map_or(SPARE, Iterator::count);
     within(limit, open, local_addresses)

@@ -3,6 +3,7 @@
 mod file;
 
 use super::claims::Claims;
+use super::descriptors;
 use super::ending::Ending;
 use super::exchange::{Exchange, FILES, strange};
 use super::log::Log;
@@ -60,6 +61,7 @@ enum Served {
 pub(crate) async fn recv(args: RecvArgs, ending: Ending) -> Result<(), Failure> {
     std::fs::create_dir_all(&args.dir)
         .map_err(|e| Failure::file("make the folder", &args.dir, &e))?;
+    descriptors::raise_limit();
     let endpoint = serve(&args.here, args.port, &ending)?;
     let files = Arc::new(Files::new(&args, &endpoint)?);
     let args = Arc::new(args);

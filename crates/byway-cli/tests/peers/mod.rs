@@ -30,6 +30,14 @@ pub(crate) fn byway() -> Command {
     command
 }
 
+/// The command in a shell that has run `first`.
+pub(crate) fn byway_after(first: &str) -> Command {
+    let mut shell = Command::new("bash");
+    let script = format!("{first}; exec \"$0\" \"$@\"");
+    shell.args(["-c", &script, env!("CARGO_BIN_EXE_byway")]);
+    shell
+}
+
 fn folder_of(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
 }
@@ -93,10 +101,7 @@ impl Server {
 
     /// Starts `args` in a shell that has run `first`.
     fn start_with(first: &str, args: &[&str]) -> Server {
-        let mut shell = Command::new("bash");
-        let script = format!("{first}; exec \"$0\" \"$@\"");
-        shell.args(["-c", &script, env!("CARGO_BIN_EXE_byway")]);
-        Server::start_as(shell, args, "127.0.0.1:0,127.0.0.2:0")
+        Server::start_as(byway_after(first), args, "127.0.0.1:0,127.0.0.2:0")
     }
 
     /// Starts `args` on these addresses.

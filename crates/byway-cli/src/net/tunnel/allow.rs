@@ -4,6 +4,7 @@
 //! loopback is served when a rule names it. `*` means hosts elsewhere: not loopback, link-local or this
 //! machine's own addresses, which a stranger must not reach by way of it.
 
+use super::frame::{Cause, Reset};
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, UdpSocket};
 
@@ -106,10 +107,13 @@ impl Target {
     }
 
     /// Its addresses, as the system's resolver gives them, without those that are not allowed.
-    pub(super) async fn addresses(&self) -> Result<Vec<SocketAddr>, String> {
+    ///
+    /// # Errors
+    /// Why there is none, for the peer.
+    pub(super) async fn addresses(&self) -> Result<Vec<SocketAddr>, Reset> {
         let found = tokio::net::lookup_host((self.host.as_str(), self.port))
             .await
-            .map_err(|e| format!("{}: {e}", self.host))?;
+            .map_err(|e| Reset::new(Cause::UnknownHost, format!("{}: {e}", self.host)))?;
         let all: Vec<SocketAddr> = found.collect();
         let allowed: Vec<SocketAddr> = all
             .iter()
@@ -118,9 +122,15 @@ impl Target {
             .collect();
         match (allowed.is_empty(), all.is_empty()) {
             (false, _) => Ok(allowed),
-            (true, true) => Err(format!("{} has no address", self.host)),
-            (true, false) => Err(format!(
-                "{self} is this machine or on its own link, which * does not allow: --allow must name it"
+            (true, true) => Err(Reset::new(
+                Cause::UnknownHost,
+                format!("{} has no address", self.host),
+            )),
+            (true, false) => Err(Reset::new(
+                Cause::NotAllowed,
+                format!(
+                    "{self} is this machine or on its own link, which * does not allow: --allow must name it"
+                ),
             )),
         }
     }
@@ -254,7 +264,7 @@ mod tests {
             "[64:ff9b::127.0.0.1]:80",
         ] {
             let target = Target::permitted(asked, &given).unwrap();
-            let refused = target.addresses().await.unwrap_err();
+            let refused = target.addresses().await.unwrap_err().why;
             assert!(
                 refused.contains("this machine") || refused.contains("localhost"),
                 "{refused}"

@@ -3,22 +3,31 @@
 use super::allow::Rule;
 use crate::args::{HereArgs, ThereArgs};
 use crate::net::{GateArgs, Uses};
-use clap::Args;
+use clap::{ArgGroup, Args};
 
 pub(crate) const FORWARD_EXAMPLES: &str = "\
 Examples:
   byway forward --listen 127.0.0.1:5432 --to byway1-g4erhcnl-...    the ticket of `byway serve`
   byway forward --listen 127.0.0.1:2222=build:22 --listen 127.0.0.1:8080=www:80 --to @ticket
+  byway forward --socks 127.0.0.1:1080 --http 127.0.0.1:8080 --to @ticket    for browsers and curl
 Then a program on this machine connects to 127.0.0.1:5432 as if the other end were there. The
 association is set up again whenever it was lost; TCP connections of a lost one are reset.";
 
 /// Carry TCP connections.
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("doors").required(true).multiple(true))]
 pub(crate) struct ForwardArgs {
     /// TCP address to listen on, and the target that the other side shall connect to; without
     /// one, the only target that it allows. May be repeated
-    #[arg(long, value_name = "ADDR:PORT[=HOST:PORT]", required = true)]
+    #[arg(long, value_name = "ADDR:PORT[=HOST:PORT]", group = "doors")]
     pub(crate) listen: Vec<String>,
+    /// Be a SOCKS5 proxy at this TCP address: its clients name the target, and the other side resolves
+    /// and allows it. Who reaches the address may use it. May be repeated
+    #[arg(long, value_name = "ADDR:PORT", group = "doors")]
+    pub(crate) socks: Vec<String>,
+    /// Be a proxy for HTTP's CONNECT at this TCP address, in the same way. May be repeated
+    #[arg(long, value_name = "ADDR:PORT", group = "doors")]
+    pub(crate) http: Vec<String>,
     #[command(flatten)]
     pub(crate) there: ThereArgs,
     #[command(flatten)]
@@ -28,7 +37,7 @@ pub(crate) struct ForwardArgs {
 pub(crate) const SERVE_EXAMPLES: &str = "\
 Examples:
   byway serve --bind 10.0.0.1,10.1.0.1 --allow 127.0.0.1:5432       prints a ticket
-  byway serve --bind 10.0.0.1 --allow build:22 --allow '*:443'
+  byway serve --bind 10.0.0.1 --allow build:22 --allow '*:443'       for proxies, too
   byway serve --allow 127.0.0.1:22 --authorized keys                for the keys in this file; its
                                                                     ticket stays the same
 `*` stands for any port, or for any host that is not this machine. Without --bind, the address

@@ -1,6 +1,6 @@
 //! One association that carries connections: hands each frame to its connection.
 
-use super::frame::{FIRST_WINDOW, Frame, PPID, cost};
+use super::frame::{Cause, FIRST_WINDOW, Frame, PPID, Reset, cost};
 use super::window::Budget;
 use crate::failure::{Failure, Kind};
 use crate::net::protect::Channel;
@@ -57,7 +57,7 @@ struct Entry {
     /// Whether the peer's direction has ended.
     ended: bool,
     /// Says why the peer has reset it. When it is dropped, the connection is over, too.
-    reset: watch::Sender<Option<String>>,
+    reset: watch::Sender<Option<Reset>>,
     /// What this side may send.
     credit: Arc<Semaphore>,
     /// What the peer may still send.
@@ -79,7 +79,7 @@ pub(super) struct Connection {
     pub(super) stream: u16,
     pub(super) inbound: mpsc::UnboundedReceiver<Inbound>,
     /// Whether the peer has reset it, or the association has ended.
-    pub(super) reset: watch::Receiver<Option<String>>,
+    pub(super) reset: watch::Receiver<Option<Reset>>,
     /// What this side may send.
     pub(super) credit: Arc<Semaphore>,
     /// What the peer may still send.
@@ -272,8 +272,8 @@ impl Carrier {
                 entry.ended = true;
                 Inbound::End
             }
-            Frame::Reset(why) => {
-                entry.reset.send_replace(Some(why));
+            Frame::Reset(reset) => {
+                entry.reset.send_replace(Some(reset));
                 table.remove(number);
                 return Ok(());
             }
@@ -304,14 +304,14 @@ impl Carrier {
         drop(table);
         match entered {
             Ok(connection) => open(connection, target),
-            Err(why) => self.refuse(stream, number, why),
+            Err(why) => self.refuse(stream, number, Reset::new(Cause::Busy, why)),
         }
         Ok(())
     }
 
     /// Refuses what the peer has opened. Not waited for: a peer that opens without end and reads nothing must
     /// not stop what others send.
-    pub(super) fn refuse(self: &Arc<Carrier>, stream: u16, number: u32, why: String) {
+    pub(super) fn refuse(self: &Arc<Carrier>, stream: u16, number: u32, why: Reset) {
         let refusal = message(stream, Frame::Reset(why).encode(number));
         if !self.channel.try_send(refusal.clone()) {
             self.send_later(refusal);

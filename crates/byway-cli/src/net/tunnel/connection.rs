@@ -1,9 +1,9 @@
 //! One TCP connection on its way through an association.
 
 use super::carrier::{Connection, Inbound};
-use super::frame::{BLOCK, FRAME_COST, Frame, HEADER, begin_data, cost};
+use super::frame::{BLOCK, Cause, FRAME_COST, Frame, HEADER, Reset, begin_data, cost};
 use super::window::ReceiveWindow;
-use bytes::{BufMut, BytesMut};
+use bytes::{BufMut, Bytes, BytesMut};
 use byway::text::shown;
 use socket2::{SockRef, TcpKeepalive};
 use std::convert::Infallible;
@@ -20,10 +20,29 @@ use tokio::sync::{Notify, mpsc};
 pub(super) enum Broken {
     /// The TCP connection of this side failed, or its target.
     Here(String),
-    /// The peer has reset it, and why.
-    There(String),
+    /// The peer has reset it.
+    There(Reset),
     /// The association has ended.
     Lost,
+}
+
+/// The peer's answer to OPEN.
+#[derive(Debug)]
+pub(super) enum Answer {
+    /// It is still to come; bytes of TCP go before it.
+    Expected,
+    /// It has come, or is this side's own. These bytes of TCP have been read already.
+    Done(Bytes),
+}
+
+impl Broken {
+    /// For programs.
+    pub(super) fn cause(&self) -> Cause {
+        match self {
+            Broken::There(reset) => reset.cause,
+            Broken::Here(_) | Broken::Lost => Cause::Failed,
+        }
+    }
 }
 
 impl std::fmt::Display for Broken {
@@ -31,7 +50,9 @@ impl std::fmt::Display for Broken {
         match self {
             Broken::Here(why) => f.write_str(why),
             // The peer's text.
-            Broken::There(why) => write!(f, "reset by the other side: {}", shown(why)),
+            Broken::There(reset) => {
+                write!(f, "reset by the other side: {}", shown(&reset.why))
+            }
             Broken::Lost => f.write_str("the association has ended"),
         }
     }
@@ -39,9 +60,8 @@ impl std::fmt::Display for Broken {
 
 impl Connection {
     /// Ends at once what the peer has opened, and says why if there is room for it.
-    pub(super) fn refuse(self, why: &str) {
-        self.carrier
-            .refuse(self.stream, self.number, why.to_owned());
+    pub(super) fn refuse(self, why: Reset) {
+        self.carrier.refuse(self.stream, self.number, why);
     }
 
     /// Says something of the connection to the peer.
@@ -56,40 +76,55 @@ impl Connection {
             .map_err(|()| Broken::Lost)
     }
 
-    /// Carries the bytes of a TCP connection in both directions until both have ended. `expects` says
-    /// whether the answer to OPEN is still to come; bytes go before it. Of a connection that breaks,
-    /// TCP's peer sees a reset.
+    /// Waits for the peer's answer to OPEN.
+    ///
+    /// # Errors
+    /// Why the peer has not connected to the target.
+    pub(super) async fn opened(&mut self) -> Result<(), Broken> {
+        let first = self.inbound.recv().await;
+        self.answer(first).await
+    }
+
+    /// Carries the bytes of a TCP connection in both directions until both have ended. Bytes that have
+    /// been read already are at most a block. Of a connection that breaks, TCP's peer sees a reset.
     ///
     /// # Errors
     /// How it broke. The peer has been told.
-    pub(super) async fn carry(mut self, mut tcp: TcpStream, expects: bool) -> Result<(), Broken> {
+    pub(super) async fn carry(mut self, mut tcp: TcpStream, answer: Answer) -> Result<(), Broken> {
         // Small messages are not held back; a socket that cannot do it works without.
         let _ = tcp.set_nodelay(true);
         let _ = SockRef::from(&tcp).set_tcp_keepalive(&keepalive());
-        let result = self.both_ways(&mut tcp, expects).await;
+        let result = self.both_ways(&mut tcp, answer).await;
         if let Err(broken) = &result {
             // Without it TCP's peer sees an end, which is not what happened.
             let _ = tcp.set_zero_linger();
             if let Broken::Here(why) = broken {
                 // An association that has ended needs no telling.
-                let _ = self.say(&Frame::Reset(why.clone())).await;
+                let reset = Reset::new(Cause::Failed, why.as_str());
+                let _ = self.say(&Frame::Reset(reset)).await;
             }
         }
         result
     }
 
-    async fn both_ways(&mut self, tcp: &mut TcpStream, expects: bool) -> Result<(), Broken> {
+    async fn both_ways(&mut self, tcp: &mut TcpStream, answer: Answer) -> Result<(), Broken> {
         // The queue is for one direction, all else for both.
         let mut inbound = std::mem::replace(&mut self.inbound, mpsc::unbounded_channel().1);
         let (from_tcp, to_tcp) = tcp.split();
         let ended = Notify::new();
+        let (expects, early) = match answer {
+            Answer::Expected => (true, Bytes::new()),
+            Answer::Done(early) => (false, early),
+        };
         let down = async {
             if expects {
-                self.answer(&mut inbound).await?;
+                let first = inbound.recv().await;
+                self.answer(first).await?;
             }
             self.down(to_tcp, &mut inbound, &ended).await
         };
         let up = async {
+            self.early(early).await?;
             self.up(from_tcp).await?;
             ended.notified().await;
             Ok(())
@@ -108,9 +143,22 @@ impl Connection {
     async fn over(&self) -> Broken {
         let mut reset = self.reset.clone();
         match reset.wait_for(Option::is_some).await {
-            Ok(why) => Broken::There(why.clone().unwrap_or_default()),
+            Ok(reset) => reset.clone().map_or(Broken::Lost, Broken::There),
             Err(_) => Broken::Lost,
         }
+    }
+
+    /// What TCP's peer has said before it was carried.
+    async fn early(&self, bytes: Bytes) -> Result<(), Broken> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let taken = self.credit.acquire_many(cost(bytes.len())).await;
+        taken.map_err(|_| Broken::Lost)?.forget();
+        let length = bytes.len() as u64;
+        self.say(&Frame::Data(bytes)).await?;
+        self.carrier.sent.fetch_add(length, Ordering::Relaxed);
+        Ok(())
     }
 
     /// From TCP to the peer.
@@ -178,8 +226,8 @@ impl Connection {
     }
 
     /// Takes the peer's answer to OPEN.
-    async fn answer(&self, inbound: &mut mpsc::UnboundedReceiver<Inbound>) -> Result<(), Broken> {
-        match inbound.recv().await {
+    async fn answer(&self, first: Option<Inbound>) -> Result<(), Broken> {
+        match first {
             Some(Inbound::Opened) => Ok(()),
             Some(Inbound::Data(_) | Inbound::End) => Err(out_of_order()),
             None => Err(self.over().await),

@@ -9,14 +9,14 @@
 //! forward                                     serve
 //! OPEN target              --->               connects to the target
 //! DATA bytes               --->               DATA need not wait for the answer
-//!                          <---  OPENED       or  RESET why
+//!                          <---  OPENED       or  RESET cause, why
 //!                          <---  DATA bytes
 //! WINDOW_UPDATE bytes      --->               so much more may come
 //! END                      --->               this direction has ended (a FIN of TCP)
 //!                          <---  END
 //! ```
 //! RESET ends a connection at once, in both directions, from either side; what follows under its number
-//! is ignored. Each direction has a window of its own (the idea and the names are HTTP/2's, RFC 9113
+//! is ignored. It has a byte for its [`Cause`] and a text for people. Each direction has a window of its own (the idea and the names are HTTP/2's, RFC 9113
 //! section 5.2), so that a connection whose reader stands still does not stop the others.
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
@@ -54,8 +54,62 @@ pub(super) enum Frame {
     WindowUpdate(u32),
     /// No more bytes come in this direction.
     End,
-    /// The connection has failed, and why.
-    Reset(String),
+    /// The connection has failed.
+    Reset(Reset),
+}
+
+/// Why a connection has failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Reset {
+    /// For programs.
+    pub(super) cause: Cause,
+    /// For people.
+    pub(super) why: String,
+}
+
+impl Reset {
+    pub(super) fn new(cause: Cause, why: impl Into<String>) -> Reset {
+        let why = why.into();
+        Reset { cause, why }
+    }
+}
+
+/// The cause of a RESET.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Cause {
+    /// None of the others, or one that this version does not know.
+    Failed = 0,
+    /// No rule allows the target.
+    NotAllowed = 1,
+    /// Its name has no address.
+    UnknownHost = 2,
+    /// There is no route to its network.
+    NetworkUnreachable = 3,
+    /// Its network does not reach it.
+    HostUnreachable = 4,
+    /// It does not accept connections at this port.
+    Refused = 5,
+    /// It did not answer in time.
+    TimedOut = 6,
+    /// There are too many connections.
+    Busy = 7,
+}
+
+impl Cause {
+    fn of(byte: u8) -> Cause {
+        let all = [
+            Cause::NotAllowed,
+            Cause::UnknownHost,
+            Cause::NetworkUnreachable,
+            Cause::HostUnreachable,
+            Cause::Refused,
+            Cause::TimedOut,
+            Cause::Busy,
+        ];
+        let known = all.into_iter().find(|cause| *cause as u8 == byte);
+        known.unwrap_or(Cause::Failed)
+    }
 }
 
 impl Frame {
@@ -77,9 +131,10 @@ impl Frame {
                 out.put_u32(*more);
             }
             Frame::End => header(&mut out, END, connection),
-            Frame::Reset(why) => {
+            Frame::Reset(reset) => {
                 header(&mut out, RESET, connection);
-                out.put_slice(cut(why).as_bytes());
+                out.put_u8(reset.cause as u8);
+                out.put_slice(cut(&reset.why).as_bytes());
             }
         }
         out.freeze()
@@ -105,8 +160,11 @@ impl Frame {
             WINDOW_UPDATE if message.len() == 4 => Frame::WindowUpdate(message.get_u32()),
             OPENED if message.is_empty() => Frame::Opened,
             END if message.is_empty() => Frame::End,
-            RESET => Frame::Reset(text(&message)?),
-            OPENED | END | WINDOW_UPDATE => {
+            RESET if !message.is_empty() => {
+                let cause = Cause::of(message.get_u8());
+                Frame::Reset(Reset::new(cause, text(&message)?))
+            }
+            OPENED | END | WINDOW_UPDATE | RESET => {
                 return Err(format!("a frame {kind} of {} bytes", message.len()));
             }
             _ => return Err(format!("an unknown frame {kind}")),
@@ -157,7 +215,8 @@ mod tests {
             Frame::Data(vec![7; BLOCK].into()),
             Frame::WindowUpdate(u32::MAX),
             Frame::End,
-            Frame::Reset("Connection refused".to_owned()),
+            Frame::Reset(Reset::new(Cause::Refused, "Connection refused")),
+            Frame::Reset(Reset::new(Cause::Failed, "")),
         ] {
             assert_eq!(Frame::decode(frame.encode(9)), Ok((9, frame)));
         }
@@ -172,7 +231,8 @@ mod tests {
             (&[0, 0, 0, 0, 1], "an unknown frame 0"),
             (&[WINDOW_UPDATE, 0, 0, 0, 1, 9], "a frame 4 of 1 bytes"),
             (&[END, 0, 0, 0, 1, 9], "a frame 5 of 1 bytes"),
-            (&[RESET, 0, 0, 0, 1, 0xff], "a text that is not UTF-8"),
+            (&[RESET, 0, 0, 0, 1], "a frame 6 of 0 bytes"),
+            (&[RESET, 0, 0, 0, 1, 0, 0xff], "a text that is not UTF-8"),
         ] {
             let found = Frame::decode(Bytes::copy_from_slice(bytes));
             assert_eq!(found, Err(why.to_owned()), "{bytes:?}");
@@ -187,8 +247,18 @@ mod tests {
 
     #[test]
     fn a_long_reason_is_cut_between_characters() {
-        let long = "ü".repeat(LONGEST_TEXT);
-        let (_, frame) = Frame::decode(Frame::Reset(long).encode(1)).unwrap();
-        assert_eq!(frame, Frame::Reset("ü".repeat(LONGEST_TEXT / 2)));
+        let reset = |length| Frame::Reset(Reset::new(Cause::Busy, "ü".repeat(length)));
+        let (_, frame) = Frame::decode(reset(LONGEST_TEXT).encode(1)).unwrap();
+        assert_eq!(frame, reset(LONGEST_TEXT / 2));
+    }
+
+    #[test]
+    fn causes_keep_their_numbers_and_new_ones_are_failures() {
+        for byte in 0..=255 {
+            let cause = Cause::of(byte);
+            let known = cause as u8 == byte;
+            assert_eq!(known, byte <= 7, "{byte}");
+            assert!(known || cause == Cause::Failed);
+        }
     }
 }

@@ -4,6 +4,7 @@ mod allow;
 mod args;
 mod carrier;
 mod connection;
+mod doors;
 mod forward;
 mod frame;
 mod places;

@@ -3,19 +3,22 @@
 use super::allow::{Rule, Target};
 use super::args::ServeArgs;
 use super::carrier::{Carrier, Connection};
-use super::connection::Broken;
-use super::frame::Frame;
-use super::places::Places;
+use super::connection::{Answer, Broken};
+use super::frame::{Cause, Frame, Reset};
+use super::places::{Peer, Places};
 use super::window::Budget;
 use super::{TUNNEL, carried, show_paths, with_streams};
 use crate::failure::{Failure, Kind};
+use crate::net::descriptors;
 use crate::net::ending::Ending;
 use crate::net::log::Log;
 use crate::net::open;
 use crate::net::progress::Progress;
 use crate::net::protect::{Channel, Gate, NotAdmitted, Output, PLAIN, admit};
+use bytes::Bytes;
 use byway::Association;
 use byway::text::shown;
+use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,6 +28,7 @@ use tokio::net::TcpStream;
 const CONNECT: Duration = Duration::from_secs(20);
 
 pub(crate) async fn serve(args: ServeArgs, ending: Ending) -> Result<(), Failure> {
+    descriptors::raise_limit();
     let endpoint = open::serve_with(&args.here, args.port, &ending, with_streams)?;
     let output = Output {
         data: false,
@@ -103,14 +107,18 @@ async fn one(shared: Arc<Shared>, association: Association, ending: Ending) {
     drop(association);
     // Who has no path any more is no host.
     let host = peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |p| p.ip());
+    let known = match shared.gate {
+        Some(_) => Peer::LetIn,
+        None => Peer::Stranger,
+    };
     let carrier = Carrier::new(channel, shared.budget.clone());
     shared.progress.say(&format!("association with {from}"));
     let read = carrier.read(|connection, target| {
         let (shared, from) = (shared.clone(), from.clone());
-        let place = match shared.places.take(host) {
+        let place = match shared.places.take(host, known) {
             Ok(place) => place,
             Err(why) => {
-                connection.refuse(&why);
+                connection.refuse(Reset::new(Cause::Busy, why.as_str()));
                 return shared.say_broken(&from, &target, &Broken::Here(why));
             }
         };
@@ -150,34 +158,45 @@ async fn connect(shared: &Shared, connection: Connection, asked: &str) -> Result
     match target(&shared.rules, asked).await {
         Ok(tcp) => {
             connection.say(&Frame::Opened).await?;
-            connection.carry(tcp, false).await
+            connection.carry(tcp, Answer::Done(Bytes::new())).await
         }
         Err(refusal) => {
             connection.say(&Frame::Reset(refusal.clone())).await?;
-            Err(Broken::Here(refusal))
+            Err(Broken::Here(refusal.why))
         }
     }
 }
 
 /// A connection to the target.
-async fn target(rules: &[Rule], asked: &str) -> Result<TcpStream, String> {
-    let target = Target::permitted(asked, rules)?;
+async fn target(rules: &[Rule], asked: &str) -> Result<TcpStream, Reset> {
+    let target =
+        Target::permitted(asked, rules).map_err(|why| Reset::new(Cause::NotAllowed, why))?;
     let connect = async {
-        let mut last = String::new();
+        let mut last = Reset::new(Cause::UnknownHost, "");
         for address in target.addresses().await? {
             match TcpStream::connect(address).await {
                 Ok(tcp) => return Ok(tcp),
-                Err(e) => last = format!("{target}: {e}"),
+                Err(e) => last = Reset::new(cause(&e), format!("{target}: {e}")),
             }
         }
         Err(last)
     };
+    let late = |_| {
+        let why = format!("{target}: no answer within {} s", CONNECT.as_secs());
+        Err(Reset::new(Cause::TimedOut, why))
+    };
     tokio::time::timeout(CONNECT, connect)
         .await
-        .unwrap_or_else(|_| {
-            Err(format!(
-                "{target}: no answer within {} s",
-                CONNECT.as_secs()
-            ))
-        })
+        .unwrap_or_else(late)
+}
+
+/// Why a target is not reached.
+fn cause(error: &io::Error) -> Cause {
+    match error.kind() {
+        ErrorKind::ConnectionRefused => Cause::Refused,
+        ErrorKind::NetworkUnreachable => Cause::NetworkUnreachable,
+        ErrorKind::HostUnreachable => Cause::HostUnreachable,
+        ErrorKind::TimedOut => Cause::TimedOut,
+        _ => Cause::Failed,
+    }
 }
