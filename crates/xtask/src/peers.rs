@@ -39,6 +39,11 @@ impl Workspace {
         })
     }
 
+    /// Whether our programs are built as for figures that count.
+    pub(crate) fn is_measured(&self) -> bool {
+        self.profile == PROFILE
+    }
+
     /// A file of the repository.
     pub(crate) fn file(&self, path: &str) -> PathBuf {
         self.root.join(path)

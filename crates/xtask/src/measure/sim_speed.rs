@@ -2,7 +2,7 @@
 //! byway's simulator, built with and without a profile, against ns-2, which writes nothing or what
 //! a study would want.
 
-use crate::peers::{Workspace, need_packages};
+use crate::peers::{PROFILE, Workspace, need_packages};
 use crate::pgo;
 use crate::plan::{Contender, Plan};
 use crate::process::run_to_end;
@@ -45,6 +45,9 @@ pub(crate) fn plan(workspace: &Workspace, peers_only: bool) -> Result<Plan> {
     check_script(&script)?;
     let mut notes = Vec::new();
     let trained = if peers_only {
+        None
+    } else if !workspace.is_measured() {
+        notes.push(format!("{TRAINED}: only with the profile {PROFILE}"));
         None
     } else {
         trained(workspace, &mut notes)?
