@@ -49,7 +49,7 @@ lab_begin() {
     for tool in ip nft nsenter tc timeout stat sha256sum "$@"; do
         command -v "$tool" >/dev/null || missing="$missing $tool"
     done
-    [ -z "$missing" ] || die "missing tools:$missing (apt-get install iproute2 nftables ethtool tshark gcc libusrsctp-dev)"
+    [ -z "$missing" ] || die "missing tools:$missing (apt-get install iproute2 nftables ethtool tshark gcc libusrsctp-dev libmd-dev)"
     LAB_TMP=$(mktemp -d "${TMPDIR:-/tmp}/$LAB_BASE.XXXXXX") || die "cannot make a scratch folder"
     trap lab_end EXIT
     trap 'exit 130' INT

@@ -76,7 +76,7 @@ impl Guest {
             .arg("-o")
             .arg(&peer)
             .arg(source)
-            .arg("-lpthread"))?;
+            .args(["-lmd", "-lpthread"]))?;
         run(self.script("boot").args(["-n", &self.name]))?;
         let copied = run(self.guest().arg("-p").arg(&peer).arg("/root/peer"));
         // It is of no use any more, and nothing depends on it.

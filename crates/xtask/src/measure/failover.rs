@@ -32,7 +32,13 @@ const TOGETHER: u16 = 4;
 /// Measures; the last line is JSON.
 pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<()> {
     let round_trips = round_trips(arguments)?;
-    need_packages(&["gcc", "libc6-dev", "libusrsctp-dev", "iproute2"])?;
+    need_packages(&[
+        "gcc",
+        "libc6-dev",
+        "libusrsctp-dev",
+        "libmd-dev",
+        "iproute2",
+    ])?;
     let programs = Programs::build(workspace, byway(workspace, arguments)?)?;
     let mut report = Report::new(arguments.phases);
     let guest = match arguments.ours_only {

@@ -29,7 +29,7 @@ impl Programs {
         let mut gcc = Command::new("gcc");
         gcc.args(["-O2", "-I"]).arg(common).arg("-o").arg(&usrsctp);
         gcc.arg(workspace.file("interop/usrsctp/peer.c"))
-            .args(["-lusrsctp", "-lpthread"]);
+            .args(["-lusrsctp", "-lmd", "-lpthread"]);
         crate::process::run_quietly(&mut gcc)?;
         Ok(Programs {
             byway,

@@ -39,7 +39,7 @@ impl Guest {
         gcc.arg("-o")
             .arg(&peer)
             .arg(folder.join("peer.c"))
-            .arg("-lpthread");
+            .args(["-lmd", "-lpthread"]);
         run_quietly(&mut gcc)?;
         let mut guest = Guest {
             folder,
