@@ -78,7 +78,8 @@ impl Association {
             // RFC 5061 section 5.3, F1 and F4: an address that comes or goes sends nothing.
             return;
         }
-        self.send_beside_paths(ctx, inbound, |p| {
+        let back = (*inbound.destination, *inbound.source);
+        self.send_beside_paths(ctx, back, |p| {
             p.raw(byway_wire::chunk_type::HEARTBEAT_ACK, 0, info);
         });
     }

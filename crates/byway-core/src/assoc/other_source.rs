@@ -7,10 +7,8 @@
 //! same moment, so a lost chunk alone moves nothing.
 
 use super::{Association, Ctx, on_heartbeat, unverified};
-use crate::outbox::Finished;
 use crate::path::{PathId, PathState, PathTimer};
 use crate::time::{Duration, Instant};
-use byway_wire::PacketBuilder;
 use core::net::SocketAddr;
 use rand::RngExt;
 use smallvec::SmallVec;
@@ -68,11 +66,10 @@ impl Association {
             asked,
             silent,
         }));
-        let p = self.paths.get_mut(path);
-        if !silent && p.timers.get(PathTimer::MoveHoldOff).is_none() {
-            let srtt = p.rtt.srtt().unwrap_or(rto);
-            let silent_at = ctx.now + rule.answer(srtt, p.rtt.rttvar());
-            p.timers.set(PathTimer::MoveHoldOff, Some(silent_at));
+        let silent_at = ctx.now + self.answer_time(rule, path);
+        let timers = &mut self.paths.get_mut(path).timers;
+        if !silent && timers.get(PathTimer::MoveHoldOff).is_none() {
+            timers.set(PathTimer::MoveHoldOff, Some(silent_at));
             self.stats.suspicions += 1;
         }
         if self.paths.get(path).heartbeat.under_way().is_none() {
@@ -96,7 +93,7 @@ impl Association {
             used.push(local);
             let nonce = ctx.rng.random();
             let info = on_heartbeat::info_of(unverified::NO_PATH, ctx.now, nonce);
-            self.send_from_beside(ctx, (local, remote), |w| w.heartbeat(&info));
+            self.send_beside_paths(ctx, (local, remote), |w| w.heartbeat(&info));
             asked.push(Asked {
                 local,
                 nonce,
@@ -104,27 +101,6 @@ impl Association {
             });
         }
         asked
-    }
-
-    /// Sends a packet between two addresses that need not be those of a path.
-    fn send_from_beside(
-        &self,
-        ctx: &mut Ctx<'_>,
-        (source, destination): (SocketAddr, SocketAddr),
-        write: impl FnOnce(&mut PacketBuilder<'_>),
-    ) {
-        let mut bytes = Vec::new();
-        let mut packet = PacketBuilder::new(&mut bytes, self.header());
-        write(&mut packet);
-        packet.finish(ctx.checksum());
-        if self.optional.seals {
-            self.seal_if_required(ctx, (&mut bytes, 0), &[]);
-        }
-        ctx.out.queue_packet(Finished {
-            source,
-            destination,
-            bytes,
-        });
     }
 
     /// A HEARTBEAT ACK came to an address of this side from which no path leaves. True if it

@@ -66,7 +66,7 @@ impl Association {
         let Some(heard) = p.counters.last_heard() else {
             return;
         };
-        let answer = rule.answer(p.rtt.srtt().unwrap_or(p.rtt.rto()), p.rtt.rttvar());
+        let answer = self.answer_time(rule, path);
         // With data on all paths at once, it leaves none.
         let too_soon = self
             .failure

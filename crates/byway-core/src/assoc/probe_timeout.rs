@@ -85,10 +85,10 @@ impl Association {
         if p.state() != PathState::Active || !p.is_confirmed() || doubted {
             return;
         }
-        if self.paths.view().alternate(path).is_none() {
+        let Some(to) = self.paths.view().alternate(path) else {
             self.tail_probe(ctx, rule, path);
             return;
-        }
+        };
         self.observe(ctx, || Observation::TimerFired {
             timer: Timer::ProbeTimeout,
             path: Some(path),
@@ -98,9 +98,7 @@ impl Association {
         if let Some(seq) = self.send.ledger.first_in_flight(path, base) {
             self.lose_for_probe(path, seq, LossCause::ProbeTimeout);
         }
-        if rule.repeats == Repeats::UntilAnswered
-            && let Some(to) = self.paths.view().alternate(path)
-        {
+        if rule.repeats == Repeats::UntilAnswered {
             // As many as an initial window takes: a window grows only when it was full. The SACK
             // probably acknowledges them, too.
             let few = 3 * self.paths.get(to).window().pmdcs;
@@ -219,7 +217,8 @@ impl Association {
         waits.then(|| last + self.answer_time(rule, path))
     }
 
-    fn answer_time(&self, rule: ProbeTimeout, path: PathId) -> Duration {
+    /// How long the answer to what has just left on a path may take.
+    pub(super) fn answer_time(&self, rule: ProbeTimeout, path: PathId) -> Duration {
         let rtt = &self.paths.get(path).rtt;
         rule.answer(rtt.srtt().unwrap_or(rtt.rto()), rtt.rttvar())
     }

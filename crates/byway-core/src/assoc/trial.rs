@@ -88,12 +88,10 @@ impl Association {
         let answer = p.rtt.srtt().unwrap_or(p.rtt.rto()) * 2;
         if let Some(t) = &mut self.optional.trials {
             t.repeated += 1;
-            let settles = if t.in_doubt.0 == 0 {
-                now + answer
-            } else {
-                t.in_doubt.1
-            };
-            t.in_doubt = (t.in_doubt.0 + 1, settles);
+            if t.in_doubt.0 == 0 {
+                t.in_doubt.1 = now + answer;
+            }
+            t.in_doubt.0 += 1;
         }
     }
 

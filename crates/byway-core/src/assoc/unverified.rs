@@ -128,14 +128,14 @@ impl Association {
         });
         all[at].probed = ctx.now;
         let info = on_heartbeat::info_of(NO_PATH, ctx.now, all[at].nonce);
-        self.send_beside_paths(ctx, inbound, |p| p.heartbeat(&info));
+        self.send_beside_paths(ctx, (local, remote), |p| p.heartbeat(&info));
     }
 
-    /// Sends a packet back the way that another one came, which need not be a path.
+    /// Sends a packet between two addresses that need not be those of a path.
     pub(super) fn send_beside_paths(
         &self,
         ctx: &mut Ctx<'_>,
-        inbound: &Inbound<'_>,
+        (source, destination): (SocketAddr, SocketAddr),
         write: impl FnOnce(&mut PacketBuilder<'_>),
     ) {
         let mut bytes = Vec::new();
@@ -146,8 +146,8 @@ impl Association {
             self.seal_if_required(ctx, (&mut bytes, 0), &[]);
         }
         ctx.out.queue_packet(Finished {
-            source: *inbound.destination,
-            destination: *inbound.source,
+            source,
+            destination,
             bytes,
         });
     }
