@@ -532,6 +532,13 @@ pub(crate) struct HereArgs {
     pub(crate) quiet: bool,
 }
 
+impl HereArgs {
+    /// Whether people are told nothing but errors and warnings of the log.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.quiet || self.talk.json
+    }
+}
+
 /// How much a command with sockets says, and to whom.
 #[derive(Copy, Clone, Debug, Default, Args)]
 pub(crate) struct Talk {

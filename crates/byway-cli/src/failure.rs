@@ -59,10 +59,14 @@ impl Failure {
         Failure::new(Kind::Interrupted, "interrupted")
     }
 
+    pub(crate) fn terminated() -> Failure {
+        Failure::new(Kind::Terminated, "terminated")
+    }
+
     /// What a signal has ended that [`Failure::watch_signals`] looks for.
     pub(crate) fn signal() -> Failure {
         match signals::terminated() {
-            true => Failure::new(Kind::Terminated, "terminated"),
+            true => Failure::terminated(),
             false => Failure::interrupted(),
         }
     }

@@ -40,7 +40,9 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) if error.use_stderr() && error.to_string().contains(secrets::MARK) => {
+        Err(error)
+            if error.use_stderr() && error.to_string().contains(byway_tls::TICKET_PREFIX) =>
+        {
             terminal::say(format_args!(
                 "{}",
                 secrets::hidden(error.to_string().trim_end())

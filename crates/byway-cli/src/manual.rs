@@ -30,10 +30,8 @@ fn add_examples(command: &clap::Command, name: &str, folder: &Path) -> Result<()
             .and_then(|mut file| file.write_all(section.as_bytes()))
             .map_err(|e| Failure::file("write", &page, &e))?;
     }
-    let pages = command.get_subcommands().filter(|c| c.get_name() != "help");
-    pages
-        .into_iter()
-        .try_for_each(|c| add_examples(c, &format!("{name}-{}", c.get_name()), folder))
+    let mut pages = command.get_subcommands().filter(|c| c.get_name() != "help");
+    pages.try_for_each(|c| add_examples(c, &format!("{name}-{}", c.get_name()), folder))
 }
 
 /// A section whose lines stay as they are, in the language of manual pages.

@@ -1,20 +1,19 @@
 //! Errors quote what was typed, and a ticket in the wrong place is a secret.
 
+use byway_tls::TICKET_PREFIX;
 use std::borrow::Cow;
 
-/// How a ticket begins.
-pub(crate) const MARK: &str = "byway1-";
-/// What is shown of one, the mark included: nothing of its secret.
+/// What is shown of one, the prefix included: nothing of its secret.
 const SHOWN: usize = 15;
 
 /// The text with tickets cut short.
 pub(crate) fn hidden(text: &str) -> Cow<'_, str> {
-    if !text.contains(MARK) {
+    if !text.contains(TICKET_PREFIX) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(at) = rest.find(MARK) {
+    while let Some(at) = rest.find(TICKET_PREFIX) {
         let (before, ticket) = rest.split_at(at);
         let end = ticket.find(|c: char| !c.is_ascii_alphanumeric() && c != '-');
         let (ticket, after) = ticket.split_at(end.unwrap_or(ticket.len()));

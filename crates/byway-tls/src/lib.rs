@@ -50,5 +50,5 @@ pub use key::{AuthorizedKeys, Fingerprint, KeyError, PublicKey, SecretKey};
 pub use proof::{Answer, Refusal, Request};
 pub use seal::{OVERHEAD, Opened, Opener, SEALED_PPID, Sealer};
 pub use service::Service;
-pub use ticket::{MOST_ADDRESSES, Secret, Ticket};
+pub use ticket::{MOST_ADDRESSES, Secret, TICKET_PREFIX, Ticket};
 pub use verify::Expect;

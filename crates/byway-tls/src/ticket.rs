@@ -29,7 +29,7 @@ use zeroize::Zeroizing;
 /// Most addresses of a ticket.
 pub const MOST_ADDRESSES: usize = 8;
 /// Begins every ticket of this version.
-const PREFIX: &str = "byway1-";
+pub const TICKET_PREFIX: &str = "byway1-";
 /// Characters between two hyphens.
 const GROUP: usize = 8;
 const CHECKSUM: usize = 4;
@@ -109,7 +109,7 @@ impl Ticket {
     pub fn to_text(&self) -> Zeroizing<String> {
         let plain = Zeroizing::new(BASE32.encode(&self.to_bytes()));
         let mut text = Zeroizing::new(String::with_capacity(2 * plain.len()));
-        text.push_str(PREFIX);
+        text.push_str(TICKET_PREFIX);
         for (n, c) in plain.chars().enumerate() {
             if n > 0 && n % GROUP == 0 {
                 text.push('-');

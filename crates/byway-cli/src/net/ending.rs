@@ -28,7 +28,7 @@ impl Told {
     fn failure(self) -> Failure {
         match self {
             Told::Interrupt => Failure::interrupted(),
-            Told::Terminate => Failure::new(Kind::Terminated, "terminated"),
+            Told::Terminate => Failure::terminated(),
         }
     }
 

@@ -101,7 +101,7 @@ pub(super) async fn connect_with(
 ) -> Result<(Endpoint, Channel), Failure> {
     let (endpoint, association) = set_up(here, there, timeout, ending, change).await?;
     let Some(credentials) = &there.credentials else {
-        if !(here.quiet || here.talk.json) {
+        if !here.is_silent() {
             say(PLAIN);
         }
         return Ok((endpoint, Channel::plain(association)));
@@ -140,7 +140,7 @@ async fn set_up(
     let refused = Cell::new(false);
     let setup = persistently(&endpoint, &remote, there.sctp_port(), || {
         let first = !refused.replace(true) && there.may_say_refusal();
-        if first && !(here.quiet || here.talk.json) {
+        if first && !here.is_silent() {
             say(format_args!(
                 "{}; trying for {}",
                 nothing_listens(&remote),
@@ -150,7 +150,7 @@ async fn set_up(
     });
     let failure = match tokio::time::timeout(timeout, setup).await {
         Ok(Ok(association)) => {
-            if !(here.quiet || here.talk.json) {
+            if !here.is_silent() {
                 warn_of_one(&local, &association);
             }
             if let Err(failure) = prefer(here, &association) {
@@ -283,7 +283,7 @@ pub(super) fn prefer(here: &HereArgs, association: &Association) -> Result<(), F
     match association.set_peer_primary(address) {
         Ok(()) => Ok(()),
         Err(SendError::Refused(CommandError::AddressChangesUnsupported)) => {
-            if !(here.quiet || here.talk.json) {
+            if !here.is_silent() {
                 say(format_args!(
                     "warning: --prefer {address}: the other side takes no such request (RFC 5061) and sends where it wants to"
                 ));

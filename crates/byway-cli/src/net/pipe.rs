@@ -41,11 +41,11 @@ pub(crate) async fn listen(args: ListenArgs, ending: Ending) -> Result<(), Failu
         quiet: args.here.quiet,
     };
     let gate = Gate::open(&args.gate, Uses::AtMost(1), PIPE, &endpoint, output)?;
-    if gate.is_none() && !args.here.quiet && !args.here.talk.json {
+    if gate.is_none() && !args.here.is_silent() {
         say(PLAIN);
     }
     let gate = gate.map(Arc::new);
-    let progress = Progress::new(args.here.quiet || args.here.talk.json);
+    let progress = Progress::new(args.here.is_silent());
     let meter = RefCell::new(StallMeter::new());
     let traffic = Traffic::default();
     let (bytes, writing) = (Cell::new(0), Cell::new(false));
@@ -176,7 +176,7 @@ pub(crate) async fn cat(args: CatArgs, ending: Ending) -> Result<(), Failure> {
         let file = tokio::fs::File::open(&args.file).await;
         Box::new(file.map_err(|e| Failure::file("read", &args.file, &e))?)
     };
-    let progress = Progress::new(args.here.quiet || args.here.talk.json);
+    let progress = Progress::new(args.here.is_silent());
     let meter = RefCell::new(StallMeter::new());
     let traffic = Traffic::default();
     let bytes = Cell::new(0);

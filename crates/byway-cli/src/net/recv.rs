@@ -175,7 +175,7 @@ impl Files {
             quiet: args.here.quiet,
         };
         let gate = Gate::open(&args.gate, args.uses, FILES, endpoint, output)?;
-        if gate.is_none() && !args.here.quiet && !args.here.talk.json {
+        if gate.is_none() && !args.here.is_silent() {
             say(PLAIN);
         }
         let log = Log::new();
@@ -315,9 +315,8 @@ impl<'a> Job<'a> {
     /// What a person sees of it. Thousands that only wait have none.
     fn progress(&self) -> &Progress {
         let here = &self.args.here;
-        self.progress.get_or_init(|| {
-            Progress::new(here.quiet || here.talk.json).with_log(self.files.log.clone())
-        })
+        self.progress
+            .get_or_init(|| Progress::new(here.is_silent()).with_log(self.files.log.clone()))
     }
 
     /// An offer has come. The first one begins the transfer.

@@ -50,7 +50,7 @@ pub(crate) async fn send(args: SendArgs, ending: Ending) -> Result<(), Failure> 
     if args.dry_run {
         return dry_run(&args, &there, &sources);
     }
-    let quiet = args.here.quiet || args.here.talk.json;
+    let quiet = args.here.is_silent();
     let progress = Progress::new(quiet);
     let meter = RefCell::new(StallMeter::new());
     let traffic = Traffic::default();

@@ -20,7 +20,7 @@ pub(crate) async fn forward(args: ForwardArgs, ending: Ending) -> Result<(), Fai
     descriptors::raise_limit();
     let there = &args.there;
     let there = Destination::read(&there.to, there.port, &there.client, TUNNEL)?;
-    let progress = Arc::new(Progress::new(args.here.quiet || args.here.talk.json));
+    let progress = Arc::new(Progress::new(args.here.is_silent()));
     let mut doors = Vec::new();
     for text in &args.listen {
         doors.push(Door::open(text).await?);

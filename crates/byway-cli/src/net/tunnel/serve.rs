@@ -37,7 +37,7 @@ pub(crate) async fn serve(args: ServeArgs, ending: Ending) -> Result<(), Failure
     };
     let gate = Gate::open(&args.gate, args.uses, TUNNEL, &endpoint, output)?;
     let log = Log::new();
-    let progress = Progress::new(args.here.quiet || args.here.talk.json).with_log(log.clone());
+    let progress = Progress::new(args.here.is_silent()).with_log(log.clone());
     let rules: Vec<String> = args.allow.iter().map(Rule::to_string).collect();
     if gate.is_none() {
         progress.say(PLAIN);
