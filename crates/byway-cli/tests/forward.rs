@@ -3,14 +3,14 @@
 mod peers;
 mod tunnel;
 
-use peers::{Server, byway, contents, text, wait_until};
+use peers::{Server, byway, text, wait_until};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream};
 use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
-use tunnel::{Forward, echo, echo_at_the_end, end, is_reset, serve, tcp_server};
+use tunnel::{Forward, all_comes_back, echo, echo_at_the_end, end, is_reset, serve, tcp_server};
 
 /// Reads nothing.
 fn stand_still(tcp: TcpStream) {
@@ -23,13 +23,7 @@ fn bytes_pass_both_ways_and_each_direction_ends_by_itself() {
     let target = tcp_server(echo_at_the_end);
     let serve = serve(&[&target]);
     let forward = Forward::start(&[""], &serve.addresses);
-    let mut tcp = forward.connect(0);
-    let sent = contents(5_000_000);
-    tcp.write_all(&sent).unwrap();
-    tcp.shutdown(Shutdown::Write).unwrap();
-    let mut came = Vec::new();
-    tcp.read_to_end(&mut came).unwrap();
-    assert!(came == sent, "{} of {} bytes", came.len(), sent.len());
+    all_comes_back(forward.connect(0), 5);
     end(serve);
 }
 

@@ -7,7 +7,7 @@ use peers::{Server, contents, wait_until};
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::process::Command;
-use tunnel::{Forward, echo, echo_at_the_end, end, is_reset, serve, tcp_server};
+use tunnel::{Forward, all_comes_back, echo, echo_at_the_end, end, is_reset, serve, tcp_server};
 
 /// Doors of [`Forward`].
 const SOCKS: usize = 0;
@@ -107,12 +107,7 @@ fn early_bytes_and_ends_pass_by_way_of_each_proxy() {
     assert_eq!(&came, b"HTTP/1.1 200 Connection established\r\n\r\nearly");
     let mut tcp = forward.connect(SOCKS);
     assert_eq!(socks(&mut tcp, "127.0.0.1", port_of(&ending)), 0);
-    let sent = contents(1_000_000);
-    tcp.write_all(&sent).unwrap();
-    tcp.shutdown(Shutdown::Write).unwrap();
-    let mut came = Vec::new();
-    tcp.read_to_end(&mut came).unwrap();
-    assert!(came == sent, "{} of {} bytes", came.len(), sent.len());
+    all_comes_back(tcp, 1);
     end(serve);
 }
 

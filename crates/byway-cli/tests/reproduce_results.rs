@@ -1,10 +1,12 @@
 //! What `byway reproduce` writes beside its verdicts: other settings, other seeds, a second report, the
 //! figures' data, and what becomes of a check that cannot fail.
 
+mod small_paper;
+
 use serde_json::Value;
+use small_paper::{folder, run};
 use std::borrow::Cow;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::path::Path;
 
 /// A claim with a printed number, which holds; one that few seeds leave undecided; one whose check also
 /// holds where it must not.
@@ -78,40 +80,6 @@ between = [0, 1000]
 off = { loss1 = 5 }
 "#;
 
-const SCENARIO: &str = r#"
-limit = "2000 s"
-[protocol]
-preset = "ns2"
-[traffic]
-kind = "bulk"
-size = "400 kB"
-message = "1452 B"
-[[path]]
-rate = "10 Mbit/s"
-delay = "45 ms"
-[[path]]
-rate = "10 Mbit/s"
-delay = "45 ms"
-"#;
-
-/// A new folder for one test, with its own paper.
-fn folder(name: &str, claims: &str) -> PathBuf {
-    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("results-{name}"));
-    let _ = std::fs::remove_dir_all(&dir);
-    let paper = dir.join("papers/small");
-    std::fs::create_dir_all(&paper).unwrap();
-    std::fs::write(paper.join("claims.toml"), claims).unwrap();
-    std::fs::write(paper.join("transfer.toml"), SCENARIO).unwrap();
-    dir
-}
-
-fn run(dir: &Path, more: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_byway"));
-    command.env_remove("NO_COLOR").current_dir(dir);
-    command.args(["reproduce", "--experiments", "papers"]);
-    command.args(more).output().unwrap()
-}
-
 fn text(bytes: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(bytes)
 }
@@ -129,7 +97,7 @@ fn claim<'a>(report: &'a Value, id: &str) -> &'a Value {
 
 #[test]
 fn an_undecided_claim_gets_twice_and_four_times_the_seeds_and_no_other_one_does() {
-    let dir = folder("looks", CLAIMS);
+    let dir = folder("results-looks", CLAIMS);
     let runs = |report: &Value, id| claim(report, id)["checks"][0]["runs"]["all"].clone();
     let once = json(&dir, &[]);
     assert_eq!(claim(&once, "S2")["verdict"], "undecided");
@@ -165,7 +133,10 @@ fn an_undecided_claim_gets_twice_and_four_times_the_seeds_and_no_other_one_does(
 
 #[test]
 fn other_settings_stand_beside_and_full_has_them_with_fewer_seeds() {
-    let dir = folder("ablation", &CLAIMS.replace("full = 12", "full = 24"));
+    let dir = folder(
+        "results-ablation",
+        &CLAIMS.replace("full = 12", "full = 24"),
+    );
     let plain = json(&dir, &[]);
     assert_eq!(claim(&plain, "S1")["ablations"], Value::Array(Vec::new()));
     let quick = json(&dir, &["--ablation"]);
@@ -202,7 +173,7 @@ fn other_settings_stand_beside_and_full_has_them_with_fewer_seeds() {
 
 #[test]
 fn a_second_machine_with_other_seeds_is_compared() {
-    let dir = folder("against", CLAIMS);
+    let dir = folder("results-against", CLAIMS);
     let first = json(&dir, &["--out", "first"]);
     let second = json(&dir, &["--seeds-from", "1001"]);
     assert_eq!(
@@ -267,7 +238,7 @@ fn a_second_machine_with_other_seeds_is_compared() {
 
 #[test]
 fn results_say_by_what_they_were_made_and_figures_are_files() {
-    let dir = folder("results", CLAIMS);
+    let dir = folder("results-results", CLAIMS);
     let report = json(&dir, &["--figures", "figures", "--raw", "raw"]);
     let origin = &report["origin"];
     for (field, part) in [
@@ -305,7 +276,7 @@ fn results_say_by_what_they_were_made_and_figures_are_files() {
 
 #[test]
 fn a_check_that_cannot_fail_ends_the_command_with_an_error() {
-    let dir = folder("vacuous", &format!("{CLAIMS}{VACUOUS}"));
+    let dir = folder("results-vacuous", &format!("{CLAIMS}{VACUOUS}"));
     let out = run(&dir, &["--controls"]);
     let said = text(&out.stderr);
     assert_eq!(out.status.code(), Some(1), "{said}");

@@ -2,12 +2,14 @@
 //! front of files that are not its own.
 
 mod hands;
+mod small_paper;
 
 use hands::text;
 use serde_json::Value;
+use small_paper::{REPRODUCE, SCENARIO, byway, run};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
 const CLAIMS: &str = r#"
 id = "small"
@@ -43,46 +45,11 @@ study = "transfer"
 measure = "failovers"
 "#;
 
-const SCENARIO: &str = r#"
-limit = "2000 s"
-[protocol]
-preset = "ns2"
-[traffic]
-kind = "bulk"
-size = "400 kB"
-message = "1452 B"
-[[path]]
-rate = "10 Mbit/s"
-delay = "45 ms"
-[[path]]
-rate = "10 Mbit/s"
-delay = "45 ms"
-"#;
-
 const RUNS: u64 = 600;
 
 /// A new folder for one test, with its own paper.
 fn folder(name: &str) -> PathBuf {
-    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("runs-{name}"));
-    let _ = std::fs::remove_dir_all(&dir);
-    let paper = dir.join("papers/small");
-    std::fs::create_dir_all(&paper).unwrap();
-    std::fs::write(paper.join("claims.toml"), CLAIMS).unwrap();
-    std::fs::write(paper.join("transfer.toml"), SCENARIO).unwrap();
-    dir
-}
-
-const REPRODUCE: [&str; 3] = ["reproduce", "--experiments", "papers"];
-
-fn byway(dir: &Path, more: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_byway"));
-    command.env_remove("NO_COLOR").current_dir(dir);
-    command.args(REPRODUCE).args(more);
-    command
-}
-
-fn run(dir: &Path, more: &[&str]) -> Output {
-    byway(dir, more).output().unwrap()
+    small_paper::folder(&format!("runs-{name}"), CLAIMS)
 }
 
 fn json(dir: &Path, more: &[&str]) -> Value {

@@ -2,7 +2,7 @@
 
 mod peers;
 
-use peers::{Server, byway, contents, folder, text};
+use peers::{Server, byway, contents, folder, run, text};
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::io::Read;
@@ -265,5 +265,26 @@ fn what_cannot_be_bound_is_told_with_a_remedy() {
         for part in parts {
             assert!(said.contains(part), "{said}");
         }
+    }
+}
+
+#[test]
+fn a_ticket_in_the_wrong_place_is_not_shown() {
+    let ticket = "byway1-g4erhcnl-vov2xk5l-vov2xk5l-vov2xk5l-zxg43ton-zxg43ton";
+    for args in [
+        &["recv", ticket][..],
+        &["send", ticket, "--to", "127.0.0.1"],
+        &["cat", "--to", "127.0.0.1", "--bind", ticket],
+        &["listen", "--set", ticket],
+        &["run", ticket],
+    ] {
+        let out = run(args);
+        let said = text(&out.stderr) + &text(&out.stdout);
+        assert!(
+            !out.status.success() && !said.contains("vov2"),
+            "{args:?}: {said}"
+        );
+        let told = said.contains("byway1-g4erhcnl...") || said.contains("a ticket, where");
+        assert!(told, "{args:?}: {said}");
     }
 }

@@ -4,7 +4,7 @@
 mod common;
 
 use byway_core::time::Duration;
-use byway_core::{AssocStats, Config, PathId};
+use byway_core::{AssocId, AssocStats, Config, Endpoint, PathId};
 use byway_sim::Simulation;
 use byway_sim::host::Sender;
 use byway_sim::net::{LinkConfig, LossModel, Rate};
@@ -22,16 +22,26 @@ fn run(config: &Config, links: &[LinkConfig; 2], seed: u8) -> (f64, AssocStats, 
     let report = sim.app::<Sender>(a).unwrap().report();
     let id = report.assoc.unwrap();
     let took = report.acked_at.unwrap().since(report.up_at.unwrap());
-    let end = sim.endpoint(a);
+    let stats = sim.endpoint(a).stats(id).unwrap();
+    (took.as_secs_f64(), stats, primary(sim.endpoint(a), id))
+}
+
+fn primary(end: &Endpoint, id: AssocId) -> PathId {
     let paths = end.paths(id);
-    let primary = paths.iter().find(|p| p.primary).unwrap().path;
-    (took.as_secs_f64(), end.stats(id).unwrap(), primary)
+    paths.iter().find(|p| p.primary).unwrap().path
 }
 
 fn without() -> Config {
     let mut c = Config::byway();
     c.failover.trial = None;
     c
+}
+
+fn slow() -> LinkConfig {
+    LinkConfig {
+        rate: Rate::BitsPerSecond(200_000),
+        ..core_link()
+    }
 }
 
 fn lossy(share: f64) -> LinkConfig {
@@ -60,12 +70,8 @@ fn a_lossy_path_is_left_for_a_clean_one() {
 
 #[test]
 fn a_fast_path_with_some_loss_is_kept_beside_a_slow_clean_one() {
-    let slow = LinkConfig {
-        rate: Rate::BitsPerSecond(200_000),
-        ..core_link()
-    };
     for seed in 1..=5 {
-        let links = [lossy(0.03), slow.clone()];
+        let links = [lossy(0.03), slow()];
         let (with, stats, primary) = run(&Config::byway(), &links, seed);
         let (without, ..) = run(&without(), &links, seed);
         assert_eq!((stats.trials_won, primary), (0, PathId(0)), "seed {seed}");
@@ -85,12 +91,8 @@ fn paths_without_loss_are_not_tried() {
 /// the end of the trial does not take it back.
 #[test]
 fn a_choice_of_the_primary_ends_a_trial() {
-    let slow = LinkConfig {
-        rate: Rate::BitsPerSecond(200_000),
-        ..core_link()
-    };
     for seed in 1..=5 {
-        let d = dumbbells(&[lossy(0.03), slow.clone()]);
+        let d = dumbbells(&[lossy(0.03), slow()]);
         let (mut sim, a, _) = transfer(&d, &Config::byway(), 4_000_000, seed);
         let stats = |s: &Simulation| {
             let id = s.app::<Sender>(a)?.report().assoc?;
@@ -98,25 +100,13 @@ fn a_choice_of_the_primary_ends_a_trial() {
         };
         assert!(sim.run_until_done(LIMIT, |s| stats(s).is_some_and(|n| n.trials == 1)));
         let id = sim.app::<Sender>(a).unwrap().report().assoc.unwrap();
-        let tried = sim
-            .endpoint(a)
-            .paths(id)
-            .iter()
-            .find(|p| p.primary)
-            .unwrap()
-            .path;
+        let tried = primary(sim.endpoint(a), id);
         assert_eq!(tried, PathId(1), "seed {seed}");
         sim.with_endpoint(a, |now, e| e.set_primary(now, id, tried))
             .unwrap();
         // A trial lasts ten round trips, and the next one waits ten seconds.
         sim.run_until(sim.now() + Duration::from_secs(9));
-        let primary = sim
-            .endpoint(a)
-            .paths(id)
-            .iter()
-            .find(|p| p.primary)
-            .unwrap()
-            .path;
+        let primary = primary(sim.endpoint(a), id);
         assert_eq!(
             (stats(&sim).unwrap().trials, primary),
             (1, tried),

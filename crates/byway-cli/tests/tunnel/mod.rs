@@ -2,9 +2,9 @@
 
 #![allow(dead_code, reason = "each test takes some of it")]
 
-use crate::peers::{Server, byway};
+use crate::peers::{Server, byway, contents};
 use std::io::{BufReader, ErrorKind, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -105,6 +105,16 @@ pub(crate) fn end(mut server: Server) {
 }
 
 /// What a connection says when it was reset, and not ended.
+/// Sends so many megabytes to [`echo_at_the_end`], and takes them back whole.
+pub(crate) fn all_comes_back(mut tcp: TcpStream, megabytes: usize) {
+    let sent = contents(megabytes * 1_000_000);
+    tcp.write_all(&sent).unwrap();
+    tcp.shutdown(Shutdown::Write).unwrap();
+    let mut came = Vec::new();
+    tcp.read_to_end(&mut came).unwrap();
+    assert!(came == sent, "{} of {} bytes", came.len(), sent.len());
+}
+
 pub(crate) fn is_reset(mut tcp: TcpStream) -> bool {
     let read = tcp.read(&mut [0; 10]);
     read.is_err_and(|e| e.kind() == ErrorKind::ConnectionReset)

@@ -3,8 +3,8 @@
 
 use crate::address_changes::Changing;
 use crate::common::{A, Pair, Z, address, assert_drawn, packet, plain};
+use crate::peer_moved::config;
 use byway_core::config::Config;
-use byway_core::policy::{DataMove, ProbeTimeout, Rack, WaitsSince};
 use byway_core::time::Instant;
 use byway_core::{Event, Routes, SendFailure};
 use core::net::{IpAddr, SocketAddr};
@@ -25,18 +25,6 @@ impl Routes for EachItsOwn {
     ) -> Option<usize> {
         local.iter().position(|l| !used.contains(l)).or(Some(0))
     }
-}
-
-fn config() -> Config {
-    let mut c = plain();
-    c.retransmission.rack = Some(Rack::default());
-    c.failover.probe_timeout = Some(ProbeTimeout {
-        since: WaitsSince::Sending,
-        moves: DataMove::HeartbeatOverdue,
-        tail_probe: true,
-        ..ProbeTimeout::default()
-    });
-    c
 }
 
 /// A with so many cards, and Z with one address.

@@ -6,7 +6,8 @@ use byway_core::config::Config;
 use byway_core::policy::{DataMove, ProbeTimeout, Rack, WaitsSince};
 use byway_core::{PathId, PathState};
 
-fn config() -> Config {
+/// The rules of the preset `byway` for a path that falls silent.
+pub(crate) fn config() -> Config {
     let mut c = plain();
     c.retransmission.rack = Some(Rack::default());
     c.failover.probe_timeout = Some(ProbeTimeout {

@@ -2,14 +2,14 @@
 //! shares are depends on the machine, and is measured (`cargo xtask measure hostile`); a clock only ends a
 //! test that hangs.
 
+use crate::stranger::{self, PORT};
 use byway::{Association, Endpoint, EndpointOptions, Message};
-use byway_wire::{Checksum, CommonHeader, InitFields, PacketBuilder, Tsn};
+use byway_wire::{InitFields, PacketBuilder, Tsn};
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-const PORT: u16 = 7;
 const GOOD: usize = 4;
 const MESSAGES: u64 = 300;
 const HOSTILE: u64 = 10_000;
@@ -58,16 +58,7 @@ impl Drop for Flood {
 }
 
 fn packet(tag: u32, write: impl FnOnce(&mut PacketBuilder<'_>)) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let header = CommonHeader {
-        source_port: 4000,
-        destination_port: PORT,
-        verification_tag: tag,
-    };
-    let mut builder = PacketBuilder::new(&mut bytes, header);
-    write(&mut builder);
-    builder.finish(Checksum::Crc32c);
-    bytes
+    stranger::packet(4000, tag, write)
 }
 
 fn init() -> Vec<u8> {

@@ -1,24 +1,13 @@
 //! Packets of strangers to a running endpoint.
 
-use crate::stranger::{Stranger, packet as packet_of};
+use crate::stranger::{PORT, Stranger, packet as packet_of};
 use byway::{Endpoint, EndpointOptions, Message};
-use byway_wire::{Checksum, CommonHeader, InitFields, PacketBuilder, ParamWriter, Tsn};
+use byway_wire::{InitFields, PacketBuilder, ParamWriter, Tsn};
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
-const PORT: u16 = 7;
-
 fn packet(tag: u32, write: impl FnOnce(&mut PacketBuilder<'_>)) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let header = CommonHeader {
-        source_port: 4000,
-        destination_port: PORT,
-        verification_tag: tag,
-    };
-    let mut builder = PacketBuilder::new(&mut bytes, header);
-    write(&mut builder);
-    builder.finish(Checksum::Crc32c);
-    bytes
+    packet_of(4000, tag, write)
 }
 
 fn init(params: impl FnOnce(&mut ParamWriter<'_>)) -> Vec<u8> {
