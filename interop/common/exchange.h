@@ -9,6 +9,7 @@
  * restarts (RFC 9260 section 5.2) begins again, and so does one whose association is lost, up to
  * --again times. A run of the exchange has a number, which its messages carry as their payload
  * protocol identifier: what an earlier run left behind counts for nothing. */
+/* Include a header with the types of RFC 6458 before it. */
 #ifndef INTEROP_EXCHANGE_H
 #define INTEROP_EXCHANGE_H
 
@@ -19,6 +20,24 @@
 #define CONTROL 43 /* the stream of the last message of each side */
 #define MAX_MESSAGES 200
 #define MAX_LENGTH 250003
+
+/* A shared key (RFC 4895) as the socket option SCTP_AUTH_KEY takes it. */
+struct shared_key {
+	struct sctp_authkey head;
+	char secret[64];
+};
+
+/* Returns the length of the option. */
+static socklen_t shared_key(struct shared_key *key, const char *secret)
+{
+	size_t length = strlen(secret);
+
+	if (length > sizeof(key->secret))
+		usage("too long a secret:", secret);
+	key->head = (struct sctp_authkey){ .sca_keynumber = 1, .sca_keylength = (uint16_t)length };
+	memcpy(key->head.sca_key, secret, length);
+	return (socklen_t)(sizeof(key->head) + length);
+}
 
 /* What arrived. */
 enum part_kind { PART_DATA, PART_NOTHING, PART_RESTARTED, PART_LOST, PART_SHUT_DOWN };

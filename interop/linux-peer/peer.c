@@ -4,11 +4,13 @@
  *
  * Plain system calls only, so that one static program runs in the guest. UDP encapsulation
  * needs the host's side too: sysctl net.sctp.udp_port. */
-#include "exchange.h"
+#include "peer.h"
 #ifndef MSG_FIN /* the kernel's header wants it, glibc's hides it without _GNU_SOURCE */
 #define MSG_FIN 0x200
 #endif
 #include <linux/sctp.h>
+/* It needs what is above. */
+#include "exchange.h"
 
 #ifndef SOL_SCTP
 #define SOL_SCTP 132
@@ -180,16 +182,11 @@ static void demand_auth(int s, const char *secret)
 {
 	struct sctp_authchunk chunk = { .sauth_chunk = 0 };
 	struct sctp_authkeyid active = { .scact_keynumber = 1 };
-	struct {
-		struct sctp_authkey head;
-		char secret[64];
-	} key = { .head = { .sca_keynumber = 1, .sca_keylength = (uint16_t)strlen(secret) } };
+	struct shared_key key;
+	socklen_t length = shared_key(&key, secret);
 
-	if (strlen(secret) > sizeof(key.secret))
-		usage("too long a secret:", secret);
-	memcpy(key.head.sca_key, secret, strlen(secret));
 	SET(s, SCTP_AUTH_CHUNK, chunk);
-	set(s, SCTP_AUTH_KEY, &key, sizeof(key.head) + strlen(secret), "SCTP_AUTH_KEY");
+	set(s, SCTP_AUTH_KEY, &key, length, "SCTP_AUTH_KEY");
 	SET(s, SCTP_AUTH_ACTIVE_KEY, active);
 }
 

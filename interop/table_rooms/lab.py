@@ -179,14 +179,17 @@ class Lab:
 
     # --- what happens to the paths
 
-    def card(self, side: int, path: int, up: bool) -> None:
-        words = ("link", "set", f"path{path}", "up" if up else "down")
+    def ip(self, side: int, *words: str) -> None:
+        """`ip` with these words on the host of a side."""
         if side == 1:
             run("ip", "-n", self.a, *words)
         elif self.guest is None:
             run("ip", "-n", self.b, *words)
         else:
             self.guest.ip(self, *words)
+
+    def card(self, side: int, path: int, up: bool) -> None:
+        self.ip(side, "link", "set", f"path{path}", "up" if up else "down")
 
     def switch(self, path: int, up: bool) -> None:
         """A path without the guest: neither side sees more than silence."""
@@ -198,12 +201,7 @@ class Lab:
         words = ["addr", verb, f"{self.address(side, path)}/{length}", "dev", f"path{path}"]
         if self.family == 6 and verb == "add":
             words.append("nodad")
-        if side == 1:
-            run("ip", "-n", self.a, *words)
-        elif self.guest is None:
-            run("ip", "-n", self.b, *words)
-        else:
-            self.guest.ip(self, *words)
+        self.ip(side, *words)
 
     def rule(self, name: str, holds: bool) -> None:
         """Whether a rule of RULES holds for both cards of byway's host."""

@@ -147,18 +147,12 @@ static void demand_auth(struct socket *s, const char *secret)
 {
 	struct sctp_authchunk chunk = { .sauth_chunk = 0 };
 	struct sctp_authkeyid active = { .scact_keynumber = 1 };
-	struct {
-		struct sctp_authkey head;
-		char secret[64];
-	} key = { .head = { .sca_keynumber = 1, .sca_keylength = (uint16_t)strlen(secret) } };
+	struct shared_key key;
+	socklen_t length = shared_key(&key, secret);
 
-	if (strlen(secret) > sizeof(key.secret))
-		usage("too long a secret:", secret);
-	memcpy(key.head.sca_key, secret, strlen(secret));
 	if (usrsctp_setsockopt(s, IPPROTO_SCTP, SCTP_AUTH_CHUNK, &chunk, sizeof(chunk)) != 0)
 		fail("SCTP_AUTH_CHUNK");
-	if (usrsctp_setsockopt(s, IPPROTO_SCTP, SCTP_AUTH_KEY, &key,
-	                       (socklen_t)(sizeof(key.head) + strlen(secret))) != 0)
+	if (usrsctp_setsockopt(s, IPPROTO_SCTP, SCTP_AUTH_KEY, &key, length) != 0)
 		fail("SCTP_AUTH_KEY");
 	if (usrsctp_setsockopt(s, IPPROTO_SCTP, SCTP_AUTH_ACTIVE_KEY, &active, sizeof(active)) != 0)
 		fail("SCTP_AUTH_ACTIVE_KEY");
