@@ -287,6 +287,21 @@ fn a_run_prints_table_picture_and_files() {
 }
 
 #[test]
+fn the_table_of_the_readme_is_what_the_command_prints() {
+    let readme = std::fs::read_to_string("../../README.md").unwrap();
+    let (_, after) = readme.split_once("policy                   time").unwrap();
+    let rows = after.lines().skip(1).take_while(|line| *line != "...");
+    let rows: Vec<&str> = rows.collect();
+    assert!(rows.len() >= 4, "{rows:?}");
+    let dir = folder("readme-table");
+    let out = run(&["run", "--out", dir.to_str().unwrap()]);
+    let shown = text(&out.stdout);
+    for row in rows {
+        assert!(shown.lines().any(|line| line == row), "{row}\n{shown}");
+    }
+}
+
+#[test]
 fn a_wrong_scenario_is_refused_with_its_lines() {
     let dir = folder("wrong");
     let file = dir.join("wrong.toml");
