@@ -9,6 +9,8 @@ use byway_sim::net::{LinkChange, LinkConfig, QueueLimit, Rate, TopologyBuilder};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 const PHASES: u64 = 20;
+/// Bits a second of each path.
+const RATE: u64 = 50_000_000;
 
 #[derive(Copy, Clone, Debug)]
 enum Load {
@@ -23,15 +25,55 @@ fn ip(path: u8, host: u8) -> IpAddr {
     Ipv4Addr::new(10, path, 0, host).into()
 }
 
-/// The stall when the first path dies after `dies`.
-fn stall(rtt: Duration, load: Load, dies: Instant, seed: u8) -> Duration {
+/// A network, and when its first path dies.
+#[derive(Copy, Clone)]
+struct Phase {
+    rtt: Duration,
+    dies: Instant,
+    seed: u8,
+    /// Links that pause, as those of a busy machine or of a wireless network.
+    pauses: Option<u64>,
+}
+
+/// A pause of up to 12 ms, each sixth time up to 60 ms, each 5 to 125 ms.
+fn pauses(seed: u64, until: Instant) -> Vec<(Instant, u64)> {
+    let mut state = seed;
+    let mut below = |n: u64| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 11) % n
+    };
+    let mut steps = Vec::new();
+    let mut at = Instant::from_millis(100);
+    while at < until {
+        at += Duration::from_millis(5 + below(120));
+        steps.push((at, 100_000));
+        let most = if below(6) == 0 { 60 } else { 12 };
+        at += Duration::from_millis(1 + below(most));
+        steps.push((at, RATE));
+    }
+    steps
+}
+
+/// The stall when the first path dies.
+fn stall(phase: Phase, load: Load) -> Duration {
+    let Phase {
+        rtt, dies, seed, ..
+    } = phase;
+    let end = dies + Duration::from_secs(3);
     let addresses =
         |host: u8| -> Vec<SocketAddr> { (0..2).map(|p| SocketAddr::new(ip(p, host), 0)).collect() };
     let config = Config::byway();
     let mut t = TopologyBuilder::new();
     let [a, b] = [1, 2].map(|h| t.add_host(&format!("host {h}"), &[ip(0, h), ip(1, h)]));
     for p in 0..2 {
-        let link = LinkConfig::new(Rate::mbps(50), rtt / 2).queue(QueueLimit::Packets(64));
+        let rate = Rate::BitsPerSecond(RATE);
+        let link = LinkConfig::new(rate, rtt / 2).queue(QueueLimit::Packets(64));
+        let link = match phase.pauses {
+            Some(seed) => link.rate_over_time(&pauses(seed ^ (u64::from(p) + 1) << 60, end)),
+            None => link,
+        };
         let link = match p {
             0 => link.at(
                 dies,
@@ -60,7 +102,6 @@ fn stall(rtt: Duration, load: Load, dies: Instant, seed: u8) -> Duration {
     let b = sim
         .add_host(b, endpoint(2), Sink::new().keep_deliveries())
         .unwrap();
-    let end = dies + Duration::from_secs(3);
     sim.run_until(end);
     let sink = sim.app::<Sink>(b).unwrap().report();
     // What is still waited for at the end is a stall, too.
@@ -80,10 +121,14 @@ fn a_silent_death_stalls_delivery_for_three_round_trips_and_50_ms_at_most() {
             let bound = Duration::from_millis(3 * rtt + 50);
             let mut all: Vec<Duration> = (0..PHASES)
                 .map(|k| {
-                    let dies = Instant::from_nanos(
-                        2_300_000_000 + k * rtt * 1_000_000 / PHASES + k * 100_000,
-                    );
-                    stall(Duration::from_millis(rtt), load, dies, k as u8)
+                    let dies = 2_300_000_000 + k * rtt * 1_000_000 / PHASES + k * 100_000;
+                    let phase = Phase {
+                        rtt: Duration::from_millis(rtt),
+                        dies: Instant::from_nanos(dies),
+                        seed: k as u8,
+                        pauses: None,
+                    };
+                    stall(phase, load)
                 })
                 .collect();
             all.sort();
@@ -101,4 +146,22 @@ fn a_silent_death_stalls_delivery_for_three_round_trips_and_50_ms_at_most() {
         }
     }
     assert!(over.is_empty(), "{over:?}");
+}
+
+/// Pauses move chunks to the other path and fill its queue. What is lost there, where nothing left first,
+/// is noticed by time, too.
+#[test]
+fn on_links_that_pause_no_stall_is_as_long_as_a_second() {
+    let stalls = (1..=150u64).map(|k| {
+        let phase = Phase {
+            rtt: Duration::from_millis(90),
+            dies: Instant::from_millis(1_900 + k * 5),
+            seed: k as u8,
+            pauses: Some(k.wrapping_mul(0x9E37_79B9_7F4A_7C15)),
+        };
+        (stall(phase, Load::Bulk), k)
+    });
+    let (most, k) = stalls.max().unwrap();
+    println!("{:.0} ms, phase {k}", most.as_secs_f64() * 1e3);
+    assert!(most < Duration::from_secs(1), "{most:?}, phase {k}");
 }

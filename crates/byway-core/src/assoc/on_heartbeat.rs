@@ -116,6 +116,7 @@ impl Association {
         let full_sized = probe.full_sized;
         let rtt = ctx.now.since(sent.clamp(probe.first_sent, probe.sent));
         p.rtt.sample(rtt, &self.cfg.rto);
+        p.recovery.heartbeat_answered(rtt);
         if let (Some(e), Some(cfg)) = (&mut self.optional.estimating, &self.cfg.failover.estimate) {
             e.measured(path, ctx.now, rtt);
             e.heartbeat(path, true, cfg.memory);

@@ -18,8 +18,11 @@ pub(crate) struct RackState {
     newest: Option<(Instant, u64)>,
     /// Its round trip (RACK.rtt).
     rtt: Duration,
-    /// The least round trip of all (RACK.min_RTT).
+    /// The least round trip of chunks that left once (RACK.min_RTT).
     least: Option<Duration>,
+    /// The least round trip of heartbeats. A path that has carried only chunks that were sent
+    /// elsewhere before has no other measure.
+    least_of_heartbeats: Option<Duration>,
     /// How many shares of the least round trip the reordering window has
     /// (`RACK.reo_wnd_mult`).
     shares: u32,
@@ -38,6 +41,7 @@ impl RackState {
             newest: None,
             rtt: Duration::ZERO,
             least: None,
+            least_of_heartbeats: None,
             shares: 1,
             persists: 0,
             grows_after: 0,
@@ -50,17 +54,26 @@ impl RackState {
     pub(crate) fn acknowledged(&mut self, seq: u64, r: &Record, now: Instant) {
         let rtt = now.since(r.sent_at);
         // An answer that is faster than the path can be is that of an earlier sending.
-        if r.sends > 1 && self.least.is_none_or(|least| rtt < least) {
+        if r.sends > 1 && self.least().is_none_or(|least| rtt < least) {
             return;
         }
         if r.sends == 1 {
-            self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
+            lower(&mut self.least, rtt);
         }
         let this = (r.sent_at, seq);
         if self.newest.is_none_or(|newest| this > newest) {
             self.newest = Some(this);
             self.rtt = rtt;
         }
+    }
+
+    /// A heartbeat of the path was answered.
+    pub(super) fn heartbeat_answered(&mut self, rtt: Duration) {
+        lower(&mut self.least_of_heartbeats, rtt);
+    }
+
+    fn least(&self) -> Option<Duration> {
+        self.least.or(self.least_of_heartbeats)
     }
 
     /// The newest acknowledged chunk was answered for an earlier sending.
@@ -82,7 +95,7 @@ impl RackState {
         srtt: Option<Duration>,
     ) -> Option<Instant> {
         let newest = self.newest.filter(|&n| (r.sent_at, seq) < n);
-        let least = self.least.unwrap_or(self.rtt);
+        let least = self.least().unwrap_or(self.rtt);
         let window = self.cfg.window(least, self.shares, srtt);
         newest.map(|_| r.sent_at + self.rtt + window)
     }
@@ -117,7 +130,10 @@ impl RackState {
     /// answer: it is that to an earlier sending.
     #[inline]
     pub(crate) fn is_too_soon(&self, r: &Record, now: Instant) -> bool {
-        r.sends > 1 && self.least.is_some_and(|least| now.since(r.sent_at) < least)
+        r.sends > 1
+            && self
+                .least()
+                .is_some_and(|least| now.since(r.sent_at) < least)
     }
 
     /// A chunk was repeated as a tail probe.
@@ -137,6 +153,10 @@ impl RackState {
         let Some((_, at)) = self.tail_probe.take() else {
             return false;
         };
-        !twice && self.least.is_some_and(|least| now.since(at) >= least)
+        !twice && self.least().is_some_and(|least| now.since(at) >= least)
     }
+}
+
+fn lower(least: &mut Option<Duration>, rtt: Duration) {
+    *least = Some(least.map_or(rtt, |least| least.min(rtt)));
 }

@@ -4,7 +4,7 @@ use super::{RackState, Window};
 use crate::cc::prr::{Delivery, Prr};
 use crate::config::Config;
 use crate::policy::spurious::Reduction;
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 
 /// Losses that a path has not recovered from (section 7.2.4).
 #[derive(Clone, Debug, Default)]
@@ -99,6 +99,13 @@ impl Recovery {
     pub(crate) fn arrived_late(&mut self, base: u64, end: u64) {
         if let Some(rack) = &mut self.rack {
             rack.arrived_late(base, end);
+        }
+    }
+
+    /// A heartbeat of the path was answered.
+    pub(crate) fn heartbeat_answered(&mut self, rtt: Duration) {
+        if let Some(rack) = &mut self.rack {
+            rack.heartbeat_answered(rtt);
         }
     }
 

@@ -214,3 +214,34 @@ fn a_lost_heartbeat_is_an_error_where_nothing_younger_arrived() {
     assert_eq!(p.path_state(A, 0), PathState::PotentiallyFailed);
     assert!(p.path(A, 0).error_count > 0);
 }
+
+#[test]
+fn a_chunk_lost_on_a_path_that_only_repeats_costs_a_round_trip() {
+    // Nothing left first on the second path, so its heartbeat alone says how fast it answers.
+    let mut c = early(WaitsSince::Sending);
+    c.failover.probe_timeout.as_mut().unwrap().repeats = Repeats::UntilAnswered;
+    c.hb.enabled = true;
+    c.hb.at_establishment = true;
+    let mut p = measured(&c);
+    let mut lost = false;
+    p.lose(move |q| {
+        let once = q.path == 1 && q.text.starts_with("DATA 13") && !lost;
+        lost |= once;
+        q.path == 0 || once
+    });
+    p.send_many(A, 1400, 6);
+    p.run(200);
+    assert_eq!(
+        elsewhere(&mut p),
+        [
+            "5025 ms A -> DATA 11 I -> Z (path 1)",
+            "5025 ms A -> DATA 12 I -> Z (path 1)",
+            "5025 ms A -> DATA 13 I -> lost (path 1)",
+            "5025 ms A -> DATA 14 I -> Z (path 1)",
+            "5025 ms A -> DATA 15 I -> Z (path 1)",
+            "5045 ms A -> DATA 16 I -> Z (path 1)",
+            // A round trip and the reordering window after it left.
+            "5050 ms A -> DATA 13 I -> Z (path 1)",
+        ]
+    );
+}
