@@ -35,8 +35,10 @@ pub struct Transmit {
     /// Bytes appended to the buffer.
     pub len: usize,
     /// The packet is larger than the path's MTU, because a chunk that was sent before
-    /// cannot be cut again (RFC 9260 section 6.9): send it without Don't Fragment. False
-    /// without `mtu_discovery`.
+    /// cannot be cut again (RFC 9260 section 6.9): send it without Don't Fragment, over IPv6 in
+    /// fragments of 1280 bytes, because routers of IPv6 do not fragment. Over IPv6 PAD makes it
+    /// larger than [`Routes::interface_mtu`](crate::Routes::interface_mtu), because Linux
+    /// fragments only such packets. False without `mtu_discovery`.
     pub may_fragment: bool,
 }
 

@@ -67,6 +67,7 @@ mod encapsulation;
 mod endpoint;
 mod error;
 mod events;
+mod fragment;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzzing;

@@ -7,12 +7,12 @@ use crate::batch::Batch;
 use crate::by_card;
 use crate::encapsulation::Place;
 use crate::error::BindError;
+use crate::fragment;
 use crate::icmp::Told;
 use crate::quoted::{self, ErrorQueue, Quoted};
 use crate::raw_port::{Cover, RawPort};
 use crate::refused::Refused;
 use quinn_udp::{BATCH_SIZE, RecvMeta, UdpSockRef, UdpSocketState};
-use rustix::net::sockopt;
 use socket2::{Domain, Protocol, SockRef, Socket as NewSocket, Type};
 use std::cell::Cell;
 use std::io::{self, IoSliceMut};
@@ -339,28 +339,16 @@ impl Socket {
         sent
     }
 
-    /// Whether the network may fragment what leaves now. quinn-udp sets Don't Fragment
-    /// for all; a chunk that was sent in a larger packet before cannot be cut again.
+    /// Whether what leaves now may be fragmented.
     fn let_fragment(&self, may: bool) {
-        let set = if self.local().is_ipv4() {
-            use sockopt::Ipv4PathMtuDiscovery as Mode;
-            let mode = if may { Mode::DONT } else { Mode::PROBE };
-            sockopt::set_ip_mtu_discover(&*self.io, mode)
-        } else {
-            use sockopt::Ipv6PathMtuDiscovery as Mode;
-            let mode = if may { Mode::DONT } else { Mode::PROBE };
-            sockopt::set_ipv6_mtu_discover(&*self.io, mode)
+        let kind = match (self.local().is_ipv4(), self.raw.is_none()) {
+            (true, _) => fragment::Kind::Ipv4,
+            (false, true) => fragment::Kind::Ipv6InUdp,
+            (false, false) => fragment::Kind::Ipv6Raw,
         };
-        if let Err(error) = set {
-            tracing::debug!(address = %self.local(), %error, "cannot change Don't Fragment");
-        }
-        // quinn-udp sets this, too, and with it the mode is not asked.
-        #[cfg(target_os = "linux")]
-        if self.local().is_ipv6() && self.raw.is_none() {
-            use nix::sys::socket::{setsockopt, sockopt::Ipv6DontFrag};
-            if let Err(error) = setsockopt(&*self.io, Ipv6DontFrag, &!may) {
-                tracing::debug!(address = %self.local(), %error, "cannot change IPV6_DONTFRAG");
-            }
+        if let Err(error) = fragment::allow(&*self.io, kind, may) {
+            let address = self.local();
+            tracing::debug!(%address, may, %error, "cannot change whether packets are fragmented");
         }
     }
 

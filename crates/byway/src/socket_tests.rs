@@ -129,6 +129,9 @@ async fn ipv6_fragments_what_may_be_fragmented_and_nothing_else() {
         let mut outbox = Outbox::new(vec![a.max_segments()]);
         outbox.push_fragmentable(0, to, &large);
         outbox.push(0, to, &large);
+        // The fragments had 1280 bytes, and this one is none.
+        let fits = vec![8; 2000];
+        outbox.push(0, to, &fits);
         let mut queue = SocketQueue::default();
         queue.fill_from(&mut outbox, 0, usize::MAX, &mut Vec::new());
         let batch = queue.first().unwrap();
@@ -139,6 +142,10 @@ async fn ipv6_fragments_what_may_be_fragmented_and_nothing_else() {
         let batch = queue.first().unwrap();
         let sent = poll_fn(|cx| a.poll_send(cx, batch, None)).await;
         assert_eq!(sent.unwrap_err().error.raw_os_error(), Some(90));
+        queue.remove_first(&mut Vec::new());
+        let batch = queue.first().unwrap();
+        poll_fn(|cx| a.poll_send(cx, batch, None)).await.unwrap();
+        assert_eq!(b.recv(&mut got).unwrap(), fits.len());
     }
 }
 

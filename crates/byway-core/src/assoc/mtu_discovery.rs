@@ -14,7 +14,7 @@ impl Association {
         let p = self.paths.get_mut(path);
         if p.mtu.wants_bound() && p.is_confirmed() {
             let interface = ctx.routes.interface_mtu(p.local(), p.remote().ip());
-            if let Some(outcome) = p.mtu.bound(self.cfg.pmtu.over(interface)) {
+            if let Some(outcome) = p.mtu.bound(interface, self.cfg.pmtu.over(interface)) {
                 p.end_mtu_probe();
                 self.paths.want_mtu_probe(path, false);
                 if outcome != Outcome::Same {

@@ -263,6 +263,16 @@ impl Path {
         (ip.saturating_sub(headers) & !3) as usize
     }
 
+    /// The least SCTP bytes of a packet that must be larger than the path's packets: an IPv6
+    /// packet must not fit the interface either. Routers of IPv6 do not fragment. The host does,
+    /// and Linux only what its interface would not take. None if any size will do.
+    pub(crate) fn least_to_fragment(&self) -> Option<usize> {
+        let interface = self.mtu.interface().filter(|_| self.remote.is_ipv6())?;
+        let least = self.sctp_bytes(interface) + 4;
+        let fits_ip = least as u32 + lower_header_bytes(self.remote) <= u16::MAX.into();
+        fits_ip.then_some(least)
+    }
+
     /// Whether a packet of these SCTP bytes is larger than the path's packets.
     #[inline]
     pub(crate) fn is_too_large(&self, sctp: usize) -> bool {

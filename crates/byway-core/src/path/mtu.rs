@@ -17,6 +17,8 @@ pub(crate) struct PathMtu {
     discovery: Option<Box<Discovery>>,
     /// Whether the search keeps to the MTU of the path's interface.
     bounded: bool,
+    /// That MTU, if it is known.
+    interface: Option<u32>,
 }
 
 #[derive(Clone, Debug)]
@@ -39,6 +41,7 @@ impl PathMtu {
             for_auth: 0,
             discovery: discovery.map(Box::new),
             bounded: false,
+            interface: None,
         }
     }
 
@@ -53,10 +56,19 @@ impl PathMtu {
         self.bounded = false;
     }
 
-    /// The search keeps to packets of `most` bytes. None if it did so before.
-    pub(crate) fn bound(&mut self, most: u32) -> Option<Outcome> {
+    /// The search keeps to packets of `most` bytes over an interface of this MTU. None if it
+    /// did so before.
+    pub(crate) fn bound(&mut self, interface: Option<u32>, most: u32) -> Option<Outcome> {
         self.bounded = true;
+        self.interface = interface;
         self.search_mut()?.bound(most)
+    }
+
+    /// The MTU of the path's interface, if there is a search. It counts as the search's bound
+    /// where nobody knows it.
+    pub(crate) fn interface(&self) -> Option<u32> {
+        let search = self.search()?;
+        Some(self.interface.unwrap_or(search.most()))
     }
 
     /// Largest IP packet, bytes.

@@ -16,7 +16,7 @@ use byway_core::{
     PathState, PathStats, Received,
 };
 use byway_wire::{Checksum, CommonHeader, PacketBuilder};
-use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use drawing::Reader;
 use std::collections::BTreeMap;
 
@@ -124,6 +124,12 @@ pub(crate) fn address(path: usize, side: usize) -> SocketAddr {
     SocketAddr::new(ip, 0)
 }
 
+/// An address of IPv6 in place of [`address`].
+pub(crate) fn address_of_ipv6(path: usize, side: usize) -> SocketAddr {
+    let ip: IpAddr = Ipv6Addr::new(0xfd00, path as u16, 0, 0, 0, 0, 0, side as u16 + 1).into();
+    SocketAddr::new(ip, 0)
+}
+
 pub(crate) fn addresses(paths: usize, side: usize) -> Vec<SocketAddr> {
     (0..paths).map(|p| address(p, side)).collect()
 }
@@ -206,8 +212,17 @@ impl Pair {
 
     pub(crate) fn connect(&mut self, side: usize, config: &Config) -> AssocId {
         let peer = addresses(self.paths, 1 - side);
+        self.connect_to(side, &peer, config)
+    }
+
+    pub(crate) fn connect_to(
+        &mut self,
+        side: usize,
+        peer: &[SocketAddr],
+        config: &Config,
+    ) -> AssocId {
         let id = self.ends[side]
-            .connect(self.now, &peer, PORTS[1 - side], config.clone())
+            .connect(self.now, peer, PORTS[1 - side], config.clone())
             .expect("the peer's addresses are sound");
         self.ids[side] = Some(id);
         self.pump(side);
@@ -401,10 +416,11 @@ impl Pair {
 
     fn fly(&mut self, from: usize, source: SocketAddr, destination: SocketAddr, bytes: Vec<u8>) {
         let (source, destination) = self.translate(from, source, destination);
-        let IpAddr::V4(ip) = destination.ip() else {
-            unreachable!("the tests' addresses are of IPv4")
+        let to = 1 - from;
+        let path = match destination.ip() {
+            IpAddr::V4(ip) => ip.octets()[1].into(),
+            IpAddr::V6(ip) => ip.segments()[1].into(),
         };
-        let (path, to) = (usize::from(ip.octets()[1]), 1 - from);
         let text = self.reader.read(from, &bytes);
         let passing = Passing {
             from,
@@ -414,7 +430,7 @@ impl Pair {
             bytes: bytes.clone(),
             may_fragment: self.may_fragment,
         };
-        let known = destination == address(path, to);
+        let known = [address(path, to), address_of_ipv6(path, to)].contains(&destination);
         let fate = if known {
             (self.hand)(&passing)
         } else {

@@ -1,9 +1,9 @@
 //! Path MTU discovery (RFC 8899; `policy/mtu_discovery.rs`). A round trip takes 20 ms.
 
-use crate::common::{A, Fate, Pair, Z, ms, plain};
+use crate::common::{A, Fate, PORTS, Pair, Z, address_of_ipv6, ms, plain};
 use byway_core::config::{Config, Pmtu};
 use byway_core::policy::{MtuDiscovery, ProbeTimeout, Rack};
-use byway_core::{Observation, Routes, SendFailure};
+use byway_core::{Endpoint, EndpointConfig, Observation, Routes, SendFailure};
 use core::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -223,4 +223,58 @@ fn an_interface_whose_mtu_changes_in_mid_transfer_is_followed() {
     p.run(300);
     assert_eq!(p.path(A, 0).pmtu, 1400);
     assert_eq!(p.take_got(Z).len(), 60);
+}
+
+/// Over IPv6 the host alone fragments, and only what its interface would not take.
+#[test]
+fn a_black_hole_of_ipv6_in_mid_transfer_is_left() {
+    for (known, interface, pmtu, falls) in [
+        (1500, 1500, Pmtu::INTERFACE, 1280),
+        (9000, 9000, Pmtu::INTERFACE, 1280),
+        (9000, 9000, Pmtu(1400), 1300),
+        // Nobody knows the interface.
+        (0, 1500, Pmtu::INTERFACE, 1400),
+    ] {
+        let name = format!("{known} {} {falls}", pmtu.0);
+        let mut p = pair_of_ipv6(known, pmtu);
+        p.run(200);
+        assert!(p.path(A, 0).pmtu > falls, "{name}");
+        p.send_many(A, 20_000, 10);
+        p.run(5);
+        p.hand(move |q| {
+            let ip = q.bytes.len() + 40;
+            match ip > falls as usize && !(q.may_fragment && ip > interface) {
+                true => Fate::Lose,
+                false => Fate::Pass,
+            }
+        });
+        p.send_many(A, 20_000, 10);
+        p.run(3000);
+        assert_eq!(p.take_got(Z).len(), 20, "{name}");
+        let fragmented: Vec<_> = p.sent.iter().filter(|q| q.may_fragment).collect();
+        assert!(!fragmented.is_empty(), "{name}");
+        for q in fragmented {
+            assert!(q.bytes.len() + 40 <= interface + 4, "{name}: {}", q.text);
+            assert_eq!(q.text.matches("DATA").count(), 1, "{name}: {}", q.text);
+        }
+    }
+}
+
+fn pair_of_ipv6(interface: u32, pmtu: Pmtu) -> Pair {
+    let mut c = searching();
+    c.pmtu = pmtu;
+    let end = |side: usize| {
+        let own = vec![address_of_ipv6(0, side)];
+        let mut end = Endpoint::new(EndpointConfig {
+            accepted: c.clone(),
+            observe: true,
+            ..EndpointConfig::new(PORTS[side], own, [side as u8; 32])
+        })
+        .unwrap();
+        end.set_routes(Box::new(Interface(Arc::new(interface.into()))));
+        end
+    };
+    let mut p = Pair::of([end(A), end(Z)], 1);
+    p.connect_to(A, &[address_of_ipv6(0, Z)], &c);
+    p
 }

@@ -2,14 +2,15 @@
 //!
 //! A TIMESTAMP comes first if both sides agreed on it. Then comes a SACK if one is owed,
 //! even one that is still delayed. If the driver can send from two buffers, a large payload
-//! of the last chunk is not copied: it is the *payload tail* of the packet.
+//! of the last chunk is not copied: it is the *payload tail* of the packet. PAD comes before
+//! DATA, as all control chunks do (RFC 9260 section 6.10).
 
 use super::Sent;
 use crate::assoc::{Association, Ctx};
 use crate::path::PathId;
 use crate::send::record::Record;
 use bytes::Bytes;
-use byway_wire::{Data, PacketBuilder, Tsn, padded};
+use byway_wire::{CHUNK_HEADER_LEN, Data, PacketBuilder, Tsn, padded};
 
 /// Shorter payloads are copied, because a second buffer would cost more.
 const SHORTEST_TAIL: usize = 256;
@@ -67,10 +68,14 @@ impl Association {
         } else {
             None
         };
+        let limit = self.paths.get(path).packet_limit();
+        if builder.len() + expected > limit {
+            self.fill_to_fragment(&mut builder, path, expected);
+        }
         DataPacket {
             builder,
             path,
-            limit: self.paths.get(path).packet_limit(),
+            limit,
             tail: None,
             sack,
         }
@@ -92,6 +97,17 @@ impl Association {
                 .is_some_and(|len| builder.len() + len + padded(expected) <= limit);
         self.write_timestamp(builder, ctx.now, (true, bundled));
         bundled.then(|| self.write_sack(builder, usize::MAX))
+    }
+
+    /// Adds a PAD chunk if the packet must be larger so that the host fragments it. The first
+    /// chunk, of `expected` bytes, was sent in a larger packet before and cannot be cut again.
+    #[cold]
+    fn fill_to_fragment(&self, builder: &mut PacketBuilder<'_>, path: PathId, expected: usize) {
+        let least = self.paths.get(path).least_to_fragment().unwrap_or(0);
+        let missing = least.saturating_sub(builder.len() + padded(expected));
+        if let Some(padding) = missing.checked_sub(CHUNK_HEADER_LEN) {
+            builder.pad(padding);
+        }
     }
 
     /// Completes the packet and counts it. The probe timeout and the estimates take note
