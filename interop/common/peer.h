@@ -12,7 +12,8 @@
  *
  * --at MS:WHAT:ADDRESS, up to eight times in order of time, counted from the set-up, changes
  * the association. `add` and `rem`: an address of this end (RFC 5061); `prefer`: the other end
- * is asked to send to this address of ours; `primary`: this end sends to this one of theirs. */
+ * is asked to send to this address of ours; `primary`: this end sends to this one of theirs;
+ * `raw`: it does so without UDP from now on. */
 #ifndef INTEROP_PEER_H
 #define INTEROP_PEER_H
 
@@ -44,8 +45,8 @@ struct addr_list {
 	int has_v6;
 };
 
-enum change_kind { CHANGE_ADD, CHANGE_REM, CHANGE_PREFER, CHANGE_PRIMARY };
-static const char *const change_names[] = { "add", "rem", "prefer", "primary" };
+enum change_kind { CHANGE_ADD, CHANGE_REM, CHANGE_PREFER, CHANGE_PRIMARY, CHANGE_RAW };
+static const char *const change_names[] = { "add", "rem", "prefer", "primary", "raw" };
 
 /* What happens to the association, and when. */
 struct change {
@@ -123,7 +124,7 @@ __attribute__((noreturn)) static void usage(const char *problem, const char *wor
 	        "options: --udp-port U --peer-udp-port V --message BYTES --every MS --buffer BYTES\n"
 	        "         --rto-initial MS --rto-min MS --rto-max MS --pmr N --pf N\n"
 	        "         --heartbeat MS --cmt-dac 0|1 --asconf 0|1 --deadline SECONDS\n"
-	        "         --at MS:add|rem|prefer|primary:ADDRESS\n"
+	        "         --at MS:add|rem|prefer|primary|raw:ADDRESS\n"
 	        "         --local-port P --run N --again N --auth-key SECRET\n",
 	        problem, word != NULL ? " " : "", word != NULL ? word : "");
 	exit(2);
@@ -177,7 +178,7 @@ static void parse_change(struct options *o, const char *text)
 			break;
 	}
 	if (i == kinds)
-		usage("not add, rem, prefer or primary:", text);
+		usage("not add, rem, prefer, primary or raw:", text);
 	c->kind = (enum change_kind)i;
 	parse_address(&c->address, address + 1);
 	o->change_count++;

@@ -229,6 +229,7 @@ static int change(void *socket, const struct options *o, const struct change *c)
 	socklen_t size = addr_size(&address), length = sizeof(own);
 	struct sctp_setpeerprim prefer = { 0 };
 	struct sctp_prim primary = { 0 };
+	struct sctp_udpencaps encaps = { 0 }; /* port 0: without UDP */
 
 	(void)o;
 	switch (c->kind) {
@@ -246,6 +247,10 @@ static int change(void *socket, const struct options *o, const struct change *c)
 		if (getpeername(s, &other.sa, &length) != 0)
 			return -1;
 		address.v4.sin_port = other.v4.sin_port;
+		if (c->kind == CHANGE_RAW) {
+			memcpy(&encaps.sue_address, &address, size);
+			return setsockopt(s, SOL_SCTP, SCTP_REMOTE_UDP_ENCAPS_PORT, &encaps, sizeof(encaps));
+		}
 		memcpy(&primary.ssp_addr, &address, size);
 		return setsockopt(s, SOL_SCTP, SCTP_PRIMARY_ADDR, &primary, sizeof(primary));
 	}

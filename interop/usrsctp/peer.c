@@ -239,6 +239,7 @@ static int change(void *socket, const struct options *o, const struct change *c)
 	socklen_t size = addr_size(&address);
 	struct sctp_setpeerprim prefer = { 0 };
 	struct sctp_setprim primary = { 0 };
+	struct sctp_udpencaps encaps = { 0 }; /* port 0: without UDP */
 
 	switch (c->kind) {
 	case CHANGE_ADD:
@@ -248,6 +249,10 @@ static int change(void *socket, const struct options *o, const struct change *c)
 	case CHANGE_PREFER:
 		memcpy(&prefer.sspp_addr, &address, size);
 		return usrsctp_setsockopt(s, IPPROTO_SCTP, SCTP_SET_PEER_PRIMARY_ADDR, &prefer, sizeof(prefer));
+	case CHANGE_RAW:
+		address.v4.sin_port = htons((uint16_t)o->port);
+		memcpy(&encaps.sue_address, &address, size);
+		return usrsctp_setsockopt(s, IPPROTO_SCTP, SCTP_REMOTE_UDP_ENCAPS_PORT, &encaps, sizeof(encaps));
 	default:
 		address.v4.sin_port = htons((uint16_t)o->port);
 		memcpy(&primary.ssp_addr, &address, size);
