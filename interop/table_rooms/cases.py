@@ -153,7 +153,7 @@ class Case:
         if len(ends) != 1 or not ends[0].startswith(wanted):
             raise Failed(f"the server saw another end: {ends}")
         hosts = self.side(BYWAY) + self.side(PEER)
-        self.packets = packets.read(self.folder / "capture.pcapng", self.cell.udp, hosts)
+        self.packets = packets.read(self.folder / "capture.pcapng", None if self.byway.mixed else self.cell.udp, hosts)
         last = [c for p in self.packets[-40:] for c in p.chunks]
         wanted, other = (ABORT, SHUTDOWN_COMPLETE) if self.end == "abort" else (SHUTDOWN_COMPLETE, ABORT)
         if wanted not in last or other in last:
@@ -423,10 +423,29 @@ def without_changes(case: Case) -> None:
     case.details = "no ASCONF"
 
 
+def mixed(case: Case) -> None:
+    """Path 1 in UDP, path 2 without, in one association; the path that byway sends on is cut and comes back."""
+    case.byway.mixed = True
+    second = case.lab.address(BYWAY, 2)
+    if not case.cell.client:
+        # The peer begins in UDP, and goes over where it is told. It falls back when a heartbeat of byway in UDP
+        # comes before one of its own has left, so it is told again.
+        for at in range(200, 2600, 300):
+            case.peer_more += ["--at", f"{at}:raw:{second}"]
+    cut(case, BYWAY)
+    counts = {(p, udp): 0 for p in (1, 2) for udp in (True, False)}
+    for packet in case.packets:
+        counts[packet.path, packet.in_udp] += 1
+    if counts[1, False] or counts[2, False] < max(200, counts[2, True]):
+        raise Failed(f"packets by path and whether in UDP: {counts}")
+    case.details += f", path 2: {counts[2, False]} packets without UDP, {counts[2, True]} in it"
+
+
 # In the order of the table's columns.
 ALL: dict[str, tuple[str, Callable[[Case], None]]] = {
     "cut here": ("byway's path is cut and comes back, graceful end", graceful),
     "cut there": ("the peer's path is cut and comes back, AUTH, abort", aborted),
+    "mixed": ("path 1 in UDP, path 2 without, a path is cut and comes back", mixed),
     "peer back": ("the peer is killed and comes back", peer_back),
     "byway back": ("byway is killed and comes back", byway_back),
     "byway moves": ("byway's host changes its network", byway_moves),

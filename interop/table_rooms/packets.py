@@ -12,7 +12,7 @@ ABORT_OF_STRANGER = 0x106
 
 FIELDS = (
     "frame.time_epoch frame.interface_name ip.src ip.dst ipv6.src ipv6.dst sctp.chunk_type "
-    "sctp.abort_t_bit sctp.checksum.status _ws.expert.severity _ws.expert.message"
+    "sctp.abort_t_bit sctp.checksum.status udp.port _ws.expert.severity _ws.expert.message"
 ).split()
 
 
@@ -23,13 +23,15 @@ class Packet:
     source: str
     destination: str
     chunks: list[int]
+    in_udp: bool
 
 
-def read(capture: Path, udp: bool, hosts: list[str]) -> list[Packet]:
+def read(capture: Path, udp: bool | None, hosts: list[str]) -> list[Packet]:
     """All packets between these addresses, in order of time. Fails if any packet does not dissect clean: SCTP in UDP or
     directly over IP, a right CRC32c, nothing malformed, no error. A switch that knows no port for a card yet sends its
-    packets to all, so that those of other cells may be among them."""
-    which = f"udp.port == {UDP_PORT}" if udp else "(ip.proto == 132 || ipv6.nxt == 132)"
+    packets to all, so that those of other cells may be among them. `udp`: None if it may be either."""
+    both = (f"udp.port == {UDP_PORT}", "ip.proto == 132 || ipv6.nxt == 132")
+    which = f"({' || '.join(both)})" if udp is None else f"({both[0 if udp else 1]})"
     # Payload is random bytes: nothing above SCTP is to be guessed from it.
     words = ["tshark", "-n", "-r", str(capture), "-d", f"udp.port=={UDP_PORT},sctp"]
     for option in ("checksum:CRC 32c", "tsn_analysis:FALSE", "reassembly:FALSE", "ulp_dissection:FALSE"):
@@ -42,7 +44,7 @@ def read(capture: Path, udp: bool, hosts: list[str]) -> list[Packet]:
         raise Failed(f"tshark failed: {done.stderr.strip()[-200:]}")
     packets, bad = [], []
     for line in done.stdout.splitlines():
-        time, card, src, dst, src6, dst6, chunks, stranger, checksum, severity, message = line.split("|", 10)
+        time, card, src, dst, src6, dst6, chunks, stranger, checksum, ports, severity, message = line.split("|", 11)
         # Checksum status 1: right. Severity 0x800000: an error.
         clean = checksum == "1" and "8388608" not in severity and "0x00800000" not in severity
         if not clean or "alformed" in message:
@@ -51,7 +53,7 @@ def read(capture: Path, udp: bool, hosts: list[str]) -> list[Packet]:
         types = [int(c, 0) for c in chunks.split(",") if c]
         if "1" in stranger or "True" in stranger:
             types = [ABORT_OF_STRANGER if c == ABORT else c for c in types]
-        packet = Packet(float(time), int(card[-1]), src or src6, dst or dst6, types)
+        packet = Packet(float(time), int(card[-1]), src or src6, dst or dst6, types, ports != "")
         if packet.source in hosts and packet.destination in hosts:
             packets.append(packet)
     if bad:

@@ -63,12 +63,13 @@ class Byway(Program):
     name = "byway"
     program = ""
     client_port, server_port = CLIENT_PORT, SERVER_PORT
+    mixed = False  # UDP, but not to the peer's second address
 
     def words(self, verb: str, own: list[str], run: int, more: list[str]) -> list[str]:
         udp = self.lab.udp
         return [
             self.program, verb, "--bind", ",".join(with_port(a, udp) for a in own),
-            "--encapsulation", "udp" if udp else "none", "--run", str(run), "--limit", str(LIMIT), *more,
+            "--encapsulation", "both" if self.mixed else "udp" if udp else "none", "--run", str(run), "--limit", str(LIMIT), *more,
         ]  # fmt: skip
 
     def accept(self, out, own, run, more):
@@ -76,7 +77,7 @@ class Byway(Program):
         return self.lab.start(words, out, self.lab.a)
 
     def connect(self, out, own, other, run, end, more):
-        to = ",".join(with_port(a, self.lab.udp) for a in other)
+        to = ",".join(with_port(a, self.lab.udp and not (self.mixed and i)) for i, a in enumerate(other))
         ports = ["--port", str(self.client_port), "--peer-port", str(self.server_port)]
         words = self.words("connect", own, run, ["--to", to, "--end", end, *ports, *more])
         return self.lab.start(words, out, self.lab.a)
