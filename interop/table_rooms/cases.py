@@ -426,12 +426,6 @@ def without_changes(case: Case) -> None:
 def mixed(case: Case) -> None:
     """Path 1 in UDP, path 2 without, in one association; the path that byway sends on is cut and comes back."""
     case.byway.mixed = True
-    second = case.lab.address(BYWAY, 2)
-    if not case.cell.client:
-        # The peer begins in UDP, and goes over where it is told. It falls back when a heartbeat of byway in UDP
-        # comes before one of its own has left, so it is told again.
-        for at in range(200, 2600, 300):
-            case.peer_more += ["--at", f"{at}:raw:{second}"]
     cut(case, BYWAY)
     counts = {(p, udp): 0 for p in (1, 2) for udp in (True, False)}
     for packet in case.packets:
