@@ -42,29 +42,28 @@ impl Association {
         }
     }
 
-    /// Own data is about to leave, or has left on a path that the peer has left.
+    /// Own data is about to leave, or has left on a path that the peer has left. Returns whether it
+    /// goes elsewhere now, and perhaps counts as lost.
     #[inline]
-    pub(super) fn check_left_path(&mut self, ctx: &mut Ctx<'_>) {
-        if self.failure.peers_data.left.is_some() {
-            self.doubt_left_path(ctx);
-        }
+    pub(super) fn check_left_path(&mut self, ctx: &mut Ctx<'_>) -> bool {
+        self.failure.peers_data.left.is_some() && self.doubt_left_path(ctx)
     }
 
     #[cold]
-    fn doubt_left_path(&mut self, ctx: &mut Ctx<'_>) {
+    fn doubt_left_path(&mut self, ctx: &mut Ctx<'_>) -> bool {
         let Some(path) = self.failure.peers_data.left else {
-            return;
+            return false;
         };
         if path != self.paths.data() || !self.paths.contains(path) {
             self.failure.peers_data.left = None;
-            return;
+            return false;
         }
         let Some(rule) = self.cfg.failover.probe_timeout else {
-            return;
+            return false;
         };
         let p = self.paths.get(path);
         let Some(heard) = p.counters.last_heard() else {
-            return;
+            return false;
         };
         let answer = self.answer_time(rule, path);
         // With data on all paths at once, it leaves none.
@@ -74,15 +73,17 @@ impl Association {
             .not_before
             .is_some_and(|t| ctx.now < t);
         if too_soon || ctx.now.since(heard) < answer || self.send.concurrent.is_some() {
-            return;
+            return false;
         }
         self.failure.peers_data = PeersData {
             not_before: Some(ctx.now + PAUSE),
             ..PeersData::default()
         };
-        if p.state() == PathState::Active {
+        let leaves = p.state() == PathState::Active;
+        if leaves {
             self.on_unreachable(ctx, path);
             self.want_heartbeat(path);
         }
+        leaves
     }
 }

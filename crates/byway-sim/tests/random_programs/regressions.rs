@@ -762,3 +762,64 @@ fn a_probe_of_the_detector_verifies_an_address_that_data_waits_for() {
     });
     assert_eq!(outcome.missing, 0);
 }
+
+/// The peer has left the path of own data, and its window is closed. Data leaves the path when it is
+/// looked for, and what was lost by that leaves in the same call.
+#[test]
+fn data_that_leaves_the_path_that_the_peer_left_waits_for_nothing() {
+    let a = Settings {
+        target: 2,
+        pf: 2,
+        receive: 26,
+        rto: 2,
+        streams: 35,
+        concurrent: 104,
+        windows: 8,
+        byway: 64,
+        asconf: 2,
+        ..Settings::default()
+    };
+    let z = Settings {
+        old: true,
+        target: 6,
+        pf: 2,
+        send: 2,
+        hb: 2,
+        misc: 29,
+        concurrent: 2,
+        pmr: 1,
+        estimate: 6,
+        byway: 46,
+        asconf: 2,
+        ..Settings::default()
+    };
+    let outcome = twice(&Program {
+        paths: vec![
+            path(98),
+            PathPlan {
+                queue: 8,
+                ..path(62)
+            },
+        ],
+        settings: two(a, z),
+        steps: vec![
+            step(0, 0, Op::SetPrimary(0)),
+            step(0, 1, send(0, 1, 1)),
+            step(6420, 1, send(0, 601, 3)),
+            step(4, 0, Op::Reading(false)),
+            step(0, 1, send(0, 1, 1)),
+            step(0, 1, Op::Addresses(14)),
+            step(133, 0, send(0, 1, 1)),
+            step(11103, 0, send(0, 1, 1)),
+            step(0, 0, send(0, 66_793, 1)),
+            step(139, 0, Op::Connect),
+            step(157, 1, send(0, 1, 1)),
+            step(210, 1, Op::Reading(false)),
+            step(6489, 1, Op::Addresses(11)),
+            step(1818, 0, send(0, 1, 1)),
+        ],
+        ..Program::default()
+    });
+    assert_eq!(outcome.failures, [""; 0]);
+    assert_eq!(outcome.missing, 0);
+}

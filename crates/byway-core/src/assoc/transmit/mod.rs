@@ -167,7 +167,10 @@ impl Association {
             self.note_rwnd_blocked(ctx, false);
             return None;
         }
-        self.check_left_path(ctx);
+        if self.check_left_path(ctx) {
+            // A heartbeat, and what counts as lost now, leave before new data.
+            return self.next_packet(ctx, buf);
+        }
         let next = self.admit(ctx)?;
         Some(self.send_new(ctx, buf, next))
     }
