@@ -1,10 +1,12 @@
 //! Tickets, keys and encryption, with running processes and somebody on the way.
 
+mod host;
 mod peers;
 mod raw;
 mod relay;
 
 use byway_tls::{Secret, Ticket};
+use host::Host;
 use peers::{byway, contents, folder, run, stranger, text};
 use raw::Raw;
 use relay::{DATA, Onward, Relay, Way, chunks, with_chunk};
@@ -13,86 +15,6 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
-
-/// A side that waits, with the ticket that it has printed.
-struct Host {
-    /// None once it has been waited for.
-    child: Option<Child>,
-    ticket: String,
-    out: BufReader<ChildStdout>,
-}
-
-impl Host {
-    fn start(args: &[&str]) -> Host {
-        Host::start_by(byway(), args)
-    }
-
-    fn start_by(command: Command, args: &[&str]) -> Host {
-        Host::start_at(command, args, "127.0.0.1:0")
-    }
-
-    fn start_at(mut command: Command, args: &[&str], bind: &str) -> Host {
-        let mut child = command
-            .args(args)
-            .args(["--bind", bind])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut out = BufReader::new(child.stdout.take().unwrap());
-        let mut ticket = String::new();
-        out.read_line(&mut ticket).unwrap();
-        let ticket = ticket.trim().to_owned();
-        if !ticket.starts_with("byway1-") {
-            let said = child.wait_with_output().unwrap().stderr;
-            panic!("no ticket: {ticket:?}; {}", text(&said));
-        }
-        Host {
-            child: Some(child),
-            ticket,
-            out,
-        }
-    }
-
-    fn address(&self) -> SocketAddr {
-        Ticket::parse(&self.ticket).unwrap().addresses[0]
-    }
-
-    /// The same ticket by way of a relay.
-    fn by_way_of(&self, relay: &Relay) -> String {
-        let mut ticket = Ticket::parse(&self.ticket).unwrap();
-        ticket.addresses = vec![relay.address];
-        ticket.to_text().to_string()
-    }
-
-    /// Ends it; what it has said.
-    fn end(mut self) -> (Option<i32>, Vec<u8>, String) {
-        let child = self.child.as_mut().unwrap();
-        if child.try_wait().unwrap().is_none() {
-            peers::signal(child, "TERM");
-        }
-        self.finish()
-    }
-
-    /// Waits for its end.
-    fn finish(mut self) -> (Option<i32>, Vec<u8>, String) {
-        let mut out = Vec::new();
-        self.out.read_to_end(&mut out).unwrap();
-        let rest = self.child.take().unwrap().wait_with_output().unwrap();
-        let said = text(&rest.stderr);
-        assert!(!said.contains("panicked"), "{said}");
-        (rest.status.code(), out, said)
-    }
-}
-
-impl Drop for Host {
-    fn drop(&mut self) {
-        if let Some(child) = &mut self.child {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
-}
 
 /// A file, and the folder where it shall arrive.
 struct Case {
@@ -152,7 +74,7 @@ fn a_file_arrives_by_ticket_and_nobody_on_the_way_sees_it() {
     let case = Case::new("file", 3_000_000);
     let recv = case.recv(&[]);
     let relay = Relay::honest(recv.address());
-    let ticket = recv.by_way_of(&relay);
+    let ticket = recv.by_way_of(relay.address);
     let out = case.send(&ticket);
     assert!(out.status.success(), "{}", text(&out.stderr));
     assert!(case.arrived().unwrap() == contents(3_000_000));
@@ -420,7 +342,7 @@ fn tampered(name: &str, tamper: impl FnMut(Way, Vec<u8>) -> Onward + Send + 'sta
     let case = Case::new(name, 2_000_000);
     let recv = case.recv(&[]);
     let relay = Relay::start(recv.address(), tamper);
-    let out = case.send(&recv.by_way_of(&relay));
+    let out = case.send(&recv.by_way_of(relay.address));
     let said = text(&out.stderr);
     assert!(!out.status.success(), "{said}");
     assert!(case.arrived().is_none());
@@ -482,7 +404,7 @@ fn a_handshake_that_was_tampered_with_lets_nobody_in() {
         }
         vec![(way, packet)]
     });
-    let out = case.send(&recv.by_way_of(&relay));
+    let out = case.send(&recv.by_way_of(relay.address));
     assert!(!out.status.success());
     assert!(case.nothing_came());
     recv.end();
@@ -691,7 +613,7 @@ fn a_tunnel_by_ticket_carries_tcp_and_nobody_on_the_way_sees_it() {
         .unwrap()
         .local_addr()
         .unwrap();
-    let ticket = serve.by_way_of(&relay);
+    let ticket = serve.by_way_of(relay.address);
     let mut forward = byway()
         .args([
             "forward",

@@ -72,11 +72,14 @@ pub enum Rule {
     /// A datagram was dropped, because too many waited for their socket, which takes none at
     /// present. Counted by the driver.
     SendQueue,
+    /// A handshake of a layer above, such as TLS, was refused: the host, or all hosts together, had
+    /// used up their rate.
+    Handshakes,
 }
 
 impl Rule {
     /// All rules.
-    pub const ALL: [Rule; 27] = [
+    pub const ALL: [Rule; 28] = [
         Rule::Malformed,
         Rule::Checksum,
         Rule::OutOfTheBlue,
@@ -104,6 +107,7 @@ impl Rule {
         Rule::Icmp,
         Rule::PortZero,
         Rule::SendQueue,
+        Rule::Handshakes,
     ];
 
     /// A name for programs. It does not change.
@@ -137,6 +141,7 @@ impl Rule {
             Rule::Icmp => "icmp_ignored",
             Rule::PortZero => "from_port_zero",
             Rule::SendQueue => "datagrams_overflowed",
+            Rule::Handshakes => "handshakes_refused",
         }
     }
 }
@@ -171,6 +176,7 @@ impl core::fmt::Display for Rule {
             Rule::Icmp => "ICMP messages about packets that were not sent",
             Rule::PortZero => "datagrams from UDP port 0",
             Rule::SendQueue => "datagrams dropped, because their socket takes none at present",
+            Rule::Handshakes => "handshakes beyond their rate",
         })
     }
 }

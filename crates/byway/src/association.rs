@@ -254,6 +254,25 @@ impl Association {
         }
     }
 
+    /// Whether to answer a handshake of the peer, such as one of TLS, which costs a signature and a
+    /// key exchange before the peer has proved anything. Ask before the first answer. It counts: a
+    /// host gets 20 a second, and 256 after a pause; all hosts together get 200, and beyond that 100
+    /// for those that ask seldom. What is refused is counted ([`Rule::Handshakes`](crate::Rule)) and
+    /// logged; tell the peer so with [`abort`](Self::abort).
+    #[must_use]
+    pub fn take_handshake(&self) -> bool {
+        let now = self.shared().now();
+        self.shared()
+            .with(|state| state.core.take_handshake(now, self.id()))
+    }
+
+    /// The peer has proved who it is: its handshake does not count any more. So good peers meet no
+    /// limit. Call it at most once after each [`take_handshake`](Self::take_handshake).
+    pub fn give_handshake_back(&self) {
+        self.shared()
+            .with(|state| state.core.give_handshake_back(self.id()));
+    }
+
     pub(crate) async fn up(&self) -> Result<(), Closed> {
         poll_fn(|cx| {
             self.shared()

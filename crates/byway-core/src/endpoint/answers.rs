@@ -1,5 +1,6 @@
 //! How many answers leave to those who have no association (RFC 9260 section 8.4 and,
-//! against floods, RFC 5062).
+//! against floods, RFC 5062), and how many handshakes of a layer above are begun for those who
+//! have one and have not proved who they are.
 //!
 //! An INIT and a packet out of the blue cost their sender one small packet, and may carry
 //! a forged source. Each answer takes a token from a bucket of its source and from one of
@@ -15,47 +16,61 @@ use core::hash::{BuildHasher, BuildHasherDefault};
 use core::net::IpAddr;
 use std::collections::hash_map::DefaultHasher;
 
-/// Answers a second, and at once after a pause, that the endpoint gives to whoever asks.
-const OF_ALL: Rate = Rate {
-    a_second: 4000,
-    at_once: 4000,
+/// Rates of one kind.
+#[derive(Debug)]
+struct Rates {
+    /// What the endpoint gives to whoever asks.
+    all: Rate,
+    /// What it gives beyond that, to sources that ask seldom: those who ask without end leave it
+    /// to newcomers, however many they are.
+    newcomers: Rate,
+    /// What one source gets.
+    one: Rate,
+    /// What one source gets of what newcomers get: an INIT and its repetitions.
+    one_newcomer: Rate,
+}
+
+const ANSWERS: Rates = Rates {
+    all: Rate::new(4000, 4000),
+    newcomers: Rate::new(1000, 1000),
+    one: Rate::new(500, 1000),
+    one_newcomer: Rate::new(1, 8),
 };
 
-/// What it gives beyond that, to sources that ask seldom: those who ask without end leave it to
-/// newcomers, however many they are.
-const OF_NEWCOMERS: Rate = Rate {
-    a_second: 1000,
-    at_once: 1000,
-};
-
-/// The same for one source.
-const OF_ONE: Rate = Rate {
-    a_second: 500,
-    at_once: 1000,
-};
-
-/// Of these, what one source gets: an INIT and its repetitions.
-const OF_ONE_NEWCOMER: Rate = Rate {
-    a_second: 1,
-    at_once: 8,
+/// A signature and a key exchange take some hundred microseconds: all of them together a small part
+/// of one processor.
+const HANDSHAKES: Rates = Rates {
+    all: Rate::new(200, 1024),
+    newcomers: Rate::new(100, 256),
+    one: Rate::new(20, 256),
+    one_newcomer: Rate::new(1, 4),
 };
 
 /// Sources that are counted apart. Two of them may share a bucket.
 const SOURCES: usize = 1024;
 
-/// The two kinds of answers. A flood of one does not use up the other.
+/// What a peer can ask for without end. A flood of one kind does not use up another.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     /// INIT ACK.
     Init,
     /// The answer to a packet out of the blue, or a refusal.
     OutOfTheBlue,
+    /// The answer of a layer above to a handshake.
+    Handshake,
 }
 
+/// Tokens a second, and at once after a pause.
 #[derive(Copy, Clone, Debug)]
 struct Rate {
     a_second: u32,
     at_once: u32,
+}
+
+impl Rate {
+    const fn new(a_second: u32, at_once: u32) -> Rate {
+        Rate { a_second, at_once }
+    }
 }
 
 /// A token bucket.
@@ -97,6 +112,7 @@ impl Bucket {
 /// The buckets of one kind of answers.
 #[derive(Debug)]
 struct Buckets {
+    rates: &'static Rates,
     all: Bucket,
     newcomers: Bucket,
     /// By a hash of the host: its rate, and its rate as a newcomer. Empty until the first answer.
@@ -106,10 +122,11 @@ struct Buckets {
 }
 
 impl Buckets {
-    fn new(secret: [u8; 32]) -> Buckets {
+    fn new(rates: &'static Rates, secret: [u8; 32]) -> Buckets {
         Buckets {
-            all: Bucket::full(OF_ALL),
-            newcomers: Bucket::full(OF_NEWCOMERS),
+            rates,
+            all: Bucket::full(rates.all),
+            newcomers: Bucket::full(rates.newcomers),
             sources: Vec::new(),
             secret,
         }
@@ -117,7 +134,7 @@ impl Buckets {
 
     fn of(&mut self, source: IpAddr) -> &mut [Bucket; 2] {
         if self.sources.is_empty() {
-            let full = [OF_ONE, OF_ONE_NEWCOMER].map(Bucket::full);
+            let full = [self.rates.one, self.rates.one_newcomer].map(Bucket::full);
             self.sources = vec![full; SOURCES];
         }
         let hasher = BuildHasherDefault::<DefaultHasher>::default();
@@ -127,12 +144,13 @@ impl Buckets {
 
     /// Takes a token of the source, and one of all or, if there is none, of newcomers.
     fn take(&mut self, source: IpAddr, now: Instant) -> bool {
-        self.all.fill(OF_ALL, now);
-        self.newcomers.fill(OF_NEWCOMERS, now);
+        let rates = self.rates;
+        self.all.fill(rates.all, now);
+        self.newcomers.fill(rates.newcomers, now);
         let (all, newcomers) = (self.all.tokens, self.newcomers.tokens);
         let [one, newcomer] = self.of(source);
-        one.fill(OF_ONE, now);
-        newcomer.fill(OF_ONE_NEWCOMER, now);
+        one.fill(rates.one, now);
+        newcomer.fill(rates.one_newcomer, now);
         if one.tokens == 0 {
             return false;
         }
@@ -149,6 +167,15 @@ impl Buckets {
         }
         both
     }
+
+    /// The source has proved that it is no flood.
+    fn give_back(&mut self, source: IpAddr) {
+        let rates = self.rates;
+        self.all.give_back(rates.all);
+        let [one, newcomer] = self.of(source);
+        one.give_back(rates.one);
+        newcomer.give_back(rates.one_newcomer);
+    }
 }
 
 /// The answers that may still leave.
@@ -156,31 +183,36 @@ impl Buckets {
 pub(super) struct Answers {
     init: Buckets,
     out_of_the_blue: Buckets,
+    handshake: Buckets,
 }
 
 impl Answers {
     /// `seed`: that of the endpoint, which nobody else knows.
     pub(super) fn new(seed: [u8; 32]) -> Answers {
         Answers {
-            init: Buckets::new(seed),
-            out_of_the_blue: Buckets::new(seed),
+            init: Buckets::new(&ANSWERS, seed),
+            out_of_the_blue: Buckets::new(&ANSWERS, seed),
+            handshake: Buckets::new(&HANDSHAKES, seed),
         }
     }
 
     /// Whether an answer to this source may leave now; it counts.
     pub(super) fn take(&mut self, kind: Answer, source: IpAddr, now: Instant) -> bool {
-        match kind {
-            Answer::Init => self.init.take(source, now),
-            Answer::OutOfTheBlue => self.out_of_the_blue.take(source, now),
-        }
+        self.of(kind).take(source, now)
     }
 
-    /// A cookie that this source got has set up an association.
-    pub(super) fn proved(&mut self, source: IpAddr) {
-        self.init.all.give_back(OF_ALL);
-        let [one, newcomer] = self.init.of(source);
-        one.give_back(OF_ONE);
-        newcomer.give_back(OF_ONE_NEWCOMER);
+    /// A cookie that this source got has set up an association; or a handshake has proved who it
+    /// is.
+    pub(super) fn proved(&mut self, kind: Answer, source: IpAddr) {
+        self.of(kind).give_back(source);
+    }
+
+    fn of(&mut self, kind: Answer) -> &mut Buckets {
+        match kind {
+            Answer::Init => &mut self.init,
+            Answer::OutOfTheBlue => &mut self.out_of_the_blue,
+            Answer::Handshake => &mut self.handshake,
+        }
     }
 }
 
@@ -201,15 +233,18 @@ mod tests {
     #[test]
     fn one_source_gets_its_rate_and_leaves_the_rest_to_others() {
         let (mut a, t) = (Answers::new([7; 32]), Instant::ZERO);
-        assert_eq!(answered(&mut a, source(1), t, 9000), OF_ONE.at_once);
+        assert_eq!(answered(&mut a, source(1), t, 9000), ANSWERS.one.at_once);
         assert_eq!(answered(&mut a, source(2), t, 10), 10);
         let later = t + Duration::from_secs(1);
-        assert_eq!(answered(&mut a, source(1), later, 9000), OF_ONE.a_second);
+        assert_eq!(
+            answered(&mut a, source(1), later, 9000),
+            ANSWERS.one.a_second
+        );
         // Tokens do not pile up beyond what may leave at once.
         let much_later = t + Duration::from_secs(3600);
         assert_eq!(
             answered(&mut a, source(1), much_later, 9000),
-            OF_ONE.at_once
+            ANSWERS.one.at_once
         );
     }
 
@@ -217,7 +252,7 @@ mod tests {
     fn all_sources_together_get_the_rate_of_the_endpoint() {
         let (mut a, t) = (Answers::new([7; 32]), Instant::ZERO);
         let got: u32 = (0..20_000).map(|n| answered(&mut a, source(n), t, 1)).sum();
-        assert_eq!(got, OF_ALL.at_once + OF_NEWCOMERS.at_once);
+        assert_eq!(got, ANSWERS.all.at_once + ANSWERS.newcomers.at_once);
         // Many requests in small steps of time: no fraction is lost for good. Twenty sources that
         // ask without end leave the rate of newcomers alone, but for a few answers each.
         let mut got = 0;
@@ -259,7 +294,7 @@ mod tests {
         let (mut a, t) = (Answers::new([7; 32]), Instant::ZERO);
         let ip = |n: u128| IpAddr::from(core::net::Ipv6Addr::from_bits(0x2001_0db8 << 96 | n));
         let got: u32 = (0..5000).map(|n| answered(&mut a, ip(n), t, 1)).sum();
-        assert_eq!(got, OF_ONE.at_once);
+        assert_eq!(got, ANSWERS.one.at_once);
         assert_eq!(answered(&mut a, ip(1 << 64), t, 1), 1);
     }
 
@@ -268,7 +303,7 @@ mod tests {
         let (mut a, t) = (Answers::new([7; 32]), Instant::ZERO);
         for _ in 0..100_000 {
             assert!(a.take(Answer::Init, source(1), t));
-            a.proved(source(1));
+            a.proved(Answer::Init, source(1));
         }
     }
 
@@ -277,5 +312,32 @@ mod tests {
         let (mut a, t) = (Answers::new([7; 32]), Instant::ZERO);
         while a.take(Answer::OutOfTheBlue, source(1), t) {}
         assert!(a.take(Answer::Init, source(1), t));
+    }
+
+    /// Whose secret is wrong gets few, whose is right as many as it likes, and neither meets the
+    /// rate of associations.
+    #[test]
+    fn handshakes_have_a_rate_of_their_own_that_who_is_let_in_does_not_meet() {
+        let (mut a, t) = (Answers::new([7; 32]), Instant::ZERO);
+        let asked = |a: &mut Answers, n, now, times| {
+            let take = |_: &u32| a.take(Answer::Handshake, source(n), now);
+            (0..times).filter(take).count() as u32
+        };
+        for _ in 0..10_000 {
+            assert!(a.take(Answer::Handshake, source(1), t));
+            a.proved(Answer::Handshake, source(1));
+        }
+        assert_eq!(asked(&mut a, 1, t, 9000), HANDSHAKES.one.at_once);
+        let later = t + Duration::from_secs(1);
+        assert_eq!(asked(&mut a, 1, later, 9000), HANDSHAKES.one.a_second);
+        assert_eq!(answered(&mut a, source(1), later, 10), 10);
+        // A hundred hosts at once leave one that asks seldom its own.
+        for ms in 0..5000 {
+            for n in 100..200 {
+                asked(&mut a, n, later + Duration::from_millis(ms), 1);
+            }
+        }
+        let last = later + Duration::from_millis(5000);
+        assert_eq!(asked(&mut a, 9999, last, 2), 2);
     }
 }

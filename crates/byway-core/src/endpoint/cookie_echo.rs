@@ -131,7 +131,7 @@ impl Endpoint {
             self.refuse(now, inbound, cookie.peer_tag, rule);
             return;
         }
-        self.answers.proved(ip);
+        self.answers.proved(Answer::Init, ip);
         let id = self.table.next_id();
         let new = Accepted {
             id,

@@ -1,11 +1,12 @@
-//! Limits on the number of associations that peers set up.
+//! Limits on the number of associations that peers set up, and on what they ask for.
 
 use super::Endpoint;
 use super::answers::Answer;
+use crate::api::AssocId;
 use crate::assoc::Inbound;
 use crate::refusals::Rule;
 use crate::time::Instant;
-use core::net::IpAddr;
+use core::net::{IpAddr, SocketAddr};
 
 impl Endpoint {
     /// The rule by which no further association with a peer at this address is accepted.
@@ -28,6 +29,33 @@ impl Endpoint {
             self.out.refuse(Rule::AnswerRate, *inbound.source);
         }
         may
+    }
+
+    /// Whether the user of the endpoint may answer a handshake of this peer, which costs a signature
+    /// and a key exchange and proves nothing before it has ended. It counts, for the host and for
+    /// all; without a token there is a [`Rule::Handshakes`] more. An association that is not known
+    /// any more gets none.
+    pub fn take_handshake(&mut self, now: Instant, id: AssocId) -> bool {
+        let Some(peer) = self.first_remote(id) else {
+            return false;
+        };
+        let may = self.answers.take(Answer::Handshake, peer.ip(), now);
+        if !may {
+            self.out.refuse(Rule::Handshakes, peer);
+        }
+        may
+    }
+
+    /// The peer has proved with its handshake that it is let in: what
+    /// [`take_handshake`](Self::take_handshake) counted is given back. Call it once for each.
+    pub fn give_handshake_back(&mut self, id: AssocId) {
+        if let Some(peer) = self.first_remote(id) {
+            self.answers.proved(Answer::Handshake, peer.ip());
+        }
+    }
+
+    fn first_remote(&self, id: AssocId) -> Option<SocketAddr> {
+        self.paths(id).first().map(|p| p.remote)
     }
 
     /// Refuses an association because a limit was reached.

@@ -125,7 +125,8 @@ impl State {
                 | Rule::Associations
                 | Rule::AssociationsOfPeer
                 | Rule::Backlog
-                | Rule::SendQueue => {
+                | Rule::SendQueue
+                | Rule::Handshakes => {
                     tracing::warn!(%rule, count, %last, "refused");
                 }
                 _ => tracing::info!(%rule, count, %last, "refused"),

@@ -19,6 +19,10 @@ const MEETING: Duration = Duration::from_secs(20);
 /// How long the other side may take to end the association after an answer that refuses it.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
+/// What a side is told that comes beyond the rate of handshakes.
+const TOO_MANY: &str =
+    "too many TLS handshakes in a short time, of this host or of all; try again in a minute";
+
 /// Why an association was not let in.
 #[derive(Debug)]
 pub(in crate::net) struct NotAdmitted {
@@ -47,7 +51,7 @@ pub(in crate::net) async fn enter(
         let expect = credentials.expect.clone();
         let handshake = Handshake::client(&credentials.key, expect, purpose.service);
         let handshake = handshake.map_err(|e| failed(&e))?;
-        let met = shake(association, handshake).await;
+        let met = shake(association, handshake, || true).await;
         let session = met.map_err(|refused| credentials.explain(refused, purpose))?;
         request(association, session, credentials, purpose).await
     };
@@ -117,7 +121,8 @@ pub(in crate::net) async fn admit<'a>(
         let purpose = gate.purpose();
         let handshake = Handshake::server(gate.key(), purpose.service);
         let handshake = handshake.map_err(|e| failed(&e))?;
-        let met = shake(association, handshake).await;
+        let may = || association.take_handshake();
+        let met = shake(association, handshake, may).await;
         let session = met.map_err(|refused| NotAdmitted {
             plain: matches!(refused, Refused::Plain(_)),
             failure: refused.at_gate(purpose),
@@ -159,6 +164,7 @@ async fn answer<'a>(
     };
     match gate.decide(&request, peer, &witness) {
         Ok(place) => {
+            association.give_handshake_back();
             let welcome = witness.welcome(match request {
                 Request::Ticket(_) => gate.ticket(),
                 Request::Key => None,
@@ -182,6 +188,8 @@ pub(super) enum Refused {
     Tls(HandshakeError),
     /// The other side sent something else.
     Plain(u32),
+    /// Too many were begun in a short time.
+    TooMany,
     /// The association has ended.
     Ended(Failure),
 }
@@ -199,13 +207,20 @@ impl Refused {
                     commands(purpose.service).1
                 ),
             ),
+            Refused::TooMany => Failure::new(Kind::Failed, TOO_MANY),
             Refused::Ended(failure) => failure,
         }
     }
 }
 
-/// Exchanges the messages of a handshake.
-async fn shake(association: &Association, mut handshake: Handshake) -> Result<Session, Refused> {
+/// Exchanges the messages of a handshake. `may` is asked once, when the first message of the other
+/// side has come and before anything is computed for it.
+async fn shake(
+    association: &Association,
+    mut handshake: Handshake,
+    may: impl FnOnce() -> bool,
+) -> Result<Session, Refused> {
+    let mut may = Some(may);
     loop {
         tell(association, &mut handshake).await?;
         if handshake.is_done() {
@@ -218,6 +233,9 @@ async fn shake(association: &Association, mut handshake: Handshake) -> Result<Se
         let whole = received.first && received.last && !received.unordered;
         if received.ppid != HANDSHAKE_PPID || received.stream != 0 || !whole {
             return Err(Refused::Plain(received.ppid));
+        }
+        if may.take().is_some_and(|may| !may()) {
+            return Err(Refused::TooMany);
         }
         if let Err(error) = handshake.receive(&received.payload) {
             // The alert, which is lost with an abort that comes before it was read.
@@ -257,6 +275,7 @@ impl Credentials {
             Refused::Plain(ppid) => format!(
                 "the other side does not encrypt (payload protocol identifier {ppid:#x}); is it a {server} that printed a ticket?"
             ),
+            Refused::TooMany => TOO_MANY.to_owned(),
             Refused::Ended(failure) => {
                 return Failure::new(
                     failure.kind,
