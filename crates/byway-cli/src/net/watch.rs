@@ -73,7 +73,7 @@ pub(super) struct Watch<'a> {
     association: &'a Association,
     /// What its paths carry.
     traffic: Option<&'a Traffic>,
-    states: Vec<(SocketAddr, PathState)>,
+    states: States,
     in_use: Option<SocketAddr>,
     /// What counts, and since when it has not changed.
     sign: (bool, u64),
@@ -94,7 +94,7 @@ impl<'a> Watch<'a> {
         Watch {
             association,
             traffic,
-            states: Vec::new(),
+            states: States::default(),
             in_use: None,
             sign: (false, 0),
             since: now,
@@ -222,19 +222,9 @@ impl<'a> Watch<'a> {
         if let Some(traffic) = self.traffic {
             traffic.note(&paths);
         }
-        for path in &paths {
-            match self
-                .states
-                .iter_mut()
-                .find(|(remote, _)| *remote == path.remote)
-            {
-                Some((_, state)) if *state == path.state => {}
-                Some((remote, state)) => {
-                    progress.say(&format!("path {remote}: {} -> {}", state, path.state));
-                    *state = path.state;
-                }
-                None => self.states.push((path.remote, path.state)),
-            }
+        let now = paths.iter().map(|p| (p.remote, p.state));
+        for (remote, before, state) in self.states.changes(now) {
+            progress.say(&format!("path {remote}: {before} -> {state}"));
         }
         let outage = paths.iter().all(|p| p.state != PathState::Active);
         if let Some(patience) = self.patience.filter(|_| outage && !self.said) {
@@ -249,6 +239,27 @@ impl<'a> Watch<'a> {
         }
         self.in_use = in_use.or(self.in_use);
         progress.show_paths(&paths);
+    }
+}
+
+/// The states of the paths at the last look.
+#[derive(Debug, Default)]
+struct States(Vec<(SocketAddr, PathState)>);
+
+impl States {
+    /// The paths whose state is another one than at the last look, with both. What is no path any
+    /// more is forgotten: a peer may change its address without end.
+    fn changes(
+        &mut self,
+        now: impl Iterator<Item = (SocketAddr, PathState)>,
+    ) -> Vec<(SocketAddr, PathState, PathState)> {
+        let before = std::mem::take(&mut self.0);
+        self.0 = now.collect();
+        let changed = |(remote, state): &(SocketAddr, PathState)| {
+            let (_, last) = before.iter().find(|(r, s)| r == remote && s != state)?;
+            Some((*remote, *last, *state))
+        };
+        self.0.iter().filter_map(changed).collect()
     }
 }
 
@@ -268,4 +279,28 @@ async fn changed(events: &mut Option<Events>) {
         *events = None;
     }
     std::future::pending().await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use PathState::{Active, Inactive};
+
+    #[test]
+    fn changes_are_of_paths_that_were_there_and_nothing_is_kept_of_others() {
+        let of = |port| SocketAddr::from(([10, 0, 0, 1], port));
+        let mut states = States::default();
+        assert_eq!(states.changes([(of(1), Active)].into_iter()), []);
+        let both = [(of(1), Inactive), (of(2), Active)];
+        let changed = (of(1), Active, Inactive);
+        assert_eq!(states.changes(both.into_iter()), [changed]);
+        assert_eq!(states.changes(both.into_iter()), []);
+        // A peer that moves its UDP port without end.
+        for port in 1000..60_000 {
+            states.changes([(of(2), Active), (of(port), Active)].into_iter());
+        }
+        assert_eq!(states.0.len(), 2);
+        // It is seen anew.
+        assert_eq!(states.changes([(of(1), Active)].into_iter()), []);
+    }
 }
