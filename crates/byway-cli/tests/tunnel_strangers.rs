@@ -215,3 +215,46 @@ fn one_host_leaves_connections_of_a_serve_to_others() {
     });
     end(serve);
 }
+
+// Its kernel or its library would answer heartbeats for good.
+#[test]
+fn who_opens_nothing_is_let_go_and_who_has_an_idle_connection_is_not() {
+    let (target, _accepted) = silent_target();
+    let args = ["serve", "--allow", &target, "--give-up", "2s"];
+    let mut serve = Server::start(&args);
+    let why = "it carried no TCP connection for 2 s";
+    runtime().block_on(async {
+        let silent = Stranger::connect(&serve, "127.0.0.1:0").await;
+        let idle = Stranger::connect(&serve, "127.0.0.1:0").await;
+        idle.say(OPEN, 1, b"").await;
+        assert_eq!(idle.hear().await, Some((OPENED, 1, String::new())));
+        // What is refused carries nothing.
+        let refused = Stranger::connect(&serve, "127.0.0.1:0").await;
+        let asks = async {
+            for number in 1.. {
+                refused.say(OPEN, number, b"example.org:1").await;
+                if refused.hear().await.is_none() {
+                    break;
+                }
+                tokio::time::sleep(Duration::from_millis(200)).await;
+            }
+        };
+        bounded(asks).await;
+        for stranger in [silent, refused] {
+            let ended = bounded(stranger.association.closed()).await.to_string();
+            assert!(ended.contains(why), "{ended}");
+            stranger.leave().await;
+        }
+        serve.says(why);
+        // It is as good as ever, until its connection ends.
+        idle.say(OPEN, 2, b"").await;
+        assert_eq!(idle.hear().await, Some((OPENED, 2, String::new())));
+        for number in [1, 2] {
+            idle.say(RESET, number, b"\0").await;
+        }
+        let ended = bounded(idle.association.closed()).await.to_string();
+        assert!(ended.contains(why), "{ended}");
+        idle.leave().await;
+    });
+    end(serve);
+}

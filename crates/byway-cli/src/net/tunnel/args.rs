@@ -4,6 +4,7 @@ use super::allow::Rule;
 use crate::args::{HereArgs, ThereArgs};
 use crate::net::{GateArgs, Uses};
 use clap::{ArgGroup, Args};
+use std::time::Duration;
 
 pub(crate) const FORWARD_EXAMPLES: &str = "\
 Examples:
@@ -54,6 +55,10 @@ pub(crate) struct ServeArgs {
     /// How many may use the ticket, or any; each may come back as often as it likes
     #[arg(long, value_name = "N", default_value = "any", value_parser = Uses::parse)]
     pub(crate) uses: Uses,
+    /// With --unprotected: give an association up on which no TCP connection was under way for this
+    /// long; `forward` sets it up again
+    #[arg(long, value_name = "TIME", default_value = "10 min", value_parser = byway_lab::units::parse_duration)]
+    pub(crate) give_up: Duration,
     /// SCTP port
     #[arg(long, value_name = "PORT", default_value_t = 5001, value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) port: u16,

@@ -2,6 +2,7 @@
 
 mod allow;
 mod args;
+mod busy;
 mod carrier;
 mod connection;
 mod doors;

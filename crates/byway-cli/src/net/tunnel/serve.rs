@@ -2,6 +2,7 @@
 
 use super::allow::{Rule, Target};
 use super::args::ServeArgs;
+use super::busy::Busy;
 use super::carrier::{Carrier, Connection};
 use super::connection::{Answer, Broken};
 use super::frame::{Cause, Frame, Reset};
@@ -18,6 +19,7 @@ use crate::net::protect::{Channel, Gate, NotAdmitted, Output, PLAIN, admit};
 use bytes::Bytes;
 use byway::Association;
 use byway::text::shown;
+use byway_lab::units::format_duration;
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -50,6 +52,7 @@ pub(crate) async fn serve(args: ServeArgs, ending: Ending) -> Result<(), Failure
         places: Places::of_process(endpoint.local_addresses().len()),
         progress,
         log,
+        give_up: args.give_up,
     });
     loop {
         let association = tokio::select! {
@@ -77,6 +80,8 @@ struct Shared {
     places: Arc<Places>,
     progress: Progress,
     log: Log,
+    /// Of strangers.
+    give_up: Duration,
 }
 
 impl Shared {
@@ -112,9 +117,10 @@ async fn one(shared: Arc<Shared>, association: Association, ending: Ending) {
         None => Peer::Stranger,
     };
     let carrier = Carrier::new(channel, shared.budget.clone());
+    let busy = Arc::new(Busy::new());
     shared.progress.say(&format!("association with {from}"));
     let read = carrier.read(|connection, target| {
-        let (shared, from) = (shared.clone(), from.clone());
+        let (shared, busy, from) = (shared.clone(), busy.clone(), from.clone());
         let place = match shared.places.take(host, known) {
             Ok(place) => place,
             Err(why) => {
@@ -123,7 +129,7 @@ async fn one(shared: Arc<Shared>, association: Association, ending: Ending) {
             }
         };
         tokio::spawn(async move {
-            let result = connect(&shared, connection, &target).await;
+            let result = connect(&shared, &busy, connection, &target).await;
             drop(place);
             if let Err(broken) = result {
                 shared.say_broken(&from, &target, &broken);
@@ -132,6 +138,10 @@ async fn one(shared: Arc<Shared>, association: Association, ending: Ending) {
     });
     let failure = tokio::select! {
         failure = read => failure,
+        failure = given_up(&busy, known, shared.give_up) => {
+            open::abort_for(carrier.association(), &failure);
+            failure
+        }
         never = show_paths(carrier.association(), &shared.progress) => match never {},
     };
     shared
@@ -140,6 +150,21 @@ async fn one(shared: Arc<Shared>, association: Association, ending: Ending) {
     if !ending.has_begun() {
         shared.log.failed(&failure, peer);
     }
+}
+
+/// Waits until a stranger has carried nothing for so long.
+async fn given_up(busy: &Busy, peer: Peer, limit: Duration) -> Failure {
+    if peer == Peer::LetIn {
+        return std::future::pending().await;
+    }
+    busy.idle(limit).await;
+    let limit = format_duration(limit);
+    Failure::new(
+        Kind::Lost,
+        format!(
+            "the association was given up: it carried no TCP connection for {limit} (--give-up)"
+        ),
+    )
 }
 
 /// Lets a peer in. It keeps its place as long as the command runs: it may come back.
@@ -154,9 +179,15 @@ async fn admitted(shared: &Shared, association: &Association) -> Result<Channel,
 }
 
 /// Connects what a peer has opened.
-async fn connect(shared: &Shared, connection: Connection, asked: &str) -> Result<(), Broken> {
+async fn connect(
+    shared: &Shared,
+    busy: &Busy,
+    connection: Connection,
+    asked: &str,
+) -> Result<(), Broken> {
     match target(&shared.rules, asked).await {
         Ok(tcp) => {
+            let _carried = busy.carries();
             connection.say(&Frame::Opened).await?;
             connection.carry(tcp, Answer::Done(Bytes::new())).await
         }
