@@ -11,15 +11,13 @@ use crate::failure::{Failure, Kind};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::sync::watch;
+use tokio::time::{Instant, timeout_at};
 
 /// How long a sender that came back waits for an earlier association to let go
 /// of its file.
 const LET_GO: Duration = Duration::from_secs(5);
-
-/// Between two looks at another association.
-const LOOK: Duration = Duration::from_millis(10);
 
 /// Files of which it is remembered how far they are, so that nothing is read again for
 /// an offer. A few hundred bytes each.
@@ -107,13 +105,18 @@ impl Claims {
     /// # Errors
     /// When the older one does not let go of it, for the sender.
     pub(super) async fn claim(&self, sender: [u8; 16], name: &str) -> Result<Claim<'_>, Failure> {
-        let (key, begun) = (Key::of(sender, name), Instant::now());
+        let (key, until) = (Key::of(sender, name), Instant::now() + LET_GO);
         loop {
-            match self.take_free(&key) {
+            let older = match self.take_free(&key) {
                 Ok(claim) => return Ok(claim),
-                Err(older) => older.send_replace(true),
+                Err(older) => older,
             };
-            if begun.elapsed() > LET_GO {
+            older.send_replace(true);
+            let mut held = older.subscribe();
+            // The older claim has the last one then.
+            drop(older);
+            let gone = async { while held.changed().await.is_ok() {} };
+            if timeout_at(until, gone).await.is_err() {
                 return Err(Failure::new(
                     Kind::Refused,
                     format!(
@@ -121,7 +124,6 @@ impl Claims {
                     ),
                 ));
             }
-            tokio::time::sleep(LOOK).await;
         }
     }
 
@@ -159,17 +161,27 @@ mod tests {
         assert!(one.starts_with("üü") && one.ends_with(".part"));
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn a_sender_takes_over_its_own_file_only() {
         let claims = Claims::default();
         let first = claims.claim([1; 16], "a").await.unwrap();
         let stranger = claims.claim([2; 16], "a").await.unwrap();
         assert!(!*first.taken.borrow() && !*stranger.taken.borrow());
+        let asked = Instant::now();
         let again = tokio::join!(claims.claim([1; 16], "a"), async move {
             first.taken().await;
             drop(first);
         });
-        again.0.unwrap();
+        let held = again.0.unwrap();
+        assert_eq!(
+            asked.elapsed(),
+            Duration::ZERO,
+            "it is told, and does not look"
+        );
+        let refused = claims.claim([1; 16], "a").await.err().unwrap();
+        assert!(refused.message.contains("is still held"), "{refused}");
+        assert_eq!(asked.elapsed(), LET_GO);
+        drop(held);
         assert!(!*stranger.taken.borrow());
     }
 }

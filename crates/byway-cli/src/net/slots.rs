@@ -17,10 +17,11 @@ use crate::failure::{Failure, Kind};
 use byway::host_of;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tokio::sync::watch;
-use tokio::time::Instant;
+use tokio::sync::{Notify, watch};
+use tokio::time::{Instant, timeout_at};
 
 /// Most slots, if the process may have enough descriptors.
 const MOST: usize = 1024;
@@ -36,9 +37,6 @@ const LEAST: u64 = 64 * 1024;
 
 /// How long a file that has to go may take for it.
 const LET_GO: Duration = Duration::from_secs(5);
-
-/// Between two looks at it.
-const LOOK: Duration = Duration::from_millis(10);
 
 /// Why a file has to go.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -67,6 +65,10 @@ struct Begun {
 struct Table {
     next: u64,
     begun: BTreeMap<u64, Begun>,
+    /// Files of each host that has some.
+    of: BTreeMap<IpAddr, usize>,
+    /// Files that have to go and are still here.
+    leaving: usize,
 }
 
 /// The slots of one receiver.
@@ -74,6 +76,8 @@ struct Table {
 pub(super) struct Slots {
     most: usize,
     table: Mutex<Table>,
+    /// Tells that a slot is free.
+    freed: Notify,
 }
 
 /// The right to have one file under way, until it is dropped.
@@ -85,7 +89,8 @@ pub(super) struct Slot<'a> {
 
 impl Drop for Slot<'_> {
     fn drop(&mut self) {
-        self.slots.lock().begun.remove(&self.id);
+        self.slots.lock().end(self.id);
+        self.slots.freed.notify_waiters();
     }
 }
 
@@ -131,6 +136,7 @@ impl Slots {
         Slots {
             most,
             table: Mutex::default(),
+            freed: Notify::new(),
         }
     }
 
@@ -139,30 +145,40 @@ impl Slots {
     /// # Errors
     /// Why there is none, for the sender.
     pub(super) async fn take(&self, from: IpAddr) -> Result<Slot<'_>, Failure> {
-        let (host, asked) = (host_of(from), Instant::now());
+        let (host, until) = (host_of(from), Instant::now() + LET_GO);
         loop {
-            let now = Instant::now();
-            {
-                let mut table = self.lock();
-                if table.has_room(self.most, host) {
-                    return Ok(self.begin(&mut table, host, now));
-                }
-                let leaver = match table.of(host) >= share(self.most) {
-                    true => table.slow(now, Some(host)),
-                    false => table.of_the_greediest(host).or(table.slow(now, None)),
-                };
-                if !table.is_leaving() {
-                    let Some((id, why)) = leaver else {
-                        return Err(self.none(&table, host));
-                    };
-                    table.begun[&id].leaves.send_replace(Some(why));
-                }
-                if asked.elapsed() > LET_GO {
-                    return Err(self.none(&table, host));
-                }
+            let mut freed = pin!(self.freed.notified());
+            // What is freed from now on is not missed.
+            freed.as_mut().enable();
+            if let Some(slot) = self.take_now(host)? {
+                return Ok(slot);
             }
-            tokio::time::sleep(LOOK).await;
+            if timeout_at(until, freed).await.is_err() {
+                return Err(self.none(&self.lock(), host));
+            }
         }
+    }
+
+    /// A slot, if one is free. Else a file has to go, or is going already.
+    ///
+    /// # Errors
+    /// When none has to.
+    fn take_now(&self, host: IpAddr) -> Result<Option<Slot<'_>>, Failure> {
+        let (mut table, now) = (self.lock(), Instant::now());
+        if table.has_room(self.most, host) {
+            return Ok(Some(self.begin(&mut table, host, now)));
+        }
+        if table.leaving == 0 {
+            let leaver = match table.of(host) >= share(self.most) {
+                true => table.slow(now, Some(host)),
+                false => table.of_the_greediest(host).or(table.slow(now, None)),
+            };
+            let Some((id, why)) = leaver else {
+                return Err(self.none(&table, host));
+            };
+            table.leaves(id, why);
+        }
+        Ok(None)
     }
 
     fn begin<'a>(&'a self, table: &mut Table, host: IpAddr, now: Instant) -> Slot<'a> {
@@ -176,6 +192,7 @@ impl Slots {
             leaves: leaves.clone(),
         };
         table.begun.insert(id, begun);
+        *table.of.entry(host).or_default() += 1;
         Slot {
             slots: self,
             id,
@@ -199,15 +216,33 @@ impl Slots {
 
 impl Table {
     fn of(&self, host: IpAddr) -> usize {
-        self.begun.values().filter(|b| b.host == host).count()
+        self.of.get(&host).copied().unwrap_or(0)
     }
 
     fn has_room(&self, most: usize, host: IpAddr) -> bool {
         self.begun.len() < most && self.of(host) < share(most)
     }
 
-    fn is_leaving(&self) -> bool {
-        self.begun.values().any(Begun::is_leaving)
+    /// This file has to go.
+    fn leaves(&mut self, id: u64, why: Why) {
+        if let Some(begun) = self.begun.get(&id) {
+            begun.leaves.send_replace(Some(why));
+            self.leaving += 1;
+        }
+    }
+
+    /// This file has ended.
+    fn end(&mut self, id: u64) {
+        let Some(begun) = self.begun.remove(&id) else {
+            return;
+        };
+        self.leaving -= usize::from(begun.is_leaving());
+        if let Some(count) = self.of.get_mut(&begun.host) {
+            *count -= 1;
+            if *count == 0 {
+                self.of.remove(&begun.host);
+            }
+        }
     }
 
     /// The file without progress for the longest time of those that `may` go.

@@ -1,5 +1,8 @@
 use super::*;
 
+/// Between two looks of a test.
+const LOOK: Duration = Duration::from_millis(10);
+
 fn host(n: u8) -> IpAddr {
     IpAddr::from([10, 0, 0, n])
 }
@@ -36,12 +39,18 @@ async fn one_host_has_a_quarter_and_loses_what_is_slow() {
     tokio::time::advance(WINDOW).await;
     held[0].came(LEAST as usize);
     held[1].came(LEAST as usize - 1);
+    let asked = Instant::now();
     let (mine, ()) = tokio::join!(slots.take(host(1)), async {
         let why = held[1].taken_back().await;
         assert!(why.message.contains("less than 64 KiB"), "{why}");
         held.remove(1);
     });
     mine.unwrap();
+    assert_eq!(
+        asked.elapsed(),
+        Duration::ZERO,
+        "it is told, and does not look"
+    );
     drop(other);
 }
 
@@ -112,4 +121,29 @@ async fn each_newcomer_takes_one_slot_back() {
     let (a, b, ()) = tokio::join!(slots.take(host(8)), slots.take(host(9)), leave);
     assert!(a.is_ok() && b.is_ok());
     assert_eq!(held.iter().flatten().count(), 2);
+}
+
+/// A host that has its share does not take the wake-up of one that has not.
+#[tokio::test(start_paused = true)]
+async fn all_who_wait_are_told_of_a_free_slot() {
+    let slots = Slots::new(8);
+    let mut held = Vec::new();
+    for n in [1, 1, 2, 2, 3, 3, 4, 4] {
+        held.push(slots.take(host(n)).await.unwrap());
+    }
+    tokio::time::advance(WINDOW).await;
+    let asked = Instant::now();
+    let leave = async {
+        tokio::task::yield_now().await;
+        let first = leaving(&slots)[0] as usize;
+        // Of another host than the one that asked first.
+        assert_eq!(first, 0);
+        drop(held.pop());
+    };
+    let (full, other, ()) = tokio::join!(slots.take(host(1)), slots.take(host(9)), leave);
+    assert!(full.is_err() && other.is_ok());
+    assert_eq!(asked.elapsed(), LET_GO, "that of the one that got none");
+    drop((held, other));
+    let table = slots.lock();
+    assert_eq!((table.of.len(), table.leaving), (0, 0));
 }
