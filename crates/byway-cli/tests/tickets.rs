@@ -11,10 +11,10 @@ use peers::{byway, contents, folder, run, stranger, text};
 use raw::Raw;
 use relay::{DATA, Onward, Relay, Way, chunks, with_chunk};
 use std::collections::HashMap;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 
 /// A file, and the folder where it shall arrive.
 struct Case {

@@ -46,6 +46,11 @@ const HANDSHAKES: Rates = Rates {
     one_newcomer: Rate::new(1, 4),
 };
 
+/// Answers to INITs that a refused handshake costs its source. The set-up before it was paid back when
+/// its cookie came, and took as much time as several answers; without this, set-ups that complete and
+/// are refused have no rate.
+const REFUSED: u32 = 5;
+
 /// Sources that are counted apart. Two of them may share a bucket.
 const SOURCES: usize = 1024;
 
@@ -198,7 +203,14 @@ impl Answers {
 
     /// Whether an answer to this source may leave now; it counts.
     pub(super) fn take(&mut self, kind: Answer, source: IpAddr, now: Instant) -> bool {
-        self.of(kind).take(source, now)
+        let may = self.of(kind).take(source, now);
+        if kind == Answer::Handshake && !may {
+            let rate = self.init.rates.one;
+            let [one, _] = self.init.of(source);
+            one.fill(rate, now);
+            one.tokens = one.tokens.saturating_sub(REFUSED);
+        }
+        may
     }
 
     /// A cookie that this source got has set up an association; or a handshake has proved who it
@@ -314,8 +326,7 @@ mod tests {
         assert!(a.take(Answer::Init, source(1), t));
     }
 
-    /// Whose secret is wrong gets few, whose is right as many as it likes, and neither meets the
-    /// rate of associations.
+    /// Whose secret is wrong gets few, and few associations; whose is right as many as it likes.
     #[test]
     fn handshakes_have_a_rate_of_their_own_that_who_is_let_in_does_not_meet() {
         let (mut a, t) = (Answers::new([7; 32]), Instant::ZERO);
@@ -330,7 +341,19 @@ mod tests {
         assert_eq!(asked(&mut a, 1, t, 9000), HANDSHAKES.one.at_once);
         let later = t + Duration::from_secs(1);
         assert_eq!(asked(&mut a, 1, later, 9000), HANDSHAKES.one.a_second);
-        assert_eq!(answered(&mut a, source(1), later, 10), 10);
+        // Of set-ups whose handshakes are refused it gets no more than a hundred a second.
+        assert_eq!(answered(&mut a, source(1), later, 10), 0);
+        assert_eq!(answered(&mut a, source(2), later, 10), 10);
+        let mut set_up = 0;
+        for ms in 0..2000 {
+            let now = later + Duration::from_millis(ms);
+            while a.take(Answer::Init, source(1), now) {
+                a.proved(Answer::Init, source(1));
+                set_up += 1;
+                a.take(Answer::Handshake, source(1), now);
+            }
+        }
+        assert!((200..=300).contains(&set_up), "{set_up}");
         // A hundred hosts at once leave one that asks seldom its own.
         for ms in 0..5000 {
             for n in 100..200 {
