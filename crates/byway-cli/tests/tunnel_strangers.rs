@@ -80,6 +80,18 @@ fn silent_target() -> (String, mpsc::Receiver<TcpStream>) {
     (address, accepted)
 }
 
+/// A target that neither accepts nor refuses: its queue is full.
+fn deaf_target() -> (String, Vec<TcpStream>, socket2::Socket) {
+    let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+    let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
+    socket.bind(&any.into()).unwrap();
+    socket.listen(0).unwrap();
+    let address = socket.local_addr().unwrap().as_socket().unwrap();
+    let connect = || TcpStream::connect_timeout(&address, Duration::from_millis(300)).ok();
+    let queue = std::iter::from_fn(connect).collect();
+    (address.to_string(), queue, socket)
+}
+
 fn end(mut serve: Server) {
     assert!(serve.child.try_wait().unwrap().is_none(), "it has died");
     signal(&serve.child, "TERM");
@@ -212,6 +224,45 @@ fn one_host_leaves_connections_of_a_serve_to_others() {
         for stranger in [greedy, again, other] {
             stranger.leave().await;
         }
+    });
+    end(serve);
+}
+
+// It held its place until TCP gave up: 20 s each.
+#[test]
+fn a_connection_that_is_reset_while_its_target_is_asked_frees_its_place() {
+    let ((deaf, _queue, _socket), (target, _accepted)) = (deaf_target(), silent_target());
+    let args = ["serve", "--allow", &deaf, "--allow", &target];
+    let serve = Server::start_with_descriptors(&args, 100);
+    runtime().block_on(async {
+        let stranger = Stranger::connect(&serve, "127.0.0.1:0").await;
+        for number in 1..60 {
+            stranger.say(OPEN, number, deaf.as_bytes()).await;
+        }
+        let (kind, refused, why) = stranger.hear().await.unwrap();
+        assert!(
+            kind == RESET && why.contains("of this host"),
+            "{kind} {why}"
+        );
+        for number in 1..refused {
+            stranger.say(RESET, number, b"\0").await;
+        }
+        let again = async {
+            for number in 60.. {
+                stranger.say(OPEN, number, target.as_bytes()).await;
+                while let Some((kind, of, _)) = stranger.hear().await {
+                    match kind {
+                        OPENED => return,
+                        _ if of == number => break,
+                        _ => {}
+                    }
+                }
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        let in_time = tokio::time::timeout(Duration::from_secs(12), again).await;
+        assert!(in_time.is_ok(), "places are still taken");
+        stranger.leave().await;
     });
     end(serve);
 }

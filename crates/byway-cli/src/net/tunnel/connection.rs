@@ -139,8 +139,8 @@ impl Connection {
     }
 
     /// Waits until the peer has reset the connection, or the association has ended: also while TCP's
-    /// peer takes nothing and says nothing.
-    async fn over(&self) -> Broken {
+    /// peer takes nothing and says nothing, or is still asked.
+    pub(super) async fn over(&self) -> Broken {
         let mut reset = self.reset.clone();
         match reset.wait_for(Option::is_some).await {
             Ok(reset) => reset.clone().map_or(Broken::Lost, Broken::There),

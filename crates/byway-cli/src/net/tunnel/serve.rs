@@ -185,7 +185,12 @@ async fn connect(
     connection: Connection,
     asked: &str,
 ) -> Result<(), Broken> {
-    match target(&shared.rules, asked).await {
+    let reached = tokio::select! {
+        reached = target(&shared.rules, asked) => reached,
+        // A peer that opens and resets would hold its places until TCP gives up.
+        broken = connection.over() => return Err(broken),
+    };
+    match reached {
         Ok(tcp) => {
             let _carried = busy.carries();
             connection.say(&Frame::Opened).await?;
