@@ -139,6 +139,7 @@ fn wish_of(what: Misuse, rng: &mut ChaCha8Rng) -> Wish {
             _ => 10,
         },
         listed: Vec::new(),
+        keyed: false,
     }
 }
 

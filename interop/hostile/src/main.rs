@@ -2,14 +2,19 @@
 //!
 //! Each attack is a word of the command line, and all run against any receiver. The last line
 //! of output is one of JSON. The packets are built with `byway-wire` and never by the core, so
-//! that no rule of the protocol stands in the way.
+//! that no rule of the protocol stands in the way. Where the misuse is above SCTP (TLS, the frames of a
+//! tunnel), the associations are those of the library.
 #![forbid(unsafe_code)]
 
 mod amplify;
+mod asconf;
+mod association;
 mod flood;
 mod hold;
 mod packets;
 mod peer;
+mod tls;
+mod tunnel;
 
 use anyhow::{Result, ensure};
 use clap::{Parser, Subcommand};
@@ -80,6 +85,34 @@ enum Attack {
         #[arg(long, default_value_t = 75.0)]
         seconds: f64,
     },
+    /// Change the addresses of an association without end (RFC 5061)
+    Asconf {
+        #[arg(value_enum)]
+        change: asconf::Change,
+        #[command(flatten)]
+        target: Target,
+        #[command(flatten)]
+        pace: asconf::Pace,
+    },
+    /// Ask to be let in by a ticket, in a way that must be refused
+    Tls {
+        #[arg(value_enum)]
+        way: tls::Way,
+        /// The ticket that the other side has printed
+        #[arg(long)]
+        ticket: String,
+        #[command(flatten)]
+        many: association::Many,
+    },
+    /// Frames that no `byway forward` sends, to a `byway serve --unprotected`
+    Tunnel {
+        #[arg(value_enum)]
+        frames: tunnel::Frames,
+        #[command(flatten)]
+        target: Target,
+        #[command(flatten)]
+        many: association::Many,
+    },
     /// Receive nothing: an unrelated socket that a flood can be sent to for comparison
     Sink {
         /// Its address
@@ -125,6 +158,17 @@ fn main() -> Result<()> {
             victims,
             seconds,
         } => amplify::victims(&target, from, victims, seconds)?,
+        Attack::Asconf {
+            change,
+            target,
+            pace,
+        } => asconf::run(change, &target, &pace)?,
+        Attack::Tls { way, ticket, many } => tls::run(way, &ticket, &many)?,
+        Attack::Tunnel {
+            frames,
+            target,
+            many,
+        } => tunnel::run(frames, &target, &many)?,
         Attack::Sink { bind, seconds } => {
             let _socket = UdpSocket::bind(bind)?;
             std::thread::sleep(Duration::try_from_secs_f64(seconds)?);

@@ -3,7 +3,7 @@
 use crate::Target;
 use crate::packets::{init_fields, message, packet};
 use anyhow::{Context, Result, bail};
-use byway_wire::{Chunk, Packet, PacketBuilder, ParamWriter, Tsn};
+use byway_wire::{Chunk, Packet, PacketBuilder, ParamWriter, Params, Tsn, chunk_type, param_type};
 use rand::Rng;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
@@ -20,6 +20,12 @@ pub(crate) struct Peer {
     ssn: u16,
     /// The highest TSN that came in order, if data came.
     last_in: Tsn,
+    /// The key of AUTH (RFC 4895 section 6.1), if it was wished for.
+    pub(crate) key: Vec<u8>,
+    /// ASCONF-ACKs that came.
+    pub(crate) asconf_acks: u64,
+    /// What the other side said when it ended the association.
+    pub(crate) aborted: Option<String>,
 }
 
 /// What an INIT says.
@@ -30,6 +36,8 @@ pub(crate) struct Wish {
     pub(crate) streams: u16,
     /// Addresses that it lists.
     pub(crate) listed: Vec<IpAddr>,
+    /// Whether it offers AUTH and ASCONF.
+    pub(crate) keyed: bool,
 }
 
 impl Default for Wish {
@@ -39,6 +47,7 @@ impl Default for Wish {
             a_rwnd: 1 << 20,
             streams: 10,
             listed: Vec::new(),
+            keyed: false,
         }
     }
 }
@@ -60,6 +69,13 @@ impl Peer {
             for &ip in &wish.listed {
                 w.address(ip);
             }
+            if wish.keyed {
+                w.random(&[7; 32]);
+                w.chunk_list(&[chunk_type::ASCONF, chunk_type::ASCONF_ACK]);
+                w.hmac_algo(&[3, 1]);
+                let all = [chunk_type::ASCONF, chunk_type::ASCONF_ACK, chunk_type::AUTH];
+                w.supported_extensions(&all);
+            }
         };
         let init = packet(ports, 0, |p| p.init(false, &fields, listed));
         let mut buffer = [0; 65_536];
@@ -72,12 +88,18 @@ impl Peer {
             let Some((tag, tsn, cookie)) = init_ack(&buffer[..read])? else {
                 continue;
             };
+            let ack = buffer[..read].to_vec();
             let echo = packet(ports, tag, |p| p.cookie_echo(&cookie));
             socket.send_to(&echo, to)?;
             if answer(&socket, &mut buffer, fields.initiate_tag).is_none() {
                 socket.send_to(&echo, to)?;
             }
+            let mut vectors = [&init, &ack].map(|bytes| vector(bytes));
+            vectors.sort();
             return Ok(Peer {
+                key: vectors.concat(),
+                asconf_acks: 0,
+                aborted: None,
                 socket,
                 to,
                 ports,
@@ -92,10 +114,17 @@ impl Peer {
 
     /// Sends a packet of this association.
     pub(crate) fn send(&self, write: impl FnOnce(&mut PacketBuilder<'_>)) -> Result<()> {
-        let bytes = packet(self.ports, self.tag, write);
-        self.socket
-            .send_to(&bytes, self.to)
-            .context("cannot send")?;
+        self.send_bytes(&self.packet(write))
+    }
+
+    /// A packet of this association.
+    pub(crate) fn packet(&self, write: impl FnOnce(&mut PacketBuilder<'_>)) -> Vec<u8> {
+        packet(self.ports, self.tag, write)
+    }
+
+    /// Sends these bytes.
+    pub(crate) fn send_bytes(&self, bytes: &[u8]) -> Result<()> {
+        self.socket.send_to(bytes, self.to).context("cannot send")?;
         Ok(())
     }
 
@@ -120,7 +149,13 @@ impl Peer {
             };
             for raw in packet.chunks().map_while(Result::ok) {
                 match raw.parse() {
-                    Ok(Chunk::Abort(_)) => return Ok(false),
+                    Ok(Chunk::Abort(abort)) => {
+                        let first = abort.causes.iter().next().and_then(Result::ok);
+                        let text = first.map(|c| String::from_utf8_lossy(c.value).into_owned());
+                        self.aborted = Some(text.unwrap_or_default());
+                        return Ok(false);
+                    }
+                    Ok(Chunk::AsconfAck(_)) => self.asconf_acks += 1,
                     Ok(Chunk::Heartbeat(_)) => self.send(|p| p.raw(5, 0, raw.value))?,
                     Ok(Chunk::Data(data)) => {
                         if data.tsn.0 == self.last_in.0.wrapping_add(1) {
@@ -169,6 +204,31 @@ fn answer(socket: &UdpSocket, buffer: &mut [u8], tag: u32) -> Option<usize> {
         if packet.header().verification_tag == tag {
             return Some(read);
         }
+    }
+}
+
+/// The key vector of a packet with an INIT or INIT ACK.
+fn vector(bytes: &[u8]) -> Vec<u8> {
+    let of = |params: Params<'_>| {
+        let kinds = [
+            param_type::RANDOM,
+            param_type::CHUNK_LIST,
+            param_type::HMAC_ALGO,
+        ];
+        let of = |kind| params.find(kind).map_or(&[][..], |p| p.bytes);
+        kinds.into_iter().flat_map(of).copied().collect()
+    };
+    let Ok(packet) = Packet::parse(bytes) else {
+        return Vec::new();
+    };
+    match packet
+        .chunks()
+        .next()
+        .and_then(Result::ok)
+        .map(|c| c.parse())
+    {
+        Some(Ok(Chunk::Init(i) | Chunk::InitAck(i))) => of(i.params),
+        _ => Vec::new(),
     }
 }
 
