@@ -2,6 +2,7 @@
 two paths where the peer can; something happens in the middle of it; sums, ends and packets are compared."""
 
 import shutil
+import signal
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,6 +17,10 @@ STREAMS = 43
 # What must have crossed each way before something happens, and on the other path before a cut ends; of 4.9 MB.
 BEGUN, MOVED = 400_000, 200_000
 SECRET = "known-to-both-sides"
+
+
+class PeersOwn(Failed):
+    """A case failed by a fault of the peer that is known and comes at times: one more try is fair."""
 
 
 @dataclass
@@ -50,6 +55,7 @@ class Case:
     byway_seen: list[str] = field(default_factory=list)
     peer_seen: list[str] = field(default_factory=list)
     details: str = ""
+    capture: Process | None = None
     packets: list[Packet] = field(default_factory=list)
     limit: float = 0
 
@@ -83,7 +89,7 @@ class Case:
         if hold:
             self.byway_more += ["--hold", str(go_on)]
         self.server = self.accept()
-        capture = self.lab.capture(self.folder / "capture.pcapng")
+        self.capture = self.lab.capture(self.folder / "capture.pcapng")
         self.before = self.lab.crossed()
         self.client = self.connect()
         middle(self)
@@ -95,7 +101,7 @@ class Case:
             status = process.wait(self.limit - time.monotonic())
             if status != 0:
                 raise Failed(f"status {status}: {process.tail()}")
-        self.lab.end_capture(capture)
+        self.lab.end_capture(self.capture)
         self.judge()
 
     def swap(self, who: int, process: Process) -> None:
@@ -137,6 +143,31 @@ class Case:
     def in_use(self, way: str) -> int:
         now = self.lab.crossed()
         return max((1, 2), key=lambda p: now[p, way] - self.before[p, way])
+
+    # --- faults that are the peer's
+
+    def fault_of_usrsctp(self) -> str | None:
+        """What usrsctp is known to do when addresses change (interop/README.md), if the case failed by that."""
+        peer = self.of(PEER)
+        if peer.popen.poll() in (-signal.SIGSEGV, -signal.SIGABRT):
+            return f"usrsctp was ended by signal {-peer.popen.poll()}"
+        if any("primary" in l and "Invalid argument" in l for l in peer.log.read_text(errors="replace").splitlines()):
+            return "usrsctp could not make an address its primary"
+        if not peer.running():
+            return None
+        try:
+            self.lab.end_capture(self.capture)
+            all_packets = packets.read(self.folder / "capture.pcapng", self.cell.udp, self.side(BYWAY) + self.side(PEER))
+        except Failed:
+            return None
+        of_peer = packets.of(all_packets, self.side(PEER))
+        answers = [p.time for p in of_peer if packets.ASCONF_ACK in p.chunks]
+        data = [p.time for p in of_peer if DATA in p.chunks]
+        # It speaks, has data left, and sent none since about the time of its last confirmation.
+        left = not any(l.startswith("end ") for l in peer.lines())
+        if answers and data and left and data[-1] < answers[-1] + 1 and of_peer[-1].time > data[-1] + 10:
+            return f"usrsctp sent no data for {of_peer[-1].time - data[-1]:.0f} s after its ASCONF-ACK"
+        return None
 
     # --- the verdict
 
@@ -460,6 +491,9 @@ def perform(name: str, lab: Lab, cell: Cell, peers: type[Program], folder: Path,
         case.byway_more += ["--plain", "yes"]
     try:
         ALL[name][1](case)
+    except Failed as problem:
+        why = case.fault_of_usrsctp() if cell.peer == "usrsctp" and name in ADDRESSES else None
+        raise PeersOwn(f"{why}; {problem}") if why else problem
     finally:
         lab.restore()
     if not keep:
