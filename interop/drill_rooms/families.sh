@@ -26,7 +26,7 @@ drill_families() {
     deafen z e0
     deafen a e0
     complete "IPv4 and IPv6, the path of IPv4 is cut" 6
-    stalled_less "from IPv4 to IPv6" 700
+    stalled_less "from IPv4 to IPv6" 400
 
     two_families
     begin 15 fd93:1::2,10.93.0.2 fd93:1::2,10.93.0.2
@@ -34,7 +34,7 @@ drill_families() {
     deafen z e1
     deafen a e1
     complete "IPv4 and IPv6, the path of IPv6 is cut" 6
-    stalled_less "from IPv6 to IPv4" 700
+    stalled_less "from IPv6 to IPv4" 400
 
     two_links
     means drill.example 10.93.0.2 10.93.1.2
@@ -43,7 +43,7 @@ drill_families() {
     deafen z e0
     deafen a e0
     complete "a name with two addresses, the first path is cut" 6
-    stalled_less "a name with two addresses" 700
+    stalled_less "a name with two addresses" 400
 
     two_families
     means drill.example 10.93.0.2 fd93:1::2
@@ -52,7 +52,7 @@ drill_families() {
     deafen z e0
     deafen a e0
     complete "a name with an address of each family, the path of IPv4 is cut" 6
-    stalled_less "a name with an address of each family" 700
+    stalled_less "a name with an address of each family" 400
 }
 
 # 50 Mbit/s each, round trips of 10 and 300 ms. Both at once are not to be slower than the better one alone.

@@ -160,7 +160,7 @@ drill_nat() {
     on r nft add table ip cut
     on r nft 'add chain ip cut forward { type filter hook forward priority 0; policy drop; }'
     complete "nat, two uplinks, the first is cut" 8
-    stalled_less "nat, two uplinks, the first is cut" 700
+    stalled_less "nat, two uplinks, the first is cut" 400
 
     translators 2
     limit a e0 50mbit

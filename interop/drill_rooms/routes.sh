@@ -10,21 +10,21 @@ drill_routes() {
     on r nft add table ip cut
     on r nft 'add chain ip cut forward { type filter hook forward priority 0; policy drop; }'
     complete "policy routing, the first uplink is cut" 6
-    stalled_less "policy routing, the first uplink is cut" 700
+    stalled_less "policy routing, the first uplink is cut" 400
 
     two_links
     begin 15 10.93.0.2,10.93.1.2 10.93.0.2,10.93.1.2
     middle 0.8
     on a ip route del 10.93.0.0/24
     complete "the route of the path in use is deleted" 6
-    stalled_less "the route of the path in use is deleted" 700
+    stalled_less "the route of the path in use is deleted" 400
 
     two_links
     begin 15 10.93.0.2,10.93.1.2 10.93.0.2,10.93.1.2
     middle 0.8
     on a ip link set e0 down
     complete "the card of the path in use goes down" 6
-    stalled_less "the card of the path in use goes down" 700
+    stalled_less "the card of the path in use goes down" 400
 
     two_links
     begin 15 10.93.0.2,10.93.1.2 10.93.0.2,10.93.1.2
@@ -33,7 +33,7 @@ drill_routes() {
     on a nft 'add chain ip drill out { type filter hook output priority 0; }'
     on a nft add rule ip drill out oifname e0 reject
     complete "a filter forbids the path in use" 6
-    stalled_less "a filter forbids the path in use" 700
+    stalled_less "a filter forbids the path in use" 400
 }
 
 drill_roam() {
@@ -46,7 +46,7 @@ drill_roam() {
     sleep 0.5
     leave e0
     complete "roam, the new network comes first" 6
-    stalled_less "roam, the new network comes first" 700
+    stalled_less "roam, the new network comes first" 400
 
     two_links
     leave e1
@@ -77,5 +77,5 @@ drill_roam() {
     leave e0
     enter e1 192.168.8.1 192.168.8.254
     complete "roam, from one translator to another" 6
-    stalled_less "roam, from one translator to another" 700
+    stalled_less "roam, from one translator to another" 400
 }
