@@ -56,21 +56,36 @@ drill_mtu() {
     done
 }
 
-# Two paths, one of which is narrow, or gets narrow.
-drill_narrow() {
-    local icmp both=10.99.20.1,10.99.21.1
-    two_routers
-    begin 15 $both $both
-    faultless "two paths of 1500 bytes" 10
+first_narrow() {
     two_routers
     silent r
     narrow_path 0 1000
-    begin 15 $both $both
+    begin 15 10.99.20.1,10.99.21.1 10.99.20.1,10.99.21.1
     beside "the first of two paths has 1000 bytes, silent"
+}
+
+# Two paths, one of which is narrow, or gets narrow; or both.
+drill_narrow() {
+    local icmp mtu both=10.99.20.1,10.99.21.1
+    two_routers
+    begin 15 $both $both
+    faultless "two paths of 1500 bytes" 10
+    first_narrow
+    for mtu in 1000 1280 1400; do
+        for icmp in told silent; do
+            two_routers
+            [ $icmp = told ] || silent r
+            falls "the mtu of the path in use falls to $mtu in mid-transfer, $icmp" 0.8 0 $mtu $both
+        done
+    done
     for icmp in told silent; do
         two_routers
-        [ $icmp = told ] || silent r
-        falls "the mtu of the path in use falls to 1000 in mid-transfer, $icmp" 0.8 0 1000 $both
+        [ $icmp = told ] || { silent r && silent s; }
+        begin 15 $both $both
+        middle 0.8
+        narrow_path 0 1280
+        narrow_path 1 1280
+        beside "the mtu of both paths falls to 1280 at once in mid-transfer, $icmp"
     done
     two_routers
     silent s
@@ -104,6 +119,30 @@ drill_wide() {
             wide
             [ $icmp = told ] || silent
             falls "mtu falls from 9000 to $mtu in mid-transfer, $icmp" 0.5 - $mtu 10.91.1.1
+        done
+    done
+}
+
+# The first of two paths carries 9000 bytes, and falls; the second one has 1500.
+drill_uneven() {
+    local icmp mtu end both=10.99.20.1,10.99.21.1
+    for mtu in 9000 1500 1280; do
+        for icmp in told silent; do
+            [ "$mtu $icmp" != "9000 silent" ] || continue
+            two_routers
+            for end in "a e0" "r in" "r out" "z e0"; do
+                # shellcheck disable=SC2086
+                set -- $end
+                on "$1" ip link set "$2" mtu 9000
+            done
+            limit a e0 50mbit 40kb
+            if [ $mtu = 9000 ]; then
+                begin 15 $both $both
+                faultless "the first of two paths has 9000 bytes" 10
+                continue
+            fi
+            [ $icmp = told ] || silent r
+            falls "the mtu of the path in use falls from 9000 to $mtu in mid-transfer, beside one of 1500, $icmp" 0.8 0 $mtu $both
         done
     done
 }
