@@ -151,8 +151,11 @@ class Case:
         peer = self.of(PEER)
         if peer.popen.poll() in (-signal.SIGSEGV, -signal.SIGABRT):
             return f"usrsctp was ended by signal {-peer.popen.poll()}"
-        if any("primary" in l and "Invalid argument" in l for l in peer.log.read_text(errors="replace").splitlines()):
+        said = peer.log.read_text(errors="replace").splitlines() + peer.lines()
+        if any("primary" in l and "Invalid argument" in l for l in said):
             return "usrsctp could not make an address its primary"
+        if any("Flight size" in l and "incorrect" in l for l in said):
+            return "usrsctp says that it counted wrongly what is in flight"
         if not peer.running():
             return None
         try:
@@ -378,6 +381,17 @@ def byway_moves(case: Case) -> None:
     ends_at(case, PEER, lab.address(PEER, 2), lab.address(BYWAY, 2))
 
 
+def byway_moves_unnamed(case: Case) -> None:
+    """The same, and byway names none of its addresses, as behind a translator: an addition and a deletion have the wildcard,
+    and the peer takes the source of the packet (RFC 5061 sections 4.2.1, 4.2.2)."""
+    case.byway_more += ["--wildcard", "always"]
+    byway_moves(case)
+    named = packets.wildcards(case.folder / "capture.pcapng")
+    if named < 2:
+        raise Failed(f"{named} ASCONF with the wildcard address, not 2")
+    case.details += f", {named} with the wildcard address"
+
+
 def peer_moves(case: Case) -> None:
     """The peer binds one address, then the other; asks for data there, sends to byway's second address, and unbinds its
     first one."""
@@ -474,12 +488,13 @@ ALL: dict[str, tuple[str, Callable[[Case], None]]] = {
     "peer back": ("the peer is killed and comes back", peer_back),
     "byway back": ("byway is killed and comes back", byway_back),
     "byway moves": ("byway's host changes its network", byway_moves),
+    "wildcard": ("the same, byway's changes name the wildcard address", byway_moves_unnamed),
     "peer moves": ("the peer changes its address", peer_moves),
     "asks": ("each side asks for data at its second address", asks),
     "host moves": ("the peer's host changes its network", host_moves),
     "no ASCONF": ("the peer has none, byway's host gets a network and loses it", without_changes),
 }
-ADDRESSES = ("byway moves", "peer moves", "asks", "host moves", "no ASCONF")
+ADDRESSES = ("byway moves", "wildcard", "peer moves", "asks", "host moves", "no ASCONF")
 
 
 def perform(name: str, lab: Lab, cell: Cell, peers: type[Program], folder: Path, keep: bool) -> str:

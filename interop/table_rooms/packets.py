@@ -73,3 +73,10 @@ def of(packets: list[Packet], sources: list[str]) -> list[Packet]:
 
 def data_of(packets: list[Packet], sources: list[str]) -> list[Packet]:
     return [p for p in of(packets, sources) if DATA in p.chunks]
+
+
+def wildcards(capture: Path) -> int:
+    """ASCONF chunks that name the wildcard address."""
+    words = ["tshark", "-n", "-r", str(capture), "-d", f"udp.port=={UDP_PORT},sctp"]
+    words += ["-Y", "sctp.chunk_type == 193 && (sctp.parameter_ipv4_address == 0.0.0.0 || sctp.parameter_ipv6_address == ::)"]
+    return len(subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines())

@@ -14,7 +14,7 @@
 use byway::{
     Association, Closed, Encapsulation, Endpoint, EndpointOptions, LossReason, Message, Received,
 };
-use byway_core::config::SharedKey;
+use byway_core::config::{SharedKey, Wildcard};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -33,6 +33,7 @@ const USAGE: &str = "usage: exchange connect --to IP:PORT[,...] OPTIONS | exchan
   --run N   number of the first run (1)
   --again N   other associations that may follow (0)
   --at-once N   so many associations side by side, of the side that accepts (1)
+  --wildcard always|private|never   when changes of addresses name the source of the packet (private)
   --prefer IP   asks the peer to send to this address, once it is one of this host
   --auth-key SECRET   a shared key with identifier 1
   --plain yes   no Supported Address Types in the INIT
@@ -167,6 +168,14 @@ impl Options {
             }
             "--hold" => self.hold = Some(value.into()),
             "--limit" => self.limit = Duration::from_secs(value.parse()?),
+            "--wildcard" => {
+                self.endpoint.config.asconf.wildcard = match value {
+                    "always" => Wildcard::Always,
+                    "private" => Wildcard::Private,
+                    "never" => Wildcard::Never,
+                    _ => return Err(USAGE.into()),
+                }
+            }
             "--plain" => {
                 // pion/sctp drops an INIT that lists them.
                 self.endpoint.config.setup.supported_address_types = value != "yes";
