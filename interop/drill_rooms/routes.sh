@@ -2,7 +2,7 @@
 # Routes and cards that vanish, and a host that leaves one network for another. What counts is the stall of the receiver:
 # RTO.Min of RFC 9260 is a second.
 
-drill_routes() {
+first_uplink_cut() {
     local SERVER=(--json)
     policy_routing
     begin 15 10.95.0.1,10.95.1.1 10.95.0.1,10.95.1.1 --bind 10.94.0.1,10.94.1.1
@@ -11,6 +11,11 @@ drill_routes() {
     on r nft 'add chain ip cut forward { type filter hook forward priority 0; policy drop; }'
     complete "policy routing, the first uplink is cut" 6
     stalled_less "policy routing, the first uplink is cut" 400
+}
+
+drill_routes() {
+    local SERVER=(--json)
+    first_uplink_cut
 
     two_links
     begin 15 10.93.0.2,10.93.1.2 10.93.0.2,10.93.1.2
