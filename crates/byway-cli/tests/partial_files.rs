@@ -6,11 +6,19 @@ mod spoken;
 use peers::{Server, byway, contents, folder, parts, run, text, wait_until};
 use spoken::{Speaker, bounded, runtime};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
-/// Begins a file from this address, sends so many bytes, and leaves.
-async fn leave_part(server: &Server, from: &str, (sender, name): (u8, &str), bytes: usize) {
+/// Begins a file from this address, sends so many bytes, and leaves when they are in the inbox: an ABORT
+/// drops what was acknowledged and not read.
+async fn leave_part(
+    (server, inbox): (&Server, &Path),
+    from: &str,
+    (sender, name): (u8, &str),
+    bytes: usize,
+) {
+    let before = parts(inbox, name);
     let speaker = Speaker::connect(server, &format!("{from}:0"), 0).await;
     let (have, _) = speaker.offer(sender, 1 << 40, name).await;
     speaker.start(have).await;
@@ -18,6 +26,11 @@ async fn leave_part(server: &Server, from: &str, (sender, name): (u8, &str), byt
         speaker.data(block).await;
     }
     speaker.acknowledged().await;
+    let is_new = |part: &(PathBuf, u64)| before.iter().all(|b| b.0 != part.0);
+    let written = |part: &(PathBuf, u64)| part.1 == bytes as u64 && is_new(part);
+    while !parts(inbox, name).iter().any(written) {
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
     speaker.abort().await;
 }
 
@@ -38,9 +51,21 @@ fn partial_files_of_one_host_are_few_and_leave_those_of_others_alone() {
     let inbox = dir.join("inbox");
     let mut server = recv(&dir, &["--keep-partial-files", "16"]);
     runtime().block_on(async {
-        bounded(leave_part(&server, "127.0.0.9", (1, "good.bin"), 5000)).await;
+        bounded(leave_part(
+            (&server, &inbox),
+            "127.0.0.9",
+            (1, "good.bin"),
+            5000,
+        ))
+        .await;
         for sender in 0..12 {
-            bounded(leave_part(&server, "127.0.0.8", (sender, "bad.bin"), 5000)).await;
+            bounded(leave_part(
+                (&server, &inbox),
+                "127.0.0.8",
+                (sender, "bad.bin"),
+                5000,
+            ))
+            .await;
         }
     });
     server.says("partial file removed");
@@ -63,10 +88,16 @@ fn bytes_of_partial_files_have_a_limit_and_the_host_with_the_most_pays() {
     let inbox = dir.join("inbox");
     let server = recv(&dir, &["--keep-partial-bytes", "100kB"]);
     runtime().block_on(async {
-        bounded(leave_part(&server, "127.0.0.9", (1, "good.bin"), 20_000)).await;
+        bounded(leave_part(
+            (&server, &inbox),
+            "127.0.0.9",
+            (1, "good.bin"),
+            20_000,
+        ))
+        .await;
         for sender in 0..5 {
             bounded(leave_part(
-                &server,
+                (&server, &inbox),
                 "127.0.0.8",
                 (sender, "bad.bin"),
                 30_000,
