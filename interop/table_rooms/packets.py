@@ -26,6 +26,10 @@ class Packet:
     in_udp: bool
 
 
+def tshark(capture: Path) -> list[str]:
+    return ["tshark", "-n", "-r", str(capture), "-d", f"udp.port=={UDP_PORT},sctp"]
+
+
 def read(capture: Path, udp: bool | None, hosts: list[str]) -> list[Packet]:
     """All packets between these addresses, in order of time. Fails if any packet does not dissect clean: SCTP in UDP or
     directly over IP, a right CRC32c, nothing malformed, no error. A switch that knows no port for a card yet sends its
@@ -33,7 +37,7 @@ def read(capture: Path, udp: bool | None, hosts: list[str]) -> list[Packet]:
     both = (f"udp.port == {UDP_PORT}", "ip.proto == 132 || ipv6.nxt == 132")
     which = f"({' || '.join(both)})" if udp is None else f"({both[0 if udp else 1]})"
     # Payload is random bytes: nothing above SCTP is to be guessed from it.
-    words = ["tshark", "-n", "-r", str(capture), "-d", f"udp.port=={UDP_PORT},sctp"]
+    words = tshark(capture)
     for option in ("checksum:CRC 32c", "tsn_analysis:FALSE", "reassembly:FALSE", "ulp_dissection:FALSE"):
         words += ["-o", f"sctp.{option}"]
     words += ["-Y", f"{which} && !icmp && !icmpv6", "-T", "fields", "-E", "separator=|"]
@@ -77,6 +81,5 @@ def data_of(packets: list[Packet], sources: list[str]) -> list[Packet]:
 
 def wildcards(capture: Path) -> int:
     """ASCONF chunks that name the wildcard address."""
-    words = ["tshark", "-n", "-r", str(capture), "-d", f"udp.port=={UDP_PORT},sctp"]
-    words += ["-Y", "sctp.chunk_type == 193 && (sctp.parameter_ipv4_address == 0.0.0.0 || sctp.parameter_ipv6_address == ::)"]
+    words = [*tshark(capture), "-Y", "sctp.chunk_type == 193 && (sctp.parameter_ipv4_address == 0.0.0.0 || sctp.parameter_ipv6_address == ::)"]
     return len(subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines())

@@ -34,12 +34,18 @@ impl Stranger {
         }
     }
 
-    /// Half a handshake: whether it was answered; if not, why.
-    async fn half(&self) -> Result<(), String> {
+    /// A handshake whose first message has left.
+    async fn begin(&self) -> (Association, Handshake) {
         let association = self.endpoint.connect(&[self.to], 5001).await.unwrap();
         let expect = Expect::fingerprint(self.ticket.server);
         let mut handshake = Handshake::client(&self.key, expect, Service::Files).unwrap();
         tell(&association, &mut handshake).await;
+        (association, handshake)
+    }
+
+    /// Half a handshake: whether it was answered; if not, why.
+    async fn half(&self) -> Result<(), String> {
+        let (association, _) = self.begin().await;
         let answered = association.recv().await.is_some();
         let _ = association.abort(b"enough");
         match answered {
@@ -50,18 +56,12 @@ impl Stranger {
 
     /// A whole one, with a secret that is wrong: the answer to it.
     async fn whole(&self) -> Option<Answer> {
-        let association = self.endpoint.connect(&[self.to], 5001).await.unwrap();
-        let expect = Expect::fingerprint(self.ticket.server);
-        let mut handshake = Handshake::client(&self.key, expect, Service::Files).unwrap();
+        let (association, mut handshake) = self.begin().await;
         while !handshake.is_done() {
+            let received = association.recv().await?;
+            handshake.receive(&received.payload).unwrap();
             tell(&association, &mut handshake).await;
-            if !handshake.is_done() {
-                handshake
-                    .receive(&association.recv().await?.payload)
-                    .unwrap();
-            }
         }
-        tell(&association, &mut handshake).await;
         let mut session = handshake.finish().unwrap();
         let wrong = Ticket {
             secret: Some(byway_tls::Secret::generate().unwrap()),

@@ -6,6 +6,8 @@ use byway_core::{ChecksumMode, Config, EndpointConfig};
 use byway_sim::Simulation;
 use byway_sim::host::{Sender, Sink};
 use byway_sim::net::{LinkChange, LinkConfig, QueueLimit, Rate, TopologyBuilder};
+use chacha20::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 const PHASES: u64 = 20;
@@ -37,13 +39,8 @@ struct Phase {
 
 /// A pause of up to 12 ms, each sixth time up to 60 ms, each 5 to 125 ms.
 fn pauses(seed: u64, until: Instant) -> Vec<(Instant, u64)> {
-    let mut state = seed;
-    let mut below = |n: u64| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 11) % n
-    };
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut below = |n: u64| rng.random_range(0..n);
     let mut steps = Vec::new();
     let mut at = Instant::from_millis(100);
     while at < until {
@@ -157,7 +154,7 @@ fn on_links_that_pause_no_stall_is_as_long_as_a_second() {
             rtt: Duration::from_millis(90),
             dies: Instant::from_millis(1_900 + k * 5),
             seed: k as u8,
-            pauses: Some(k.wrapping_mul(0x9E37_79B9_7F4A_7C15)),
+            pauses: Some(k),
         };
         (stall(phase, Load::Bulk), k)
     });

@@ -6,7 +6,7 @@ use crate::api::AssocId;
 use crate::assoc::Inbound;
 use crate::refusals::Rule;
 use crate::time::Instant;
-use core::net::{IpAddr, SocketAddr};
+use core::net::IpAddr;
 
 impl Endpoint {
     /// The rule by which no further association with a peer at this address is accepted.
@@ -52,10 +52,6 @@ impl Endpoint {
         if let Some(peer) = self.first_remote(id) {
             self.answers.proved(Answer::Handshake, peer.ip());
         }
-    }
-
-    fn first_remote(&self, id: AssocId) -> Option<SocketAddr> {
-        self.paths(id).first().map(|p| p.remote)
     }
 
     /// Refuses an association because a limit was reached.

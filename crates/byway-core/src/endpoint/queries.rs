@@ -45,6 +45,13 @@ impl Endpoint {
         slot.map_or_else(Vec::new, |s| s.assoc.stats_of_paths().collect())
     }
 
+    /// The peer's address of the first path, if there is one.
+    #[must_use]
+    pub fn first_remote(&self, id: AssocId) -> Option<SocketAddr> {
+        let first = self.table.get(id)?.assoc.stats_of_paths().next();
+        first.map(|p| p.remote)
+    }
+
     /// Payload bytes that are queued or not yet cumulatively acknowledged.
     #[must_use]
     pub fn buffered(&self, id: AssocId) -> Option<u64> {

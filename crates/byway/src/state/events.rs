@@ -116,7 +116,7 @@ impl State {
                 true => (Rule::Backlog, b"too many unaccepted associations"),
                 false => (Rule::NotAccepting, b"closed"),
             };
-            let first = self.core.paths(id).first().map(|p| p.remote);
+            let first = self.core.first_remote(id);
             if let Some(peer) = first {
                 self.core.count_refusals(rule, 1, peer);
             }
