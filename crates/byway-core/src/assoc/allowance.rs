@@ -82,6 +82,11 @@ impl Association {
         ctx.out
             .refuse(Rule::HeartbeatAllowance, self.paths.get(path).remote());
         self.paths.want_heartbeat(path, false);
+        if self.waits_for_confirmation() {
+            // Data waits for this address, and nothing else shows that the peer is gone.
+            self.count_lost_heartbeat(ctx, path);
+            self.choose_data_path(ctx, None);
+        }
         let wait = self.cfg.hb.interval.max(self.paths.get(path).rtt.rto());
         let timers = &mut self.paths.get_mut(path).timers;
         timers.set(PathTimer::Heartbeat, Some(ctx.now + wait));

@@ -321,7 +321,7 @@ impl Association {
 
     /// Section 8.1: only heartbeats on the path that carries data count for the
     /// association. Section 5.4: those that verify an address never count.
-    fn count_lost_heartbeat(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
+    pub(super) fn count_lost_heartbeat(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
         // While no address is confirmed, nothing else shows that the peer is gone.
         let counts = (self.paths.get(path).is_confirmed() || self.optional.stalled)
             && (path == self.paths.data() || self.cfg.failure.idle_heartbeats_count);

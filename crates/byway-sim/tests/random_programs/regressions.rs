@@ -825,10 +825,9 @@ fn data_that_leaves_the_path_that_the_peer_left_waits_for_nothing() {
 }
 
 /// A peer goes after set-up, and its addresses were never confirmed. Heartbeats have used up what may go
-/// to unproven addresses (`assoc/allowance.rs`), and one that is put off counts no error, so with
-/// `setup.confirm_all_before_data` the data waits for ever.
+/// to unproven addresses (`assoc/allowance.rs`). One that was put off counted no error, so with
+/// `setup.confirm_all_before_data` the data waited for ever.
 #[test]
-#[ignore = "open: a heartbeat that is put off counts no error"]
 fn data_that_waits_for_confirmation_of_a_peer_that_is_gone_is_lost_in_the_end() {
     let damaged = |reorder, duplicate| PathPlan {
         corrupt: 9,

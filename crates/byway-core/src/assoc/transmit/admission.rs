@@ -69,7 +69,7 @@ impl Association {
 
     /// Whether data waits until every address is confirmed
     /// (`setup.confirm_all_before_data`).
-    fn waits_for_confirmation(&self) -> bool {
+    pub(in crate::assoc) fn waits_for_confirmation(&self) -> bool {
         self.cfg.setup.confirm_all_before_data
             && self.paths.ids().any(|id| {
                 let p = self.paths.get(id);
