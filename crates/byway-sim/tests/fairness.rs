@@ -54,29 +54,49 @@ fn share(configs: [&Config; 2], queue: u32, seed: u8) -> f64 {
     got[0] / (got[0] + got[1])
 }
 
+/// The mean over five seeds.
+fn mean_share(configs: [&Config; 2], queue: u32) -> f64 {
+    (1..=5)
+        .map(|seed| share(configs, queue, 10 * seed))
+        .sum::<f64>()
+        / 5.0
+}
+
+/// The largest share of `byway` beside `rfc9260`, by the queue's packets.
+const MOST: [(u32, f64); 3] = [(20, 0.63), (75, 0.67), (200, 0.79)];
+
+/// Two of a kind share evenly. CUBIC gives up 30 % of its window at a loss and `rfc9260` half, so the more the deeper
+/// the queue is: the bounds are what that gives today and 0.04.
 #[test]
 fn byway_and_rfc9260_share_a_bottleneck() {
     let (byway, plain) = (Config::byway(), Config::rfc9260());
     println!("queue | byway beside rfc9260 | byway beside byway | rfc9260 beside rfc9260");
-    for queue in [20, 75, 200] {
-        let mean = |configs: [&Config; 2]| {
-            let all: Vec<f64> = (1..=5)
-                .map(|seed| share(configs, queue, 10 * seed))
-                .collect();
-            all.iter().sum::<f64>() / 5.0
-        };
-        let shares = [
-            mean([&byway, &plain]),
-            mean([&byway, &byway]),
-            mean([&plain, &plain]),
-        ];
-        println!(
-            "{queue} packets | {:.2} | {:.2} | {:.2}",
-            shares[0], shares[1], shares[2]
-        );
+    for (queue, most) in MOST {
+        let [beside, own, plain] =
+            [[&byway, &plain], [&byway, &byway], [&plain, &plain]].map(|c| mean_share(c, queue));
+        println!("{queue} packets | {beside:.2} | {own:.2} | {plain:.2}");
         assert!(
-            shares.iter().all(|s| (0.2..=0.8).contains(s)),
-            "{queue}: {shares:?}"
+            (0.45..=most).contains(&beside),
+            "{queue} packets, byway beside rfc9260: {beside}"
         );
+        for even in [own, plain] {
+            assert!(
+                (0.42..=0.58).contains(&even),
+                "{queue} packets, two of a kind: {even}"
+            );
+        }
+    }
+}
+
+/// The bounds see who does not give way: one whose window never falls below what fills link and queue.
+#[test]
+fn a_sender_that_does_not_give_way_is_seen() {
+    let plain = Config::rfc9260();
+    let mut greedy = plain.clone();
+    greedy.congestion.ssthresh_floor = 200;
+    for (queue, most) in MOST {
+        let share = mean_share([&greedy, &plain], queue);
+        println!("{queue} packets | {share:.2}, which does not give way");
+        assert!(share > most, "{queue} packets: {share}");
     }
 }

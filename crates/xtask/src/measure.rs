@@ -2,6 +2,7 @@
 
 mod core_throughput;
 mod failover;
+mod grid;
 mod hostile;
 mod idle;
 pub(crate) mod loopback;
@@ -43,7 +44,7 @@ pub(crate) struct Arguments {
     /// Measure byway alone, for failover
     #[arg(long)]
     ours_only: bool,
-    /// The command byway to measure, instead of building it; for failover and sealed
+    /// The command byway to measure, instead of building it; for failover, grid and sealed
     #[arg(long)]
     byway: Option<PathBuf>,
     /// Only a fixed choice of small cells, for ns2-grid
@@ -97,6 +98,8 @@ enum Name {
     LossyFar,
     /// Shares of a bottleneck of 100 Mbit/s, beside TCP CUBIC and Reno (root)
     Fairness,
+    /// The preset byway beside rfc9260 in 72 cells of losses and failures, in the simulator
+    Grid,
     /// Runs a second of `byway sweep` with two threads, against one
     SweepSpeed,
 }
@@ -118,6 +121,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         Name::Lossy => return netns::run(&workspace, "lossy", arguments),
         Name::LossyFar => return netns::run(&workspace, "far", arguments),
         Name::Fairness => return netns::run(&workspace, "fairness", arguments),
+        Name::Grid => return grid::run(&workspace, arguments),
         Name::SweepSpeed => return sweep_speed::run(&workspace, arguments),
         Name::Ns2Grid => return ns2_grid::run(&workspace, arguments),
     };

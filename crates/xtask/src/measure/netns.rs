@@ -15,7 +15,7 @@ pub(crate) fn run(workspace: &Workspace, what: &str, arguments: &Arguments) -> R
         .arg(workspace.bench("netns/compare.py"))
         .arg(workspace.program("byway"))
         .args([what, "--runs", &arguments.runs.to_string()]);
-    if what == "far" {
+    if what != "lossy" {
         python
             .arg("--stream")
             .arg(workspace.c_peer("tcp/stream.c", &[])?);
