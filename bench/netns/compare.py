@@ -1,22 +1,22 @@
 #!/usr/bin/env python3
-"""byway beside TCP over a link of 100 Mbit/s between two network namespaces (root, Linux).
+"""byway beside TCP over a link of 100 Mbit/s between network namespaces (root, Linux).
 
-    compare.py BYWAY lossy [--runs N]      one transfer after the other, 1 and 5 % loss
-    compare.py BYWAY fairness [--runs N]   two transfers at a time in one queue
+    compare.py BYWAY lossy [--runs N]                      one transfer after the other, 1 and 5 % loss
+    compare.py BYWAY far [--runs N] --stream FILE          bytes to the reader over round trips of 20 and 90 ms
+    compare.py BYWAY fairness [--runs N] --stream FILE     two transfers at a time in one queue, near and far
 
-    compare.py BYWAY far [--runs N] [--stream FILE]   bytes to the reader over round trips of 20 and 90 ms
-
-The link is a veth pair with tbf (25 ms of queue). nft drops packets at random where they
-arrive, before the receiver sees them, in the direction of the data. A kernel without netem
-has no delay to add, so round trips are those of the queue: 0.1 to 25 ms. Offloads are off, so
-that one drop is one packet. `far` has `byway emulate` in place of the veth pair, which delays and
-drops, and needs bench/tcp/stream.c compiled. The last line is JSON.
+The link is that of a bridge in a namespace of its own, with tbf (25 ms of queue). The queue must not be on the
+sender's host: there Linux keeps no more than a millisecond of a TCP connection's data in it (TCP small queues), and the
+other flow has the rest. nft drops packets at random where they arrive, before the receiver sees them, in the direction of
+the data. A kernel without netem has no delay to add, so round trips are those of the queue: 0.1 to 25 ms.
+Offloads are off, so that one drop is one packet. Over round trips of 20 and 90 ms `byway emulate` is in place of
+the bridge; it delays and drops, and its TCP is bench/tcp/stream.c, compiled. The last line is JSON.
 """
 
 import argparse, json, os, socket, statistics, subprocess, sys, tempfile, threading, time
 
 RATE, QUEUE_MS, MIB = "100mbit", 25, 1 << 20
-A, B = f"bwa{os.getpid()}", f"bwb{os.getpid()}"
+A, R, B = (f"bw{end}{os.getpid()}" for end in "arb")
 HERE, THERE = "10.213.0.1", "10.213.0.2"
 TCP_PORT = 5201
 
@@ -30,24 +30,28 @@ def inside(ns, *words):
 
 
 class Link:
-    """The two namespaces, for a `with`."""
+    """The two hosts and the bridge R between, for a `with`."""
 
     def __enter__(self):
-        for ns in (A, B):
+        for ns in (A, R, B):
             sh("ip", "netns", "add", ns)
-        sh("ip", "link", "add", "v0", "netns", A, "type", "veth", "peer", "name", "v0", "netns", B)
-        for ns, address in ((A, HERE), (B, THERE)):
-            sh(*inside(ns, "ip", "addr", "add", f"{address}/24", "dev", "v0"))
-            sh(*inside(ns, "ip", "link", "set", "v0", "up"))
             sh(*inside(ns, "ip", "link", "set", "lo", "up"))
-            sh(*inside(ns, "ethtool", "-K", "v0", "tso", "off", "gso", "off", "gro", "off",
-                       "tx-udp-segmentation", "off"))
-            sh(*inside(ns, "tc", "qdisc", "add", "dev", "v0", "root", "tbf", "rate", RATE,
+        sh(*inside(R, "ip", "link", "add", "bridge0", "type", "bridge"))
+        sh(*inside(R, "ip", "link", "set", "bridge0", "up"))
+        for ns, address, port in ((A, HERE, "port-a"), (B, THERE, "port-b")):
+            sh("ip", "link", "add", "v0", "netns", ns, "type", "veth", "peer", "name", port, "netns", R)
+            sh(*inside(ns, "ip", "addr", "add", f"{address}/24", "dev", "v0"))
+            sh(*inside(R, "ip", "link", "set", port, "master", "bridge0"))
+            for there, card in ((ns, "v0"), (R, port)):
+                sh(*inside(there, "ip", "link", "set", card, "up"))
+                sh(*inside(there, "ethtool", "-K", card, "tso", "off", "gso", "off", "gro", "off",
+                           "tx-udp-segmentation", "off"))
+            sh(*inside(R, "tc", "qdisc", "add", "dev", port, "root", "tbf", "rate", RATE,
                        "burst", "5kb", "latency", f"{QUEUE_MS}ms"))
         return self
 
     def __exit__(self, *_):
-        for ns in (A, B):
+        for ns in (A, R, B):
             subprocess.run(["ip", "netns", "del", ns], capture_output=True)
 
     def rules(self, loss=0, ports=()):
@@ -170,34 +174,49 @@ def lossy(link, program, runs):
     return {"ratio": round(min(ratios), 3), "mbit_per_s": cells}
 
 
-def fairness(link, program, runs, seconds=12):
-    pairs = [
-        (Byway(program, "byway", 9899), Tcp("cubic")),
-        (Byway(program, "byway", 9899), Tcp("reno")),
-        (Byway(program, "byway", 9899), Byway(program, "rfc9260", 9900)),
-        (Byway(program, "rfc9260", 9899), Tcp("cubic")),
-        (Tcp("cubic"), Tcp("cubic", TCP_PORT + 1)),
-    ]
+# What shares a queue with what. The pairs without `byway` show what TCP and the plain standard do beside each other.
+PAIRS = (("byway", "tcp-cubic"), ("byway", "tcp-reno"), ("byway", "rfc9260"), ("rfc9260", "tcp-cubic"),
+         ("rfc9260", "tcp-reno"), ("tcp-cubic", "tcp-cubic"), ("tcp-cubic", "tcp-reno"))
+
+
+def fairness(link, program, runs, stream, seconds=12):
+    def flow(name, second):
+        kind, _, algorithm = name.partition("-")
+        return Tcp(algorithm, TCP_PORT + second) if kind == "tcp" else Byway(program, name, 9899 + second)
+
+    def near(names, swapped):
+        pair = [flow(name, second) for second, name in enumerate(names)]
+        link.rules(ports=[(f.kind, f.port) for f in pair])
+        for f in reversed(pair) if swapped else pair:
+            f.start(400 * MIB)
+        time.sleep(3)
+        before = link.counted()
+        time.sleep(seconds)
+        counted = [b - a for a, b in zip(before, link.counted())]
+        for f in pair:
+            f.stop()
+        return counted
+
+    def beside(rtt, names, swapped):
+        # With longer round trips it takes longer until the first who came has given way.
+        with Far(program, rtt, 0) as emulated:
+            flows = [programs(program, stream, name, second) for second, name in enumerate(names)]
+            order = flows[::-1] if swapped else flows
+            rates = emulated.rates(order, warm_up=8, seconds=20)
+            return rates[::-1] if swapped else rates
+
+    networks = {"0 ms": near} | {f"{rtt} ms": (lambda *a, rtt=rtt: beside(rtt, *a)) for rtt in (20, 90)}
     shares = {}
-    for pair in pairs:
-        all_shares = []
-        for run in range(runs):
-            link.rules(ports=[(f.kind, f.port) for f in pair])
+    for network, run in networks.items():
+        shares[network] = {}
+        for names in PAIRS:
             # Each of them begins first as often as the other.
-            for f in pair if run % 2 == 0 else reversed(pair):
-                f.start(400 * MIB)
-            time.sleep(3)
-            before = link.counted()
-            time.sleep(seconds)
-            bytes_ = [b - a for a, b in zip(before, link.counted())]
-            for f in pair:
-                f.stop()
-            all_shares.append(bytes_[0] / sum(bytes_))
-        name = " beside ".join(f.name for f in pair)
-        shares[name] = {"median": round(statistics.median(all_shares), 3),
-                        "least": round(min(all_shares), 3), "most": round(max(all_shares), 3)}
-        print(f"{name}: share {shares[name]}", flush=True)
-    share = shares["byway beside tcp-cubic"]["median"]
+            pairs = [run(names, number % 2 == 1) for number in range(runs)]
+            each = [a / (a + b) for a, b in pairs]
+            share = {"median": round(statistics.median(each), 3), "least": round(min(each), 3), "most": round(max(each), 3)}
+            shares[network][" beside ".join(names)] = share
+            print(f"{network}, {' beside '.join(names)}: share {share}", flush=True)
+    share = shares["0 ms"]["byway beside tcp-cubic"]["median"]
     return {"ratio": round(share / (1 - share), 3), "shares": shares}
 
 
@@ -239,52 +258,59 @@ reverse = {{ loss = "0 %" }}
         self.process.terminate()
         self.process.wait()
 
-    def rate(self, receive, send, warm_up=3, seconds=12):
-        """Mbit/s that come out of the receiver's standard output."""
-        receiver = subprocess.Popen(inside(f"{self.name}-receiver", *receive), stdout=subprocess.PIPE,
-                                    stderr=subprocess.DEVNULL)
-        got = 0
+    def rates(self, flows, warm_up=3, seconds=12):
+        """Mbit/s that come out of the receivers' standard output, of flows that go on at once."""
+        got, processes, readers = [0] * len(flows), [], []
 
-        def count():
-            nonlocal got
-            while block := os.read(receiver.stdout.fileno(), 1 << 18):
-                got += len(block)
+        def count(number, pipe):
+            while block := os.read(pipe.fileno(), 1 << 18):
+                got[number] += len(block)
 
-        reader = threading.Thread(target=count)
-        reader.start()
-        time.sleep(0.5)
-        with open("/dev/zero", "rb") as zeros:
-            sender = subprocess.Popen(inside(f"{self.name}-sender", *send), stdin=zeros,
-                                      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for number, (receive, send) in enumerate(flows):
+            receiver = subprocess.Popen(inside(f"{self.name}-receiver", *receive), stdout=subprocess.PIPE,
+                                        stderr=subprocess.DEVNULL)
+            readers.append(threading.Thread(target=count, args=(number, receiver.stdout)))
+            readers[-1].start()
+            time.sleep(0.5)
+            with open("/dev/zero", "rb") as zeros:
+                sender = subprocess.Popen(inside(f"{self.name}-sender", *send), stdin=zeros,
+                                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            processes += [sender, receiver]
         time.sleep(warm_up)
-        before, began = got, time.monotonic()
+        before, began = got[:], time.monotonic()
         time.sleep(seconds)
-        rate = (got - before) * 8 / (time.monotonic() - began) / 1e6
-        for p in (sender, receiver):
+        took = time.monotonic() - began
+        rates = [(now - then) * 8 / took / 1e6 for now, then in zip(got, before)]
+        for p in processes:
             p.kill()
             p.wait()
-        reader.join()
-        return rate
+        for reader in readers:
+            reader.join()
+        return rates
+
+
+def programs(program, stream, name, second=0):
+    """The commands of a receiver and a sender in an emulated network."""
+    kind, _, algorithm = name.partition("-")
+    if kind == "tcp":
+        port = str(TCP_PORT + second)
+        return ([stream, "recv", "--port", port],
+                [stream, "send", "--port", port, "--to", "10.1.0.2", "--congestion", algorithm])
+    at = f"10.1.0.2:{9899 + second}"
+    return ([program, "listen", "--unprotected", "--quiet", "--preset", name, "--bind", at],
+            [program, "cat", "--quiet", "--preset", name, "--to", at])
 
 
 def far(program, stream, runs):
-    def byway(preset):
-        return ([program, "listen", "--unprotected", "--quiet", "--preset", preset, "--bind", "10.1.0.2"],
-                [program, "cat", "--quiet", "--preset", preset, "--to", "10.1.0.2"])
-
-    def tcp(algorithm):
-        return ([stream, "recv", "--port", str(TCP_PORT)],
-                [stream, "send", "--port", str(TCP_PORT), "--to", "10.1.0.2", "--congestion", algorithm])
-
-    flows = {"byway": byway("byway"), "rfc9260": byway("rfc9260"), "tcp-cubic": tcp("cubic"), "tcp-reno": tcp("reno")}
+    flows = {name: programs(program, stream, name) for name in ("byway", "rfc9260", "tcp-cubic", "tcp-reno")}
     cells = {}
     for rtt in (20, 90):
         for loss in (0, 1, 5):
             rates = {name: [] for name in flows}
             for _ in range(runs):
-                for name, (receive, send) in flows.items():
+                for name, flow in flows.items():
                     with Far(program, rtt, loss) as link:
-                        rates[name].append(link.rate(receive, send))
+                        rates[name] += link.rates([flow])
             cell = cells[f"{rtt} ms, {loss} %"] = {n: round(statistics.median(r), 2) for n, r in rates.items()}
             print(f"{rtt} ms, {loss} % loss, Mbit/s, median of {runs}: {cell}", flush=True)
     ratios = [c["byway"] / max(c["tcp-cubic"], c["tcp-reno"]) for l, c in cells.items() if " 0 %" not in l]
@@ -296,15 +322,18 @@ def main():
     p.add_argument("byway", help="the command byway, a release build")
     p.add_argument("what", choices=("lossy", "fairness", "far"))
     p.add_argument("--runs", type=int, default=5)
-    p.add_argument("--stream", help="bench/tcp/stream.c, compiled; for far")
+    p.add_argument("--stream", help="bench/tcp/stream.c, compiled; for far and fairness")
     a = p.parse_args()
     if os.geteuid() != 0:
         sys.exit("needs root: network namespaces, tc and nft")
+    program, stream = os.path.abspath(a.byway), a.stream and os.path.abspath(a.stream)
+    if a.what != "lossy" and not stream:
+        p.error(f"{a.what} needs --stream")
     if a.what == "far":
-        figures = far(os.path.abspath(a.byway), os.path.abspath(a.stream or sys.exit("far needs --stream")), a.runs)
+        figures = far(program, stream, a.runs)
     else:
         with Link() as link:
-            figures = {"lossy": lossy, "fairness": fairness}[a.what](link, os.path.abspath(a.byway), a.runs)
+            figures = lossy(link, program, a.runs) if a.what == "lossy" else fairness(link, program, a.runs, stream)
     print(json.dumps({"name": a.what, "runs": a.runs, **figures}))
 
 

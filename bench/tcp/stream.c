@@ -61,7 +61,7 @@ int main(int argc, char **argv)
 			mptcp = atoi(argv[i + 1]);
 	}
 	if (argc < 2 || address.sin_port == 0 || (sending && to == NULL)) {
-		fprintf(stderr, "usage: stream recv --port P [--mptcp 1] | stream send --port P --to A [--mptcp 1]\n");
+		fprintf(stderr, "usage: stream recv --port P [--mptcp 1] | stream send --port P --to A [--mptcp 1] [--congestion NAME]\n");
 		return 2;
 	}
 	int s = socket(AF_INET, SOCK_STREAM, mptcp ? IPPROTO_MPTCP : IPPROTO_TCP);

@@ -12,6 +12,33 @@ two_families() { # the first link has IPv4 only, the second one IPv6 only
     limit a e1 50mbit
 }
 
+# z has both families on its first link, a only the one named; nothing is set. Then a changes for a network of the other one.
+one_family() { # FAMILY: 4 or 6
+    local both=10.93.0.2,fd93:0::2
+    two_links
+    ipv6 a e0 fd93:0::1 z e0 fd93:0::2
+    ipv6 a e1 fd93:1::1 z e1 fd93:1::2
+    leave e1
+    if [ "$1" = 4 ]; then on a ip -6 addr flush dev e0; else on a ip -4 addr flush dev e0; fi
+    begin 15 - $both
+    middle 0.8
+    on a ip link set e1 up
+    # The server's addresses are reached over the second link, too.
+    if [ "$1" = 4 ]; then
+        on a ip addr add fd93:1::1/64 dev e1 nodad
+        on a ip -6 route add fd93:0::/64 via fd93:1::2
+    else
+        on a ip addr add 10.93.1.1/24 dev e1
+        on a ip route add 10.93.0.0/24 via 10.93.1.2
+    fi
+    sleep 0.5
+    leave e0
+    complete "a client of IPv$1 alone, a server of both, which changes for a network of the other family" 6
+    stalled_less "from IPv$1 to the other family" 400
+    grep -q 'not used now: ' "$WORK/send.log"
+    verdict "IPv$1 alone: the other address is named" $? "$(head -n 3 "$WORK/send.log")"
+}
+
 means() { # NAME ADDRESS...: what a name means in a
     local address
     mkdir -p "/etc/netns/${ID}a"
@@ -53,6 +80,9 @@ drill_families() {
     deafen a e0
     complete "a name with an address of each family, the path of IPv4 is cut" 6
     stalled_less "a name with an address of each family" 400
+
+    one_family 4
+    one_family 6
 }
 
 # 50 Mbit/s each, round trips of 10 and 300 ms. Both at once are not to be slower than the better one alone.

@@ -156,6 +156,21 @@ pub(super) fn towards(remote: &[SocketAddr]) -> Result<Vec<SocketAddr>, Failure>
     }
 }
 
+/// What to say of addresses of the peer whose family this side has no address of. They become paths
+/// when it gets one. Nothing if it has none for all of them: then nothing can be set up.
+pub(super) fn left_out(local: &[SocketAddr], remote: &[SocketAddr]) -> Option<String> {
+    let reached = |to: &SocketAddr| local.iter().any(|a| a.is_ipv4() == to.is_ipv4());
+    let (some, others): (Vec<&SocketAddr>, Vec<&SocketAddr>) = remote.iter().partition(|to| reached(to));
+    let first = others.first().filter(|_| !some.is_empty())?;
+    let family = if first.is_ipv4() { "IPv4" } else { "IPv6" };
+    let all: Vec<String> = others.iter().map(|a| a.ip().to_string()).collect();
+    Some(format!(
+        "not used now: {}, as this side has no address of {family} (a wildcard in --bind, or no --bind, takes one \
+         that comes)",
+        all.join(", ")
+    ))
+}
+
 /// An address for people: without a port if it has none, as it is without UDP.
 pub(super) fn shown(address: SocketAddr) -> String {
     match address {

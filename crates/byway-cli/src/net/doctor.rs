@@ -191,7 +191,9 @@ async fn look(args: &DoctorArgs, ending: &Ending) -> Result<Found, Failure> {
     clear(args);
     let protocol_132 = Protocol132::of(&pairs, beside.as_ref());
     let host = host::look();
-    let findings = findings::of(&pairs, protocol_132, &host, &remote);
+    let mut findings = findings::of(&pairs, protocol_132, &host, &remote);
+    let tried: Vec<SocketAddr> = wanted.iter().map(|(local, _)| *local).collect();
+    findings.extend(address::left_out(&tried, &remote));
     Ok(Found {
         pairs,
         protocol_132,

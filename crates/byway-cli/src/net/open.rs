@@ -137,6 +137,11 @@ async fn set_up(
     options.accept = false;
     let endpoint = Endpoint::bind(options)?;
     ending.aborts(&endpoint);
+    if !here.is_silent()
+        && let Some(words) = address::left_out(&endpoint.local_addresses(), &remote)
+    {
+        say(format_args!("{words}"));
+    }
     let refused = Cell::new(false);
     let setup = persistently(&endpoint, &remote, there.sctp_port(), || {
         let first = !refused.replace(true) && there.may_say_refusal();

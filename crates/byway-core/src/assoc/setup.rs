@@ -121,6 +121,12 @@ impl Association {
         a
     }
 
+    /// Addresses of the peer, given by the user, that no address of this side reaches. They become
+    /// paths when one does.
+    pub(crate) fn await_source_for(&mut self, addresses: SmallVec<[IpAddr; 2]>) {
+        self.addresses.pathless = addresses;
+    }
+
     /// The parameters of our INIT, also for an INIT ACK in a collision.
     pub(crate) fn init_fields(&self) -> InitFields {
         InitFields {
@@ -279,7 +285,7 @@ impl Association {
             .find(source.ip())
             .map(|p| self.paths.get(p).counters.clone());
         let mut table: Option<PathTable> = None;
-        self.addresses.pathless.clear();
+        let unreached = core::mem::take(&mut self.addresses.pathless);
         for (i, &ip) in order.iter().enumerate() {
             if order[..i].contains(&ip) || !acceptable_address(ip, source.ip()) {
                 continue;
@@ -326,6 +332,12 @@ impl Association {
         if let Some(table) = table {
             self.paths = table;
             self.addresses.changed = true;
+        }
+        // What the user gave stays, whether the peer lists it or not.
+        for ip in unreached {
+            if !self.knows(ip) {
+                self.addresses.pathless.push(ip);
+            }
         }
     }
 
@@ -421,7 +433,9 @@ impl Association {
             w.cookie_preservative(ms);
         }
         if self.cfg.setup.supported_address_types {
-            write_address_types(w, &self.addresses.local);
+            // A family that the user asked for is used as soon as this side has an address of it.
+            let local = self.addresses.local.iter().map(SocketAddr::ip);
+            write_address_types(w, local.chain(self.addresses.pathless.iter().copied()));
         }
         write_extensions(w, &self.cfg, self.own_random());
         let written = INIT_LEN + room - w.room();
@@ -563,12 +577,12 @@ pub(crate) fn write_extensions(w: &mut ParamWriter<'_>, cfg: &Config, auth: Opti
 }
 
 /// Says which types these addresses have.
-fn write_address_types(w: &mut ParamWriter<'_>, local: &[SocketAddr]) {
+fn write_address_types(w: &mut ParamWriter<'_>, addresses: impl Iterator<Item = IpAddr> + Clone) {
     let mut types: SmallVec<[u16; 2]> = SmallVec::new();
-    if local.iter().any(SocketAddr::is_ipv4) {
+    if addresses.clone().any(|a| a.is_ipv4()) {
         types.push(byway_wire::param_type::IPV4_ADDRESS);
     }
-    if local.iter().any(SocketAddr::is_ipv6) {
+    if addresses.clone().any(|a| a.is_ipv6()) {
         types.push(byway_wire::param_type::IPV6_ADDRESS);
     }
     w.supported_address_types(&types);

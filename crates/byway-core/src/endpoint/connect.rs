@@ -10,8 +10,14 @@ use core::net::{IpAddr, SocketAddr};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Local and remote address of each path.
-type AddressPairs = SmallVec<[(SocketAddr, SocketAddr); 4]>;
+/// Where an association may go.
+#[derive(Default)]
+struct Ways {
+    /// Local and remote address of each path.
+    pairs: SmallVec<[(SocketAddr, SocketAddr); 4]>,
+    /// Addresses that no local address reaches.
+    pathless: SmallVec<[IpAddr; 2]>,
+}
 
 impl Endpoint {
     /// Starts an association with the peer that has these addresses, the first
@@ -20,6 +26,9 @@ impl Endpoint {
     /// IP. The INIT leaves with the next [`poll_transmit`](Self::poll_transmit).
     /// [`Event::Up`](crate::Event::Up) or [`Event::Lost`](crate::Event::Lost)
     /// follows.
+    ///
+    /// An address of a family that no local address has is left out, unless it is so with all: it
+    /// becomes a path when a local address of its family comes.
     ///
     /// # Errors
     /// When an address or a setting is invalid. Nothing is started then.
@@ -38,12 +47,14 @@ impl Endpoint {
             return Err(ConnectError::TooMany(self.cfg.max_associations));
         }
         let most = usize::from(config.setup.max_paths);
-        let pairs = self.address_pairs(&remote[..remote.len().min(most)], port)?;
+        let ways = self.ways_to(&remote[..remote.len().min(most)], port)?;
         let id = self.table.next_id();
         let ports = (self.cfg.port, port);
         let local = self.local.clone();
         let mut ctx = ctx!(self, now);
-        let assoc = Association::initiate(id, Arc::new(config), local, ports, &pairs, &mut ctx);
+        let mut assoc =
+            Association::initiate(id, Arc::new(config), local, ports, &ways.pairs, &mut ctx);
+        assoc.await_source_for(ways.pathless);
         self.table.insert(id, assoc, None);
         self.wake(id.index);
         Ok(id)
@@ -51,12 +62,8 @@ impl Endpoint {
 
     /// Checks the peer's addresses and chooses a local address for each.
     /// Repeated addresses count once.
-    fn address_pairs(
-        &mut self,
-        remote: &[SocketAddr],
-        port: u16,
-    ) -> Result<AddressPairs, ConnectError> {
-        let mut pairs = AddressPairs::new();
+    fn ways_to(&mut self, remote: &[SocketAddr], port: u16) -> Result<Ways, ConnectError> {
+        let mut ways = Ways::default();
         for &r in remote {
             if r.ip().is_unspecified() || r.ip().is_multicast() || port == 0 {
                 return Err(ConnectError::BadAddress(r));
@@ -64,14 +71,19 @@ impl Endpoint {
             if self.table.find_proven(r, port).is_some() {
                 return Err(ConnectError::AlreadyConnected(r));
             }
-            let used: SmallVec<[SocketAddr; 4]> = pairs.iter().map(|p| p.0).collect();
-            let local = self.routes.source_beside(&self.local, r.ip(), &used);
-            let local = local.ok_or(ConnectError::NoSource(r))?;
-            if !pairs.iter().any(|p| p.1.ip() == r.ip()) {
-                pairs.push((self.local[local], r));
+            let used: SmallVec<[SocketAddr; 4]> = ways.pairs.iter().map(|p| p.0).collect();
+            match self.routes.source_beside(&self.local, r.ip(), &used) {
+                Some(local) if !ways.pairs.iter().any(|p| p.1.ip() == r.ip()) => {
+                    ways.pairs.push((self.local[local], r));
+                }
+                None if !ways.pathless.contains(&r.ip()) => ways.pathless.push(r.ip()),
+                _ => {}
             }
         }
-        Ok(pairs)
+        match ways.pairs.is_empty() {
+            true => Err(ConnectError::NoSource(remote[0])),
+            false => Ok(ways),
+        }
     }
 
     /// Whether an INIT ACK for this association comes from a peer with which another one

@@ -3,10 +3,11 @@
 
 use crate::common::forger::Forger;
 use crate::common::{
-    A, Binding, PORTS, Pair, Z, address, addresses, assert_drawn, endpoint, ms, outside, plain,
+    A, Binding, PORTS, Pair, Z, address, address_of_ipv6, addresses, assert_drawn, endpoint, ms,
+    outside, plain,
 };
 use byway_core::config::Wildcard;
-use byway_core::{AddressChange, Config, Event, PathId, PathState};
+use byway_core::{AddressChange, Config, Endpoint, EndpointConfig, Event, PathId, PathState};
 use byway_wire::{ParamWriter, cause_code, chunk_type};
 use core::net::{IpAddr, SocketAddr};
 
@@ -775,4 +776,44 @@ fn a_peer_whose_only_address_never_answers_is_given_up() {
         crate::common::loss(&p.take_events(A)),
         "the peer could not be reached on any path (Association.Max.Retrans exceeded)"
     );
+}
+
+/// A has IPv4 alone, and is given an address of each family: it uses what it reaches. When its network changes for one of
+/// IPv6 alone, the other address becomes a path, and the transfer goes on there.
+#[test]
+fn an_address_of_a_family_that_this_side_lacks_becomes_a_path_when_the_family_comes() {
+    let c = changing();
+    let two = |side| [address(0, side), address_of_ipv6(1, side)];
+    let end = |local: &[SocketAddr], seed| {
+        Endpoint::new(EndpointConfig {
+            accepted: c.clone(),
+            ..EndpointConfig::new(PORTS[usize::from(seed == 2)], local.to_vec(), [seed; 32])
+        })
+        .unwrap()
+    };
+    // The address that cannot be reached comes first: as in a name, whose order nobody chose.
+    for given in [two(Z), [two(Z)[1], two(Z)[0]]] {
+        let mut p = Pair::of([end(&two(A)[..1], 1), end(&two(Z), 2)], 4);
+        p.connect_to(A, &given, &c);
+        p.run(2000);
+        assert_eq!(p.state(A), "ESTABLISHED");
+        let remotes = |p: &mut Pair| paths(p, A).iter().map(|p| p.0.ip()).collect::<Vec<_>>();
+        assert_eq!(remotes(&mut p), [two(Z)[0].ip()]);
+        p.send_many(A, 100, 3);
+        p.run(500);
+        p.with(A, |now, e, _| {
+            e.change_local_addresses(now, &two(A)[1..], &[])
+        })
+        .unwrap();
+        p.run(2000);
+        p.with(A, |now, e, _| {
+            e.change_local_addresses(now, &[], &[two(A)[0].ip()])
+        })
+        .unwrap();
+        p.run(2000);
+        assert_eq!(remotes(&mut p), [two(Z)[1].ip()]);
+        p.send_many(A, 100, 3);
+        p.run(500);
+        assert_eq!(p.got[Z].len(), 6);
+    }
 }
