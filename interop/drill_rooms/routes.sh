@@ -63,6 +63,20 @@ drill_roam() {
     complete "roam, one second without a network" 8
     stalled_less "roam, one second without a network" 2000
 
+    # The server, which receives, leaves its network for another one. Nothing is set.
+    two_links
+    on z ip addr flush dev e1
+    on z ip link set e1 down
+    begin 15 - 10.93.0.2
+    middle 0.8
+    on z ip link set e1 up
+    on z ip addr add 10.93.1.2/24 dev e1
+    sleep 0.5
+    on z ip addr flush dev e0
+    on z ip link set e0 down
+    complete "roam, the server leaves its network" 6
+    stalled_less "roam, the server leaves its network" 400
+
     # Behind translators; the server has public addresses.
     fresh a z r s
     cable a e0 192.168.7.1 r in 192.168.7.254

@@ -160,7 +160,8 @@ pub(super) fn towards(remote: &[SocketAddr]) -> Result<Vec<SocketAddr>, Failure>
 /// when it gets one. Nothing if it has none for all of them: then nothing can be set up.
 pub(super) fn left_out(local: &[SocketAddr], remote: &[SocketAddr]) -> Option<String> {
     let reached = |to: &SocketAddr| local.iter().any(|a| a.is_ipv4() == to.is_ipv4());
-    let (some, others): (Vec<&SocketAddr>, Vec<&SocketAddr>) = remote.iter().partition(|to| reached(to));
+    let (some, others): (Vec<&SocketAddr>, Vec<&SocketAddr>) =
+        remote.iter().partition(|to| reached(to));
     let first = others.first().filter(|_| !some.is_empty())?;
     let family = if first.is_ipv4() { "IPv4" } else { "IPv6" };
     let all: Vec<String> = others.iter().map(|a| a.ip().to_string()).collect();

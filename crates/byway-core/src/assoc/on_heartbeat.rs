@@ -9,6 +9,7 @@ use crate::path::{PathId, PathState, PathTimer, Probe};
 use crate::policy::probing::Evidence;
 use crate::refusals::Rule;
 use crate::time::{Duration, Instant};
+use core::net::SocketAddr;
 use rand::RngExt;
 
 /// Bytes of our Heartbeat Info: path, sending time and nonce.
@@ -72,13 +73,23 @@ impl Association {
         }
     }
 
-    fn answer_pathless(&self, ctx: &mut Ctx<'_>, inbound: &Inbound<'_>, info: &[u8]) {
+    fn answer_pathless(&mut self, ctx: &mut Ctx<'_>, inbound: &Inbound<'_>, info: &[u8]) {
         let ours = self.addresses.local.contains(inbound.destination);
-        if !ours && self.optional.asconf.is_some() {
+        if !ours && let Some(asconf) = &mut self.optional.asconf {
             // RFC 5061 section 5.3, F1 and F4: an address that comes or goes sends nothing.
+            asconf.hold((*inbound.source, *inbound.destination), info);
             return;
         }
-        let back = (*inbound.destination, *inbound.source);
+        self.answer_beside_paths(ctx, (*inbound.destination, *inbound.source), info);
+    }
+
+    /// A HEARTBEAT ACK from an address of this side to one of the peer.
+    pub(super) fn answer_beside_paths(
+        &self,
+        ctx: &mut Ctx<'_>,
+        back: (SocketAddr, SocketAddr),
+        info: &[u8],
+    ) {
         self.send_beside_paths(ctx, back, |p| {
             p.raw(byway_wire::chunk_type::HEARTBEAT_ACK, 0, info);
         });

@@ -142,6 +142,27 @@ fn an_address_is_added_acknowledged_and_verified() {
     assert_eq!(p.take_got(A).len(), 5);
 }
 
+/// The ASCONF-ACK and the HEARTBEAT to the new address leave together. Over the new network the HEARTBEAT comes first, while
+/// the address sends nothing yet (RFC 5061 section 5.3, F1). Its answer leaves with the ASCONF-ACK; the peer's next HEARTBEAT
+/// would come after RTO.Initial.
+#[test]
+fn a_heartbeat_that_overtakes_the_asconf_ack_is_answered_after_it() {
+    let (mut p, _) = Changing { a: 1, z: 1 }.up();
+    p.delay_ms[1] = 2;
+    change(&mut p, A, &[1], &[]);
+    p.run(40);
+    assert_drawn(
+        &p.take_drawings(),
+        &[
+            "A -> AUTH, ASCONF +10.1.0.1 -> Z",
+            "Z -> AUTH, ASCONF-ACK -> A",
+            "Z -> HEARTBEAT -> A (path 1)",
+            "A -> HEARTBEAT ACK -> Z",
+        ],
+    );
+    assert_eq!(paths(&mut p, Z)[1], (address(1, A), PathState::Active));
+}
+
 #[test]
 fn an_address_is_deleted_and_its_data_moves() {
     let (mut p, _) = Changing { a: 2, z: 2 }.up();

@@ -47,7 +47,22 @@ pub(crate) struct Asconf {
     verify_from: Instant,
     /// The peer asked for this primary, which is not confirmed yet.
     wanted_primary: Option<IpAddr>,
+    /// HEARTBEATs that came to addresses of this side before the ASCONF-ACK that makes them sources.
+    held: Vec<Held>,
 }
+
+/// A HEARTBEAT whose answer waits.
+#[derive(Debug)]
+struct Held {
+    source: SocketAddr,
+    destination: SocketAddr,
+    info: Box<[u8]>,
+}
+
+/// HEARTBEATs whose answers wait: most of them, and the longest Heartbeat Info. Beyond that the peer's
+/// next one is answered.
+const MOST_HELD: usize = 4;
+const LONGEST_HELD: usize = 128;
 
 #[derive(Copy, Clone, Debug, Default)]
 struct Refuses {
@@ -100,6 +115,22 @@ impl Asconf {
             + self.refused.capacity() * size_of::<SocketAddr>()
             + self.answers.capacity() * size_of::<(u32, Vec<u8>)>()
             + answers
+            + self.held.capacity() * (size_of::<Held>() + LONGEST_HELD)
+    }
+
+    /// A HEARTBEAT came to an address that sends nothing yet (F1): its answer leaves with the
+    /// ASCONF-ACK. Both left the peer together, and the one over the new network may be the faster.
+    pub(super) fn hold(&mut self, (source, destination): (SocketAddr, SocketAddr), info: &[u8]) {
+        let held = |h: &Held| (h.source, h.destination) == (source, destination);
+        self.held.retain(|h| !held(h));
+        if self.adds(destination.ip()) && self.held.len() < MOST_HELD && info.len() <= LONGEST_HELD
+        {
+            self.held.push(Held {
+                source,
+                destination,
+                info: info.into(),
+            });
+        }
     }
 }
 
@@ -122,6 +153,7 @@ impl Association {
                 answers: VecDeque::new(),
                 verify_from: Instant::ZERO,
                 wanted_primary: None,
+                held: Vec::new(),
             })
         });
     }

@@ -370,8 +370,21 @@ impl Association {
             return;
         }
         self.spread_sources(ctx);
+        self.answer_held(ctx);
         self.new_burst();
         self.send_asconf(ctx);
+    }
+
+    /// Answers the HEARTBEATs that came to addresses which are sources from now on.
+    fn answer_held(&mut self, ctx: &mut Ctx<'_>) {
+        let Some(asconf) = &mut self.optional.asconf else {
+            return;
+        };
+        for held in core::mem::take(&mut asconf.held) {
+            if self.addresses.local.contains(&held.destination) {
+                self.answer_beside_paths(ctx, (held.destination, held.source), &held.info);
+            }
+        }
     }
 
     /// One refused change makes the peer refuse all additions and deletions behind it (F11).
@@ -520,7 +533,7 @@ impl Asconf {
         .collect()
     }
 
-    fn adds(&self, ip: IpAddr) -> bool {
+    pub(super) fn adds(&self, ip: IpAddr) -> bool {
         let adds = |c: &Change| matches!(c, Change::Add(a) if a.ip() == ip);
         self.waiting.iter().any(adds) || !self.coming(&[ip]).is_empty()
     }
