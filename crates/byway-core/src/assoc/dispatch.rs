@@ -166,12 +166,15 @@ impl Association {
                 let p = self.paths.get_mut(id);
                 p.counters.received(ctx.now, inbound.len);
                 let failed = !matches!(p.state(), PathState::Active | PathState::Unconfirmed);
+                let unconfirmed = p.state() == PathState::Unconfirmed;
                 let doubtful = failed || p.errors.count() > 0;
                 if doubtful && p.local() != *inbound.destination {
                     // The peer reaches us at another address than the one that fails.
                     self.on_unverified_source(ctx, inbound);
                 }
-                if failed {
+                // A listed address is verified when the peer is heard there, not only once per RTO: the peer
+                // may have no other way any more.
+                if failed || unconfirmed && self.cfg.failover.revival.is_some() {
                     self.on_failed_path_heard(ctx, id);
                 }
             }

@@ -2,6 +2,7 @@
 //! (`policy/revival.rs`). A round trip takes 20 ms here.
 
 use crate::common::{A, Fate, Pair, Z, assert_drawn, ms, plain};
+use byway_core::PathState;
 use byway_core::config::Config;
 use byway_core::policy::Revival;
 
@@ -117,6 +118,32 @@ fn hearing_the_peer_on_a_failed_path_probes_it_at_once() {
             "A -> HEARTBEAT -> lost (path 1)",
         ],
     );
+}
+
+// Both sides verify one listed address per RTO. When all else dies before that is done, the peer may be heard at an
+// address that was not verified, where not even a SACK may go until it is.
+#[test]
+fn hearing_the_peer_at_an_address_that_is_not_verified_yet_probes_it_at_once() {
+    let mut p = Pair::new(3, &reviving());
+    p.lose(|q| q.path == 2);
+    p.connect(A, &reviving());
+    p.run(5000);
+    assert_eq!(p.path_state(Z, 2), PathState::Unconfirmed);
+    p.hand(|q| if q.path == 2 { Fate::Pass } else { Fate::Lose });
+    p.take_drawings();
+    let at = p.now;
+    p.inject(Z, 2, |b| b.heartbeat(&[1; 17]));
+    p.run(20);
+    assert!(p.now.since(at) <= ms(20));
+    assert_drawn(
+        &p.take_drawings(),
+        &[
+            "Z -> HEARTBEAT ACK -> A (path 2)",
+            "Z -> HEARTBEAT -> A (path 2)",
+            "A -> HEARTBEAT ACK -> Z (path 2)",
+        ],
+    );
+    assert_eq!(p.path_state(Z, 2), PathState::Active);
 }
 
 // The heartbeats of an outage are no errors, or the association would end in seconds.
