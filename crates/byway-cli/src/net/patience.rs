@@ -48,7 +48,9 @@ impl Patience {
 
     /// What to say when no path answers any more.
     pub(super) fn words(&self, paths: &[PathStats]) -> String {
-        let dead = self.dead_data.filter(|_| paths.iter().any(|p| p.dead_for_data));
+        let dead = self
+            .dead_data
+            .filter(|_| paths.iter().any(|p| p.dead_for_data));
         if let Some(limit) = dead {
             return format!(
                 "heartbeats are answered, and no data is acknowledged: do packets of 576 bytes pass? \
