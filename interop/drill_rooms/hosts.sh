@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2034
 # Hosts and routers in network namespaces, and the networks that several drills use.
-# a is the client, z the server; r and s are routers, or others.
+# a is the client, z the server; r and s are routers, or others; p is another client.
 
 BROKEN= # what could not be set up: a fault that did not happen must not pass
 on() {
@@ -14,7 +14,7 @@ on() {
 
 away() { # all namespaces go
     local ns
-    for ns in a z r s; do
+    for ns in a z r s p; do
         ip netns del "$ID$ns" 2>/dev/null
         rm -rf "/etc/netns/$ID$ns"
     done

@@ -73,6 +73,26 @@ drill_narrow() {
     first_narrow
     for mtu in 1000 1280 1400; do
         for icmp in told silent; do
+            [ "$mtu $icmp" != "1000 silent" ] || continue # first_narrow
+            two_routers
+            [ $icmp = told ] || silent r
+            narrow_path 0 $mtu
+            begin 15 $both $both
+            beside "the first of two paths has $mtu bytes from the start, $icmp"
+        done
+    done
+    for mtu in 1000 1280; do
+        for icmp in told silent; do
+            two_routers
+            [ $icmp = told ] || { silent r && silent s; }
+            narrow_path 0 $mtu
+            narrow_path 1 $mtu
+            begin 15 $both $both
+            beside "both paths have $mtu bytes from the start, $icmp"
+        done
+    done
+    for mtu in 1000 1280 1400; do
+        for icmp in told silent; do
             two_routers
             [ $icmp = told ] || silent r
             falls "the mtu of the path in use falls to $mtu in mid-transfer, $icmp" 0.8 0 $mtu $both

@@ -34,81 +34,162 @@ exchanged() { # CLIENT SERVER COUNT: both ends have the same sums; COUNT clients
         [ "$(sums received "$2" | wc -l)" = $((43 * $3)) ]
 }
 
-drill_rebinding() {
-    local SERVER=(--json) uplinks to server client status pause
-    for uplinks in 1 2; do
-        translators $uplinks
-        to=10.92.0.1
-        [ $uplinks = 1 ] || to=10.92.0.1,10.92.1.1
-        limit a e0 50mbit
-        [ $uplinks = 1 ] || limit a e1 50mbit
-        begin 20 $to $to
-        middle 1.5
-        forget
-        complete "nat, $uplinks uplinks: the binding changes in mid-transfer, $REBOUND" 8
-        stalled_less "nat, $uplinks uplinks, a new binding" 500
+# What crosses z's cards is kept for sources.py.
+watch_z() { # CARD...
+    local cards=() card router=r
+    for card in "$@"; do
+        cards+=(-i "$card")
+        # Whole packets, as a wire has them.
+        on z ethtool -K "$card" tso off gso off gro off tx-udp-segmentation off > /dev/null
+        on $router ethtool -K out tso off gso off gro off tx-udp-segmentation off > /dev/null
+        router=s
+    done
+    rm -f "$WORK/z.pcapng"
+    # `ip netns exec` becomes dumpcap, so this is its process.
+    (exec ip netns exec "${ID}z" dumpcap -q -p -B 8 "${cards[@]}" -w "$WORK/z.pcapng") > "$WORK/z.log" 2>&1 &
+    WATCH=$!
+    for _ in $(seq 100); do
+        [ -s "$WORK/z.pcapng" ] && return
+        sleep 0.05
+    done
+    BROKEN+="the capture did not start; "
+}
 
-        # The same with data both ways.
-        translators $uplinks
-        limit a e0 10mbit
-        limit z e0 10mbit
-        [ $uplinks = 1 ] || { limit a e1 10mbit && limit z e1 10mbit; }
-        exchange z "$WORK/server" accept --bind "${to//,/:9899,}:9899"
-        server=$!
-        sleep 0.3
-        exchange a "$WORK/client" connect --bind 0.0.0.0:9899 --to "${to//,/:9899,}:9899"
-        client=$!
-        sleep 1.5
-        forget
-        kill -0 $client || BROKEN+="the exchange ended before the fault; "
-        wait $client
+seen_at_z() { # NAME ADDRESSES: answers leave as the packets came; data follows a nonce
+    local what said status
+    sleep 0.3 # what is still in dumpcap's buffer
+    kill -TERM "$WATCH"
+    wait "$WATCH"
+    for what in answers nonces; do
+        said=$(BLIND=${BLIND:-} python3 "$ROOT/interop/drill_rooms/sources.py" $what "$WORK/z.pcapng" "$2" 2>&1)
         status=$?
-        wait $server || status=1
-        pause=$(sed -n 's/^pause //p' "$WORK/client" "$WORK/server" | sort -n | tail -n 1)
-        [ $status = 0 ] && [ -z "$BROKEN" ] && exchanged "$WORK/client" "$WORK/server" 1 && [ "${pause:-9999}" -le 500 ]
-        verdict "nat, $uplinks uplinks: the binding changes, data both ways; nothing for ${pause:-?} ms at most" $? \
-            "at most 500 ms; $BROKEN$(tail -n 1 "$WORK/client.log")"
+        [ -z "$BROKEN" ] || status=1
+        verdict "$1, $(tail -n 1 <<< "$said")" $status "$what; $BROKEN"
     done
 }
 
-# Two clients behind one address, with one SCTP port: only the translator's UDP ports tell them apart.
-drill_neighbours() {
-    local server client other status ports
-    fresh a z r s
-    cable a e0 192.168.7.1 r in 192.168.7.254
-    cable s e0 192.168.9.1 r next 192.168.9.254
-    cable r out 10.92.0.254 z e0 10.92.0.1
-    on a ip route add 10.92.0.0/24 via 192.168.7.254
-    on s ip route add 10.92.0.0/24 via 192.168.9.254
-    masquerade r
-    limit r out 20mbit
-    limit z e0 20mbit
-    exchange z "$WORK/server" accept --at-once 2 --bind 10.92.0.1:9899
+# From now on r loses the heartbeats to the client, so that it cannot show that it is at its new port.
+deaf_to_heartbeats() {
+    on r nft add table ip deaf
+    on r nft 'add chain ip deaf forward { type filter hook forward priority 0; }'
+    on r nft add rule ip deaf forward iifname out udp sport 9899 @th,160,8 4 drop
+}
+
+# Bounds of a new binding. Nothing goes to it before the answer to a heartbeat: one round trip. What was lost until then
+# follows within another one. The queues of these cards hold 50 ms, so a round trip takes at most 50 ms where one way is
+# loaded, and 100 ms where both are. 100 ms are for a busy machine.
+STALL_ONE_WAY=200 STALL_BOTH_WAYS=300
+
+rebinding_one_way() { # UPLINKS
+    local SERVER=(--json) to=10.92.0.1
+    translators "$1"
+    limit a e0 50mbit
+    [ "$1" = 1 ] || { to+=,10.92.1.1 && limit a e1 50mbit; }
+    begin 20 $to $to
+    middle 1.5
+    forget
+    complete "nat, $1 uplinks: the binding changes in mid-transfer, $REBOUND" 8
+    stalled_less "nat, $1 uplinks, a new binding" $STALL_ONE_WAY
+}
+
+rebinding_both_ways() { # UPLINKS
+    local to=10.92.0.1 cards=(e0) server client status pause
+    translators "$1"
+    limit a e0 10mbit
+    limit z e0 10mbit
+    [ "$1" = 1 ] || { to+=,10.92.1.1 && cards+=(e1) && limit a e1 10mbit && limit z e1 10mbit; }
+    watch_z "${cards[@]}"
+    exchange z "$WORK/server" accept --bind "${to//,/:9899,}:9899"
     server=$!
     sleep 0.3
-    exchange a "$WORK/client" connect --port 5001 --bind 0.0.0.0:9899 --to 10.92.0.1:9899
+    exchange a "$WORK/client" connect --bind 0.0.0.0:9899 --to "${to//,/:9899,}:9899"
+    client=$!
+    sleep 1.5
+    [ -z "${DEAF:-}" ] || deaf_to_heartbeats
+    forget
+    kill -0 $client || BROKEN+="the exchange ended before the fault; "
+    wait $client
+    status=$?
+    wait $server || status=1
+    pause=$(sed -n 's/^pause //p' "$WORK/client" "$WORK/server" | sort -n | tail -n 1)
+    [ $status = 0 ] && [ -z "$BROKEN" ] && exchanged "$WORK/client" "$WORK/server" 1 && [ "${pause:-9999}" -le $STALL_BOTH_WAYS ]
+    verdict "nat, $1 uplinks: the binding changes, data both ways; nothing for ${pause:-?} ms at most" $? \
+        "at most $STALL_BOTH_WAYS ms; $BROKEN$(tail -n 1 "$WORK/client.log")"
+    seen_at_z "nat, $1 uplinks, a new binding" $to
+}
+
+# For the controls.
+rebinding() { rebinding_both_ways 1; }
+
+drill_rebinding() {
+    local uplinks
+    for uplinks in 1 2; do
+        rebinding_one_way $uplinks
+        rebinding_both_ways $uplinks
+    done
+}
+
+# Two clients behind one address, with one SCTP port: only the translator's UDP ports tell them apart. With two uplinks,
+# each is behind two such addresses, and the first uplink is cut in the middle.
+neighbours() { # UPLINKS
+    local server client other status ports=0 to=10.92.0.1:9899 n=0 router
+    fresh a p r s z
+    for router in r s; do
+        [ $n -lt "$1" ] || break
+        cable a e$n 192.168.$((7 + n)).1 $router in 192.168.$((7 + n)).254
+        cable p e$n 192.168.$((9 + n)).1 $router next 192.168.$((9 + n)).254
+        cable $router out 10.92.$n.254 z e$n 10.92.$n.1
+        on a ip route add 10.92.$n.0/24 via 192.168.$((7 + n)).254
+        on p ip route add 10.92.$n.0/24 via 192.168.$((9 + n)).254
+        masquerade $router
+        limit $router out 20mbit
+        limit z e$n 20mbit
+        n=$((n + 1))
+    done
+    [ "$1" = 1 ] || to+=,10.92.1.1:9899
+    exchange z "$WORK/server" accept --at-once 2 --bind $to
+    server=$!
+    sleep 0.3
+    exchange a "$WORK/client" connect --port 5001 --bind 0.0.0.0:9899 --to $to
     client=$!
     sleep 0.5
-    exchange s "$WORK/other" connect --port 5001 --bind 0.0.0.0:9899 --to 10.92.0.1:9899
+    exchange p "$WORK/other" connect --port 5001 --bind 0.0.0.0:9899 --to $to
     other=$!
     sleep 1
-    ports=$(on r conntrack -L -p udp 2> /dev/null | grep -c 'src=192\.168\.[79]\.1 dst=10\.92\.0\.1 sport=9899')
-    [ "$ports" = 2 ] && kill -0 $client && kill -0 $other || BROKEN+="the two did not go on side by side; "
+    for router in r s; do
+        ports=$((ports + $(on $router conntrack -L -p udp 2> /dev/null |
+            grep -c 'src=192\.168\.\(7\|8\|9\|10\)\.1 dst=10\.92\.[01]\.1 sport=9899')))
+    done
+    [ $ports = $((2 * $1)) ] && kill -0 $client && kill -0 $other || BROKEN+="the two did not go on side by side, $ports bindings; "
+    if [ "$1" = 2 ]; then
+        on r nft add table ip cut
+        on r nft 'add chain ip cut forward { type filter hook forward priority 0; policy drop; }'
+    fi
     wait $client
     status=$?
     wait $other || status=1
     wait $server || status=1
     [ $status = 0 ] && [ -z "$BROKEN" ] && exchanged "$WORK/client" "$WORK/server" 2 && exchanged "$WORK/other" "$WORK/server" 2
-    verdict "nat, two clients behind one address with one SCTP port" $? \
+    verdict "nat, $1 uplinks: two clients behind one address with one SCTP port" $? \
         "status $status; $BROKEN$(tail -n 1 "$WORK/client.log") $(tail -n 1 "$WORK/other.log") $(tail -n 1 "$WORK/server.log")"
 }
 
-# A translator that forgets a binding after 20 s. The client waits for 30 s; then the server has something to say.
-drill_keepalive() {
-    local serve forward target status heard
-    command -v python3 > /dev/null || { echo "the drill keepalive needs python3" >&2; exit 2; }
-    translators 1
-    on r sysctl -qw net.netfilter.nf_conntrack_udp_timeout=20 net.netfilter.nf_conntrack_udp_timeout_stream=20
+drill_neighbours() {
+    neighbours 1
+    neighbours 2
+}
+
+# A translator that forgets a binding after 20 s. The client waits for 30 s; then the server has something to say. With two
+# uplinks, the first one is cut a moment before: what the server says comes by the binding of the second one, where no data
+# ever was.
+keepalive() { # UPLINKS
+    local serve forward target status heard to=10.92.0.1 router
+    translators "$1"
+    [ "$1" = 1 ] || to+=,10.92.1.1
+    for router in r s; do
+        on $router sysctl -qw net.netfilter.nf_conntrack_udp_timeout=20 net.netfilter.nf_conntrack_udp_timeout_stream=20
+        [ "$1" = 2 ] || break
+    done
     on z python3 -c '
 import socket, time
 with socket.create_server(("127.0.0.1", 7000)) as server:
@@ -117,25 +198,73 @@ with socket.create_server(("127.0.0.1", 7000)) as server:
     time.sleep(30)
     here.sendall(repr(time.time()).encode())' 2> "$WORK/target.log" &
     target=$!
-    on z timeout "$LIMIT" "$BYWAY" serve --unprotected --allow 127.0.0.1:7000 --bind 10.92.0.1 "${BOTH[@]}" > "$WORK/serve.log" 2>&1 &
+    on z timeout "$LIMIT" "$BYWAY" serve --unprotected --allow 127.0.0.1:7000 --bind $to "${BOTH[@]}" > "$WORK/serve.log" 2>&1 &
     serve=$!
     sleep 0.5
-    on a timeout "$LIMIT" "$BYWAY" forward --listen 127.0.0.1:7001=127.0.0.1:7000 --to 10.92.0.1 "${BOTH[@]}" > "$WORK/forward.log" 2>&1 &
+    on a timeout "$LIMIT" "$BYWAY" forward --listen 127.0.0.1:7001=127.0.0.1:7000 --to $to "${BOTH[@]}" > "$WORK/forward.log" 2>&1 &
     forward=$!
     sleep 0.5
-    heard=$(on a python3 -c '
+    on a python3 -c '
 import socket, time
 with socket.create_connection(("127.0.0.1", 7001)) as here:
     here.settimeout(40)
     here.sendall(b"?")
     said = here.recv(100)
-    print(round((time.time() - float(said)) * 1000))' 2> "$WORK/heard.log")
+    print(round((time.time() - float(said)) * 1000))' > "$WORK/heard" 2> "$WORK/heard.log" &
+    heard=$!
+    if [ "$1" = 2 ]; then
+        sleep 29.7
+        on r nft add table ip cut
+        on r nft 'add chain ip cut forward { type filter hook forward priority 0; policy drop; }'
+    fi
+    wait $heard
     status=$?
+    heard=$(cat "$WORK/heard")
     kill $serve $forward $target 2> /dev/null
     wait $serve $forward $target
     [ $status = 0 ] && [ -z "$BROKEN" ] && [ "${heard:-9999}" -le 500 ]
-    verdict "nat, a binding of 20 s, nothing said for 30 s: data of the server came after ${heard:-?} ms" $? \
+    verdict "nat, $1 uplinks, bindings of 20 s, nothing said for 30 s: data of the server came after ${heard:-?} ms" $? \
         "at most 500 ms; $BROKEN$(tail -n 1 "$WORK/heard.log") $(tail -n 1 "$WORK/forward.log") $(tail -n 1 "$WORK/serve.log")"
+}
+
+drill_keepalive() {
+    keepalive 1
+    keepalive 2
+}
+
+# The server has two addresses, and the translator gives each a binding of its own. What arrives at one of them is answered
+# from there.
+two_addresses() { # UPLINKS
+    local to=10.92.0.1,10.92.1.1 cards=(e0) server client status
+    translators "$1"
+    limit a e0 10mbit
+    limit z e0 10mbit
+    if [ "$1" = 1 ]; then
+        on z ip addr add 10.92.1.1/32 dev e0
+        on r ip route add 10.92.1.1/32 via 10.92.0.1
+        on a ip route add 10.92.1.0/24 via 192.168.7.254
+    else
+        cards+=(e1)
+    fi
+    watch_z "${cards[@]}"
+    exchange z "$WORK/server" accept --bind "${to//,/:9899,}:9899"
+    server=$!
+    sleep 0.3
+    exchange a "$WORK/client" connect --bind 0.0.0.0:9899 --to "${to//,/:9899,}:9899"
+    client=$!
+    sleep 1.5
+    # The first path is cut before z, so that data goes to a port that was never of the handshake.
+    on r nft add table ip cut
+    on r nft 'add chain ip cut forward { type filter hook forward priority 0; }'
+    on r nft add rule ip cut forward ip daddr 10.92.0.1 drop
+    on r nft add rule ip cut forward ip saddr 10.92.0.1 drop
+    kill -0 $client || BROKEN+="the exchange ended before the fault; "
+    wait $client
+    status=$?
+    wait $server || status=1
+    [ $status = 0 ] && [ -z "$BROKEN" ] && exchanged "$WORK/client" "$WORK/server" 1
+    verdict "nat, $1 uplinks, a server with two addresses, the first is cut" $? "status $status; $BROKEN$(tail -n 1 "$WORK/client.log")"
+    seen_at_z "nat, $1 uplinks, a server with two addresses" $to
 }
 
 drill_nat() {
@@ -166,4 +295,7 @@ drill_nat() {
     limit a e0 50mbit
     begin 40 10.92.0.1,10.92.1.1 10.92.0.1
     complete "nat, one address given of a server with two" 12
+
+    two_addresses 1
+    two_addresses 2
 }

@@ -16,7 +16,7 @@ from .peers import BYWAY, PEER, Byway, Pion, Program
 STREAMS = 43
 # What must have crossed each way before something happens, and on the other path before a cut ends; of 4.9 MB.
 BEGUN, MOVED = 400_000, 200_000
-SECRET = "known-to-both-sides"
+SECRET, OTHER_SECRET = "known-to-both-sides", "known-to-the-peer-alone"
 
 
 class PeersOwn(Failed):
@@ -148,6 +148,8 @@ class Case:
 
     def fault_of_usrsctp(self) -> str | None:
         """What usrsctp is known to do when addresses change (interop/README.md), if the case failed by that."""
+        if self.capture is None:
+            return None
         peer = self.of(PEER)
         if peer.popen.poll() in (-signal.SIGSEGV, -signal.SIGABRT):
             return f"usrsctp was ended by signal {-peer.popen.poll()}"
@@ -268,11 +270,7 @@ def aborted(case: Case) -> None:
     cut(case, PEER)
     if isinstance(case.peer, Pion):
         return
-    of_byway = packets.data_of(case.packets, case.side(BYWAY))
-    bare = [p for p in of_byway if AUTH not in p.chunks or p.chunks.index(AUTH) > p.chunks.index(DATA)]
-    if bare:
-        raise Failed(f"{len(bare)} of {len(of_byway)} packets with DATA of byway have no AUTH before it")
-    case.details += f"; {len(of_byway)} packets with DATA of byway, all behind AUTH"
+    bare_data(case)
 
 
 # --- a program is killed and comes back on the same ports ---------------------------------------------------------------
@@ -420,6 +418,57 @@ def asks(case: Case) -> None:
     ends_at(case, PEER, None, lab.address(BYWAY, 2))
 
 
+def keys(case: Case) -> None:
+    """A shared key (RFC 4895): DATA of byway and changes of addresses both ways, all with the key's identifier. Before, the
+    same with unlike secrets: the peer takes no DATA of byway, and neither side the other's changes."""
+    lab = case.lab
+    unlike = Case(lab, case.cell, Byway(lab), type(case.peer)(lab), case.folder / "unlike")
+    unlike.folder.mkdir()
+    for one, secret in ((unlike, OTHER_SECRET), (case, SECRET)):
+        one.byway_more += ["--auth-key", SECRET, "--prefer", lab.address(BYWAY, 2)]
+        one.peer_more += ["--auth-key", secret, "--at", f"800:prefer:{lab.address(PEER, 2)}"]
+    refused(unlike)
+    lab.restore()
+    case.run(lambda case: time.sleep(1.5), hold=True)
+    changes(case, 2)
+    bare_data(case)
+    ids = packets.key_identifiers(case.folder / "capture.pcapng", case.side(BYWAY), case.side(PEER))
+    if ids != ({1}, {1}):
+        raise Failed(f"the key identifiers of byway and of the peer are {ids}, not 1")
+    case.details += f"; unlike secrets: {unlike.details}"
+
+
+def refused(case: Case) -> None:
+    """An exchange that does not get going: the sides have unlike secrets."""
+    server = case.accept()
+    capture = case.lab.capture(case.folder / "capture.pcapng")
+    client = case.connect()
+    time.sleep(3)
+    ended = [p.tail() for p in (client, server) if not p.running()]
+    case.lab.end_capture(capture)
+    if ended:
+        raise Failed(f"with unlike secrets a program ended: {ended}")
+    seen = packets.read(case.folder / "capture.pcapng", case.cell.udp, case.side(BYWAY) + case.side(PEER))
+    of_byway, of_peer = packets.of(seen, case.side(BYWAY)), packets.of(seen, case.side(PEER))
+    data, asked = len(packets.data_of(seen, case.side(BYWAY))), (packets.count(of_byway, packets.ASCONF), packets.count(of_peer, packets.ASCONF))
+    # A SACK of the peer would be of DATA that it took.
+    taken = packets.count(of_peer, packets.SACK), packets.count(seen, packets.ASCONF_ACK)
+    if data < 3 or min(asked) < 1:
+        raise Failed(f"with unlike secrets {data} packets with DATA and {asked} ASCONF, so nothing is shown")
+    if taken != (0, 0):
+        raise Failed(f"with unlike secrets the peer sent {taken[0]} SACK, and {taken[1]} ASCONF-ACK were sent")
+    case.details = f"none of {data} packets with DATA and {sum(asked)} ASCONF was taken"
+
+
+def bare_data(case: Case) -> None:
+    """All DATA of byway is behind AUTH."""
+    of_byway = packets.data_of(case.packets, case.side(BYWAY))
+    bare = [p for p in of_byway if AUTH not in p.chunks or p.chunks.index(AUTH) > p.chunks.index(DATA)]
+    if bare:
+        raise Failed(f"{len(bare)} of {len(of_byway)} packets with DATA of byway have no AUTH before it")
+    case.details += f"; {len(of_byway)} packets with DATA of byway, all behind AUTH"
+
+
 def host_moves(case: Case) -> None:
     """net.sctp.default_auto_asconf: the kernel follows the addresses of its host."""
     lab = case.lab
@@ -491,10 +540,11 @@ ALL: dict[str, tuple[str, Callable[[Case], None]]] = {
     "wildcard": ("the same, byway's changes name the wildcard address", byway_moves_unnamed),
     "peer moves": ("the peer changes its address", peer_moves),
     "asks": ("each side asks for data at its second address", asks),
+    "keys": ("a shared key, and unlike secrets", keys),
     "host moves": ("the peer's host changes its network", host_moves),
     "no ASCONF": ("the peer has none, byway's host gets a network and loses it", without_changes),
 }
-ADDRESSES = ("byway moves", "wildcard", "peer moves", "asks", "host moves", "no ASCONF")
+ADDRESSES = ("byway moves", "wildcard", "peer moves", "asks", "keys", "host moves", "no ASCONF")
 
 
 def perform(name: str, lab: Lab, cell: Cell, peers: type[Program], folder: Path, keep: bool) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from .lab import UDP_PORT, Failed
 
-DATA, INIT, ABORT, SHUTDOWN_COMPLETE, AUTH, ASCONF, ASCONF_ACK = 0, 1, 6, 14, 15, 0xC1, 0x80
+DATA, INIT, SACK, ABORT, SHUTDOWN_COMPLETE, AUTH, ASCONF, ASCONF_ACK = 0, 1, 3, 6, 14, 15, 0xC1, 0x80
 # An ABORT with the T bit, of a host that does not know the association.
 ABORT_OF_STRANGER = 0x106
 
@@ -83,3 +83,12 @@ def wildcards(capture: Path) -> int:
     """ASCONF chunks that name the wildcard address."""
     words = [*tshark(capture), "-Y", "sctp.chunk_type == 193 && (sctp.parameter_ipv4_address == 0.0.0.0 || sctp.parameter_ipv6_address == ::)"]
     return len(subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines())
+
+
+def key_identifiers(capture: Path, *sides: list[str]) -> tuple[set[int], ...]:
+    """The shared key identifiers in the AUTH chunks of each side."""
+    words = [*tshark(capture), "-Y", "sctp.shared_key_id", "-T", "fields", "-E", "separator=|"]
+    for field in ("ip.src", "ipv6.src", "sctp.shared_key_id"):
+        words += ["-e", field]
+    lines = [l.split("|") for l in subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()]
+    return tuple({int(i) for src, src6, ids in lines if (src or src6) in side for i in ids.split(",")} for side in sides)

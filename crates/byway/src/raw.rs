@@ -79,12 +79,18 @@ pub(crate) fn bound(
     protocol: u8,
     filter: &[SockFilter],
 ) -> io::Result<std::net::UdpSocket> {
-    let raw = Socket::new(
-        Domain::for_address(local),
-        Type::RAW,
-        Some(Protocol::from(i32::from(protocol))),
-    )?;
+    let raw = opened(local, protocol, filter)?;
+    bind(raw, local)
+}
+
+fn opened(local: SocketAddr, protocol: u8, filter: &[SockFilter]) -> io::Result<Socket> {
+    let protocol = Protocol::from(i32::from(protocol));
+    let raw = Socket::new(Domain::for_address(local), Type::RAW, Some(protocol))?;
     raw.attach_filter(filter)?;
+    Ok(raw)
+}
+
+fn bind(raw: Socket, local: SocketAddr) -> io::Result<std::net::UdpSocket> {
     let mut address = local;
     address.set_port(0);
     raw.bind(&SockAddr::from(address))?;
@@ -109,6 +115,19 @@ pub(crate) fn sctp(
 /// ICMP "Protocol Unreachable", which is to end the association (RFC 9260 section 10, ICMP8).
 pub(crate) fn never_full(local: SocketAddr) -> io::Result<std::net::UdpSocket> {
     bound(local, SCTP, &[bpf::drop()])
+}
+
+/// A raw socket whose packets leave by this card, with Don't Fragment. It takes none: what comes by
+/// any card comes to the socket of the address.
+pub(crate) fn by_card(
+    local: SocketAddr,
+    card: &str,
+) -> io::Result<(std::net::UdpSocket, UdpSocketState)> {
+    let raw = opened(local, SCTP, &[bpf::drop()])?;
+    raw.bind_device(Some(card.as_bytes()))?;
+    let socket = bind(raw, local)?;
+    let state = UdpSocketState::new(UdpSockRef::from(&socket))?;
+    Ok((socket, state))
 }
 
 /// The SCTP packet in what a raw socket received; none if it is for another port. Such a one may
@@ -174,6 +193,33 @@ mod tests {
             "without the second socket: {:?} of 1000",
             refused(92, false)
         );
+    }
+
+    #[test]
+    fn a_socket_of_a_card_sends_and_takes_nothing() {
+        for here in ["127.0.93.1:0", "[::1]:0"] {
+            let here: SocketAddr = here.parse().unwrap();
+            let to = match sctp(here, 5003) {
+                Ok((to, _)) => to,
+                Err(e) if e.kind() == ErrorKind::PermissionDenied => {
+                    println!("skipped: no CAP_NET_RAW");
+                    return;
+                }
+                Err(_) => continue, // no IPv6
+            };
+            let (from, _) = by_card(here, "lo").unwrap();
+            let packet = [0, 9, 0x13, 0x8b, 1, 2, 3, 4];
+            from.send_to(&packet, here).unwrap();
+            let mut room = [0; 100];
+            let len = to.recv(&mut room).unwrap();
+            assert_eq!(
+                super::packet(here.is_ipv4(), 5003, &room[..len]),
+                Some(&packet[..])
+            );
+            let took = from.recv(&mut room).unwrap_err();
+            assert_eq!(took.kind(), ErrorKind::WouldBlock, "{here}");
+            assert!(by_card(here, "no-such-card").is_err());
+        }
     }
 
     #[test]

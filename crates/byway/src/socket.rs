@@ -10,6 +10,7 @@ use crate::error::BindError;
 use crate::fragment;
 use crate::icmp::Told;
 use crate::quoted::{self, ErrorQueue, Quoted};
+use crate::raw;
 use crate::raw_port::{Cover, RawPort};
 use crate::refused::Refused;
 use quinn_udp::{BATCH_SIZE, RecvMeta, UdpSockRef, UdpSocketState};
@@ -169,18 +170,35 @@ impl Socket {
         Socket::adopt(std, state)
     }
 
+    /// A socket of this address that sends by a card.
+    fn by_card(&self, name: String) -> io::Result<Socket> {
+        if !self.place.raw {
+            return self.another(&Share::Card(name));
+        }
+        let (std, state) = raw::by_card(self.local(), &name)?;
+        enlarge(&std, self.local());
+        Ok(Socket {
+            io: Arc::new(UdpSocket::from_std(std)?),
+            state,
+            place: self.place,
+            errors: None,
+            of_card: None,
+            raw: None,
+            segments: 1,
+        })
+    }
+
     /// The socket of this address by which packets of IPv6 leave by a card; none if the kernel
     /// does not allow it (Linux before 5.7, without CAP_NET_RAW).
     ///
     /// A packet that names its card does so in vain where it has a source, too: then IPv6 prefers
-    /// the route with the best metric (`ip6_route_output_flags`). What comes by the card comes to
-    /// this socket, and what comes by another one, or from this host, to the first.
+    /// the route with the best metric (`ip6_route_output_flags`). In UDP, what comes by the card
+    /// comes to this socket, and what comes by another one, or from this host, to the first. A raw
+    /// socket would get a copy, so that of a card takes nothing.
     fn of_card(&mut self, card: u32) -> Option<&mut Socket> {
         if self.of_card.as_ref().is_none_or(|of| of.card != card) {
             let name = rustix::net::netdevice::index_to_name(&*self.io, card);
-            let made = name
-                .map_err(io::Error::from)
-                .and_then(|n| self.another(&Share::Card(n)));
+            let made = name.map_err(io::Error::from).and_then(|n| self.by_card(n));
             let made = made.inspect_err(|error| {
                 let address = self.local();
                 tracing::warn!(%address, card, %error, "packets leave by the card of the kernel's choice");
@@ -259,7 +277,7 @@ impl Socket {
         cx: &mut Context<'_>,
         into: &mut Received,
     ) -> Poll<io::Result<usize>> {
-        let of_card = self.of_card.as_ref();
+        let of_card = self.of_card.as_ref().filter(|_| !self.place.raw);
         let Some((of_card, socket)) = of_card.and_then(|of| Some((of, of.socket.as_ref()?))) else {
             return self.poll_receive_own(cx, into);
         };
@@ -325,7 +343,6 @@ impl Socket {
     ) -> Poll<Result<(), Refused>> {
         if let Some(card) = card
             && batch.destination.is_ipv6()
-            && self.raw.is_none()
             && let Some(socket) = self.of_card(card)
         {
             return socket.poll_send(cx, batch, None);
@@ -341,7 +358,7 @@ impl Socket {
 
     /// Whether what leaves now may be fragmented.
     fn let_fragment(&self, may: bool) {
-        let kind = match (self.local().is_ipv4(), self.raw.is_none()) {
+        let kind = match (self.local().is_ipv4(), !self.place.raw) {
             (true, _) => fragment::Kind::Ipv4,
             (false, true) => fragment::Kind::Ipv6InUdp,
             (false, false) => fragment::Kind::Ipv6Raw,

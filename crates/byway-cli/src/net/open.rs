@@ -13,9 +13,11 @@ use byway::{
     SendError,
 };
 use byway_lab::show;
+use byway_lab::units::format_duration;
 use std::cell::Cell;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
+use std::pin::pin;
 use std::time::Duration;
 
 /// An endpoint that waits for others.
@@ -106,7 +108,18 @@ pub(super) async fn connect_with(
         }
         return Ok((endpoint, Channel::plain(association)));
     };
-    match enter(&association, credentials, purpose, timeout).await {
+    let entered = enter(&association, credentials, purpose, timeout);
+    let unanswered = || {
+        say_unless(here.is_silent(), || {
+            format!(
+                "the other side answered, and then not within {} to TLS; is it a `byway` that printed a \
+                 ticket, and do packets of 576 bytes pass? Waiting for {}",
+                format_duration(SILENCE),
+                format_duration(timeout)
+            )
+        });
+    };
+    match meanwhile(entered, unanswered).await {
         Ok(channel) => Ok((endpoint, channel)),
         Err(failure) => {
             abort_for(&association, &failure);
@@ -149,11 +162,21 @@ async fn set_up(
             say(format_args!(
                 "{}; trying for {}",
                 nothing_listens(&remote),
-                byway_lab::units::format_duration(timeout)
+                format_duration(timeout)
             ));
         }
     });
-    let failure = match tokio::time::timeout(timeout, setup).await {
+    let unanswered = || {
+        say_unless(here.is_silent() || refused.get(), || {
+            format!(
+                "still trying, for {}: {}",
+                format_duration(timeout),
+                silence(&endpoint, &remote, there, SILENCE)
+            )
+        });
+    };
+    let setup = meanwhile(tokio::time::timeout(timeout, setup), unanswered);
+    let failure = match setup.await {
         Ok(Ok(association)) => {
             if !here.is_silent() {
                 warn_of_one(&local, &association);
@@ -194,24 +217,9 @@ async fn set_up(
                 end_of_ticket(there)
             ),
         ),
-        Err(_) if endpoint.driver_stats().datagrams_sent == 0 => Failure::new(
-            Kind::Lost,
-            format!(
-                "the kernel of this host sends nothing to {}: there is no route (`ip route get \
-                 ADDR` names it), or a filter here forbids it",
-                listed(&remote)
-            ),
-        ),
         Err(_) => Failure::new(
             Kind::Lost,
-            format!(
-                "{}, SCTP port {}: no answer within {}; is `byway recv` or `byway listen` running there, and {}?{}",
-                listed(&remote),
-                there.sctp_port(),
-                byway_lab::units::format_duration(timeout),
-                passes(&remote),
-                end_of_ticket(there)
-            ),
+            silence(&endpoint, &remote, there, timeout) + end_of_ticket(there),
         ),
     };
     // The next attempt may need the same ports.
@@ -242,6 +250,48 @@ async fn persistently(
         }
         tokio::time::sleep(PAUSE).await;
     }
+}
+
+/// So long a set-up says nothing of its own accord.
+const SILENCE: Duration = Duration::from_secs(3);
+
+/// Does `work`, and `unanswered` once if it takes long: nobody shall sit before a silent command.
+async fn meanwhile<T>(work: impl Future<Output = T>, unanswered: impl FnOnce()) -> T {
+    let mut work = pin!(work);
+    tokio::select! {
+        done = &mut work => return done,
+        () = tokio::time::sleep(SILENCE) => unanswered(),
+    }
+    work.await
+}
+
+fn say_unless(silent: bool, words: impl FnOnce() -> String) {
+    if !silent {
+        say(words());
+    }
+}
+
+/// What is the matter when nobody has answered for so long.
+fn silence(
+    endpoint: &Endpoint,
+    remote: &[SocketAddr],
+    there: &Destination,
+    waited: Duration,
+) -> String {
+    if endpoint.driver_stats().datagrams_sent == 0 {
+        return format!(
+            "the kernel of this host sends nothing to {}: there is no route (`ip route get ADDR` \
+             names it), or a filter here forbids it",
+            listed(remote)
+        );
+    }
+    format!(
+        "{}, SCTP port {}: no answer within {}; is `byway recv` or `byway listen` running there, and {}?",
+        listed(remote),
+        there.sctp_port(),
+        format_duration(waited),
+        passes(remote)
+    )
 }
 
 /// Why nobody may be there any more.

@@ -10,6 +10,8 @@ pub(super) struct Patience {
     errors: u32,
     /// `rto.max`.
     longest_rto: Duration,
+    /// `failure.dead_data.give_up`.
+    dead_data: Option<Duration>,
 }
 
 impl Patience {
@@ -17,6 +19,7 @@ impl Patience {
         Patience {
             errors: config.failure.association_max_retrans,
             longest_rto: config.rto.max,
+            dead_data: config.failure.dead_data.map(|rule| rule.give_up),
         }
     }
 
@@ -45,6 +48,17 @@ impl Patience {
 
     /// What to say when no path answers any more.
     pub(super) fn words(&self, paths: &[PathStats]) -> String {
+        let dead = self
+            .dead_data
+            .filter(|_| paths.iter().any(|p| p.dead_for_data));
+        if let Some(limit) = dead {
+            return format!(
+                "heartbeats are answered, and no data is acknowledged: do packets of 576 bytes pass? \
+                 `byway doctor` finds what passes. Unless data arrives, the association ends in about {} \
+                 (failure.dead_data.give_up)",
+                about(limit)
+            );
+        }
         format!(
             "no path answers; unless one does, the association ends in about {} \
              (failure.association_max_retrans = {})",

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""What a capture at a host shows of the peers' new addresses and ports.
+
+    sources.py answers|nonces CAPTURE OWN[,OWN]
+
+`answers`: each heartbeat that came in is answered, from the address that it came to and to the address and UDP port that it
+came from, and nowhere else. `nonces`: where no COOKIE ECHO came from, only heartbeats and answers to heartbeats go, until the
+answer to such a heartbeat came from there, with what the heartbeat carried; and data went to such a place afterwards.
+With BLIND=1 the answers that came in are not seen, so that `nonces` must fail.
+
+Prints what was seen; status 1 if it is not so. The last second of the capture may lack answers."""
+
+import os
+import subprocess
+import sys
+from typing import NamedTuple
+
+DATA, HEARTBEAT, HEARTBEAT_ACK, COOKIE_ECHO, AUTH = 0, 4, 5, 10, 15
+FIELDS = (
+    "frame.time_epoch ip.src ip.dst udp.srcport udp.dstport sctp.chunk_type sctp.parameter_heartbeat_information "
+    "sctp.verification_tag sctp.initiate_tag"
+).split()
+
+
+class Packet(NamedTuple):
+    time: float
+    source: tuple[str, str]
+    destination: tuple[str, str]
+    chunks: list[int]
+    infos: list[str]
+    """Of its heartbeats and answers, in their order."""
+    tag: str
+
+
+def read(capture: str) -> list[Packet]:
+    words = ["tshark", "-n", "-r", capture, "-d", "udp.port==9899,sctp", "-Y", "sctp && !icmp", "-T", "fields", "-E", "separator=|"]
+    for field in FIELDS:
+        words += ["-e", field]
+    packets = []
+    for line in subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines():
+        time, src, dst, sport, dport, chunks, infos, tag, _ = line.split("|")
+        types = [int(c, 0) for c in chunks.split(",") if c]
+        packets.append(Packet(float(time), (src, sport), (dst, dport), types, [i for i in infos.split(",") if i], tag))
+    return sorted(packets, key=lambda p: p.time)
+
+
+def answers(packets: list[Packet], own: set[str]) -> str:
+    last = packets[-1].time
+    asked = [(p, i) for p in packets if p.destination[0] in own and HEARTBEAT in p.chunks for i in p.infos]
+    places = set()
+    for heartbeat, info in asked:
+        given = [p for p in packets if p.source[0] in own and HEARTBEAT_ACK in p.chunks and info in p.infos]
+        for p in given:
+            if (p.source, p.destination) != (heartbeat.destination, heartbeat.source):
+                sys.exit(f"a heartbeat {heartbeat.source} to {heartbeat.destination} was answered {p.source} to {p.destination}")
+        if not given and heartbeat.time < last - 1:
+            sys.exit(f"a heartbeat {heartbeat.source} to {heartbeat.destination} was not answered")
+        places.add((heartbeat.source, heartbeat.destination))
+    if not asked:
+        sys.exit("no heartbeat came in")
+    return f"{len(asked)} heartbeats between {len(places)} pairs answered as they came"
+
+
+def nonces(packets: list[Packet], own: set[str]) -> str:
+    asked: dict[tuple[str, str], set[str]] = {}
+    proved: set[tuple[str, str]] = set()
+    by_nonce: set[tuple[str, str]] = set()
+    carried: set[tuple[str, str]] = set()
+    # The handshake goes to where the INIT came from; an association begins with the COOKIE ECHO.
+    blind = os.environ.get("BLIND")
+    begun = min(p.time for p in packets if COOKIE_ECHO in p.chunks)
+    for p in packets:
+        if p.time < begun:
+            continue
+        if p.destination[0] in own:
+            if COOKIE_ECHO in p.chunks:
+                proved.add(p.source)
+            if HEARTBEAT_ACK in p.chunks and not blind and asked.get(p.source, set()) & set(p.infos):
+                if p.source not in proved:
+                    by_nonce.add(p.source)
+                proved.add(p.source)
+            continue
+        there = p.destination
+        if HEARTBEAT in p.chunks:
+            asked.setdefault(there, set()).update(p.infos)
+        if there not in proved and set(p.chunks) - {HEARTBEAT, HEARTBEAT_ACK, AUTH}:
+            sys.exit(f"chunks {p.chunks} went to {there} before an answer with a heartbeat's nonce came from there")
+        if DATA in p.chunks and there in by_nonce:
+            carried.add(there)
+    if not carried:
+        sys.exit("no data went to a new address or port")
+    return f"data to {len(carried)} new addresses or ports, to each after the answer with the nonce"
+
+
+def main() -> None:
+    what, capture, own = sys.argv[1:]
+    print({"answers": answers, "nonces": nonces}[what](read(capture), set(own.split(","))))
+
+
+if __name__ == "__main__":
+    main()
