@@ -20,6 +20,8 @@ use std::collections::{BTreeMap, VecDeque};
 use world::{Bytes, address};
 
 const PATHS: u8 = 2;
+/// UDP port of a stranger behind the address of a peer.
+const STRANGER: u16 = 9900;
 
 /// A handle of an association.
 #[derive(Default)]
@@ -117,14 +119,32 @@ impl World {
         let Some((to, datagram)) = self.wire.pop_front() else {
             return;
         };
-        let place = (0..PATHS).position(|p| at(p, to) == datagram.destination);
-        let place = place.expect("only listed addresses are sent to");
+        let Some(place) = (0..PATHS).position(|p| at(p, to) == datagram.destination) else {
+            self.reaches_stranger(to, &datagram);
+            return;
+        };
         let node = &mut self.hosts[to].node;
         node.arrive(self.now, datagram.source, place, &datagram.bytes);
         if again {
             self.wire.push_back((to, datagram));
         }
         self.turn(to);
+    }
+
+    /// A packet to the stranger that invented one: its source is asked whether the peer is there now, and
+    /// is told what its packet was no part of. It gets no data.
+    fn reaches_stranger(&self, to: usize, datagram: &Datagram) {
+        let known = (0..PATHS).any(|p| {
+            let mut stranger = at(p, to);
+            stranger.set_port(STRANGER);
+            stranger == datagram.destination
+        });
+        assert!(known, "{} has said nothing", datagram.destination);
+        let packet = byway_wire::Packet::parse(&datagram.bytes).expect("well-formed");
+        let data = packet
+            .chunks()
+            .any(|chunk| chunk.is_ok_and(|c| c.kind == 0));
+        assert!(!data, "DATA to {}", datagram.destination);
     }
 
     /// The process ends without a word, and another begins on the same ports.
@@ -150,7 +170,9 @@ impl World {
         p.finish(Checksum::Crc32c);
         let mut from = at(how >> 7, 1 - to);
         // A stranger behind the same address.
-        from.set_port(9899 + u16::from(how >> 6 & 1));
+        if how >> 6 & 1 == 1 {
+            from.set_port(STRANGER);
+        }
         self.hosts[to].node.arrive(self.now, from, 0, &bytes);
         self.turn(to);
     }
