@@ -16,7 +16,7 @@ use byway_core::time::Instant;
 use byway_core::{AssocId, Config, EndpointConfig, Message, SendFailure};
 use byway_wire::{Checksum, PacketBuilder};
 use libfuzzer_sys::fuzz_target;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use world::{Bytes, address};
 
 const PATHS: u8 = 2;
@@ -31,6 +31,8 @@ struct Handle {
     /// Messages sent and received, by stream.
     sent: BTreeMap<u16, u8>,
     got: BTreeMap<u16, u8>,
+    /// Streams whose last message has come in part.
+    begun: BTreeSet<u16>,
 }
 
 /// A process on a host.
@@ -182,6 +184,15 @@ impl World {
         let Process { node, handles, .. } = &mut self.hosts[host];
         let handle = handles.get_mut(&id).expect("it is held");
         while let Some(received) = node.receive(now, id, stream) {
+            // A long message of which a small receive buffer held a part: only the first one has the head.
+            let goes_on = handle.begun.remove(&received.stream);
+            assert_eq!(received.first, !goes_on, "stream {}", received.stream);
+            if !received.last {
+                handle.begun.insert(received.stream);
+            }
+            if goes_on {
+                continue;
+            }
             let [from, to, stream, number] = received.payload[..4] else {
                 panic!("a message is cut short");
             };
