@@ -16,10 +16,12 @@ use byway_core::time::Instant;
 use byway_core::{AssocId, Config, EndpointConfig, Message, SendFailure};
 use byway_wire::{Checksum, PacketBuilder};
 use libfuzzer_sys::fuzz_target;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use world::{Bytes, address};
 
 const PATHS: u8 = 2;
+/// UDP port of a stranger behind the address of a peer.
+const STRANGER: u16 = 9900;
 
 /// A handle of an association.
 #[derive(Default)]
@@ -29,6 +31,8 @@ struct Handle {
     /// Messages sent and received, by stream.
     sent: BTreeMap<u16, u8>,
     got: BTreeMap<u16, u8>,
+    /// Streams whose last message has come in part.
+    begun: BTreeSet<u16>,
 }
 
 /// A process on a host.
@@ -117,14 +121,32 @@ impl World {
         let Some((to, datagram)) = self.wire.pop_front() else {
             return;
         };
-        let place = (0..PATHS).position(|p| at(p, to) == datagram.destination);
-        let place = place.expect("only listed addresses are sent to");
+        let Some(place) = (0..PATHS).position(|p| at(p, to) == datagram.destination) else {
+            self.reaches_stranger(to, &datagram);
+            return;
+        };
         let node = &mut self.hosts[to].node;
         node.arrive(self.now, datagram.source, place, &datagram.bytes);
         if again {
             self.wire.push_back((to, datagram));
         }
         self.turn(to);
+    }
+
+    /// A packet to the stranger that invented one: its source is asked whether the peer is there now, and
+    /// is told what its packet was no part of. It gets no data.
+    fn reaches_stranger(&self, to: usize, datagram: &Datagram) {
+        let known = (0..PATHS).any(|p| {
+            let mut stranger = at(p, to);
+            stranger.set_port(STRANGER);
+            stranger == datagram.destination
+        });
+        assert!(known, "{} has said nothing", datagram.destination);
+        let packet = byway_wire::Packet::parse(&datagram.bytes).expect("well-formed");
+        let data = packet
+            .chunks()
+            .any(|chunk| chunk.is_ok_and(|c| c.kind == 0));
+        assert!(!data, "DATA to {}", datagram.destination);
     }
 
     /// The process ends without a word, and another begins on the same ports.
@@ -150,7 +172,9 @@ impl World {
         p.finish(Checksum::Crc32c);
         let mut from = at(how >> 7, 1 - to);
         // A stranger behind the same address.
-        from.set_port(9899 + u16::from(how >> 6 & 1));
+        if how >> 6 & 1 == 1 {
+            from.set_port(STRANGER);
+        }
         self.hosts[to].node.arrive(self.now, from, 0, &bytes);
         self.turn(to);
     }
@@ -160,6 +184,15 @@ impl World {
         let Process { node, handles, .. } = &mut self.hosts[host];
         let handle = handles.get_mut(&id).expect("it is held");
         while let Some(received) = node.receive(now, id, stream) {
+            // A long message of which a small receive buffer held a part: only the first one has the head.
+            let goes_on = handle.begun.remove(&received.stream);
+            assert_eq!(received.first, !goes_on, "stream {}", received.stream);
+            if !received.last {
+                handle.begun.insert(received.stream);
+            }
+            if goes_on {
+                continue;
+            }
             let [from, to, stream, number] = received.payload[..4] else {
                 panic!("a message is cut short");
             };

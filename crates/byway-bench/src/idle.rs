@@ -2,11 +2,14 @@
 //! transfer and from set-ups beside them.
 
 use anyhow::{Context, Result, ensure};
-use byway::{Association, Endpoint, EndpointOptions};
+use byway::{Association, Endpoint, EndpointOptions, Message};
+use byway_tls::{
+    Answer, Expect, HANDSHAKE_PPID, Handshake, Opened, SEALED_PPID, SecretKey, Ticket,
+};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::json;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -31,6 +34,15 @@ pub(crate) struct Arguments {
     /// Folder for the files
     #[arg(long)]
     dir: PathBuf,
+    /// Let the associations, and the transfer, in by a ticket
+    #[arg(long)]
+    ticket: bool,
+}
+
+impl Arguments {
+    fn ticket_file(&self) -> PathBuf {
+        self.dir.join("ticket")
+    }
 }
 
 /// SCTP port of `byway recv`.
@@ -49,15 +61,15 @@ impl Drop for Receiver {
 
 impl Receiver {
     fn start(arguments: &Arguments) -> Result<Receiver> {
-        let child = Command::new(&arguments.byway)
-            .args([
-                "recv",
-                "--unprotected",
-                "--quiet",
-                "--force",
-                "--give-up",
-                "1h",
-            ])
+        let mut command = Command::new(&arguments.byway);
+        command.args(["recv", "--quiet", "--force", "--give-up", "1h"]);
+        match arguments.ticket {
+            true => command
+                .args(["--uses", "any", "--ticket-to"])
+                .arg(arguments.ticket_file()),
+            false => command.arg("--unprotected"),
+        };
+        let child = command
             .args(["--bind", &format!("127.0.0.1:{}", arguments.port)])
             .arg("--dir")
             .arg(arguments.dir.join("inbox"))
@@ -113,6 +125,10 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
 
 async fn measure(arguments: &Arguments) -> Result<()> {
     let receiver = Receiver::start(arguments)?;
+    let pass = match arguments.ticket {
+        true => Some(Pass::read(&arguments.ticket_file())?),
+        false => None,
+    };
     let alone = transfer(arguments)?;
     let (before, threads) = (receiver.status("VmRSS")?, receiver.status("Threads")?);
     let begun = Instant::now();
@@ -120,7 +136,7 @@ async fn measure(arguments: &Arguments) -> Result<()> {
     let (mut all, mut first, mut last) = (Vec::new(), 0.0, 0.0);
     for n in 0..arguments.associations {
         let part = Instant::now();
-        all.push(connect(arguments.port).await?);
+        all.push(connect(arguments.port, pass.as_ref()).await?);
         let took = part.elapsed().as_secs_f64();
         if n < tenth {
             first += took;
@@ -147,6 +163,7 @@ async fn measure(arguments: &Arguments) -> Result<()> {
         "{}",
         json!({
             "associations": arguments.associations,
+            "by_ticket": arguments.ticket,
             "kib_each": each,
             "threads_more": threads,
             "cpu_share": spent / arguments.seconds as f64,
@@ -161,12 +178,70 @@ async fn measure(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// An association from an endpoint of its own.
-async fn connect(port: u16) -> Result<(Endpoint, Association)> {
+/// What lets an association in.
+struct Pass {
+    ticket: Ticket,
+    key: SecretKey,
+}
+
+impl Pass {
+    fn read(file: &Path) -> Result<Pass> {
+        let text = std::fs::read_to_string(file).context("no ticket was written")?;
+        let ticket = Ticket::parse(text.trim()).map_err(|e| anyhow::anyhow!("the ticket: {e}"))?;
+        let key = SecretKey::generate()?;
+        Ok(Pass { ticket, key })
+    }
+
+    /// The TLS handshake, the ticket and its answer.
+    async fn show(&self, association: &Association) -> Result<()> {
+        let expect = Expect::fingerprint(self.ticket.server);
+        let mut handshake = Handshake::client(&self.key, expect, self.ticket.service)?;
+        loop {
+            while let Some(bytes) = handshake.next_message() {
+                say(association, HANDSHAKE_PPID, bytes.to_vec()).await?;
+            }
+            if handshake.is_done() {
+                break;
+            }
+            let received = association
+                .recv()
+                .await
+                .context("it ended in a handshake")?;
+            handshake.receive(&received.payload)?;
+        }
+        let mut session = handshake.finish()?;
+        let request = session.witness.request(Some(&self.ticket)).encode();
+        let sealed = session.sealer.seal_admission(&request)?;
+        say(association, SEALED_PPID, sealed.to_vec()).await?;
+        let answer = association
+            .recv()
+            .await
+            .context("it ended without an answer")?;
+        let Opened::Admission(plain) = session.opener.open(0, &answer.payload)? else {
+            anyhow::bail!("another message in place of the answer");
+        };
+        let welcome = matches!(Answer::decode(&plain), Some(Answer::Welcome(_)));
+        ensure!(welcome, "it was not let in");
+        Ok(())
+    }
+}
+
+async fn say(association: &Association, ppid: u32, bytes: Vec<u8>) -> Result<()> {
+    let mut message = Message::new(0, bytes);
+    message.ppid = ppid;
+    association.send(message).await?;
+    Ok(())
+}
+
+/// An association from an endpoint of its own, which is let in.
+async fn connect(port: u16, pass: Option<&Pass>) -> Result<(Endpoint, Association)> {
     let local: SocketAddr = ([127, 0, 0, 1], 0).into();
     let endpoint = Endpoint::bind(EndpointOptions::new([local]))?;
     let to = [([127, 0, 0, 1], port).into()];
     let association = endpoint.connect(&to, SCTP_PORT).await?;
+    if let Some(pass) = pass {
+        pass.show(&association).await?;
+    }
     Ok((endpoint, association))
 }
 
@@ -176,13 +251,12 @@ fn transfer(arguments: &Arguments) -> Result<f64> {
     let made = std::fs::File::create(&file)?;
     made.set_len(arguments.megabytes * 1_000_000)?;
     let begun = Instant::now();
+    let to = match arguments.ticket {
+        true => format!("@{}", arguments.ticket_file().display()),
+        false => format!("127.0.0.1:{}", arguments.port),
+    };
     let sent = Command::new(&arguments.byway)
-        .args([
-            "send",
-            "--quiet",
-            "--to",
-            &format!("127.0.0.1:{}", arguments.port),
-        ])
+        .args(["send", "--quiet", "--to", &to])
         .arg(&file)
         .status()?;
     ensure!(sent.success(), "byway send ended with {sent}");

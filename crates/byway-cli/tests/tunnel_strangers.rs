@@ -4,11 +4,11 @@ mod peers;
 mod spoken;
 
 use byway::{Association, Endpoint, EndpointOptions, Message};
-use peers::{Server, signal};
+use peers::{Server, signal, text};
 use spoken::{bounded, runtime};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const PPID: u32 = 0x6279_7401;
 const OPEN: u8 = 1;
@@ -308,4 +308,73 @@ fn who_opens_nothing_is_let_go_and_who_has_an_idle_connection_is_not() {
         idle.leave().await;
     });
     end(serve);
+}
+
+/// Associations of one host that break the frames, as fast as they go: 64 at once and 20 a second were
+/// served for nothing.
+#[test]
+fn who_breaks_the_frames_again_and_again_is_refused_and_others_are_served() {
+    let (target, _accepted) = silent_target();
+    let serve = Server::start(&["serve", "--json", "--allow", &target]);
+    let begun = Instant::now();
+    let (served, refused) = runtime().block_on(async {
+        // An association of the same host that keeps to the rules.
+        let good = Stranger::connect(&serve, "127.0.0.7:0").await;
+        good.say(OPEN, 1, b"").await;
+        assert_eq!(good.hear().await, Some((OPENED, 1, String::new())));
+        let mut served = 0;
+        let refused = loop {
+            let stranger = Stranger::connect(&serve, "127.0.0.7:0").await;
+            stranger.say(DATA, 1, b"").await;
+            stranger.say(99, 1, b"no frame").await;
+            let ended = bounded(stranger.association.closed()).await.to_string();
+            stranger.leave().await;
+            if ended.contains("too often") {
+                break ended;
+            }
+            assert!(ended.contains("does not speak the protocol"), "{ended}");
+            served += 1;
+            let most = 64 + 20 * (begun.elapsed().as_secs() + 1);
+            assert!(served <= most, "{served} of {most}");
+        };
+        // What is up stays, and another host is served.
+        good.say(OPEN, 2, b"").await;
+        assert_eq!(good.hear().await, Some((OPENED, 2, String::new())));
+        let other = Stranger::connect(&serve, "127.0.0.8:0").await;
+        other.say(OPEN, 1, b"").await;
+        assert_eq!(other.hear().await, Some((OPENED, 1, String::new())));
+        // After a pause the host is served again, if it keeps to the rules.
+        let again = async {
+            loop {
+                let again = Stranger::connect(&serve, "127.0.0.7:0").await;
+                again.say(OPEN, 1, b"").await;
+                let answer = again.hear().await;
+                again.leave().await;
+                if answer.is_some() {
+                    return answer;
+                }
+            }
+        };
+        assert_eq!(bounded(again).await, Some((OPENED, 1, String::new())));
+        good.leave().await;
+        other.leave().await;
+        (served, refused)
+    });
+    assert!(
+        refused.contains("your host has broken the protocol of the tunnel too often"),
+        "{refused}"
+    );
+    assert!(served >= 64, "{served}");
+    signal(&serve.child, "TERM");
+    let (status, out, said) = serve.finish();
+    assert_eq!(status, Some(143), "{said}");
+    let last = text(&out);
+    let last: serde_json::Value = serde_json::from_str(last.lines().last().unwrap()).unwrap();
+    let counted = |rule: &str| last["refused_by_endpoint"][rule].as_u64();
+    assert_eq!(counted("violations_above"), Some(served), "{last}");
+    assert!(counted("violators_refused") >= Some(1), "{last}");
+    // A line for each rule in a second, however many there are.
+    let lines = said.lines().filter(|l| l.contains("127.0.0.7")).count() as u64;
+    assert!(lines <= 4 * (begun.elapsed().as_secs() + 2), "{said}");
+    assert!(said.contains("too often"), "{said}");
 }

@@ -75,11 +75,17 @@ pub enum Rule {
     /// A handshake of a layer above, such as TLS, was refused: the host, or all hosts together, had
     /// used up their rate.
     Handshakes,
+    /// A peer broke the protocol of a layer above, such as the frames of a tunnel; its association
+    /// was ended.
+    Violations,
+    /// An association was refused, because its host had broken the protocol of a layer above too
+    /// often.
+    Violators,
 }
 
 impl Rule {
     /// All rules.
-    pub const ALL: [Rule; 28] = [
+    pub const ALL: [Rule; 30] = [
         Rule::Malformed,
         Rule::Checksum,
         Rule::OutOfTheBlue,
@@ -108,6 +114,8 @@ impl Rule {
         Rule::PortZero,
         Rule::SendQueue,
         Rule::Handshakes,
+        Rule::Violations,
+        Rule::Violators,
     ];
 
     /// A name for programs. It does not change.
@@ -142,6 +150,8 @@ impl Rule {
             Rule::PortZero => "from_port_zero",
             Rule::SendQueue => "datagrams_overflowed",
             Rule::Handshakes => "handshakes_refused",
+            Rule::Violations => "violations_above",
+            Rule::Violators => "violators_refused",
         }
     }
 }
@@ -177,6 +187,10 @@ impl core::fmt::Display for Rule {
             Rule::PortZero => "datagrams from UDP port 0",
             Rule::SendQueue => "datagrams dropped, because their socket takes none at present",
             Rule::Handshakes => "handshakes beyond their rate",
+            Rule::Violations => "violations of the protocol of a layer above",
+            Rule::Violators => {
+                "associations of hosts that broke the protocol of a layer above too often"
+            }
         })
     }
 }

@@ -273,6 +273,26 @@ impl Association {
             .with(|state| state.core.give_handshake_back(self.id()));
     }
 
+    /// The peer has broken the protocol that the application speaks over the association. Say so before
+    /// you end it with [`abort`](Self::abort). It is counted ([`Rule::Violations`](crate::Rule)) and charged to
+    /// the host: see [`bars_violator`](Self::bars_violator).
+    pub fn count_violation(&self) {
+        let now = self.shared().now();
+        self.shared()
+            .with(|state| state.core.count_violation(now, self.id()));
+    }
+
+    /// Whether to refuse this association, because its host has broken the protocol of the application too
+    /// often: 20 times a second, and 64 times after a pause. Ask when you have accepted it. What is
+    /// refused is counted ([`Rule::Violators`](crate::Rule)) and logged; tell the peer so with
+    /// [`abort`](Self::abort). Associations that are up stay.
+    #[must_use]
+    pub fn bars_violator(&self) -> bool {
+        let now = self.shared().now();
+        self.shared()
+            .with(|state| state.core.bars_violator(now, self.id()))
+    }
+
     pub(crate) async fn up(&self) -> Result<(), Closed> {
         poll_fn(|cx| {
             self.shared()

@@ -420,3 +420,19 @@ pub(super) fn abort_for(association: &Association, failure: &Failure) {
     // Refused when it has ended already, which is what is wanted.
     let _ = association.abort(failure.reason());
 }
+
+/// What the endpoint has refused, put off and shed since the command began, of all peers: a count for
+/// each rule, and what the kernel dropped before.
+pub(super) fn refused(endpoint: &Endpoint) -> serde_json::Value {
+    let stats = endpoint.stats();
+    let rules = stats.refusals.iter();
+    let mut all: serde_json::Map<_, serde_json::Value> = rules
+        .map(|(rule, count)| (rule.name().to_owned(), count.into()))
+        .collect();
+    all.insert("associations".to_owned(), stats.refused.into());
+    all.insert(
+        "dropped_by_kernel".to_owned(),
+        endpoint.dropped_by_kernel().into(),
+    );
+    all.into()
+}

@@ -7,7 +7,7 @@ use super::descriptors;
 use super::ending::Ending;
 use super::exchange::{Exchange, FILES, strange};
 use super::log::Log;
-use super::open::{abort_for, prefer, serve};
+use super::open::{self, abort_for, prefer, serve};
 use super::parts::{Limits, Parts};
 use super::patience::Patience;
 use super::progress::Progress;
@@ -467,22 +467,6 @@ fn refuse(reason: String) -> Failure {
     Failure::new(Kind::Refused, reason)
 }
 
-/// What the endpoint has refused, put off and shed since the command began, of all peers: a count for
-/// each rule, and what the kernel dropped before.
-fn refused(endpoint: &Endpoint) -> serde_json::Value {
-    let stats = endpoint.stats();
-    let rules = stats.refusals.iter();
-    let mut all: serde_json::Map<_, serde_json::Value> = rules
-        .map(|(rule, count)| (rule.name().to_owned(), count.into()))
-        .collect();
-    all.insert("associations".to_owned(), stats.refused.into());
-    all.insert(
-        "dropped_by_kernel".to_owned(),
-        endpoint.dropped_by_kernel().into(),
-    );
-    all.into()
-}
-
 fn report(
     (args, endpoint): (&RecvArgs, &Endpoint),
     progress: &Progress,
@@ -511,7 +495,7 @@ fn report(
             "longest_stall_s": meter.longest().as_secs_f64(),
             "files": files,
             "paths": traffic.json(),
-            "refused_by_endpoint": refused(endpoint),
+            "refused_by_endpoint": open::refused(endpoint),
         });
         return print(&format!("{result}\n"));
     }

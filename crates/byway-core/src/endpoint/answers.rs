@@ -1,6 +1,7 @@
 //! How many answers leave to those who have no association (RFC 9260 section 8.4 and,
-//! against floods, RFC 5062), and how many handshakes of a layer above are begun for those who
-//! have one and have not proved who they are.
+//! against floods, RFC 5062), how many handshakes of a layer above are begun for those who
+//! have one and have not proved who they are, and how often a host may break the protocol of that
+//! layer.
 //!
 //! An INIT and a packet out of the blue cost their sender one small packet, and may carry
 //! a forged source. Each answer takes a token from a bucket of its source and from one of
@@ -46,7 +47,12 @@ const HANDSHAKES: Rates = Rates {
     one_newcomer: Rate::new(1, 4),
 };
 
-/// Answers to INITs that a refused handshake costs its source. The set-up before it was paid back when
+/// How often a host may break the protocol of a layer above before its new associations are refused.
+/// There is no rate of all hosts: those who break it would have others refused.
+const VIOLATIONS: Rate = Rate::new(20, 64);
+
+/// Answers to INITs that a refused handshake, or a refused association of a host that broke the protocol
+/// of a layer above, costs its source. The set-up before it was paid back when
 /// its cookie came, and took as much time as several answers; without this, set-ups that complete and
 /// are refused have no rate.
 const REFUSED: u32 = 5;
@@ -123,16 +129,43 @@ impl Bucket {
     }
 }
 
+/// Buckets of sources, by a hash of their host.
+#[derive(Debug)]
+struct Sources<const N: usize> {
+    rates: [Rate; N],
+    /// Empty until the first one is asked for.
+    buckets: Vec<[Bucket; N]>,
+    /// Part of the hash, so that nobody can choose an address that shares another one's bucket.
+    secret: [u8; 32],
+}
+
+impl<const N: usize> Sources<N> {
+    fn new(rates: [Rate; N], secret: [u8; 32]) -> Sources<N> {
+        Sources {
+            rates,
+            buckets: Vec::new(),
+            secret,
+        }
+    }
+
+    fn of(&mut self, source: IpAddr) -> &mut [Bucket; N] {
+        if self.buckets.is_empty() {
+            self.buckets = vec![self.rates.map(Bucket::full); SOURCES];
+        }
+        let hasher = BuildHasherDefault::<DefaultHasher>::default();
+        let at = hasher.hash_one((self.secret, host_of(source))) as usize % SOURCES;
+        &mut self.buckets[at]
+    }
+}
+
 /// The buckets of one kind of answers.
 #[derive(Debug)]
 struct Buckets {
     rates: &'static Rates,
     all: Bucket,
     newcomers: Bucket,
-    /// By a hash of the host: its rate, and its rate as a newcomer. Empty until the first answer.
-    sources: Vec<[Bucket; 2]>,
-    /// Part of the hash, so that nobody can choose an address that shares another one's bucket.
-    secret: [u8; 32],
+    /// The rate of a host, and its rate as a newcomer.
+    sources: Sources<2>,
 }
 
 impl Buckets {
@@ -141,19 +174,8 @@ impl Buckets {
             rates,
             all: Bucket::full(rates.all),
             newcomers: Bucket::full(rates.newcomers),
-            sources: Vec::new(),
-            secret,
+            sources: Sources::new([rates.one, rates.one_newcomer], secret),
         }
-    }
-
-    fn of(&mut self, source: IpAddr) -> &mut [Bucket; 2] {
-        if self.sources.is_empty() {
-            let full = [self.rates.one, self.rates.one_newcomer].map(Bucket::full);
-            self.sources = vec![full; SOURCES];
-        }
-        let hasher = BuildHasherDefault::<DefaultHasher>::default();
-        let at = hasher.hash_one((self.secret, host_of(source))) as usize % SOURCES;
-        &mut self.sources[at]
     }
 
     /// Takes a token of the source, and one of all or, if there is none, of newcomers.
@@ -162,7 +184,7 @@ impl Buckets {
         self.all.fill(rates.all, now);
         self.newcomers.fill(rates.newcomers, now);
         let (all, newcomers) = (self.all.tokens, self.newcomers.tokens);
-        let [one, newcomer] = self.of(source);
+        let [one, newcomer] = self.sources.of(source);
         one.fill(rates.one, now);
         newcomer.fill(rates.one_newcomer, now);
         if one.tokens == 0 {
@@ -186,7 +208,7 @@ impl Buckets {
     fn give_back(&mut self, source: IpAddr) {
         let rates = self.rates;
         self.all.give_back(rates.all);
-        let [one, newcomer] = self.of(source);
+        let [one, newcomer] = self.sources.of(source);
         one.give_back(rates.one);
         newcomer.give_back(rates.one_newcomer);
     }
@@ -198,6 +220,7 @@ pub(super) struct Answers {
     init: Buckets,
     out_of_the_blue: Buckets,
     handshake: Buckets,
+    violations: Sources<1>,
 }
 
 impl Answers {
@@ -207,6 +230,7 @@ impl Answers {
             init: Buckets::new(&ANSWERS, seed),
             out_of_the_blue: Buckets::new(&ANSWERS, seed),
             handshake: Buckets::new(&HANDSHAKES, seed),
+            violations: Sources::new([VIOLATIONS], seed),
         }
     }
 
@@ -214,12 +238,36 @@ impl Answers {
     pub(super) fn take(&mut self, kind: Answer, source: IpAddr, now: Instant) -> bool {
         let may = self.of(kind).take(source, now);
         if kind == Answer::Handshake && !may {
-            let rate = self.init.rates.one;
-            let [one, _] = self.init.of(source);
-            one.fill(rate, now);
-            one.owe(REFUSED, rate, now);
+            self.owe(source, now);
         }
         may
+    }
+
+    /// A host has broken the protocol of a layer above.
+    pub(super) fn violated(&mut self, source: IpAddr, now: Instant) {
+        let [bucket] = self.violations.of(source);
+        bucket.fill(VIOLATIONS, now);
+        bucket.tokens = bucket.tokens.saturating_sub(1);
+    }
+
+    /// Whether a host has broken the protocol of a layer above so often that its new association is
+    /// refused now, which costs it answers to INITs. Asking does not use its rate up.
+    pub(super) fn bars(&mut self, source: IpAddr, now: Instant) -> bool {
+        let [bucket] = self.violations.of(source);
+        bucket.fill(VIOLATIONS, now);
+        let bars = bucket.tokens == 0;
+        if bars {
+            self.owe(source, now);
+        }
+        bars
+    }
+
+    /// An association of this source was refused after its set-up.
+    fn owe(&mut self, source: IpAddr, now: Instant) {
+        let rate = self.init.rates.one;
+        let [one, _] = self.init.sources.of(source);
+        one.fill(rate, now);
+        one.owe(REFUSED, rate, now);
     }
 
     /// A cookie that this source got has set up an association; or a handshake has proved who it
@@ -372,5 +420,37 @@ mod tests {
         }
         let last = later + Duration::from_millis(5000);
         assert_eq!(asked(&mut a, 9999, last, 2), 2);
+    }
+
+    /// Whose associations are good is never refused, whatever other hosts do.
+    #[test]
+    fn who_breaks_the_protocol_above_again_and_again_is_refused_for_a_while() {
+        let (mut a, t) = (Answers::new([7; 32]), Instant::ZERO);
+        for n in 0..VIOLATIONS.at_once {
+            assert!(!a.bars(source(1), t), "{n}");
+            a.violated(source(1), t);
+        }
+        assert!(a.bars(source(1), t) && !a.bars(source(2), t));
+        // A refused association costs answers to INITs, and a good one none.
+        let left = |a: &mut Answers, n| answered(a, source(n), t, 9000);
+        assert_eq!(left(&mut a, 1), ANSWERS.one.at_once - REFUSED);
+        assert_eq!(left(&mut a, 2), ANSWERS.one.at_once);
+        // The first turn after a pause is served again, and asking takes nothing.
+        let later = t + Duration::from_millis(1000 / u64::from(VIOLATIONS.a_second));
+        assert!((0..1000).all(|_| !a.bars(source(1), later)));
+        a.violated(source(1), later);
+        assert!(a.bars(source(1), later));
+        // As fast as it goes for a minute: the rate is kept.
+        let served = (0..60_000).filter(|ms| {
+            let now = later + Duration::from_millis(*ms);
+            let served = !a.bars(source(1), now);
+            if served {
+                a.violated(source(1), now);
+            }
+            served
+        });
+        let served = served.count() as u32;
+        let rate = 60 * VIOLATIONS.a_second;
+        assert!((rate - 20..=rate).contains(&served), "{served}");
     }
 }

@@ -54,6 +54,29 @@ impl Endpoint {
         }
     }
 
+    /// The peer has broken the protocol of a layer above: a [`Rule::Violations`] more. It counts for its
+    /// host; the layer above ends the association. Nothing happens if it is not known any more.
+    pub fn count_violation(&mut self, now: Instant, id: AssocId) {
+        if let Some(peer) = self.first_remote(id) {
+            self.answers.violated(peer.ip(), now);
+            self.out.refuse(Rule::Violations, peer);
+        }
+    }
+
+    /// Whether the layer above shall refuse this association, as its host has used up the rate of
+    /// [`count_violation`](Self::count_violation); then there is a [`Rule::Violators`] more, and the host gets
+    /// fewer answers to INITs. An association that is not known any more is not refused.
+    pub fn bars_violator(&mut self, now: Instant, id: AssocId) -> bool {
+        let Some(peer) = self.first_remote(id) else {
+            return false;
+        };
+        let bars = self.answers.bars(peer.ip(), now);
+        if bars {
+            self.out.refuse(Rule::Violators, peer);
+        }
+        bars
+    }
+
     /// Refuses an association because a limit was reached.
     pub(super) fn refuse(&mut self, now: Instant, inbound: &Inbound<'_>, tag: u32, rule: Rule) {
         self.out.refuse(rule, *inbound.source);

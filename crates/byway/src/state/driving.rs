@@ -126,7 +126,8 @@ impl State {
                 | Rule::AssociationsOfPeer
                 | Rule::Backlog
                 | Rule::SendQueue
-                | Rule::Handshakes => {
+                | Rule::Handshakes
+                | Rule::Violators => {
                     tracing::warn!(%rule, count, %last, "refused");
                 }
                 _ => tracing::info!(%rule, count, %last, "refused"),

@@ -1,5 +1,5 @@
 //! What 10,000 idle associations cost a running receiver: memory and processor time, of
-//! `byway recv` and of usrsctp.
+//! `byway recv`, plain and by ticket, and of usrsctp.
 
 use super::Arguments;
 use super::loopback::{free_udp_port, wait_for_port};
@@ -22,10 +22,11 @@ pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<()> {
     need_packages(&["gcc", "libc6-dev", "libusrsctp-dev"])?;
     let peer = workspace.c_peer("usrsctp/bench.c", &["usrsctp", "pthread"])?;
     workspace.build(&["byway-cli", "byway-bench"])?;
-    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    let (mut ours, mut sealed, mut theirs) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..arguments.runs {
         eprintln!("round {} of {}", round + 1, arguments.runs);
-        ours.push(byway(workspace)?);
+        ours.push(byway(workspace, &[])?);
+        sealed.push(byway(workspace, &["--ticket"])?);
         theirs.push(usrsctp(&peer)?);
     }
     let of = |all: &[Value], field: &str| -> Result<f64> {
@@ -41,10 +42,13 @@ pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<()> {
     println!(
         "idle: medians of {} runs, {ASSOCIATIONS} associations on real sockets\n\n\
          {kib:>10.2} KiB of byway recv for each; {peer_kib:.2} of usrsctp's receiver\n\
-         {:>10.2} % of a processor; {:.2} of usrsctp's\n",
+         {:>10.2} % of a processor; {:.2} of usrsctp's\n\
+         {:>10.2} KiB for each that was let in by a ticket; {:.2} % of a processor\n",
         arguments.runs,
         100.0 * cpu,
         100.0 * peer_cpu,
+        of(&sealed, "kib_each")?,
+        100.0 * of(&sealed, "cpu_share")?,
     );
     println!(
         "{}",
@@ -59,17 +63,24 @@ pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<()> {
             "transfer_beside_to_alone": of(&ours, "ratio")?,
             "set_up_rate_first_tenth": of(&ours, "set_up_rate_first_tenth")?,
             "set_up_rate_last_tenth": of(&ours, "set_up_rate_last_tenth")?,
+            "kib_each_by_ticket": of(&sealed, "kib_each")?,
+            "cpu_share_by_ticket": of(&sealed, "cpu_share")?,
+            "threads_more_by_ticket": of(&sealed, "threads_more")?,
+            "transfer_beside_to_alone_by_ticket": of(&sealed, "ratio")?,
+            "set_up_rate_first_tenth_by_ticket": of(&sealed, "set_up_rate_first_tenth")?,
+            "set_up_rate_last_tenth_by_ticket": of(&sealed, "set_up_rate_last_tenth")?,
         })
     );
     Ok(())
 }
 
 /// A run of `byway-bench idle`.
-fn byway(workspace: &Workspace) -> Result<Value> {
+fn byway(workspace: &Workspace, words: &[&str]) -> Result<Value> {
     let folder = std::env::temp_dir().join(format!("byway-idle-{}", std::process::id()));
     let mut command = limited(workspace.program("byway-bench"));
     command
         .arg("idle")
+        .args(words)
         .arg("--byway")
         .arg(workspace.program("byway"));
     command.args(["--associations", &ASSOCIATIONS.to_string()]);

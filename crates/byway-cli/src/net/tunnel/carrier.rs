@@ -205,6 +205,7 @@ impl Carrier {
                         "the other side does not speak the protocol of forward and serve: {why}"
                     ),
                 );
+                self.association().count_violation();
                 // Refused when it has ended already.
                 let _ = self.association().abort(failure.reason());
                 break failure;

@@ -16,15 +16,20 @@ use crate::net::log::Log;
 use crate::net::open;
 use crate::net::progress::Progress;
 use crate::net::protect::{Channel, Gate, NotAdmitted, Output, PLAIN, admit};
+use crate::terminal::print;
 use bytes::Bytes;
-use byway::Association;
 use byway::text::shown;
+use byway::{Association, Endpoint};
 use byway_lab::units::format_duration;
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpStream;
+
+/// What a stranger is told whose host breaks the frames again and again. At most 100 bytes are sent.
+const BREAKS_FRAMES: &str =
+    "your host has broken the protocol of the tunnel too often; try again in a minute";
 
 /// How long a target may take to accept a connection.
 const CONNECT: Duration = Duration::from_secs(20);
@@ -54,20 +59,40 @@ pub(crate) async fn serve(args: ServeArgs, ending: Ending) -> Result<(), Failure
         log,
         give_up: args.give_up,
     });
-    loop {
+    let ended = loop {
         let association = tokio::select! {
-            accepted = endpoint.accept() => accepted.ok_or_else(|| Failure::new(Kind::Failed, "the endpoint has ended"))?,
-            failure = ending.told() => {
-                shared.log.flush();
-                return Err(failure);
-            }
+            accepted = endpoint.accept() => match accepted {
+                Some(association) => association,
+                None => break Failure::new(Kind::Failed, "the endpoint has ended"),
+            },
+            failure = ending.told() => break failure,
         };
         if let Err(failure) = open::prefer(&args.here, &association) {
             open::abort_for(&association, &failure);
             continue;
         }
         tokio::spawn(one(shared.clone(), association, ending.clone()));
+    };
+    let failure = match ending.has_begun() {
+        // A signal aborts the endpoint first.
+        true => ending.told().await,
+        false => ended,
+    };
+    shared.log.flush();
+    if output.json {
+        report(&endpoint, &failure)?;
     }
+    Err(failure)
+}
+
+/// For programs, when the command ends.
+fn report(endpoint: &Endpoint, failure: &Failure) -> Result<(), Failure> {
+    let line = serde_json::json!({
+        "schema": "byway.serve/1",
+        "error": failure.message,
+        "refused_by_endpoint": open::refused(endpoint),
+    });
+    print(&format!("{line}\n"))
 }
 
 /// What all associations share.
@@ -170,6 +195,9 @@ async fn given_up(busy: &Busy, peer: Peer, limit: Duration) -> Failure {
 /// Lets a peer in. It keeps its place as long as the command runs: it may come back.
 async fn admitted(shared: &Shared, association: &Association) -> Result<Channel, Failure> {
     let Some(gate) = &shared.gate else {
+        if association.bars_violator() {
+            return Err(Failure::new(Kind::Refused, BREAKS_FRAMES));
+        }
         return Ok(Channel::plain(association.clone()));
     };
     match admit(gate, association).await {

@@ -75,6 +75,8 @@ impl Run {
             None => {
                 let piece = BytesMut::from(f.payload);
                 self.buffers += block(piece.capacity());
+                // Most runs have one piece, and a peer decides how many runs there are.
+                self.pieces.reserve_exact(1);
                 self.pieces.push_back(piece);
             }
         }

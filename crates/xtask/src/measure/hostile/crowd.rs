@@ -1,4 +1,5 @@
-//! A good transfer, and handshakes, beside 10,000 idle and beside 1,000 hostile associations.
+//! A good transfer, and handshakes, beside 10,000 idle and beside 1,000 hostile associations; and a
+//! transfer by ticket beside 1,000 strangers whose secret is wrong.
 
 use super::super::Arguments;
 use super::super::loopback::free_udp_port;
@@ -9,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Map, Value, json};
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The least shares that are left.
 const LEAST_RATE: f64 = 0.9;
@@ -60,11 +61,52 @@ pub(super) fn measure(tools: &Tools, arguments: &Arguments) -> Result<Part> {
             }),
         );
     }
+    let (rate, figure) = by_ticket(tools, arguments)?;
+    holds &= rate >= LEAST_RATE;
+    figures.insert("handshakes_by_ticket".into(), figure);
     Ok(Part {
         name: "crowd",
         figures: Value::Object(figures),
         holds,
     })
+}
+
+/// What a transfer by ticket keeps beside strangers who shake hands without a pause and do not know the
+/// secret. They are there as well while the receiver that is left alone is measured, as they take processors
+/// themselves.
+fn by_ticket(tools: &Tools, arguments: &Arguments) -> Result<(f64, Value)> {
+    let ports = [free_udp_port()?, free_udp_port()?];
+    let [alone, beside] = ports.map(|port| format!("127.0.0.1:{port}"));
+    let (_first, alone) = tools.recv_by_ticket(&alone, &[])?;
+    let (_second, beside) = tools.recv_by_ticket(&beside, &[])?;
+    let quiet = transfer(tools, &alone)?;
+    let mut attack = tools.hostile(&["tls", "wrong-secret", "--ticket", &beside]);
+    attack.args(["--associations", "1000", "--sources", "16"]);
+    attack.args(["--seconds", "600"]).stdout(Stdio::null());
+    let mut attack = Running::start(attack)?;
+    std::thread::sleep(Duration::from_secs(3));
+    let mut rounds = Vec::new();
+    for _ in 0..arguments.runs {
+        rounds.push([transfer(tools, &alone)?, transfer(tools, &beside)?]);
+    }
+    ensure!(
+        attack.is_alive()?,
+        "the strangers ended before the measurement"
+    );
+    let rates: Vec<f64> = rounds.iter().map(|t| t[1] / t[0]).collect();
+    let rate = median(rates.clone());
+    let unrelated = median(rounds.iter().map(|t| t[0]).collect()).round();
+    eprintln!(
+        "  by ticket, 1000 with a wrong secret: transfers {rate:.2} ({rates:.2?}), {unrelated} MB/s where \
+         they attack another receiver, {quiet:.0} without them"
+    );
+    let figure = json!({
+        "strangers": 1000,
+        "transfer_ratio": rounded(rate),
+        "mb_per_s_unrelated": unrelated,
+        "mb_per_s_without": quiet.round(),
+    });
+    Ok((rate, figure))
 }
 
 /// The rate of `byway send` in megabytes a second, set-up and SHA-256 included.

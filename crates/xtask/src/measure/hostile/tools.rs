@@ -44,19 +44,25 @@ impl Tools {
         json_of(&mut self.hostile(words))
     }
 
-    /// `byway recv` on these addresses, which gives nobody up.
+    /// `byway recv` without protection on these addresses.
     pub(super) fn recv(&self, bind: &str, words: &[&str]) -> Result<Running> {
+        self.receiver(bind, &[&["--unprotected"], words].concat())
+    }
+
+    /// `byway recv` by ticket on this address, and the ticket, which any number may use.
+    pub(super) fn recv_by_ticket(&self, bind: &str, words: &[&str]) -> Result<(Running, String)> {
+        let file = self.folder.join(format!("ticket-{bind}"));
+        let path = file.to_str().context("a folder whose name is text")?;
+        let by_ticket = ["--uses", "any", "--ticket-to", path];
+        let receiver = self.receiver(bind, &[&by_ticket, words].concat())?;
+        let ticket = std::fs::read_to_string(&file).context("no ticket was written")?;
+        Ok((receiver, ticket.trim().to_owned()))
+    }
+
+    fn receiver(&self, bind: &str, words: &[&str]) -> Result<Running> {
         let mut command = Command::new(&self.byway);
         command
-            .args([
-                "recv",
-                "--unprotected",
-                "--quiet",
-                "--force",
-                "--bind",
-                bind,
-                "--dir",
-            ])
+            .args(["recv", "--quiet", "--force", "--bind", bind, "--dir"])
             .arg(self.folder.join("inbox"))
             .args(words)
             .stdin(Stdio::null())
