@@ -3,7 +3,7 @@
 
 use crate::assoc::{Association, Ctx};
 use crate::dialect::Blocks;
-use crate::path::{PathId, Reduced};
+use crate::path::{PathId, PathState, Reduced};
 use crate::policy::retransmit::LossCause;
 use crate::policy::spurious::{Reduction, Sign};
 use crate::time::Instant;
@@ -84,6 +84,15 @@ impl Association {
         p.on_spurious(Reduced { cwnd, ssthresh });
         self.stats.reductions_undone += 1;
         self.send.leave_recovery();
+        // The timeout was spurious and the path died since: what is back in flight there would wait for T3-rtx, which has
+        // backed off, while another path is active.
+        if self.paths.get(id).state() != PathState::Active
+            && self.paths.iter().any(|p| p.state() == PathState::Active)
+        {
+            self.observe_window(ctx, id);
+            return false;
+        }
+        let p = self.paths.get_mut(id);
         let mut revived = false;
         self.send.ledger.revive(id, LossCause::Timeout, |bytes| {
             p.chunk_revived(bytes);
