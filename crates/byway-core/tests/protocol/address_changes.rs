@@ -6,7 +6,7 @@ use crate::common::{
     A, Binding, PORTS, Pair, Z, address, addresses, assert_drawn, endpoint, ms, outside, plain,
 };
 use byway_core::config::Wildcard;
-use byway_core::{AddressChange, Config, Event, PathId, PathState};
+use byway_core::{AddressChange, Config, Event, PathId, PathState, Routes};
 use byway_wire::{ParamWriter, cause_code, chunk_type};
 use core::net::{IpAddr, SocketAddr};
 
@@ -206,6 +206,33 @@ fn one_address_takes_the_place_of_another_in_mid_transfer() {
 }
 
 /// A3 and C1: one ASCONF at a time. A2: serial numbers from the initial TSN on.
+/// From each address there is a way to the peer's address of the same number alone.
+struct OwnNetworks;
+
+impl Routes for OwnNetworks {
+    fn source(&mut self, local: &[SocketAddr], _: IpAddr) -> Option<usize> {
+        (!local.is_empty()).then_some(0)
+    }
+
+    fn leads(&mut self, local: SocketAddr, remote: IpAddr) -> bool {
+        (0..8).any(|n| local == address(n, A) && remote == address(n, Z).ip())
+    }
+}
+
+#[test]
+fn an_asconf_leaves_where_the_new_address_has_a_way() {
+    let (mut p, _) = Changing { a: 1, z: 2 }.up();
+    p.ends[A].set_routes(Box::new(OwnNetworks));
+    let begun = p.now;
+    change(&mut p, A, &[1], &[0]);
+    let first = p.sent.iter().find(|q| q.text.contains("ASCONF")).unwrap();
+    // Path 0, which had the data, is beyond the new network: a second would pass there.
+    assert_eq!((first.source, first.path), (address(1, A), 1));
+    p.send_many(A, 1000, 1);
+    p.run(200);
+    assert_eq!(p.take_got(Z).len(), 1, "after {:?}", p.now.since(begun));
+}
+
 #[test]
 fn one_asconf_is_under_way_and_the_next_waits() {
     let (mut p, _) = Changing { a: 1, z: 1 }.up();
