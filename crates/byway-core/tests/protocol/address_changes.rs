@@ -6,7 +6,7 @@ use crate::common::{
     A, Binding, PORTS, Pair, Z, address, addresses, assert_drawn, endpoint, ms, outside, plain,
 };
 use byway_core::config::Wildcard;
-use byway_core::{AddressChange, Config, Event, PathId, PathState, Routes};
+use byway_core::{AddressChange, Config, Event, PathId, PathState, Routes, SendFailure};
 use byway_wire::{ParamWriter, cause_code, chunk_type};
 use core::net::{IpAddr, SocketAddr};
 
@@ -231,6 +231,27 @@ fn an_asconf_leaves_where_the_new_address_has_a_way() {
     p.send_many(A, 1000, 1);
     p.run(200);
     assert_eq!(p.take_got(Z).len(), 1, "after {:?}", p.now.since(begun));
+}
+
+#[test]
+fn data_leaves_where_the_new_address_has_a_way() {
+    let (mut p, _) = Changing { a: 1, z: 2 }.up();
+    p.ends[A].set_routes(Box::new(OwnNetworks));
+    p.send_many(A, 1000, 1);
+    p.run(300);
+    p.take_got(Z);
+    // The old network is gone: the kernel refuses what goes to path 0, and the path is in doubt.
+    p.lose(|q| q.from == A && q.path == 0);
+    let of_a = p.sent.iter().rfind(|q| q.from == A).unwrap();
+    let packet = of_a.bytes.clone();
+    p.with(A, |now, e, _| {
+        e.send_failed(now, address(0, Z), &packet, SendFailure::Unreachable);
+    });
+    assert_eq!(paths(&mut p, A)[0].1, PathState::PotentiallyFailed);
+    change(&mut p, A, &[1], &[0]);
+    p.send_many(A, 1000, 5);
+    p.run(200);
+    assert_eq!(p.take_got(Z).len(), 5);
 }
 
 #[test]
