@@ -7,7 +7,9 @@ use crate::common::{
     outside, plain,
 };
 use byway_core::config::Wildcard;
-use byway_core::{AddressChange, Config, Endpoint, EndpointConfig, Event, PathId, PathState};
+use byway_core::{
+    AddressChange, Config, Endpoint, EndpointConfig, Event, PathId, PathState, Routes, SendFailure,
+};
 use byway_wire::{ParamWriter, cause_code, chunk_type};
 use core::net::{IpAddr, SocketAddr};
 
@@ -228,6 +230,54 @@ fn one_address_takes_the_place_of_another_in_mid_transfer() {
 }
 
 /// A3 and C1: one ASCONF at a time. A2: serial numbers from the initial TSN on.
+/// From each address there is a way to the peer's address of the same number alone.
+struct OwnNetworks;
+
+impl Routes for OwnNetworks {
+    fn source(&mut self, local: &[SocketAddr], _: IpAddr) -> Option<usize> {
+        (!local.is_empty()).then_some(0)
+    }
+
+    fn leads(&mut self, local: SocketAddr, remote: IpAddr) -> bool {
+        (0..8).any(|n| local == address(n, A) && remote == address(n, Z).ip())
+    }
+}
+
+#[test]
+fn an_asconf_leaves_where_the_new_address_has_a_way() {
+    let (mut p, _) = Changing { a: 1, z: 2 }.up();
+    p.ends[A].set_routes(Box::new(OwnNetworks));
+    let begun = p.now;
+    change(&mut p, A, &[1], &[0]);
+    let first = p.sent.iter().find(|q| q.text.contains("ASCONF")).unwrap();
+    // Path 0, which had the data, is beyond the new network: a second would pass there.
+    assert_eq!((first.source, first.path), (address(1, A), 1));
+    p.send_many(A, 1000, 1);
+    p.run(200);
+    assert_eq!(p.take_got(Z).len(), 1, "after {:?}", p.now.since(begun));
+}
+
+#[test]
+fn data_leaves_where_the_new_address_has_a_way() {
+    let (mut p, _) = Changing { a: 1, z: 2 }.up();
+    p.ends[A].set_routes(Box::new(OwnNetworks));
+    p.send_many(A, 1000, 1);
+    p.run(300);
+    p.take_got(Z);
+    // The old network is gone: the kernel refuses what goes to path 0, and the path is in doubt.
+    p.lose(|q| q.from == A && q.path == 0);
+    let of_a = p.sent.iter().rfind(|q| q.from == A).unwrap();
+    let packet = of_a.bytes.clone();
+    p.with(A, |now, e, _| {
+        e.send_failed(now, address(0, Z), &packet, SendFailure::Unreachable);
+    });
+    assert_eq!(paths(&mut p, A)[0].1, PathState::PotentiallyFailed);
+    change(&mut p, A, &[1], &[0]);
+    p.send_many(A, 1000, 5);
+    p.run(200);
+    assert_eq!(p.take_got(Z).len(), 5);
+}
+
 #[test]
 fn one_asconf_is_under_way_and_the_next_waits() {
     let (mut p, _) = Changing { a: 1, z: 1 }.up();

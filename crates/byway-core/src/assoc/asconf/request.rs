@@ -157,8 +157,9 @@ impl Association {
     }
 
     /// From where and where an ASCONF goes: to the path of new data, or to another one than
-    /// `after`, which did not answer (B4): an active one, or else the next confirmed one. An
-    /// address that is only being added is the source if there is no other (F1).
+    /// `after`, which did not answer (B4): an active one, or else the next confirmed one; of these
+    /// to one that the routes lead to. An address that is only being added is the source if there
+    /// is no other (F1).
     fn way_of_asconf(
         &self,
         ctx: &mut Ctx<'_>,
@@ -175,21 +176,40 @@ impl Association {
         };
         let mut order: SmallVec<[PathId; 8]> = SmallVec::from_slice(&[first]);
         order.extend(view.ring(first).filter(|p| view.is_confirmed(*p)));
-        order.iter().find_map(|&path| {
-            let p = self.paths.get(path);
-            if let Some(own) = own_source {
-                let same = own.is_ipv4() == p.remote().is_ipv4();
-                return same.then_some((own, path));
+        let ways = order.iter().filter_map(|&path| {
+            let source = self.source_of_asconf(ctx, (adding, own_source), path)?;
+            let leads = ctx.routes.leads(source, self.paths.get(path).remote().ip());
+            Some((leads, (source, path)))
+        });
+        // The first that the routes of this host lead to. Without any, the routes may come later.
+        let mut fallback = None;
+        for (leads, way) in ways {
+            if leads {
+                return Some(way);
             }
-            if self.addresses.local.contains(&p.local()) {
-                return Some((p.local(), path));
-            }
-            let ours = [&self.addresses.local, adding];
-            let found = ours.into_iter().find_map(|all| {
-                let i = ctx.routes.source(all, p.remote().ip())?;
-                all.get(i).copied()
-            });
-            found.map(|source| (source, path))
+            fallback.get_or_insert(way);
+        }
+        fallback
+    }
+
+    /// The source of an ASCONF to a path; none if there is none of its family.
+    fn source_of_asconf(
+        &self,
+        ctx: &mut Ctx<'_>,
+        (adding, own_source): (&[SocketAddr], Option<SocketAddr>),
+        path: PathId,
+    ) -> Option<SocketAddr> {
+        let p = self.paths.get(path);
+        if let Some(own) = own_source {
+            return (own.is_ipv4() == p.remote().is_ipv4()).then_some(own);
+        }
+        if self.addresses.local.contains(&p.local()) {
+            return Some(p.local());
+        }
+        let ours = [&self.addresses.local, adding];
+        ours.into_iter().find_map(|all| {
+            let i = ctx.routes.source(all, p.remote().ip())?;
+            all.get(i).copied()
         })
     }
 

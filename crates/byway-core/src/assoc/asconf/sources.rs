@@ -139,6 +139,7 @@ impl Association {
     /// peer that none of ours can reach is no path any more, unless it is the last one.
     pub(in crate::assoc) fn leave_sources(&mut self, ctx: &mut Ctx<'_>) {
         let ours = self.addresses.local.clone();
+        let stalled = self.optional.stalled;
         let homeless = |a: &Association, p: &PathId| !ours.contains(&a.paths.get(*p).local());
         for path in self.paths.ids() {
             if !homeless(self, &path) {
@@ -172,6 +173,10 @@ impl Association {
         let able = self.paths.ids().find(|p| self.is_able(*p));
         if let Some(path) = able {
             self.end_stall(ctx, path);
+        }
+        // The first path that got a source took the data; another one may be the better.
+        if stalled && !self.optional.stalled {
+            self.choose_data_path(ctx, None);
         }
     }
 
