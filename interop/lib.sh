@@ -223,18 +223,20 @@ lab_dissect_file() {
 }
 
 # The same of both captures $1.path{1,2}.pcapng, whose packets are SCTP in UDP, or with $2 `none`
-# without, or with `both` either. Sets LAB_PACKETS and LAB_DISSECT.
+# without, or with `both` either. A packet of the other kind is a fault. Sets LAB_PACKETS and LAB_DISSECT.
 lab_dissect() {
-    local i which
+    local i udp="udp.port == $UDP_PORT" raw='(ip.proto == 132 || ipv6.nxt == 132)' other
     LAB_PACKETS=0 LAB_DISSECT=
-    case ${2:-udp} in
-        udp) which="udp.port == $UDP_PORT" ;;
-        none) which='(ip.proto == 132 || ipv6.nxt == 132)' ;;
-        both) which="(udp.port == $UDP_PORT || ip.proto == 132 || ipv6.nxt == 132)" ;;
-    esac
     for i in 1 2; do
-        if ! lab_dissect_file "$1.path$i.pcapng" "$which && !icmp && !icmpv6" "$1.path$i.dissected"; then
+        if ! lab_dissect_file "$1.path$i.pcapng" "($udp || $raw) && !icmp && !icmpv6" "$1.path$i.dissected"; then
             LAB_DISSECT="path $i: $LAB_DISSECT"
+            return 1
+        fi
+        case ${2:-udp} in udp) other=$raw ;; none) other=$udp ;; both) continue ;; esac
+        other=$(tshark -n -r "$1.path$i.pcapng" -d "udp.port==$UDP_PORT,sctp" -Y "$other && !icmp && !icmpv6" 2>"$1.path$i.dissected.err") ||
+            { LAB_DISSECT="path $i: tshark failed: $(tail -1 "$1.path$i.dissected.err")"; return 1; }
+        if [ -n "$other" ]; then
+            LAB_DISSECT="path $i: $(wc -l <<<"$other") packets that are not ${2:-udp}, first: $(head -n 1 <<<"$other")"
             return 1
         fi
     done

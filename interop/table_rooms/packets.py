@@ -32,10 +32,10 @@ def tshark(capture: Path) -> list[str]:
 
 def read(capture: Path, udp: bool | None, hosts: list[str]) -> list[Packet]:
     """All packets between these addresses, in order of time. Fails if any packet does not dissect clean: SCTP in UDP or
-    directly over IP, a right CRC32c, nothing malformed, no error. A switch that knows no port for a card yet sends its
-    packets to all, so that those of other cells may be among them. `udp`: None if it may be either."""
-    both = (f"udp.port == {UDP_PORT}", "ip.proto == 132 || ipv6.nxt == 132")
-    which = f"({' || '.join(both)})" if udp is None else f"({both[0 if udp else 1]})"
+    directly over IP, a right CRC32c, nothing malformed, no error. Fails if one of them is in UDP and should not be, or the
+    other way round. A switch that knows no port for a card yet sends its packets to all, so that those of other cells may be
+    among them. `udp`: None if it may be either."""
+    which = f"(udp.port == {UDP_PORT} || ip.proto == 132 || ipv6.nxt == 132)"
     # Payload is random bytes: nothing above SCTP is to be guessed from it.
     words = tshark(capture)
     for option in ("checksum:CRC 32c", "tsn_analysis:FALSE", "reassembly:FALSE", "ulp_dissection:FALSE"):
@@ -64,6 +64,12 @@ def read(capture: Path, udp: bool | None, hosts: list[str]) -> list[Packet]:
         raise Failed(f"{len(bad)} of {len(bad) + len(packets)} packets do not dissect clean, first: {bad[0][:200]}")
     if not packets:
         raise Failed("no packet was captured")
+    if udp is not None and (others := [p for p in packets if p.in_udp != udp]):
+        first = others[0]
+        raise Failed(
+            f"{len(others)} of {len(packets)} packets are {'without' if udp else 'in'} UDP, first: {first.source} to "
+            f"{first.destination}, chunks {first.chunks}"
+        )
     return sorted(packets, key=lambda p: p.time)
 
 
@@ -79,10 +85,46 @@ def data_of(packets: list[Packet], sources: list[str]) -> list[Packet]:
     return [p for p in of(packets, sources) if DATA in p.chunks]
 
 
-def wildcards(capture: Path) -> int:
-    """ASCONF chunks that name the wildcard address."""
-    words = [*tshark(capture), "-Y", "sctp.chunk_type == 193 && (sctp.parameter_ipv4_address == 0.0.0.0 || sctp.parameter_ipv6_address == ::)"]
-    return len(subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines())
+# Parameters of an ASCONF (RFC 5061 section 4.2), and addresses within them.
+ADD_IP, DELETE_IP, IPV4, IPV6 = 0xC001, 0xC002, 5, 6
+
+
+@dataclass
+class Wildcards:
+    """The serial numbers of ASCONF chunks that add, or delete, the wildcard address."""
+
+    added: set[int]
+    deleted: set[int]
+
+    def __str__(self) -> str:
+        return f"{len(self.added)} ASCONF that add and {len(self.deleted)} that delete the wildcard address"
+
+
+def wildcards(capture: Path, sources: list[str]) -> Wildcards:
+    """Those that these addresses sent; one that was sent again counts once. An ASCONF begins with an address of its sender,
+    which changes nothing (section 4.1.1) and may be the wildcard, too."""
+    fields = "ip.src ipv6.src sctp.asconf_seq_nr_number sctp.parameter_type sctp.parameter_ipv4_address sctp.parameter_ipv6_address"
+    words = [*tshark(capture), "-Y", f"sctp.chunk_type == {ASCONF}", "-T", "fields", "-E", "separator=|"]
+    for field in fields.split():
+        words += ["-e", field]
+    found = Wildcards(set(), set())
+    for line in subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines():
+        src, src6, serials, types, *lists = line.split("|")
+        if (src or src6) not in sources:
+            continue
+        # No side sends a second one before the first was answered.
+        if "," in serials:
+            raise Failed(f"two ASCONF in one packet, {serials}")
+        addresses = {IPV4: iter(lists[0].split(",")), IPV6: iter(lists[1].split(","))}
+        inside = 0
+        for kind in (int(t, 0) for t in types.split(",")):
+            if kind not in addresses:
+                inside = kind
+                continue
+            if next(addresses[kind]) in ("0.0.0.0", "::"):
+                {ADD_IP: found.added, DELETE_IP: found.deleted}.get(inside, set()).add(int(serials, 0))
+            inside = 0
+    return found
 
 
 def key_identifiers(capture: Path, *sides: list[str]) -> tuple[set[int], ...]:

@@ -568,8 +568,19 @@ pub(crate) struct ThereArgs {
     #[arg(long, value_name = "PORT", default_value_t = 5001, value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) port: u16,
     /// How long to wait for an answer to the set-up
-    #[arg(long, value_name = "TIME", default_value = "20 s", value_parser = byway_lab::units::parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "20 s", value_parser = time_to_wait)]
     pub(crate) connect_timeout: Duration,
+}
+
+/// A time in which an answer can come.
+pub(crate) fn time_to_wait(text: &str) -> Result<Duration, String> {
+    match byway_lab::units::parse_duration(text)? {
+        time if time < Duration::from_millis(1) => Err(
+            "that is over before anything has been sent; wait 1 ms at least, such as 20 s"
+                .to_owned(),
+        ),
+        time => Ok(time),
+    }
 }
 
 const RECV_EXAMPLES: &str = "\

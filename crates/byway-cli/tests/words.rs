@@ -6,6 +6,7 @@ use peers::{Server, byway, contents, folder, run, text};
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::io::Read;
+use std::net::{IpAddr, UdpSocket};
 use std::os::unix::ffi::OsStrExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -159,10 +160,16 @@ fn colons_arrive_and_dot_files_where_they_are_wanted() {
 /// A wrong UDP port is named, with the address, well before the set-up is given up.
 #[test]
 fn a_wrong_udp_port_is_named_at_once() {
-    let free = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
-    let port = free.local_addr().unwrap().port();
+    for ip in ["127.0.0.1", "::1"] {
+        wrong_udp_port(ip.parse().unwrap());
+    }
+}
+
+fn wrong_udp_port(ip: IpAddr) {
+    let free = UdpSocket::bind((ip, 0)).unwrap();
+    let there = free.local_addr().unwrap();
     drop(free);
-    let to = format!("127.0.0.1:{port}");
+    let (port, to) = (there.port(), there.to_string());
     let mut child = byway()
         .args(["cat", "--connect-timeout", "60s", "--to", &to])
         .stdin(Stdio::null())
@@ -172,7 +179,7 @@ fn a_wrong_udp_port_is_named_at_once() {
     let began = Instant::now();
     let mut said = String::new();
     let mut stderr = child.stderr.take().unwrap();
-    let expected = format!("nothing listens on UDP port {port} of 127.0.0.1; trying for 60 s");
+    let expected = format!("nothing listens on UDP port {port} of {ip}; trying for 60 s");
     let mut room = [0; 512];
     while !said.contains(&expected) {
         let n = stderr.read(&mut room).unwrap();
@@ -196,6 +203,84 @@ fn a_wrong_udp_port_is_named_at_once() {
         said.contains("ICMP: port unreachable") && said.contains("firewall"),
         "{said}"
     );
+}
+
+/// The right UDP port and a wrong SCTP port: the other side refuses, and which option it is, is said.
+#[test]
+fn a_wrong_sctp_port_is_named() {
+    for bind in ["127.0.0.1:0", "[::1]:0"] {
+        let mut server = Server::start_at(&["listen"], bind);
+        let out = byway()
+            .args(["cat", "--port", "5002", "--to", &server.addresses])
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let said = text(&out.stderr);
+        assert_eq!(out.status.code(), Some(3), "{said}");
+        assert!(
+            said.contains("SCTP port 5002 was refused: --port must be"),
+            "{said}"
+        );
+        server.child.kill().unwrap();
+        server.child.wait().unwrap();
+    }
+}
+
+/// What cannot be the other side is refused before anything is sent, by each command, with what would be right.
+#[test]
+fn what_cannot_be_the_other_side_is_refused_with_the_reason() {
+    let dir = folder("no-other-side");
+    let file = dir.join("file");
+    std::fs::write(&file, b"x").unwrap();
+    let file = file.to_str().unwrap();
+    for command in [&["send", file][..], &["cat", file], &["doctor"]] {
+        for (to, parts) in [
+            ("fe80::1", ["fe80::1%eth0", "name the card"]),
+            ("0.0.0.0", ["wildcard", "name an address of the other"]),
+            ("::", ["wildcard", "name an address of the other"]),
+            (
+                "127.255.255.255",
+                ["broadcast", "name an address of the other"],
+            ),
+            ("010.93.0.2", ["not an IPv4 address", "leading zeros"]),
+        ] {
+            let out = byway().args(command).args(["--to", to]).output().unwrap();
+            let said = text(&out.stderr);
+            assert_eq!(out.status.code(), Some(2), "{command:?} {to}: {said}");
+            assert!(out.stdout.is_empty(), "{command:?} {to}");
+            for part in parts {
+                assert!(said.contains(part), "{command:?} {to}: {said}");
+            }
+        }
+    }
+    for args in [
+        ["cat", file, "--connect-timeout", "0s"],
+        ["doctor", "--heartbeats-only", "--wait", "0s"],
+    ] {
+        let out = byway().args(args).args(["--to", "127.0.0.1"]).output();
+        let out = out.unwrap();
+        let said = text(&out.stderr);
+        assert_eq!(out.status.code(), Some(2), "{args:?}: {said}");
+        assert!(
+            said.contains("before anything has been sent"),
+            "{args:?}: {said}"
+        );
+    }
+    std::fs::remove_dir_all(&dir).unwrap();
+}
+
+/// An IPv4 address in the notation of IPv6 is the IPv4 address.
+#[test]
+fn a_mapped_address_leads_to_the_ipv4_host() {
+    let server = Server::start_at(&["listen"], "127.0.0.1:0");
+    let (ip, port) = server.addresses.split_once(':').unwrap();
+    let out = byway()
+        .args(["cat", "--to", &format!("[::ffff:{ip}]:{port}")])
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert!(out.status.success(), "{}", text(&out.stderr));
+    assert_eq!(server.finish().0, Some(0));
 }
 
 /// Nobody answers any more: how long that may last is said, and at the end what to set.
@@ -247,13 +332,22 @@ fn all_paths_dead_is_told_with_the_setting_that_decides_it() {
 /// The words about what cannot be bound name the address and the remedy.
 #[test]
 fn what_cannot_be_bound_is_told_with_a_remedy() {
-    let held = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
-    let taken = held.local_addr().unwrap().to_string();
+    let held = ["127.0.0.1:0", "[::1]:0"].map(|at| UdpSocket::bind(at).unwrap());
+    let taken = held.map(|socket| (socket.local_addr().unwrap().to_string(), socket));
+    // Another byway, which has its port with options of its own, is no other case.
+    let mut server = Server::start_at(&["listen"], "[::1]:0");
+    let in_use = "another socket has this port";
     for (bind, parts) in [
-        (&*taken, ["127.0.0.1", "another socket has this port"]),
+        (&*taken[0].0, ["127.0.0.1", in_use]),
+        (&*taken[1].0, ["[::1]", in_use]),
+        (&*server.addresses, ["[::1]", in_use]),
         (
             "198.51.100.77",
             ["198.51.100.77", "this host does not have the address"],
+        ),
+        (
+            "2001:db8::77",
+            ["2001:db8::77", "this host does not have the address"],
         ),
     ] {
         let out = byway()
@@ -266,6 +360,8 @@ fn what_cannot_be_bound_is_told_with_a_remedy() {
             assert!(said.contains(part), "{said}");
         }
     }
+    server.child.kill().unwrap();
+    server.child.wait().unwrap();
 }
 
 #[test]

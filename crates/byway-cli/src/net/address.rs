@@ -16,6 +16,16 @@ pub(super) fn parse_all(
         check_length(option, text)?;
         let mut named = parse(text.trim(), default_port)
             .map_err(|e| Failure::wrong(format!("{option} {text}: {e}")))?;
+        // An IPv4 address in the clothes of IPv6 leaves by IPv4.
+        for address in &mut named {
+            address.set_ip(address.ip().to_canonical());
+        }
+        if let Some(bare) = named.iter().find(|address| lacks_card(address)) {
+            let ip = bare.ip();
+            return Err(Failure::wrong(format!(
+                "{option} {text}: {ip} is an address of one link; name the card, too, as in {ip}%eth0 (`ip link` lists them)"
+            )));
+        }
         named.retain(|address| !found.contains(address));
         if named.is_empty() {
             return Err(Failure::wrong(format!("{option} {text}: is listed twice")));
@@ -23,6 +33,49 @@ pub(super) fn parse_all(
         found.append(&mut named);
     }
     Ok(found)
+}
+
+/// The same for a peer: each is the address of one host.
+pub(super) fn of_peer(list: &[String], default_port: u16) -> Result<Vec<SocketAddr>, Failure> {
+    let found = parse_all("--to", list, default_port)?;
+    for address in &found {
+        let ip = address.ip();
+        let what = match ip {
+            _ if ip.is_unspecified() => {
+                "the wildcard address, which means any address of this host"
+            }
+            _ if ip.is_multicast() => "a multicast address, which means many hosts",
+            _ if is_broadcast(*address) => {
+                "a broadcast address, which means all hosts of a network"
+            }
+            _ => continue,
+        };
+        return Err(Failure::wrong(format!(
+            "--to {}: {what}; name an address of the other host",
+            shown(*address)
+        )));
+    }
+    Ok(found)
+}
+
+fn lacks_card(address: &SocketAddr) -> bool {
+    matches!(address, SocketAddr::V6(a) if a.ip().is_unicast_link_local() && a.scope_id() == 0)
+}
+
+/// Whether the kernel takes it for a broadcast address of one of its networks: it lets a socket
+/// have that as its peer if the socket asks for it, and only then. A route of the kind `prohibit`
+/// lets nobody.
+fn is_broadcast(address: SocketAddr) -> bool {
+    let lets = |wanted: bool| {
+        let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
+        socket.set_broadcast(wanted)?;
+        socket.connect(address)
+    };
+    let denied = |e: std::io::Error| e.kind() == std::io::ErrorKind::PermissionDenied;
+    match address.ip() {
+        IpAddr::V4(ip) => ip.is_broadcast() || lets(false).is_err_and(denied) && lets(true).is_ok(),
+        IpAddr::V6(_) => false,
+    }
 }
 
 /// No address is so long, and no name of a host without a dot (RFC 1035). It may be a part of a ticket, which no error quotes.
@@ -53,23 +106,43 @@ fn parse(text: &str, default_port: u16) -> Result<Vec<SocketAddr>, String> {
     if let Some((ip, scope)) = text.trim_matches(['[', ']']).split_once('%') {
         return scoped(ip, scope, default_port).map(|a| vec![a]);
     }
-    let resolved = match text.rsplit_once(':') {
+    let (host, port) = match text.rsplit_once(':') {
         Some((host, port)) => match port.parse::<u16>() {
-            Ok(port) => (host, port).to_socket_addrs(),
+            Ok(port) => (host, port),
             Err(_) => return Err(format!("\"{port}\" is not a UDP port; {RIGHT}")),
         },
-        None => (text, default_port).to_socket_addrs(),
+        None => (text, default_port),
     };
+    if is_numbers(host) {
+        return Err(format!(
+            "\"{host}\" is not an IPv4 address: that is four numbers from 0 to 255 without leading zeros, which would mean octal; {RIGHT}"
+        ));
+    }
+    let resolved = (host, port).to_socket_addrs();
     let mut all: Vec<SocketAddr> = Vec::new();
     for address in resolved.into_iter().flatten() {
         if !all.contains(&address) {
             all.push(address);
         }
     }
+    // A name may have addresses of one link besides, of which nobody knows the card.
+    if !all.iter().all(lacks_card) {
+        all.retain(|address| !lacks_card(address));
+    }
     if all.is_empty() {
         return Err(format!("neither an address nor a known host; {RIGHT}"));
     }
     Ok(all)
+}
+
+/// What the resolver would read as an IPv4 address in the notation of `inet_aton`: 010.0.0.1 is
+/// 8.0.0.1 there, 10.1 is 10.0.0.1, and 0x7f.1 is 127.0.0.1.
+fn is_numbers(host: &str) -> bool {
+    let is_number = |part: &str| match part.strip_prefix("0x").or(part.strip_prefix("0X")) {
+        Some(hex) => hex.bytes().all(|b| b.is_ascii_hexdigit()),
+        None => !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()),
+    };
+    host.split('.').all(is_number)
 }
 
 /// A link-local address with its card: `fe80::1%eth0`, `[fe80::1%eth0]:9899`.
@@ -227,11 +300,51 @@ mod tests {
         ] {
             assert!(parse(text, 9899).unwrap_err().contains(wrong), "{text}");
         }
+        for text in [
+            "010.93.0.2",
+            "010.93.0.2:7",
+            "10.1",
+            "10.0.0.256",
+            "0x7f.1",
+            "2130706433",
+        ] {
+            let wrong = parse(text, 9899).unwrap_err();
+            assert!(wrong.contains("four numbers"), "{text}: {wrong}");
+        }
         let twice = ["127.0.0.1".to_owned(), "127.0.0.1".to_owned()];
         assert_eq!(
             parse_all("--to", &twice, 1).unwrap_err().message,
             "--to 127.0.0.1: is listed twice"
         );
+    }
+
+    #[test]
+    fn an_address_of_a_peer_is_that_of_one_host() {
+        let read = |text: &str| of_peer(&[text.to_owned()], 9899);
+        for (text, expected) in [
+            ("::ffff:10.93.0.2", "10.93.0.2:9899"),
+            ("[::ffff:127.0.0.1]:7", "127.0.0.1:7"),
+        ] {
+            assert_eq!(read(text).unwrap(), [expected.parse().unwrap()], "{text}");
+        }
+        for (text, wrong) in [
+            ("fe80::1", "fe80::1%eth0"),
+            ("[fe80::1]:7", "fe80::1%eth0"),
+            ("0.0.0.0", "wildcard"),
+            ("::", "wildcard"),
+            ("::ffff:0.0.0.0", "wildcard"),
+            ("224.0.0.1", "multicast"),
+            ("ff02::1%lo", "multicast"),
+            ("127.255.255.255", "broadcast"),
+            ("255.255.255.255", "broadcast"),
+        ] {
+            let failure = read(text).unwrap_err();
+            assert_eq!(failure.kind, Kind::Wrong, "{text}");
+            assert!(failure.message.contains(wrong), "{text}: {failure}");
+        }
+        // This host may be bound to all its addresses.
+        let all = ["0.0.0.0".to_owned(), "::".to_owned()];
+        assert_eq!(parse_all("--bind", &all, 0).unwrap().len(), 2);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::address;
 use super::ending::Ending;
 use super::exchange::FILES;
 use super::protect::{ClientArgs, Destination, To};
-use crate::args::{SettingArgs, Talk};
+use crate::args::{SettingArgs, Talk, time_to_wait};
 use crate::below::BelowArgs;
 use crate::failure::{Failure, Kind};
 use crate::settings::config;
@@ -61,7 +61,7 @@ pub(crate) struct DoctorArgs {
     #[arg(long, value_name = "PORT", default_value_t = 5001, value_parser = clap::value_parser!(u16).range(1..))]
     port: u16,
     /// How long to wait for an answer of each pair
-    #[arg(long, value_name = "TIME", default_value = "4 s", value_parser = byway_lab::units::parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "4 s", value_parser = time_to_wait)]
     wait: Duration,
     /// Heartbeats to each address that answers: more show smaller losses
     #[arg(long, value_name = "N", default_value_t = HEARTBEATS, value_parser = clap::value_parser!(u32).range(1..=100_000))]

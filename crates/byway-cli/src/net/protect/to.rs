@@ -122,7 +122,7 @@ impl Destination {
     /// The addresses, with this UDP port where none is named.
     pub(in crate::net) fn addresses(&self, udp_port: u16) -> Result<Vec<SocketAddr>, Failure> {
         match &self.hosts {
-            Hosts::Named(names) => address::parse_all("--to", names, udp_port),
+            Hosts::Named(names) => address::of_peer(names, udp_port),
             Hosts::OfTicket(addresses) => Ok(addresses.clone()),
         }
     }
