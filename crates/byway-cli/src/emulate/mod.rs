@@ -35,9 +35,10 @@ pub(crate) fn emulate(args: &EmulateArgs) -> Result<(), Failure> {
     check("byway emulate", &["ip"])?;
     let refused = |e| Failure::wrong(format!("the scenario's network cannot be built: {e}"));
     let emulation = Emulation::new(&scenario).map_err(refused)?;
-    let (hosts, devices) = Hosts::make(&args.name, emulation.paths())?;
+    // First of all: a signal that comes while the hosts are made must not leave them there.
     let cancel = Arc::new(AtomicBool::new(false));
     Failure::watch_signals(&cancel)?;
+    let (hosts, devices) = Hosts::make(&args.name, emulation.paths())?;
     if !args.quiet {
         say_part(&told(&scenario, &hosts, args));
     }
