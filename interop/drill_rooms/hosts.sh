@@ -111,6 +111,11 @@ narrow_path() { # PATH MTU: 0 over r, 1 over s
     on z ip link set "e$1" mtu "$2"
 }
 
+cut_router() { # ROUTER: it forwards no packet of IPv4 any more, without a word
+    on "$1" nft add table ip cut
+    on "$1" nft 'add chain ip cut forward { type filter hook forward priority 0; policy drop; }'
+}
+
 # --- NAT: a has an uplink through r, and maybe one through s ---------------------------------------
 
 masquerade() { # ROUTER: and another port for each binding

@@ -23,6 +23,15 @@ exchange() { # NS OUT WORDS...: in the background
     on "$ns" timeout "$LIMIT" "$EXCHANGE" "$@" > "$out" 2> "$out.log" &
 }
 
+exchange_between() { # ADDRESSES OF Z: a connects; its caller's `server` and `client` are the processes
+    local at=${1//,/:9899,}:9899
+    exchange z "$WORK/server" accept --bind "$at"
+    server=$!
+    sleep 0.3
+    exchange a "$WORK/client" connect --bind 0.0.0.0:9899 --to "$at"
+    client=$!
+}
+
 # What one end sent and the other end received on each stream.
 sums() { sed -n "s/^$1 //p" "$2" | sort; }
 
@@ -99,11 +108,7 @@ rebinding_both_ways() { # UPLINKS
     limit z e0 10mbit
     [ "$1" = 1 ] || { to+=,10.92.1.1 && cards+=(e1) && limit a e1 10mbit && limit z e1 10mbit; }
     watch_z "${cards[@]}"
-    exchange z "$WORK/server" accept --bind "${to//,/:9899,}:9899"
-    server=$!
-    sleep 0.3
-    exchange a "$WORK/client" connect --bind 0.0.0.0:9899 --to "${to//,/:9899,}:9899"
-    client=$!
+    exchange_between "$to"
     sleep 1.5
     [ -z "${DEAF:-}" ] || deaf_to_heartbeats
     forget
@@ -162,8 +167,7 @@ neighbours() { # UPLINKS
     done
     [ $ports = $((2 * $1)) ] && kill -0 $client && kill -0 $other || BROKEN+="the two did not go on side by side, $ports bindings; "
     if [ "$1" = 2 ]; then
-        on r nft add table ip cut
-        on r nft 'add chain ip cut forward { type filter hook forward priority 0; policy drop; }'
+        cut_router r
     fi
     wait $client
     status=$?
@@ -214,8 +218,7 @@ with socket.create_connection(("127.0.0.1", 7001)) as here:
     heard=$!
     if [ "$1" = 2 ]; then
         sleep 29.7
-        on r nft add table ip cut
-        on r nft 'add chain ip cut forward { type filter hook forward priority 0; policy drop; }'
+        cut_router r
     fi
     wait $heard
     status=$?
@@ -247,11 +250,7 @@ two_addresses() { # UPLINKS
         cards+=(e1)
     fi
     watch_z "${cards[@]}"
-    exchange z "$WORK/server" accept --bind "${to//,/:9899,}:9899"
-    server=$!
-    sleep 0.3
-    exchange a "$WORK/client" connect --bind 0.0.0.0:9899 --to "${to//,/:9899,}:9899"
-    client=$!
+    exchange_between "$to"
     sleep 1.5
     # The first path is cut before z, so that data goes to a port that was never of the handshake.
     on r nft add table ip cut
@@ -286,8 +285,7 @@ drill_nat() {
     limit a e1 50mbit
     begin 20 10.92.0.1,10.92.1.1 10.92.0.1,10.92.1.1
     middle 1.5
-    on r nft add table ip cut
-    on r nft 'add chain ip cut forward { type filter hook forward priority 0; policy drop; }'
+    cut_router r
     complete "nat, two uplinks, the first is cut" 8
     stalled_less "nat, two uplinks, the first is cut" 400
 

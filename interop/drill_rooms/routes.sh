@@ -7,8 +7,7 @@ first_uplink_cut() {
     policy_routing
     begin 15 10.95.0.1,10.95.1.1 10.95.0.1,10.95.1.1 --bind 10.94.0.1,10.94.1.1
     middle 0.8
-    on r nft add table ip cut
-    on r nft 'add chain ip cut forward { type filter hook forward priority 0; policy drop; }'
+    cut_router r
     complete "policy routing, the first uplink is cut" 6
     stalled_less "policy routing, the first uplink is cut" 400
 }

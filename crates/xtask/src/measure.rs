@@ -17,7 +17,7 @@ mod sweep_speed;
 
 use crate::peers::{self, Workspace};
 use crate::plan::{self, Plan};
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use clap::ValueEnum;
 use std::path::PathBuf;
 
@@ -44,7 +44,7 @@ pub(crate) struct Arguments {
     /// Measure byway alone, for failover
     #[arg(long)]
     ours_only: bool,
-    /// The command byway to measure, instead of building it; for failover, grid and sealed
+    /// The command byway to measure, instead of building it; for failover, grid, sealed and sweep-speed
     #[arg(long)]
     byway: Option<PathBuf>,
     /// Only a fixed choice of small cells, for ns2-grid
@@ -63,6 +63,18 @@ pub(crate) struct Arguments {
     /// Measure the peers alone
     #[arg(long)]
     peers_only: bool,
+}
+
+impl Arguments {
+    /// The command byway that is measured: the one that was given, or the workspace's, built.
+    fn byway(&self, workspace: &Workspace) -> Result<PathBuf> {
+        if let Some(given) = &self.byway {
+            let found = given.canonicalize();
+            return found.with_context(|| format!("no byway at {}", given.display()));
+        }
+        workspace.build(&["byway-cli"])?;
+        Ok(workspace.program("byway"))
+    }
 }
 
 #[derive(Clone, Copy, ValueEnum)]

@@ -14,7 +14,6 @@ use contender::{BYWAY, Contender, PEERS, Programs, Who};
 use flow::{Load, Receiver, Sender, Stall};
 use guest::Guest;
 use network::Emulated;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 use table::{Cell, Peer, Report};
@@ -39,7 +38,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<()> {
         "libmd-dev",
         "iproute2",
     ])?;
-    let programs = Programs::build(workspace, byway(workspace, arguments)?)?;
+    let programs = Programs::build(workspace, arguments.byway(workspace)?)?;
     let mut report = Report::new(arguments.phases);
     let guest = match arguments.ours_only {
         true => None,
@@ -70,16 +69,6 @@ pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<()> {
     print!("{}", report.table());
     println!("{}", report.json());
     report.verdict()
-}
-
-/// The command that is measured.
-fn byway(workspace: &Workspace, arguments: &Arguments) -> Result<PathBuf> {
-    if let Some(given) = &arguments.byway {
-        let found = given.canonicalize();
-        return found.with_context(|| format!("no byway at {}", given.display()));
-    }
-    workspace.build(&["byway-cli"])?;
-    Ok(workspace.program("byway"))
 }
 
 fn round_trips(arguments: &Arguments) -> Result<Vec<Duration>> {

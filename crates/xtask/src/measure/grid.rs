@@ -33,13 +33,7 @@ struct Count {
 
 /// Builds the command, runs the sweep and compares; the last line is JSON. Fails if a cell is worse.
 pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<()> {
-    let byway = match &arguments.byway {
-        Some(byway) => byway.clone(),
-        None => {
-            workspace.build(&["byway-cli"])?;
-            workspace.program("byway")
-        }
-    };
+    let byway = arguments.byway(workspace)?;
     let folder = std::env::temp_dir().join(format!("byway-grid-{}", std::process::id()));
     std::fs::create_dir_all(&folder).context("a folder for the results")?;
     let counts = measure(&byway, &workspace.root().join(SWEEP), &folder);

@@ -15,13 +15,7 @@ const BYTES: u64 = 1 << 30;
 /// Builds the command, runs both in turn, and prints the medians; the last line is JSON. `ratio` is
 /// the sealed rate by the plain one.
 pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<()> {
-    let byway = match &arguments.byway {
-        Some(byway) => byway.clone(),
-        None => {
-            workspace.build(&["byway-cli"])?;
-            workspace.program("byway")
-        }
-    };
+    let byway = arguments.byway(workspace)?;
     let folder = std::env::temp_dir().join(format!("byway-sealed-{}", std::process::id()));
     std::fs::create_dir_all(&folder).context("a folder for files")?;
     let input = folder.join("input");

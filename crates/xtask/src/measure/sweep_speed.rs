@@ -25,7 +25,7 @@ values = ["0 %", "3 %"]
 /// Builds the command, runs the sweep in turn with one thread, with two, and twice at once, and
 /// prints the ratios.
 pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<()> {
-    let byway = workspace.byway_command()?;
+    let byway = arguments.byway(workspace)?;
     let folder = std::env::temp_dir().join(format!("byway-sweep-speed-{}", std::process::id()));
     std::fs::create_dir_all(&folder).context("a folder for the results")?;
     let rounds = measure(&byway, &folder, arguments);
@@ -158,12 +158,4 @@ fn take_time<const N: usize>(mut commands: [Command; N]) -> Result<Took> {
 
 fn result(folder: &Path, name: &str) -> PathBuf {
     folder.join(format!("{name}.parquet"))
-}
-
-impl Workspace {
-    /// The command `byway`, built to be measured.
-    fn byway_command(&self) -> Result<PathBuf> {
-        self.build(&["byway-cli"])?;
-        Ok(self.program("byway"))
-    }
 }

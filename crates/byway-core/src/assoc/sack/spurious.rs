@@ -84,20 +84,18 @@ impl Association {
         p.on_spurious(Reduced { cwnd, ssthresh });
         self.stats.reductions_undone += 1;
         self.send.leave_recovery();
-        // The timeout was spurious and the path died since: what is back in flight there would wait for T3-rtx, which has
-        // backed off, while another path is active.
-        if self.paths.get(id).state() != PathState::Active
-            && self.paths.iter().any(|p| p.state() == PathState::Active)
-        {
-            self.observe_window(ctx, id);
-            return false;
-        }
+        // Where the path died since, what is back in flight would wait for T3-rtx, which has backed off, while another path
+        // is active: it leaves there instead.
+        let died = self.paths.get(id).state() != PathState::Active;
+        let elsewhere = died && self.paths.view().alternate(id).is_some();
         let p = self.paths.get_mut(id);
         let mut revived = false;
-        self.send.ledger.revive(id, LossCause::Timeout, |bytes| {
-            p.chunk_revived(bytes);
-            revived = true;
-        });
+        if !elsewhere {
+            self.send.ledger.revive(id, LossCause::Timeout, |bytes| {
+                p.chunk_revived(bytes);
+                revived = true;
+            });
+        }
         if revived {
             // What answered after the timeout was sent before it.
             p.recovery.forget_newest();
