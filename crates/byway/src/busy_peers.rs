@@ -22,8 +22,9 @@ use std::time::Duration;
 
 /// Buffers in a second that make a peer busy.
 const MUCH: u32 = 64;
-/// The same while strangers flood the socket that all share.
-const MUCH_BESIDE_A_FLOOD: u32 = 2;
+/// The same while strangers flood the socket that all share. One has to do: of a peer that waits for
+/// its retransmission timeout between packets, of which most are lost there, no second one comes soon.
+const MUCH_BESIDE_A_FLOOD: u32 = 1;
 /// Places in which sources are counted.
 const COUNTED: usize = 1024;
 /// Most sockets of busy peers for one local address.
@@ -72,8 +73,11 @@ pub(crate) struct BusyCount {
 struct Count {
     socket: usize,
     peer: SocketAddr,
+    /// In this second.
     buffers: u32,
     bytes: u64,
+    /// When a buffer of the peer was counted last.
+    heard: Option<Instant>,
 }
 
 impl BusyCount {
@@ -92,11 +96,15 @@ impl BusyCount {
             peer,
             buffers: 0,
             bytes: 0,
+            heard: None,
         };
         if now.since(self.since) >= SECOND || self.counts.is_empty() {
             self.since = now;
-            self.counts.clear();
             self.counts.resize(COUNTED, nothing);
+            // Each place is free, and known is who had it last.
+            for count in &mut self.counts {
+                (count.buffers, count.bytes) = (0, 0);
+            }
         }
         let at = self.hasher.hash_one((socket, peer)) as usize % COUNTED;
         let count = &mut self.counts[at];
@@ -109,12 +117,30 @@ impl BusyCount {
         }
         count.buffers += 1;
         count.bytes += bytes as u64;
+        count.heard = Some(now);
         let much = if flood { MUCH_BESIDE_A_FLOOD } else { MUCH };
         let says = count.buffers >= much && count.buffers.is_power_of_two();
         says.then_some(Candidate {
             peer,
             bytes: count.bytes,
         })
+    }
+
+    /// Known peers that sent to this socket lately, the busiest first, no more than there are
+    /// sockets for: for the moment in which a flood begins. Most of what they send to the shared
+    /// socket is lost from then on, so that waiting for their next buffer could take long.
+    pub(crate) fn lately(&self, now: Instant, socket: usize) -> Vec<Candidate> {
+        let heard = |c: &&Count| c.heard.is_some_and(|heard| now.since(heard) < IDLE);
+        let here = self.counts.iter().filter(|c| c.socket == socket);
+        let mut peers: Vec<&Count> = here.filter(heard).collect();
+        peers.sort_by_key(|c| core::cmp::Reverse((c.bytes, c.heard)));
+        let candidates = peers.into_iter().take(MOST);
+        candidates
+            .map(|c| Candidate {
+                peer: c.peer,
+                bytes: c.bytes,
+            })
+            .collect()
     }
 }
 
@@ -320,9 +346,37 @@ mod tests {
             assert_eq!(add(10, false), None, "once");
         }
         assert_eq!(add(10, false), Some(12_800), "twice as much");
-        // The next second. Beside a flood two buffers are much.
-        assert_eq!(add(1010, true), None);
-        assert_eq!(add(1010, true), Some(200));
+        // The next second. Beside a flood the first buffer is enough.
+        assert_eq!(add(1010, false), None);
+        assert_eq!(add(2010, true), Some(100));
+        assert_eq!(add(2010, true), Some(200));
+    }
+
+    #[test]
+    fn when_a_flood_begins_the_peers_of_the_last_ten_seconds_are_known() {
+        let mut count = BusyCount::default();
+        let peer = |host| SocketAddr::from(([10, 0, 0, host], 9899));
+        // Five of one socket, one of another; the first is silent after that.
+        assert_eq!(count.lately(at(0), 0), []);
+        count.add(at(0), (0, peer(9)), 100, false);
+        for host in 1..5 {
+            let bytes = 100 * usize::from(host);
+            count.add(at(9_000), (0, peer(host)), bytes, false);
+        }
+        count.add(at(9_000), (1, peer(8)), 100, false);
+        let lately = |count: &BusyCount, ms| {
+            let all = count.lately(at(ms), 0).into_iter();
+            all.map(|c| (c.peer, c.bytes)).collect::<Vec<_>>()
+        };
+        let busiest_first: Vec<_> = (1..5)
+            .rev()
+            .map(|h| (peer(h), 100 * u64::from(h)))
+            .collect();
+        let all = [&busiest_first[..], &[(peer(9), 0)]].concat();
+        assert_eq!(lately(&count, 9_900), all);
+        assert_eq!(lately(&count, 10_000), busiest_first);
+        assert_eq!(count.lately(at(10_000), 1).len(), 1);
+        assert_eq!(count.lately(at(19_000), 0), []);
     }
 
     #[test]

@@ -45,6 +45,8 @@ struct Port {
     /// Turns in a row in which busy peers had sent something.
     passed: u32,
     strangers: Strangers,
+    /// Strangers sent more than is read when it was looked at last.
+    flooded: bool,
     queue: SocketQueue,
     resting: Option<Pin<Box<Sleep>>>,
 }
@@ -56,6 +58,7 @@ impl Port {
             busy: BusyPeers::default(),
             passed: 0,
             strangers: Strangers::new(),
+            flooded: false,
             queue: SocketQueue::default(),
             resting: None,
         }
@@ -84,7 +87,12 @@ impl Port {
         for _ in 0..n.div_ceil(at_once) {
             let now = shared.now();
             let flood = self.strangers.flood(now);
+            let begins = flood && !self.flooded;
+            self.flooded = flood;
             shared.with(|state| {
+                if begins {
+                    busy.extend(state.heard_lately(now, index));
+                }
                 for (source, datagrams) in buffers.by_ref().take(at_once) {
                     match state.arrive_shared(now, source, index, datagrams, flood) {
                         Source::Unknown => unknown += 1,

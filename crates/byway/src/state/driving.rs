@@ -63,6 +63,11 @@ impl State {
         busy.map_or(Source::Known, Source::Busy)
     }
 
+    /// Known peers that sent to this socket, shared by all, in the last seconds.
+    pub(crate) fn heard_lately(&self, now: Instant, socket: usize) -> Vec<Candidate> {
+        self.busy.lately(now, socket)
+    }
+
     /// Passes the datagrams of one buffer to the core.
     pub(crate) fn arrive<'a>(
         &mut self,
