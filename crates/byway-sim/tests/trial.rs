@@ -7,13 +7,16 @@ use byway_core::time::Duration;
 use byway_core::{AssocId, AssocStats, Config, Endpoint, PathId};
 use byway_sim::Simulation;
 use byway_sim::host::Sender;
-use byway_sim::net::{LinkConfig, LossModel, Rate};
-use common::{LIMIT, core_link, dumbbells, transfer};
+use byway_sim::net::{LinkConfig, LossModel, QueueLimit, Rate};
+use common::{Dumbbells, LIMIT, core_link, direct, dumbbells, transfer};
 
 /// A transfer of 4 MB: seconds, counts, and the primary at its end.
 fn run(config: &Config, links: &[LinkConfig; 2], seed: u8) -> (f64, AssocStats, PathId) {
-    let d = dumbbells(links);
-    let (mut sim, a, _) = transfer(&d, config, 4_000_000, seed);
+    run_over(&dumbbells(links), config, seed)
+}
+
+fn run_over(d: &Dumbbells, config: &Config, seed: u8) -> (f64, AssocStats, PathId) {
+    let (mut sim, a, _) = transfer(d, config, 4_000_000, seed);
     let done = |s: &Simulation| {
         s.app::<Sender>(a)
             .is_some_and(|b| b.report().acked_at.is_some())
@@ -84,6 +87,24 @@ fn paths_without_loss_are_not_tried() {
     for seed in 1..=5 {
         let (_, stats, _) = run(&Config::byway(), &[core_link(), core_link()], seed);
         assert_eq!(stats.trials, 0, "seed {seed}");
+    }
+}
+
+/// A queue that overflows at the end of slow start loses many chunks, and its recovery takes several
+/// round trips. That is one event and says nothing of the path: the lossy one beside it is not tried.
+#[test]
+fn one_overflow_of_a_queue_is_no_reason_for_a_trial() {
+    let short =
+        LinkConfig::new(Rate::mbps(50), Duration::from_millis(2)).queue(QueueLimit::Packets(50));
+    let d = direct(&[short.clone(), short.loss(LossModel::Uniform(0.07))]);
+    for seed in 1..=24 {
+        let (_, stats, _) = run_over(&d, &Config::byway(), seed);
+        let again = stats.data_chunks_retransmitted;
+        assert!(
+            again > 20,
+            "seed {seed}: {again} chunks left again, no queue overflowed"
+        );
+        assert_eq!((stats.trials, stats.failovers), (0, 0), "seed {seed}");
     }
 }
 

@@ -28,7 +28,8 @@ pub struct Trial {
     /// Another path is tried from this share of retransmitted chunks on (0.03). A path that
     /// loses a third of it is left by chance once in some millions of chunks.
     pub loss: f64,
-    /// Loss events, at least a round trip apart, before losses count as persistent (3).
+    /// Loss events (fast recoveries, and retransmissions that were lost in one), at least a round
+    /// trip apart, before losses count as persistent (3).
     pub events: u32,
     /// Losses are counted over at most this many chunks (256).
     pub memory: u32,
@@ -87,7 +88,7 @@ pub(crate) struct Meter {
 pub(crate) struct Report {
     pub(crate) bytes: u32,
     pub(crate) chunks: u32,
-    /// It made chunks lost.
+    /// It began a loss event.
     pub(crate) lost: bool,
     /// Chunks that left again since the last report.
     pub(crate) repeated: u64,

@@ -277,7 +277,8 @@ impl Association {
         let report = Report {
             bytes: s.ack.bytes,
             chunks: s.chunks,
-            lost: s.lost,
+            // One overflow of a queue is one event, however many round trips its recovery takes.
+            lost: s.lost && (s.new_loss_event || s.lost_again),
             ..Report::default()
         };
         self.measure_delivery(now, path, report);
