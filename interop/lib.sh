@@ -23,6 +23,8 @@ die() { say "${0##*/}: $*"; exit 2; }
 
 lab_end() {
     local status=$? pid i command
+    # A subshell that is ended before it has begun still has the traps of this shell.
+    [ "$BASHPID" = $$ ] || exit "$status"
     trap - EXIT INT TERM
     for pid in ${LAB_PIDS[@]+"${LAB_PIDS[@]}"}; do kill "$pid" 2>/dev/null; done
     for ((i = 0; i < 20; i++)); do
