@@ -11,7 +11,7 @@ use std::time::Duration;
 
 const EXAMPLES: &str = "\
 Examples:
-  byway run                                   the built-in failover, seven policies side by side
+  byway run                                   the built-in failover, eight policies side by side
   byway scenario > mine.toml                  a scenario of your own to start from
   byway check mine.toml                       look for mistakes in it
   byway run mine.toml --seed 7 --pcap         run it; tables here, report and captures in out/
@@ -329,8 +329,7 @@ fn confidence(text: &str) -> Result<f64, String> {
 #[derive(Debug, Default, Args)]
 pub(crate) struct SettingArgs {
     /// Settings to begin with: byway, rfc9260, rfc2960, caro2006 or caro2006-proposed; for
-    /// simulated hosts also ns2 [default: byway for send, recv, listen and cat, or else
-    /// rfc9260]
+    /// simulated hosts also ns2 [default: byway for commands with sockets, rfc9260 for simulations]
     #[arg(long, value_name = "NAME")]
     pub(crate) preset: Option<String>,
     /// Change a setting, such as rto.min=100ms; may be repeated (see `byway settings`)
@@ -513,9 +512,9 @@ pub(crate) struct ReproduceArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct HereArgs {
-    /// Local addresses, separated by commas, each with a UDP port if it shall not be
-    /// 9899 (where one waits) or any that is free (where one begins). 0.0.0.0 and :: stand for
-    /// the addresses of this host as they come and go. Without it, both
+    /// Local addresses, separated by commas, each with or without a UDP port. Without a port:
+    /// 9899 for recv, listen and serve, a free one for send, cat and forward. 0.0.0.0 and ::
+    /// stand for the addresses of this host as they come and go. Without --bind: both
     #[arg(long, value_name = "ADDR[,ADDR]", value_delimiter = ',')]
     pub(crate) bind: Vec<String>,
     /// Ask the other side to send to this address of this side while it can (RFC 5061)

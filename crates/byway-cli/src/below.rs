@@ -45,8 +45,8 @@ pub(crate) struct BelowArgs {
     /// What carries SCTP packets (docs/networks.md)
     #[arg(long, value_name = "WHAT", value_enum, default_value = "udp")]
     pub(crate) encapsulation: EncapsulationArg,
-    /// Without UDP, go on although the kernel's own SCTP is loaded: a filter keeps its ABORTs
-    /// back
+    /// Without UDP, go on although the kernel's own SCTP is loaded: only after the filter of
+    /// docs/networks.md keeps its ABORTs back
     #[arg(long)]
     pub(crate) beside_kernel_sctp: bool,
 }

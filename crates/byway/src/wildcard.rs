@@ -12,7 +12,7 @@ use crate::netlink::Netlink;
 use byway_core::config::MAX_LOCAL;
 use if_addrs::Interface;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// Whether one of these is a wildcard.
 pub(crate) fn any(local: &[SocketAddr]) -> bool {
@@ -94,9 +94,15 @@ fn is_link_local(ip: IpAddr) -> bool {
     }
 }
 
+/// Behind a provider's translator (RFC 6598).
+fn is_shared(ip: Ipv4Addr) -> bool {
+    let [a, b, ..] = ip.octets();
+    a == 100 && b & 0xc0 == 64
+}
+
 fn is_private(ip: IpAddr) -> bool {
     match ip {
-        IpAddr::V4(a) => a.is_private(),
+        IpAddr::V4(a) => a.is_private() || is_shared(a),
         IpAddr::V6(a) => a.is_unique_local(),
     }
 }
@@ -161,6 +167,10 @@ mod tests {
             expanded(&["0.0.0.0:9", "[::]:9"], &cards),
             [v4[0], v4[1], "[2001:db8::5]:9"]
         );
+        // The address behind a provider's translator (RFC 6598) is no global one.
+        let shared = [card(1, "100.64.3.4", true), card(2, "198.51.100.5", true)];
+        let global_first = ["198.51.100.5:9", "100.64.3.4:9"];
+        assert_eq!(expanded(&["0.0.0.0:9"], &shared), global_first);
         // What is named stays, whatever it is.
         let named = expanded(&["127.0.0.1:7", "0.0.0.0:9"], &cards);
         assert_eq!(named, ["127.0.0.1:7", v4[0], v4[1]]);

@@ -15,6 +15,7 @@ use byway::{
 use byway_lab::show;
 use byway_lab::units::format_duration;
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::pin;
@@ -179,7 +180,7 @@ async fn set_up(
     let failure = match setup.await {
         Ok(Ok(association)) => {
             if !here.is_silent() {
-                warn_of_one(&local, &association);
+                warn_of_one(&endpoint, &local, &association);
             }
             if let Err(failure) = prefer(here, &association) {
                 abort_for(&association, &failure);
@@ -361,8 +362,9 @@ fn more(local: &[SocketAddr]) -> &'static str {
     }
 }
 
-/// Says it when no path could take over.
-fn warn_of_one(local: &[SocketAddr], association: &Association) {
+/// Says it when no path could take over. Other cards of this side stand in for the only path to a
+/// peer with one address, but not for that peer's link.
+fn warn_of_one(endpoint: &Endpoint, local: &[SocketAddr], association: &Association) {
     let paths = association.paths();
     let count = |address: fn(&PathStats) -> IpAddr| {
         let mut all: Vec<IpAddr> = paths.iter().map(address).collect();
@@ -371,6 +373,10 @@ fn warn_of_one(local: &[SocketAddr], association: &Association) {
         all.len()
     };
     match (count(|p| p.local.ip()), count(|p| p.remote.ip())) {
+        (_, 1) if sources_for(&paths, &endpoint.local_addresses()) > 1 => say(format_args!(
+            "warning: half redundancy, the other side has one address only, and a failure of its link \
+             stops the transfer; give it more with --bind there"
+        )),
         (_, 1) => say(format_args!(
             "{ALONE}the other side has one address only; give it more with --bind there"
         )),
@@ -380,6 +386,16 @@ fn warn_of_one(local: &[SocketAddr], association: &Association) {
         )),
         _ => {}
     }
+}
+
+/// Addresses of this side that packets to the first path's destination could leave from.
+fn sources_for(paths: &[PathStats], local: &[SocketAddr]) -> usize {
+    let fits = |ip: IpAddr| {
+        let same = |p: &PathStats| p.remote.is_ipv4() == ip.is_ipv4();
+        paths.first().is_some_and(same)
+    };
+    let all: BTreeSet<IpAddr> = local.iter().map(SocketAddr::ip).collect();
+    all.into_iter().filter(|ip| fits(*ip)).count()
 }
 
 /// What of the messages of a lost association was not acknowledged, in bytes.

@@ -231,9 +231,14 @@ fn redundancy(pairs: &[Pair]) -> String {
     let remote = distinct(|p| p.remote.ip()).len();
     match (local, remote) {
         (0, _) => "no redundancy: no pair answers".to_owned(),
-        (_, 1) => "no redundancy: the other side has one address that answers; give it more with \
+        (1, 1) => "no redundancy: the other side has one address that answers; give it more with \
                    `byway recv --bind`, and name them in --to"
             .to_owned(),
+        (_, 1) => {
+            "half redundancy: the other side has one address that answers; a failure of its only \
+             link stops everything. Give it more with `byway recv --bind`, and name them in --to"
+                .to_owned()
+        }
         (1, _) => {
             "half redundancy: the other side has several addresses, this side one; a failure \
                    of this side's only link stops everything. Name more addresses with --bind"
@@ -411,7 +416,7 @@ mod tests {
             ),
             (
                 vec![answers(1, 1), answers(2, 1)],
-                "no redundancy: the other side has one",
+                "half redundancy: the other side has one",
             ),
             (vec![answers(1, 1), answers(1, 2)], "half redundancy"),
             (

@@ -41,8 +41,8 @@ Examples:
   byway serve --bind 10.0.0.1 --allow build:22 --allow '*:443'       for proxies, too
   byway serve --allow 127.0.0.1:22 --authorized keys                for the keys in this file; its
                                                                     ticket stays the same
-`*` stands for any port, or for any host that is not this machine. Without --bind, the address
-that the default route uses.";
+`*` stands for any port, or for any host that is not this machine. Without --bind, all
+addresses of this host as they come and go.";
 
 /// Connect what `forward` carries.
 #[derive(Debug, Args)]
