@@ -172,7 +172,9 @@ pub(super) fn stall(arrivals: &[Instant], dead: Instant, end: Instant) -> Result
         if next > dead && seconds > longest.seconds {
             longest = Stall {
                 seconds,
-                never: next == end,
+                // A short pause, whose end the watch did not see, is no silence.
+                never: next == end
+                    && seconds > end.saturating_duration_since(dead).as_secs_f64() / 2.0,
             };
         }
     }
@@ -200,6 +202,12 @@ mod tests {
             (&[0, 990, 1400, 1500, 2200, 2900], (700, false)),
             // What goes on at the end has no end that is known.
             (&[0, 1005], (1995, true)),
+            // It went on; the last look came in a pause that is a little longer than the stall.
+            (&[0, 999, 1040, 1500, 2000, 2500, 2940], (500, false)),
+            (
+                &[0, 999, 1200, 1400, 1600, 1800, 2000, 2200, 2400, 2600, 2780],
+                (220, false),
+            ),
         ] {
             assert_eq!(of(arrivals).unwrap(), expected, "{arrivals:?}");
         }
