@@ -2,6 +2,7 @@
 """byway beside TCP over a link of 100 Mbit/s between network namespaces (root, Linux).
 
     compare.py BYWAY lossy [--runs N]                      one transfer after the other, 1 and 5 % loss
+    compare.py BYWAY lossy --quick                         one run of 10 MiB at 5 % alone
     compare.py BYWAY far [--runs N] --stream FILE          bytes to the reader over round trips of 20 and 90 ms
     compare.py BYWAY fairness [--runs N] --stream FILE     two transfers at a time in one queue, near and far
 
@@ -11,6 +12,13 @@ other flow has the rest. nft drops packets at random where they arrive, before t
 the data. A kernel without netem has no delay to add, so round trips are those of the queue: 0.1 to 25 ms.
 Offloads are off, so that one drop is one packet. Over round trips of 20 and 90 ms `byway emulate` is in place of
 the bridge; it delays and drops, and its TCP is bench/tcp/stream.c, compiled. The last line is JSON.
+
+The status is 1, with a sentence, if by the medians byway is
+- lossy: behind the better TCP at 5 %, or below 0.98 of it at 1 %, where all fill the link and the bytes of headers decide;
+- far: behind the better TCP at 1 or 5 %, over either round trip;
+- fairness: outside 0.15 to 0.65 of the queue beside a TCP, in any network. TCP's own share beside TCP goes to 0.74; a flow
+  that has less than 0.15 hardly goes on.
+As a control of the first, rfc9260 must be behind the better TCP at 5 % at the bridge; else the status is 1, too.
 """
 
 import argparse, json, os, socket, statistics, subprocess, sys, tempfile, threading, time
@@ -157,21 +165,63 @@ class Tcp:
     stop = lambda self: [p.kill() or p.wait() for p in (self.sender, self.receiver)]
 
 
-def lossy(link, program, runs):
-    size = 25 * MIB
+TCPS = ("tcp-cubic", "tcp-reno")
+# What byway must reach of the better TCP, by loss in per cent.
+LEAST_NEAR, LEAST_FAR = {1: 0.98, 5: 1.0}, {1: 1.0, 5: 1.0}
+# Its share beside a TCP.
+LEAST_SHARE, MOST_SHARE = 0.15, 0.65
+
+
+def behind(cell, least, flow="byway"):
+    """A sentence if the flow has less than `least` of the better TCP; figures by flow."""
+    # A program that did not go on says nothing of the others.
+    if none := [name for name, rate in cell.items() if rate <= 0]:
+        return f"nothing came by {' and '.join(none)}"
+    best = max(TCPS, key=lambda name: cell[name])
+    if cell[flow] < least * cell[best]:
+        return f"{flow} reaches {cell[flow]} Mbit/s, {cell[flow] / cell[best]:.3f} of {best}'s {cell[best]}; {least} is the least"
+    return None
+
+
+def problems_of_losses(cells, least, control=None):
+    """What is wrong with the cells, which are by (name, loss). `control`: a flow that must be behind at 5 %."""
+    found = []
+    for (name, loss), cell in cells.items():
+        if loss in least and (problem := behind(cell, least[loss])):
+            found.append(f"{name}: {problem}")
+        if loss == 5 and control and not behind(cell, least[5], control):
+            found.append(f"{name}: {control} is not behind TCP with {cell[control]} Mbit/s, so this shows nothing of byway")
+    return found
+
+
+def problems_of_shares(shares):
+    """What is wrong with the shares, by network and pair."""
+    found = []
+    for network, pairs in shares.items():
+        for names, share in pairs.items():
+            if names.startswith("byway beside tcp") and not LEAST_SHARE <= share["median"] <= MOST_SHARE:
+                found.append(f"{network}, {names}: the share is {share['median']}, not within {LEAST_SHARE} and {MOST_SHARE}")
+    return found
+
+
+def lossy(link, program, runs, losses=(0, 1, 5), size=25 * MIB):
     flows = [Byway(program, "byway", 9899), Byway(program, "rfc9260", 9899), Tcp("cubic"), Tcp("reno")]
     cells = {}
-    for loss in (0, 1, 5):
+    for loss in losses:
         link.rules(loss)
         rates = {f.name: [] for f in flows}
         for _ in range(runs):
             for f in flows:
                 f.start(size)
                 rates[f.name].append(size * 8 / f.wait() / 1e6)
-        cells[f"{loss}%"] = {n: round(statistics.median(r), 1) for n, r in rates.items()}
-        print(f"{loss} % loss, Mbit/s, median of {runs}: {cells[f'{loss}%']}", flush=True)
-    ratios = [c["byway"] / max(c["tcp-cubic"], c["tcp-reno"]) for l, c in cells.items() if l != "0%"]
-    return {"ratio": round(min(ratios), 3), "mbit_per_s": cells}
+        cells[f"{loss}%", loss] = {n: round(statistics.median(r), 1) for n, r in rates.items()}
+        print(f"{loss} % loss, Mbit/s, median of {runs}: {cells[f'{loss}%', loss]}", flush=True)
+    return figures_of(cells), problems_of_losses(cells, LEAST_NEAR, "rfc9260")
+
+
+def figures_of(cells):
+    ratios = [cell["byway"] / max([cell[name] for name in TCPS] + [0.001]) for (_, loss), cell in cells.items() if loss]
+    return {"ratio": round(min(ratios), 3), "mbit_per_s": {name: cell for (name, _), cell in cells.items()}}
 
 
 # What shares a queue with what. The pairs without `byway` show what TCP and the plain standard do beside each other.
@@ -217,7 +267,8 @@ def fairness(link, program, runs, stream, seconds=12):
             shares[network][" beside ".join(names)] = share
             print(f"{network}, {' beside '.join(names)}: share {share}", flush=True)
     share = shares["0 ms"]["byway beside tcp-cubic"]["median"]
-    return {"ratio": round(share / (1 - share), 3), "shares": shares}
+    ratio = round(share / (1 - share), 3) if share < 1 else None
+    return {"ratio": ratio, "shares": shares}, problems_of_shares(shares)
 
 
 class Far:
@@ -311,10 +362,9 @@ def far(program, stream, runs):
                 for name, flow in flows.items():
                     with Far(program, rtt, loss) as link:
                         rates[name] += link.rates([flow])
-            cell = cells[f"{rtt} ms, {loss} %"] = {n: round(statistics.median(r), 2) for n, r in rates.items()}
+            cell = cells[f"{rtt} ms, {loss} %", loss] = {n: round(statistics.median(r), 2) for n, r in rates.items()}
             print(f"{rtt} ms, {loss} % loss, Mbit/s, median of {runs}: {cell}", flush=True)
-    ratios = [c["byway"] / max(c["tcp-cubic"], c["tcp-reno"]) for l, c in cells.items() if " 0 %" not in l]
-    return {"ratio": round(min(ratios), 3), "mbit_per_s": cells}
+    return figures_of(cells), problems_of_losses(cells, LEAST_FAR)
 
 
 def main():
@@ -323,18 +373,31 @@ def main():
     p.add_argument("what", choices=("lossy", "fairness", "far"))
     p.add_argument("--runs", type=int, default=5)
     p.add_argument("--stream", help="bench/tcp/stream.c, compiled; for far and fairness")
+    p.add_argument("--quick", action="store_true", help="of lossy: one run at 5 %%")
     a = p.parse_args()
+    if a.quick and a.what != "lossy":
+        p.error("--quick is of lossy alone")
     if os.geteuid() != 0:
         sys.exit("needs root: network namespaces, tc and nft")
     program, stream = os.path.abspath(a.byway), a.stream and os.path.abspath(a.stream)
     if a.what != "lossy" and not stream:
         p.error(f"{a.what} needs --stream")
     if a.what == "far":
-        figures = far(program, stream, a.runs)
+        figures, problems = far(program, stream, a.runs)
     else:
         with Link() as link:
-            figures = lossy(link, program, a.runs) if a.what == "lossy" else fairness(link, program, a.runs, stream)
+            if a.quick:
+                a.runs = 1
+                figures, problems = lossy(link, program, 1, (5,), 10 * MIB)
+            elif a.what == "lossy":
+                figures, problems = lossy(link, program, a.runs)
+            else:
+                figures, problems = fairness(link, program, a.runs, stream)
+    for problem in problems:
+        print(f"{a.what} fails: {problem}", flush=True)
     print(json.dumps({"name": a.what, "runs": a.runs, **figures}))
+    sys.exit(1 if problems else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -35,12 +35,27 @@ exchange_between() { # ADDRESSES OF Z: a connects; its caller's `server` and `cl
 # What one end sent and the other end received on each stream.
 sums() { sed -n "s/^$1 //p" "$2" | sort; }
 
-exchanged() { # CLIENT SERVER COUNT: both ends have the same sums; COUNT clients were served
+exchanged() { # CLIENT SERVER: both ends have the same sums of the 43 streams
     local each
     each=$(sums sent "$1")
-    [ "$(wc -l <<<"$each")" = 43 ] || return
-    [ "$(sums received "$1")" = "$(sums sent "$2" | uniq)" ] && [ "$each" = "$(sums received "$2" | uniq)" ] &&
-        [ "$(sums received "$2" | wc -l)" = $((43 * $3)) ]
+    [ "$(wc -l <<<"$each")" = 43 ] && [ "$each" = "$(sums received "$2")" ] &&
+        [ "$(sums received "$1" | wc -l)" = 43 ] && [ "$(sums received "$1")" = "$(sums sent "$2")" ]
+}
+
+# Two clients and a server of both: each has one of the server's associations, whichever. PROBLEM says what is wrong.
+each_served() { # CLIENT OTHER SERVER
+    local way
+    PROBLEM=
+    rm -f "$3".[0-9]*
+    awk -v file="$3" '/^association /{ n = $2; next } n { print > (file "." n) }' "$3"
+    # Else nothing is shown by equal sums.
+    for way in sent received; do
+        [ -z "$(comm -12 <(sums $way "$1") <(sums $way "$2"))" ] || PROBLEM="the data of the two cannot be told apart; "
+    done
+    [ "$(ls "$3".[0-9]* 2>/dev/null | wc -l)" = 2 ] || PROBLEM+="the server has not two associations; "
+    [ -z "$PROBLEM" ] || return
+    { exchanged "$1" "$3.1" && exchanged "$2" "$3.2"; } || { exchanged "$1" "$3.2" && exchanged "$2" "$3.1"; } ||
+        { PROBLEM="a client's sums are not those of its association; " && false; }
 }
 
 # What crosses z's cards is kept for sources.py.
@@ -117,7 +132,7 @@ rebinding_both_ways() { # UPLINKS
     status=$?
     wait $server || status=1
     pause=$(sed -n 's/^pause //p' "$WORK/client" "$WORK/server" | sort -n | tail -n 1)
-    [ $status = 0 ] && [ -z "$BROKEN" ] && exchanged "$WORK/client" "$WORK/server" 1 && [ "${pause:-9999}" -le $STALL_BOTH_WAYS ]
+    [ $status = 0 ] && [ -z "$BROKEN" ] && exchanged "$WORK/client" "$WORK/server" && [ "${pause:-9999}" -le $STALL_BOTH_WAYS ]
     verdict "nat, $1 uplinks: the binding changes, data both ways; nothing for ${pause:-?} ms at most" $? \
         "at most $STALL_BOTH_WAYS ms; $BROKEN$(tail -n 1 "$WORK/client.log")"
     seen_at_z "nat, $1 uplinks, a new binding" $to
@@ -125,6 +140,7 @@ rebinding_both_ways() { # UPLINKS
 
 # For the controls.
 rebinding() { rebinding_both_ways 1; }
+neighbours_of_one_seed() { OTHER_SEED=1 neighbours 1; }
 
 drill_rebinding() {
     local uplinks
@@ -155,10 +171,10 @@ neighbours() { # UPLINKS
     exchange z "$WORK/server" accept --at-once 2 --bind $to
     server=$!
     sleep 0.3
-    exchange a "$WORK/client" connect --port 5001 --bind 0.0.0.0:9899 --to $to
+    exchange a "$WORK/client" connect --seed 1 --port 5001 --bind 0.0.0.0:9899 --to $to
     client=$!
     sleep 0.5
-    exchange p "$WORK/other" connect --port 5001 --bind 0.0.0.0:9899 --to $to
+    exchange p "$WORK/other" connect --seed "${OTHER_SEED:-2}" --port 5001 --bind 0.0.0.0:9899 --to $to
     other=$!
     sleep 1
     for router in r s; do
@@ -173,9 +189,9 @@ neighbours() { # UPLINKS
     status=$?
     wait $other || status=1
     wait $server || status=1
-    [ $status = 0 ] && [ -z "$BROKEN" ] && exchanged "$WORK/client" "$WORK/server" 2 && exchanged "$WORK/other" "$WORK/server" 2
+    each_served "$WORK/client" "$WORK/other" "$WORK/server" && [ $status = 0 ] && [ -z "$BROKEN" ]
     verdict "nat, $1 uplinks: two clients behind one address with one SCTP port" $? \
-        "status $status; $BROKEN$(tail -n 1 "$WORK/client.log") $(tail -n 1 "$WORK/other.log") $(tail -n 1 "$WORK/server.log")"
+        "status $status; $PROBLEM$BROKEN$(tail -n 1 "$WORK/client.log") $(tail -n 1 "$WORK/other.log") $(tail -n 1 "$WORK/server.log")"
 }
 
 drill_neighbours() {
@@ -261,7 +277,7 @@ two_addresses() { # UPLINKS
     wait $client
     status=$?
     wait $server || status=1
-    [ $status = 0 ] && [ -z "$BROKEN" ] && exchanged "$WORK/client" "$WORK/server" 1
+    [ $status = 0 ] && [ -z "$BROKEN" ] && exchanged "$WORK/client" "$WORK/server"
     verdict "nat, $1 uplinks, a server with two addresses, the first is cut" $? "status $status; $BROKEN$(tail -n 1 "$WORK/client.log")"
     seen_at_z "nat, $1 uplinks, a server with two addresses" $to
 }

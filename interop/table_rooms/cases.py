@@ -168,8 +168,11 @@ class Case:
         of_peer = packets.of(all_packets, self.side(PEER))
         answers = [p.time for p in of_peer if packets.ASCONF_ACK in p.chunks]
         data = [p.time for p in of_peer if DATA in p.chunks]
-        # It speaks, has data left, and sent none since about the time of its last confirmation.
+        # It speaks, has data left, and sent none since about the time of its last confirmation. If it waits for an
+        # acknowledgement or for room, the fault is byway's.
         left = not any(l.startswith("end ") for l in peer.lines())
+        if packets.not_taken(self.folder / "capture.pcapng", self.side(BYWAY), self.side(PEER)) is not None:
+            return None
         if answers and data and left and data[-1] < answers[-1] + 1 and of_peer[-1].time > data[-1] + 10:
             return f"usrsctp sent no data for {of_peer[-1].time - data[-1]:.0f} s after its ASCONF-ACK"
         return None
@@ -248,13 +251,25 @@ def cut(case: Case, who: int) -> None:
 
     case.run(middle, hold=True)
     path, up = int(marks["path"]), marks["up"]
-    back = [p for p in case.packets if p.path == path and p.time > up]
-    for side, name in ((BYWAY, "byway"), (PEER, "the peer")):
-        if not packets.of(back, case.side(side)):
-            raise Failed(f"nothing of {name} crossed path {path} after it came back")
-    again = [name for side, name in ((BYWAY, "byway"), (PEER, "peer")) if packets.data_of(back, case.side(side))]
+    seen = [p for p in case.packets if p.time > up and (alone or p.path == path)]
     which = "all paths" if alone else f"path {path}"
-    case.details = f"{which} down for {up - marks['down']:.1f} s, then data on path {path} of: {', '.join(again) or 'none'}"
+    # Without another path, the messages that were held must have come this way.
+    came = came_back(seen, case.side(BYWAY), case.side(PEER), needs_data=alone)
+    case.details = f"{which} down for {up - marks['down']:.1f} s, then there: {came}"
+
+
+def came_back(seen: list[Packet], byway: list[str], peer: list[str], needs_data: bool) -> str:
+    """What each side did on a path after it came back: data again, or at least a heartbeat that was answered there."""
+    did = []
+    for name, own, other in (("byway", byway, peer), ("the peer", peer, byway)):
+        if packets.data_of(seen, own):
+            did.append(f"data of {name}")
+        elif not needs_data and packets.heartbeat_answered(seen, own, other):
+            did.append(f"heartbeats of {name}, answered")
+        else:
+            or_heartbeats = "" if needs_data else ", and none of its heartbeats was answered there"
+            raise Failed(f"after the path came back, no data of {name} crossed it{or_heartbeats}")
+    return " and ".join(did)
 
 
 def graceful(case: Case) -> None:

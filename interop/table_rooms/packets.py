@@ -7,6 +7,7 @@ from pathlib import Path
 from .lab import UDP_PORT, Failed
 
 DATA, INIT, SACK, ABORT, SHUTDOWN_COMPLETE, AUTH, ASCONF, ASCONF_ACK = 0, 1, 3, 6, 14, 15, 0xC1, 0x80
+HEARTBEAT, HEARTBEAT_ACK = 4, 5
 # An ABORT with the T bit, of a host that does not know the association.
 ABORT_OF_STRANGER = 0x106
 
@@ -83,6 +84,38 @@ def of(packets: list[Packet], sources: list[str]) -> list[Packet]:
 
 def data_of(packets: list[Packet], sources: list[str]) -> list[Packet]:
     return [p for p in of(packets, sources) if DATA in p.chunks]
+
+
+def heartbeat_answered(packets: list[Packet], sources: list[str], others: list[str]) -> bool:
+    """Whether the others answered a heartbeat of these addresses."""
+    sent = [p.time for p in of(packets, sources) if HEARTBEAT in p.chunks]
+    return any(sent and p.time >= sent[0] for p in of(packets, others) if HEARTBEAT_ACK in p.chunks)
+
+
+def not_taken(capture: Path, receiver: list[str], sender: list[str]) -> str | None:
+    """What the last SACK of the receiver leaves the sender to wait for: DATA of the capture that it does not acknowledge, or
+    room for more. None if it waits for nothing."""
+    words = [*tshark(capture), "-o", "sctp.relative_tsns:FALSE", "-T", "fields", "-E", "separator=|"]
+    words += ["-Y", f"sctp.chunk_type == {DATA} || sctp.chunk_type == {SACK}"]
+    for field in "frame.time_epoch ip.src ipv6.src sctp.data_tsn_raw sctp.sack_cumulative_tsn_ack_raw sctp.sack_a_rwnd".split():
+        words += ["-e", field]
+    highest, sack = None, None
+    lines = subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()
+    for _, src, src6, tsns, acknowledged, window in sorted((l.split("|") for l in lines), key=lambda l: float(l[0])):
+        if (src or src6) in sender:
+            for tsn in (int(t) for t in tsns.split(",") if t):
+                # Serial numbers (RFC 1982).
+                if highest is None or 0 < (tsn - highest) % 2**32 < 2**31:
+                    highest = tsn
+        elif (src or src6) in receiver and acknowledged:
+            sack = int(acknowledged.split(",")[-1]), int(window.split(",")[-1])
+    if highest is None:
+        return None
+    if sack is None:
+        return "no SACK"
+    if 0 < (highest - sack[0]) % 2**32 < 2**31:
+        return f"{(highest - sack[0]) % 2**32} TSNs that the last SACK does not acknowledge"
+    return None if sack[1] > 0 else "a last SACK with an a_rwnd of 0"
 
 
 # Parameters of an ASCONF (RFC 5061 section 4.2), and addresses within them.

@@ -10,6 +10,10 @@
 //! how the association ended. When the association is lost or the peer restarts, another exchange
 //! follows, up to `--again` times.
 //! A run of the exchange has a number, which its messages carry as their payload protocol identifier.
+//!
+//! Each end's bytes follow from the run, from `--seed` and from the role, so that data that comes to the
+//! wrong association is seen. A side that serves several (`--at-once`) adds their number to its seed, and
+//! prints `association N` before the lines of each.
 
 use byway::{
     Association, Closed, Encapsulation, Endpoint, EndpointOptions, LossReason, Message, Received,
@@ -19,7 +23,7 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::net::{IpAddr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use tokio::task::{JoinSet, LocalSet};
 
@@ -31,6 +35,7 @@ const USAGE: &str = "usage: exchange connect --to IP:PORT[,...] OPTIONS | exchan
   --port N --peer-port N   SCTP ports (5000)
   --end graceful|abort   of the side that connects
   --run N   number of the first run (1)
+  --seed N   what this end sends, at most 65535; clients side by side need unlike ones (0)
   --again N   other associations that may follow (0)
   --at-once N   so many associations side by side, of the side that accepts (1)
   --wildcard always|private|never   when changes of addresses name the source of the packet (private)
@@ -102,6 +107,7 @@ struct Options {
     peer_port: u16,
     abort: bool,
     run: u32,
+    seed: u32,
     again: u32,
     at_once: usize,
     prefer: Option<IpAddr>,
@@ -127,6 +133,7 @@ impl Options {
             peer_port: 5000,
             abort: false,
             run: 1,
+            seed: 0,
             again: 0,
             at_once: 1,
             prefer: None,
@@ -160,6 +167,7 @@ impl Options {
             "--peer-port" => self.peer_port = value.parse()?,
             "--end" => self.abort = value == "abort",
             "--run" => self.run = value.parse()?,
+            "--seed" => self.seed = value.parse::<u16>()?.into(),
             "--again" => self.again = value.parse()?,
             "--at-once" => self.at_once = value.parse()?,
             "--prefer" => self.prefer = Some(value.parse()?),
@@ -239,20 +247,23 @@ async fn work(options: &Options) -> Result<(), Box<dyn Error>> {
 /// Several exchanges at the same time, each with a client of its own.
 async fn side_by_side(endpoint: &Endpoint, options: &Options) -> Result<(), Box<dyn Error>> {
     let mut open = JoinSet::new();
-    for _ in 0..options.at_once {
+    for number in 1..=options.at_once {
         let association = endpoint.accept().await.ok_or("no association")?;
-        let options = options.clone();
+        let mut options = options.clone();
+        options.seed += u32::try_from(number)?;
         open.spawn_local(async move {
             let lines = exchange(&association, &options, options.run).await;
             let lines = lines.map_err(|e| e.to_string())?;
             end(&association, &options)
                 .await
                 .map_err(|e| e.to_string())?;
-            Ok::<_, String>(lines)
+            Ok::<_, String>((number, lines))
         });
     }
-    while let Some(lines) = open.join_next().await {
-        lines??.iter().for_each(|line| println!("{line}"));
+    while let Some(done) = open.join_next().await {
+        let (number, lines) = done??;
+        println!("association {number}");
+        lines.iter().for_each(|line| println!("{line}"));
     }
     Ok(())
 }
@@ -287,7 +298,7 @@ async fn exchange(
     run: u32,
 ) -> Result<Vec<String>, Box<dyn Error>> {
     let (sent, (received, answered)) = tokio::try_join!(
-        send_all(association, run, options.hold.as_deref()),
+        send_all(association, options, run),
         receive_all(association, run)
     )?;
     let mut done = Message::new(CONTROL, "done");
@@ -318,15 +329,21 @@ async fn next(association: &Association, run: u32) -> Result<Received, Box<dyn E
     }
 }
 
+/// Where the generator of an end's bytes begins: never at 0, where it would stay.
+fn first_state(connects: bool, seed: u32, run: u32) -> u64 {
+    u64::from(connects) << 63 | u64::from(seed) << 32 | u64::from(run.max(1))
+}
+
 /// The lanes take turns, so that messages of all kinds are under way together.
 async fn send_all(
     association: &Association,
+    options: &Options,
     run: u32,
-    hold: Option<&Path>,
 ) -> Result<Vec<String>, Box<dyn Error>> {
     let lanes = lanes();
     let mut sums: Vec<Sum> = lanes.iter().map(|_| Sum::default()).collect();
-    let mut random = u64::from(run);
+    let hold = options.hold.as_deref();
+    let mut random = first_state(options.connects, options.seed, run);
     for i in 0..200 {
         while i == 199 && hold.is_some_and(|file| !file.exists()) {
             tokio::time::sleep(Duration::from_millis(20)).await;
