@@ -34,7 +34,7 @@ one_family() { # FAMILY: 4 or 6
     sleep 0.5
     leave e0
     complete "a client of IPv$1 alone, a server of both, which changes for a network of the other family" 6
-    stalled_less "from IPv$1 to the other family" 400
+    stalled_less "from IPv$1 to the other family" 250
     grep -q 'not used now: ' "$WORK/send.log"
     verdict "IPv$1 alone: the other address is named" $? "$(head -n 3 "$WORK/send.log")"
 }
@@ -53,7 +53,7 @@ drill_families() {
     deafen z e0
     deafen a e0
     complete "IPv4 and IPv6, the path of IPv4 is cut" 6
-    stalled_less "from IPv4 to IPv6" 400
+    stalled_less "from IPv4 to IPv6" 250
 
     two_families
     begin 15 fd93:1::2,10.93.0.2 fd93:1::2,10.93.0.2
@@ -61,7 +61,7 @@ drill_families() {
     deafen z e1
     deafen a e1
     complete "IPv4 and IPv6, the path of IPv6 is cut" 6
-    stalled_less "from IPv6 to IPv4" 400
+    stalled_less "from IPv6 to IPv4" 250
 
     two_links
     means drill.example 10.93.0.2 10.93.1.2
@@ -70,7 +70,7 @@ drill_families() {
     deafen z e0
     deafen a e0
     complete "a name with two addresses, the first path is cut" 6
-    stalled_less "a name with two addresses" 400
+    stalled_less "a name with two addresses" 250
 
     two_families
     means drill.example 10.93.0.2 fd93:1::2
@@ -79,7 +79,7 @@ drill_families() {
     deafen z e0
     deafen a e0
     complete "a name with an address of each family, the path of IPv4 is cut" 6
-    stalled_less "a name with an address of each family" 400
+    stalled_less "a name with an address of each family" 250
 
     one_family 4
     one_family 6

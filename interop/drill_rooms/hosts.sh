@@ -104,6 +104,32 @@ two_routers() {
     done
 }
 
+two_routers_of_ipv6() { # the same, and IPv6
+    local n=0 router
+    two_routers
+    for router in r s; do
+        on $router sysctl -qw net.ipv6.conf.all.forwarding=1
+        ipv6 a e$n fd99:1$n::1 $router in fd99:1$n::254
+        ipv6 z e$n fd99:2$n::1 $router out fd99:2$n::254
+        on a ip -6 route add fd99:2$n::/64 via fd99:1$n::254
+        on z ip -6 route add fd99:1$n::/64 via fd99:2$n::254
+        n=$((n + 1))
+    done
+}
+
+two_routers_of_9000() { # PATHS: "0" or "0 1" carry 9000 bytes
+    local n router
+    two_routers
+    for n in $1; do
+        router=r
+        [ "$n" = 0 ] || router=s
+        on a ip link set "e$n" mtu 9000
+        on $router ip link set in mtu 9000
+        narrow_path "$n" 9000
+        limit a "e$n" 50mbit 40kb
+    done
+}
+
 narrow_path() { # PATH MTU: 0 over r, 1 over s
     local router=r
     [ "$1" = 0 ] || router=s

@@ -2,13 +2,26 @@
 # Paths of less than 1500 bytes, and of more; from the start, or from the middle of a transfer. A router says that packets
 # are too large ("told"), or drops them without a word ("silent").
 
-falls() { # NAME SECONDS PATH|- MTU [OPTIONS OF SEND...]: 15 MB, and after that time a path lets less pass
-    local name=$1 seconds=$2 path=$3 mtu=$4 to=$5
+falls() { # NAME SECONDS PATHS|- MTU ADDRESSES [OPTIONS OF SEND...]: 15 MB, and after that time paths let less pass
+    local name=$1 seconds=$2 paths=$3 mtu=$4 to=$5 path
     shift 5
     begin 15 "$to" "$to" "$@"
     middle "$seconds"
-    if [ "$path" = - ]; then narrow "$mtu"; else narrow_path "$path" "$mtu"; fi
+    if [ "$paths" = - ]; then
+        narrow "$mtu"
+    else
+        for path in $paths; do narrow_path "$path" "$mtu"; done
+    fi
     beside "$name"
+}
+
+# Paths of two that are narrow from the start or get narrow, and how that is said.
+declare -A SAID=([0]="the first of two paths" ["0 1"]="both paths")
+
+quiet() { # ICMP PATHS: "silent", and their routers tell nothing
+    [ "$1" = silent ] || return 0
+    silent r
+    [ "$2" = 0 ] || silent s
 }
 
 drill_mtu() {
@@ -81,10 +94,10 @@ drill_narrow() {
             beside "the first of two paths has $mtu bytes from the start, $icmp"
         done
     done
-    for mtu in 1000 1280; do
+    for mtu in 1000 1280 1400; do
         for icmp in told silent; do
             two_routers
-            [ $icmp = told ] || { silent r && silent s; }
+            quiet $icmp "0 1"
             narrow_path 0 $mtu
             narrow_path 1 $mtu
             begin 15 $both $both
@@ -94,18 +107,12 @@ drill_narrow() {
     for mtu in 1000 1280 1400; do
         for icmp in told silent; do
             two_routers
-            [ $icmp = told ] || silent r
+            quiet $icmp 0
             falls "the mtu of the path in use falls to $mtu in mid-transfer, $icmp" 0.8 0 $mtu $both
+            two_routers
+            quiet $icmp "0 1"
+            falls "the mtu of both paths falls to $mtu at once in mid-transfer, $icmp" 0.8 "0 1" $mtu $both
         done
-    done
-    for icmp in told silent; do
-        two_routers
-        [ $icmp = told ] || { silent r && silent s; }
-        begin 15 $both $both
-        middle 0.8
-        narrow_path 0 1280
-        narrow_path 1 1280
-        beside "the mtu of both paths falls to 1280 at once in mid-transfer, $icmp"
     done
     two_routers
     silent s
@@ -115,6 +122,28 @@ drill_narrow() {
     deafen z e0
     deafen a e0
     beside "the first path is cut, the second has 1000 bytes, silent"
+}
+
+# The same over IPv6, which has no link below 1280 bytes.
+drill_narrow6() {
+    local icmp mtu paths path both=fd99:20::1,fd99:21::1
+    two_routers_of_ipv6
+    begin 15 $both $both
+    faultless "two paths of 1500 bytes, IPv6" 10
+    for paths in 0 "0 1"; do
+        for mtu in 1280 1400; do
+            for icmp in told silent; do
+                two_routers_of_ipv6
+                quiet $icmp "$paths"
+                for path in $paths; do narrow_path "$path" $mtu; done
+                begin 15 $both $both
+                beside "IPv6, $mtu bytes from the start, ${SAID[$paths]}, $icmp"
+                two_routers_of_ipv6
+                quiet $icmp "$paths"
+                falls "IPv6, the mtu falls to $mtu in mid-transfer, ${SAID[$paths]}, $icmp" 0.8 "$paths" $mtu $both
+            done
+        done
+    done
 }
 
 wide() { # the router's network and the client's card carry 9000 bytes
@@ -143,26 +172,20 @@ drill_wide() {
     done
 }
 
-# The first of two paths carries 9000 bytes, and falls; the second one has 1500.
+# The first of two paths, or both, carry 9000 bytes, and fall; where it is the first alone, the second has 1500. The cards of
+# the client stay at 9000.
 drill_uneven() {
-    local icmp mtu end both=10.99.20.1,10.99.21.1
-    for mtu in 9000 1500 1280; do
+    local icmp mtu paths both=10.99.20.1,10.99.21.1
+    for paths in 0 "0 1"; do
+        two_routers_of_9000 "$paths"
+        begin 15 $both $both
+        faultless "9000 bytes, ${SAID[$paths]}" 10
         for icmp in told silent; do
-            [ "$mtu $icmp" != "9000 silent" ] || continue
-            two_routers
-            for end in "a e0" "r in" "r out" "z e0"; do
-                # shellcheck disable=SC2086
-                set -- $end
-                on "$1" ip link set "$2" mtu 9000
+            for mtu in 1500 1400 1280 1000; do
+                two_routers_of_9000 "$paths"
+                quiet $icmp "$paths"
+                falls "the mtu falls from 9000 to $mtu in mid-transfer, ${SAID[$paths]}, $icmp" 0.8 "$paths" $mtu $both
             done
-            limit a e0 50mbit 40kb
-            if [ $mtu = 9000 ]; then
-                begin 15 $both $both
-                faultless "the first of two paths has 9000 bytes" 10
-                continue
-            fi
-            [ $icmp = told ] || silent r
-            falls "the mtu of the path in use falls from 9000 to $mtu in mid-transfer, beside one of 1500, $icmp" 0.8 0 $mtu $both
         done
     done
 }

@@ -1,19 +1,30 @@
 # shellcheck shell=bash disable=SC2034
 # Clients behind translators (NAT) that give each binding a port of its own.
 
-# The port that r gives what a sends from its UDP port.
-port_of_binding() {
-    on r conntrack -L -p udp 2>/dev/null | sed -n 's/.*src=192\.168\.7\.1 .* dst=10\.92\.0\.254 sport=9899 dport=\([0-9]*\).*/\1/p' | head -n 1
+# The address and port that r gives what a sends from its UDP port.
+binding() {
+    on r conntrack -L -p udp 2>/dev/null |
+        sed -n 's/.*src=192\.168\.7\.1 .* dst=\(10\.92\.0\.25[0-9]\) sport=9899 dport=\([0-9]*\).*/\1 \2/p' | head -n 1
 }
 
-forget() { # the translator r forgets its bindings: the next packet gets another port
-    local before
-    before=$(port_of_binding)
+# The translator r forgets its bindings: the next packet gets another port, or another public address. Then the old address
+# is silent, as one that nobody has, and no side knows of the change: the client's own address stays.
+forget() { # port|address
+    local before after
+    before=$(binding)
+    if [ "$1" = address ]; then
+        on r ip addr add 10.92.0.253/24 dev out
+        on r nft flush chain ip drill post
+        on r nft add rule ip drill post oifname out snat to 10.92.0.253 fully-random
+        on r nft 'add chain ip drill in { type filter hook input priority 0; }'
+        on r nft add rule ip drill in ip daddr 10.92.0.254 drop
+    fi
     on r conntrack -F > /dev/null 2>&1
     sleep 0.3
-    REBOUND="port $before, then $(port_of_binding)"
-    [ -n "$before" ] && [ "$(port_of_binding)" != "$before" ] && [ -n "$(port_of_binding)" ] ||
-        BROKEN="the binding did not change: $REBOUND; "
+    after=$(binding)
+    REBOUND="${before/ /:}, then ${after/ /:}"
+    if [ "$1" = port ]; then before=${before#* } after=${after#* }; else before=${before% *} after=${after% *}; fi
+    [ -n "$before" ] && [ -n "$after" ] && [ "$before" != "$after" ] || BROKEN="the binding did not change: $REBOUND; "
 }
 
 # An exchange (crates/byway/examples/exchange.rs): data both ways at once, 4.9 MB each, between a and z.
@@ -104,19 +115,19 @@ deaf_to_heartbeats() {
 # loaded, and 100 ms where both are. 100 ms are for a busy machine.
 STALL_ONE_WAY=200 STALL_BOTH_WAYS=300
 
-rebinding_one_way() { # UPLINKS
+rebinding_one_way() { # UPLINKS port|address
     local SERVER=(--json) to=10.92.0.1
     translators "$1"
     limit a e0 50mbit
     [ "$1" = 1 ] || { to+=,10.92.1.1 && limit a e1 50mbit; }
     begin 20 $to $to
     middle 1.5
-    forget
+    forget "$2"
     complete "nat, $1 uplinks: the binding changes in mid-transfer, $REBOUND" 8
-    stalled_less "nat, $1 uplinks, a new binding" $STALL_ONE_WAY
+    stalled_less "nat, $1 uplinks, another $2" $STALL_ONE_WAY
 }
 
-rebinding_both_ways() { # UPLINKS
+rebinding_both_ways() { # UPLINKS port|address
     local to=10.92.0.1 cards=(e0) server client status pause
     translators "$1"
     limit a e0 10mbit
@@ -126,27 +137,32 @@ rebinding_both_ways() { # UPLINKS
     exchange_between "$to"
     sleep 1.5
     [ -z "${DEAF:-}" ] || deaf_to_heartbeats
-    forget
+    forget "$2"
     kill -0 $client || BROKEN+="the exchange ended before the fault; "
     wait $client
     status=$?
     wait $server || status=1
     pause=$(sed -n 's/^pause //p' "$WORK/client" "$WORK/server" | sort -n | tail -n 1)
     [ $status = 0 ] && [ -z "$BROKEN" ] && exchanged "$WORK/client" "$WORK/server" && [ "${pause:-9999}" -le $STALL_BOTH_WAYS ]
-    verdict "nat, $1 uplinks: the binding changes, data both ways; nothing for ${pause:-?} ms at most" $? \
+    verdict "nat, $1 uplinks: another $2, data both ways; nothing for ${pause:-?} ms at most" $? \
         "at most $STALL_BOTH_WAYS ms; $BROKEN$(tail -n 1 "$WORK/client.log")"
-    seen_at_z "nat, $1 uplinks, a new binding" $to
+    seen_at_z "nat, $1 uplinks, another $2" $to
+    tshark -n -r "$WORK/z.pcapng" -d udp.port==9899,sctp -Y 'sctp.chunk_type == 0xc1' > "$WORK/asconf" 2> /dev/null && [ ! -s "$WORK/asconf" ]
+    verdict "nat, $1 uplinks, another $2: no ASCONF tells of it" $? "$(head -n 1 "$WORK/asconf")"
 }
 
 # For the controls.
-rebinding() { rebinding_both_ways 1; }
+rebinding() { rebinding_both_ways 1 port; }
+new_address() { rebinding_both_ways 1 address; }
 neighbours_of_one_seed() { OTHER_SEED=1 neighbours 1; }
 
 drill_rebinding() {
-    local uplinks
-    for uplinks in 1 2; do
-        rebinding_one_way $uplinks
-        rebinding_both_ways $uplinks
+    local uplinks what
+    for what in port address; do
+        for uplinks in 1 2; do
+            rebinding_one_way $uplinks $what
+            rebinding_both_ways $uplinks $what
+        done
     done
 }
 
@@ -264,6 +280,8 @@ two_addresses() { # UPLINKS
         on a ip route add 10.92.1.0/24 via 192.168.7.254
     else
         cards+=(e1)
+        limit a e1 10mbit
+        limit z e1 10mbit
     fi
     watch_z "${cards[@]}"
     exchange_between "$to"
@@ -303,7 +321,7 @@ drill_nat() {
     middle 1.5
     cut_router r
     complete "nat, two uplinks, the first is cut" 8
-    stalled_less "nat, two uplinks, the first is cut" 400
+    stalled_less "nat, two uplinks, the first is cut" 250
 
     translators 2
     limit a e0 50mbit

@@ -10,7 +10,8 @@ use std::io::{Read, Write};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-/// Generous: one second is promised, and the machine may be busy.
+/// For a command that hangs. That each ends within the second that is promised shows the drill `ends` of
+/// `interop/drills`: a test measures no time, as the machine may be busy.
 const SOON: Duration = Duration::from_secs(10);
 
 fn said(child: &mut Child) -> String {

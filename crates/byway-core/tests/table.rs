@@ -23,17 +23,23 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
 }
 
 /// The names of all tests of a file: functions behind an attribute that ends in `test`, and
-/// those inside of `proptest!`.
+/// those inside of `proptest!`. What is ignored runs in no continuous integration, so it is none.
 fn tests(text: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    let mut marked = false;
+    let (mut marked, mut ignored) = (false, false);
     for line in text.lines().map(str::trim) {
         if line.starts_with("#[") {
-            let name = line.trim_start_matches("#[").trim_end_matches(']');
-            marked |= name.split('(').next().is_some_and(|n| n.ends_with("test"));
+            let words = line.trim_start_matches("#[");
+            let name = words.split(['(', ']', ' ', '=']).next().unwrap_or_default();
+            marked |= name.ends_with("test");
+            // `#[cfg_attr(unix, ignore)]`, too.
+            let mut all = words.split(|c: char| !c.is_alphanumeric() && c != '_');
+            ignored |= name == "ignore" || name == "cfg_attr" && all.any(|w| w == "ignore");
         } else if let Some(rest) = line.split("fn ").nth(1).filter(|_| marked) {
-            marked = false;
-            found.extend(rest.split('(').next().map(str::to_owned));
+            if !ignored {
+                found.extend(rest.split('(').next().map(str::to_owned));
+            }
+            (marked, ignored) = (false, false);
         }
     }
     found
@@ -209,8 +215,22 @@ fn what_is_wrong_with_a_table_is_found() {
 #[test]
 fn a_test_is_known_by_its_attribute() {
     let text = "#[test]\nfn one() {}\nfn helper() {}\n#[tokio::test]\nasync fn two() {}\n\
-                #[cfg(unix)]\n#[test]\n#[ignore]\npub fn three() {}";
+                #[cfg(unix)]\n#[test]\n#[expect(dead_code)]\npub fn three() {}";
     let expected = ["one", "three", "two"].map(str::to_owned);
     assert_eq!(tests(text), BTreeSet::from(expected));
     assert_eq!(named("`attack_one` in `a/file.rs`, `Two`"), ["attack_one"]);
+}
+
+#[test]
+fn an_ignored_test_is_none() {
+    for ignored in [
+        "#[test]\n#[ignore]",
+        "#[ignore]\n#[test]",
+        "#[tokio::test(flavor = \"x\")]\n#[ignore = \"a reason\"]",
+        "#[test]\n#[cfg_attr(not(feature = \"slow\"), ignore)]",
+    ] {
+        let text = format!("{ignored}\nfn one() {{}}\n#[test]\nfn two() {{}}");
+        let expected = BTreeSet::from(["two".to_owned()]);
+        assert_eq!(tests(&text), expected, "{ignored}");
+    }
 }

@@ -104,6 +104,8 @@ fn longest(name: &str, config: &Config, paths: u8, path: (u64, f64), bytes: u64)
 /// A short transfer loses its tail, a long one its retransmissions.
 const BYTES: [u64; 2] = [300_000, 10_000_000];
 const SECOND: Duration = Duration::from_secs(1);
+/// A few round trips of the longer way, where a timeout would be a second.
+const REPAIRED: Duration = Duration::from_millis(400);
 
 #[test]
 fn a_policer_costs_no_second() {
@@ -115,7 +117,7 @@ fn a_policer_costs_no_second() {
             let two = longest("byway", &Config::byway(), 2, path, bytes);
             let both = longest("byway, concurrent", &all, 2, path, bytes);
             assert!(
-                one.max(two).max(both) < SECOND,
+                one.max(two).max(both) < REPAIRED,
                 "{one:?}, {two:?}, {both:?}"
             );
         }

@@ -44,6 +44,8 @@ pub(crate) struct Passing {
     pub(crate) path: usize,
     /// As the receiver sees it.
     pub(crate) source: SocketAddr,
+    /// As the sender names it.
+    pub(crate) destination: SocketAddr,
     /// Chunks only: `SACK 5 [7-8]`.
     pub(crate) text: String,
     pub(crate) bytes: Vec<u8>,
@@ -415,6 +417,7 @@ impl Pair {
     }
 
     fn fly(&mut self, from: usize, source: SocketAddr, destination: SocketAddr, bytes: Vec<u8>) {
+        let named = destination;
         let (source, destination) = self.translate(from, source, destination);
         let to = 1 - from;
         let path = match destination.ip() {
@@ -426,6 +429,7 @@ impl Pair {
             from,
             path,
             source,
+            destination: named,
             text,
             bytes: bytes.clone(),
             may_fragment: self.may_fragment,

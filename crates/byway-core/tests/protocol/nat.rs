@@ -3,7 +3,8 @@
 
 use crate::common::stranger::set_up;
 use crate::common::{
-    A, Binding, Pair, Z, address, addresses, assert_drawn, endpoint, ms, outside, packet, plain,
+    A, Binding, Pair, Passing, Z, address, addresses, assert_drawn, endpoint, ms, outside, packet,
+    plain,
 };
 use byway_core::{Config, Event, PathState};
 use byway_wire::{Chunk, Packet};
@@ -19,12 +20,13 @@ fn beating() -> Config {
 
 /// A has one address, behind a translator.
 fn one_uplink() -> Pair {
-    let mut p = Pair::of(
-        [endpoint(1, A, 1, &plain()), endpoint(1, Z, 2, &plain())],
-        1,
-    );
+    one_uplink_with(&plain())
+}
+
+fn one_uplink_with(config: &Config) -> Pair {
+    let mut p = Pair::of([endpoint(1, A, 1, config), endpoint(1, Z, 2, config)], 1);
     p.nat = vec![bind(0, outside(1, 4001))];
-    p.connect(A, &plain());
+    p.connect(A, config);
     p.run(1000);
     p
 }
@@ -99,6 +101,112 @@ fn a_rebinding_in_mid_transfer_costs_one_round_trip() {
     }
 }
 
+/// The preset, on a host that tells nothing of its addresses: neither side knows that the translator
+/// changed anything.
+fn untold() -> Config {
+    let mut c = Config::byway();
+    c.asconf.enabled = false;
+    c
+}
+
+/// The chunks of the packets that Z sent to this address, one text for each packet.
+fn sent_to(p: &Pair, to: SocketAddr) -> Vec<&str> {
+    let all = p.sent.iter();
+    let there = all.filter(|q| q.from == Z && q.destination == to);
+    there.map(|q| q.text.as_str()).collect()
+}
+
+/// Whether a packet has heartbeats and answers to them alone.
+fn asks_only(text: &str) -> bool {
+    ["HEARTBEAT", "HEARTBEAT ACK"].contains(&text)
+}
+
+/// In mid-transfer the packets of A come from this address on.
+fn leaves_for(p: &mut Pair, new: SocketAddr) {
+    p.send_many(A, 1000, 300);
+    p.send_many(Z, 1000, 300);
+    p.run(35);
+    p.nat = vec![bind(0, new)];
+}
+
+#[test]
+fn another_public_address_carries_data_only_after_its_nonce_came_back() {
+    let new = outside(2, 4077);
+    let mut p = one_uplink_with(&untold());
+    leaves_for(&mut p, new);
+    // As long as the answer is lost, nothing but heartbeats goes there.
+    p.lose(|q| q.from == A && q.text.contains("HEARTBEAT ACK"));
+    p.run(500);
+    let sent = sent_to(&p, new);
+    assert!(
+        !sent.is_empty() && sent.iter().all(|t| asks_only(t)),
+        "{sent:?}"
+    );
+    assert!(p.take_got(A).len() < 300 && p.take_got(Z).len() < 300);
+    p.heal();
+    p.run(2000);
+    let sent = sent_to(&p, new);
+    let first = sent
+        .iter()
+        .position(|t| !asks_only(t))
+        .expect("data goes there");
+    assert!(sent[first..].iter().any(|t| t.contains("DATA")), "{sent:?}");
+    let paths = paths_of(&mut p, Z);
+    assert!(paths.contains(&(new, PathState::Active)), "{paths:?}");
+}
+
+#[test]
+fn another_public_address_in_mid_transfer_costs_a_few_round_trips() {
+    let new = outside(2, 4077);
+    let mut p = one_uplink_with(&untold());
+    leaves_for(&mut p, new);
+    p.run(400);
+    assert_eq!((p.take_got(A).len(), p.take_got(Z).len()), (300, 300));
+    let up = |e: &Event| matches!(e, Event::PathAdded { remote, .. } if *remote == new);
+    assert!(p.take_events(Z).iter().any(up));
+}
+
+/// Somebody who has seen the tag sends in A's name from elsewhere, and claims to have answered.
+#[test]
+fn a_forged_source_gets_no_data_in_mid_transfer_whatever_it_answers() {
+    let (new, forged) = (outside(2, 4077), outside(3, 9));
+    let mut p = one_uplink_with(&untold());
+    let tag = p.reader.tags[Z];
+    leaves_for(&mut p, new);
+    p.lose(|q| q.from == A && q.text.contains("HEARTBEAT ACK"));
+    for _ in 0..20 {
+        p.run(20);
+        let bytes = packet(A, tag, |b| b.heartbeat(&[1, 2, 3]));
+        p.inject_bytes(Z, forged, &bytes);
+        // What went to the true new source, and what was made up.
+        for to in [new, address(0, A)] {
+            let asked = p
+                .sent
+                .iter()
+                .rev()
+                .find(|q| q.from == Z && q.destination == to);
+            let mut info = asked.and_then(heartbeat_info).unwrap_or(vec![7; 17]);
+            for changed in [false, true] {
+                info[16] ^= u8::from(changed);
+                p.inject_bytes(Z, forged, &packet(A, tag, |b| b.heartbeat_ack(&info)));
+            }
+        }
+    }
+    p.heal();
+    p.run(2000);
+    let sent = sent_to(&p, forged);
+    assert!(
+        !sent.is_empty() && sent.iter().all(|t| asks_only(t)),
+        "{sent:?}"
+    );
+    assert_eq!((p.take_got(A).len(), p.take_got(Z).len()), (300, 300));
+    let paths = paths_of(&mut p, Z);
+    assert!(
+        paths.iter().all(|(remote, _)| *remote != forged),
+        "{paths:?}"
+    );
+}
+
 #[test]
 fn a_source_that_does_not_answer_gets_heartbeats_and_nothing_else() {
     let mut p = Pair::up(1, &plain());
@@ -127,6 +235,16 @@ fn client(p: &mut Pair, source: SocketAddr, tag: u32) -> u32 {
     set_up(p, source, tag, |_| {})
 }
 
+/// What the answer to the heartbeat of a packet must carry, if it has one.
+fn heartbeat_info(q: &Passing) -> Option<Vec<u8>> {
+    let packet = Packet::parse(&q.bytes).unwrap();
+    let mut chunks = packet.chunks().map(|c| c.unwrap().parse().unwrap());
+    chunks.find_map(|c| match c {
+        Chunk::Heartbeat(h) => Some(h.info.to_vec()),
+        _ => None,
+    })
+}
+
 /// A client behind a translator moves to this source: it answers the heartbeat of Z that goes
 /// there. Tags are those of the client and of Z.
 fn moves_to(p: &mut Pair, source: SocketAddr, [client, z]: [u32; 2]) {
@@ -134,12 +252,7 @@ fn moves_to(p: &mut Pair, source: SocketAddr, [client, z]: [u32; 2]) {
     let info = p.sent.iter().rev().find_map(|q| {
         let packet = Packet::parse(&q.bytes).unwrap();
         let to_client = packet.header().verification_tag == client;
-        let mut chunks = packet.chunks().map(|c| c.unwrap().parse().unwrap());
-        let heartbeat = chunks.find_map(|c| match c {
-            Chunk::Heartbeat(h) => Some(h.info.to_vec()),
-            _ => None,
-        });
-        heartbeat.filter(|_| to_client)
+        heartbeat_info(q).filter(|_| to_client)
     });
     let info = info.expect("a heartbeat goes to the new source");
     p.inject_bytes(Z, source, &packet(A, z, |b| b.heartbeat_ack(&info)));

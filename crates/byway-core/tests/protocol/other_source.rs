@@ -29,9 +29,13 @@ impl Routes for EachItsOwn {
 
 /// A with so many cards, and Z with one address.
 fn pair(cards: usize, config: &Config) -> Pair {
-    let mut p = Changing { a: cards, z: 1 }.pair(config, config);
+    with_addresses(Changing { a: cards, z: 1 }, config)
+}
+
+fn with_addresses(both: Changing, config: &Config) -> Pair {
+    let mut p = both.pair(config, config);
     p.ends[A].set_routes(Box::new(EachItsOwn));
-    Changing { a: cards, z: 1 }.connect(&mut p, config);
+    both.connect(&mut p, config);
     p.run(4000);
     // So that the round trip is known.
     p.send_many(A, 1000, 10);
@@ -101,6 +105,21 @@ fn all_other_cards_are_asked_at_once() {
     let pause = longest_pause(&mut p, 1000);
     assert!(pause <= 3 * 20 + 50, "{pause} ms");
     assert_eq!(p.path(A, 0).local, address(3, A));
+}
+
+/// N2: policy routing, or two cards in one subnet. The routes name the first card for every
+/// destination, and each path still leaves by a card of its own; so what cuts the first card
+/// leaves the second path.
+#[test]
+fn each_path_has_a_card_of_its_own_where_the_routes_name_one_for_all() {
+    let mut p = with_addresses(Changing { a: 2, z: 2 }, &config());
+    let sources = [0, 1].map(|n| p.path(A, n).local);
+    assert_eq!(sources, [address(0, A), address(1, A)]);
+    cut(&mut p, &[0]);
+    let pause = longest_pause(&mut p, 1000);
+    assert!(pause <= 3 * 20 + 50, "{pause} ms");
+    let sources = [0, 1].map(|n| p.path(A, n).local);
+    assert_eq!(sources, [address(0, A), address(1, A)]);
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Packets of strangers to a running endpoint.
 
-use crate::stranger::{PORT, Stranger, packet as packet_of};
+use crate::stranger::{PORT, Stranger, init as init_fields, packet as packet_of};
 use byway::{Endpoint, EndpointOptions, Message};
-use byway_wire::{InitFields, PacketBuilder, ParamWriter, Tsn};
+use byway_wire::{PacketBuilder, ParamWriter, chunk_type};
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
@@ -11,14 +11,7 @@ fn packet(tag: u32, write: impl FnOnce(&mut PacketBuilder<'_>)) -> Vec<u8> {
 }
 
 fn init(params: impl FnOnce(&mut ParamWriter<'_>)) -> Vec<u8> {
-    let fields = InitFields {
-        initiate_tag: 9,
-        a_rwnd: 65_536,
-        outbound_streams: 1,
-        inbound_streams: 1,
-        initial_tsn: Tsn(1),
-    };
-    packet(0, |p| p.init(false, &fields, params))
+    packet(0, |p| p.init(false, &init_fields(), params))
 }
 
 fn server(addresses: u8) -> Endpoint {
@@ -32,6 +25,32 @@ fn stranger() -> UdpSocket {
     let wait = Some(Duration::from_millis(300));
     socket.set_read_timeout(wait).unwrap();
     socket
+}
+
+/// R7: a symmetric translator gives what its client sends to each address of a server a UDP port of
+/// its own, here a socket of its own. Each hears of that address alone, as a translator would pass it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn each_address_answers_the_port_that_it_was_asked_from() {
+    let server = server(2);
+    let to = server.local_addresses();
+    let at = [127, 0, 0, 9];
+    let mut first = Stranger::at(to[0], at);
+    assert!(first.set_up(4000, &init_fields(), |_| {}));
+    let association = server.accept().await.unwrap();
+    let second = Stranger::at(to[1], at);
+    assert_ne!(first.local().port(), second.local().port());
+    let (port, tag) = first.associations[0];
+    for round in 0..3 {
+        for (n, stranger) in [&first, &second].into_iter().enumerate() {
+            let info = [round, n as u8, 1, 2];
+            stranger.send(&packet_of(port, tag, |b| b.heartbeat(&info)));
+            let answer = stranger.hear_of(chunk_type::HEARTBEAT_ACK);
+            assert!(answer.ends_with(&info), "{answer:?}");
+        }
+    }
+    // Data goes to where the association was set up from.
+    association.send(Message::new(0, vec![1])).await.unwrap();
+    first.hear_of(chunk_type::DATA);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]

@@ -1,0 +1,97 @@
+# shellcheck shell=bash disable=SC2034
+# Ctrl-C (SIGINT) and SIGTERM end each command within a second, in the middle of its work, also where the peer is cut off.
+
+starts() { # NS LOG COMMAND [OPTIONS...]: byway in the background; its process is $!
+    # A shell lets its background processes ignore SIGINT, `ip netns exec` becomes byway.
+    (exec env --default-signal=INT ip netns exec "$ID$1" "$BYWAY" "${@:3}") < "$WORK/file" > /dev/null 2> "$WORK/$2" &
+}
+
+busy() { # COMMAND: it and its peer, with data on the way; OWN and PEER are their processes
+    local to=10.93.0.2,10.93.1.2 server client
+    rm -rf "$WORK/got" && mkdir "$WORK/got"
+    two_links
+    case $1 in
+        recv | send)
+            starts z recv.log recv --unprotected --bind $to --dir "$WORK/got"
+            server=$!
+            sleep 0.3
+            starts a send.log send "$WORK/file" --to $to
+            client=$!
+            ;;
+        listen | cat)
+            starts z recv.log listen --unprotected --bind $to
+            server=$!
+            sleep 0.3
+            starts a send.log cat --to $to
+            client=$!
+            ;;
+        serve | forward)
+            (exec ip netns exec "${ID}z" python3 -c '
+import socket
+with socket.create_server(("127.0.0.1", 7000)) as server:
+    here, _ = server.accept()
+    while here.recv(65536):
+        pass') 2> /dev/null &
+            TUNNELLED=$!
+            starts z recv.log serve --unprotected --allow 127.0.0.1:7000 --bind $to
+            server=$!
+            sleep 0.3
+            starts a send.log forward --listen 127.0.0.1:7001=127.0.0.1:7000 --to $to
+            client=$!
+            # Either may begin too early.
+            # shellcheck disable=SC2016
+            (exec ip netns exec "${ID}a" bash -c 'until exec 3> /dev/tcp/127.0.0.1/7001 && cat "$0" >&3; do sleep 0.1; done' "$WORK/file") 2> /dev/null &
+            TUNNELLED+=" $!"
+            ;;
+    esac
+    case $1 in
+        recv | listen | serve) OWN=$server PEER=$client ;;
+        *) OWN=$client PEER=$server ;;
+    esac
+}
+
+signal_ends() { # COMMAND
+    local links name status expected began took sent times='' wrong=''
+    for links in "" cut; do
+        for name in INT TERM; do
+            TUNNELLED=''
+            busy "$1"
+            for _ in $(seq 100); do
+                sleep 0.1
+                sent=$(on a cat /sys/class/net/e0/statistics/tx_bytes)
+                [ "$sent" -lt 1000000 ] || break
+            done
+            [ "$sent" -ge 1000000 ] && kill -0 $OWN && kill -0 $PEER || BROKEN+="no data was on the way; "
+            [ -z "$links" ] || cut_all on
+            if [ -n "${LATE:-}" ]; then
+                kill -STOP $OWN
+                (sleep 1.5 && kill -CONT $OWN) &
+            fi
+            began=$(date +%s%N)
+            kill -$name $OWN
+            wait $OWN
+            status=$?
+            took=$((($(date +%s%N) - began) / 1000000))
+            times+=" $took"
+            expected=130
+            [ $name = INT ] || expected=143
+            [ $status = $expected ] && [ $took -le 1000 ] && [ -z "$BROKEN" ] ||
+                wrong+="SIG$name ${links:-, the links work}: status $status after $took ms; $BROKEN"
+            # shellcheck disable=SC2086
+            kill $PEER $TUNNELLED 2> /dev/null
+            # shellcheck disable=SC2086
+            wait $PEER $TUNNELLED
+        done
+    done 2> /dev/null
+    [ -z "$wrong" ]
+    verdict "$1 ends for SIGINT and SIGTERM after$times ms, the last two with the links cut" $? "at most 1000 ms; $wrong"
+}
+
+# For the controls.
+cat_ends() { signal_ends cat; }
+
+drill_ends() {
+    local each
+    head -c 50000000 /dev/zero > "$WORK/file"
+    for each in recv send listen cat serve forward; do signal_ends $each; done
+}
