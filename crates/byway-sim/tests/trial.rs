@@ -7,8 +7,25 @@ use byway_core::time::Duration;
 use byway_core::{AssocId, AssocStats, Config, Endpoint, PathId};
 use byway_sim::Simulation;
 use byway_sim::host::Sender;
-use byway_sim::net::{LinkConfig, LossModel, QueueLimit, Rate};
-use common::{Dumbbells, LIMIT, core_link, direct, dumbbells, transfer};
+use byway_sim::net::{LinkConfig, LossModel, QueueLimit, Rate, TopologyBuilder};
+use common::{Dumbbells, LIMIT, address, core_link, dumbbells, transfer};
+
+/// Two hosts, and between them these links, without a router.
+fn direct(links: &[LinkConfig]) -> Dumbbells {
+    let mut topology = TopologyBuilder::new();
+    let ends = [1, 2].map(|host| (0..links.len() as u8).map(move |p| address(p, host)));
+    let [a, b] = ends.map(|all| topology.add_host("host", &all.collect::<Vec<_>>()));
+    let between = (0..).zip(links);
+    let cores = between
+        .map(|(p, link)| topology.add_duplex(a.interface(p), b.interface(p), link.clone()))
+        .collect();
+    Dumbbells {
+        topology,
+        a,
+        b,
+        cores,
+    }
+}
 
 /// A transfer of 4 MB: seconds, counts, and the primary at its end.
 fn run(config: &Config, links: &[LinkConfig; 2], seed: u8) -> (f64, AssocStats, PathId) {

@@ -53,23 +53,6 @@ pub(crate) fn dumbbells(cores: &[LinkConfig]) -> Dumbbells {
     }
 }
 
-/// Two hosts, and between them these links, without a router.
-pub(crate) fn direct(links: &[LinkConfig]) -> Dumbbells {
-    let mut topology = TopologyBuilder::new();
-    let ends = [1, 2].map(|host| (0..links.len() as u8).map(move |p| address(p, host)));
-    let [a, b] = ends.map(|all| topology.add_host("host", &all.collect::<Vec<_>>()));
-    let between = (0..).zip(links);
-    let cores = between
-        .map(|(p, link)| topology.add_duplex(a.interface(p), b.interface(p), link.clone()))
-        .collect();
-    Dumbbells {
-        topology,
-        a,
-        b,
-        cores,
-    }
-}
-
 pub(crate) fn core_link() -> LinkConfig {
     LinkConfig::new(Rate::mbps(10), Duration::from_millis(25)).queue(QueueLimit::Packets(50))
 }
