@@ -138,14 +138,11 @@ fn every_test_of_the_table_exists() {
 /// The drills that `interop/drills` lists and that have a function: `script` is that file, and
 /// `all` is it and the files that it reads.
 fn drills(script: &str, all: &str) -> BTreeSet<String> {
-    // A list of its own, or what is run where none is named.
-    let list = match script.split_once("\nALL=(") {
-        Some((_, list)) => list.split(')').next(),
-        None => script
-            .split_once("|| set -- ")
-            .and_then(|(_, list)| list.lines().next()),
-    };
-    let names = list.unwrap_or_default().split_whitespace();
+    // Each line has a name and how many verdicts the drill gives.
+    let list = script.split_once("VERDICTS[$drill]=$count; done << END\n");
+    let list = list.and_then(|(_, rest)| rest.split("\nEND\n").next());
+    let lines = list.unwrap_or_default().lines();
+    let names = lines.filter_map(|line| line.split_whitespace().next());
     let has_function = |n: &&str| all.contains(&format!("\ndrill_{n}() {{"));
     names.filter(has_function).map(str::to_owned).collect()
 }
@@ -170,15 +167,13 @@ fn every_test_of_the_networks_exists() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Both forms of the list; a name without a function is no drill.
+/// A name without a function is no drill.
 #[test]
 fn drills_are_known_by_the_list_and_their_functions() {
-    let one = "x\n[ $# -gt 0 ] || set -- mtu nat gone\ndrill_mtu() {\n\ndrill_nat() {\n";
+    let script = "x\nwhile read; do VERDICTS[$drill]=$count; done << END\nmtu $((2 + 2))\ngone 1\nnat 2\nEND\nwords 3\n";
+    let all = format!("{script}\ndrill_mtu() {{\n\ndrill_nat() {{\n\ndrill_words() {{\n");
     let expected = BTreeSet::from(["mtu", "nat"].map(str::to_owned));
-    assert_eq!(drills(one, one), expected);
-    let rooms = "x\nALL=(mtu\n    gone nat)\n[ $# -gt 0 ] || set -- \"${ALL[@]}\"\n";
-    let with_rooms = format!("{rooms}\ndrill_mtu() {{\n\ndrill_nat() {{\n");
-    assert_eq!(drills(rooms, &with_rooms), expected);
+    assert_eq!(drills(script, &all), expected);
 }
 
 #[test]
