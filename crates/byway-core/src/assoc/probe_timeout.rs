@@ -3,29 +3,10 @@
 
 use super::{Association, Ctx};
 use crate::observe::{Observation, Timer};
-use crate::path::{Path, PathId, PathState, PathTimer};
+use crate::path::{PathId, PathState, PathTimer};
 use crate::policy::retransmit::LossCause;
 use crate::policy::{DataMove, ProbeTimeout, Repeats, WaitsSince};
 use crate::time::{Duration, Instant};
-
-/// The first windows of slow start, in packets.
-const FIRST_WINDOWS: u32 = 16;
-/// What the packets of an initial window, and one that looks for the path MTU, take at 1 Mbit/s.
-const FIRST_ROUND_TRIP: Duration = Duration::from_millis(50);
-
-/// The round trip that is expected of what leaves now; `None` before the first sample. The packets of
-/// the set-up are small, and in slow start each window has more packets than the one before. On a
-/// slow link these packets take longer than all else, and SRTT follows too late.
-fn coming_round_trip(p: &Path, data_waits: bool) -> Option<Duration> {
-    let w = p.window();
-    let is_first = data_waits && w.cwnd <= w.ssthresh.min(FIRST_WINDOWS * w.pmdcs);
-    let srtt = p.rtt.srtt()?;
-    Some(if is_first {
-        srtt.max(FIRST_ROUND_TRIP)
-    } else {
-        srtt
-    })
-}
 
 impl Association {
     /// A path acknowledged something. The wait for the next acknowledgement starts again
@@ -66,9 +47,8 @@ impl Association {
     }
 
     fn await_by(&mut self, rule: ProbeTimeout, now: Instant, path: PathId) {
-        let waits = !self.send.queue.is_empty();
         let p = self.paths.get_mut(path);
-        let Some(srtt) = coming_round_trip(p, waits).filter(|_| p.window().flight > 0) else {
+        let Some(srtt) = p.rtt.srtt().filter(|_| p.window().flight > 0) else {
             return;
         };
         // Two small chunks may be in one packet. They count as two packets only if one

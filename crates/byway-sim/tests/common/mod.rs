@@ -54,7 +54,7 @@ pub(crate) fn dumbbells(cores: &[LinkConfig]) -> Dumbbells {
 }
 
 /// Two hosts, and between them these links, without a router.
-#[allow(dead_code, reason = "two tests use it")]
+#[allow(dead_code, reason = "one test uses it")]
 pub(crate) fn direct(links: &[LinkConfig]) -> Dumbbells {
     let mut topology = TopologyBuilder::new();
     let ends = [1, 2].map(|host| (0..links.len() as u8).map(move |p| address(p, host)));
