@@ -7,8 +7,8 @@ use core::net::SocketAddr;
 
 impl Association {
     /// The routes of this host, or the MTUs of its interfaces, changed. A path whose source has
-    /// no way to its address any more leaves from another one that has, or is in doubt if there
-    /// is none, and paths that share a source get one of their own if the new routes allow it.
+    /// no way to its address any more leaves from another one that has, and paths that share
+    /// a source get one of their own if the new routes allow it.
     pub(crate) fn on_routes_changed(&mut self, ctx: &mut Ctx<'_>) {
         if self.state.is_closed() {
             return;
@@ -36,11 +36,6 @@ impl Association {
         let found = ctx.routes.source_beside(&ours, remote, &used);
         let other = found.and_then(|i| ours.get(i).copied());
         let Some(other) = other.filter(|o| *o != local && ctx.routes.leads(*o, remote)) else {
-            // As if the kernel had refused a packet. It refuses none where the window is full, and
-            // what is in flight may have been in the queue of the card that went down.
-            if self.state.sends_heartbeats() {
-                self.on_unreachable(ctx, path);
-            }
             return;
         };
         if self.state.sends_heartbeats() {
