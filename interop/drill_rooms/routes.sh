@@ -78,7 +78,7 @@ drill_roam() {
     sleep 0.5
     leave e0
     complete "roam, the new network comes first" 6
-    stalled_less "roam, the new network comes first" 250
+    stalled_less "roam, the new network comes first" 400
 
     two_links
     leave e1
@@ -102,7 +102,7 @@ drill_roam() {
     on z ip addr flush dev e0
     on z ip link set e0 down
     complete "roam, the server leaves its network" 6
-    stalled_less "roam, the server leaves its network" 250
+    stalled_less "roam, the server leaves its network" 400
 
     # Behind translators; the server has public addresses.
     fresh a z r s
@@ -123,5 +123,5 @@ drill_roam() {
     leave e0
     enter e1 192.168.8.1 192.168.8.254
     complete "roam, from one translator to another" 6
-    stalled_less "roam, from one translator to another" 250
+    stalled_less "roam, from one translator to another" 400
 }
