@@ -122,15 +122,7 @@ async fn one(
     ending: &Ending,
     association: Association,
 ) -> Option<Served> {
-    let (channel, place) = match files.admit(association).await {
-        Ok(admitted) => admitted,
-        Err((failure, peer)) => {
-            if !ending.has_begun() {
-                files.log.failed(&failure, peer);
-            }
-            return None;
-        }
-    };
+    let (channel, place) = files.admit(association, ending).await?;
     let job = Job::new(args, files, &channel);
     Some(match job.serve().await {
         Ok(()) if job.done.borrow().is_empty() => Served::Other,
@@ -203,19 +195,24 @@ impl Files {
         })
     }
 
-    /// Lets a sender in; or why not, and who it was.
+    /// Lets a sender in, or logs why not and who it was.
     async fn admit(
         &self,
         association: Association,
-    ) -> Result<(Channel, Option<Place<'_>>), (Failure, Option<SocketAddr>)> {
+        ending: &Ending,
+    ) -> Option<(Channel, Option<Place<'_>>)> {
         let Some(gate) = &self.gate else {
-            return Ok((Channel::plain(association), None));
+            return Some((Channel::plain(association), None));
         };
         let peer = association.paths().first().map(|p| p.remote);
         let refused = match admit(gate, &association).await {
-            Ok((channel, place)) => return Ok((channel, Some(place))),
+            Ok((channel, place)) => return Some((channel, Some(place))),
             Err(refused) => refused,
         };
+        // Before the sender knows: whoever sees it refused finds it in the log, though this ends at once.
+        if !ending.has_begun() {
+            self.log.failed(&refused.failure, peer);
+        }
         if refused.plain {
             // A sender in plain mode reads it; what it has offered is not looked at.
             let channel = Channel::plain(association.clone());
@@ -229,7 +226,7 @@ impl Files {
             let _ = tokio::time::timeout(LINGER, told).await;
         }
         abort_for(&association, &refused.failure);
-        Err((refused.failure, peer))
+        None
     }
 
     /// Ends for those that are still here, and writes what is left to say.
