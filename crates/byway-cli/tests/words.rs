@@ -192,11 +192,7 @@ fn wrong_udp_port(ip: IpAddr) {
     assert!(child.wait().unwrap().success(), "{said}");
     drop(server.finish());
 
-    let out = byway()
-        .args(["cat", "--connect-timeout", "2s", "--to", &to])
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
+    let out = run(&["cat", "--connect-timeout", "2s", "--to", &to]);
     let said = text(&out.stderr);
     assert_eq!(out.status.code(), Some(3), "{said}");
     assert!(
@@ -210,11 +206,7 @@ fn wrong_udp_port(ip: IpAddr) {
 fn a_wrong_sctp_port_is_named() {
     for bind in ["127.0.0.1:0", "[::1]:0"] {
         let mut server = Server::start_at(&["listen"], bind);
-        let out = byway()
-            .args(["cat", "--port", "5002", "--to", &server.addresses])
-            .stdin(Stdio::null())
-            .output()
-            .unwrap();
+        let out = run(&["cat", "--port", "5002", "--to", &server.addresses]);
         let said = text(&out.stderr);
         assert_eq!(out.status.code(), Some(3), "{said}");
         assert!(
@@ -244,7 +236,7 @@ fn what_cannot_be_the_other_side_is_refused_with_the_reason() {
             ),
             ("010.93.0.2", ["not an IPv4 address", "leading zeros"]),
         ] {
-            let out = byway().args(command).args(["--to", to]).output().unwrap();
+            let out = run(&[command, &["--to", to]].concat());
             let said = text(&out.stderr);
             assert_eq!(out.status.code(), Some(2), "{command:?} {to}: {said}");
             assert!(out.stdout.is_empty(), "{command:?} {to}");
@@ -254,11 +246,10 @@ fn what_cannot_be_the_other_side_is_refused_with_the_reason() {
         }
     }
     for args in [
-        ["cat", file, "--connect-timeout", "0s"],
-        ["doctor", "--heartbeats-only", "--wait", "0s"],
+        &["cat", file, "--connect-timeout", "0s"][..],
+        &["doctor", "--heartbeats-only", "--wait", "0s"],
     ] {
-        let out = byway().args(args).args(["--to", "127.0.0.1"]).output();
-        let out = out.unwrap();
+        let out = run(&[args, &["--to", "127.0.0.1"]].concat());
         let said = text(&out.stderr);
         assert_eq!(out.status.code(), Some(2), "{args:?}: {said}");
         assert!(
@@ -274,11 +265,7 @@ fn what_cannot_be_the_other_side_is_refused_with_the_reason() {
 fn a_mapped_address_leads_to_the_ipv4_host() {
     let server = Server::start_at(&["listen"], "127.0.0.1:0");
     let (ip, port) = server.addresses.split_once(':').unwrap();
-    let out = byway()
-        .args(["cat", "--to", &format!("[::ffff:{ip}]:{port}")])
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
+    let out = run(&["cat", "--to", &format!("[::ffff:{ip}]:{port}")]);
     assert!(out.status.success(), "{}", text(&out.stderr));
     assert_eq!(server.finish().0, Some(0));
 }

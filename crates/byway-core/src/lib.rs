@@ -26,6 +26,7 @@ pub mod policy;
 mod recv;
 mod refusals;
 pub mod routes;
+mod scope;
 mod send;
 pub mod text;
 pub mod time;
@@ -44,6 +45,7 @@ pub use observe::{Observation, Observed};
 pub use path::{PathId, PathState};
 pub use refusals::{Refusal, Rule, RuleCounts};
 pub use routes::Routes;
+pub use scope::{is_link_local, is_private};
 
 /// The example of the README, as a test.
 #[cfg(doctest)]

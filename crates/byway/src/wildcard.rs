@@ -10,9 +10,10 @@
 
 use crate::netlink::Netlink;
 use byway_core::config::MAX_LOCAL;
+use byway_core::{is_link_local, is_private};
 use if_addrs::Interface;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 
 /// Whether one of these is a wildcard.
 pub(crate) fn any(local: &[SocketAddr]) -> bool {
@@ -87,30 +88,11 @@ fn expand_with(local: &[SocketAddr], cards: &[Interface], inner: &[u32]) -> Vec<
     all
 }
 
-fn is_link_local(ip: IpAddr) -> bool {
-    match ip {
-        IpAddr::V4(a) => a.is_link_local(),
-        IpAddr::V6(a) => a.is_unicast_link_local(),
-    }
-}
-
-/// Behind a provider's translator (RFC 6598).
-fn is_shared(ip: Ipv4Addr) -> bool {
-    let [a, b, ..] = ip.octets();
-    a == 100 && b & 0xc0 == 64
-}
-
-fn is_private(ip: IpAddr) -> bool {
-    match ip {
-        IpAddr::V4(a) => a.is_private() || is_shared(a),
-        IpAddr::V6(a) => a.is_unique_local(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use if_addrs::{IfAddr, IfOperStatus, Ifv4Addr, Ifv6Addr};
+    use std::net::IpAddr;
 
     fn card(index: u32, ip: &str, up: bool) -> Interface {
         let addr = match ip.parse().unwrap() {

@@ -9,15 +9,14 @@ use crate::failure::{Failure, Kind};
 use crate::settings::config;
 use crate::terminal::{say, say_json};
 use byway::{
-    Association, Closed, CommandError, Config, ConnectError, Endpoint, LossReason, PathStats,
-    SendError,
+    Association, Closed, CommandError, Config, ConnectError, Endpoint, LossReason, SendError,
 };
 use byway_lab::show;
 use byway_lab::units::format_duration;
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::fmt;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::pin::pin;
 use std::time::Duration;
 
@@ -366,14 +365,13 @@ fn more(local: &[SocketAddr]) -> &'static str {
 /// peer with one address, but not for that peer's link.
 fn warn_of_one(endpoint: &Endpoint, local: &[SocketAddr], association: &Association) {
     let paths = association.paths();
-    let count = |address: fn(&PathStats) -> IpAddr| {
-        let mut all: Vec<IpAddr> = paths.iter().map(address).collect();
-        all.sort();
-        all.dedup();
-        all.len()
-    };
-    match (count(|p| p.local.ip()), count(|p| p.remote.ip())) {
-        (_, 1) if sources_for(&paths, &endpoint.local_addresses()) > 1 => say(format_args!(
+    let local_of_paths = distinct(paths.iter().map(|p| p.local));
+    let remote_of_paths = distinct(paths.iter().map(|p| p.remote));
+    // What packets to the one address could leave from.
+    let fits = |a: &SocketAddr| paths.iter().any(|p| p.remote.is_ipv4() == a.is_ipv4());
+    let sources = || distinct(endpoint.local_addresses().into_iter().filter(fits));
+    match (local_of_paths, remote_of_paths) {
+        (_, 1) if sources() > 1 => say(format_args!(
             "warning: half redundancy, the other side has one address only, and a failure of its link \
              stops the transfer; give it more with --bind there"
         )),
@@ -388,14 +386,9 @@ fn warn_of_one(endpoint: &Endpoint, local: &[SocketAddr], association: &Associat
     }
 }
 
-/// Addresses of this side that packets to the first path's destination could leave from.
-fn sources_for(paths: &[PathStats], local: &[SocketAddr]) -> usize {
-    let fits = |ip: IpAddr| {
-        let same = |p: &PathStats| p.remote.is_ipv4() == ip.is_ipv4();
-        paths.first().is_some_and(same)
-    };
-    let all: BTreeSet<IpAddr> = local.iter().map(SocketAddr::ip).collect();
-    all.into_iter().filter(|ip| fits(*ip)).count()
+/// How many addresses, whatever the ports.
+fn distinct(all: impl Iterator<Item = SocketAddr>) -> usize {
+    all.map(|a| a.ip()).collect::<BTreeSet<_>>().len()
 }
 
 /// What of the messages of a lost association was not acknowledged, in bytes.

@@ -2,6 +2,7 @@
 //! checked and copied.
 
 use crate::auth::{MAX_HMACS, PeerAuth, RANDOM_LEN};
+use crate::scope::{is_link_local, is_local, is_private};
 use crate::time::Duration;
 use byway_wire::{Init, Param, RawParam, Tsn, chunk_type};
 use core::net::IpAddr;
@@ -170,7 +171,8 @@ impl PeerInit {
 
 /// Whether an address that a peer lists may become a path. It must be unicast, and its
 /// scope must not be narrower than that of the peer's source address. Otherwise a peer
-/// could direct our packets to our own services or to other hosts on our link.
+/// could direct our packets to our own services or to other hosts on our link; and a private
+/// address of a peer with a public one is of its own network, where a host of ours may have it.
 pub(crate) fn acceptable_address(a: IpAddr, source: IpAddr) -> bool {
     // A mapped address (::ffff:127.0.0.1) would have the scope of no IPv6 address.
     let (a, source) = (a.to_canonical(), source.to_canonical());
@@ -182,27 +184,6 @@ pub(crate) fn acceptable_address(a: IpAddr, source: IpAddr) -> bool {
         && (!a.is_loopback() || source.is_loopback())
         && (!is_link_local(a) || is_link_local(source))
         && (!is_private(a) || is_private(source) || is_local(source))
-}
-
-/// Of this host or this link.
-fn is_local(a: IpAddr) -> bool {
-    a.is_loopback() || is_link_local(a)
-}
-
-/// RFC 1918, RFC 6598 (behind a carrier's translator), RFC 4193. A peer with a public address
-/// that lists one means its own network, and we would probe a host of ours.
-fn is_private(a: IpAddr) -> bool {
-    match a {
-        IpAddr::V4(v4) => v4.is_private() || v4.octets()[0] == 100 && v4.octets()[1] & 0xC0 == 64,
-        IpAddr::V6(v6) => v6.is_unique_local(),
-    }
-}
-
-fn is_link_local(a: IpAddr) -> bool {
-    match a {
-        IpAddr::V4(v4) => v4.is_link_local(),
-        IpAddr::V6(v6) => v6.is_unicast_link_local(),
-    }
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use crate::config::Wildcard;
 use crate::observe::{Observation, Timer};
 use crate::outbox::Finished;
 use crate::path::PathId;
+use crate::scope::{is_local, is_private};
 use byway_wire::{AsconfAck, PacketBuilder, Param, ParamWriter, cause_code};
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use smallvec::SmallVec;
@@ -643,22 +644,11 @@ impl Results {
 
 /// Whether this side is named by the wildcard address: a translator must be between.
 fn uses_wildcard(rule: Wildcard, own: IpAddr, peer: IpAddr) -> bool {
+    let not_unique = |ip| is_private(ip) || is_local(ip);
     match rule {
         Wildcard::Always => true,
         Wildcard::Never => false,
-        Wildcard::Private => is_private(own) && !is_private(peer),
-    }
-}
-
-/// Whether an address is not unique on the whole network (RFC 1918, 6598, 4193, 3927).
-fn is_private(ip: IpAddr) -> bool {
-    match ip.to_canonical() {
-        IpAddr::V4(a) => {
-            let [first, second, ..] = a.octets();
-            let shared = first == 100 && (64..128).contains(&second);
-            a.is_private() || shared || a.is_link_local() || a.is_loopback()
-        }
-        IpAddr::V6(a) => a.is_unique_local() || a.is_unicast_link_local() || a.is_loopback(),
+        Wildcard::Private => not_unique(own) && !not_unique(peer),
     }
 }
 
