@@ -8,12 +8,13 @@ use spoken::{Speaker, bounded, runtime};
 use std::path::Path;
 use std::time::Duration;
 
-/// Begins a file from this address, with one byte.
+/// Begins a file from this address, with one byte. Its slot may be taken back, or refused, before the
+/// byte is on its way.
 async fn begin(server: &Server, from: &str, sender: u8) -> Speaker {
     let speaker = Speaker::connect(server, &format!("{from}:0"), 0).await;
     speaker.offer(sender, 1 << 40, "endless.bin").await;
     speaker.start(0).await;
-    speaker.data(b"a").await;
+    speaker.trickle().await;
     speaker
 }
 
