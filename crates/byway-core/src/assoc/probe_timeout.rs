@@ -3,10 +3,30 @@
 
 use super::{Association, Ctx};
 use crate::observe::{Observation, Timer};
-use crate::path::{PathId, PathState, PathTimer};
+use crate::path::{Path, PathId, PathState, PathTimer};
 use crate::policy::retransmit::LossCause;
 use crate::policy::{DataMove, ProbeTimeout, Repeats, WaitsSince};
 use crate::time::{Duration, Instant};
+
+/// The first windows of slow start, in packets.
+const FIRST_WINDOWS: u32 = 16;
+/// What the packets of an initial window, and one that looks for the path MTU, take at 1 Mbit/s.
+const FIRST_ROUND_TRIP: Duration = Duration::from_millis(50);
+
+/// The round trip that is expected of what leaves now; `None` before the first sample. The packets of
+/// the set-up are small, and in slow start each window has more packets than the one before. On a
+/// slow link these packets take longer than all else, and SRTT follows too late.
+fn coming_round_trip(p: &Path, data_waits: bool) -> Option<Duration> {
+    let w = p.window();
+    let is_first = data_waits && w.cwnd <= w.ssthresh.min(FIRST_WINDOWS * w.pmdcs);
+    // While chunks are repeated there may be no sample for SRTT, however long the queue becomes.
+    let srtt = p.rtt.srtt()?.max(p.rtt.newest());
+    Some(if is_first {
+        srtt.max(FIRST_ROUND_TRIP)
+    } else {
+        srtt
+    })
+}
 
 impl Association {
     /// A path acknowledged something. The wait for the next acknowledgement starts again
@@ -47,8 +67,9 @@ impl Association {
     }
 
     fn await_by(&mut self, rule: ProbeTimeout, now: Instant, path: PathId) {
+        let waits = !self.send.queue.is_empty();
         let p = self.paths.get_mut(path);
-        let Some(srtt) = p.rtt.srtt().filter(|_| p.window().flight > 0) else {
+        let Some(srtt) = coming_round_trip(p, waits).filter(|_| p.window().flight > 0) else {
             return;
         };
         // Two small chunks may be in one packet. They count as two packets only if one

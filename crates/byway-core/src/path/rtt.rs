@@ -12,6 +12,8 @@ pub(crate) struct RttEstimator {
     /// None before the first sample (rule C1).
     srtt: Option<u64>,
     rttvar: u64,
+    /// The round trip of the newest acknowledged chunk that was sent once.
+    newest: u64,
     rto: u64,
     /// The chunk that is being timed (rule C4).
     timed: Option<u64>,
@@ -24,6 +26,7 @@ impl RttEstimator {
         RttEstimator {
             srtt: None,
             rttvar: 0,
+            newest: 0,
             rto: nanos(cfg.initial),
             timed: None,
             last_timed: now,
@@ -36,6 +39,18 @@ impl RttEstimator {
 
     pub(crate) fn rttvar(&self) -> Duration {
         Duration::from_nanos(self.rttvar)
+    }
+
+    /// The round trip of the newest acknowledged chunk that was sent once; zero before the first.
+    pub(crate) fn newest(&self) -> Duration {
+        Duration::from_nanos(self.newest)
+    }
+
+    /// A chunk that was sent once took this. It is no sample where an earlier one was retransmitted meanwhile
+    /// (rule C5).
+    #[inline]
+    pub(crate) fn note_round_trip(&mut self, rtt: Duration) {
+        self.newest = nanos(rtt);
     }
 
     pub(crate) fn rto(&self) -> Duration {

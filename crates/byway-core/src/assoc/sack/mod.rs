@@ -218,6 +218,9 @@ impl Association {
         if let Some(rtt) = s.sample {
             self.paths.get_mut(id).rtt.sample(rtt, &self.cfg.rto);
         }
+        if let Some(rtt) = s.round_trip {
+            self.paths.get_mut(id).rtt.note_round_trip(rtt);
+        }
         self.grow_window(ctx, id, s, growth);
         if s.lost {
             self.respond_to_loss(ctx.now, id, s);
