@@ -12,18 +12,19 @@ use byway_sim::{HostId, Simulation};
 use common::{address, endpoint, native};
 
 /// The share of the first association in what both deliver from 10 to 70 s. Both begin at
-/// once, with round trips of 90 ms and a queue of so many packets.
-fn share(configs: [&Config; 2], queue: u32, seed: u8) -> f64 {
+/// once, with a queue of so many packets and these delays of the first link, in microseconds.
+fn share(configs: [&Config; 2], queue: u32, seed: u8, delays: [u64; 2]) -> f64 {
     let mut topology = TopologyBuilder::new();
     let (left, right) = (topology.add_router("left"), topology.add_router("right"));
-    let edge = LinkConfig::new(Rate::mbps(100), Duration::from_millis(10))
-        .queue(QueueLimit::Packets(1000));
     let pairs: Vec<_> = (0..2u8)
-        .map(|n| {
+        .zip(delays)
+        .map(|(n, delay)| {
+            let edge = LinkConfig::new(Rate::mbps(100), Duration::from_micros(delay))
+                .queue(QueueLimit::Packets(1000));
             let a = topology.add_host(&format!("A{n}"), &[address(n, 1)]);
             let b = topology.add_host(&format!("B{n}"), &[address(n, 2)]);
             topology.add_duplex(a.interface(0), left, edge.clone());
-            topology.add_duplex(right, b.interface(0), edge.clone());
+            topology.add_duplex(right, b.interface(0), edge);
             (a, b)
         })
         .collect();
@@ -54,19 +55,25 @@ fn share(configs: [&Config; 2], queue: u32, seed: u8) -> f64 {
     got[0] / (got[0] + got[1])
 }
 
-/// The mean over five seeds.
+/// The mean over twenty runs, with round trips of 70 to 110 ms that are not the same for both. With equal ones the
+/// losses of both fall together, always in the same order, and one packet more at the start decides which
+/// order that is: shares of 0.56 to 0.70 for the same senders.
 fn mean_share(configs: [&Config; 2], queue: u32) -> f64 {
-    (1..=5)
-        .map(|seed| share(configs, queue, 10 * seed))
-        .sum::<f64>()
-        / 5.0
+    let shares: Vec<f64> = (1..=10)
+        .flat_map(|seed| {
+            let [near, far] = [3779, 7919].map(|step| 5000 + u64::from(seed) * step % 10_007);
+            // Who has the shorter way gets more, so each has it in half of the runs.
+            [[near, far], [far, near]].map(|delays| share(configs, queue, 10 * seed, delays))
+        })
+        .collect();
+    shares.iter().sum::<f64>() / shares.len() as f64
 }
 
 /// The largest share of `byway` beside `rfc9260`, by the queue's packets.
 const MOST: [(u32, f64); 3] = [(20, 0.63), (75, 0.67), (200, 0.79)];
 
 /// Two of a kind share evenly. CUBIC gives up 30 % of its window at a loss and `rfc9260` half, so the more the deeper
-/// the queue is: the bounds are what that gives today and 0.04.
+/// the queue is: the bounds are what that gives today and 0.03 to 0.05.
 #[test]
 fn byway_and_rfc9260_share_a_bottleneck() {
     let (byway, plain) = (Config::byway(), Config::rfc9260());
@@ -81,7 +88,7 @@ fn byway_and_rfc9260_share_a_bottleneck() {
         );
         for even in [own, plain] {
             assert!(
-                (0.42..=0.58).contains(&even),
+                (0.46..=0.54).contains(&even),
                 "{queue} packets, two of a kind: {even}"
             );
         }

@@ -4,23 +4,27 @@
 mod common;
 
 use byway_core::time::{Duration, Instant};
-use byway_core::{AssocStats, Config};
+use byway_core::{AssocStats, Config, PathStats};
 use byway_sim::Simulation;
 use byway_sim::host::Sender;
 use byway_sim::net::{LinkChange, LinkConfig, QueueLimit, Rate};
 use common::{LIMIT, direct, transfer};
 
-/// What a transfer of 1 MB over two such links brought.
-fn over(kilobits: u64, delay: u64, config: &Config) -> AssocStats {
+fn link(kilobits: u64, delay: u64) -> LinkConfig {
     let rate = Rate::BitsPerSecond(1000 * kilobits);
-    let link = LinkConfig::new(rate, Duration::from_millis(delay)).queue(QueueLimit::Packets(50));
-    let (mut sim, a, _) = transfer(&direct(&[link.clone(), link]), config, 1_000_000, 1);
+    LinkConfig::new(rate, Duration::from_millis(delay)).queue(QueueLimit::Packets(50))
+}
+
+/// What a transfer of 1 MB in messages of 1452 bytes over these links brought: each fills a packet of 1500.
+fn over(links: &[LinkConfig], config: &Config) -> (AssocStats, Vec<PathStats>) {
+    let (mut sim, a, _) = transfer(&direct(links), config, 1_000_000, 1);
     assert!(sim.run_until_done(LIMIT, |s| {
         s.app::<Sender>(a)
             .is_some_and(|b| b.report().acked_at.is_some())
     }));
     let id = sim.app::<Sender>(a).unwrap().report().assoc.unwrap();
-    sim.endpoint(a).stats(id).unwrap()
+    let endpoint = sim.endpoint(a);
+    (endpoint.stats(id).unwrap(), endpoint.paths(id))
 }
 
 /// The round trips of the set-up are those of small packets, and the packets of the first windows take
@@ -29,19 +33,49 @@ fn over(kilobits: u64, delay: u64, config: &Config) -> AssocStats {
 fn a_slow_link_without_a_fault_is_not_left() {
     for kilobits in [1000, 2000, 5000, 10_000] {
         for delay in [1, 2, 5, 10, 20, 40] {
-            let stats = over(kilobits, delay, &Config::byway());
+            let links = [link(kilobits, delay), link(kilobits, delay)];
+            let (stats, paths) = over(&links, &Config::byway());
             let moves = (stats.suspicions, stats.failovers, stats.trials);
             assert_eq!(moves, (0, 0, 0), "{kilobits} kbit/s, {delay} ms");
+            assert_eq!(paths[0].pmtu, 1500, "{kilobits} kbit/s, {delay} ms");
         }
     }
+}
+
+/// The answers of probes wait in the queue for longer than all round trips before. They are late, and count.
+#[test]
+fn a_late_answer_tells_the_path_mtu() {
+    for kilobits in [64, 100, 200, 300, 500, 700] {
+        let links = [link(kilobits, 2), link(kilobits, 2)];
+        let (_, paths) = over(&links, &Config::byway());
+        assert_eq!(paths[0].pmtu, 1500, "{kilobits} kbit/s");
+    }
+}
+
+/// The primary dies before its MTU is known. It takes no data any more, so its base of 1200 bytes cuts no
+/// message of the other path in two.
+#[test]
+fn a_dead_path_does_not_bound_the_chunks_of_another() {
+    let down = LinkChange::Down {
+        drop_in_flight: true,
+    };
+    let dies = link(2000, 150).at(Instant::from_millis(700), down);
+    let (stats, paths) = over(&[dies, link(2000, 150)], &Config::byway());
+    assert_eq!([paths[0].pmtu, paths[1].pmtu], [1200, 1500]);
+    let messages = 1_000_000_u64.div_ceil(1452);
+    // A few left before the size of the other path was known.
+    let first = stats.data_chunks_sent - stats.data_chunks_retransmitted;
+    assert!(
+        first < messages + 20,
+        "{first} chunks for {messages} messages"
+    );
 }
 
 /// The other path has died, and the queue of this one makes its round trips a hundred times longer. Tail
 /// probes repeat chunks, so that none may be a sample of SRTT. They must not go on for that: 17 s are the rate.
 #[test]
 fn after_a_death_a_slow_link_is_filled() {
-    let rate = Rate::BitsPerSecond(2_000_000);
-    let link = LinkConfig::new(rate, Duration::from_millis(2)).queue(QueueLimit::Packets(50));
+    let link = link(2000, 2);
     for at in [300, 500, 600, 700, 800, 900, 1100, 1300, 1500] {
         let down = LinkChange::Down {
             drop_in_flight: true,

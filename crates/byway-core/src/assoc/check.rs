@@ -17,7 +17,9 @@ impl Association {
             if self.paths.get(id).window().lost != lost {
                 return Err(format!("lost bytes of path {id} are not {lost}"));
             }
-            if self.paths.get(id).window().pmdcs < self.paths.least_pmdcs() {
+            let p = self.paths.get(id);
+            let takes_data = p.state() == PathState::Active && p.is_confirmed();
+            if takes_data && p.window().pmdcs < self.paths.least_pmdcs() {
                 return Err(format!("PMDCS of path {id} is less than the least"));
             }
             if flight != counted {

@@ -1,5 +1,6 @@
 //! Path MTU discovery at work (RFC 8899; `policy/mtu_discovery.rs`).
 
+use super::probe_timeout::coming_round_trip;
 use super::{Association, Ctx};
 use crate::observe::{Observation, Timer};
 use crate::path::{PathId, PathState, PathTimer};
@@ -54,12 +55,13 @@ impl Association {
         path: PathId,
     ) -> Option<(u64, u32)> {
         self.paths.want_mtu_probe(path, false);
+        let waits = !self.send.queue.is_empty();
         let p = self.paths.get_mut(path);
         let size = p.mtu.search()?.next()?;
         let nonce = ctx.rng.random();
         p.mtu.probe_leaves(nonce, size);
-        let wait = match p.rtt.srtt() {
-            Some(srtt) => ProbeTimeout::default().answer(srtt, p.rtt.rttvar()),
+        let wait = match coming_round_trip(p, waits) {
+            Some(rtt) => ProbeTimeout::default().answer(rtt, p.rtt.rttvar()),
             None => p.rtt.rto(),
         };
         p.timers.set(PathTimer::MtuProbe, Some(ctx.now + wait));
@@ -67,7 +69,7 @@ impl Association {
     }
 
     /// A HEARTBEAT ACK with this nonce arrived. True if it answers a probe of the path's
-    /// MTU.
+    /// MTU, perhaps one that was taken for lost.
     pub(super) fn on_mtu_probe_answered(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -111,7 +113,7 @@ impl Association {
     pub(super) fn on_mtu_timer(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
         let p = self.paths.get_mut(path);
         let was_lost = p.mtu.has_probe();
-        p.end_mtu_probe();
+        p.lose_mtu_probe();
         let Some(search) = p.mtu.search_mut() else {
             return;
         };

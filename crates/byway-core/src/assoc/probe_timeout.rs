@@ -16,7 +16,7 @@ const FIRST_ROUND_TRIP: Duration = Duration::from_millis(50);
 /// The round trip that is expected of what leaves now; `None` before the first sample. The packets of
 /// the set-up are small, and in slow start each window has more packets than the one before. On a
 /// slow link these packets take longer than all else, and SRTT follows too late.
-fn coming_round_trip(p: &Path, data_waits: bool) -> Option<Duration> {
+pub(super) fn coming_round_trip(p: &Path, data_waits: bool) -> Option<Duration> {
     let w = p.window();
     let is_first = data_waits && w.cwnd <= w.ssthresh.min(FIRST_WINDOWS * w.pmdcs);
     // While chunks are repeated there may be no sample for SRTT, however long the queue becomes.

@@ -127,7 +127,13 @@ impl Path {
         Some(answered)
     }
 
-    /// Ends the probe of the path's MTU, if any: it is lost or given up.
+    /// The probe of the path's MTU is taken for lost.
+    pub(crate) fn lose_mtu_probe(&mut self) {
+        self.timers.set(PathTimer::MtuProbe, None);
+        self.mtu.lose_probe();
+    }
+
+    /// Gives up the probe of the path's MTU, if any.
     pub(crate) fn end_mtu_probe(&mut self) {
         self.timers.set(PathTimer::MtuProbe, None);
         self.mtu.end_probe();

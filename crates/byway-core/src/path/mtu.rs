@@ -2,7 +2,7 @@
 //! `policy/mtu_discovery.rs`).
 
 use crate::config::Config;
-use crate::policy::mtu_discovery::{Outcome, Search};
+use crate::policy::mtu_discovery::{MAX_PROBES, Outcome, Search};
 
 /// The size of a path's packets.
 #[derive(Clone, Debug)]
@@ -26,7 +26,12 @@ struct Discovery {
     search: Search,
     /// Nonce and size of the probe that is not answered yet.
     probe: Option<(u64, u32)>,
+    /// The same of the last probes that were taken for lost. On a slow link an answer may only be late.
+    lost: [Option<(u64, u32)>; LATE],
 }
+
+/// How many lost probes are remembered: all of one size and one of the next.
+const LATE: usize = MAX_PROBES as usize + 1;
 
 impl PathMtu {
     pub(super) fn new(cfg: &Config) -> PathMtu {
@@ -34,6 +39,7 @@ impl PathMtu {
         let discovery = cfg.mtu_discovery.map(|rule| Discovery {
             search: Search::new(rule, most),
             probe: None,
+            lost: [None; LATE],
         });
         PathMtu {
             pmtu: discovery.as_ref().map_or(most, |d| d.search.size()),
@@ -117,18 +123,28 @@ impl PathMtu {
         self.discovery.as_ref().is_some_and(|d| d.probe.is_some())
     }
 
-    /// Ends the probe with this nonce; its size if it was the one under way.
+    /// Ends the search's probe with this nonce, also one that was taken for lost; its size if there is
+    /// one. The others are given up: whatever became of them, this is newer.
     pub(crate) fn probe_answered(&mut self, nonce: u64) -> Option<u32> {
         let d = self.discovery.as_mut()?;
-        let (_, size) = d.probe.filter(|(n, _)| *n == nonce)?;
-        d.probe = None;
+        let all = d.probe.iter().chain(d.lost.iter().flatten());
+        let (_, size) = *all.into_iter().find(|(n, _)| *n == nonce)?;
+        self.end_probe();
         Some(size)
     }
 
-    /// The probe under way is lost or given up.
+    /// The probe under way is taken for lost.
+    pub(super) fn lose_probe(&mut self) {
+        if let Some(d) = &mut self.discovery {
+            d.lost.rotate_right(1);
+            d.lost[0] = d.probe.take();
+        }
+    }
+
+    /// The probe under way is given up, and late answers count no more.
     pub(super) fn end_probe(&mut self) {
         if let Some(d) = &mut self.discovery {
-            d.probe = None;
+            (d.probe, d.lost) = (None, [None; LATE]);
         }
     }
 }

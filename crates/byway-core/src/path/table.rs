@@ -136,12 +136,20 @@ impl PathTable {
         }
     }
 
+    /// A path that takes no data says nothing: before the search of its MTU it has the size of the
+    /// base, and a dead one keeps that. Where a chunk moves there later, its packet may be fragmented.
     fn measure(&mut self) {
-        let all = self.ids().map(|id| self.get(id).window.pmdcs);
-        self.least_pmdcs = all.min().unwrap_or_default();
+        let of = |id: PathId| self.get(id).window.pmdcs;
+        let takes_data = |id: &PathId| {
+            let p = self.get(*id);
+            p.state == PathState::Active && p.confirmed
+        };
+        let least = self.ids().filter(takes_data).map(of).min();
+        let least = least.or_else(|| self.ids().map(of).min());
+        self.least_pmdcs = least.unwrap_or_default();
     }
 
-    /// PMDCS of the narrowest path, bytes.
+    /// PMDCS of the narrowest path that takes data, bytes; of all paths if none does.
     pub(crate) fn least_pmdcs(&self) -> u32 {
         self.least_pmdcs
     }
@@ -298,11 +306,13 @@ impl PathTable {
     /// The address has proved that it is the peer's, or is trusted.
     pub(crate) fn confirm(&mut self, id: PathId) {
         self.get_mut(id).confirmed = true;
+        self.measure();
     }
 
     /// The address must prove again that it is the peer's.
     pub(crate) fn doubt(&mut self, id: PathId) {
         self.get_mut(id).confirmed = false;
+        self.measure();
     }
 
     /// Changes the state of a path. Returns the old state if it was another one.
@@ -327,6 +337,7 @@ impl PathTable {
             }
             _ => {}
         }
+        self.measure();
         Some(from)
     }
 

@@ -40,7 +40,7 @@ impl Default for MtuDiscovery {
 }
 
 /// Lost probes of one size before it counts as too large (MAX_PROBES; section 5.1.2).
-const MAX_PROBES: u8 = 3;
+pub(crate) const MAX_PROBES: u8 = 3;
 
 /// Lost probes of the current size before it counts as too large, if a small heartbeat
 /// was answered in the meantime.
@@ -129,7 +129,7 @@ impl Search {
         usual.or((wide && open(&middle)).then_some(middle))
     }
 
-    /// A probe of this size was answered.
+    /// A probe of this size was answered. If it counted as lost before, larger ones are tried again.
     pub fn answered(&mut self, size: u32) -> Outcome {
         self.lost = 0;
         self.doubt = None;
@@ -137,6 +137,9 @@ impl Search {
             return Outcome::Same;
         }
         self.size = size;
+        if size >= self.too_large {
+            self.again();
+        }
         Outcome::Raised(size)
     }
 
