@@ -14,4 +14,6 @@ pub(crate) enum Control {
     Shutdown,
     /// To the path of the peer's SHUTDOWN (section 6.4), or to the path that T2 chose.
     ShutdownAck(PathId),
+    /// What waits for its answer, once more: COOKIE ECHO, SHUTDOWN or SHUTDOWN ACK, by state.
+    Again,
 }

@@ -5,6 +5,7 @@
 //! sent while a packet is handled.
 
 mod allowance;
+mod answer;
 mod answers;
 mod asconf;
 mod authentication;
@@ -152,6 +153,9 @@ pub(crate) struct SetUp {
     /// What our INIT lists, if our addresses changed since it left first: an INIT that
     /// listed others would look like a restart that adds addresses (section 5.2.2).
     listed: Option<Arc<[SocketAddr]>>,
+    /// When INIT left last, and whether it left once: then its answer measures the round trip.
+    asked: Option<Instant>,
+    asked_once: bool,
     /// When the last COOKIE ECHO left.
     echoed: Option<Instant>,
     /// How stale the last one was.

@@ -241,6 +241,7 @@ impl Association {
         self.timers.init_retransmits = 0;
         self.enter(ctx, State::CookieEchoed(cookie));
         self.control.push_back(Control::CookieEcho);
+        self.await_cookie_ack(ctx);
     }
 
     /// Reports unknown parameters of the INIT ACK once the association is established.
@@ -378,9 +379,10 @@ impl Association {
     /// Enters ESTABLISHED from the set-up states.
     pub(crate) fn establish(&mut self, ctx: &mut Ctx<'_>) {
         self.timers.t1 = None;
+        self.timers.answer = None;
         self.failure.errors = 0;
         self.control
-            .retain(|c| !matches!(c, Control::Init | Control::CookieEcho));
+            .retain(|c| !matches!(c, Control::Init | Control::CookieEcho | Control::Again));
         self.paths.move_data(self.paths.primary());
         self.paths.detect_as(&self.cfg);
         self.make_room_for_timestamps(ctx.now);
@@ -417,6 +419,7 @@ impl Association {
         }
         self.setup.stale_by = Some(Duration::from_micros(u64::from(staleness_us)));
         self.timers.t1 = None;
+        self.timers.answer = None;
         self.enter(ctx, State::CookieWait);
         self.control.clear();
         self.control.push_back(Control::Init);

@@ -53,12 +53,14 @@ impl Association {
             State::ShutdownPending => {
                 self.enter(ctx, State::ShutdownSent);
                 self.control.push_back(Control::Shutdown);
+                self.await_answer_to_shutdown(ctx, self.paths.data());
                 self.start_t5(ctx);
             }
             State::ShutdownReceived => {
                 self.enter(ctx, State::ShutdownAckSent);
                 let to = self.shutdown.from.unwrap_or(self.paths.data());
                 self.control.push_back(Control::ShutdownAck(to));
+                self.await_answer_to_shutdown(ctx, to);
                 self.start_t5(ctx);
             }
             _ => {}
@@ -152,6 +154,7 @@ impl Association {
             State::ShutdownSent => {
                 self.enter(ctx, State::ShutdownAckSent);
                 self.control.push_back(Control::ShutdownAck(reply));
+                self.await_answer_to_shutdown(ctx, reply);
                 self.timers.t2 = None;
             }
             State::ShutdownAckSent => {

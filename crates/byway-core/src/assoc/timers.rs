@@ -4,6 +4,7 @@
 //! |---|---|---|---|
 //! | T1-init, T1-cookie | `Timers::t1` | INIT or COOKIE ECHO is not answered (RFC 9260 section 5.1) | `setup` |
 //! | T2-shutdown | `Timers::t2` | SHUTDOWN or SHUTDOWN ACK is not answered (9.2) | `teardown` |
+//! | overdue answer | `Timers::answer` | COOKIE ECHO, SHUTDOWN or SHUTDOWN ACK is not answered by the path's own round trips | `answer` |
 //! | T4-rto | `Timers::t4` | an ASCONF is not answered (RFC 5061 section 5.1) | `asconf/request` |
 //! | T5-shutdown-guard | `Timers::t5` | the shutdown takes too long (9.2) | `teardown` |
 //! | SACK.Delay | `recv::acker` | a SACK was delayed for this time (6.2) | the next SACK |
@@ -33,6 +34,8 @@ pub(crate) struct Timers {
     pub(super) t1: Option<Instant>,
     /// T2-shutdown.
     pub(super) t2: Option<Instant>,
+    /// COOKIE ECHO, SHUTDOWN or SHUTDOWN ACK leaves once more.
+    pub(super) answer: Option<Instant>,
     /// T4-rto: an ASCONF unanswered.
     pub(super) t4: Option<Instant>,
     /// T5-shutdown-guard.
@@ -47,9 +50,16 @@ impl Timers {
     /// The earliest of them.
     #[inline]
     fn earliest(&self) -> Option<Instant> {
-        let set = [self.t1, self.t2, self.t4, self.t5, self.window_probe];
+        let set = [
+            self.t1,
+            self.t2,
+            self.answer,
+            self.t4,
+            self.t5,
+            self.window_probe,
+        ];
         // Usually none of them runs while data flows.
-        if set == [None; 5] {
+        if set == [None; 6] {
             return None;
         }
         set.into_iter().flatten().min()
@@ -99,6 +109,9 @@ impl Association {
         }
         if due(self.timers.t2) {
             self.on_t2(ctx);
+        }
+        if due(self.timers.answer) {
+            self.on_answer_overdue(ctx);
         }
         if due(self.timers.t4) {
             self.on_t4(ctx);

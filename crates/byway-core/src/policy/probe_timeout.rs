@@ -49,6 +49,8 @@ pub struct ProbeTimeout {
     /// Where no other path is active, repeat the oldest chunk in flight on its own path
     /// (a tail probe, RFC 8985 section 7; false). Its answer shows what was lost long
     /// before T3-rtx expires. Each probe without an answer doubles the wait for the next.
+    /// COOKIE ECHO, SHUTDOWN and SHUTDOWN ACK leave once more, too, when their answers are
+    /// overdue: T1-cookie and T2-shutdown wait for a second or longer.
     pub tail_probe: bool,
 }
 

@@ -62,7 +62,30 @@ impl Association {
                 let to = self.reply_to(to);
                 self.send_one(ctx, buf, to, |p| p.shutdown_ack())
             }
+            Control::Again => return self.send_again(ctx, buf),
         })
+    }
+
+    /// Sends again what waits for its answer (`assoc/answer.rs`). T1 and T2 run on.
+    fn send_again(&mut self, ctx: &mut Ctx<'_>, buf: &mut Vec<u8>) -> Option<Sent> {
+        let path = self.paths.data();
+        match &self.state {
+            State::CookieEchoed(cookie) => {
+                let mut packet = PacketBuilder::new(buf, self.header());
+                packet.cookie_echo(cookie);
+                let len = packet.finish(ctx.checksum());
+                Some(self.sent(ctx, path, len))
+            }
+            State::ShutdownSent => {
+                let cumulative = self.recv.tsns.cumulative();
+                Some(self.send_one(ctx, buf, path, |p| p.shutdown(cumulative)))
+            }
+            State::ShutdownAckSent => {
+                let to = self.reply_to(self.shutdown.from.unwrap_or(path));
+                Some(self.send_one(ctx, buf, to, |p| p.shutdown_ack()))
+            }
+            _ => None,
+        }
     }
 
     fn send_init(&mut self, ctx: &mut Ctx<'_>, buf: &mut Vec<u8>, path: PathId) -> Sent {
@@ -73,6 +96,8 @@ impl Association {
         let mut packet = PacketBuilder::new(buf, header);
         packet.init(false, &self.init_fields(), |w| self.write_init_params(w));
         self.start_t1(ctx);
+        self.setup.asked_once = self.setup.asked.is_none();
+        self.setup.asked = Some(ctx.now);
         let len = packet.finish(ctx.checksum());
         self.sent(ctx, path, len)
     }
