@@ -126,8 +126,13 @@ impl Association {
         p.errors.heartbeat_answered();
         let full_sized = probe.full_sized;
         let rtt = ctx.now.since(sent.clamp(probe.first_sent, probe.sent));
+        let first = p.rtt.srtt().is_none();
         p.rtt.sample(rtt, &self.cfg.rto);
         p.recovery.heartbeat_answered(rtt);
+        if first {
+            // What left before could not tell when its acknowledgement is overdue.
+            self.note_owed_acknowledgement(ctx.now, path);
+        }
         if let (Some(e), Some(cfg)) = (&mut self.optional.estimating, &self.cfg.failover.estimate) {
             e.measured(path, ctx.now, rtt);
             e.heartbeat(path, true, cfg.memory);

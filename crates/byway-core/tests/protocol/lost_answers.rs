@@ -176,3 +176,20 @@ fn without_tail_probes_nothing_leaves_before_its_timer_expires() {
     p.run(500);
     assert_eq!(p.take_drawings_with(&["SHUTDOWN"]).len(), 1);
 }
+
+/// The first chunk leaves before any round trip is known. When the heartbeat of the establishment has measured
+/// one, its acknowledgement is waited for.
+#[test]
+fn a_first_chunk_that_is_lost_before_a_round_trip_is_known_costs_a_few() {
+    let mut c = probing();
+    c.hb.enabled = true;
+    c.hb.at_establishment = true;
+    let mut p = set_up(&c, &["DATA 1"]);
+    p.send_many(A, 40, 1);
+    p.run(500);
+    assert_drawn(
+        &p.take_drawings_with(&["DATA"]),
+        &["40 ms A -> DATA 1 I -> lost", "120 ms A -> DATA 1 I -> Z"],
+    );
+    assert_eq!(p.take_got(Z), [(0, 40)]);
+}
