@@ -193,3 +193,25 @@ fn a_first_chunk_that_is_lost_before_a_round_trip_is_known_costs_a_few() {
     );
     assert_eq!(p.take_got(Z), [(0, 40)]);
 }
+
+/// Younger chunks are acknowledged, and one that was lost twice is all that is in flight. It fills a gap or is in order;
+/// in order, the peer would wait for another packet, for 200 ms.
+#[test]
+fn a_retransmission_that_nothing_follows_asks_for_its_sack() {
+    let mut p = measured(&probing());
+    p.lose_once(&["DATA 12", "DATA 12"]);
+    p.send_many(A, 1400, 3);
+    for _ in 0..4 {
+        p.run(5);
+        p.send_many(A, 1400, 1);
+    }
+    p.run(500);
+    assert_drawn(
+        &p.take_drawings_with(&["DATA 12"]),
+        &[
+            "5000 ms A -> DATA 12 -> lost",
+            "5025 ms A -> DATA 12 I -> lost",
+            "5065 ms A -> DATA 12 I -> Z",
+        ],
+    );
+}

@@ -71,8 +71,10 @@ fn a_lost_tail_is_repeated_after_a_round_trip_and_a_margin() {
             // The tail probe: its answer shows that the others are overdue.
             "5025 ms A -> DATA 11 I -> Z",
             "5035 ms Z -> SACK 11 -> A",
-            "5045 ms A -> DATA 12 -> Z",
+            // Alone in flight, as 11 was.
+            "5045 ms A -> DATA 12 I -> Z",
             "5045 ms A -> DATA 13 I -> Z",
+            "5055 ms Z -> SACK 12 -> A",
             "5055 ms Z -> SACK 13 -> A",
         ],
     );

@@ -76,11 +76,15 @@ impl Association {
 
     /// What a silent path leaves behind asks for SACKs at once (RFC 7053) while the window of its
     /// new path is in slow start. A SACK for each second packet makes that grow by half in a round
-    /// trip, and not to twice its size.
+    /// trip, and not to twice its size. As new data does, a chunk asks that nothing may follow: one
+    /// that fills the last gap is in order, and the peer would wait for another one.
     fn hasten_answer(&mut self, seq: u64, path: PathId) {
-        let record = self.send.ledger.get(seq);
-        let silent = record.is_some_and(|r| r.fate == Fate::Lost(LossCause::ProbeTimeout));
-        if silent && !self.paths.get(path).window().avoids_congestion() {
+        let Some(record) = self.send.ledger.get(seq) else {
+            return;
+        };
+        let silent = record.fate == Fate::Lost(LossCause::ProbeTimeout);
+        let grows = silent && !self.paths.get(path).window().avoids_congestion();
+        if grows || self.asks_at_once(path, record.bytes) {
             self.send.ledger.ask_at_once(seq);
         }
     }
