@@ -121,7 +121,8 @@ impl BindError {
 #[non_exhaustive]
 pub enum Closed {
     /// By a graceful shutdown: each side has received all that the other sent (RFC
-    /// 9260 section 9.2).
+    /// 9260 section 9.2). So it is where the peer has shut down and is gone, and only
+    /// its last packet, SHUTDOWN COMPLETE, did not arrive.
     #[error("the association was shut down gracefully")]
     Gracefully,
     /// It was aborted, or the peer could not be reached any more.

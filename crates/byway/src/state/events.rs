@@ -62,6 +62,14 @@ impl State {
             }
             Event::Lost {
                 ref reason,
+                undelivered_messages: 0,
+            } if entry.peer_shutdown && is_gone(reason) => {
+                entry.record(Event::ShutdownComplete, wake);
+                entry.end(Closed::Gracefully, wake);
+                return self.forget_if_unheld(now, id);
+            }
+            Event::Lost {
+                ref reason,
                 undelivered_messages,
             } => {
                 let closed = Closed::Lost {
@@ -155,6 +163,15 @@ impl State {
 }
 
 /// What happens to associations and their paths goes to the log; that data waits or left does not.
+/// Whether the peer is not there any more. After its SHUTDOWN, and when it has acknowledged all, only
+/// its SHUTDOWN COMPLETE is lost: each side has all that the other sent.
+fn is_gone(reason: &LossReason) -> bool {
+    matches!(
+        reason,
+        LossReason::PeerUnreachable | LossReason::PortUnreachable | LossReason::ProtocolUnreachable
+    )
+}
+
 fn log(id: AssocId, event: &Event) {
     if !matches!(event, Event::Readable | Event::Writable | Event::Drained) {
         tracing::info!(association = id.index(), ?event);

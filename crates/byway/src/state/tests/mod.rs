@@ -1,5 +1,6 @@
 //! The state without sockets and without a clock, and strangers who send it what they like.
 
+mod ending;
 mod memory;
 mod refusals;
 mod stranger;

@@ -12,6 +12,8 @@ pub(super) struct Stranger {
     pub(super) address: SocketAddr,
     tag: u32,
     next: u32,
+    /// The first TSN of the other side.
+    theirs: Tsn,
     /// What came after the COOKIE ECHO.
     pub(super) told: Vec<Vec<u8>>,
 }
@@ -23,6 +25,7 @@ impl Stranger {
             address,
             tag: 0,
             next: 1,
+            theirs: Tsn(0),
             told: Vec::new(),
         };
         let fields = InitFields {
@@ -41,6 +44,7 @@ impl Stranger {
             panic!("no INIT ACK");
         };
         stranger.tag = ack.initiate_tag;
+        stranger.theirs = ack.initial_tsn;
         let cookie = ack.params.iter().find_map(|p| match p.ok()?.parse().ok()? {
             Param::StateCookie(c) => Some(c.to_vec()),
             _ => None,
@@ -85,6 +89,12 @@ impl Stranger {
         };
         self.send(state, now, |b| b.data(&data));
         self.next += 1;
+    }
+
+    /// SHUTDOWN; the other side has sent nothing.
+    pub(super) fn shut_down(&self, state: &mut State, now: Instant) {
+        let nothing = Tsn(self.theirs.0.wrapping_sub(1));
+        self.send(state, now, |b| b.shutdown(nothing));
     }
 
     /// The packets to this address that wait. Those to others are lost.
