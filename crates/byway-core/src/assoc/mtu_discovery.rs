@@ -58,8 +58,7 @@ impl Association {
         let waits = !self.send.queue.is_empty();
         let p = self.paths.get_mut(path);
         let size = p.mtu.search()?.next()?;
-        let nonce = ctx.rng.random();
-        p.mtu.probe_leaves(nonce, size);
+        let nonce = p.mtu.probe_leaves(ctx.rng.random(), size);
         let wait = match coming_round_trip(p, waits) {
             Some(rtt) => ProbeTimeout::default().answer(rtt, p.rtt.rttvar()),
             None => p.rtt.rto(),
@@ -94,8 +93,7 @@ impl Association {
             return;
         }
         if p.mtu.search_mut().is_some_and(|s| s.data_passes()) {
-            p.timers.set(PathTimer::MtuProbe, None);
-            p.end_mtu_probe();
+            p.lose_mtu_probe();
             self.paths.want_mtu_probe(path, false);
             self.begin_mtu_search(path);
         }
@@ -137,7 +135,7 @@ impl Association {
         if p.state() == PathState::Unconfirmed || !p.mtu.search_mut().is_some_and(|s| s.doubt()) {
             return;
         }
-        p.end_mtu_probe();
+        p.lose_mtu_probe();
         self.paths.want_mtu_probe(path, true);
         self.want_heartbeat(path);
     }

@@ -127,7 +127,7 @@ impl Path {
         Some(answered)
     }
 
-    /// The probe of the path's MTU is taken for lost.
+    /// The probe of the path's MTU is taken for lost, or another one comes first. A late answer counts.
     pub(crate) fn lose_mtu_probe(&mut self) {
         self.timers.set(PathTimer::MtuProbe, None);
         self.mtu.lose_probe();

@@ -2,7 +2,7 @@
 //! `policy/mtu_discovery.rs`).
 
 use crate::config::Config;
-use crate::policy::mtu_discovery::{MAX_PROBES, Outcome, Search};
+use crate::policy::mtu_discovery::{Outcome, Search};
 
 /// The size of a path's packets.
 #[derive(Clone, Debug)]
@@ -26,12 +26,12 @@ struct Discovery {
     search: Search,
     /// Nonce and size of the probe that is not answered yet.
     probe: Option<(u64, u32)>,
-    /// The same of the last probes that were taken for lost. On a slow link an answer may only be late.
+    /// The same of the last sizes whose probes were taken for lost. On a slow link an answer may only be late.
     lost: [Option<(u64, u32)>; LATE],
 }
 
-/// How many lost probes are remembered: all of one size and one of the next.
-const LATE: usize = MAX_PROBES as usize + 1;
+/// How many sizes are remembered whose probes were lost.
+const LATE: usize = 4;
 
 impl PathMtu {
     pub(super) fn new(cfg: &Config) -> PathMtu {
@@ -111,11 +111,16 @@ impl PathMtu {
         self.discovery.as_mut().map(|d| &mut d.search)
     }
 
-    /// A probe of this size leaves.
-    pub(crate) fn probe_leaves(&mut self, nonce: u64, size: u32) {
-        if let Some(d) = &mut self.discovery {
-            d.probe = Some((nonce, size));
-        }
+    /// A probe of this size leaves: its nonce. All probes of a size share one, `fresh` for the first, so
+    /// that the answer of each counts however late it is.
+    pub(crate) fn probe_leaves(&mut self, fresh: u64, size: u32) -> u64 {
+        let Some(d) = &mut self.discovery else {
+            return fresh;
+        };
+        let earlier = d.lost.iter().flatten().find(|(_, s)| *s == size);
+        let nonce = earlier.map_or(fresh, |(n, _)| *n);
+        d.probe = Some((nonce, size));
+        nonce
     }
 
     /// Whether a probe is not answered yet.
@@ -133,15 +138,18 @@ impl PathMtu {
         Some(size)
     }
 
-    /// The probe under way is taken for lost.
+    /// The probe under way is taken for lost, or another one comes first.
     pub(super) fn lose_probe(&mut self) {
-        if let Some(d) = &mut self.discovery {
+        if let Some(d) = &mut self.discovery
+            && let Some(probe) = d.probe.take()
+            && !d.lost.contains(&Some(probe))
+        {
             d.lost.rotate_right(1);
-            d.lost[0] = d.probe.take();
+            d.lost[0] = Some(probe);
         }
     }
 
-    /// The probe under way is given up, and late answers count no more.
+    /// All probes are given up: late answers count no more.
     pub(super) fn end_probe(&mut self) {
         if let Some(d) = &mut self.discovery {
             (d.probe, d.lost) = (None, [None; LATE]);

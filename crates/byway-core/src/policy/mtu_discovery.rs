@@ -129,11 +129,13 @@ impl Search {
         usual.or((wide && open(&middle)).then_some(middle))
     }
 
-    /// A probe of this size was answered. If it counted as lost before, larger ones are tried again.
+    /// A probe of this size was answered. If it counted as lost before, larger ones are tried again. Where the
+    /// current size is in doubt, a late answer to a larger probe leaves the larger one in doubt: it may have passed
+    /// before the path changed.
     pub fn answered(&mut self, size: u32) -> Outcome {
         self.lost = 0;
-        self.doubt = None;
         if size <= self.size {
+            self.doubt = None;
             return Outcome::Same;
         }
         self.size = size;
