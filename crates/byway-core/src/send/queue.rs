@@ -126,6 +126,13 @@ impl SendQueue {
             + self.ssns.capacity() * size_of::<Ssns>()
     }
 
+    /// Frees the memory of lanes, if no message waits.
+    pub(crate) fn give_idle_memory_back(&mut self) {
+        if self.messages == 0 {
+            self.lanes = Vec::new();
+        }
+    }
+
     /// Payload bytes of all messages that wait.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
