@@ -5,7 +5,7 @@ mod file;
 use super::claims::Claims;
 use super::descriptors;
 use super::ending::Ending;
-use super::exchange::{Exchange, FILES, strange};
+use super::exchange::{Exchange, FILES};
 use super::log::Log;
 use super::open::{self, abort_for, prefer, serve};
 use super::parts::{Limits, Parts};
@@ -32,6 +32,11 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::sync::{Notify, Semaphore, mpsc};
+
+/// What a stranger is told whose host breaks the file protocol again and again. At most 100 bytes are
+/// sent.
+const BREAKS_PROTOCOL: &str =
+    "your host has broken the file protocol too often; try again in a minute";
 
 /// How long a sender whose file was refused may take to end the association.
 const LINGER: Duration = Duration::from_secs(5);
@@ -203,18 +208,27 @@ impl Files {
         association: Association,
         ending: &Ending,
     ) -> Option<(Channel, Option<Place<'_>>)> {
+        let peer = association.paths().first().map(|p| p.remote);
+        // Before the sender knows: whoever sees it refused finds it in the log, though this ends at once.
+        let log = |failure: &Failure| {
+            if !ending.has_begun() {
+                self.log.failed(failure, peer);
+            }
+        };
         let Some(gate) = &self.gate else {
+            if association.bars_violator() {
+                let failure = Failure::new(Kind::Refused, BREAKS_PROTOCOL);
+                log(&failure);
+                abort_for(&association, &failure);
+                return None;
+            }
             return Some((Channel::plain(association), None));
         };
-        let peer = association.paths().first().map(|p| p.remote);
         let refused = match admit(gate, &association).await {
             Ok((channel, place)) => return Some((channel, Some(place))),
             Err(refused) => refused,
         };
-        // Before the sender knows: whoever sees it refused finds it in the log, though this ends at once.
-        if !ending.has_begun() {
-            self.log.failed(&refused.failure, peer);
-        }
+        log(&refused.failure);
         if refused.plain {
             // A sender in plain mode reads it; what it has offered is not looked at.
             let channel = Channel::plain(association.clone());
@@ -418,7 +432,7 @@ impl<'a> Job<'a> {
         let offer = match note {
             Note::Offer { sender, size, name } => Offer { sender, size, name },
             Note::Ask => return self.asked(exchange).await,
-            other => return Err(strange(other.name())),
+            other => return Err(exchange.strange(other.name())),
         };
         self.offered();
         match self.one_file(exchange, &offer).await {
@@ -453,7 +467,7 @@ impl<'a> Job<'a> {
             match exchange.receive().await? {
                 Some(Note::Data(_)) => {}
                 Some(Note::End { .. }) => return exchange.send(&Note::Stored).await,
-                Some(other) => return Err(strange(other.name())),
+                Some(other) => return Err(exchange.strange(other.name())),
                 None => return Ok(()),
             }
         }
