@@ -466,8 +466,8 @@ fn who_breaks_the_file_protocol_again_and_again_is_refused_and_others_are_served
         let mut served = 0;
         let refused = loop {
             let stranger = Speaker::connect(&server, "127.0.0.7:0", 0).await;
-            // Another message, another protocol, and TLS.
-            let ppid = [spoken::PPID, 0, byway_tls::HANDSHAKE_PPID][served as usize % 3];
+            // Another message, and another protocol.
+            let ppid = [spoken::PPID, 0][served as usize % 2];
             stranger.nonsense(ppid).await;
             let ended = bounded(stranger.ended()).await;
             stranger.leave().await;
@@ -490,6 +490,12 @@ fn who_breaks_the_file_protocol_again_and_again_is_refused_and_others_are_served
         other.data(b"other").await;
         other.end(b"other").await;
         other.close().await;
+        // TLS where none is spoken counts, too.
+        let stranger = Speaker::connect(&server, "127.0.0.9:0", 0).await;
+        stranger.nonsense(byway_tls::HANDSHAKE_PPID).await;
+        let ended = bounded(stranger.ended()).await;
+        assert!(ended.contains("the other side sent TLS"), "{ended}");
+        stranger.leave().await;
         (served, refused)
     });
     assert!(
@@ -514,7 +520,7 @@ fn who_breaks_the_file_protocol_again_and_again_is_refused_and_others_are_served
     let last = text(&out);
     let last: serde_json::Value = serde_json::from_str(last.lines().last().unwrap()).unwrap();
     let counted = |rule: &str| last["refused_by_endpoint"][rule].as_u64();
-    assert_eq!(counted("violations_above"), Some(served), "{last}");
+    assert_eq!(counted("violations_above"), Some(served + 1), "{last}");
     assert!(counted("violators_refused") >= Some(1), "{last}");
     let lines = said.lines().filter(|l| l.contains("127.0.0.7")).count() as u64;
     assert!(lines <= 4 * (begun.elapsed().as_secs() + 2), "{said}");
