@@ -9,6 +9,7 @@ use crate::encapsulation::Place;
 use crate::error::BindError;
 use crate::fragment;
 use crate::icmp::Told;
+use crate::pages::Pages;
 use crate::quoted::{self, ErrorQueue, Quoted};
 use crate::raw;
 use crate::raw_port::{Cover, RawPort};
@@ -78,7 +79,7 @@ pub(crate) struct Socket {
 
 /// Memory for one call that receives a batch.
 pub(crate) struct Received {
-    storage: Box<[u8]>,
+    storage: Pages,
     metas: [RecvMeta; BATCH_SIZE],
     cover: Cover,
     /// The most memory that was filled of each buffer since the storage was new, in bytes.
@@ -96,7 +97,7 @@ impl Received {
     /// Memory for a whole batch.
     pub(crate) fn new() -> Received {
         Received {
-            storage: vec![0; BATCH_SIZE * RECEIVE_LEN].into_boxed_slice(),
+            storage: Pages::new(BATCH_SIZE * RECEIVE_LEN),
             metas: [RecvMeta::default(); BATCH_SIZE],
             cover: Cover::None,
             filled: [0; BATCH_SIZE],
@@ -126,10 +127,7 @@ impl Received {
     pub(crate) fn trim(&mut self, now: Instant) -> Option<Instant> {
         if now.since(self.since) >= TRIM_INTERVAL {
             if self.touched > KEPT && self.lately <= KEPT {
-                // First the old one, so that there are never two. The system fills the pages of a new
-                // one when they are touched.
-                self.storage = Box::default();
-                self.storage = vec![0; BATCH_SIZE * RECEIVE_LEN].into_boxed_slice();
+                self.storage = Pages::new(BATCH_SIZE * RECEIVE_LEN);
                 (self.filled, self.touched) = ([0; BATCH_SIZE], 0);
             }
             (self.lately, self.since) = (0, now);
