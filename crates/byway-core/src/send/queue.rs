@@ -335,6 +335,22 @@ mod tests {
     }
 
     #[test]
+    fn lanes_without_messages_give_their_memory_back_and_what_waits_stays() {
+        let mut q = SendQueue::default();
+        q.push(Message::new(3, vec![7; 25]));
+        let lane = lane_of(&q, None).unwrap();
+        q.cut(lane, 10);
+        q.give_idle_memory_back();
+        assert!(q.cut(lane, 15).unwrap().end, "a message that has begun");
+        assert!(q.lanes.capacity() > 0);
+        q.give_idle_memory_back();
+        assert_eq!(q.lanes.capacity(), 0);
+        q.push(Message::new(3, vec![7; 5]));
+        let lane = lane_of(&q, None).unwrap();
+        assert_eq!(q.cut(lane, 10).unwrap().ssn, 1, "the stream goes on");
+    }
+
+    #[test]
     fn a_begun_message_is_finished_before_another_lane_moves() {
         let mut q = SendQueue::default();
         q.push(Message::new(0, vec![0; 30]));
