@@ -1,15 +1,13 @@
 //! `idle`: what idle associations cost a running `byway recv`, and what they take from a
 //! transfer and from set-ups beside them.
 
+pub(crate) mod crowd;
+mod descriptors;
+
 use anyhow::{Context, Result, ensure};
-use byway::{Association, Endpoint, EndpointOptions, Message};
-use byway_tls::{
-    Answer, Expect, HANDSHAKE_PPID, Handshake, Opened, SEALED_PPID, SecretKey, Ticket,
-};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use crowd::Crowd;
 use serde_json::json;
-use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -45,8 +43,8 @@ impl Arguments {
     }
 }
 
-/// SCTP port of `byway recv`.
-const SCTP_PORT: u16 = 5001;
+/// The allocator of the receiver gives pages back that nobody needs within ten seconds.
+const SETTLE: Duration = Duration::from_secs(15);
 
 /// The receiver; killed when it is dropped.
 struct Receiver(Child);
@@ -107,142 +105,72 @@ impl Receiver {
 }
 
 pub(crate) fn run(arguments: Arguments) -> Result<()> {
-    let most = getrlimit(Resource::Nofile).maximum;
-    setrlimit(
-        Resource::Nofile,
-        Rlimit {
-            current: most,
-            maximum: most,
-        },
-    )?;
+    ensure!(
+        arguments.associations > 0,
+        "--associations must be at least 1"
+    );
+    let processes = descriptors::processes(arguments.associations)?;
     std::fs::create_dir_all(&arguments.dir)?;
-    tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
-        .enable_all()
-        .build()?
-        .block_on(measure(&arguments))
-}
-
-async fn measure(arguments: &Arguments) -> Result<()> {
-    let receiver = Receiver::start(arguments)?;
-    let pass = match arguments.ticket {
-        true => Some(Pass::read(&arguments.ticket_file())?),
-        false => None,
-    };
-    let alone = transfer(arguments)?;
+    let receiver = Receiver::start(&arguments)?;
+    let ticket = arguments.ticket.then(|| arguments.ticket_file());
+    let alone = transfer(&arguments)?;
+    // Pages of the transfer that are not given back yet would be taken by the associations.
+    std::thread::sleep(SETTLE);
     let (before, threads) = (receiver.status("VmRSS")?, receiver.status("Threads")?);
     let begun = Instant::now();
-    let tenth = (arguments.associations / 10).max(1);
-    let (mut all, mut first, mut last) = (Vec::new(), 0.0, 0.0);
-    for n in 0..arguments.associations {
-        let part = Instant::now();
-        all.push(connect(arguments.port, pass.as_ref()).await?);
-        let took = part.elapsed().as_secs_f64();
-        if n < tenth {
-            first += took;
-        } else if n >= arguments.associations - tenth {
-            last += took;
-        }
+    let (mut crowds, mut took) = (Vec::new(), Vec::new());
+    for part in descriptors::parts(arguments.associations, processes) {
+        let (crowd, times) = Crowd::gather(arguments.port, part, ticket.as_deref())?;
+        crowds.push(crowd);
+        took.extend(times);
     }
     let set_up = begun.elapsed().as_secs_f64();
+    ensure!(
+        took.len() == arguments.associations,
+        "{} of {} were set up",
+        took.len(),
+        arguments.associations
+    );
+    let tenth = (took.len() / 10).max(1);
+    let rate = |of: &[f64]| of.len() as f64 / of.iter().sum::<f64>();
+    let (first, last) = (rate(&took[..tenth]), rate(&took[took.len() - tenth..]));
     // Paths are confirmed and first heartbeats answered.
-    tokio::time::sleep(Duration::from_secs(3)).await;
+    std::thread::sleep(Duration::from_secs(3));
     let each = (receiver.status("VmRSS")? - before) / arguments.associations as f64;
     let cpu = receiver.cpu()?;
-    tokio::time::sleep(Duration::from_secs(arguments.seconds)).await;
+    std::thread::sleep(Duration::from_secs(arguments.seconds));
     let spent = receiver.cpu()? - cpu;
+    let settled = (receiver.status("VmRSS")? - before) / arguments.associations as f64;
     let threads = receiver.status("Threads")? - threads;
-    let beside = transfer(arguments)?;
-    let alive = all.iter().filter(|(_, a)| !a.paths().is_empty()).count();
+    let beside = transfer(&arguments)?;
+    let mut alive = 0;
+    for crowd in crowds {
+        alive += crowd.end()?;
+    }
     ensure!(
-        alive == all.len(),
+        alive == took.len(),
         "{} associations ended",
-        all.len() - alive
+        took.len() - alive
     );
     println!(
         "{}",
         json!({
             "associations": arguments.associations,
             "by_ticket": arguments.ticket,
+            "processes_of_peers": processes,
             "kib_each": each,
+            "kib_each_at_the_end": settled,
             "threads_more": threads,
             "cpu_share": spent / arguments.seconds as f64,
             "set_up_seconds": set_up,
-            "set_up_rate_first_tenth": tenth as f64 / first,
-            "set_up_rate_last_tenth": tenth as f64 / last,
+            "set_up_rate_first_tenth": first,
+            "set_up_rate_last_tenth": last,
             "mb_per_s_alone": alone,
             "mb_per_s_beside": beside,
             "ratio": beside / alone,
         })
     );
     Ok(())
-}
-
-/// What lets an association in.
-struct Pass {
-    ticket: Ticket,
-    key: SecretKey,
-}
-
-impl Pass {
-    fn read(file: &Path) -> Result<Pass> {
-        let text = std::fs::read_to_string(file).context("no ticket was written")?;
-        let ticket = Ticket::parse(text.trim()).map_err(|e| anyhow::anyhow!("the ticket: {e}"))?;
-        let key = SecretKey::generate()?;
-        Ok(Pass { ticket, key })
-    }
-
-    /// The TLS handshake, the ticket and its answer.
-    async fn show(&self, association: &Association) -> Result<()> {
-        let expect = Expect::fingerprint(self.ticket.server);
-        let mut handshake = Handshake::client(&self.key, expect, self.ticket.service)?;
-        loop {
-            while let Some(bytes) = handshake.next_message() {
-                say(association, HANDSHAKE_PPID, bytes.to_vec()).await?;
-            }
-            if handshake.is_done() {
-                break;
-            }
-            let received = association
-                .recv()
-                .await
-                .context("it ended in a handshake")?;
-            handshake.receive(&received.payload)?;
-        }
-        let mut session = handshake.finish()?;
-        let request = session.witness.request(Some(&self.ticket)).encode();
-        let sealed = session.sealer.seal_admission(&request)?;
-        say(association, SEALED_PPID, sealed.to_vec()).await?;
-        let answer = association
-            .recv()
-            .await
-            .context("it ended without an answer")?;
-        let Opened::Admission(plain) = session.opener.open(0, &answer.payload)? else {
-            anyhow::bail!("another message in place of the answer");
-        };
-        let welcome = matches!(Answer::decode(&plain), Some(Answer::Welcome(_)));
-        ensure!(welcome, "it was not let in");
-        Ok(())
-    }
-}
-
-async fn say(association: &Association, ppid: u32, bytes: Vec<u8>) -> Result<()> {
-    let mut message = Message::new(0, bytes);
-    message.ppid = ppid;
-    association.send(message).await?;
-    Ok(())
-}
-
-/// An association from an endpoint of its own, which is let in.
-async fn connect(port: u16, pass: Option<&Pass>) -> Result<(Endpoint, Association)> {
-    let local: SocketAddr = ([127, 0, 0, 1], 0).into();
-    let endpoint = Endpoint::bind(EndpointOptions::new([local]))?;
-    let to = [([127, 0, 0, 1], port).into()];
-    let association = endpoint.connect(&to, SCTP_PORT).await?;
-    if let Some(pass) = pass {
-        pass.show(&association).await?;
-    }
-    Ok((endpoint, association))
 }
 
 /// The rate of `byway send`, in megabytes a second.

@@ -30,6 +30,8 @@ enum Command {
     SimMany(sim_many::Arguments),
     Memory(memory::Arguments),
     Idle(idle::Arguments),
+    #[command(hide = true)]
+    IdleCrowd(idle::crowd::Arguments),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -41,5 +43,6 @@ fn main() -> anyhow::Result<()> {
         Command::SimMany(arguments) => sim_many::run(arguments),
         Command::Memory(arguments) => memory::run(arguments),
         Command::Idle(arguments) => idle::run(arguments),
+        Command::IdleCrowd(arguments) => idle::crowd::run(arguments),
     }
 }

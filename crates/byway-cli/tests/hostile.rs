@@ -261,37 +261,77 @@ fn switches(server: &Server) -> u64 {
 
 #[test]
 fn idle_associations_take_no_thread_and_no_tick() {
-    idle("idle", None);
+    idle("idle", |_| None);
 }
 
-/// An offer is 44 bytes: it must not buy a look at it again and again.
+/// An offer of an endless file, 44 bytes of it: it must not buy a look at it again and again.
+fn offer(sender: u64) -> Vec<u8> {
+    let (version, size) = (&[1], &(1_u64 << 40).to_be_bytes());
+    let sender = [sender.to_be_bytes(); 2].concat();
+    [&[1], &version[..], &sender, size, b"a.bin"].concat()
+}
+
+/// Each is of a sender of its own: offers of one sender take the file from each other, as below.
 #[test]
 fn offers_of_which_nothing_follows_take_no_tick() {
-    let (version, sender, size) = (&[1], &[9; 16], &(1_u64 << 40).to_be_bytes());
-    idle(
-        "idle-offers",
-        Some([&[1], &version[..], sender, size, b"a.bin"].concat()),
-    );
+    idle("idle-offers", |n| Some(offer(n)));
+}
+
+/// Who lost its file to a later offer of its sender has five seconds to go, in which nobody looks at it.
+#[test]
+fn refused_offers_take_no_tick_until_they_are_let_go() {
+    let dir = folder("refused-offers");
+    let server = Server::start(&["recv", "--dir", dir.to_str().unwrap()]);
+    runtime().block_on(bounded(async {
+        let mut all = Vec::new();
+        for _ in 0..COUNT {
+            all.push(says(&server, Some(offer(7))).await);
+        }
+        let before = switches(&server);
+        // Of offers that come at once any may be the last.
+        let mut ends = tokio::task::JoinSet::new();
+        for (association, _) in &all {
+            let association = association.clone();
+            ends.spawn(async move { association.closed().await.to_string() });
+        }
+        for _ in 1..COUNT {
+            let why = ends.join_next().await.unwrap().unwrap();
+            assert!(why.contains("has taken a.bin over"), "{why}");
+        }
+        // An end takes a few, and a tick of 20 ms in five seconds some thousands.
+        let woken = switches(&server) - before;
+        assert!(woken < 10 * COUNT as u64, "woken {woken} times");
+    }));
+    let mut server = server;
+    server.child.kill().unwrap();
+    server.child.wait().unwrap();
+}
+
+/// How many associations the tests of ticks have.
+const COUNT: usize = 300;
+
+/// An association that says this and no more, and its endpoint.
+async fn says(server: &Server, first: Option<Vec<u8>>) -> (Association, Endpoint) {
+    let endpoint = endpoint(0);
+    let association = connect(&endpoint, server).await;
+    if let Some(first) = first {
+        let mut message = byway::Message::new(0, first);
+        message.ppid = spoken::PPID;
+        association.send(message).await.unwrap();
+    }
+    (association, endpoint)
 }
 
 /// Associations of which each says this and no more.
-fn idle(name: &str, first: Option<Vec<u8>>) {
-    const COUNT: usize = 300;
+fn idle(name: &str, first: impl Fn(u64) -> Option<Vec<u8>>) {
     let dir = folder(name);
     let args = ["recv", "--dir", dir.to_str().unwrap()];
     let server = Server::start(&args);
     let threads = threads_of(&server);
     runtime().block_on(bounded(async {
         let mut all = Vec::new();
-        for _ in 0..COUNT {
-            let endpoint = endpoint(0);
-            let association = connect(&endpoint, &server).await;
-            if let Some(first) = &first {
-                let mut message = byway::Message::new(0, first.clone());
-                message.ppid = spoken::PPID;
-                association.send(message).await.unwrap();
-            }
-            all.push((association, endpoint));
+        for n in 0..COUNT as u64 {
+            all.push(says(&server, first(n)).await);
         }
         let now = threads_of(&server);
         assert!(now <= threads + 2, "{threads} threads, then {now}");
@@ -300,7 +340,7 @@ fn idle(name: &str, first: Option<Vec<u8>>) {
         let before = switches(&server);
         tokio::time::sleep(Duration::from_secs(2)).await;
         let woken = switches(&server) - before;
-        // A tick of 20 ms an association would be 30,000.
+        // With a tick of 20 ms for each association it is some thousands.
         assert!(woken < COUNT as u64, "woken {woken} times in two seconds");
         for (association, _) in &all {
             assert_eq!(association.paths().len(), 2);

@@ -7,6 +7,7 @@ mod spoken;
 use peers::{Server, byway, contents, endless, folder, parts, run, stranger, text, wait_for};
 use spoken::{Speaker, bounded, empty_hash, hash, runtime, udp_port};
 use std::path::Path;
+use std::time::Instant;
 
 fn receiver(inbox: &Path) -> Server {
     Server::start(&["recv", "--dir", inbox.to_str().unwrap()])
@@ -447,5 +448,82 @@ fn a_file_of_which_no_byte_came_is_not_there() {
         .map(|e| e.unwrap().file_name());
     assert_eq!(all.collect::<Vec<_>>(), ["empty.bin"]);
     end(server);
+    std::fs::remove_dir_all(&dir).unwrap();
+}
+
+/// Associations of one host that break the file protocol, as fast as they go: 64 at once and 20 a second
+/// were served for nothing.
+#[test]
+fn who_breaks_the_file_protocol_again_and_again_is_refused_and_others_are_served() {
+    let dir = folder("breaks-protocol");
+    let inbox = dir.join("inbox");
+    let server = Server::start(&["recv", "--json", "--dir", inbox.to_str().unwrap()]);
+    let begun = Instant::now();
+    let (served, refused) = runtime().block_on(async {
+        // An association of the same host that keeps to the rules.
+        let good = Speaker::connect(&server, "127.0.0.7:0", 0).await;
+        good.offer(7, 5, "a.bin").await;
+        let mut served = 0;
+        let refused = loop {
+            let stranger = Speaker::connect(&server, "127.0.0.7:0", 0).await;
+            // Another message, and another protocol.
+            let ppid = [spoken::PPID, 0][served as usize % 2];
+            stranger.nonsense(ppid).await;
+            let ended = bounded(stranger.ended()).await;
+            stranger.leave().await;
+            if ended.contains("too often") {
+                break ended;
+            }
+            assert!(ended.contains("the other side sent"), "{ended}");
+            served += 1;
+            let most = 64 + 20 * (begun.elapsed().as_secs() + 1);
+            assert!(served <= most, "{served} of {most}");
+        };
+        // What is up stays, and another host is served.
+        good.start(0).await;
+        good.data(b"first").await;
+        good.end(b"first").await;
+        good.close().await;
+        let other = Speaker::connect(&server, "127.0.0.8:0", 0).await;
+        other.offer(8, 5, "b.bin").await;
+        other.start(0).await;
+        other.data(b"other").await;
+        other.end(b"other").await;
+        other.close().await;
+        // TLS where none is spoken counts, too.
+        let stranger = Speaker::connect(&server, "127.0.0.9:0", 0).await;
+        stranger.nonsense(byway_tls::HANDSHAKE_PPID).await;
+        let ended = bounded(stranger.ended()).await;
+        assert!(ended.contains("the other side sent TLS"), "{ended}");
+        stranger.leave().await;
+        (served, refused)
+    });
+    assert!(
+        refused.contains("your host has broken the file protocol too often"),
+        "{refused}"
+    );
+    assert!(served >= 64, "{served}");
+    // After a pause the host is served again, if it keeps to the rules.
+    let file = dir.join("again.bin");
+    std::fs::write(&file, b"again").unwrap();
+    let send = ["send", "--bind", "127.0.0.7:0", file.to_str().unwrap()];
+    peers::wait_until(|| {
+        let out = run(&[&send[..], &["--to", &server.addresses]].concat());
+        out.status.success()
+    });
+    assert_eq!(std::fs::read(inbox.join("a.bin")).unwrap(), b"first");
+    assert_eq!(std::fs::read(inbox.join("b.bin")).unwrap(), b"other");
+    peers::signal(&server.child, "TERM");
+    let (status, out, said) = server.finish();
+    assert_eq!(status, Some(143), "{said}");
+    // A line for each sender.
+    let last = text(&out);
+    let last: serde_json::Value = serde_json::from_str(last.lines().last().unwrap()).unwrap();
+    let counted = |rule: &str| last["refused_by_endpoint"][rule].as_u64();
+    assert_eq!(counted("violations_above"), Some(served + 1), "{last}");
+    assert!(counted("violators_refused") >= Some(1), "{last}");
+    let lines = said.lines().filter(|l| l.contains("127.0.0.7")).count() as u64;
+    assert!(lines <= 4 * (begun.elapsed().as_secs() + 2), "{said}");
+    assert!(said.contains("too often"), "{said}");
     std::fs::remove_dir_all(&dir).unwrap();
 }

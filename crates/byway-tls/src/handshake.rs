@@ -320,6 +320,7 @@ impl Handshake {
         self.tls
             .export_keying_material(&mut *exported, LABEL, None)
             .map_err(|e| tls(&e))?;
+        let next = Arc::new(next);
         Ok(Session {
             sealer: Sealer::new(keys.local.packet, next.clone()),
             opener: Opener::new(keys.remote.packet, next),

@@ -17,6 +17,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 use rustls::quic::{PacketKey, Secrets};
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::Arc;
 
 /// Payload protocol identifier of sealed messages: "bye" and version 1.
 pub const SEALED_PPID: u32 = 0x6279_6501;
@@ -41,23 +42,49 @@ pub enum Opened {
     End,
 }
 
+/// How many messages there were on each stream.
+#[derive(Default)]
+struct Counts {
+    /// On stream 0, which handshakes and files take alone: most associations need no map.
+    first: u64,
+    others: HashMap<u16, u64>,
+}
+
+impl Counts {
+    fn of(&self, stream: u16) -> u64 {
+        match stream {
+            0 => self.first,
+            _ => self.others.get(&stream).copied().unwrap_or(0),
+        }
+    }
+
+    /// One more.
+    fn add(&mut self, stream: u16) {
+        match stream {
+            0 => self.first += 1,
+            _ => *self.others.entry(stream).or_default() += 1,
+        }
+    }
+}
+
 /// Seals what one side sends.
 pub struct Sealer {
     key: Box<dyn PacketKey>,
-    next: Secrets,
+    /// What the next keys come from: one copy with the [`Opener`], until one of them has used it.
+    next: Arc<Secrets>,
     generation: u8,
     /// Messages sealed with this key, sent or not.
     with_key: u64,
     /// So many are sealed with one key.
     limit: u64,
     /// Messages that were sent on each stream.
-    sent: HashMap<u16, u64>,
+    sent: Counts,
     total: u64,
     ended: bool,
 }
 
 impl Sealer {
-    pub(crate) fn new(key: Box<dyn PacketKey>, next: Secrets) -> Sealer {
+    pub(crate) fn new(key: Box<dyn PacketKey>, next: Arc<Secrets>) -> Sealer {
         // Half of what the cipher allows (RFC 9001 section 6.6): 2^22 messages with AES-GCM.
         let limit = key.confidentiality_limit() / 2;
         Sealer {
@@ -66,7 +93,7 @@ impl Sealer {
             generation: 0,
             with_key: 0,
             limit,
-            sent: HashMap::new(),
+            sent: Counts::default(),
             total: 0,
             ended: false,
         }
@@ -103,7 +130,7 @@ impl Sealer {
 
     /// The message that was sealed last on this stream has been sent.
     pub fn sent(&mut self, stream: u16) {
-        *self.sent.entry(stream).or_default() += 1;
+        self.sent.add(stream);
         self.total += 1;
     }
 
@@ -112,12 +139,12 @@ impl Sealer {
             return Err(SealError::AfterEnd);
         }
         if self.with_key >= self.limit {
-            self.key = self.next.next_packet_keys().local;
+            self.key = Arc::make_mut(&mut self.next).next_packet_keys().local;
             self.generation = self.generation.wrapping_add(1);
             self.with_key = 0;
         }
         self.with_key += 1;
-        let number = self.sent.get(&stream).copied().unwrap_or(0);
+        let number = self.sent.of(stream);
         let mut out = BytesMut::with_capacity(payload.len() + OVERHEAD);
         out.put_slice(&[kind, self.generation]);
         out.put_slice(payload);
@@ -136,23 +163,23 @@ pub struct Opener {
     /// Of this generation, of the one before, and what the next ones come from.
     key: Box<dyn PacketKey>,
     before: Option<Box<dyn PacketKey>>,
-    next: Secrets,
+    next: Arc<Secrets>,
     generation: u8,
     /// Messages that were opened on each stream.
-    opened: HashMap<u16, u64>,
+    opened: Counts,
     total: u64,
     /// What the end says.
     end: Option<u64>,
 }
 
 impl Opener {
-    pub(crate) fn new(key: Box<dyn PacketKey>, next: Secrets) -> Opener {
+    pub(crate) fn new(key: Box<dyn PacketKey>, next: Arc<Secrets>) -> Opener {
         Opener {
             key,
             before: None,
             next,
             generation: 0,
-            opened: HashMap::new(),
+            opened: Counts::default(),
             total: 0,
             end: None,
         }
@@ -179,7 +206,7 @@ impl Opener {
         {
             return Err(OpenError::AfterEnd);
         }
-        let number = self.opened.get(&stream).copied().unwrap_or(0);
+        let number = self.opened.of(stream);
         let mut body = BytesMut::from(body);
         let place = (stream, number);
         let length = if generation == self.generation {
@@ -195,7 +222,7 @@ impl Opener {
             return Err(OpenError::Generation);
         };
         body.truncate(length);
-        self.opened.insert(stream, number + 1);
+        self.opened.add(stream);
         self.total += 1;
         self.read(kind, body.freeze())
     }
@@ -219,11 +246,11 @@ impl Opener {
         header: &[u8],
         body: &mut BytesMut,
     ) -> Result<usize, OpenError> {
-        let mut next = self.next.clone();
+        let mut next = Secrets::clone(&self.next);
         let key = next.next_packet_keys().remote;
         let length = decrypt(&*key, place, header, body)?;
         self.before = Some(std::mem::replace(&mut self.key, key));
-        self.next = next;
+        self.next = Arc::new(next);
         self.generation = self.generation.wrapping_add(1);
         Ok(length)
     }

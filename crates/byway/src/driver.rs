@@ -357,7 +357,8 @@ impl Future for Driver {
             if turn.finished && this.ports.iter().flatten().all(|p| p.queue.is_empty()) {
                 return Poll::Ready(());
             }
-            let due = [turn.due, this.again].into_iter().flatten().min();
+            let trim = this.received.trim(this.shared.now());
+            let due = [turn.due, this.again, trim].into_iter().flatten().min();
             let fired = this.wait_until(cx, due);
             if !(received || turn.more || sent || fired) {
                 return Poll::Pending;

@@ -77,6 +77,7 @@ mod kernel_drops;
 mod kernel_sctp;
 mod netlink;
 mod outbox;
+mod pages;
 mod quoted;
 mod raw;
 mod raw_port;

@@ -9,10 +9,12 @@ use crate::encapsulation::Place;
 use crate::error::BindError;
 use crate::fragment;
 use crate::icmp::Told;
+use crate::pages::Pages;
 use crate::quoted::{self, ErrorQueue, Quoted};
 use crate::raw;
 use crate::raw_port::{Cover, RawPort};
 use crate::refused::Refused;
+use byway_core::time::Instant;
 use quinn_udp::{BATCH_SIZE, RecvMeta, UdpSockRef, UdpSocketState};
 use socket2::{Domain, Protocol, SockRef, Socket as NewSocket, Type};
 use std::cell::Cell;
@@ -20,11 +22,22 @@ use std::io::{self, IoSliceMut};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 use tokio::io::Interest;
 use tokio::net::UdpSocket;
 
 /// Room for one receive, coalesced or not: the largest UDP datagram.
 const RECEIVE_LEN: usize = 1 << 16;
+
+/// The system gives memory in pages of so many bytes.
+const PAGE: usize = 4096;
+
+/// Memory that received datagrams may hold while little comes, in bytes: a page for each of the buffers
+/// of a call, twice.
+const KEPT: usize = 2 * BATCH_SIZE * PAGE;
+
+/// Memory that is needed no more is given back after such a time.
+const TRIM_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Requested size of the socket buffers in bytes. The kernel grants at most
 /// `net.core.rmem_max` and `net.core.wmem_max`.
@@ -66,9 +79,16 @@ pub(crate) struct Socket {
 
 /// Memory for one call that receives a batch.
 pub(crate) struct Received {
-    storage: Box<[u8]>,
+    storage: Pages,
     metas: [RecvMeta; BATCH_SIZE],
     cover: Cover,
+    /// The most memory that was filled of each buffer since the storage was new, in bytes.
+    filled: [usize; BATCH_SIZE],
+    /// Their sum.
+    touched: usize,
+    /// Memory that one call has filled since `since`, at most, in bytes.
+    lately: usize,
+    since: Instant,
     /// What ICMP said of packets of the sockets.
     pub(crate) told: Vec<Quoted>,
 }
@@ -77,11 +97,42 @@ impl Received {
     /// Memory for a whole batch.
     pub(crate) fn new() -> Received {
         Received {
-            storage: vec![0; BATCH_SIZE * RECEIVE_LEN].into_boxed_slice(),
+            storage: Pages::new(BATCH_SIZE * RECEIVE_LEN),
             metas: [RecvMeta::default(); BATCH_SIZE],
             cover: Cover::None,
+            filled: [0; BATCH_SIZE],
+            touched: 0,
+            lately: 0,
+            since: Instant::ZERO,
             told: Vec::new(),
         }
+    }
+
+    /// The first `n` buffers were filled.
+    fn note(&mut self, n: usize) {
+        let mut all = 0;
+        for (filled, meta) in self.filled.iter_mut().zip(&self.metas[..n]) {
+            let pages = meta.len.next_multiple_of(PAGE);
+            all += pages;
+            if pages > *filled {
+                self.touched += pages - *filled;
+                *filled = pages;
+            }
+        }
+        self.lately = self.lately.max(all);
+    }
+
+    /// Gives the pages back that nobody needs any more: a burst fills two megabytes, and what comes
+    /// to those that are idle a few pages. Returns when to ask again, if the storage holds much.
+    pub(crate) fn trim(&mut self, now: Instant) -> Option<Instant> {
+        if now.since(self.since) >= TRIM_INTERVAL {
+            if self.touched > KEPT && self.lately <= KEPT {
+                self.storage = Pages::new(BATCH_SIZE * RECEIVE_LEN);
+                (self.filled, self.touched) = ([0; BATCH_SIZE], 0);
+            }
+            (self.lately, self.since) = (0, now);
+        }
+        (self.touched > KEPT).then(|| self.since + TRIM_INTERVAL)
     }
 
     /// Bytes in the first `n` buffers.
@@ -319,7 +370,11 @@ impl Socket {
             match got {
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
                 Err(e) if self.is_told(&e) => self.take_told(&mut into.told),
-                other => return Poll::Ready(other),
+                Ok(n) => {
+                    into.note(n);
+                    return Poll::Ready(Ok(n));
+                }
+                Err(e) => return Poll::Ready(Err(e)),
             }
         }
     }

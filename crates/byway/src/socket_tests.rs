@@ -56,6 +56,47 @@ async fn datagrams_arrive_whole_and_in_order_however_they_were_gathered() {
     }
 }
 
+/// Buffers of these lengths, as the system fills them.
+fn come(into: &mut Received, lengths: &[usize]) {
+    for (i, len) in lengths.iter().enumerate() {
+        into.metas[i].len = *len;
+        into.storage[i * RECEIVE_LEN..][..*len].fill(7);
+    }
+    into.note(lengths.len());
+}
+
+#[test]
+fn what_a_burst_filled_is_given_back_when_little_comes() {
+    let at = Instant::from_millis;
+    let mut into = Received::new();
+    // What small ones fill is kept, and nobody has to come back for it.
+    come(&mut into, &[40; BATCH_SIZE]);
+    assert_eq!(into.trim(at(2000)), None);
+    assert_eq!(into.touched, BATCH_SIZE * PAGE);
+    come(&mut into, &[RECEIVE_LEN - 7; BATCH_SIZE]);
+    come(&mut into, &[40]);
+    assert_eq!(into.trim(at(2500)), Some(at(3000)));
+    assert_eq!(
+        into.touched,
+        into.storage.len(),
+        "each page is counted once"
+    );
+    // Much has come in this second.
+    assert_eq!(into.trim(at(3000)), Some(at(4000)));
+    come(&mut into, &[40; BATCH_SIZE]);
+    assert_eq!(into.trim(at(3900)), Some(at(4000)));
+    assert_eq!(into.trim(at(4000)), None);
+    assert_eq!(into.touched, 0);
+    assert_eq!(into.storage.len(), BATCH_SIZE * RECEIVE_LEN);
+    assert!(
+        into.storage.iter().all(|byte| *byte == 0),
+        "it is a new one"
+    );
+    come(&mut into, &[40]);
+    assert_eq!(into.trim(at(5000)), None);
+    assert_eq!(into.touched, PAGE);
+}
+
 #[tokio::test]
 async fn equal_datagrams_take_few_calls_where_the_kernel_segments() {
     let segments = Socket::bind(any("127.0.0.1")).unwrap().max_segments();

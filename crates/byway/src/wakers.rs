@@ -10,6 +10,10 @@ impl Wakers {
     /// Registers a task until the next [`Wakers::move_to`].
     pub(crate) fn register(&mut self, waker: &Waker) {
         if !self.0.iter().any(|w| w.will_wake(waker)) {
+            if self.0.is_empty() {
+                // Mostly one task waits. A vector that grows by itself has room for four.
+                self.0.reserve_exact(1);
+            }
             self.0.push(waker.clone());
         }
     }

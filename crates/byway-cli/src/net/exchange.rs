@@ -48,16 +48,13 @@ impl<'a> Exchange<'a> {
                 return Ok(None);
             };
             if received.ppid != PPID {
-                return Err(strange(&format!(
-                    "payload protocol identifier {}",
-                    received.ppid
-                )));
+                return Err(self.strange(&format!("payload protocol identifier {}", received.ppid)));
             }
             let payload = if received.last && self.parts.is_empty() {
                 received.payload
             } else {
                 if self.parts.len() + received.payload.len() > MAX_NOTE {
-                    return Err(strange("a message that never ends"));
+                    return Err(self.strange("a message that never ends"));
                 }
                 self.parts.extend_from_slice(&received.payload);
                 if !received.last {
@@ -70,7 +67,13 @@ impl<'a> Exchange<'a> {
     }
 
     fn read(&self, payload: &Bytes) -> Result<Note, Failure> {
-        Note::decode(payload).map_err(|what| strange(&what))
+        Note::decode(payload).map_err(|what| self.strange(&what))
+    }
+
+    /// The peer does not speak our protocol. It counts for its host.
+    pub(super) fn strange(&self, what: &str) -> Failure {
+        self.channel.association().count_violation();
+        strange(what)
     }
 
     /// The next message, where the peer must not end yet.

@@ -57,7 +57,7 @@ pub(crate) async fn listen(args: ListenArgs, ending: Ending) -> Result<(), Failu
     let work = async {
         let channel = accepted(&endpoint, gate.as_ref()).await?;
         prefer(&args.here, channel.association())?;
-        let watch = Watch::new(channel.association(), Some(&traffic)).with_patience(patience);
+        let mut watch = Watch::new(channel.association(), Some(&traffic)).with_patience(patience);
         let result = tokio::select! {
             result = to_stdout(&channel, &bytes, &writing) => result,
             failure = watch.run(|| Some(&progress), &meter, step, None, GiveUp::NothingCame(args.give_up)) => Err(failure),
@@ -185,7 +185,7 @@ pub(crate) async fn cat(args: CatArgs, ending: Ending) -> Result<(), Failure> {
         let timeout = args.there.connect_timeout;
         let (endpoint, channel) = connect(&args.here, &there, timeout, &ending, PIPE).await?;
         let association = channel.association();
-        let watch = Watch::new(association, Some(&traffic)).with_patience(patience);
+        let mut watch = Watch::new(association, Some(&traffic)).with_patience(patience);
         let result = tokio::select! {
             result = from_input(&args, &mut input, &channel, &bytes) => result,
             failure = watch.run(|| Some(&progress), &meter, || Step::of(association.stats().bytes_acked), None, GiveUp::NothingTaken(args.give_up)) => Err(failure),

@@ -5,7 +5,7 @@ mod file;
 use super::claims::Claims;
 use super::descriptors;
 use super::ending::Ending;
-use super::exchange::{Exchange, FILES, strange};
+use super::exchange::{Exchange, FILES};
 use super::log::Log;
 use super::open::{self, abort_for, prefer, serve};
 use super::parts::{Limits, Parts};
@@ -32,6 +32,11 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::sync::{Notify, Semaphore, mpsc};
+
+/// What a stranger is told whose host breaks the file protocol again and again. At most 100 bytes are
+/// sent.
+const BREAKS_PROTOCOL: &str =
+    "your host has broken the file protocol too often; try again in a minute";
 
 /// How long a sender whose file was refused may take to end the association.
 const LINGER: Duration = Duration::from_secs(5);
@@ -122,7 +127,9 @@ async fn one(
     ending: &Ending,
     association: Association,
 ) -> Option<Served> {
-    let (channel, place) = files.admit(association, ending).await?;
+    // In a box that goes with it: what waits afterwards, for hours perhaps, would keep the room of a TLS
+    // handshake.
+    let (channel, place) = Box::pin(files.admit(association, ending)).await?;
     let job = Job::new(args, files, &channel);
     Some(match job.serve().await {
         Ok(()) if job.done.borrow().is_empty() => Served::Other,
@@ -201,18 +208,27 @@ impl Files {
         association: Association,
         ending: &Ending,
     ) -> Option<(Channel, Option<Place<'_>>)> {
+        let peer = association.paths().first().map(|p| p.remote);
+        // Before the sender knows: whoever sees it refused finds it in the log, though this ends at once.
+        let log = |failure: &Failure| {
+            if !ending.has_begun() {
+                self.log.failed(failure, peer);
+            }
+        };
         let Some(gate) = &self.gate else {
+            if association.bars_violator() {
+                let failure = Failure::new(Kind::Refused, BREAKS_PROTOCOL);
+                log(&failure);
+                abort_for(&association, &failure);
+                return None;
+            }
             return Some((Channel::plain(association), None));
         };
-        let peer = association.paths().first().map(|p| p.remote);
         let refused = match admit(gate, &association).await {
             Ok((channel, place)) => return Some((channel, Some(place))),
             Err(refused) => refused,
         };
-        // Before the sender knows: whoever sees it refused finds it in the log, though this ends at once.
-        if !ending.has_begun() {
-            self.log.failed(&refused.failure, peer);
-        }
+        log(&refused.failure);
         if refused.plain {
             // A sender in plain mode reads it; what it has offered is not looked at.
             let channel = Channel::plain(association.clone());
@@ -266,7 +282,7 @@ struct Job<'a> {
     association: &'a Association,
     /// For the log: later the association may be gone.
     peer: Option<SocketAddr>,
-    progress: OnceCell<Progress>,
+    progress: OnceCell<Box<Progress>>,
     meter: RefCell<StallMeter>,
     traffic: Traffic,
     /// Bytes that are here of the file under way.
@@ -312,8 +328,10 @@ impl<'a> Job<'a> {
     /// What a person sees of it. Thousands that only wait have none.
     fn progress(&self) -> &Progress {
         let here = &self.args.here;
-        self.progress
-            .get_or_init(|| Progress::new(here.is_silent()).with_log(self.files.log.clone()))
+        self.progress.get_or_init(|| {
+            let progress = Progress::new(here.is_silent()).with_log(self.files.log.clone());
+            Box::new(progress)
+        })
     }
 
     /// An offer has come. The first one begins the transfer.
@@ -361,17 +379,17 @@ impl<'a> Job<'a> {
             done: self.steps.get(),
             position: self.here.get(),
             at: Some(self.moved.get()),
-            seen: self.progress.get().is_some_and(Progress::is_seen) && !self.is_still(),
+            seen: self.progress.get().is_some_and(|p| p.is_seen()) && !self.is_still(),
             ours: self.ours.get(),
         }
     }
 
     async fn serve(&self) -> Result<(), Failure> {
         let begun = Instant::now();
-        let watch =
+        let mut watch =
             Watch::new(self.association, Some(&self.traffic)).with_patience(self.files.patience);
         let give_up = GiveUp::NoProgress(self.args.give_up);
-        let show = || self.progress.get();
+        let show = || self.progress.get().map(|p| &**p);
         let result = tokio::select! {
             result = self.files() => result,
             failure = watch.run(show, &self.meter, || self.step(), Some(&self.moves), give_up) => Err(failure),
@@ -403,42 +421,38 @@ impl<'a> Job<'a> {
         prefer(&self.args.here, self.association)?;
         let mut exchange = Exchange::new(self.channel);
         while let Some(note) = exchange.receive().await? {
-            let offer = match note {
-                Note::Offer { sender, size, name } => Offer { sender, size, name },
-                Note::Ask => {
-                    self.asked(&mut exchange).await?;
-                    continue;
-                }
-                other => return Err(strange(other.name())),
-            };
-            self.offered();
-            match self.one_file(&mut exchange, &offer).await {
-                Ok(file) => {
-                    self.made(1);
-                    self.progress().say(&format!(
-                        "{}: {} stored and verified",
-                        file.path.display(),
-                        show::bytes(file.size)
-                    ));
-                    self.done.borrow_mut().push(file);
-                }
-                // The refusal goes to the sender, which ends the association.
-                Err(failure) if failure.kind == Kind::Refused => {
-                    self.progress().say(&format!("refused: {failure}"));
-                    let reason = failure.message.clone();
-                    exchange.send(&Note::Refuse { reason }).await?;
-                    // Bytes of the refused file may still be on their way.
-                    let rest = async {
-                        while exchange.receive().await.is_ok_and(|note| note.is_some()) {}
-                    };
-                    // A sender that is gone is aborted.
-                    let _ = tokio::time::timeout(LINGER, rest).await;
-                    return Err(failure);
-                }
-                Err(failure) => return Err(failure),
-            }
+            // In a box: what only waits for an offer needs none of its room.
+            Box::pin(self.note(&mut exchange, note)).await?;
         }
         Ok(())
+    }
+
+    /// Does what a sender asks for.
+    async fn note(&self, exchange: &mut Exchange<'_>, note: Note) -> Result<(), Failure> {
+        let offer = match note {
+            Note::Offer { sender, size, name } => Offer { sender, size, name },
+            Note::Ask => return self.asked(exchange).await,
+            other => return Err(exchange.strange(other.name())),
+        };
+        self.offered();
+        match self.one_file(exchange, &offer).await {
+            Ok(file) => {
+                self.made(1);
+                self.progress().say(&format!(
+                    "{}: {} stored and verified",
+                    file.path.display(),
+                    show::bytes(file.size)
+                ));
+                self.done.borrow_mut().push(file);
+                Ok(())
+            }
+            // The refusal goes to the sender, which ends the association.
+            Err(failure) if failure.kind == Kind::Refused => {
+                self.progress().say(&format!("refused: {failure}"));
+                Err(turned_away(exchange, failure).await)
+            }
+            Err(failure) => Err(failure),
+        }
     }
 
     /// Tells `byway doctor` where its packets come from, and takes what it sends to measure
@@ -453,11 +467,24 @@ impl<'a> Job<'a> {
             match exchange.receive().await? {
                 Some(Note::Data(_)) => {}
                 Some(Note::End { .. }) => return exchange.send(&Note::Stored).await,
-                Some(other) => return Err(strange(other.name())),
+                Some(other) => return Err(exchange.strange(other.name())),
                 None => return Ok(()),
             }
         }
     }
+}
+
+/// Tells a sender that its file is not taken. Returns how the association ends then.
+async fn turned_away(exchange: &mut Exchange<'_>, failure: Failure) -> Failure {
+    let reason = failure.message.clone();
+    if let Err(lost) = exchange.send(&Note::Refuse { reason }).await {
+        return lost;
+    }
+    // Bytes of the refused file may still be on their way.
+    let rest = async { while exchange.receive().await.is_ok_and(|note| note.is_some()) {} };
+    // A sender that is gone is aborted.
+    let _ = tokio::time::timeout(LINGER, rest).await;
+    failure
 }
 
 fn refuse(reason: String) -> Failure {

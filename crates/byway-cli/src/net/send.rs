@@ -200,7 +200,7 @@ async fn once(
         .map_err(|e| (e, false))?;
     let association = channel.association();
     reached.set_up();
-    let watch = Watch::new(association, Some(run.traffic)).with_patience(run.patience);
+    let mut watch = Watch::new(association, Some(run.traffic)).with_patience(run.patience);
     // Of what was handed over, what the receiver has acknowledged.
     let done = || {
         let stats = association.stats();

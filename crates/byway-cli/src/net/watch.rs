@@ -115,38 +115,54 @@ impl<'a> Watch<'a> {
     /// `step` says how far the transfer is; `moves` tells to look. `progress` shows it, once
     /// there is something to show. Nobody looks at what is not seen before the time is up, or a
     /// path changes.
-    pub(super) async fn run<'p>(
-        mut self,
+    // Not an `async fn`, whose future keeps what it is given twice.
+    pub(super) fn run<'p>(
+        &mut self,
         progress: impl Fn() -> Option<&'p Progress>,
         meter: &RefCell<StallMeter>,
         step: impl Fn() -> Step,
         moves: Option<&Notify>,
         give_up: GiveUp,
-    ) -> Failure {
+    ) -> impl Future<Output = Failure> {
         let mut events = Some(self.association.events());
-        loop {
-            let step = step();
-            if let Some(progress) = progress() {
-                meter.borrow_mut().update(step.done, || progress.place());
-                progress.position(step.position);
-                self.show_changes(progress);
-            }
-            let left = match self.time_left(&step, give_up) {
-                Ok(left) => left,
-                Err(failure) => return failure,
-            };
-            let pause = match give_up {
-                _ if !step.seen => left,
-                // It tells how long it stood still.
-                GiveUp::Refusing(_) => TICK.min(left),
-                _ => (self.since.elapsed() / 8).clamp(TICK, SLOW_TICK).min(left),
-            };
-            tokio::select! {
-                () = tokio::time::sleep(pause) => {}
-                () = told(moves) => {}
-                () = changed(&mut events) => {}
+        async move {
+            loop {
+                let pause = match self.look(progress(), meter, &step(), give_up) {
+                    Ok(pause) => pause,
+                    Err(failure) => return failure,
+                };
+                tokio::select! {
+                    () = tokio::time::sleep(pause) => {}
+                    () = told(moves) => {}
+                    () = changed(&mut events) => {}
+                }
             }
         }
+    }
+
+    /// Looks how far the transfer is, and how long nobody needs to look again.
+    ///
+    /// # Errors
+    /// Why it was given up.
+    fn look(
+        &mut self,
+        progress: Option<&Progress>,
+        meter: &RefCell<StallMeter>,
+        step: &Step,
+        give_up: GiveUp,
+    ) -> Result<Duration, Failure> {
+        if let Some(progress) = progress {
+            meter.borrow_mut().update(step.done, || progress.place());
+            progress.position(step.position);
+            self.show_changes(progress);
+        }
+        let left = self.time_left(step, give_up)?;
+        Ok(match give_up {
+            _ if !step.seen => left,
+            // It tells how long it stood still.
+            GiveUp::Refusing(_) => TICK.min(left),
+            _ => (self.since.elapsed() / 8).clamp(TICK, SLOW_TICK).min(left),
+        })
     }
 
     /// How long the association may go on like this.

@@ -147,6 +147,18 @@ impl Speaker {
         self.endpoint.close().await;
     }
 
+    /// A message that no part of the file protocol is, if the association lives.
+    pub(crate) async fn nonsense(&self, ppid: u32) {
+        let mut message = Message::new(0, vec![99, 0]);
+        message.ppid = ppid;
+        let _ = self.association.send(message).await;
+    }
+
+    /// Waits until the receiver has ended the association, and why.
+    pub(crate) async fn ended(&self) -> String {
+        self.association.closed().await.to_string()
+    }
+
     /// Aborts, unless the receiver was faster.
     pub(crate) async fn leave(self) {
         let _ = self.association.abort(b"done");

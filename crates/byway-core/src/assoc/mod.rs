@@ -75,7 +75,6 @@ use crate::send::SendHalf;
 use crate::time::{Duration, Instant};
 use byway_wire::CommonHeader;
 use core::net::{IpAddr, SocketAddr};
-use smallvec::SmallVec;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -123,7 +122,7 @@ pub(crate) struct Addresses {
     local: Arc<[SocketAddr]>,
     /// Addresses of the peer that are not paths, because there are enough paths or none
     /// of our addresses can reach them. Packets from them still count as the peer's.
-    pathless: SmallVec<[IpAddr; 2]>,
+    pathless: Vec<IpAddr>,
     /// Sources of the peer's packets that are not paths yet.
     unverified: unverified::NewSources,
     /// What may go to addresses that have not proved to be the peer's.
@@ -158,8 +157,8 @@ pub(crate) struct SetUp {
     asked_once: bool,
     /// When the last COOKIE ECHO left.
     echoed: Option<Instant>,
-    /// How stale the last one was.
-    stale_by: Option<Duration>,
+    /// How stale the last one was, in microseconds.
+    stale_by: Option<u32>,
 }
 
 /// The state of the shutdown (section 9.2).

@@ -14,7 +14,6 @@ use crate::observe::{Observation, Timer};
 use crate::path::{Path, PathId, PathState, PathTable};
 use crate::recv::RecvHalf;
 use crate::send::SendHalf;
-use crate::time::Duration;
 use byway_wire::{Init, InitFields, ParamWriter, Tsn};
 use core::net::{IpAddr, SocketAddr};
 use rand::RngExt;
@@ -67,7 +66,7 @@ impl Association {
             },
             addresses: Addresses {
                 local,
-                pathless: SmallVec::new(),
+                pathless: Vec::new(),
                 unverified: super::unverified::NewSources::none(),
                 allowance: super::allowance::Allowance::default(),
                 changed: false,
@@ -123,7 +122,7 @@ impl Association {
 
     /// Addresses of the peer, given by the user, that no address of this side reaches. They become
     /// paths when one does.
-    pub(crate) fn await_source_for(&mut self, addresses: SmallVec<[IpAddr; 2]>) {
+    pub(crate) fn await_source_for(&mut self, addresses: Vec<IpAddr>) {
         self.addresses.pathless = addresses;
     }
 
@@ -417,7 +416,7 @@ impl Association {
             self.lose(ctx, LossReason::StaleCookie);
             return;
         }
-        self.setup.stale_by = Some(Duration::from_micros(u64::from(staleness_us)));
+        self.setup.stale_by = Some(staleness_us);
         self.timers.t1 = None;
         self.timers.answer = None;
         self.enter(ctx, State::CookieWait);
@@ -432,7 +431,7 @@ impl Association {
         write_addresses(w, listed.unwrap_or(&self.addresses.local));
         if let Some(stale) = self.setup.stale_by {
             // "No more than 1 second beyond the measured RTT" (section 5.2.6).
-            let ms = stale.as_millis() as u32 + 1000;
+            let ms = stale / 1000 + 1000;
             w.cookie_preservative(ms);
         }
         if self.cfg.setup.supported_address_types {

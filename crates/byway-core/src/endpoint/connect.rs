@@ -16,7 +16,7 @@ struct Ways {
     /// Local and remote address of each path.
     pairs: SmallVec<[(SocketAddr, SocketAddr); 4]>,
     /// Addresses that no local address reaches.
-    pathless: SmallVec<[IpAddr; 2]>,
+    pathless: Vec<IpAddr>,
 }
 
 impl Endpoint {

@@ -15,6 +15,7 @@ use crate::api::AssocId;
 use crate::assoc::Association;
 use crate::time::Instant;
 use core::net::{IpAddr, SocketAddr};
+use core::num::NonZeroU32;
 use slab::Slab;
 use smallvec::SmallVec;
 use std::collections::HashMap;
@@ -45,7 +46,7 @@ pub(super) struct Slot {
 /// The keys under which an association is found.
 #[derive(Debug, Default)]
 struct Linked {
-    tag: Option<u32>,
+    tag: Option<NonZeroU32>,
     addresses: SmallVec<[SocketAddr; 2]>,
     /// The peer's SCTP port.
     port: u16,
@@ -142,7 +143,7 @@ impl AssociationTable {
         // Should two associations have drawn one tag, the addresses find the second.
         if let Entry::Vacant(e) = self.by_tag.entry(tag) {
             e.insert(index);
-            linked.tag = Some(tag);
+            linked.tag = NonZeroU32::new(tag);
         }
         for (remote, proven) in a.peer_addresses() {
             let owner = Owner { index, proven };
@@ -158,7 +159,7 @@ impl AssociationTable {
         self.last_found = None;
         let linked = core::mem::take(&mut self.slots[index as usize].linked);
         if let Some(tag) = linked.tag {
-            self.by_tag.remove(&tag);
+            self.by_tag.remove(&tag.get());
         }
         let mut owned = linked.addresses;
         owned.retain(|remote| self.by_peer.remove((*remote, linked.port), index));

@@ -15,12 +15,12 @@ pub(crate) struct Probe {
 }
 
 /// Heartbeats of a path (section 8.3).
-#[derive(Copy, Clone, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Heartbeat {
     /// The one that is not answered yet.
     under_way: Option<Probe>,
     /// The last one that was lost. Its answer may only be late: the RTO was too short.
-    lost: Option<Probe>,
+    lost: Option<Box<Probe>>,
     /// Whether the user wants heartbeats here.
     enabled: bool,
 }
@@ -57,7 +57,7 @@ impl Heartbeat {
         if in_time.is_some() {
             self.lost = None;
         }
-        in_time.or_else(|| self.lost.take_if(is_it))
+        in_time.or_else(|| self.lost.take_if(|p| is_it(p)).map(|p| *p))
     }
 
     /// A heartbeat leaves.
@@ -68,7 +68,9 @@ impl Heartbeat {
     /// The heartbeat under way is lost.
     pub(super) fn lose(&mut self) -> Option<Probe> {
         let probe = self.under_way.take();
-        self.lost = probe.or(self.lost);
+        if let Some(probe) = probe {
+            self.lost = Some(Box::new(probe));
+        }
         probe
     }
 

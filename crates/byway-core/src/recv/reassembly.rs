@@ -142,6 +142,13 @@ impl Reassembly {
         Some(r.message)
     }
 
+    /// Frees the memory of the ready queue, if it is empty.
+    pub(crate) fn give_idle_memory_back(&mut self) {
+        if self.ready.is_empty() {
+            self.ready = VecDeque::new();
+        }
+    }
+
     /// Adds a fragment that has not arrived before. `in_order` is the first
     /// sequence number that is still missing.
     ///

@@ -96,6 +96,17 @@ impl Ledger {
             + self.contexts.capacity() * size_of::<(u64, u64)>()
     }
 
+    /// Frees the memory of records, if there is none.
+    pub(crate) fn give_idle_memory_back(&mut self) {
+        if self.records.is_empty() {
+            self.records = VecDeque::new();
+            // Empty, too.
+            self.candidates.shrink_to_fit();
+            self.contexts.shrink_to_fit();
+        }
+        self.gaps.shrink_to_fit();
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.records.len()
     }

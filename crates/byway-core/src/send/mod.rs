@@ -55,6 +55,12 @@ impl SendHalf {
         self.queue.memory() + self.ledger.memory()
     }
 
+    /// Frees the memory of what is empty.
+    pub(crate) fn give_idle_memory_back(&mut self) {
+        self.queue.give_idle_memory_back();
+        self.ledger.give_idle_memory_back();
+    }
+
     pub(crate) fn new(initial: Tsn, streams: u16, a_rwnd: u32, cfg: &Config) -> SendHalf {
         SendHalf {
             queue: SendQueue::default(),

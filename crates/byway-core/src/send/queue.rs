@@ -126,6 +126,13 @@ impl SendQueue {
             + self.ssns.capacity() * size_of::<Ssns>()
     }
 
+    /// Frees the memory of lanes, if no message waits.
+    pub(crate) fn give_idle_memory_back(&mut self) {
+        if self.messages == 0 {
+            self.lanes = Vec::new();
+        }
+    }
+
     /// Payload bytes of all messages that wait.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
@@ -325,6 +332,22 @@ mod tests {
             ]
         );
         assert!(q.is_empty() && q.totals_agree());
+    }
+
+    #[test]
+    fn lanes_without_messages_give_their_memory_back_and_what_waits_stays() {
+        let mut q = SendQueue::default();
+        q.push(Message::new(3, vec![7; 25]));
+        let lane = lane_of(&q, None).unwrap();
+        q.cut(lane, 10);
+        q.give_idle_memory_back();
+        assert!(q.cut(lane, 15).unwrap().end, "a message that has begun");
+        assert!(q.lanes.capacity() > 0);
+        q.give_idle_memory_back();
+        assert_eq!(q.lanes.capacity(), 0);
+        q.push(Message::new(3, vec![7; 5]));
+        let lane = lane_of(&q, None).unwrap();
+        assert_eq!(q.cut(lane, 10).unwrap().ssn, 1, "the stream goes on");
     }
 
     #[test]

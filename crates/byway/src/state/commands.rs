@@ -34,7 +34,7 @@ impl State {
         id: AssocId,
         work: impl FnOnce(&mut byway_core::Endpoint) -> Result<R, CommandError>,
     ) -> Result<R, SendError> {
-        let ended = |entries: &BTreeMap<AssocId, Entry>| {
+        let ended = |entries: &BTreeMap<AssocId, Box<Entry>>| {
             entries
                 .get(&id)
                 .and_then(|e| e.closed.clone())
@@ -213,7 +213,7 @@ impl State {
 
     /// The entry of an association that has a handle.
     pub(crate) fn entry(&mut self, id: AssocId) -> Option<&mut Entry> {
-        self.entries.get_mut(&id)
+        self.entries.get_mut(&id).map(|entry| &mut **entry)
     }
 
     /// The next association that a peer has set up; `None` when closed.

@@ -57,7 +57,9 @@ pub(crate) struct State {
     /// The routes changed, and the driver does not know.
     pub(crate) routes_changed: bool,
     scratch: Vec<u8>,
-    entries: BTreeMap<AssocId, Entry>,
+    /// Each in a box of its own: the nodes of the map are half empty, and one that stays would hold the
+    /// memory of those beside it.
+    entries: BTreeMap<AssocId, Box<Entry>>,
     /// Associations that wait to be accepted.
     incoming: VecDeque<AssocId>,
     backlog: usize,

@@ -43,12 +43,15 @@ pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<()> {
         "idle: medians of {} runs, {ASSOCIATIONS} associations on real sockets\n\n\
          {kib:>10.2} KiB of byway recv for each; {peer_kib:.2} of usrsctp's receiver\n\
          {:>10.2} % of a processor; {:.2} of usrsctp's\n\
-         {:>10.2} KiB for each that was let in by a ticket; {:.2} % of a processor\n",
+         {:>10.2} KiB for each that was let in by a ticket; {:.2} % of a processor\n\
+         {:>10.2} and {:.2} KiB {SECONDS} s later\n",
         arguments.runs,
         100.0 * cpu,
         100.0 * peer_cpu,
         of(&sealed, "kib_each")?,
         100.0 * of(&sealed, "cpu_share")?,
+        of(&ours, "kib_each_at_the_end")?,
+        of(&sealed, "kib_each_at_the_end")?,
     );
     println!(
         "{}",
@@ -56,6 +59,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<()> {
             "name": "idle",
             "ratio": peer_kib / kib,
             "kib_each": kib,
+            "kib_each_at_the_end": of(&ours, "kib_each_at_the_end")?,
             "kib_each_usrsctp": peer_kib,
             "cpu_share": cpu,
             "cpu_share_usrsctp": peer_cpu,
@@ -64,6 +68,8 @@ pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<()> {
             "set_up_rate_first_tenth": of(&ours, "set_up_rate_first_tenth")?,
             "set_up_rate_last_tenth": of(&ours, "set_up_rate_last_tenth")?,
             "kib_each_by_ticket": of(&sealed, "kib_each")?,
+            "kib_each_at_the_end_by_ticket": of(&sealed, "kib_each_at_the_end")?,
+            "processes_of_peers": of(&ours, "processes_of_peers")?,
             "cpu_share_by_ticket": of(&sealed, "cpu_share")?,
             "threads_more_by_ticket": of(&sealed, "threads_more")?,
             "transfer_beside_to_alone_by_ticket": of(&sealed, "ratio")?,

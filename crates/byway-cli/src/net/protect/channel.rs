@@ -183,6 +183,7 @@ impl Channel {
     fn open(&self, received: &mut Received) -> Result<Option<Opened>, Failure> {
         let Some(seals) = &self.seals else {
             if matches!(received.ppid, HANDSHAKE_PPID | SEALED_PPID) {
+                self.association.count_violation();
                 return Err(self.broken(
                     "TLS, and this side was started without: --unprotected, or an address in place of a ticket"
                         .to_owned(),

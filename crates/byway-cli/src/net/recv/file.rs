@@ -3,7 +3,7 @@
 use super::{Done, Job, Offer, refuse};
 use crate::failure::{Failure, Kind};
 use crate::net::claims::Claim;
-use crate::net::exchange::{Exchange, strange};
+use crate::net::exchange::Exchange;
 use crate::net::parts::Parts;
 use crate::net::protocol::{Hash, Note, check_dot, hex};
 use crate::net::slots::Slot;
@@ -140,7 +140,7 @@ impl<'a> Job<'a> {
         self.advance();
         match answer {
             Note::Start { offset } => Ok(offset),
-            other => Err(strange(other.name())),
+            other => Err(exchange.strange(other.name())),
         }
     }
 
@@ -163,7 +163,7 @@ impl<'a> Job<'a> {
                     self.advance();
                 }
                 Note::End { hash } => return Ok(hash),
-                other => return Err(strange(other.name())),
+                other => return Err(exchange.strange(other.name())),
             }
         }
     }

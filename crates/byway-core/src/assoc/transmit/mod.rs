@@ -20,6 +20,7 @@ mod retransmission;
 use super::{Association, Control, Ctx};
 use crate::observe::Observation;
 use crate::path::PathId;
+use std::collections::VecDeque;
 
 /// A packet that was appended to the buffer.
 #[derive(Copy, Clone, Debug)]
@@ -135,12 +136,18 @@ impl Association {
     /// The next control chunk. While no path may take data, only answers to heartbeats
     /// leave: they go where the question came from.
     fn next_control(&mut self) -> Option<Control> {
-        if !self.optional.stalled {
-            return self.control.pop_front();
+        let next = if self.optional.stalled {
+            let answer = |c: &Control| matches!(c, Control::HeartbeatAck(..));
+            let at = self.control.iter().position(answer)?;
+            self.control.remove(at)
+        } else {
+            self.control.pop_front()
+        };
+        if next.is_some() && self.control.is_empty() {
+            // They are rare.
+            self.control = VecDeque::new();
         }
-        let answer = |c: &Control| matches!(c, Control::HeartbeatAck(..));
-        let at = self.control.iter().position(answer)?;
-        self.control.remove(at)
+        next
     }
 
     fn heartbeat_wanted(&self) -> Option<PathId> {

@@ -22,11 +22,7 @@ fn crowd(state: &mut State, associations: u16) -> Vec<Stranger> {
 
 /// What the entries keep, counted one by one.
 fn kept(state: &State) -> usize {
-    state
-        .entries
-        .values()
-        .map(super::super::entry::Entry::memory)
-        .sum()
+    state.entries.values().map(|entry| entry.memory()).sum()
 }
 
 // ERRORs of four causes, each with a long reason of control characters, for as long as the user is

@@ -1,4 +1,4 @@
-//! Resident memory of `byway listen` at its ceiling and after.
+//! Resident memory of `byway recv` at its ceiling and after.
 
 use super::super::Arguments;
 use super::super::loopback::free_udp_port;
@@ -28,6 +28,7 @@ pub(super) fn measure(tools: &Tools, _: &Arguments) -> Result<Part> {
         let to = format!("127.0.0.1:{port}");
         let mut receiver = tools.recv(&to, &["--give-up", "5s"])?;
         let (fresh, fresh_own) = (receiver.resident()?, receiver.anonymous()?);
+        let fresh_file = receiver.file()?;
         // What any first associations take is no leak: a round of the same attack comes first.
         hold(tools, &to, what, "50", "2")?;
         std::thread::sleep(SETTLE);
@@ -42,13 +43,17 @@ pub(super) fn measure(tools: &Tools, _: &Arguments) -> Result<Part> {
         let line = attack.finish()?;
         std::thread::sleep(SETTLE);
         let (after, after_own) = (receiver.resident()?, receiver.anonymous()?);
+        let after_file = receiver.file()?;
         let alive = receiver.is_alive()?;
         let up = number(&line, "established")?;
         ensure!(up >= 100.0, "{what}: {up} of 400 were set up");
         holds &= alive && most <= CEILING * BESIDE && after <= before * BACK;
         eprintln!(
             "  {what}: {fresh:.0} KiB at first, {before:.0} before, {most:.0} at most, {after:.0} after; \
-             without the program's file {fresh_own:.0}, {before_own:.0} and {after_own:.0}"
+             without the program's file {fresh_own:.0}, {before_own:.0} and {after_own:.0}; {:.2} of the fresh process, \
+             {:.2} of the line before",
+            after / fresh,
+            after / before,
         );
         figures.insert(
             what.into(),
@@ -60,6 +65,9 @@ pub(super) fn measure(tools: &Tools, _: &Arguments) -> Result<Part> {
                 "anonymous_kib_at_first": fresh_own,
                 "anonymous_kib_before": before_own,
                 "anonymous_kib_after": after_own,
+                "file_kib_at_first": fresh_file,
+                "file_kib_after": after_file,
+                "after_to_fresh": rounded(after / fresh),
                 "after_to_before": rounded(after / before),
                 "most_to_ceiling": rounded(most / CEILING),
                 "attack": line,

@@ -131,6 +131,12 @@ impl Running {
         self.status("RssAnon:")
     }
 
+    /// Resident memory in KiB that is pages of the program's file and of its libraries, which the system
+    /// can read again.
+    pub(super) fn file(&self) -> Result<f64> {
+        self.status("RssFile:")
+    }
+
     /// A line of the kernel's account of the process, in KiB.
     fn status(&self, name: &str) -> Result<f64> {
         let path = format!("/proc/{}/status", self.id());
