@@ -7,8 +7,8 @@ use core::net::SocketAddr;
 
 impl Association {
     /// The routes of this host, or the MTUs of its interfaces, changed. A path whose source has
-    /// no way to its address any more leaves from another one that has, and paths that share
-    /// a source get one of their own if the new routes allow it.
+    /// no way to its address any more leaves from another one that has, or is in doubt while another
+    /// path has one, and paths that share a source get one of their own if the new routes allow it.
     pub(crate) fn on_routes_changed(&mut self, ctx: &mut Ctx<'_>) {
         if self.state.is_closed() {
             return;
@@ -36,6 +36,7 @@ impl Association {
         let found = ctx.routes.source_beside(&ours, remote, &used);
         let other = found.and_then(|i| ours.get(i).copied());
         let Some(other) = other.filter(|o| *o != local && ctx.routes.leads(*o, remote)) else {
+            self.doubt_dead_end(ctx, path);
             return;
         };
         if self.state.sends_heartbeats() {
@@ -43,6 +44,20 @@ impl Association {
         } else {
             // Nothing is known of the way yet.
             self.paths.get_mut(path).send_from(other);
+        }
+    }
+
+    /// A path has no way any more: it is in doubt, as if the kernel had refused a packet. It refuses
+    /// none where the window is full, and what is in flight may have been in the queue of a card that
+    /// went down. Not while the other path has no way either: this host changes its network, and
+    /// the way there may be back before that of the other one.
+    fn doubt_dead_end(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
+        let Some(to) = self.paths.view().alternate(path) else {
+            return;
+        };
+        let p = self.paths.get(to);
+        if self.state.sends_heartbeats() && ctx.routes.leads(p.local(), p.remote().ip()) {
+            self.on_unreachable(ctx, path);
         }
     }
 

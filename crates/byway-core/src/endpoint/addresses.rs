@@ -92,7 +92,8 @@ impl Endpoint {
     /// After a change of the routes ([`forget_routes`](Self::forget_routes)) each path asks which
     /// MTU its interface has, and whether its source still leads to its address. A path whose
     /// source does not leaves from another address of this side that does
-    /// ([`Event::PathMoved`](crate::Event::PathMoved)).
+    /// ([`Event::PathMoved`](crate::Event::PathMoved)). Without one the path is in doubt at once, as
+    /// after [`send_failed`](Self::send_failed), while another path has a way.
     ///
     /// Routes that ask an operating system take their time, so `most` associations do so at
     /// once, those from the place `from` on (0 is the first one). Returns the place to go on

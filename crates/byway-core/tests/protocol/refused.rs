@@ -4,7 +4,8 @@
 
 use crate::common::{A, Fate, Pair, Z, address, plain};
 use byway_core::config::Config;
-use byway_core::{PathState, SendFailure};
+use byway_core::{PathState, Routes, SendFailure};
+use core::net::{IpAddr, SocketAddr};
 
 /// The longest time without a message at Z, in milliseconds, when the kernel refuses all that A
 /// sends on path 0 from 500 ms on, and the core is told or not.
@@ -62,4 +63,59 @@ fn without_the_kernels_word_it_takes_a_timeout() {
     let longest = stall(&mut Pair::up(2, &plain()), false);
     println!("{longest} ms");
     assert!(longest >= 900, "{longest} ms");
+}
+
+/// The card of path 0 is down, and that of path 1 perhaps not.
+struct OneCard {
+    works: bool,
+}
+
+impl Routes for OneCard {
+    fn source(&mut self, local: &[SocketAddr], remote: IpAddr) -> Option<usize> {
+        let n = usize::from(remote == address(1, Z).ip());
+        (n < local.len()).then_some(n)
+    }
+
+    fn leads(&mut self, local: SocketAddr, remote: IpAddr) -> bool {
+        self.works && local == address(1, A) && remote == address(1, Z).ip()
+    }
+}
+
+/// N11. The card took what was in flight with it and the window is full: nothing leaves that the
+/// kernel could refuse. What it says of its routes counts.
+#[test]
+fn a_card_that_goes_down_with_a_full_window_is_left_at_once() {
+    let mut c = Config::byway();
+    c.failover.probe_timeout = None;
+    let mut p = Pair::up(2, &c);
+    p.send_many(A, 1000, 500);
+    p.run(25);
+    let before = p.take_got(Z).len();
+    p.lose(|q| q.path == 0);
+    p.run(15);
+    let (sent, arrived) = (p.sent.len(), before + p.take_got(Z).len());
+    assert!(arrived < 500, "{arrived}");
+    p.ends[A].set_routes(Box::new(OneCard { works: true }));
+    p.with(A, |now, e, _| e.ask_routes_again(now, 0, 10));
+    assert_eq!(p.path_state(A, 0), PathState::PotentiallyFailed);
+    assert!(
+        p.sent[sent..]
+            .iter()
+            .any(|q| q.path == 1 && q.text.contains("DATA"))
+    );
+    p.run(500);
+    assert_eq!(arrived + p.take_got(Z).len(), 500);
+    assert_eq!(p.path(A, 0).timeouts, 0);
+}
+
+/// No card has a way: the host changes its network, and nothing is said of this path more than of the other.
+#[test]
+fn a_host_without_any_way_doubts_no_path() {
+    let mut p = Pair::up(2, &Config::byway());
+    p.send_many(A, 1000, 5);
+    p.run(10);
+    p.ends[A].set_routes(Box::new(OneCard { works: false }));
+    p.with(A, |now, e, _| e.ask_routes_again(now, 0, 10));
+    assert_eq!(p.path_state(A, 0), PathState::Active);
+    assert_eq!(p.path_state(A, 1), PathState::Active);
 }
