@@ -63,9 +63,8 @@ drill_routes() {
     for how in path_lost by_word_alone; do
         $how route_deleted "the route of the path in use is deleted"
         $how forbidden "a filter forbids the path in use"
+        $how card_down "the card of the path in use goes down"
     done
-    # Not by word alone: with a full window nothing leaves that the kernel could refuse.
-    path_lost card_down "the card of the path in use goes down"
 }
 
 drill_roam() {

@@ -63,7 +63,7 @@ fn moves(config: &Config, minutes: u64, seed: u8) -> Moves {
     }
 }
 
-/// Sixty seeds gave one move in sixty hours; these ten give none.
+/// Losses may come together by chance, so a trial in some hundred hours would be no fault; these ten hours have none.
 #[test]
 fn no_needless_move_in_an_hour_of_one_percent_loss() {
     for seed in 1..=10 {

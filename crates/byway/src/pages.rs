@@ -58,8 +58,8 @@ mod tests {
         let mut entries = vec![0; pages.len().div_ceil(size) * 8];
         let map = File::open("/proc/self/pagemap").unwrap();
         map.read_exact_at(&mut entries, first as u64 * 8).unwrap();
-        // The highest bit of an entry: the page is present.
-        entries.chunks(8).filter(|e| e[7] & 0x80 != 0).count()
+        // The two highest bits of an entry: the page is present, or swapped out.
+        entries.chunks(8).filter(|e| e[7] & 0xc0 != 0).count()
     }
 
     /// An allocator gave them back the first time only.

@@ -28,7 +28,10 @@ impl Association {
 
     /// The routes changed, and with them perhaps the interface of a path or its MTU.
     pub(super) fn learn_mtu_again(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
-        self.paths.get_mut(path).mtu.forget_bound();
+        let p = self.paths.get_mut(path);
+        p.mtu.forget_bound();
+        // Another network may take the answers of this one.
+        p.mtu.forget_lost(u32::MAX);
         self.learn_mtu(ctx, path);
     }
 
@@ -136,6 +139,8 @@ impl Association {
             return;
         }
         p.lose_mtu_probe();
+        // An answer to an earlier probe of this size does not say that it passes now.
+        p.mtu.forget_lost(p.mtu.pmtu());
         self.paths.want_mtu_probe(path, true);
         self.want_heartbeat(path);
     }
@@ -144,9 +149,11 @@ impl Association {
     pub(super) fn on_too_large(&mut self, ctx: &mut Ctx<'_>, path: PathId, size: u32) {
         let p = self.paths.get_mut(path);
         let outcome = p.mtu.search_mut().map(|s| s.refuse(size));
+        // Not the raise timer: it may run without a probe.
         if p.mtu.has_probe() {
             p.end_mtu_probe();
         }
+        p.mtu.end_probe();
         self.adopt_mtu(ctx, path, outcome);
     }
 
@@ -159,6 +166,7 @@ impl Association {
             self.observe(ctx, || Observation::PathMtu { path, bytes: size });
         }
         if matches!(outcome, Outcome::Fell(_)) {
+            self.paths.get_mut(path).mtu.forget_lost(u32::MAX);
             // It was sent in packets that do not pass, so it leaves again, in packets
             // that the network may fragment.
             self.take_flight_for_lost(path, LossCause::FastRetransmit);

@@ -53,7 +53,8 @@ impl Association {
             return false;
         }
         let w = self.paths.get(path).window();
-        self.send.queue.is_empty() || w.flight + bytes <= w.pmdcs
+        // A chunk of another path may be larger than a packet of this one.
+        self.send.queue.is_empty() || w.flight == 0 || w.flight + bytes <= w.pmdcs
     }
 
     /// Something was sent to a path, so an acknowledgement is due. Further data never

@@ -2,7 +2,7 @@
 //! large its interface lets packets be.
 
 use super::{Association, Ctx};
-use crate::path::PathId;
+use crate::path::{PathId, PathState};
 use core::net::SocketAddr;
 
 impl Association {
@@ -13,10 +13,14 @@ impl Association {
         if self.state.is_closed() {
             return;
         }
+        let mut dead_ends = false;
         for path in self.paths.ids() {
-            self.leave_dead_end(ctx, path);
+            dead_ends |= self.leave_dead_end(ctx, path);
         }
         if self.state.sends_heartbeats() {
+            if dead_ends {
+                self.doubt_dead_ends(ctx);
+            }
             self.spread_sources(ctx);
             for path in self.paths.ids() {
                 self.learn_mtu_again(ctx, path);
@@ -25,19 +29,19 @@ impl Association {
         self.new_burst();
     }
 
-    fn leave_dead_end(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
+    /// Whether the path stays without a way.
+    fn leave_dead_end(&mut self, ctx: &mut Ctx<'_>, path: PathId) -> bool {
         let p = self.paths.get(path);
         let (local, remote) = (p.local(), p.remote().ip());
         if ctx.routes.leads(local, remote) {
-            return;
+            return false;
         }
         let used = self.sources_beside(path);
         let ours = self.addresses.local.clone();
         let found = ctx.routes.source_beside(&ours, remote, &used);
         let other = found.and_then(|i| ours.get(i).copied());
         let Some(other) = other.filter(|o| *o != local && ctx.routes.leads(*o, remote)) else {
-            self.doubt_dead_end(ctx, path);
-            return;
+            return true;
         };
         if self.state.sends_heartbeats() {
             self.leave_from(ctx, path, other);
@@ -45,20 +49,34 @@ impl Association {
             // Nothing is known of the way yet.
             self.paths.get_mut(path).send_from(other);
         }
+        false
     }
 
-    /// A path has no way any more: it is in doubt, as if the kernel had refused a packet. It refuses
+    /// Paths that have no way any more are in doubt, as if the kernel had refused a packet. It refuses
     /// none where the window is full, and what is in flight may have been in the queue of a card that
-    /// went down. Not while the other path has no way either: this host changes its network, and
-    /// the way there may be back before that of the other one.
-    fn doubt_dead_end(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
-        let Some(to) = self.paths.view().alternate(path) else {
-            return;
+    /// went down. Not while no other path has a way: this host changes its network, and which way is
+    /// the first to be back is open.
+    fn doubt_dead_ends(&mut self, ctx: &mut Ctx<'_>) {
+        let all: Vec<(PathId, bool)> = self
+            .paths
+            .ids()
+            .map(|id| (id, self.leads(ctx, id)))
+            .collect();
+        let takes_data = |id: PathId| {
+            let p = self.paths.get(id);
+            p.state() == PathState::Active && p.is_confirmed()
         };
-        let p = self.paths.get(to);
-        if self.state.sends_heartbeats() && ctx.routes.leads(p.local(), p.remote().ip()) {
+        if !all.iter().any(|(id, leads)| *leads && takes_data(*id)) {
+            return;
+        }
+        for (path, _) in all.into_iter().filter(|(_, leads)| !leads) {
             self.on_unreachable(ctx, path);
         }
+    }
+
+    fn leads(&self, ctx: &mut Ctx<'_>, path: PathId) -> bool {
+        let p = self.paths.get(path);
+        ctx.routes.leads(p.local(), p.remote().ip())
     }
 
     /// The sources of the other paths.

@@ -145,7 +145,7 @@ impl Association {
 
     /// T1 expired: INIT or COOKIE ECHO leaves again, on another path if there is one.
     pub(crate) fn on_t1(&mut self, ctx: &mut Ctx<'_>) {
-        self.timers.t1 = None;
+        (self.timers.t1, self.timers.answer) = (None, None);
         let timer = match self.state {
             State::CookieWait => Timer::T1Init,
             State::CookieEchoed(_) => Timer::T1Cookie,

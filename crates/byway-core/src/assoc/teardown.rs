@@ -95,7 +95,7 @@ impl Association {
     }
 
     pub(crate) fn on_t2(&mut self, ctx: &mut Ctx<'_>) {
-        self.timers.t2 = None;
+        (self.timers.t2, self.timers.answer) = (None, None);
         if !matches!(self.state, State::ShutdownSent | State::ShutdownAckSent) {
             return;
         }

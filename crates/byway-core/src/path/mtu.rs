@@ -149,10 +149,62 @@ impl PathMtu {
         }
     }
 
+    /// Late answers to probes of up to this size count no more.
+    pub(crate) fn forget_lost(&mut self, size: u32) {
+        if let Some(d) = &mut self.discovery {
+            for lost in &mut d.lost {
+                *lost = lost.filter(|(_, s)| *s > size);
+            }
+        }
+    }
+
+    /// Whether the search has found a size, and does not wait for its first answer.
+    pub(crate) fn is_found(&self) -> bool {
+        self.search().is_none_or(Search::has_moved)
+    }
+
     /// All probes are given up: late answers count no more.
-    pub(super) fn end_probe(&mut self) {
+    pub(crate) fn end_probe(&mut self) {
         if let Some(d) = &mut self.discovery {
             (d.probe, d.lost) = (None, [None; LATE]);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lost(size: u32) -> PathMtu {
+        let mut mtu = PathMtu::new(&Config::byway());
+        mtu.probe_leaves(7, size);
+        mtu.lose_probe();
+        mtu
+    }
+
+    #[test]
+    fn an_answer_counts_however_late_it_is_and_once() {
+        let mut mtu = lost(1500);
+        // The next probe of the same size has the same nonce.
+        assert_eq!(mtu.probe_leaves(8, 1500), 7);
+        assert_eq!(mtu.probe_answered(8), None);
+        assert_eq!(mtu.probe_answered(7), Some(1500));
+        assert_eq!(mtu.probe_answered(7), None);
+    }
+
+    /// A doubt about a size forgets the probes of that size, whose answers are older than the doubt, and a
+    /// refusal or another network forgets all.
+    #[test]
+    fn what_was_sent_before_a_doubt_does_not_end_it() {
+        let mut mtu = lost(1500);
+        mtu.forget_lost(1400);
+        assert_eq!(mtu.probe_answered(7), Some(1500));
+        let mut mtu = lost(1500);
+        mtu.forget_lost(1500);
+        assert_eq!(mtu.probe_answered(7), None);
+        assert_eq!(mtu.probe_leaves(8, 1500), 8);
+        let mut mtu = lost(1500);
+        mtu.end_probe();
+        assert_eq!(mtu.probe_answered(7), None);
     }
 }

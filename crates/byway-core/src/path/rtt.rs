@@ -12,7 +12,7 @@ pub(crate) struct RttEstimator {
     /// None before the first sample (rule C1).
     srtt: Option<u64>,
     rttvar: u64,
-    /// The round trip of the newest acknowledged chunk that was sent once.
+    /// The round trip of the newest sample, or acknowledged chunk that was sent once.
     newest: u64,
     rto: u64,
     /// The chunk that is being timed (rule C4).
@@ -41,7 +41,7 @@ impl RttEstimator {
         Duration::from_nanos(self.rttvar)
     }
 
-    /// The round trip of the newest acknowledged chunk that was sent once; zero before the first.
+    /// The round trip of the newest sample, or acknowledged chunk that was sent once; zero before the first.
     pub(crate) fn newest(&self) -> Duration {
         Duration::from_nanos(self.newest)
     }
@@ -108,6 +108,7 @@ impl RttEstimator {
     /// Rules C2, C3, C6 and C7: a new measurement, which also ends the back-off of the
     /// RTO.
     pub(crate) fn sample(&mut self, rtt: Duration, cfg: &RtoConfig) {
+        self.newest = nanos(rtt);
         // 63 bits are 292 years, and convert to a float faster than 64 bits do.
         let float = |ns: u64| ns.cast_signed() as f64;
         let whole = |ns: f64| (ns as i64).cast_unsigned();
@@ -171,5 +172,17 @@ mod tests {
         assert_eq!(seconds, [2, 4, 8, 16, 32, 60, 60, 60]);
         e.sample(10 * MS, &cfg);
         assert_eq!(e.rto(), cfg.min);
+    }
+
+    /// What a full queue took does not outlive the next sample, such as that of a heartbeat.
+    #[test]
+    fn the_newest_round_trip_is_that_of_the_last_answer() {
+        let cfg = RtoConfig::default();
+        let mut rtt = RttEstimator::new(&cfg, Instant::ZERO);
+        rtt.sample(Duration::from_millis(20), &cfg);
+        rtt.note_round_trip(Duration::from_secs(3));
+        assert_eq!(rtt.newest(), Duration::from_secs(3));
+        rtt.sample(Duration::from_millis(20), &cfg);
+        assert_eq!(rtt.newest(), Duration::from_millis(20));
     }
 }

@@ -136,20 +136,21 @@ impl PathTable {
         }
     }
 
-    /// A path that takes no data says nothing: before the search of its MTU it has the size of the
-    /// base, and a dead one keeps that. Where a chunk moves there later, its packet may be fragmented.
+    /// A chunk has to fit all paths (RFC 9260 section 6.9). But a path whose MTU is not found yet has
+    /// the size of the base, and one that died before keeps that: it counts while it takes data. Where
+    /// a chunk moves there later, its packet may be fragmented.
     fn measure(&mut self) {
         let of = |id: PathId| self.get(id).window.pmdcs;
-        let takes_data = |id: &PathId| {
+        let counts = |id: &PathId| {
             let p = self.get(*id);
-            p.state == PathState::Active && p.confirmed
+            p.mtu.is_found() || p.state == PathState::Active && p.confirmed
         };
-        let least = self.ids().filter(takes_data).map(of).min();
+        let least = self.ids().filter(counts).map(of).min();
         let least = least.or_else(|| self.ids().map(of).min());
         self.least_pmdcs = least.unwrap_or_default();
     }
 
-    /// PMDCS of the narrowest path that takes data, bytes; of all paths if none does.
+    /// PMDCS of the narrowest path, bytes, without those whose MTU is not found and that take no data.
     pub(crate) fn least_pmdcs(&self) -> u32 {
         self.least_pmdcs
     }

@@ -103,6 +103,12 @@ impl Search {
         self.size
     }
 
+    /// Whether the size in use is not the base any more.
+    #[must_use]
+    pub fn has_moved(&self) -> bool {
+        self.size != self.rule.base.min(self.most)
+    }
+
     /// The largest size to try.
     #[must_use]
     pub fn most(&self) -> u32 {

@@ -57,6 +57,26 @@ fn cookie_echo_leaves_once_more_before_t1_expires() {
     );
 }
 
+/// Over a round trip of 400 ms T1-cookie expires before its answer is overdue by that. Then it alone counts.
+#[test]
+fn where_t1_is_sooner_nothing_leaves_beside_it() {
+    let c = probing();
+    let mut p = Pair::of([endpoint(1, A, 1, &c), endpoint(1, Z, 2, &c)], 1);
+    p.timed = true;
+    p.delay_ms = [200; 4];
+    p.lose_once(&["COOKIE ECHO"; 2]);
+    p.connect(A, &c);
+    p.run(6000);
+    assert_drawn(
+        &p.take_drawings_with(&["COOKIE ECHO"]),
+        &[
+            "400 ms A -> COOKIE ECHO -> lost",
+            "1400 ms A -> COOKIE ECHO -> lost",
+            "3400 ms A -> COOKIE ECHO -> Z",
+        ],
+    );
+}
+
 /// An INIT that left twice measures nothing: its answer may be that to either.
 #[test]
 fn after_a_lost_init_cookie_echo_waits_for_t1() {

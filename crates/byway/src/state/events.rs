@@ -89,6 +89,11 @@ impl State {
                 entry.end(Closed::Gracefully, wake);
                 return self.forget_if_unheld(now, id);
             }
+            Event::Restarted { .. } => {
+                // The SHUTDOWN was that of the association before.
+                entry.peer_shutdown = false;
+                return entry.record(event, wake);
+            }
             other => return entry.record(other, wake),
         }
         // Readable while messages are sorted by stream, or without a reader.
@@ -162,7 +167,6 @@ impl State {
     }
 }
 
-/// What happens to associations and their paths goes to the log; that data waits or left does not.
 /// Whether the peer is not there any more. After its SHUTDOWN, and when it has acknowledged all, only
 /// its SHUTDOWN COMPLETE is lost: each side has all that the other sent.
 fn is_gone(reason: &LossReason) -> bool {
@@ -172,6 +176,7 @@ fn is_gone(reason: &LossReason) -> bool {
     )
 }
 
+/// What happens to associations and their paths goes to the log; that data waits or left does not.
 fn log(id: AssocId, event: &Event) {
     if !matches!(event, Event::Readable | Event::Writable | Event::Drained) {
         tracing::info!(association = id.index(), ?event);

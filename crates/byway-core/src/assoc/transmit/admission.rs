@@ -179,7 +179,7 @@ impl Association {
         self.observe(ctx, || Observation::RwndBlocked { blocked });
     }
 
-    /// Payload bytes of the largest DATA chunk. It must fit every path, because a chunk
+    /// Payload bytes of the largest DATA chunk. It fits every path whose MTU is known, because a chunk
     /// cannot be cut again when it moves to another path (section 6.9).
     pub(super) fn max_payload(&self) -> usize {
         self.paths.least_pmdcs() as usize - DATA_HEADER_LEN
