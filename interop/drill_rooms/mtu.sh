@@ -7,25 +7,12 @@ falls() { # NAME SECONDS PATHS|- MTU ADDRESSES [OPTIONS OF SEND...]: 15 MB, and 
     shift 5
     begin 15 "$to" "$to" "$@"
     middle "$seconds"
-    larger_than "$mtu"
     if [ "$paths" = - ]; then
         narrow "$mtu"
     else
         for path in $paths; do narrow_path "$path" "$mtu"; done
     fi
     beside "$name"
-}
-
-# A path whose packets fit anyway would not be seen to fall.
-larger_than() { # BYTES: the packets that leave the client's first card in 0.1 s are larger, on average, without the Ethernet header
-    local before after bytes
-    before=$(on a cat /sys/class/net/e0/statistics/tx_{bytes,packets})
-    sleep 0.1
-    after=$(on a cat /sys/class/net/e0/statistics/tx_{bytes,packets})
-    # shellcheck disable=SC2086 # two numbers each
-    bytes=$(awk -v "b=${before//$'\n'/ }" -v "a=${after//$'\n'/ }" 'BEGIN {
-        split(b, x); split(a, y); n = y[2] - x[2]; printf "%d", n > 0 ? (y[1] - x[1]) / n - 14 : 0 }')
-    [ "$bytes" -gt "$1" ] || BROKEN+="packets of $bytes bytes left before, which fit; "
 }
 
 # Paths of two that are narrow from the start or get narrow, and how that is said.
