@@ -7,25 +7,21 @@ starts() { # NS LOG COMMAND [OPTIONS...]: byway in the background; its process i
 }
 
 busy() { # COMMAND: it and its peer, with data on the way; OWN and PEER are their processes
-    local to=10.93.0.2,10.93.1.2 server client
+    local to=10.93.0.2,10.93.1.2 server client serving asking
     rm -rf "$WORK/got" && mkdir "$WORK/got"
     two_links
     case $1 in
         recv | send)
-            starts z recv.log recv --unprotected --bind $to --dir "$WORK/got"
-            server=$!
-            sleep 0.3
-            starts a send.log send "$WORK/file" --to $to
-            client=$!
+            serving=(recv --unprotected --bind $to --dir "$WORK/got")
+            asking=(send "$WORK/file" --to $to)
             ;;
         listen | cat)
-            starts z recv.log listen --unprotected --bind $to
-            server=$!
-            sleep 0.3
-            starts a send.log cat --to $to
-            client=$!
+            serving=(listen --unprotected --bind $to)
+            asking=(cat --to $to)
             ;;
         serve | forward)
+            serving=(serve --unprotected --allow 127.0.0.1:7000 --bind $to)
+            asking=(forward --listen 127.0.0.1:7001=127.0.0.1:7000 --to $to)
             (exec ip netns exec "${ID}z" python3 -c '
 import socket
 with socket.create_server(("127.0.0.1", 7000)) as server:
@@ -33,17 +29,17 @@ with socket.create_server(("127.0.0.1", 7000)) as server:
     while here.recv(65536):
         pass') 2> /dev/null &
             TUNNELLED=$!
-            starts z recv.log serve --unprotected --allow 127.0.0.1:7000 --bind $to
-            server=$!
-            sleep 0.3
-            starts a send.log forward --listen 127.0.0.1:7001=127.0.0.1:7000 --to $to
-            client=$!
-            # Either may begin too early.
+            # Until both ends are there.
             # shellcheck disable=SC2016
             (exec ip netns exec "${ID}a" bash -c 'until exec 3> /dev/tcp/127.0.0.1/7001 && cat "$0" >&3; do sleep 0.1; done' "$WORK/file") 2> /dev/null &
             TUNNELLED+=" $!"
             ;;
     esac
+    starts z recv.log "${serving[@]}"
+    server=$!
+    sleep 0.3
+    starts a send.log "${asking[@]}"
+    client=$!
     case $1 in
         recv | listen | serve) OWN=$server PEER=$client ;;
         *) OWN=$client PEER=$server ;;

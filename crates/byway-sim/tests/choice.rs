@@ -8,10 +8,9 @@ use byway_core::policy::estimate::ProbeSize;
 use byway_core::policy::{Choice, EstimateConfig, FastRetransmits, Formula, RetransmitTarget};
 use byway_core::time::{Duration, Instant};
 use byway_core::{AssocStats, Config, PathId, PathStats};
-use byway_sim::Simulation;
 use byway_sim::host::Sender;
 use byway_sim::net::{LinkChange, LinkConfig, LossModel, QueueLimit, Rate};
-use common::{LIMIT, core_link, dumbbells, transfer};
+use common::{LIMIT, acked, core_link, dumbbells, transfer};
 
 /// One way of the core link: round trips of 90 and 210 ms with the edges.
 const NEAR: u64 = 25;
@@ -53,11 +52,7 @@ fn run(config: &Config, links: &[LinkConfig; 2], bytes: u64, seed: u8) -> Run {
     let d = dumbbells(links);
     let (mut sim, a, _) = transfer(&d, config, bytes, seed);
     // Until all is acknowledged: the shutdown does not matter here.
-    let done = |s: &Simulation| {
-        s.app::<Sender>(a)
-            .is_some_and(|b| b.report().acked_at.is_some())
-    };
-    assert!(sim.run_until_done(LIMIT, done));
+    assert!(sim.run_until_done(LIMIT, |s| acked(s, a)));
     let report = sim.app::<Sender>(a).unwrap().report();
     assert_eq!(report.lost, None);
     let id = report.assoc.unwrap();

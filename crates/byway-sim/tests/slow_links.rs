@@ -5,10 +5,9 @@ mod common;
 
 use byway_core::time::{Duration, Instant};
 use byway_core::{AssocStats, Config, PathStats};
-use byway_sim::Simulation;
 use byway_sim::host::Sender;
 use byway_sim::net::{LinkChange, LinkConfig, QueueLimit, Rate};
-use common::{LIMIT, direct, transfer};
+use common::{LIMIT, acked, direct, transfer};
 
 fn link(kilobits: u64, delay: u64) -> LinkConfig {
     let rate = Rate::BitsPerSecond(1000 * kilobits);
@@ -18,10 +17,7 @@ fn link(kilobits: u64, delay: u64) -> LinkConfig {
 /// What a transfer of 1 MB in messages of 1452 bytes over these links brought: each fills a packet of 1500.
 fn over(links: &[LinkConfig], config: &Config) -> (AssocStats, Vec<PathStats>) {
     let (mut sim, a, _) = transfer(&direct(links), config, 1_000_000, 1);
-    assert!(sim.run_until_done(LIMIT, |s| {
-        s.app::<Sender>(a)
-            .is_some_and(|b| b.report().acked_at.is_some())
-    }));
+    assert!(sim.run_until_done(LIMIT, |s| acked(s, a)));
     let id = sim.app::<Sender>(a).unwrap().report().assoc.unwrap();
     let endpoint = sim.endpoint(a);
     (endpoint.stats(id).unwrap(), endpoint.paths(id))
@@ -83,12 +79,8 @@ fn after_a_death_a_slow_link_is_filled() {
         let dies = link.clone().at(Instant::from_millis(at), down);
         let d = direct(&[dies, link.clone()]);
         let (mut sim, a, _) = transfer(&d, &Config::byway(), 4_000_000, 1);
-        let done = |s: &Simulation| {
-            s.app::<Sender>(a)
-                .is_some_and(|b| b.report().acked_at.is_some())
-        };
         assert!(
-            sim.run_until_done(Instant::from_millis(18_000), done),
+            sim.run_until_done(Instant::from_millis(18_000), |s| acked(s, a)),
             "died at {at} ms"
         );
     }

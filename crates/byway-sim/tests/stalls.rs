@@ -6,10 +6,9 @@ mod common;
 
 use byway_core::Config;
 use byway_core::time::Duration;
-use byway_sim::Simulation;
 use byway_sim::host::{Sender, Sink};
 use byway_sim::net::{LinkConfig, QueueLimit, Rate};
-use common::{LIMIT, dumbbells, transfer};
+use common::{LIMIT, acked, dumbbells, transfer};
 
 /// The links of the dumbbell's edges take 10 ms each, both ways.
 const EDGES: u64 = 40;
@@ -36,11 +35,7 @@ fn transferred(config: &Config, (mbps, delay, queue): (u64, u64, u32), seed: u8)
     let d = dumbbells(&[core.clone(), core]);
     let bytes = 1_000_000 + 400_000 * u64::from(seed);
     let (mut sim, a, b) = transfer(&d, config, bytes, seed);
-    let done = |s: &Simulation| {
-        s.app::<Sender>(a)
-            .is_some_and(|b| b.report().acked_at.is_some())
-    };
-    assert!(sim.run_until_done(LIMIT, done));
+    assert!(sim.run_until_done(LIMIT, |s| acked(s, a)));
     let assoc = sim.app::<Sender>(a).unwrap().report().assoc.unwrap();
     let empty = Duration::from_millis(2 * delay + EDGES);
     Seen {

@@ -8,7 +8,7 @@ use byway_core::{AssocId, AssocStats, Config, Endpoint, PathId};
 use byway_sim::Simulation;
 use byway_sim::host::Sender;
 use byway_sim::net::{LinkConfig, LossModel, QueueLimit, Rate};
-use common::{Dumbbells, LIMIT, core_link, direct, dumbbells, transfer};
+use common::{Dumbbells, LIMIT, acked, core_link, direct, dumbbells, transfer};
 
 /// A transfer of 4 MB: seconds, counts, and the primary at its end.
 fn run(config: &Config, links: &[LinkConfig; 2], seed: u8) -> (f64, AssocStats, PathId) {
@@ -17,11 +17,7 @@ fn run(config: &Config, links: &[LinkConfig; 2], seed: u8) -> (f64, AssocStats, 
 
 fn run_over(d: &Dumbbells, config: &Config, seed: u8) -> (f64, AssocStats, PathId) {
     let (mut sim, a, _) = transfer(d, config, 4_000_000, seed);
-    let done = |s: &Simulation| {
-        s.app::<Sender>(a)
-            .is_some_and(|b| b.report().acked_at.is_some())
-    };
-    assert!(sim.run_until_done(LIMIT, done));
+    assert!(sim.run_until_done(LIMIT, |s| acked(s, a)));
     let report = sim.app::<Sender>(a).unwrap().report();
     let id = report.assoc.unwrap();
     let took = report.acked_at.unwrap().since(report.up_at.unwrap());

@@ -18,8 +18,7 @@ impl Association {
                 return Err(format!("lost bytes of path {id} are not {lost}"));
             }
             let p = self.paths.get(id);
-            let counts = p.mtu.is_found() || p.state() == PathState::Active && p.is_confirmed();
-            if counts && p.window().pmdcs < self.paths.least_pmdcs() {
+            if p.bounds_chunks() && p.window().pmdcs < self.paths.least_pmdcs() {
                 return Err(format!("PMDCS of path {id} is less than the least"));
             }
             if flight != counted {

@@ -149,11 +149,11 @@ impl Association {
     pub(super) fn on_too_large(&mut self, ctx: &mut Ctx<'_>, path: PathId, size: u32) {
         let p = self.paths.get_mut(path);
         let outcome = p.mtu.search_mut().map(|s| s.refuse(size));
+        p.mtu.forget_lost(u32::MAX);
         // Not the raise timer: it may run without a probe.
         if p.mtu.has_probe() {
             p.end_mtu_probe();
         }
-        p.mtu.end_probe();
         self.adopt_mtu(ctx, path, outcome);
     }
 

@@ -225,7 +225,7 @@ impl Association {
         // While T3-rtx of a path runs, data probes the path. If a heartbeat did so as
         // well, one failure would count twice.
         let timed = due.since(p.rtt.last_timed()) < period || p.timers.t3().is_some();
-        let busy = p.state() == PathState::Active && p.is_confirmed() && timed;
+        let busy = p.takes_data() && timed;
         if busy {
             let wait = period
                 .saturating_sub(due.since(p.rtt.last_timed()))

@@ -2,7 +2,7 @@
 //! large its interface lets packets be.
 
 use super::{Association, Ctx};
-use crate::path::{PathId, PathState};
+use crate::path::PathId;
 use core::net::SocketAddr;
 
 impl Association {
@@ -62,10 +62,7 @@ impl Association {
             .ids()
             .map(|id| (id, self.leads(ctx, id)))
             .collect();
-        let takes_data = |id: PathId| {
-            let p = self.paths.get(id);
-            p.state() == PathState::Active && p.is_confirmed()
-        };
+        let takes_data = |id: PathId| self.paths.get(id).takes_data();
         if !all.iter().any(|(id, leads)| *leads && takes_data(*id)) {
             return;
         }

@@ -127,6 +127,17 @@ impl Path {
         Some(answered)
     }
 
+    /// Whether new data may leave on this path: it is active, and its address is verified.
+    pub(crate) fn takes_data(&self) -> bool {
+        self.state == PathState::Active && self.confirmed
+    }
+
+    /// Whether chunks have to fit this path. Before the search of its MTU it has the size of the base,
+    /// and one that died before keeps that: it counts while it takes data.
+    pub(crate) fn bounds_chunks(&self) -> bool {
+        self.mtu.is_found() || self.takes_data()
+    }
+
     /// The probe of the path's MTU is taken for lost, or another one comes first. A late answer counts.
     pub(crate) fn lose_mtu_probe(&mut self) {
         self.timers.set(PathTimer::MtuProbe, None);

@@ -132,8 +132,8 @@ impl PathMtu {
     /// one. The others are given up: whatever became of them, this is newer.
     pub(crate) fn probe_answered(&mut self, nonce: u64) -> Option<u32> {
         let d = self.discovery.as_mut()?;
-        let all = d.probe.iter().chain(d.lost.iter().flatten());
-        let (_, size) = *all.into_iter().find(|(n, _)| *n == nonce)?;
+        let mut all = d.probe.iter().chain(d.lost.iter().flatten());
+        let (_, size) = *all.find(|(n, _)| *n == nonce)?;
         self.end_probe();
         Some(size)
     }
@@ -164,7 +164,7 @@ impl PathMtu {
     }
 
     /// All probes are given up: late answers count no more.
-    pub(crate) fn end_probe(&mut self) {
+    pub(super) fn end_probe(&mut self) {
         if let Some(d) = &mut self.discovery {
             (d.probe, d.lost) = (None, [None; LATE]);
         }

@@ -136,18 +136,13 @@ impl PathTable {
         }
     }
 
-    /// A chunk has to fit all paths (RFC 9260 section 6.9). But a path whose MTU is not found yet has
-    /// the size of the base, and one that died before keeps that: it counts while it takes data. Where
-    /// a chunk moves there later, its packet may be fragmented.
+    /// A chunk has to fit all paths (RFC 9260 section 6.9) but those that bound none. Where it moves to
+    /// one of these later, its packet may be fragmented.
     fn measure(&mut self) {
-        let of = |id: PathId| self.get(id).window.pmdcs;
-        let counts = |id: &PathId| {
-            let p = self.get(*id);
-            p.mtu.is_found() || p.state == PathState::Active && p.confirmed
-        };
-        let least = self.ids().filter(counts).map(of).min();
-        let least = least.or_else(|| self.ids().map(of).min());
-        self.least_pmdcs = least.unwrap_or_default();
+        let all = || self.ids().map(|id| self.get(id));
+        let of = |p: &Path| p.window.pmdcs;
+        let least = all().filter(|p| p.bounds_chunks()).map(of).min();
+        self.least_pmdcs = least.or_else(|| all().map(of).min()).unwrap_or_default();
     }
 
     /// PMDCS of the narrowest path, bytes, without those whose MTU is not found and that take no data.

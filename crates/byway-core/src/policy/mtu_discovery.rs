@@ -40,7 +40,7 @@ impl Default for MtuDiscovery {
 }
 
 /// Lost probes of one size before it counts as too large (MAX_PROBES; section 5.1.2).
-pub(crate) const MAX_PROBES: u8 = 3;
+const MAX_PROBES: u8 = 3;
 
 /// Lost probes of the current size before it counts as too large, if a small heartbeat
 /// was answered in the meantime.

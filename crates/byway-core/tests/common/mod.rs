@@ -10,6 +10,7 @@ pub(crate) mod forger;
 pub(crate) mod stranger;
 
 use byway_core::dialect::DialectRef;
+use byway_core::policy::{ProbeTimeout, Rack};
 use byway_core::time::{Duration, Instant};
 use byway_core::{
     AssocId, Bytes, Config, Endpoint, EndpointConfig, Event, Message, Observation, PathId,
@@ -114,6 +115,17 @@ pub(crate) fn plain() -> Config {
     c.hb.jitter = byway_core::config::HbJitter::Off;
     c.hb.enabled = false;
     c.setup.keep_on_restart = true;
+    c
+}
+
+/// These, with loss detection by time and tail probes.
+pub(crate) fn probing() -> Config {
+    let mut c = plain();
+    c.retransmission.rack = Some(Rack::default());
+    c.failover.probe_timeout = Some(ProbeTimeout {
+        tail_probe: true,
+        ..ProbeTimeout::default()
+    });
     c
 }
 

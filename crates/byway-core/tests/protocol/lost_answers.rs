@@ -1,20 +1,10 @@
 //! What is lost at the beginning and at the end of an association costs no second where probe timeouts with
 //! tail probes are on (`assoc/answer.rs`). A round trip takes 20 ms here.
 
-use crate::common::{A, Fate, Pair, Z, assert_drawn, endpoint, plain};
+use crate::common::{A, Fate, Pair, Z, assert_drawn, endpoint, probing};
 use byway_core::Event;
 use byway_core::config::Config;
-use byway_core::policy::{ProbeTimeout, Rack};
-
-fn probing() -> Config {
-    let mut c = plain();
-    c.retransmission.rack = Some(Rack::default());
-    c.failover.probe_timeout = Some(ProbeTimeout {
-        tail_probe: true,
-        ..ProbeTimeout::default()
-    });
-    c
-}
+use byway_core::policy::ProbeTimeout;
 
 /// A begins an association, and these packets are lost, each once.
 fn set_up(c: &Config, lost: &[&str]) -> Pair {

@@ -1,21 +1,16 @@
 //! Path MTU discovery (RFC 8899; `policy/mtu_discovery.rs`). A round trip takes 20 ms.
 
-use crate::common::{A, Fate, PORTS, Pair, Z, address_of_ipv6, ms, plain};
+use crate::common::{A, Fate, PORTS, Pair, Z, address_of_ipv6, ms, probing};
 use byway_core::config::{Config, Pmtu};
-use byway_core::policy::{MtuDiscovery, ProbeTimeout, Rack};
+use byway_core::policy::MtuDiscovery;
 use byway_core::{Endpoint, EndpointConfig, Observation, Routes, SendFailure};
 use core::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 fn searching() -> Config {
-    let mut c = plain();
+    let mut c = probing();
     c.mtu_discovery = Some(MtuDiscovery::default());
-    c.retransmission.rack = Some(Rack::default());
-    c.failover.probe_timeout = Some(ProbeTimeout {
-        tail_probe: true,
-        ..ProbeTimeout::default()
-    });
     c
 }
 

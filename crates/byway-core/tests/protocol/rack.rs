@@ -1,17 +1,11 @@
 //! Loss detection by time and tail probes (`policy/rack.rs`; RFC 8985). A round trip
 //! takes 20 ms here, and the least reordering window is 5 ms.
 
-use crate::common::{A, Pair, Z, assert_drawn, plain};
+use crate::common::{A, Pair, Z, assert_drawn, probing};
 use byway_core::config::{Config, InitialCwnd};
-use byway_core::policy::{ProbeTimeout, Rack};
 
 fn timed() -> Config {
-    let mut c = plain();
-    c.retransmission.rack = Some(Rack::default());
-    c.failover.probe_timeout = Some(ProbeTimeout {
-        tail_probe: true,
-        ..ProbeTimeout::default()
-    });
+    let mut c = probing();
     c.congestion.max_burst = None;
     c.congestion.initial_cwnd = InitialCwnd::Pmdcs(20);
     c.congestion.idle_decay = false;

@@ -53,8 +53,15 @@ pub(crate) fn dumbbells(cores: &[LinkConfig]) -> Dumbbells {
     }
 }
 
+/// Whether all of a sender's messages are acknowledged; its shutdown may be under way.
+#[allow(dead_code, reason = "not every test needs it")]
+pub(crate) fn acked(sim: &Simulation, host: HostId) -> bool {
+    sim.app::<Sender>(host)
+        .is_some_and(|s| s.report().acked_at.is_some())
+}
+
 /// Two hosts, and between them these links, without a router.
-#[allow(dead_code, reason = "one test uses it")]
+#[allow(dead_code, reason = "not every test needs it")]
 pub(crate) fn direct(links: &[LinkConfig]) -> Dumbbells {
     let mut topology = TopologyBuilder::new();
     let ends = [1, 2].map(|host| (0..links.len() as u8).map(move |p| address(p, host)));

@@ -41,6 +41,13 @@ impl State {
     fn take_event(&mut self, now: Instant, id: AssocId, event: Event) {
         let entry = self.entries.entry(id).or_default();
         let wake = &mut self.wake;
+        let event = match event {
+            Event::Lost {
+                ref reason,
+                undelivered_messages: 0,
+            } if entry.peer_shutdown && is_gone(reason) => Event::ShutdownComplete,
+            other => other,
+        };
         match event {
             Event::Readable if entry.inbox.sorts() || !entry.held => {}
             Event::Readable => return entry.inbox.wake_any(wake),
@@ -59,14 +66,6 @@ impl State {
                 entry.peer_shutdown = true;
                 entry.inbox.wake_all(wake);
                 return entry.record(event, wake);
-            }
-            Event::Lost {
-                ref reason,
-                undelivered_messages: 0,
-            } if entry.peer_shutdown && is_gone(reason) => {
-                entry.record(Event::ShutdownComplete, wake);
-                entry.end(Closed::Gracefully, wake);
-                return self.forget_if_unheld(now, id);
             }
             Event::Lost {
                 ref reason,

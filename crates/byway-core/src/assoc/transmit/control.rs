@@ -18,15 +18,12 @@ impl Association {
         Some(match control {
             Control::Init => self.send_init(ctx, buf, path),
             Control::CookieEcho => {
-                let State::CookieEchoed(cookie) = &self.state else {
+                if !matches!(self.state, State::CookieEchoed(_)) {
                     return None;
-                };
-                let mut packet = PacketBuilder::new(buf, self.header());
-                packet.cookie_echo(cookie);
-                let len = packet.finish(ctx.checksum());
+                }
                 self.start_t1(ctx);
                 self.setup.echoed = Some(ctx.now);
-                self.sent(ctx, path, len)
+                return self.send_cookie_echo(ctx, buf, path);
             }
             Control::CookieAck(to) => self.send_one(ctx, buf, to, |p| p.cookie_ack()),
             Control::HeartbeatAck(to, info) => {
@@ -69,13 +66,8 @@ impl Association {
     /// Sends again what waits for its answer (`assoc/answer.rs`). T1 and T2 run on.
     fn send_again(&mut self, ctx: &mut Ctx<'_>, buf: &mut Vec<u8>) -> Option<Sent> {
         let path = self.paths.data();
-        match &self.state {
-            State::CookieEchoed(cookie) => {
-                let mut packet = PacketBuilder::new(buf, self.header());
-                packet.cookie_echo(cookie);
-                let len = packet.finish(ctx.checksum());
-                Some(self.sent(ctx, path, len))
-            }
+        match self.state {
+            State::CookieEchoed(_) => self.send_cookie_echo(ctx, buf, path),
             State::ShutdownSent => {
                 let cumulative = self.recv.tsns.cumulative();
                 Some(self.send_one(ctx, buf, path, |p| p.shutdown(cumulative)))
@@ -86,6 +78,22 @@ impl Association {
             }
             _ => None,
         }
+    }
+
+    /// None in another state than COOKIE-ECHOED.
+    fn send_cookie_echo(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        buf: &mut Vec<u8>,
+        path: PathId,
+    ) -> Option<Sent> {
+        let State::CookieEchoed(cookie) = &self.state else {
+            return None;
+        };
+        let mut packet = PacketBuilder::new(buf, self.header());
+        packet.cookie_echo(cookie);
+        let len = packet.finish(ctx.checksum());
+        Some(self.sent(ctx, path, len))
     }
 
     fn send_init(&mut self, ctx: &mut Ctx<'_>, buf: &mut Vec<u8>, path: PathId) -> Sent {
