@@ -84,7 +84,10 @@ signal_ends() { # COMMAND
 }
 
 # For the controls.
-cat_ends() { signal_ends cat; }
+cat_ends() {
+    head -c 50000000 /dev/zero > "$WORK/file"
+    signal_ends cat
+}
 
 drill_ends() {
     local each

@@ -215,24 +215,24 @@ drill_neighbours() {
     neighbours 2
 }
 
-# A translator that forgets a binding after 20 s. The client waits for 30 s; then the server has something to say. With two
+# A translator that forgets a binding after 20 s (LIFE). The client waits for 30 s (SILENCE); then the server has something to say. With two
 # uplinks, the first one is cut a moment before: what the server says comes by the binding of the second one, where no data
 # ever was.
 keepalive() { # UPLINKS
-    local serve forward target status heard to=10.92.0.1 router
+    local serve forward target status heard to=10.92.0.1 router life=${LIFE:-20} silence=${SILENCE:-30}
     translators "$1"
     [ "$1" = 1 ] || to+=,10.92.1.1
     for router in r s; do
-        on $router sysctl -qw net.netfilter.nf_conntrack_udp_timeout=20 net.netfilter.nf_conntrack_udp_timeout_stream=20
+        on $router sysctl -qw "net.netfilter.nf_conntrack_udp_timeout=$life" "net.netfilter.nf_conntrack_udp_timeout_stream=$life"
         [ "$1" = 2 ] || break
     done
     on z python3 -c '
-import socket, time
+import socket, sys, time
 with socket.create_server(("127.0.0.1", 7000)) as server:
     here, _ = server.accept()
     here.recv(1)
-    time.sleep(30)
-    here.sendall(repr(time.time()).encode())' 2> "$WORK/target.log" &
+    time.sleep(float(sys.argv[1]))
+    here.sendall(repr(time.time()).encode())' "$silence" 2> "$WORK/target.log" &
     target=$!
     on z timeout "$LIMIT" "$BYWAY" serve --unprotected --allow 127.0.0.1:7000 --bind $to "${BOTH[@]}" > "$WORK/serve.log" 2>&1 &
     serve=$!
@@ -241,15 +241,15 @@ with socket.create_server(("127.0.0.1", 7000)) as server:
     forward=$!
     sleep 0.5
     on a python3 -c '
-import socket, time
+import socket, sys, time
 with socket.create_connection(("127.0.0.1", 7001)) as here:
-    here.settimeout(40)
+    here.settimeout(float(sys.argv[1]) + 3)
     here.sendall(b"?")
     said = here.recv(100)
-    print(round((time.time() - float(said)) * 1000))' > "$WORK/heard" 2> "$WORK/heard.log" &
+    print(round((time.time() - float(said)) * 1000))' "$silence" > "$WORK/heard" 2> "$WORK/heard.log" &
     heard=$!
     if [ "$1" = 2 ]; then
-        sleep 29.7
+        sleep "$((silence - 1)).7"
         cut_router r
     fi
     wait $heard
@@ -258,8 +258,14 @@ with socket.create_connection(("127.0.0.1", 7001)) as here:
     kill $serve $forward $target 2> /dev/null
     wait $serve $forward $target
     [ $status = 0 ] && [ -z "$BROKEN" ] && [ "${heard:-9999}" -le 500 ]
-    verdict "nat, $1 uplinks, bindings of 20 s, nothing said for 30 s: data of the server came after ${heard:-?} ms" $? \
+    verdict "nat, $1 uplinks, bindings of $life s, nothing said for $silence s: data of the server came after ${heard:-?} ms" $? \
         "at most 500 ms; $BROKEN$(tail -n 1 "$WORK/heard.log") $(tail -n 1 "$WORK/forward.log") $(tail -n 1 "$WORK/serve.log")"
+}
+
+# For the controls.
+keepalive_of_5s() {
+    local LIMIT=30
+    LIFE=5 SILENCE=7 keepalive 1
 }
 
 drill_keepalive() {

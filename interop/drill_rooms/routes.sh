@@ -10,6 +10,8 @@ first_uplink_cut() {
     cut_router r
     complete "policy routing, the first uplink is cut" 6
     stalled_less "policy routing, the first uplink is cut" 250
+    grep -q 'data moves to 10.94.1.1 -> 10.95.1.1:9899: 10.94.0.1 -> 10.95.0.1:9899 is potentially failed' "$WORK/send.log"
+    verdict "policy routing: where data moves is told, and why" $? "$(grep -a 'moves' "$WORK/send.log")"
 }
 
 first_uplink_of_ipv6_cut() {
@@ -67,10 +69,47 @@ drill_routes() {
     done
 }
 
-drill_roam() {
-    local SERVER=(--json) router
+# Without changes of addresses a host that moves is taken for one behind a translator, which is as fast. So what crosses the
+# cards of the side that stays is kept. Only short packets: an ASCONF goes alone.
+watch_changes() { # NS
+    local card
+    for card in e0 e1; do
+        # Else a short packet may travel behind others, as one.
+        on a ethtool -K $card tso off gso off tx-udp-segmentation off > /dev/null
+        on z ethtool -K $card tso off gso off tx-udp-segmentation off > /dev/null
+    done
+    rm -f "$WORK/changes.pcapng"
+    # `ip netns exec` becomes dumpcap, so this is its process.
+    (exec ip netns exec "$ID$1" dumpcap -q -p -i e0 -i e1 -f 'less 600' -w "$WORK/changes.pcapng") > "$WORK/changes.log" 2>&1 &
+    WATCH=$!
+    for _ in $(seq 100); do
+        [ -s "$WORK/changes.pcapng" ] && return
+        sleep 0.05
+    done
+    BROKEN+="the capture did not start; "
+}
+
+changes_told() { # NAME LEAST: so many ASCONFs told of the changes, and each was acknowledged
+    local asked answered
+    sleep 0.3 # what is still in dumpcap's buffer
+    kill -TERM "$WATCH" 2> /dev/null
+    wait "$WATCH"
+    asked=$(serials 0xc1 sctp.asconf_seq_nr_number)
+    answered=$(serials 0x80 sctp.asconf_ack_seq_nr_number)
+    [ -z "$BROKEN" ] && [ "$asked" -ge "$2" ] && [ "$answered" -ge "$asked" ]
+    verdict "$1: told by $asked ASCONFs, $answered acknowledged" $? "at least $2; $BROKEN$(tail -n 1 "$WORK/changes.log")"
+}
+
+serials() { # TYPE FIELD: the serial numbers that were seen, each once
+    tshark -n -r "$WORK/changes.pcapng" -d udp.port==9899,sctp -Y "sctp.chunk_type == $1" -T fields -e "$2" 2> /dev/null | sort -u | wc -l
+}
+
+# For the controls, too.
+roam_new_first() {
+    local SERVER=(--json)
     two_links
     leave e1
+    watch_changes z
     begin 15 10.93.0.2,10.93.1.2 10.93.0.2,10.93.1.2 --bind 0.0.0.0
     middle 0.8
     enter e1 10.93.1.1
@@ -78,9 +117,16 @@ drill_roam() {
     leave e0
     complete "roam, the new network comes first" 6
     stalled_less "roam, the new network comes first" 400
+    changes_told "roam, the new network comes first" 2
+}
+
+drill_roam() {
+    local SERVER=(--json) router
+    roam_new_first
 
     two_links
     leave e1
+    watch_changes z
     begin 15 10.93.0.2,10.93.1.2 10.93.0.2,10.93.1.2 --bind 0.0.0.0
     middle 0.8
     leave e0
@@ -88,11 +134,13 @@ drill_roam() {
     enter e1 10.93.1.1
     complete "roam, one second without a network" 8
     stalled_less "roam, one second without a network" 2000
+    changes_told "roam, one second without a network" 1
 
     # The server, which receives, leaves its network for another one. Nothing is set.
     two_links
     on z ip addr flush dev e1
     on z ip link set e1 down
+    watch_changes a
     begin 15 - 10.93.0.2
     middle 0.8
     on z ip link set e1 up
@@ -102,6 +150,7 @@ drill_roam() {
     on z ip link set e0 down
     complete "roam, the server leaves its network" 6
     stalled_less "roam, the server leaves its network" 400
+    changes_told "roam, the server leaves its network" 2
 
     # Behind translators; the server has public addresses.
     fresh a z r s
@@ -117,10 +166,12 @@ drill_roam() {
     limit a e1 50mbit
     leave e1
     on a ip route add default via 192.168.7.254
+    watch_changes z
     begin 15 203.0.113.10 203.0.113.10 --bind 0.0.0.0
     middle 0.8
     leave e0
     enter e1 192.168.8.1 192.168.8.254
     complete "roam, from one translator to another" 6
     stalled_less "roam, from one translator to another" 400
+    changes_told "roam, from one translator to another" 1
 }

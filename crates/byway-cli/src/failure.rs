@@ -155,7 +155,7 @@ fn remedy(closed: &Closed) -> &'static str {
         LossReason::PeerUnreachable => {
             "; is the other side up, and a network between? `byway doctor` looks at each path. An \
              outage of all paths may last as long as failure.association_max_retrans lets it (20, \
-             which is about 6 minutes with two paths and 16 with one); `send --retry-for 1h` goes \
+             which is about 12 minutes with two paths and 16 with one); `send --retry-for 1h` goes \
              on after a longer one"
         }
         LossReason::DataUnacknowledged => {

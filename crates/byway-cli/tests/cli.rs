@@ -569,7 +569,10 @@ fn a_send_whose_receiver_vanishes_fails_when_its_retries_are_used_up() {
         shown.contains("setting up again, attempt 1 of 1"),
         "{shown}"
     );
-    assert!(shown.contains("-> potentially failed"), "{shown}");
+    assert!(
+        shown.contains(": potentially failed, was active"),
+        "{shown}"
+    );
     std::fs::remove_dir_all(&dir).unwrap();
 }
 

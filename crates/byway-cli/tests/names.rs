@@ -2,6 +2,8 @@
 //! test's own, which the resolver of the system reads in a mount namespace.
 
 mod peers;
+#[path = "../../byway/src/skipped.rs"]
+mod skipped;
 
 use peers::{Server, contents, folder, text};
 use serde_json::Value;
@@ -62,7 +64,7 @@ fn sent_to(addresses: [&str; 2], at: &str) -> (Value, BTreeSet<String>) {
 #[test]
 fn a_name_with_two_addresses_gives_two_paths() {
     if !may_mount() {
-        eprintln!("skipped: a hosts file of its own, which only root can mount");
+        skipped::skipped("a hosts file of its own, which only root can mount");
         return;
     }
     let two = ["127.0.0.1", "127.0.0.2"];
@@ -75,7 +77,7 @@ fn a_name_with_two_addresses_gives_two_paths() {
 #[test]
 fn every_address_of_a_name_is_tried() {
     if !may_mount() {
-        eprintln!("skipped: a hosts file of its own, which only root can mount");
+        skipped::skipped("a hosts file of its own, which only root can mount");
         return;
     }
     let two = ["127.0.0.3", "127.0.1.2"];

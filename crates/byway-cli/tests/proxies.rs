@@ -1,6 +1,8 @@
 //! The proxies of `byway forward`, SOCKS5 and HTTP's CONNECT, with curl and with clients by hand.
 
 mod peers;
+#[path = "../../byway/src/skipped.rs"]
+mod skipped;
 mod tunnel;
 
 use peers::{Server, contents, wait_until};
@@ -64,7 +66,7 @@ fn page(mut tcp: TcpStream) {
 #[test]
 fn curl_gets_a_page_by_way_of_each_proxy() {
     if Command::new("curl").arg("--version").output().is_err() {
-        eprintln!("skipped: there is no curl (Debian's package curl)");
+        skipped::skipped("there is no curl (Debian's package curl)");
         return;
     }
     let port = port_of(&tcp_server(page));

@@ -1,8 +1,11 @@
 //! The command without UDP (protocol 132), on this machine's loopback addresses.
 
 mod peers;
+#[path = "../../byway/src/skipped.rs"]
+mod skipped;
 
 use peers::{byway, folder, run, text};
+use skipped::skipped;
 use std::process::{Command, Stdio};
 
 const NONE: [&str; 2] = ["--encapsulation", "none"];
@@ -13,7 +16,7 @@ fn possible() -> bool {
     let said = text(&out.stderr);
     let not = said.contains("CAP_NET_RAW") || said.contains("sctp.ko");
     if not {
-        println!("skipped: {said}");
+        skipped(&said);
     }
     !not
 }
@@ -85,13 +88,13 @@ fn without_the_privilege_the_error_says_what_to_do() {
     let out = match with_setpriv {
         Ok(out) if out.status.code() != Some(127) => out,
         _ => {
-            println!("skipped: no setpriv (package util-linux)");
+            skipped("no setpriv (package util-linux)");
             return;
         }
     };
     let said = text(&out.stderr);
     if said.contains("sctp.ko") || said.contains("setpriv: ") {
-        println!("skipped: {said}");
+        skipped(&said);
         return;
     }
     assert_eq!(out.status.code(), Some(1), "{said}");

@@ -187,7 +187,7 @@ pub enum Event {
         /// Messages that the peer had not fully acknowledged; they are lost.
         undelivered_messages: u64,
     },
-    /// The peer asked for a graceful shutdown: no more data can be sent.
+    /// The peer shuts down gracefully, and so may this side: no more data can be sent.
     PeerShutdown,
     /// The graceful shutdown is complete and the association has ended. All data of the
     /// peer has arrived, and can still be read.

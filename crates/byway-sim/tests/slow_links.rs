@@ -5,9 +5,10 @@ mod common;
 
 use byway_core::time::{Duration, Instant};
 use byway_core::{AssocStats, Config, PathStats};
-use byway_sim::host::Sender;
+use byway_sim::host::{Sender, Sink};
 use byway_sim::net::{LinkChange, LinkConfig, QueueLimit, Rate};
-use common::{LIMIT, acked, direct, transfer};
+use byway_sim::{HostId, Simulation};
+use common::{Dumbbells, LIMIT, acked, address, direct, endpoint, native, transfer};
 
 fn link(kilobits: u64, delay: u64) -> LinkConfig {
     let rate = Rate::BitsPerSecond(1000 * kilobits);
@@ -84,4 +85,59 @@ fn after_a_death_a_slow_link_is_filled() {
             "died at {at} ms"
         );
     }
+}
+
+/// Bits a second of a link that loses nine tenths of its rate in so many steps of so many ms, from 500 ms on.
+fn falls(from: u64, steps: u64, every: u64) -> Vec<(Instant, u64)> {
+    let rate = |n: u64| from - from * 9 / 10 * n / steps;
+    (1..=steps)
+        .map(|n| (Instant::from_millis(500 + n * every), rate(n)))
+        .collect()
+}
+
+/// The rate of a wireless link falls, and its queue fills: round trips grow up to twenty times. Nothing fails, so no data moves,
+/// and not even a heartbeat asks.
+#[test]
+fn a_link_whose_round_trips_grow_is_not_left() {
+    for megabits in [20, 50, 100] {
+        for delay in [2, 10, 40] {
+            for (steps, every) in [(1, 1), (5, 20), (10, 100), (40, 50)] {
+                let rates = falls(megabits * 1_000_000, steps, every);
+                let first = link(megabits * 1000, delay).rate_over_time(&rates);
+                let d = direct(&[first, link(megabits * 1000, delay)]);
+                // In bulk, and a message each so many ms.
+                for every in [None, Some(2), Some(10), Some(37)] {
+                    let (mut sim, a) = match every {
+                        None => {
+                            let (sim, a, _) = transfer(&d, &Config::byway(), 1 << 30, 1);
+                            (sim, a)
+                        }
+                        Some(every) => periodic(&d, every),
+                    };
+                    sim.run_until(Instant::from_millis(5000));
+                    let id = sim.app::<Sender>(a).unwrap().report().assoc.unwrap();
+                    let stats = sim.endpoint(a).stats(id).unwrap();
+                    assert_eq!(
+                        (stats.suspicions, stats.failovers, stats.trials),
+                        (0, 0, 0),
+                        "{megabits} Mbit/s, {delay} ms, {steps} steps, {every:?}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// A message of 1000 bytes each so many ms.
+fn periodic(d: &Dumbbells, every: u64) -> (Simulation, HostId) {
+    let mut sim = Simulation::new(d.topology.build(1).unwrap());
+    let [local, peer] = [1, 2].map(|host| native((0..2).map(move |p| address(p, host))));
+    let every = Duration::from_millis(every);
+    let app = Sender::periodic(peer.clone(), 5001, Config::byway(), 1000, every, u64::MAX);
+    let a = sim
+        .add_host(d.a, endpoint(local, 1, &Config::byway()), app)
+        .unwrap();
+    sim.add_host(d.b, endpoint(peer, 2, &Config::byway()), Sink::new())
+        .unwrap();
+    (sim, a)
 }

@@ -89,7 +89,8 @@ mod tests {
             .unwrap();
         for here in ["127.0.0.1:0", "[::1]:0"] {
             let Ok(to) = UdpSocket::bind(here) else {
-                continue; // no IPv6
+                crate::skipped::skipped("::1, this machine has no IPv6");
+                continue;
             };
             let from = UdpSocket::bind(here).unwrap();
             let address = to.local_addr().unwrap();

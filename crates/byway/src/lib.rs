@@ -84,6 +84,8 @@ mod raw_port;
 mod refused;
 mod routes;
 mod shared;
+#[cfg(test)]
+mod skipped;
 mod socket;
 mod socket_queue;
 mod spare;

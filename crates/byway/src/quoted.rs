@@ -239,6 +239,7 @@ pub(crate) fn may_be_told(error: &io::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::skipped::skipped;
     use quinn_udp::{UdpSockRef, UdpSocketState};
     use std::net::UdpSocket;
     use std::time::{Duration, Instant};
@@ -247,7 +248,8 @@ mod tests {
     fn a_closed_port_is_told_with_the_packet_that_it_got() {
         for here in ["127.0.0.1:0", "[::1]:0"] {
             let Ok(socket) = UdpSocket::bind(here) else {
-                continue; // no IPv6
+                skipped("::1, this machine has no IPv6");
+                continue;
             };
             let state = UdpSocketState::new(UdpSockRef::from(&socket)).unwrap();
             state
@@ -278,7 +280,8 @@ mod tests {
     #[test]
     fn what_the_kernel_itself_refuses_came_from_no_network() {
         let Ok(socket) = UdpSocket::bind("[::1]:0") else {
-            return; // no IPv6
+            skipped("::1, this machine has no IPv6");
+            return;
         };
         let state = UdpSocketState::new(UdpSockRef::from(&socket)).unwrap();
         state

@@ -151,6 +151,7 @@ pub(crate) fn ipv4_header_len(bytes: &[u8]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::skipped::skipped;
     use std::io::ErrorKind;
 
     /// How many of 1000 packets of 1000 bytes to a socket with a small buffer are answered with
@@ -184,7 +185,7 @@ mod tests {
     #[test]
     fn a_full_socket_is_not_taken_for_a_host_without_sctp() {
         let Some(told) = refused(91, true) else {
-            println!("skipped: no CAP_NET_RAW");
+            skipped("no CAP_NET_RAW");
             return;
         };
         assert_eq!(told, 0);
@@ -202,10 +203,13 @@ mod tests {
             let to = match sctp(here, 5003) {
                 Ok((to, _)) => to,
                 Err(e) if e.kind() == ErrorKind::PermissionDenied => {
-                    println!("skipped: no CAP_NET_RAW");
+                    skipped("no CAP_NET_RAW");
                     return;
                 }
-                Err(_) => continue, // no IPv6
+                Err(e) => {
+                    skipped(&format!("{here}: {e}"));
+                    continue;
+                }
             };
             let (from, _) = by_card(here, "lo").unwrap();
             let packet = [0, 9, 0x13, 0x8b, 1, 2, 3, 4];

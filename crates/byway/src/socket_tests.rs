@@ -190,12 +190,28 @@ async fn ipv6_fragments_what_may_be_fragmented_and_nothing_else() {
     }
 }
 
+#[test]
+fn what_cannot_run_here_says_so_in_one_line() {
+    let said = crate::skipped::line("no CAP_NET_RAW:\n  told so", false);
+    let name = "socket::tests::what_cannot_run_here_says_so_in_one_line";
+    assert_eq!(
+        said,
+        format!("\nskipped: {name}: no CAP_NET_RAW: told so\n")
+    );
+}
+
+#[test]
+#[should_panic(expected = "skipped: no CAP_NET_RAW; CI_REQUIRE=1")]
+fn what_cannot_run_where_ci_requires_it_fails() {
+    crate::skipped::line("no CAP_NET_RAW", true);
+}
+
 /// Those of the addresses whose family this machine has: IPv6 is often off in
 /// containers.
 fn available<'a>(ips: &[&'a str]) -> Vec<&'a str> {
     let v6 = std::net::UdpSocket::bind("[::1]:0").is_ok();
     if !v6 {
-        println!("skipped: ::1, this machine has no IPv6");
+        crate::skipped::skipped("::1, this machine has no IPv6");
     }
     ips.iter()
         .copied()

@@ -106,8 +106,8 @@ impl Progress {
 
     /// An association has begun.
     pub(super) fn say_association(&self, paths: &[PathStats]) {
-        let remote: Vec<String> = paths.iter().map(|p| p.remote.to_string()).collect();
-        self.say(&format!("association with {}", remote.join(", ")));
+        let ends: Vec<String> = paths.iter().map(ends).collect();
+        self.say(&format!("association over {}", ends.join(", ")));
     }
 
     /// A line that stays.
@@ -131,15 +131,19 @@ impl Progress {
     }
 }
 
+/// A path as people see it: "10.0.0.1 -> 10.0.0.2:9899".
+pub(super) fn ends(path: &PathStats) -> String {
+    format!("{} -> {}", path.local.ip(), path.remote)
+}
+
 fn words(path: &PathStats) -> String {
     let rtt = path
         .srtt
         .map_or("-".to_owned(), |d| show::time(d.as_secs_f64()));
     let used = if path.in_use { "*" } else { "" };
     format!(
-        "{} -> {}{used} {}, {}, rtt {rtt}, cwnd {}",
-        path.local.ip(),
-        path.remote,
+        "{}{used} {}, {}, rtt {rtt}, cwnd {}",
+        ends(path),
         path.state,
         traffic::words(path),
         show::bytes(path.cwnd.into())

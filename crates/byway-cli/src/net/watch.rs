@@ -4,11 +4,11 @@
 //! is progress; a sign of life counts only where nobody has anything to do.
 
 use super::patience::Patience;
-use super::progress::Progress;
+use super::progress::{Progress, ends};
 use super::stall::StallMeter;
 use super::traffic::Traffic;
 use crate::failure::{Failure, Kind};
-use byway::{Association, Events, PathState};
+use byway::{Association, Events, PathId, PathState, PathStats};
 use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -74,7 +74,8 @@ pub(super) struct Watch<'a> {
     /// What its paths carry.
     traffic: Option<&'a Traffic>,
     states: States,
-    in_use: Option<SocketAddr>,
+    /// The path of new data, and its ends.
+    in_use: Option<(PathId, String)>,
     /// What counts, and since when it has not changed.
     sign: (bool, u64),
     since: Instant,
@@ -240,22 +241,38 @@ impl<'a> Watch<'a> {
         }
         let now = paths.iter().map(|p| (p.remote, p.state));
         for (remote, before, state) in self.states.changes(now) {
-            progress.say(&format!("path {remote}: {before} -> {state}"));
+            if let Some(path) = paths.iter().find(|p| p.remote == remote) {
+                progress.say(&format!("path {}: {state}, was {before}", ends(path)));
+            }
         }
         let outage = paths.iter().all(|p| p.state != PathState::Active);
         if let Some(patience) = self.patience.filter(|_| outage && !self.said) {
             progress.say(&patience.words(&paths));
         }
         self.said = outage;
-        let in_use = paths.iter().find(|p| p.in_use).map(|p| p.remote);
-        if let (Some(before), Some(now)) = (self.in_use, in_use)
-            && before != now
-        {
-            progress.say(&format!("data goes to {now} now"));
+        if let Some(path) = paths.iter().find(|p| p.in_use) {
+            let now = (path.path, ends(path));
+            if let Some(before) = self.in_use.take_if(|before| *before != now) {
+                progress.say(&moved(&before, path, &paths));
+            }
+            self.in_use = Some(now);
         }
-        self.in_use = in_use.or(self.in_use);
         progress.show_paths(&paths);
     }
+}
+
+/// Where data goes now, and why, as far as the paths show it.
+fn moved((id, from): &(PathId, String), to: &PathStats, paths: &[PathStats]) -> String {
+    // The number of a path that was removed may be given again.
+    let before = paths.iter().find(|p| p.path == *id && ends(p) == *from);
+    let why = match before {
+        Some(p) if p.state != PathState::Active => format!("{from} is {}", p.state),
+        Some(_) if to.primary => "it is the primary path".to_owned(),
+        Some(_) => format!("{from} loses packets, and this one is tried"),
+        None if *id == to.path => format!("the path no longer leaves as {from}"),
+        None => format!("there is no path {from} any more"),
+    };
+    format!("data moves to {}: {why}", ends(to))
 }
 
 /// The states of the paths at the last look.
@@ -300,7 +317,77 @@ async fn changed(events: &mut Option<Events>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use PathState::{Active, Inactive};
+    use PathState::{Active, Inactive, PotentiallyFailed};
+
+    fn path(number: u8, local: u8, state: PathState, primary: bool) -> PathStats {
+        let at = |last| SocketAddr::from(([10, 0, 0, last], 9899));
+        PathStats {
+            path: PathId(number),
+            local: at(local),
+            remote: at(10 + number),
+            state,
+            primary,
+            in_use: false,
+            cwnd: 0,
+            ssthresh: 0,
+            flight: 0,
+            srtt: None,
+            rto: Duration::ZERO,
+            error_count: 0,
+            dead_for_data: false,
+            pmtu: 0,
+            largest_pmtu: 0,
+            packets_sent: 0,
+            bytes_sent: 0,
+            bytes_received: 0,
+            data_bytes_sent: 0,
+            data_bytes_retransmitted: 0,
+            timeouts: 0,
+            last_heard: None,
+            estimate: None,
+            probes_sent: 0,
+            probe_bytes: 0,
+        }
+    }
+
+    #[test]
+    fn data_that_moves_is_told_with_both_ends_and_the_reason() {
+        let before = (PathId(0), "10.0.0.1 -> 10.0.0.10:9899".to_owned());
+        let other = path(1, 2, Active, false);
+        let to = "data moves to 10.0.0.2 -> 10.0.0.11:9899: ";
+        for (paths, why) in [
+            (
+                vec![path(0, 1, PotentiallyFailed, true)],
+                "10.0.0.1 -> 10.0.0.10:9899 is potentially failed",
+            ),
+            (
+                vec![path(0, 1, Inactive, true)],
+                "10.0.0.1 -> 10.0.0.10:9899 is inactive",
+            ),
+            (
+                vec![path(0, 1, Active, true)],
+                "10.0.0.1 -> 10.0.0.10:9899 loses packets, and this one is tried",
+            ),
+            (
+                vec![],
+                "there is no path 10.0.0.1 -> 10.0.0.10:9899 any more",
+            ),
+        ] {
+            assert_eq!(moved(&before, &other, &paths), format!("{to}{why}"));
+        }
+        let back = path(0, 1, Active, true);
+        let from = (PathId(1), ends(&other));
+        assert_eq!(
+            moved(&from, &back, &[back, other]),
+            "data moves to 10.0.0.1 -> 10.0.0.10:9899: it is the primary path"
+        );
+        let elsewhere = path(0, 3, Active, true);
+        assert_eq!(
+            moved(&before, &elsewhere, &[elsewhere, other]),
+            "data moves to 10.0.0.3 -> 10.0.0.10:9899: the path no longer leaves as \
+             10.0.0.1 -> 10.0.0.10:9899"
+        );
+    }
 
     #[test]
     fn changes_are_of_paths_that_were_there_and_nothing_is_kept_of_others() {

@@ -153,6 +153,8 @@ impl Association {
             // Both sides shut down at once.
             State::ShutdownSent => {
                 self.enter(ctx, State::ShutdownAckSent);
+                // As where only the peer shuts down: from here on each side has all that the other sent.
+                self.event(ctx, Event::PeerShutdown);
                 self.control.push_back(Control::ShutdownAck(reply));
                 self.await_answer_to_shutdown(ctx, reply);
                 self.timers.t2 = None;

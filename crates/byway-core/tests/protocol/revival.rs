@@ -146,6 +146,27 @@ fn hearing_the_peer_at_an_address_that_is_not_verified_yet_probes_it_at_once() {
     assert_eq!(p.path_state(Z, 2), PathState::Active);
 }
 
+// As long as docs/networks.md says, and the command to who waits (byway-cli, `patience.rs`). Data waits on one path after the
+// other, so one error follows the other. The heartbeats of RFC 9260 double the RTO of the path that has no data meanwhile;
+// those of the revival do not.
+#[test]
+fn an_outage_ends_an_association_after_the_time_that_is_told() {
+    for (config, seconds) in [
+        (Config::byway(), [963, 726, 489, 252]),
+        (Config::rfc9260(), [363, 304, 245, 186]),
+    ] {
+        for (paths, told) in (1..).zip(seconds) {
+            let mut p = Pair::up(paths, &config);
+            p.cut(&[0, 1, 2, 3]);
+            p.send_many(A, 1000, 1);
+            p.run(1000 * (told - 3));
+            assert_eq!(p.state(A), "ESTABLISHED", "{paths} paths, {told} s");
+            p.run(6000);
+            assert_eq!(p.state(A), "CLOSED", "{paths} paths, {told} s");
+        }
+    }
+}
+
 // The heartbeats of an outage are no errors, or the association would end in seconds.
 #[test]
 fn an_association_survives_an_outage_as_long_as_without_revival() {

@@ -74,8 +74,52 @@ fn both_shut_down_at_once() {
             "Z -> SHUTDOWN COMPLETE -> A",
         ],
     );
-    assert!(p.take_events(A).contains(&Event::ShutdownComplete));
-    assert!(p.take_events(Z).contains(&Event::ShutdownComplete));
+    for side in [A, Z] {
+        let told = [Event::PeerShutdown, Event::ShutdownComplete];
+        assert_eq!(p.take_events(side), told);
+    }
+}
+
+/// A has ended and answers no more. Whoever hears that the peer has shut down, and that nothing of what it
+/// sent is missing, knows that only the last packet is.
+#[test]
+fn both_shut_down_at_once_and_the_end_of_it_is_lost() {
+    let mut c = plain();
+    c.failure.association_max_retrans = 2;
+    let mut p = Pair::up(1, &c);
+    p.lose(|q| q.from == A && !q.text.starts_with("SHUTDOWN 0"));
+    p.shutdown(A);
+    p.shutdown(Z);
+    p.run(100);
+    let now = p.now;
+    let id = p.id(A);
+    assert_eq!(p.state(A), "CLOSED");
+    p.ends[A].release(now, id);
+    p.lose(|q| q.from == A);
+    p.run(10_000);
+    assert_drawn(
+        &p.take_drawings(),
+        &[
+            "A -> SHUTDOWN 0 -> Z",
+            "Z -> SHUTDOWN 0 -> A",
+            "Z -> SHUTDOWN ACK -> A",
+            "A -> SHUTDOWN ACK -> lost",
+            "A -> SHUTDOWN COMPLETE -> lost",
+            "Z -> SHUTDOWN ACK -> A",
+            "A -> SHUTDOWN COMPLETE (T) -> lost",
+            "Z -> SHUTDOWN ACK -> A",
+            "A -> SHUTDOWN COMPLETE (T) -> lost",
+        ],
+    );
+    let lost = Event::Lost {
+        reason: LossReason::PeerUnreachable,
+        undelivered_messages: 0,
+    };
+    let told = p.take_events(Z);
+    assert_eq!(
+        [&told[0], &told[told.len() - 1]],
+        [&Event::PeerShutdown, &lost]
+    );
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What ICMP says of packets in UDP, and what strangers say who have not seen them.
 
 use crate::common::{PORT, any, bounded, client, pair};
+use crate::skipped::skipped;
 use byway::{
     Association, Closed, Config, ConnectError, Endpoint, EndpointOptions, LossReason, Message,
     PathState,
@@ -15,7 +16,8 @@ async fn a_set_up_with_a_port_where_nobody_listens_ends_at_once() {
     bounded(async {
         for here in ["127.0.0.1", "::1"] {
             let Ok(free) = UdpSocket::bind((here, 0)) else {
-                continue; // no IPv6
+                skipped("::1, this machine has no IPv6");
+                continue;
             };
             let nobody = free.local_addr().unwrap();
             drop(free);
@@ -94,7 +96,7 @@ impl Wire {
                 Some(Wire { udp, icmp })
             }
             (Err(e), _) | (_, Err(e)) if e.kind() == ErrorKind::PermissionDenied => {
-                println!("skipped: no CAP_NET_RAW");
+                skipped("no CAP_NET_RAW");
                 None
             }
             (Err(e), _) | (_, Err(e)) => panic!("{e}"),

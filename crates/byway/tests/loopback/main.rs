@@ -8,6 +8,8 @@ mod fairness;
 mod icmp;
 mod raw;
 mod restarting;
+#[path = "../../src/skipped.rs"]
+mod skipped;
 mod stranger;
 mod strangers;
 mod transfer;

@@ -1,6 +1,7 @@
 //! SCTP without UDP (protocol 132), and beside it. These tests need CAP_NET_RAW.
 
 use crate::common::{PORT, any, bounded};
+use crate::skipped::skipped;
 use byway::{
     Association, BindError, Closed, Config, ConnectError, Encapsulation, Endpoint, EndpointOptions,
     LossReason, Message, PathState,
@@ -16,11 +17,11 @@ fn endpoint(ips: &[&str], encapsulation: Encapsulation, sctp_port: u16) -> Optio
     match bind(any(ips), encapsulation, sctp_port) {
         Ok(endpoint) => Some(endpoint),
         Err(BindError::Raw { source, .. }) if source.kind() == ErrorKind::PermissionDenied => {
-            println!("skipped: no CAP_NET_RAW");
+            skipped("no CAP_NET_RAW");
             None
         }
         Err(BindError::KernelSctp) => {
-            println!("skipped: the kernel's SCTP is loaded");
+            skipped("the kernel's SCTP is loaded");
             None
         }
         Err(e) => panic!("{e}"),

@@ -1,6 +1,7 @@
 //! Messages over real sockets: one path, two paths, IPv6, streams, bulk.
 
 use crate::common::{any, bounded, client, pair, quick, server};
+use crate::skipped::skipped;
 use byway::{Message, PathState};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -328,7 +329,7 @@ async fn an_unread_stream_stays_in_order_for_a_later_reader() {
 fn available<'a>(ips: &[&'a str]) -> Vec<&'a str> {
     let v6 = std::net::UdpSocket::bind("[::1]:0").is_ok();
     if !v6 {
-        println!("skipped: ::1, this machine has no IPv6");
+        skipped("::1, this machine has no IPv6");
     }
     ips.iter()
         .copied()

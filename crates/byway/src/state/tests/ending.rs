@@ -1,4 +1,4 @@
-//! How an association ended, when the last packet of its shutdown was lost.
+//! How an association ended, when the last packets of its shutdown were lost.
 
 use super::stranger::Stranger;
 use super::{at, state};
@@ -7,8 +7,17 @@ use byway_core::LossReason;
 use std::net::SocketAddr;
 use std::task::{Poll, Waker};
 
+/// Who shuts down.
+#[derive(Copy, Clone, PartialEq)]
+enum Ends {
+    Nobody,
+    This,
+    Stranger,
+    Both,
+}
+
 /// How the association of a stranger ended who fell silent after this.
-fn end(shuts_down: bool) -> Closed {
+fn end(ends: Ends) -> Closed {
     let mut state = state(8, |_| {});
     let address = SocketAddr::from(([10, 0, 1, 1], 2000));
     let mut stranger = Stranger::up(&mut state, at(0), address);
@@ -16,7 +25,13 @@ fn end(shuts_down: bool) -> Closed {
         panic!("an association waits");
     };
     stranger.say(&mut state, at(1000), 100);
-    if shuts_down {
+    if matches!(ends, Ends::This | Ends::Both) {
+        state
+            .command(at(2000), id, |core| core.shutdown(at(2000), id))
+            .unwrap();
+        stranger.hear(&mut state, at(2000));
+    }
+    if matches!(ends, Ends::Stranger | Ends::Both) {
         stranger.shut_down(&mut state, at(2000));
     }
     for second in 2..3600 {
@@ -28,13 +43,17 @@ fn end(shuts_down: bool) -> Closed {
     panic!("it has not ended");
 }
 
-// Z -> DATA, SHUTDOWN -> A, A -> SHUTDOWN ACK -> Z, Z -> SHUTDOWN COMPLETE -> lost; Z's program has ended
+// Z -> DATA, SHUTDOWN -> A, A -> SHUTDOWN ACK -> Z, Z -> SHUTDOWN COMPLETE -> lost; Z's program has ended.
+// Or A -> SHUTDOWN -> Z before, and Z -> SHUTDOWN ACK -> lost, too.
 #[test]
 fn a_lost_shutdown_complete_loses_nothing() {
-    assert_eq!(end(true), Closed::Gracefully);
+    assert_eq!(end(Ends::Stranger), Closed::Gracefully);
+    assert_eq!(end(Ends::Both), Closed::Gracefully);
     let lost = Closed::Lost {
         reason: LossReason::PeerUnreachable,
         undelivered_messages: 0,
     };
-    assert_eq!(end(false), lost);
+    // Whether it had more to say, nobody knows.
+    assert_eq!(end(Ends::This), lost);
+    assert_eq!(end(Ends::Nobody), lost);
 }
