@@ -3,7 +3,7 @@
 
 use super::{Association, Ctx};
 use crate::observe::{Observation, Timer};
-use crate::path::{Path, PathId, PathState, PathTimer};
+use crate::path::{Path, PathId, PathState, PathTimer, PathTrouble};
 use crate::policy::retransmit::LossCause;
 use crate::policy::{DataMove, ProbeTimeout, Repeats, WaitsSince};
 use crate::time::{Duration, Instant};
@@ -129,6 +129,7 @@ impl Association {
         }
         // Anything sent before may have arrived before the path died.
         self.paths.get_mut(path).errors.distrust_before(ctx.now);
+        self.blame(path, PathTrouble::Overdue);
         if rule.moves == DataMove::AtOnce {
             self.set_path_state(ctx, path, PathState::PotentiallyFailed);
         }

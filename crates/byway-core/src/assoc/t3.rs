@@ -4,7 +4,7 @@ use super::{Association, Ctx};
 use crate::api::LossReason;
 use crate::config::FailedProbes;
 use crate::observe::{Observation, Timer};
-use crate::path::{PathId, PathState, PathTimer};
+use crate::path::{PathId, PathState, PathTimer, PathTrouble};
 use crate::policy::AfterRto;
 use crate::policy::spurious::Sign;
 use crate::time::Duration;
@@ -109,6 +109,7 @@ impl Association {
         } else {
             u32::MAX
         };
+        self.blame(path, PathTrouble::T3Rtx);
         self.count_error(ctx, path, true, limit);
         !self.peer_is_unreachable(ctx) && self.note_data_timeout(ctx, path, largest)
     }

@@ -35,6 +35,7 @@ impl Path {
     #[inline]
     pub(crate) fn lose_chunk(&mut self, bytes: u32) {
         self.window.lose(bytes);
+        self.counters.data_lost(bytes);
     }
 
     /// A chunk in flight was acknowledged.
