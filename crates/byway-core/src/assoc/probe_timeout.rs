@@ -204,7 +204,7 @@ impl Association {
         let p = self.paths.get_mut(path);
         self.send
             .ledger
-            .lose_one(seq, cause, |_, r| p.lose_chunk(r.bytes));
+            .lose_one(seq, cause, |_, r| p.lose_chunk(r.bytes, r.payload.len()));
         match self.send.ledger.first_in_flight(path, seq) {
             None => p.timers.flight_gone(),
             earliest => p.timers.set_earliest_in_flight(earliest),
@@ -276,7 +276,7 @@ impl Association {
         p.rtt.forget_timed();
         let ledger = &mut self.send.ledger;
         ledger.lose_path_for(path, cause, |_, r| {
-            p.lose_chunk(r.bytes);
+            p.lose_chunk(r.bytes, r.payload.len());
         });
     }
 }

@@ -61,8 +61,8 @@ impl PathCounters {
 
     /// User data of this number of bytes counts as lost.
     #[inline]
-    pub(super) fn data_lost(&mut self, bytes: u32) {
-        self.data_bytes_lost += u64::from(bytes);
+    pub(super) fn data_lost(&mut self, bytes: usize) {
+        self.data_bytes_lost += bytes as u64;
     }
 
     /// The path stopped being active.

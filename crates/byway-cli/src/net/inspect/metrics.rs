@@ -177,9 +177,12 @@ fn of_path() -> [Metric<PathNow>; 14] {
         ("path_cwnd", bytes(), "Congestion window.", |p| {
             Some(Whole(p.cwnd_bytes.into()))
         }),
-        ("path_flight", bytes(), "Payload in flight.", |p| {
-            Some(Whole(p.flight_bytes.into()))
-        }),
+        (
+            "path_flight",
+            bytes(),
+            "Chunks in flight, with their headers.",
+            |p| Some(Whole(p.flight_bytes.into())),
+        ),
         ("path_pmtu", bytes(), "Largest IP packet.", |p| {
             Some(Whole(p.pmtu_bytes.into()))
         }),
