@@ -5,7 +5,7 @@ use crate::net::{ClientArgs, GateArgs, To, Uses};
 use byway_lab::scenario::{GREATEST_SEED, Override};
 use byway_lab::units::Rate;
 use clap::{Args, Parser, Subcommand};
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -175,6 +175,12 @@ pub(crate) enum Command {
     /// Prints a ticket, which is all that `byway forward` needs on the other side.
     #[command(after_help = crate::net::SERVE_EXAMPLES)]
     Serve(crate::net::ServeArgs),
+    /// Show what the running commands of this user do
+    ///
+    /// Their associations and paths, anew each second: state, round-trip time, windows, rates,
+    /// losses, and what happened last and why. Without a terminal, one table.
+    #[command(after_help = crate::top::EXAMPLES)]
+    Top(crate::top::TopArgs),
     /// Print completions for a shell
     ///
     /// For bash: byway completions bash > ~/.local/share/bash-completion/completions/byway
@@ -529,6 +535,10 @@ pub(crate) struct HereArgs {
     /// Print errors only
     #[arg(long, short)]
     pub(crate) quiet: bool,
+    /// Serve metrics (OpenMetrics, http://ADDR:PORT/metrics) as long as the command runs; a port
+    /// alone is one of 127.0.0.1, and 0 any free one
+    #[arg(long, value_name = "[ADDR:]PORT", value_parser = crate::net::metrics_address)]
+    pub(crate) metrics: Option<SocketAddr>,
 }
 
 impl HereArgs {

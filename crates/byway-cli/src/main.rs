@@ -24,6 +24,7 @@ mod settings;
 mod signals;
 mod sweep;
 mod terminal;
+mod top;
 
 use args::{Cli, Command, Talk};
 use clap::{CommandFactory, Parser};
@@ -98,6 +99,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Cat(args) => network(args.here.talk, |ending| net::cat(args, ending)),
         Command::Forward(args) => network(args.here.talk, |ending| net::forward(args, ending)),
         Command::Key(args) => net::key(&args),
+        Command::Top(args) => top::top(&args),
         Command::Serve(args) => network(args.here.talk, |ending| net::serve(args, ending)),
         Command::Completions { shell } => {
             let mut out = Vec::new();
@@ -165,5 +167,6 @@ where
         let result = work(ending.clone()).await;
         ending.result(result).await
     });
+    net::place::end();
     Ok((result, runtime))
 }

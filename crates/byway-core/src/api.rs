@@ -1,6 +1,6 @@
 //! The inputs and outputs of the core, except packets.
 
-use crate::path::{PathId, PathState};
+use crate::path::{PathId, PathState, PathTrouble};
 use crate::time::Instant;
 use bytes::Bytes;
 use core::net::{IpAddr, SocketAddr};
@@ -21,6 +21,24 @@ impl AssocId {
     #[must_use]
     pub const fn index(self) -> usize {
         self.index as usize
+    }
+
+    /// Reads what `Display` has written: "INDEX.NUMBER", such as "0.1", where NUMBER counts the
+    /// associations of the endpoint from 1 on. `None` if it is none; an association that is not
+    /// there is refused where it is used.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<AssocId> {
+        let (index, generation) = text.split_once('.')?;
+        Some(AssocId {
+            index: index.parse().ok()?,
+            generation: generation.parse().ok()?,
+        })
+    }
+}
+
+impl core::fmt::Display for AssocId {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{}.{}", self.index, self.generation)
     }
 }
 
@@ -640,6 +658,9 @@ pub struct PathStats {
     pub rto: Duration,
     /// Consecutive errors.
     pub error_count: u32,
+    /// Why it is in doubt: the last sign that it may not work. `None` while it is active without
+    /// an error.
+    pub trouble: Option<PathTrouble>,
     /// Whether it answers heartbeats but acknowledges no data (`failure.dead_data`).
     pub dead_for_data: bool,
     /// Largest packet, bytes.
@@ -656,8 +677,13 @@ pub struct PathStats {
     pub data_bytes_sent: u64,
     /// Payload bytes sent again.
     pub data_bytes_retransmitted: u64,
+    /// Payload bytes that counted as lost, whatever told it. Some arrive all the same: a silent
+    /// path's data is sent elsewhere before it is known what became of it.
+    pub data_bytes_lost: u64,
     /// T3-rtx expirations.
     pub timeouts: u64,
+    /// Times that it stopped being active: it became potentially failed or inactive.
+    pub failures: u64,
     /// When the last packet arrived from there.
     pub last_heard: Option<Instant>,
     /// The estimate of its round trip and losses; `None` without `failover.estimate`.

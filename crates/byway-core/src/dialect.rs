@@ -459,7 +459,8 @@ impl Inside<'_> {
     /// Marks all chunks in flight on a path as lost, as its T3-rtx does.
     pub fn lose_flight(&mut self, path: PathId) {
         let p = self.paths.get_mut(path);
-        self.ledger.lose_path(path, |_, r| p.lose_chunk(r.bytes));
+        self.ledger
+            .lose_path(path, |_, r| p.lose_chunk(r.bytes, r.payload.len()));
     }
 
     /// The state of concurrent multipath transfer, if it is configured.

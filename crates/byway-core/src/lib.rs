@@ -42,7 +42,7 @@ pub use api::{
 pub use config::{ChecksumMode, Config, ConfigError, EndpointConfig};
 pub use endpoint::{Endpoint, EndpointStats, NOTHING_LISTENS, host_of};
 pub use observe::{Observation, Observed};
-pub use path::{PathId, PathState};
+pub use path::{PathId, PathState, PathTrouble};
 pub use refusals::{Refusal, Rule, RuleCounts};
 pub use routes::Routes;
 pub use scope::{is_link_local, is_private};

@@ -275,6 +275,10 @@ impl Endpoint {
         kernel_drops::of(&self.local_addresses())
     }
 
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.0.shared
+    }
+
     /// Counters of the sockets.
     #[must_use]
     pub fn driver_stats(&self) -> DriverStats {

@@ -77,6 +77,7 @@ mod kernel_drops;
 mod kernel_sctp;
 mod netlink;
 mod outbox;
+mod overview;
 mod pages;
 mod quoted;
 mod raw;
@@ -98,14 +99,15 @@ mod wildcard;
 
 pub use association::{Association, Charge};
 pub use byway_core::{
-    AssocStats, CommandError, Config, ConfigError, EndpointStats, Event, LossReason, Message,
-    NOTHING_LISTENS, PathId, PathState, PathStats, Received, Rule, RuleCounts, Undelivered,
-    host_of, text,
+    AssocId, AssocStats, CommandError, Config, ConfigError, EndpointStats, Event, LossReason,
+    Message, NOTHING_LISTENS, PathId, PathState, PathStats, PathTrouble, Received, Rule,
+    RuleCounts, Undelivered, host_of, text,
 };
 pub use encapsulation::Encapsulation;
 pub use endpoint::{Endpoint, EndpointOptions};
 pub use error::{BindError, Closed, ConnectError, SendError};
 pub use events::Events;
+pub use overview::{Latest, Overview};
 pub use state::DriverStats;
 pub use stream::{ByteStream, Stream};
 

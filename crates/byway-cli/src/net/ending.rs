@@ -2,6 +2,7 @@
 //! aborted, so that the other sides know at once, and no silent one is waited
 //! for.
 
+use super::place;
 use crate::failure::{Failure, Kind};
 use crate::terminal::say;
 use byway::Endpoint;
@@ -41,6 +42,7 @@ impl Told {
     }
 
     fn exit(self) -> ! {
+        place::end();
         std::process::exit(self.failure().kind as i32)
     }
 }
@@ -116,6 +118,11 @@ impl Ending {
     fn endpoint(&self) -> std::sync::MutexGuard<'_, Option<Endpoint>> {
         let endpoint = &self.0.endpoint;
         endpoint.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The endpoint in use, if there is one.
+    pub(super) fn current(&self) -> Option<Endpoint> {
+        self.endpoint().clone()
     }
 
     /// This endpoint is aborted for a signal.

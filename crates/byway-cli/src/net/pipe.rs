@@ -1,6 +1,7 @@
 //! `byway listen` and `byway cat`: bytes from one process to another.
 
 use super::ending::Ending;
+use super::inspect;
 use super::log::Log;
 use super::open::{Unacknowledged, abort_for, connect, prefer, serve};
 use super::patience::Patience;
@@ -34,6 +35,7 @@ const PIPE: Purpose = Purpose {
 
 pub(crate) async fn listen(args: ListenArgs, ending: Ending) -> Result<(), Failure> {
     let patience = Patience::of(&config(&args.here.settings)?);
+    inspect::begin("listen", &args.here, &ending)?;
     let endpoint = serve(&args.here, args.port, &ending)?;
     let output = Output {
         data: true,
@@ -176,6 +178,7 @@ pub(crate) async fn cat(args: CatArgs, ending: Ending) -> Result<(), Failure> {
         let file = tokio::fs::File::open(&args.file).await;
         Box::new(file.map_err(|e| Failure::file("read", &args.file, &e))?)
     };
+    inspect::begin("cat", &args.here, &ending)?;
     let progress = Progress::new(args.here.is_silent());
     let meter = RefCell::new(StallMeter::new());
     let traffic = Traffic::default();

@@ -6,6 +6,7 @@ use super::claims::Claims;
 use super::descriptors;
 use super::ending::Ending;
 use super::exchange::{Exchange, FILES};
+use super::inspect;
 use super::log::Log;
 use super::open::{self, abort_for, prefer, serve};
 use super::parts::{Limits, Parts};
@@ -67,6 +68,7 @@ pub(crate) async fn recv(args: RecvArgs, ending: Ending) -> Result<(), Failure> 
     std::fs::create_dir_all(&args.dir)
         .map_err(|e| Failure::file("make the folder", &args.dir, &e))?;
     descriptors::raise_limit();
+    inspect::begin("recv", &args.here, &ending)?;
     let endpoint = serve(&args.here, args.port, &ending)?;
     let files = Arc::new(Files::new(&args, &endpoint)?);
     let args = Arc::new(args);

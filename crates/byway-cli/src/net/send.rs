@@ -8,6 +8,7 @@ use super::address;
 use super::ending::Ending;
 use super::exchange::FILES;
 use super::identity::Identity;
+use super::inspect;
 use super::open::{Unacknowledged, abort_for, connect};
 use super::patience::Patience;
 use super::progress::Progress;
@@ -50,6 +51,7 @@ pub(crate) async fn send(args: SendArgs, ending: Ending) -> Result<(), Failure> 
     if args.dry_run {
         return dry_run(&args, &there, &sources);
     }
+    inspect::begin("send", &args.here, &ending)?;
     let quiet = args.here.is_silent();
     let progress = Progress::new(quiet);
     let meter = RefCell::new(StallMeter::new());

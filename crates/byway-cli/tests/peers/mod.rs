@@ -27,6 +27,8 @@ pub(crate) fn byway() -> Command {
     command.env_remove("NO_COLOR");
     // Who sends: not the user who runs the tests.
     command.env("XDG_STATE_HOME", folder_of("state"));
+    // It is not there: most tests kill what they start, and nobody looks for it.
+    command.env("XDG_RUNTIME_DIR", folder_of("run"));
     command
 }
 
@@ -35,6 +37,7 @@ pub(crate) fn byway_after(first: &str) -> Command {
     let mut shell = Command::new("bash");
     let script = format!("{first}; exec \"$0\" \"$@\"");
     shell.args(["-c", &script, env!("CARGO_BIN_EXE_byway")]);
+    shell.env("XDG_RUNTIME_DIR", folder_of("run"));
     shell
 }
 
@@ -80,6 +83,8 @@ pub(crate) struct Server {
     pub(crate) child: Child,
     /// For `--to`.
     pub(crate) addresses: String,
+    /// With `--metrics`, where they are.
+    pub(crate) metrics: Option<SocketAddr>,
     pub(crate) rest: BufReader<std::process::ChildStderr>,
 }
 
@@ -109,6 +114,11 @@ impl Server {
         Server::start_as(byway(), args, bind)
     }
 
+    /// Starts `args` by a command of its own.
+    pub(crate) fn start_by(command: Command, args: &[&str]) -> Server {
+        Server::start_as(command, args, "127.0.0.1:0,127.0.0.2:0")
+    }
+
     /// Starts `args` with --quiet: the address is not said.
     pub(crate) fn start_quiet(args: &[&str]) -> Server {
         let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
@@ -131,6 +141,7 @@ impl Server {
         Server {
             child,
             addresses,
+            metrics: None,
             rest,
         }
     }
@@ -146,6 +157,11 @@ impl Server {
         let mut rest = BufReader::new(child.stderr.take().unwrap());
         let mut line = String::new();
         rest.read_line(&mut line).unwrap();
+        let metrics = metrics_at(&line);
+        if metrics.is_some() {
+            line.clear();
+            rest.read_line(&mut line).unwrap();
+        }
         // "listening on A, B, SCTP port 5001", or with --json {"addresses":["A","B"],...}
         let json: Option<serde_json::Value> = serde_json::from_str(&line).ok();
         let listed = json.as_ref().and_then(|v| v["addresses"].as_array());
@@ -163,6 +179,7 @@ impl Server {
         Server {
             child,
             addresses,
+            metrics,
             rest,
         }
     }
@@ -202,6 +219,12 @@ impl Server {
         self.rest.read_to_string(&mut err).unwrap();
         (self.child.wait().unwrap().code(), out, err)
     }
+}
+
+/// The address of the metrics, if the line names it.
+pub(crate) fn metrics_at(line: &str) -> Option<SocketAddr> {
+    let url = line.strip_prefix("metrics at http://")?;
+    url.trim().strip_suffix("/metrics")?.parse().ok()
 }
 
 /// A running `byway recv` that is attacked.

@@ -66,6 +66,7 @@ impl Forward {
         let mut server = Server {
             child,
             addresses: String::new(),
+            metrics: None,
             rest,
         };
         // "forwarding 127.0.0.1:40000 to ..."

@@ -4,7 +4,7 @@ use super::ending::AbortReason;
 use super::{Association, Ctx};
 use crate::api::{Event, LossReason};
 use crate::observe::Observation;
-use crate::path::{PathId, PathState};
+use crate::path::{PathId, PathState, PathTrouble};
 
 impl Association {
     /// T3-rtx of a path expired. `largest` is the size of the largest chunk in flight.
@@ -81,6 +81,7 @@ impl Association {
         self.stats.dead_for_data += 1;
         self.observe(ctx, || Observation::DeadForData { path });
         self.event(ctx, Event::PathDeadForData { path, remote });
+        self.blame(path, PathTrouble::DeadForData);
         self.set_path_state(ctx, path, PathState::Inactive);
     }
 

@@ -5,7 +5,7 @@ use super::dispatch::Gathered;
 use super::{Association, Control, Ctx, Inbound};
 use crate::config::{FailedProbes, HbJitter, PathMaxRetransTest};
 use crate::observe::{Observation, Timer};
-use crate::path::{PathId, PathState, PathTimer, Probe};
+use crate::path::{PathId, PathState, PathTimer, PathTrouble, Probe};
 use crate::policy::probing::Evidence;
 use crate::refusals::Rule;
 use crate::time::{Duration, Instant};
@@ -358,6 +358,7 @@ impl Association {
             true => limit,
             false => limit.min(MOST_UNANSWERED - 1),
         };
+        self.blame(path, PathTrouble::HeartbeatLost);
         self.count_error(ctx, path, counts, limit);
     }
 

@@ -4,7 +4,7 @@ use super::{Association, Ctx};
 use crate::api::{CommandError, Event};
 use crate::config::{FailedProbes, PfReturnCwnd};
 use crate::observe::Observation;
-use crate::path::{PathId, PathState, PathTimer};
+use crate::path::{PathId, PathState, PathTimer, PathTrouble};
 use core::net::{IpAddr, SocketAddr};
 
 impl Association {
@@ -141,6 +141,11 @@ impl Association {
             None => return Err(CommandError::NoSuchSource { path, local }),
         }
         Ok(())
+    }
+
+    /// A sign that a path may not work, for the user to see.
+    pub(super) fn blame(&mut self, path: PathId, trouble: PathTrouble) {
+        self.paths.get_mut(path).errors.blame(trouble);
     }
 
     /// Counts one more consecutive error of a path (section 8.2). Above `limit` the

@@ -3,7 +3,7 @@
 
 use super::{Association, Ctx};
 use crate::observe::{Observation, Timer};
-use crate::path::{Path, PathId, PathState, PathTimer};
+use crate::path::{Path, PathId, PathState, PathTimer, PathTrouble};
 use crate::policy::retransmit::LossCause;
 use crate::policy::{DataMove, ProbeTimeout, Repeats, WaitsSince};
 use crate::time::{Duration, Instant};
@@ -129,6 +129,7 @@ impl Association {
         }
         // Anything sent before may have arrived before the path died.
         self.paths.get_mut(path).errors.distrust_before(ctx.now);
+        self.blame(path, PathTrouble::Overdue);
         if rule.moves == DataMove::AtOnce {
             self.set_path_state(ctx, path, PathState::PotentiallyFailed);
         }
@@ -203,7 +204,7 @@ impl Association {
         let p = self.paths.get_mut(path);
         self.send
             .ledger
-            .lose_one(seq, cause, |_, r| p.lose_chunk(r.bytes));
+            .lose_one(seq, cause, |_, r| p.lose_chunk(r.bytes, r.payload.len()));
         match self.send.ledger.first_in_flight(path, seq) {
             None => p.timers.flight_gone(),
             earliest => p.timers.set_earliest_in_flight(earliest),
@@ -275,7 +276,7 @@ impl Association {
         p.rtt.forget_timed();
         let ledger = &mut self.send.ledger;
         ledger.lose_path_for(path, cause, |_, r| {
-            p.lose_chunk(r.bytes);
+            p.lose_chunk(r.bytes, r.payload.len());
         });
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Association, Ctx};
 use crate::config::ConfigError;
-use crate::path::{PathId, PathState, PathTimer};
+use crate::path::{PathId, PathState, PathTimer, PathTrouble};
 use crate::policy::probing::{Evidence, Verdict};
 use crate::policy::{Detection, Detector, Doubt};
 use crate::time::{Duration, Instant};
@@ -52,6 +52,7 @@ impl Association {
             }
             Some(Verdict::Failed) => {
                 self.paths.get_mut(path).detector.end_probing();
+                self.blame(path, PathTrouble::Detected);
                 self.set_path_state(ctx, path, PathState::Inactive);
                 self.schedule_heartbeat(ctx, path);
                 self.choose_data_path(ctx, Some(path));

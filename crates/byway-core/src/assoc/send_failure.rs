@@ -2,7 +2,7 @@
 
 use super::{Association, Ctx};
 use crate::api::SendFailure;
-use crate::path::{PathId, PathState};
+use crate::path::{PathId, PathState, PathTrouble};
 use crate::policy::retransmit::LossCause;
 use core::net::SocketAddr;
 
@@ -38,6 +38,7 @@ impl Association {
             return;
         }
         self.paths.get_mut(path).errors.distrust_before(ctx.now);
+        self.blame(path, PathTrouble::Unreachable);
         self.set_path_state(ctx, path, PathState::PotentiallyFailed);
         self.take_flight_for_lost(path, LossCause::ProbeTimeout);
         self.observe_window(ctx, path);

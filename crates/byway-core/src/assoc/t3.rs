@@ -4,7 +4,7 @@ use super::{Association, Ctx};
 use crate::api::LossReason;
 use crate::config::FailedProbes;
 use crate::observe::{Observation, Timer};
-use crate::path::{PathId, PathState, PathTimer};
+use crate::path::{PathId, PathState, PathTimer, PathTrouble};
 use crate::policy::AfterRto;
 use crate::policy::spurious::Sign;
 use crate::time::Duration;
@@ -82,7 +82,7 @@ impl Association {
         let (mut largest, mut surely_lost) = (0, SmallVec::<[u64; 8]>::new());
         self.send.ledger.lose_path(path, |seq, r| {
             p.recovery.count_lost(seq);
-            p.lose_chunk(r.bytes);
+            p.lose_chunk(r.bytes, r.payload.len());
             largest = largest.max(r.bytes);
             if concurrent {
                 p.counters.chunk_lost();
@@ -109,6 +109,7 @@ impl Association {
         } else {
             u32::MAX
         };
+        self.blame(path, PathTrouble::T3Rtx);
         self.count_error(ctx, path, true, limit);
         !self.peer_is_unreachable(ctx) && self.note_data_timeout(ctx, path, largest)
     }

@@ -7,7 +7,7 @@
 use super::{Association, Control, Ctx, State};
 use crate::api::{CommandError, Event, LossReason};
 use crate::observe::{Observation, Timer};
-use crate::path::PathId;
+use crate::path::{PathId, PathTrouble};
 use byway_wire::Shutdown;
 
 /// The longest time that a shutdown takes, as a multiple of RTO.Max: ten times T5, 50 minutes by
@@ -105,6 +105,7 @@ impl Association {
         });
         let path = self.paths.data();
         self.paths.get_mut(path).rtt.back_off(&self.cfg.rto);
+        self.blame(path, PathTrouble::ControlUnanswered);
         self.count_error(ctx, path, true, self.cfg.failure.path_max_retrans);
         if self.peer_is_unreachable(ctx) {
             return;

@@ -31,10 +31,11 @@ impl Path {
         }
     }
 
-    /// A chunk in flight counts as lost.
+    /// A chunk in flight counts as lost, with so many bytes of the user's.
     #[inline]
-    pub(crate) fn lose_chunk(&mut self, bytes: u32) {
+    pub(crate) fn lose_chunk(&mut self, bytes: u32, payload: usize) {
         self.window.lose(bytes);
+        self.counters.data_lost(payload);
     }
 
     /// A chunk in flight was acknowledged.

@@ -13,7 +13,9 @@ pub(crate) struct PathCounters {
     pub(super) bytes_received: u64,
     pub(super) data_bytes_sent: u64,
     pub(super) data_bytes_retransmitted: u64,
+    pub(super) data_bytes_lost: u64,
     pub(super) timeouts: u64,
+    pub(super) failures: u64,
     pub(super) last_heard: Option<Instant>,
     /// Share of the chunks sent here that were lost, smoothed (`concurrent.rtx`).
     loss_rate: f32,
@@ -55,6 +57,17 @@ impl PathCounters {
     #[inline]
     pub(crate) fn data_retransmitted(&mut self, bytes: u32) {
         self.data_bytes_retransmitted += u64::from(bytes);
+    }
+
+    /// User data of this number of bytes counts as lost.
+    #[inline]
+    pub(super) fn data_lost(&mut self, bytes: usize) {
+        self.data_bytes_lost += bytes as u64;
+    }
+
+    /// The path stopped being active.
+    pub(super) fn failed(&mut self) {
+        self.failures += 1;
     }
 
     /// T3-rtx expired.

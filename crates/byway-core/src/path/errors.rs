@@ -1,5 +1,6 @@
 //! Errors of a path and their results (RFC 9260 section 8.2; RFC 7829).
 
+use super::PathTrouble;
 use crate::time::Instant;
 
 /// Errors of a path and their results (section 8.2; RFC 7829).
@@ -19,6 +20,8 @@ pub(crate) struct PathErrors {
     /// New data left the path for an active one. If the path answers before this time,
     /// the failover was spurious.
     abandoned_until: Option<Instant>,
+    /// Why the path is in doubt, since it was last active.
+    trouble: Option<PathTrouble>,
 }
 
 impl PathErrors {
@@ -26,6 +29,16 @@ impl PathErrors {
     #[inline]
     pub(crate) fn count(&self) -> u32 {
         self.count
+    }
+
+    /// Why the path is in doubt, since it was last active.
+    pub(crate) fn trouble(&self) -> Option<PathTrouble> {
+        self.trouble
+    }
+
+    /// A sign that the path may not work.
+    pub(crate) fn blame(&mut self, trouble: PathTrouble) {
+        self.trouble = Some(trouble);
     }
 
     /// Lost heartbeats that were sent after the path stopped being active.
@@ -97,6 +110,7 @@ impl PathErrors {
     pub(super) fn became_active(&mut self) {
         self.left_at = None;
         self.heartbeats_lost = 0;
+        self.trouble = None;
     }
 
     /// The path stopped being active.

@@ -22,6 +22,7 @@ mod table;
 #[cfg(test)]
 mod testing;
 mod timers;
+mod trouble;
 mod view;
 mod window;
 
@@ -34,6 +35,7 @@ pub(crate) use rtt::RttEstimator;
 pub use state::PathState;
 pub(crate) use table::PathTable;
 pub(crate) use timers::{PathTimer, PathTimers};
+pub use trouble::PathTrouble;
 pub use view::PathsView;
 pub use window::Window;
 

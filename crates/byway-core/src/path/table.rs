@@ -327,6 +327,7 @@ impl PathTable {
             }
             (PathState::Active, _) => {
                 p.errors.left_active(now);
+                p.counters.failed();
                 if !self.paths.iter().any(|p| p.state == PathState::Active) {
                     self.last_active = id;
                 }

@@ -14,6 +14,7 @@ mod concurrent;
 mod congestion;
 mod data;
 mod dead_data;
+mod doubt;
 mod errors;
 mod failover;
 mod icmp;

@@ -5,8 +5,18 @@ use super::event_queue::EventQueue;
 use crate::error::Closed;
 use crate::inbox::Inbox;
 use crate::wakers::Wakers;
-use byway_core::Event;
+use byway_core::time::Instant;
+use byway_core::{Event, PathTrouble};
 use std::task::Waker;
+
+/// The latest event of an association, for displays.
+#[derive(Debug)]
+pub(super) struct LatestEvent {
+    pub(super) at: Instant,
+    pub(super) event: Event,
+    /// Why the path was in doubt that it is about.
+    pub(super) trouble: Option<PathTrouble>,
+}
 
 /// What an endpoint keeps of an association outside the core.
 #[derive(Debug, Default)]
@@ -20,6 +30,8 @@ pub(crate) struct Entry {
     pub(super) gave_back: bool,
     pub(crate) inbox: Inbox,
     pub(super) events: EventQueue,
+    /// For displays.
+    pub(super) latest: Option<LatestEvent>,
     /// What the application says that it keeps for the association, in bytes.
     application: usize,
     /// The association was shed, and what the application keeps counts no more.
@@ -38,12 +50,19 @@ impl Entry {
         self.watchers.move_to(wake);
     }
 
+    /// What has ended is not shown any more.
+    pub(super) fn note_latest(&mut self, latest: LatestEvent) {
+        self.latest = self.closed.is_none().then_some(latest);
+    }
+
     /// Memory that is kept for the association here, and by the application as it says, in
     /// bytes.
     pub(super) fn memory(&self) -> usize {
         let closed = self.closed.as_ref().map_or(0, Closed::text_memory);
-        let here = size_of::<Entry>() + self.inbox.memory() + self.events.memory() + closed;
-        here + self.application
+        let latest = self.latest.as_ref();
+        let latest = latest.map_or(0, |latest| latest.event.text_memory());
+        let here = size_of::<Entry>() + self.inbox.memory() + self.events.memory();
+        here + closed + latest + self.application
     }
 
     /// The application keeps `now` bytes instead of `before`.
@@ -59,6 +78,7 @@ impl Entry {
     pub(super) fn shed(&mut self) {
         self.inbox.clear();
         self.events.clear();
+        self.latest = None;
         self.application = 0;
         self.was_shed = true;
     }

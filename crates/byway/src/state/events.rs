@@ -15,11 +15,15 @@ impl State {
 
     pub(super) fn on_event(&mut self, now: Instant, id: AssocId, event: Event) {
         log(id, &event);
-        let recorded = !matches!(event, Event::Readable | Event::Writable | Event::Drained);
-        self.take_event(now, id, event);
-        if recorded {
-            self.charge(id);
+        if matches!(event, Event::Readable | Event::Writable | Event::Drained) {
+            return self.take_event(now, id, event);
         }
+        let latest = self.note_latest(now, id, &event);
+        self.take_event(now, id, event);
+        if let Some(entry) = self.entries.get_mut(&id) {
+            entry.note_latest(latest);
+        }
+        self.charge(id);
     }
 
     /// The account of the core learns what is kept here for an association.

@@ -7,6 +7,7 @@ mod driving;
 mod entry;
 mod event_queue;
 mod events;
+mod overview;
 #[cfg(test)]
 mod tests;
 

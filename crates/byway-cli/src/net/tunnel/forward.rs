@@ -8,6 +8,7 @@ use super::{TUNNEL, carried, show_paths, with_streams};
 use crate::failure::{Failure, Kind};
 use crate::net::descriptors;
 use crate::net::ending::Ending;
+use crate::net::inspect;
 use crate::net::open;
 use crate::net::progress::Progress;
 use crate::net::protect::Destination;
@@ -20,6 +21,7 @@ pub(crate) async fn forward(args: ForwardArgs, ending: Ending) -> Result<(), Fai
     descriptors::raise_limit();
     let there = &args.there;
     let there = Destination::read(&there.to, there.port, &there.client, TUNNEL)?;
+    inspect::begin("forward", &args.here, &ending)?;
     let progress = Arc::new(Progress::new(args.here.is_silent()));
     let mut doors = Vec::new();
     for text in &args.listen {

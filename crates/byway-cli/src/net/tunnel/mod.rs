@@ -16,6 +16,8 @@ pub(crate) use args::{FORWARD_EXAMPLES, ForwardArgs, SERVE_EXAMPLES, ServeArgs};
 pub(crate) use forward::forward;
 pub(crate) use serve::serve;
 
+pub(super) use doors::client::{Client, Found, MOST, Refusal};
+
 use super::progress::Progress;
 use super::protect::Purpose;
 use super::watch::Watch;

@@ -12,6 +12,7 @@ use super::{TUNNEL, carried, show_paths, with_streams};
 use crate::failure::{Failure, Kind};
 use crate::net::descriptors;
 use crate::net::ending::Ending;
+use crate::net::inspect;
 use crate::net::log::Log;
 use crate::net::open;
 use crate::net::progress::Progress;
@@ -36,6 +37,7 @@ const CONNECT: Duration = Duration::from_secs(20);
 
 pub(crate) async fn serve(args: ServeArgs, ending: Ending) -> Result<(), Failure> {
     descriptors::raise_limit();
+    inspect::begin("serve", &args.here, &ending)?;
     let endpoint = open::serve_with(&args.here, args.port, &ending, with_streams)?;
     let output = Output {
         data: false,

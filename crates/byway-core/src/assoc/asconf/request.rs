@@ -6,7 +6,7 @@ use crate::assoc::{AbortReason, Association, Ctx};
 use crate::config::Wildcard;
 use crate::observe::{Observation, Timer};
 use crate::outbox::Finished;
-use crate::path::PathId;
+use crate::path::{PathId, PathTrouble};
 use crate::scope::{is_local, is_private};
 use byway_wire::{AsconfAck, PacketBuilder, Param, ParamWriter, cause_code};
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -291,6 +291,7 @@ impl Association {
         });
         if self.paths.contains(path) {
             self.paths.get_mut(path).rtt.back_off(&self.cfg.rto);
+            self.blame(path, PathTrouble::ControlUnanswered);
             self.count_error(ctx, path, true, self.cfg.failure.path_max_retrans);
             if self.peer_is_unreachable(ctx) {
                 return;

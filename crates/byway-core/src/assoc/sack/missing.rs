@@ -84,7 +84,7 @@ impl Association {
                 e.lost(seq, r.path, p.window().flight, p, now, cfg);
             }
             p.recovery.count_lost(seq);
-            p.lose_chunk(r.bytes);
+            p.lose_chunk(r.bytes, r.payload.len());
             let s = &mut on_path[r.path.index()];
             if p.timers.chunk_gone(seq) {
                 s.t3.restart = true;

@@ -2,6 +2,7 @@
 
 mod ending;
 mod memory;
+mod overview;
 mod refusals;
 mod stranger;
 

@@ -1,4 +1,4 @@
-//! A client of a proxy, until its connection is carried.
+//! A client of a proxy, until its connection is carried, or of the metrics.
 
 use bytes::{BufMut, Bytes, BytesMut};
 use std::time::Duration;
@@ -6,7 +6,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 /// Most bytes of a request, and of what comes with it.
-pub(super) const MOST: usize = 8 * 1024;
+pub(in crate::net) const MOST: usize = 8 * 1024;
 /// How long a client that is sent away may take to read why.
 const LINGER: Duration = Duration::from_secs(5);
 /// Longest name of a host in DNS, and in SOCKS5.
@@ -14,26 +14,26 @@ const LONGEST_HOST: usize = 255;
 
 /// A client that is sent away.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Refusal {
+pub(in crate::net) struct Refusal {
     /// What it is told in its protocol.
-    pub(super) reply: Vec<u8>,
+    pub(in crate::net) reply: Vec<u8>,
     /// For people at this side.
-    pub(super) why: String,
+    pub(in crate::net) why: String,
 }
 
 /// What a reader of requests finds in the bytes that are there: so many of them are something whole. None:
 /// more must come.
-pub(super) type Found<T> = Result<Option<(T, usize)>, Refusal>;
+pub(in crate::net) type Found<T> = Result<Option<(T, usize)>, Refusal>;
 
 /// A TCP connection of which a request is read.
-pub(super) struct Client {
+pub(in crate::net) struct Client {
     tcp: TcpStream,
     /// What has come and is not used yet, at most [`MOST`] bytes.
     buffer: BytesMut,
 }
 
 impl Client {
-    pub(super) fn new(tcp: TcpStream) -> Client {
+    pub(in crate::net) fn new(tcp: TcpStream) -> Client {
         Client {
             tcp,
             buffer: BytesMut::new(),
@@ -45,7 +45,7 @@ impl Client {
     ///
     /// # Errors
     /// What `parse` refuses, or how the client has ended.
-    pub(super) async fn read<T>(
+    pub(in crate::net) async fn read<T>(
         &mut self,
         parse: impl Fn(&[u8]) -> Found<T>,
     ) -> Result<T, Refusal> {
@@ -70,7 +70,7 @@ impl Client {
 
     /// # Errors
     /// What TCP says.
-    pub(super) async fn say(&mut self, bytes: &[u8]) -> Result<(), String> {
+    pub(in crate::net) async fn say(&mut self, bytes: &[u8]) -> Result<(), String> {
         let written = self.tcp.write_all(bytes).await;
         written.map_err(|e| format!("TCP: {e}"))
     }
@@ -81,16 +81,27 @@ impl Client {
             let _ = self.tcp.set_zero_linger();
             return;
         }
-        let goodbye = async move {
-            self.tcp.write_all(&reply).await?;
+        let dismissed = async move {
+            self.say(&reply).await?;
+            self.goodbye().await
+        };
+        // It is sent away, whether it listens or not.
+        tokio::spawn(tokio::time::timeout(LINGER, dismissed));
+    }
+
+    /// Says nothing more, and waits until the client has ended.
+    ///
+    /// # Errors
+    /// What TCP says.
+    pub(in crate::net) async fn goodbye(mut self) -> Result<(), String> {
+        let ended = async {
             self.tcp.shutdown().await?;
             // A close with bytes that nobody has read is a reset, which takes the reply away.
             let mut rest = vec![0; 4096];
             while self.tcp.read(&mut rest).await? > 0 {}
             std::io::Result::Ok(())
         };
-        // It is sent away, whether it listens or not.
-        tokio::spawn(tokio::time::timeout(LINGER, goodbye));
+        ended.await.map_err(|e| format!("TCP: {e}"))
     }
 
     /// The connection, and what has come beyond the request.

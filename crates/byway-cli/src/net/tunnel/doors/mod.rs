@@ -1,7 +1,7 @@
 //! Where a `byway forward` lets TCP connections in: an address for one target, or a proxy whose clients say
 //! where each connection goes.
 
-mod client;
+pub(in crate::net) mod client;
 mod http;
 mod socks;
 

@@ -1,0 +1,295 @@
+//! The table on a terminal, anew each second, and its keys.
+
+use super::ask::{Found, prefer};
+use super::rates::{Key, Rates};
+use super::table::{Line, NOBODY, lines};
+use crate::failure::{Failure, Kind};
+use crate::signals;
+use crate::terminal::{print, terminal};
+use byway::text::shown;
+use console::{Term, truncate_str};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
+use std::fmt::Write as _;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+/// Between two looks.
+const PERIOD: Duration = Duration::from_secs(1);
+/// A signal is noticed within this time.
+const SLICE: i64 = 100_000_000;
+
+/// Another screen, without a cursor; and back.
+const ENTER: &str = "\x1b[?1049h\x1b[?25l";
+const LEAVE: &str = "\x1b[?25h\x1b[?1049l";
+
+/// How the terminal was, for whoever puts it back: the end, a second signal, a panic.
+static BEFORE: OnceLock<Termios> = OnceLock::new();
+/// Whether the terminal is ours.
+static ENTERED: AtomicBool = AtomicBool::new(false);
+
+/// Puts the terminal back, once.
+fn leave() {
+    if !ENTERED.swap(false, Ordering::Relaxed) {
+        return;
+    }
+    if let Some(before) = BEFORE.get() {
+        // A terminal that has gone needs nothing.
+        let _ = tcsetattr(std::io::stdin(), OptionalActions::Flush, before);
+    }
+    let _ = print(LEAVE);
+}
+
+/// The terminal, until it is dropped.
+struct Screen;
+
+impl Screen {
+    fn enter() -> Result<Screen, Failure> {
+        let failed = |e: Errno| {
+            let why = std::io::Error::from(e);
+            Failure::new(Kind::Failed, format!("cannot set the terminal: {why}"))
+        };
+        let before = tcgetattr(std::io::stdin()).map_err(failed)?;
+        let mut raw = before.clone();
+        raw.make_raw();
+        // It is entered once in a process.
+        let _ = BEFORE.set(before);
+        let panics = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            leave();
+            panics(info);
+        }));
+        ENTERED.store(true, Ordering::Relaxed);
+        let screen = Screen;
+        tcsetattr(std::io::stdin(), OptionalActions::Flush, &raw).map_err(failed)?;
+        print(ENTER)?;
+        Ok(screen)
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        leave();
+    }
+}
+
+/// What a key does.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Action {
+    Quit,
+    Interrupt,
+    Up,
+    Down,
+    Prefer,
+}
+
+/// Shows the table until it is ended.
+pub(super) fn live() -> Result<(), Failure> {
+    let cancel = Arc::new(AtomicBool::new(false));
+    signals::watch(&cancel, || {
+        leave();
+        Failure::signal().kind as i32
+    })
+    .map_err(|e| Failure::new(Kind::Failed, format!("cannot watch for signals: {e}")))?;
+    let mut view = View::look()?;
+    let _screen = Screen::enter()?;
+    loop {
+        let next = Instant::now() + PERIOD;
+        view.draw()?;
+        while Instant::now() < next {
+            if cancel.load(Ordering::Relaxed) {
+                return Err(Failure::signal());
+            }
+            for action in keys()? {
+                match action {
+                    Action::Quit => return Ok(()),
+                    Action::Interrupt => return Err(Failure::interrupted()),
+                    Action::Up => view.step(-1),
+                    Action::Down => view.step(1),
+                    Action::Prefer => view.prefer(),
+                }
+                view.draw()?;
+            }
+        }
+        view.look_again()?;
+    }
+}
+
+/// Waits a moment for keys.
+fn keys() -> Result<Vec<Action>, Failure> {
+    let stdin = std::io::stdin();
+    let time = Timespec {
+        tv_sec: 0,
+        tv_nsec: SLICE,
+    };
+    let failed = |e: Errno| {
+        let why = std::io::Error::from(e);
+        Failure::new(Kind::Failed, format!("cannot read the terminal: {why}"))
+    };
+    let mut fds = [PollFd::new(&stdin, PollFlags::IN)];
+    match poll(&mut fds, Some(&time)) {
+        Ok(0) | Err(Errno::INTR) => return Ok(Vec::new()),
+        Ok(_) => {}
+        Err(e) => return Err(failed(e)),
+    }
+    let mut bytes = [0; 64];
+    match rustix::io::read(&stdin, &mut bytes) {
+        // The terminal has gone.
+        Ok(0) | Err(Errno::IO) => Ok(vec![Action::Quit]),
+        Ok(n) => Ok(actions(&bytes[..n])),
+        Err(Errno::INTR | Errno::AGAIN) => Ok(Vec::new()),
+        Err(e) => Err(failed(e)),
+    }
+}
+
+/// What these keys do.
+fn actions(mut bytes: &[u8]) -> Vec<Action> {
+    let mut all = Vec::new();
+    while let [first, rest @ ..] = bytes {
+        let (action, rest) = match (first, rest) {
+            (0x1b, [b'[' | b'O', b'A', rest @ ..]) | (b'k', rest) => (Some(Action::Up), rest),
+            (0x1b, [b'[' | b'O', b'B', rest @ ..]) | (b'j', rest) => (Some(Action::Down), rest),
+            (b'q', rest) => (Some(Action::Quit), rest),
+            (0x03, rest) => (Some(Action::Interrupt), rest),
+            (b'p', rest) => (Some(Action::Prefer), rest),
+            (_, rest) => (None, rest),
+        };
+        all.extend(action);
+        bytes = rest;
+    }
+    all
+}
+
+/// What is shown.
+struct View {
+    found: Found,
+    rates: Rates,
+    chosen: Option<Key>,
+    /// What a key has done.
+    said: String,
+}
+
+impl View {
+    fn look() -> Result<View, Failure> {
+        let mut view = View {
+            found: Found::now()?,
+            rates: Rates::default(),
+            chosen: None,
+            said: String::new(),
+        };
+        view.rates.update(&view.found, Instant::now());
+        Ok(view)
+    }
+
+    fn look_again(&mut self) -> Result<(), Failure> {
+        self.found = Found::now()?;
+        self.rates.update(&self.found, Instant::now());
+        Ok(())
+    }
+
+    /// All paths, as they are listed.
+    fn paths(&self) -> Vec<Key> {
+        let mut all = Vec::new();
+        for process in &self.found.processes {
+            for association in &process.associations {
+                let key = |path| (process.pid, association.id.clone(), path);
+                all.extend(association.paths.iter().map(|p| key(p.path)));
+            }
+        }
+        all
+    }
+
+    /// Chooses the next path, or the one before.
+    fn step(&mut self, by: isize) {
+        let paths = self.paths();
+        let now = paths
+            .iter()
+            .position(|key| Some(key) == self.chosen.as_ref());
+        let to = match now {
+            Some(at) => at.saturating_add_signed(by).min(paths.len() - 1),
+            None => 0,
+        };
+        self.chosen = paths.get(to).cloned();
+        self.said.clear();
+    }
+
+    /// Makes the chosen path the primary one.
+    fn prefer(&mut self) {
+        self.said = match &self.chosen {
+            None => "choose a path first: up and down".to_owned(),
+            Some((pid, association, path)) => match prefer(*pid, association, *path) {
+                Ok(()) => {
+                    "it is the primary path now: data goes there while it is active".to_owned()
+                }
+                Err(failure) => shown(&failure.to_string()),
+            },
+        };
+    }
+
+    fn draw(&self) -> Result<(), Failure> {
+        let (height, width) = Term::stdout().size();
+        let (height, width) = (usize::from(height), usize::from(width));
+        print(&self.frame(width, height))
+    }
+
+    fn frame(&self, width: usize, height: usize) -> String {
+        let mut terminal = terminal();
+        terminal.width = width;
+        let lines = lines(&self.found, &self.rates, width);
+        let mut frame = "\x1b[H".to_owned();
+        let mut row = |text: &str| {
+            // Writing to a string does not fail.
+            let _ = write!(frame, "{text}\x1b[K\r\n");
+        };
+        let (from, to) = part(&lines, self.chosen.as_ref(), height.saturating_sub(1));
+        if lines.is_empty() {
+            row(&truncate_str(NOBODY, width, "…"));
+        }
+        for line in &lines[from..to] {
+            let chosen = line.path.is_some() && line.path == self.chosen;
+            row(&line.painted(terminal, chosen));
+        }
+        let mut foot = match self.said.as_str() {
+            "" => "q ends, up and down choose a path, p makes it the primary; rates in bit/s"
+                .to_owned(),
+            said => said.to_owned(),
+        };
+        let hidden = lines.len() - (to - from);
+        if hidden > 0 {
+            foot = format!("{hidden} more lines; {foot}");
+        }
+        frame.push_str(&truncate_str(&foot, width, "…"));
+        frame.push_str("\x1b[K\x1b[J");
+        frame
+    }
+}
+
+/// Which lines fit: the first ones, or those around the chosen path.
+fn part(lines: &[Line], chosen: Option<&Key>, height: usize) -> (usize, usize) {
+    let at = lines
+        .iter()
+        .position(|line| line.path.is_some() && line.path.as_ref() == chosen);
+    let last = lines.len().saturating_sub(height);
+    let from = at.map_or(0, |at| (at + 2).saturating_sub(height)).min(last);
+    (from, lines.len().min(from + height))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_do_what_the_help_says() {
+        use Action::{Down, Interrupt, Prefer, Quit, Up};
+        assert_eq!(actions(b"q"), [Quit]);
+        assert_eq!(actions(b"\x03"), [Interrupt]);
+        assert_eq!(
+            actions(b"\x1b[A\x1b[B\x1bOA\x1bOBkj"),
+            [Up, Down, Up, Down, Up, Down]
+        );
+        assert_eq!(actions(b"xp\x1b"), [Prefer]);
+        assert_eq!(actions(b"\x1b[C\xff"), []);
+    }
+}
