@@ -55,7 +55,7 @@ impl Sources {
             n => format!("{n} entries of {} did not arrive", f.name),
         });
         let each: Vec<String> = each.collect();
-        let words = || format!("{}; they are named above", each.join(", "));
+        let words = || format!("{} (named above)", each.join(", "));
         (!each.is_empty()).then(|| Failure::new(Kind::Failed, words()))
     }
 }
@@ -152,6 +152,7 @@ fn open_all(args: &SendArgs, there: &Destination) -> Result<Sources, Failure> {
                 all: count(path, &name)?,
                 name,
                 stored: Sums::default(),
+                there: Sums::default(),
                 done: false,
                 failed: Failed::default(),
                 left_out: Failed::default(),
@@ -407,7 +408,11 @@ fn report(
     if failure.is_none() && !args.here.quiet {
         let files = sources.files.iter().filter(|s| s.stored.is_some());
         let files: u64 = files.map(|s| s.size).sum();
-        let total = files + sources.folders.iter().map(|f| f.stored.bytes).sum::<u64>();
+        let of_folders = sources.folders.iter();
+        let total = files
+            + of_folders
+                .map(|f| f.stored.bytes - f.there.bytes)
+                .sum::<u64>();
         let rate = total as f64 * 8.0 / took.as_secs_f64().max(1e-6);
         say(format_args!(
             "sent {} in {} ({}), {}",
@@ -427,6 +432,7 @@ fn folder_json(folder: &Folder) -> serde_json::Value {
         "bytes": folder.all.bytes,
         "stored": folder.done && folder.failed.count == 0,
         "files_stored": folder.stored.files,
+        "files_were_there": folder.there.files,
         "bytes_stored": folder.stored.bytes,
         "entries_failed": folder.failed.count,
         "first_failures": folder.failed.first,

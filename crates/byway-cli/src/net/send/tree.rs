@@ -39,19 +39,22 @@ impl Line<'_> {
         let sent = self.entries(folder).await;
         folder.failed = std::mem::take(&mut self.under.failed);
         folder.left_out = std::mem::take(&mut self.under.left_out);
-        folder.stored = self.under.stored;
+        (folder.stored, folder.there) = (self.under.stored, self.under.there);
         folder.done = self.under.closed;
         sent?;
         let Sums { files, bytes } = folder.stored;
         let bytes = show::bytes(bytes);
+        let there = match folder.there.files {
+            0 => String::new(),
+            n => format!(", of which {n} were there"),
+        };
         let lacks = match folder.failed.count {
             0 => String::new(),
+            1 => "; 1 entry did not arrive".to_owned(),
             n => format!("; {n} entries did not arrive"),
         };
-        let words = format!(
-            "{}: {files} files, {bytes} stored and verified{lacks}",
-            folder.name
-        );
+        let name = &folder.name;
+        let words = format!("{name}: {files} files, {bytes} stored and verified{there}{lacks}");
         self.progress.say(&words);
         Ok(())
     }
@@ -86,6 +89,7 @@ impl Line<'_> {
                 Found::Entry(at, entry) => match entry.what {
                     What::File { size } if self.under.finished.contains(&entry.digest()) => {
                         self.under.stored.add(size);
+                        self.under.there.add(size);
                         self.reached.skip(size);
                         self.label();
                     }

@@ -31,6 +31,8 @@ pub(super) struct Under {
     /// Whether it has told all of them.
     pub(super) told: bool,
     pub(super) stored: Sums,
+    /// What of that was stored before.
+    pub(super) there: Sums,
     pub(super) all: Sums,
     pub(super) failed: Failed,
     /// Those of them that the receiver has refused.

@@ -24,6 +24,8 @@ pub(super) struct Folder {
     pub(super) all: Sums,
     /// What the receiver has confirmed.
     pub(super) stored: Sums,
+    /// What of that an earlier association had brought.
+    pub(super) there: Sums,
     /// Whether the receiver has confirmed the folder itself.
     pub(super) done: bool,
     pub(super) failed: Failed,

@@ -45,6 +45,8 @@ struct Inner {
     /// Whether the sender has completed this folder before.
     completed: bool,
     unsynced: usize,
+    /// The last file that another's folder has with the contents that were sent.
+    proved: Option<String>,
 }
 
 impl Tree {
@@ -63,6 +65,7 @@ impl Tree {
                 journal: Journal::at(folder.dir.join(journal)),
                 completed,
                 unsynced: 0,
+                proved: None,
             }),
         }
     }
@@ -112,21 +115,29 @@ impl Tree {
         let alone = self.folder.naming.lock();
         let _alone = alone.unwrap_or_else(PoisonError::into_inner);
         let root = self.root(entry)?;
-        let may = self.may_add(&root, entry)?;
-        let (dir, name) = self.parent(&root, entry, may)?;
-        let there = look(&dir, name).map_err(|e| self.why(entry, &e))?;
-        match there {
+        if !self.may_add(&root, entry)? {
+            let same = |there| match there {
+                There::File(there, len) => {
+                    len == size && hash_of(&there, size).is_ok_and(|h| h == *hash)
+                }
+                _ => false,
+            };
+            return self.only_if(&root, entry, same).and_then(|()| {
+                self.inner().proved = Some(entry.path.clone());
+                std::fs::remove_file(part).map_err(|e| self.why(entry, &e))
+            });
+        }
+        let (dir, name) = self.parent(&root, entry)?;
+        match look(&dir, name).map_err(|e| self.why(entry, &e))? {
             There::File(there, len) if !self.folder.force => {
                 let same = len == size && hash_of(&there, size).is_ok_and(|h| h == *hash);
                 if !same {
                     return Err(self.exists(entry));
                 }
-                if may {
-                    set(&there, entry.mode, entry.changed).map_err(|e| self.why(entry, &e))?;
-                }
-                std::fs::remove_file(part).map_err(|e| self.why(entry, &e))?;
+                let put = set(&there, entry.mode, entry.changed);
+                put.and_then(|()| std::fs::remove_file(part))
+                    .map_err(|e| self.why(entry, &e))?;
             }
-            There::Nothing if !may => return Err(self.anothers()),
             There::Nothing | There::File(..) => {
                 self.rename(entry, (&root, part, file), (&dir, name))?
             }
@@ -135,9 +146,22 @@ impl Tree {
             }
             _ => return Err(self.not_plain(entry)),
         }
-        match may {
-            true => self.add(entry).map_err(|e| self.why(entry, &e)),
-            false => Ok(()),
+        self.add(entry).map_err(|e| self.why(entry, &e))
+    }
+
+    /// In another's folder nothing is added, and nothing is told but whether what is there is the `same`:
+    /// who knows all of it learns nothing.
+    fn only_if(
+        &self,
+        root: &OwnedFd,
+        entry: &Entry,
+        same: impl FnOnce(There) -> bool,
+    ) -> Result<(), String> {
+        let (dir, name) = split(entry);
+        let there = || look(self.open(root, dir, false).ok()?, name).ok();
+        match there().is_some_and(same) {
+            true => Ok(()),
+            false => Err(self.anothers()),
         }
     }
 
@@ -163,16 +187,18 @@ impl Tree {
         let alone = self.folder.naming.lock();
         let _alone = alone.unwrap_or_else(PoisonError::into_inner);
         let root = self.root(entry)?;
-        let may = self.may_add(&root, entry)?;
-        let (dir, name) = self.parent(&root, entry, may)?;
+        let is_same = |there: &There| matches!(there, There::Link(t) if t == target.as_bytes());
+        if !self.may_add(&root, entry)? {
+            return self.only_if(&root, entry, |there| is_same(&there));
+        }
+        let (dir, name) = self.parent(&root, entry)?;
         let make = || {
             fs::symlinkat(target, &dir, name)?;
             set_link(&dir, name, entry.changed)
         };
         let there = look(&dir, name).map_err(|e| self.why(entry, &e))?;
         let made = match there {
-            There::Link(there) if there == target.as_bytes() => Ok(()),
-            There::Nothing if !may => return Err(self.anothers()),
+            there if is_same(&there) => Ok(()),
             There::Nothing => make(),
             There::Link(_) | There::File(..) if self.folder.force => {
                 fs::unlinkat(&dir, name, AtFlags::empty())
@@ -190,16 +216,22 @@ impl Tree {
     /// Why it cannot be, for the sender.
     pub(in crate::net) fn put_folder(&self, entry: &Entry) -> Result<(), String> {
         let root = self.root(entry)?;
-        let may = self.may_add(&root, entry)?;
-        let path = (!entry.path.is_empty()).then_some(&*entry.path);
-        let dir = self.open(&root, path, may).map_err(|e| match e.kind() {
-            io::ErrorKind::NotFound if !may => self.anothers(),
-            _ => self.why(entry, &e),
-        })?;
-        match may {
-            true => set(dir, entry.mode, entry.changed).map_err(|e| self.why(entry, &e)),
-            false => Ok(()),
+        if !self.may_add(&root, entry)? {
+            // Of another's folder who knows a file in it: a folder comes behind its entries.
+            let below = match entry.path.is_empty() {
+                true => String::new(),
+                false => format!("{}/", entry.path),
+            };
+            let proved = &self.inner().proved;
+            return match proved.as_ref().is_some_and(|p| p.starts_with(&below)) {
+                true => Ok(()),
+                false => Err(self.anothers()),
+            };
         }
+        let path = (!entry.path.is_empty()).then_some(&*entry.path);
+        let dir = self.open(&root, path, true);
+        dir.and_then(|dir| set(dir, entry.mode, entry.changed))
+            .map_err(|e| self.why(entry, &e))
     }
 
     /// Writes to the disk what is not there yet.
@@ -265,22 +297,11 @@ impl Tree {
         outermost(&self.folder.dir).map_err(|e| self.why(entry, &e))
     }
 
-    /// The folder in which an entry is, and its name there.
-    fn parent<'a>(
-        &self,
-        root: &OwnedFd,
-        entry: &'a Entry,
-        may: bool,
-    ) -> Result<(OwnedFd, &'a str), String> {
-        let (dir, name) = match entry.path.rsplit_once('/') {
-            Some((dir, name)) => (Some(dir), name),
-            None => (None, &*entry.path),
-        };
-        match self.open(root, dir, may) {
-            Ok(dir) => Ok((dir, name)),
-            Err(e) if e.kind() == io::ErrorKind::NotFound && !may => Err(self.anothers()),
-            Err(e) => Err(self.why(entry, &e)),
-        }
+    /// The folder in which an entry is, made if need be, and its name there.
+    fn parent<'a>(&self, root: &OwnedFd, entry: &'a Entry) -> Result<(OwnedFd, &'a str), String> {
+        let (dir, name) = split(entry);
+        let open = self.open(root, dir, true);
+        Ok((open.map_err(|e| self.why(entry, &e))?, name))
     }
 
     /// Opens the folder, or one below it; those that are missing are made if that may be.
@@ -323,9 +344,17 @@ impl Tree {
 
     fn anothers(&self) -> String {
         format!(
-            "a folder {} exists already; the receiver adds to it only with --force",
+            "{} exists already, and not from this sender; the receiver adds to it only with --force",
             self.name
         )
+    }
+}
+
+/// The path of the folder in which an entry is, if not the outermost one, and its name there.
+fn split(entry: &Entry) -> (Option<&str>, &str) {
+    match entry.path.rsplit_once('/') {
+        Some((dir, name)) => (Some(dir), name),
+        None => (None, &entry.path),
     }
 }
 

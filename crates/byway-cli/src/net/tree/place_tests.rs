@@ -120,23 +120,47 @@ fn a_folder_belongs_to_who_began_it() {
     let inbox = Inbox::new("owner", false);
     inbox.put(&inbox.tree(1), "a", "first").unwrap();
     let other = inbox.tree(2);
-    for (path, contents, why) in [
-        ("b", "new", "a folder F exists already"),
-        ("sub/b", "new", "a folder F exists already"),
-        ("a", "other", "F/a exists already with other contents"),
-    ] {
-        let refused = inbox.put(&other, path, contents).unwrap_err();
-        assert!(
-            refused.contains(why) && refused.contains("--force"),
-            "{refused}"
-        );
-    }
-    assert!(other.put_folder(&folder("sub", 0o777)).is_err());
+    std_fs::create_dir(inbox.path("F/dir")).unwrap();
+    symlink("a", inbox.path("F/link")).unwrap();
+    let link = |path: &str, target: &str| {
+        let what = What::Link {
+            target: target.to_owned(),
+        };
+        other.put_link(
+            &Entry {
+                what,
+                ..entry(path, 0)
+            },
+            target,
+        )
+    };
+    // Whatever is there, the answer is the same.
+    let mut refusals = vec![
+        inbox.put(&other, "b", "new"),
+        inbox.put(&other, "sub/b", "new"),
+        inbox.put(&other, "dir/b", "new"),
+        inbox.put(&other, "dir", "new"),
+        inbox.put(&other, "a", "other"),
+        inbox.put(&other, "a/b", "new"),
+        other.put_folder(&folder("nothing", 0o777)),
+        other.put_folder(&folder("dir", 0o777)),
+        other.put_folder(&folder("a", 0o777)),
+        other.put_folder(&folder("", 0o777)),
+        link("link", "dir"),
+        link("b", "a"),
+    ];
+    refusals.dedup();
+    let [Err(refused)] = &refusals[..] else {
+        panic!("{refusals:?}");
+    };
+    assert!(refused.contains("F exists already") && refused.contains("--force"));
+    // The same contents are stored.
+    inbox.put(&other, "a", "first").unwrap();
+    link("link", "a").unwrap();
     let mode = || std_fs::metadata(inbox.path("F")).unwrap().mode() & 0o777;
     other.put_folder(&folder("", 0o777)).unwrap();
     assert_eq!(mode(), 0o700, "it is there, and stays as it is");
-    // The same contents are stored.
-    inbox.put(&other, "a", "first").unwrap();
+    assert!(other.put_folder(&folder("dir", 0o777)).is_err());
     assert!(!other.is_senders());
     // Its sender goes on in another process.
     let again = inbox.tree(1);
