@@ -241,6 +241,9 @@ fn a_sender_that_was_killed_goes_on_with_what_is_missing() {
     assert_eq!(manifest(&inbox.join("photos")), manifest(&photos));
     wait_until(|| only(&inbox, &["photos"]));
     // What was complete was not sent again, headers included.
+    let said = result(&out);
+    let there = said["folders"][0]["files_were_there"].as_u64().unwrap();
+    assert!(there >= before && there < 41, "{before}: {said}");
     let rest = 2_000_000 + 800_000 - before * 20_000;
     assert!(
         sent(&out) < rest * 11 / 10 + 30_000,
