@@ -126,7 +126,7 @@ pub(crate) enum Command {
     /// between, whether a path could take over from another, and what to do.
     #[command(after_help = crate::net::DOCTOR_EXAMPLES)]
     Doctor(crate::net::DoctorArgs),
-    /// Receive files
+    /// Receive files and folders
     ///
     /// Prints a ticket, which is all that `byway send` needs on the other side, waits for who
     /// comes with it, and stores the files. All of it is encrypted. A file arrives as NAME.KEY.part
@@ -134,19 +134,23 @@ pub(crate) enum Command {
     /// a later send of the same file by the same user resumes where an earlier one
     /// was cut off, and another sender's file of that name is kept apart. An offer
     /// tells nobody which files are here; a file of a name that is taken is refused
-    /// when it is complete, unless --force.
+    /// when it is complete, unless --force. A folder belongs to who began it: nobody else adds
+    /// to it, nor to one that is there already, unless --force.
     #[command(after_help = RECV_EXAMPLES)]
     Recv(RecvArgs),
-    /// Send files
+    /// Send files and folders
     ///
     /// To a `byway recv`, whose ticket says where that is and proves that this side may send there.
     /// Reports success only when the receiver has confirmed the SHA-256 of each
-    /// file. Its name and its bytes arrive; mode, owner and times do not (`tar c FILE | byway cat`
-    /// keeps them). When the association is lost, it is set up again and the transfer
+    /// file. Of a file its name and its bytes arrive. A folder is sent whole: names, times,
+    /// permission bits (never setuid, setgid or sticky), empty files and folders, holes, and links that
+    /// stay inside; owner, extended attributes and hard links are not kept (`tar c FOLDER | byway cat`
+    /// keeps them). What of a folder cannot be sent or is refused is named, the others go on, and the
+    /// exit status is 1. When the association is lost, it is set up again and the transfer
     /// continues from what the receiver has, at most --retries times, or as long as
     /// --retry-for says. A send that was killed and is run again takes its file over
-    /// and resumes it: the same user (byway/sender.key in XDG_STATE_HOME, else
-    /// ~/.local/state), the same file, the same --to.
+    /// and resumes it, a folder file by file: the same user (byway/sender.key in XDG_STATE_HOME, else
+    /// ~/.local/state), the same file or folder, the same --to.
     #[command(after_help = SEND_EXAMPLES)]
     Send(SendArgs),
     /// Accept one association and write what it brings to standard output
@@ -616,17 +620,17 @@ pub(crate) struct RecvArgs {
     /// Give an association up when its transfer does not get on for this long
     #[arg(long, value_name = "TIME", default_value = "2 min", value_parser = byway_lab::units::parse_duration)]
     pub(crate) give_up: Duration,
-    /// Folder for the files
+    /// Folder for the files and folders
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) dir: PathBuf,
     /// End after the first completed transfer. A sender whose association is lost is
-    /// waited for; a refused file ends the command, too, as a failure
+    /// waited for; a refused file, or a folder that is not whole, ends the command, too, as a failure
     #[arg(long)]
     pub(crate) once: bool,
-    /// Replace files that exist
+    /// Replace files that exist, and add to folders that exist
     #[arg(long)]
     pub(crate) force: bool,
-    /// Take files whose names begin with a dot. Programs obey some of them, such as .bashrc
+    /// Take files and folders whose names begin with a dot. Programs obey some of them, such as .bashrc
     #[arg(long)]
     pub(crate) dot_files: bool,
     /// Remove a partial file whose sender did not come back for this long
@@ -643,6 +647,8 @@ pub(crate) struct RecvArgs {
 const SEND_EXAMPLES: &str = "\
 Examples:
   byway send report.pdf --to byway1-g4erhcnl-...        the ticket that `byway recv` has printed
+  byway send photos --to TICKET                         a folder, which arrives as photos/
+  byway send photos --to TICKET --dry-run               what of it would be sent
   byway send a.bin b.bin --to @ticket --bind 10.0.0.2,10.1.0.2
   byway send big.iso --to TICKET --set rto.min=100ms --retries 10
   byway send big.iso --to TICKET --retry-for 1h         outages of up to an hour
@@ -652,7 +658,7 @@ Without --bind, all addresses of this host, as they come and go (docs/networks.m
 
 #[derive(Debug, Args)]
 pub(crate) struct SendArgs {
-    /// Files to send
+    /// Files and folders to send
     #[arg(required = true)]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
@@ -667,7 +673,7 @@ pub(crate) struct SendArgs {
     /// --retries
     #[arg(long, value_name = "TIME", conflicts_with = "retries", value_parser = byway_lab::units::parse_duration)]
     pub(crate) retry_for: Option<Duration>,
-    /// Say what would be sent and where to, and send nothing
+    /// List each file that would be sent with its size, say where to, and send nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Send at most at this rate, such as "20 Mbit/s", over all paths together

@@ -750,7 +750,7 @@ fn wrong_arguments_say_what_would_be_right() {
     let dir = folder("arguments");
     let file = dir.join("a.bin");
     std::fs::write(&file, b"a").unwrap();
-    let (file, dir) = (file.to_str().unwrap(), dir.to_str().unwrap());
+    let file = file.to_str().unwrap();
     for (args, part) in [
         (
             &["send", file, "--to", "127.0.0.1:x"][..],
@@ -761,8 +761,8 @@ fn wrong_arguments_say_what_would_be_right() {
             "is listed twice",
         ),
         (
-            &["send", dir, "--to", "127.0.0.1"],
-            "is not a file; pack folders first",
+            &["send", "/dev/null", "--to", "127.0.0.1"],
+            "is not a file or a folder; send what it has with: byway cat",
         ),
         (
             &["send", file, "--to", "127.0.0.1", "--preset", "rfc1"],

@@ -135,6 +135,18 @@ fn parse(text: &str, default_port: u16) -> Result<Vec<SocketAddr>, String> {
     Ok(all)
 }
 
+/// An address or name as it is written, without its port.
+pub(super) fn host(text: &str) -> &str {
+    if let Some((host, _)) = text.strip_prefix('[').and_then(|t| t.split_once(']')) {
+        return host;
+    }
+    match text.split_once(':') {
+        Some((host, port)) if !port.contains(':') => host,
+        // Of IPv6, without a port.
+        _ => text,
+    }
+}
+
 /// What the resolver would read as an IPv4 address in the notation of `inet_aton`: 010.0.0.1 is
 /// 8.0.0.1 there, 10.1 is 10.0.0.1, and 0x7f.1 is 127.0.0.1.
 fn is_numbers(host: &str) -> bool {
@@ -269,6 +281,20 @@ pub(super) fn source_for(to: SocketAddr) -> std::io::Result<IpAddr> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_host_is_told_from_its_port() {
+        for (text, expected) in [
+            ("10.0.0.1", "10.0.0.1"),
+            ("10.0.0.1:9", "10.0.0.1"),
+            ("both.example:9", "both.example"),
+            ("::1", "::1"),
+            ("[::1]:9", "::1"),
+            ("fe80::1%eth0", "fe80::1%eth0"),
+        ] {
+            assert_eq!(host(text), expected);
+        }
+    }
 
     #[test]
     fn addresses_are_read_as_people_write_them() {

@@ -43,7 +43,17 @@ impl Key {
 
     /// The name of the partial file: `NAME.KEY.part`, a long name cut short.
     pub(super) fn part(&self, name: &str) -> String {
-        let end = format!(".{}.part", hex(&self.0));
+        self.file(name, "part")
+    }
+
+    /// The name of the journal of a folder, `NAME.KEY.tree.part`: no partial file has such a name,
+    /// so nobody can send a journal.
+    pub(super) fn journal(&self, name: &str) -> String {
+        self.file(name, "tree.part")
+    }
+
+    fn file(&self, name: &str, end: &str) -> String {
+        let end = format!(".{}.{end}", hex(&self.0));
         let mut most = name.len().min(FILE_NAME - end.len());
         while !name.is_char_boundary(most) {
             most -= 1;
@@ -57,6 +67,8 @@ impl Key {
 pub(super) struct Claims {
     held: Mutex<BTreeMap<Key, Arc<watch::Sender<bool>>>>,
     known: Mutex<VecDeque<(Key, Found)>>,
+    /// Folders that their senders have completed: they may add to them.
+    folders: Mutex<VecDeque<Key>>,
 }
 
 /// The right to write a file, until it is dropped.
@@ -90,6 +102,21 @@ impl Claim<'_> {
             }
             known.push_back((self.key.clone(), found));
         }
+    }
+
+    /// Whether the sender has completed this folder before.
+    pub(super) fn has_completed(&self) -> bool {
+        lock(&self.claims.folders).contains(&self.key)
+    }
+
+    /// The sender has completed this folder.
+    pub(super) fn complete(&self) {
+        let mut folders = lock(&self.claims.folders);
+        folders.retain(|key| *key != self.key);
+        if folders.len() == REMEMBERED {
+            folders.pop_front();
+        }
+        folders.push_back(self.key.clone());
     }
 
     /// Waits until its sender goes on in another association.
@@ -159,6 +186,11 @@ mod tests {
         let (one, other) = (part(1, &"ü".repeat(125)), part(2, &"ü".repeat(125)));
         assert!(one.len() <= FILE_NAME && one != other, "{one}");
         assert!(one.starts_with("üü") && one.ends_with(".part"));
+        let journal = Key::of([1; 16], "a/").journal("a");
+        assert!(
+            journal.ends_with(".tree.part") && journal.starts_with("a."),
+            "{journal}"
+        );
     }
 
     #[tokio::test(start_paused = true)]

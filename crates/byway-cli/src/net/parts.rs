@@ -208,9 +208,12 @@ fn look(path: &Path) -> Option<(u64, SystemTime)> {
     found.is_file().then_some((found.len(), written))
 }
 
-/// Whether a file has the name of a partial one: `NAME.KEY.part` ([`super::claims::Key::part`]).
+/// Whether a file has the name of a partial one: `NAME.KEY.part` ([`super::claims::Key::part`]), or that
+/// of the journal of a folder, `NAME.KEY.tree.part`.
 fn is_part(name: &str) -> bool {
-    let key = name.strip_suffix(".part").and_then(|n| n.rsplit_once('.'));
+    let name = name.strip_suffix(".part");
+    let name = name.map(|name| name.strip_suffix(".tree").unwrap_or(name));
+    let key = name.and_then(|n| n.rsplit_once('.'));
     key.is_some_and(|(name, key)| {
         let hex = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
         !name.is_empty() && key.len() == 16 && key.bytes().all(hex)

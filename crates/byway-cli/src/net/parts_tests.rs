@@ -90,6 +90,7 @@ fn what_nobody_came_back_for_goes_and_a_clock_that_was_set_back_removes_nothing(
 #[test]
 fn only_names_of_partial_files_are_such() {
     assert!(is_part("a.bin.0123456789abcdef.part"));
+    assert!(is_part("a.0123456789abcdef.tree.part"));
     for name in [
         "a.bin",
         "a.part",
@@ -98,6 +99,7 @@ fn only_names_of_partial_files_are_such() {
         "a.0123456789abcdeg.part",
         "a.0123456789ABCDEF.part",
         "a.0123456789abcdef.part.bin",
+        "a.tree.part",
     ] {
         assert!(!is_part(name), "{name}");
     }

@@ -69,6 +69,13 @@ impl Progress {
         self.bar.reset_eta();
     }
 
+    /// What stands before the bar: of a folder, how many of its files there are.
+    pub(super) fn label(&self, text: &str) {
+        if self.is_seen() {
+            self.bar.set_message(text.to_owned());
+        }
+    }
+
     /// How far the bar is.
     pub(super) fn place(&self) -> String {
         self.place_of(self.bar.position())
@@ -122,6 +129,15 @@ impl Progress {
         } else {
             // Its own `suspend` panics when a terminal has gone.
             let _ = self.multi.println(text);
+        }
+    }
+
+    /// A line about what failed, which is said to who wants errors only, too.
+    pub(super) fn complain(&self, text: &str) {
+        if self.quiet {
+            say(shown(text));
+        } else {
+            self.say(text);
         }
     }
 

@@ -19,6 +19,29 @@
 //! HAVE tells of what the same sender id began or completed, and of nothing else: an
 //! offer does not tell a stranger which files are there.
 //!
+//! A folder is offered with version 2, so that a receiver that knows none says which version it
+//! speaks. What is below it follows, a folder behind its entries, and last the folder itself. Paths, times
+//! and permission bits are in [`super::entry`].
+//!
+//! ```text
+//! OFFER version 2, sender id, files,
+//!       bytes, name                     --->
+//!                                       <---  DONE digests of files that are complete, until the last  or  REFUSE why
+//! ENTRY file, mode, time, size, path    --->
+//!                                       <---  HAVE bytes, SHA-256 of those    or  REFUSE why
+//! START offset                          --->
+//! DATA bytes, HOLE zeros                --->   a hole of the file is not sent as bytes
+//! END SHA-256, or QUIT                  --->   QUIT: it has changed, cannot be read, or was refused
+//!                                       <---  STORED                          or  REFUSE why
+//! ENTRY folder or link                  --->
+//!                                       <---  STORED                          or  REFUSE why
+//! ENTRY the folder itself               --->   with the number of entries that were not sent
+//!                                       <---  STORED: all that was stored is on the disk
+//! ```
+//! A REFUSE of an entry is for this entry alone: what follows of it up to END or QUIT is thrown away,
+//! and the next one may be taken. DONE tells of what the same sender id completed of this folder, and
+//! of nothing else.
+//!
 //! `byway doctor` asks what the receiver sees of it, and measures a rate:
 //!
 //! ```text
@@ -29,20 +52,28 @@
 //!                                       <---  STORED
 //! ```
 
+use super::entry::Entry;
+use super::names::check_name;
 use bytes::{BufMut, Bytes, BytesMut};
-use byway::text::{hides, shown};
+use byway::text::shown;
 
 /// Payload protocol identifier: "byf" and version 1 of the set.
 pub(super) const PPID: u32 = 0x6279_6601;
 /// Version of this protocol.
 pub(super) const VERSION: u8 = 1;
+/// Version with folders: that of the offer of a folder.
+pub(super) const FOLDERS: u8 = 2;
+/// Files that a DONE tells of.
+pub(super) const MAX_DONE: usize = 2048;
+/// Folders that one association may bring.
+pub(super) const MAX_FOLDERS: usize = 100;
+/// Zeros that a message may stand for: a receiver hashes them.
+pub(super) const MAX_HOLE: u64 = 16 << 20;
 /// A file of so many bytes is sent whole, whatever the receiver has of it. A longer one is worth
 /// a round trip in which the receiver tells.
 pub(super) const SMALL: u64 = 256 * 1024;
 /// File bytes in a DATA message.
 pub(super) const BLOCK: usize = 32 * 1024;
-/// Longest name, as on common file systems, less some room.
-pub(super) const MAX_NAME: usize = 250;
 /// Longest reason.
 const MAX_REASON: usize = 1000;
 
@@ -92,6 +123,33 @@ pub(super) enum Note {
         /// Why.
         reason: String,
     },
+    /// A folder is offered.
+    Folder {
+        /// Who begins the folder, and who alone may go on with it.
+        sender: [u8; 16],
+        /// How many files it has, as far as they can be sent. It is shown and nothing else.
+        files: u64,
+        /// Bytes of these files, which is shown.
+        bytes: u64,
+        /// Its name, without folders.
+        name: String,
+    },
+    /// Files of the folder that are complete.
+    Done {
+        /// [`Entry::digest`] of each.
+        digests: Vec<u64>,
+        /// Whether no others follow.
+        last: bool,
+    },
+    /// An entry of the folder.
+    Entry(Entry),
+    /// Zeros that need not be written.
+    Hole {
+        /// How many.
+        zeros: u64,
+    },
+    /// The rest of the file is not sent.
+    Quit,
     /// Which addresses does the receiver see?
     Ask,
     /// These, separated by commas.
@@ -110,6 +168,10 @@ const STORED: u8 = 6;
 const REFUSE: u8 = 7;
 const ASK: u8 = 8;
 const SEEN: u8 = 9;
+const ENTRY: u8 = 10;
+const HOLE: u8 = 11;
+const QUIT: u8 = 12;
+const DONE: u8 = 13;
 
 impl Note {
     /// Its name, for messages.
@@ -124,6 +186,11 @@ impl Note {
             Note::Refuse { .. } => "REFUSE",
             Note::Ask => "ASK",
             Note::Seen { .. } => "SEEN",
+            Note::Folder { .. } => "OFFER of a folder",
+            Note::Done { .. } => "DONE",
+            Note::Entry(_) => "ENTRY",
+            Note::Hole { .. } => "HOLE",
+            Note::Quit => "QUIT",
         }
     }
 
@@ -172,6 +239,33 @@ impl Note {
                 out.put_u8(SEEN);
                 out.put_slice(addresses.as_bytes());
             }
+            Note::Folder {
+                sender,
+                files,
+                bytes,
+                name,
+            } => {
+                out.put_u8(OFFER);
+                out.put_u8(FOLDERS);
+                out.put_slice(sender);
+                out.put_u64(*files);
+                out.put_u64(*bytes);
+                out.put_slice(name.as_bytes());
+            }
+            Note::Done { digests, last } => {
+                out.put_u8(DONE);
+                out.put_u8(u8::from(*last));
+                digests.iter().for_each(|digest| out.put_u64(*digest));
+            }
+            Note::Entry(entry) => {
+                out.put_u8(ENTRY);
+                entry.encode(&mut out);
+            }
+            Note::Hole { zeros } => {
+                out.put_u8(HOLE);
+                out.put_u64(*zeros);
+            }
+            Note::Quit => out.put_u8(QUIT),
         }
         out.freeze()
     }
@@ -196,24 +290,7 @@ impl Note {
         };
         let hash = |bytes: &[u8]| Hash::try_from(bytes).map_err(|_| short());
         match kind {
-            OFFER => {
-                let (&version, rest) = rest.split_first().ok_or_else(short)?;
-                if version != VERSION {
-                    return Err(format!(
-                        "version {version} of the file protocol; this byway speaks version {VERSION}"
-                    ));
-                }
-                let (sender, rest) = rest.split_at_checked(16).ok_or_else(short)?;
-                let (size, name) = rest.split_at_checked(8).ok_or_else(short)?;
-                let name = std::str::from_utf8(name)
-                    .map_err(|_| "a file name that is not UTF-8".to_owned())?;
-                check_name(name)?;
-                Ok(Note::Offer {
-                    sender: sender.try_into().map_err(|_| short())?,
-                    size: number(size)?,
-                    name: name.to_owned(),
-                })
-            }
+            OFFER => Note::decode_offer(rest, short),
             HAVE => {
                 let (offset, rest) = rest.split_at_checked(8).ok_or_else(short)?;
                 Ok(Note::Have {
@@ -234,75 +311,66 @@ impl Note {
             SEEN if rest.len() <= MAX_REASON => Ok(Note::Seen {
                 addresses: shown(&String::from_utf8_lossy(rest)),
             }),
+            ENTRY => Entry::decode(rest).map(Note::Entry),
+            HOLE => match number(rest)? {
+                zeros @ 1..=MAX_HOLE => Ok(Note::Hole { zeros }),
+                zeros => Err(format!("a hole of {zeros} bytes; at most {MAX_HOLE}")),
+            },
+            QUIT if rest.is_empty() => Ok(Note::Quit),
+            DONE => {
+                let (&last, digests) = rest.split_first().ok_or_else(short)?;
+                let (digests, cut) = digests.as_chunks::<8>();
+                if last > 1 || !cut.is_empty() || digests.len() > MAX_DONE {
+                    return Err(short());
+                }
+                Ok(Note::Done {
+                    digests: digests.iter().map(|d| u64::from_be_bytes(*d)).collect(),
+                    last: last == 1,
+                })
+            }
             _ => Err(short()),
         }
     }
-}
 
-/// Refuses names that would leave the receiver's folder, look like others, or that a file system
-/// cannot hold. One that begins with a dot is the receiver's to refuse ([`check_dot`]).
-///
-/// # Errors
-/// What is wrong with it.
-pub(super) fn check_name(name: &str) -> Result<(), String> {
-    let shown = shown(name);
-    if name.is_empty() {
-        return Err("a file without a name".to_owned());
-    }
-    if name.len() > MAX_NAME {
-        return Err(format!(
-            "a file name of {} bytes; at most {MAX_NAME}",
-            name.len()
-        ));
-    }
-    if name.contains(['/', '\\', '\0']) || name.chars().any(char::is_control) {
-        return Err(format!(
-            "the file name \"{shown}\"; it must not contain /, \\ or control characters"
-        ));
-    }
-    // There a colon names a drive, or a part of another file.
-    if cfg!(windows) && name.contains(':') {
-        return Err(format!(
-            "the file name \"{shown}\"; this system has no names with :"
-        ));
-    }
-    if name.chars().any(hides) {
-        return Err(format!(
-            "the file name \"{shown}\"; it must not contain invisible characters or marks that change the direction of writing"
-        ));
-    }
-    if name.ends_with(".part") || name.ends_with('.') {
-        return Err(format!(
-            "the file name \"{shown}\"; it must not end with a dot or with .part"
-        ));
-    }
-    // White_Space of Unicode: a name must not be, begin or end with what cannot be seen.
-    if name.trim() != name {
-        return Err(format!(
-            "the file name \"{shown}\"; it must not begin or end with a space"
-        ));
-    }
-    Ok(())
-}
-
-/// Refuses a name that begins with a dot, unless this receiver takes such files: programs obey some
-/// of them (`.bashrc`), and `ls` does not show them.
-///
-/// # Errors
-/// What is wrong with it.
-pub(super) fn check_dot(name: &str, takes_dot_files: bool) -> Result<(), String> {
-    match name.starts_with('.') && !takes_dot_files {
-        true => Err(format!(
-            "the file name \"{}\" begins with a dot; this receiver takes such files with --dot-files only",
-            shown(name)
-        )),
-        false => Ok(()),
+    /// Reads the rest of an offer.
+    fn decode_offer(rest: &[u8], short: impl Fn() -> String) -> Result<Note, String> {
+        let (&version, rest) = rest.split_first().ok_or_else(&short)?;
+        if ![VERSION, FOLDERS].contains(&version) {
+            return Err(format!(
+                "version {version} of the file protocol; this byway speaks versions {VERSION} and {FOLDERS}"
+            ));
+        }
+        let (sender, rest) = rest.split_first_chunk::<16>().ok_or_else(&short)?;
+        let (first, name) = rest.split_first_chunk::<8>().ok_or_else(&short)?;
+        let (second, name) = match version {
+            FOLDERS => name.split_first_chunk::<8>().ok_or_else(&short)?,
+            _ => (&[0; 8], name),
+        };
+        let name =
+            std::str::from_utf8(name).map_err(|_| "a file name that is not UTF-8".to_owned())?;
+        check_name(name)?;
+        let (sender, name) = (*sender, name.to_owned());
+        let [first, second] = [*first, *second].map(u64::from_be_bytes);
+        Ok(match version {
+            FOLDERS => Note::Folder {
+                sender,
+                files: first,
+                bytes: second,
+                name,
+            },
+            _ => Note::Offer {
+                sender,
+                size: first,
+                name,
+            },
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::net::entry::What;
 
     #[test]
     fn every_message_reads_back_the_same() {
@@ -325,6 +393,24 @@ mod tests {
             Note::Seen {
                 addresses: "10.0.0.1:9899,[::1]:4242".to_owned(),
             },
+            Note::Folder {
+                sender: [3; 16],
+                files: 7,
+                bytes: 70,
+                name: "photos".to_owned(),
+            },
+            Note::Done {
+                digests: vec![1, u64::MAX],
+                last: true,
+            },
+            Note::Entry(Entry {
+                path: "a/b".to_owned(),
+                mode: 0o750,
+                changed: (1, 2),
+                what: What::File { size: 9 },
+            }),
+            Note::Hole { zeros: MAX_HOLE },
+            Note::Quit,
         ] {
             assert_eq!(Note::decode(&note.encode()), Ok(note));
         }
@@ -341,7 +427,19 @@ mod tests {
         for len in 0..offer.len() {
             assert!(Note::decode(&offer.slice(..len)).is_err(), "{len}");
         }
-        for bytes in [&[HAVE, 1][..], &[START], &[END, 0], &[STORED, 0], &[99]] {
+        let mut hole = [&[HOLE][..], &(MAX_HOLE + 1).to_be_bytes()].concat();
+        for bytes in [
+            &[HAVE, 1][..],
+            &[START],
+            &[END, 0],
+            &[STORED, 0],
+            &[99],
+            &[QUIT, 0],
+            &[DONE, 2],
+            &[DONE, 1, 0],
+            &[ENTRY],
+            &hole,
+        ] {
             assert!(
                 Note::decode(&Bytes::copy_from_slice(bytes)).is_err(),
                 "{bytes:?}"
@@ -350,57 +448,24 @@ mod tests {
         assert!(
             Note::decode(&Bytes::from_static(&[OFFER, 9, 0]))
                 .unwrap_err()
-                .contains("speaks version 1")
+                .contains("speaks versions 1 and 2")
         );
+        hole[1..].fill(0);
+        assert!(Note::decode(&Bytes::from(hole)).is_err());
     }
 
+    /// A byway that knows no folders looks at the version of each offer, and refuses this one by name.
     #[test]
-    fn no_name_leaves_the_folder() {
-        for bad in [
-            "",
-            "..",
-            "../a",
-            "a/b",
-            "a\\b",
-            "/etc/passwd",
-            ".",
-            "...",
-            ".a/b",
-            "a\n",
-            "x.part",
-            "a.",
-            "\u{200b}",
-            "fdp.\u{202e}exe",
-            "a\u{2066}b",
-            "\u{fe0f}",
-            "evil.txt\u{e0101}",
-            "\u{1d173}",
-            "\u{2800}",
-            "\u{a0}",
-            "\u{2003}",
-            "\u{3000}a",
-            "a ",
-            &"n".repeat(251),
-        ] {
-            assert!(check_name(bad).is_err(), "{bad:?}");
+    fn the_offer_of_a_folder_has_a_version_of_its_own() {
+        let folder = Note::Folder {
+            sender: [3; 16],
+            files: 7,
+            bytes: 70,
+            name: "photos".to_owned(),
+        };
+        assert_eq!(folder.encode()[..2], [OFFER, 2]);
+        for len in 0..35 {
+            assert!(Note::decode(&folder.encode().slice(..len)).is_err());
         }
-        let hidden = check_name("fdp.\u{202e}exe").unwrap_err();
-        assert!(hidden.contains("\"fdp.\\u{202e}exe\""), "{hidden}");
-        for good in [
-            "a",
-            "a.tar.gz",
-            "two words.txt",
-            "größe",
-            ".bashrc",
-            "12:30.log",
-        ] {
-            assert!(check_name(good).is_ok(), "{good:?}");
-        }
-        assert!(
-            check_dot(".bashrc", false)
-                .unwrap_err()
-                .contains("--dot-files")
-        );
-        assert!(check_dot(".bashrc", true).is_ok() && check_dot("a.b", false).is_ok());
     }
 }

@@ -1,11 +1,14 @@
 //! `byway recv`.
 
 mod file;
+mod outcome;
+mod tree;
 
 use super::claims::Claims;
 use super::descriptors;
 use super::ending::Ending;
 use super::exchange::{Exchange, FILES};
+use super::inbox::Folder;
 use super::inspect;
 use super::log::Log;
 use super::open::{self, abort_for, prefer, serve};
@@ -16,8 +19,8 @@ use super::protect::{Channel, Gate, Output, PLAIN, Place, admit};
 use super::protocol::Note;
 use super::slots::Slots;
 use super::stall::StallMeter;
-use super::store::Folder;
 use super::traffic::Traffic;
+use super::tree::Tree;
 use super::watch::{GiveUp, Step, Watch};
 use super::workers::Workers;
 use crate::args::RecvArgs;
@@ -26,6 +29,7 @@ use crate::settings::config;
 use crate::terminal::{print, say};
 use byway::{Association, Endpoint};
 use byway_lab::show;
+use outcome::{FolderDone, FolderOffer, REASONS};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::future::Future;
 use std::net::SocketAddr;
@@ -134,12 +138,14 @@ async fn one(
     let (channel, place) = Box::pin(files.admit(association, ending)).await?;
     let job = Job::new(args, files, &channel);
     Some(match job.serve().await {
-        Ok(()) if job.done.borrow().is_empty() => Served::Other,
+        Ok(()) if job.done.borrow().is_empty() && job.folders.borrow().is_empty() => Served::Other,
         Ok(()) => Served::Completed {
             last: place.is_some_and(|place| place.done()),
         },
         Err(failure) => {
-            let last = job.untold.get() || failure.kind == Kind::Refused && !job.yields.get();
+            let lacks = job.lacking.get();
+            let last =
+                job.untold.get() || lacks || failure.kind == Kind::Refused && !job.yields.get();
             // The last one is the command's.
             if !(ending.has_begun() || args.once && last) {
                 files.log.failed(&failure, job.peer);
@@ -298,6 +304,13 @@ struct Job<'a> {
     /// Tells that a transfer begins, or goes on after a pause.
     moves: Notify,
     done: RefCell<Vec<Done>>,
+    folders: RefCell<Vec<FolderDone>>,
+    /// Refused entries of folders whose reasons may still be kept.
+    reasons: Cell<usize>,
+    /// Folders that are complete, and the names of their journals.
+    closed: RefCell<Vec<(Arc<Tree>, String)>>,
+    /// Whether the transfer came to its end, and not all of a folder is here.
+    lacking: Cell<bool>,
     /// Whether a file was refused in favour of another association.
     yields: Cell<bool>,
     /// Whether all is stored and standard output could not be written.
@@ -322,6 +335,10 @@ impl<'a> Job<'a> {
             ours: Cell::new(false),
             moves: Notify::new(),
             done: RefCell::default(),
+            folders: RefCell::default(),
+            reasons: Cell::new(REASONS),
+            closed: RefCell::default(),
+            lacking: Cell::new(false),
             yields: Cell::new(false),
             untold: Cell::new(false),
         }
@@ -397,9 +414,17 @@ impl<'a> Job<'a> {
             failure = watch.run(show, &self.meter, || self.step(), Some(&self.moves), give_up) => Err(failure),
         };
         self.traffic.note(&self.association.paths());
-        if let Err(failure) = &result {
-            abort_for(self.association, failure);
-        }
+        let result = match result {
+            Ok(()) => {
+                let lacking = outcome::lacking(&self.folders.borrow());
+                self.lacking.set(lacking.is_some());
+                lacking.map_or(Ok(()), Err)
+            }
+            Err(failure) => {
+                abort_for(self.association, &failure);
+                Err(failure)
+            }
+        };
         if let Some(progress) = self.progress.get() {
             progress.end();
         }
@@ -408,7 +433,7 @@ impl<'a> Job<'a> {
             Some(progress) => report(
                 (self.args, &self.files.endpoint),
                 progress,
-                &self.done.borrow(),
+                (&self.done.borrow(), &self.folders.borrow()),
                 (&self.meter.borrow(), &self.traffic),
                 begun.elapsed(),
                 result.as_ref().err(),
@@ -426,28 +451,44 @@ impl<'a> Job<'a> {
             // In a box: what only waits for an offer needs none of its room.
             Box::pin(self.note(&mut exchange, note)).await?;
         }
+        self.forget_journals();
         Ok(())
     }
 
     /// Does what a sender asks for.
     async fn note(&self, exchange: &mut Exchange<'_>, note: Note) -> Result<(), Failure> {
-        let offer = match note {
-            Note::Offer { sender, size, name } => Offer { sender, size, name },
+        let taken = match note {
+            Note::Offer { sender, size, name } => {
+                self.offered();
+                let offer = Offer { sender, size, name };
+                let file = self.one_file(exchange, &offer).await;
+                file.map(|file| self.file_is_done(file))
+            }
+            Note::Folder {
+                sender,
+                files,
+                bytes,
+                name,
+            } => {
+                self.offered();
+                let offer = FolderOffer {
+                    sender,
+                    files,
+                    bytes,
+                    name,
+                };
+                // In a box: files alone need none of its room.
+                let folder = Box::pin(self.folder(exchange, &offer)).await;
+                folder.map(|folder| {
+                    self.progress().say(&folder.words());
+                    self.folders.borrow_mut().push(folder);
+                })
+            }
             Note::Ask => return self.asked(exchange).await,
             other => return Err(exchange.strange(other.name())),
         };
-        self.offered();
-        match self.one_file(exchange, &offer).await {
-            Ok(file) => {
-                self.made(1);
-                self.progress().say(&format!(
-                    "{}: {} stored and verified",
-                    file.path.display(),
-                    show::bytes(file.size)
-                ));
-                self.done.borrow_mut().push(file);
-                Ok(())
-            }
+        match taken {
+            Ok(()) => Ok(()),
             // The refusal goes to the sender, which ends the association.
             Err(failure) if failure.kind == Kind::Refused => {
                 self.progress().say(&format!("refused: {failure}"));
@@ -455,6 +496,16 @@ impl<'a> Job<'a> {
             }
             Err(failure) => Err(failure),
         }
+    }
+
+    fn file_is_done(&self, file: Done) {
+        self.made(1);
+        self.progress().say(&format!(
+            "{}: {} stored and verified",
+            file.path.display(),
+            show::bytes(file.size)
+        ));
+        self.done.borrow_mut().push(file);
     }
 
     /// Tells `byway doctor` where its packets come from, and takes what it sends to measure
@@ -496,7 +547,7 @@ fn refuse(reason: String) -> Failure {
 fn report(
     (args, endpoint): (&RecvArgs, &Endpoint),
     progress: &Progress,
-    done: &[Done],
+    (done, folders): (&[Done], &[FolderDone]),
     (meter, traffic): (&StallMeter, &Traffic),
     took: Duration,
     failure: Option<&Failure>,
@@ -513,6 +564,7 @@ fn report(
                 })
             })
             .collect();
+        let folders: Vec<serde_json::Value> = folders.iter().map(FolderDone::json).collect();
         let result = serde_json::json!({
             "schema": "byway.recv/1",
             "ok": failure.is_none(),
@@ -520,13 +572,15 @@ fn report(
             "seconds": took.as_secs_f64(),
             "longest_stall_s": meter.longest().as_secs_f64(),
             "files": files,
+            "folders": folders,
             "paths": traffic.json(),
             "refused_by_endpoint": open::refused(endpoint),
         });
         return print(&format!("{result}\n"));
     }
     if failure.is_none() {
-        let total: u64 = done.iter().map(|f| f.size).sum();
+        let files: u64 = done.iter().map(|f| f.size).sum();
+        let total = files + folders.iter().map(|f| f.bytes).sum::<u64>();
         progress.say(&format!(
             "received {} in {} ({}), {}",
             show::bytes(total),

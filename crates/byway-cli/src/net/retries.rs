@@ -51,6 +51,12 @@ impl Reached {
         self.file.set((self.taken.get(), resumed_from));
     }
 
+    /// Bytes of the file or folder under way are there already.
+    pub(super) fn skip(&self, bytes: u64) {
+        let (before, resumed_from) = self.file.get();
+        self.file.set((before, resumed_from + bytes));
+    }
+
     /// Bytes of a file are handed over.
     pub(super) fn take(&self, bytes: u64) {
         self.taken.set(self.taken.get() + bytes);

@@ -3,17 +3,22 @@
 mod files;
 mod pace;
 mod source;
+mod tree;
+mod under;
+mod walk;
 
 use super::address;
 use super::ending::Ending;
+use super::entry::{Entry, What};
 use super::exchange::FILES;
 use super::identity::Identity;
 use super::inspect;
+use super::names::check_name;
 use super::open::{Unacknowledged, abort_for, connect};
 use super::patience::Patience;
 use super::progress::Progress;
 use super::protect::{Destination, PLAIN};
-use super::protocol::{check_name, hex};
+use super::protocol::{MAX_FOLDERS, hex};
 use super::retries::{Reached, Retries};
 use super::stall::StallMeter;
 use super::traffic::Traffic;
@@ -27,10 +32,34 @@ use files::all_files;
 use pace::Pace;
 use source::Source;
 use std::cell::RefCell;
-use std::fmt::Write as _;
 use std::fs::File;
 use std::path::Path;
 use std::time::{Duration, Instant};
+use walk::{Failed, Folder, Found, Sums, Walk};
+
+/// What shall be sent.
+struct Sources {
+    files: Vec<Source>,
+    folders: Vec<Folder>,
+}
+
+impl Sources {
+    fn has(&self, name: &str) -> bool {
+        self.files.iter().any(|s| s.name == name) || self.folders.iter().any(|f| f.name == name)
+    }
+
+    /// What did not arrive of folders that were sent to their end.
+    fn lacking(&self) -> Option<Failure> {
+        let lacking = self.folders.iter().filter(|f| f.failed.count > 0);
+        let each = lacking.map(|f| match f.failed.count {
+            1 => format!("1 entry of {} did not arrive", f.name),
+            n => format!("{n} entries of {} did not arrive", f.name),
+        });
+        let each: Vec<String> = each.collect();
+        let words = || format!("{} (named above)", each.join(", "));
+        (!each.is_empty()).then(|| Failure::new(Kind::Failed, words()))
+    }
+}
 
 /// What all attempts share.
 struct Run<'a> {
@@ -75,7 +104,7 @@ pub(crate) async fn send(args: SendArgs, ending: Ending) -> Result<(), Failure> 
             failure = ending.told() => break Err(failure),
         };
         let Err((failure, was_up)) = result else {
-            break Ok(());
+            break sources.lacking().map_or(Ok(()), Err);
         };
         let pause = match retries.after(failure, was_up, &run.reached) {
             Ok((pause, words)) => {
@@ -101,31 +130,45 @@ pub(crate) async fn send(args: SendArgs, ending: Ending) -> Result<(), Failure> 
     outcome.and(told)
 }
 
-/// Opens what shall be sent before anything is.
-fn open_all(args: &SendArgs, there: &Destination) -> Result<Vec<Source>, Failure> {
+/// Looks at what shall be sent before anything is.
+fn open_all(args: &SendArgs, there: &Destination) -> Result<Sources, Failure> {
     let identity = Identity::of_this_user()?;
-    let to = there.names();
-    let mut sources: Vec<Source> = Vec::new();
+    let (to, hosts) = (there.names(), there.hosts());
+    let mut sources = Sources {
+        files: Vec::new(),
+        folders: Vec::new(),
+    };
     for path in &args.files {
-        let file = File::open(path).map_err(|e| Failure::file("read", path, &e))?;
-        let metadata = file
-            .metadata()
-            .map_err(|e| Failure::file("read", path, &e))?;
-        if !metadata.is_file() {
-            return Err(Failure::wrong(format!(
-                "{} is not a file; pack folders first, for instance: tar c {} | byway cat --to ADDR",
-                path.display(),
-                path.display()
-            )));
-        }
+        let metadata = std::fs::metadata(path).map_err(|e| Failure::file("read", path, &e))?;
         let name = name_of(path)?;
         check_name(&name).map_err(|e| Failure::wrong(format!("cannot send {e}")))?;
-        if sources.iter().any(|s| s.name == name) {
+        if sources.has(&name) {
             return Err(Failure::wrong(format!(
                 "two files are named \"{name}\"; send them one after the other"
             )));
         }
-        sources.push(Source {
+        if metadata.is_dir() {
+            sources.folders.push(Folder {
+                path: path.clone(),
+                sender: identity.sender(&hosts, path),
+                all: count(path, &name)?,
+                name,
+                stored: Sums::default(),
+                there: Sums::default(),
+                done: false,
+                failed: Failed::default(),
+                left_out: Failed::default(),
+            });
+            continue;
+        }
+        if !metadata.is_file() {
+            return Err(Failure::wrong(format!(
+                "{} is not a file or a folder; send what it has with: byway cat {0} --to TICKET",
+                path.display()
+            )));
+        }
+        File::open(path).map_err(|e| Failure::file("read", path, &e))?;
+        sources.files.push(Source {
             path: path.clone(),
             sender: identity.sender(&to, path),
             name,
@@ -133,7 +176,27 @@ fn open_all(args: &SendArgs, there: &Destination) -> Result<Vec<Source>, Failure
             stored: None,
         });
     }
+    if sources.folders.len() > MAX_FOLDERS {
+        return Err(Failure::wrong(format!(
+            "{} folders at once; at most {MAX_FOLDERS}. Send the folder that they are in",
+            sources.folders.len()
+        )));
+    }
     Ok(sources)
+}
+
+/// What a folder has of files.
+fn count(folder: &Path, name: &str) -> Result<Sums, Failure> {
+    let walk = Walk::new(folder, name, false);
+    let mut all = Sums::default();
+    for step in walk.map_err(|e| Failure::file("read the folder", folder, &e))? {
+        if let Found::Entry(_, entry) = step
+            && let What::File { size } = entry.what
+        {
+            all.add(size);
+        }
+    }
+    Ok(all)
 }
 
 /// The name under which a file arrives.
@@ -141,7 +204,14 @@ fn open_all(args: &SendArgs, there: &Destination) -> Result<Vec<Source>, Failure
 /// # Errors
 /// When it is not text: the other side would get another name.
 fn name_of(path: &Path) -> Result<String, Failure> {
-    let name = path.file_name().unwrap_or_default();
+    // "." and ".." have names, too.
+    let whole = match path.file_name() {
+        Some(_) => path.to_owned(),
+        None => path
+            .canonicalize()
+            .map_err(|e| Failure::file("read", path, &e))?,
+    };
+    let name = whole.file_name().unwrap_or_default();
     let text = name.to_str().map(str::to_owned);
     text.ok_or_else(|| {
         Failure::wrong(format!(
@@ -152,42 +222,99 @@ fn name_of(path: &Path) -> Result<String, Failure> {
 }
 
 /// Says what would be sent.
-fn dry_run(args: &SendArgs, there: &Destination, sources: &[Source]) -> Result<(), Failure> {
+fn dry_run(args: &SendArgs, there: &Destination, sources: &Sources) -> Result<(), Failure> {
     let addresses = there.addresses(args.here.below.encapsulation.default_port())?;
     let to: Vec<String> = addresses.iter().map(|a| address::shown(*a)).collect();
     let encrypted = there.credentials.is_some();
+    let mut would = Would::new(args.here.talk.json);
+    for source in &sources.files {
+        would.file(source.name.clone(), source.size)?;
+    }
+    for folder in &sources.folders {
+        let walk = Walk::new(&folder.path, &folder.name, true);
+        for step in walk.map_err(|e| Failure::file("read the folder", &folder.path, &e))? {
+            match step {
+                Found::Skipped(words, lacks) => would.skip(words, lacks),
+                Found::Entry(_, entry) => would.entry(&folder.name, &entry)?,
+            }
+        }
+    }
     if args.here.talk.json {
-        let file = |s: &Source| serde_json::json!({"name": s.name, "bytes": s.size});
-        let files: Vec<serde_json::Value> = sources.iter().map(file).collect();
         let result = serde_json::json!({
             "schema": "byway.send/1",
             "dry_run": true,
             "to": to,
             "encrypted": encrypted,
-            "files": files,
+            "files": would.files,
+            "not_sent": would.skipped,
         });
         return print(&format!("{result}\n"));
     }
-    let mut text = String::new();
-    for source in sources {
-        let _ = writeln!(text, "{}: {}", source.name, show::bytes(source.size));
+    for words in &would.skipped {
+        say(words);
     }
-    let total: u64 = sources.iter().map(|s| s.size).sum();
-    let _ = writeln!(
-        text,
-        "would send {} to {}, {}",
-        show::bytes(total),
+    print(&format!(
+        "would send {} to {}, {}\n",
+        show::bytes(would.bytes),
         to.join(", "),
         if encrypted { "encrypted" } else { PLAIN }
-    );
-    print(&text)
+    ))
+}
+
+/// What would be sent.
+struct Would {
+    json: bool,
+    /// For programs.
+    files: Vec<serde_json::Value>,
+    bytes: u64,
+    skipped: Vec<String>,
+}
+
+impl Would {
+    fn new(json: bool) -> Would {
+        Would {
+            json,
+            files: Vec::new(),
+            bytes: 0,
+            skipped: Vec::new(),
+        }
+    }
+
+    fn file(&mut self, name: String, size: u64) -> Result<(), Failure> {
+        self.bytes += size;
+        if self.json {
+            let file = serde_json::json!({"name": name, "bytes": size});
+            self.files.push(file);
+            return Ok(());
+        }
+        print(&format!("{name}: {}\n", show::bytes(size)))
+    }
+
+    /// Files, links, and folders, which end with a slash.
+    fn entry(&mut self, folder: &str, entry: &Entry) -> Result<(), Failure> {
+        let (below, path) = (if entry.path.is_empty() { "" } else { "/" }, &entry.path);
+        let name = format!("{folder}{below}{path}");
+        match &entry.what {
+            What::File { size } => self.file(name, *size),
+            _ if self.json => Ok(()),
+            What::Folder { .. } => print(&format!("{name}/\n")),
+            What::Link { target } => print(&format!("{name} -> {target}\n")),
+        }
+    }
+
+    fn skip(&mut self, words: String, lacks: bool) {
+        self.skipped.push(match lacks {
+            true => format!("cannot be sent: {words}"),
+            false => words,
+        });
+    }
 }
 
 /// One association; the failure comes with whether it was up.
 async fn once(
     run: &Run<'_>,
     timeout: Duration,
-    sources: &mut [Source],
+    sources: &mut Sources,
 ) -> Result<(), (Failure, bool)> {
     let Run {
         args,
@@ -213,6 +340,7 @@ async fn once(
         }
     };
     let pace = Pace::new(args.limit);
+    let sources = (&mut *sources.files, &mut *sources.folders);
     let work = all_files(&channel, sources, progress, reached, pace);
     let mut result = tokio::select! {
         result = work => result,
@@ -245,19 +373,15 @@ async fn once(
 
 fn report(
     args: &SendArgs,
-    sources: &[Source],
+    sources: &Sources,
     (meter, traffic): (&StallMeter, &Traffic),
     took: Duration,
     failure: Option<&Failure>,
     attempts: u32,
 ) -> Result<(), Failure> {
-    let total: u64 = sources
-        .iter()
-        .filter(|s| s.stored.is_some())
-        .map(|s| s.size)
-        .sum();
     if args.here.talk.json {
         let files: Vec<serde_json::Value> = sources
+            .files
             .iter()
             .map(|s| {
                 serde_json::json!({
@@ -269,6 +393,7 @@ fn report(
                 })
             })
             .collect();
+        let folders: Vec<serde_json::Value> = sources.folders.iter().map(folder_json).collect();
         let result = serde_json::json!({
             "schema": "byway.send/1",
             "ok": failure.is_none(),
@@ -278,10 +403,18 @@ fn report(
             "set_up_again": attempts,
             "paths": traffic.json(),
             "files": files,
+            "folders": folders,
         });
         return print(&format!("{result}\n"));
     }
     if failure.is_none() && !args.here.quiet {
+        let files = sources.files.iter().filter(|s| s.stored.is_some());
+        let files: u64 = files.map(|s| s.size).sum();
+        let of_folders = sources.folders.iter();
+        let total = files
+            + of_folders
+                .map(|f| f.stored.bytes - f.there.bytes)
+                .sum::<u64>();
         let rate = total as f64 * 8.0 / took.as_secs_f64().max(1e-6);
         say(format_args!(
             "sent {} in {} ({}), {}",
@@ -292,4 +425,20 @@ fn report(
         ));
     }
     Ok(())
+}
+
+fn folder_json(folder: &Folder) -> serde_json::Value {
+    serde_json::json!({
+        "name": folder.name,
+        "files": folder.all.files,
+        "bytes": folder.all.bytes,
+        "stored": folder.done && folder.failed.count == 0,
+        "files_stored": folder.stored.files,
+        "files_were_there": folder.there.files,
+        "bytes_stored": folder.stored.bytes,
+        "entries_failed": folder.failed.count,
+        "first_failures": folder.failed.first,
+        "left_out": folder.left_out.count,
+        "first_left_out": folder.left_out.first,
+    })
 }

@@ -1,11 +1,17 @@
 //! Files at the receiver: partial until the hash is right, then with their names.
 
+use super::entry::Entry;
+use super::hashes::{hash_front, hash_zeros};
+use super::inbox::Folder;
 use super::protocol::{Hash, SMALL};
+use super::tree::Tree;
+use rustix::fs::OFlags;
 use sha2::{Digest, Sha256};
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 /// A shorter part of a file is not kept when its sender is gone: it takes a block of the disk all
 /// the same, and to send it again costs little. Strangers could leave any number of such.
@@ -42,15 +48,6 @@ impl Found {
     }
 }
 
-/// Where the files of one receiver are.
-pub(super) struct Folder {
-    pub(super) dir: PathBuf,
-    /// Whether files that exist are replaced.
-    pub(super) force: bool,
-    /// Held while a file gets its name, so that of two of one name the second is refused.
-    pub(super) naming: Mutex<()>,
-}
-
 /// A file being received.
 pub(super) struct Store {
     folder: Arc<Folder>,
@@ -65,6 +62,10 @@ pub(super) struct Store {
     /// a buffer: messages are of 32 KiB, and many files are open at once.
     file: Option<File>,
     written: u64,
+    /// Whether the last of those bytes are a hole, which the file need not have yet.
+    hole: bool,
+    /// The folder that it is sent in, and its place there.
+    within: Option<(Arc<Tree>, Entry)>,
 }
 
 impl Store {
@@ -105,7 +106,24 @@ impl Store {
             begun: None,
             file: None,
             written: 0,
+            hole: false,
+            within: None,
         })
+    }
+
+    /// The same for a file of a folder.
+    ///
+    /// # Errors
+    /// Why it cannot be taken, as a sentence for the sender.
+    pub(super) fn open_in(
+        tree: &Arc<Tree>,
+        entry: &Entry,
+        part: &str,
+        size: u64,
+    ) -> Result<Store, String> {
+        let mut store = Store::open(tree.folder(), &tree.shown(entry), part, size, None)?;
+        store.within = Some((tree.clone(), entry.clone()));
+        Ok(store)
     }
 
     /// What was found, or what is there now that it is being written.
@@ -158,27 +176,60 @@ impl Store {
         if self.begun.is_none() || bytes.len() as u64 > left {
             return Err(format!("{name}: more bytes than the file has"));
         }
-        let written = self.file().and_then(|mut file| file.write_all(bytes));
+        let at = self.written;
+        let written = self.file().and_then(|file| file.write_all_at(bytes, at));
         if let Err(e) = written {
             self.make_room(&e);
             return Err(format!("{name}: {e}"));
         }
         self.hasher.update(bytes);
         self.written += bytes.len() as u64;
+        self.hole = false;
         Ok(())
+    }
+
+    /// So many zeros follow, which are not written. It takes the time of their hash.
+    ///
+    /// # Errors
+    /// When there are too many, or the file cannot be.
+    pub(super) fn skip(&mut self, zeros: u64) -> Result<(), String> {
+        let name = &self.name;
+        if self.begun.is_none() || zeros > self.size - self.written {
+            return Err(format!("{name}: more bytes than the file has"));
+        }
+        if let Err(e) = self.file() {
+            return Err(format!("{}: {e}", self.name));
+        }
+        hash_zeros(&mut self.hasher, zeros);
+        self.written += zeros;
+        self.hole = true;
+        Ok(())
+    }
+
+    /// A hole at the end gets its length.
+    fn lengthen(&mut self) -> io::Result<()> {
+        match &self.file {
+            Some(file) if self.hole => {
+                file.set_len(self.written)?;
+                self.hole = false;
+                Ok(())
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The partial file, cut to where its sender begins when it is opened.
     fn file(&mut self) -> io::Result<&File> {
         if self.file.is_none() {
-            let offset = self.begun.unwrap_or_default();
-            let mut file = OpenOptions::new()
-                .write(true)
-                .create(true)
-                .truncate(false)
-                .open(&self.part)?;
-            file.set_len(offset)?;
-            file.seek(SeekFrom::Start(offset))?;
+            let mut options = OpenOptions::new();
+            options.write(true).create(true).truncate(false);
+            options.custom_flags(OFlags::NOFOLLOW.bits() as i32);
+            if self.within.is_some() {
+                // It has bits of its own, and until it gets them nobody else reads it.
+                options.mode(0o600);
+            }
+            let file = options.open(&self.part)?;
+            file.set_len(self.begun.unwrap_or_default())?;
             self.file = Some(file);
         }
         self.file
@@ -197,6 +248,11 @@ impl Store {
 
     /// Its sender is gone, or has to go. A short part is not worth a file.
     pub(super) fn let_go(&mut self) {
+        if self.lengthen().is_err() {
+            // Its bytes are fewer than were counted.
+            self.file = None;
+            let _ = fs::remove_file(&self.part);
+        }
         if self.written < KEPT && self.file.take().is_some() {
             let _ = fs::remove_file(&self.part);
         }
@@ -251,13 +307,23 @@ impl Store {
                 "{name}: damaged on the way (SHA-256 differs); send it again"
             ));
         }
-        let synced = self.file().and_then(File::sync_all);
+        // Small files of a folder go to the disk together, before the folder is confirmed.
+        let later = self.within.is_some() && self.size <= SMALL;
+        let synced = self.lengthen().and_then(|()| match later {
+            true => Ok(()),
+            false => self.file().and_then(File::sync_all),
+        });
         if let Err(e) = synced {
             // Some file systems tell here first that there is no room.
             self.make_room(&e);
             return Err(format!("{name}: {e}"));
         }
-        self.give_name(&target, hash)?;
+        match (&self.within, &self.file) {
+            (Some((tree, entry)), Some(file)) => {
+                tree.put_file(entry, (&self.part, file), (self.size, hash))?;
+            }
+            _ => self.give_name(&target, hash)?,
+        }
         Ok((target, whole))
     }
 
@@ -302,17 +368,9 @@ fn length(path: &Path, name: &str) -> Result<Option<u64>, String> {
 
 /// The first `have` bytes of a file.
 fn read(path: &Path, have: u64) -> io::Result<Found> {
-    let (mut front, mut hasher) = (File::open(path)?.take(have), Sha256::new());
-    let mut block = vec![0; 1 << 16];
-    loop {
-        match front.read(&mut block)? {
-            0 => break,
-            n => hasher.update(&block[..n]),
-        }
-    }
     Ok(Found {
         have,
-        hasher,
+        hasher: hash_front(&File::open(path)?, have)?,
         complete: false,
     })
 }

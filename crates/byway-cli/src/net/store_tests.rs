@@ -1,4 +1,5 @@
 use super::*;
+use std::sync::Mutex;
 
 fn folder(name: &str, force: bool) -> Arc<Folder> {
     let dir = std::env::temp_dir().join(format!("byway-store-{}-{name}", std::process::id()));

@@ -58,13 +58,13 @@ impl Speaker {
         }
     }
 
-    async fn say(&self, kind: u8, rest: &[u8]) {
+    pub(crate) async fn say(&self, kind: u8, rest: &[u8]) {
         let mut message = Message::new(0, [&[kind], rest].concat());
         message.ppid = PPID;
         self.association.send(message).await.unwrap();
     }
 
-    async fn hear(&self) -> Vec<u8> {
+    pub(crate) async fn hear(&self) -> Vec<u8> {
         let received = self.association.recv().await;
         received.expect("an answer").payload.to_vec()
     }

@@ -135,6 +135,20 @@ impl Destination {
         }
     }
 
+    /// The hosts of those, without ports: a receiver that is started again may have another one.
+    pub(in crate::net) fn hosts(&self) -> Vec<String> {
+        let mut hosts: Vec<String> = match &self.hosts {
+            Hosts::Named(names) => {
+                let hosts = names.iter().map(|name| address::host(name).to_owned());
+                hosts.collect()
+            }
+            Hosts::OfTicket(addresses) => addresses.iter().map(|a| a.ip().to_string()).collect(),
+        };
+        hosts.sort();
+        hosts.dedup();
+        hosts
+    }
+
     pub(in crate::net) fn is_ticket(&self) -> bool {
         matches!(self.hosts, Hosts::OfTicket(_))
     }

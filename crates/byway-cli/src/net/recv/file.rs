@@ -4,8 +4,9 @@ use super::{Done, Job, Offer, refuse};
 use crate::failure::{Failure, Kind};
 use crate::net::claims::Claim;
 use crate::net::exchange::Exchange;
+use crate::net::names::check_dot;
 use crate::net::parts::Parts;
-use crate::net::protocol::{Hash, Note, check_dot, hex};
+use crate::net::protocol::{Hash, Note, hex};
 use crate::net::slots::Slot;
 use crate::net::store::{Found, Store};
 use std::net::IpAddr;
@@ -42,13 +43,7 @@ impl<'a> Job<'a> {
         offer: &Offer,
     ) -> Result<Done, Failure> {
         check_dot(&offer.name, self.args.dot_files).map_err(refuse)?;
-        // Until the file is ours, an earlier association of its sender may go on.
-        self.yields.set(true);
-        let claim = tokio::select! {
-            claim = self.ours(self.files.claims.claim(offer.sender, &offer.name)) => claim?,
-            lost = self.association.closed() => return Err(lost.into()),
-        };
-        self.yields.set(false);
+        let claim = self.claim(offer.sender, &offer.name).await?;
         let part = claim.key.part(&offer.name);
         self.files.parts.begun(&part);
         let mut open = Open {
@@ -80,6 +75,18 @@ impl<'a> Job<'a> {
             hash: hex(&hash),
             resumed_from: offset,
         })
+    }
+
+    /// The right to write a file or folder.
+    pub(super) async fn claim(&self, sender: [u8; 16], name: &str) -> Result<Claim<'a>, Failure> {
+        // Until it is ours, an earlier association of its sender may go on.
+        self.yields.set(true);
+        let claim = tokio::select! {
+            claim = self.ours(self.files.claims.claim(sender, name)) => claim?,
+            lost = self.association.closed() => return Err(lost.into()),
+        };
+        self.yields.set(false);
+        Ok(claim)
     }
 
     /// Opens the file of an offer.
@@ -118,7 +125,7 @@ impl<'a> Job<'a> {
     }
 
     /// A slot for one more file of this host.
-    async fn slot(&self) -> Result<Slot<'a>, Failure> {
+    pub(super) async fn slot(&self) -> Result<Slot<'a>, Failure> {
         let Some(peer) = self.peer else {
             // It has no path any more.
             return Err(self.association.closed().await.into());
@@ -168,16 +175,18 @@ impl<'a> Job<'a> {
         }
     }
 
-    fn overtaken(&self, name: &str) -> Failure {
+    pub(super) fn overtaken(&self, name: &str) -> Failure {
         self.yields.set(true);
         refuse(format!(
-            "another run of `byway send` with the same file has taken {name} over"
+            "another run of `byway send` with the same file or folder has taken {name} over"
         ))
     }
 }
 
 /// Does elsewhere what may take long: others are served on this thread.
-async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Failure> {
+pub(super) async fn aside<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Failure> {
     let done = tokio::task::spawn_blocking(work).await;
     done.map_err(|e| Failure::new(Kind::Failed, format!("cannot work on a file: {e}")))
 }

@@ -6,6 +6,8 @@
 
 use super::pace::Pace;
 use super::source::{Source, Stored};
+use super::under::{self, Under};
+use super::walk::Folder;
 use crate::failure::{Failure, Kind};
 use crate::net::exchange::{Exchange, strange};
 use crate::net::progress::Progress;
@@ -22,7 +24,7 @@ use tokio::time::Instant;
 /// Sends all that are not stored.
 pub(super) async fn all_files(
     channel: &Channel,
-    sources: &mut [Source],
+    (sources, folders): (&mut [Source], &mut [Folder]),
     progress: &Progress,
     reached: &Reached,
     pace: Pace,
@@ -35,8 +37,8 @@ pub(super) async fn all_files(
         reached,
         pace,
         awaited: VecDeque::new(),
-        under_way: 0,
         have: None,
+        under: Under::default(),
     };
     for at in 0..line.sources.len() {
         if line.sources[at].stored.is_none() {
@@ -46,31 +48,38 @@ pub(super) async fn all_files(
     while !line.awaited.is_empty() {
         line.answer("confirmation").await?;
     }
+    for folder in folders {
+        if !folder.done {
+            line.folder(folder).await?;
+        }
+    }
     Ok(())
 }
 
-/// An answer that the receiver owes for the file of this number. They come in this order.
-enum Awaited {
-    /// To an offer.
+/// An answer that the receiver owes. They come in this order.
+pub(super) enum Awaited {
+    /// To the offer of the file of this number.
     Have(usize),
-    /// To the end of a file.
-    Stored(usize, Stored),
+    /// To its end, once that is sent.
+    Stored(usize, Option<Stored>),
+    /// For a folder; [`super::tree`] has those.
+    OfFolder(under::Awaited),
 }
 
 /// Files under way.
-struct Line<'a> {
+pub(super) struct Line<'a> {
     exchange: Exchange<'a>,
     /// The same association: answers are taken while a message waits for room.
     answers: Exchange<'a>,
     sources: &'a mut [Source],
-    progress: &'a Progress,
-    reached: &'a Reached,
+    pub(super) progress: &'a Progress,
+    pub(super) reached: &'a Reached,
     pace: Pace,
-    awaited: VecDeque<Awaited>,
-    /// The file that was offered last.
-    under_way: usize,
+    pub(super) awaited: VecDeque<Awaited>,
     /// What the receiver has of the file of this number: its last answer to an offer.
     have: Option<(usize, u64, Hash)>,
+    /// The folder under way.
+    pub(super) under: Under,
 }
 
 impl Line<'_> {
@@ -84,13 +93,9 @@ impl Line<'_> {
             name: source.name.clone(),
         };
         self.send(offer).await?;
-        self.under_way = at;
         self.awaited.push_back(Awaited::Have(at));
-        let mut hashed = Hashed {
-            file,
-            hasher: Sha256::new(),
-            at: 0,
-        };
+        self.awaited.push_back(Awaited::Stored(at, None));
+        let mut hashed = Hashed::new(file);
         if size > SMALL {
             self.resume(at, &mut hashed).await?;
         }
@@ -105,8 +110,9 @@ impl Line<'_> {
         self.send_rest(at, &mut hashed).await?;
         let hash = Hash::from(hashed.hasher.finalize());
         self.send(Note::End { hash }).await?;
-        let stored = Stored { hash, resumed_from };
-        self.awaited.push_back(Awaited::Stored(at, stored));
+        if let Some(Awaited::Stored(_, stored)) = self.awaited.back_mut() {
+            *stored = Some(Stored { hash, resumed_from });
+        }
         Ok(())
     }
 
@@ -161,7 +167,7 @@ impl Line<'_> {
     }
 
     /// Waits until so many bytes may be sent.
-    async fn wait(&mut self, bytes: usize) -> Result<(), Failure> {
+    pub(super) async fn wait(&mut self, bytes: usize) -> Result<(), Failure> {
         let Some(due) = self.pace.next(Instant::now(), bytes) else {
             return Ok(());
         };
@@ -176,7 +182,7 @@ impl Line<'_> {
 
     /// Sends, and takes the answers that come meanwhile: with many files they would fill the
     /// receive buffer.
-    async fn send(&mut self, note: Note) -> Result<(), Failure> {
+    pub(super) async fn send(&mut self, note: Note) -> Result<(), Failure> {
         loop {
             // Both are cancel safe. Sending goes first: an answer is rare.
             let answer = tokio::select! {
@@ -189,30 +195,26 @@ impl Line<'_> {
     }
 
     /// Waits for the next answer.
-    async fn answer(&mut self, waiting_for: &str) -> Result<(), Failure> {
+    pub(super) async fn answer(&mut self, waiting_for: &str) -> Result<(), Failure> {
         let answer = self.answers.expect(waiting_for).await?;
         self.take(answer)
     }
 
     /// An answer has come, to what was asked first.
     fn take(&mut self, answer: Note) -> Result<(), Failure> {
-        if let Note::Refuse { reason } = answer {
-            let at = match self.awaited.front() {
-                Some(Awaited::Have(at) | Awaited::Stored(at, _)) => *at,
-                // In the middle of the file: nothing was asked.
-                None => self.under_way,
-            };
-            let why = format!("{} was refused: {reason}", self.sources[at].name);
-            return Err(Failure::new(Kind::Refused, why));
-        }
         let Some(awaited) = self.awaited.pop_front() else {
             return Err(strange(answer.name()));
         };
         match (awaited, answer) {
+            (Awaited::OfFolder(awaited), answer) => return self.take_of_folder(awaited, answer),
+            (Awaited::Have(at) | Awaited::Stored(at, _), Note::Refuse { reason }) => {
+                let why = format!("{} was refused: {reason}", self.sources[at].name);
+                return Err(Failure::new(Kind::Refused, why));
+            }
             (Awaited::Have(at), Note::Have { offset, hash }) => {
                 self.have = Some((at, offset, hash))
             }
-            (Awaited::Stored(at, stored), Note::Stored) => {
+            (Awaited::Stored(at, Some(stored)), Note::Stored) => {
                 let source = &mut self.sources[at];
                 source.stored = Some(stored);
                 self.reached.stored();
@@ -235,16 +237,24 @@ fn ended_early() -> Failure {
 }
 
 /// A file that is read and hashed up to `at`.
-struct Hashed {
-    file: File,
-    hasher: Sha256,
-    at: u64,
+pub(super) struct Hashed {
+    pub(super) file: File,
+    pub(super) hasher: Sha256,
+    pub(super) at: u64,
 }
 
 impl Hashed {
+    pub(super) fn new(file: File) -> Hashed {
+        Hashed {
+            file,
+            hasher: Sha256::new(),
+            at: 0,
+        }
+    }
+
     /// Skips the first `len` bytes if their hash is `theirs`; else nothing. Whether
     /// it skipped them.
-    fn resume(&mut self, len: u64, theirs: Hash) -> std::io::Result<bool> {
+    pub(super) fn resume(&mut self, len: u64, theirs: Hash) -> std::io::Result<bool> {
         hash_front(&mut self.file, len, &mut self.hasher)?;
         let same = Hash::from(self.hasher.clone().finalize()) == theirs;
         if same {
