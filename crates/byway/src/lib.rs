@@ -92,6 +92,7 @@ mod strangers;
 mod stream;
 mod wakers;
 mod watch;
+mod watcher;
 mod wildcard;
 
 pub use association::{Association, Charge};
@@ -106,6 +107,7 @@ pub use error::{BindError, Closed, ConnectError, SendError};
 pub use events::Events;
 pub use state::DriverStats;
 pub use stream::{ByteStream, Stream};
+pub use watcher::{Passing, Watcher};
 
 /// The example of the README, as a test.
 #[cfg(doctest)]

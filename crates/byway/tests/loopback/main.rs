@@ -11,3 +11,4 @@ mod restarting;
 mod stranger;
 mod strangers;
 mod transfer;
+mod watching;
