@@ -2,6 +2,7 @@
 //! aborted, so that the other sides know at once, and no silent one is waited
 //! for.
 
+use super::record::Record;
 use crate::failure::{Failure, Kind};
 use crate::terminal::say;
 use byway::Endpoint;
@@ -58,12 +59,14 @@ struct Inner {
     told: watch::Sender<Option<Told>>,
     /// Whether the ABORTs are sent.
     aborted: watch::Sender<bool>,
+    /// What it leaves behind.
+    record: Record,
 }
 
 impl Ending {
     /// Takes the signals over. Must be called inside a runtime with another
     /// thread than this: it works while this one is busy.
-    pub(crate) fn begin() -> Result<Ending, Failure> {
+    pub(crate) fn begin(record: Record) -> Result<Ending, Failure> {
         let take = |kind| {
             signal(kind)
                 .map_err(|e| Failure::new(Kind::Failed, format!("cannot handle signals: {e}")))
@@ -77,6 +80,7 @@ impl Ending {
             signal: OnceLock::new(),
             told: watch::Sender::new(None),
             aborted: watch::Sender::new(false),
+            record,
         }));
         tokio::spawn(ending.clone().obey(signals));
         Ok(ending)
@@ -106,6 +110,7 @@ impl Ending {
         tokio::select! {
             () = work => {
                 say(format_args!("byway: {}", told.failure()));
+                self.0.record.finish(Some(&told.failure()));
                 told.exit()
             }
             // Once more: at once.
@@ -116,6 +121,11 @@ impl Ending {
     fn endpoint(&self) -> std::sync::MutexGuard<'_, Option<Endpoint>> {
         let endpoint = &self.0.endpoint;
         endpoint.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the command leaves behind.
+    pub(super) fn record(&self) -> &Record {
+        &self.0.record
     }
 
     /// This endpoint is aborted for a signal.
