@@ -71,15 +71,16 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Compare(args) => sweep::compare(&args),
         Command::Advise(args) if args.to.is_empty() => advise::advise(&args, None),
         Command::Advise(args) => {
-            let (measured, runtime) = on_sockets(Talk::default(), net::Record::default(), |ending| {
-                net::measured(
-                    args.to.clone(),
-                    args.bind.clone(),
-                    args.port,
-                    args.json,
-                    ending,
-                )
-            })?;
+            let (measured, runtime) =
+                on_sockets(Talk::default(), net::Record::default(), |ending| {
+                    net::measured(
+                        args.to.clone(),
+                        args.bind.clone(),
+                        args.port,
+                        args.json,
+                        ending,
+                    )
+                })?;
             // Signals are for the search from now on.
             runtime.shutdown_background();
             advise::advise(&args, Some(&measured?))
@@ -92,15 +93,29 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Reproduce(args) if args.real => real::real(&args),
         Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Emulate(args) => emulate::emulate(&args),
-        Command::Doctor(args) => network(args.talk, net::Record::default(), |ending| net::doctor(args, ending)),
-        Command::Recv(args) => recorded("recv", args.here.recording(), |ending| net::recv(args, ending)),
-        Command::Send(args) => recorded("send", args.here.recording(), |ending| net::send(args, ending)),
-        Command::Listen(args) => recorded("listen", args.here.recording(), |ending| net::listen(args, ending)),
-        Command::Cat(args) => recorded("cat", args.here.recording(), |ending| net::cat(args, ending)),
-        Command::Forward(args) => recorded("forward", args.here.recording(), |ending| net::forward(args, ending)),
+        Command::Doctor(args) => network(args.talk, net::Record::default(), |ending| {
+            net::doctor(args, ending)
+        }),
+        Command::Recv(args) => recorded("recv", args.here.recording(), |ending| {
+            net::recv(args, ending)
+        }),
+        Command::Send(args) => recorded("send", args.here.recording(), |ending| {
+            net::send(args, ending)
+        }),
+        Command::Listen(args) => recorded("listen", args.here.recording(), |ending| {
+            net::listen(args, ending)
+        }),
+        Command::Cat(args) => recorded("cat", args.here.recording(), |ending| {
+            net::cat(args, ending)
+        }),
+        Command::Forward(args) => recorded("forward", args.here.recording(), |ending| {
+            net::forward(args, ending)
+        }),
         Command::Key(args) => net::key(&args),
         Command::Unseal(args) => unseal::unseal(&args),
-        Command::Serve(args) => recorded("serve", args.here.recording(), |ending| net::serve(args, ending)),
+        Command::Serve(args) => recorded("serve", args.here.recording(), |ending| {
+            net::serve(args, ending)
+        }),
         Command::Completions { shell } => {
             let mut out = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "byway", &mut out);

