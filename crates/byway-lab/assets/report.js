@@ -66,11 +66,12 @@
           ctx.lineTo(x, bbox.top + bbox.height);
           ctx.stroke();
           if (own.labels && event.label !== false) {
-            const text = `${namesOf(data.runs[shown])[event.path]} ${event.words}`;
+            const run = data.runs[shown];
+            const text = `${(run.short || namesOf(run))[event.path]} ${event.words}`;
             const pad = 4 * devicePixelRatio;
             const right = x + pad + ctx.measureText(text).width > bbox.left + bbox.width;
             ctx.textAlign = right ? "right" : "left";
-            ctx.fillText(text, right ? x - pad : x + pad, bbox.top + pad + (i % 3) * 14 * devicePixelRatio);
+            ctx.fillText(text, right ? x - pad : x + pad, bbox.top + pad + (i % (data.lines ? 6 : 3)) * 14 * devicePixelRatio);
           }
         });
         ctx.restore();

@@ -619,6 +619,8 @@ fn run(a: &AssociationRecord, transfer: &Transfer) -> Value {
         "start": seconds(a.from),
         "end": end,
         "names": a.paths.iter().map(|p| &p.name).collect::<Vec<_>>(),
+        // For labels in the charts.
+        "short": a.paths.iter().map(|p| p.name.rsplit(' ').next()).collect::<Vec<_>>(),
         "events": events,
         "paths": paths,
     })
