@@ -1,7 +1,7 @@
 //! The command line.
 
 use crate::below::BelowArgs;
-use crate::net::{ClientArgs, GateArgs, To, Uses};
+use crate::net::{ClientArgs, GateArgs, RecordArgs, To, Uses};
 use byway_lab::scenario::{GREATEST_SEED, Override};
 use byway_lab::units::Rate;
 use clap::{Args, Parser, Subcommand};
@@ -185,6 +185,12 @@ pub(crate) enum Command {
     /// losses, and what happened last and why. Without a terminal, one table.
     #[command(after_help = crate::top::EXAMPLES)]
     Top(crate::top::TopArgs),
+    /// Open the sealed messages of a capture, for Wireshark
+    ///
+    /// Writes the capture of --pcap anew, with the plain text of each message that the secrets of
+    /// --pcap-secrets open in its place. Packets, times, TSNs and lengths stay as they were.
+    #[command(after_help = crate::unseal::EXAMPLES)]
+    Unseal(crate::unseal::UnsealArgs),
     /// Print completions for a shell
     ///
     /// For bash: byway completions bash > ~/.local/share/bash-completion/completions/byway
@@ -536,6 +542,8 @@ pub(crate) struct HereArgs {
     pub(crate) settings: SettingArgs,
     #[command(flatten)]
     pub(crate) talk: Talk,
+    #[command(flatten)]
+    pub(crate) record: RecordArgs,
     /// Print errors only
     #[arg(long, short)]
     pub(crate) quiet: bool,
@@ -545,7 +553,24 @@ pub(crate) struct HereArgs {
     pub(crate) metrics: Option<SocketAddr>,
 }
 
+/// What a command leaves behind, and how it speaks.
+pub(crate) struct Recording {
+    pub(crate) what: RecordArgs,
+    pub(crate) talk: Talk,
+    /// Whether it says where that is.
+    pub(crate) quiet: bool,
+}
+
 impl HereArgs {
+    /// What it leaves behind.
+    pub(crate) fn recording(&self) -> Recording {
+        Recording {
+            what: self.record.clone(),
+            talk: self.talk,
+            quiet: self.is_silent(),
+        }
+    }
+
     /// Whether people are told nothing but errors and warnings of the log.
     pub(crate) fn is_silent(&self) -> bool {
         self.quiet || self.talk.json

@@ -25,8 +25,9 @@ mod signals;
 mod sweep;
 mod terminal;
 mod top;
+mod unseal;
 
-use args::{Cli, Command, Talk};
+use args::{Cli, Command, Recording, Talk};
 use clap::{CommandFactory, Parser};
 use failure::{Failure, Kind};
 use std::process::ExitCode;
@@ -71,15 +72,16 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Compare(args) => sweep::compare(&args),
         Command::Advise(args) if args.to.is_empty() => advise::advise(&args, None),
         Command::Advise(args) => {
-            let (measured, runtime) = on_sockets(Talk::default(), |ending| {
-                net::measured(
-                    args.to.clone(),
-                    args.bind.clone(),
-                    args.port,
-                    args.json,
-                    ending,
-                )
-            })?;
+            let (measured, runtime) =
+                on_sockets(Talk::default(), net::Record::default(), |ending| {
+                    net::measured(
+                        args.to.clone(),
+                        args.bind.clone(),
+                        args.port,
+                        args.json,
+                        ending,
+                    )
+                })?;
             // Signals are for the search from now on.
             runtime.shutdown_background();
             advise::advise(&args, Some(&measured?))
@@ -92,15 +94,30 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Reproduce(args) if args.real => real::real(&args),
         Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Emulate(args) => emulate::emulate(&args),
-        Command::Doctor(args) => network(args.talk, |ending| net::doctor(args, ending)),
-        Command::Recv(args) => network(args.here.talk, |ending| net::recv(args, ending)),
-        Command::Send(args) => network(args.here.talk, |ending| net::send(args, ending)),
-        Command::Listen(args) => network(args.here.talk, |ending| net::listen(args, ending)),
-        Command::Cat(args) => network(args.here.talk, |ending| net::cat(args, ending)),
-        Command::Forward(args) => network(args.here.talk, |ending| net::forward(args, ending)),
+        Command::Doctor(args) => network(args.talk, net::Record::default(), |ending| {
+            net::doctor(args, ending)
+        }),
+        Command::Recv(args) => recorded("recv", args.here.recording(), |ending| {
+            net::recv(args, ending)
+        }),
+        Command::Send(args) => recorded("send", args.here.recording(), |ending| {
+            net::send(args, ending)
+        }),
+        Command::Listen(args) => recorded("listen", args.here.recording(), |ending| {
+            net::listen(args, ending)
+        }),
+        Command::Cat(args) => recorded("cat", args.here.recording(), |ending| {
+            net::cat(args, ending)
+        }),
+        Command::Forward(args) => recorded("forward", args.here.recording(), |ending| {
+            net::forward(args, ending)
+        }),
         Command::Key(args) => net::key(&args),
         Command::Top(args) => top::top(&args),
-        Command::Serve(args) => network(args.here.talk, |ending| net::serve(args, ending)),
+        Command::Unseal(args) => unseal::unseal(&args),
+        Command::Serve(args) => recorded("serve", args.here.recording(), |ending| {
+            net::serve(args, ending)
+        }),
         Command::Completions { shell } => {
             let mut out = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "byway", &mut out);
@@ -112,33 +129,69 @@ fn dispatch(command: Command) -> Result<(), Failure> {
 
 /// Shows the log of the library on standard error. Without --verbose these are warnings: what was
 /// refused or shed, by which rule and from whom, at most a line for each rule in a second.
-fn log_to_stderr(verbose: u8) {
+/// With --log they are told there, too, and if that is standard error, nowhere else.
+fn log_to_stderr(verbose: u8, record: &net::Record) {
+    use tracing_subscriber::Layer;
     use tracing_subscriber::filter::LevelFilter;
+    use tracing_subscriber::layer::SubscriberExt;
+    use tracing_subscriber::util::SubscriberInitExt;
     let level = match verbose {
         0 => LevelFilter::WARN,
         1 => LevelFilter::INFO,
         2 => LevelFilter::DEBUG,
         _ => LevelFilter::TRACE,
     };
-    tracing_subscriber::fmt()
-        .with_max_level(level)
+    let lines = tracing_subscriber::fmt::layer()
         .with_writer(|| terminal::LogLines)
         // It would panic where standard error cannot be written.
         .log_internal_errors(false)
         .with_ansi(false)
-        .with_target(false)
+        .with_target(false);
+    let shown = match record.logs_on_screen() {
+        true => LevelFilter::OFF,
+        false => level,
+    };
+    let (logged, of_these) = match record.logs() {
+        true => (Some(net::FromLibrary), LevelFilter::INFO),
+        false => (None, LevelFilter::OFF),
+    };
+    tracing_subscriber::registry()
+        .with(lines.with_filter(shown))
+        .with(logged.with_filter(of_these))
         .init();
 }
 
+/// Runs a command that needs sockets and may leave something behind.
+fn recorded<W>(
+    command: &str,
+    recording: Recording,
+    work: impl FnOnce(net::Ending) -> W,
+) -> Result<(), Failure>
+where
+    W: Future<Output = Result<(), Failure>>,
+{
+    if recording.talk.json {
+        terminal::speak_json();
+    }
+    let record = net::Record::begin(command, &recording.what, recording.quiet)?;
+    let result = network(recording.talk, record.clone(), work);
+    record.finish(result.as_ref().err());
+    result
+}
+
 /// Runs a command that needs sockets.
-fn network<W>(talk: Talk, work: impl FnOnce(net::Ending) -> W) -> Result<(), Failure>
+fn network<W>(
+    talk: Talk,
+    record: net::Record,
+    work: impl FnOnce(net::Ending) -> W,
+) -> Result<(), Failure>
 where
     W: Future<Output = Result<(), Failure>>,
 {
     if talk.json {
         terminal::speak_json();
     }
-    let (result, runtime) = on_sockets(talk, work)?;
+    let (result, runtime) = on_sockets(talk, record, work)?;
     // The process ends now. A read of standard input cannot be cancelled, and
     // threads that still work need the runtime up to the end.
     std::mem::forget(runtime);
@@ -148,12 +201,13 @@ where
 /// Runs what needs sockets.
 fn on_sockets<T, W>(
     talk: Talk,
+    record: net::Record,
     work: impl FnOnce(net::Ending) -> W,
 ) -> Result<(Result<T, Failure>, Runtime), Failure>
 where
     W: Future<Output = Result<T, Failure>>,
 {
-    log_to_stderr(talk.verbose);
+    log_to_stderr(talk.verbose, &record);
     // Two threads: the driver works while this one reads and writes files.
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -163,7 +217,7 @@ where
         .build()
         .map_err(|e| Failure::new(Kind::Failed, format!("cannot start the runtime: {e}")))?;
     let result = runtime.block_on(async {
-        let ending = net::Ending::begin()?;
+        let ending = net::Ending::begin(record)?;
         let result = work(ending.clone()).await;
         ending.result(result).await
     });

@@ -38,6 +38,13 @@ pub(crate) fn speak_json() {
 /// Writes a line to standard error; for a program as `{"schema":"byway.note/1","note":LINE}`.
 pub(crate) fn say(line: impl Display) {
     let text = line.to_string();
+    crate::net::note(&text);
+    say_alone(text);
+}
+
+/// [`say`], and not in the log.
+fn say_alone(text: impl Display) {
+    let text = text.to_string();
     if JSON.load(Ordering::Relaxed) {
         say_json(&serde_json::json!({"schema": "byway.note/1", "note": text}));
     } else {
@@ -55,7 +62,7 @@ pub(crate) struct LogLines;
 
 impl Write for LogLines {
     fn write(&mut self, event: &[u8]) -> std::io::Result<usize> {
-        say(String::from_utf8_lossy(event).trim_end());
+        say_alone(String::from_utf8_lossy(event).trim_end());
         Ok(event.len())
     }
 

@@ -1,10 +1,30 @@
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
+  if (!data.runs.length) {
+    document.querySelectorAll("main section").forEach((section) => { section.hidden = true; });
+    return;
+  }
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const colour = (i) => css("--c" + (i % 8));
   const el = (id) => document.getElementById(id);
-  const end = Math.max(...data.runs.map((r) => r.end), 0.001);
+  const end = Math.max(...data.runs.map((r) => r.end), data.end || 0, 0.001);
+  // What the first chart draws. Of a run: its TSNs, of which those below an earlier one came late.
+  const lines = data.lines || data.runs.map((run) => {
+    const line = { t: [], v: [] }, dots = { t: [], v: [] };
+    let most = -1;
+    run.received.t.forEach((time, k) => {
+      const value = run.received.v[k];
+      if (value > most) most = value;
+      else { dots.t.push(time); dots.v.push(value); }
+      line.t.push(time);
+      line.v.push(most);
+    });
+    return { name: run.policy, end: run.end, line, dots };
+  });
+  // The paths of a run, and what happened to them: those of the scenario, or its own.
+  const namesOf = (run) => run.names || data.paths;
+  const eventsOf = (run) => run.events || data.events;
   const STATES = {
     active: ["active", "--active"],
     potentially_failed: ["potentially failed", "--suspect"],
@@ -36,7 +56,7 @@
         ctx.clip();
         ctx.font = `${12 * devicePixelRatio}px system-ui, sans-serif`;
         ctx.textBaseline = "top";
-        data.events.forEach((event, i) => {
+        eventsOf(data.runs[shown]).forEach((event, i) => {
           const x = Math.round(u.valToPos(event.at, "x", true));
           ctx.strokeStyle = ctx.fillStyle = css(event.failure ? "--mark" : "--quiet");
           ctx.lineWidth = devicePixelRatio;
@@ -45,12 +65,13 @@
           ctx.moveTo(x, bbox.top);
           ctx.lineTo(x, bbox.top + bbox.height);
           ctx.stroke();
-          if (own.labels) {
-            const text = `${data.paths[event.path]} ${event.words}`;
+          if (own.labels && event.label !== false) {
+            const run = data.runs[shown];
+            const text = `${(run.short || namesOf(run))[event.path]} ${event.words}`;
             const pad = 4 * devicePixelRatio;
             const right = x + pad + ctx.measureText(text).width > bbox.left + bbox.width;
             ctx.textAlign = right ? "right" : "left";
-            ctx.fillText(text, right ? x - pad : x + pad, bbox.top + pad + (i % 3) * 14 * devicePixelRatio);
+            ctx.fillText(text, right ? x - pad : x + pad, bbox.top + pad + (i % (data.lines ? 6 : 3)) * 14 * devicePixelRatio);
           }
         });
         ctx.restore();
@@ -129,32 +150,22 @@
     const tables = [];
     const series = [{}];
     const names = [];
-    data.runs.forEach((run, i) => {
-      const t = [], top = [], lateT = [], late = [];
-      let most = -1;
-      run.received.t.forEach((time, k) => {
-        const value = run.received.v[k];
-        if (value > most) most = value;
-        else { lateT.push(time); late.push(value); }
-        t.push(time);
-        top.push(most);
-      });
-      t.push(run.end);
-      top.push(top.length ? most : 0);
-      tables.push([t, top], [lateT, late]);
-      names.push([escape(run.policy), series.length, colour(i)]);
+    lines.forEach((line, i) => {
+      const t = line.line.t.concat(line.end), top = line.line.v.concat(line.line.v.length ? line.line.v[line.line.v.length - 1] : 0);
+      tables.push([t, top], [line.dots.t, line.dots.v]);
+      names.push([escape(line.name), series.length, colour(i)]);
       series.push(
-        { label: run.policy, stroke: colour(i), width: 2, spanGaps: true, points: { show: false }, show: !hidden.has(i), paths: uPlot.paths.stepped({ align: 1 }) },
-        { label: run.policy + " late", stroke: colour(i), paths: () => null, points: { show: true, size: 4, fill: colour(i), space: 0 }, show: !hidden.has(i) },
+        { label: line.name, stroke: colour(i), width: 2, spanGaps: true, points: { show: false }, show: !hidden.has(i), paths: uPlot.paths.stepped({ align: 1 }) },
+        { label: line.name + " late", stroke: colour(i), paths: () => null, points: { show: true, size: 4, fill: colour(i), space: 0 }, show: !hidden.has(i) },
       );
     });
     const y = { scale: { range: (u, min, max) => [0, Math.max(1, max * 1.04)] }, axis: axis("TSN, from 0", { size: 62 }) };
     received = make("received", options("received", innerWidth < 600 ? 300 : 400, series, y,
       { hooks: { setCursor: [describe("received-values", names, "", 0)] } }), uPlot.join(tables));
   };
-  data.runs.forEach((run, i) => {
+  lines.forEach((line, i) => {
     const button = document.createElement("button");
-    button.innerHTML = `<span class="swatch" style="background:var(--c${i % 8})"></span>${escape(run.policy)}`;
+    button.innerHTML = `<span class="swatch" style="background:var(--c${i % 8})"></span>${escape(line.name)}`;
     button.setAttribute("aria-pressed", "true");
     button.onclick = () => {
       if (!hidden.delete(i)) hidden.add(i);
@@ -169,22 +180,45 @@
   const hiddenPaths = new Set();
   const inner = {};
   const perPath = (place, key, factor, unit, digits, y) => {
-    const run = data.runs[shown];
+    if (!el(place)) return;
+    const run = data.runs[shown], of = namesOf(run);
     const tables = [], series = [{}], names = [];
     run.paths.forEach((path, i) => {
       const t = path[key].t.slice(), v = path[key].v.map((x) => x * factor);
       if (t.length) { t.push(run.end); v.push(v[v.length - 1]); }
       tables.push([t, v]);
-      names.push([escape(data.paths[i]), series.length, colour(i)]);
-      series.push({ label: data.paths[i], stroke: colour(i), width: 2, spanGaps: true, points: { show: false }, show: !hiddenPaths.has(i), paths: uPlot.paths.stepped({ align: 1 }), dash: i % 2 ? [8, 3] : [] });
+      names.push([escape(of[i]), series.length, colour(i)]);
+      series.push({ label: of[i], stroke: colour(i), width: 2, spanGaps: true, points: { show: false }, show: !hiddenPaths.has(i), paths: uPlot.paths.stepped({ align: 1 }), dash: i % 2 ? [8, 3] : [] });
     });
     drop(inner[place]);
     inner[place] = make(place, options(place, 220, series, y, { hooks: { setCursor: [describe(place + "-values", names, unit, digits)] } }), uPlot.join(tables));
   };
 
+  // The width at the left of the charts of paths, for their numbers and names.
+  const side = () => {
+    if (innerWidth < 600) return 80;
+    const longest = Math.max(0, ...namesOf(data.runs[shown]).map((name) => name.length));
+    return data.runs[shown].names ? Math.min(230, Math.max(108, longest * 7.5 + 16)) : 108;
+  };
+
+  const drawPaths = () => {
+    el("paths").replaceChildren();
+    namesOf(data.runs[shown]).forEach((name, i) => {
+      const button = document.createElement("button");
+      button.innerHTML = `<span class="swatch" style="background:var(--c${i % 8})"></span>${escape(name)}`;
+      button.setAttribute("aria-pressed", String(!hiddenPaths.has(i)));
+      button.onclick = () => {
+        if (!hiddenPaths.delete(i)) hiddenPaths.add(i);
+        button.setAttribute("aria-pressed", String(!hiddenPaths.has(i)));
+        ["rate", "cwnd", "flight", "rtt", "rto"].forEach((place) => inner[place]?.setSeries(i + 1, { show: !hiddenPaths.has(i) }));
+      };
+      el("paths").append(button);
+    });
+  };
+
   const drawStates = () => {
-    const run = data.runs[shown];
-    const count = data.paths.length;
+    const run = data.runs[shown], of = namesOf(run);
+    const count = of.length;
     const times = new Set([0, run.end]);
     run.paths.forEach((p) => p.states.forEach((s) => times.add(s[0])));
     const x = [...times].sort((a, b) => a - b);
@@ -234,14 +268,15 @@
       if (left == null || left < 0) { el("states-values").textContent = ""; return; }
       const t = u.posToVal(left, "x");
       el("states-values").innerHTML = [`<b>t = ${number(t, 3)} s</b>`].concat(
-        run.paths.map((p, i) => `${escape(data.paths[i])} <b>${stateAt(p, t)}</b>`)).join(" &nbsp; ");
+        run.paths.map((p, i) => `${escape(of[i])} <b>${stateAt(p, t)}</b>`)).join(" &nbsp; ");
     };
     const narrow = innerWidth < 600;
+    const room = narrow ? 8 : Math.floor((side() - 16) / 7.5);
     const y = {
       scale: { range: () => [0, count] },
-      axis: axis(null, { size: narrow ? 80 : 108, grid: { show: false }, ticks: { show: false },
-        splits: () => data.paths.map((_, i) => count - i - 0.5),
-        values: () => data.paths.map((name) => (name.length > (narrow ? 8 : 12) ? name.slice(0, narrow ? 7 : 11) + "…" : name)) }),
+      axis: axis(null, { size: side(), grid: { show: false }, ticks: { show: false },
+        splits: () => of.map((_, i) => count - i - 0.5),
+        values: () => of.map((name) => (name.length > room ? name.slice(0, room - 1) + "…" : name)) }),
     };
     drop(inner.states);
     const opts = options("states", 70 + 40 * count, [{}, { paths: () => null, points: { show: false } }], y, { hooks: { setCursor: [say] } });
@@ -253,9 +288,13 @@
     const run = data.runs[shown];
     el("note").textContent = run.note;
     drawStates();
-    const wide = innerWidth < 600 ? 62 : 90;
+    const wide = side() - 18;
+    const fromZero = (label) => ({ scale: { range: (u, min, max) => [0, Math.max(0.1, max * 1.06)] }, axis: axis(label, { size: wide }) });
     perPath("cwnd", "cwnd", 1e-3, " kB", 1, {
       scale: { range: (u, min, max) => [0, Math.max(1, max * 1.06)] }, axis: axis("cwnd, kB", { size: wide }) });
+    perPath("rate", "rate", 1e-6, " Mbit/s", 2, fromZero("rate, Mbit/s"));
+    perPath("flight", "flight", 1e-3, " kB", 1, fromZero("in flight, kB"));
+    perPath("rtt", "rtt", 1e3, " ms", 2, fromZero("RTT, ms"));
     // Doublings are equal steps on this scale.
     const low = Math.min(...run.paths.flatMap((p) => p.rto.v), 1), high = Math.max(...run.paths.flatMap((p) => p.rto.v), 1);
     const floor = 2 ** Math.floor(Math.log2(low)), ceiling = 2 ** Math.ceil(Math.log2(high * 1.01));
@@ -266,6 +305,7 @@
       axis: axis("RTO, s (doubling scale)", { size: wide, splits: () => steps, filter: (u, v) => v, values: (u, v) => v.map((s) => (s == null ? "" : number(s, 3))) }) });
     if (range) show(range[0], range[1]);
     else show(0, end);
+    drawPaths();
     [...el("choice").children].forEach((b, i) => b.setAttribute("aria-selected", String(i === shown)));
   };
 
@@ -273,19 +313,8 @@
     const button = document.createElement("button");
     button.textContent = run.policy;
     button.setAttribute("role", "tab");
-    button.onclick = () => { shown = i; drawInner(); };
+    button.onclick = () => { shown = i; if (run.names) { hiddenPaths.clear(); received.redraw(); } drawInner(); };
     el("choice").append(button);
-  });
-  data.paths.forEach((name, i) => {
-    const button = document.createElement("button");
-    button.innerHTML = `<span class="swatch" style="background:var(--c${i % 8})"></span>${escape(name)}`;
-    button.setAttribute("aria-pressed", "true");
-    button.onclick = () => {
-      if (!hiddenPaths.delete(i)) hiddenPaths.add(i);
-      button.setAttribute("aria-pressed", String(!hiddenPaths.has(i)));
-      ["cwnd", "rto"].forEach((place) => inner[place].setSeries(i + 1, { show: !hiddenPaths.has(i) }));
-    };
-    el("paths").append(button);
   });
   el("states-key").innerHTML = Object.values(STATES)
     .map(([name, paint]) => `<span><span class="swatch" style="background:var(${paint})"></span>${name}</span>`)

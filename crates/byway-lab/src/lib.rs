@@ -55,6 +55,8 @@ pub mod table;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod terminal;
 #[cfg(not(target_arch = "wasm32"))]
+pub mod transfer;
+#[cfg(not(target_arch = "wasm32"))]
 pub mod trouble;
 
 /// The example of the README, as a test.

@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 use std::fmt::Write;
 
 const PAGE: &str = include_str!("../assets/report.html");
-const CSS: &str = include_str!("../assets/report.css");
-const JS: &str = include_str!("../assets/report.js");
-const UPLOT_JS: &str = include_str!("../assets/uPlot-1.6.32.min.js");
-const UPLOT_CSS: &str = include_str!("../assets/uPlot-1.6.32.min.css");
-const UPLOT_LICENSE: &str = include_str!("../assets/uPlot-LICENSE.txt");
+pub(crate) const CSS: &str = include_str!("../assets/report.css");
+pub(crate) const JS: &str = include_str!("../assets/report.js");
+pub(crate) const UPLOT_JS: &str = include_str!("../assets/uPlot-1.6.32.min.js");
+pub(crate) const UPLOT_CSS: &str = include_str!("../assets/uPlot-1.6.32.min.css");
+pub(crate) const UPLOT_LICENSE: &str = include_str!("../assets/uPlot-LICENSE.txt");
 
 /// Points of a curve in the report.
 const POINTS: usize = 3000;
@@ -42,7 +42,7 @@ pub fn html(comparison: &Comparison) -> String {
 
 /// Replaces each mark once, in one pass, so that a filled-in text that looks
 /// like a mark stays as it is.
-fn fill(page: &str, fills: &[(&str, String)]) -> String {
+pub(crate) fn fill(page: &str, fills: &[(&str, String)]) -> String {
     let mut out = String::new();
     let mut rest = page;
     while let Some(at) = rest.find("{{") {
@@ -63,7 +63,7 @@ fn fill(page: &str, fills: &[(&str, String)]) -> String {
     out
 }
 
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")

@@ -53,6 +53,7 @@
 
 pub mod host;
 pub mod net;
+pub mod pcapng;
 mod simulation;
 
 pub use simulation::{HostId, Simulation};

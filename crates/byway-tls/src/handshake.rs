@@ -26,7 +26,7 @@ use rustls::quic::{
 use rustls::server::{AlwaysResolvesServerRawPublicKeys, NoServerSessionStorage};
 use rustls::sign::CertifiedKey;
 use rustls::version::TLS13;
-use rustls::{ClientConfig, Error, ServerConfig};
+use rustls::{ClientConfig, Error, KeyLog, ServerConfig};
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, PoisonError};
@@ -126,6 +126,20 @@ impl Handshake {
         expect: Expect,
         service: Service,
     ) -> Result<Handshake, HandshakeError> {
+        Handshake::client_logged(key, expect, service, None)
+    }
+
+    /// [`Handshake::client`] whose secrets are told to `log`: who has them and a capture of the packets can
+    /// read everything.
+    ///
+    /// # Errors
+    /// As [`Handshake::client`].
+    pub fn client_logged(
+        key: &SecretKey,
+        expect: Expect,
+        service: Service,
+        log: Option<Arc<dyn KeyLog>>,
+    ) -> Result<Handshake, HandshakeError> {
         let provider = provider();
         let (verifier, unexpected) = verifier(&provider, Some(expect));
         let mut config = ClientConfig::builder_with_provider(provider)
@@ -139,6 +153,9 @@ impl Handshake {
         config.alpn_protocols = vec![service.alpn().to_vec()];
         config.resumption = Resumption::disabled();
         config.enable_sni = false;
+        if let Some(log) = log {
+            config.key_log = log;
+        }
         // Not sent: there are no names here.
         let name = ServerName::try_from("byway.invalid")
             .map_err(|_| HandshakeError::Tls("no name".to_owned()))?;
@@ -153,6 +170,18 @@ impl Handshake {
     /// # Errors
     /// As [`Handshake::client`].
     pub fn server(key: &SecretKey, service: Service) -> Result<Handshake, HandshakeError> {
+        Handshake::server_logged(key, service, None)
+    }
+
+    /// [`Handshake::server`] whose secrets are told to `log`, as [`Handshake::client_logged`].
+    ///
+    /// # Errors
+    /// As [`Handshake::client`].
+    pub fn server_logged(
+        key: &SecretKey,
+        service: Service,
+        log: Option<Arc<dyn KeyLog>>,
+    ) -> Result<Handshake, HandshakeError> {
         let provider = provider();
         let (verifier, unexpected) = verifier(&provider, None);
         let mut config = ServerConfig::builder_with_provider(provider)
@@ -165,6 +194,9 @@ impl Handshake {
         config.alpn_protocols = vec![service.alpn().to_vec()];
         config.session_storage = Arc::new(NoServerSessionStorage {});
         config.send_tls13_tickets = 0;
+        if let Some(log) = log {
+            config.key_log = log;
+        }
         let parameters = PARAMETERS.to_vec();
         let tls = ServerConnection::new(Arc::new(config), Version::V1, parameters)
             .map_err(|e| tls(&e))?;

@@ -128,6 +128,12 @@ impl Sealer {
         Ok(sealed)
     }
 
+    /// The next message has the next keys.
+    #[cfg(test)]
+    pub(crate) fn turn_keys(&mut self) {
+        self.with_key = self.limit;
+    }
+
     /// The message that was sealed last on this stream has been sent.
     pub fn sent(&mut self, stream: u16) {
         self.sent.add(stream);

@@ -5,6 +5,7 @@
 //! send these. The lock is held for one buffer, a few small ones or one fill at a time and
 //! never during a system call, so that handles on other threads get their turn.
 
+use crate::batch::Batch;
 use crate::busy_peers::BusyPeers;
 use crate::cards::Cards;
 use crate::icmp::Told;
@@ -15,6 +16,7 @@ use crate::socket::{Received, Socket};
 use crate::socket_queue::SocketQueue;
 use crate::state::Source;
 use crate::strangers::Strangers;
+use crate::watcher::{Passing, Watcher};
 use byway_core::time::Instant;
 use std::future::Future;
 use std::pin::Pin;
@@ -134,12 +136,15 @@ pub(crate) struct Driver {
     again: Option<Instant>,
     /// By which card packets leave.
     cards: Cards,
+    /// Who sees packets.
+    watcher: Option<Arc<dyn Watcher>>,
 }
 
 impl Driver {
     /// A driver of these sockets, in the order of the state's local addresses. Must
     /// be created inside a runtime.
     pub(crate) fn new(shared: Arc<Shared>, sockets: Vec<Socket>) -> Driver {
+        let watcher = shared.with(|state| state.sees_packets.clone());
         Driver {
             shared,
             ports: sockets.into_iter().map(|s| Some(Port::new(s))).collect(),
@@ -149,6 +154,7 @@ impl Driver {
             armed: None,
             again: None,
             cards: Cards::list(),
+            watcher,
         }
     }
 
@@ -270,6 +276,7 @@ impl Driver {
     /// was sent.
     fn send(&mut self, cx: &mut Context<'_>) -> bool {
         let (mut datagrams, mut batches, mut not_sent) = (0, 0, 0);
+        let watcher = self.watcher.as_deref();
         for port in self.ports.iter_mut().flatten() {
             while let Some(batch) = port.queue.first() {
                 let count = batch.datagrams() as u64;
@@ -278,12 +285,18 @@ impl Driver {
                     .named(port.socket.local().ip(), batch.destination);
                 match port.socket.poll_send(cx, batch, card) {
                     Poll::Pending => break,
-                    Poll::Ready(Ok(())) => datagrams += count,
+                    Poll::Ready(Ok(())) => {
+                        datagrams += count;
+                        show(watcher, &port.socket, batch);
+                    }
                     Poll::Ready(Err(Refused {
                         error,
                         datagrams: n,
                     })) => {
                         datagrams += count - n;
+                        if n < count {
+                            show(watcher, &port.socket, batch);
+                        }
                         not_sent += n;
                         let from = port.socket.local();
                         let to = batch.destination;
@@ -328,6 +341,20 @@ impl Driver {
             self.armed = None;
         }
         fired
+    }
+}
+
+/// Shows a batch that has left to who watches.
+fn show(watcher: Option<&dyn Watcher>, socket: &Socket, batch: &Batch) {
+    let Some(watcher) = watcher else { return };
+    for packet in batch.bytes.chunks(batch.segment.max(1)) {
+        watcher.packet(Passing {
+            sent: true,
+            local: socket.local(),
+            remote: batch.destination,
+            udp: !socket.place().raw,
+            packet,
+        });
     }
 }
 

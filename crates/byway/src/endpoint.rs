@@ -9,6 +9,7 @@ use crate::routes::KernelRoutes;
 use crate::shared::Shared;
 use crate::socket::Socket;
 use crate::state::{DriverStats, State};
+use crate::watcher::Watcher;
 use crate::{bind, kernel_drops, watch, wildcard};
 use byway_core::{Config, EndpointConfig, EndpointStats};
 use std::future::poll_fn;
@@ -56,6 +57,8 @@ pub struct EndpointOptions {
     /// Settings of all associations. [`Endpoint::connect_with`] can override them.
     /// Default: [`Config::byway`].
     pub config: Config,
+    /// Who sees its packets and what happens to its associations. Default: nobody, which costs nothing.
+    pub watcher: Option<Arc<dyn Watcher>>,
 }
 
 impl EndpointOptions {
@@ -73,6 +76,7 @@ impl EndpointOptions {
             max_associations_per_peer: 16_384,
             max_memory: 256 << 20,
             config: Config::byway(),
+            watcher: None,
         }
     }
 
@@ -148,6 +152,8 @@ impl Endpoint {
         config.max_associations_per_peer = options.max_associations_per_peer;
         config.max_memory = options.max_memory;
         config.accepted = options.config.clone();
+        let watching = |w: &Arc<dyn Watcher>| w.wants_observations();
+        config.observe = options.watcher.as_ref().is_some_and(watching);
         config.check()?;
         let encapsulation = options.encapsulation;
         bind::check(&config.local, encapsulation, options.beside_kernel_sctp)?;
@@ -159,7 +165,8 @@ impl Endpoint {
         let mut core = byway_core::Endpoint::new(config)?;
         core.set_routes(Box::new(KernelRoutes::now()));
         let outbox = Outbox::new(sockets.iter().map(Socket::max_segments).collect());
-        let state = State::new(core, places, outbox, options.backlog);
+        let mut state = State::new(core, places, outbox, options.backlog);
+        state.watch(options.watcher);
         let shared = Arc::new(Shared::new(state));
         runtime.spawn(Driver::new(shared.clone(), sockets));
         let bound = watch::Bound {

@@ -95,6 +95,7 @@ mod strangers;
 mod stream;
 mod wakers;
 mod watch;
+mod watcher;
 mod wildcard;
 
 pub use association::{Association, Charge};
@@ -110,6 +111,7 @@ pub use events::Events;
 pub use overview::{Latest, Overview};
 pub use state::DriverStats;
 pub use stream::{ByteStream, Stream};
+pub use watcher::{Passing, Watcher};
 
 /// The example of the README, as a test.
 #[cfg(doctest)]

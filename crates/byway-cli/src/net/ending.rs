@@ -3,6 +3,7 @@
 //! for.
 
 use super::place;
+use super::record::Record;
 use crate::failure::{Failure, Kind};
 use crate::terminal::say;
 use byway::Endpoint;
@@ -60,12 +61,14 @@ struct Inner {
     told: watch::Sender<Option<Told>>,
     /// Whether the ABORTs are sent.
     aborted: watch::Sender<bool>,
+    /// What it leaves behind.
+    record: Record,
 }
 
 impl Ending {
     /// Takes the signals over. Must be called inside a runtime with another
     /// thread than this: it works while this one is busy.
-    pub(crate) fn begin() -> Result<Ending, Failure> {
+    pub(crate) fn begin(record: Record) -> Result<Ending, Failure> {
         let take = |kind| {
             signal(kind)
                 .map_err(|e| Failure::new(Kind::Failed, format!("cannot handle signals: {e}")))
@@ -79,6 +82,7 @@ impl Ending {
             signal: OnceLock::new(),
             told: watch::Sender::new(None),
             aborted: watch::Sender::new(false),
+            record,
         }));
         tokio::spawn(ending.clone().obey(signals));
         Ok(ending)
@@ -108,6 +112,7 @@ impl Ending {
         tokio::select! {
             () = work => {
                 say(format_args!("byway: {}", told.failure()));
+                self.0.record.finish(Some(&told.failure()));
                 told.exit()
             }
             // Once more: at once.
@@ -123,6 +128,11 @@ impl Ending {
     /// The endpoint in use, if there is one.
     pub(super) fn current(&self) -> Option<Endpoint> {
         self.endpoint().clone()
+    }
+
+    /// What the command leaves behind.
+    pub(super) fn record(&self) -> &Record {
+        &self.0.record
     }
 
     /// This endpoint is aborted for a signal.

@@ -43,7 +43,7 @@ pub(super) fn serve_with(
         .options(local.clone())
         .sctp_port(port)
         .config(change(config(&here.settings)?));
-    let endpoint = Endpoint::bind(options)?;
+    let endpoint = Endpoint::bind(ending.record().watches(options))?;
     ending.aborts(&endpoint);
     let shown: Vec<String> = endpoint
         .local_addresses()
@@ -148,7 +148,7 @@ async fn set_up(
         .options(local.clone())
         .config(change(config(&here.settings)?));
     options.accept = false;
-    let endpoint = Endpoint::bind(options)?;
+    let endpoint = Endpoint::bind(ending.record().watches(options))?;
     ending.aborts(&endpoint);
     if !here.is_silent()
         && let Some(words) = address::left_out(&endpoint.local_addresses(), &remote)

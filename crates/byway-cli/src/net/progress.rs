@@ -1,6 +1,7 @@
 //! What a person sees meanwhile: a bar, the paths, and what happens to them.
 
 use super::log::Log;
+use super::record::note;
 use super::traffic;
 use crate::terminal::say;
 use byway::PathStats;
@@ -127,6 +128,7 @@ impl Progress {
         if self.multi.is_hidden() {
             say(text);
         } else {
+            note(&text);
             // Its own `suspend` panics when a terminal has gone.
             let _ = self.multi.println(text);
         }

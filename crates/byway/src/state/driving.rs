@@ -5,6 +5,7 @@ use crate::busy_peers::Candidate;
 use crate::encapsulation::Place;
 use crate::error::Closed;
 use crate::icmp::Told;
+use crate::watcher::Passing;
 use byway_core::time::Instant;
 use byway_core::{Refusal, Rule, SendFailure};
 use std::net::SocketAddr;
@@ -89,6 +90,15 @@ impl State {
         }
         for datagram in datagrams {
             self.stats.datagrams_received += 1;
+            if let Some(watcher) = &self.sees_packets {
+                watcher.packet(Passing {
+                    sent: false,
+                    local: destination,
+                    remote: source,
+                    udp: !place.raw,
+                    packet: datagram,
+                });
+            }
             self.core
                 .handle_datagram(now, source, destination, datagram);
             // After each datagram: a SACK is due after every second packet (RFC

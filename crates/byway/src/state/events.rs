@@ -8,6 +8,13 @@ use byway_core::{AssocId, Event, LossReason, Rule};
 impl State {
     /// Passes the core's events on.
     pub(super) fn dispatch(&mut self, now: Instant) {
+        if let Some(observer) = &self.observer {
+            self.observed.extend(self.core.drain_observations());
+            if !self.observed.is_empty() {
+                observer.observed(&self.observed, &self.core);
+                self.observed.clear();
+            }
+        }
         while let Some((id, event)) = self.core.poll_event() {
             self.on_event(now, id, event);
         }
@@ -15,6 +22,9 @@ impl State {
 
     pub(super) fn on_event(&mut self, now: Instant, id: AssocId, event: Event) {
         log(id, &event);
+        if let Some(observer) = &self.observer {
+            observer.event(now, id, &event, &self.core);
+        }
         if matches!(event, Event::Readable | Event::Writable | Event::Drained) {
             return self.take_event(now, id, event);
         }

@@ -16,11 +16,14 @@ use crate::encapsulation::Place;
 use crate::outbox::Outbox;
 use crate::socket::Socket;
 use crate::wakers::Wakers;
+use crate::watcher::Watcher;
 use byway_core::AssocId;
+use byway_core::observe::Observed;
 use byway_core::time::Instant;
 pub(crate) use driving::Source;
 use entry::Entry;
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 use std::task::Waker;
 
 /// Counters of the sockets of an endpoint.
@@ -58,6 +61,12 @@ pub(crate) struct State {
     /// The routes changed, and the driver does not know.
     pub(crate) routes_changed: bool,
     scratch: Vec<u8>,
+    /// Who sees packets.
+    pub(crate) sees_packets: Option<Arc<dyn Watcher>>,
+    /// Who learns what happens.
+    pub(super) observer: Option<Arc<dyn Watcher>>,
+    /// What was observed, on its way there.
+    observed: Vec<Observed>,
     /// Each in a box of its own: the nodes of the map are half empty, and one that stays would hold the
     /// memory of those beside it.
     entries: BTreeMap<AssocId, Box<Entry>>,
@@ -110,6 +119,9 @@ impl State {
             going: Vec::new(),
             routes_changed: false,
             scratch: Vec::with_capacity(2048),
+            sees_packets: None,
+            observer: None,
+            observed: Vec::new(),
             entries: BTreeMap::new(),
             incoming: VecDeque::new(),
             backlog,
@@ -124,6 +136,12 @@ impl State {
             called: false,
             driver_gone: false,
         }
+    }
+
+    /// From now on this one watches.
+    pub(crate) fn watch(&mut self, watcher: Option<Arc<dyn Watcher>>) {
+        self.sees_packets = watcher.clone().filter(|w| w.wants_packets());
+        self.observer = watcher.filter(|w| w.wants_observations());
     }
 
     /// Wakes the driver for another turn.

@@ -13,3 +13,4 @@ mod skipped;
 mod stranger;
 mod strangers;
 mod transfer;
+mod watching;

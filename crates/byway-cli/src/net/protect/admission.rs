@@ -8,6 +8,7 @@ use super::commands;
 use super::gate::{Gate, Place};
 use super::to::Credentials;
 use crate::failure::{Failure, Kind};
+use crate::net::record;
 use byway::{Association, Message};
 use byway_tls::{
     Answer, HANDSHAKE_PPID, Handshake, HandshakeError, PublicKey, Refusal, Request, Session,
@@ -49,10 +50,17 @@ pub(in crate::net) async fn enter(
 ) -> Result<Channel, Failure> {
     let meeting = async {
         let expect = credentials.expect.clone();
-        let handshake = Handshake::client(&credentials.key, expect, purpose.service);
+        let secrets = record::of_session();
+        let handshake = Handshake::client_logged(
+            &credentials.key,
+            expect,
+            purpose.service,
+            record::logged(&secrets),
+        );
         let handshake = handshake.map_err(|e| failed(&e))?;
         let met = shake(association, handshake, || true).await;
         let session = met.map_err(|refused| credentials.explain(refused, purpose))?;
+        record::keep(secrets);
         request(association, session, credentials, purpose).await
     };
     match tokio::time::timeout(timeout, meeting).await {
@@ -119,7 +127,9 @@ pub(in crate::net) async fn admit<'a>(
     let place = gate.meetings().place(from);
     let meeting = async {
         let purpose = gate.purpose();
-        let handshake = Handshake::server(gate.key(), purpose.service);
+        let secrets = record::of_session();
+        let handshake =
+            Handshake::server_logged(gate.key(), purpose.service, record::logged(&secrets));
         let handshake = handshake.map_err(|e| failed(&e))?;
         let may = || association.take_handshake();
         let met = shake(association, handshake, may).await;
@@ -127,7 +137,9 @@ pub(in crate::net) async fn admit<'a>(
             plain: matches!(refused, Refused::Plain(_)),
             failure: refused.at_gate(purpose),
         })?;
-        answer(gate, association, session).await
+        let admitted = answer(gate, association, session).await?;
+        record::keep(secrets);
+        Ok(admitted)
     };
     let met = tokio::select! {
         met = tokio::time::timeout(MEETING, meeting) => met,
