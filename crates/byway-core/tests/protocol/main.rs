@@ -17,6 +17,7 @@ mod dead_data;
 mod errors;
 mod failover;
 mod icmp;
+mod interleaving;
 mod lost_answers;
 mod mtu;
 mod nat;

@@ -10,10 +10,26 @@ use crate::assoc::{Association, Ctx};
 use crate::path::PathId;
 use crate::send::record::Record;
 use bytes::Bytes;
-use byway_wire::{CHUNK_HEADER_LEN, Data, PacketBuilder, Tsn, padded};
+use byway_wire::{CHUNK_HEADER_LEN, Data, IData, PacketBuilder, Tsn, padded};
 
 /// Shorter payloads are copied, because a second buffer would cost more.
 const SHORTEST_TAIL: usize = 256;
+
+/// A chunk of user data: DATA, or I-DATA where messages interleave.
+#[derive(Copy, Clone)]
+pub(super) struct UserData<'a> {
+    pub(super) tsn: Tsn,
+    pub(super) stream: u16,
+    /// The Message Identifier; its lower 16 bits are the Stream Sequence Number.
+    pub(super) number: u32,
+    /// See [`Cut::ppid_or_fsn`](crate::send::queue::Cut).
+    pub(super) ppid_or_fsn: u32,
+    pub(super) unordered: bool,
+    pub(super) begin: bool,
+    pub(super) end: bool,
+    pub(super) immediate: bool,
+    pub(super) payload: &'a Bytes,
+}
 
 /// A packet with DATA that is being written.
 pub(super) struct DataPacket<'b> {
@@ -25,6 +41,8 @@ pub(super) struct DataPacket<'b> {
     tail: Option<Bytes>,
     /// The SACK at the front: its a_rwnd and its number of gap blocks.
     sack: Option<(u32, usize)>,
+    /// I-DATA takes the place of DATA.
+    interleaves: bool,
 }
 
 impl DataPacket<'_> {
@@ -33,20 +51,49 @@ impl DataPacket<'_> {
         self.limit.saturating_sub(self.builder.len())
     }
 
-    /// Appends a chunk; `payload` is its payload.
+    /// Appends a chunk.
     #[inline]
-    pub(super) fn put(&mut self, chunk: &Data<'_>, payload: &Bytes, ctx: &Ctx<'_>) {
+    pub(super) fn put(&mut self, c: &UserData<'_>, ctx: &Ctx<'_>) {
+        if self.interleaves {
+            return self.put_interleaved(c);
+        }
+        let payload = c.payload;
+        let chunk = Data {
+            tsn: c.tsn,
+            stream_id: c.stream,
+            ssn: c.number as u16,
+            ppid: c.ppid_or_fsn,
+            unordered: c.unordered,
+            begin: c.begin,
+            end: c.end,
+            immediate: c.immediate,
+            payload,
+        };
         if let Some(before) = self.tail.take() {
             self.builder.append_payload(&before);
         }
         // A tail has no padding, because that would be a third buffer.
         let tail = payload.len() >= SHORTEST_TAIL && payload.len().is_multiple_of(4);
         if ctx.payload_tail.is_some() && tail {
-            self.builder.data_without_payload(chunk);
+            self.builder.data_without_payload(&chunk);
             self.tail = Some(payload.clone());
         } else {
-            self.builder.data(chunk);
+            self.builder.data(&chunk);
         }
+    }
+
+    fn put_interleaved(&mut self, c: &UserData<'_>) {
+        self.builder.i_data(&IData {
+            tsn: c.tsn,
+            stream_id: c.stream,
+            mid: c.number,
+            ppid_or_fsn: c.ppid_or_fsn,
+            unordered: c.unordered,
+            begin: c.begin,
+            end: c.end,
+            immediate: c.immediate,
+            payload: c.payload,
+        });
     }
 }
 
@@ -78,6 +125,7 @@ impl Association {
             limit,
             tail: None,
             sack,
+            interleaves: self.send.interleaves(),
         }
     }
 
@@ -131,12 +179,12 @@ impl Association {
 }
 
 /// The chunk of a record.
-pub(super) fn chunk(r: &Record, tsn: Tsn) -> Data<'_> {
-    Data {
+pub(super) fn chunk(r: &Record, tsn: Tsn) -> UserData<'_> {
+    UserData {
         tsn,
-        stream_id: r.stream,
-        ssn: r.ssn,
-        ppid: r.ppid,
+        stream: r.stream,
+        number: r.number,
+        ppid_or_fsn: r.ppid_or_fsn,
         unordered: r.unordered,
         begin: r.begin,
         end: r.end,

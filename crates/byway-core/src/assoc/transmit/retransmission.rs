@@ -67,7 +67,7 @@ impl Association {
             if seq != first && r.bytes as usize > packet.room() {
                 break;
             }
-            packet.put(&chunk(r, self.send.ledger.tsn_of(seq)), &r.payload, ctx);
+            packet.put(&chunk(r, self.send.ledger.tsn_of(seq)), ctx);
             self.move_to(ctx, seq, path, cause);
             next = self.next_for(path, ctx.now);
         }
