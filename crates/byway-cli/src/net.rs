@@ -7,6 +7,7 @@ mod doctor;
 mod ending;
 mod exchange;
 mod identity;
+mod joiner;
 mod log;
 mod open;
 mod parts;

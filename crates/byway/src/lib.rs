@@ -98,7 +98,7 @@ pub use association::{Association, Charge};
 pub use byway_core::{
     AssocStats, CommandError, Config, ConfigError, EndpointStats, Event, LossReason, Message,
     NOTHING_LISTENS, PathId, PathState, PathStats, Received, Rule, RuleCounts, Undelivered,
-    host_of, text,
+    host_of, policy::StreamScheduler, text,
 };
 pub use encapsulation::Encapsulation;
 pub use endpoint::{Endpoint, EndpointOptions};
