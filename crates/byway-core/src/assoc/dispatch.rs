@@ -226,7 +226,7 @@ impl Association {
                 self.on_sack(ctx, &s);
                 true
             }),
-            chunk_type::I_DATA => {
+            chunk_type::I_DATA if self.knows_interleaving() => {
                 IData::parse(raw).map(|d| self.on_i_data(ctx, (from, inbound.tail), &d, gathered))
             }
             _ => self.handle_other(ctx, (inbound, from), raw, gathered),
@@ -319,7 +319,9 @@ impl Association {
                 self.on_asconf(ctx, inbound, &a, gathered);
             }
             Chunk::AsconfAck(a) if self.optional.asconf.is_some() => self.on_asconf_ack(ctx, &a),
-            Chunk::IForwardTsn(f) => return Ok(self.on_i_forward_tsn(ctx, &f, gathered)),
+            Chunk::IForwardTsn(f) if self.knows_interleaving() => {
+                return Ok(self.on_i_forward_tsn(ctx, &f, gathered));
+            }
             Chunk::ForwardTsn(_)
                 if self.state.takes_data() && self.recv.reassembly.interleaves() =>
             {

@@ -4,7 +4,8 @@
 //! Both sides list I-DATA in Supported Extensions (RFC 5061 section 4.2.7) of INIT and INIT ACK. Then
 //! I-DATA takes the place of DATA in both directions, and whoever sends the other one violates the
 //! protocol. The same holds for I-FORWARD-TSN and FORWARD-TSN. This side gives up no messages, so it
-//! sends neither of these.
+//! sends neither of these. Without `streams.interleaving` all of these but DATA are unknown chunks (RFC
+//! 9260 section 3.2).
 
 use super::dispatch::Gathered;
 use super::{Association, Ctx};
@@ -26,11 +27,17 @@ pub(crate) struct InterleavingOffer {
 impl Association {
     /// Both INITs are known: decides whether messages interleave. Both halves are new.
     pub(super) fn agree_on_interleaving(&mut self, peer: InterleavingOffer) {
-        let agreed = self.cfg.streams.interleaving && peer.i_data;
+        let agreed = self.knows_interleaving() && peer.i_data;
         self.send.interleave(agreed);
         self.recv
             .reassembly
             .interleave(agreed, agreed && peer.i_forward_tsn);
+    }
+
+    /// Whether this side supports interleaving.
+    #[inline]
+    pub(super) fn knows_interleaving(&self) -> bool {
+        self.cfg.streams.interleaving
     }
 
     /// Whether I-DATA takes the place of DATA.

@@ -95,7 +95,9 @@ fn without_both_sides_data_is_used_and_a_scheduler_needs_nobody() {
 
 #[test]
 fn the_chunk_of_the_other_kind_is_a_violation() {
-    let rows: [(bool, &str, &dyn Fn(&mut Pair)); 5] = [
+    // Whether I-DATA was agreed on, the reason, and what the peer does.
+    type Row<'a> = (bool, &'a str, &'a dyn Fn(&mut Pair));
+    let rows: [Row<'_>; 5] = [
         (true, "DATA, although I-DATA was agreed on", &|p| {
             let tsn = p.reader.tsn(A, 1);
             p.inject(Z, 0, |b| b.data(&data(tsn)));
@@ -122,12 +124,33 @@ fn the_chunk_of_the_other_kind_is_a_violation() {
         }),
     ];
     for (agreed, expected, attack) in rows {
-        let mut p = Pair::up(1, &if agreed { interleaving() } else { plain() });
+        let peers = if agreed { interleaving() } else { plain() };
+        let ends = [
+            endpoint(1, A, 1, &peers),
+            endpoint(1, Z, 2, &interleaving()),
+        ];
+        let mut p = Pair::of(ends, 1);
+        p.connect(A, &peers);
+        p.run(1000);
+        p.take_drawings();
         attack(&mut p);
         assert_drawn(&p.take_drawings(), &["Z -> ABORT: Protocol Violation -> A"]);
         let why = loss(&p.take_events(Z));
         assert!(why.contains(expected), "{why}, not {expected}");
     }
+}
+
+#[test]
+fn without_interleaving_its_chunks_are_unknown() {
+    let mut p = Pair::up(1, &plain());
+    let tsn = p.reader.tsn(A, 1);
+    p.inject(Z, 0, |b| b.i_data(&i_data(tsn, 0)));
+    p.inject(Z, 0, |b| b.i_forward_tsn(tsn, &[]));
+    assert_drawn(
+        &p.take_drawings(),
+        &["Z -> ERROR: Unrecognized Chunk Type -> A"; 2],
+    );
+    assert_eq!(p.state(Z), "ESTABLISHED");
 }
 
 #[test]
