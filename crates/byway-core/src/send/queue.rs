@@ -417,6 +417,7 @@ impl SendQueue {
     }
 
     /// The stream of a lane that sends next.
+    #[inline(never)]
     fn next_stream(&self, lane: LaneId, all: &ByStream) -> Option<u16> {
         all.next(|m| {
             // A stream has one message under way (RFC 8260 section 2.2.2). In other lanes it
@@ -449,12 +450,9 @@ impl SendQueue {
             self.lanes.get(lane.0).is_none_or(Lane::is_empty) || self.front(lane).is_some()
         );
         let interleaves = self.interleaves;
-        if let Waits::ByStream(all) = &self.lanes.get(lane.0)?.messages {
-            let stream = self.next_stream(lane, all)?;
-            return self.cut_of_stream(lane, stream, max_payload);
-        }
-        let Waits::InOrder(queue) = &mut self.lanes.get_mut(lane.0)?.messages else {
-            return None;
+        let queue = match &mut self.lanes.get_mut(lane.0)?.messages {
+            Waits::InOrder(queue) => queue,
+            Waits::ByStream(_) => return self.cut_by_stream(lane, max_payload),
         };
         let m = queue.front_mut()?;
         if m.cut == 0 {
@@ -483,8 +481,13 @@ impl SendQueue {
         Some(Cut::of(&m, payload, (begin, true), interleaves))
     }
 
-    /// Cuts the next fragment of a stream of a lane.
-    fn cut_of_stream(&mut self, lane: LaneId, stream: u16, max_payload: usize) -> Option<Cut> {
+    /// Cuts the next fragment of a lane whose messages wait by stream.
+    #[inline(never)]
+    fn cut_by_stream(&mut self, lane: LaneId, max_payload: usize) -> Option<Cut> {
+        let Waits::ByStream(all) = &self.lanes.get(lane.0)?.messages else {
+            return None;
+        };
+        let stream = self.next_stream(lane, all)?;
         let interleaves = self.interleaves;
         let value = SendQueue::value(self.extra.as_deref(), stream);
         let Waits::ByStream(all) = &mut self.lanes.get_mut(lane.0)?.messages else {
@@ -630,6 +633,7 @@ fn begin(
 }
 
 /// The next fragment of a message, which is not the last one.
+#[inline]
 fn cut_short(m: &mut Pending, max_payload: usize, interleaves: bool) -> Cut {
     let payload = m.payload.slice(m.cut..m.cut + max_payload);
     let cut = Cut::of(m, payload, (m.cut == 0, false), interleaves);

@@ -2,13 +2,13 @@
 
 use super::Sent;
 use super::admission::Admitted;
-use super::packet::{DataPacket, UserData};
+use super::packet::DataPacket;
 use crate::assoc::{Association, Ctx, State};
 use crate::observe::Observation;
 use crate::path::PathId;
 use crate::send::ledger::FirstSending;
 use crate::send::queue::{Cut, LaneId};
-use byway_wire::padded;
+use byway_wire::{Data, padded};
 
 impl Association {
     /// Sends a packet of new chunks from one lane of the send queue.
@@ -87,18 +87,18 @@ impl Association {
         // The peer should not delay its SACK if no more data will come.
         let last = self.send.queue.is_empty() && matches!(self.state, State::ShutdownPending);
         let immediate = cut.immediate || last || self.asks_at_once(path, bytes);
-        let chunk = UserData {
+        let chunk = Data {
             tsn: self.send.ledger.tsn_of(self.send.ledger.end()),
-            stream: cut.stream,
-            number: cut.number,
-            ppid_or_fsn: cut.ppid_or_fsn,
+            stream_id: cut.stream,
+            ssn: cut.number as u16,
+            ppid: cut.ppid_or_fsn,
             unordered: cut.unordered,
             begin: cut.begin,
             end: cut.end,
             immediate,
             payload: &cut.payload,
         };
-        packet.put(&chunk, ctx);
+        packet.put((&chunk, cut.number), &cut.payload, ctx);
         let sending = FirstSending {
             path,
             at: ctx.now,

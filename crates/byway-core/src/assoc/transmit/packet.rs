@@ -15,22 +15,6 @@ use byway_wire::{CHUNK_HEADER_LEN, Data, IData, PacketBuilder, Tsn, padded};
 /// Shorter payloads are copied, because a second buffer would cost more.
 const SHORTEST_TAIL: usize = 256;
 
-/// A chunk of user data: DATA, or I-DATA where messages interleave.
-#[derive(Copy, Clone)]
-pub(super) struct UserData<'a> {
-    pub(super) tsn: Tsn,
-    pub(super) stream: u16,
-    /// The Message Identifier; its lower 16 bits are the Stream Sequence Number.
-    pub(super) number: u32,
-    /// See [`Cut::ppid_or_fsn`](crate::send::queue::Cut).
-    pub(super) ppid_or_fsn: u32,
-    pub(super) unordered: bool,
-    pub(super) begin: bool,
-    pub(super) end: bool,
-    pub(super) immediate: bool,
-    pub(super) payload: &'a Bytes,
-}
-
 /// A packet with DATA that is being written.
 pub(super) struct DataPacket<'b> {
     builder: PacketBuilder<'b>,
@@ -51,43 +35,40 @@ impl DataPacket<'_> {
         self.limit.saturating_sub(self.builder.len())
     }
 
-    /// Appends a chunk.
+    /// Appends a chunk; `payload` is its payload. Where messages interleave it becomes an I-DATA
+    /// chunk: `number` is its Message Identifier, and its PPID is [`Cut::ppid_or_fsn`].
+    ///
+    /// [`Cut::ppid_or_fsn`]: crate::send::queue::Cut
     #[inline]
-    pub(super) fn put(&mut self, c: &UserData<'_>, ctx: &Ctx<'_>) {
+    pub(super) fn put(
+        &mut self,
+        (chunk, number): (&Data<'_>, u32),
+        payload: &Bytes,
+        ctx: &Ctx<'_>,
+    ) {
         if self.interleaves {
-            return self.put_interleaved(c);
+            return self.put_interleaved(chunk, number);
         }
-        let payload = c.payload;
-        let chunk = Data {
-            tsn: c.tsn,
-            stream_id: c.stream,
-            ssn: c.number as u16,
-            ppid: c.ppid_or_fsn,
-            unordered: c.unordered,
-            begin: c.begin,
-            end: c.end,
-            immediate: c.immediate,
-            payload,
-        };
         if let Some(before) = self.tail.take() {
             self.builder.append_payload(&before);
         }
         // A tail has no padding, because that would be a third buffer.
         let tail = payload.len() >= SHORTEST_TAIL && payload.len().is_multiple_of(4);
         if ctx.payload_tail.is_some() && tail {
-            self.builder.data_without_payload(&chunk);
+            self.builder.data_without_payload(chunk);
             self.tail = Some(payload.clone());
         } else {
-            self.builder.data(&chunk);
+            self.builder.data(chunk);
         }
     }
 
-    fn put_interleaved(&mut self, c: &UserData<'_>) {
+    #[inline(never)]
+    fn put_interleaved(&mut self, c: &Data<'_>, mid: u32) {
         self.builder.i_data(&IData {
             tsn: c.tsn,
-            stream_id: c.stream,
-            mid: c.number,
-            ppid_or_fsn: c.ppid_or_fsn,
+            stream_id: c.stream_id,
+            mid,
+            ppid_or_fsn: c.ppid,
             unordered: c.unordered,
             begin: c.begin,
             end: c.end,
@@ -179,12 +160,12 @@ impl Association {
 }
 
 /// The chunk of a record.
-pub(super) fn chunk(r: &Record, tsn: Tsn) -> UserData<'_> {
-    UserData {
+pub(super) fn chunk(r: &Record, tsn: Tsn) -> Data<'_> {
+    Data {
         tsn,
-        stream: r.stream,
-        number: r.number,
-        ppid_or_fsn: r.ppid_or_fsn,
+        stream_id: r.stream,
+        ssn: r.number as u16,
+        ppid: r.ppid_or_fsn,
         unordered: r.unordered,
         begin: r.begin,
         end: r.end,
