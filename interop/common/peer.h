@@ -82,6 +82,7 @@ struct options {
 	long heartbeat;
 	long asconf; /* 0: no changes of addresses and no AUTH (usrsctp alone) */
 	long cmt_dac; /* 1: all paths at once, with delayed acknowledgements (usrsctp alone) */
+	long interleave; /* 1: offers I-DATA, RFC 8260 (usrsctp alone) */
 	long deadline; /* seconds */
 };
 
@@ -123,7 +124,7 @@ __attribute__((noreturn)) static void usage(const char *problem, const char *wor
 	        "       peer accept --port P --addr A[,B] [options]\n"
 	        "options: --udp-port U --peer-udp-port V --message BYTES --every MS --buffer BYTES\n"
 	        "         --rto-initial MS --rto-min MS --rto-max MS --pmr N --pf N\n"
-	        "         --heartbeat MS --cmt-dac 0|1 --asconf 0|1 --deadline SECONDS\n"
+	        "         --heartbeat MS --cmt-dac 0|1 --asconf 0|1 --interleave 0|1 --deadline SECONDS\n"
 	        "         --at MS:add|rem|prefer|primary|raw:ADDRESS\n"
 	        "         --local-port P --run N --again N --auth-key SECRET\n",
 	        problem, word != NULL ? " " : "", word != NULL ? word : "");
@@ -230,7 +231,7 @@ static struct options parse_options(int argc, char **argv)
 		{ "--message", &o.message }, { "--every", &o.every }, { "--buffer", &o.buffer }, { "--rto-initial", &o.rto_initial },
 		{ "--rto-min", &o.rto_min }, { "--rto-max", &o.rto_max }, { "--pmr", &o.path_max_retrans },
 		{ "--pf", &o.pf_threshold }, { "--heartbeat", &o.heartbeat }, { "--deadline", &o.deadline },
-		{ "--cmt-dac", &o.cmt_dac }, { "--asconf", &o.asconf }, { "--run", &o.run }, { "--again", &o.again },
+		{ "--cmt-dac", &o.cmt_dac }, { "--interleave", &o.interleave }, { "--asconf", &o.asconf }, { "--run", &o.run }, { "--again", &o.again },
 		{ "--local-port", &o.local_port },
 	};
 	const char *file_option = NULL;

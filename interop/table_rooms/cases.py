@@ -10,7 +10,7 @@ from pathlib import Path
 
 from . import packets
 from .lab import Failed, Lab, Process, await_true
-from .packets import ABORT, AUTH, DATA, INIT, SHUTDOWN_COMPLETE, Packet
+from .packets import ABORT, AUTH, DATA, I_DATA, INIT, SHUTDOWN_COMPLETE, Packet
 from .peers import BYWAY, PEER, Byway, Pion, Program
 
 STREAMS = 43
@@ -549,6 +549,21 @@ def mixed(case: Case) -> None:
     case.details += f", path 2: {counts[2, False]} packets without UDP, {counts[2, True]} in it"
 
 
+def interleaves(case: Case) -> None:
+    """Messages of different streams interleave (RFC 8260): both sides send I-DATA, and no DATA."""
+    case.byway_more += ["--interleave", "yes"]
+    case.peer_more += ["--interleave", "1"]
+    case.run(lambda c: c.begun())
+    counts = []
+    for name, who in (("byway", BYWAY), ("the peer", PEER)):
+        own = packets.of(case.packets, case.side(who))
+        wrong, right = packets.count(own, DATA), packets.count(own, I_DATA)
+        if wrong or right < 1000:
+            raise Failed(f"{name} sent {wrong} DATA chunks and {right} I-DATA chunks")
+        counts.append(f"{right} of {name}")
+    case.details = f"I-DATA chunks: {', '.join(counts)}"
+
+
 # In the order of the table's columns.
 ALL: dict[str, tuple[str, Callable[[Case], None]]] = {
     "cut here": ("byway's path is cut and comes back, graceful end", graceful),
@@ -563,6 +578,7 @@ ALL: dict[str, tuple[str, Callable[[Case], None]]] = {
     "keys": ("a shared key, and unlike secrets", keys),
     "host moves": ("the peer's host changes its network", host_moves),
     "no ASCONF": ("the peer has none, byway's host gets a network and loses it", without_changes),
+    "interleaved": ("messages of different streams interleave (I-DATA)", interleaves),
 }
 ADDRESSES = ("byway moves", "wildcard", "peer moves", "asks", "keys", "host moves", "no ASCONF")
 

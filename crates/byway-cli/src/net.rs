@@ -11,6 +11,7 @@ mod hashes;
 mod identity;
 mod inbox;
 pub(crate) mod inspect;
+mod joiner;
 mod log;
 mod names;
 mod open;

@@ -164,14 +164,17 @@ pub struct Undelivered {
 pub struct Received {
     /// Stream.
     pub stream: u16,
-    /// Stream sequence number; 0 for unordered messages.
+    /// Stream sequence number; 0 for unordered messages. If messages interleave, the lower half
+    /// of the message identifier (RFC 8260 section 4.1).
     pub ssn: u16,
     /// Payload protocol identifier.
     pub ppid: u32,
     /// Whether it was sent unordered.
     pub unordered: bool,
     /// Whether this is the last part. A message has only one part unless it is longer than
-    /// `buffer.partial_delivery_point`.
+    /// `buffer.partial_delivery_point`. If messages interleave, the point counts all that
+    /// have arrived in part together, and parts of a message may have messages and parts of
+    /// other streams between them.
     pub last: bool,
     /// Whether this is the first part.
     pub first: bool,
@@ -286,6 +289,14 @@ pub enum Event {
         from: PathId,
         /// Path now.
         to: PathId,
+    },
+    /// The peer has given up a message of which parts were delivered (I-FORWARD-TSN, RFC 8260
+    /// section 2.3.1): no more parts of it will come, and none has `last` set.
+    PartsGivenUp {
+        /// Its stream.
+        stream: u16,
+        /// Whether it was sent unordered.
+        unordered: bool,
     },
     /// The peer reported an error (COMMUNICATION ERROR, section 11.2.6).
     PeerError {

@@ -15,6 +15,7 @@ mod congestion;
 mod custom;
 mod endpoint;
 mod failure;
+mod streams;
 mod warnings;
 
 pub use address_changes::{AsconfConfig, AuthConfig, SharedKey, Wildcard};
@@ -30,6 +31,8 @@ pub use failure::{
     AllPathsSuspect, Dormant, ErrorClear, FailedProbes, FailoverConfig, FailureConfig, HbJitter,
     HeartbeatConfig, PathMaxRetransTest, PfClear, PfConfig, PfReturnCwnd, PrimarySwitch,
 };
+
+pub use streams::StreamsConfig;
 
 pub use crate::policy::RttSampling;
 
@@ -65,6 +68,8 @@ pub struct Config {
     /// `byway`). `Earliest` chooses the path of retransmissions, too, in place of
     /// `concurrent.rtx`.
     pub scheduler: Scheduler,
+    /// Streams: whether their messages interleave, and which one sends next (RFC 8260).
+    pub streams: StreamsConfig,
     /// Acknowledgements (section 6.2).
     pub sack: SackConfig,
     /// Memory and windows.
@@ -280,7 +285,8 @@ pub struct BufferConfig {
     /// Largest message that `send` accepts (16 MiB).
     pub max_message: u32,
     /// A message whose received front is longer than this is delivered in parts (RFC
-    /// 9260 section 6.9). 0, or more than half of `receive`, means half of `receive`.
+    /// 9260 section 6.9). 0, or more than half of `receive`, means half of `receive`. With
+    /// `streams.interleaving` it counts the fronts of all messages together.
     pub partial_delivery_point: u32,
     /// Whether a long message may begin in the rest of a packet, after another message
     /// (true; the papers' simulator begins each message in a new packet).

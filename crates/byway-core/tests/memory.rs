@@ -9,7 +9,8 @@
 use byway_core::time::{Duration, Instant};
 use byway_core::{AssocId, Endpoint, EndpointConfig, Event, LossReason};
 use byway_wire::{
-    Checksum, Chunk, CommonHeader, Data, InitFields, Packet, PacketBuilder, Param, Tsn, chunk_type,
+    Checksum, Chunk, CommonHeader, Data, IData, InitFields, Packet, PacketBuilder, Param, Tsn,
+    chunk_type,
 };
 use core::net::{Ipv4Addr, SocketAddr};
 use peak_alloc::PeakAlloc;
@@ -40,6 +41,8 @@ struct Victim {
     /// Ends of associations, as events told them.
     lost: Vec<LossReason>,
     ids: Vec<AssocId>,
+    /// Whether strangers ask for I-DATA, and send it.
+    interleaves: bool,
 }
 
 /// A stranger's side of an association.
@@ -71,11 +74,13 @@ impl Victim {
     fn new(max_memory: usize) -> Victim {
         let mut cfg = EndpointConfig::new(PORT, vec![address(1)], [7; 32]);
         cfg.max_memory = max_memory;
+        cfg.accepted.streams.interleaving = true;
         Victim {
             endpoint: Endpoint::new(cfg).unwrap(),
             now: Instant::ZERO,
             lost: Vec::new(),
             ids: Vec::new(),
+            interleaves: false,
         }
     }
 
@@ -110,7 +115,18 @@ impl Victim {
             inbound_streams: 10,
             initial_tsn: tsn,
         };
-        let answers = self.take(host, &packet(port, 0, |p| p.init(false, &init, |_| {})));
+        let types: &[u8] = match self.interleaves {
+            true => &[chunk_type::I_DATA, chunk_type::I_FORWARD_TSN],
+            false => &[],
+        };
+        let first = packet(port, 0, |p| {
+            p.init(false, &init, |w| {
+                if !types.is_empty() {
+                    w.supported_extensions(types);
+                }
+            });
+        });
+        let answers = self.take(host, &first);
         // Heartbeats of others may leave beside it.
         let first = answers.iter().map(|bytes| {
             let packet = Packet::parse(bytes).unwrap();
@@ -215,8 +231,20 @@ fn shoot(v: &mut Victim, s: &mut Stranger, shot: &Shot, payload: &[u8]) {
             immediate: false,
             payload: &payload[..usize::from(shot.len)],
         };
-        let data = packet(s.port, s.tag, |p| {
-            p.data(&data);
+        let data = packet(s.port, s.tag, |p| match v.interleaves {
+            false => p.data(&data),
+            true => p.i_data(&IData {
+                tsn: data.tsn,
+                stream_id: data.stream_id,
+                mid: data.ssn.into(),
+                // As if one fragment were missing.
+                ppid_or_fsn: if data.begin { 0 } else { 2 },
+                unordered: data.unordered,
+                begin: data.begin,
+                end: data.end,
+                immediate: false,
+                payload: data.payload,
+            }),
         });
         v.take(s.host, &data);
         s.tsn = s.tsn.plus(1);
@@ -230,12 +258,14 @@ proptest! {
     fn the_account_covers_the_allocator_and_stays_below_the_ceiling(
         strangers in 1..40u16,
         hosts in prop_oneof![1..4u16, Just(40)],
+        interleaves in any::<bool>(),
         shots in shots(),
     ) {
         let _alone = ALONE.lock().unwrap_or_else(|e| e.into_inner());
         let payload = vec![7; 1400];
         let before = ALLOCATOR.current_usage();
         let mut v = Victim::new(CEILING);
+        v.interleaves = interleaves;
         let mut them: Vec<Stranger> = (0..strangers)
             .filter_map(|n| v.meet(2 + (n % hosts) as u8, 6000 + n))
             .collect();

@@ -17,6 +17,7 @@
 
 use byway::{
     Association, Closed, Encapsulation, Endpoint, EndpointOptions, LossReason, Message, Received,
+    StreamScheduler,
 };
 use byway_core::config::{SharedKey, Wildcard};
 use sha2::{Digest, Sha256};
@@ -42,6 +43,7 @@ const USAGE: &str = "usage: exchange connect --to IP:PORT[,...] OPTIONS | exchan
   --prefer IP   asks the peer to send to this address, once it is one of this host
   --auth-key SECRET   a shared key with identifier 1
   --plain yes   no Supported Address Types in the INIT
+  --interleave yes   offers I-DATA; streams share the paths fairly (RFC 8260)
   --hold FILE   the last messages wait until there is such a file
   --limit SECONDS   (60)";
 
@@ -187,6 +189,11 @@ impl Options {
             "--plain" => {
                 // pion/sctp drops an INIT that lists them.
                 self.endpoint.config.setup.supported_address_types = value != "yes";
+            }
+            "--interleave" => {
+                let streams = &mut self.endpoint.config.streams;
+                streams.interleaving = value == "yes";
+                streams.scheduler = StreamScheduler::FairCapacity;
             }
             _ => return Err(format!("unknown option {name}\n{USAGE}").into()),
         }

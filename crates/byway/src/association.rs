@@ -71,6 +71,43 @@ impl Association {
             .with(|state| state.command(now, self.id(), |core| core.send(now, self.id(), message)))
     }
 
+    /// Waits until [`Association::try_send`] would accept a message of `len` bytes on this stream.
+    /// Others may be quicker, so it may be refused all the same.
+    ///
+    /// # Errors
+    /// As [`Association::send`].
+    pub async fn writable(&self, stream: u16, len: usize) -> Result<(), SendError> {
+        cooperative(poll_fn(|cx| {
+            self.shared()
+                .with(|state| state.poll_writable(self.id(), (stream, len), cx.waker()))
+        }))
+        .await
+    }
+
+    /// Whether messages of different streams interleave: both sides offered it
+    /// (`streams.interleaving` of [`Config`]; RFC 8260). Then [`Association::recv`] may give parts
+    /// of long messages of several streams in turn.
+    #[must_use]
+    pub fn interleaves(&self) -> bool {
+        self.shared()
+            .with(|state| state.core.interleaves(self.id()))
+    }
+
+    /// Sets the value of an outbound stream for `streams.scheduler` of [`Config`]: its priority
+    /// (0, the default, is the highest) or its weight (0 counts as 1); other schedulers ignore it
+    /// (RFC 8260 section 4.3.3).
+    ///
+    /// # Errors
+    /// When there is no such stream, or the association has ended.
+    pub fn set_stream_value(&self, stream: u16, value: u16) -> Result<(), SendError> {
+        let now = self.shared().now();
+        self.shared().with(|state| {
+            state.command(now, self.id(), |core| {
+                core.set_stream_value(now, self.id(), stream, value)
+            })
+        })
+    }
+
     /// The next message of any stream. A message longer than
     /// `buffer.partial_delivery_point` is delivered in parts (RFC 9260 section
     /// 6.9); the last part has `last` set.

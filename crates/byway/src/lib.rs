@@ -102,7 +102,7 @@ pub use association::{Association, Charge};
 pub use byway_core::{
     AssocId, AssocStats, CommandError, Config, ConfigError, EndpointStats, Event, LossReason,
     Message, NOTHING_LISTENS, PathId, PathState, PathStats, PathTrouble, Received, Rule,
-    RuleCounts, Undelivered, host_of, text,
+    RuleCounts, Undelivered, host_of, policy::StreamScheduler, text,
 };
 pub use encapsulation::Encapsulation;
 pub use endpoint::{Endpoint, EndpointOptions};

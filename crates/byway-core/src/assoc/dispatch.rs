@@ -10,7 +10,7 @@ use crate::refusals::Rule;
 use crate::text::shown;
 use bytes::Bytes;
 use byway_wire::{
-    Cause, CauseWriter, Causes, Chunk, ChunkError, Chunks, Data, Packet, RawChunk, Sack,
+    Cause, CauseWriter, Causes, Chunk, ChunkError, Chunks, Data, IData, Packet, RawChunk, Sack,
     UnknownAction, chunk_type,
 };
 use core::net::SocketAddr;
@@ -220,13 +220,15 @@ impl Association {
         gathered: &mut Gathered,
     ) -> bool {
         let well_formed = match raw.kind {
-            chunk_type::DATA => {
-                Data::parse(raw).map(|d| self.on_data(ctx, (from, inbound.tail), &d, gathered))
-            }
+            chunk_type::DATA => Data::parse(raw)
+                .map(|d| self.on_data(ctx, (from, inbound.tail), (&d, None), gathered)),
             chunk_type::SACK => Sack::parse(raw).map(|s| {
                 self.on_sack(ctx, &s);
                 true
             }),
+            chunk_type::I_DATA if self.knows_interleaving() => {
+                IData::parse(raw).map(|d| self.on_i_data(ctx, (from, inbound.tail), &d, gathered))
+            }
             _ => self.handle_other(ctx, (inbound, from), raw, gathered),
         };
         well_formed.unwrap_or_else(|_| {
@@ -317,6 +319,16 @@ impl Association {
                 self.on_asconf(ctx, inbound, &a, gathered);
             }
             Chunk::AsconfAck(a) if self.optional.asconf.is_some() => self.on_asconf_ack(ctx, &a),
+            Chunk::IForwardTsn(f) if self.knows_interleaving() => {
+                return Ok(self.on_i_forward_tsn(ctx, &f, gathered));
+            }
+            Chunk::ForwardTsn(_)
+                if self.state.takes_data() && self.recv.reassembly.interleaves() =>
+            {
+                // RFC 8260 section 2.3.1.
+                self.violation(ctx, "FORWARD-TSN, although I-DATA was agreed on");
+                return Ok(false);
+            }
             Chunk::Pad(_) => {}
             // Their procedures are not supported: unknown, handled by their upper bits.
             _ => return Ok(self.on_unknown(ctx, from, raw, gathered)),

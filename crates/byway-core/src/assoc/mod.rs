@@ -19,6 +19,7 @@ mod dispatch;
 mod ending;
 mod estimating;
 mod icmp;
+mod interleaving;
 mod mtu_discovery;
 mod on_data;
 
@@ -57,6 +58,7 @@ pub(crate) use ctx::Ctx;
 pub(crate) use dispatch::{Handled, Inbound};
 pub(crate) use ending::AbortReason;
 pub(crate) use icmp::Quoted;
+pub(crate) use interleaving::InterleavingOffer;
 pub(crate) use peer_init::{AuthOffer, BadInit, PeerInit, acceptable_address};
 pub(crate) use restart::CookieOutcome;
 pub(crate) use scarcity::Scarcity;

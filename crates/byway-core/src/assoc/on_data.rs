@@ -1,4 +1,4 @@
-//! DATA arrives (RFC 9260 sections 6.2 and 6.5 to 6.7).
+//! DATA arrives (RFC 9260 sections 6.2 and 6.5 to 6.7), or I-DATA (RFC 8260).
 
 use super::dispatch::Gathered;
 use super::ending::AbortReason;
@@ -15,18 +15,30 @@ use byway_wire::Data;
 
 impl Association {
     /// Handles one DATA chunk; false ends the packet. `tail`: the payload tail, if the
-    /// payload is not part of the packet's bytes.
+    /// payload is not part of the packet's bytes. `mid`: the Message Identifier, if it is
+    /// I-DATA; its PPID is the Fragment Sequence Number then, unless it begins a message.
     #[inline(never)]
     pub(super) fn on_data(
         &mut self,
         ctx: &mut Ctx<'_>,
         (from, tail): (Option<PathId>, &Bytes),
-        d: &Data<'_>,
+        (d, mid): (&Data<'_>, Option<u32>),
         gathered: &mut Gathered,
     ) -> bool {
         if !self.state.takes_data() {
             self.discard(ctx, Rule::Misplaced, "DATA in a state that takes none");
             return true;
+        }
+        if mid.is_some() != self.recv.reassembly.interleaves() {
+            // RFC 8260 section 2.2.3.
+            self.violation(
+                ctx,
+                match mid {
+                    Some(_) => "I-DATA, which was not agreed on",
+                    None => "DATA, although I-DATA was agreed on",
+                },
+            );
+            return false;
         }
         gathered.has_data = true;
         if d.payload.is_empty() {
@@ -75,7 +87,7 @@ impl Association {
         gathered.data.new = true;
         self.note_data_chunk(first, true);
         gathered.data.immediate |= d.immediate;
-        self.pass_to_reassembly(ctx, (from, tail), (seq, d), gathered)
+        self.pass_to_reassembly(ctx, (from, tail), (seq, d, mid), gathered)
     }
 
     /// A new chunk goes to its stream; false ends the packet.
@@ -84,7 +96,7 @@ impl Association {
         &mut self,
         ctx: &mut Ctx<'_>,
         (from, tail): (Option<PathId>, &Bytes),
-        (seq, d): (u64, &Data<'_>),
+        (seq, d, mid): (u64, &Data<'_>, Option<u32>),
         gathered: &mut Gathered,
     ) -> bool {
         if d.stream_id >= self.recv.streams() {
@@ -108,8 +120,12 @@ impl Association {
             payload: d.payload,
             shared: Some(tail).filter(|t| core::ptr::eq(&***t, d.payload)),
         };
-        let in_order = self.recv.tsns.next();
-        if let Err(misfit) = self.recv.reassembly.insert(&fragment, in_order) {
+        let reassembly = &mut self.recv.reassembly;
+        let inserted = match mid {
+            None => reassembly.insert(&fragment, self.recv.tsns.next()),
+            Some(mid) => reassembly.insert_interleaved(&by_fsn(&fragment), mid),
+        };
+        if let Err(misfit) = inserted {
             self.violation(ctx, misfit.0);
             return false;
         }
@@ -194,5 +210,15 @@ impl Association {
         if self.recv.take_readable() {
             self.event(ctx, Event::Readable);
         }
+    }
+}
+
+/// A fragment with its FSN for its TSN. Only the first one carries the PPID (RFC 8260 section 2.1).
+fn by_fsn<'a>(f: &Fragment<'a>) -> Fragment<'a> {
+    let (fsn, ppid) = if f.begin { (0, f.ppid) } else { (f.ppid, 0) };
+    Fragment {
+        seq: u64::from(fsn),
+        ppid,
+        ..*f
     }
 }

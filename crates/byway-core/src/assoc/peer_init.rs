@@ -1,6 +1,7 @@
 //! The content of a peer's INIT or INIT ACK (RFC 9260 sections 3.3.2 and 5.1.2),
 //! checked and copied.
 
+use super::InterleavingOffer;
 use crate::auth::{MAX_HMACS, PeerAuth, RANDOM_LEN};
 use crate::scope::{is_link_local, is_local, is_private};
 use crate::time::Duration;
@@ -22,6 +23,8 @@ pub(crate) struct PeerInit {
     pub(crate) longer_life: Duration,
     /// Its Supported Extensions list TIMESTAMP.
     pub(crate) timestamps: bool,
+    /// What its Supported Extensions list of RFC 8260.
+    pub(crate) interleaving: InterleavingOffer,
     /// What it says of AUTH.
     pub(crate) auth: AuthOffer,
     /// Its Supported Extensions list ASCONF and ASCONF-ACK.
@@ -126,6 +129,8 @@ impl PeerInit {
                 Param::SupportedAddressTypes(_) | Param::Padding(_) | Param::EcnCapable => {}
                 Param::SupportedExtensions(types) => {
                     p.timestamps |= types.contains(&chunk_type::TIMESTAMP);
+                    p.interleaving.i_data |= types.contains(&chunk_type::I_DATA);
+                    p.interleaving.i_forward_tsn |= types.contains(&chunk_type::I_FORWARD_TSN);
                     let both = [chunk_type::ASCONF, chunk_type::ASCONF_ACK];
                     p.asconf |= both.iter().all(|kind| types.contains(kind));
                 }

@@ -166,6 +166,7 @@ impl Association {
             return;
         }
         self.agree_on_timestamps(c.timestamps);
+        self.agree_on_interleaving(c.interleaving);
         self.adopt_auth(c.auth.as_ref(), c.peer_tsn);
         self.add_listed(ctx, c);
         self.establish(ctx);

@@ -232,6 +232,7 @@ impl Association {
         self.send.adopt_grant(streams, peer.a_rwnd);
         self.adopt_addresses(ctx, inbound, &peer);
         self.agree_on_timestamps(peer.timestamps);
+        self.agree_on_interleaving(peer.interleaving);
         self.check_queued_streams(ctx);
         if self.state.is_closed() {
             return;
@@ -481,11 +482,14 @@ impl Association {
         self.tags.local = c.local_tag;
         self.setup.cookie_expires = Some(c.created + c.life);
         self.tags.peer = c.peer_tag;
-        self.send = SendHalf::new(c.local_tsn, c.outbound, c.a_rwnd, &self.cfg);
+        let send = SendHalf::new(c.local_tsn, c.outbound, c.a_rwnd, &self.cfg);
+        let mut old = core::mem::replace(&mut self.send, send);
+        old.queue.hand_values_to(&mut self.send.queue);
         self.recv = RecvHalf::new(c.peer_tsn, c.inbound, &self.cfg.buffer);
         self.optional.dialect = ctx.dialect.map(|d| d.start(&self.cfg));
         self.addresses.pathless.clear();
         self.agree_on_timestamps(c.timestamps);
+        self.agree_on_interleaving(c.interleaving);
         self.adopt_auth(c.auth.as_ref(), c.peer_tsn);
         self.add_listed(ctx, c);
     }
@@ -559,8 +563,8 @@ impl Association {
 /// 4.2.7), and the parameters of AUTH with the random number of this side; nothing if there
 /// are none.
 pub(crate) fn write_extensions(w: &mut ParamWriter<'_>, cfg: &Config, auth: Option<&Random>) {
-    use byway_wire::chunk_type::{ASCONF, ASCONF_ACK, AUTH, TIMESTAMP};
-    let mut types: SmallVec<[u8; 4]> = SmallVec::new();
+    use byway_wire::chunk_type::{ASCONF, ASCONF_ACK, AUTH, I_DATA, I_FORWARD_TSN, TIMESTAMP};
+    let mut types: SmallVec<[u8; 8]> = SmallVec::new();
     if auth.is_some() && cfg.asconf.enabled {
         types.extend_from_slice(&[ASCONF, ASCONF_ACK]);
     }
@@ -569,6 +573,9 @@ pub(crate) fn write_extensions(w: &mut ParamWriter<'_>, cfg: &Config, auth: Opti
     }
     if cfg.rto.timestamps {
         types.push(TIMESTAMP);
+    }
+    if cfg.streams.interleaving {
+        types.extend_from_slice(&[I_DATA, I_FORWARD_TSN]);
     }
     if !types.is_empty() {
         w.supported_extensions(&types);

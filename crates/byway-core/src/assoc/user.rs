@@ -9,19 +9,37 @@ impl Association {
     /// Accepts a message for sending.
     #[inline]
     pub(crate) fn send_message(&mut self, message: Message) -> Result<(), CommandError> {
+        let len = message.payload.len();
+        self.check_message(message.stream, len, message.path)?;
+        self.stats.bytes_queued += len as u64;
+        self.send.push(message);
+        if let Some(d) = &mut self.optional.dialect {
+            d.on_message();
+        }
+        self.new_burst();
+        Ok(())
+    }
+
+    /// Whether a message of this length would be accepted now.
+    #[inline]
+    pub(crate) fn check_message(
+        &mut self,
+        stream: u16,
+        len: usize,
+        path: Option<PathId>,
+    ) -> Result<(), CommandError> {
         if !self.state.takes_messages() {
             return Err(match self.state {
                 State::Closed => CommandError::Gone,
                 _ => CommandError::ShuttingDown,
             });
         }
-        if message.stream >= self.send.streams() {
+        if stream >= self.send.streams() {
             return Err(CommandError::NoSuchStream {
-                stream: message.stream,
+                stream,
                 streams: self.send.streams(),
             });
         }
-        let len = message.payload.len();
         if len == 0 {
             return Err(CommandError::EmptyMessage);
         }
@@ -31,7 +49,7 @@ impl Association {
                 limit: self.cfg.buffer.max_message,
             });
         }
-        if let Some(path) = message.path {
+        if let Some(path) = path {
             self.check_path(path)?;
             let p = self.paths.get(path);
             if p.state() == PathState::Unconfirmed {
@@ -44,16 +62,14 @@ impl Association {
         let queued = self.send.buffered();
         // An empty buffer accepts a message of any length, so that no message is stuck.
         let limit = self.send_limit();
-        if queued > 0 && queued + len as u64 > u64::from(limit) {
-            self.send.want_writable();
+        let most = u64::from(limit);
+        if queued > 0
+            && queued + len as u64 > most
+            && !(queued + len as u64 <= 2 * most && self.send.queue.has_place_beside(stream, len))
+        {
+            self.send.want_writable(stream);
             return Err(CommandError::WouldBlock { queued, limit });
         }
-        self.stats.bytes_queued += len as u64;
-        self.send.push(message);
-        if let Some(d) = &mut self.optional.dialect {
-            d.on_message();
-        }
-        self.new_burst();
         Ok(())
     }
 

@@ -40,6 +40,17 @@ impl Endpoint {
         result
     }
 
+    /// Whether a message of `len` bytes on this stream would be accepted now. If the buffer is
+    /// full, [`Event::Writable`](crate::Event::Writable) follows, as after a message that was
+    /// refused.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    pub fn check_send(&mut self, id: AssocId, stream: u16, len: usize) -> Result<(), CommandError> {
+        let slot = self.table.get_live_mut(id).ok_or(CommandError::Gone)?;
+        slot.assoc.check_message(stream, len, None)
+    }
+
     /// Removes the next message, or part of one, that has arrived; `None` if there
     /// is none. This also works after the association has ended, until
     /// [`release`](Self::release).
@@ -144,6 +155,22 @@ impl Endpoint {
         local: IpAddr,
     ) -> Result<(), CommandError> {
         self.command(now, id, |a, _| a.set_source(path, local))
+    }
+
+    /// Sets the value of an outbound stream for `streams.scheduler`: its priority (0, the default,
+    /// is the highest) or its weight (0 counts as 1); other schedulers ignore it (RFC 8260 section
+    /// 4.3.3). Messages that are sent from now on have it.
+    ///
+    /// # Errors
+    /// When there is no such stream, or the association has ended.
+    pub fn set_stream_value(
+        &mut self,
+        now: Instant,
+        id: AssocId,
+        stream: u16,
+        value: u16,
+    ) -> Result<(), CommandError> {
+        self.command(now, id, |a, _| a.set_stream_value(stream, value))
     }
 
     /// Sends a heartbeat on a path now (RFC 9260 section 11.1.10).

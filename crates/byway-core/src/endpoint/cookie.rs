@@ -7,6 +7,7 @@
 //! and the ports) is authenticated, but not in the cookie. The whole of a usual one is 48
 //! bytes long, or 60 for a peer with an IPv6 address.
 
+use crate::assoc::InterleavingOffer;
 use crate::auth::{MAX_HMACS, PeerAuth, Random};
 use crate::time::{Duration, Instant};
 use byway_wire::Tsn;
@@ -40,6 +41,9 @@ const OTHER_LIFE: u8 = 0x10;
 const LISTED: u8 = 0x08;
 /// The INIT came over IPv6.
 const IPV6: u8 = 0x04;
+/// The peer supports I-DATA, and I-FORWARD-TSN (RFC 8260).
+const I_DATA: u8 = 0x02;
+const I_FORWARD_TSN: u8 = 0x01;
 /// Flags in the first byte of the parameters of AUTH: both sides may change addresses;
 /// the peer sent a CHUNKS parameter.
 const ASCONF: u8 = 1;
@@ -67,6 +71,8 @@ pub(crate) struct Cookie {
     pub(crate) addresses: SmallVec<[IpAddr; 4]>,
     /// The peer listed TIMESTAMP among its extensions.
     pub(crate) timestamps: bool,
+    /// What the peer listed of RFC 8260.
+    pub(crate) interleaving: InterleavingOffer,
     /// What both sides said of AUTH, if both support it.
     pub(crate) auth: Option<CookieAuth>,
 }
@@ -229,7 +235,9 @@ impl Cookie {
                 | flag(self.tie_tags != (0, 0), TIED)
                 | flag(self.life != usual_life, OTHER_LIFE)
                 | flag(!listed.is_empty(), LISTED)
-                | flag(self.source.is_ipv6(), IPV6),
+                | flag(self.source.is_ipv6(), IPV6)
+                | flag(self.interleaving.i_data, I_DATA)
+                | flag(self.interleaving.i_forward_tsn, I_FORWARD_TSN),
         );
         out.push(beside.place());
         for word in [
@@ -317,6 +325,10 @@ impl Cookie {
             local: beside.at(place),
             addresses,
             timestamps: flags & TIMESTAMPS != 0,
+            interleaving: InterleavingOffer {
+                i_data: flags & I_DATA != 0,
+                i_forward_tsn: flags & I_FORWARD_TSN != 0,
+            },
             auth,
         })
     }
@@ -452,6 +464,10 @@ mod tests {
                 "fd00::2".parse().unwrap(),
             ]),
             timestamps: true,
+            interleaving: InterleavingOffer {
+                i_data: true,
+                i_forward_tsn: false,
+            },
             auth: Some(CookieAuth {
                 own: [1; 32],
                 peer: Box::new(PeerAuth {
@@ -517,6 +533,13 @@ mod tests {
             Cookie {
                 timestamps: false,
                 ..cookie()
+            },
+            Cookie {
+                interleaving: InterleavingOffer {
+                    i_data: true,
+                    i_forward_tsn: true,
+                },
+                ..usual()
             },
         ] {
             assert_eq!(decoded(&c), Some(c));

@@ -242,6 +242,7 @@ impl Endpoint {
             local: *inbound.destination,
             addresses: peer.addresses.clone(),
             timestamps: peer.timestamps,
+            interleaving: peer.interleaving,
             auth,
         };
         let sealed = self.keys.seal(&cookie, &self.local, now, &mut self.rng);

@@ -52,6 +52,13 @@ impl Endpoint {
         first.map(|p| p.remote)
     }
 
+    /// Whether messages of different streams interleave: both sides offered it
+    /// (`streams.interleaving`; RFC 8260).
+    #[must_use]
+    pub fn interleaves(&self, id: AssocId) -> bool {
+        self.table.get(id).is_some_and(|s| s.assoc.interleaves())
+    }
+
     /// Payload bytes that are queued or not yet cumulatively acknowledged.
     #[must_use]
     pub fn buffered(&self, id: AssocId) -> Option<u64> {

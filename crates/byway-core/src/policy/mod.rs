@@ -24,6 +24,7 @@ pub mod revival;
 pub mod rtt_sampling;
 pub mod scheme;
 pub(crate) mod spurious;
+pub mod streams;
 mod target;
 #[cfg(test)]
 mod testing;
@@ -45,4 +46,5 @@ pub use retransmit::{LossCause, RetransmissionTarget, RetransmitTarget};
 pub use revival::Revival;
 pub use rtt_sampling::RttSampling;
 pub use scheme::Scheme;
+pub use streams::StreamScheduler;
 pub use trial::Trial;

@@ -56,7 +56,7 @@ impl RecvHalf {
 
     /// The peer restarted: what the old half has received whole can still be read.
     pub(crate) fn keep_unread(&mut self, mut old: RecvHalf) {
-        old.reassembly.restart();
+        old.reassembly.restart(&self.reassembly);
         self.reassembly = old.reassembly;
         self.readable_told = old.readable_told;
     }

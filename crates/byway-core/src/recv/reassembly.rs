@@ -1,13 +1,15 @@
 //! Reassembles messages and delivers them in stream order (RFC 9260 sections 6.5, 6.6
-//! and 6.9).
+//! and 6.9; RFC 8260 section 2.2.3).
 //!
 //! Fragments with consecutive TSNs join into runs; a run from a first to a last
 //! fragment is a message. A message longer than the partial delivery point is delivered
 //! in parts, but only if everything before it has arrived. So at most one message is in
-//! parts at a time.
+//! parts at a time. Messages that interleave are in [`interleaved`].
 
 mod fragment;
+mod interleaved;
 mod memory;
+mod number;
 mod out_of_order;
 mod ready;
 mod run;
@@ -17,6 +19,7 @@ pub(crate) use fragment::{Fragment, InconsistentFragment};
 
 use crate::api::Received;
 use bytes::Bytes;
+use interleaved::{Interleaved, MessageId, Standing};
 use memory::BLOCK;
 use ready::Ready;
 use run::Run;
@@ -51,7 +54,7 @@ pub(crate) struct Reassembly {
     runs: BTreeMap<u64, Run>,
     /// Memory of the runs without their payload, in bytes.
     runs_overhead: usize,
-    streams: Streams,
+    streams: Streams<u16>,
     /// What the application can read now.
     ready: VecDeque<Ready>,
     /// Bytes of the window in use, overhead included.
@@ -68,6 +71,8 @@ pub(crate) struct Reassembly {
     /// Bytes of the window that a fragment takes beyond its payload.
     overhead: u32,
     partial_delivery_point: usize,
+    /// The incomplete messages and their order, if messages interleave.
+    interleaved: Option<Box<Interleaved>>,
 }
 
 impl Reassembly {
@@ -84,7 +89,25 @@ impl Reassembly {
             fresh: (0, 0),
             overhead,
             partial_delivery_point,
+            interleaved: None,
         }
+    }
+
+    /// Both INITs are known: whether messages interleave, and whether the peer may give some up
+    /// (I-FORWARD-TSN). Nothing has arrived yet.
+    pub(crate) fn interleave(&mut self, interleaves: bool, forwards: bool) {
+        self.interleaved = interleaves.then(|| Box::new(Interleaved::new(forwards)));
+    }
+
+    /// Whether messages interleave.
+    #[inline]
+    pub(crate) fn interleaves(&self) -> bool {
+        self.interleaved.is_some()
+    }
+
+    /// Whether the peer may give messages up that interleave.
+    pub(crate) fn forwards(&self) -> bool {
+        self.interleaved.as_ref().is_some_and(|i| i.forwards)
     }
 
     /// Bytes of the window in use, overhead included.
@@ -108,6 +131,7 @@ impl Reassembly {
         self.held_payload as usize
             + self.runs_overhead
             + self.streams.memory()
+            + self.interleaved.as_ref().map_or(0, |i| i.memory())
             + self.ready.len() * BLOCK
             + self.ready.capacity() * size_of::<Ready>()
     }
@@ -183,19 +207,12 @@ impl Reassembly {
     /// A message in a single chunk, the common case.
     #[inline]
     fn insert_unfragmented(&mut self, f: &Fragment<'_>, charge: u32) {
-        let message = Received {
-            stream: f.stream,
-            ssn: f.ssn,
-            ppid: f.ppid,
-            unordered: f.unordered,
-            first: true,
-            last: true,
-            payload: match f.shared {
-                Some(payload) => payload.clone(),
-                None => Bytes::copy_from_slice(f.payload),
-            },
+        let message = whole(f);
+        let ready = Ready {
+            message,
+            mid: 0,
+            charge,
         };
-        let ready = Ready { message, charge };
         // It is nearly always the next message, and no other one waits for it.
         if f.unordered || self.streams.advance_if_alone(f.stream, f.ssn) {
             self.make_ready(ready);
@@ -302,18 +319,7 @@ impl Reassembly {
         let mut run = self.runs.remove(&start).expect("looked up above");
         self.runs_overhead -= run.overhead();
         self.last_len = run.len().min(MAX_EXPECTED);
-        let ready = Ready {
-            charge: run.charge,
-            message: Received {
-                stream: run.stream,
-                ssn: run.ssn,
-                ppid: run.ppid,
-                unordered: run.unordered,
-                first: !run.in_parts,
-                last: true,
-                payload: run.take_bytes(),
-            },
-        };
+        let ready = taken_from(&mut run, (true, 0));
         self.deliver(ready);
     }
 
@@ -375,26 +381,163 @@ impl Reassembly {
         }
         let run = self.runs.get_mut(&start).expect("looked up above");
         self.runs_overhead -= run.overhead();
-        let part = Ready {
-            charge: core::mem::take(&mut run.charge),
-            message: Received {
-                stream: id,
-                ssn,
-                ppid: run.ppid,
-                unordered,
-                first: !run.in_parts,
-                last: false,
-                payload: run.take_bytes(),
-            },
-        };
+        let part = taken_from(run, (false, 0));
         run.in_parts = true;
         self.runs_overhead += run.overhead();
         self.make_ready(part);
     }
 
+    /// Adds a fragment of a message that may interleave with others (RFC 8260), which has not
+    /// arrived before. `f.seq` is its FSN.
+    ///
+    /// # Errors
+    /// When the fragment contradicts others of its message, or that was delivered before.
+    pub(crate) fn insert_interleaved(
+        &mut self,
+        f: &Fragment<'_>,
+        mid: u32,
+    ) -> Result<(), InconsistentFragment> {
+        let Some(i) = &mut self.interleaved else {
+            return Ok(());
+        };
+        let id = MessageId {
+            stream: f.stream,
+            unordered: f.unordered,
+            mid,
+        };
+        if i.standing(id)? == Standing::Skipped {
+            // Acknowledged, and dropped as the rest of the message.
+            return Ok(());
+        }
+        let charge = f.payload.len() as u32 + self.overhead;
+        if f.begin && f.end {
+            i.check_whole(id)?;
+            let alone = !f.unordered && i.streams.advance_if_alone(f.stream, mid);
+            self.charge(f, charge);
+            let ready = Ready {
+                message: whole(f),
+                mid,
+                charge,
+            };
+            if alone {
+                self.make_ready(ready);
+                self.deliver_part_interleaved(f.stream);
+            } else {
+                self.deliver_interleaved(ready);
+            }
+            return Ok(());
+        }
+        i.extend(f, id, charge)?;
+        let complete = i.take_complete(id);
+        self.charge(f, charge);
+        match complete {
+            Some(mut run) => {
+                let was_in_parts = run.in_parts;
+                self.deliver_interleaved(taken_from(&mut run, (true, mid)));
+                if was_in_parts && let Some(next) = self.next_unordered(f.stream) {
+                    self.deliver_part_of(next);
+                }
+            }
+            None => self.deliver_part_of(id),
+        }
+        Ok(())
+    }
+
+    fn next_unordered(&self, stream: u16) -> Option<MessageId> {
+        self.interleaved.as_ref()?.next_unordered(stream)
+    }
+
+    /// Makes a message, or its last part, ready to be read if it is the next one of its stream, with
+    /// the messages that waited for it.
+    fn deliver_interleaved(&mut self, ready: Ready) {
+        let Some(i) = &mut self.interleaved else {
+            return;
+        };
+        let (stream, mid) = (ready.message.stream, ready.mid);
+        if ready.message.unordered {
+            return self.make_ready(ready);
+        }
+        if !i.streams.is_next(stream, mid) {
+            // No other one with its number waits: that was checked.
+            if let Err(second) = i.streams.hold(ready) {
+                self.held -= u64::from(second.charge);
+                self.held_payload -= second.message.payload.len() as u64;
+            }
+            return;
+        }
+        i.streams.advance(stream);
+        self.make_ready(ready);
+        self.deliver_waiting(stream);
+    }
+
+    /// The next message of a stream is another one: those that waited for it become ready, and what
+    /// has arrived of the one after them, if it is to be delivered in parts.
+    fn deliver_waiting(&mut self, stream: u16) {
+        let next = |r: &mut Self| r.interleaved.as_mut()?.streams.take_next(stream);
+        while let Some(ready) = next(self) {
+            self.make_ready(ready);
+        }
+        self.deliver_part_interleaved(stream);
+    }
+
+    /// Partial delivery of the next ordered message of a stream.
+    #[inline]
+    fn deliver_part_interleaved(&mut self, stream: u16) {
+        let Some(i) = &self.interleaved else { return };
+        self.deliver_part_of(MessageId {
+            stream,
+            unordered: false,
+            mid: i.streams.next_of(stream),
+        });
+    }
+
+    /// Makes the front of an incomplete message ready, if all of them hold too much.
+    fn deliver_part_of(&mut self, id: MessageId) {
+        let point = self.partial_delivery_point;
+        let Some(i) = &mut self.interleaved else {
+            return;
+        };
+        let Some(run) = i.begin_part(id, point) else {
+            return;
+        };
+        let part = taken_from(run, (false, id.mid));
+        i.end_part(id);
+        self.make_ready(part);
+    }
+
+    /// The peer has given up the messages of a stream up to `mid`, ordered or unordered ones
+    /// (I-FORWARD-TSN). Complete ones are delivered. Returns whether parts of one of the others were
+    /// delivered already: its rest will not come.
+    pub(crate) fn skip(&mut self, stream: u16, unordered: bool, mid: u32) -> bool {
+        let Some(i) = &mut self.interleaved else {
+            return false;
+        };
+        let (charge, payload, cut) = i.drop_up_to(stream, unordered, mid);
+        self.held -= charge;
+        self.held_payload -= payload;
+        if unordered {
+            return cut;
+        }
+        let ahead = mid.wrapping_sub(i.streams.next_of(stream));
+        if ahead >= 1 << 31 {
+            return cut; // older than what was delivered
+        }
+        let waits = |r: &mut Self| r.interleaved.as_mut()?.streams.take_up_to(stream, mid);
+        while let Some(ready) = waits(self) {
+            self.make_ready(ready);
+        }
+        if let Some(i) = &mut self.interleaved {
+            i.streams.skip(stream, mid);
+        }
+        self.deliver_waiting(stream);
+        cut
+    }
+
     /// The peer restarted (section 5.2.4, action A): drops all fragments and waiting
-    /// messages, resets all stream sequence numbers, and keeps what is ready.
-    pub(crate) fn restart(&mut self) {
+    /// messages, resets all stream sequence numbers, and keeps what is ready. `next`: of the
+    /// association that begins.
+    pub(crate) fn restart(&mut self, next: &Reassembly) {
+        self.interleave(next.interleaves(), next.forwards());
         self.runs.clear();
         self.streams = Streams::default();
         self.runs_overhead = 0;
@@ -405,33 +548,78 @@ impl Reassembly {
 
     /// Drops everything.
     pub(crate) fn forget(&mut self) {
+        let (interleaves, forwards) = (self.interleaves(), self.forwards());
         *self = Reassembly::new(self.overhead, self.partial_delivery_point);
+        self.interleave(interleaves, forwards);
     }
 
     /// Whether the running totals match the data.
     pub(crate) fn totals_agree(&self) -> bool {
         let runs: usize = self.runs.values().map(Run::overhead).sum();
-        self.windows_agree() && self.streams.total_agrees() && runs == self.runs_overhead
+        let interleaved = self.interleaved.as_ref().is_none_or(|i| i.totals_agree());
+        self.windows_agree()
+            && self.streams.total_agrees()
+            && runs == self.runs_overhead
+            && interleaved
     }
 
     /// Whether `held`, `held_payload` and `held_ready` match the data.
     fn windows_agree(&self) -> bool {
-        let waiting = self.streams.waiting();
-        let messages: u64 = self
-            .ready
-            .iter()
-            .chain(waiting)
-            .map(|r| u64::from(r.charge))
-            .sum();
-        let unread: u64 = self.ready.iter().map(|r| u64::from(r.charge)).sum();
-        let runs: u64 = self.runs.values().map(|r| u64::from(r.charge)).sum();
-        let waiting = self.streams.waiting();
-        let ready = self.ready.iter().chain(waiting);
-        let payload = ready.map(|r| r.message.payload.len() as u64).sum::<u64>()
-            + self.runs.values().map(|r| r.len() as u64).sum::<u64>();
-        messages + runs == self.held && payload == self.held_payload && unread == self.held_ready
+        let i = self.interleaved.as_deref();
+        let interleaved = i.into_iter().flat_map(|i| i.streams.waiting());
+        let waiting = self.streams.waiting().chain(interleaved);
+        let charge = |r: &Ready| u64::from(r.charge);
+        let len = |r: &Ready| r.message.payload.len() as u64;
+        let (mut held, mut payload) = (0, 0);
+        for r in self.ready.iter().chain(waiting) {
+            held += charge(r);
+            payload += len(r);
+        }
+        let unread: u64 = self.ready.iter().map(charge).sum();
+        held += self.runs.values().map(|r| u64::from(r.charge)).sum::<u64>();
+        held += i.map_or(0, Interleaved::charge);
+        payload += self.runs.values().map(|r| r.len() as u64).sum::<u64>();
+        payload += i.map_or(0, Interleaved::payload);
+        held == self.held && payload == self.held_payload && unread == self.held_ready
+    }
+}
+
+/// A message in a single chunk.
+#[inline]
+fn whole(f: &Fragment<'_>) -> Received {
+    Received {
+        stream: f.stream,
+        ssn: f.ssn,
+        ppid: f.ppid,
+        unordered: f.unordered,
+        first: true,
+        last: true,
+        payload: match f.shared {
+            Some(payload) => payload.clone(),
+            None => Bytes::copy_from_slice(f.payload),
+        },
+    }
+}
+
+/// What a run holds, as a message or a part of one, with its MID.
+fn taken_from(run: &mut Run, (last, mid): (bool, u32)) -> Ready {
+    Ready {
+        charge: core::mem::take(&mut run.charge),
+        mid,
+        message: Received {
+            stream: run.stream,
+            ssn: run.ssn,
+            ppid: run.ppid,
+            unordered: run.unordered,
+            first: !run.in_parts,
+            last,
+            payload: run.take_bytes(),
+        },
     }
 }
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod interleaved_tests;

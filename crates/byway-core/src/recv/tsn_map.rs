@@ -142,6 +142,28 @@ impl TsnMap {
         }
     }
 
+    /// The peer has given up all TSNs up to this one (FORWARD-TSN, RFC 3758 section 3.6): they
+    /// count as arrived. Returns whether one of them is new; none if it is too far ahead.
+    pub(crate) fn skip_to(&mut self, tsn: Tsn) -> Option<bool> {
+        let ahead = i64::from(tsn.ahead_of(self.tsn_of(self.next)));
+        if ahead >= REACH {
+            return None;
+        }
+        let Ok(ahead) = u64::try_from(ahead) else {
+            return Some(false);
+        };
+        self.next += ahead + 1;
+        let covered = self.ranges.partition_point(|r| r.1 <= self.next);
+        self.ranges.drain(..covered);
+        if let Some(&(from, to)) = self.ranges.first()
+            && from <= self.next
+        {
+            self.next = to;
+            self.ranges.remove(0);
+        }
+        Some(true)
+    }
+
     /// Records a duplicate for the next SACK.
     pub(crate) fn note_duplicate(&mut self, tsn: Tsn) {
         if self.duplicates.len() < MAX_DUPLICATES {
@@ -216,6 +238,33 @@ mod tests {
         let map = TsnMap::new(Tsn(10));
         assert_eq!(map.classify(Tsn(10 + 65_534)), Arrival::New(65_534));
         assert_eq!(map.classify(Tsn(10 + 65_535)), Arrival::OutOfReach);
+    }
+
+    #[test]
+    fn what_the_peer_gives_up_counts_as_arrived() {
+        // Arrived beside 1, the TSN that is skipped to, the answer, the cumulative TSN and gaps.
+        type Row<'a> = (&'a [u32], u32, Option<bool>, u32, &'a [(u16, u16)]);
+        let rows: [Row<'_>; 9] = [
+            (&[], 1, Some(false), 1, &[]),
+            (&[], 0, Some(false), 1, &[]),
+            (&[], 2, Some(true), 2, &[]),
+            (&[3], 2, Some(true), 3, &[]),
+            (&[3, 4, 6], 2, Some(true), 4, &[(2, 2)]),
+            (&[3, 4, 6], 3, Some(true), 4, &[(2, 2)]),
+            (&[3, 6, 8], 7, Some(true), 8, &[]),
+            (&[3, 9], 6, Some(true), 6, &[(3, 3)]),
+            (&[], 70_000, None, 1, &[]),
+        ];
+        for (arrived, to, expected, cumulative, blocks) in rows {
+            let mut map = TsnMap::new(Tsn(1));
+            arrive(&mut map, 1);
+            for t in arrived {
+                arrive(&mut map, *t);
+            }
+            assert_eq!(map.skip_to(Tsn(to)), expected, "{arrived:?} {to}");
+            assert_eq!(map.cumulative(), Tsn(cumulative), "{arrived:?} {to}");
+            assert_eq!(gaps(&map), blocks, "{arrived:?} {to}");
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //! reports are counted for a list of candidates. A chunk leaves this list when it is
 //! acknowledged or lost, or when it may not be fast retransmitted again.
 
+use super::fronts::Fronts;
 use super::lost::LostChunks;
 use super::missing::Missing;
 use super::queue::Cut;
@@ -51,6 +52,8 @@ pub struct Ledger {
     messages: u64,
     /// Acknowledged payload bytes of the message whose end is the next one to be acknowledged.
     front: u64,
+    /// The same of each message, if messages interleave.
+    fronts: Option<Box<Fronts>>,
     /// The contexts of messages that have one: the sequence of the last chunk and the context.
     contexts: VecDeque<(u64, u64)>,
 }
@@ -70,8 +73,20 @@ impl Ledger {
             payload: 0,
             messages: 0,
             front: 0,
+            fronts: None,
             contexts: VecDeque::new(),
         }
+    }
+
+    /// Whether messages interleave. Set before anything is sent.
+    pub(crate) fn interleave(&mut self, interleaves: bool) {
+        self.fronts = interleaves.then(Box::default);
+    }
+
+    /// What the peer has acknowledged of messages that it has not completely, if messages
+    /// interleave.
+    pub(crate) fn fronts_mut(&mut self) -> Option<&mut Fronts> {
+        self.fronts.as_deref_mut()
     }
 
     /// One past the last sequence that was sent.
@@ -94,6 +109,7 @@ impl Ledger {
             + self.gaps.capacity() * size_of::<(u64, u64)>()
             + self.candidates.capacity() * size_of::<u64>()
             + self.contexts.capacity() * size_of::<(u64, u64)>()
+            + self.fronts.as_ref().map_or(0, |f| f.memory())
     }
 
     /// Frees the memory of records, if there is none.
@@ -189,9 +205,9 @@ impl Ledger {
         }
         self.records.push_back(Record {
             payload: cut.payload,
-            ppid: cut.ppid,
+            ppid_or_fsn: cut.ppid_or_fsn,
+            number: cut.number,
             stream: cut.stream,
-            ssn: cut.ssn,
             unordered: cut.unordered,
             begin: cut.begin,
             end: cut.end,
@@ -256,11 +272,11 @@ impl Ledger {
             self.base += 1;
             self.payload -= r.payload.len() as u64;
             self.messages -= u64::from(r.end);
-            self.front = if r.end {
-                0
-            } else {
-                self.front + r.payload.len() as u64
-            };
+            match &mut self.fronts {
+                None if r.end => self.front = 0,
+                None => self.front += r.payload.len() as u64,
+                Some(fronts) => fronts.acknowledged(r),
+            }
             if r.fate != Fate::Acked {
                 done.highest_new = Some(seq);
                 done.cumulative_new = true;

@@ -1,8 +1,10 @@
 //! The sending half of an association: queued messages, outstanding chunks and
 //! the peer's receive window.
 
+mod by_stream;
 pub(crate) mod concurrent;
 mod delivery;
+mod fronts;
 pub(crate) mod ledger;
 pub(crate) mod lost;
 pub(crate) mod missing;
@@ -14,10 +16,11 @@ mod window_probe;
 use crate::api::Message;
 use crate::config::Config;
 use crate::time::Instant;
-use byway_wire::Tsn;
+use byway_wire::{DATA_HEADER_LEN, IData, Tsn};
 use concurrent::Concurrent;
 use ledger::Ledger;
 use queue::SendQueue;
+use undelivered::Kept;
 use window_probe::WindowProbe;
 
 /// The sending half of an association.
@@ -46,13 +49,18 @@ pub(crate) struct SendHalf {
     burst_begins: bool,
     /// The state of concurrent multipath transfer, if it is configured.
     pub(crate) concurrent: Option<Box<Concurrent>>,
+    /// Messages interleave: I-DATA takes the place of DATA (RFC 8260).
+    interleaves: bool,
+    /// What a lost association has not delivered, if its messages interleaved.
+    undelivered: Option<Box<Kept>>,
 }
 
 impl SendHalf {
     /// Memory of what waits or is unacknowledged, in bytes.
     #[inline]
     pub(crate) fn memory(&self) -> usize {
-        self.queue.memory() + self.ledger.memory()
+        let undelivered = self.undelivered.as_ref().map_or(0, |u| u.memory());
+        self.queue.memory() + self.ledger.memory() + undelivered
     }
 
     /// Frees the memory of what is empty.
@@ -63,7 +71,7 @@ impl SendHalf {
 
     pub(crate) fn new(initial: Tsn, streams: u16, a_rwnd: u32, cfg: &Config) -> SendHalf {
         SendHalf {
-            queue: SendQueue::default(),
+            queue: SendQueue::new(cfg.streams.scheduler),
             ledger: Ledger::new(initial, cfg.buffer.peer_overhead),
             a_rwnd,
             streams,
@@ -78,6 +86,31 @@ impl SendHalf {
                 .concurrent
                 .as_ref()
                 .map(|c| Box::new(Concurrent::new(c, cfg.scheduler))),
+            interleaves: false,
+            undelivered: None,
+        }
+    }
+
+    /// Both INITs are known: whether messages interleave. Nothing has been sent yet.
+    pub(crate) fn interleave(&mut self, interleaves: bool) {
+        self.interleaves = interleaves;
+        self.queue.interleave(interleaves);
+        self.ledger.interleave(interleaves);
+    }
+
+    /// Whether I-DATA takes the place of DATA.
+    #[inline]
+    pub(crate) fn interleaves(&self) -> bool {
+        self.interleaves
+    }
+
+    /// Bytes of a chunk of user data before its payload.
+    #[inline]
+    pub(crate) fn header_len(&self) -> usize {
+        if self.interleaves {
+            IData::HEADER_LEN
+        } else {
+            DATA_HEADER_LEN
         }
     }
 
@@ -113,15 +146,19 @@ impl SendHalf {
     }
 
     /// A message was refused because the buffer is full. The user waits for Writable.
-    pub(crate) fn want_writable(&mut self) {
+    pub(crate) fn want_writable(&mut self, stream: u16) {
         self.writable_wanted = true;
+        self.queue.refuse(stream);
     }
 
-    /// Whether Writable is due: the user waits, and no more than `most` is buffered.
+    /// Whether Writable is due: the user waits, and no more than `most` is buffered, or nothing
+    /// waits any more of a stream of which a message was refused.
     pub(crate) fn take_writable(&mut self, most: u64) -> bool {
-        let tell = self.writable_wanted && self.buffered() <= most;
+        let tell =
+            self.writable_wanted && (self.buffered() <= most || self.queue.has_place_again());
         if tell {
             self.writable_wanted = false;
+            self.queue.forget_refused();
         }
         tell
     }

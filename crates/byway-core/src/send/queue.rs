@@ -1,46 +1,77 @@
 //! Messages that wait to be sent, and their fragmentation (RFC 9260 sections 6.5,
-//! 6.6 and 6.9).
+//! 6.6 and 6.9; RFC 8260 sections 2.2.2 and 3).
 //!
-//! A lane is a first-in, first-out list. Each path to which the user binds messages
-//! has one, and all other messages share one, so a blocked path delays only its own
-//! messages and later ones of their streams.
+//! Each path to which the user binds messages has a lane, and all other messages share
+//! one, so a blocked path delays only its own messages and later ones of their streams. A
+//! lane is a first-in, first-out list, unless a scheduler chooses among streams
+//! (`streams.scheduler`).
 //!
 //! Messages of a stream get their TSNs in stream order. Otherwise the receive
 //! buffer could fill with messages that wait for an earlier one, for which there is
 //! no room left. The fragments of a message need consecutive TSNs, so no other
-//! message begins before its last fragment.
+//! message begins before its last fragment. With user message interleaving they need
+//! not, and only messages of its own stream wait for it.
 
+use super::by_stream::ByStream;
 use crate::api::Message;
 use crate::path::PathId;
+use crate::policy::StreamScheduler;
 use bytes::{Buf, Bytes};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// A message that waits, or the rest of one.
 #[derive(Debug)]
-struct Pending {
-    stream: u16,
-    ssn: u16,
-    ppid: u32,
+pub(super) struct Pending {
+    pub(super) stream: u16,
     unordered: bool,
     immediate: bool,
+    /// Its number in its stream: the Message Identifier, whose lower 16 bits are the Stream
+    /// Sequence Number. An unordered message gets one when it begins, with interleaving.
+    number: u32,
+    ppid: u32,
     context: u64,
     payload: Bytes,
     /// Bytes that have left already as fragments.
-    cut: usize,
+    pub(super) cut: usize,
+    /// The number of these fragments.
+    fragments: u32,
+}
+
+/// The messages of a lane.
+#[derive(Debug)]
+enum Waits {
+    /// In the order in which the user sent them.
+    InOrder(VecDeque<Pending>),
+    /// By stream.
+    ByStream(Box<ByStream>),
 }
 
 #[derive(Debug)]
 struct Lane {
     path: Option<PathId>,
-    messages: VecDeque<Pending>,
+    messages: Waits,
+}
+
+impl Lane {
+    /// A message that has left in part and waits here.
+    fn begun_in(&self, stream: u16) -> bool {
+        let first = match &self.messages {
+            Waits::InOrder(all) => all.front().filter(|m| m.stream == stream),
+            Waits::ByStream(all) => all.first_of(stream),
+        };
+        first.is_some_and(|m| m.cut > 0)
+    }
 }
 
 /// A fragment, ready to get its TSN.
 #[derive(Clone, Debug)]
 pub(crate) struct Cut {
     pub(crate) stream: u16,
-    pub(crate) ssn: u16,
-    pub(crate) ppid: u32,
+    /// The Message Identifier; its lower 16 bits are the Stream Sequence Number.
+    pub(crate) number: u32,
+    /// The payload protocol identifier; with interleaving the Fragment Sequence Number of
+    /// all but the first fragment.
+    pub(crate) ppid_or_fsn: u32,
     pub(crate) unordered: bool,
     pub(crate) immediate: bool,
     pub(crate) begin: bool,
@@ -53,7 +84,7 @@ pub(crate) struct Cut {
 #[derive(Debug)]
 pub(crate) struct Rest {
     pub(crate) stream: u16,
-    pub(crate) ssn: u16,
+    pub(crate) number: u32,
     pub(crate) ppid: u32,
     pub(crate) unordered: bool,
     pub(crate) context: u64,
@@ -63,13 +94,32 @@ pub(crate) struct Rest {
     pub(crate) payload: Bytes,
 }
 
+impl Rest {
+    fn of(mut m: Pending) -> Rest {
+        m.payload.advance(m.cut);
+        Rest {
+            stream: m.stream,
+            number: m.number,
+            ppid: m.ppid,
+            unordered: m.unordered,
+            context: m.context,
+            cut: m.cut,
+            payload: m.payload,
+        }
+    }
+}
+
 impl Cut {
     #[inline]
-    fn of(m: &Pending, payload: Bytes, begin: bool, end: bool) -> Cut {
+    fn of(m: &Pending, payload: Bytes, (begin, end): (bool, bool), interleaves: bool) -> Cut {
         Cut {
             stream: m.stream,
-            ssn: m.ssn,
-            ppid: m.ppid,
+            number: m.number,
+            ppid_or_fsn: if interleaves && !begin {
+                m.fragments
+            } else {
+                m.ppid
+            },
             unordered: m.unordered,
             immediate: m.immediate && end,
             begin,
@@ -94,36 +144,161 @@ pub(crate) struct Waiting {
     pub(crate) left: usize,
 }
 
-/// The stream sequence numbers of one stream.
+/// The numbers of the ordered messages of one stream.
 #[derive(Copy, Clone, Debug, Default)]
-struct Ssns {
+struct Numbers {
     /// The number of the next message that the user sends.
-    next: u16,
+    next: u32,
     /// The number of the message that may leave next.
-    turn: u16,
+    turn: u32,
+}
+
+/// What few associations need of a stream.
+#[derive(Debug, Default)]
+struct Extra {
+    /// The numbers of the next unordered messages, by stream.
+    unordered: Vec<u32>,
+    /// What the user set for a stream (RFC 8260 section 4.3.3).
+    values: BTreeMap<u16, u16>,
+    /// Streams of which a message was refused because the buffer is full.
+    refused: BTreeSet<u16>,
+    /// Nothing waits any more of one of these.
+    has_place_again: bool,
+}
+
+/// The longest message that a stream of which nothing waits may queue although the buffer is
+/// full.
+const LONGEST_BESIDE: usize = 64 << 10;
+
+impl Extra {
+    /// The number of the next unordered message of a stream.
+    fn number_unordered(&mut self, stream: u16) -> u32 {
+        let i = usize::from(stream);
+        if self.unordered.len() <= i {
+            self.unordered.resize(i + 1, 0);
+        }
+        let number = self.unordered[i];
+        self.unordered[i] = number.wrapping_add(1);
+        number
+    }
 }
 
 /// All messages that wait to be sent.
 #[derive(Debug, Default)]
 pub(crate) struct SendQueue {
     lanes: Vec<Lane>,
-    /// The lane whose first message has left in part.
+    /// The lane whose first message has left in part, if no other one may interrupt it.
     begun: Option<usize>,
-    /// Stream sequence numbers, up to the highest stream with ordered messages.
-    ssns: Vec<Ssns>,
+    /// The numbers of messages, up to the highest stream with ordered messages.
+    numbers: Vec<Numbers>,
     bytes: u64,
     messages: u64,
     /// The highest stream that a message was ever queued for.
     highest_stream: Option<u16>,
+    scheduler: StreamScheduler,
+    /// Messages of different streams interleave.
+    interleaves: bool,
+    extra: Option<Box<Extra>>,
 }
 
 impl SendQueue {
+    pub(crate) fn new(scheduler: StreamScheduler) -> SendQueue {
+        SendQueue {
+            scheduler,
+            ..SendQueue::default()
+        }
+    }
+
+    /// Whether messages of different streams interleave. Set before the first one leaves.
+    pub(crate) fn interleave(&mut self, interleaves: bool) {
+        self.interleaves = interleaves;
+    }
+
+    /// The user sets the value of a stream: its priority, or its weight.
+    pub(crate) fn set_value(&mut self, stream: u16, value: u16) {
+        let values = &mut self.extra.get_or_insert_default().values;
+        if value == 0 {
+            values.remove(&stream);
+        } else {
+            values.insert(stream, value);
+        }
+    }
+
+    /// The values that the user set go to another queue.
+    pub(crate) fn hand_values_to(&mut self, other: &mut SendQueue) {
+        if let Some(extra) = &mut self.extra
+            && !extra.values.is_empty()
+        {
+            other.extra.get_or_insert_default().values = core::mem::take(&mut extra.values);
+        }
+    }
+
+    fn value(extra: Option<&Extra>, stream: u16) -> u16 {
+        let value = extra.and_then(|e| e.values.get(&stream));
+        value.copied().unwrap_or(0)
+    }
+
+    /// Whether a stream may queue a message although the buffer is full. If a scheduler chooses
+    /// among streams, one of which nothing waits may: it need not wait for what others queue.
+    pub(crate) fn has_place_beside(&self, stream: u16, len: usize) -> bool {
+        let waits = |l: &Lane| match &l.messages {
+            Waits::InOrder(_) => true,
+            Waits::ByStream(all) => all.first_of(stream).is_some(),
+        };
+        self.scheduler != StreamScheduler::FirstCome
+            && len <= LONGEST_BESIDE
+            && !self.lanes.iter().any(waits)
+    }
+
+    /// A message of this stream was refused, because the buffer is full.
+    pub(crate) fn refuse(&mut self, stream: u16) {
+        if self.scheduler != StreamScheduler::FirstCome {
+            let extra = self.extra.get_or_insert_default();
+            extra.refused.insert(stream);
+        }
+    }
+
+    /// Whether nothing waits any more of a stream of which a message was refused.
+    #[inline]
+    pub(crate) fn has_place_again(&self) -> bool {
+        self.extra.as_ref().is_some_and(|e| e.has_place_again)
+    }
+
+    /// The user is told that there is room.
+    pub(crate) fn forget_refused(&mut self) {
+        if let Some(extra) = &mut self.extra {
+            extra.refused.clear();
+            extra.has_place_again = false;
+        }
+    }
+
     /// Memory of the messages that wait and of the streams' numbers, in bytes.
     #[inline]
     pub(crate) fn memory(&self) -> usize {
         self.bytes as usize
             + self.messages as usize * size_of::<Pending>()
-            + self.ssns.capacity() * size_of::<Ssns>()
+            + self.numbers.capacity() * size_of::<Numbers>()
+            + if self.is_plain() {
+                0
+            } else {
+                self.memory_by_stream()
+            }
+    }
+
+    /// Whether messages leave in the order in which the user sent them, in DATA chunks.
+    #[inline]
+    fn is_plain(&self) -> bool {
+        self.scheduler == StreamScheduler::FirstCome && self.extra.is_none()
+    }
+
+    fn memory_by_stream(&self) -> usize {
+        let extra = self.extra.as_ref().map_or(0, |e| {
+            size_of::<Extra>()
+                + e.unordered.capacity() * size_of::<u32>()
+                + e.values.len() * 2 * size_of::<(u16, u16)>()
+                + e.refused.len() * 2 * size_of::<u16>()
+        });
+        extra + self.lanes.iter().map(Lane::memory).sum::<usize>()
     }
 
     /// Frees the memory of lanes, if no message waits.
@@ -138,7 +313,7 @@ impl SendQueue {
         self.bytes
     }
 
-    /// Messages that wait, including one that has left in part.
+    /// Messages that wait, including those that have left in part.
     pub(crate) fn messages(&self) -> u64 {
         self.messages
     }
@@ -154,36 +329,50 @@ impl SendQueue {
 
     /// Puts a message at the end of its lane and numbers it.
     pub(crate) fn push(&mut self, m: Message) {
-        let ssn = if m.unordered {
+        let number = if m.unordered {
             0
         } else {
             let i = usize::from(m.stream);
-            if self.ssns.len() <= i {
-                self.ssns.resize(i + 1, Ssns::default());
+            if self.numbers.len() <= i {
+                self.numbers.resize(i + 1, Numbers::default());
             }
-            let ssn = self.ssns[i].next;
-            self.ssns[i].next = ssn.wrapping_add(1);
-            ssn
+            let number = self.numbers[i].next;
+            self.numbers[i].next = number.wrapping_add(1);
+            number
         };
         self.bytes += m.payload.len() as u64;
         self.messages += 1;
         self.highest_stream = self.highest_stream.max(Some(m.stream));
         let pending = Pending {
             stream: m.stream,
-            ssn,
+            number,
             ppid: m.ppid,
             unordered: m.unordered,
             immediate: m.immediate_ack,
             context: m.context,
             payload: m.payload,
             cut: 0,
+            fragments: 0,
         };
-        match self.lanes.iter_mut().find(|l| l.path == m.path) {
-            Some(lane) => lane.messages.push_back(pending),
-            None => self.lanes.push(Lane {
-                path: m.path,
-                messages: VecDeque::from([pending]),
-            }),
+        let lane = match self.lanes.iter().position(|l| l.path == m.path) {
+            Some(i) => &mut self.lanes[i],
+            None => {
+                let messages = match self.scheduler {
+                    StreamScheduler::FirstCome => Waits::InOrder(VecDeque::new()),
+                    other => Waits::ByStream(Box::new(ByStream::new(other))),
+                };
+                let path = m.path;
+                self.lanes.push(Lane { path, messages });
+                let last = self.lanes.len() - 1;
+                &mut self.lanes[last]
+            }
+        };
+        match &mut lane.messages {
+            Waits::InOrder(all) => all.push_back(pending),
+            Waits::ByStream(all) => {
+                let value = SendQueue::value(self.extra.as_deref(), pending.stream);
+                all.push(pending, value);
+            }
         }
     }
 
@@ -212,19 +401,41 @@ impl SendQueue {
         self.next_lane(lane.0 + 1)
     }
 
-    /// The first message of a lane, if its turn in its stream has come.
+    /// The next message of a lane, if its turn in its stream has come.
     #[inline]
     fn front(&self, lane: LaneId) -> Option<&Pending> {
-        let m = self.lanes.get(lane.0)?.messages.front()?;
-        let turn = m.unordered || m.cut > 0 || self.ssns[usize::from(m.stream)].turn == m.ssn;
-        turn.then_some(m)
+        match &self.lanes.get(lane.0)?.messages {
+            Waits::InOrder(all) => all.front().filter(|m| self.has_its_turn(m)),
+            Waits::ByStream(all) => all.first_of(self.next_stream(lane, all)?),
+        }
     }
 
-    /// Whether the lane's next message has not begun and needs more than one
-    /// fragment of `max_payload` bytes.
+    /// Whether a message may leave: it has begun, or it is the next one of its stream.
+    #[inline]
+    fn has_its_turn(&self, m: &Pending) -> bool {
+        m.unordered || m.cut > 0 || self.numbers[usize::from(m.stream)].turn == m.number
+    }
+
+    /// The stream of a lane that sends next.
+    #[inline(never)]
+    fn next_stream(&self, lane: LaneId, all: &ByStream) -> Option<u16> {
+        all.next(|m| {
+            // A stream has one message under way (RFC 8260 section 2.2.2). In other lanes it
+            // may have another one.
+            let begun_elsewhere = || {
+                let mut lanes = self.lanes.iter().enumerate();
+                m.cut == 0 && lanes.any(|(i, l)| i != lane.0 && l.begun_in(m.stream))
+            };
+            self.has_its_turn(m) && (self.lanes.len() == 1 || !begun_elsewhere())
+        })
+    }
+
+    /// Whether the lane's next message needs more than one fragment of `max_payload` bytes, and
+    /// its next fragment may be shorter than others: it is the first one, or messages interleave.
     pub(crate) fn begins_long(&self, lane: LaneId, max_payload: usize) -> bool {
-        self.front(lane)
-            .is_some_and(|m| m.cut == 0 && m.payload.len() > max_payload)
+        self.front(lane).is_some_and(|m| {
+            (m.cut == 0 || self.interleaves) && m.payload.len() - m.cut > max_payload
+        })
     }
 
     /// Payload bytes of the next fragment of a lane, at most `max_payload`.
@@ -236,22 +447,24 @@ impl SendQueue {
     /// Cuts the next fragment of a lane, of at most `max_payload` bytes.
     pub(crate) fn cut(&mut self, lane: LaneId, max_payload: usize) -> Option<Cut> {
         debug_assert!(
-            self.lanes.get(lane.0).is_none_or(|l| l.messages.is_empty())
-                || self.front(lane).is_some()
+            self.lanes.get(lane.0).is_none_or(Lane::is_empty) || self.front(lane).is_some()
         );
-        let queue = &mut self.lanes.get_mut(lane.0)?.messages;
+        let interleaves = self.interleaves;
+        let queue = match &mut self.lanes.get_mut(lane.0)?.messages {
+            Waits::InOrder(queue) => queue,
+            Waits::ByStream(_) => return self.cut_by_stream(lane, max_payload),
+        };
         let m = queue.front_mut()?;
-        if m.cut == 0 && !m.unordered {
-            self.ssns[usize::from(m.stream)].turn = m.ssn.wrapping_add(1);
+        if m.cut == 0 {
+            begin(m, &mut self.numbers, &mut self.extra, interleaves);
         }
         let left = m.payload.len() - m.cut;
         let begin = m.cut == 0;
         if left > max_payload {
-            let payload = m.payload.slice(m.cut..m.cut + max_payload);
-            m.cut += max_payload;
+            let cut = cut_short(m, max_payload, interleaves);
             self.bytes -= max_payload as u64;
             self.begun = Some(lane.0);
-            return Some(Cut::of(m, payload, begin, false));
+            return Some(cut);
         }
         // The last fragment moves the payload out of the queue, so its reference
         // count does not change.
@@ -265,7 +478,63 @@ impl SendQueue {
         }
         m.payload.advance(m.cut);
         let payload = core::mem::take(&mut m.payload);
-        Some(Cut::of(&m, payload, begin, true))
+        Some(Cut::of(&m, payload, (begin, true), interleaves))
+    }
+
+    /// Cuts the next fragment of a lane whose messages wait by stream.
+    #[inline(never)]
+    fn cut_by_stream(&mut self, lane: LaneId, max_payload: usize) -> Option<Cut> {
+        let Waits::ByStream(all) = &self.lanes.get(lane.0)?.messages else {
+            return None;
+        };
+        let stream = self.next_stream(lane, all)?;
+        let interleaves = self.interleaves;
+        let value = SendQueue::value(self.extra.as_deref(), stream);
+        let Waits::ByStream(all) = &mut self.lanes.get_mut(lane.0)?.messages else {
+            return None;
+        };
+        let m = all.first_of_mut(stream)?;
+        if m.cut == 0 {
+            begin(m, &mut self.numbers, &mut self.extra, interleaves);
+        }
+        let first = m.cut == 0;
+        let left = m.payload.len() - m.cut;
+        if left > max_payload {
+            let cut = cut_short(m, max_payload, interleaves);
+            all.leaves(stream, max_payload, (false, interleaves), value);
+            self.bytes -= max_payload as u64;
+            self.begun = (!interleaves).then_some(lane.0);
+            return Some(cut);
+        }
+        let mut m = all.leaves(stream, left, (true, interleaves), value)?;
+        if let Some(extra) = &mut self.extra
+            && all.first_of(stream).is_none()
+        {
+            extra.has_place_again |= extra.refused.remove(&stream);
+        }
+        self.bytes -= left as u64;
+        self.messages -= 1;
+        self.begun = None;
+        if self.messages == 0 && all.memory() > 1 << 14 {
+            self.lanes.clear();
+        }
+        m.payload.advance(m.cut);
+        let payload = core::mem::take(&mut m.payload);
+        Some(Cut::of(&m, payload, (first, true), interleaves))
+    }
+
+    /// A packet with chunks of this lane is complete.
+    #[inline]
+    pub(crate) fn packet_ends(&mut self, lane: LaneId) {
+        if self.scheduler == StreamScheduler::RoundRobinPacket
+            && let Some(Lane {
+                messages: Waits::ByStream(all),
+                ..
+            }) = self.lanes.get_mut(lane.0)
+        {
+            let extra = self.extra.as_deref();
+            all.packet_ends(self.interleaves, |s| SendQueue::value(extra, s));
+        }
     }
 
     /// Takes a message out, because it will never leave: the one that has left in part, or else
@@ -276,33 +545,101 @@ impl SendQueue {
             let mut all = 0..self.lanes.len();
             all.find(|i| self.front(LaneId(*i)).is_some())
         })?;
-        let mut m = self.lanes.get_mut(lane)?.messages.pop_front()?;
+        let stream = match &self.lanes.get(lane)?.messages {
+            Waits::InOrder(_) => None,
+            Waits::ByStream(all) => Some(self.next_stream(LaneId(lane), all)?),
+        };
+        self.give_up(lane, stream)
+    }
+
+    /// Takes a message out that has left in part.
+    pub(crate) fn take_begun(&mut self, stream: u16) -> Option<Rest> {
+        let lane = self.lanes.iter().position(|l| l.begun_in(stream))?;
+        self.give_up(lane, Some(stream))
+    }
+
+    /// Takes the first message of a lane out, or of one of its streams.
+    fn give_up(&mut self, lane: usize, stream: Option<u16>) -> Option<Rest> {
+        let m = match &mut self.lanes.get_mut(lane)?.messages {
+            Waits::InOrder(all) => all.pop_front()?,
+            Waits::ByStream(all) => all.give_up(stream?)?,
+        };
+        self.begun = self.begun.filter(|b| *b != lane);
         if !m.unordered {
-            self.ssns[usize::from(m.stream)].turn = m.ssn.wrapping_add(1);
+            self.numbers[usize::from(m.stream)].turn = m.number.wrapping_add(1);
         }
-        m.payload.advance(m.cut);
-        self.bytes -= m.payload.len() as u64;
+        let rest = Rest::of(m);
+        self.bytes -= rest.payload.len() as u64;
         self.messages -= 1;
         if self.messages == 0 {
             self.lanes.clear();
         }
-        Some(Rest {
-            stream: m.stream,
-            ssn: m.ssn,
-            ppid: m.ppid,
-            unordered: m.unordered,
-            context: m.context,
-            cut: m.cut,
-            payload: m.payload,
-        })
+        Some(rest)
     }
 
     /// Whether the running totals match the messages.
     pub(crate) fn totals_agree(&self) -> bool {
-        let all = || self.lanes.iter().flat_map(|l| &l.messages);
-        let bytes: u64 = all().map(|m| (m.payload.len() - m.cut) as u64).sum();
-        bytes == self.bytes && all().count() as u64 == self.messages
+        let mut bytes = 0;
+        let mut messages = 0;
+        let mut count = |m: &Pending| {
+            bytes += (m.payload.len() - m.cut) as u64;
+            messages += 1;
+        };
+        let mut in_order = true;
+        for lane in &self.lanes {
+            match &lane.messages {
+                Waits::InOrder(all) => all.iter().for_each(&mut count),
+                Waits::ByStream(all) => {
+                    all.iter().for_each(&mut count);
+                    in_order &= all.order_agrees();
+                }
+            }
+        }
+        in_order && bytes == self.bytes && messages == self.messages
     }
+}
+
+impl Lane {
+    fn is_empty(&self) -> bool {
+        match &self.messages {
+            Waits::InOrder(all) => all.is_empty(),
+            Waits::ByStream(all) => all.iter().next().is_none(),
+        }
+    }
+
+    /// Memory beyond the messages, in bytes.
+    #[inline]
+    fn memory(&self) -> usize {
+        match &self.messages {
+            Waits::InOrder(_) => 0,
+            Waits::ByStream(all) => all.memory(),
+        }
+    }
+}
+
+/// A message begins: the next one of its stream may follow, or it gets its number.
+#[inline]
+fn begin(
+    m: &mut Pending,
+    numbers: &mut [Numbers],
+    extra: &mut Option<Box<Extra>>,
+    interleaves: bool,
+) {
+    if !m.unordered {
+        numbers[usize::from(m.stream)].turn = m.number.wrapping_add(1);
+    } else if interleaves {
+        m.number = extra.get_or_insert_default().number_unordered(m.stream);
+    }
+}
+
+/// The next fragment of a message, which is not the last one.
+#[inline]
+fn cut_short(m: &mut Pending, max_payload: usize, interleaves: bool) -> Cut {
+    let payload = m.payload.slice(m.cut..m.cut + max_payload);
+    let cut = Cut::of(m, payload, (m.cut == 0, false), interleaves);
+    m.cut += max_payload;
+    m.fragments = m.fragments.wrapping_add(1);
+    cut
 }
 
 #[cfg(test)]
@@ -321,7 +658,7 @@ mod tests {
         q.push(Message::new(3, vec![7; 25]));
         let lane = lane_of(&q, None).unwrap();
         let cuts: Vec<_> = core::iter::from_fn(|| q.cut(lane, 10))
-            .map(|c| (c.payload.len(), c.begin, c.end, c.ssn))
+            .map(|c| (c.payload.len(), c.begin, c.end, c.number))
             .collect();
         assert_eq!(
             cuts,
@@ -347,7 +684,7 @@ mod tests {
         assert_eq!(q.lanes.capacity(), 0);
         q.push(Message::new(3, vec![7; 5]));
         let lane = lane_of(&q, None).unwrap();
-        assert_eq!(q.cut(lane, 10).unwrap().ssn, 1, "the stream goes on");
+        assert_eq!(q.cut(lane, 10).unwrap().number, 1, "the stream goes on");
     }
 
     #[test]
@@ -387,8 +724,179 @@ mod tests {
         q.push(loose);
         let lane = lane_of(&q, None).unwrap();
         let ssns: Vec<_> = core::iter::from_fn(|| q.cut(lane, 10))
-            .map(|c| (c.stream, c.ssn))
+            .map(|c| (c.stream, c.number))
             .collect();
         assert_eq!(ssns, [(0, 0), (5, 0), (5, 1), (0, 1), (5, 0)]);
+    }
+
+    /// A queue with this scheduler.
+    fn scheduled(scheduler: StreamScheduler, interleaves: bool) -> SendQueue {
+        let mut q = SendQueue::new(scheduler);
+        q.interleave(interleaves);
+        q
+    }
+
+    /// Streams of the chunks that leave, in packets of `per_packet` chunks of at most 10 bytes.
+    fn leave(q: &mut SendQueue, per_packet: usize) -> Vec<u16> {
+        let mut order = Vec::new();
+        while let Some(w) = q.next_lane(0) {
+            let mut waits = Some(w.left.min(10));
+            for _ in 0..per_packet {
+                let Some(len) = waits else { break };
+                let cut = q.cut(w.lane, len).unwrap();
+                assert_eq!(cut.payload.len(), len);
+                order.push(cut.stream);
+                assert!(q.totals_agree());
+                waits = q.next_len(w.lane, 10);
+            }
+            q.packet_ends(w.lane);
+            assert!(q.totals_agree());
+        }
+        assert!(q.is_empty());
+        order
+    }
+
+    /// Figures 1 and 2 of RFC 8260: two long messages and three short ones, on three streams.
+    #[test]
+    fn streams_take_turns_by_messages_or_by_chunks() {
+        use StreamScheduler::{
+            FairCapacity, FirstCome, Priority, RoundRobin, RoundRobinPacket, WeightedFair,
+        };
+        // Scheduler, interleaving, and the streams of the chunks, three of which are a packet.
+        let rows = [
+            (FirstCome, false, [0, 0, 0, 1, 1, 1, 2, 2, 2]),
+            (FirstCome, true, [0, 0, 0, 1, 1, 1, 2, 2, 2]),
+            (RoundRobin, false, [0, 0, 0, 1, 2, 2, 2, 1, 1]),
+            (RoundRobin, true, [0, 1, 2, 0, 1, 2, 0, 1, 2]),
+            (RoundRobinPacket, false, [0, 0, 0, 1, 1, 1, 2, 2, 2]),
+            (RoundRobinPacket, true, [0, 0, 0, 1, 1, 1, 2, 2, 2]),
+            // Stream 2 has the highest priority, and the weight 0, which counts as 1.
+            (Priority, false, [2, 2, 2, 1, 1, 1, 0, 0, 0]),
+            (Priority, true, [2, 2, 2, 1, 1, 1, 0, 0, 0]),
+            (FairCapacity, false, [0, 0, 0, 1, 2, 2, 2, 1, 1]),
+            (FairCapacity, true, [0, 1, 2, 0, 1, 2, 0, 1, 2]),
+            // The weights are 3, 1 and 1.
+            (WeightedFair, true, [0, 1, 2, 0, 0, 1, 2, 1, 2]),
+        ];
+        for (scheduler, interleaves, expected) in rows {
+            let mut q = scheduled(scheduler, interleaves);
+            q.set_value(0, 3);
+            q.set_value(1, 1);
+            for (stream, len) in [(0, 30), (1, 10), (1, 10), (1, 10), (2, 30)] {
+                q.push(Message::new(stream, vec![0; len]));
+            }
+            let order = leave(&mut q, 3);
+            assert_eq!(order, expected, "{scheduler:?}, {interleaves}");
+        }
+    }
+
+    #[test]
+    fn a_packet_per_stream_is_not_filled_by_another_one() {
+        for (interleaves, expected) in [
+            (true, [vec![0, 0], vec![1], vec![0, 0], vec![0]]),
+            // A message that has begun is finished first.
+            (false, [vec![0, 0], vec![0, 0], vec![0], vec![1]]),
+        ] {
+            let mut q = scheduled(StreamScheduler::RoundRobinPacket, interleaves);
+            q.push(Message::new(0, vec![0; 50]));
+            q.push(Message::new(1, vec![0; 5]));
+            let mut packets = Vec::new();
+            while let Some(w) = q.next_lane(0) {
+                let chunks = core::iter::from_fn(|| {
+                    let len = q.next_len(w.lane, 10)?;
+                    q.cut(w.lane, len).map(|c| c.stream)
+                });
+                packets.push(chunks.take(2).collect::<Vec<_>>());
+                q.packet_ends(w.lane);
+            }
+            assert_eq!(packets, expected);
+        }
+    }
+
+    #[test]
+    fn interleaved_chunks_have_numbers_of_their_own() {
+        let mut q = scheduled(StreamScheduler::RoundRobin, true);
+        for (stream, unordered) in [(0, false), (0, true), (1, true), (1, false), (0, true)] {
+            let mut m = Message::new(stream, vec![0; 15]);
+            (m.unordered, m.ppid) = (unordered, 9);
+            q.push(m);
+        }
+        let mut found = Vec::new();
+        while let Some(w) = q.next_lane(0) {
+            let c = q.cut(w.lane, 10).unwrap();
+            found.push((c.stream, c.unordered, c.number, c.ppid_or_fsn, c.begin));
+        }
+        let message = |stream, unordered, number| {
+            [
+                (stream, unordered, number, 9, true),
+                (stream, unordered, number, 1, false),
+            ]
+        };
+        let of = |stream: u16| found.iter().filter(move |c| c.0 == stream).copied();
+        let zero = [(false, 0), (true, 0), (true, 1)].map(|(u, n)| message(0, u, n));
+        assert_eq!(of(0).collect::<Vec<_>>(), zero.concat());
+        let one = [(true, 0), (false, 0)].map(|(u, n)| message(1, u, n));
+        assert_eq!(of(1).collect::<Vec<_>>(), one.concat());
+        let turns: Vec<u16> = found.iter().take(4).map(|c| c.0).collect();
+        assert_eq!(turns, [0, 1, 0, 1]);
+    }
+
+    #[test]
+    fn a_stream_has_one_message_under_way_in_whatever_lane() {
+        let mut q = scheduled(StreamScheduler::RoundRobin, true);
+        let mut pinned = Message::new(0, vec![0; 15]);
+        (pinned.path, pinned.unordered) = (Some(PathId(1)), true);
+        q.push(Message::new(0, vec![0; 25]));
+        q.push(pinned);
+        let main = lane_of(&q, None).unwrap();
+        q.cut(main, 10);
+        assert_eq!(lane_of(&q, Some(PathId(1))), None);
+        // Other streams go on.
+        let mut other = Message::new(1, vec![0; 5]);
+        other.path = Some(PathId(1));
+        q.push(other);
+        let bound = lane_of(&q, Some(PathId(1))).unwrap();
+        assert_eq!(q.cut(bound, 10).unwrap().stream, 1);
+        q.cut(main, 10);
+        q.cut(main, 10);
+        let bound = lane_of(&q, Some(PathId(1))).unwrap();
+        assert_eq!(q.cut(bound, 10).unwrap().stream, 0);
+        assert!(q.totals_agree());
+    }
+
+    #[test]
+    fn a_stream_that_comes_late_waits_for_one_chunk_and_not_for_what_waits() {
+        for scheduler in [
+            StreamScheduler::RoundRobin,
+            StreamScheduler::FairCapacity,
+            StreamScheduler::WeightedFair,
+            StreamScheduler::Priority,
+        ] {
+            let mut q = scheduled(scheduler, true);
+            q.set_value(0, 1);
+            q.push(Message::new(0, vec![0; 1000]));
+            let lane = lane_of(&q, None).unwrap();
+            for _ in 0..50 {
+                q.cut(lane, 10);
+            }
+            q.push(Message::new(7, vec![0; 5]));
+            let next: Vec<u16> = (0..2).map(|_| q.cut(lane, 10).unwrap().stream).collect();
+            assert!(next.contains(&7), "{scheduler:?}: {next:?}");
+        }
+    }
+
+    #[test]
+    fn an_idle_queue_gives_the_memory_of_its_streams_back() {
+        let mut q = scheduled(StreamScheduler::FairCapacity, true);
+        for stream in 0..300 {
+            q.push(Message::new(stream, vec![0; 5]));
+        }
+        let busy = q.memory();
+        leave(&mut q, 3);
+        q.give_idle_memory_back();
+        assert!(q.memory() < busy / 10, "{} of {busy}", q.memory());
+        q.push(Message::new(3, vec![0; 5]));
+        let lane = lane_of(&q, None).unwrap();
+        assert_eq!(q.cut(lane, 10).unwrap().number, 1, "the stream goes on");
     }
 }

@@ -21,9 +21,11 @@ pub enum Fate {
 #[derive(Clone, Debug)]
 pub struct Record {
     pub(crate) payload: Bytes,
-    pub(crate) ppid: u32,
+    /// See [`Cut::ppid_or_fsn`](super::queue::Cut).
+    pub(crate) ppid_or_fsn: u32,
+    /// The Message Identifier; its lower 16 bits are the Stream Sequence Number.
+    pub(crate) number: u32,
     pub(crate) stream: u16,
-    pub(crate) ssn: u16,
     pub(crate) unordered: bool,
     pub(crate) begin: bool,
     pub(crate) end: bool,

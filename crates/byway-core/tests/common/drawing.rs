@@ -1,7 +1,8 @@
 //! A packet as text.
 
 use byway_wire::{
-    Causes, Chunk, Data, Packet, Param, Params, RawParam, Sack, Tsn, cause_code, chunk_type,
+    Causes, Chunk, Data, IData, IForwardTsn, Packet, Param, Params, RawParam, Sack, Tsn,
+    cause_code, chunk_type,
 };
 
 /// Reads packets, and takes tags and initial TSNs from INIT and INIT ACK.
@@ -50,6 +51,8 @@ impl Reader {
                 (if name { "INIT" } else { "INIT ACK" }).to_owned()
             }
             Chunk::Data(d) => self.data(from, d),
+            Chunk::IData(d) => self.i_data(from, d),
+            Chunk::IForwardTsn(f) => self.i_forward_tsn(from, f),
             Chunk::Sack(s) => self.sack(from, s),
             Chunk::Shutdown(s) => {
                 format!("SHUTDOWN {}", self.number(1 - from, s.cumulative_tsn_ack))
@@ -101,6 +104,37 @@ impl Reader {
             (true, false) => text += " begin",
             (false, false) => text += " middle",
             (false, true) => text += " end",
+        }
+        text
+    }
+
+    /// `m2`: MID 2; `f3`: FSN 3.
+    fn i_data(&self, from: usize, d: &IData<'_>) -> String {
+        let mut text = format!("I-DATA {}", self.number(from, d.tsn));
+        if d.stream_id != 0 {
+            text += &format!(" s{}", d.stream_id);
+        }
+        if d.unordered {
+            text += " U";
+        }
+        if d.immediate {
+            text += " I";
+        }
+        text += &format!(" m{}", d.mid);
+        match (d.begin, d.end) {
+            (true, true) => {}
+            (true, false) => text += " begin",
+            (false, false) => text += &format!(" f{}", d.fsn()),
+            (false, true) => text += &format!(" f{} end", d.fsn()),
+        }
+        text
+    }
+
+    fn i_forward_tsn(&self, from: usize, f: &IForwardTsn<'_>) -> String {
+        let mut text = format!("I-FORWARD-TSN {}", self.number(from, f.new_cumulative_tsn));
+        for s in f.skipped() {
+            let kind = if s.unordered { " U" } else { "" };
+            text += &format!(" s{}{kind} m{}", s.stream_id, s.mid);
         }
         text
     }

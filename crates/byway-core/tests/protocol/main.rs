@@ -18,6 +18,7 @@ mod doubt;
 mod errors;
 mod failover;
 mod icmp;
+mod interleaving;
 mod lost_answers;
 mod mtu;
 mod nat;

@@ -34,7 +34,9 @@ struct Parts {
 pub(crate) struct Book {
     epochs: Vec<Epoch>,
     current: [Option<usize>; 2],
-    parts: BTreeMap<(usize, AssocId), Parts>,
+    /// By side, association and stream; of a stream that has no number, if messages do not
+    /// interleave: then one message at a time is in parts.
+    parts: BTreeMap<(usize, AssocId, Option<u16>), Parts>,
 }
 
 /// The bytes of a message.
@@ -97,16 +99,16 @@ impl Book {
 
     /// The association begins anew: what was in parts stays so.
     pub(crate) fn forget_parts(&mut self, side: usize, id: AssocId) {
-        self.parts.remove(&(side, id));
+        self.parts.retain(|key, _| (key.0, key.1) != (side, id));
     }
 
-    /// A message or part was read.
-    pub(crate) fn received(&mut self, side: usize, id: AssocId, r: &Received) {
+    /// A message or part was read of an association whose messages may interleave.
+    pub(crate) fn received(&mut self, side: usize, (id, mixed): (AssocId, bool), r: &Received) {
         let whole = r.first && r.last;
         let bytes = if whole {
             r.payload.to_vec()
         } else {
-            let key = (side, id);
+            let key = (side, id, mixed.then_some(r.stream));
             if r.first {
                 let begun = Parts {
                     ppid: r.ppid,

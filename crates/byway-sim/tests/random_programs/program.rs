@@ -213,6 +213,7 @@ pub(crate) fn calm_program() -> impl Strategy<Value = Program> {
                 if changes {
                     *s = Settings {
                         asconf: s.asconf,
+                        interleaving: s.interleaving,
                         ..Settings::default()
                     };
                 }

@@ -320,7 +320,8 @@ impl Run<'_> {
     fn read(&mut self, side: usize, id: AssocId) {
         while let Some(r) = self.sides[side].endpoint.receive(id) {
             (r.ppid, r.payload.len()).hash(&mut self.hash);
-            self.book.received(side, id, &r);
+            let mixed = self.sides[side].endpoint.interleaves(id);
+            self.book.received(side, (id, mixed), &r);
         }
     }
 

@@ -18,7 +18,8 @@ use byway_core::policy::estimate::ProbeSize;
 use byway_core::policy::probing::{Detection, Probing, ProbingStop};
 use byway_core::policy::{
     AfterRto, Choice, Cuc, DataMove, DeadData, EstimateConfig, FastRetransmits, FillOrder, Pacing,
-    ProbeTimeout, Rack, Repeats, RetransmitTarget, Revival, RtxPolicy, Scheduler, Trial,
+    ProbeTimeout, Rack, Repeats, RetransmitTarget, Revival, RtxPolicy, Scheduler, StreamScheduler,
+    Trial,
 };
 use byway_core::time::Duration;
 use proptest::prelude::*;
@@ -62,6 +63,8 @@ pub(crate) struct Settings {
     pub(crate) byway: u8,
     /// Changes of addresses (RFC 5061), and how this side names itself in them; 0 is off.
     pub(crate) asconf: u8,
+    /// Odd numbers switch interleaving on; the rest is the scheduler of streams (RFC 8260).
+    pub(crate) interleaving: u8,
 }
 
 impl Settings {
@@ -91,6 +94,15 @@ impl Settings {
         c.setup.outbound_streams = [10, 1, 3, 100][usize::from(self.streams % 4)];
         c.setup.max_inbound_streams = [2048, 1, 2, 50][usize::from(self.streams / 4 % 4)];
         c.setup.max_paths = [8, 1, 2][usize::from(self.streams / 16 % 3)];
+        c.streams.interleaving = self.interleaving % 2 == 1;
+        c.streams.scheduler = [
+            StreamScheduler::FirstCome,
+            StreamScheduler::RoundRobin,
+            StreamScheduler::FairCapacity,
+            StreamScheduler::RoundRobinPacket,
+            StreamScheduler::WeightedFair,
+            StreamScheduler::Priority,
+        ][usize::from(self.interleaving / 2 % 6)];
     }
 
     fn retransmission(&self, c: &mut Config) {
@@ -398,11 +410,12 @@ pub(crate) fn settings() -> impl Strategy<Value = Settings> {
             0..4u8,
             any::<u8>(),
         ),
-        (0..8u8, 0..10u8),
+        (0..8u8, 0..10u8, 0..12u8),
     )
-        .prop_map(|(a, b, c, d, (asconf, scheduler))| Settings {
+        .prop_map(|(a, b, c, d, (asconf, scheduler, interleaving))| Settings {
             asconf,
             scheduler,
+            interleaving,
             old: a.0,
             target: a.1,
             pf: a.2,
@@ -430,8 +443,9 @@ pub(crate) fn settings() -> impl Strategy<Value = Settings> {
             of_path: d.5,
             byway: d.6,
         });
-    let plain = (0..8u8).prop_map(|asconf| Settings {
+    let plain = (0..8u8, 0..4u8).prop_map(|(asconf, interleaving)| Settings {
         asconf,
+        interleaving,
         ..Settings::default()
     });
     prop_oneof![plain, odd]

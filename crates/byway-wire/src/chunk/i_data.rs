@@ -36,7 +36,12 @@ impl<'a> IData<'a> {
     /// Bytes of an I-DATA chunk before its user data.
     pub const HEADER_LEN: usize = 20;
 
-    pub(super) fn parse(raw: &RawChunk<'a>) -> Result<Self, ChunkError> {
+    /// Reads a chunk as I-DATA, whatever its type.
+    ///
+    /// # Errors
+    /// When the value is shorter than I-DATA's own header.
+    #[inline]
+    pub fn parse(raw: &RawChunk<'a>) -> Result<Self, ChunkError> {
         let (&[t0, t1, t2, t3, i0, i1, _, _, m0, m1, m2, m3, p0, p1, p2, p3], payload) =
             raw.fixed::<16>()?;
         Ok(IData {

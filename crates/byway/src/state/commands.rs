@@ -74,6 +74,28 @@ impl State {
         }
     }
 
+    /// Waits until a message of this length on this stream would be accepted.
+    pub(crate) fn poll_writable(
+        &mut self,
+        id: AssocId,
+        (stream, len): (u16, usize),
+        waker: &Waker,
+    ) -> Poll<Result<(), SendError>> {
+        let entry = self.entries.get_mut(&id);
+        if let Some(closed) = entry.as_ref().and_then(|e| e.closed.clone()) {
+            return Poll::Ready(Err(SendError::Ended(closed)));
+        }
+        match self.core.check_send(id, stream, len) {
+            Err(CommandError::WouldBlock { .. }) => {
+                if let Some(entry) = entry {
+                    entry.writers.register(waker);
+                }
+                Poll::Pending
+            }
+            other => Poll::Ready(other.map_err(SendError::Refused)),
+        }
+    }
+
     /// The next message of a stream, or of any stream; `None` at the end.
     pub(crate) fn poll_receive(
         &mut self,

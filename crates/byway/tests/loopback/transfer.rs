@@ -2,7 +2,7 @@
 
 use crate::common::{any, bounded, client, pair, quick, server};
 use crate::skipped::skipped;
-use byway::{Message, PathState};
+use byway::{Message, PathState, StreamScheduler};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -64,6 +64,37 @@ async fn both_paths_are_confirmed_and_the_primary_can_be_chosen() {
         assert!(p.a.paths()[usize::from(other.0)].data_bytes_sent >= before + 1000);
     })
     .await;
+}
+
+#[tokio::test]
+async fn a_stream_finds_room_and_its_turn_beside_one_that_has_filled_the_buffer() {
+    for interleaving in [true, false] {
+        bounded(async {
+            let mut config = quick();
+            config.streams.interleaving = interleaving;
+            config.streams.scheduler = StreamScheduler::FairCapacity;
+            let p = pair(&["127.0.0.1"], config).await;
+            assert_eq!(
+                (p.a.interleaves(), p.z.interleaves()),
+                (interleaving, interleaving)
+            );
+            p.a.set_stream_value(1, 7).unwrap();
+            p.a.set_stream_value(u16::MAX, 7).unwrap_err();
+            // The driver, which shares this thread, sends nothing meanwhile.
+            let large = || Message::new(0, vec![0; 16_384]);
+            while p.a.try_send(large()).is_ok() {}
+            p.a.writable(1, 5).await.unwrap();
+            p.a.try_send(Message::new(1, "small")).unwrap();
+            p.a.try_send(large()).unwrap_err();
+            // The first large message has begun, and only its first chunk is before the small one,
+            // or all of it if messages do not interleave.
+            let order = [p.z.recv().await.unwrap(), p.z.recv().await.unwrap()];
+            let expected = if interleaving { [1, 0] } else { [0, 1] };
+            assert_eq!(order.map(|m| m.stream), expected);
+            p.a.writable(0, 16_384).await.unwrap();
+        })
+        .await;
+    }
 }
 
 /// Bytes that differ everywhere.

@@ -1,9 +1,12 @@
 //! An association that carries messages, sealed or plain.
 
 use crate::failure::{Failure, Kind};
-use bytes::{Bytes, BytesMut};
-use byway::{Association, Closed, Message, Received};
-use byway_tls::{HANDSHAKE_PPID, OVERHEAD, Opened, Opener, SEALED_PPID, Sealer, Session, Witness};
+use crate::net::joiner::Joiner;
+use bytes::Bytes;
+use byway::{Association, Closed, CommandError, Message, Received, SendError};
+use byway_tls::{
+    HANDSHAKE_PPID, OVERHEAD, Opened, Opener, SEALED_PPID, SealError, Sealer, Session, Witness,
+};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Longest sealed message: more than any that is sent here.
@@ -17,8 +20,9 @@ pub(in crate::net) struct Channel {
 }
 
 struct Seals {
-    /// Held until a message is queued: its number is its place in its stream.
-    sealer: tokio::sync::Mutex<Sealer>,
+    /// Held until a message is queued, or thrown away because there is no room for it: its number is
+    /// its place in its stream.
+    sealer: Mutex<Sealer>,
     opening: Mutex<Opening>,
     /// What opened messages are given.
     ppid: u32,
@@ -26,8 +30,8 @@ struct Seals {
 
 struct Opening {
     opener: Opener,
-    /// The stream and the parts of a message that comes in parts (RFC 9260 section 6.9).
-    parts: Option<(u16, BytesMut)>,
+    /// Messages that come in parts.
+    joiner: Joiner,
 }
 
 impl Channel {
@@ -49,7 +53,7 @@ impl Channel {
             sealer: session.sealer.into(),
             opening: Mutex::new(Opening {
                 opener: session.opener,
-                parts: None,
+                joiner: Joiner::new(&association, LONGEST),
             }),
             ppid,
         };
@@ -72,13 +76,38 @@ impl Channel {
         let Some(seals) = &self.seals else {
             return self.association.send(message).await.map_err(Failure::from);
         };
-        let mut sealer = seals.sealer.lock().await;
+        let (stream, payload) = (message.stream, std::mem::take(&mut message.payload));
+        self.seal_and_queue(seals, &message, payload.len(), |sealer| {
+            sealer.seal(stream, &payload)
+        })
+        .await
+    }
+
+    /// Sends a message of `len` bytes that `seal` seals. While there is no room for it, nobody else has
+    /// to wait: there may be room for others (`streams.scheduler`). So it is sealed when there is.
+    async fn seal_and_queue(
+        &self,
+        seals: &Seals,
+        message: &Message,
+        len: usize,
+        seal: impl Fn(&mut Sealer) -> Result<Bytes, SealError>,
+    ) -> Result<(), Failure> {
         let stream = message.stream;
-        let sealed = sealer.seal(stream, &message.payload);
-        message.payload = sealed.map_err(unsealable)?;
-        self.queue(message).await?;
-        sealer.sent(stream);
-        Ok(())
+        loop {
+            self.association.writable(stream, len + OVERHEAD).await?;
+            let mut sealer = lock(&seals.sealer);
+            let mut sealed = message.clone();
+            sealed.payload = seal(&mut sealer).map_err(unsealable)?;
+            sealed.ppid = SEALED_PPID;
+            match self.association.try_send(sealed) {
+                Err(SendError::Refused(CommandError::WouldBlock { .. })) => {}
+                sent => {
+                    sent?;
+                    sealer.sent(stream);
+                    return Ok(());
+                }
+            }
+        }
     }
 
     /// Sends a message if there is room for it now; whether it did.
@@ -86,9 +115,7 @@ impl Channel {
         let Some(seals) = &self.seals else {
             return self.association.try_send(message).is_ok();
         };
-        let Ok(mut sealer) = seals.sealer.try_lock() else {
-            return false;
-        };
+        let mut sealer = lock(&seals.sealer);
         let stream = message.stream;
         let Ok(sealed) = sealer.seal(stream, &message.payload) else {
             return false;
@@ -106,11 +133,11 @@ impl Channel {
         let Some(seals) = &self.seals else {
             return Ok(());
         };
-        let mut sealer = seals.sealer.lock().await;
-        let sealed = sealer.seal_admission(payload).map_err(unsealable)?;
-        self.queue(Message::new(0, sealed)).await?;
-        sealer.sent(0);
-        Ok(())
+        let message = Message::new(0, Bytes::new());
+        self.seal_and_queue(seals, &message, payload.len(), |sealer| {
+            sealer.seal_admission(payload)
+        })
+        .await
     }
 
     /// Says that nothing more comes: the other side knows then that nothing was cut off.
@@ -118,16 +145,13 @@ impl Channel {
         let Some(seals) = &self.seals else {
             return Ok(());
         };
-        let mut sealer = seals.sealer.lock().await;
-        let sealed = sealer.seal_end().map_err(unsealable)?;
-        self.queue(Message::new(0, sealed)).await?;
-        sealer.sent(0);
+        // Nothing is sealed after it, so nothing can take its place while it waits for room.
+        let sealed = lock(&seals.sealer).seal_end().map_err(unsealable)?;
+        let mut message = Message::new(0, sealed);
+        message.ppid = SEALED_PPID;
+        self.association.send(message).await?;
+        lock(&seals.sealer).sent(0);
         Ok(())
-    }
-
-    async fn queue(&self, mut sealed: Message) -> Result<(), Failure> {
-        sealed.ppid = SEALED_PPID;
-        self.association.send(sealed).await.map_err(Failure::from)
     }
 
     /// The next message of any stream; none when the other side has ended in good order. A message that
@@ -196,7 +220,7 @@ impl Channel {
         }
         received.ppid = seals.ppid;
         let mut opening = lock(&seals.opening);
-        let whole = match opening.whole(received) {
+        let whole = match opening.joiner.whole(received) {
             Ok(Some(whole)) => whole,
             Ok(None) => return Ok(None),
             Err(why) => return Err(self.broken(why.to_owned())),
@@ -215,29 +239,7 @@ impl Channel {
     }
 }
 
-impl Opening {
-    /// Puts parts together; none until the last one has come.
-    fn whole(&mut self, received: &Received) -> Result<Option<Bytes>, &'static str> {
-        if received.first && received.last && self.parts.is_none() {
-            return Ok(Some(received.payload.clone()));
-        }
-        let stream = received.stream;
-        let (of, parts) = self.parts.get_or_insert((stream, BytesMut::new()));
-        if *of != stream || received.first != parts.is_empty() {
-            return Err("parts of two messages at once");
-        }
-        if parts.len() + received.payload.len() > LONGEST {
-            return Err("a message that is too long");
-        }
-        parts.extend_from_slice(&received.payload);
-        if !received.last {
-            return Ok(None);
-        }
-        Ok(self.parts.take().map(|(_, parts)| parts.freeze()))
-    }
-}
-
-fn unsealable(error: byway_tls::SealError) -> Failure {
+fn unsealable(error: SealError) -> Failure {
     Failure::new(Kind::Failed, error.to_string())
 }
 

@@ -1,8 +1,9 @@
 //! One association that carries connections: hands each frame to its connection.
 
-use super::frame::{Cause, FIRST_WINDOW, Frame, PPID, Reset, cost};
+use super::frame::{BLOCK, Cause, FIRST_WINDOW, Frame, HEADER, PPID, Reset, cost};
 use super::window::Budget;
 use crate::failure::{Failure, Kind};
+use crate::net::joiner::Joiner;
 use crate::net::protect::Channel;
 use bytes::Bytes;
 use byway::{Association, Message, Received};
@@ -192,13 +193,15 @@ impl Carrier {
         self: &Arc<Carrier>,
         mut open: impl FnMut(Connection, String),
     ) -> Failure {
+        // A channel that is not sealed gives the parts of a message.
+        let mut joiner = Joiner::new(self.association(), HEADER + BLOCK);
         let failure = loop {
             let received = match self.channel.recv().await {
                 Ok(Some(received)) => received,
                 Ok(None) => break Failure::new(Kind::Lost, "the other side has ended"),
                 Err(failure) => break failure,
             };
-            if let Err(why) = self.take(received, &mut open) {
+            if let Err(why) = self.take(received, &mut joiner, &mut open) {
                 let failure = Failure::new(
                     Kind::Lost,
                     format!(
@@ -221,15 +224,19 @@ impl Carrier {
     fn take(
         self: &Arc<Carrier>,
         received: Received,
+        joiner: &mut Joiner,
         open: &mut impl FnMut(Connection, String),
     ) -> Result<(), String> {
         if received.ppid != PPID {
             return Err(format!("payload protocol identifier {:#x}", received.ppid));
         }
-        if !(received.first && received.last) || received.unordered {
+        if received.unordered {
             return Err("a message that is no frame".to_owned());
         }
-        let (number, frame) = Frame::decode(received.payload)?;
+        let Some(whole) = joiner.whole(&received)? else {
+            return Ok(());
+        };
+        let (number, frame) = Frame::decode(whole)?;
         if let Frame::Open(target) = frame {
             return self.opened(number, received.stream, target, open);
         }

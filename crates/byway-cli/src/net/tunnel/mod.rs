@@ -21,7 +21,7 @@ pub(super) use doors::client::{Client, Found, MOST, Refusal};
 use super::progress::Progress;
 use super::protect::Purpose;
 use super::watch::Watch;
-use byway::{Association, Config};
+use byway::{Association, Config, StreamScheduler};
 use byway_lab::show;
 use byway_tls::Service;
 use carrier::{Carrier, STREAMS};
@@ -34,10 +34,15 @@ const TUNNEL: Purpose = Purpose {
     ppid: frame::PPID,
 };
 
-/// The settings of an association that carries connections: a stream for each.
+/// The settings of an association that carries connections: a stream for each, of which none waits for
+/// what another one carries (RFC 8260).
 fn with_streams(mut config: Config) -> Config {
     config.setup.outbound_streams = STREAMS;
     config.setup.max_inbound_streams = config.setup.max_inbound_streams.max(STREAMS);
+    config.streams.interleaving = true;
+    if config.streams.scheduler == StreamScheduler::FirstCome {
+        config.streams.scheduler = StreamScheduler::FairCapacity;
+    }
     config
 }
 

@@ -9,7 +9,7 @@ use crate::observe::Observation;
 use crate::path::{Path, PathId, PathState};
 use crate::send::queue::LaneId;
 use crate::time::Instant;
-use byway_wire::{DATA_HEADER_LEN, padded};
+use byway_wire::padded;
 
 /// No packet of new data begins with this many TSNs that are not cumulatively
 /// acknowledged. TSNs that are lost or acknowledged by gap blocks count as well. The
@@ -47,7 +47,7 @@ impl Association {
                 place += 1;
                 if self.may_begin(ctx, path) {
                     may_begin = true;
-                    let chunk = padded(len + DATA_HEADER_LEN) as u32;
+                    let chunk = padded(len + self.send.header_len()) as u32;
                     if self.rwnd_allows(ctx, path, len)
                         && self.ask(ctx, |d, i| d.may_send(i, path, chunk)) != Some(false)
                     {
@@ -121,7 +121,7 @@ impl Association {
         }
         // An estimate of the packet's size: the waiting data of all lanes with one DATA
         // header, up to one PMDCS.
-        let waits = self.send.queue.bytes() + DATA_HEADER_LEN as u64;
+        let waits = self.send.queue.bytes() + self.send.header_len() as u64;
         let next = waits.min(p.window().pmdcs.into()) as u32;
         if !p.open() || !p.keeps_room(next) {
             return false;
@@ -182,7 +182,7 @@ impl Association {
     /// Payload bytes of the largest DATA chunk. It fits every path whose MTU is known, because a chunk
     /// cannot be cut again when it moves to another path (section 6.9).
     pub(super) fn max_payload(&self) -> usize {
-        self.paths.least_pmdcs() as usize - DATA_HEADER_LEN
+        self.paths.least_pmdcs() as usize - self.send.header_len()
     }
 }
 

@@ -8,7 +8,7 @@ use crate::observe::Observation;
 use crate::path::PathId;
 use crate::send::ledger::FirstSending;
 use crate::send::queue::{Cut, LaneId};
-use byway_wire::{DATA_HEADER_LEN, Data, padded};
+use byway_wire::{Data, padded};
 
 impl Association {
     /// Sends a packet of new chunks from one lane of the send queue.
@@ -23,7 +23,8 @@ impl Association {
         let is_window_probe = self.send.window_probe.packet_leaves();
         self.note_leaving(path, ctx.now);
         let max_payload = self.max_payload();
-        let mut packet = self.begin_data_packet(ctx, buf, path, len + DATA_HEADER_LEN);
+        let header = self.send.header_len();
+        let mut packet = self.begin_data_packet(ctx, buf, path, len + header);
         let mut is_first = true;
         let mut waits = Some(len);
         while let Some(len) = waits {
@@ -33,7 +34,7 @@ impl Association {
                 self.shortened(lane, max_payload, len, packet.room())
             };
             let charge = len as u64 + u64::from(self.cfg.buffer.peer_overhead);
-            let fits = padded(len + DATA_HEADER_LEN) <= packet.room();
+            let fits = padded(len + header) <= packet.room();
             let window = self.send.rwnd() >= charge && !is_window_probe;
             if !(is_first || (fits && window)) {
                 break;
@@ -43,12 +44,13 @@ impl Association {
             };
             is_first = false;
             self.send_chunk(ctx, &mut packet, path, cut);
-            if packet.room() <= DATA_HEADER_LEN {
+            if packet.room() <= header {
                 // Not even the smallest chunk fits.
                 break;
             }
             waits = self.send.queue.next_len(lane, max_payload);
         }
+        self.send.queue.packet_ends(lane);
         if let Some(c) = &mut self.send.concurrent {
             c.filled(path);
         }
@@ -59,10 +61,11 @@ impl Association {
     }
 
     /// The payload bytes of the next chunk of a packet that has other chunks before it. It
-    /// is `len`, or less if a message that needs several chunks begins here: its first
-    /// chunk then fills the rest of the packet, if the rest is large enough.
+    /// is `len`, or less if a message that needs several chunks begins here, or goes on where
+    /// messages interleave: its chunk then fills the rest of the packet, if the rest is large
+    /// enough.
     fn shortened(&self, lane: LaneId, max_payload: usize, len: usize, room: usize) -> usize {
-        let room = room.saturating_sub(DATA_HEADER_LEN) & !3;
+        let room = room.saturating_sub(self.send.header_len()) & !3;
         let worth = room < len
             && room >= max_payload / 4
             && self.cfg.buffer.fill_packets
@@ -80,22 +83,22 @@ impl Association {
         cut: Cut,
     ) {
         let payload = cut.payload.len();
-        let bytes = padded(payload + DATA_HEADER_LEN) as u32;
+        let bytes = padded(payload + self.send.header_len()) as u32;
         // The peer should not delay its SACK if no more data will come.
         let last = self.send.queue.is_empty() && matches!(self.state, State::ShutdownPending);
         let immediate = cut.immediate || last || self.asks_at_once(path, bytes);
         let chunk = Data {
             tsn: self.send.ledger.tsn_of(self.send.ledger.end()),
             stream_id: cut.stream,
-            ssn: cut.ssn,
-            ppid: cut.ppid,
+            ssn: cut.number as u16,
+            ppid: cut.ppid_or_fsn,
             unordered: cut.unordered,
             begin: cut.begin,
             end: cut.end,
             immediate,
             payload: &cut.payload,
         };
-        packet.put(&chunk, &cut.payload, ctx);
+        packet.put((&chunk, cut.number), &cut.payload, ctx);
         let sending = FirstSending {
             path,
             at: ctx.now,

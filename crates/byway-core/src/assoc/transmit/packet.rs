@@ -10,7 +10,7 @@ use crate::assoc::{Association, Ctx};
 use crate::path::PathId;
 use crate::send::record::Record;
 use bytes::Bytes;
-use byway_wire::{CHUNK_HEADER_LEN, Data, PacketBuilder, Tsn, padded};
+use byway_wire::{CHUNK_HEADER_LEN, Data, IData, PacketBuilder, Tsn, padded};
 
 /// Shorter payloads are copied, because a second buffer would cost more.
 const SHORTEST_TAIL: usize = 256;
@@ -25,6 +25,8 @@ pub(super) struct DataPacket<'b> {
     tail: Option<Bytes>,
     /// The SACK at the front: its a_rwnd and its number of gap blocks.
     sack: Option<(u32, usize)>,
+    /// I-DATA takes the place of DATA.
+    interleaves: bool,
 }
 
 impl DataPacket<'_> {
@@ -33,9 +35,20 @@ impl DataPacket<'_> {
         self.limit.saturating_sub(self.builder.len())
     }
 
-    /// Appends a chunk; `payload` is its payload.
+    /// Appends a chunk; `payload` is its payload. Where messages interleave it becomes an I-DATA
+    /// chunk: `number` is its Message Identifier, and its PPID is [`Cut::ppid_or_fsn`].
+    ///
+    /// [`Cut::ppid_or_fsn`]: crate::send::queue::Cut
     #[inline]
-    pub(super) fn put(&mut self, chunk: &Data<'_>, payload: &Bytes, ctx: &Ctx<'_>) {
+    pub(super) fn put(
+        &mut self,
+        (chunk, number): (&Data<'_>, u32),
+        payload: &Bytes,
+        ctx: &Ctx<'_>,
+    ) {
+        if self.interleaves {
+            return self.put_interleaved(chunk, number);
+        }
         if let Some(before) = self.tail.take() {
             self.builder.append_payload(&before);
         }
@@ -47,6 +60,21 @@ impl DataPacket<'_> {
         } else {
             self.builder.data(chunk);
         }
+    }
+
+    #[inline(never)]
+    fn put_interleaved(&mut self, c: &Data<'_>, mid: u32) {
+        self.builder.i_data(&IData {
+            tsn: c.tsn,
+            stream_id: c.stream_id,
+            mid,
+            ppid_or_fsn: c.ppid,
+            unordered: c.unordered,
+            begin: c.begin,
+            end: c.end,
+            immediate: c.immediate,
+            payload: c.payload,
+        });
     }
 }
 
@@ -78,6 +106,7 @@ impl Association {
             limit,
             tail: None,
             sack,
+            interleaves: self.send.interleaves(),
         }
     }
 
@@ -135,8 +164,8 @@ pub(super) fn chunk(r: &Record, tsn: Tsn) -> Data<'_> {
     Data {
         tsn,
         stream_id: r.stream,
-        ssn: r.ssn,
-        ppid: r.ppid,
+        ssn: r.number as u16,
+        ppid: r.ppid_or_fsn,
         unordered: r.unordered,
         begin: r.begin,
         end: r.end,

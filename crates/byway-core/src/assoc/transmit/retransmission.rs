@@ -67,7 +67,8 @@ impl Association {
             if seq != first && r.bytes as usize > packet.room() {
                 break;
             }
-            packet.put(&chunk(r, self.send.ledger.tsn_of(seq)), &r.payload, ctx);
+            let data = chunk(r, self.send.ledger.tsn_of(seq));
+            packet.put((&data, r.number), &r.payload, ctx);
             self.move_to(ctx, seq, path, cause);
             next = self.next_for(path, ctx.now);
         }

@@ -1,25 +1,26 @@
-//! Complete messages of one stream that wait for an earlier one (RFC 9260 section 6.6).
+//! Complete messages of one stream that wait for an earlier one (RFC 9260 section 6.6; RFC 8260
+//! section 2.1).
 //!
-//! After a loss nearly all messages arrive in the order of their stream sequence
-//! numbers, and they leave from the front when the missing message arrives. A queue
+//! After a loss nearly all messages arrive in the order of their numbers, and they leave from the front when the missing message arrives. A queue
 //! holds them. The others go into a tree, so the cost of a message is at most
 //! logarithmic in any order.
 
 use super::memory::{BLOCK, TREE_ENTRY};
+use super::number::Number;
 use super::ready::Ready;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Messages that have to wait for an earlier one. No two have the same number.
 #[derive(Debug, Default)]
-pub(super) struct OutOfOrder {
+pub(super) struct OutOfOrder<N> {
     /// Messages that arrived in ascending order.
     in_turn: VecDeque<Ready>,
     /// The others, by number.
-    others: BTreeMap<u16, Ready>,
+    others: BTreeMap<N, Ready>,
 }
 
-impl OutOfOrder {
+impl<N: Number> OutOfOrder<N> {
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.in_turn.is_empty() && self.others.is_empty()
@@ -29,17 +30,17 @@ impl OutOfOrder {
     ///
     /// # Errors
     /// Returns the message if one with the same number is already waiting.
-    pub(super) fn insert(&mut self, next: u16, ready: Ready) -> Result<(), Ready> {
-        let ssn = ready.message.ssn;
+    pub(super) fn insert(&mut self, next: N, ready: Ready) -> Result<(), Ready> {
+        let number = N::of(&ready);
         // Numbers wrap, but the distance to `next` does not.
-        let ahead = |r: &Ready| r.message.ssn.wrapping_sub(next);
+        let ahead = |r: &Ready| N::of(r).ahead_of(next);
         let behind_all = self.in_turn.back().is_none_or(|l| ahead(l) < ahead(&ready));
-        if behind_all && (self.others.is_empty() || !self.others.contains_key(&ssn)) {
+        if behind_all && (self.others.is_empty() || !self.others.contains_key(&number)) {
             self.in_turn.push_back(ready);
             return Ok(());
         }
         let waits = self.in_turn.binary_search_by_key(&ahead(&ready), ahead);
-        match self.others.entry(ssn) {
+        match self.others.entry(number) {
             Entry::Vacant(free) if waits.is_err() => {
                 free.insert(ready);
                 Ok(())
@@ -51,8 +52,8 @@ impl OutOfOrder {
     /// Removes the message numbered `next`, the one to deliver now, if it has
     /// arrived.
     #[inline]
-    pub(super) fn take(&mut self, next: u16) -> Option<Ready> {
-        if self.in_turn.front().is_some_and(|r| r.message.ssn == next) {
+    pub(super) fn take(&mut self, next: N) -> Option<Ready> {
+        if self.in_turn.front().is_some_and(|r| N::of(r) == next) {
             return self.in_turn.pop_front();
         }
         if self.others.is_empty() {
@@ -61,11 +62,33 @@ impl OutOfOrder {
         self.others.remove(&next)
     }
 
+    /// Whether a message with this number waits for the one numbered `next`.
+    pub(super) fn contains(&self, next: N, number: N) -> bool {
+        let ahead = |r: &Ready| N::of(r).ahead_of(next);
+        let waits = self
+            .in_turn
+            .binary_search_by_key(&number.ahead_of(next), ahead);
+        waits.is_ok() || self.others.contains_key(&number)
+    }
+
+    /// The number of the first message that waits for the one numbered `next`.
+    pub(super) fn lowest(&self, next: N) -> Option<N> {
+        let above = self.others.range(next..).next();
+        let other = above
+            .or_else(|| self.others.first_key_value())
+            .map(|e| *e.0);
+        let first = self.in_turn.front().map(N::of);
+        first
+            .into_iter()
+            .chain(other)
+            .min_by_key(|n| n.ahead_of(next))
+    }
+
     /// Memory that the queue and the tree take, in bytes, without the payloads.
     pub(super) fn memory(&self) -> usize {
         self.in_turn.capacity() * size_of::<Ready>()
             + self.in_turn.len() * BLOCK
-            + self.others.len() * (TREE_ENTRY * size_of::<(u16, Ready)>() + BLOCK)
+            + self.others.len() * (TREE_ENTRY * size_of::<(N, Ready)>() + BLOCK)
     }
 
     /// All messages, in no particular order.
@@ -90,13 +113,17 @@ mod tests {
             last: true,
             payload: Bytes::from_static(b"x"),
         };
-        Ready { message, charge: 1 }
+        Ready {
+            message,
+            mid: u32::from(ssn),
+            charge: 1,
+        }
     }
 
     /// Inserts messages with these numbers, then delivers from `next` on. Returns
     /// the refused numbers and the count of delivered messages.
     fn through(next: u16, ssns: &[u16]) -> (Vec<u16>, u16) {
-        let mut waiting = OutOfOrder::default();
+        let mut waiting: OutOfOrder<u16> = OutOfOrder::default();
         let refused = ssns
             .iter()
             .filter_map(|&s| waiting.insert(next, ready(s)).err())
@@ -135,10 +162,26 @@ mod tests {
         // the tree.
         assert_eq!(through(10, &[11, 12, 12, 11]).0, [12, 11]);
         assert_eq!(through(10, &[12, 11, 11, 12]).0, [11, 12]);
-        let mut waiting = OutOfOrder::default();
+        let mut waiting: OutOfOrder<u16> = OutOfOrder::default();
         assert!(waiting.insert(10, ready(20)).is_ok());
         assert!(waiting.insert(10, ready(15)).is_ok());
         assert_eq!(waiting.take(20).map(|r| r.message.ssn), Some(20));
         assert!(waiting.insert(10, ready(15)).is_err());
+    }
+
+    #[test]
+    fn the_lowest_is_the_next_in_the_order_of_numbers_that_wrap() {
+        let mut waiting: OutOfOrder<u32> = OutOfOrder::default();
+        let at = |mid| Ready { mid, ..ready(0) };
+        assert_eq!(waiting.lowest(9), None);
+        for mid in [3, 1, u32::MAX, u32::MAX - 2] {
+            assert!(waiting.insert(u32::MAX - 5, at(mid)).is_ok());
+        }
+        for lowest in [u32::MAX - 2, u32::MAX, 1, 3] {
+            assert!(waiting.contains(u32::MAX - 5, lowest));
+            assert_eq!(waiting.lowest(u32::MAX - 5), Some(lowest));
+            assert!(waiting.take(lowest).is_some());
+            assert!(!waiting.contains(u32::MAX - 5, lowest));
+        }
     }
 }

@@ -7,6 +7,8 @@ use crate::api::Received;
 #[derive(Debug)]
 pub(super) struct Ready {
     pub(super) message: Received,
+    /// Its Message Identifier, if it came in I-DATA.
+    pub(super) mid: u32,
     /// Bytes of the window, overhead included.
     pub(super) charge: u32,
 }

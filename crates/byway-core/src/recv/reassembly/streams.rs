@@ -1,49 +1,55 @@
-//! The order of messages within each stream (RFC 9260 section 6.6).
+//! The order of messages within each stream (RFC 9260 section 6.6; RFC 8260 section 2.1).
 
 use super::memory::TREE_ENTRY;
+use super::number::Number;
 use super::out_of_order::OutOfOrder;
 use super::ready::Ready;
 use std::collections::BTreeMap;
 
 /// The inbound streams: the number of the next message to deliver in each, and the
 /// messages that arrived before it. A stream that has had no message takes no memory
-/// beyond its number, and one in which no message waits takes two bytes.
+/// beyond its number, and one in which no message waits takes that of its number.
 #[derive(Debug, Default)]
-pub(super) struct Streams {
-    /// The next stream sequence number by stream; 0 beyond the end.
-    next_ssns: Vec<u16>,
+pub(super) struct Streams<N> {
+    /// The next number by stream; 0 beyond the end.
+    next: Vec<N>,
     /// The streams in which messages wait.
-    waiting: BTreeMap<u16, OutOfOrder>,
+    waiting: BTreeMap<u16, OutOfOrder<N>>,
     /// Memory of the messages that wait, without their payloads.
     waiting_memory: usize,
 }
 
-impl Streams {
+impl<N: Number> Streams<N> {
     /// The number of the next message to deliver.
     #[inline]
-    fn next_ssn(&mut self, stream: u16) -> &mut u16 {
+    fn next_mut(&mut self, stream: u16) -> &mut N {
         let i = usize::from(stream);
-        if self.next_ssns.len() <= i {
-            self.next_ssns.resize(i + 1, 0);
+        if self.next.len() <= i {
+            self.next.resize(i + 1, N::default());
         }
-        &mut self.next_ssns[i]
+        &mut self.next[i]
     }
 
-    /// Whether `ssn` is the number of the next message to deliver.
-    pub(super) fn is_next(&self, stream: u16, ssn: u16) -> bool {
-        let next = self.next_ssns.get(usize::from(stream));
-        next.copied().unwrap_or(0) == ssn
+    /// The number of the next message to deliver.
+    pub(super) fn next_of(&self, stream: u16) -> N {
+        let next = self.next.get(usize::from(stream));
+        next.copied().unwrap_or_default()
     }
 
-    /// Advances past `ssn` if that is the next message and no other one of the stream
+    /// Whether `number` is that of the next message to deliver.
+    pub(super) fn is_next(&self, stream: u16, number: N) -> bool {
+        self.next_of(stream) == number
+    }
+
+    /// Advances past `number` if that is the next message and no other one of the stream
     /// waits. Returns whether it did: the message can be delivered at once then.
     #[inline]
-    pub(super) fn advance_if_alone(&mut self, stream: u16, ssn: u16) -> bool {
+    pub(super) fn advance_if_alone(&mut self, stream: u16, number: N) -> bool {
         let nobody_waits = self.waiting.is_empty() || !self.waiting.contains_key(&stream);
-        let next = self.next_ssn(stream);
-        let alone = nobody_waits && ssn == *next;
+        let next = self.next_mut(stream);
+        let alone = nobody_waits && number == *next;
         if alone {
-            *next = next.wrapping_add(1);
+            *next = next.following();
         }
         alone
     }
@@ -51,8 +57,32 @@ impl Streams {
     /// The next message has been delivered.
     #[inline]
     pub(super) fn advance(&mut self, stream: u16) {
-        let next = self.next_ssn(stream);
-        *next = next.wrapping_add(1);
+        let next = self.next_mut(stream);
+        *next = next.following();
+    }
+
+    /// All messages of the stream up to `last` are skipped: the next one to deliver is the one
+    /// after it.
+    pub(super) fn skip(&mut self, stream: u16, last: N) {
+        *self.next_mut(stream) = last.following();
+    }
+
+    /// Whether a message with this number waits for an earlier one.
+    pub(super) fn holds(&self, stream: u16, number: N) -> bool {
+        let list = self.waiting.get(&stream);
+        list.is_some_and(|l| l.contains(self.next_of(stream), number))
+    }
+
+    /// Removes the first message of the stream that waits, if it is not behind `last`, and
+    /// advances past it.
+    pub(super) fn take_up_to(&mut self, stream: u16, last: N) -> Option<Ready> {
+        let next = self.next_of(stream);
+        let lowest = self.waiting.get(&stream)?.lowest(next)?;
+        if lowest.ahead_of(next) > last.ahead_of(next) {
+            return None;
+        }
+        *self.next_mut(stream) = lowest;
+        self.take_next(stream)
     }
 
     /// Keeps a message that has to wait for an earlier one of its stream.
@@ -61,7 +91,7 @@ impl Streams {
     /// Returns the message if one with the same number is already waiting.
     pub(super) fn hold(&mut self, ready: Ready) -> Result<(), Ready> {
         let stream = ready.message.stream;
-        let next = *self.next_ssn(stream);
+        let next = *self.next_mut(stream);
         let list = self.waiting.entry(stream).or_default();
         let before = list.memory();
         list.insert(next, ready)?;
@@ -73,8 +103,8 @@ impl Streams {
     /// past it.
     #[inline]
     pub(super) fn take_next(&mut self, stream: u16) -> Option<Ready> {
+        let next = self.next_of(stream);
         let list = self.waiting.get_mut(&stream)?;
-        let next = self.next_ssns[usize::from(stream)];
         let before = list.memory();
         let ready = list.take(next)?;
         self.waiting_memory -= before;
@@ -95,8 +125,8 @@ impl Streams {
     /// Memory of the streams and of what waits in them without payloads, in bytes.
     #[inline]
     pub(super) fn memory(&self) -> usize {
-        self.next_ssns.capacity() * size_of::<u16>()
-            + self.waiting.len() * TREE_ENTRY * size_of::<(u16, OutOfOrder)>()
+        self.next.capacity() * size_of::<N>()
+            + self.waiting.len() * TREE_ENTRY * size_of::<(u16, OutOfOrder<N>)>()
             + self.waiting_memory
     }
 

@@ -8,9 +8,9 @@ const B: PathId = PathId(1);
 fn enter(l: &mut Ledger, path: PathId) {
     let cut = Cut {
         payload: Bytes::from_static(&[0; 100]),
-        ppid: 0,
+        ppid_or_fsn: 0,
         stream: 0,
-        ssn: 0,
+        number: 0,
         unordered: false,
         begin: true,
         end: true,
