@@ -472,15 +472,32 @@ impl SendQueue {
         Some((first.payload.len() - first.cut).min(max_payload))
     }
 
+    /// Whether the messages of a lane wait by stream.
+    #[inline]
+    pub(crate) fn waits_by_stream(&self, lane: LaneId) -> bool {
+        let lane = self.lanes.get(lane.0);
+        lane.is_some_and(|l| matches!(l.messages, Waits::ByStream(_)))
+    }
+
     /// Cuts the next fragment of a lane, of at most `max_payload` bytes.
-    pub(crate) fn cut(&mut self, lane: LaneId, max_payload: usize) -> Option<Cut> {
+    #[cfg(test)]
+    fn cut(&mut self, lane: LaneId, max_payload: usize) -> Option<Cut> {
+        match self.waits_by_stream(lane) {
+            true => self.cut_by_stream(lane, max_payload),
+            false => self.cut_in_order(lane, max_payload),
+        }
+    }
+
+    /// Cuts the next fragment of a lane whose messages wait in order, of at most `max_payload`
+    /// bytes.
+    #[inline]
+    pub(crate) fn cut_in_order(&mut self, lane: LaneId, max_payload: usize) -> Option<Cut> {
         debug_assert!(
             self.lanes.get(lane.0).is_none_or(Lane::is_empty) || self.front(lane).is_some()
         );
         let interleaves = self.interleaves;
-        let queue = match &mut self.lanes.get_mut(lane.0)?.messages {
-            Waits::InOrder(queue) => queue,
-            Waits::ByStream(_) => return self.cut_by_stream(lane, max_payload),
+        let Waits::InOrder(queue) = &mut self.lanes.get_mut(lane.0)?.messages else {
+            return None;
         };
         let m = queue.front_mut()?;
         if m.cut == 0 {
@@ -514,7 +531,7 @@ impl SendQueue {
 
     /// Cuts the next fragment of a lane whose messages wait by stream.
     #[inline(never)]
-    fn cut_by_stream(&mut self, lane: LaneId, max_payload: usize) -> Option<Cut> {
+    pub(crate) fn cut_by_stream(&mut self, lane: LaneId, max_payload: usize) -> Option<Cut> {
         let Waits::ByStream(all) = &self.lanes.get(lane.0)?.messages else {
             return None;
         };
