@@ -226,9 +226,6 @@ impl Association {
                 self.on_sack(ctx, &s);
                 true
             }),
-            chunk_type::I_DATA if self.knows_interleaving() => {
-                IData::parse(raw).map(|d| self.on_i_data(ctx, (from, inbound.tail), &d, gathered))
-            }
             _ => self.handle_other(ctx, (inbound, from), raw, gathered),
         };
         well_formed.unwrap_or_else(|_| {
@@ -248,6 +245,10 @@ impl Association {
         raw: &RawChunk<'_>,
         gathered: &mut Gathered,
     ) -> Result<bool, ChunkError> {
+        if raw.kind == chunk_type::I_DATA && self.knows_interleaving() {
+            return IData::parse(raw)
+                .map(|d| self.on_i_data(ctx, (from, inbound.tail), &d, gathered));
+        }
         match raw.parse()? {
             Chunk::Heartbeat(_) => {
                 // One packet gets one answer (RFC 5062 section 8).

@@ -109,6 +109,9 @@ impl Association {
             }
             return true;
         }
+        if let Some(mid) = mid {
+            return self.pass_by_fsn(ctx, (d, mid));
+        }
         let fragment = Fragment {
             seq,
             stream: d.stream_id,
@@ -120,12 +123,31 @@ impl Association {
             payload: d.payload,
             shared: Some(tail).filter(|t| core::ptr::eq(&***t, d.payload)),
         };
-        let reassembly = &mut self.recv.reassembly;
-        let inserted = match mid {
-            None => reassembly.insert(&fragment, self.recv.tsns.next()),
-            Some(mid) => reassembly.insert_interleaved(&by_fsn(&fragment), mid),
+        let in_order = self.recv.tsns.next();
+        if let Err(misfit) = self.recv.reassembly.insert(&fragment, in_order) {
+            self.violation(ctx, misfit.0);
+            return false;
+        }
+        true
+    }
+
+    /// A new I-DATA chunk goes to its stream; false ends the packet. Only the first fragment of a
+    /// message carries its PPID, and the others their FSN (RFC 8260 section 2.1).
+    #[inline(never)]
+    fn pass_by_fsn(&mut self, ctx: &mut Ctx<'_>, (d, mid): (&Data<'_>, u32)) -> bool {
+        let (fsn, ppid) = if d.begin { (0, d.ppid) } else { (d.ppid, 0) };
+        let fragment = Fragment {
+            seq: u64::from(fsn),
+            stream: d.stream_id,
+            ssn: if d.unordered { 0 } else { d.ssn },
+            ppid,
+            unordered: d.unordered,
+            begin: d.begin,
+            end: d.end,
+            payload: d.payload,
+            shared: None,
         };
-        if let Err(misfit) = inserted {
+        if let Err(misfit) = self.recv.reassembly.insert_interleaved(&fragment, mid) {
             self.violation(ctx, misfit.0);
             return false;
         }
@@ -210,15 +232,5 @@ impl Association {
         if self.recv.take_readable() {
             self.event(ctx, Event::Readable);
         }
-    }
-}
-
-/// A fragment with its FSN for its TSN. Only the first one carries the PPID (RFC 8260 section 2.1).
-fn by_fsn<'a>(f: &Fragment<'a>) -> Fragment<'a> {
-    let (fsn, ppid) = if f.begin { (0, f.ppid) } else { (f.ppid, 0) };
-    Fragment {
-        seq: u64::from(fsn),
-        ppid,
-        ..*f
     }
 }

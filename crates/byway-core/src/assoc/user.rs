@@ -21,7 +21,7 @@ impl Association {
     }
 
     /// Whether a message of this length would be accepted now.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn check_message(
         &mut self,
         stream: u16,

@@ -392,6 +392,7 @@ impl Reassembly {
     ///
     /// # Errors
     /// When the fragment contradicts others of its message, or that was delivered before.
+    #[inline(never)]
     pub(crate) fn insert_interleaved(
         &mut self,
         f: &Fragment<'_>,
@@ -602,6 +603,7 @@ fn whole(f: &Fragment<'_>) -> Received {
 }
 
 /// What a run holds, as a message or a part of one, with its MID.
+#[inline]
 fn taken_from(run: &mut Run, (last, mid): (bool, u32)) -> Ready {
     Ready {
         charge: core::mem::take(&mut run.charge),

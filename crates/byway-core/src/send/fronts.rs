@@ -27,6 +27,8 @@ pub(crate) struct Fronts(BTreeMap<MessageKey, Front>);
 
 impl Fronts {
     /// The cumulative TSN passed a chunk. The chunks of a message have ascending TSNs.
+    #[cold]
+    #[inline(never)]
     pub(super) fn acknowledged(&mut self, r: &Record) {
         match (r.begin, r.end) {
             (true, true) => {}

@@ -37,6 +37,25 @@ pub(super) struct Pending {
     fragments: u32,
 }
 
+impl Pending {
+    /// See [`Cut::ppid_or_fsn`], of its next fragment.
+    #[inline]
+    fn ppid_or_fsn(&self, interleaves: bool) -> u32 {
+        if interleaves && self.cut > 0 {
+            self.fragments
+        } else {
+            self.ppid
+        }
+    }
+
+    /// A fragment of this many bytes leaves, and more will.
+    #[inline]
+    fn leaves(&mut self, bytes: usize) {
+        self.cut += bytes;
+        self.fragments = self.fragments.wrapping_add(1);
+    }
+}
+
 /// The messages of a lane.
 #[derive(Debug)]
 enum Waits {
@@ -111,15 +130,11 @@ impl Rest {
 
 impl Cut {
     #[inline]
-    fn of(m: &Pending, payload: Bytes, (begin, end): (bool, bool), interleaves: bool) -> Cut {
+    fn of(m: &Pending, payload: Bytes, (begin, end): (bool, bool), ppid_or_fsn: u32) -> Cut {
         Cut {
             stream: m.stream,
             number: m.number,
-            ppid_or_fsn: if interleaves && !begin {
-                m.fragments
-            } else {
-                m.ppid
-            },
+            ppid_or_fsn,
             unordered: m.unordered,
             immediate: m.immediate && end,
             begin,
@@ -240,6 +255,8 @@ impl SendQueue {
 
     /// Whether a stream may queue a message although the buffer is full. If a scheduler chooses
     /// among streams, one of which nothing waits may: it need not wait for what others queue.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn has_place_beside(&self, stream: u16, len: usize) -> bool {
         let waits = |l: &Lane| match &l.messages {
             Waits::InOrder(_) => true,
@@ -251,6 +268,7 @@ impl SendQueue {
     }
 
     /// A message of this stream was refused, because the buffer is full.
+    #[cold]
     pub(crate) fn refuse(&mut self, stream: u16) {
         if self.scheduler != StreamScheduler::FirstCome {
             let extra = self.extra.get_or_insert_default();
@@ -291,6 +309,8 @@ impl SendQueue {
         self.scheduler == StreamScheduler::FirstCome && self.extra.is_none()
     }
 
+    #[cold]
+    #[inline(never)]
     fn memory_by_stream(&self) -> usize {
         let extra = self.extra.as_ref().map_or(0, |e| {
             size_of::<Extra>()
@@ -354,20 +374,28 @@ impl SendQueue {
             cut: 0,
             fragments: 0,
         };
-        let lane = match self.lanes.iter().position(|l| l.path == m.path) {
-            Some(i) => &mut self.lanes[i],
-            None => {
-                let messages = match self.scheduler {
-                    StreamScheduler::FirstCome => Waits::InOrder(VecDeque::new()),
-                    other => Waits::ByStream(Box::new(ByStream::new(other))),
-                };
-                let path = m.path;
-                self.lanes.push(Lane { path, messages });
-                let last = self.lanes.len() - 1;
-                &mut self.lanes[last]
-            }
-        };
-        match &mut lane.messages {
+        match self.lanes.iter_mut().find(|l| l.path == m.path) {
+            Some(Lane {
+                messages: Waits::InOrder(all),
+                ..
+            }) => all.push_back(pending),
+            _ => self.push_elsewhere(m.path, pending),
+        }
+    }
+
+    /// Puts a message into a lane that may be new, or whose messages wait by stream.
+    #[inline(never)]
+    fn push_elsewhere(&mut self, path: Option<PathId>, pending: Pending) {
+        let at = self.lanes.iter().position(|l| l.path == path);
+        let at = at.unwrap_or_else(|| {
+            let messages = match self.scheduler {
+                StreamScheduler::FirstCome => Waits::InOrder(VecDeque::new()),
+                other => Waits::ByStream(Box::new(ByStream::new(other))),
+            };
+            self.lanes.push(Lane { path, messages });
+            self.lanes.len() - 1
+        });
+        match &mut self.lanes[at].messages {
             Waits::InOrder(all) => all.push_back(pending),
             Waits::ByStream(all) => {
                 let value = SendQueue::value(self.extra.as_deref(), pending.stream);
@@ -444,15 +472,32 @@ impl SendQueue {
         Some((first.payload.len() - first.cut).min(max_payload))
     }
 
+    /// Whether the messages of a lane wait by stream.
+    #[inline]
+    pub(crate) fn waits_by_stream(&self, lane: LaneId) -> bool {
+        let lane = self.lanes.get(lane.0);
+        lane.is_some_and(|l| matches!(l.messages, Waits::ByStream(_)))
+    }
+
     /// Cuts the next fragment of a lane, of at most `max_payload` bytes.
-    pub(crate) fn cut(&mut self, lane: LaneId, max_payload: usize) -> Option<Cut> {
+    #[cfg(test)]
+    fn cut(&mut self, lane: LaneId, max_payload: usize) -> Option<Cut> {
+        match self.waits_by_stream(lane) {
+            true => self.cut_by_stream(lane, max_payload),
+            false => self.cut_in_order(lane, max_payload),
+        }
+    }
+
+    /// Cuts the next fragment of a lane whose messages wait in order, of at most `max_payload`
+    /// bytes.
+    #[inline]
+    pub(crate) fn cut_in_order(&mut self, lane: LaneId, max_payload: usize) -> Option<Cut> {
         debug_assert!(
             self.lanes.get(lane.0).is_none_or(Lane::is_empty) || self.front(lane).is_some()
         );
         let interleaves = self.interleaves;
-        let queue = match &mut self.lanes.get_mut(lane.0)?.messages {
-            Waits::InOrder(queue) => queue,
-            Waits::ByStream(_) => return self.cut_by_stream(lane, max_payload),
+        let Waits::InOrder(queue) = &mut self.lanes.get_mut(lane.0)?.messages else {
+            return None;
         };
         let m = queue.front_mut()?;
         if m.cut == 0 {
@@ -461,10 +506,12 @@ impl SendQueue {
         let left = m.payload.len() - m.cut;
         let begin = m.cut == 0;
         if left > max_payload {
-            let cut = cut_short(m, max_payload, interleaves);
+            let payload = m.payload.slice(m.cut..m.cut + max_payload);
+            let word = m.ppid_or_fsn(interleaves);
+            m.leaves(max_payload);
             self.bytes -= max_payload as u64;
             self.begun = Some(lane.0);
-            return Some(cut);
+            return Some(Cut::of(m, payload, (begin, false), word));
         }
         // The last fragment moves the payload out of the queue, so its reference
         // count does not change.
@@ -478,12 +525,13 @@ impl SendQueue {
         }
         m.payload.advance(m.cut);
         let payload = core::mem::take(&mut m.payload);
-        Some(Cut::of(&m, payload, (begin, true), interleaves))
+        let word = m.ppid_or_fsn(interleaves);
+        Some(Cut::of(&m, payload, (begin, true), word))
     }
 
     /// Cuts the next fragment of a lane whose messages wait by stream.
     #[inline(never)]
-    fn cut_by_stream(&mut self, lane: LaneId, max_payload: usize) -> Option<Cut> {
+    pub(crate) fn cut_by_stream(&mut self, lane: LaneId, max_payload: usize) -> Option<Cut> {
         let Waits::ByStream(all) = &self.lanes.get(lane.0)?.messages else {
             return None;
         };
@@ -500,7 +548,10 @@ impl SendQueue {
         let first = m.cut == 0;
         let left = m.payload.len() - m.cut;
         if left > max_payload {
-            let cut = cut_short(m, max_payload, interleaves);
+            let payload = m.payload.slice(m.cut..m.cut + max_payload);
+            let word = m.ppid_or_fsn(interleaves);
+            m.leaves(max_payload);
+            let cut = Cut::of(m, payload, (first, false), word);
             all.leaves(stream, max_payload, (false, interleaves), value);
             self.bytes -= max_payload as u64;
             self.begun = (!interleaves).then_some(lane.0);
@@ -520,17 +571,24 @@ impl SendQueue {
         }
         m.payload.advance(m.cut);
         let payload = core::mem::take(&mut m.payload);
-        Some(Cut::of(&m, payload, (first, true), interleaves))
+        let word = m.ppid_or_fsn(interleaves);
+        Some(Cut::of(&m, payload, (first, true), word))
     }
 
     /// A packet with chunks of this lane is complete.
     #[inline]
     pub(crate) fn packet_ends(&mut self, lane: LaneId) {
-        if self.scheduler == StreamScheduler::RoundRobinPacket
-            && let Some(Lane {
-                messages: Waits::ByStream(all),
-                ..
-            }) = self.lanes.get_mut(lane.0)
+        if self.scheduler == StreamScheduler::RoundRobinPacket {
+            self.turn_ends(lane);
+        }
+    }
+
+    #[inline(never)]
+    fn turn_ends(&mut self, lane: LaneId) {
+        if let Some(Lane {
+            messages: Waits::ByStream(all),
+            ..
+        }) = self.lanes.get_mut(lane.0)
         {
             let extra = self.extra.as_deref();
             all.packet_ends(self.interleaves, |s| SendQueue::value(extra, s));
@@ -630,16 +688,6 @@ fn begin(
     } else if interleaves {
         m.number = extra.get_or_insert_default().number_unordered(m.stream);
     }
-}
-
-/// The next fragment of a message, which is not the last one.
-#[inline]
-fn cut_short(m: &mut Pending, max_payload: usize, interleaves: bool) -> Cut {
-    let payload = m.payload.slice(m.cut..m.cut + max_payload);
-    let cut = Cut::of(m, payload, (m.cut == 0, false), interleaves);
-    m.cut += max_payload;
-    m.fragments = m.fragments.wrapping_add(1);
-    cut
 }
 
 #[cfg(test)]

@@ -39,11 +39,19 @@ impl Association {
             if !(is_first || (fits && window)) {
                 break;
             }
-            let Some(cut) = self.send.queue.cut(lane, len) else {
-                break;
-            };
+            // Two copies of what follows: a fragment that may come from either place would be put
+            // together in memory, and each chunk would wait for the store buffer.
+            if self.send.queue.waits_by_stream(lane) {
+                if !self.send_chunk_of_stream(ctx, &mut packet, path, (lane, len)) {
+                    break;
+                }
+            } else {
+                let Some(cut) = self.send.queue.cut_in_order(lane, len) else {
+                    break;
+                };
+                self.send_chunk(ctx, &mut packet, path, cut);
+            }
             is_first = false;
-            self.send_chunk(ctx, &mut packet, path, cut);
             if packet.room() <= header {
                 // Not even the smallest chunk fits.
                 break;
@@ -73,8 +81,25 @@ impl Association {
         if worth { room } else { len }
     }
 
+    /// The next chunk of a lane whose messages wait by stream.
+    #[inline(never)]
+    fn send_chunk_of_stream(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        packet: &mut DataPacket<'_>,
+        path: PathId,
+        (lane, len): (LaneId, usize),
+    ) -> bool {
+        let cut = self.send.queue.cut_by_stream(lane, len);
+        let is_there = cut.is_some();
+        if let Some(cut) = cut {
+            self.send_chunk(ctx, packet, path, cut);
+        }
+        is_there
+    }
+
     /// Writes a new chunk into the packet. It gets its TSN and is in flight on `path`.
-    #[inline]
+    #[inline(always)]
     fn send_chunk(
         &mut self,
         ctx: &mut Ctx<'_>,
