@@ -146,12 +146,7 @@ impl Association {
         }
         self.tell_detector(ctx, path, Evidence::Heartbeat);
         if self.answer_proves(ctx, path, full_sized) {
-            let state = self.paths.get(path).state();
-            self.clear_errors(ctx, path, true);
-            if state != PathState::Active {
-                self.end_revival(ctx, path, &probe);
-                self.ask(ctx, |d, i| d.on_returned(i, path));
-            }
+            self.take_back(ctx, path, probe.sent);
         } else {
             self.choose_data_path(ctx, None);
         }

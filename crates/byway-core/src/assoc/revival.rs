@@ -3,7 +3,7 @@
 use super::{Association, Ctx};
 use crate::path::{PathId, PathState, PathTimer, Probe};
 use crate::policy::retransmit::LossCause;
-use crate::time::Duration;
+use crate::time::{Duration, Instant};
 
 /// The shortest time between two heartbeats to a failed path that is heard.
 const LEAST_PACE: Duration = Duration::from_millis(20);
@@ -81,10 +81,21 @@ impl Association {
         }
     }
 
-    /// A path is active again that answered a heartbeat of this time. What is in flight
+    /// The peer answered what left on a path at this time, a heartbeat or an ASCONF: the path has no errors
+    /// any more, and is active again if it was not.
+    pub(super) fn take_back(&mut self, ctx: &mut Ctx<'_>, path: PathId, asked: Instant) {
+        let state = self.paths.get(path).state();
+        self.clear_errors(ctx, path, true);
+        if state != PathState::Active {
+            self.end_revival(ctx, path, asked);
+            self.ask(ctx, |d, i| d.on_returned(i, path));
+        }
+    }
+
+    /// A path is active again that answered what left at this time. What is in flight
     /// on paths that are not active leaves on it, and so does what it carried itself
-    /// before the heartbeat.
-    pub(super) fn end_revival(&mut self, ctx: &mut Ctx<'_>, back: PathId, probe: &Probe) {
+    /// before.
+    fn end_revival(&mut self, ctx: &mut Ctx<'_>, back: PathId, asked: Instant) {
         if self.cfg.failover.revival.is_none() {
             return;
         }
@@ -92,7 +103,7 @@ impl Association {
         let base = self.send.ledger.base();
         let oldest = self.send.ledger.first_in_flight(back, base);
         let sent = oldest.and_then(|seq| self.send.ledger.get(seq));
-        if sent.is_some_and(|r| r.sent_at < probe.sent) {
+        if sent.is_some_and(|r| r.sent_at < asked) {
             self.take_flight_for_lost(back, LossCause::FastRetransmit);
             self.send.force_packet();
             self.observe_window(ctx, back);

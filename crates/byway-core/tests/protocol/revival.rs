@@ -78,6 +78,32 @@ fn delivery_resumes_within_a_second_of_the_first_paths_return() {
     }
 }
 
+// The return falls on every phase of the T3-rtx and of the heartbeats: what brings the path back may be a SACK, and
+// then the answer to the heartbeat finds it active.
+#[test]
+fn delivery_resumes_in_time_whatever_brings_the_path_back() {
+    for phase in 0..300 {
+        for (paths, back) in [(1, 0), (2, 0), (2, 1)] {
+            let mut p = Pair::up(paths, &Config::byway());
+            p.send_many(A, 1000, 50);
+            p.run(35);
+            p.cut(&[0, 1]);
+            p.send_many(A, 1000, 50);
+            let outage = 6_000 + 10 * phase;
+            p.run(outage);
+            let before = p.take_got(Z).len();
+            p.lose(move |q| q.path != back);
+            p.run(1000);
+            let after = p.take_got(Z).len();
+            assert_eq!(
+                before + after,
+                100,
+                "{paths} paths, {outage} ms, back {back}"
+            );
+        }
+    }
+}
+
 // The same with nothing set, and an outage of three minutes.
 #[test]
 fn the_preset_byway_outlives_three_minutes() {

@@ -88,9 +88,10 @@ struct Request {
     address: IpAddr,
     /// The parameters, which never change (section 5.1, B4).
     params: Vec<u8>,
-    /// From where and where it was sent last.
+    /// From where, where and when it was sent last.
     source: SocketAddr,
     path: PathId,
+    sent_at: Instant,
     /// The address that is added by the wildcard, which must be the source.
     own_source: Option<SocketAddr>,
 }

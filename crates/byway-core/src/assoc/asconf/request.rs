@@ -151,6 +151,7 @@ impl Association {
             params,
             source,
             path,
+            sent_at: ctx.now,
             own_source,
         }));
         asconf.next = asconf.next.wrapping_add(1);
@@ -229,11 +230,12 @@ impl Association {
         let Some(request) = self
             .optional
             .asconf
-            .as_ref()
-            .and_then(|a| a.request.as_ref())
+            .as_mut()
+            .and_then(|a| a.request.as_mut())
         else {
             return;
         };
+        request.sent_at = ctx.now;
         let mut bytes = Vec::new();
         let mut packet = PacketBuilder::new(&mut bytes, header);
         packet.asconf_raw(request.serial, request.address, &request.params);
@@ -371,7 +373,7 @@ impl Association {
         self.timers.t4 = None;
         self.failure.errors = 0;
         if self.paths.contains(request.path) {
-            self.clear_errors(ctx, request.path, true);
+            self.take_back(ctx, request.path, request.sent_at);
         }
         let results = Results::read(ack);
         let failed = |at: usize| results.failure(&request.changes, at);
