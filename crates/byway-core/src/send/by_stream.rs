@@ -1,7 +1,7 @@
 //! Messages that wait by stream, for a scheduler that chooses among streams
 //! (`policy/streams`).
 
-use super::queue::Pending;
+use super::pending::Pending;
 use crate::policy::StreamScheduler;
 use crate::policy::streams::{Rank, Round};
 use std::collections::{BTreeMap, VecDeque};

@@ -5,9 +5,11 @@ mod by_stream;
 pub(crate) mod concurrent;
 mod delivery;
 mod fronts;
+mod kept;
 pub(crate) mod ledger;
 pub(crate) mod lost;
 pub(crate) mod missing;
+mod pending;
 pub(crate) mod queue;
 pub(crate) mod record;
 mod undelivered;
@@ -18,9 +20,9 @@ use crate::config::Config;
 use crate::time::Instant;
 use byway_wire::{DATA_HEADER_LEN, IData, Tsn};
 use concurrent::Concurrent;
+use kept::Kept;
 use ledger::Ledger;
 use queue::SendQueue;
-use undelivered::Kept;
 use window_probe::WindowProbe;
 
 /// The sending half of an association.

@@ -13,48 +13,12 @@
 //! not, and only messages of its own stream wait for it.
 
 use super::by_stream::ByStream;
+use super::pending::Pending;
 use crate::api::Message;
 use crate::path::PathId;
 use crate::policy::StreamScheduler;
 use bytes::{Buf, Bytes};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-
-/// A message that waits, or the rest of one.
-#[derive(Debug)]
-pub(super) struct Pending {
-    pub(super) stream: u16,
-    unordered: bool,
-    immediate: bool,
-    /// Its number in its stream: the Message Identifier, whose lower 16 bits are the Stream
-    /// Sequence Number. An unordered message gets one when it begins, with interleaving.
-    number: u32,
-    ppid: u32,
-    context: u64,
-    payload: Bytes,
-    /// Bytes that have left already as fragments.
-    pub(super) cut: usize,
-    /// The number of these fragments.
-    fragments: u32,
-}
-
-impl Pending {
-    /// See [`Cut::ppid_or_fsn`], of its next fragment.
-    #[inline]
-    fn ppid_or_fsn(&self, interleaves: bool) -> u32 {
-        if interleaves && self.cut > 0 {
-            self.fragments
-        } else {
-            self.ppid
-        }
-    }
-
-    /// A fragment of this many bytes leaves, and more will.
-    #[inline]
-    fn leaves(&mut self, bytes: usize) {
-        self.cut += bytes;
-        self.fragments = self.fragments.wrapping_add(1);
-    }
-}
 
 /// The messages of a lane.
 #[derive(Debug)]

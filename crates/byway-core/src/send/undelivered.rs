@@ -3,6 +3,7 @@
 
 use super::SendHalf;
 use super::fronts::{MessageKey, key_of};
+use super::kept::Kept;
 use super::queue::Rest;
 use super::record::Record;
 use crate::api::Undelivered;
@@ -115,10 +116,7 @@ impl SendHalf {
             }
         }
         let messages: VecDeque<_> = all.into_iter().map(|l| self.put_together(l)).collect();
-        Kept {
-            payload: messages.iter().map(|u| u.payload.len()).sum(),
-            messages,
-        }
+        Kept::new(messages)
     }
 
     /// A message, with what the peer has acknowledged of it, and what still waits.
@@ -145,27 +143,6 @@ impl SendHalf {
             acknowledged: front.bytes,
             payload: join(left.parts),
         }
-    }
-}
-
-/// Undelivered messages that were put together and not taken.
-#[derive(Debug)]
-pub(super) struct Kept {
-    messages: VecDeque<Undelivered>,
-    /// Their payload, bytes.
-    payload: usize,
-}
-
-impl Kept {
-    fn take(&mut self) -> Option<Undelivered> {
-        let next = self.messages.pop_front()?;
-        self.payload -= next.payload.len();
-        Some(next)
-    }
-
-    /// Memory, in bytes.
-    pub(super) fn memory(&self) -> usize {
-        self.messages.capacity() * size_of::<Undelivered>() + self.payload
     }
 }
 
