@@ -43,7 +43,9 @@ fn a_file_passes_and_its_sender_is_told_when_nobody_takes_sctp() {
     };
     let nobody = send();
     assert_eq!(nobody.status.code(), Some(3), "{}", text(&nobody.stderr));
-    assert!(text(&nobody.stderr).contains("protocol unreachable"));
+    let said = text(&nobody.stderr);
+    assert!(said.contains("protocol unreachable"), "{said}");
+    assert!(said.contains("`byway recv --encapsulation none`"), "{said}");
 
     let receiver = byway()
         .args(["recv", "--unprotected"])

@@ -199,7 +199,21 @@ async fn set_up(
                     ..
                 } if why.is_empty() || why == byway::NOTHING_LISTENS
             );
+            let without_udp = matches!(
+                &e,
+                ConnectError::Failed {
+                    closed: Closed::Lost {
+                        reason: LossReason::ProtocolUnreachable,
+                        ..
+                    },
+                    ..
+                }
+            );
             let mut failure = Failure::from(e);
+            if without_udp {
+                failure.message += "; is `byway recv --encapsulation none` running there? A receiver in UDP is \
+                                    reached with --encapsulation udp, at its UDP port (--to ADDR:PORT)";
+            }
             if aborted {
                 failure.message += &format!(
                     "; SCTP port {} was refused: --port must be the SCTP port that the other side listens on",
@@ -286,7 +300,7 @@ fn silence(
         );
     }
     format!(
-        "{}, SCTP port {}: no answer within {}; is `byway recv` or `byway listen` running there, and {}?",
+        "{}, SCTP port {}: no answer within {}; is `byway recv` or `byway listen` running there, {}",
         listed(remote),
         there.sctp_port(),
         format_duration(waited),
@@ -321,11 +335,12 @@ fn nothing_listens(remote: &[SocketAddr]) -> String {
 fn passes(remote: &[SocketAddr]) -> &'static str {
     let without_udp = remote.iter().filter(|a| a.port() == 0).count();
     match without_udp {
-        0 => "does UDP pass",
+        0 => "and does UDP pass? What waits without UDP is reached with --encapsulation none.",
         n if n == remote.len() => {
-            "does protocol 132 pass (--encapsulation udp there and here goes without)"
+            "is that its SCTP port (--port; to a wrong one nothing is answered without UDP), and does protocol \
+             132 pass? --encapsulation udp there and here goes without it."
         }
-        _ => "do UDP and protocol 132 pass",
+        _ => "is that its SCTP port (--port), and do UDP and protocol 132 pass?",
     }
 }
 
