@@ -187,41 +187,7 @@ async fn set_up(
             }
             return Ok((endpoint, association));
         }
-        Ok(Err(e)) => {
-            // Another stack has nothing to say of a wrong port; who has no room says so.
-            let aborted = matches!(
-                &e,
-                ConnectError::Failed {
-                    closed: Closed::Lost {
-                        reason: LossReason::AbortedByPeer(why),
-                        ..
-                    },
-                    ..
-                } if why.is_empty() || why == byway::NOTHING_LISTENS
-            );
-            let without_udp = matches!(
-                &e,
-                ConnectError::Failed {
-                    closed: Closed::Lost {
-                        reason: LossReason::ProtocolUnreachable,
-                        ..
-                    },
-                    ..
-                }
-            );
-            let mut failure = Failure::from(e);
-            if without_udp {
-                failure.message += "; is `byway recv --encapsulation none` running there? A receiver in UDP is \
-                                    reached with --encapsulation udp, at its UDP port (--to ADDR:PORT)";
-            }
-            if aborted {
-                failure.message += &format!(
-                    "; SCTP port {} was refused: --port must be the SCTP port that the other side listens on",
-                    there.sctp_port()
-                );
-            }
-            failure
-        }
+        Ok(Err(e)) => refusal(e, there),
         Err(_) if refused.get() => Failure::new(
             Kind::Lost,
             format!(
@@ -239,6 +205,34 @@ async fn set_up(
     // The next attempt may need the same ports.
     ending.abort(endpoint, b"given up").await;
     Err(failure)
+}
+
+/// Why a set-up ended before its time, and what to do.
+fn refusal(error: ConnectError, there: &Destination) -> Failure {
+    let advice = match &error {
+        ConnectError::Failed {
+            closed: Closed::Lost { reason, .. },
+            ..
+        } => match reason {
+            // Another stack has nothing to say of a wrong port; who has no room says so.
+            LossReason::AbortedByPeer(why) if why.is_empty() || why == byway::NOTHING_LISTENS => {
+                format!(
+                    "; SCTP port {} was refused: --port must be the SCTP port that the other side listens on",
+                    there.sctp_port()
+                )
+            }
+            LossReason::ProtocolUnreachable => {
+                "; is `byway recv --encapsulation none` running there? A receiver \
+                 in UDP is reached with --encapsulation udp, at its UDP port (--to ADDR:PORT)"
+                    .into()
+            }
+            _ => String::new(),
+        },
+        _ => String::new(),
+    };
+    let mut failure = Failure::from(error);
+    failure.message += &advice;
+    failure
 }
 
 /// Sets an association up, again and again while nothing listens on the UDP port: the other side
