@@ -4,15 +4,13 @@
 use super::connections::{Connections, PAUSE};
 use super::look::Looker;
 use super::metrics::CONTENT_TYPE;
+use crate::net::tunnel::http::{
+    self, BAD_REQUEST, METHOD_NOT_ALLOWED, MOST_FIELDS, PLAIN, TOO_LARGE,
+};
 use crate::net::tunnel::{Client, Found, MOST, Refusal};
 use httparse::{EMPTY_HEADER, Request, Status};
 use std::sync::Arc;
 use tokio::net::TcpListener;
-
-/// Most fields of a request. Prometheus sends seven.
-const MOST_FIELDS: usize = 64;
-
-const PLAIN: &str = "text/plain; charset=utf-8";
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +42,7 @@ async fn answer(mut client: Client, looker: &Looker) -> Result<(), String> {
             // All who ask at this time have the same text.
             let text = looker.metrics();
             client
-                .say(head_of("200 OK", CONTENT_TYPE, text.len()).as_bytes())
+                .say(http::head("200 OK", TAKES, CONTENT_TYPE, text.len()).as_bytes())
                 .await?;
             if !head {
                 client.say(text.as_bytes()).await?;
@@ -56,24 +54,14 @@ async fn answer(mut client: Client, looker: &Looker) -> Result<(), String> {
     client.goodbye().await
 }
 
-/// The head of a response that ends the connection.
-fn head_of(status: &str, content_type: &str, length: usize) -> String {
-    // RFC 9110 section 15.5.6.
-    let allow = match status.starts_with("405") {
-        true => "Allow: GET, HEAD\r\n",
-        false => "",
-    };
-    format!(
-        "HTTP/1.1 {status}\r\n{allow}Content-Type: {content_type}\r\nContent-Length: {length}\r\n\
-         Connection: close\r\n\r\n"
-    )
-}
+/// The methods that are taken here.
+const TAKES: &str = "GET, HEAD";
 
 /// Reads a request.
 fn request(bytes: &[u8]) -> Found<Asked> {
     let refused = |status: &str, why: &str| {
         let why = format!("byway: {why}\n");
-        let reply = (head_of(status, PLAIN, why.len()) + &why).into_bytes();
+        let reply = (http::head(status, TAKES, PLAIN, why.len()) + &why).into_bytes();
         Err(Refusal { reply, why })
     };
     let mut fields = [EMPTY_HEADER; MOST_FIELDS];
@@ -82,23 +70,17 @@ fn request(bytes: &[u8]) -> Found<Asked> {
         Ok(Status::Complete(used)) => used,
         Ok(Status::Partial) if bytes.len() < MOST => return Ok(None),
         Ok(Status::Partial) | Err(httparse::Error::TooManyHeaders) => {
-            return refused(
-                "431 Request Header Fields Too Large",
-                "the request is too long",
-            );
+            return refused(TOO_LARGE, "the request is too long");
         }
-        Err(_) => return refused("400 Bad Request", "the request is no HTTP/1"),
+        Err(_) => return refused(BAD_REQUEST, "the request is no HTTP/1"),
     };
-    let hosts = request.headers.iter();
-    let hosts = hosts.filter(|field| field.name.eq_ignore_ascii_case("host"));
-    // RFC 9112 section 3.2.
-    if request.version == Some(1) && hosts.count() != 1 {
-        return refused("400 Bad Request", "a request needs one Host field");
+    if !http::has_its_host(&request) {
+        return refused(BAD_REQUEST, "a request needs one Host field");
     }
     let head = match request.method {
         Some("GET") => false,
         Some("HEAD") => true,
-        _ => return refused("405 Method Not Allowed", "metrics are read with GET"),
+        _ => return refused(METHOD_NOT_ALLOWED, "metrics are read with GET"),
     };
     let path = request.path.unwrap_or_default();
     match path.split('?').next() {

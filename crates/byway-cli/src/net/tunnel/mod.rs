@@ -17,6 +17,7 @@ pub(crate) use forward::forward;
 pub(crate) use serve::serve;
 
 pub(super) use doors::client::{Client, Found, MOST, Refusal};
+pub(super) use doors::http;
 
 use super::progress::Progress;
 use super::protect::Purpose;

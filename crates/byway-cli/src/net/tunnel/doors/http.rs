@@ -5,14 +5,16 @@ use super::client::{Client, Found, MOST, Refusal, target};
 use byway::text::shown;
 use httparse::{EMPTY_HEADER, Request, Status};
 
-/// Most fields of a request; browsers send about six.
-const MOST_FIELDS: usize = 64;
+/// Most fields of a request; browsers send about six, Prometheus seven.
+pub(in crate::net) const MOST_FIELDS: usize = 64;
 
-const BAD_REQUEST: &str = "400 Bad Request";
+pub(in crate::net) const PLAIN: &str = "text/plain; charset=utf-8";
+
+pub(in crate::net) const BAD_REQUEST: &str = "400 Bad Request";
 const FORBIDDEN: &str = "403 Forbidden";
-const METHOD_NOT_ALLOWED: &str = "405 Method Not Allowed";
+pub(in crate::net) const METHOD_NOT_ALLOWED: &str = "405 Method Not Allowed";
 const REQUEST_TIMEOUT: &str = "408 Request Timeout";
-const TOO_LARGE: &str = "431 Request Header Fields Too Large";
+pub(in crate::net) const TOO_LARGE: &str = "431 Request Header Fields Too Large";
 const BAD_GATEWAY: &str = "502 Bad Gateway";
 const UNAVAILABLE: &str = "503 Service Unavailable";
 const GATEWAY_TIMEOUT: &str = "504 Gateway Timeout";
@@ -52,18 +54,28 @@ pub(super) fn late() -> Vec<u8> {
 
 /// A response that ends the connection, with a sentence.
 fn response(status: &str, why: &str) -> Vec<u8> {
-    // Servers name what they would take (RFC 9110 section 15.5.6).
-    let allow = match status {
-        METHOD_NOT_ALLOWED => "Allow: CONNECT\r\n",
-        _ => "",
-    };
     let text = format!("byway: {}\n", shown(why));
-    let length = text.len();
+    (head(status, "CONNECT", PLAIN, text.len()) + &text).into_bytes()
+}
+
+/// The head of a response that ends the connection. Servers name the methods that they would take (RFC
+/// 9110 section 15.5.6).
+pub(in crate::net) fn head(status: &str, takes: &str, content_type: &str, length: usize) -> String {
+    let allow = match status {
+        METHOD_NOT_ALLOWED => format!("Allow: {takes}\r\n"),
+        _ => String::new(),
+    };
     format!(
-        "HTTP/1.1 {status}\r\n{allow}Content-Type: text/plain; charset=utf-8\r\n\
-         Content-Length: {length}\r\nConnection: close\r\n\r\n{text}"
+        "HTTP/1.1 {status}\r\n{allow}Content-Type: {content_type}\r\nContent-Length: {length}\r\n\
+         Connection: close\r\n\r\n"
     )
-    .into_bytes()
+}
+
+/// Whether a request of HTTP/1.1 has one Host field, which it must have (RFC 9112 section 3.2).
+pub(in crate::net) fn has_its_host(request: &Request<'_, '_>) -> bool {
+    let hosts = request.headers.iter();
+    let hosts = hosts.filter(|field| field.name.eq_ignore_ascii_case("host"));
+    request.version != Some(1) || hosts.count() == 1
 }
 
 /// Reads a request: its target. What follows its fields is of the connection already.
@@ -94,10 +106,7 @@ fn connect(bytes: &[u8]) -> Found<String> {
         );
         return refused(METHOD_NOT_ALLOWED, why);
     }
-    let hosts = request.headers.iter();
-    let hosts = hosts.filter(|field| field.name.eq_ignore_ascii_case("host"));
-    // RFC 9112 section 3.2.
-    if request.version == Some(1) && hosts.count() != 1 {
+    if !has_its_host(&request) {
         return refused(BAD_REQUEST, "a request needs one Host field".to_owned());
     }
     let asked = request.path.unwrap_or_default();

@@ -2,7 +2,7 @@
 //! where each connection goes.
 
 pub(in crate::net) mod client;
-mod http;
+pub(in crate::net) mod http;
 mod socks;
 
 use super::allow::split;
