@@ -22,6 +22,7 @@ pub(crate) mod place;
 mod progress;
 mod protect;
 mod protocol;
+mod rate;
 mod record;
 mod recv;
 mod retries;

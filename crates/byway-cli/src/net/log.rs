@@ -1,17 +1,16 @@
 //! What a receiver says of those who send: strangers decide how much there is to say, so its rate
 //! has a limit.
 
+use super::rate::{PACE, Rate};
 use crate::failure::{Failure, Kind};
 use crate::terminal::say;
 use byway::text::shown;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-/// One line for each rule in this time.
-const PACE: Duration = Duration::from_secs(1);
-
-/// Lines about transfers that go well: so many at once, and so many in each [`PACE`].
+/// Lines about transfers that go well: so many at once, and so many in each [`PACE`]; failures of a kind
+/// have one line in that time.
 const AT_ONCE: u32 = 100;
 const MORE: u32 = 20;
 
@@ -25,10 +24,8 @@ struct Rule {
 
 struct Inner {
     rules: Vec<Rule>,
-    /// Lines that may be written, as of then.
-    tokens: u32,
-    filled: Instant,
-    left_out: u64,
+    /// Of lines about transfers.
+    rate: Rate,
     /// Whether a task will write what waits.
     flushing: bool,
 }
@@ -41,9 +38,7 @@ impl Log {
     pub(super) fn new() -> Log {
         Log(Arc::new(Mutex::new(Inner {
             rules: Vec::new(),
-            tokens: AT_ONCE,
-            filled: Instant::now(),
-            left_out: 0,
+            rate: Rate::new(AT_ONCE, MORE, Instant::now()),
             flushing: false,
         })))
     }
@@ -63,7 +58,7 @@ impl Log {
 
     /// Whether another line about a transfer may be written. Must be called inside a runtime.
     pub(super) fn may(&self) -> bool {
-        let may = self.lock().may(Instant::now());
+        let may = self.lock().rate.may(Instant::now());
         if !may {
             self.flush_later();
         }
@@ -115,25 +110,8 @@ impl Inner {
         None
     }
 
-    fn may(&mut self, now: Instant) -> bool {
-        let periods = now.duration_since(self.filled).as_millis() / PACE.as_millis();
-        if periods > 0 {
-            let more = u32::try_from(periods).unwrap_or(AT_ONCE).min(AT_ONCE) * MORE;
-            self.tokens = (self.tokens + more).min(AT_ONCE);
-            self.filled = now;
-        }
-        match self.tokens.checked_sub(1) {
-            Some(rest) => self.tokens = rest,
-            None => {
-                self.left_out += 1;
-                return false;
-            }
-        }
-        true
-    }
-
     fn waits(&self) -> bool {
-        self.left_out > 0 || self.rules.iter().any(|r| r.waiting > 0)
+        self.rate.has_left_out() || self.rules.iter().any(|r| r.waiting > 0)
     }
 
     fn flush(&mut self, now: Instant) -> Vec<String> {
@@ -146,7 +124,7 @@ impl Inner {
             });
             (rule.waiting, rule.written) = (0, now);
         }
-        let left_out = std::mem::take(&mut self.left_out);
+        let left_out = self.rate.take_left_out();
         if left_out > 0 {
             lines.push(format!("byway: {left_out} lines about transfers left out"));
         }
@@ -186,8 +164,9 @@ mod tests {
     #[test]
     fn lines_about_transfers_have_a_rate() {
         let log = Log::new();
-        let begun = log.lock().filled;
-        let written = |at| (0..1000).filter(|_| log.lock().may(at)).count();
+        let begun = Instant::now();
+        log.lock().rate = Rate::new(AT_ONCE, MORE, begun);
+        let written = |at| (0..1000).filter(|_| log.lock().rate.may(at)).count();
         assert_eq!(written(begun), AT_ONCE as usize);
         assert_eq!(written(begun + PACE), MORE as usize);
         let left_out = format!("{} lines", 2000 - AT_ONCE - MORE);

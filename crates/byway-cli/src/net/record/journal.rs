@@ -4,6 +4,7 @@
 
 use super::writer::{Sink, Writer, Written};
 use crate::failure::Failure;
+use crate::net::rate::Rate;
 use byway::text::shown;
 use chrono::{DateTime, Datelike, Timelike};
 use serde_json::{Map, Value};
@@ -11,15 +12,14 @@ use std::fmt::Write;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Mutex, OnceLock, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Instant, SystemTime};
 use tracing::field::{Field, Visit};
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 
-/// Lines: so many at once, and so many in each second.
+/// Lines: so many at once, and so many in each [`PACE`](crate::net::rate::PACE).
 const AT_ONCE: u32 = 200;
 const MORE: u32 = 50;
-const PACE: Duration = Duration::from_secs(1);
 
 /// How it is written.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -91,13 +91,6 @@ pub(super) struct Journal {
     rate: Mutex<Rate>,
 }
 
-#[derive(Debug)]
-struct Rate {
-    tokens: u32,
-    filled: Instant,
-    left_out: u64,
-}
-
 /// A command has one.
 static JOURNAL: OnceLock<Journal> = OnceLock::new();
 
@@ -118,11 +111,7 @@ pub(super) fn begin(to: &LogTo) -> Result<(), Failure> {
         form: to.form,
         on_screen: to.is_on_screen(),
         writer: Writer::start(sink, b"", encode)?,
-        rate: Mutex::new(Rate {
-            tokens: AT_ONCE,
-            filled: Instant::now(),
-            left_out: 0,
-        }),
+        rate: Mutex::new(Rate::new(AT_ONCE, MORE, Instant::now())),
     });
     Ok(())
 }
@@ -135,7 +124,7 @@ impl Journal {
             if !rate.may(Instant::now()) {
                 return;
             }
-            std::mem::take(&mut rate.left_out)
+            rate.take_left_out()
         };
         if left_out > 0 {
             self.put(&left_out_line(left_out));
@@ -163,7 +152,7 @@ impl Journal {
     pub(super) fn finish(&self) -> Option<Written> {
         let left_out = {
             let mut rate = self.rate.lock().unwrap_or_else(PoisonError::into_inner);
-            std::mem::take(&mut rate.left_out)
+            rate.take_left_out()
         };
         if left_out > 0 {
             self.put(&left_out_line(left_out));
@@ -178,25 +167,6 @@ fn left_out_line(count: u64) -> Line<'static> {
         text: "lines left out, because there were too many",
         fields: Map::from_iter([("count".to_owned(), count.into())]),
         ..Line::default()
-    }
-}
-
-impl Rate {
-    fn may(&mut self, now: Instant) -> bool {
-        let periods = now.duration_since(self.filled).as_millis() / PACE.as_millis();
-        if periods > 0 {
-            let more = u32::try_from(periods).unwrap_or(AT_ONCE).min(AT_ONCE) * MORE;
-            self.tokens = (self.tokens + more).min(AT_ONCE);
-            self.filled = now;
-        }
-        match self.tokens.checked_sub(1) {
-            Some(rest) => self.tokens = rest,
-            None => {
-                self.left_out += 1;
-                return false;
-            }
-        }
-        true
     }
 }
 
@@ -374,6 +344,8 @@ impl Visit for Seen {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::net::rate::PACE;
+    use std::time::Duration;
 
     fn line() -> Line<'static> {
         Line {
@@ -426,15 +398,11 @@ mod tests {
     #[test]
     fn lines_have_a_rate() {
         let now = Instant::now();
-        let mut rate = Rate {
-            tokens: AT_ONCE,
-            filled: now,
-            left_out: 0,
-        };
+        let mut rate = Rate::new(AT_ONCE, MORE, now);
         let mut written = |at| (0..1000).filter(|_| rate.may(at)).count();
         assert_eq!(written(now), AT_ONCE as usize);
         assert_eq!(written(now + PACE), MORE as usize);
-        assert_eq!(rate.left_out, 2000 - u64::from(AT_ONCE + MORE));
+        assert_eq!(rate.take_left_out(), 2000 - u64::from(AT_ONCE + MORE));
     }
 
     #[test]
