@@ -90,15 +90,7 @@ impl Reader {
 
     fn data(&self, from: usize, d: &Data<'_>) -> String {
         let mut text = format!("DATA {}", self.number(from, d.tsn));
-        if d.stream_id != 0 {
-            text += &format!(" s{}", d.stream_id);
-        }
-        if d.unordered {
-            text += " U";
-        }
-        if d.immediate {
-            text += " I";
-        }
+        text += &marks(d.stream_id, d.unordered, d.immediate);
         match (d.begin, d.end) {
             (true, true) => {}
             (true, false) => text += " begin",
@@ -111,15 +103,7 @@ impl Reader {
     /// `m2`: MID 2; `f3`: FSN 3.
     fn i_data(&self, from: usize, d: &IData<'_>) -> String {
         let mut text = format!("I-DATA {}", self.number(from, d.tsn));
-        if d.stream_id != 0 {
-            text += &format!(" s{}", d.stream_id);
-        }
-        if d.unordered {
-            text += " U";
-        }
-        if d.immediate {
-            text += " I";
-        }
+        text += &marks(d.stream_id, d.unordered, d.immediate);
         text += &format!(" m{}", d.mid);
         match (d.begin, d.end) {
             (true, true) => {}
@@ -159,6 +143,21 @@ impl Reader {
         }
         text
     }
+}
+
+/// What DATA and I-DATA say of their stream and of themselves, but for the first stream.
+fn marks(stream: u16, unordered: bool, immediate: bool) -> String {
+    let mut text = String::new();
+    if stream != 0 {
+        text += &format!(" s{stream}");
+    }
+    if unordered {
+        text += " U";
+    }
+    if immediate {
+        text += " I";
+    }
+    text
 }
 
 /// The changes of an ASCONF, or the answers to them.

@@ -229,9 +229,8 @@ fn one_address_takes_the_place_of_another_in_mid_transfer() {
     }
 }
 
-/// A3 and C1: one ASCONF at a time. A2: serial numbers from the initial TSN on.
 /// From each address there is a way to the peer's address of the same number alone.
-struct OwnNetworks;
+pub(crate) struct OwnNetworks;
 
 impl Routes for OwnNetworks {
     fn source(&mut self, local: &[SocketAddr], _: IpAddr) -> Option<usize> {
@@ -278,6 +277,7 @@ fn data_leaves_where_the_new_address_has_a_way() {
     assert_eq!(p.take_got(Z).len(), 5);
 }
 
+/// A3 and C1: one ASCONF at a time. A2: serial numbers from the initial TSN on.
 #[test]
 fn one_asconf_is_under_way_and_the_next_waits() {
     let (mut p, _) = Changing { a: 1, z: 1 }.up();
@@ -605,34 +605,6 @@ fn data_waits_for_the_verification_of_the_only_address() {
     p.run(1_000_000);
     let why = crate::common::loss(&p.take_events(Z));
     assert!(why.contains("could not be reached"), "{why}");
-}
-
-/// Both cards of a host went, and one comes back. The answer to its ASCONF is the first sign of life: what was on its way
-/// when the cards went leaves at once, and does not wait for a T3-rtx that has backed off. The drill `outage` has the other
-/// card, too: there the host refuses what has no way.
-#[test]
-fn delivery_resumes_when_a_card_of_a_dead_host_comes_back() {
-    for outage in [1_000, 7_000, 20_000, 20_500, 180_000] {
-        let c = Config::byway();
-        let mut p = Changing { a: 2, z: 2 }.begin(&c, &c);
-        p.ends[A].set_routes(Box::new(OwnNetworks));
-        p.run(4000);
-        p.send_many(A, 1000, 50);
-        p.run(35);
-        change(&mut p, A, &[], &[0]);
-        p.run(25);
-        p.cut(&[0, 1]);
-        p.send_many(A, 1000, 50);
-        p.run(outage);
-        let before = p.take_got(Z).len();
-        p.lose(|q| q.path != 0);
-        p.take_drawings();
-        change(&mut p, A, &[0], &[1]);
-        p.run(1000);
-        let after = p.take_got(Z).len();
-        let drawn = p.take_drawings();
-        assert_eq!(before + after, 100, "after {outage} ms: {drawn:#?}");
-    }
 }
 
 /// F4 and section 5.3.1.

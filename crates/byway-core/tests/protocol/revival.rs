@@ -1,6 +1,7 @@
 //! Outages of all paths: how the RTO backs off, and the way back
 //! (`policy/revival.rs`). A round trip takes 20 ms here.
 
+use crate::address_changes::{Changing, OwnNetworks, change};
 use crate::common::{A, Fate, Pair, Z, assert_drawn, ms, plain};
 use byway_core::PathState;
 use byway_core::config::Config;
@@ -101,6 +102,34 @@ fn delivery_resumes_in_time_whatever_brings_the_path_back() {
                 "{paths} paths, {outage} ms, back {back}"
             );
         }
+    }
+}
+
+/// Both cards of a host went, and one comes back. The answer to its ASCONF is the first sign of life: what was on its way
+/// when the cards went leaves at once, and does not wait for a T3-rtx that has backed off. The drill `outage` has the other
+/// card, too: there the host refuses what has no way.
+#[test]
+fn delivery_resumes_when_a_card_of_a_dead_host_comes_back() {
+    for outage in [1_000, 7_000, 20_000, 20_500, 180_000] {
+        let c = Config::byway();
+        let mut p = Changing { a: 2, z: 2 }.begin(&c, &c);
+        p.ends[A].set_routes(Box::new(OwnNetworks));
+        p.run(4000);
+        p.send_many(A, 1000, 50);
+        p.run(35);
+        change(&mut p, A, &[], &[0]);
+        p.run(25);
+        p.cut(&[0, 1]);
+        p.send_many(A, 1000, 50);
+        p.run(outage);
+        let before = p.take_got(Z).len();
+        p.lose(|q| q.path != 0);
+        p.take_drawings();
+        change(&mut p, A, &[0], &[1]);
+        p.run(1000);
+        let after = p.take_got(Z).len();
+        let drawn = p.take_drawings();
+        assert_eq!(before + after, 100, "after {outage} ms: {drawn:#?}");
     }
 }
 
