@@ -49,7 +49,7 @@ drill_families() {
     local SERVER=(--json) both=10.93.0.2,fd93:1::2
     two_families
     begin 15 $both $both
-    middle 0.8
+    middle 0.8 e0
     deafen z e0
     deafen a e0
     complete "IPv4 and IPv6, the path of IPv4 is cut" 6
@@ -57,7 +57,7 @@ drill_families() {
 
     two_families
     begin 15 fd93:1::2,10.93.0.2 fd93:1::2,10.93.0.2
-    middle 0.8
+    middle 0.8 e1
     deafen z e1
     deafen a e1
     complete "IPv4 and IPv6, the path of IPv6 is cut" 6
@@ -66,7 +66,7 @@ drill_families() {
     two_links
     means drill.example 10.93.0.2 10.93.1.2
     begin 15 10.93.0.2,10.93.1.2 drill.example
-    middle 0.8
+    middle 0.8 e0
     deafen z e0
     deafen a e0
     complete "a name with two addresses, the first path is cut" 6
@@ -75,10 +75,11 @@ drill_families() {
     two_families
     means drill.example 10.93.0.2 fd93:1::2
     begin 15 $both drill.example
-    middle 0.8
-    deafen z e0
-    deafen a e0
-    complete "a name with an address of each family, the path of IPv4 is cut" 6
+    # RFC 6724 puts the address of IPv6 first.
+    middle 0.8 e1
+    deafen z e1
+    deafen a e1
+    complete "a name with an address of each family, the path of IPv6 is cut" 6
     stalled_less "a name with an address of each family" 250
 
     one_family 4
@@ -120,12 +121,12 @@ over_far() { # ADDRESSES [OPTIONS OF SEND...]: prints the milliseconds, if the f
 }
 
 # Each link carries 48.1 Mbit/s of payload: 1444 bytes in a packet of 1500. The queues are those of experiments/unequal-paths: behind
-# one of 50 packets, 12 ms, CUBIC does not fill a path of 300 ms for half a minute, whatever the buffers hold. The first
+# one of 50 packets, 12 ms, CUBIC does not fill a path of 300 ms for half a minute, whatever the buffers hold (FAR_QUEUE). The first
 # 40 MB are not timed, in 4 to 5 s, as the window of the distant path grows in them.
 far_in_the_long_run() {
     local addresses=10.1.0.2,10.2.0.2 bound=91400 rate
     head -c 70000000 /dev/urandom > "$WORK/far.sent"
-    far_links '200 packets'
+    far_links "${FAR_QUEUE:-200 packets}"
     timeout "$LIMIT" "$BYWAY" emulate "$WORK/far.toml" --quiet --name "$ID" \
         --receiver "'$BYWAY' listen --unprotected --bind $addresses 2> '$WORK/recv.log' |
             { head -c 40000000; date +%s%N >&2; head -c 24000000; date +%s%N >&2; cat; } 2> '$WORK/times' > '$WORK/far.got'" \

@@ -152,7 +152,7 @@ drill_narrow() {
     silent s
     narrow_path 1 1000
     begin 15 $both $both
-    middle 0.8
+    middle 0.8 e0
     deafen z e0
     deafen a e0
     beside "the first path is cut, the second has 1000 bytes, silent"

@@ -121,7 +121,7 @@ rebinding_one_way() { # UPLINKS port|address
     limit a e0 50mbit
     [ "$1" = 1 ] || { to+=,10.92.1.1 && limit a e1 50mbit; }
     begin 20 $to $to
-    middle 1.5
+    middle 1.5 e0
     forget "$2"
     complete "nat, $1 uplinks: the binding changes in mid-transfer, $REBOUND" 8
     stalled_less "nat, $1 uplinks, another $2" $STALL_ONE_WAY
@@ -199,6 +199,7 @@ neighbours() { # UPLINKS
     done
     [ $ports = $((2 * $1)) ] && kill -0 $client && kill -0 $other || BROKEN+="the two did not go on side by side, $ports bindings; "
     if [ "$1" = 2 ]; then
+        in_use e0
         cut_router r
     fi
     wait $client
@@ -324,7 +325,7 @@ drill_nat() {
     limit a e0 50mbit
     limit a e1 50mbit
     begin 20 10.92.0.1,10.92.1.1 10.92.0.1,10.92.1.1
-    middle 1.5
+    middle 1.5 e0
     cut_router r
     complete "nat, two uplinks, the first is cut" 8
     stalled_less "nat, two uplinks, the first is cut" 250

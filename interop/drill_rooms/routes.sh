@@ -6,7 +6,7 @@ first_uplink_cut() {
     local SERVER=(--json)
     policy_routing
     begin 15 10.95.0.1,10.95.1.1 10.95.0.1,10.95.1.1 --bind 10.94.0.1,10.94.1.1
-    middle 0.8
+    middle 0.8 e0
     cut_router r
     complete "policy routing, the first uplink is cut" 6
     stalled_less "policy routing, the first uplink is cut" 250
@@ -17,7 +17,7 @@ first_uplink_cut() {
 first_uplink_of_ipv6_cut() {
     policy_routing_of_ipv6
     begin 15 fd95:0::1,fd95:1::1 fd95:0::1,fd95:1::1 --bind fd94:0::1,fd94:1::1
-    middle 0.8
+    middle 0.8 e0
     cut_uplink r
     complete "policy routing, IPv6, the first uplink is cut" 6
     stalled_less "policy routing, IPv6, the first uplink is cut" 250
@@ -40,7 +40,7 @@ silent_cut() {
 path_lost() { # FAULT WORDS [OPTIONS OF SEND...]
     two_links
     begin 15 10.93.0.2,10.93.1.2 10.93.0.2,10.93.1.2 "${@:3}"
-    middle 0.8
+    middle 0.8 e0
     "$1"
     complete "$2" 6
     stalled_less "$2" 250
@@ -128,12 +128,12 @@ drill_roam() {
     leave e1
     watch_changes z
     begin 15 10.93.0.2,10.93.1.2 10.93.0.2,10.93.1.2 --bind 0.0.0.0
-    middle 0.8
+    middle 0.8 e0
     leave e0
     sleep 1
     enter e1 10.93.1.1
     complete "roam, one second without a network" 8
-    stalled_less "roam, one second without a network" 2000
+    stalled_less "roam, one second without a network" 1400
     changes_told "roam, one second without a network" 1
 
     # The server, which receives, leaves its network for another one. Nothing is set.
@@ -168,7 +168,7 @@ drill_roam() {
     on a ip route add default via 192.168.7.254
     watch_changes z
     begin 15 203.0.113.10 203.0.113.10 --bind 0.0.0.0
-    middle 0.8
+    middle 0.8 e0
     leave e0
     enter e1 192.168.8.1 192.168.8.254
     complete "roam, from one translator to another" 6
