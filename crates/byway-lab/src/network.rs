@@ -4,12 +4,15 @@
 mod edge_nodes;
 
 use crate::clock::instant;
-use crate::scenario::{Change, CrossShape, LinkSpec, LossSpec, PathSpec, Scenario};
+use crate::scenario::{
+    Change, CrossShape, LinkSpec, LossSpec, OPPORTUNITY, PathSpec, Scenario, Trace,
+};
 use crate::units::{QueueLimit, Rate};
+use byway_core::time::Instant;
 use byway_sim::net::{
-    Capture, LinkChange, LinkConfig, LinkId, LossModel, Network, NodeId, PacketMatch, Policer,
-    Port, QueueLimit as SimQueue, Rate as SimRate, Simultaneous, TopologyBuilder, TopologyError,
-    TrafficConfig,
+    Capture, DeliveryTrace, LinkChange, LinkConfig, LinkId, LossModel, Network, NodeId,
+    PacketMatch, Policer, Port, QueueLimit as SimQueue, Rate as SimRate, Simultaneous,
+    TopologyBuilder, TopologyError, TrafficConfig,
 };
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
@@ -178,7 +181,12 @@ fn core_link(
     forward: bool,
 ) -> LinkConfig {
     let ends = path.access.map_or(Duration::ZERO, |a| a.delay * 2);
-    let mut config = LinkConfig::new(rate(link.rate), link.delay.saturating_sub(ends))
+    let paced = match &link.trace {
+        None => rate(link.rate),
+        Some(trace) => SimRate::Opportunities(opportunities(trace)),
+    };
+    let mut config = LinkConfig::new(paced, link.delay.saturating_sub(ends))
+        .jitter(link.jitter)
         .queue(match link.queue {
             QueueLimit::Packets(n) => SimQueue::Packets(n),
             QueueLimit::Bytes(n) => SimQueue::Bytes(n),
@@ -219,6 +227,13 @@ fn core_link(
         }
     }
     config
+}
+
+fn opportunities(trace: &Trace) -> DeliveryTrace {
+    let at = |ms: &u32| Instant::from_millis((*ms).into());
+    let moments: Vec<Instant> = trace.moments().iter().map(at).collect();
+    let period = Duration::from_millis(trace.length().into());
+    DeliveryTrace::new(&moments, period, OPPORTUNITY)
 }
 
 fn loss(spec: &LossSpec) -> LossModel {

@@ -217,9 +217,16 @@ fn path_words(path: &PathSpec) -> String {
     } else {
         "; other values on the way back"
     };
+    let pace = match &link.trace {
+        None => link.rate.to_string(),
+        Some(trace) => format!("a trace of {} on average", trace.mean()),
+    };
+    let jitter = match link.jitter.is_zero() {
+        true => String::new(),
+        false => format!(" and up to {} of jitter", format_duration(link.jitter)),
+    };
     format!(
-        "{}, {} one way, queue of {}{loss}{back}",
-        link.rate,
+        "{pace}, {}{jitter} one way, queue of {}{loss}{back}",
         format_duration(link.delay),
         link.queue
     )

@@ -11,6 +11,7 @@ mod policies;
 mod read;
 mod section;
 mod settings;
+mod trace;
 mod value;
 mod write;
 
@@ -24,6 +25,7 @@ pub(crate) use read::read as read_tree;
 pub use read::{BUILT_IN, BUILT_IN_NAME};
 pub(crate) use section::{Section, tables};
 pub use settings::HasText;
+pub use trace::{OPPORTUNITY, Trace};
 
 #[cfg(test)]
 mod tests;

@@ -6,6 +6,7 @@
 use std::cell::RefCell;
 use std::fmt;
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
 
 /// One thing wrong with a file.
@@ -225,6 +226,8 @@ impl Table {
 /// first, so that a tree made of parts of both still knows where each stood.
 pub(crate) struct Source<'a> {
     files: Vec<File<'a>>,
+    /// Where files are that it names; none if it is not a file itself.
+    folder: Option<PathBuf>,
     problems: RefCell<Vec<(usize, Problem)>>,
 }
 
@@ -244,8 +247,20 @@ impl<'a> Source<'a> {
                 text,
                 begin: 0,
             }],
+            folder: None,
             problems: RefCell::default(),
         }
+    }
+
+    /// Files that it names are in this folder; without one they are refused.
+    pub(crate) fn in_folder(mut self, folder: Option<&Path>) -> Source<'a> {
+        self.folder = folder.map(Path::to_owned);
+        self
+    }
+
+    /// Where files are that it names.
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        self.folder.as_deref()
     }
 
     /// Reads another file beside those that there are.

@@ -123,6 +123,8 @@ pub(super) fn read(
     let queue = value(source, text("queue"), QueueLimit::parse);
     let (rtt, rate) = (rtt?, rate?);
     let link = LinkSpec {
+        trace: None,
+        jitter: Duration::ZERO,
         rate,
         delay: rtt / 2,
         queue: queue.unwrap_or_else(|| default_queue(rate, rtt)),

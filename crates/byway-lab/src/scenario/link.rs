@@ -1,7 +1,8 @@
-//! Reads `[[path]]`: rate, delay, queue and loss of either direction.
+//! Reads `[[path]]`: rate, delay, jitter, queue and loss of either direction.
 
 use super::model::{Access, LinkSpec, LossSpec, PathSpec, PolicerSpec};
 use super::section::Section;
+use super::trace::{self, Trace};
 use crate::source::{Node, Source, Table};
 use crate::units::{QueueLimit, Rate, Share, Size, format_duration, parse_duration};
 use std::ops::Range;
@@ -20,8 +21,11 @@ pub(super) fn path(
     let name = section
         .text("name")
         .unwrap_or_else(|| format!("path {number}"));
-    let rate = section.read("rate", Rate::parse);
-    let rate = section.required(rate, "rate", "\"10 Mbit/s\"");
+    let paced = paced(&section);
+    if table.get("trace").is_none() && table.get("rate").is_none() {
+        section.missing("rate", "\"10 Mbit/s\"");
+    }
+    let jitter = section.read("jitter", delay).unwrap_or_default();
     let delay = section.read("delay", delay);
     let delay = section.required(delay, "delay", "\"45 ms\"");
     let queue = section
@@ -30,10 +34,12 @@ pub(super) fn path(
     let policer = policer(&section).flatten();
     let loss = loss(&section).unwrap_or(LossSpec::Nothing);
     let access = access(&section);
-    let forward = match (rate, delay) {
-        (Some(rate), Some(delay)) => Some(LinkSpec {
+    let forward = match (paced, delay) {
+        (Some((rate, trace)), Some(delay)) => Some(LinkSpec {
             rate,
+            trace,
             delay,
+            jitter,
             queue,
             policer,
             loss,
@@ -58,6 +64,20 @@ pub(super) fn path(
         reverse: reverse?,
         access,
     })
+}
+
+/// The rate of a link, or the trace that gives it.
+fn paced(section: &Section<'_>) -> Option<(Rate, Option<Trace>)> {
+    let rate = section.read("rate", Rate::parse);
+    let trace = trace::trace(section);
+    if let (Some(_), Some(entry)) = (section.table.get("rate"), section.table.get("trace")) {
+        section.wrong(entry, "trace and rate exclude each other; keep one of them");
+        return None;
+    }
+    match trace {
+        Some(trace) => Some((trace.mean(), Some(trace))),
+        None => rate.map(|rate| (rate, None)),
+    }
 }
 
 /// A one-way delay: an hour is far beyond any network, and leaves room to add.
@@ -88,8 +108,11 @@ fn reverse(section: &Section<'_>, forward: Option<&LinkSpec>) -> Option<LinkSpec
         return None;
     };
     let inner = Section::new(section.source, "reverse", table, entry.value.span.clone());
+    let (rate, trace) = paced(&inner).unwrap_or((forward.rate, forward.trace));
     let link = LinkSpec {
-        rate: inner.read("rate", Rate::parse).unwrap_or(forward.rate),
+        rate,
+        trace,
+        jitter: inner.read("jitter", delay).unwrap_or(forward.jitter),
         delay: inner.read("delay", delay).unwrap_or(forward.delay),
         queue: inner
             .read("queue", QueueLimit::parse)

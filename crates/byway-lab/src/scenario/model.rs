@@ -1,5 +1,6 @@
 //! A scenario's data.
 
+use super::trace::Trace;
 use crate::units::{QueueLimit, Rate, Share, Size};
 use byway_core::config::ConfigError;
 use byway_dialect_ns2::Settings;
@@ -104,10 +105,14 @@ pub struct Access {
 /// One direction of a path.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkSpec {
-    /// Rate of the bottleneck.
+    /// Rate of the bottleneck; with a trace, its mean.
     pub rate: Rate,
+    /// A recording that gives the rate.
+    pub trace: Option<Trace>,
     /// One-way delay from end to end, access links included.
     pub delay: Duration,
+    /// The most that each packet is late besides, drawn evenly from zero on; none overtakes another.
+    pub jitter: Duration,
     /// Room in front of the bottleneck.
     pub queue: QueueLimit,
     /// What drops packets above a rate, before they reach the queue.

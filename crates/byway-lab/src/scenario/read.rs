@@ -2,13 +2,15 @@
 
 use super::link;
 use super::model::{
-    Change, CrossShape, CrossSpec, Direction, EventSpec, GREATEST_SEED, PathSpec, Scenario, Traffic,
+    Change, CrossShape, CrossSpec, Direction, EventSpec, GREATEST_SEED, LinkSpec, PathSpec,
+    Scenario, Traffic,
 };
 use super::policies;
 use super::section::{Section, header, tables};
 use crate::source::{Node, Problems, Source, Table};
 use crate::units::{Rate, Size, format_duration};
 use std::ops::Range;
+use std::path::Path;
 use std::time::Duration;
 
 /// Longest run when none is named.
@@ -38,7 +40,16 @@ impl Scenario {
     /// # Errors
     /// Everything that is wrong with it, each with its line.
     pub fn parse(file: &str, text: &str) -> Result<Scenario, Problems> {
-        scenario(file, text)
+        scenario(None, file, text)
+    }
+
+    /// The same of a file in `folder`: a trace that it names is read from there. Without a folder,
+    /// or with [`parse`](Scenario::parse), a trace must be written as a list.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, each with its line, and with its traces.
+    pub fn parse_in(folder: Option<&Path>, file: &str, text: &str) -> Result<Scenario, Problems> {
+        scenario(folder, file, text)
     }
 
     /// The built-in scenario.
@@ -51,8 +62,8 @@ impl Scenario {
     }
 }
 
-fn scenario(file: &str, text: &str) -> Result<Scenario, Problems> {
-    let source = Source::new(file, text);
+fn scenario(folder: Option<&Path>, file: &str, text: &str) -> Result<Scenario, Problems> {
+    let source = Source::new(file, text).in_folder(folder);
     let root = source.parse();
     if root.get("axis").is_some() && root.get("seeds").is_some() {
         source.problem_of_file(
@@ -94,6 +105,9 @@ pub(crate) fn read(source: &Source<'_>, root: &Table, over: &Table) -> Option<Sc
     let traffic = traffic(&section);
     let policies = policies::read(&section, over);
     check_event_delays(&section, &paths);
+    if ties_as_scheduled {
+        check_ties(&section, &paths);
+    }
     section.finish();
     let paths: Option<Vec<PathSpec>> = paths.into_iter().collect();
     Some(Scenario {
@@ -195,6 +209,21 @@ fn check_event_delays(section: &Section<'_>, paths: &[Option<PathSpec>]) {
                 ),
             );
         }
+    }
+}
+
+/// ns-2's order schedules an arrival when a transmission begins, by a delay that the link has then.
+fn check_ties(section: &Section<'_>, paths: &[Option<PathSpec>]) {
+    let paced = |link: &LinkSpec| link.trace.is_some() || !link.jitter.is_zero();
+    let mut paths = paths.iter().flatten();
+    if let Some(path) = paths.find(|p| paced(&p.forward) || paced(&p.reverse))
+        && let Some(entry) = section.table.get("ties")
+    {
+        let message = format!(
+            "\"as-scheduled\" goes with constant rates and delays, and \"{}\" has a trace or jitter; leave ties out",
+            path.name
+        );
+        section.wrong(entry, message);
     }
 }
 

@@ -101,8 +101,12 @@ fn write_path(out: &mut Lines, path: &PathSpec) {
     out.head("[[path]]");
     out.text("name", &path.name);
     let link = &path.forward;
-    out.text("rate", link.rate);
+    let (key, pace) = paced(link);
+    out.plain(key, pace);
     out.text("delay", format_duration(link.delay));
+    if !link.jitter.is_zero() {
+        out.text("jitter", format_duration(link.jitter));
+    }
     out.text("queue", link.queue);
     if let Some(limit) = &link.policer {
         out.plain("policer", policer(limit));
@@ -119,8 +123,10 @@ fn write_path(out: &mut Lines, path: &PathSpec) {
         );
     }
     let LinkSpec {
-        rate,
+        rate: _,
+        trace: _,
         delay,
+        jitter,
         queue,
         policer: limit,
         loss: lost,
@@ -131,16 +137,29 @@ fn write_path(out: &mut Lines, path: &PathSpec) {
         (None, Some(_)) => "policer = \"none\", ".to_owned(),
         (None, None) => String::new(),
     };
+    let late = match jitter.is_zero() && link.jitter.is_zero() {
+        true => String::new(),
+        false => format!("jitter = {}, ", quoted(format_duration(*jitter))),
+    };
+    let (key, pace) = paced(&path.reverse);
     out.plain(
         "reverse",
         format_args!(
-            "{{ rate = {}, delay = {}, queue = {}, {limit}loss = {} }}",
-            quoted(rate),
+            "{{ {key} = {pace}, delay = {}, {late}queue = {}, {limit}loss = {} }}",
             quoted(format_duration(*delay)),
             quoted(queue),
             loss(lost)
         ),
     );
+}
+
+/// The rate, or the trace that gives it: key and value.
+fn paced(link: &LinkSpec) -> (&'static str, String) {
+    match &link.trace {
+        None => ("rate", quoted(link.rate).to_string()),
+        // Whole, so that the text needs no other file.
+        Some(trace) => ("trace", format!("{:?}", trace.moments())),
+    }
 }
 
 fn write_event(out: &mut Lines, event: &EventSpec) {

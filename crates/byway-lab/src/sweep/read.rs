@@ -49,7 +49,7 @@ pub fn read(file: &Path, known: &Metrics) -> Result<Plan, Problems> {
             Err(e) => Err(format!("cannot read {}: {e}", path.display())),
         }
     };
-    parse(&name, &text, &load, known)
+    parse_in(file.parent(), (&name, &text), &load, known)
 }
 
 /// Reads a sweep from `text`, which is that of a file `name`; `load` gives the
@@ -58,6 +58,16 @@ pub fn read(file: &Path, known: &Metrics) -> Result<Plan, Problems> {
 /// # Errors
 /// Everything that is wrong, each with file and line.
 pub fn parse(name: &str, text: &str, load: &Load<'_>, known: &Metrics) -> Result<Plan, Problems> {
+    parse_in(None, (name, text), load, known)
+}
+
+/// [`parse`] of a file in `folder`, beside which there may be traces.
+fn parse_in(
+    folder: Option<&Path>,
+    (name, text): (&str, &str),
+    load: &Load<'_>,
+    known: &Metrics,
+) -> Result<Plan, Problems> {
     // The scenario's file is named in this one: read it first to find it.
     let first = Source::new(name, text);
     let root = first.parse();
@@ -84,11 +94,12 @@ pub fn parse(name: &str, text: &str, load: &Load<'_>, known: &Metrics) -> Result
     let source = Source::new(name, text);
     let (source, beside) = match &scenario {
         Some((name, text)) => {
-            let source = source.and(name, text);
+            let beside = folder.and_then(|_| Path::new(name).parent());
+            let source = source.and(name, text).in_folder(beside);
             let table = source.parse_file(1);
             (source, Some(table))
         }
-        None => (source, None),
+        None => (source.in_folder(folder), None),
     };
     let plan = if source.problem_count() == 0 {
         plan(&source, &root, beside, known)

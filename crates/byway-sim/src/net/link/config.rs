@@ -16,6 +16,9 @@ pub struct LinkConfig {
     pub rate: Rate,
     /// Propagation delay. Default: zero.
     pub delay: Duration,
+    /// Extra delay of each packet, uniform between zero and this, drawn anew for each. No packet
+    /// overtakes another: it arrives with or after the one before it. Default: zero.
+    pub jitter: Duration,
     /// Drop-tail limit. Default: unlimited.
     pub queue: QueueLimit,
     /// A policer in front of the queue. Default: none.
@@ -51,6 +54,13 @@ impl LinkConfig {
     #[must_use]
     pub fn queue(mut self, limit: QueueLimit) -> LinkConfig {
         self.queue = limit;
+        self
+    }
+
+    /// The same with this jitter.
+    #[must_use]
+    pub fn jitter(mut self, most: Duration) -> LinkConfig {
+        self.jitter = most;
         self
     }
 

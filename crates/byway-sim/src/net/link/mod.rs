@@ -2,7 +2,7 @@
 //! once whether and when it arrives at the other end.
 //!
 //! The order of the effects is ns-2's: outage, loss model, corruption and
-//! duplication, drop-tail queue, transmission, propagation, reordering. A policer, which
+//! duplication, drop-tail queue, transmission, propagation, jitter, reordering. A policer, which
 //! ns-2's links do not have, stands before the queue.
 //! Packets must be offered in time order. Then the link needs no events, because
 //! all its changes are known in advance.

@@ -13,7 +13,7 @@ use crate::net::clock::nanos;
 use crate::net::error::BadValue;
 use crate::net::log::{DropReason, LinkCounters};
 use crate::net::packet::Packet;
-use crate::net::rng::{self, Purpose};
+use crate::net::rng::{self, Purpose, up_to};
 use chacha20::ChaCha8Rng;
 
 /// A running link. Most packets do not use `effects`.
@@ -60,7 +60,10 @@ struct Effects {
     /// Index of the current rate in `timeline.rates`.
     rate: usize,
     down: bool,
+    /// Whether someone outside has cut it ([`Link::cut`]), whatever the schedule says.
+    cut: bool,
     losses: Losses,
+    jitter: Jitter,
     reorder: Option<Reorder>,
     duplicate: Option<Duplicate>,
     corrupt: Option<Corrupt>,
@@ -69,6 +72,23 @@ struct Effects {
     copy: Option<Fate>,
     keeps_order: bool,
     rng: ChaCha8Rng,
+}
+
+/// Extra delay that keeps the order.
+#[derive(Debug)]
+struct Jitter {
+    /// The most (ns); 0 for none.
+    most: u64,
+    /// When the last packet arrives (ns): none arrives before it.
+    latest: u64,
+}
+
+impl Effects {
+    /// What waited and what was on the wire at `at` is lost.
+    fn emptied(&mut self, at: u64) {
+        self.jitter.latest = self.jitter.latest.min(at);
+        self.timeline.rates.iter_mut().for_each(|r| r.rewind(at));
+    }
 }
 
 impl Link {
@@ -88,7 +108,12 @@ impl Link {
         let effects = Effects {
             rate: 0,
             down: false,
+            cut: false,
             losses,
+            jitter: Jitter {
+                most: nanos(config.jitter),
+                latest: 0,
+            },
             reorder: config.reorder,
             duplicate: config.duplicate,
             corrupt: config.corrupt,
@@ -200,7 +225,7 @@ impl Link {
 
     fn pass_with_effects(&mut self, at: u64, packet: &mut Packet) -> Fate {
         let effects = &mut *self.effects;
-        if effects.down {
+        if effects.down || effects.cut {
             self.counters.dropped_down += 1;
             self.lost_bytes += u64::from(packet.wire_size);
             return Fate::dropped(DropReason::LinkDown, at);
@@ -232,7 +257,10 @@ impl Link {
             self.lost_bytes += u64::from(size);
             return Fate::dropped(DropReason::Policed, at);
         }
-        let fate = self.transmit(at, size);
+        let mut fate = self.transmit(at, size);
+        if fate.lost.is_none() && self.effects.jitter.most > 0 {
+            fate = self.jittered(fate.at, size);
+        }
         let (None, Some(reorder)) = (fate.lost, self.effects.reorder) else {
             return fate;
         };
@@ -241,7 +269,23 @@ impl Link {
             return fate;
         }
         self.counters.reordered += 1;
-        let late = fate.at.saturating_add(extra);
+        self.arrives_by(fate.at.saturating_add(extra), size)
+    }
+
+    /// A packet that would arrive at `at` arrives later by a drawn time, and not before the one
+    /// before it.
+    fn jittered(&mut self, at: u64, size: u32) -> Fate {
+        let effects = &mut *self.effects;
+        let drawn = up_to(&mut effects.rng, effects.jitter.most);
+        let late = at.saturating_add(drawn).max(effects.jitter.latest);
+        if late < self.next_kill {
+            effects.jitter.latest = late;
+        }
+        self.arrives_by(late, size)
+    }
+
+    /// A packet with extra delay arrives at `late`, unless an outage drops it before.
+    fn arrives_by(&mut self, late: u64, size: u32) -> Fate {
         if late >= self.next_kill {
             self.counters.dropped_in_flight += 1;
             self.lost_bytes += u64::from(size);
@@ -296,6 +340,21 @@ impl Link {
         Fate::dropped(DropReason::InFlight, self.next_kill)
     }
 
+    /// Cuts the link at `now`, whatever its schedule says, or gives it back to its schedule. A cut
+    /// empties the queue. Who cuts drops what is on the wire: its arrival is known already.
+    pub(crate) fn cut(&mut self, now: u64, cut: bool) {
+        if now >= self.next_change {
+            self.advance(now);
+        }
+        self.effects.cut = cut;
+        if cut {
+            self.queue.clear();
+            self.busy_until = self.busy_until.min(now);
+            self.effects.emptied(now);
+        }
+        self.update_fast_path();
+    }
+
     /// Applies all changes up to and including time `now`.
     #[cold]
     fn advance(&mut self, now: u64) {
@@ -312,7 +371,7 @@ impl Link {
                     if *drop_in_flight {
                         self.queue.clear();
                         self.busy_until = self.busy_until.min(at);
-                        effects.timeline.rates.iter_mut().for_each(|r| r.rewind(at));
+                        effects.emptied(at);
                     }
                 }
                 Change::Rate(rate) => effects.rate = *rate,
@@ -341,6 +400,8 @@ impl Link {
         self.next_kill = effects.timeline.next_kill();
         self.times = TransmissionTimes::new(&effects.timeline.rates[effects.rate]);
         let others = effects.down
+            || effects.cut
+            || effects.jitter.most > 0
             || effects.reorder.is_some()
             || effects.duplicate.is_some()
             || effects.corrupt.is_some()

@@ -394,6 +394,86 @@ fn delivery_opportunities_set_the_pace() {
 }
 
 #[test]
+fn jitter_delays_each_packet_and_keeps_the_order() {
+    let config = ten_megabits(10).jitter(Duration::from_millis(4));
+    let mut l = link(&config);
+    assert!(l.keeps_order());
+    // So far apart that none waits for another: each has its own delay.
+    let apart: Vec<u64> = (0..2000).map(|i| 10 * i).collect();
+    let arrivals = offer(&mut l, &apart);
+    let extra = apart.iter().zip(&arrivals).map(|(at, arrives)| {
+        let plain = at * 1000 + 11_200;
+        arrives.expect("nothing is lost") - plain
+    });
+    let extra: Vec<u64> = extra.collect();
+    assert!(extra.iter().all(|us| *us <= 4000));
+    let mean = extra.iter().sum::<u64>() / 2000;
+    assert!((1900..2100).contains(&mean), "{mean}");
+    let quarter = extra.iter().filter(|us| **us < 1000).count();
+    assert!((400..600).contains(&quarter), "{quarter}");
+
+    // Nearer than the jitter: none overtakes, and none is later than the jitter says.
+    let near = |l: &mut Link| -> Vec<u64> {
+        let at = |i: u64| 30_000 * MS + i * 1_300_000;
+        let arrivals = (0..2000).map(|i| (at(i), l.pass(at(i), &mut packet(1500)).at));
+        let arrivals: Vec<(u64, u64)> = arrivals.collect();
+        assert!(arrivals.is_sorted_by_key(|a| a.1));
+        let extra = arrivals.iter().map(|(at, arrives)| arrives - at);
+        assert!(
+            extra
+                .clone()
+                .all(|ns| (11_200_000..=15_200_000).contains(&ns))
+        );
+        extra.collect()
+    };
+    let first = near(&mut l);
+    let again = &mut link(&config);
+    offer(again, &apart);
+    assert_eq!(near(again), first, "the same seed gives the same");
+}
+
+#[test]
+fn an_outage_drops_what_jitter_holds_back_and_frees_what_comes_after() {
+    let config = ten_megabits(0)
+        .jitter(Duration::from_millis(1000))
+        .outage(ms(100), Some(ms(101)));
+    let mut l = link(&config);
+    let arrivals = offer(&mut l, &[0, 20, 40, 60, 80]);
+    let dropped = arrivals.iter().filter(|a| a.is_err()).count() as u64;
+    assert!(dropped > 0, "{arrivals:?}");
+    assert_eq!(l.counters().dropped_in_flight, dropped);
+    // Of the packets before the outage none holds this one back beyond its own second.
+    let after = offer(&mut l, &[102])[0].expect("the outage is over");
+    assert!((103_200..=1_103_200).contains(&after), "{after}");
+    assert!(balanced(&l.counters()));
+}
+
+#[test]
+fn a_link_is_cut_whatever_its_schedule_says() {
+    let mut l = link(&ten_megabits(25).outage(ms(100), Some(ms(200))));
+    assert_eq!(offer(&mut l, &[0, 0]), [Ok(26_200), Ok(27_400)]);
+    l.cut(MS, true);
+    let down = Err(DropReason::LinkDown);
+    assert_eq!(offer(&mut l, &[2, 150, 250]), [down, down, down]);
+    l.cut(260 * MS, false);
+    assert_eq!(offer(&mut l, &[300]), [Ok(326_200)]);
+    // What it gives back is the schedule: down from 100 to 200 ms.
+    let mut l = link(&ten_megabits(25).outage(ms(100), Some(ms(200))));
+    l.cut(MS, true);
+    l.cut(2 * MS, false);
+    assert_eq!(
+        offer(&mut l, &[3, 150, 250]),
+        [Ok(29_200), down, Ok(276_200)]
+    );
+    // A cut empties the queue.
+    let mut l = link(&ten_megabits(0));
+    offer(&mut l, &[0; 30]);
+    l.cut(2 * MS, true);
+    l.cut(3 * MS, false);
+    assert_eq!(offer(&mut l, &[4]), [Ok(5200)]);
+}
+
+#[test]
 fn reordering_duplication_and_corruption_have_their_rates() {
     let config = LinkConfig {
         delay: Duration::from_millis(10),

@@ -18,6 +18,18 @@ impl Network {
         self.events.next_time().map(Instant::from_nanos)
     }
 
+    /// Cuts a link now, whatever its schedule says, or gives it back to its schedule. What is offered to
+    /// a link that is cut is dropped ([`DropReason::LinkDown`]), and its queue is empty. What is on the wire
+    /// still arrives: [`Arrival::sent_at`] tells who cuts what to drop. A link that does not exist is ignored.
+    ///
+    /// [`DropReason::LinkDown`]: crate::net::DropReason::LinkDown
+    pub fn cut(&mut self, link: LinkId, cut: bool) {
+        let now = self.now;
+        if let Some(link) = self.parts.links.get_mut(link.index()) {
+            link.cut(now, cut);
+        }
+    }
+
     /// Runs the network up to the next event for a host and returns it with its time.
     ///
     /// Does not return if only endless sources of cross traffic are left. Use
