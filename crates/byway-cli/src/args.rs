@@ -116,7 +116,7 @@ pub(crate) enum Command {
     /// Makes two network namespaces, NAME-sender and NAME-receiver, with a device for each
     /// path of the scenario. What programs send there meets the scenario's rates, delays,
     /// queues, losses, other traffic and events; time 0 is the start. No kernel module is
-    /// needed. Needs root and iproute2.
+    /// needed. Needs root and iproute2; --relay needs neither.
     #[command(after_help = EMULATE_EXAMPLES)]
     Emulate(EmulateArgs),
     /// Explain what the network does between this host and a `byway recv`
@@ -213,7 +213,9 @@ Examples:
   byway emulate                                   a shell at the sender of the built-in network
   byway emulate mine.toml -- ping -c 5 10.1.0.2   one command at the sender
   byway emulate --receiver 'byway recv --unprotected --bind 10.1.0.2,10.2.0.2 --dir inbox' \\
-    -- byway send video.mkv --to 10.1.0.2,10.2.0.2";
+    -- byway send video.mkv --to 10.1.0.2,10.2.0.2
+  byway emulate mine.toml --relay 7001=9899       without root: what comes to UDP port 7001 goes to 9899
+  byway emulate mine.toml --keys -- byway send video.mkv --to 10.1.0.2    1 cuts the first path, and again";
 
 const RUN_EXAMPLES: &str = "\
 Examples:
@@ -221,6 +223,7 @@ Examples:
   byway run mine.toml --seed 7 --out results --pcap
   byway run --only 'RFC 9260' --only 'PMR 0'
   byway run --json | jq '.results[] | {policy, transfer_s}'
+  byway run --real --only byway               with real sockets, in real time
   byway run --row out/grid.parquet:17         row 17 of a sweep again, alone";
 
 #[derive(Debug, Args)]
@@ -241,6 +244,10 @@ pub(crate) struct RunArgs {
     /// Write a pcapng of every link for each policy (Wireshark reads it)
     #[arg(long)]
     pub(crate) pcap: bool,
+    /// In real time, with sockets of this host and the scenario's links between them (docs/emulate.md):
+    /// all policies at once, so it takes as long as the slowest one. Needs no rights
+    #[arg(long, conflicts_with_all = ["row", "pcap"])]
+    pub(crate) real: bool,
     /// Run this policy alone; may be repeated
     #[arg(long, value_name = "POLICY")]
     pub(crate) only: Vec<String>,
@@ -427,6 +434,21 @@ pub(crate) struct EmulateArgs {
     /// First part of the names of the namespaces
     #[arg(long, value_name = "NAME", default_value = "byway")]
     pub(crate) name: String,
+    /// Without namespaces and root: take UDP datagrams at LISTEN, carry them over the next path of the
+    /// scenario, send them on to TARGET, and its answers back. LISTEN and TARGET are ports of 127.0.0.1 or
+    /// addresses with ports. Once for each path, in their order. With @ADDRESS they leave from there
+    #[arg(long, value_name = "LISTEN=TARGET[@ADDRESS]", value_parser = crate::emulate::RelayArg::parse, conflicts_with = "name")]
+    pub(crate) relay: Vec<crate::emulate::RelayArg>,
+    /// With --relay, drop longer packets, headers included, as a path does when Don't Fragment is set
+    #[arg(long, value_name = "BYTES", default_value_t = crate::emulate::MTU, value_parser = clap::value_parser!(u16).range(576..), requires = "relay")]
+    pub(crate) mtu: u16,
+    /// With --relay, end after this time, with status 0
+    #[arg(long = "for", value_name = "TIME", value_parser = byway_lab::units::parse_duration, requires = "relay", conflicts_with = "command")]
+    pub(crate) lasts: Option<Duration>,
+    /// Keys on standard input cut and restore paths: 1 the first one, 2 the second; q ends. A command of
+    /// the sender has no input then. With --relay in a terminal and no command, that is so anyway
+    #[arg(long)]
+    pub(crate) keys: bool,
     /// Command of the receiver, for sh. It is started first; two seconds after the sender's
     /// has ended it is ended, too
     #[arg(long, value_name = "COMMAND")]
@@ -434,7 +456,7 @@ pub(crate) struct EmulateArgs {
     /// Print no addresses and no table of packets
     #[arg(long, short)]
     pub(crate) quiet: bool,
-    /// Command of the sender; a shell without one. The emulation ends with it
+    /// Command of the sender; a shell without one, and with --relay none. The emulation ends with it
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
 }

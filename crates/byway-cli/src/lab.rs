@@ -17,7 +17,7 @@ fn read(file: &Path) -> Result<Scenario, Failure> {
     let name = file.display().to_string();
     if address::is_address(&name) {
         let text = address::text(&name).map_err(|e| Failure::wrong(e.to_string()))?;
-        return parse("the address", &text);
+        return parse(None, "the address", &text);
     }
     let text = std::fs::read_to_string(file).map_err(|e| {
         Failure::wrong(format!(
@@ -25,17 +25,18 @@ fn read(file: &Path) -> Result<Scenario, Failure> {
             file.display()
         ))
     })?;
-    parse(&name, &text)
+    parse(file.parent(), &name, &text)
 }
 
-fn parse(name: &str, text: &str) -> Result<Scenario, Failure> {
-    Scenario::parse(name, text).map_err(|problems| Failure::wrong(problems.of_scenario()))
+fn parse(folder: Option<&Path>, name: &str, text: &str) -> Result<Scenario, Failure> {
+    let parsed = Scenario::parse_in(folder, name, text);
+    parsed.map_err(|problems| Failure::wrong(problems.of_scenario()))
 }
 
 pub(crate) fn check(file: &Path, json: bool) -> Result<(), Failure> {
     let text = std::fs::read_to_string(file)
         .map_err(|e| Failure::wrong(format!("cannot read {}: {e}", file.display())))?;
-    let found = Scenario::parse(&file.display().to_string(), &text);
+    let found = Scenario::parse_in(file.parent(), &file.display().to_string(), &text);
     if json {
         let problems: Vec<serde_json::Value> = found
             .as_ref()
@@ -114,7 +115,10 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
 pub(crate) fn run_scenario(scenario: &Scenario, args: &RunArgs) -> Result<Comparison, Failure> {
     std::fs::create_dir_all(&args.out)
         .map_err(|e| Failure::file("make the folder", &args.out, &e))?;
-    let comparison = run_with_progress(scenario, args)?;
+    let comparison = match args.real {
+        true => crate::run_real::run(scenario, args)?,
+        false => run_with_progress(scenario, args)?,
+    };
     let report_file = args.out.join("report.html");
     std::fs::write(&report_file, report::html(&comparison))
         .map_err(|e| Failure::file("write", &report_file, &e))?;

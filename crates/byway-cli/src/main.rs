@@ -19,6 +19,7 @@ mod papers;
 mod program;
 mod real;
 mod reproduce;
+mod run_real;
 mod secrets;
 mod settings;
 mod signals;

@@ -25,6 +25,17 @@ pub enum End {
 /// scenario's; its hosts, policies and limit of time are not used.
 pub struct Emulation {
     built: Built,
+    paths: Vec<Switch>,
+}
+
+/// Whether someone has cut a path, beside what the scenario does to it.
+#[derive(Clone, Debug, Default)]
+struct Switch {
+    cut: bool,
+    /// When it was cut last.
+    cut_at: Option<Instant>,
+    /// Packets that were on the wire then, and their bytes: from the sender on, and back.
+    caught: [(u64, u64); 2],
 }
 
 /// A packet that comes out.
@@ -34,6 +45,8 @@ pub struct Out {
     pub end: End,
     /// Of which path, counted from 0.
     pub path: usize,
+    /// What went in with it.
+    pub tag: u64,
     /// Its bytes, as they went in unless the scenario flips bits. [`Emulation::recycle`] takes
     /// the buffer back.
     pub packet: Vec<u8>,
@@ -67,7 +80,8 @@ impl Emulation {
     /// What the simulator refuses.
     pub fn new(scenario: &Scenario) -> Result<Emulation, TopologyError> {
         let built = build(&scenario.drawn(), Records::default())?;
-        Ok(Emulation { built })
+        let paths = vec![Switch::default(); built.ways.len()];
+        Ok(Emulation { built, paths })
     }
 
     /// Number of paths.
@@ -95,18 +109,33 @@ impl Emulation {
         None
     }
 
-    /// A packet goes in at `end` of a path, counted from 0. `now` must not be before an
+    /// An IP packet goes in at `end` of a path, counted from 0. `now` must not be before an
     /// earlier `now`, and what has come out by then must have been taken.
     ///
     /// # Panics
     /// If it is before one, if packets are left, or if there is no such path.
     pub fn offer(&mut self, now: Duration, end: End, path: usize, packet: &[u8]) {
+        self.offer_part(now, (end, path), packet, (0, 0));
+    }
+
+    /// [`offer`](Emulation::offer) of what is inside an IP packet whose headers have so many bytes, with a
+    /// tag that comes out with it.
+    ///
+    /// # Panics
+    /// Alike.
+    pub fn offer_part(
+        &mut self,
+        now: Duration,
+        (end, path): (End, usize),
+        packet: &[u8],
+        (headers, tag): (usize, u64),
+    ) {
         let mut payload = self.built.net.buffer();
         payload.clear();
         payload.extend_from_slice(packet);
         let mut outgoing = Outgoing::new(end.address(path), end.opposite().address(path), payload);
-        // A packet of the network layer already has its header.
-        outgoing.wire_size = Some(u32::try_from(packet.len()).unwrap_or(u32::MAX));
+        outgoing.wire_size = Some(u32::try_from(packet.len() + headers).unwrap_or(u32::MAX));
+        outgoing.meta = tag;
         let sent = self
             .built
             .net
@@ -119,22 +148,62 @@ impl Emulation {
         self.built.net.recycle(buffer);
     }
 
+    /// Cuts a path, counted from 0, in both directions, whatever the scenario says, or gives it back to the
+    /// scenario. What is on its way is lost. What has come out by now must have been taken.
+    pub fn cut(&mut self, path: usize, cut: bool) {
+        let Some(switch) = self.paths.get_mut(path).filter(|s| s.cut != cut) else {
+            return;
+        };
+        switch.cut = cut;
+        if cut {
+            switch.cut_at = Some(self.built.net.now());
+        }
+        for link in self.built.ways[path] {
+            self.built.net.cut(link, cut);
+        }
+    }
+
+    /// Whether a path is cut by hand.
+    #[must_use]
+    pub fn is_cut(&self, path: usize) -> bool {
+        self.paths.get(path).is_some_and(|switch| switch.cut)
+    }
+
     /// What became of the packets of a path, counted from 0: from the sender on, and back.
     #[must_use]
     pub fn counters(&self, path: usize) -> [LinkCounters; 2] {
-        self.built.ways[path].map(|link| self.built.net.counters(link))
+        let [there, back] = self.built.ways[path].map(|link| self.built.net.counters(link));
+        let caught = self.paths[path].caught;
+        // The links let these pass: they knew of no cut yet.
+        let without = |mut c: LinkCounters, (packets, bytes): (u64, u64)| {
+            c.delivered_packets -= packets;
+            c.delivered_bytes -= bytes;
+            c.dropped_in_flight += packets;
+            c
+        };
+        [without(there, caught[0]), without(back, caught[1])]
     }
 
-    /// Cross traffic has hosts of its own, whose packets end there.
+    /// Cross traffic has hosts of its own, whose packets end there. What was on its way when the path was
+    /// cut is lost.
     fn out(&mut self, arrival: Arrival) -> Option<Out> {
-        let end = self.end(arrival.node);
-        let Some(end) = end else {
+        let Some(end) = self.end(arrival.node) else {
             self.built.net.recycle(arrival.payload);
             return None;
         };
+        let path = usize::from(arrival.interface);
+        let switch = &mut self.paths[path];
+        if switch.cut_at.is_some_and(|at| arrival.sent_at <= at) {
+            let caught = &mut switch.caught[usize::from(end == End::Sender)];
+            caught.0 += 1;
+            caught.1 += u64::from(arrival.wire_size);
+            self.built.net.recycle(arrival.payload);
+            return None;
+        }
         Some(Out {
             end,
-            path: usize::from(arrival.interface),
+            path,
+            tag: arrival.meta,
             packet: arrival.payload,
         })
     }
@@ -232,6 +301,64 @@ mod tests {
         assert_eq!(out(&mut emulation, End::Receiver, &back).len(), 4);
         let policed = emulation.counters(0).map(|c| c.dropped_policed);
         assert_eq!(policed, [2, 0]);
+    }
+
+    #[test]
+    fn a_path_is_cut_by_hand_and_given_back() {
+        let mut emulation = emulation("rate = \"8 Mbit/s\"\ndelay = \"20 ms\"");
+        let at = |emulation: &mut Emulation, ms: u32, packets: u64| {
+            let now = MS * ms;
+            let mut out = Vec::new();
+            while let Some(o) = emulation.take(now) {
+                out.push((o.end, o.tag));
+            }
+            for tag in 0..packets {
+                for end in [End::Sender, End::Receiver] {
+                    let tag = u64::from(ms) + tag;
+                    emulation.offer_part(now, (end, 0), &[7; 972], (28, tag));
+                }
+            }
+            out
+        };
+        at(&mut emulation, 0, 1);
+        // Two of each direction are on the wire at 30 ms, and one waits.
+        assert_eq!(
+            at(&mut emulation, 28, 3),
+            [(End::Receiver, 0), (End::Sender, 0)]
+        );
+        assert!(at(&mut emulation, 30, 0).is_empty());
+        emulation.cut(0, true);
+        assert!(emulation.is_cut(0) && !emulation.is_cut(1));
+        emulation.cut(0, true);
+        assert!(at(&mut emulation, 40, 1).is_empty());
+        emulation.cut(0, false);
+        assert!(at(&mut emulation, 41, 1).is_empty());
+        let came = at(&mut emulation, 100, 0);
+        assert_eq!(came, [(End::Receiver, 41), (End::Sender, 41)]);
+        for c in emulation.counters(0) {
+            assert_eq!((c.offered_packets, c.delivered_packets), (6, 2));
+            assert_eq!((c.dropped_in_flight, c.dropped_down), (3, 1));
+            assert_eq!(c.delivered_bytes, 2000);
+        }
+    }
+
+    #[test]
+    fn a_trace_sets_the_pace_and_jitter_keeps_the_order() {
+        let mut traced = emulation("trace = [1, 2, 10]\ndelay = \"5 ms\"");
+        let packets = [(0, 1500), (0, 1500), (0, 1500), (20, 1500)];
+        let times = out(&mut traced, End::Sender, &packets);
+        assert_eq!(times, [6_000, 7_000, 15_000, 25_000]);
+        let jittery = "rate = \"80 Mbit/s\"\ndelay = \"5 ms\"\njitter = \"30 ms\"";
+        let packets: Vec<(u32, usize)> = (0..200).map(|i| (i, 1000)).collect();
+        let times = out(&mut emulation(jittery), End::Sender, &packets);
+        assert!(times.is_sorted());
+        let late = packets
+            .iter()
+            .zip(&times)
+            .map(|(p, t)| t - u128::from(p.0) * 1000);
+        assert!(late.clone().all(|us| (5_100..=35_100).contains(&us)));
+        assert!(late.clone().max() > late.min().map(|us| us + 20_000));
+        assert_eq!(times, out(&mut emulation(jittery), End::Sender, &packets));
     }
 
     #[test]

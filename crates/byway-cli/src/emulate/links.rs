@@ -1,5 +1,6 @@
 //! Carries packets between the devices, when the emulation says so.
 
+use super::cuts::Cuts;
 use super::hosts::Device;
 use crate::failure::{Failure, Kind};
 use byway_lab::emulation::{Emulation, Out};
@@ -9,17 +10,18 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Longest wait: `stop` is looked at in between.
-const LONGEST: Duration = Duration::from_millis(50);
+/// Longest wait: `stop` and the keys are looked at in between.
+pub(super) const LONGEST: Duration = Duration::from_millis(50);
 /// Largest packet of the network layer.
-const LARGEST: usize = 65_535;
-/// Packets that are read from a device before what is due is delivered.
-const BATCH: usize = 64;
+pub(super) const LARGEST: usize = 65_535;
+/// Packets that are read from one place before the next one's turn.
+pub(super) const BATCH: usize = 64;
 
 /// Carries packets until `stop`; the emulation comes back with its counters.
 pub(super) fn carry(
     mut emulation: Emulation,
     devices: &[Device],
+    cuts: &Cuts,
     stop: &AtomicBool,
 ) -> Result<Emulation, Failure> {
     let begun = Instant::now();
@@ -28,28 +30,34 @@ pub(super) fn carry(
         let next = emulation.next().map_or(LONGEST, |next| {
             next.saturating_sub(begun.elapsed()).min(LONGEST)
         });
-        for readable in wait(devices, next)? {
+        for readable in readable(devices, next)? {
             take_in(&mut emulation, devices, readable, begun, &mut block)?;
         }
         deliver(&mut emulation, devices, begun.elapsed())?;
+        cuts.apply(&mut emulation);
     }
     Ok(emulation)
 }
 
-/// Waits for packets; the devices that have some.
-fn wait(devices: &[Device], time: Duration) -> Result<Vec<usize>, Failure> {
-    let mut fds: Vec<PollFd<'_>> = devices
-        .iter()
-        .map(|d| PollFd::new(&d.tun, PollFlags::IN))
-        .collect();
+/// Waits until one of these has something, at most so long.
+pub(super) fn wait(fds: &mut [PollFd<'_>], time: Duration) -> io::Result<()> {
     let time = Timespec {
         tv_sec: time.as_secs().cast_signed(),
         tv_nsec: time.subsec_nanos().into(),
     };
-    match poll(&mut fds, Some(&time)) {
-        Ok(_) | Err(Errno::INTR) => {}
-        Err(e) => return Err(failed("wait for", e.into())),
+    match poll(fds, Some(&time)) {
+        Ok(_) | Err(Errno::INTR) => Ok(()),
+        Err(e) => Err(e.into()),
     }
+}
+
+/// Waits for packets; the devices that have some.
+fn readable(devices: &[Device], time: Duration) -> Result<Vec<usize>, Failure> {
+    let mut fds: Vec<PollFd<'_>> = devices
+        .iter()
+        .map(|d| PollFd::new(&d.tun, PollFlags::IN))
+        .collect();
+    wait(&mut fds, time).map_err(|e| failed("wait for", e))?;
     let readable = |(i, fd): (usize, &PollFd<'_>)| (!fd.revents().is_empty()).then_some(i);
     Ok(fds.iter().enumerate().filter_map(readable).collect())
 }
@@ -79,7 +87,10 @@ fn take_in(
 
 /// Writes what has come out to the devices.
 fn deliver(emulation: &mut Emulation, devices: &[Device], now: Duration) -> Result<(), Failure> {
-    while let Some(Out { end, path, packet }) = emulation.take(now) {
+    while let Some(Out {
+        end, path, packet, ..
+    }) = emulation.take(now)
+    {
         let device = devices.iter().find(|d| d.end == end && d.path == path);
         if let Some(device) = device {
             match device.tun.send(&packet) {

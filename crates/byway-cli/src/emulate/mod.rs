@@ -1,10 +1,17 @@
 //! `byway emulate`: a scenario's network in real time, for any programs.
 //!
-//! Two network namespaces have a TUN device for each path. What a program sends there goes
-//! through the simulator's links, which decide when it arrives at the other end, and if.
+//! Two network namespaces have a TUN device for each path; or, without rights, each path has a UDP
+//! port ([`relay`]). What a program sends there goes through the simulator's links, which decide when
+//! it arrives at the other end, and if.
 
+mod clients;
+mod cuts;
 mod hosts;
 mod links;
+mod relay;
+
+pub(crate) use cuts::Cuts;
+pub(crate) use relay::{MTU, RelayArg, Relays};
 
 use crate::args::EmulateArgs;
 use crate::children::Owned;
@@ -15,9 +22,11 @@ use crate::signals;
 use crate::terminal::{print, say_part};
 use byway_lab::emulation::{Emulation, End};
 use byway_lab::scenario::Scenario;
+use cuts::Keys;
 use hosts::Hosts;
+use std::io::IsTerminal;
 use std::path::Path;
-use std::process::{Command, ExitStatus};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -32,49 +41,221 @@ pub(crate) fn emulate(args: &EmulateArgs) -> Result<(), Failure> {
     if let Some(seed) = args.seed {
         scenario.seed = seed;
     }
-    check("byway emulate", &["ip"])?;
     let refused = |e| Failure::wrong(format!("the scenario's network cannot be built: {e}"));
     let emulation = Emulation::new(&scenario).map_err(refused)?;
-    // First of all: a signal that comes while the hosts are made must not leave them there.
+    let cuts = Arc::new(Cuts::default());
+    if args.receiver.is_some() && args.command.is_empty() && !args.relay.is_empty() {
+        return Err(Failure::wrong(
+            "--receiver needs a command of the sender here: with --relay there is no shell that would end it",
+        ));
+    }
+    if args.relay.is_empty() {
+        if args.keys && args.command.is_empty() {
+            return Err(Failure::wrong(
+                "--keys needs a command: a shell at the sender takes the keys itself",
+            ));
+        }
+        in_namespaces(args, &scenario, emulation, &cuts)
+    } else {
+        relayed(args, &scenario, emulation, &cuts)
+    }
+}
+
+/// Sets a flag at the first signal; a second one ends at once.
+fn watched() -> Result<Arc<AtomicBool>, Failure> {
     let cancel = Arc::new(AtomicBool::new(false));
-    Failure::watch_signals(&cancel)?;
-    let (hosts, devices) = Hosts::make(&args.name, emulation.paths())?;
-    if !args.quiet {
-        say_part(&told(&scenario, &hosts, args));
-    }
-    let stop = Arc::new(AtomicBool::new(false));
-    let links = {
-        let stop = Arc::clone(&stop);
-        std::thread::spawn(move || links::carry(emulation, &devices, &stop))
+    let status = || {
+        cuts::restore();
+        Failure::signal().kind as i32
     };
-    let ended = programs(&hosts, args, &cancel);
-    stop.store(true, Ordering::Relaxed);
-    let emulation = links
-        .join()
-        .map_err(|_| Failure::new(Kind::Failed, "the links have failed"))??;
+    signals::watch(&cancel, status)
+        .map_err(|e| Failure::new(Kind::Failed, format!("cannot watch for signals: {e}")))?;
+    Ok(cancel)
+}
+
+/// Between two namespaces.
+fn in_namespaces(
+    args: &EmulateArgs,
+    scenario: &Scenario,
+    emulation: Emulation,
+    cuts: &Arc<Cuts>,
+) -> Result<(), Failure> {
+    check("byway emulate", &["ip"])?;
+    // First of all: a signal that comes while the hosts are made must not leave them there.
+    let cancel = watched()?;
+    let (hosts, devices) = Hosts::make(&args.name, emulation.paths())?;
+    let keys = keys(args, scenario, cuts)?;
     if !args.quiet {
-        print(&counted(&scenario, &emulation))?;
+        say_part(&told(scenario, &hosts, args));
+        say_part(&keys.as_ref().map_or(String::new(), Keys::help));
     }
-    let status = ended?;
-    if status.success() {
+    let links = Thread::start({
+        let cuts = Arc::clone(cuts);
+        move |stop| links::carry(emulation, &devices, &cuts, stop)
+    });
+    let at = |end, program: &Path| hosts.program(end, program);
+    let ended = programs(at, args, keys, &|| links.look(&cancel));
+    let emulation = links.end()?;
+    if !args.quiet {
+        print(&counted(scenario, &emulation, scenario.paths.len()))?;
+    }
+    status(ended?)
+}
+
+/// Through UDP relays.
+fn relayed(
+    args: &EmulateArgs,
+    scenario: &Scenario,
+    emulation: Emulation,
+    cuts: &Arc<Cuts>,
+) -> Result<(), Failure> {
+    let relays = Relays::open(&args.relay, scenario)?.mtu(args.mtu);
+    let cancel = watched()?;
+    let keys = keys(args, scenario, cuts)?;
+    if !args.quiet {
+        say_part(&told_of_relays(scenario, &relays, args));
+        say_part(&keys.as_ref().map_or(String::new(), Keys::help));
+    }
+    let begun = Instant::now();
+    let links = Thread::start({
+        let cuts = Arc::clone(cuts);
+        move |stop| relays.carry(emulation, &cuts, begun, stop)
+    });
+    let look = || links.look(&cancel);
+    let ended = match args.command.is_empty() {
+        true => idle(args, keys, begun, &look).map(|()| None),
+        false => {
+            let at = |_, program: &Path| Command::new(program);
+            programs(at, args, keys, &look).map(Some)
+        }
+    };
+    let (emulation, relays) = links.end()?;
+    if !args.quiet {
+        print(&counted(scenario, &emulation, args.relay.len()))?;
+        say_part(&relays.oddities(scenario));
+    }
+    ended?.map_or(Ok(()), status)
+}
+
+/// The keys, where they are asked for, or nobody else needs the terminal.
+fn keys(
+    args: &EmulateArgs,
+    scenario: &Scenario,
+    cuts: &Arc<Cuts>,
+) -> Result<Option<Keys>, Failure> {
+    let alone = !args.relay.is_empty() && args.command.is_empty();
+    let taken = args.keys || (alone && std::io::stdin().is_terminal());
+    taken
+        .then(|| Keys::take(Arc::clone(cuts), scenario))
+        .transpose()
+}
+
+/// The links, on a thread of their own.
+struct Thread<T> {
+    stop: Arc<AtomicBool>,
+    thread: std::thread::JoinHandle<Result<T, Failure>>,
+}
+
+/// Whether the emulation goes on.
+enum Look {
+    GoesOn,
+    /// A signal has come.
+    Told,
+    /// The links have ended by themselves.
+    Failed,
+}
+
+impl<T: Send + 'static> Thread<T> {
+    fn start(carry: impl FnOnce(&AtomicBool) -> Result<T, Failure> + Send + 'static) -> Thread<T> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let thread = {
+            let stop = Arc::clone(&stop);
+            std::thread::spawn(move || carry(&stop))
+        };
+        Thread { stop, thread }
+    }
+
+    fn look(&self, cancel: &AtomicBool) -> Look {
+        if cancel.load(Ordering::Relaxed) {
+            Look::Told
+        } else if self.thread.is_finished() {
+            Look::Failed
+        } else {
+            Look::GoesOn
+        }
+    }
+
+    fn end(self) -> Result<T, Failure> {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.join().map_err(|_| failed_links())?
+    }
+}
+
+fn failed_links() -> Failure {
+    Failure::new(Kind::Failed, "the links have failed")
+}
+
+/// How the command ended.
+fn status(ended: ExitStatus) -> Result<(), Failure> {
+    if ended.success() {
         return Ok(());
     }
     Err(Failure::new(
         Kind::Failed,
-        format!("the command ended with {status}"),
+        format!("the command ended with {ended}"),
     ))
 }
 
-/// Runs the receiver's command and the sender's, up to the end of the latter.
-fn programs(hosts: &Hosts, args: &EmulateArgs, cancel: &AtomicBool) -> Result<ExitStatus, Failure> {
+/// Waits for a signal, the key that ends it, or the end of its time.
+fn idle(
+    args: &EmulateArgs,
+    mut keys: Option<Keys>,
+    begun: Instant,
+    look: &dyn Fn() -> Look,
+) -> Result<(), Failure> {
+    loop {
+        match look() {
+            Look::GoesOn => {}
+            Look::Told => return Err(Failure::signal()),
+            Look::Failed => return Err(failed_links()),
+        }
+        if args.lasts.is_some_and(|time| begun.elapsed() >= time) || tick(&mut keys) {
+            return Ok(());
+        }
+    }
+}
+
+/// Waits a moment; whether a key ends the emulation.
+fn tick(keys: &mut Option<Keys>) -> bool {
+    match keys {
+        Some(keys) => keys.wait(TICK),
+        None => {
+            std::thread::sleep(TICK);
+            false
+        }
+    }
+}
+
+/// Runs the receiver's command and the sender's, up to the end of the latter. `at` starts a program
+/// at an end.
+fn programs(
+    at: impl Fn(End, &Path) -> Command,
+    args: &EmulateArgs,
+    mut keys: Option<Keys>,
+    look: &dyn Fn() -> Look,
+) -> Result<ExitStatus, Failure> {
     let mut receiver = match &args.receiver {
         Some(words) => {
-            let mut command = hosts.program(End::Receiver, Path::new("sh"));
+            let mut command = at(End::Receiver, Path::new("sh"));
             Some(Owned::start(command.args(["-c", words]))?)
         }
         None => None,
     };
-    let mut sender = Owned::start(&mut sender(hosts, args))?;
+    let mut sender = sender(&at, args);
+    if keys.is_some() {
+        sender.stdin(Stdio::null());
+    }
+    let mut sender = Owned::start(&mut sender)?;
     loop {
         let ended = sender.0.try_wait();
         let ended = ended.map_err(|e| Failure::new(Kind::Failed, e.to_string()))?;
@@ -86,10 +267,14 @@ fn programs(hosts: &Hosts, args: &EmulateArgs, cancel: &AtomicBool) -> Result<Ex
         }
         // A shell takes Ctrl-C for itself; it is left with exit.
         let leaves = signals::terminated() || !args.command.is_empty();
-        if cancel.load(Ordering::Relaxed) && leaves {
-            return Err(Failure::signal());
+        match look() {
+            Look::Told if leaves => return Err(Failure::signal()),
+            Look::Failed => return Err(failed_links()),
+            Look::GoesOn | Look::Told => {}
         }
-        std::thread::sleep(TICK);
+        if tick(&mut keys) {
+            return Err(Failure::interrupted());
+        }
     }
 }
 
@@ -102,16 +287,16 @@ fn wait_for(command: &mut Owned) {
 }
 
 /// The sender's command: the one that was given, or a shell.
-fn sender(hosts: &Hosts, args: &EmulateArgs) -> Command {
+fn sender(at: &impl Fn(End, &Path) -> Command, args: &EmulateArgs) -> Command {
     match args.command.as_slice() {
         [program, rest @ ..] => {
-            let mut command = hosts.program(End::Sender, Path::new(program));
+            let mut command = at(End::Sender, Path::new(program));
             command.args(rest);
             command
         }
         [] => {
             let shell = std::env::var_os("SHELL").unwrap_or_else(|| "sh".into());
-            hosts.program(End::Sender, Path::new(&shell))
+            at(End::Sender, Path::new(&shell))
         }
     }
 }
@@ -140,13 +325,31 @@ fn told(scenario: &Scenario, hosts: &Hosts, args: &EmulateArgs) -> String {
     out
 }
 
-/// What became of the packets.
-fn counted(scenario: &Scenario, emulation: &Emulation) -> String {
+/// Where to send to.
+fn told_of_relays(scenario: &Scenario, relays: &Relays, args: &EmulateArgs) -> String {
+    let mut out = format!("{:<20} {:<21} {}\n", "path", "send to", "arrives at");
+    let listens = relays.listens();
+    for ((path, relay), listen) in scenario.paths.iter().zip(&args.relay).zip(listens) {
+        let from = relay
+            .source
+            .map_or(String::new(), |ip| format!(" from {ip}"));
+        out.push_str(&format!(
+            "{:<20} {:<21} {}{from}\n",
+            path.name,
+            listen.to_string(),
+            relay.target
+        ));
+    }
+    out
+}
+
+/// What became of the packets of the first `paths` paths.
+fn counted(scenario: &Scenario, emulation: &Emulation, paths: usize) -> String {
     let mut out = format!(
         "\n{:<20} {:<9} {:>10} {:>10} {:>6} {:>6} {:>7} {:>6}\n",
         "path", "to", "packets", "delivered", "lost", "queue", "policed", "down"
     );
-    for (i, path) in scenario.paths.iter().enumerate() {
+    for (i, path) in scenario.paths.iter().enumerate().take(paths) {
         for (to, c) in ["receiver", "sender"]
             .into_iter()
             .zip(emulation.counters(i))
