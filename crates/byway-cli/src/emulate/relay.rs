@@ -181,9 +181,11 @@ impl Relays {
             });
             for from in self.wait(next)? {
                 match from {
-                    Place::Door(door) => self.from_clients(&mut emulation, door, begun, &mut block),
+                    Place::Door(door) => {
+                        self.take_from_clients(&mut emulation, door, begun, &mut block)
+                    }
                     Place::Target(client) => {
-                        self.from_target(&mut emulation, client, begun, &mut block);
+                        self.take_from_target(&mut emulation, client, begun, &mut block);
                     }
                 }
             }
@@ -215,7 +217,7 @@ impl Relays {
     }
 
     /// Takes what clients have sent to a door.
-    fn from_clients(
+    fn take_from_clients(
         &mut self,
         emulation: &mut Emulation,
         at: usize,
@@ -242,7 +244,7 @@ impl Relays {
     }
 
     /// Takes what the target has sent to a client.
-    fn from_target(
+    fn take_from_target(
         &mut self,
         emulation: &mut Emulation,
         id: u64,
