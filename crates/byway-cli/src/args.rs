@@ -550,6 +550,9 @@ pub(crate) struct ReproduceArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct HereArgs {
+    /// Only `crate::options` reads it.
+    #[command(flatten)]
+    pub(crate) config: crate::options::ConfigArgs,
     /// Local addresses, separated by commas, each with or without a UDP port. Without a port:
     /// 9899 for recv, listen and serve, a free one for send, cat and forward. 0.0.0.0 and ::
     /// stand for the addresses of this host as they come and go. Without --bind: both

@@ -15,6 +15,7 @@ mod lab;
 mod manual;
 mod namespace;
 mod net;
+mod options;
 mod papers;
 mod program;
 mod real;
@@ -29,8 +30,9 @@ mod top;
 mod unseal;
 
 use args::{Cli, Command, Recording, Talk};
-use clap::{CommandFactory, Parser};
+use clap::CommandFactory;
 use failure::{Failure, Kind};
+use options::{Asked, Unread};
 use std::process::ExitCode;
 use tokio::runtime::Runtime;
 
@@ -41,9 +43,14 @@ use tokio::runtime::Runtime;
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
-        Err(error)
+    let failed = |failure: &Failure| {
+        terminal::say(format_args!("byway: {}", secrets::hidden(&failure.message)));
+        ExitCode::from(failure.kind as u8)
+    };
+    let cli = match options::parse(std::env::args_os().collect()) {
+        Ok(Asked::Command(cli)) => cli,
+        Ok(Asked::Nothing) => return ExitCode::SUCCESS,
+        Err(Unread::Clap(error))
             if error.use_stderr() && error.to_string().contains(byway_tls::TICKET_PREFIX) =>
         {
             terminal::say(format_args!(
@@ -52,14 +59,12 @@ fn main() -> ExitCode {
             ));
             return ExitCode::from(Kind::Wrong as u8);
         }
-        Err(error) => error.exit(),
+        Err(Unread::Clap(error)) => error.exit(),
+        Err(Unread::Failure(failure)) => return failed(&failure),
     };
     match dispatch(cli.command) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            terminal::say(format_args!("byway: {}", secrets::hidden(&failure.message)));
-            ExitCode::from(failure.kind as u8)
-        }
+        Err(failure) => failed(&failure),
     }
 }
 

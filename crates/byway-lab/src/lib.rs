@@ -43,6 +43,8 @@ pub mod measured;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod metrics;
 #[cfg(not(target_arch = "wasm32"))]
+pub mod options;
+#[cfg(not(target_arch = "wasm32"))]
 pub mod picture;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod report;
