@@ -1,9 +1,11 @@
 //! `byway forward` and `byway serve` as processes: TCP connections over one association.
 
+mod host;
 mod peers;
 mod tunnel;
 
-use peers::{Server, byway, text, wait_until};
+use host::Host;
+use peers::{Server, byway, folder, text, wait_until};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -132,6 +134,77 @@ fn when_the_other_side_comes_back_new_connections_pass() {
     tcp.read_exact(&mut came).unwrap();
     assert_eq!(&came, b"after");
     end(second);
+}
+
+/// What has been sent comes back, once the tunnel is up again.
+fn passes_again(forward: &Forward) {
+    wait_until(|| {
+        let mut tcp = forward.connect(0);
+        let mut came = [0; 5];
+        tcp.write_all(b"again").is_ok() && tcp.read_exact(&mut came).is_ok() && &came == b"again"
+    });
+}
+
+#[test]
+fn a_tunnel_with_keys_outlives_each_of_its_ends() {
+    let target = tcp_server(echo);
+    let dir = folder("restarted-tunnel");
+    let path = |name: &str| dir.join(name).to_str().unwrap().to_owned();
+    let (theirs, ours, friends) = (path("theirs"), path("ours"), path("friends"));
+    let new = |key: &str| byway().args(["key", "new", "--key", key]).output().unwrap();
+    assert!(new(&theirs).status.success());
+    std::fs::write(&friends, new(&ours).stdout).unwrap();
+    let words = [
+        "serve",
+        "--allow",
+        &target,
+        "--key",
+        &theirs,
+        "--authorized",
+        &friends,
+    ];
+    let serve = |at: &str| Host::start_at(byway(), &words, at);
+    let first = serve("127.0.0.1:0");
+    let (address, ticket) = (first.address().to_string(), first.ticket.clone());
+    let start = || {
+        let mut command = byway();
+        command.args(["forward", "--key", &ours]);
+        Forward::start_as(command, &[""], &ticket)
+    };
+    let forward = start();
+    passes_again(&forward);
+    // Killed without a word, with a connection open and with none.
+    let mut open = forward.connect(0);
+    open.write_all(b"x").unwrap();
+    open.read_exact(&mut [0]).unwrap();
+    drop(first);
+    let second = serve(&address);
+    assert_eq!(second.ticket, ticket);
+    // After a while without a word the first connection finds out, and is not reset for it.
+    thread::sleep(Duration::from_millis(1200));
+    let mut tcp = forward.connect(0);
+    tcp.write_all(b"first").unwrap();
+    tcp.read_exact(&mut [0; 5]).unwrap();
+    wait_until(|| (&open).write_all(b"x").is_err());
+    // So is the other side; its doors are new.
+    drop(forward);
+    passes_again(&start());
+    second.end();
+}
+
+#[test]
+fn a_ticket_with_a_secret_is_void_with_the_serve_that_made_it() {
+    let target = tcp_server(echo);
+    let words = ["serve", "--allow", &target];
+    let first = Host::start(&words);
+    let mut forward = Forward::start(&[""], &first.ticket);
+    passes_again(&forward);
+    let address = first.address().to_string();
+    drop(first);
+    let second = Host::start_at(byway(), &words, &address);
+    forward.connect(0).write_all(b"x").unwrap();
+    forward.server.says("the ticket is old or wrong");
+    second.end();
 }
 
 #[test]

@@ -48,7 +48,13 @@ impl Forward {
 
     /// A door for each of `targets`; `--socks` and `--http` stand for a proxy, and come last.
     pub(crate) fn start_by(mut command: Command, targets: &[&str], to: &str) -> Forward {
-        command.arg("forward").args(["--to", to]);
+        command.arg("forward");
+        Forward::start_as(command, targets, to)
+    }
+
+    /// The same with a command that has `forward` and other options already.
+    pub(crate) fn start_as(mut command: Command, targets: &[&str], to: &str) -> Forward {
+        command.args(["--to", to]);
         for target in targets {
             let (option, address) = match *target {
                 "" => ("--listen", "127.0.0.1:0".to_owned()),

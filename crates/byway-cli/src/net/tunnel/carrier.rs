@@ -10,6 +10,7 @@ use byway::{Association, Message, Received};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 use tokio::sync::{Semaphore, mpsc, watch};
 
 /// Most connections of one association.
@@ -33,6 +34,9 @@ pub(super) struct Carrier {
     /// Bytes of TCP to the peer and from it.
     pub(super) sent: AtomicU64,
     pub(super) received: AtomicU64,
+    begun: Instant,
+    /// When a message of the peer came last, in milliseconds since then.
+    heard: AtomicU64,
 }
 
 #[derive(Default)]
@@ -102,7 +106,20 @@ impl Carrier {
             waiting: AtomicU64::new(0),
             sent: AtomicU64::new(0),
             received: AtomicU64::new(0),
+            begun: Instant::now(),
+            heard: AtomicU64::new(0),
         })
+    }
+
+    /// For how long the peer has said nothing.
+    pub(super) fn quiet_for(&self) -> Duration {
+        let heard = Duration::from_millis(self.heard.load(Ordering::Relaxed));
+        self.begun.elapsed().saturating_sub(heard)
+    }
+
+    /// Whether the association has ended.
+    pub(super) fn has_ended(&self) -> bool {
+        self.table().ended
     }
 
     /// For paths and how it ends.
@@ -201,6 +218,8 @@ impl Carrier {
                 Ok(None) => break Failure::new(Kind::Lost, "the other side has ended"),
                 Err(failure) => break failure,
             };
+            let now = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+            self.heard.store(now, Ordering::Relaxed);
             if let Err(why) = self.take(received, &mut joiner, &mut open) {
                 let failure = Failure::new(
                     Kind::Lost,

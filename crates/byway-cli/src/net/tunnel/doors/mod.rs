@@ -3,31 +3,29 @@
 
 pub(in crate::net) mod client;
 pub(in crate::net) mod http;
+mod opening;
 mod socks;
 
+pub(super) use opening::Current;
+
 use super::allow::split;
-use super::carrier::{Carrier, Connection};
 use super::connection::{Answer, Broken};
 use super::frame::{Cause, Frame, Reset};
 use crate::failure::{Failure, Kind};
 use crate::net::progress::Progress;
+use bytes::Bytes;
 use byway::text::shown;
 use byway_lab::units::format_duration;
 use client::{Client, Refusal};
+use opening::{Begun, begin, opened};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
 
 /// Pause after a connection that cannot be accepted.
 const PAUSE: Duration = Duration::from_millis(500);
 /// How long a client of a proxy may take to say what it wants.
 const REQUEST: Duration = Duration::from_secs(10);
-/// How long the other side may take to connect to a target. It gives up itself after 20 s.
-const ANSWER: Duration = Duration::from_secs(60);
-
-/// The association in use, if there is one.
-pub(super) type Current = watch::Receiver<Option<Arc<Carrier>>>;
 
 /// What those speak who connect.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -154,38 +152,23 @@ fn address_of(text: &str) -> Option<(String, u16)> {
     Some((host, port.parse().ok()?))
 }
 
-/// Begins a connection of the association in use, which is waited for.
-async fn begin(mut current: Current, patience: Duration) -> Result<Connection, Reset> {
-    let found = async {
-        let carrier = current.wait_for(Option::is_some).await.ok()?;
-        (*carrier).clone()
-    };
-    match tokio::time::timeout(patience, found).await.ok().flatten() {
-        Some(carrier) => carrier.begin().map_err(|why| Reset::new(Cause::Busy, why)),
-        None => {
-            let why = format!("no association within {}", format_duration(patience));
-            Err(Reset::new(Cause::TimedOut, why))
-        }
-    }
-}
-
-/// Carries a connection to a target that is known. Its bytes go before the other side's answer.
+/// Carries a connection to a target that is known. Its bytes may go before the other side's answer.
 async fn carry(
     tcp: TcpStream,
     target: &str,
     current: Current,
     patience: Duration,
 ) -> Result<(), String> {
-    let connection = begin(current, patience).await.map_err(|reset| {
+    let begun = begin(current, target, patience).await.map_err(|reset| {
         // TCP's peer sees a reset, not an end.
         let _ = tcp.set_zero_linger();
         reset.why
     })?;
-    let carried = async {
-        connection.say(&Frame::Open(target.to_owned())).await?;
-        connection.carry(tcp, Answer::Expected).await
+    let carried = match begun {
+        Begun::Asked(connection) => connection.carry(tcp, Answer::Expected).await,
+        Begun::Opened(connection) => connection.carry(tcp, Answer::Done(Bytes::new())).await,
     };
-    carried.await.map_err(|broken| broken.to_string())
+    carried.map_err(|broken| broken.to_string())
 }
 
 /// Asks a client where it wants to go, and carries its connection there once the other side is connected.
@@ -215,12 +198,7 @@ async fn ask(
         }
     };
     let to = |why: &str| format!("to {}: {why}", shown(&target));
-    let opened = async {
-        let mut connection = begin(current, patience).await?;
-        open(&mut connection, &target).await?;
-        Ok(connection)
-    };
-    let connection = match opened.await {
+    let connection = match opened(current, &target, patience).await {
         Ok(connection) => connection,
         Err(Reset { cause, why }) => {
             let reply = match proxy {
@@ -247,19 +225,4 @@ async fn ask(
         }
     };
     carried.map_err(|broken| to(&broken.to_string()))
-}
-
-/// Lets the other side connect to a target.
-async fn open(connection: &mut Connection, target: &str) -> Result<(), Reset> {
-    let lost = |broken: Broken| Reset::new(broken.cause(), broken.to_string());
-    let open = Frame::Open(target.to_owned());
-    connection.say(&open).await.map_err(lost)?;
-    if let Ok(answer) = tokio::time::timeout(ANSWER, connection.opened()).await {
-        return answer.map_err(lost);
-    }
-    let why = format!("no answer within {}", format_duration(ANSWER));
-    let reset = Reset::new(Cause::TimedOut, why);
-    // Lost with the association if that is gone.
-    let _ = connection.say(&Frame::Reset(reset.clone())).await;
-    Err(reset)
 }

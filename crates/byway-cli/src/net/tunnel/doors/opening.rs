@@ -1,0 +1,120 @@
+//! How a connection begins, while associations end and are set up again.
+
+use crate::net::tunnel::carrier::{Carrier, Connection};
+use crate::net::tunnel::connection::Broken;
+use crate::net::tunnel::frame::{Cause, Frame, Reset};
+use byway_lab::units::format_duration;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::{Instant, timeout, timeout_at};
+
+/// How long the other side may take to connect to a target. It gives up itself after 20 s.
+const ANSWER: Duration = Duration::from_secs(60);
+/// After so long without a frame the other side may have been started again, and not know this association.
+const QUIET: Duration = Duration::from_secs(1);
+
+/// The association in use, if there is one.
+pub(in crate::net::tunnel) type Current = watch::Receiver<Option<Arc<Carrier>>>;
+
+/// What comes of the other side while a connection begins.
+pub(super) enum Begun {
+    /// It is asked to connect, and has not answered yet.
+    Asked(Connection),
+    /// It has connected to the target.
+    Opened(Connection),
+}
+
+/// Begins a connection to a target, for which an association is waited for. One that may be dead must answer before a byte of
+/// TCP is sent, so that the next one can take its place.
+pub(super) async fn begin(
+    mut current: Current,
+    target: &str,
+    patience: Duration,
+) -> Result<Begun, Reset> {
+    let carrier = in_use(&mut current, Instant::now() + patience, patience).await?;
+    if carrier.quiet_for() >= QUIET {
+        drop(carrier);
+        return opened(current, target, patience).await.map(Begun::Opened);
+    }
+    let connection = entered(&carrier)?;
+    let asked = connection.say(&Frame::Open(target.to_owned())).await;
+    match asked {
+        Ok(()) => Ok(Begun::Asked(connection)),
+        // Nothing has been sent.
+        Err(_) => opened(current, target, patience).await.map(Begun::Opened),
+    }
+}
+
+/// The same when the other side has connected to the target. An association that is lost meanwhile is no reason to give up: no byte
+/// of TCP has been sent, so the next one takes the connection.
+pub(super) async fn opened(
+    mut current: Current,
+    target: &str,
+    patience: Duration,
+) -> Result<Connection, Reset> {
+    let deadline = Instant::now() + patience;
+    loop {
+        let carrier = in_use(&mut current, deadline, patience).await?;
+        let mut connection = match carrier.begin() {
+            Ok(connection) => connection,
+            Err(_) if carrier.has_ended() => continue,
+            Err(why) => return Err(Reset::new(Cause::Busy, why)),
+        };
+        match open(&mut connection, target).await {
+            Ok(()) => return Ok(connection),
+            Err(None) => {}
+            Err(Some(reset)) => return Err(reset),
+        }
+        // It is taken away when its reader has seen it, too.
+        let is_another = |c: &Option<Arc<Carrier>>| {
+            let same = |c: &Arc<Carrier>| Arc::ptr_eq(c, &carrier);
+            !c.as_ref().is_some_and(same)
+        };
+        match timeout_at(deadline, current.wait_for(is_another)).await {
+            Ok(Ok(_)) => {}
+            _ => return Err(too_late(patience)),
+        }
+    }
+}
+
+/// The association in use, which is waited for.
+async fn in_use(
+    current: &mut Current,
+    deadline: Instant,
+    patience: Duration,
+) -> Result<Arc<Carrier>, Reset> {
+    let is_up = |c: &Option<Arc<Carrier>>| c.as_ref().is_some_and(|c| !c.has_ended());
+    let found = timeout_at(deadline, current.wait_for(is_up)).await;
+    let found = found.ok().and_then(Result::ok);
+    found
+        .and_then(|carrier| (*carrier).clone())
+        .ok_or_else(|| too_late(patience))
+}
+
+fn too_late(patience: Duration) -> Reset {
+    let why = format!("no association within {}", format_duration(patience));
+    Reset::new(Cause::TimedOut, why)
+}
+
+fn entered(carrier: &Arc<Carrier>) -> Result<Connection, Reset> {
+    carrier.begin().map_err(|why| Reset::new(Cause::Busy, why))
+}
+
+/// Lets the other side connect to a target; none is said of an association that is lost.
+async fn open(connection: &mut Connection, target: &str) -> Result<(), Option<Reset>> {
+    let broken = |broken: Broken| match broken {
+        Broken::Lost => None,
+        broken => Some(Reset::new(broken.cause(), broken.to_string())),
+    };
+    let open = Frame::Open(target.to_owned());
+    connection.say(&open).await.map_err(broken)?;
+    if let Ok(answer) = timeout(ANSWER, connection.opened()).await {
+        return answer.map_err(broken);
+    }
+    let why = format!("no answer within {}", format_duration(ANSWER));
+    let reset = Reset::new(Cause::TimedOut, why);
+    // Lost with the association if that is gone.
+    let _ = connection.say(&Frame::Reset(reset.clone())).await;
+    Err(Some(reset))
+}
