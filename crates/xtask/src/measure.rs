@@ -44,7 +44,7 @@ pub(crate) struct Arguments {
     /// Measure byway alone, for failover
     #[arg(long)]
     ours_only: bool,
-    /// The command byway to measure, instead of building it; for failover, grid, sealed and sweep-speed
+    /// The command byway to measure, instead of building it; for failover, forward, grid, sealed and sweep-speed
     #[arg(long)]
     byway: Option<PathBuf>,
     /// Only a fixed choice of small cells, for ns2-grid
@@ -103,6 +103,9 @@ enum Name {
     /// The stall when the path in use dies silently, against usrsctp, Linux SCTP, MPTCP and TCP
     /// (root)
     Failover,
+    /// A TCP program over uplinks of 200 and 5 Mbit/s, of which the better is cut: rate, stall and
+    /// processor time by way of `byway forward`, against TCP and MPTCP (root)
+    Forward,
     /// Transfers over 100 Mbit/s with 1 and 5 % loss, against TCP CUBIC and Reno (root)
     Lossy,
     /// Bytes to the reader over 100 Mbit/s with round trips of 20 and 90 ms and 1 and 5 % loss,
@@ -130,6 +133,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         Name::Hostile => return hostile::run(&workspace, arguments),
         Name::Ns2Suite => return ns2_suite::run(&workspace, &arguments.folders),
         Name::Failover => return failover::run(&workspace, arguments),
+        Name::Forward => return netns::forward(&workspace, arguments),
         Name::Lossy => return netns::run(&workspace, "lossy", arguments),
         Name::LossyFar => return netns::run(&workspace, "far", arguments),
         Name::Fairness => return netns::run(&workspace, "fairness", arguments),
