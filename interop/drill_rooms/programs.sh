@@ -392,3 +392,29 @@ drill_restart() {
     back "forward is started before serve" 12000
     go_home
 }
+
+# --- what README.md tells a newcomer to do on one machine ------------------------------------------------
+
+# The commands themselves, with a smaller file, and a network name of this drill's. ONE_PATH leaves the second address out.
+drill_readme() {
+    local lines status file=20000000
+    lines=$(sed -n '/^### On one machine/,/^## /p' "$ROOT/README.md" | awk '/^```/ { inside = !inside; n++; next } inside { print int(n / 2) " " $0 }')
+    BROKEN=''
+    mkdir "$WORK/home" && ln -s "$BYWAY" "$WORK/byway"
+    sed -n 's/^0 //p' <<< "$lines" | sed "s/200000000/$file/; s/emulate two.toml/& --name $ID/" > "$WORK/first"
+    sed -n 's/^1 //p' <<< "$lines" | sed 's/sleep 5;/sleep 1;/' > "$WORK/second"
+    [ -z "${ONE_PATH:-}" ] || sed -i 's/,10.2.0.2//' "$WORK/first"
+    [ "$(wc -l < "$WORK/first")" = 5 ] && [ "$(wc -l < "$WORK/second")" = 4 ] || BROKEN='README.md has other commands; '
+    {
+        # Until somebody has typed the first line, the ticket is there.
+        for _ in $(seq 50); do
+            [ ! -s "$WORK/home/ticket" ] || break
+            sleep 0.1
+        done
+        cat "$WORK/second"
+    } | (cd "$WORK/home" && PATH=$WORK:$PATH SHELL=/bin/bash timeout --kill-after=2 "$LIMIT" bash -c 'sudo() { "$@"; }; . ../first') > "$WORK/readme.log" 2>&1
+    status=$?
+    [ $status = 0 ] && cmp -s "$WORK/home/big" "$WORK/home/got" && [ "$(stat -c %s "$WORK/home/got")" = $file ] && [ -z "$BROKEN" ]
+    verdict "README.md, on one machine: a file crosses by curl while the cable is pulled" $? \
+        "status $status, $(stat -c %s "$WORK/home/got" 2> /dev/null) bytes; ${BROKEN:+not tried: $BROKEN}$(tail -n 1 "$WORK/readme.log")"
+}

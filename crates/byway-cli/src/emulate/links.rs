@@ -95,7 +95,8 @@ fn deliver(emulation: &mut Emulation, devices: &[Device], now: Duration) -> Resu
         if let Some(device) = device {
             match device.tun.send(&packet) {
                 Ok(_) => {}
-                // The host's own queue is full, or it does not take flipped bits of a header.
+                // The host's own queue is full, it does not take flipped bits of a header, or somebody has set
+                // the card down.
                 Err(e) if dropped(&e) => {}
                 Err(e) => return Err(failed("write to", e)),
             }
@@ -107,10 +108,12 @@ fn deliver(emulation: &mut Emulation, devices: &[Device], now: Duration) -> Resu
 
 /// Whether a host drops a packet, as a card would.
 fn dropped(e: &io::Error) -> bool {
-    matches!(
-        e.kind(),
-        io::ErrorKind::WouldBlock | io::ErrorKind::InvalidInput
-    )
+    let is_down = e.raw_os_error() == Some(Errno::IO.raw_os_error());
+    is_down
+        || matches!(
+            e.kind(),
+            io::ErrorKind::WouldBlock | io::ErrorKind::InvalidInput
+        )
 }
 
 fn failed(doing: &str, e: io::Error) -> Failure {
