@@ -123,8 +123,11 @@ forwarded() { # OPTIONS...
     behind -sender forward.log "$BYWAY" forward --bind 10.1.0.1,10.2.0.1 --to "@$WORK/ticket" "$@"
 }
 
-# What arrives over the first path is dropped at both hosts; no card goes down.
+# What arrives over the first path is dropped at both hosts; no card goes down. A path that carried nothing would be no fault.
 cut_first_path() {
+    local first
+    first=$(on -sender cat /sys/class/net/path1/statistics/rx_bytes)
+    [ "$first" -gt $((2 * $(second_path))) ] || BROKEN+="the path that is cut was not in use; "
     deafen -sender path1
     deafen -receiver path1
     SECOND=$(second_path)
