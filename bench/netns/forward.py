@@ -68,7 +68,8 @@ class Network:
         self.started = []
 
     def __enter__(self):
-        self.emulator = subprocess.Popen(self.words, stdin=subprocess.DEVNULL)
+        # It says that it was terminated, which is how it ends.
+        self.emulator = subprocess.Popen(self.words, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         shown = ["ip", "-n", self.receiver, "-o", "-4", "addr", "show", "dev", "path2", "up"]
         wait_for("the network", shown, "10.2.0.2")
         return self
