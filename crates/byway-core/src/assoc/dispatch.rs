@@ -220,8 +220,9 @@ impl Association {
         gathered: &mut Gathered,
     ) -> bool {
         let well_formed = match raw.kind {
-            chunk_type::DATA => Data::parse(raw)
-                .map(|d| self.on_data(ctx, (from, inbound.tail), (&d, None), gathered)),
+            chunk_type::DATA => {
+                Data::parse(raw).map(|d| self.on_data(ctx, (from, inbound.tail), &d, gathered))
+            }
             chunk_type::SACK => Sack::parse(raw).map(|s| {
                 self.on_sack(ctx, &s);
                 true
@@ -246,8 +247,7 @@ impl Association {
         gathered: &mut Gathered,
     ) -> Result<bool, ChunkError> {
         if raw.kind == chunk_type::I_DATA && self.knows_interleaving() {
-            return IData::parse(raw)
-                .map(|d| self.on_i_data(ctx, (from, inbound.tail), &d, gathered));
+            return IData::parse(raw).map(|d| self.on_i_data(ctx, from, &d, gathered));
         }
         match raw.parse()? {
             Chunk::Heartbeat(_) => {

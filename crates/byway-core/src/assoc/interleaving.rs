@@ -12,8 +12,8 @@ use super::{Association, Ctx};
 use crate::api::{CommandError, Event};
 use crate::path::PathId;
 use crate::refusals::Rule;
-use bytes::Bytes;
 use byway_wire::{Data, IData, IForwardTsn};
+use core::ops::ControlFlow;
 
 /// What an INIT or INIT ACK lists of RFC 8260.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
@@ -60,7 +60,7 @@ impl Association {
     pub(super) fn on_i_data(
         &mut self,
         ctx: &mut Ctx<'_>,
-        (from, tail): (Option<PathId>, &Bytes),
+        from: Option<PathId>,
         d: &IData<'_>,
         gathered: &mut Gathered,
     ) -> bool {
@@ -76,7 +76,10 @@ impl Association {
             immediate: d.immediate,
             payload: d.payload,
         };
-        self.on_data(ctx, (from, tail), (&data, Some(d.mid)), gathered)
+        match self.admit_data(ctx, from, (&data, true), gathered) {
+            ControlFlow::Continue(_) => self.pass_by_fsn(ctx, from, (&data, d.mid), gathered),
+            ControlFlow::Break(goes_on) => goes_on,
+        }
     }
 
     /// I-FORWARD-TSN: the peer has given messages up (section 2.3.1; RFC 3758 section 3.6). False

@@ -12,39 +12,57 @@ use crate::recv::tsn_map::Arrival;
 use crate::refusals::Rule;
 use bytes::Bytes;
 use byway_wire::Data;
+use core::ops::ControlFlow;
 
 impl Association {
     /// Handles one DATA chunk; false ends the packet. `tail`: the payload tail, if the
-    /// payload is not part of the packet's bytes. `mid`: the Message Identifier, if it is
-    /// I-DATA; its PPID is the Fragment Sequence Number then, unless it begins a message.
+    /// payload is not part of the packet's bytes.
     #[inline(never)]
     pub(super) fn on_data(
         &mut self,
         ctx: &mut Ctx<'_>,
         (from, tail): (Option<PathId>, &Bytes),
-        (d, mid): (&Data<'_>, Option<u32>),
+        d: &Data<'_>,
         gathered: &mut Gathered,
     ) -> bool {
+        match self.admit_data(ctx, from, (d, false), gathered) {
+            ControlFlow::Continue(seq) => {
+                self.pass_to_reassembly(ctx, (from, tail), (seq, d), gathered)
+            }
+            ControlFlow::Break(goes_on) => goes_on,
+        }
+    }
+
+    /// Checks a chunk of user data, of I-DATA if it `interleaves`, and notes its TSN. Returns the
+    /// sequence of one that is new, or whether the packet goes on.
+    #[inline(always)]
+    pub(super) fn admit_data(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        from: Option<PathId>,
+        (d, interleaves): (&Data<'_>, bool),
+        gathered: &mut Gathered,
+    ) -> ControlFlow<bool, u64> {
         if !self.state.takes_data() {
             self.discard(ctx, Rule::Misplaced, "DATA in a state that takes none");
-            return true;
+            return ControlFlow::Break(true);
         }
-        if mid.is_some() != self.recv.reassembly.interleaves() {
+        if interleaves != self.recv.reassembly.interleaves() {
             // RFC 8260 section 2.2.3.
             self.violation(
                 ctx,
-                match mid {
-                    Some(_) => "I-DATA, which was not agreed on",
-                    None => "DATA, although I-DATA was agreed on",
+                match interleaves {
+                    true => "I-DATA, which was not agreed on",
+                    false => "DATA, although I-DATA was agreed on",
                 },
             );
-            return false;
+            return ControlFlow::Break(false);
         }
         gathered.has_data = true;
         if d.payload.is_empty() {
             let reason = LossReason::ProtocolViolation("a DATA chunk without data");
             self.abort(ctx, reason, AbortReason::NoUserData(d.tsn));
-            return false;
+            return ControlFlow::Break(false);
         }
         let first = self.recv.tsns.tsn_of(0) == d.tsn;
         let seq = match self.recv.tsns.classify(d.tsn) {
@@ -55,13 +73,13 @@ impl Association {
                 gathered.data.duplicate = true;
                 self.note_data_chunk(first, false);
                 self.observe_data(ctx, from, d, seq, true);
-                return true;
+                return ControlFlow::Break(true);
             }
             Arrival::OutOfReach => {
                 gathered.data.duplicate = true;
                 self.note_data_chunk(first, false);
                 self.discard(ctx, Rule::Window, "TSN too far ahead");
-                return true;
+                return ControlFlow::Break(true);
             }
         };
         let first_missing = seq == self.recv.tsns.next();
@@ -80,14 +98,34 @@ impl Association {
                 true => self.observe(ctx, || Observation::Discarded { why }),
                 false => self.discard(ctx, Rule::Window, why),
             }
-            return true;
+            return ControlFlow::Break(true);
         }
         self.observe_data(ctx, from, d, seq, false);
         self.recv.tsns.insert(seq);
         gathered.data.new = true;
         self.note_data_chunk(first, true);
         gathered.data.immediate |= d.immediate;
-        self.pass_to_reassembly(ctx, (from, tail), (seq, d, mid), gathered)
+        ControlFlow::Continue(seq)
+    }
+
+    /// Whether there is the stream of a new chunk. If not, the chunk is acknowledged, reported, and
+    /// not delivered (section 6.5).
+    #[inline]
+    fn has_stream(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        from: Option<PathId>,
+        d: &Data<'_>,
+        gathered: &mut Gathered,
+    ) -> bool {
+        let has = d.stream_id < self.recv.streams();
+        if !has && !gathered.reported {
+            gathered.reported = true;
+            self.report(ctx, from, |w| {
+                w.invalid_stream_identifier(d.stream_id);
+            });
+        }
+        has
     }
 
     /// A new chunk goes to its stream; false ends the packet.
@@ -96,21 +134,11 @@ impl Association {
         &mut self,
         ctx: &mut Ctx<'_>,
         (from, tail): (Option<PathId>, &Bytes),
-        (seq, d, mid): (u64, &Data<'_>, Option<u32>),
+        (seq, d): (u64, &Data<'_>),
         gathered: &mut Gathered,
     ) -> bool {
-        if d.stream_id >= self.recv.streams() {
-            // Acknowledged, reported, and not delivered (section 6.5).
-            if !gathered.reported {
-                gathered.reported = true;
-                self.report(ctx, from, |w| {
-                    w.invalid_stream_identifier(d.stream_id);
-                });
-            }
+        if !self.has_stream(ctx, from, d, gathered) {
             return true;
-        }
-        if let Some(mid) = mid {
-            return self.pass_by_fsn(ctx, (d, mid));
         }
         let fragment = Fragment {
             seq,
@@ -133,8 +161,16 @@ impl Association {
 
     /// A new I-DATA chunk goes to its stream; false ends the packet. Only the first fragment of a
     /// message carries its PPID, and the others their FSN (RFC 8260 section 2.1).
-    #[inline(never)]
-    fn pass_by_fsn(&mut self, ctx: &mut Ctx<'_>, (d, mid): (&Data<'_>, u32)) -> bool {
+    pub(super) fn pass_by_fsn(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        from: Option<PathId>,
+        (d, mid): (&Data<'_>, u32),
+        gathered: &mut Gathered,
+    ) -> bool {
+        if !self.has_stream(ctx, from, d, gathered) {
+            return true;
+        }
         let (fsn, ppid) = if d.begin { (0, d.ppid) } else { (d.ppid, 0) };
         let fragment = Fragment {
             seq: u64::from(fsn),
@@ -185,6 +221,7 @@ impl Association {
     /// is twice the buffer. For the first missing chunk it is four times the buffer while
     /// the reader keeps up, because all later data waits for this chunk. The memory that
     /// all this takes may be four times the buffer, or six times for that chunk.
+    #[inline(always)]
     fn has_room(&self, seq: u64, first_missing: bool) -> bool {
         let held = &self.recv.reassembly;
         let buffer = u64::from(self.recv.buffer());

@@ -110,6 +110,7 @@ impl TsnMap {
 
     /// Records the arrival of a sequence number that
     /// [`classify`](Self::classify) called new.
+    #[inline(always)]
     pub(crate) fn insert(&mut self, seq: u64) {
         if seq == self.next {
             self.next += 1;

@@ -101,7 +101,8 @@ impl Ledger {
         self.base
     }
 
-    /// Memory of the records and their payload, in bytes.
+    /// Memory of the records and their payload, in bytes, without
+    /// [`fronts_memory`](Self::fronts_memory).
     #[inline]
     pub(crate) fn memory(&self) -> usize {
         self.payload as usize
@@ -109,7 +110,11 @@ impl Ledger {
             + self.gaps.capacity() * size_of::<(u64, u64)>()
             + self.candidates.capacity() * size_of::<u64>()
             + self.contexts.capacity() * size_of::<(u64, u64)>()
-            + self.fronts.as_ref().map_or(0, |f| f.memory())
+    }
+
+    /// Memory of what is acknowledged in part, if messages interleave, in bytes.
+    pub(crate) fn fronts_memory(&self) -> usize {
+        self.fronts.as_ref().map_or(0, |f| f.memory())
     }
 
     /// Frees the memory of records, if there is none.
@@ -193,8 +198,8 @@ impl Ledger {
 
     /// Enters a chunk that is sent for the first time and returns its sequence.
     // The record is built in place. Built elsewhere and then copied, the copy has
-    // to wait for the store buffer.
-    #[inline]
+    // to wait for the store buffer. So it is inlined at each of its callers.
+    #[inline(always)]
     pub(crate) fn enter(&mut self, cut: Cut, first: FirstSending) -> u64 {
         let payload = cut.payload.len() as u64;
         self.rwnd_in_flight += payload + u64::from(self.peer_overhead);

@@ -61,8 +61,20 @@ impl SendHalf {
     /// Memory of what waits or is unacknowledged, in bytes.
     #[inline]
     pub(crate) fn memory(&self) -> usize {
+        let extra = if self.queue.is_plain() {
+            0
+        } else {
+            self.extra_memory()
+        };
+        self.queue.memory() + self.ledger.memory() + extra
+    }
+
+    /// Memory of what few associations need, in bytes.
+    #[cold]
+    #[inline(never)]
+    fn extra_memory(&self) -> usize {
         let undelivered = self.undelivered.as_ref().map_or(0, |u| u.memory());
-        self.queue.memory() + self.ledger.memory() + undelivered
+        self.queue.extra_memory() + self.ledger.fronts_memory() + undelivered
     }
 
     /// Frees the memory of what is empty.
@@ -148,6 +160,7 @@ impl SendHalf {
     }
 
     /// A message was refused because the buffer is full. The user waits for Writable.
+    #[inline]
     pub(crate) fn want_writable(&mut self, stream: u16) {
         self.writable_wanted = true;
         self.queue.refuse(stream);

@@ -12,30 +12,24 @@ pub(super) struct Pending {
     /// Sequence Number. An unordered message gets one when it begins, with interleaving.
     pub(super) number: u32,
     pub(super) ppid: u32,
+    /// Of its next fragment: the payload protocol identifier, or, behind the first one while messages
+    /// interleave, the Fragment Sequence Number.
+    pub(super) ppid_or_fsn: u32,
     pub(super) context: u64,
     pub(super) payload: Bytes,
     /// Bytes that have left already as fragments.
     pub(super) cut: usize,
-    /// The number of these fragments.
-    pub(super) fragments: u32,
 }
 
 impl Pending {
-    /// Of its next fragment: the payload protocol identifier, or, behind the first one while messages
-    /// interleave, the Fragment Sequence Number.
-    #[inline]
-    pub(super) fn ppid_or_fsn(&self, interleaves: bool) -> u32 {
-        if interleaves && self.cut > 0 {
-            self.fragments
-        } else {
-            self.ppid
-        }
-    }
-
     /// A fragment of this many bytes leaves, and more will.
     #[inline]
-    pub(super) fn leaves(&mut self, bytes: usize) {
+    pub(super) fn leaves(&mut self, bytes: usize, interleaves: bool) {
+        if interleaves {
+            // The first fragment is number 0 and carries none.
+            let number = if self.cut > 0 { self.ppid_or_fsn } else { 0 };
+            self.ppid_or_fsn = number.wrapping_add(1);
+        }
         self.cut += bytes;
-        self.fragments = self.fragments.wrapping_add(1);
     }
 }

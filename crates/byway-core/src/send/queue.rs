@@ -94,11 +94,11 @@ impl Rest {
 
 impl Cut {
     #[inline]
-    fn of(m: &Pending, payload: Bytes, (begin, end): (bool, bool), ppid_or_fsn: u32) -> Cut {
+    fn of(m: &Pending, payload: Bytes, (begin, end): (bool, bool)) -> Cut {
         Cut {
             stream: m.stream,
             number: m.number,
-            ppid_or_fsn,
+            ppid_or_fsn: m.ppid_or_fsn,
             unordered: m.unordered,
             immediate: m.immediate && end,
             begin,
@@ -132,7 +132,8 @@ struct Numbers {
     turn: u32,
 }
 
-/// What few associations need of a stream.
+/// What few associations need: those with a scheduler that chooses among streams, with messages
+/// that interleave, or with a value of a stream.
 #[derive(Debug, Default)]
 struct Extra {
     /// The numbers of the next unordered messages, by stream.
@@ -149,17 +150,18 @@ struct Extra {
 /// full.
 const LONGEST_BESIDE: usize = 64 << 10;
 
-impl Extra {
-    /// The number of the next unordered message of a stream.
-    fn number_unordered(&mut self, stream: u16) -> u32 {
-        let i = usize::from(stream);
-        if self.unordered.len() <= i {
-            self.unordered.resize(i + 1, 0);
-        }
-        let number = self.unordered[i];
-        self.unordered[i] = number.wrapping_add(1);
-        number
+/// The number of the next unordered message of a stream.
+#[cold]
+#[inline(never)]
+fn number_unordered(extra: &mut Option<Box<Extra>>, stream: u16) -> u32 {
+    let numbers = &mut extra.get_or_insert_default().unordered;
+    let i = usize::from(stream);
+    if numbers.len() <= i {
+        numbers.resize(i + 1, 0);
     }
+    let number = numbers[i];
+    numbers[i] = number.wrapping_add(1);
+    number
 }
 
 /// All messages that wait to be sent.
@@ -184,6 +186,7 @@ impl SendQueue {
     pub(crate) fn new(scheduler: StreamScheduler) -> SendQueue {
         SendQueue {
             scheduler,
+            extra: (scheduler != StreamScheduler::FirstCome).then(Box::default),
             ..SendQueue::default()
         }
     }
@@ -191,6 +194,9 @@ impl SendQueue {
     /// Whether messages of different streams interleave. Set before the first one leaves.
     pub(crate) fn interleave(&mut self, interleaves: bool) {
         self.interleaves = interleaves;
+        if interleaves {
+            self.extra.get_or_insert_default();
+        }
     }
 
     /// The user sets the value of a stream: its priority, or its weight.
@@ -232,10 +238,11 @@ impl SendQueue {
     }
 
     /// A message of this stream was refused, because the buffer is full.
-    #[cold]
+    #[inline]
     pub(crate) fn refuse(&mut self, stream: u16) {
-        if self.scheduler != StreamScheduler::FirstCome {
-            let extra = self.extra.get_or_insert_default();
+        if let Some(extra) = &mut self.extra
+            && self.scheduler != StreamScheduler::FirstCome
+        {
             extra.refused.insert(stream);
         }
     }
@@ -254,28 +261,24 @@ impl SendQueue {
         }
     }
 
-    /// Memory of the messages that wait and of the streams' numbers, in bytes.
+    /// Memory of the messages that wait and of the streams' numbers, in bytes, without
+    /// [`extra_memory`](Self::extra_memory).
     #[inline]
     pub(crate) fn memory(&self) -> usize {
         self.bytes as usize
             + self.messages as usize * size_of::<Pending>()
             + self.numbers.capacity() * size_of::<Numbers>()
-            + if self.is_plain() {
-                0
-            } else {
-                self.memory_by_stream()
-            }
     }
 
-    /// Whether messages leave in the order in which the user sent them, in DATA chunks.
+    /// Whether messages leave in the order in which the user sent them, in DATA chunks. Then
+    /// [`memory`](Self::memory) is all.
     #[inline]
-    fn is_plain(&self) -> bool {
-        self.scheduler == StreamScheduler::FirstCome && self.extra.is_none()
+    pub(crate) fn is_plain(&self) -> bool {
+        self.extra.is_none()
     }
 
-    #[cold]
-    #[inline(never)]
-    fn memory_by_stream(&self) -> usize {
+    /// Memory of what few associations need, in bytes.
+    pub(crate) fn extra_memory(&self) -> usize {
         let extra = self.extra.as_ref().map_or(0, |e| {
             size_of::<Extra>()
                 + e.unordered.capacity() * size_of::<u32>()
@@ -327,23 +330,25 @@ impl SendQueue {
         self.bytes += m.payload.len() as u64;
         self.messages += 1;
         self.highest_stream = self.highest_stream.max(Some(m.stream));
-        let pending = Pending {
+        let path = m.path;
+        // Built where it is put: built before that, it would be copied.
+        let pending = move || Pending {
             stream: m.stream,
             number,
             ppid: m.ppid,
+            ppid_or_fsn: m.ppid,
             unordered: m.unordered,
             immediate: m.immediate_ack,
             context: m.context,
             payload: m.payload,
             cut: 0,
-            fragments: 0,
         };
-        match self.lanes.iter_mut().find(|l| l.path == m.path) {
+        match self.lanes.iter_mut().find(|l| l.path == path) {
             Some(Lane {
                 messages: Waits::InOrder(all),
                 ..
-            }) => all.push_back(pending),
-            _ => self.push_elsewhere(m.path, pending),
+            }) => all.push_back(pending()),
+            _ => self.push_elsewhere(path, pending()),
         }
     }
 
@@ -394,12 +399,17 @@ impl SendQueue {
     }
 
     /// The next message of a lane, if its turn in its stream has come.
-    #[inline]
+    #[inline(always)]
     fn front(&self, lane: LaneId) -> Option<&Pending> {
         match &self.lanes.get(lane.0)?.messages {
             Waits::InOrder(all) => all.front().filter(|m| self.has_its_turn(m)),
-            Waits::ByStream(all) => all.first_of(self.next_stream(lane, all)?),
+            Waits::ByStream(all) => self.front_by_stream(lane, all),
         }
+    }
+
+    #[inline(never)]
+    fn front_by_stream<'a>(&'a self, lane: LaneId, all: &'a ByStream) -> Option<&'a Pending> {
+        all.first_of(self.next_stream(lane, all)?)
     }
 
     /// Whether a message may leave: it has begun, or it is the next one of its stream.
@@ -409,7 +419,6 @@ impl SendQueue {
     }
 
     /// The stream of a lane that sends next.
-    #[inline(never)]
     fn next_stream(&self, lane: LaneId, all: &ByStream) -> Option<u16> {
         all.next(|m| {
             // A stream has one message under way (RFC 8260 section 2.2.2). In other lanes it
@@ -436,24 +445,15 @@ impl SendQueue {
         Some((first.payload.len() - first.cut).min(max_payload))
     }
 
-    /// Whether the messages of a lane wait by stream.
-    #[inline]
-    pub(crate) fn waits_by_stream(&self, lane: LaneId) -> bool {
-        let lane = self.lanes.get(lane.0);
-        lane.is_some_and(|l| matches!(l.messages, Waits::ByStream(_)))
-    }
-
     /// Cuts the next fragment of a lane, of at most `max_payload` bytes.
     #[cfg(test)]
     fn cut(&mut self, lane: LaneId, max_payload: usize) -> Option<Cut> {
-        match self.waits_by_stream(lane) {
-            true => self.cut_by_stream(lane, max_payload),
-            false => self.cut_in_order(lane, max_payload),
-        }
+        let in_order = self.cut_in_order(lane, max_payload);
+        in_order.or_else(|| self.cut_by_stream(lane, max_payload))
     }
 
     /// Cuts the next fragment of a lane whose messages wait in order, of at most `max_payload`
-    /// bytes.
+    /// bytes. `None` if there is none, or the messages wait by stream.
     #[inline]
     pub(crate) fn cut_in_order(&mut self, lane: LaneId, max_payload: usize) -> Option<Cut> {
         debug_assert!(
@@ -471,11 +471,11 @@ impl SendQueue {
         let begin = m.cut == 0;
         if left > max_payload {
             let payload = m.payload.slice(m.cut..m.cut + max_payload);
-            let word = m.ppid_or_fsn(interleaves);
-            m.leaves(max_payload);
+            let cut = Cut::of(m, payload, (begin, false));
+            m.leaves(max_payload, interleaves);
             self.bytes -= max_payload as u64;
             self.begun = Some(lane.0);
-            return Some(Cut::of(m, payload, (begin, false), word));
+            return Some(cut);
         }
         // The last fragment moves the payload out of the queue, so its reference
         // count does not change.
@@ -489,11 +489,10 @@ impl SendQueue {
         }
         m.payload.advance(m.cut);
         let payload = core::mem::take(&mut m.payload);
-        let word = m.ppid_or_fsn(interleaves);
-        Some(Cut::of(&m, payload, (begin, true), word))
+        Some(Cut::of(&m, payload, (begin, true)))
     }
 
-    /// Cuts the next fragment of a lane whose messages wait by stream.
+    /// The same where messages wait by stream.
     #[inline(never)]
     pub(crate) fn cut_by_stream(&mut self, lane: LaneId, max_payload: usize) -> Option<Cut> {
         let Waits::ByStream(all) = &self.lanes.get(lane.0)?.messages else {
@@ -513,9 +512,8 @@ impl SendQueue {
         let left = m.payload.len() - m.cut;
         if left > max_payload {
             let payload = m.payload.slice(m.cut..m.cut + max_payload);
-            let word = m.ppid_or_fsn(interleaves);
-            m.leaves(max_payload);
-            let cut = Cut::of(m, payload, (first, false), word);
+            let cut = Cut::of(m, payload, (first, false));
+            m.leaves(max_payload, interleaves);
             all.leaves(stream, max_payload, (false, interleaves), value);
             self.bytes -= max_payload as u64;
             self.begun = (!interleaves).then_some(lane.0);
@@ -535,8 +533,7 @@ impl SendQueue {
         }
         m.payload.advance(m.cut);
         let payload = core::mem::take(&mut m.payload);
-        let word = m.ppid_or_fsn(interleaves);
-        Some(Cut::of(&m, payload, (first, true), word))
+        Some(Cut::of(&m, payload, (first, true)))
     }
 
     /// A packet with chunks of this lane is complete.
@@ -640,7 +637,7 @@ impl Lane {
 }
 
 /// A message begins: the next one of its stream may follow, or it gets its number.
-#[inline]
+#[inline(always)]
 fn begin(
     m: &mut Pending,
     numbers: &mut [Numbers],
@@ -650,7 +647,7 @@ fn begin(
     if !m.unordered {
         numbers[usize::from(m.stream)].turn = m.number.wrapping_add(1);
     } else if interleaves {
-        m.number = extra.get_or_insert_default().number_unordered(m.stream);
+        m.number = number_unordered(extra, m.stream);
     }
 }
 

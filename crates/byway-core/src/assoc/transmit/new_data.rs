@@ -41,15 +41,10 @@ impl Association {
             }
             // Two copies of what follows: a fragment that may come from either place would be put
             // together in memory, and each chunk would wait for the store buffer.
-            if self.send.queue.waits_by_stream(lane) {
-                if !self.send_chunk_of_stream(ctx, &mut packet, path, (lane, len)) {
-                    break;
-                }
-            } else {
-                let Some(cut) = self.send.queue.cut_in_order(lane, len) else {
-                    break;
-                };
+            if let Some(cut) = self.send.queue.cut_in_order(lane, len) {
                 self.send_chunk(ctx, &mut packet, path, cut);
+            } else if !self.send_chunk_of_stream(ctx, &mut packet, path, (lane, len)) {
+                break;
             }
             is_first = false;
             if packet.room() <= header {

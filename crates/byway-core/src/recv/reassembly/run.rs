@@ -65,6 +65,7 @@ impl Run {
     }
 
     /// Adds the fragment that follows the run.
+    #[inline(always)]
     pub(super) fn push(&mut self, f: &Fragment<'_>, charge: u32) {
         match self.pieces.back_mut() {
             Some(last) => {
