@@ -3,6 +3,8 @@
 //
 //	pion -local IP:PORT [-run N] [-again N] accept
 //	pion -local IP:PORT -remote IP:PORT [-end graceful|abort] [-run N] [-again N] connect
+//	pion -local IP:PORT [-bytes N] sink
+//	pion -local IP:PORT -remote IP:PORT [-bytes N] [-message N] bulk
 package main
 
 import (
@@ -131,16 +133,29 @@ func address(name string) *net.UDPAddr {
 	return a
 }
 
+// Buffers that bursts of a bulk transfer fit in; the system grants at most net.core.rmem_max.
+func enlarge(socket *net.UDPConn, isBulk bool) {
+	if isBulk {
+		_ = socket.SetReadBuffer(bulkBuffer)
+		_ = socket.SetWriteBuffer(bulkBuffer)
+	}
+}
+
 func open(connect bool) *sctp.Association {
 	log := logging.NewDefaultLoggerFactory()
 	log.DefaultLogLevel = logging.LogLevelWarn
 	log.Writer = os.Stderr
 	config := sctp.Config{LoggerFactory: log, MaxMessageSize: 1 << 20, MaxReceiveBufferSize: 1 << 20}
+	isBulk := flag.Arg(0) == "sink" || flag.Arg(0) == "bulk"
+	if isBulk {
+		forBulk(&config)
+	}
 	if connect {
 		socket, err := net.DialUDP("udp", address(*localName), address(*remoteName))
 		if err != nil {
 			fail("the socket", err)
 		}
+		enlarge(socket, isBulk)
 		config.NetConn = socket
 		a, err := sctp.Client(config)
 		if err != nil {
@@ -155,6 +170,7 @@ func open(connect bool) *sctp.Association {
 	if err != nil {
 		fail("the socket", err)
 	}
+	enlarge(socket, isBulk)
 	config.NetConn = &onePeer{UDPConn: socket}
 	a, err := sctp.Server(config)
 	if err != nil {
@@ -299,11 +315,20 @@ func exchange(a *sctp.Association, connect bool, run uint32) (lines []string, co
 func main() {
 	flag.Parse()
 	verb := flag.Arg(0)
-	if verb != "connect" && verb != "accept" {
-		fmt.Fprintln(os.Stderr, "usage: pion -local IP:PORT [-remote IP:PORT -end graceful|abort] [-run N] [-again N] connect|accept")
+	if verb != "connect" && verb != "accept" && verb != "sink" && verb != "bulk" {
+		fmt.Fprintln(os.Stderr, "usage: pion -local IP:PORT [-remote IP:PORT -end graceful|abort] [-run N] [-again N] connect|accept\n"+
+			"       pion -local IP:PORT [-remote IP:PORT] [-bytes N] [-message N] sink|bulk")
 		os.Exit(2)
 	}
 	time.AfterFunc(60*time.Second, func() { fail("the time limit", errors.New("60 s have passed")) })
+	switch verb {
+	case "sink":
+		sink()
+		return
+	case "bulk":
+		bulk()
+		return
+	}
 	for run := *firstRun; ; run++ {
 		a := open(verb == "connect")
 		lines, complete := exchange(a, verb == "connect", uint32(run))

@@ -27,6 +27,9 @@ pub(crate) struct Common {
     /// Settings to begin with: byway or rfc9260
     #[arg(long, default_value = "rfc9260", value_parser = preset)]
     pub(crate) preset: byway::Config,
+    /// Seal the messages with TLS 1.3, as a ticket does
+    #[arg(long)]
+    pub(crate) sealed: bool,
 }
 
 /// The preset with this name.

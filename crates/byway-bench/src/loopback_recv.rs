@@ -1,6 +1,8 @@
 //! `loopback-recv`: takes one association and counts what arrives.
 
+use crate::delays::Delays;
 use crate::figures::{Common, cpu_seconds, transfer};
+use crate::sealed::Receiving;
 use anyhow::Context;
 use byway::{Endpoint, EndpointOptions};
 use std::net::SocketAddr;
@@ -11,6 +13,9 @@ pub(crate) struct Arguments {
     /// Local addresses with their UDP ports
     #[arg(long, value_delimiter = ',', required = true)]
     bind: Vec<SocketAddr>,
+    /// Report how long messages took that loopback-send --rate sends
+    #[arg(long)]
+    delays: bool,
     #[command(flatten)]
     common: Common,
 }
@@ -25,13 +30,19 @@ async fn receive(arguments: Arguments) -> anyhow::Result<()> {
         .config(arguments.common.config());
     let endpoint = Endpoint::bind(options)?;
     let association = endpoint.accept().await.context("the endpoint closed")?;
+    let mut receiving = Receiving::begin(&association, arguments.common.sealed).await?;
+    let mut delays = arguments.delays.then(Delays::default);
     // Only from the first message on: the sender may take its time to begin.
     let mut bytes = 0;
     let mut received = association.recv().await;
     let (begin, cpu) = (Instant::now(), cpu_seconds());
     let mut end = begin;
     while let Some(message) = received {
-        bytes += message.payload.len() as u64;
+        let payload = receiving.open(message)?;
+        bytes += payload.len() as u64;
+        if let Some(delays) = &mut delays {
+            delays.note(&payload)?;
+        }
         received = association.recv().await;
         end = Instant::now();
     }
@@ -43,6 +54,9 @@ async fn receive(arguments: Arguments) -> anyhow::Result<()> {
     line["closed"] = closed.to_string().into();
     line["sacks_sent"] = stats.sacks_sent.into();
     line["duplicates_received"] = stats.duplicates_received.into();
+    if let Some(delays) = delays {
+        line["delays"] = delays.json();
+    }
     println!("{line}");
     endpoint.close().await;
     Ok(())

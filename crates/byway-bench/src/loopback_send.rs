@@ -1,9 +1,11 @@
 //! `loopback-send`: sends messages of one size as fast as they are taken.
 
+use crate::delays::{Pace, STAMP};
 use crate::figures::{Common, cpu_seconds, transfer};
+use crate::sealed::Sending;
 use anyhow::ensure;
 use bytes::Bytes;
-use byway::{Endpoint, EndpointOptions, Message};
+use byway::{Endpoint, EndpointOptions};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
@@ -24,6 +26,10 @@ pub(crate) struct Arguments {
     /// Bytes to send, instead of a time
     #[arg(long)]
     bytes: Option<u64>,
+    /// Messages a second, evenly spaced, each with the time when it was due for loopback-recv
+    /// --delays [default: as fast as they are taken]
+    #[arg(long)]
+    rate: Option<f64>,
     #[command(flatten)]
     common: Common,
 }
@@ -32,6 +38,11 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
     ensure!(
         arguments.message > 0,
         "--message 0: an SCTP message has at least one byte"
+    );
+    ensure!(
+        arguments.rate.is_none() || arguments.message >= STAMP,
+        "--message {}: with --rate a message has at least {STAMP} bytes",
+        arguments.message
     );
     arguments.common.runtime()?.block_on(send(arguments))
 }
@@ -51,14 +62,22 @@ async fn send(arguments: Arguments) -> anyhow::Result<()> {
     let association = endpoint
         .connect(&arguments.to, arguments.common.sctp_port)
         .await?;
+    let mut sending = Sending::begin(&association, arguments.common.sealed).await?;
 
     let payload = Bytes::from(vec![0x5a; arguments.message]);
     let limit = arguments.bytes.unwrap_or(u64::MAX);
+    let mut pace = arguments.rate.map(Pace::new).transpose()?;
     let time = Duration::try_from_secs_f64(arguments.secs)?;
     let (begin, cpu) = (Instant::now(), cpu_seconds());
     let mut bytes = 0;
     while bytes < limit && (arguments.bytes.is_some() || begin.elapsed() < time) {
-        association.send(Message::new(0, payload.clone())).await?;
+        match &mut pace {
+            None => sending.send(&association, &payload).await?,
+            Some(pace) => {
+                let stamped = pace.next(&payload).await?;
+                sending.send(&association, &stamped).await?;
+            }
+        }
         bytes += payload.len() as u64;
     }
     association.drained().await?;

@@ -1,11 +1,15 @@
 //! Programs that measure byway. Each prints one line of JSON at its end.
 
+mod bare;
 mod core;
+mod delays;
 mod figures;
 mod idle;
 mod loopback_recv;
 mod loopback_send;
 mod memory;
+mod sealed;
+mod setup_rate;
 mod sim_many;
 mod sim_transfer;
 
@@ -25,6 +29,10 @@ enum Command {
     LoopbackRecv(loopback_recv::Arguments),
     /// Send messages as fast as they are taken, over real sockets
     LoopbackSend(loopback_send::Arguments),
+    BareRecv(bare::Recv),
+    BareSend(bare::Send),
+    SetupServe(setup_rate::Serve),
+    SetupRate(setup_rate::Rate),
     Core(core::Arguments),
     SimTransfer(sim_transfer::Arguments),
     SimMany(sim_many::Arguments),
@@ -38,6 +46,10 @@ fn main() -> anyhow::Result<()> {
     match Arguments::parse().command {
         Command::LoopbackRecv(arguments) => loopback_recv::run(arguments),
         Command::LoopbackSend(arguments) => loopback_send::run(arguments),
+        Command::BareRecv(arguments) => bare::recv(arguments),
+        Command::BareSend(arguments) => bare::send(arguments),
+        Command::SetupServe(arguments) => setup_rate::serve(arguments),
+        Command::SetupRate(arguments) => setup_rate::rate(arguments),
         Command::Core(arguments) => core::run(arguments),
         Command::SimTransfer(arguments) => sim_transfer::run(arguments),
         Command::SimMany(arguments) => sim_many::run(arguments),

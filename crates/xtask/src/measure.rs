@@ -5,15 +5,19 @@ mod failover;
 mod grid;
 mod hostile;
 mod idle;
-pub(crate) mod loopback;
+mod latency;
+mod loopback;
 mod memory;
+mod messages;
 mod netns;
 mod ns2_grid;
 mod ns2_suite;
 mod sealed;
+mod setup_rate;
 mod sim_scale;
 pub(crate) mod sim_speed;
 mod sweep_speed;
+pub(crate) mod transfer;
 
 use crate::peers::{self, Workspace};
 use crate::plan::{self, Plan};
@@ -47,7 +51,8 @@ pub(crate) struct Arguments {
     /// The command byway to measure, instead of building it; for failover, forward, grid, sealed and sweep-speed
     #[arg(long)]
     byway: Option<PathBuf>,
-    /// Only a fixed choice of small cells, for ns2-grid
+    /// Only a fixed choice of small cells, for ns2-grid; for loopback, messages, latency and
+    /// setup-rate less of all, and only the peers that are built in seconds
     #[arg(long)]
     light: bool,
     /// Runs of each program, after the warm-up
@@ -85,8 +90,15 @@ enum Name {
     SimScale,
     /// Protocol alone, two ends in memory, against sctp-proto
     CoreThroughput,
-    /// Two processes over UDP on loopback, against usrsctp
+    /// Bulk between two processes over UDP on loopback, against usrsctp and pion; sealed, against
+    /// QUIC; and against the same sockets without a protocol
     Loopback,
+    /// Small messages between two processes over UDP on loopback, against usrsctp and pion
+    Messages,
+    /// Associations that two processes set up in a second over UDP on loopback, against usrsctp
+    SetupRate,
+    /// How long messages take at half load over UDP on loopback, against usrsctp
+    Latency,
     /// What encryption costs: a pipe over loopback by ticket, against the same plain
     Sealed,
     /// Memory of an idle association, against usrsctp
@@ -126,7 +138,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         Name::SimSpeed => sim_speed::plan(&workspace, arguments.peers_only)?,
         Name::SimScale => return sim_scale::run(&workspace, arguments),
         Name::CoreThroughput => core_throughput::plan(&workspace)?,
-        Name::Loopback => loopback::plan(&workspace)?,
+        Name::Loopback => loopback::plan(&workspace, arguments.light)?,
+        Name::Messages => messages::plan(&workspace, arguments.light)?,
+        Name::SetupRate => setup_rate::plan(&workspace, arguments.light)?,
+        Name::Latency => latency::plan(&workspace, arguments.light)?,
         Name::Memory => memory::plan(&workspace)?,
         Name::Sealed => return sealed::run(&workspace, arguments),
         Name::Idle => return idle::run(&workspace, arguments),

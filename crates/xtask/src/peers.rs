@@ -103,6 +103,22 @@ impl Workspace {
         Ok(target.join("release").join(format!("{name}-bench")))
     }
 
+    /// Builds the Go program of `interop/NAME`.
+    pub(crate) fn go_peer(&self, name: &str) -> Result<PathBuf> {
+        eprintln!("building the peer {name}");
+        let folder = self.target().join("peers");
+        std::fs::create_dir_all(&folder)
+            .with_context(|| format!("cannot make {}", folder.display()))?;
+        let program = folder.join(format!("{name}-peer"));
+        let mut go = Command::new("go");
+        go.args(["build", "-o"])
+            .arg(&program)
+            .arg(".")
+            .current_dir(self.file("interop").join(name));
+        run_quietly(&mut go)?;
+        Ok(program)
+    }
+
     /// Compiles `bench/SOURCE` with the libraries named and returns the program.
     pub(crate) fn c_peer(&self, source: &str, libraries: &[&str]) -> Result<PathBuf> {
         eprintln!("building the peer {source}");

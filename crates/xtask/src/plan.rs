@@ -24,6 +24,8 @@ pub(crate) struct Plan {
     pub(crate) headline: &'static str,
     /// The figure that is compared.
     pub(crate) figure: &'static str,
+    /// Of this figure.
+    pub(crate) unit: &'static str,
     /// Which way the figure is good.
     pub(crate) better: Better,
     /// All programs, in the order of a round. Of one setting, the first of ours is the one whose
@@ -72,6 +74,7 @@ pub(crate) fn measure(plan: Plan, runs: u32, warm_up: u32) -> Result<Report> {
         name: plan.name,
         headline: plan.headline,
         figure: plan.figure,
+        unit: plan.unit,
         better: plan.better,
         runs,
         series: series.into_iter().map(|(samples, _)| samples).collect(),

@@ -22,6 +22,8 @@ pub(crate) struct Report {
     pub(crate) headline: &'static str,
     /// The figure that is compared.
     pub(crate) figure: &'static str,
+    /// Of this figure.
+    pub(crate) unit: &'static str,
     /// Which way the figure is good.
     pub(crate) better: Better,
     /// Counted runs of each contender.
@@ -71,6 +73,13 @@ impl Report {
     /// The first of ours against the best peer with the same setting.
     fn ratio(&self, setting: &str) -> Option<f64> {
         self.pairs(setting).first().map(|pair| pair.ratio)
+    }
+
+    /// The median of the first of ours in the setting whose ratio counts.
+    fn value(&self) -> Option<f64> {
+        let of_headline = |s: &&Series| s.ours && s.setting == self.headline;
+        let first = self.series.iter().find(of_headline)?;
+        Some(first.spread(self.figure)?.median)
     }
 
     fn settings(&self) -> Vec<&'static str> {
@@ -157,6 +166,8 @@ impl Report {
         }
         json!({
             "name": self.name,
+            "value": self.value().map(rounded),
+            "unit": self.unit,
             "ratio": self.ratio(self.headline).map(rounded),
             "of": self.figure,
             "setting": self.headline,
@@ -221,6 +232,7 @@ mod tests {
             name: "test",
             headline: "plain",
             figure: "mb_per_s",
+            unit: "MB/s",
             better,
             runs: 3,
             series,

@@ -1,10 +1,9 @@
 //! The peers of `idle`: processes that hold idle associations.
 
+use crate::sealed::{say, shake_hands};
 use anyhow::{Context, Result, ensure};
-use byway::{Association, Endpoint, EndpointOptions, Message};
-use byway_tls::{
-    Answer, Expect, HANDSHAKE_PPID, Handshake, Opened, SEALED_PPID, SecretKey, Ticket,
-};
+use byway::{Association, Endpoint, EndpointOptions};
+use byway_tls::{Answer, Expect, Handshake, Opened, SEALED_PPID, SecretKey, Ticket};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
@@ -123,24 +122,11 @@ impl Pass {
     /// The TLS handshake, the ticket and its answer.
     async fn show(&self, association: &Association) -> Result<()> {
         let expect = Expect::fingerprint(self.ticket.server);
-        let mut handshake = Handshake::client(&self.key, expect, self.ticket.service)?;
-        loop {
-            while let Some(bytes) = handshake.next_message() {
-                say(association, HANDSHAKE_PPID, bytes.to_vec()).await?;
-            }
-            if handshake.is_done() {
-                break;
-            }
-            let received = association
-                .recv()
-                .await
-                .context("it ended in a handshake")?;
-            handshake.receive(&received.payload)?;
-        }
-        let mut session = handshake.finish()?;
+        let handshake = Handshake::client(&self.key, expect, self.ticket.service)?;
+        let mut session = shake_hands(association, handshake).await?;
         let request = session.witness.request(Some(&self.ticket)).encode();
         let sealed = session.sealer.seal_admission(&request)?;
-        say(association, SEALED_PPID, sealed.to_vec()).await?;
+        say(association, SEALED_PPID, sealed).await?;
         let answer = association
             .recv()
             .await
@@ -152,13 +138,6 @@ impl Pass {
         ensure!(welcome, "it was not let in");
         Ok(())
     }
-}
-
-async fn say(association: &Association, ppid: u32, bytes: Vec<u8>) -> Result<()> {
-    let mut message = Message::new(0, bytes);
-    message.ppid = ppid;
-    association.send(message).await?;
-    Ok(())
 }
 
 /// An association from an endpoint of its own, which is let in.

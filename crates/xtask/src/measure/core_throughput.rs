@@ -57,6 +57,7 @@ pub(crate) fn plan(workspace: &Workspace) -> Result<Plan> {
         name: "core-throughput",
         headline: IN_FLIGHT[0].0,
         figure: "mb_per_s",
+        unit: "MB/s",
         better: Better::Larger,
         contenders,
         notes: Vec::new(),

@@ -2,7 +2,7 @@
 //! `byway recv`, plain and by ticket, and of usrsctp.
 
 use super::Arguments;
-use super::loopback::{free_udp_port, wait_for_port};
+use super::transfer::{free_udp_port, wait_for_port};
 use crate::peers::{Workspace, need_packages};
 use crate::process::{limited, number, run_to_end, stop};
 use anyhow::{Context, Result, ensure};

@@ -1,164 +1,93 @@
-//! Two processes over UDP on loopback: rate, and CPU time of both ends.
+//! Bulk transfers between two processes over UDP on loopback: rate, and CPU time of both ends.
 
-use crate::peers::{Workspace, need_packages};
+use super::transfer::{self, Load, Program};
+use crate::peers::Workspace;
 use crate::plan::{Contender, Plan};
-use crate::process::{children_cpu, last_json, limited, number, stop};
 use crate::report::Better;
-use crate::series::Figures;
-use anyhow::{Context, Result, ensure};
-use std::net::UdpSocket;
-use std::process::{Child, Command};
-use std::time::{Duration, Instant};
+use anyhow::Result;
 
-const BYTES: u64 = 256 << 20;
+/// Against other stacks of SCTP.
+const SCTP: &str = "16 KiB messages";
+/// Against QUIC, which is always encrypted.
+const SEALED: &str = "16 KiB messages, sealed";
+/// Against the same sockets without a protocol.
+const BARE: &str = "16 KiB messages, by what sockets carry";
+
 const MESSAGE: u64 = 16_384;
-const BUFFER: u64 = 4 << 20;
-const SETTING: &str = "16 KiB messages";
+/// For slow programs, and for fast ones.
+const BYTES: u64 = 256 << 20;
+const MANY_BYTES: u64 = 1 << 30;
 
-/// Ours and usrsctp.
-pub(crate) fn plan(workspace: &Workspace) -> Result<Plan> {
-    need_packages(&["gcc", "libc6-dev", "libusrsctp-dev"])?;
-    let peer = workspace.c_peer("usrsctp/bench.c", &["usrsctp", "pthread"])?;
+/// Ours, and the peers; `light`: those alone that are built in seconds.
+pub(crate) fn plan(workspace: &Workspace, light: bool) -> Result<Plan> {
+    let usrsctp = transfer::usrsctp(workspace)?;
     let ours = workspace.byway_bench();
-    let byway = Contender {
-        name: "byway",
-        setting: SETTING,
-        ours: true,
-        run: Box::new(move || {
-            run_byway(
-                ours.command("loopback-recv")?,
-                ours.command("loopback-send")?,
-                BYTES,
-            )
-        }),
-    };
-    let usrsctp = Contender {
-        name: "usrsctp",
-        setting: SETTING,
-        ours: false,
-        run: Box::new(move || {
-            let (mut receiver, mut sender) = (limited(&peer), limited(&peer));
-            receiver.arg("recv");
-            sender.arg("send");
-            run_usrsctp(receiver, sender)
-        }),
-    };
+    let byway = |words| Program::Byway(ours.clone(), words);
+    let mut contenders = vec![
+        contender("byway", SCTP, true, byway(&[]), BYTES),
+        contender(
+            "usrsctp",
+            SCTP,
+            false,
+            Program::Usrsctp {
+                program: usrsctp,
+                nagle: false,
+            },
+            BYTES,
+        ),
+    ];
+    let mut notes = Vec::new();
+    if light {
+        notes.push("quinn and pion, which --light leaves out".into());
+    } else {
+        match workspace.go_peer("pion") {
+            Ok(pion) => {
+                contenders.push(contender("pion", SCTP, false, Program::Pion(pion), BYTES));
+            }
+            Err(error) => notes.push(format!("pion: {error:#}")),
+        }
+        let quinn = Program::Quinn(workspace.cargo_peer("quinn")?);
+        let sealed = byway(&["--sealed"]);
+        contenders.push(contender("byway", SEALED, true, sealed, MANY_BYTES));
+        let plain = byway(&[]);
+        contenders.push(contender("byway, plain", SEALED, true, plain, MANY_BYTES));
+        contenders.push(contender("quinn", SEALED, false, quinn.clone(), MANY_BYTES));
+        contenders.push(Contender {
+            name: "quinn, 256 KiB writes",
+            setting: SEALED,
+            ours: false,
+            run: Box::new(move || {
+                let (bytes, message) = (MANY_BYTES, 256 << 10);
+                quinn.run(Load { bytes, message })?.bulk()
+            }),
+        });
+    }
+    contenders.push(contender("byway", BARE, true, byway(&[]), MANY_BYTES));
+    let bare = Program::Bare(ours.clone());
+    contenders.push(contender("sockets alone", BARE, false, bare, MANY_BYTES));
     Ok(Plan {
         name: "loopback",
-        headline: SETTING,
+        headline: SCTP,
         figure: "mb_per_s",
+        unit: "MB/s",
         better: Better::Larger,
-        contenders: vec![byway, usrsctp],
-        notes: Vec::new(),
+        contenders,
+        notes,
     })
 }
 
-/// Our two programs, with their first word; `bytes` from the one to the other.
-pub(crate) fn run_byway(mut receiver: Command, mut sender: Command, bytes: u64) -> Result<Figures> {
-    let port = free_udp_port()?;
-    let address = format!("127.0.0.1:{port}");
-    receiver.args(["--bind", &address, "--buffer", &BUFFER.to_string()]);
-    sender.args(["--to", &address, "--buffer", &BUFFER.to_string()]);
-    sender.args(["--bytes", &bytes.to_string()]);
-    sender.args(["--message", &MESSAGE.to_string()]);
-    transfer(receiver, sender, port, bytes)
-}
-
-fn run_usrsctp(mut receiver: Command, mut sender: Command) -> Result<Figures> {
-    let (port, sender_port) = (free_udp_port()?, free_udp_port()?);
-    receiver.args([
-        "--udp-port",
-        &port.to_string(),
-        "--buffer",
-        &BUFFER.to_string(),
-    ]);
-    sender.args([
-        "--udp-port",
-        &sender_port.to_string(),
-        "--peer-udp-port",
-        &port.to_string(),
-    ]);
-    sender.args([
-        "--buffer",
-        &BUFFER.to_string(),
-        "--bytes",
-        &BYTES.to_string(),
-    ]);
-    sender.args(["--message", &MESSAGE.to_string()]);
-    transfer(receiver, sender, port, BYTES)
-}
-
-/// Starts the receiver, waits for its UDP port, and runs the sender to its end.
-fn transfer(
-    mut receiver: Command,
-    mut sender: Command,
-    port: u16,
-    expected: u64,
-) -> Result<Figures> {
-    let before = children_cpu()?;
-    let mut receiver = receiver.spawn().context("cannot start the receiver")?;
-    let sent = wait_for_port(&mut receiver, port).and_then(|()| {
-        let sent = sender.output().context("cannot start the sender")?;
-        ensure!(
-            sent.status.success(),
-            "the sender ended with {}",
-            sent.status
-        );
-        Ok(())
-    });
-    if sent.is_err() {
-        stop(&receiver);
+fn contender(
+    name: &'static str,
+    setting: &'static str,
+    ours: bool,
+    program: Program,
+    bytes: u64,
+) -> Contender {
+    let message = MESSAGE;
+    Contender {
+        name,
+        setting,
+        ours,
+        run: Box::new(move || program.run(Load { bytes, message })?.bulk()),
     }
-    let received = receiver
-        .wait_with_output()
-        .context("the receiver is lost")?;
-    sent?;
-    ensure!(
-        received.status.success(),
-        "the receiver ended with {}",
-        received.status
-    );
-    let cpu = children_cpu()?.saturating_sub(before).as_secs_f64();
-    let line = last_json(&String::from_utf8_lossy(&received.stdout));
-    let bytes = number(line.as_ref(), "bytes")?;
-    ensure!(
-        bytes >= expected as f64,
-        "only {bytes} of {expected} bytes arrived"
-    );
-    Ok(vec![
-        ("mb_per_s", number(line.as_ref(), "mb_per_s")?),
-        ("cpu_s_per_gb", cpu / (bytes / 1e9)),
-    ])
-}
-
-/// A port that is free now.
-pub(crate) fn free_udp_port() -> Result<u16> {
-    let socket = UdpSocket::bind("127.0.0.1:0").context("no free UDP port")?;
-    Ok(socket.local_addr()?.port())
-}
-
-/// Waits until UDP port `port` is in use, and a moment longer for the program to listen.
-pub(crate) fn wait_for_port(child: &mut Child, port: u16) -> Result<()> {
-    let column = format!(":{port:04X}");
-    let until = Instant::now() + Duration::from_secs(20);
-    loop {
-        let sockets = std::fs::read_to_string("/proc/net/udp").context("/proc/net/udp")?;
-        if sockets.lines().any(|l| {
-            l.split_ascii_whitespace()
-                .nth(1)
-                .is_some_and(|a| a.ends_with(&column))
-        }) {
-            break;
-        }
-        if let Some(status) = child.try_wait()? {
-            anyhow::bail!("the receiver ended with {status} before it listened");
-        }
-        ensure!(
-            Instant::now() < until,
-            "the receiver does not open UDP port {port}"
-        );
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    std::thread::sleep(Duration::from_millis(200));
-    Ok(())
 }

@@ -1,7 +1,7 @@
 //! Resident memory of an idle association, of either end.
 
-use super::loopback::{free_udp_port, wait_for_port};
-use crate::peers::{Workspace, need_packages};
+use super::transfer::{self, free_udp_port, wait_for_port};
+use crate::peers::Workspace;
 use crate::plan::{Contender, Plan};
 use crate::process::{limited, number, run_to_end, stop};
 use crate::report::Better;
@@ -17,8 +17,7 @@ const SETTING: &str = "10,000 associations";
 
 /// Ours and usrsctp.
 pub(crate) fn plan(workspace: &Workspace) -> Result<Plan> {
-    need_packages(&["gcc", "libc6-dev", "libusrsctp-dev"])?;
-    let peer = workspace.c_peer("usrsctp/bench.c", &["usrsctp", "pthread"])?;
+    let peer = transfer::usrsctp(workspace)?;
     let ours = workspace.byway_bench();
     let byway = Contender {
         name: "byway",
@@ -36,6 +35,7 @@ pub(crate) fn plan(workspace: &Workspace) -> Result<Plan> {
         name: "memory",
         headline: SETTING,
         figure: "kib_per_end",
+        unit: "KiB",
         better: Better::Smaller,
         contenders: vec![byway, usrsctp],
         notes: Vec::new(),

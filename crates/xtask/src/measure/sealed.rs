@@ -1,7 +1,7 @@
 //! What encryption costs: `byway cat` to `byway listen` over loopback, by ticket and plain.
 
 use super::Arguments;
-use super::loopback::{free_udp_port, wait_for_port};
+use super::transfer::{free_udp_port, wait_for_port};
 use crate::peers::Workspace;
 use crate::process::{children_cpu, limited, stop};
 use anyhow::{Context, Result, ensure};

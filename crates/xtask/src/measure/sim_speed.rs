@@ -85,6 +85,7 @@ pub(crate) fn plan(workspace: &Workspace, peers_only: bool) -> Result<Plan> {
         name: "sim-speed",
         headline: LOSSES[0].0,
         figure: "cpu_seconds",
+        unit: "s",
         better: Better::Smaller,
         contenders,
         notes,

@@ -6,7 +6,7 @@
 //! would take them for code that nobody runs.
 
 use super::Package;
-use crate::measure::loopback;
+use crate::measure::transfer::{self, Load};
 use crate::process::{limited, run_to_end};
 use anyhow::{Context, Result};
 use std::path::Path;
@@ -69,10 +69,14 @@ fn bench(command: impl Fn(&[&str]) -> Command) -> Result<()> {
     }
     eprintln!("training: the core alone, sockets, memory");
     run_to_end(&mut command(&["core", "--bytes", &bytes]))?;
-    loopback::run_byway(
+    let load = Load {
+        bytes: BYTES,
+        message: 16_384,
+    };
+    transfer::train(
         command(&["loopback-recv"]),
         command(&["loopback-send"]),
-        BYTES,
+        load,
     )?;
     run_to_end(&mut command(&["memory", "--associations", "500"]))?;
     Ok(())

@@ -1,7 +1,7 @@
 //! Bytes out for bytes in, to addresses that have proved nothing.
 
 use super::super::Arguments;
-use super::super::loopback::free_udp_port;
+use super::super::transfer::free_udp_port;
 use super::Part;
 use super::tools::{Tools, number, rounded};
 use anyhow::{Context, Result, ensure};

@@ -2,7 +2,7 @@
 //! transfer by ticket beside 1,000 strangers whose secret is wrong.
 
 use super::super::Arguments;
-use super::super::loopback::free_udp_port;
+use super::super::transfer::free_udp_port;
 use super::Part;
 use super::tools::{Running, Tools, median, number, rounded};
 use crate::process::run_quietly;

@@ -2,7 +2,7 @@
 //! hits an unrelated socket.
 
 use super::super::Arguments;
-use super::super::loopback::free_udp_port;
+use super::super::transfer::free_udp_port;
 use super::Part;
 use super::tools::{Running, Tools, json_of, median, number, rounded};
 use anyhow::Result;

@@ -1,7 +1,7 @@
 //! Resident memory of `byway recv` at its ceiling and after.
 
 use super::super::Arguments;
-use super::super::loopback::free_udp_port;
+use super::super::transfer::free_udp_port;
 use super::Part;
 use super::tools::{Running, Tools, number, rounded};
 use anyhow::{Result, ensure};

@@ -1,7 +1,7 @@
 //! How long `byway recv` keeps peers that make no progress.
 
 use super::super::Arguments;
-use super::super::loopback::free_udp_port;
+use super::super::transfer::free_udp_port;
 use super::Part;
 use super::tools::Tools;
 use anyhow::{Result, ensure};
