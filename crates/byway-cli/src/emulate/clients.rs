@@ -1,7 +1,7 @@
 //! Who sends to relays: each client has a socket of its own to the target, so that answers find it.
 
-use super::relay::bound;
 use crate::terminal::{counted, say};
+use socket2::{Domain, Protocol, Socket, Type};
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -11,6 +11,19 @@ use std::time::Duration;
 const MOST: usize = 256;
 /// A client of whom nothing was heard for so long gives way to a new one, if there is no other place.
 const SILENT: Duration = Duration::from_secs(10);
+/// Room for what comes while the process does not run, if the system gives it.
+const BUFFER: usize = 4 << 20;
+
+/// A socket that never waits.
+pub(super) fn bound(at: SocketAddr) -> io::Result<UdpSocket> {
+    let socket = Socket::new(Domain::for_address(at), Type::DGRAM, Some(Protocol::UDP))?;
+    // A system that gives less loses more in a burst, and says so nowhere.
+    let _ = socket.set_recv_buffer_size(BUFFER);
+    let _ = socket.set_send_buffer_size(BUFFER);
+    socket.bind(&at.into())?;
+    socket.set_nonblocking(true)?;
+    Ok(socket.into())
+}
 
 /// Where clients of a path send to.
 #[derive(Debug)]

@@ -1,21 +1,18 @@
 //! UDP relays: what comes to a port goes through a path of the scenario to a target, and what the
 //! target answers goes back. They need no rights.
 
-use super::clients::{Clients, Door};
+use super::clients::{Clients, Door, bound};
 use super::cuts::Cuts;
 use super::links::{BATCH, LARGEST, LONGEST, wait};
 use crate::failure::{Failure, Kind};
 use byway_lab::emulation::{Emulation, End, Out};
 use byway_lab::scenario::Scenario;
 use rustix::event::{PollFd, PollFlags};
-use socket2::{Domain, Protocol, Socket, Type};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Room for what comes while the process does not run, if the system gives it.
-const BUFFER: usize = 4 << 20;
 /// Longest packet, if nothing else is said: that of most networks.
 pub(crate) const MTU: u16 = 1500;
 /// The headers of UDP and of IPv4 or IPv6.
@@ -315,15 +312,4 @@ enum Place {
     Door(usize),
     /// The socket of this client.
     Target(u64),
-}
-
-/// A socket that never waits.
-pub(super) fn bound(at: SocketAddr) -> io::Result<UdpSocket> {
-    let socket = Socket::new(Domain::for_address(at), Type::DGRAM, Some(Protocol::UDP))?;
-    // A system that gives less loses more in a burst, and says so nowhere.
-    let _ = socket.set_recv_buffer_size(BUFFER);
-    let _ = socket.set_send_buffer_size(BUFFER);
-    socket.bind(&at.into())?;
-    socket.set_nonblocking(true)?;
-    Ok(socket.into())
 }
