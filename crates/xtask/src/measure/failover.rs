@@ -196,3 +196,31 @@ fn one_death(
 fn stall(receiver: Receiver, dead: Instant, end: Instant) -> Result<Stall> {
     flow::stall(&receiver.end(), dead, end)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A pause of half a second, whenever T3-rtx could bring it about.
+    #[test]
+    fn a_pause_that_begins_later_is_seen() {
+        let zero = Instant::now();
+        let at = |ms| zero + Duration::from_millis(ms);
+        let dead = at(1000);
+        let end = dead + BYWAY.watched;
+        for later in [0, 900, 1000, 1900, 2400] {
+            let pause = 1000 + later..1500 + later;
+            let arrivals: Vec<Instant> = (0..10_000)
+                .step_by(10)
+                .filter(|ms| !pause.contains(ms))
+                .map(at)
+                .filter(|at| *at <= end)
+                .collect();
+            let stall = flow::stall(&arrivals, dead, end).unwrap();
+            assert!(
+                (0.5..0.52).contains(&stall.seconds) && !stall.never,
+                "{later} ms after the death: {stall:?}"
+            );
+        }
+    }
+}
