@@ -1,5 +1,6 @@
 //! The errors of this crate.
 
+use crate::scoped::{shown_address, shown_host};
 use byway_core::{CommandError, LossReason};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -9,7 +10,7 @@ use std::net::{IpAddr, SocketAddr};
 #[non_exhaustive]
 pub enum BindError {
     /// A socket could not be created or bound.
-    #[error("cannot bind UDP {address}: {source}{}", remedy(source))]
+    #[error("cannot bind UDP {}: {source}{}", shown_address(*address), remedy(source))]
     Socket {
         /// The address.
         address: SocketAddr,
@@ -19,7 +20,7 @@ pub enum BindError {
     /// A raw socket, for SCTP without UDP, could not be created or bound.
     #[error(
         "cannot bind SCTP without UDP on {}: {source}{}",
-        address.ip(),
+        shown_host(*address),
         remedy_of_raw(source)
     )]
     Raw {
@@ -41,7 +42,8 @@ pub enum BindError {
     },
     /// An address has a UDP port, but the endpoint shall be without UDP.
     #[error(
-        "{0} has a UDP port, but the encapsulation is none: leave the port out, or use UDP or both"
+        "{} has a UDP port, but the encapsulation is none: leave the port out, or use UDP or both",
+        shown_address(*.0)
     )]
     UdpPort(SocketAddr),
     /// The kernel's own SCTP would answer the packets of peers with ABORT.
@@ -161,13 +163,15 @@ pub enum ConnectError {
     Refused(#[from] byway_core::ConnectError),
     /// An address lacks its UDP port.
     #[error(
-        "{0} has UDP port 0; give the peer's encapsulation port, 9899 unless it chose another, or \
-         bind this side without UDP, too"
+        "{} has UDP port 0; give the peer's encapsulation port, 9899 unless it chose another, or \
+         bind this side without UDP, too",
+        shown_host(*.0)
     )]
     NoUdpPort(SocketAddr),
     /// An address has a UDP port, but this endpoint is without UDP.
     #[error(
-        "{0} has a UDP port, but this endpoint has none: leave the port out, or use UDP or both"
+        "{} has a UDP port, but this endpoint has none: leave the port out, or use UDP or both",
+        shown_address(*.0)
     )]
     UdpPort(SocketAddr),
     /// The association was not established.
@@ -186,7 +190,7 @@ pub enum ConnectError {
 }
 
 fn list(addresses: &[SocketAddr]) -> String {
-    let texts: Vec<String> = addresses.iter().map(SocketAddr::to_string).collect();
+    let texts: Vec<String> = addresses.iter().map(|a| shown_address(*a)).collect();
     texts.join(", ")
 }
 
@@ -250,6 +254,32 @@ mod tests {
         };
         assert!(taken.to_string().contains("SCTP port 5001 of 10.0.0.1"));
         assert!(taken.in_use());
+    }
+
+    #[test]
+    fn an_address_of_one_link_is_named_with_its_card() {
+        let peer: SocketAddr = "[fe80::2%1]:9899".parse().unwrap();
+        let card = shown_host(peer).replace("fe80::2", "");
+        assert!(card.starts_with('%'), "{card}");
+        let failed = ConnectError::Failed {
+            remote: vec![peer],
+            port: 7,
+            closed: Closed::DriverGone,
+        };
+        let missing = || io::ErrorKind::AddrNotAvailable.into();
+        for (error, words) in [
+            (failed.to_string(), format!("[fe80::2{card}]:9899, SCTP")),
+            (
+                BindError::socket(peer, missing()).to_string(),
+                format!("UDP [fe80::2{card}]:9899:"),
+            ),
+            (
+                BindError::raw(peer, missing()).to_string(),
+                format!("on fe80::2{card}:"),
+            ),
+        ] {
+            assert!(error.contains(&words), "{error}");
+        }
     }
 
     #[test]

@@ -84,6 +84,7 @@ mod raw;
 mod raw_port;
 mod refused;
 mod routes;
+mod scoped;
 mod shared;
 #[cfg(test)]
 mod skipped;
@@ -109,6 +110,7 @@ pub use endpoint::{Endpoint, EndpointOptions};
 pub use error::{BindError, Closed, ConnectError, SendError};
 pub use events::Events;
 pub use overview::{Latest, Overview};
+pub use scoped::{shown_address, shown_host};
 pub use state::DriverStats;
 pub use stream::{ByteStream, Stream};
 pub use watcher::{Passing, Watcher};

@@ -1,6 +1,7 @@
 //! Addresses as they are written, and those that the kernel would choose.
 
 use crate::failure::{Failure, Kind};
+pub(super) use byway::shown_host;
 use byway_tls::Ticket;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6, ToSocketAddrs, UdpSocket};
 
@@ -191,16 +192,12 @@ pub(super) fn by_routes(remote: &[SocketAddr]) -> Result<Vec<SocketAddr>, Failur
     let mut unreachable = Vec::new();
     for to in remote {
         match source_for(*to) {
-            Ok(ip) => {
-                let mut address = SocketAddr::new(ip, 0);
-                if let (SocketAddr::V6(from), SocketAddr::V6(to)) = (&mut address, to) {
-                    from.set_scope_id(to.scope_id());
-                }
+            Ok(address) => {
                 if !local.contains(&address) {
                     local.push(address);
                 }
             }
-            Err(e) => unreachable.push(format!("{to}: {e}")),
+            Err(e) => unreachable.push(format!("{}: {e}", shown(*to))),
         }
     }
     if local.is_empty() {
@@ -249,7 +246,7 @@ pub(super) fn left_out(local: &[SocketAddr], remote: &[SocketAddr]) -> Option<St
         remote.iter().partition(|to| reached(to));
     let first = others.first().filter(|_| !some.is_empty())?;
     let family = if first.is_ipv4() { "IPv4" } else { "IPv6" };
-    let all: Vec<String> = others.iter().map(|a| a.ip().to_string()).collect();
+    let all: Vec<String> = others.iter().map(|a| shown_host(**a)).collect();
     Some(format!(
         "not used now: {}, as this side has no address of {family} (a wildcard in --bind, or no --bind, takes one \
          that comes)",
@@ -259,15 +256,15 @@ pub(super) fn left_out(local: &[SocketAddr], remote: &[SocketAddr]) -> Option<St
 
 /// An address for people: without a port if it has none, as it is without UDP.
 pub(super) fn shown(address: SocketAddr) -> String {
-    match address {
-        _ if address.port() != 0 => address.to_string(),
-        SocketAddr::V6(a) if a.scope_id() != 0 => format!("{}%{}", a.ip(), a.scope_id()),
-        _ => address.ip().to_string(),
+    match address.port() {
+        0 => shown_host(address),
+        _ => byway::shown_address(address),
     }
 }
 
-/// Connecting a UDP socket sends nothing; it makes the kernel choose.
-pub(super) fn source_for(to: SocketAddr) -> std::io::Result<IpAddr> {
+/// The local address, with any free port, from which the kernel's routes reach this one, by the same card if that is of
+/// one link. Connecting a UDP socket sends nothing; it makes the kernel choose.
+pub(super) fn source_for(to: SocketAddr) -> std::io::Result<SocketAddr> {
     let any: IpAddr = if to.is_ipv4() {
         Ipv4Addr::UNSPECIFIED.into()
     } else {
@@ -275,7 +272,11 @@ pub(super) fn source_for(to: SocketAddr) -> std::io::Result<IpAddr> {
     };
     let socket = UdpSocket::bind((any, 0))?;
     socket.connect(to)?;
-    Ok(socket.local_addr()?.ip())
+    let mut address = SocketAddr::new(socket.local_addr()?.ip(), 0);
+    if let (SocketAddr::V6(from), SocketAddr::V6(to)) = (&mut address, to) {
+        from.set_scope_id(to.scope_id());
+    }
+    Ok(address)
 }
 
 #[cfg(test)]
@@ -374,15 +375,21 @@ mod tests {
     }
 
     #[test]
-    fn without_udp_an_address_is_shown_without_a_port() {
-        for (address, expected) in [
-            ("10.0.0.1:9899", "10.0.0.1:9899"),
-            ("10.0.0.1:0", "10.0.0.1"),
-            ("[::1]:0", "::1"),
-            ("[fe80::1%3]:0", "fe80::1%3"),
-        ] {
-            assert_eq!(shown(address.parse().unwrap()), expected);
+    fn what_is_shown_can_be_written() {
+        for text in ["10.0.0.1:7", "[::1]:7", "[fe80::1%lo]:7", "10.0.0.1:0"] {
+            let address = parse(text, 9899).unwrap()[0];
+            let (text, port) = (text.trim_end_matches(":0"), address.port());
+            assert_eq!(shown(address), text);
+            let host = shown_host(address);
+            assert_eq!(parse(&host, port).unwrap(), [address], "{host}");
         }
+    }
+
+    #[test]
+    fn an_address_that_is_left_out_has_its_card() {
+        let remote = ["10.0.0.1:7", "[fe80::1%1]:7"].map(|a| a.parse().unwrap());
+        let words = left_out(&["10.0.0.2:7".parse().unwrap()], &remote).unwrap();
+        assert!(words.starts_with("not used now: fe80::1%lo, as"), "{words}");
     }
 
     #[test]

@@ -166,10 +166,11 @@ async fn look(args: &DoctorArgs, ending: &Ending) -> Result<Found, Failure> {
     for (i, (local, remote)) in wanted.iter().enumerate() {
         if !args.talk.json {
             let doing = format!(
-                "pair {} of {}: {} to {remote}",
+                "pair {} of {}: {} to {}",
                 i + 1,
                 wanted.len(),
-                local.ip()
+                address::shown_host(*local),
+                address::shown(*remote)
             );
             say_part(&format!("\r{doing:78}"));
         }
@@ -220,7 +221,7 @@ fn pairs(
         // An address without a route is still reported: any source will do.
         let chosen = address::by_routes(remote)?;
         for to in remote {
-            let source = address::source_for(*to).map(|ip| SocketAddr::new(ip, 0));
+            let source = address::source_for(*to);
             let same = chosen.iter().find(|a| a.is_ipv4() == to.is_ipv4()).copied();
             pairs.extend(source.ok().or(same).map(|local| (local, *to)));
         }

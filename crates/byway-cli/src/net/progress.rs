@@ -1,5 +1,6 @@
 //! What a person sees meanwhile: a bar, the paths, and what happens to them.
 
+use super::address;
 use super::log::Log;
 use super::record::note;
 use super::traffic;
@@ -8,6 +9,7 @@ use byway::PathStats;
 use byway::text::shown;
 use byway_lab::show;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const BAR: &str = "{msg} [{bar:24}] {percent:>3} %  {decimal_bytes}/{decimal_total_bytes}  \
@@ -149,9 +151,17 @@ impl Progress {
     }
 }
 
-/// A path as people see it: "10.0.0.1 -> 10.0.0.2:9899".
+/// A path as people see it: "10.0.0.1 -> 10.0.0.2:9899", "fe80::1%eth0 -> [fe80::2%eth0]:9899".
 pub(super) fn ends(path: &PathStats) -> String {
-    format!("{} -> {}", path.local.ip(), path.remote)
+    local_to_remote(path.local, path.remote)
+}
+
+fn local_to_remote(local: SocketAddr, remote: SocketAddr) -> String {
+    format!(
+        "{} -> {}",
+        address::shown_host(local),
+        byway::shown_address(remote)
+    )
 }
 
 fn words(path: &PathStats) -> String {
@@ -176,6 +186,22 @@ mod tests {
     fn the_templates_can_be_read() {
         for template in [BAR, PATHS] {
             assert!(ProgressStyle::with_template(template).is_ok(), "{template}");
+        }
+    }
+
+    #[test]
+    fn a_path_is_named_by_both_ends_and_that_of_one_link_by_its_card() {
+        for (local, remote, expected) in [
+            ("10.0.0.1:7", "10.0.0.2:9899", "10.0.0.1 -> 10.0.0.2:9899"),
+            ("[::1]:0", "[::1]:9899", "::1 -> [::1]:9899"),
+            (
+                "[fe80::1%1]:7",
+                "[fe80::2%1]:9899",
+                "fe80::1%lo -> [fe80::2%lo]:9899",
+            ),
+        ] {
+            let (local, remote) = (local.parse().unwrap(), remote.parse().unwrap());
+            assert_eq!(local_to_remote(local, remote), expected);
         }
     }
 

@@ -1,9 +1,9 @@
 //! What each path has carried, over all associations of a command.
 
-use byway::{PathId, PathStats};
+use byway::{PathId, PathStats, shown_address, shown_host};
 use byway_lab::show;
 use serde_json::{Value, json};
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What each pair of addresses has carried. A path that moves to another address of this side
@@ -20,7 +20,8 @@ struct Inner {
 
 #[derive(Debug)]
 struct Pair {
-    local: IpAddr,
+    /// Without its port, which each association has its own.
+    local: SocketAddr,
     remote: SocketAddr,
     /// Bytes sent and received.
     bytes: [u64; 2],
@@ -32,7 +33,9 @@ impl Traffic {
         let mut inner = self.inner();
         for path in paths {
             let total = [path.bytes_sent, path.bytes_received];
-            inner.add(path.path, (path.local.ip(), path.remote), total);
+            let mut local = path.local;
+            local.set_port(0);
+            inner.add(path.path, (local, path.remote), total);
         }
     }
 
@@ -46,8 +49,8 @@ impl Traffic {
         let inner = self.inner();
         let pairs = inner.pairs.iter().map(|pair| {
             json!({
-                "local": pair.local.to_string(),
-                "remote": pair.remote.to_string(),
+                "local": shown_host(pair.local),
+                "remote": shown_address(pair.remote),
                 "bytes_sent": pair.bytes[0],
                 "bytes_received": pair.bytes[1],
             })
@@ -62,7 +65,7 @@ impl Traffic {
 }
 
 impl Inner {
-    fn add(&mut self, id: PathId, (local, remote): (IpAddr, SocketAddr), total: [u64; 2]) {
+    fn add(&mut self, id: PathId, (local, remote): (SocketAddr, SocketAddr), total: [u64; 2]) {
         let at = self.last.iter().position(|(path, _)| *path == id);
         let before = at.map_or([0; 2], |at| self.last[at].1);
         // The number of a path that was removed may be given again.
@@ -107,8 +110,8 @@ mod tests {
     fn bytes_count_where_they_went() {
         let traffic = Traffic::default();
         let pair = |local: u8, remote: u8| {
-            let at = |n| IpAddr::from([10, 0, 0, n]);
-            (at(local), SocketAddr::new(at(remote), 9))
+            let at = |n, port| SocketAddr::from(([10, 0, 0, n], port));
+            (at(local, 0), at(remote, 9))
         };
         let add = |id, pair, total| traffic.inner().add(PathId(id), pair, total);
         add(0, pair(1, 11), [100, 10]);

@@ -38,10 +38,11 @@ pub(super) fn translator(pair: &Pair, answer: &Answer) -> Translator {
     let Some(seen) = &answer.seen else {
         return Translator::Unknown;
     };
-    let own = SocketAddr::new(pair.local.ip(), answer.port);
+    // A card has another number there.
+    let own = |s: &SocketAddr| (s.ip(), s.port()) == (pair.local.ip(), answer.port);
     if seen.is_empty() {
         Translator::Unknown
-    } else if seen.contains(&own) {
+    } else if seen.iter().any(own) {
         Translator::None
     } else if seen.iter().any(|s| s.port() == answer.port) {
         Translator::Address
@@ -124,7 +125,7 @@ impl Protocol132 {
 
 /// Why a pair without UDP does not answer, and what to do. None if UDP has the same words.
 fn words_without_udp(silence: &Silence, pair: &Pair) -> Option<String> {
-    let remote = pair.remote.ip();
+    let remote = address::shown_host(pair.remote);
     match silence {
         Silence::NobodyListens => Some(format!(
             "protocol 132 passes and the host answers, but nothing there takes SCTP without UDP; \
@@ -163,12 +164,13 @@ pub(super) fn words(silence: &Silence, pair: &Pair) -> String {
         Silence::Refused(error) => format!(
             "the kernel or a router refuses packets ({error}); check routes and filters of this \
              host with `ip route get {}`",
-            remote.ip()
+            address::shown_host(remote)
         ),
         Silence::NobodyListens => format!(
-            "the host answers, but nothing listens on UDP {}; start `byway recv --bind {remote}` there, \
+            "the host answers, but nothing listens on UDP {}; start `byway recv --bind {}` there, \
              or correct the port in --to",
-            remote.port()
+            remote.port(),
+            address::shown(remote)
         ),
         Silence::WrongPort(error) => format!(
             "UDP passes, but the SCTP port is refused ({error}); --port must be that of the other \

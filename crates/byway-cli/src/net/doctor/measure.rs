@@ -143,8 +143,7 @@ pub(super) async fn without_udp(
         encapsulation: EncapsulationArg::None,
         ..effort.below
     };
-    let at = |address: SocketAddr| SocketAddr::new(address.ip(), 0);
-    let (local, remote) = (at(pair.local), at(pair.remote));
+    let (local, remote) = (any_port(pair.local), any_port(pair.remote));
     let mut options = below.options(vec![local]).config(effort.config.clone());
     options.accept = false;
     let endpoint = Endpoint::bind(options).ok()?;
@@ -161,6 +160,12 @@ pub(super) async fn without_udp(
     Some(answer)
 }
 
+/// The same address, of one link or not.
+fn any_port(mut address: SocketAddr) -> SocketAddr {
+    address.set_port(0);
+    address
+}
+
 /// Without UDP if the address of the other side has no UDP port.
 fn options(local: SocketAddr, remote: SocketAddr, effort: &Effort) -> EndpointOptions {
     let mut below = effort.below;
@@ -169,7 +174,7 @@ fn options(local: SocketAddr, remote: SocketAddr, effort: &Effort) -> EndpointOp
         return below.options(vec![local]);
     }
     below.encapsulation = EncapsulationArg::None;
-    below.options(vec![SocketAddr::new(local.ip(), 0)])
+    below.options(vec![any_port(local)])
 }
 
 async fn with(endpoint: &Endpoint, remote: SocketAddr, effort: &Effort) -> Result<Answer, Silence> {
@@ -248,7 +253,7 @@ fn knock(local: Option<SocketAddr>, mut remote: SocketAddr) -> Silence {
         remote.set_port(DISCARD);
     }
     let ask = || {
-        let from = local.map_or(remote, |l| SocketAddr::new(l.ip(), 0));
+        let from = local.map_or(remote, any_port);
         let socket = UdpSocket::bind(from)?;
         socket.connect(remote)?;
         socket.set_read_timeout(Some(Duration::from_millis(800)))?;

@@ -1,6 +1,6 @@
 //! The result as text of 80 columns and as JSON.
 
-use super::super::address::shown;
+use super::super::address::{shown, shown_host};
 use super::findings::{Protocol132, Translator, translator, words};
 use super::host::Host;
 use super::measure::Pair;
@@ -18,7 +18,7 @@ pub(super) fn text(pairs: &[Pair], findings: &[String]) -> String {
             out,
             "pair {}: {} to {}{}",
             i + 1,
-            pair.local.ip(),
+            shown_host(pair.local),
             shown(pair.remote),
             if pair.remote.port() == 0 {
                 ", without UDP"
@@ -96,8 +96,8 @@ pub(super) fn json(
         .iter()
         .map(|pair| match &pair.answer {
             Ok(a) => json!({
-                "local": pair.local.ip().to_string(),
-                "remote": pair.remote.to_string(),
+                "local": shown_host(pair.local),
+                "remote": byway::shown_address(pair.remote),
                 "answers": true,
                 "setup_ms": ms(Some(a.setup)),
                 "rtt_ms": ms(a.round_trip(0.0)),
@@ -113,8 +113,8 @@ pub(super) fn json(
                 "seen_as": a.seen.as_ref().map(|s| s.iter().map(ToString::to_string).collect::<Vec<_>>()),
             }),
             Err(silence) => json!({
-                "local": pair.local.ip().to_string(),
-                "remote": pair.remote.to_string(),
+                "local": shown_host(pair.local),
+                "remote": byway::shown_address(pair.remote),
                 "answers": false,
                 "why": words(silence, pair),
             }),

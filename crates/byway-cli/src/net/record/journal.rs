@@ -5,6 +5,7 @@
 use super::writer::{Sink, Writer, Written};
 use crate::failure::Failure;
 use crate::net::rate::Rate;
+use byway::shown_address;
 use byway::text::shown;
 use chrono::{DateTime, Datelike, Timelike};
 use serde_json::{Map, Value};
@@ -184,10 +185,9 @@ impl Line<'_> {
         let mut out = format!("{} {}", time(now), self.event);
         let mut place = Vec::new();
         place.extend(self.association.map(|n| format!("association {n}")));
-        place.extend(
-            self.path
-                .map(|(local, remote)| format!("{local} -> {remote}")),
-        );
+        place.extend(self.path.map(|(local, remote)| {
+            format!("{} -> {}", shown_address(local), shown_address(remote))
+        }));
         if !place.is_empty() {
             let _ = write!(out, " {}", place.join(", "));
         }
@@ -228,8 +228,8 @@ impl Line<'_> {
         put("time", Some(time(now).into()));
         put("event", Some(self.event.into()));
         put("association", self.association.map(Value::from));
-        put("local", self.path.map(|p| p.0.to_string().into()));
-        put("remote", self.path.map(|p| p.1.to_string().into()));
+        put("local", self.path.map(|p| shown_address(p.0).into()));
+        put("remote", self.path.map(|p| shown_address(p.1).into()));
         put("before", self.before.map(Value::from));
         put("state", self.state.map(Value::from));
         put("cause", words(self.cause));

@@ -9,7 +9,7 @@ use byway_core::{AssocId, Endpoint};
 use byway_lab::transfer::{AssociationRecord, EventRecord, PathRecord, push};
 use byway_lab::units::format_duration;
 use std::collections::HashMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::time::Duration;
 
 /// Associations of which values over time are kept: those that carry most.
@@ -610,8 +610,11 @@ fn short(time: Duration) -> String {
 
 /// "10.0.0.1 → 10.0.0.2": addresses tell paths apart, ports seldom do.
 fn name(local: SocketAddr, remote: SocketAddr) -> String {
-    let shown = |ip: IpAddr| ip.to_string();
-    format!("{} → {}", shown(local.ip()), shown(remote.ip()))
+    format!(
+        "{} → {}",
+        byway::shown_host(local),
+        byway::shown_host(remote)
+    )
 }
 
 fn path_of(what: &Observation) -> Option<PathId> {
