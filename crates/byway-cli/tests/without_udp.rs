@@ -6,13 +6,23 @@ mod skipped;
 
 use peers::{byway, folder, run, text};
 use skipped::skipped;
+use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
 
 const NONE: [&str; 2] = ["--encapsulation", "none"];
 
 /// Whether raw sockets can be opened here, and the kernel's SCTP is not in the way.
 fn possible() -> bool {
-    let out = run(&["cat", "/dev/null", "--to", "127.0.11.9", NONE[0], NONE[1]]);
+    let out = run(&[
+        "cat",
+        "/dev/null",
+        "--to",
+        "127.0.11.9",
+        "--connect-timeout",
+        "100ms",
+        NONE[0],
+        NONE[1],
+    ]);
     let said = text(&out.stderr);
     let not = said.contains("CAP_NET_RAW") || said.contains("sctp.ko");
     if not {
@@ -32,21 +42,31 @@ fn a_file_passes_and_its_sender_is_told_when_nobody_takes_sctp() {
     let got = dir.join("got");
     std::fs::create_dir(&got).unwrap();
     let bind = ["--bind", "127.0.11.1,127.0.11.2"];
-    let send = || {
-        byway()
-            .arg("send")
+    let send = |patience: &str| {
+        let mut send = byway();
+        send.arg("send")
             .arg(&file)
             .args(["--to", "127.0.11.1,127.0.11.2", "--retries", "0"])
-            .args(NONE)
-            .output()
-            .unwrap()
+            .args(["--connect-timeout", patience])
+            .args(NONE);
+        send
     };
-    let nobody = send();
+    let nobody = send("500ms").output().unwrap();
     assert_eq!(nobody.status.code(), Some(3), "{}", text(&nobody.stderr));
     let said = text(&nobody.stderr);
     assert!(said.contains("protocol unreachable"), "{said}");
     assert!(said.contains("`byway recv --encapsulation none`"), "{said}");
 
+    // Who begins to listen meanwhile is found.
+    let mut sender = send("60s").stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = String::new();
+    let mut stderr = BufReader::new(sender.stderr.take().unwrap());
+    while !said
+        .contains("nothing takes SCTP without UDP at 127.0.11.1 and 127.0.11.2; trying for 60 s")
+    {
+        let n = stderr.read_line(&mut said).unwrap();
+        assert_ne!(n, 0, "{said}");
+    }
     let receiver = byway()
         .args(["recv", "--unprotected"])
         .arg("--dir")
@@ -58,16 +78,8 @@ fn a_file_passes_and_its_sender_is_told_when_nobody_takes_sctp() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut sent = send();
-    for _ in 0..100 {
-        if sent.status.success() {
-            break;
-        }
-        // It has not begun to listen.
-        std::thread::sleep(std::time::Duration::from_millis(50));
-        sent = send();
-    }
-    assert!(sent.status.success(), "{}", text(&sent.stderr));
+    stderr.read_to_string(&mut said).unwrap();
+    assert!(sender.wait().unwrap().success(), "{said}");
     let received = receiver.wait_with_output().unwrap();
     let said = text(&received.stderr);
     assert!(received.status.success(), "{said}");

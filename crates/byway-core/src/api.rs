@@ -82,8 +82,8 @@ pub enum IcmpMessage {
         mtu: u32,
     },
     /// "Protocol Unreachable" of IPv4, "Unrecognized Next Header Type Encountered" of IPv6: the
-    /// host has no SCTP. It ends a set-up that nobody has answered at once, and an established
-    /// association if it is said again after RTO.Initial without a packet of the peer in between
+    /// host has no SCTP. A set-up tries the next address at once, and ends when all have said so, or
+    /// [`PortUnreachable`](Self::PortUnreachable). It ends an established association if it is said again after RTO.Initial without a packet of the peer in between
     /// (ICMP8).
     ProtocolUnreachable,
     /// "Port Unreachable" about a packet in UDP: nothing listens on that UDP port. A set-up tries

@@ -155,19 +155,19 @@ async fn set_up(
     {
         say(format_args!("{words}"));
     }
-    let refused = Cell::new(false);
-    let setup = persistently(&endpoint, &remote, there.sctp_port(), || {
-        let first = !refused.replace(true) && there.may_say_refusal();
+    let refused = Cell::new(None);
+    let setup = persistently(&endpoint, &remote, there.sctp_port(), |by| {
+        let first = refused.replace(Some(by)).is_none() && there.may_say_refusal();
         if first && !here.is_silent() {
             say(format_args!(
                 "{}; trying for {}",
-                nothing_listens(&remote),
+                nobody_there(&remote),
                 format_duration(timeout)
             ));
         }
     });
     let unanswered = || {
-        say_unless(here.is_silent() || refused.get(), || {
+        say_unless(here.is_silent() || refused.get().is_some(), || {
             format!(
                 "still trying, for {}: {}",
                 format_duration(timeout),
@@ -188,19 +188,13 @@ async fn set_up(
             return Ok((endpoint, association));
         }
         Ok(Err(e)) => refusal(e, there),
-        Err(_) if refused.get() => Failure::new(
-            Kind::Lost,
-            format!(
-                "{} (ICMP: port unreachable): is `byway recv` or `byway listen` running there, with \
-                 another UDP port (--to ADDR:PORT), or does a firewall reject it?{}",
-                nothing_listens(&remote),
-                end_of_ticket(there)
-            ),
-        ),
-        Err(_) => Failure::new(
-            Kind::Lost,
-            silence(&endpoint, &remote, there, timeout) + end_of_ticket(there),
-        ),
+        Err(_) => {
+            let words = match refused.get() {
+                Some(by) => nobody_came(by, &remote),
+                None => silence(&endpoint, &remote, there, timeout),
+            };
+            Failure::new(Kind::Lost, words + end_of_ticket(there))
+        }
     };
     // The next attempt may need the same ports.
     ending.abort(endpoint, b"given up").await;
@@ -221,11 +215,6 @@ fn refusal(error: ConnectError, there: &Destination) -> Failure {
                     there.sctp_port()
                 )
             }
-            LossReason::ProtocolUnreachable => {
-                "; is `byway recv --encapsulation none` running there? A receiver \
-                 in UDP is reached with --encapsulation udp, at its UDP port (--to ADDR:PORT)"
-                    .into()
-            }
             _ => String::new(),
         },
         _ => String::new(),
@@ -235,25 +224,34 @@ fn refusal(error: ConnectError, there: &Destination) -> Failure {
     failure
 }
 
-/// Sets an association up, again and again while nothing listens on the UDP port: the other side
+/// Which message of the other side's host says that nobody is there.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Refused {
+    /// Nothing has the UDP port.
+    Port,
+    /// Nothing takes SCTP without UDP.
+    Protocol,
+}
+
+/// Sets an association up, again and again while the other side's host says that nobody is there: somebody
 /// may be about to begin. `refused` is called each time.
 async fn persistently(
     endpoint: &Endpoint,
     remote: &[SocketAddr],
     port: u16,
-    refused: impl Fn(),
+    refused: impl Fn(Refused),
 ) -> Result<Association, ConnectError> {
     const PAUSE: Duration = Duration::from_millis(250);
     loop {
         match endpoint.connect(remote, port).await {
             Err(ConnectError::Failed {
-                closed:
-                    Closed::Lost {
-                        reason: LossReason::PortUnreachable,
-                        ..
-                    },
+                closed: Closed::Lost { reason, .. },
                 ..
-            }) => refused(),
+            }) if reason == LossReason::PortUnreachable => refused(Refused::Port),
+            Err(ConnectError::Failed {
+                closed: Closed::Lost { reason, .. },
+                ..
+            }) if reason == LossReason::ProtocolUnreachable => refused(Refused::Protocol),
             other => return other,
         }
         tokio::time::sleep(PAUSE).await;
@@ -315,14 +313,38 @@ fn listed(remote: &[SocketAddr]) -> String {
     shown.join(", ")
 }
 
-/// "nothing listens on UDP port 9898 of 10.0.0.1".
-fn nothing_listens(remote: &[SocketAddr]) -> String {
-    let each: Vec<String> = remote
-        .iter()
-        .filter(|a| a.port() != 0)
-        .map(|a| format!("UDP port {} of {}", a.port(), a.ip()))
-        .collect();
-    format!("nothing listens on {}", each.join(" and "))
+/// "nothing listens on UDP port 9898 of 10.0.0.1", "nothing takes SCTP without UDP at 10.0.0.1".
+fn nobody_there(remote: &[SocketAddr]) -> String {
+    let (without_udp, in_udp): (Vec<&SocketAddr>, _) = remote.iter().partition(|a| a.port() == 0);
+    let port = |a: &&SocketAddr| format!("UDP port {} of {}", a.port(), address::shown_host(**a));
+    let host = |a: &&SocketAddr| address::shown_host(**a);
+    let kind = |what: &str, each: Vec<String>| match each.is_empty() {
+        true => None,
+        false => Some(format!("nothing {what} {}", each.join(" and "))),
+    };
+    let all = [
+        kind("listens on", in_udp.iter().map(port).collect()),
+        kind(
+            "takes SCTP without UDP at",
+            without_udp.iter().map(host).collect(),
+        ),
+    ];
+    all.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// The same at the end, and what to do.
+fn nobody_came(by: Refused, remote: &[SocketAddr]) -> String {
+    let nobody = nobody_there(remote);
+    match by {
+        Refused::Port => format!(
+            "{nobody} (ICMP: port unreachable): is `byway recv` or `byway listen` running there, with \
+             another UDP port (--to ADDR:PORT), or does a firewall reject it?"
+        ),
+        Refused::Protocol => format!(
+            "{nobody} (ICMP: protocol unreachable): is `byway recv --encapsulation none` running there? \
+             A receiver in UDP is reached with --encapsulation udp, at its UDP port (--to ADDR:PORT)"
+        ),
+    }
 }
 
 /// What must pass for these addresses to answer.
@@ -453,4 +475,34 @@ pub(super) fn refused(endpoint: &Endpoint) -> serde_json::Value {
         endpoint.dropped_by_kernel().into(),
     );
     all.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_nobody_is_there_each_address_is_named_as_it_was_tried() {
+        for (remote, words) in [
+            (
+                &["10.0.0.1:9898"][..],
+                "nothing listens on UDP port 9898 of 10.0.0.1",
+            ),
+            (
+                &["[fe80::2%1]:9898", "10.0.0.1:7"],
+                "nothing listens on UDP port 9898 of fe80::2%lo and UDP port 7 of 10.0.0.1",
+            ),
+            (
+                &["10.0.0.1:0", "[fe80::2%1]:0"],
+                "nothing takes SCTP without UDP at 10.0.0.1 and fe80::2%lo",
+            ),
+            (
+                &["10.0.0.1:0", "10.1.0.1:9899"],
+                "nothing listens on UDP port 9899 of 10.1.0.1, nothing takes SCTP without UDP at 10.0.0.1",
+            ),
+        ] {
+            let remote: Vec<SocketAddr> = remote.iter().map(|a| a.parse().unwrap()).collect();
+            assert_eq!(nobody_there(&remote), words);
+        }
+    }
 }

@@ -71,17 +71,16 @@ impl Association {
                     self.on_too_large(ctx, path, mtu + 1);
                 }
             }
+            IcmpMessage::ProtocolUnreachable if quoted.tag == 0 => {
+                self.on_init_refused(ctx, path, LossReason::ProtocolUnreachable);
+            }
             IcmpMessage::ProtocolUnreachable => {
-                let is_so = match quoted.tag {
-                    0 => self.awaits_init_ack(),
-                    _ => self.has_lost_its_stack(ctx.now),
-                };
-                if is_so {
+                if self.has_lost_its_stack(ctx.now) {
                     self.lose(ctx, LossReason::ProtocolUnreachable);
                 }
             }
             IcmpMessage::PortUnreachable if quoted.tag == 0 => {
-                self.on_init_refused(ctx, path);
+                self.on_init_refused(ctx, path, LossReason::PortUnreachable);
             }
             IcmpMessage::PortUnreachable => {
                 if self.has_lost_its_stack(ctx.now) {
@@ -94,16 +93,16 @@ impl Association {
         }
     }
 
-    /// Nothing listens on the UDP port to which the INIT went: it leaves to the next address, and
-    /// the set-up ends when none is left.
-    fn on_init_refused(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
+    /// Nothing listens on the UDP port to which the INIT went, or nothing takes SCTP without UDP: it leaves to the
+    /// next address, which may be in UDP where this one is not, and the set-up ends when none is left.
+    fn on_init_refused(&mut self, ctx: &mut Ctx<'_>, path: PathId, reason: LossReason) {
         if !self.awaits_init_ack() {
             return;
         }
         self.setup.refused |= 1 << path.index();
         let refused = |p: PathId| self.setup.refused >> p.index() & 1 == 1;
         if self.paths.ids().all(refused) {
-            self.lose(ctx, LossReason::PortUnreachable);
+            self.lose(ctx, reason);
         } else if path == self.paths.data() && !self.cfg.setup.first_address_only {
             let view = self.paths.view();
             if let Some(next) = view.ring(path).find(|p| !refused(*p)) {

@@ -82,6 +82,53 @@ fn a_set_up_fails_at_once_where_nobody_takes_sctp() {
     assert_eq!(lost(&mut p), Some(LossReason::ProtocolUnreachable));
 }
 
+// One of two addresses takes no SCTP, or has nobody on its port: the INIT goes to the other one at once.
+#[test]
+fn a_set_up_goes_on_at_the_next_address_whatever_refuses_the_first() {
+    use IcmpMessage::{PortUnreachable, ProtocolUnreachable};
+    for (first, second, reason) in [
+        (
+            ProtocolUnreachable,
+            ProtocolUnreachable,
+            LossReason::ProtocolUnreachable,
+        ),
+        (
+            ProtocolUnreachable,
+            PortUnreachable,
+            LossReason::PortUnreachable,
+        ),
+        (
+            PortUnreachable,
+            ProtocolUnreachable,
+            LossReason::ProtocolUnreachable,
+        ),
+    ] {
+        let refused = |cut: &'static [usize]| {
+            let mut p = Pair::new(2, &plain());
+            p.cut(cut);
+            p.connect(A, &plain());
+            let init = last(&p, "INIT", 20);
+            tell(&mut p, 0, &init, first);
+            assert_eq!(
+                p.take_drawings_with(&["INIT"])[1],
+                if cut == [0] {
+                    "A -> INIT -> Z (path 1)"
+                } else {
+                    "A -> INIT -> lost (path 1)"
+                }
+            );
+            (p, init)
+        };
+        let (mut p, _) = refused(&[0]);
+        p.run(100);
+        assert_eq!(p.state(A), "ESTABLISHED", "{first:?}");
+        let (mut p, init) = refused(&[0, 1]);
+        assert_eq!(p.state(A), "COOKIE-WAIT", "{first:?}");
+        tell(&mut p, 1, &init, second);
+        assert_eq!(lost(&mut p), Some(reason));
+    }
+}
+
 #[test]
 fn a_quoted_init_says_nothing_once_it_was_answered() {
     let mut p = Pair::new(1, &plain());
