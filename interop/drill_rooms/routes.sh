@@ -104,6 +104,20 @@ serials() { # TYPE FIELD: the serial numbers that were seen, each once
     tshark -n -r "$WORK/changes.pcapng" -d udp.port==9899,sctp -Y "sctp.chunk_type == $1" -T fields -e "$2" 2> /dev/null | sort -u | wc -l
 }
 
+wildcard_told() { # NAME SOURCE: an addition and a deletion from there named the wildcard address (RFC 5061 section 4.2)
+    local said status
+    said=$(python3 -c '
+import sys
+sys.path.insert(0, sys.argv[1])
+from table_rooms import packets
+found = packets.wildcards(sys.argv[2], [sys.argv[3]])
+print(found)
+sys.exit(not (found.added and found.deleted))' "$ROOT/interop" "$WORK/changes.pcapng" "$2" 2>&1)
+    status=$?
+    [ -z "$BROKEN" ] || status=1
+    verdict "$1: $(tail -n 1 <<< "$said")" $status "of $2, one of each is wanted; $BROKEN"
+}
+
 # For the controls, too.
 roam_new_first() {
     local SERVER=(--json)
@@ -121,7 +135,7 @@ roam_new_first() {
 }
 
 drill_roam() {
-    local SERVER=(--json) router
+    local SERVER=(--json)
     roam_new_first
 
     two_links
@@ -152,7 +166,12 @@ drill_roam() {
     stalled_less "roam, the server leaves its network" 400
     changes_told "roam, the server leaves its network" 2
 
-    # Behind translators; the server has public addresses.
+    roam_translators
+}
+
+# Behind translators; the server has public addresses. For the controls, too.
+roam_translators() {
+    local SERVER=(--json) router
     fresh a z r s
     cable a e0 192.168.7.1 r in 192.168.7.254
     cable a e1 192.168.8.1 s in 192.168.8.254
@@ -174,4 +193,6 @@ drill_roam() {
     complete "roam, from one translator to another" 6
     stalled_less "roam, from one translator to another" 400
     changes_told "roam, from one translator to another" 1
+    # The client has a private address and the server a public one, so nobody has to say so.
+    wildcard_told "roam, from one translator to another" 198.51.100.1
 }
