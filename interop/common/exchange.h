@@ -4,7 +4,8 @@
  *   PEER connect --port P --local-port L --addr A[,B] --to C[,D] --end graceful|abort [options]
  *   PEER accept --port P --addr A[,B] [options]
  *
- * Each side prints a line for each stream that it sent and received, with a SHA-256. The side
+ * Each side prints a line for each stream that it sent and received, with a SHA-256, and the
+ * longest pause between two arrivals, in ms. The side
  * that connected ends the association; the other one prints how it ended. A side whose peer
  * restarts (RFC 9260 section 5.2) begins again, and so does one whose association is lost, up to
  * --again times. A run of the exchange has a number, which its messages carry as their payload
@@ -20,6 +21,7 @@
 #define CONTROL 43 /* the stream of the last message of each side */
 #define MAX_MESSAGES 200
 #define MAX_LENGTH 250003
+#define HELD 2 /* messages that the other side may hold back until the case is done (--hold) */
 
 /* A shared key (RFC 4895) as the socket option SCTP_AUTH_KEY takes it. */
 struct shared_key {
@@ -153,13 +155,35 @@ struct exchange {
 	struct sum sent[LANES], received[LANES];
 	struct arriving arriving[LANES + 1];
 	int left; /* messages that have not arrived */
+	/* When something arrived last, 0 before, and the longest time between; ms. What is held back
+	 * is no pause. */
+	int64_t heard, pause;
 };
+
+static int64_t clock_ms(void)
+{
+	struct timespec t;
+
+	if (clock_gettime(CLOCK_MONOTONIC, &t) != 0)
+		fail("clock_gettime");
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static void note_pause(struct exchange *e)
+{
+	const int64_t now = clock_ms();
+
+	if (e->left > HELD && e->heard != 0 && now - e->heard > e->pause)
+		e->pause = now - e->heard;
+	e->heard = now;
+}
 
 static void begin_run(struct exchange *e, uint32_t run)
 {
 	pthread_mutex_lock(&e->lock);
 	e->run = run;
 	e->complete = e->answered = e->gone = e->left = 0;
+	e->heard = e->pause = 0;
 	memset(e->received, 0, sizeof(e->received));
 	for (int n = 0; n < LANES; n++) {
 		e->left += lane_at(n).messages;
@@ -267,6 +291,7 @@ static void on_data(struct exchange *e, const struct part *p, const uint8_t *byt
 
 	if (p->ppid != e->run)
 		return;
+	note_pause(e);
 	if (p->stream > CONTROL || p->unordered != (p->stream == 41)) {
 		note("stream %u, unordered %d: not as it was sent", p->stream, p->unordered);
 		exit(1);
@@ -357,6 +382,7 @@ static int exchange_over(const struct options *o, struct carrier *c, uint32_t *r
 		sum_print("sent", &e.sent[n], lane_at(n));
 		sum_print("received", &e.received[n], lane_at(n));
 	}
+	printf("pause %lld\n", (long long)e.pause);
 	printf("end %s\n", ended == PART_SHUT_DOWN ? "graceful" : "aborted");
 	return 0;
 }

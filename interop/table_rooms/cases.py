@@ -10,12 +10,24 @@ from pathlib import Path
 
 from . import packets
 from .lab import Failed, Lab, Process, await_true
-from .packets import ABORT, AUTH, DATA, I_DATA, INIT, SHUTDOWN_COMPLETE, Packet
+from .packets import ABORT, AUTH, DATA, I_DATA, INIT, INIT_ACK, SHUTDOWN_COMPLETE, Packet
 from .peers import BYWAY, PEER, Byway, Pion, Program
 
 STREAMS = 43
 # What must have crossed each way before something happens, and on the other path before a cut ends; of 4.9 MB.
 BEGUN, MOVED = 400_000, 200_000
+# Seconds of a round trip on these paths whose queues are full both ways: they hold 100 ms each (lab.py).
+ROUND_TRIP = 0.2
+# How long nothing may arrive at a program when the path dies on which the other one sends. byway moves within three round
+# trips, and what was in flight follows in two more, as the window of the other path grows: a second. T3-rtx of RFC 9260
+# would take longer. The peers wait for T3-rtx, which takes as long as RTO.max at most (peers.py), and then do the same.
+BYWAY_PAUSE = 5 * ROUND_TRIP
+PEER_PAUSE = 2 + 5 * ROUND_TRIP
+# A guest on a busy machine has its processor late.
+GUEST_LATE = 0.5
+# And from the return of the peer's program to its data: byway finds it within a second, as after an outage of all paths
+# (docs/networks.md), and a set-up and the first data take three round trips.
+RETURN = 1 + 3 * ROUND_TRIP
 SECRET, OTHER_SECRET = "known-to-both-sides", "known-to-the-peer-alone"
 
 
@@ -256,6 +268,45 @@ def cut(case: Case, who: int) -> None:
     # Without another path, the messages that were held must have come this way.
     came = came_back(seen, case.side(BYWAY), case.side(PEER), needs_data=alone)
     case.details = f"{which} down for {up - marks['down']:.1f} s, then there: {came}"
+    if not alone:
+        own, peer = (case.out(name).read_text().splitlines() for name in ("byway", "peer"))
+        case.details += f"; {short_pauses(own, peer, who, GUEST_LATE if case.cell.peer == 'linux' else 0)}"
+
+
+def pause(lines: list[str]) -> float:
+    """The longest time in which nothing arrived at a program, by its own word; seconds."""
+    said = [l.removeprefix("pause ") for l in lines if l.startswith("pause ")]
+    if len(said) != 1 or not said[0].isdigit():
+        raise Failed(f"the program's word of its longest pause is {said}")
+    return int(said[0]) / 1000
+
+
+def short_pauses(byway: list[str], peer: list[str], who: int, late: float = 0) -> str:
+    """Of an exchange on whose way a path died, on which `who` sent: how long nothing arrived. `late`: what is allowed besides."""
+    here, there = pause(byway), pause(peer)
+    at, most = (here, PEER_PAUSE + late) if who == PEER else (there, BYWAY_PAUSE + late)
+    if at > most:
+        name, by = ("byway", "the peer") if who == PEER else ("the peer", "byway")
+        raise Failed(f"nothing of {by} arrived at {name} for {at * 1000:.0f} ms, at most {most * 1000:.0f}")
+    return f"nothing arrived for {here * 1000:.0f} ms here, {there * 1000:.0f} ms there"
+
+
+def returned(seen: list[Packet], peer: list[str], back: float, connects: bool) -> float:
+    """Seconds from the return of the peer's program to its first data: what was on its way of the one that died is older
+    than the set-up of the new association. `back`: it was started, or listens. One that connects is there when its INIT is:
+    the guest may be slow to start it."""
+    begun = [p.time for p in of_set_up(seen, peer) if p.time >= back]
+    data = [p.time for p in packets.data_of(seen, peer) if begun and p.time > begun[0]]
+    if not data:
+        raise Failed("no data of the peer's new program was seen")
+    took = data[0] - (begun[0] if connects else back)
+    if took > RETURN:
+        raise Failed(f"data of the peer came {took:.2f} s after its program was back, at most {RETURN:.2f}")
+    return took
+
+
+def of_set_up(seen: list[Packet], sources: list[str]) -> list[Packet]:
+    return [p for p in packets.of(seen, sources) if INIT in p.chunks or INIT_ACK in p.chunks]
 
 
 def came_back(seen: list[Packet], byway: list[str], peer: list[str], needs_data: bool) -> str:
@@ -312,6 +363,8 @@ def back(case: Case, who: int) -> None:
     # only while it has something in flight.
     ways = ("rx",) if isinstance(case.peer, Pion) and survivor == PEER else ("rx", "tx")
 
+    marks: dict[str, float] = {}
+
     def middle(case: Case) -> None:
         case.begun(begun, ways)
         # Neither the host of the dead program says so, nor does a kernel that ends its associations itself.
@@ -323,9 +376,11 @@ def back(case: Case, who: int) -> None:
         case.of(who).kill()
         case.out("byway" if who == BYWAY else "peer").write_text("")
         if client_dies:
+            marks["back"] = time.time()
             case.swap(who, case.connect(run=2))
         else:
             case.swap(who, case.accept(run=2))
+            marks["back"] = time.time()
             case.lab.rule("deaf", False)
 
     case.run(middle)
@@ -335,6 +390,9 @@ def back(case: Case, who: int) -> None:
     if said != [wanted]:
         raise Failed(f"the side that stayed says {said}, not {wanted}")
     case.details = f"the side that stayed: {wanted}"
+    if who == PEER:
+        took = returned(case.packets, case.side(PEER), marks["back"], client_dies)
+        case.details += f"; data of the peer {took * 1000:.0f} ms after it was back"
     if client_dies:
         inits = packets.count(packets.of(case.packets, case.side(who)), INIT)
         if inits < 2:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from .lab import UDP_PORT, Failed
 
-DATA, INIT, SACK, ABORT, SHUTDOWN_COMPLETE, AUTH, ASCONF, ASCONF_ACK = 0, 1, 3, 6, 14, 15, 0xC1, 0x80
+DATA, INIT, INIT_ACK, SACK, ABORT, SHUTDOWN_COMPLETE, AUTH, ASCONF, ASCONF_ACK = 0, 1, 2, 3, 6, 14, 15, 0xC1, 0x80
 HEARTBEAT, HEARTBEAT_ACK = 4, 5
 I_DATA = 64
 # An ABORT with the T bit, of a host that does not know the association.
