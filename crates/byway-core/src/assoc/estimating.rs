@@ -313,7 +313,7 @@ impl Association {
         self.observe_rto(ctx, path, Some(rtt));
         if self.paths.get(path).errors.trusts_answer_to(sent.at) {
             if self.answer_proves(ctx, path, sent.full_sized) {
-                self.clear_errors(ctx, path, true);
+                self.take_back(ctx, path, sent.at);
             } else {
                 self.choose_data_path(ctx, None);
             }

@@ -81,7 +81,7 @@ impl Association {
         }
     }
 
-    /// The peer answered what left on a path at this time, a heartbeat or an ASCONF: the path has no errors
+    /// The peer answered what left on a path at this time, a heartbeat, a probe or an ASCONF: the path has no errors
     /// any more, and is active again if it was not.
     pub(super) fn take_back(&mut self, ctx: &mut Ctx<'_>, path: PathId, asked: Instant) {
         let state = self.paths.get(path).state();
@@ -95,7 +95,7 @@ impl Association {
     /// A path is active again that answered what left at this time. What is in flight
     /// on paths that are not active leaves on it, and so does what it carried itself
     /// before.
-    fn end_revival(&mut self, ctx: &mut Ctx<'_>, back: PathId, asked: Instant) {
+    pub(super) fn end_revival(&mut self, ctx: &mut Ctx<'_>, back: PathId, asked: Instant) {
         if self.cfg.failover.revival.is_none() {
             return;
         }

@@ -172,17 +172,17 @@ impl Association {
         let Some(at) = found.filter(|_| path == NO_PATH) else {
             return false;
         };
-        all.remove(at);
+        let asked = all.remove(at).probed;
         // An address that is being deleted still receives, and is no source.
         if !self.could_become_path(pair) || !self.addresses.local.contains(&pair.0) {
             return true;
         }
         self.failure.errors = 0;
         match self.path_behind(pair) {
-            Some(path) => self.rebind(ctx, path, pair),
+            Some(path) => self.rebind(ctx, path, pair, asked),
             // The path works again from its own source.
             None if self.paths.find_source(&pair.1).is_some() => {}
-            None => self.add_verified(ctx, pair),
+            None => self.add_verified(ctx, pair, asked),
         }
         true
     }
@@ -247,19 +247,27 @@ impl Association {
         ctx: &mut Ctx<'_>,
         path: PathId,
         (local, remote): (SocketAddr, SocketAddr),
+        asked: Instant,
     ) {
         self.paths.rebind(path, local, remote.port());
         self.addresses.changed = true;
         self.take_flight_for_lost(path, LossCause::FastRetransmit);
         // The peer may have missed the last SACK.
         self.recv.acker.want_now();
-        self.on_source_works(ctx, path);
+        self.on_source_works(ctx, path, asked);
         self.event(ctx, crate::api::Event::PathMoved { path, remote });
     }
 
     /// A source that belongs to no path becomes one, in the place of a path that never
     /// proved itself, or failed, if there is no other room.
-    fn add_verified(&mut self, ctx: &mut Ctx<'_>, (local, remote): (SocketAddr, SocketAddr)) {
+    fn add_verified(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        (local, remote): (SocketAddr, SocketAddr),
+        asked: Instant,
+    ) {
+        let active = |p: &Path| p.state() == PathState::Active;
+        let is_only = !self.paths.iter().any(active);
         let new = self.new_path(ctx, (local, remote), true);
         let room = self.paths.has_room(self.cfg.setup.max_paths);
         let path = if room {
@@ -282,17 +290,20 @@ impl Association {
         self.addresses.changed = true;
         self.announce_path(ctx, path, remote, PathState::Active);
         self.learn_mtu(ctx, path);
-        self.on_source_works(ctx, path);
+        self.on_source_works(ctx, path, asked);
+        if is_only {
+            self.end_revival(ctx, path, asked);
+        }
     }
 
-    /// The peer answered from there.
-    fn on_source_works(&mut self, ctx: &mut Ctx<'_>, path: PathId) {
+    /// The peer answered from there what left at this time.
+    fn on_source_works(&mut self, ctx: &mut Ctx<'_>, path: PathId, asked: Instant) {
         let p = self.paths.get_mut(path);
         p.counters.heard(ctx.now);
         if !p.is_confirmed() {
             self.confirm_path(ctx, path);
         }
-        self.clear_errors(ctx, path, true);
+        self.take_back(ctx, path, asked);
         self.schedule_heartbeat(ctx, path);
         self.choose_data_path(ctx, None);
         self.end_stall(ctx, path);

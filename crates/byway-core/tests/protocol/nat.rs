@@ -33,12 +33,13 @@ fn one_uplink_with(config: &Config) -> Pair {
 
 /// Both addresses of A lie behind a translator of their own.
 fn two_uplinks() -> Pair {
-    let mut p = Pair::of(
-        [endpoint(2, A, 1, &beating()), endpoint(2, Z, 2, &beating())],
-        2,
-    );
+    two_uplinks_with(&beating())
+}
+
+fn two_uplinks_with(config: &Config) -> Pair {
+    let mut p = Pair::of([endpoint(2, A, 1, config), endpoint(2, Z, 2, config)], 2);
     p.nat = vec![bind(0, outside(1, 4001)), bind(1, outside(2, 4002))];
-    p.connect(A, &beating());
+    p.connect(A, config);
     p.run(5000);
     p
 }
@@ -165,6 +166,35 @@ fn leaves_for(p: &mut Pair, new: SocketAddr) {
     p.send_many(Z, 1000, 300);
     p.run(35);
     p.nat = vec![bind(0, new)];
+}
+
+/// All uplinks were away, and the translators came back with other ports, or with other addresses. The answer to the heartbeat
+/// to the new source is the first sign of life: what was on its way on any path leaves at once, and does not wait for a T3-rtx
+/// that has backed off.
+#[test]
+fn delivery_resumes_when_the_peer_comes_back_from_a_new_source() {
+    for (hosts, port) in [([1, 2], 5000), ([3, 4], 4001)] {
+        for back in [0, 1] {
+            for outage in (7_000..17_000).step_by(1_100) {
+                let mut p = two_uplinks_with(&untold());
+                p.send_many(Z, 1000, 50);
+                p.run(1000);
+                p.cut(&[0, 1]);
+                p.send_many(Z, 1000, 1);
+                p.send_many(A, 100, 1);
+                p.run(outage);
+                assert_eq!(p.take_got(A).len(), 50);
+                p.nat = [0, 1].map(|n| bind(n, outside(hosts[n], port))).into();
+                p.lose(move |q| q.path != back);
+                p.take_drawings();
+                // A asks its dead paths twice a second, and Z takes it from there.
+                p.run(1000);
+                let drawn = p.take_drawings();
+                let got = p.take_got(A).len();
+                assert_eq!(got, 1, "port {port}, back {back}, {outage} ms: {drawn:#?}");
+            }
+        }
+    }
 }
 
 #[test]

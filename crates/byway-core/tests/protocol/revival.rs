@@ -5,7 +5,7 @@ use crate::address_changes::{Changing, OwnNetworks, change};
 use crate::common::{A, Fate, Pair, Z, assert_drawn, ms, plain};
 use byway_core::PathState;
 use byway_core::config::Config;
-use byway_core::policy::Revival;
+use byway_core::policy::{EstimateConfig, Revival};
 
 fn beating() -> Config {
     let mut c = plain();
@@ -131,6 +131,47 @@ fn delivery_resumes_when_a_card_of_a_dead_host_comes_back() {
         let drawn = p.take_drawings();
         assert_eq!(before + after, 100, "after {outage} ms: {drawn:#?}");
     }
+}
+
+/// With `failover.estimate` a probe may be the first packet that is answered: the heartbeat before it is lost, and the next one
+/// finds the path active. What was on its way on the dead path leaves with the answer to the probe, and does not wait for a
+/// T3-rtx that has backed off.
+#[test]
+fn a_probe_of_the_estimates_that_is_answered_ends_an_outage() {
+    let mut c = Config::byway();
+    c.failover.estimate = Some(EstimateConfig {
+        probe_share: 1.0,
+        ..EstimateConfig::default()
+    });
+    let mut p = Pair::up(2, &c);
+    p.timed = true;
+    p.send_many(A, 1000, 50);
+    p.run(1000);
+    p.cut(&[0, 1]);
+    p.send_many(A, 1000, 1);
+    p.run(1700);
+    // Path 1 carries again just before the probe leaves.
+    let mut lost = 0;
+    p.lose(move |q| {
+        let before = q.path == 1 && q.from == A && lost < 2;
+        lost += u32::from(before);
+        q.path == 0 || before
+    });
+    p.take_drawings();
+    p.run(1000);
+    assert_drawn(
+        &p.take_drawings()[..8],
+        &[
+            "7582 ms A -> HEARTBEAT -> lost (path 1)",
+            "7582 ms A -> HEARTBEAT, PAD -> lost (path 1)",
+            "7582 ms A -> DATA 51 I -> lost",
+            "7582 ms A -> HEARTBEAT -> Z (path 1)",
+            "7592 ms Z -> HEARTBEAT ACK -> A (path 1)",
+            "7602 ms A -> HEARTBEAT -> Z (path 1)",
+            "7602 ms A -> DATA 51 I -> Z (path 1)",
+            "7612 ms Z -> SACK 51 -> A (path 1)",
+        ],
+    );
 }
 
 // The same with nothing set, and an outage of three minutes.

@@ -662,3 +662,61 @@ fn unspecified(ip: IpAddr) -> IpAddr {
         IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ip(text: &str) -> IpAddr {
+        text.parse().unwrap()
+    }
+
+    /// RFC 5061 section 4.2.1: the wildcard is for who is behind a translator. One must be between a private address and a
+    /// public one, and is not known to be between others.
+    #[test]
+    fn the_wildcard_stands_for_a_private_address_towards_a_public_one() {
+        for (own, peer, private) in [
+            // Private (RFC 1918, 6598, 4193), towards a public address.
+            ("10.0.0.1", "203.0.113.10", true),
+            ("172.16.0.1", "203.0.113.10", true),
+            ("172.31.255.255", "203.0.113.10", true),
+            ("192.168.8.1", "203.0.113.10", true),
+            ("100.64.0.1", "203.0.113.10", true),
+            ("100.127.255.255", "203.0.113.10", true),
+            ("fd00::1", "2001:db8::10", true),
+            // Of one link or host: the peer cannot have it from there either.
+            ("169.254.1.1", "203.0.113.10", true),
+            ("fe80::1", "2001:db8::10", true),
+            ("127.0.0.1", "203.0.113.10", true),
+            // Mapped into IPv6, it is what it is.
+            ("::ffff:192.168.8.1", "203.0.113.10", true),
+            ("192.168.8.1", "::ffff:203.0.113.10", true),
+            ("192.168.8.1", "::ffff:10.0.0.1", false),
+            // Just beside the private ranges.
+            ("172.15.255.255", "203.0.113.10", false),
+            ("172.32.0.1", "203.0.113.10", false),
+            ("100.63.255.255", "203.0.113.10", false),
+            ("100.128.0.1", "203.0.113.10", false),
+            ("192.167.0.1", "203.0.113.10", false),
+            ("fe00::1", "2001:db8::10", false),
+            // Both private: one network, or who knows. Both public: no translator. The peer alone private: it is theirs.
+            ("192.168.8.1", "10.0.0.1", false),
+            ("fd00::1", "fd00::2", false),
+            ("198.51.100.1", "203.0.113.10", false),
+            ("2001:db8::1", "2001:db8::10", false),
+            ("203.0.113.10", "192.168.8.1", false),
+            // A peer on this link is met without a translator.
+            ("192.168.8.1", "169.254.1.1", false),
+            ("fd00::1", "fe80::2", false),
+        ] {
+            for (rule, expected) in [
+                (Wildcard::Private, private),
+                (Wildcard::Always, true),
+                (Wildcard::Never, false),
+            ] {
+                let used = uses_wildcard(rule, ip(own), ip(peer));
+                assert_eq!(used, expected, "{rule:?}: {own} towards {peer}");
+            }
+        }
+    }
+}
