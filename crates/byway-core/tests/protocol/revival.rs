@@ -160,7 +160,7 @@ fn a_probe_of_the_estimates_that_is_answered_ends_an_outage() {
     p.take_drawings();
     p.run(1000);
     assert_drawn(
-        &p.take_drawings()[..8],
+        &p.take_drawings()[..9],
         &[
             "7582 ms A -> HEARTBEAT -> lost (path 1)",
             "7582 ms A -> HEARTBEAT, PAD -> lost (path 1)",
@@ -169,6 +169,7 @@ fn a_probe_of_the_estimates_that_is_answered_ends_an_outage() {
             "7592 ms Z -> HEARTBEAT ACK -> A (path 1)",
             "7602 ms A -> HEARTBEAT -> Z (path 1)",
             "7602 ms A -> DATA 51 I -> Z (path 1)",
+            "7612 ms Z -> HEARTBEAT ACK -> A (path 1)",
             "7612 ms Z -> SACK 51 -> A (path 1)",
         ],
     );
