@@ -245,13 +245,21 @@ async fn persistently(
     loop {
         match endpoint.connect(remote, port).await {
             Err(ConnectError::Failed {
-                closed: Closed::Lost { reason, .. },
+                closed:
+                    Closed::Lost {
+                        reason: LossReason::PortUnreachable,
+                        ..
+                    },
                 ..
-            }) if reason == LossReason::PortUnreachable => refused(Refused::Port),
+            }) => refused(Refused::Port),
             Err(ConnectError::Failed {
-                closed: Closed::Lost { reason, .. },
+                closed:
+                    Closed::Lost {
+                        reason: LossReason::ProtocolUnreachable,
+                        ..
+                    },
                 ..
-            }) if reason == LossReason::ProtocolUnreachable => refused(Refused::Protocol),
+            }) => refused(Refused::Protocol),
             other => return other,
         }
         tokio::time::sleep(PAUSE).await;
