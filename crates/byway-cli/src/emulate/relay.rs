@@ -9,7 +9,7 @@ use byway_lab::emulation::{Emulation, End, Out};
 use byway_lab::scenario::Scenario;
 use rustix::event::{PollFd, PollFlags};
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
