@@ -141,7 +141,10 @@ pub struct SetupConfig {
     pub min_init_len: u16,
     /// Whether an INIT says which types of addresses this side has (true; RFC 9260 section
     /// 3.3.2.1.5). Without it the peer may list addresses of any type, and those of a type that
-    /// this side does not have are not used. pion/sctp drops an INIT that says it.
+    /// this side does not have are not used. pion/sctp drops an INIT that says it, so the first
+    /// INIT and its first repetition say it, and no later one. Where `auth` and `asconf` are on,
+    /// the third, fifth and seventh repetition list no addresses of this side either; those follow
+    /// by ASCONF, and a peer that has none knows one address only.
     pub supported_address_types: bool,
     /// Most inbound streams that this side accepts (2048).
     pub max_inbound_streams: u16,

@@ -154,6 +154,8 @@ pub(crate) struct SetUp {
     /// What our INIT lists, if our addresses changed since it left first: an INIT that
     /// listed others would look like a restart that adds addresses (section 5.2.2).
     listed: Option<Arc<[SocketAddr]>>,
+    /// An INIT left that listed no addresses.
+    unlisted: bool,
     /// When INIT left last, and whether it left once: then its answer measures the round trip.
     asked: Option<Instant>,
     asked_once: bool,

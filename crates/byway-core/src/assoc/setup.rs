@@ -37,6 +37,13 @@ const INIT_LEN: usize = 32;
 /// Largest `setup.min_init_len`.
 const MAX_INIT_LEN: usize = 400;
 
+/// An INIT that was repeated so often says no more which types of addresses this side has: it may be lost, or its peer
+/// may drop all that have a parameter which it does not know. The types of addresses (5, 6, 12) have the highest bits 00,
+/// with which a receiver stops at them (RFC 9260 section 3.2.1), and pion/sctp drops the whole INIT then.
+const WITHOUT_TYPES: u32 = 2;
+/// From here on each second INIT lists no addresses either, where the peer can be told of them later.
+const WITHOUT_ADDRESSES: u32 = 3;
+
 impl Tags {
     /// New tie-tags.
     pub(super) fn new_tie(ctx: &mut Ctx<'_>) -> (u32, u32) {
@@ -399,6 +406,7 @@ impl Association {
                 inbound_streams: self.recv.streams(),
             },
         );
+        self.add_unlisted(ctx);
         self.begin_verification(ctx);
         self.new_burst();
         self.tell_missed_changes(ctx);
@@ -425,17 +433,30 @@ impl Association {
         self.control.push_back(Control::Init);
     }
 
+    /// Whether the next INIT lists no addresses of ours. Only where they can follow by ASCONF, and never in two INITs
+    /// in a row: a peer that was away, and has no ASCONF, is not to know one address alone for ever.
+    pub(super) fn leaves_addresses_out(&self) -> bool {
+        let repeats = self.timers.init_retransmits;
+        self.cfg.auth.enabled
+            && self.cfg.asconf.enabled
+            && repeats >= WITHOUT_ADDRESSES
+            && (repeats - WITHOUT_ADDRESSES).is_multiple_of(2)
+    }
+
     /// The optional parameters of our INIT.
     pub(crate) fn write_init_params(&self, w: &mut ParamWriter<'_>) {
         let room = w.room();
         let listed = self.setup.listed.as_ref();
-        write_addresses(w, listed.unwrap_or(&self.addresses.local));
+        if !self.leaves_addresses_out() {
+            write_addresses(w, listed.unwrap_or(&self.addresses.local));
+        }
         if let Some(stale) = self.setup.stale_by {
             // "No more than 1 second beyond the measured RTT" (section 5.2.6).
             let ms = stale / 1000 + 1000;
             w.cookie_preservative(ms);
         }
-        if self.cfg.setup.supported_address_types {
+        let says_types = self.timers.init_retransmits < WITHOUT_TYPES;
+        if self.cfg.setup.supported_address_types && says_types {
             // A family that the user asked for is used as soon as this side has an address of it.
             let local = self.addresses.local.iter().map(SocketAddr::ip);
             write_address_types(w, local.chain(self.addresses.pathless.iter().copied()));

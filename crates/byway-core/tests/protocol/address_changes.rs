@@ -1,6 +1,7 @@
 //! Changes of addresses (RFC 5061), drawn packet by packet. Numbers of rules are those of
 //! the RFC.
 
+use super::setup::stops_at;
 use crate::common::forger::Forger;
 use crate::common::{
     A, Binding, PORTS, Pair, Z, address, address_of_ipv6, addresses, assert_drawn, endpoint, ms,
@@ -195,6 +196,77 @@ fn an_address_is_deleted_and_its_data_moves() {
         .any(|e| matches!(e, Event::PrimaryChanged { to: PathId(1), .. }));
     assert!(primary, "F12");
     assert_eq!(p.path(Z, 1).timeouts, 0);
+}
+
+/// pion/sctp drops an INIT with any address in it. The peer of this test does so, and has ASCONF, so that the address
+/// which it has not learned follows. A sends nothing from there before the peer has acknowledged it (F1).
+#[test]
+fn addresses_that_the_third_repetition_of_an_init_leaves_out_follow_by_asconf() {
+    let sides = Changing { a: 2, z: 2 };
+    let mut p = sides.pair(&changing(), &changing());
+    p.timed = true;
+    p.lose(|q| !stops_at(&q.bytes).is_empty());
+    sides.connect(&mut p, &changing());
+    p.run(4015);
+    assert_drawn(
+        &p.take_drawings(),
+        &[
+            "0 ms A -> INIT -> lost",
+            "1000 ms A -> INIT -> lost (path 1)",
+            "2000 ms A -> INIT -> lost",
+            "4000 ms A -> INIT -> Z (path 1)",
+            "4010 ms Z -> INIT ACK -> A (path 1)",
+        ],
+    );
+    p.run(2000);
+    for side in [A, Z] {
+        let known = paths(&mut p, side).len();
+        assert_eq!((p.state(side), known), ("ESTABLISHED", 2));
+    }
+    // Data goes on over either one.
+    p.cut(&[1]);
+    p.send_many(A, 1000, 5);
+    p.send_many(Z, 1000, 5);
+    p.run(10_000);
+    assert_eq!((p.take_got(A).len(), p.take_got(Z).len()), (5, 5));
+}
+
+/// A peer that came late, and has no ASCONF, is not to know one address alone for ever: no two INITs in a row list none.
+#[test]
+fn each_second_of_the_later_inits_lists_the_addresses() {
+    let sides = Changing { a: 2, z: 2 };
+    let mut p = sides.pair(&changing(), &changing());
+    p.cut(&[0, 1]);
+    sides.connect(&mut p, &changing());
+    p.run(300_000);
+    let said: Vec<Vec<u16>> = p.sent.iter().map(|q| stops_at(&q.bytes)).collect();
+    let (all, addresses) = ([5, 5, 12].as_slice(), [5, 5].as_slice());
+    let none = [].as_slice();
+    assert_eq!(
+        said,
+        [
+            all, all, addresses, none, addresses, none, addresses, none, addresses
+        ]
+    );
+}
+
+/// The peer knows one address, and cannot be told the other one: it sees a new source, as behind a translator.
+#[test]
+fn without_asconf_at_the_peer_an_address_that_was_left_out_is_a_new_source() {
+    let sides = Changing { a: 2, z: 2 };
+    let mut beating = changing();
+    (beating.hb.enabled, beating.hb.interval) = (true, ms(500));
+    let mut p = sides.pair(&beating, &plain());
+    p.lose(|q| !stops_at(&q.bytes).is_empty());
+    sides.connect(&mut p, &beating);
+    p.run(15_000);
+    p.heal();
+    p.send_many(A, 1000, 20);
+    p.send_many(Z, 1000, 20);
+    p.run(10_000);
+    assert_eq!((p.take_got(A).len(), p.take_got(Z).len()), (20, 20));
+    assert_eq!((p.state(A), p.state(Z)), ("ESTABLISHED", "ESTABLISHED"));
+    assert_eq!(paths(&mut p, Z).len(), 2);
 }
 
 /// The laptop: one address takes the place of another in the middle of a transfer.

@@ -51,6 +51,56 @@ fn an_init_says_which_types_of_addresses_there_are_unless_it_is_told_not_to() {
     }
 }
 
+/// The optional parameters of an INIT with which a receiver that does not know them stops (RFC 9260 section 3.2.1): the
+/// addresses, and their types.
+pub(crate) fn stops_at(bytes: &[u8]) -> Vec<u16> {
+    let packet = Packet::parse(bytes).unwrap();
+    match packet.chunks().next().unwrap().unwrap().parse() {
+        Ok(Chunk::Init(init)) => {
+            let kinds = init.params.iter().map(|q| q.unwrap().kind);
+            kinds.filter(|kind| kind >> 14 == 0).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// pion/sctp drops an INIT that says which types of addresses there are. A repetition leaves out what a peer can do
+/// without.
+#[test]
+fn the_second_repetition_of_an_init_says_no_types_of_addresses() {
+    let mut p = Pair::new(1, &plain());
+    p.timed = true;
+    p.lose(|q| !stops_at(&q.bytes).is_empty());
+    p.connect(A, &plain());
+    p.run(5000);
+    assert_drawn(
+        &p.take_drawings(),
+        &[
+            "0 ms A -> INIT -> lost",
+            "1000 ms A -> INIT -> lost",
+            "3000 ms A -> INIT -> Z",
+            "3010 ms Z -> INIT ACK -> A",
+            "3020 ms A -> COOKIE ECHO -> Z",
+            "3030 ms Z -> COOKIE ACK -> A",
+        ],
+    );
+}
+
+/// Without ASCONF its addresses could not follow, so they stay in each INIT.
+#[test]
+fn an_init_lists_its_addresses_however_often_it_is_repeated() {
+    let mut p = Pair::new(2, &plain());
+    p.cut(&[0, 1]);
+    p.connect(A, &plain());
+    p.run(300_000);
+    let said: Vec<Vec<u16>> = p.sent.iter().map(|q| stops_at(&q.bytes)).collect();
+    assert_eq!(said.len(), 9);
+    for (repeats, said) in said.iter().enumerate() {
+        let types: &[u16] = if repeats < 2 { &[12] } else { &[] };
+        assert_eq!(*said, [&[5, 5], types].concat(), "repetition {repeats}");
+    }
+}
+
 #[test]
 fn streams_are_the_lesser_of_what_is_asked_and_what_is_allowed() {
     let (mut a, mut z) = (plain(), plain());

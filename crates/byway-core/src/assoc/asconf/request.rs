@@ -92,6 +92,30 @@ impl Association {
         self.send_asconf(ctx);
     }
 
+    /// The peer may have answered an INIT that listed no addresses of ours. Those that it may not know are added by
+    /// ASCONF, and are no sources before (RFC 5061 section 5.3, F1). It takes an addition of one that it knows. Without
+    /// ASCONF it sees them as new sources, as behind a translator.
+    pub(in crate::assoc) fn add_unlisted(&mut self, ctx: &mut Ctx<'_>) {
+        if !core::mem::take(&mut self.setup.unlisted) {
+            return;
+        }
+        let known = self.paths.get(self.paths.primary()).local();
+        if !self.addresses.local.contains(&known) {
+            return;
+        }
+        let ours = self.addresses.local.clone();
+        let Some(asconf) = &mut self.optional.asconf else {
+            return;
+        };
+        asconf.want(
+            ours.iter()
+                .filter(|a| **a != known)
+                .map(|a| Change::Add(*a)),
+        );
+        self.addresses.local = [known].into();
+        self.leave_sources(ctx);
+    }
+
     /// The user asks the peer to make an address of this side its primary.
     pub(crate) fn ask_for_primary(
         &mut self,

@@ -103,6 +103,7 @@ impl Association {
         };
         let mut packet = PacketBuilder::new(buf, header);
         packet.init(false, &self.init_fields(), |w| self.write_init_params(w));
+        self.setup.unlisted |= self.leaves_addresses_out() && self.addresses.local.len() > 1;
         self.start_t1(ctx);
         self.setup.asked_once = self.setup.asked.is_none();
         self.setup.asked = Some(ctx.now);
