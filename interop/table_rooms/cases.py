@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from . import packets
-from .lab import Failed, Lab, Process, await_true
+from .lab import UDP_PORT, Failed, Lab, Process, await_true
 from .packets import ABORT, AUTH, DATA, I_DATA, INIT, INIT_ACK, SHUTDOWN_COMPLETE, Packet
 from .peers import BYWAY, PEER, Byway, Pion, Program
 
@@ -167,7 +167,7 @@ class Case:
             return f"usrsctp was ended by signal {-peer.popen.poll()}"
         said = peer.log.read_text(errors="replace").splitlines() + peer.lines()
         if any("primary" in l and "Invalid argument" in l for l in said):
-            return "usrsctp could not make an address its primary"
+            return self.primary_refused()
         if any("Flight size" in l and "incorrect" in l for l in said):
             return "usrsctp says that it counted wrongly what is in flight"
         if not peer.running():
@@ -188,6 +188,16 @@ class Case:
         if answers and data and left and data[-1] < answers[-1] + 1 and of_peer[-1].time > data[-1] + 10:
             return f"usrsctp sent no data for {of_peer[-1].time - data[-1]:.0f} s after its ASCONF-ACK"
         return None
+
+    def primary_refused(self) -> str | None:
+        """usrsctp takes an address of byway for its primary once a heartbeat to it was answered. It is its own fault that it
+        did not if byway answered each."""
+        self.lab.end_capture(self.capture)
+        address = self.lab.address(BYWAY, 2)
+        answered, others = packets.heartbeats_there(self.folder / "capture.pcapng", self.side(PEER), address)
+        if answered == 0 or others > 0:
+            return None
+        return f"usrsctp could not make {address} its primary, where byway answered each of its {answered} heartbeats"
 
     # --- the verdict
 
@@ -463,6 +473,63 @@ def byway_moves_unnamed(case: Case) -> None:
     case.details += f", of byway {named}"
 
 
+# --- byway's host is behind translators (NAT) ---------------------------------------------------------------------
+
+
+def set_up_once(case: Case) -> None:
+    """There is one association from the beginning to the end: no INIT after its first DATA, and no side says that it was
+    lost, or restarted."""
+    first = packets.data_of(case.packets, case.side(BYWAY) + case.side(PEER))[0].time
+    if late := [p for p in case.packets if INIT in p.chunks and p.time > first]:
+        raise Failed(f"{len(late)} INITs after the first DATA")
+    for name in ("byway", "peer"):
+        if said := [l for l in case.out(name).read_text().splitlines() if l in ("lost", "restarted")]:
+            raise Failed(f"{name} says {said}")
+
+
+def translated(case: Case) -> None:
+    """One uplink. In the middle the translator forgets the binding, so that byway has another UDP port, and nobody says so:
+    the peer must follow (RFC 6951 section 5.4)."""
+    lab = case.lab
+    lab.translate()
+    case.byway_own, case.peer_own = [lab.inside(1)], [lab.address(PEER, 1)]
+    follows = not isinstance(case.peer, Pion)
+
+    def middle(case: Case) -> None:
+        case.begun()
+        if not follows:
+            return
+        at = lab.crossed()
+        lab.forget_bindings()
+        case.await_bytes(
+            lambda n: all(n[1, way] > at[1, way] - case.before[1, way] + MOVED for way in ("rx", "tx")),
+            "nothing crossed by the new binding",
+        )
+
+    case.run(middle, hold=True)
+    set_up_once(case)
+    ports = list(dict.fromkeys(p.ports[0] for p in packets.data_of(case.packets, case.side(BYWAY))))
+    to = list(dict.fromkeys(p.ports[1] for p in packets.data_of(case.packets, case.side(PEER))))
+    if ports != to or len(ports) != (2 if follows else 1) or UDP_PORT in ports:
+        raise Failed(f"DATA of byway from the ports {ports}, and of the peer to {to}")
+    case.details = f"DATA from the ports {' and '.join(map(str, ports))}, and to them"
+
+
+def two_uplinks(case: Case) -> None:
+    """Two uplinks, each behind a translator. The peer knows the source of the second one by no list, and says so
+    by an ABORT with the T bit (RFC 9260 section 8.4); that is no end of the association."""
+    lab = case.lab
+    lab.translate()
+    case.byway_own = [lab.inside(p) for p in (1, 2)]
+    case.run(lambda case: case.begun(), hold=True)
+    set_up_once(case)
+    strangers = [p for p in packets.of(case.packets, case.side(PEER)) if packets.ABORT_OF_STRANGER in p.chunks]
+    if not strangers:
+        raise Failed("the peer sent no ABORT with the T bit, so nothing is shown")
+    used = sorted({p.path for p in packets.data_of(case.packets, case.side(BYWAY))})
+    case.details = f"{len(strangers)} ABORTs with the T bit, DATA of byway on {used}"
+
+
 def late(case: Case) -> float:
     """Seconds by which the steps of the peer's own clock may come late: it runs in a guest, on a busy machine."""
     return 2 if case.cell.peer == "linux" else 0
@@ -631,6 +698,8 @@ ALL: dict[str, tuple[str, Callable[[Case], None]]] = {
     "byway back": ("byway is killed and comes back", byway_back),
     "byway moves": ("byway's host changes its network", byway_moves),
     "wildcard": ("the same, byway's changes name the wildcard address", byway_moves_unnamed),
+    "NAT": ("byway is behind a translator, which forgets the binding", translated),
+    "two NATs": ("byway has two uplinks, each behind a translator", two_uplinks),
     "peer moves": ("the peer changes its address", peer_moves),
     "asks": ("each side asks for data at its second address", asks),
     "keys": ("a shared key, and unlike secrets", keys),
@@ -647,7 +716,9 @@ def perform(name: str, lab: Lab, cell: Cell, peers: type[Program], folder: Path,
     case = Case(lab, cell, Byway(lab), peers(lab), folder)
     if isinstance(case.peer, Pion):
         case.byway.client_port = case.byway.server_port = Pion.port
-        case.byway_more += ["--plain", "yes"]
+        # The other cell has byway's defaults: pion answers the third INIT.
+        if cell.client and cell.family == 6:
+            case.byway_more += ["--plain", "yes"]
     try:
         ALL[name][1](case)
     except Failed as problem:

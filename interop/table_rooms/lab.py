@@ -3,6 +3,11 @@
     byway  path1 --- a1 br1 b1 --- path1  peer      10.N.1.1, fdN:1::1      10.N.1.2, fdN:1::2
            path2 --- a2 br2 b2 --- path2            10.N.2.1, fdN:2::1      10.N.2.2, fdN:2::2
 
+Behind translators (`Lab.translate`), byway's programs are one host further, and `a` translates:
+
+    byway  path1 --- in1  a  path1 --- ...          192.168.1.1, fdc0:1::1
+           path2 --- in2     path2 --- ...          192.168.2.1, fdc0:2::1
+
 A card that goes down is seen by its own host alone: the other one hears nothing more. With the Linux
 guest, the switches and the peer are the guest's (guest.py).
 """
@@ -34,8 +39,8 @@ def enter(ns: str) -> list[str]:
     return ["nsenter", f"--net=/run/netns/{ns}", "--"]
 
 
-def on(ns: str, *words: str, check: bool = True) -> str:
-    return run(*enter(ns), *words, check=check)
+def on(ns: str, *words: str, stdin: str | None = None, check: bool = True) -> str:
+    return run(*enter(ns), *words, stdin=stdin, check=check)
 
 
 def batch(ns: str, *lines: str) -> None:
@@ -54,6 +59,18 @@ for k in all default; do
     echo 2 >/proc/sys/net/ipv4/conf/$k/arp_announce
 done
 """
+
+# A translator: each binding has a UDP port of its own, and what has no binding is dropped without a word.
+TRANSLATOR = """table inet translator {
+    chain leaving {
+        type nat hook postrouting priority srcnat;
+        oifname { path1, path2 } masquerade fully-random
+    }
+    chain arrival {
+        type filter hook input priority 0;
+        iifname { path1, path2 } meta l4proto udp drop
+    }
+}"""
 
 # What arrives on a card in `deaf` is dropped; of what arrives on a card in `no_abort`, the packets
 # whose first chunk is an ABORT (type 6), in UDP or without; a card in `mute` sends no ICMP errors.
@@ -127,6 +144,8 @@ class Lab:
         self.number, self.family, self.udp, self.guest = number, family, udp, guest
         base = f"table{os.getpid()}-{number}"
         self.a, self.m, self.b = f"{base}-a", f"{base}-m", f"{base}-b"
+        # Where byway's programs run.
+        self.home = self.a
         self.made: list[str] = []
         self.processes: list[Process] = []
         self.host(self.a)
@@ -141,7 +160,7 @@ class Lab:
             for i in (1, 2):
                 self.cable(self.a, 1, i, guest.switch, f"br{i}", f"n{number}p{i}")
             guest.host(self)
-        run(*enter(self.a), "nft", "-f", "-", stdin=RULES)
+        on(self.a, "nft", "-f", "-", stdin=RULES)
 
     def space(self, ns: str) -> None:
         run("ip", "netns", "add", ns)
@@ -176,6 +195,49 @@ class Lab:
 
     def addresses(self, side: int) -> list[str]:
         return [self.address(side, path) for path in (1, 2)]
+
+    # --- translators (NAT)
+
+    def inside(self, path: int, host: int = 1, family: int | None = None) -> str:
+        """Of byway behind the translators, or of the translator there (host 2)."""
+        return f"fdc0:{path}::{host}" if (family or self.family) == 6 else f"192.168.{path}.{host}"
+
+    def translate(self) -> None:
+        """Until `restore`, byway's programs are behind translators: each card leads to a card of its own here, and what
+        leaves there has the address of that card, and a UDP port of the translator's. Two uplinks share nothing but this
+        namespace."""
+        self.home = f"{self.a}-inside"
+        self.host(self.home)
+        for path in (1, 2):
+            run("ip", "-n", self.home, "link", "add", f"path{path}", "type", "veth", "peer", "name", f"in{path}", "netns", self.a)
+            for ns, card, host in ((self.home, f"path{path}", 1), (self.a, f"in{path}", 2)):
+                batch(
+                    ns,
+                    *(f"addr add {self.inside(path, host, f)}/{m} dev {card}{d}" for f, m, d in ((4, 24, ""), (6, 64, " nodad"))),
+                    f"link set {card} up",
+                )
+                on(ns, "ethtool", "-K", card, "tso", "off", "gso", "off", "gro", "off", "tx-udp-segmentation", "off", check=False)
+            batch(self.home, *(self.route_out(path, f) for f in (4, 6)))
+        on(self.a, "sh", "-c", "echo 1 >/proc/sys/net/ipv4/ip_forward; echo 1 >/proc/sys/net/ipv6/conf/all/forwarding")
+        on(self.a, "nft", "-f", "-", stdin=TRANSLATOR)
+
+    def route_out(self, path: int, family: int) -> str:
+        network = f"fd{self.number:02x}:{path}::/64" if family == 6 else f"10.{self.number}.{path}.0/24"
+        return f"route replace {network} via {self.inside(path, 2, family)}"
+
+    def forget_bindings(self) -> None:
+        """The translator: the next packet of byway has another port, and no side is told."""
+        on(self.a, "conntrack", "-F")
+
+    def end_translation(self) -> None:
+        if self.home == self.a:
+            return
+        run("ip", "netns", "del", self.home)
+        self.made.remove(self.home)
+        self.home = self.a
+        on(self.a, "sh", "-c", "echo 0 >/proc/sys/net/ipv4/ip_forward; echo 0 >/proc/sys/net/ipv6/conf/all/forwarding")
+        on(self.a, "nft", "delete table inet translator")
+        on(self.a, "conntrack", "-F")
 
     # --- what happens to the paths
 
@@ -224,6 +286,7 @@ class Lab:
         for process in self.processes:
             process.stop()
         self.processes = []
+        self.end_translation()
         on(self.a, "nft", "flush set inet lab deaf; flush set inet lab no_abort; flush set inet lab mute")
         for side in (1, 2):
             for path in (1, 2):

@@ -25,7 +25,12 @@ class Packet:
     source: str
     destination: str
     chunks: list[int]
-    in_udp: bool
+    # UDP ports, source first; none without UDP.
+    ports: list[int]
+
+    @property
+    def in_udp(self) -> bool:
+        return bool(self.ports)
 
 
 def tshark(capture: Path) -> list[str]:
@@ -59,7 +64,7 @@ def read(capture: Path, udp: bool | None, hosts: list[str]) -> list[Packet]:
         types = [int(c, 0) for c in chunks.split(",") if c]
         if "1" in stranger or "True" in stranger:
             types = [ABORT_OF_STRANGER if c == ABORT else c for c in types]
-        packet = Packet(float(time), int(card[-1]), src or src6, dst or dst6, types, ports != "")
+        packet = Packet(float(time), int(card[-1]), src or src6, dst or dst6, types, [int(p) for p in ports.split(",") if p])
         if packet.source in hosts and packet.destination in hosts:
             packets.append(packet)
     if bad:
@@ -91,6 +96,28 @@ def heartbeat_answered(packets: list[Packet], sources: list[str], others: list[s
     """Whether the others answered a heartbeat of these addresses."""
     sent = [p.time for p in of(packets, sources) if HEARTBEAT in p.chunks]
     return any(sent and p.time >= sent[0] for p in of(packets, others) if HEARTBEAT_ACK in p.chunks)
+
+
+def heartbeats_there(capture: Path, senders: list[str], address: str, grace: float = 0.3) -> tuple[int, int]:
+    """How many heartbeats of these addresses to another one were answered from there, with what they said, and how many not.
+    One that left less than `grace` seconds before the last packet was not answered yet."""
+    words = [*tshark(capture), "-T", "fields", "-E", "separator=|"]
+    words += ["-Y", f"sctp.chunk_type == {HEARTBEAT} || sctp.chunk_type == {HEARTBEAT_ACK}"]
+    for field in "frame.time_epoch ip.src ipv6.src ip.dst ipv6.dst sctp.chunk_type sctp.parameter_heartbeat_information".split():
+        words += ["-e", field]
+    asked: dict[tuple[str, str], tuple[float, bool]] = {}
+    now = 0.0
+    lines = subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()
+    for at, src, src6, dst, dst6, types, said in sorted((l.split("|") for l in lines), key=lambda l: float(l[0])):
+        source, destination, now = src or src6, dst or dst6, float(at)
+        kinds = (k for k in (int(t, 0) for t in types.split(",")) if k in (HEARTBEAT, HEARTBEAT_ACK))
+        for kind, info in zip(kinds, said.split(",")):
+            if kind == HEARTBEAT and source in senders and destination == address:
+                asked[source, info] = now, False
+            elif kind == HEARTBEAT_ACK and source == address and (destination, info) in asked:
+                asked[destination, info] = asked[destination, info][0], True
+    answered = sum(done for _, done in asked.values())
+    return answered, sum(not done and at <= now - grace for at, done in asked.values())
 
 
 def not_taken(capture: Path, receiver: list[str], sender: list[str]) -> str | None:

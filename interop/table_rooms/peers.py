@@ -74,16 +74,16 @@ class Byway(Program):
 
     def accept(self, out, own, run, more):
         words = self.words("accept", own, run, ["--port", str(self.server_port), *more])
-        return self.lab.start(words, out, self.lab.a)
+        return self.lab.start(words, out, self.lab.home)
 
     def connect(self, out, own, other, run, end, more):
         to = ",".join(with_port(a, self.lab.udp and not (self.mixed and i)) for i, a in enumerate(other))
         ports = ["--port", str(self.client_port), "--peer-port", str(self.server_port)]
         words = self.words("connect", own, run, ["--to", to, "--end", end, *ports, *more])
-        return self.lab.start(words, out, self.lab.a)
+        return self.lab.start(words, out, self.lab.home)
 
     def ready(self):
-        return bound(self.lab, self.lab.a)
+        return bound(self.lab, self.lab.home)
 
 
 class Usrsctp(Program):
